@@ -1,0 +1,100 @@
+#include "experiments/spec/diagnostic.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace retort {
+namespace {
+
+// Optimal string alignment distance; case, '-' and '_' do not count.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  const auto fold = [](char c) {
+    return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  };
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = fold(a[i - 1]) == fold(b[j - 1]) ? 0 : 1;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + change});
+      const bool swapped = i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]);
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+std::vector<std::pair<std::size_t, std::string>> Ranked(const std::string& word,
+                                                        const std::vector<std::string>& candidates) {
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  ranked.reserve(candidates.size());
+  for (const auto& candidate : candidates) ranked.emplace_back(EditDistance(word, candidate), candidate);
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  return ranked;
+}
+
+}  // namespace
+
+std::vector<std::string> NearestOf(const std::string& word, const std::vector<std::string>& candidates) {
+  std::vector<std::string> nearest;
+  for (auto& [distance, candidate] : Ranked(word, candidates)) {
+    const std::size_t longest = std::max(word.size(), candidate.size());
+    const bool prefix = word.size() >= 3 && candidate.starts_with(word);
+    if (nearest.size() < 3 && (prefix || distance * 5 <= longest * 2)) nearest.push_back(std::move(candidate));
+  }
+  return nearest;
+}
+
+std::vector<std::string> NearestFirst(const std::string& word, const std::vector<std::string>& candidates) {
+  std::vector<std::string> all;
+  for (auto& [distance, candidate] : Ranked(word, candidates)) all.push_back(std::move(candidate));
+  return all;
+}
+
+std::string Render(const Diagnostic& diagnostic) {
+  std::string text = diagnostic.file;
+  if (diagnostic.line > 0) {
+    text += ":" + std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column);
+  }
+  if (!text.empty()) text += ": ";
+  text += diagnostic.message;
+  if (!diagnostic.source_line.empty()) {
+    const std::string number = std::to_string(diagnostic.line);
+    const auto caret_at = static_cast<std::size_t>(std::max(diagnostic.column, 1)) - 1;
+    std::string indent(caret_at, ' ');
+    for (std::size_t i = 0; i < std::min(caret_at, diagnostic.source_line.size()); ++i) {
+      if (diagnostic.source_line[i] == '\t') indent[i] = '\t';
+    }
+    text += "\n  " + number + " | " + diagnostic.source_line;
+    text += "\n  " + std::string(number.size(), ' ') + " | " + indent + "^";
+  }
+  if (!diagnostic.choices.empty()) {
+    text += "\n  choose: ";
+    for (std::size_t i = 0; i < diagnostic.choices.size(); ++i) {
+      text += (i == 0 ? "" : ", ") + diagnostic.choices[i];
+    }
+  }
+  return text;
+}
+
+std::string ErrorsToJson(const std::vector<Diagnostic>& errors) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& error : errors) {
+    list.push_back({{"message", error.message},
+                    {"file", error.file},
+                    {"line", error.line},
+                    {"column", error.column},
+                    {"key", error.key},
+                    {"choices", error.choices}});
+  }
+  const nlohmann::ordered_json document{{"schema_version", 1}, {"errors", std::move(list)}};
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace retort

@@ -1,0 +1,28 @@
+// A located complaint about the user's input.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace retort {
+
+struct Diagnostic {
+  std::string message;               // one sentence: what is wrong and what would be right
+  std::string file;
+  int line = 0, column = 0;          // 1-based; 0 = not located
+  std::string key;                   // dotted, e.g. "trial.steps"
+  std::vector<std::string> choices;  // nearest valid first
+  std::string source_line;           // text of `line`, or empty
+};
+
+// file:line:column: message, the source line, a caret, and the nearest valid choice.
+[[nodiscard]] std::string Render(const Diagnostic& diagnostic);
+// Contract form: {"message","file","line","column","key","choices"} per error.
+[[nodiscard]] std::string ErrorsToJson(const std::vector<Diagnostic>& errors);
+// The candidates nearest to `word` by edit distance, best first, at most three; empty when none is near.
+[[nodiscard]] std::vector<std::string> NearestOf(const std::string& word, const std::vector<std::string>& candidates);
+// All candidates, nearest first: for the values of a closed set.
+[[nodiscard]] std::vector<std::string> NearestFirst(const std::string& word,
+                                                    const std::vector<std::string>& candidates);
+
+}  // namespace retort

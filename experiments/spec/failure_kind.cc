@@ -1,0 +1,54 @@
+#include "experiments/spec/failure_kind.h"
+
+#include <array>
+
+namespace retort {
+namespace {
+
+struct Row {
+  FailureKind kind;
+  std::string_view name;
+  RetryRule rule;
+};
+
+// A killed or lost process is nobody's fault and is retried often; what the configuration or the
+// data cause repeats itself and is not.
+constexpr int kManyAttempts = 20;
+constexpr std::array<Row, 14> kRows = {{
+    {FailureKind::none, "none", {1, 0.0}},
+    {FailureKind::worker_crash, "worker_crash", {kManyAttempts, 0.1}},
+    {FailureKind::worker_hang, "worker_hang", {3, 1.0}},
+    {FailureKind::out_of_memory, "out_of_memory", {2, 1.0}},
+    {FailureKind::not_finite, "not_finite", {1, 0.0}},
+    {FailureKind::bad_message, "bad_message", {2, 0.5}},
+    {FailureKind::disk, "disk", {2, 5.0}},
+    {FailureKind::data, "data", {1, 0.0}},
+    {FailureKind::agent_lost, "agent_lost", {kManyAttempts, 0.1}},
+    {FailureKind::budget_refused, "budget_refused", {1, 0.0}},
+    {FailureKind::configuration, "configuration", {1, 0.0}},
+    {FailureKind::spawn, "spawn", {3, 1.0}},
+    {FailureKind::stopped, "stopped", {1'000'000, 0.0}},
+    {FailureKind::internal, "internal", {2, 0.5}},
+}};
+
+}  // namespace
+
+RetryRule RetryRuleFor(FailureKind kind) {
+  for (const Row& row : kRows)
+    if (row.kind == kind) return row.rule;
+  return {1, 0.0};
+}
+
+std::string_view FailureName(FailureKind kind) {
+  for (const Row& row : kRows)
+    if (row.kind == kind) return row.name;
+  return "unknown";
+}
+
+std::optional<FailureKind> ParseFailureName(std::string_view name) {
+  for (const Row& row : kRows)
+    if (row.name == name) return row.kind;
+  return std::nullopt;
+}
+
+}  // namespace retort

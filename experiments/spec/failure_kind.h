@@ -1,0 +1,40 @@
+// Why an attempt ended without a result. Append only: the numbers are in journals on disk.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace retort {
+
+enum class FailureKind : std::uint8_t {
+  none = 0,
+  worker_crash = 1,         // signal or unexpected exit of the worker process
+  worker_hang = 2,          // no step progress before the deadline
+  out_of_memory = 3,        // host or device allocation failed
+  not_finite = 4,           // a loss or parameter became NaN or infinite
+  bad_message = 5,          // an envelope that does not decode
+  disk = 6,                 // a write to the results folder failed
+  data = 7,                 // a data file is missing, truncated or not what its digest says
+  agent_lost = 8,           // the rank that supervised the worker is gone
+  budget_refused = 9,       // the ledger refused a reservation
+  configuration = 10,       // the trial can never run as specified
+  spawn = 11,               // the worker program could not be started
+  stopped = 12,             // asked to stop (signal, drain); state was saved
+  internal = 13,            // an exception that no other kind describes
+};
+
+// How a failure is treated. `max_attempts` counts all attempts that ended with this kind for one
+// trial; 1 means never retried. `backoff_seconds` is the wait before the first retry, doubled for
+// each later one.
+struct RetryRule {
+  int max_attempts;
+  double backoff_seconds;
+};
+
+[[nodiscard]] RetryRule RetryRuleFor(FailureKind kind);
+// snake_case name, stable: used as metric label, in JSON and in journals.
+[[nodiscard]] std::string_view FailureName(FailureKind kind);
+[[nodiscard]] std::optional<FailureKind> ParseFailureName(std::string_view name);
+
+}  // namespace retort

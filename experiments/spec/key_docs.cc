@@ -1,0 +1,114 @@
+#include "experiments/spec/key_docs.h"
+
+#include "experiments/spec/spec_keys.h"
+#include "experiments/spec/status.h"
+#include "experiments/spec/value_reader.h"
+
+namespace retort {
+namespace {
+
+std::string TypeText(const SpecKey& key) {
+  switch (key.type) {
+    case KeyType::flag: return "boolean";
+    case KeyType::count: return "integer " + LimitsText(key.limits);
+    case KeyType::number: return "number " + LimitsText(key.limits);
+    case KeyType::duration: return "duration, as `\"30s\"`";
+    case KeyType::name: return "name";
+    case KeyType::choice: break;
+  }
+  std::string text;
+  for (const std::string_view choice : key.choices) text += (text.empty() ? "`\"" : ", `\"") + std::string(choice) + "\"`";
+  return text;
+}
+
+std::string KindsText(const SpecKey& key) {
+  constexpr KindMask kEvery = (1U << kTrialKinds.size()) - 1;
+  std::string text;
+  if (key.kinds == kEvery) {
+    text = "all";
+  } else {
+    for (const TrialKind kind : kTrialKinds) {
+      if ((key.kinds & MaskOf(kind)) != 0) text += (text.empty() ? "" : ", ") + std::string(KindName(kind));
+    }
+  }
+  return key.generator_only ? text + "; source `\"generator\"`" : text;
+}
+
+std::string DefaultText(const SpecKey& key) {
+  if (key.type == KeyType::name) return "";
+  std::string text = ValueText(key, key.get(TrialSpec{}));
+  for (const PresetRow& row : PresetRows()) {
+    if (row.key == key.name) return text + " *";
+  }
+  return text;
+}
+
+std::string KeyRow(const SpecKey& key, KeyPlace place) {
+  return "| `" + std::string(key.NameIn(place)) + "` | " + TypeText(key) + " | " + DefaultText(key) + " | " +
+         KindsText(key) + " | " + (key.identity ? "yes" : "no") + " | " + std::string(key.doc) + " |\n";
+}
+
+std::string KeyTable(KeyPlace place) {
+  std::string text = "| key | value | default | used by | identity | meaning |\n|---|---|---|---|---|---|\n";
+  for (const SpecKey& key : SpecKeys()) {
+    if ((key.places & place) != 0) text += KeyRow(key, place);
+  }
+  return text;
+}
+
+std::string PresetTable() {
+  std::string text = "| kind of trial | preset |\n|---|---|\n";
+  for (const TrialKind kind : kTrialKinds) {
+    TrialSpec spec;
+    std::string values;
+    for (const PresetRow& row : PresetRows()) {
+      if ((row.kinds & MaskOf(kind)) == 0) continue;
+      for (const SpecKey& key : SpecKeys()) {
+        if (key.name != row.key) continue;
+        values += (values.empty() ? "`" : ", `") + std::string(key.name) + " = " + ValueText(key, row.value) + "`";
+      }
+    }
+    text += "| " + std::string(KindName(kind)) + " | " + values + " |\n";
+  }
+  return text;
+}
+
+std::string SectionTable(std::string_view section) {
+  std::string text = "| key | value | when absent | meaning |\n|---|---|---|---|\n";
+  for (const SectionKey& key : SectionKeys()) {
+    if (key.section != section) continue;
+    const std::string fallback = key.required ? "required" : std::string(key.fallback);
+    text += "| `" + std::string(key.name) + "` | " + std::string(SectionTypeName(key.type)) + " | " + fallback + " | " +
+            std::string(key.doc) + " |\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string KeysMarkdown() {
+  std::string text =
+      "# Keys of a sweep file\n\n"
+      "Generated from the key table (`spec/spec_keys.cc`, `spec/section_keys.cc`, `spec/presets.cc`); a test compares.\n\n"
+      "Precedence, weakest first: default, preset, `[trial]`, profile, `KEY=VALUE` argument, axis, `when`.\n"
+      "A default marked * is replaced by the preset of some kinds of trials, below. Keys with identity \"yes\" are part\n"
+      "of the trial's id where they apply; the data set's digest, reader, classes and split, the teacher's id and the\n"
+      "method's revision are too. A key that reaches no trial to which it applies is an error.\n";
+  text += "\n## The file\n\n" + SectionTable("");
+  text += "\n## `[data.NAME]`\n\n" + SectionTable("data.*");
+  text += "\n### `split`\n\n" + SectionTable("data.*.split");
+  text += "\n### `budget`\n\n" + SectionTable("data.*.budget");
+  text += "\n## `[teacher] NAME = {...}`\n\n"
+          "With `private` a DP-SGD teacher, with `members` above 1 an ensemble, otherwise plain. `noise`, `delta`, `threads`\n"
+          "and the execution keys come from `[trial]`.\n\n" + KeyTable(kInTeacher);
+  text += "\n### `private`\n\n" + SectionTable("teacher.*.private");
+  text += "\n## `[trial]`, axes and arguments\n\n" + KeyTable(kInTrial);
+  text += "\n### Presets\n\n" + PresetTable();
+  text += "\n## `[sweep]`\n\n" + SectionTable("sweep");
+  text += "\nConditions of `when` and `exclude`, and `rows` and `columns` of tables, also know `seed`.\n";
+  text += "\n## `[table.NAME]`\n\n" + SectionTable("table.*");
+  text += "\n## `[profile.NAME]`\n\n" + SectionTable("profile.*");
+  return text;
+}
+
+}  // namespace retort

@@ -1,0 +1,143 @@
+// TrialSpec as one JSON object: `role`, the keys of the table by canonical name, and what the planner
+// derived. Every key is written, whether or not it applies, so that decoding gives back the same spec.
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "experiments/spec/spec_codec.h"
+#include "experiments/spec/spec_keys.h"
+
+namespace retort {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json EncodeRange(const IndexRange& range) { return Json::array({range.begin, range.end}); }
+
+Json EncodeData(const DataSpec& data) {
+  Json json{{"name", data.name}, {"reader", data.reader}, {"path", data.path}, {"digest", data.digest}};
+  if (data.published_as) json["published_as"] = *data.published_as;
+  json["split"] = {{"shuffle", data.split.shuffle},
+                   {"train", EncodeRange(data.split.train)},
+                   {"public", EncodeRange(data.split.public_range)},
+                   {"test", EncodeRange(data.split.test)}};
+  if (data.budget) json["budget"] = {{"epsilon", data.budget->epsilon}, {"delta", data.budget->delta}};
+  json["examples"] = data.examples;
+  json["channels"] = data.channels;
+  json["height"] = data.height;
+  json["width"] = data.width;
+  json["classes"] = data.classes;
+  return json;
+}
+
+Json EncodeValue(const SpecKey& key, const KeyValue& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  const auto count = std::get<std::int64_t>(value);
+  if (key.indexed) return std::string(key.choices[static_cast<std::size_t>(count)]);
+  return count;
+}
+
+[[noreturn]] void Reject(const std::string& what) { throw std::invalid_argument(what); }
+
+KeyValue DecodeValue(const SpecKey& key, const Json& json) {
+  const KeyValue shape = key.get(TrialSpec{});
+  if (key.indexed) {
+    const auto name = json.get<std::string>();
+    for (std::size_t i = 0; i < key.choices.size(); ++i) {
+      if (key.choices[i] == name) return static_cast<std::int64_t>(i);
+    }
+    Reject("\"" + name + "\" is no " + std::string(key.name));
+  }
+  if (std::holds_alternative<bool>(shape)) return json.get<bool>();
+  if (std::holds_alternative<std::string>(shape)) return json.get<std::string>();
+  if (std::holds_alternative<double>(shape)) return json.get<double>();
+  if (!json.is_number_integer()) Reject(std::string(key.name) + " is not an integer");
+  return json.get<std::int64_t>();
+}
+
+IndexRange DecodeRange(const Json& json) { return {json.at(0).get<std::int64_t>(), json.at(1).get<std::int64_t>()}; }
+
+std::shared_ptr<const DataSpec> DecodeData(const Json& json) {
+  auto data = std::make_shared<DataSpec>();
+  json.at("name").get_to(data->name);
+  json.at("reader").get_to(data->reader);
+  json.at("path").get_to(data->path);
+  json.at("digest").get_to(data->digest);
+  if (json.contains("published_as")) data->published_as = json.at("published_as").get<std::string>();
+  const Json& split = json.at("split");
+  split.at("shuffle").get_to(data->split.shuffle);
+  data->split.train = DecodeRange(split.at("train"));
+  data->split.public_range = DecodeRange(split.at("public"));
+  data->split.test = DecodeRange(split.at("test"));
+  if (json.contains("budget")) {
+    data->budget = Budget{json.at("budget").at("epsilon").get<double>(), json.at("budget").at("delta").get<double>()};
+  }
+  json.at("examples").get_to(data->examples);
+  json.at("channels").get_to(data->channels);
+  json.at("height").get_to(data->height);
+  json.at("width").get_to(data->width);
+  json.at("classes").get_to(data->classes);
+  return data;
+}
+
+TrialId DecodeId(const Json& json) {
+  const auto id = TrialId::FromHex(json.get<std::string>());
+  if (!id) Reject("\"" + json.get<std::string>() + "\" is no trial id");
+  return *id;
+}
+
+// Keys that the table does not know are an error: they would be lost.
+TrialSpec DecodeObject(const Json& json) {
+  TrialSpec spec;
+  for (const auto& [name, value] : json.items()) {
+    const SpecKey* known = nullptr;
+    for (const SpecKey& key : SpecKeys()) {
+      if (key.name == name) known = &key;
+    }
+    if (name == "role") spec.role = value.get<std::string>() == "teacher" ? Role::teacher : Role::student;
+    else if (name == "teacher") value.get_to(spec.teacher);
+    else if (name == "data") spec.data = DecodeData(value);
+    else if (name == "parent") spec.parent = DecodeId(value);
+    else if (name == "id") spec.id = DecodeId(value);
+    else if (name == "name") value.get_to(spec.name);
+    else if (name == "axes") value.get_to(spec.axes);
+    else if (known != nullptr) known->set(spec, DecodeValue(*known, value));
+    else Reject("unknown key \"" + name + "\"; it was written by another version");
+  }
+  return spec;
+}
+
+}  // namespace
+
+std::string EncodeTrialSpec(const TrialSpec& spec) {
+  Json json{{"role", spec.role == Role::teacher ? "teacher" : "student"}};
+  for (const SpecKey& key : SpecKeys()) {
+    if (key.name == "data") {
+      if (spec.data) json["data"] = EncodeData(*spec.data);
+    } else {
+      json[std::string(key.name)] = EncodeValue(key, key.get(spec));
+    }
+  }
+  if (spec.parent) json["parent"] = spec.parent->Hex();
+  json["id"] = spec.id.Hex();
+  json["name"] = spec.name;
+  json["axes"] = spec.axes;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The one place where nlohmann_json may throw.
+Result<TrialSpec> DecodeTrialSpec(const std::string& json) {
+  try {
+    const Json document = Json::parse(json);
+    if (!document.is_object()) return DamageError("the trial's spec is not a JSON object");
+    return DecodeObject(document);
+  } catch (const std::exception& failure) {
+    return DamageError(std::string("the trial's spec cannot be read: ") + failure.what());
+  }
+}
+
+}  // namespace retort

@@ -1,0 +1,259 @@
+// One row a key. To add a key: add the field to TrialSpec with its default, and one Row, Choice or
+// Duration line below; the parser, the identity, the JSON, `retort schema` and KEYS.md follow from it.
+// A default that differs between kinds of trials is one line in kPresets (presets.cc). KEYS.md is
+// checked by spec_keys_test, which writes the text it expects beside itself.
+#include "experiments/spec/spec_keys.h"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+#include "experiments/spec/toml_tree.h"
+
+namespace retort {
+namespace {
+
+constexpr KindMask kPlain = MaskOf(TrialKind::plain_teacher);
+constexpr KindMask kEnsemble = MaskOf(TrialKind::ensemble_teacher);
+constexpr KindMask kDpsgd = MaskOf(TrialKind::dpsgd_teacher) | MaskOf(TrialKind::dpsgd_student);
+constexpr KindMask kGradient = MaskOf(TrialKind::gradient_student);
+constexpr KindMask kDistilled = MaskOf(TrialKind::distilled_student);
+constexpr KindMask kVotes = MaskOf(TrialKind::vote_student);
+constexpr KindMask kDpdfd = kGradient | kDistilled | kVotes;
+constexpr KindMask kTeachers = kPlain | kEnsemble | MaskOf(TrialKind::dpsgd_teacher);
+constexpr KindMask kStudents = kDpdfd | MaskOf(TrialKind::dpsgd_student);
+constexpr KindMask kAll = kTeachers | kStudents;
+
+template <auto Field>
+using FieldOf = std::remove_cvref_t<decltype(std::declval<TrialSpec&>().*Field)>;
+
+template <auto Field>
+KeyValue Get(const TrialSpec& spec) {
+  using T = FieldOf<Field>;
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) return spec.*Field;
+  else if constexpr (std::is_floating_point_v<T>) return static_cast<double>(spec.*Field);
+  else return static_cast<std::int64_t>(spec.*Field);
+}
+
+template <auto Field>
+void Set(TrialSpec& spec, const KeyValue& value) {
+  using T = FieldOf<Field>;
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) spec.*Field = std::get<T>(value);
+  else if constexpr (std::is_floating_point_v<T>) spec.*Field = static_cast<T>(std::get<double>(value));
+  else spec.*Field = static_cast<T>(std::get<std::int64_t>(value));
+}
+
+constexpr std::uint8_t PlacesOf(KindMask kinds) {
+  return static_cast<std::uint8_t>(((kinds & kStudents) != 0 ? kInTrial : kNowhere) |
+                                   ((kinds & kTeachers) != 0 ? kInTeacher : kNowhere));
+}
+
+template <auto Field>
+constexpr SpecKey Row(std::string_view name, Limits limits, KindMask kinds, std::string_view doc) {
+  using T = FieldOf<Field>;
+  SpecKey key;
+  key.name = name;
+  key.type = std::is_same_v<T, bool> ? KeyType::flag
+                                     : std::is_floating_point_v<T> ? KeyType::number : KeyType::count;
+  key.get = Get<Field>;
+  key.set = Set<Field>;
+  key.limits = limits;
+  key.kinds = kinds;
+  key.places = PlacesOf(kinds);
+  key.doc = doc;
+  return key;
+}
+
+template <auto Field>
+constexpr SpecKey Choice(std::string_view name, std::span<const std::string_view> choices, KindMask kinds,
+                         std::string_view doc) {
+  SpecKey key = Row<Field>(name, {}, kinds, doc);
+  key.type = KeyType::choice;
+  key.choices = choices;
+  key.indexed = std::is_enum_v<FieldOf<Field>>;
+  return key;
+}
+
+template <auto Field>
+constexpr SpecKey Duration(std::string_view name, Limits limits, KindMask kinds, std::string_view doc) {
+  SpecKey key = Row<Field>(name, limits, kinds, doc);
+  key.type = KeyType::duration;
+  return key;
+}
+
+constexpr SpecKey Named(std::string_view name, KeyValue (*get)(const TrialSpec&), KindMask kinds,
+                        std::string_view doc) {
+  SpecKey key;
+  key.name = name;
+  key.type = KeyType::name;
+  key.get = get;
+  key.kinds = kinds;
+  key.places = kInTrial;
+  key.identity = false;  // the digest and the parent's id stand for them
+  key.doc = doc;
+  return key;
+}
+
+constexpr SpecKey As(std::string_view trial_name, SpecKey key) {
+  key.trial_name = trial_name;
+  return key;
+}
+constexpr SpecKey Only(std::uint8_t places, SpecKey key) {
+  key.places = places;
+  return key;
+}
+constexpr SpecKey Inherited(SpecKey key) {
+  key.inherited = true;
+  return key;
+}
+constexpr SpecKey Execution(SpecKey key) {
+  key.identity = false;
+  key.inherited = true;
+  return key;
+}
+constexpr SpecKey Generator(SpecKey key) {
+  key.generator_only = true;
+  return key;
+}
+
+KeyValue DataName(const TrialSpec& spec) { return spec.data ? spec.data->name : std::string(); }
+
+constexpr Limits From(double least, double most) { return {least, most, false}; }
+constexpr Limits Above(double least, double most) { return {least, most, true}; }
+constexpr Limits kCounts = From(1, 1e12);
+constexpr Limits kFraction = From(0, 1);
+constexpr Limits kWeight = From(0, 1e6);
+constexpr Limits kRate = Above(0, 1e6);
+
+// Orders are those of the enumerations.
+constexpr std::array<std::string_view, 2> kMethods = {"dpdfd", "dpsgd"};
+constexpr std::array<std::string_view, 4> kReadings = {"working", "printed", "row-averaged", "sound"};
+constexpr std::array<std::string_view, 2> kNoiseModes = {"secure", "seeded"};
+constexpr std::array<std::string_view, 3> kSources = {"generator", "public", "private"};
+constexpr std::array<std::string_view, 3> kNormalizations = {"row", "frobenius", "clip"};
+constexpr std::array<std::string_view, 7> kClaims = {"none", "paper", "answer", "slot", "teacher", "member", "example"};
+constexpr std::array<std::string_view, 3> kCalibrations = {"none", "noise", "steps"};
+constexpr std::array<std::string_view, 3> kLosses = {"dkd", "kd", "ce-hard"};
+constexpr std::array<std::string_view, 3> kNetworks = {"datalens", "tanh-cnn", "logistic"};
+
+using S = TrialSpec;
+constexpr SpecKey kKeys[] = {
+    Only(kInTrial, Choice<&S::method>("method", kMethods, kAll, "how the student is trained; a teacher's follows from its definition (plain, ensemble, dpsgd)")),
+    Choice<&S::reading>("reading", kReadings, kDpdfd, "which reading of the paper's equations"),
+    Named("teacher", [](const S& s) -> KeyValue { return s.teacher; }, kDpdfd, "name of the [teacher] that answers"),
+    Named("data", DataName, kAll, "name of the [data] set; may be left out when there is only one"),
+    As("student", Choice<&S::network>("network", kNetworks, kAll, "the network that is trained")),
+    Only(kNowhere, Row<&S::seed>("seed", From(0, 9e15), kAll, "from sweep.seeds: fixes initialisation, order and latents")),
+    Only(kInTrial, Inherited(Choice<&S::noise>("noise", kNoiseModes, kGradient | kVotes | kDpsgd, "where privacy noise comes from; seeded is for tests, and every claim of it is unbounded"))),
+    Inherited(Row<&S::threads>("threads", From(1, 1024), kAll, "CPU threads inside an operation; sums depend on it")),
+    Row<&S::devices>("devices", From(1, 4096), kAll, "gang size; sums depend on it"),
+
+    Only(kInTrial, Inherited(Row<&S::delta>("delta", {0, 1, true}, kStudents | kDpsgd, "delta of every claim"))),
+    Only(kInTrial, Row<&S::epsilon>("epsilon", From(0, 1e6), kStudents | kDpsgd, "epsilon asked for; needs claim and calibrate; 0 = none")),
+    Only(kInTrial, Choice<&S::claim>("claim", kClaims, kStudents | kDpsgd, "the claim that epsilon is about")),
+    Only(kInTrial, Choice<&S::calibrate>("calibrate", kCalibrations, kStudents | kDpsgd, "what epsilon decides: the noise at the given releases, or the releases at the given noise")),
+
+    Row<&S::steps>("steps", kCounts, kGradient | kDistilled | kVotes | kDpsgd, "releases of a batch (dpdfd), or optimiser steps (dpsgd)"),
+    Row<&S::epochs>("epochs", kCounts, kPlain | kEnsemble, "passes over the training examples"),
+    Row<&S::batch>("batch", From(1, 1e7), kAll, "rows of one step over all devices; the expected size under Poisson sampling (dpsgd)"),
+    Row<&S::members>("members", From(1, 1e6), kEnsemble, "networks on disjoint shards; more than one makes an ensemble"),
+    Row<&S::queries>("queries", From(0, 1e9), kVotes, "noisy-vote answers in all"),
+
+    Choice<&S::source>("source", kSources, kStudents, "where the inputs come from that the teacher is asked about; dpsgd: always private"),
+    Row<&S::sigma>("sigma", Above(0, 1e9), kGradient, "noise over norm bound, as the papers print it"),
+    Only(kInTrial, Row<&S::norm_bound>("norm_bound", Above(0, 1e9), kGradient | kDpsgd, "C, the bound on the norm of a gradient; per example for dpsgd")),
+    Choice<&S::normalization>("normalization", kNormalizations, kGradient, "how the bound is kept: each row to norm C, the batch to Frobenius norm C, or clip"),
+    Row<&S::normalization_floor>("normalization_floor", Above(0, 1), kGradient, "e in g / (|g| + e)"),
+    Only(kInTrial, Row<&S::noise_multiplier>("noise_multiplier", From(0, 1e6), kDpsgd, "noise over norm bound of a DP-SGD step; 0 = from epsilon by calibrate")),
+    Row<&S::vote_noise>("vote_noise", From(0, 1e9), kVotes, "standard deviation of the noise on a vote count; 0 = from epsilon by calibrate"),
+    Row<&S::detach>("detach", {}, kGradient, "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
+
+    Choice<&S::loss>("loss", kLosses, kGradient, "distillation loss"),
+    Row<&S::dkd_alpha>("dkd_alpha", kWeight, kGradient, "weight of the target class in dkd"),
+    Row<&S::dkd_beta>("dkd_beta", kWeight, kGradient, "weight of the other classes in dkd"),
+    Row<&S::temperature>("temperature", Above(0, 1e3), kDpdfd, "softmax temperature of the distillation loss"),
+    Row<&S::kappa>("kappa", kWeight, kGradient, "size of the step injected at the logits (gamma times C), at the start"),
+    Row<&S::kappa_end>("kappa_end", kWeight, kGradient, "the same at the end, reached linearly"),
+    Row<&S::replay>("replay", From(0, 1e6), kGradient | kDistilled, "batches that the transfer set keeps"),
+    Row<&S::student_steps>("student_steps", kCounts, kGradient | kDistilled, "optimiser steps of the student for each release"),
+    Row<&S::student_batch>("student_batch", From(1, 1e7), kDpdfd, "rows of one student step"),
+    Row<&S::replay_fraction>("replay_fraction", kFraction, kGradient | kDistilled, "part of a student batch that is drawn from earlier releases"),
+    Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kVotes, "label smoothing"),
+    Row<&S::label_steps>("label_steps", From(0, 1e9), kVotes, "optimiser steps on the released labels"),
+    Row<&S::shift>("shift", From(0, 64), kPlain | kDpsgd | kVotes, "pixels of random translation"),
+
+    Row<&S::lr>("lr", kRate, kAll, "learning rate at the start"),
+    Row<&S::lr_hold>("lr_hold", kFraction, kAll, "fraction of the steps at the full rate"),
+    Row<&S::lr_end>("lr_end", kFraction, kAll, "factor on the rate at the last step, reached linearly"),
+    Row<&S::momentum>("momentum", {0, 0.9999, false}, kDpsgd, "of SGD"),
+
+    Generator(Row<&S::generator_steps>("generator_steps", From(0, 1e6), kDpdfd, "optimiser steps of the generator for each release")),
+    Generator(Row<&S::generator_lr>("generator_lr", kRate, kDpdfd, "learning rate of the generator")),
+    Generator(Row<&S::latent>("latent", From(1, 1e6), kDpdfd, "length of a latent vector")),
+    Generator(Row<&S::generator_width>("generator_width", From(1, 4096), kDpdfd, "channels of the generator's first layer")),
+    Generator(Row<&S::one_hot>("one_hot", kWeight, kDpdfd, "weight of the generator's one-hot loss")),
+    Generator(Row<&S::information_entropy>("information_entropy", kWeight, kDpdfd, "weight of the generator's batch entropy loss")),
+    Generator(Row<&S::activation_norm>("activation_norm", kWeight, kDpdfd, "weight of the generator's activation loss")),
+
+    Execution(Duration<&S::deadline_seconds>("deadline", From(0, 1e7), kAll, "longest time without step progress; 0s = from the measured step time")),
+    Execution(Duration<&S::checkpoint_seconds>("checkpoint_every", From(0, 1e7), kAll, "least time between two checkpoints")),
+    Execution(Row<&S::priority>("priority", From(-1000, 1000), kAll, "larger is placed first")),
+    Execution(Row<&S::reserve_block>("reserve_block", From(1, 1e9), kAll, "releases charged to the ledger at once")),
+};
+constexpr std::size_t kKeyCount = std::size(kKeys);
+
+constexpr auto kIdentityOrder = [] {
+  std::array<std::uint8_t, kKeyCount> order{};
+  for (std::size_t i = 0; i < kKeyCount; ++i) order[i] = static_cast<std::uint8_t>(i);
+  std::sort(order.begin(), order.end(), [](auto a, auto b) { return kKeys[a].name < kKeys[b].name; });
+  return order;
+}();
+constexpr std::size_t kIdentityCount =
+    static_cast<std::size_t>(std::count_if(std::begin(kKeys), std::end(kKeys), [](const SpecKey& key) { return key.identity; }));
+constexpr auto kIdentity = [] {
+  std::array<std::uint8_t, kIdentityCount> order{};
+  std::copy_if(kIdentityOrder.begin(), kIdentityOrder.end(), order.begin(),
+               [](std::uint8_t index) { return kKeys[index].identity; });
+  return order;
+}();
+
+}  // namespace
+
+std::span<const SpecKey> SpecKeys() { return kKeys; }
+std::span<const std::uint8_t> IdentityOrder() { return kIdentity; }
+
+const SpecKey* FindKey(std::string_view name, KeyPlace place) {
+  for (const SpecKey& key : kKeys) {
+    const KeyPlace spelling = place == kInTeacher ? kInTeacher : kInTrial;
+    if (key.NameIn(spelling) == name && (place == kNowhere || (key.places & place) != 0)) return &key;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> KeyNames(KeyPlace place) {
+  std::vector<std::string> names;
+  for (const SpecKey& key : kKeys) {
+    if (place == kNowhere) names.emplace_back(key.TrialName());
+    else if ((key.places & place) != 0) names.emplace_back(key.NameIn(place));
+  }
+  return names;
+}
+
+std::string ValueText(const SpecKey& key, const KeyValue& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* count = std::get_if<std::int64_t>(&value)) {
+    return key.indexed ? std::string(key.choices[static_cast<std::size_t>(*count)]) : std::to_string(*count);
+  }
+  std::string text = FormatReal(std::get<double>(value));
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return key.type == KeyType::duration ? text + "s" : text;
+}
+
+std::string KeyText(const TrialSpec& spec, std::string_view name) {
+  const SpecKey* key = FindKey(name, kNowhere);
+  if (key == nullptr || !key->AppliesTo(KindOf(spec), spec.source)) return "";
+  return ValueText(*key, key->get(spec));
+}
+
+}  // namespace retort

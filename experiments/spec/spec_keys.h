@@ -1,0 +1,101 @@
+// The key table: every key of a sweep file with its field, type, range, default, choices, the trials
+// it applies to, whether it is part of identity, and one line of documentation.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "experiments/spec/trial_kind.h"
+#include "experiments/spec/trial_spec.h"
+
+namespace retort {
+
+// Enumerations are held as the index of their choice.
+using KeyValue = std::variant<bool, std::int64_t, double, std::string>;
+
+enum class KeyType : std::uint8_t {
+  flag,
+  count,     // integer
+  number,    // integer or real; held as double
+  choice,    // one of `choices`; held as index (enum fields) or string (string fields)
+  duration,  // "30s"; held as seconds
+  name,      // of a [data] or [teacher] entry
+};
+
+struct Limits {
+  double least = 0;
+  double most = 0;
+  bool above_least = false;  // `least` itself is out of range
+};
+
+// Where a key may be written.
+enum KeyPlace : std::uint8_t { kNowhere = 0, kInTrial = 1, kInTeacher = 2 };
+
+struct SpecKey {
+  std::string_view name;          // canonical: JSON, identity, [teacher]
+  std::string_view trial_name;    // in [trial] and axes, where it differs; see TrialName
+  KeyType type = KeyType::count;
+  KeyValue (*get)(const TrialSpec&) = nullptr;
+  void (*set)(TrialSpec&, const KeyValue&) = nullptr;  // null: only the planner sets it
+  Limits limits;
+  std::span<const std::string_view> choices;
+  bool indexed = false;           // choice of an enum field
+  KindMask kinds = 0;             // trials that use it
+  bool generator_only = false;    // of those, only the ones whose source is the generator
+  std::uint8_t places = kNowhere;
+  bool identity = true;
+  bool inherited = false;         // teachers take the value of [trial] unless they set it
+  std::string_view doc;
+
+  [[nodiscard]] std::string_view TrialName() const { return trial_name.empty() ? name : trial_name; }
+  [[nodiscard]] std::string_view NameIn(KeyPlace place) const { return place == kInTrial ? TrialName() : name; }
+  [[nodiscard]] bool AppliesTo(TrialKind kind, QuerySource source) const {
+    return (kinds & MaskOf(kind)) != 0 && (!generator_only || source == QuerySource::generator);
+  }
+  [[nodiscard]] std::vector<std::string> ChoiceList() const { return {choices.begin(), choices.end()}; }
+};
+
+[[nodiscard]] std::span<const SpecKey> SpecKeys();
+// Indices of the identity keys, sorted by canonical name.
+[[nodiscard]] std::span<const std::uint8_t> IdentityOrder();
+// The key of that name at that place, or null. kNowhere: by trial name, settable or not.
+[[nodiscard]] const SpecKey* FindKey(std::string_view name, KeyPlace place);
+[[nodiscard]] std::vector<std::string> KeyNames(KeyPlace place);
+
+// The value as tables, axes and file names show it: 100, 0.001, row-averaged, true.
+[[nodiscard]] std::string ValueText(const SpecKey& key, const KeyValue& value);
+// The trial's value of a key by its name in [trial] ("method", "teacher", "data", "seed", "sigma", ...);
+// empty where the key does not apply to the trial, or there is no such key.
+[[nodiscard]] std::string KeyText(const TrialSpec& spec, std::string_view name);
+
+// Overwrites `spec` with the preset of its kind: defaults of TrialSpec, then the preset table.
+// Keeps role, method, reading, source, teacher, data and seed.
+void ApplyPreset(TrialSpec& spec, TrialKind kind);
+
+struct PresetRow {
+  KindMask kinds = 0;
+  std::string_view key;  // canonical name
+  KeyValue value;
+};
+[[nodiscard]] std::span<const PresetRow> PresetRows();
+
+// Structure around the trial keys: [data.NAME], its split and budget, [teacher.NAME.private],
+// [sweep], [table.NAME] and the top level.
+enum class SectionType : std::uint8_t { text, count, number, range, texts, counts, table, tables };
+struct SectionKey {
+  std::string_view section;  // "", "profile.*", "data.*", "data.*.split", "data.*.budget", "teacher.*.private", "sweep", "table.*"
+  std::string_view name;
+  SectionType type = SectionType::text;
+  bool required = false;
+  Limits limits;             // of count, counts and number
+  std::string_view fallback; // what holds when absent, in words; empty = nothing
+  std::string_view doc;
+};
+[[nodiscard]] std::span<const SectionKey> SectionKeys();
+[[nodiscard]] std::string_view SectionTypeName(SectionType type);
+
+}  // namespace retort

@@ -1,0 +1,63 @@
+// A parsed sweep file and its expansion into trials.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/spec/diagnostic.h"
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+
+namespace retort {
+
+struct TableSpec {
+  std::string name;
+  std::vector<std::string> rows, columns;
+  std::string metric = "test.accuracy";
+  std::string published;             // "dpdfd-ijcai23/table1" or empty
+};
+
+struct SweepPlan {
+  std::string name;                  // [sweep] name
+  std::string file;                  // path as given
+  std::vector<TrialSpec> trials;     // teachers before the students that need them; fixed order; ids set
+  std::vector<TableSpec> tables;
+  std::vector<std::shared_ptr<const DataSpec>> data;
+  std::string resolved_toml;         // what sweep.toml in the results folder holds
+  std::vector<Diagnostic> warnings;
+};
+
+struct PlanOptions {
+  std::vector<std::string> overrides;   // "trial.steps=10", "sweep.seeds=[0]"
+  std::string profile;                  // [profile.NAME], or empty
+};
+
+// What the plan needs from outside of spec. `inspect` fills digest, examples and shape of a data set
+// from its files; its error becomes a diagnostic at the data table. `calibrate` fills what an epsilon
+// asks for; its error becomes a diagnostic at the trial's epsilon key.
+struct PlanHooks {
+  std::function<Status(DataSpec&)> inspect;
+  std::function<Status(TrialSpec&)> calibrate;
+  // Value of ${VAR} in a data path; empty = the process environment.
+  std::function<std::optional<std::string>(const std::string&)> lookup = {};
+};
+
+// All errors at once.
+struct PlanOutcome {
+  std::optional<SweepPlan> plan;
+  std::vector<Diagnostic> errors;
+};
+
+[[nodiscard]] PlanOutcome LoadSweep(const std::string& path, const PlanOptions& options, const PlanHooks& hooks);
+[[nodiscard]] PlanOutcome ParseSweep(const std::string& text, const std::string& path, const PlanOptions& options,
+                                     const PlanHooks& hooks);
+
+// JSON Schema of the sweep file, generated from the key table.
+[[nodiscard]] std::string SweepJsonSchema();
+
+}  // namespace retort

@@ -1,0 +1,185 @@
+#include "experiments/spec/sweep_document.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "experiments/spec/value_reader.h"
+
+namespace retort {
+namespace {
+
+void ReadTableSpecs(const TomlNode& tables, ReadContext& context) {
+  for (const TomlEntry& entry : tables.entries) {
+    const std::string path = context.prefix + "table." + entry.key;
+    if (entry.value.kind != TomlKind::table) {
+      context.complaints.Error(entry.value.where, path, path + " takes a table, not " + entry.value.Describe());
+      continue;
+    }
+    if (!CheckSection(entry.value, "table.*", path, context.partial, context.complaints)) continue;
+    TableSpec table;
+    table.name = entry.key;
+    for (const auto& [name, list] : {std::pair{"rows", &table.rows}, std::pair{"columns", &table.columns}}) {
+      const TomlEntry* keys = entry.value.Find(name);
+      if (keys == nullptr) continue;
+      for (const TomlNode& key : keys->value.items) {
+        if (FindKey(key.text, kNowhere) == nullptr) {
+          context.complaints.Unknown(key.where, path + "." + name, "key", key.text, KeyNames(kNowhere), false);
+        }
+        list->push_back(key.text);
+      }
+    }
+    if (const TomlEntry* metric = entry.value.Find("metric")) table.metric = metric->value.text;
+    if (const TomlEntry* published = entry.value.Find("published")) table.published = published->value.text;
+    context.document.tables.push_back(std::move(table));
+  }
+}
+
+// Names in assignments must exist; conditions are checked where they are read.
+void CheckNames(Assignments& assignments, const SweepDocument& document, Complaints& complaints) {
+  for (Assignment& assignment : assignments) {
+    if (assignment.key == nullptr || assignment.key->type != KeyType::name || !assignment.valid) continue;
+    const bool data = assignment.key->name == "data";
+    const std::vector<std::string> names = data ? document.DataNames() : document.TeacherNames();
+    const auto& name = std::get<std::string>(assignment.value);
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    assignment.valid = false;
+    complaints.Unknown(assignment.where, std::string(assignment.key->name), data ? "data set" : "teacher", name, names,
+                       true);
+  }
+}
+
+// A misspelt name is looked for among the keys of this place, and among the other spellings of a key.
+void UnknownKey(const TomlEntry& entry, KeyPlace place, const std::string& path, Complaints& complaints) {
+  const std::string table = "[" + path.substr(0, path.size() - 1) + "]";
+  const KeyPlace other = place == kInTrial ? kInTeacher : kInTrial;
+  const SpecKey* elsewhere = FindKey(entry.key, other);
+  if (elsewhere == nullptr) elsewhere = FindKey(entry.key, kNowhere);
+  if (elsewhere == nullptr) {
+    complaints.Unknown(entry.where, path + entry.key, "key", entry.key, KeyNames(place), false, "in " + table);
+    return;
+  }
+  std::string message = "\"" + entry.key + "\" is not a key of " + table;
+  if (elsewhere->name == "seed") message += "; write sweep.seeds";
+  else if ((elsewhere->places & place) != 0) message += "; here it is called \"" + std::string(elsewhere->NameIn(place)) + "\"";
+  else if (place == kInTrial) message += "; it belongs to a [teacher] definition";
+  else if (elsewhere->inherited) message += "; teachers take it from [trial]";
+  else if ((elsewhere->kinds & MaskOf(TrialKind::dpsgd_teacher)) != 0) message += "; write private = { epsilon = ..., norm_bound = ... }";
+  else message += "; it belongs to [trial]";
+  std::vector<std::string> choices;
+  if ((elsewhere->places & place) != 0) choices.emplace_back(elsewhere->NameIn(place));
+  complaints.Error(entry.where, path + entry.key, std::move(message), std::move(choices));
+}
+
+}  // namespace
+
+const DataTable* SweepDocument::FindData(const std::string& data_name) const {
+  for (const DataTable& table : data) {
+    if (table.data->name == data_name) return &table;
+  }
+  return nullptr;
+}
+
+const TeacherDefinition* SweepDocument::FindTeacher(const std::string& teacher_name) const {
+  for (const TeacherDefinition& teacher : teachers) {
+    if (teacher.name == teacher_name) return &teacher;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> SweepDocument::DataNames() const {
+  std::vector<std::string> names;
+  for (const DataTable& table : data) names.push_back(table.data->name);
+  return names;
+}
+
+std::vector<std::string> SweepDocument::TeacherNames() const {
+  std::vector<std::string> names;
+  for (const TeacherDefinition& teacher : teachers) names.push_back(teacher.name);
+  return names;
+}
+
+Assignment ReadAssignment(const TomlEntry& entry, KeyPlace place, const std::string& path, ReadContext& context) {
+  Assignment assignment;
+  assignment.where = entry.value.where;
+  assignment.path = path + entry.key;
+  assignment.number = context.document.assignments++;
+  assignment.key = FindKey(entry.key, place);
+  assignment.valid = false;
+  if (assignment.key == nullptr) {
+    UnknownKey(entry, place, path, context.complaints);
+    return assignment;
+  }
+  if (auto value = ReadKeyValue(entry.value, *assignment.key, path + entry.key, context.complaints)) {
+    assignment.value = std::move(*value);
+    assignment.valid = true;
+  }
+  return assignment;
+}
+
+Assignments ReadAssignments(const TomlNode& table, KeyPlace place, const std::string& path, ReadContext& context) {
+  Assignments assignments;
+  for (const TomlEntry& entry : table.entries) {
+    Assignment assignment = ReadAssignment(entry, place, path, context);
+    if (assignment.key != nullptr) assignments.push_back(std::move(assignment));
+  }
+  return assignments;
+}
+
+void ReadTables(const TomlNode& root, ReadContext& context) {
+  SweepDocument& document = context.document;
+  const auto table = [&root](std::string_view name) -> const TomlNode* {
+    const TomlEntry* entry = root.Find(name);
+    return entry != nullptr && entry->value.kind == TomlKind::table ? &entry->value : nullptr;
+  };
+  if (const TomlNode* data = table("data")) ReadDataTables(*data, context);
+  if (const TomlNode* teachers = table("teacher")) ReadTeachers(*teachers, context);
+  if (const TomlNode* trial = table("trial")) {
+    document.trial_where = trial->where;
+    document.trial = ReadAssignments(*trial, kInTrial, context.prefix + "trial.", context);
+  }
+  if (const TomlNode* sweep = table("sweep")) ReadSweepTable(*sweep, context);
+  if (const TomlNode* tables = table("table")) ReadTableSpecs(*tables, context);
+  if (context.partial) return;
+  CheckNames(document.trial, document, context.complaints);
+  for (Axis& axis : document.axes) {
+    for (Assignments& row : axis.rows) CheckNames(row, document, context.complaints);
+  }
+  for (WhenRule& rule : document.when) CheckNames(rule.set, document, context.complaints);
+}
+
+SweepDocument ReadSweepDocument(const std::string& text, const std::string& path, const PlanOptions& options,
+                                const Lookup& lookup, SourceTexts& sources, Complaints& complaints) {
+  SweepDocument document;
+  document.name = std::filesystem::path(path).stem().string();
+  const int source = sources.Add(path, text);
+  TomlNode root;
+  Diagnostic syntax;
+  if (!ParseToml(text, source, sources, root, syntax)) {
+    complaints.Add(std::move(syntax));
+    return document;
+  }
+  root.where = {source, 1, 1};
+  const TomlEntry* version = root.Find("retort");
+  if (version != nullptr && version->value.kind == TomlKind::integer && version->value.integer != 1) {
+    complaints.Error(version->value.where, "retort",
+                     "this file says format " + std::to_string(version->value.integer) +
+                         "; this program reads format 1: write retort = 1",
+                     {"1"});
+    return document;
+  }
+  document.sweep_where = root.where;
+  OverlayDocument(root, options, sources, lookup, complaints);
+  CheckSection(root, "", "", false, complaints);
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  ReadContext context{document, complaints, lookup, folder.string(), "", false};
+  ReadTables(root, context);
+  // The copy in the results folder stands elsewhere, so paths become absolute.
+  for (const DataTable& table : document.data) {
+    TomlEntry* entry = root.Find("data")->value.Find(table.data->name);
+    if (TomlEntry* data_path = entry->value.Find("path")) data_path->value.text = table.data->path;
+  }
+  document.resolved_toml = FormatToml(root);
+  return document;
+}
+
+}  // namespace retort

@@ -1,0 +1,265 @@
+// Sweep file to trials.
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "experiments/spec/environment.h"
+#include "experiments/spec/spec_codec.h"
+#include "experiments/spec/sweep.h"
+#include "experiments/spec/sweep_document.h"
+#include "experiments/spec/trial_names.h"
+#include "experiments/spec/trial_resolver.h"
+#include "experiments/spec/trial_rules.h"
+
+namespace retort {
+namespace {
+
+constexpr std::size_t kMostTrials = 1'000'000;
+
+// Expands one document; use once.
+class Planner {
+ public:
+  Planner(SweepDocument& document, const PlanHooks& hooks, Complaints& complaints)
+      : document_(document), hooks_(hooks), complaints_(complaints), resolver_(document, complaints) {}
+
+  void Run(SweepPlan& plan);
+
+ private:
+  [[nodiscard]] std::set<std::string> DataInUse() const;
+  void InspectData(SweepPlan& plan);
+  [[nodiscard]] std::size_t Combinations() const;
+  void CollectAxisKeys();
+  void AddStudent(Layers layers, std::uint64_t seed);
+  [[nodiscard]] std::optional<TrialId> TeacherFor(const Composition& student);
+  [[nodiscard]] bool Finish(TrialSpec& spec, bool judged, const Assignment* epsilon, Position fallback);
+  void WarnOfUnusedTeachers() const;
+
+  SweepDocument& document_;
+  const PlanHooks& hooks_;
+  Complaints& complaints_;
+  TrialResolver resolver_;
+  std::vector<const SpecKey*> axis_keys_;
+  std::vector<TrialSpec> students_;
+  std::unordered_map<TrialId, std::size_t> student_of_;
+  using TeacherSlot = std::tuple<const TeacherDefinition*, const DataTable*, std::uint64_t>;
+  std::map<TeacherSlot, TrialSpec> teachers_;  // in the order of file and seed
+  std::set<TrialId> teacher_ids_;
+  std::size_t excluded_ = 0;
+};
+
+std::set<std::string> Planner::DataInUse() const {
+  std::set<std::string> names;
+  const auto collect = [&names](const Assignments& assignments) {
+    for (const Assignment& assignment : assignments) {
+      if (assignment.valid && assignment.key->name == "data") names.insert(std::get<std::string>(assignment.value));
+    }
+  };
+  collect(document_.trial);
+  for (const Axis& axis : document_.axes) {
+    for (const Assignments& row : axis.rows) collect(row);
+  }
+  for (const WhenRule& rule : document_.when) collect(rule.set);
+  if (document_.data.size() == 1) names.insert(document_.data.front().data->name);
+  return names;
+}
+
+void Planner::InspectData(SweepPlan& plan) {
+  const std::set<std::string> used = DataInUse();
+  for (DataTable& table : document_.data) {
+    DataSpec& data = *table.data;
+    if (!used.contains(data.name)) {
+      complaints_.Warning(table.where, "data." + data.name, "the data set \"" + data.name + "\" is used by no trial");
+      continue;
+    }
+    plan.data.push_back(table.data);
+    if (!hooks_.inspect || !table.readable) continue;
+    const Status found = hooks_.inspect(data);
+    if (!found.ok()) {
+      complaints_.Error(table.path, "data." + data.name + ".path", found.message());
+      table.readable = false;
+      continue;
+    }
+    const std::pair<const char*, std::pair<IndexRange, Position>> ranges[] = {
+        {"train", {data.split.train, table.train}},
+        {"public", {data.split.public_range, table.public_range}},
+        {"test", {data.split.test, table.test}}};
+    for (const auto& [name, range] : ranges) {
+      if (range.first.end <= data.examples) continue;
+      complaints_.Error(range.second, "data." + data.name + ".split." + name,
+                        std::string("the ") + name + " range ends at " + std::to_string(range.first.end) + ", but " +
+                            data.path + " holds " + std::to_string(data.examples) + " examples");
+      table.valid = false;
+    }
+  }
+}
+
+std::size_t Planner::Combinations() const {
+  std::size_t total = document_.seeds.size();
+  for (const Axis& axis : document_.axes) {
+    if (axis.rows.empty()) return 0;
+    if (total > kMostTrials) return total;
+    total *= axis.rows.size();
+  }
+  return total;
+}
+
+void Planner::CollectAxisKeys() {
+  for (const Axis& axis : document_.axes) {
+    for (const Assignments& row : axis.rows) {
+      for (const Assignment& assignment : row) {
+        if (std::find(axis_keys_.begin(), axis_keys_.end(), assignment.key) == axis_keys_.end()) {
+          axis_keys_.push_back(assignment.key);
+        }
+      }
+    }
+  }
+}
+
+// Calibration, then the id.
+bool Planner::Finish(TrialSpec& spec, bool judged, const Assignment* epsilon, Position fallback) {
+  if (judged && hooks_.calibrate) {
+    const Status calibrated = hooks_.calibrate(spec);
+    if (!calibrated.ok()) {
+      complaints_.Error(epsilon != nullptr ? epsilon->where : fallback,
+                        epsilon != nullptr ? epsilon->path : "trial.epsilon", calibrated.message());
+      return false;
+    }
+  }
+  spec.id = ComputeTrialId(spec);
+  return true;
+}
+
+std::optional<TrialId> Planner::TeacherFor(const Composition& student) {
+  const TeacherSlot slot{student.teacher, student.data, student.spec.seed};
+  const auto found = teachers_.find(slot);
+  if (found != teachers_.end()) return found->second.id;
+  Composition teacher = resolver_.ResolveTeacher(*student.teacher, *student.data, student.spec.seed);
+  const Assignment* epsilon = nullptr;
+  for (const Assignment& assignment : student.teacher->assignments) {
+    if (assignment.key->name == "epsilon") epsilon = &assignment;
+  }
+  const bool judged = teacher.judged && CheckTeacher(teacher, *student.teacher, complaints_);
+  if (judged && teacher.kind == TrialKind::dpsgd_teacher) {
+    const Layers shared = {&document_.trial};
+    const Assignment* delta = StrongestOf(shared, "delta");
+    WarnOfLargeDelta(teacher, delta != nullptr ? delta->where : student.teacher->where, complaints_);
+  }
+  static_cast<void>(Finish(teacher.spec, judged, epsilon, student.teacher->where));
+  return teachers_.emplace(slot, std::move(teacher.spec)).first->second.id;
+}
+
+void Planner::AddStudent(Layers layers, std::uint64_t seed) {
+  Composition student = resolver_.ResolveStudent(layers, seed);
+  if (student.excluded) {
+    ++excluded_;
+    return;
+  }
+  if (!student.judged || !CheckStudent(student, layers, document_, complaints_)) return;
+  TrialSpec& spec = student.spec;
+  if (student.teacher != nullptr) spec.parent = TeacherFor(student);
+  if (!Finish(spec, true, StrongestOf(layers, "epsilon"), document_.trial_where)) return;
+  spec.axes.reserve(axis_keys_.size());
+  for (const SpecKey* key : axis_keys_) {
+    if (key->AppliesTo(student.kind, spec.source)) {
+      spec.axes.emplace_back(std::string(key->TrialName()), ValueText(*key, key->get(spec)));
+    }
+  }
+  const auto [entry, added] = student_of_.emplace(spec.id, students_.size());
+  if (added) {
+    students_.push_back(std::move(spec));
+    return;
+  }
+  complaints_.Warning(document_.sweep_where, "sweep",
+                      "some combinations of the axes differ only in keys that do not apply to them, and are one trial");
+}
+
+void Planner::WarnOfUnusedTeachers() const {
+  for (const TeacherDefinition& teacher : document_.teachers) {
+    bool used = false;
+    for (const auto& [slot, spec] : teachers_) used = used || std::get<0>(slot) == &teacher;
+    if (!used) {
+      complaints_.Warning(teacher.where, "teacher." + teacher.name,
+                          "the teacher \"" + teacher.name + "\" is named by no trial, and is not trained");
+    }
+  }
+}
+
+void Planner::Run(SweepPlan& plan) {
+  InspectData(plan);
+  const bool read_well = complaints_.clean();
+  const std::size_t total = Combinations();
+  if (total > kMostTrials) {
+    complaints_.Error(document_.sweep_where, "sweep", "the axes and seeds make more than " +
+                                                          std::to_string(kMostTrials) + " trials; split the sweep");
+    return;
+  }
+  CollectAxisKeys();
+  students_.reserve(total);
+  std::vector<std::size_t> at(document_.axes.size(), 0);
+  const std::size_t rows = document_.seeds.empty() ? 0 : total / document_.seeds.size();
+  for (std::size_t row = 0; row < rows; ++row) {
+    Layers layers = {&document_.trial};
+    for (std::size_t i = 0; i < at.size(); ++i) layers.push_back(&document_.axes[i].rows[at[i]]);
+    for (const std::uint64_t seed : document_.seeds) AddStudent(layers, seed);
+    for (std::size_t i = at.size(); i-- > 0;) {
+      if (++at[i] < document_.axes[i].rows.size()) break;
+      at[i] = 0;
+    }
+  }
+  if (read_well && excluded_ == total) {
+    complaints_.Error(document_.sweep_where, "sweep.exclude", "every trial is excluded: nothing is left to run");
+  }
+  if (read_well) resolver_.ReportUnused();
+  if (!complaints_.clean()) return;
+  WarnOfUnusedTeachers();
+  std::vector<TrialSpec> teachers;
+  for (auto& [slot, spec] : teachers_) {
+    if (teacher_ids_.insert(spec.id).second) teachers.push_back(std::move(spec));
+  }
+  students_.insert(students_.begin(), std::make_move_iterator(teachers.begin()),
+                   std::make_move_iterator(teachers.end()));
+  plan.trials = std::move(students_);
+  NameTrials(plan.trials);
+}
+
+}  // namespace
+
+PlanOutcome ParseSweep(const std::string& text, const std::string& path, const PlanOptions& options,
+                       const PlanHooks& hooks) {
+  SourceTexts sources;
+  Complaints complaints(&sources);
+  const Lookup lookup = hooks.lookup ? hooks.lookup : Lookup(EnvironmentVariable);
+  SweepDocument document = ReadSweepDocument(text, path, options, lookup, sources, complaints);
+  SweepPlan plan;
+  plan.file = path;
+  plan.name = document.name;
+  plan.tables = document.tables;
+  if (!document.data.empty()) Planner(document, hooks, complaints).Run(plan);
+  plan.resolved_toml = std::move(document.resolved_toml);
+  PlanOutcome outcome;
+  outcome.errors = complaints.TakeErrors();
+  plan.warnings = complaints.TakeWarnings();
+  if (outcome.errors.empty()) outcome.plan = std::move(plan);
+  return outcome;
+}
+
+PlanOutcome LoadSweep(const std::string& path, const PlanOptions& options, const PlanHooks& hooks) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file || file.bad()) {
+    PlanOutcome outcome;
+    Diagnostic missing;
+    missing.file = path;
+    missing.message = "cannot read this sweep file; give the path of a TOML file";
+    outcome.errors.push_back(std::move(missing));
+    return outcome;
+  }
+  return ParseSweep(text.str(), path, options, hooks);
+}
+
+}  // namespace retort

@@ -1,0 +1,160 @@
+// JSON Schema of a sweep file, from the key table.
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "experiments/spec/spec_keys.h"
+#include "experiments/spec/sweep.h"
+
+namespace retort {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void Bound(Json& schema, const Limits& limits) {
+  schema[limits.above_least ? "exclusiveMinimum" : "minimum"] = limits.least;
+  schema["maximum"] = limits.most;
+}
+
+Json ValueSchema(const SpecKey& key) {
+  Json schema{{"description", key.doc}};
+  switch (key.type) {
+    case KeyType::flag: schema["type"] = "boolean"; break;
+    case KeyType::count:
+      schema["type"] = "integer";
+      Bound(schema, key.limits);
+      break;
+    case KeyType::number:
+      schema["type"] = "number";
+      Bound(schema, key.limits);
+      break;
+    case KeyType::choice: schema["enum"] = key.ChoiceList(); break;
+    case KeyType::duration:
+      schema["type"] = "string";
+      schema["pattern"] = "^[0-9]+(\\.[0-9]+)?(ms|s|m|h|d)$";
+      break;
+    case KeyType::name: schema["type"] = "string"; break;
+  }
+  if (key.type != KeyType::name) {
+    const KeyValue fallback = key.get(TrialSpec{});
+    if (const bool* flag = std::get_if<bool>(&fallback)) schema["default"] = *flag;
+    else if (key.type == KeyType::count) schema["default"] = std::get<std::int64_t>(fallback);
+    else if (key.type == KeyType::number) schema["default"] = std::get<double>(fallback);
+    else schema["default"] = ValueText(key, fallback);
+  }
+  return schema;
+}
+
+Json Closed(Json properties, Json required = Json::array()) {
+  Json schema{{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
+  if (!required.empty()) schema["required"] = std::move(required);
+  return schema;
+}
+
+Json KeysSchema(KeyPlace place) {
+  Json properties = Json::object();
+  for (const SpecKey& key : SpecKeys()) {
+    if ((key.places & place) != 0) properties[std::string(key.NameIn(place))] = ValueSchema(key);
+  }
+  return properties;
+}
+
+Json SectionValue(const SectionKey& key) {
+  Json schema{{"description", key.doc}};
+  const auto list = [&schema](Json item) {
+    schema["type"] = "array";
+    schema["items"] = std::move(item);
+  };
+  switch (key.type) {
+    case SectionType::text: schema["type"] = "string"; break;
+    case SectionType::count: schema["type"] = "integer"; Bound(schema, key.limits); break;
+    case SectionType::number: schema["type"] = "number"; Bound(schema, key.limits); break;
+    case SectionType::texts: list({{"type", "string"}}); break;
+    case SectionType::tables: list({{"type", "object"}}); break;
+    case SectionType::table: schema["type"] = "object"; break;
+    case SectionType::range:
+      schema["minItems"] = 2;
+      schema["maxItems"] = 2;
+      [[fallthrough]];
+    case SectionType::counts: {
+      Json item{{"type", "integer"}};
+      Bound(item, key.limits);
+      list(std::move(item));
+      break;
+    }
+  }
+  return schema;
+}
+
+Json SectionSchema(std::string_view section, bool partial) {
+  Json properties = Json::object(), required = Json::array();
+  for (const SectionKey& key : SectionKeys()) {
+    if (key.section != section) continue;
+    properties[std::string(key.name)] = SectionValue(key);
+    if (key.required && !partial) required.push_back(key.name);
+  }
+  return Closed(std::move(properties), std::move(required));
+}
+
+// Every key with one value, or an array of them.
+Json ConditionSchema() {
+  Json properties = Json::object();
+  for (const SpecKey& key : SpecKeys()) {
+    const Json value = ValueSchema(key);
+    properties[std::string(key.TrialName())] = {
+        {"anyOf", Json::array({value, {{"type", "array"}, {"items", value}, {"minItems", 1}}})}};
+  }
+  return Closed(std::move(properties));
+}
+
+Json SweepSchema(const Json& trial) {
+  Json sweep = SectionSchema("sweep", false);
+  Json grid = Json::object();
+  for (const auto& [name, value] : trial.at("properties").items()) {
+    grid[name] = {{"type", "array"}, {"items", value}, {"minItems", 1}, {"uniqueItems", true}};
+  }
+  const Json row{{"$ref", "#/$defs/trial"}}, condition{{"$ref", "#/$defs/condition"}};
+  Json& properties = sweep["properties"];
+  properties["seeds"]["minItems"] = 1;
+  properties["seeds"]["uniqueItems"] = true;
+  properties["grid"] = Closed(std::move(grid));
+  properties["zip"] = {{"type", "object"},
+                       {"additionalProperties", {{"type", "array"}, {"items", row}, {"minItems", 1}}}};
+  properties["when"]["items"] = Closed({{"if", condition}, {"set", row}}, {"if", "set"});
+  properties["exclude"]["items"] = condition;
+  return sweep;
+}
+
+Json Named(Json entry) { return {{"type", "object"}, {"additionalProperties", std::move(entry)}}; }
+
+// The five tables, of the file or of a profile.
+void PutTables(Json& properties, bool partial) {
+  Json data = SectionSchema("data.*", partial);
+  data["properties"]["split"] = SectionSchema("data.*.split", partial);
+  data["properties"]["budget"] = SectionSchema("data.*.budget", partial);
+  Json teacher = KeysSchema(kInTeacher);
+  teacher["private"] = SectionSchema("teacher.*.private", partial);
+  properties["data"] = Named(std::move(data));
+  properties["teacher"] = Named(Closed(std::move(teacher)));
+  properties["trial"] = {{"$ref", "#/$defs/trial"}};
+  properties["sweep"] = {{"$ref", "#/$defs/sweep"}};
+  properties["table"] = Named(SectionSchema("table.*", partial));
+}
+
+}  // namespace
+
+std::string SweepJsonSchema() {
+  const Json trial = Closed(KeysSchema(kInTrial));
+  Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "Retort sweep file"}};
+  schema.update(SectionSchema("", false));
+  Json& properties = schema["properties"];
+  properties["retort"] = {{"const", 1}, {"description", "version of this file format"}};
+  PutTables(properties, false);
+  Json profile = SectionSchema("profile.*", true);
+  PutTables(profile["properties"], true);
+  properties["profile"] = Named(std::move(profile));
+  schema["$defs"] = {{"trial", trial}, {"condition", ConditionSchema()}, {"sweep", SweepSchema(trial)}};
+  return schema.dump(2);
+}
+
+}  // namespace retort

@@ -1,0 +1,117 @@
+// [teacher]: the kind of a teacher follows from its definition.
+#include <utility>
+
+#include "experiments/spec/sweep_document.h"
+#include "experiments/spec/value_reader.h"
+
+namespace retort {
+namespace {
+
+const SpecKey& Key(std::string_view name) {
+  for (const SpecKey& key : SpecKeys()) {
+    if (key.name == name) return key;
+  }
+  RETORT_CHECK(false);
+  return SpecKeys().front();
+}
+
+void Give(TeacherDefinition& teacher, std::string_view name, KeyValue value, Position where, ReadContext& context) {
+  const std::string path = context.prefix + "teacher." + teacher.name + ".private." + std::string(name);
+  teacher.assignments.push_back({&Key(name), std::move(value), where, path, true, context.document.assignments++});
+}
+
+double Number(const TomlNode& node) {
+  return node.kind == TomlKind::real ? node.real : static_cast<double>(node.integer);
+}
+
+// private = { epsilon | noise_multiplier, norm_bound }
+void ReadPrivate(const TomlEntry& entry, const std::string& path, TeacherDefinition& teacher, ReadContext& context) {
+  teacher.kind = TrialKind::dpsgd_teacher;
+  const std::string dotted = path + ".private";
+  if (entry.value.kind != TomlKind::table) {
+    context.complaints.Error(entry.value.where, dotted,
+                             dotted + " takes a table, as in { epsilon = 3, norm_bound = 0.1 }, not " +
+                                 entry.value.Describe());
+    teacher.valid = false;
+    return;
+  }
+  if (!CheckSection(entry.value, "teacher.*.private", dotted, context.partial, context.complaints)) {
+    teacher.valid = false;
+    return;
+  }
+  const TomlEntry* epsilon = entry.value.Find("epsilon");
+  const TomlEntry* noise = entry.value.Find("noise_multiplier");
+  if ((epsilon == nullptr) == (noise == nullptr) && !context.partial) {
+    context.complaints.Error(entry.value.where, dotted, dotted + " needs either epsilon or noise_multiplier",
+                             {"epsilon", "noise_multiplier"});
+    teacher.valid = false;
+  }
+  if (const TomlEntry* bound = entry.value.Find("norm_bound")) {
+    Give(teacher, "norm_bound", Number(bound->value), bound->value.where, context);
+  }
+  if (noise != nullptr) Give(teacher, "noise_multiplier", Number(noise->value), noise->value.where, context);
+  if (epsilon != nullptr) {
+    Give(teacher, "epsilon", Number(epsilon->value), epsilon->value.where, context);
+    Give(teacher, "claim", static_cast<std::int64_t>(ClaimTarget::example), epsilon->value.where, context);
+    Give(teacher, "calibrate", static_cast<std::int64_t>(Calibrate::noise), epsilon->value.where, context);
+  }
+}
+
+std::string Applicable(const SpecKey& key) {
+  std::string kinds;
+  for (const TrialKind kind : kTrialKinds) {
+    if ((key.kinds & MaskOf(kind)) != 0) kinds += (kinds.empty() ? "" : ", ") + std::string(KindName(kind));
+  }
+  return kinds;
+}
+
+void CheckKind(const std::string& path, TeacherDefinition& teacher, Complaints& complaints) {
+  for (const Assignment& assignment : teacher.assignments) {
+    const bool members = assignment.key->name == "members";
+    if (members && teacher.kind == TrialKind::dpsgd_teacher) {
+      complaints.Error(assignment.where, path + ".members",
+                       "a teacher is either private or an ensemble: remove members or private");
+      teacher.valid = false;
+    } else if (!members && !assignment.key->AppliesTo(teacher.kind, QuerySource::generator)) {
+      complaints.Error(assignment.where, path + "." + std::string(assignment.key->name),
+                       std::string(assignment.key->name) + " does not apply to a " + std::string(KindName(teacher.kind)) +
+                           "; it applies to: " + Applicable(*assignment.key));
+      teacher.valid = false;
+    }
+    if (!assignment.valid) teacher.valid = false;
+  }
+}
+
+}  // namespace
+
+void ReadTeachers(const TomlNode& teachers, ReadContext& context) {
+  for (const TomlEntry& entry : teachers.entries) {
+    const std::string path = context.prefix + "teacher." + entry.key;
+    if (entry.value.kind != TomlKind::table) {
+      context.complaints.Error(entry.value.where, path, path + " takes a table, not " + entry.value.Describe());
+      continue;
+    }
+    TeacherDefinition teacher;
+    teacher.name = entry.key;
+    teacher.where = entry.where;
+    for (const TomlEntry& item : entry.value.entries) {
+      if (item.key == "private") {
+        ReadPrivate(item, path, teacher, context);
+        continue;
+      }
+      Assignment assignment = ReadAssignment(item, kInTeacher, path + ".", context);
+      if (assignment.key == nullptr) {
+        teacher.valid = false;
+        continue;
+      }
+      const bool ensemble = assignment.key->name == "members" && assignment.valid &&
+                            std::get<std::int64_t>(assignment.value) > 1;
+      if (ensemble && teacher.kind == TrialKind::plain_teacher) teacher.kind = TrialKind::ensemble_teacher;
+      teacher.assignments.push_back(std::move(assignment));
+    }
+    if (!context.partial) CheckKind(path, teacher, context.complaints);
+    context.document.teachers.push_back(std::move(teacher));
+  }
+}
+
+}  // namespace retort

@@ -1,0 +1,103 @@
+#include "experiments/spec/trial_names.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "experiments/spec/spec_keys.h"
+
+namespace retort {
+namespace {
+
+std::string Stem(const TrialSpec& spec) {
+  if (spec.role == Role::teacher) return "teacher-" + spec.teacher;
+  if (spec.method == "dpsgd") return spec.method;
+  return spec.method + "-" + KeyText(spec, "reading");
+}
+
+std::string Tail(const TrialSpec& spec) {
+  return "-" + (spec.data ? spec.data->name : "none") + "-s" + std::to_string(spec.seed);
+}
+
+// "sigma" and "50" as "sigma50", a word by itself; only characters that suit a folder.
+std::string Label(const std::pair<std::string, std::string>& axis) {
+  const bool word = !axis.second.empty() && axis.second.find_first_of("0123456789.-") != 0;
+  std::string label = word ? axis.second : axis.first + axis.second;
+  if (axis.second == "true" || axis.second == "false") label = axis.first + "-" + axis.second;
+  return label;
+}
+
+const std::pair<std::string, std::string>* AxisNamed(const TrialSpec& spec, const std::string& key) {
+  for (const auto& axis : spec.axes) {
+    if (axis.first == key) return &axis;
+  }
+  return nullptr;
+}
+
+// The axes of the group in order, each once.
+std::vector<std::string> AxisKeys(const std::vector<TrialSpec*>& group) {
+  std::vector<std::string> keys;
+  for (const TrialSpec* trial : group) {
+    for (const auto& axis : trial->axes) {
+      if (std::find(keys.begin(), keys.end(), axis.first) == keys.end()) keys.push_back(axis.first);
+    }
+  }
+  return keys;
+}
+
+// Trials of one class have the same labels so far. Refines the classes by one axis; keeps its labels only
+// when that tells trials apart.
+void TellApart(const std::vector<TrialSpec*>& group, std::vector<std::string>& labels) {
+  std::vector<std::size_t> classes(group.size(), 0);
+  std::size_t count = 1;
+  for (const std::string& key : AxisKeys(group)) {
+    if (count == group.size()) return;
+    std::map<std::pair<std::size_t, std::string>, std::size_t> refined;
+    std::vector<std::size_t> next(group.size());
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const auto* axis = AxisNamed(*group[i], key);
+      next[i] = refined.try_emplace({classes[i], axis == nullptr ? "" : axis->second}, refined.size()).first->second;
+    }
+    if (refined.size() == count) continue;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (const auto* axis = AxisNamed(*group[i], key)) labels[i] += "-" + Label(*axis);
+    }
+    count = refined.size();
+    classes = std::move(next);
+  }
+}
+
+std::string FolderName(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) {
+        return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 std::string_view("._-+").find(c) != std::string_view::npos);
+      },
+      '_');
+  return name;
+}
+
+}  // namespace
+
+void NameTrials(std::span<TrialSpec> trials) {
+  std::unordered_map<std::string, std::vector<TrialSpec*>> groups;
+  for (TrialSpec& trial : trials) groups[Stem(trial) + Tail(trial)].push_back(&trial);
+  std::unordered_map<std::string, std::size_t> taken;
+  for (auto& [name, group] : groups) {
+    std::vector<std::string> labels(group.size());
+    if (group.size() > 1) TellApart(group, labels);
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      group[i]->name = FolderName(Stem(*group[i]) + labels[i] + Tail(*group[i]));
+      ++taken[group[i]->name];
+    }
+  }
+  for (TrialSpec& trial : trials) {
+    if (taken[trial.name] > 1) trial.name += "-" + trial.id.Hex().substr(0, 8);
+  }
+}
+
+}  // namespace retort

@@ -1,0 +1,199 @@
+#include "experiments/spec/trial_rules.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retort {
+namespace {
+
+std::vector<std::string> TeachersOf(const SweepDocument& document, KindMask kinds) {
+  std::vector<std::string> names;
+  for (const TeacherDefinition& teacher : document.teachers) {
+    if ((MaskOf(teacher.kind) & kinds) != 0) names.push_back(teacher.name);
+  }
+  return names;
+}
+
+constexpr KindMask kSoundTeachers = MaskOf(TrialKind::ensemble_teacher) | MaskOf(TrialKind::dpsgd_teacher);
+
+// Says things about one trial, each at the key that it is about.
+class Judge {
+ public:
+  Judge(const Layers& layers, const SweepDocument& document, Complaints& complaints)
+      : layers_(layers), document_(document), complaints_(complaints) {}
+
+  void Say(std::initializer_list<std::string_view> keys, std::string message, std::vector<std::string> choices = {}) {
+    good_ = false;
+    for (const std::string_view key : keys) {
+      if (const Assignment* assignment = StrongestOf(layers_, key)) {
+        complaints_.Error(assignment->where, assignment->path, std::move(message), std::move(choices));
+        return;
+      }
+    }
+    const Position where = document_.trial_where.source >= 0 ? document_.trial_where : document_.sweep_where;
+    complaints_.Error(where, "trial." + std::string(*keys.begin()), std::move(message), std::move(choices));
+  }
+  [[nodiscard]] bool good() const { return good_; }
+
+ private:
+  const Layers& layers_;
+  const SweepDocument& document_;
+  Complaints& complaints_;
+  bool good_ = true;
+};
+
+void CheckTeaching(const Composition& trial, const SweepDocument& document, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
+  if (spec.method != "dpdfd") return;
+  const bool sound = spec.reading == Reading::sound;
+  if (trial.teacher == nullptr) {
+    judge.Say({"method"}, "method \"dpdfd\" needs a teacher: name one of the [teacher] tables",
+              sound ? TeachersOf(document, kSoundTeachers) : document.TeacherNames());
+  } else if (sound && (MaskOf(trial.teacher->kind) & kSoundTeachers) == 0) {
+    judge.Say({"reading", "teacher"},
+              "reading \"sound\" needs a teacher that gives a proven claim, one with private = {...} or with members > 1; "
+              "\"" + trial.teacher->name + "\" is a " + std::string(KindName(trial.teacher->kind)),
+              TeachersOf(document, kSoundTeachers));
+  } else if (!sound && trial.teacher->kind == TrialKind::ensemble_teacher) {
+    judge.Say({"reading", "teacher"},
+              "the reading \"" + KeyText(spec, "reading") + "\" asks a single teacher; \"" + trial.teacher->name +
+                  "\" is an ensemble: use reading \"sound\", or another teacher",
+              {"sound"});
+  }
+}
+
+void CheckSource(const Composition& trial, const Layers& layers, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
+  const IndexRange& open = spec.data->split.public_range;
+  if (spec.method == "dpsgd") {
+    const Assignment* source = StrongestOf(layers, "source");
+    const bool own = source != nullptr && source->path.starts_with("sweep.");
+    if (own && source->value != KeyValue(static_cast<std::int64_t>(QuerySource::private_split))) {
+      judge.Say({"source"}, "method \"dpsgd\" trains on the private split: remove source", {"private"});
+    }
+    return;
+  }
+  const bool votes = trial.kind == TrialKind::vote_student;
+  if (spec.source == QuerySource::private_split || (spec.source == QuerySource::public_split && !votes)) {
+    judge.Say({"source"},
+              votes ? "an ensemble is asked about generated or public inputs"
+                    : "a single teacher is asked about generated inputs; public ones are for an ensemble",
+              votes ? std::vector<std::string>{"generator", "public"} : std::vector<std::string>{"generator"});
+    return;
+  }
+  if (spec.source == QuerySource::generator && (spec.data->height % 4 != 0 || spec.data->width % 4 != 0)) {
+    judge.Say({"source", "data"}, "the generator makes images whose height and width are multiples of 4; those of data." +
+                                      spec.data->name + " are " + std::to_string(spec.data->height) + "x" +
+                                      std::to_string(spec.data->width));
+  }
+  if (spec.source != QuerySource::public_split) return;
+  if (open.size() == 0) {
+    judge.Say({"source"}, "source = \"public\" needs public examples, and data." + spec.data->name +
+                              ".split has no public range");
+  } else if (spec.queries > open.size()) {
+    judge.Say({"queries", "source"}, "queries = " + std::to_string(spec.queries) + " is more than the " +
+                                         std::to_string(open.size()) + " public examples of data." + spec.data->name +
+                                         "; each is answered once");
+  }
+}
+
+void CheckQueries(const Composition& trial, const Layers& layers, const SweepDocument& document, Judge& judge) {
+  if (trial.kind == TrialKind::vote_student && trial.spec.queries < 1) {
+    judge.Say({"queries"}, "an ensemble teaches by noisy-vote answers: queries must be at least 1");
+  }
+  const Assignment* queries = StrongestOf(layers, "queries");
+  const bool own = queries != nullptr && queries->path.starts_with("sweep.");
+  if (own && trial.kind != TrialKind::vote_student && trial.spec.method == "dpdfd") {
+    judge.Say({"queries"}, "queries needs reading \"sound\" and a teacher that is an ensemble (members > 1)",
+              TeachersOf(document, MaskOf(TrialKind::ensemble_teacher)));
+  }
+}
+
+void CheckPrivacy(const Composition& trial, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
+  const bool asked = spec.epsilon > 0;
+  if (asked && (spec.claim == ClaimTarget::none || spec.calibrate == Calibrate::none)) {
+    judge.Say({"epsilon"}, "epsilon needs to know what it is about: set claim, and calibrate = \"noise\" or \"steps\"",
+              {"claim", "calibrate"});
+  }
+  if (!asked && spec.calibrate != Calibrate::none) {
+    judge.Say({"calibrate"}, "calibrate needs an epsilon above 0 to solve for", {"epsilon"});
+  }
+  const bool noise_follows = asked && spec.calibrate == Calibrate::noise;
+  if (trial.kind == TrialKind::dpsgd_student && spec.noise_multiplier == 0 && !noise_follows) {
+    judge.Say({"noise_multiplier", "calibrate", "method"},
+              "method \"dpsgd\" needs noise: set noise_multiplier, or epsilon with claim and calibrate = \"noise\"",
+              {"noise_multiplier", "epsilon"});
+  }
+  if (trial.kind == TrialKind::vote_student && spec.vote_noise == 0 && !noise_follows) {
+    judge.Say({"vote_noise", "calibrate", "reading", "teacher"},
+              "noisy votes need noise: set vote_noise, or epsilon with claim and calibrate = \"noise\"",
+              {"vote_noise", "epsilon"});
+  }
+}
+
+}  // namespace
+
+bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDocument& document,
+                  Complaints& complaints) {
+  Judge judge(layers, document, complaints);
+  const TrialSpec& spec = trial.spec;
+  CheckTeaching(trial, document, judge);
+  CheckPrivacy(trial, judge);
+  if (trial.data == nullptr) {
+    judge.Say({"data"}, "no data set chosen: set trial.data", document.DataNames());
+    return false;
+  }
+  CheckSource(trial, layers, judge);
+  CheckQueries(trial, layers, document, judge);
+  const std::int64_t examples = spec.data->split.train.size();
+  if (spec.method == "dpsgd" && spec.batch > examples) {
+    judge.Say({"batch"}, "batch = " + std::to_string(spec.batch) + " is more than the " + std::to_string(examples) +
+                             " private examples of data." + spec.data->name);
+  }
+  const Assignment* delta = StrongestOf(layers, "delta");
+  if (judge.good()) WarnOfLargeDelta(trial, delta != nullptr ? delta->where : document.trial_where, complaints);
+  return judge.good();
+}
+
+bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Complaints& complaints) {
+  const TrialSpec& spec = trial.spec;
+  const std::int64_t examples = spec.data->split.train.size();
+  bool good = true;
+  const auto say = [&](std::string_view key, std::string message, std::vector<std::string> choices) {
+    Position where = teacher.where;
+    for (const Assignment& assignment : teacher.assignments) {
+      if (assignment.key->name == key) where = assignment.where;
+    }
+    complaints.Error(where, "teacher." + teacher.name + "." + std::string(key), std::move(message), std::move(choices));
+    good = false;
+  };
+  const auto fits = [&](std::string_view key, std::int64_t value) {
+    if (value <= examples) return;
+    say(key,
+        std::string(key) + " = " + std::to_string(value) + " is more than the " + std::to_string(examples) +
+            " private examples of data." + spec.data->name,
+        {});
+  };
+  if (trial.kind == TrialKind::dpsgd_teacher) fits("batch", spec.batch);
+  if (trial.kind == TrialKind::ensemble_teacher) {
+    fits("members", spec.members);
+    if (spec.network != "logistic") {
+      say("network", "the members of an ensemble are \"logistic\" networks, not \"" + spec.network + "\"", {"logistic"});
+    }
+  }
+  return good;
+}
+
+void WarnOfLargeDelta(const Composition& trial, Position where, Complaints& complaints) {
+  const TrialSpec& spec = trial.spec;
+  const auto examples = static_cast<double>(spec.data->split.train.size());
+  if (examples <= 0 || spec.delta * examples <= 1) return;
+  complaints.Warning(where, "trial.delta",
+                     "delta = " + KeyText(spec, "delta") + " is more than 1/" +
+                         std::to_string(spec.data->split.train.size()) + ", one over the private examples of data." +
+                         spec.data->name + ": a claim may then say nothing about a single person");
+}
+
+}  // namespace retort

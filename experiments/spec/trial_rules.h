@@ -1,0 +1,16 @@
+// Which combinations of values make a trial that can work.
+#pragma once
+
+#include "experiments/spec/trial_resolver.h"
+
+namespace retort {
+
+// Complains about each rule that the trial breaks, at the strongest assignment that takes part.
+// Returns whether there was none.
+bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDocument& document,
+                  Complaints& complaints);
+bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Complaints& complaints);
+// delta above 1/N of the private examples.
+void WarnOfLargeDelta(const Composition& trial, Position where, Complaints& complaints);
+
+}  // namespace retort

@@ -1,0 +1,138 @@
+// The resolved description of one trial: every value that decides its result, defaults included.
+// The key table in spec_keys.cc binds each field to its TOML key, type, range, default and one-line
+// documentation; the parser, the canonical encoding, `retort schema` and the documentation are all
+// generated from it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/spec/ids.h"
+
+namespace retort {
+
+enum class Role : std::uint8_t { teacher, student };
+enum class Reading : std::uint8_t { working, printed, row_averaged, sound };
+enum class NoiseMode : std::uint8_t { secure, seeded };
+enum class QuerySource : std::uint8_t { generator, public_split, private_split };
+enum class Normalization : std::uint8_t { row, frobenius, clip };
+// What `epsilon` calibrates to; `paper` is the paper's printed formula.
+enum class ClaimTarget : std::uint8_t { none, paper, answer, slot, teacher, member, example };
+enum class Calibrate : std::uint8_t { none, noise, steps };
+enum class DistillationLoss : std::uint8_t { dkd, kd, ce_hard };
+
+// Positions [begin, end) in the permutation of all indices that `shuffle` fixes.
+struct IndexRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  [[nodiscard]] std::int64_t size() const { return end - begin; }
+  bool operator==(const IndexRange&) const = default;
+};
+
+struct SplitSpec {
+  std::uint64_t shuffle = 0;  // 0 = file order; otherwise the permutation's number
+  IndexRange train;           // the private examples
+  IndexRange public_range;    // may be empty
+  IndexRange test;
+};
+
+struct Budget {
+  double epsilon = 0;
+  double delta = 0;
+};
+
+// One [data.NAME] table.
+struct DataSpec {
+  std::string name;
+  std::string reader;                      // "idx"
+  std::string path;                        // absolute after ${VAR} and relative-to-file resolution; not part of identity
+  std::string digest;                      // 64 hex digits of SHA-256 over the files' bytes in a fixed order; identity
+  std::optional<std::string> published_as; // joins published tables under this name
+  SplitSpec split;
+  std::optional<Budget> budget;            // hard cap over all trials; not part of identity
+  std::int64_t examples = 0;               // found on disk
+  std::int64_t channels = 1, height = 28, width = 28;
+  std::int64_t classes = 10;
+};
+
+// Fields not used by a trial's role or method keep their defaults (and so do not split identities).
+// Units: steps and epochs are counts; seconds are wall clock; learning rates are per optimiser step.
+struct TrialSpec {
+  Role role = Role::student;
+  std::string method = "dpdfd";      // student: dpdfd | dpsgd;  teacher: plain | ensemble | dpsgd
+  Reading reading = Reading::working;
+  std::string teacher;               // name in [teacher]; for a teacher trial its own name; display only
+  std::optional<TrialId> parent;     // the teacher trial; part of identity
+  std::shared_ptr<const DataSpec> data;
+  std::string network = "datalens";  // datalens | tanh-cnn | logistic  (key: student, or network in [teacher])
+  std::uint64_t seed = 0;
+  NoiseMode noise = NoiseMode::secure;
+  int threads = 2;                   // intra-op threads; part of identity, since float sums depend on it
+  int devices = 1;                   // gang size
+
+  // privacy target
+  double delta = 1e-5;
+  double epsilon = 0;                // with `claim` and `calibrate`; 0 = none asked for
+  ClaimTarget claim = ClaimTarget::none;
+  Calibrate calibrate = Calibrate::none;
+
+  // training volume
+  std::int64_t steps = 160;          // releases of a batch (dpdfd), or optimiser steps (dpsgd)
+  std::int64_t epochs = 5;           // plain teachers
+  std::int64_t batch = 256;          // global batch; expected size under Poisson sampling
+  std::int64_t members = 1;          // ensemble: networks on disjoint shards
+  std::int64_t queries = 0;          // noisy-vote answers in all (sound by ensemble)
+
+  // release
+  QuerySource source = QuerySource::generator;
+  double sigma = 100;                // noise over norm bound, as the papers print it
+  double norm_bound = 1e-3;          // C; per-example clip for dpsgd
+  Normalization normalization = Normalization::row;
+  double normalization_floor = 1e-4; // e in g / (|g| + e)
+  double noise_multiplier = 0;       // dpsgd: noise std over norm_bound; 0 = calibrate fills it
+  double vote_noise = 0;             // s of noisy votes, in votes; 0 = calibrate fills it
+  bool detach = true;                // false: the printed trap; claims become unbounded
+
+  // distillation
+  DistillationLoss loss = DistillationLoss::dkd;
+  double dkd_alpha = 1, dkd_beta = 8;
+  double temperature = 1;
+  double kappa = 0.25;               // gamma * C, the size of the injected step, at the start
+  double kappa_end = 0.01;           // reached linearly at the last step
+  std::int64_t replay = 40;          // batches the transfer set keeps
+  std::int64_t student_steps = 16;   // per release step
+  std::int64_t student_batch = 64;
+  double replay_fraction = 0.5;      // of each student batch
+  double smoothing = 0.0;            // label smoothing, vote students
+  std::int64_t label_steps = 0;      // optimiser steps on released labels (votes); 0 = preset
+  int shift = 2;                     // pixels of random translation, vote students and tanh teachers
+
+  // optimiser
+  double lr = 1e-3;
+  double lr_hold = 0.5;              // fraction of the steps at full rate
+  double lr_end = 0.05;              // factor reached linearly at the end
+  double momentum = 0.9;             // sgd only
+
+  // generator
+  std::int64_t generator_steps = 2;
+  double generator_lr = 1e-3;
+  std::int64_t latent = 100;
+  std::int64_t generator_width = 32;
+  double one_hot = 1, information_entropy = 5, activation_norm = 0.1;
+
+  // execution; not part of identity
+  double deadline_seconds = 0;       // without step progress; 0 = from the measured step time
+  double checkpoint_seconds = 10;    // least time between two commits
+  int priority = 0;
+  std::int64_t reserve_block = 64;   // releases charged at once
+
+  // derived, not keys
+  TrialId id;
+  std::string name;                  // e.g. dpdfd-working-digits-s0 ; the id is appended when shown
+  std::vector<std::pair<std::string, std::string>> axes;  // swept keys and values, for rows and tables
+};
+
+}  // namespace retort

@@ -1,0 +1,185 @@
+#include "experiments/spec/value_reader.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace retort {
+namespace {
+
+std::string Plain(double value) {
+  std::string text = FormatReal(value);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text;
+}
+
+std::string Expectation(const SpecKey& key) {
+  switch (key.type) {
+    case KeyType::flag: return "true or false";
+    case KeyType::count: return "an integer";
+    case KeyType::number: return "a number";
+    case KeyType::choice: return "one of the strings";
+    case KeyType::duration: return "a duration such as \"30s\", \"500ms\", \"5m\" or \"2h\"";
+    case KeyType::name: return "a name in quotes";
+  }
+  return "another type";
+}
+
+void WrongType(const TomlNode& node, const SpecKey& key, const std::string& path, Complaints& complaints) {
+  std::string message = path + " takes " + Expectation(key) + ", not " + node.Describe();
+  const bool whole = node.kind == TomlKind::real && std::floor(node.real) == node.real && std::fabs(node.real) < 1e15;
+  if (key.type == KeyType::count && whole) message += "; write " + Plain(std::trunc(node.real));
+  complaints.Error(node.where, path, std::move(message), key.ChoiceList());
+}
+
+std::optional<KeyValue> InRange(double value, KeyValue held, const TomlNode& node, const SpecKey& key,
+                                const std::string& path, Complaints& complaints) {
+  if (Within(key.limits, value)) return held;
+  complaints.Error(node.where, path,
+                   path + " = " + Plain(value) + " is out of range; it must lie " + LimitsText(key.limits));
+  return std::nullopt;
+}
+
+std::optional<KeyValue> ReadChoice(const TomlNode& node, const SpecKey& key, const std::string& path,
+                                   Complaints& complaints) {
+  for (std::size_t i = 0; i < key.choices.size(); ++i) {
+    if (key.choices[i] != node.text) continue;
+    if (key.indexed) return static_cast<std::int64_t>(i);
+    return node.text;
+  }
+  complaints.Unknown(node.where, path, std::string(key.TrialName()), node.text, key.ChoiceList(), true);
+  return std::nullopt;
+}
+
+bool IsOf(const TomlNode& node, SectionType type) {
+  const auto all = [&node](TomlKind kind) {
+    if (node.kind != TomlKind::array) return false;
+    for (const TomlNode& item : node.items) {
+      if (item.kind != kind) return false;
+    }
+    return true;
+  };
+  switch (type) {
+    case SectionType::text: return node.kind == TomlKind::text;
+    case SectionType::count: return node.kind == TomlKind::integer;
+    case SectionType::number: return node.kind == TomlKind::integer || node.kind == TomlKind::real;
+    case SectionType::range: return all(TomlKind::integer) && node.items.size() == 2;
+    case SectionType::texts: return all(TomlKind::text);
+    case SectionType::counts: return all(TomlKind::integer);
+    case SectionType::table: return node.kind == TomlKind::table;
+    case SectionType::tables: return all(TomlKind::table);
+  }
+  return false;
+}
+
+bool CheckSectionRange(const TomlNode& node, const SectionKey& key, const std::string& path, Complaints& complaints) {
+  bool good = true;
+  const auto check = [&](const TomlNode& item) {
+    const double value = item.kind == TomlKind::real ? item.real : static_cast<double>(item.integer);
+    if (Within(key.limits, value)) return;
+    complaints.Error(item.where, path,
+                     path + " = " + Plain(value) + " is out of range; it must lie " + LimitsText(key.limits));
+    good = false;
+  };
+  if (key.type == SectionType::count || key.type == SectionType::number) check(node);
+  if (key.type == SectionType::counts || key.type == SectionType::range) {
+    for (const TomlNode& item : node.items) check(item);
+  }
+  return good;
+}
+
+}  // namespace
+
+std::string LimitsText(const Limits& limits) {
+  return std::string("in ") + (limits.above_least ? "(" : "[") + Plain(limits.least) + ", " + Plain(limits.most) + "]";
+}
+
+bool Within(const Limits& limits, double value) {
+  return (limits.above_least ? value > limits.least : value >= limits.least) && value <= limits.most;
+}
+
+std::optional<double> ParseDuration(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
+      {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}}};
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (parsed.ec != std::errc() || !std::isfinite(number) || number < 0) return std::nullopt;
+  const std::string_view unit(parsed.ptr, static_cast<std::size_t>(end - parsed.ptr));
+  for (const auto& [name, seconds] : kUnits) {
+    if (unit == name) return number * seconds;
+  }
+  return std::nullopt;
+}
+
+std::optional<KeyValue> ReadKeyValue(const TomlNode& node, const SpecKey& key, const std::string& path,
+                                     Complaints& complaints) {
+  switch (key.type) {
+    case KeyType::flag:
+      if (node.kind == TomlKind::flag) return node.flag;
+      break;
+    case KeyType::count:
+      if (node.kind == TomlKind::integer) {
+        return InRange(static_cast<double>(node.integer), node.integer, node, key, path, complaints);
+      }
+      break;
+    case KeyType::number:
+      if (node.kind == TomlKind::integer || node.kind == TomlKind::real) {
+        const double value = node.kind == TomlKind::real ? node.real : static_cast<double>(node.integer);
+        return InRange(value, value, node, key, path, complaints);
+      }
+      break;
+    case KeyType::choice:
+      if (node.kind == TomlKind::text) return ReadChoice(node, key, path, complaints);
+      break;
+    case KeyType::duration:
+      if (node.kind == TomlKind::text) {
+        if (const auto seconds = ParseDuration(node.text)) {
+          return InRange(*seconds, *seconds, node, key, path, complaints);
+        }
+      }
+      break;
+    case KeyType::name:
+      if (node.kind == TomlKind::text) return node.text;
+      break;
+  }
+  WrongType(node, key, path, complaints);
+  return std::nullopt;
+}
+
+bool CheckSection(const TomlNode& table, std::string_view pattern, const std::string& path, bool partial,
+                  Complaints& complaints) {
+  bool good = true;
+  std::vector<std::string> names;
+  for (const SectionKey& key : SectionKeys()) {
+    if (key.section != pattern) continue;
+    names.emplace_back(key.name);
+    if (!key.required || partial || table.Find(key.name) != nullptr) continue;
+    const std::string missing = path.empty() ? std::string(key.name) : path + "." + std::string(key.name);
+    complaints.Error(table.where, missing, "missing " + missing + ": " + std::string(key.doc));
+    good = false;
+  }
+  for (const TomlEntry& entry : table.entries) {
+    const SectionKey* found = nullptr;
+    for (const SectionKey& key : SectionKeys()) {
+      if (key.section == pattern && key.name == entry.key) found = &key;
+    }
+    const std::string dotted = path.empty() ? entry.key : path + "." + entry.key;
+    if (found == nullptr) {
+      complaints.Unknown(entry.where, dotted, path.empty() ? "table" : "key", entry.key, names, true,
+                         path.empty() ? "" : "in [" + path + "]");
+      good = false;
+    } else if (!IsOf(entry.value, found->type)) {
+      complaints.Error(entry.value.where, dotted,
+                       dotted + " takes " + std::string(SectionTypeName(found->type)) + ", not " +
+                           entry.value.Describe());
+      good = false;
+    } else if (!CheckSectionRange(entry.value, *found, dotted, complaints)) {
+      good = false;
+    }
+  }
+  return good;
+}
+
+}  // namespace retort
