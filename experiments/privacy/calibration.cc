@@ -1,0 +1,288 @@
+#include "experiments/privacy/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "experiments/privacy/claim.h"
+#include "experiments/privacy/number_text.h"
+#include "experiments/privacy/paper_formulas.h"
+#include "experiments/privacy/parameter_key.h"
+#include "experiments/privacy/rdp_accountant.h"
+#include "experiments/privacy/reasons.h"
+#include "experiments/privacy/relation.h"
+#include "experiments/spec/trial_kind.h"
+
+namespace retort::privacy {
+namespace {
+
+constexpr std::int64_t kMostReleases = 1'000'000'000'000;
+
+std::string_view TargetName(ClaimTarget target) {
+  switch (target) {
+    case ClaimTarget::none:
+      return "none";
+    case ClaimTarget::paper:
+      return "paper";
+    case ClaimTarget::answer:
+      return "answer";
+    case ClaimTarget::slot:
+      return "slot";
+    case ClaimTarget::teacher:
+      return "teacher";
+    case ClaimTarget::member:
+      return "member";
+    case ClaimTarget::example:
+      return "example";
+  }
+  return "";
+}
+
+Status Cannot(const TrialSpec& spec, const std::string& why) {
+  return UsageError("epsilon = " + ExactNumber(spec.epsilon) + " cannot be met for claim \"" +
+                    std::string(TargetName(spec.claim)) + "\": " + why);
+}
+
+// Up to nine significant digits, so that the last bits of a math library do not change a trial's identity.
+double NineDigitsUp(double value) {
+  if (!(value > 0) || !std::isfinite(value)) return value;
+  const double digits = 8 - std::floor(std::log10(value));
+  const double scale = std::pow(10.0, std::abs(digits));
+  return digits >= 0 ? std::ceil(value * scale) / scale : std::ceil(value / scale) * scale;
+}
+
+// Epsilons are rounded up to thousandths with a margin of about 1e-10, which the solution leaves free.
+double Aim(double epsilon) { return epsilon - (1e-9 + 1e-9 * epsilon); }
+
+// The relation that the claim is about, where the trial has one.
+std::optional<Relation> RelationOf(const TrialSpec& spec) {
+  const bool votes = KindOf(spec) == TrialKind::vote_student;
+  switch (spec.claim) {
+    case ClaimTarget::answer:
+      return Relation{Adjacency::answer, Neighbour::answer};
+    case ClaimTarget::slot:
+      if (votes) return std::nullopt;
+      return Relation{Adjacency::slot, Neighbour::answer};
+    case ClaimTarget::teacher:
+      if (votes) return std::nullopt;
+      return Relation{Adjacency::teacher, Neighbour::replace};
+    case ClaimTarget::member:
+      if (!votes) return std::nullopt;
+      return Relation{Adjacency::member, Neighbour::replace};
+    case ClaimTarget::example:
+      return Relation{Adjacency::example, Neighbour::replace};
+    case ClaimTarget::none:
+    case ClaimTarget::paper:
+      break;
+  }
+  return std::nullopt;
+}
+
+// mu under the relation when the trial runs as it stands. Error: what makes the claim unbounded.
+Result<double> PlannedMu(const TrialSpec& spec, const Relation& relation) {
+  TrialSpec secure = spec;
+  secure.noise = NoiseMode::secure;
+  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlannedEvents(secure));
+  const Composition sum = ComposeFor(relation, events);
+  if (!sum.unbounded.empty()) return Cannot(spec, std::string(ReasonText(sum.unbounded)));
+  return ComposedMu(sum.gaussian);
+}
+
+bool Meets(const TrialSpec& spec, const Relation& relation) {
+  const Result<double> mu = PlannedMu(spec, relation);
+  return mu.ok() && RoundEpsilonUp(GaussianEpsilon(spec.delta, *mu)) <= spec.epsilon;
+}
+
+// Gradient and vote students: mu is inverse in the noise and grows with the root of the releases.
+Status SolveNoise(TrialSpec& spec, const Relation& relation, double TrialSpec::*noise) {
+  TrialSpec unit = spec;
+  unit.*noise = 1;
+  RETORT_ASSIGN_OR_RETURN(const double mu, PlannedMu(unit, relation));
+  const double target = GaussianMu(Aim(spec.epsilon), spec.delta);
+  if (!(target > 0)) return Cannot(spec, "no amount of noise reaches an epsilon this small.");
+  spec.*noise = NineDigitsUp(mu / target);
+  for (int round = 0; round < 100 && !Meets(spec, relation); ++round)
+    spec.*noise = NineDigitsUp(spec.*noise * (1 + 1e-8));
+  return {};
+}
+
+Status SolveReleases(TrialSpec& spec, const Relation& relation, std::int64_t TrialSpec::*count,
+                     const char* key) {
+  if (relation.adjacency == Adjacency::answer) {
+    return Cannot(spec, "that claim is about one answer and does not depend on " + std::string(key) +
+                            "; use calibrate = \"noise\".");
+  }
+  TrialSpec one = spec;
+  one.*count = 1;
+  RETORT_ASSIGN_OR_RETURN(const double mu, PlannedMu(one, relation));
+  const double target = GaussianMu(spec.epsilon, spec.delta);
+  const double ratio = target / mu;
+  if (!(ratio * ratio < static_cast<double>(kMostReleases))) {
+    return Cannot(spec, "the noise is so large that " + std::to_string(kMostReleases) + " " + key +
+                            " do not spend it.");
+  }
+  spec.*count = static_cast<std::int64_t>(std::floor(ratio * ratio)) + 1;
+  while (spec.*count >= 1 && !Meets(spec, relation)) --(spec.*count);
+  if (spec.*count >= 1) return {};
+  return Cannot(spec, "one of the " + std::string(key) +
+                          " alone costs more at this noise; raise the noise or epsilon.");
+}
+
+Status SolvePaper(TrialSpec& spec) {
+  if (KindOf(spec) != TrialKind::gradient_student) {
+    return Cannot(spec, "the paper's formula is about noisy gradients, which this trial does not release.");
+  }
+  if (!spec.data) return Cannot(spec, "the trial has no data set.");
+  GradientFormula formula;
+  formula.norm_bound = spec.norm_bound;
+  formula.sigma = spec.sigma;
+  formula.classes = static_cast<double>(spec.data->classes);
+  formula.rows = static_cast<double>(spec.batch) * static_cast<double>(spec.steps);
+  formula.delta = spec.delta;
+  if (spec.calibrate == Calibrate::noise) {
+    RETORT_ASSIGN_OR_RETURN(const double sigma, GradientFormulaSigma(formula, Aim(spec.epsilon)));
+    spec.sigma = NineDigitsUp(sigma);
+    return {};
+  }
+  RETORT_ASSIGN_OR_RETURN(const double rows, GradientFormulaRows(formula, Aim(spec.epsilon)));
+  const double steps = std::floor(rows / static_cast<double>(spec.batch));
+  if (steps < 1) return Cannot(spec, "one step alone costs more by the formula; raise sigma or epsilon.");
+  if (steps > static_cast<double>(kMostReleases))
+    return Cannot(spec, "the formula allows more steps than can be run.");
+  spec.steps = static_cast<std::int64_t>(steps);
+  return {};
+}
+
+Status SolveDpSgd(TrialSpec& spec) {
+  if (spec.claim != ClaimTarget::example)
+    return Cannot(spec, "DP-SGD training has the claim \"example\" only.");
+  TrialSpec unit = spec;
+  if (spec.calibrate == Calibrate::noise) unit.noise_multiplier = 1;
+  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlannedEvents(unit));
+  const double rate = events.front().sampling_rate;
+  const double aim = Aim(spec.epsilon);
+  if (spec.calibrate == Calibrate::noise) {
+    const double noise = SubsampledGaussianNoise(rate, static_cast<double>(spec.steps), spec.delta, aim);
+    if (!std::isfinite(noise)) return Cannot(spec, "no noise multiplier up to a million reaches it.");
+    // The search over orders leaves steps of about 1e-7 in the curve, so the rounded value is tried.
+    const auto meets = [&](double z) {
+      return SubsampledGaussianEpsilon(rate, z, static_cast<double>(spec.steps), spec.delta).epsilon <= aim;
+    };
+    spec.noise_multiplier = NineDigitsUp(noise);
+    while (!meets(spec.noise_multiplier))
+      spec.noise_multiplier = NineDigitsUp(spec.noise_multiplier * (1 + 1e-8));
+    return {};
+  }
+  if (!(spec.noise_multiplier > 0))
+    return Cannot(spec, "calibrate = \"steps\" needs noise_multiplier above 0.");
+  const auto fits = [&](std::int64_t steps) {
+    return SubsampledGaussianEpsilon(rate, spec.noise_multiplier, static_cast<double>(steps), spec.delta)
+               .epsilon <= aim;
+  };
+  if (!fits(1))
+    return Cannot(spec, "one step alone costs more at this noise_multiplier; raise it or epsilon.");
+  std::int64_t low = 1;
+  std::int64_t high = 2;
+  while (fits(high)) {
+    low = high;
+    high *= 2;
+    if (high > kMostReleases)
+      return Cannot(spec, "the noise is so large that a trillion steps do not spend it.");
+  }
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  spec.steps = low;
+  return {};
+}
+
+Status SolveReleasing(TrialSpec& spec) {
+  const bool votes = KindOf(spec) == TrialKind::vote_student;
+  if (spec.claim == ClaimTarget::paper) return SolvePaper(spec);
+  const std::optional<Relation> relation = RelationOf(spec);
+  if (!relation) {
+    return Cannot(
+        spec, votes
+                  ? "noisy votes have the claims \"answer\", \"member\" and \"example\"."
+                  : "one teacher answers here; \"member\" needs votes of an ensemble (reading = \"sound\").");
+  }
+  if (spec.source == QuerySource::private_split)
+    return Cannot(spec, std::string(ReasonText(reason::kPrivateSource)));
+  if (spec.calibrate == Calibrate::noise)
+    return SolveNoise(spec, *relation, votes ? &TrialSpec::vote_noise : &TrialSpec::sigma);
+  return votes ? SolveReleases(spec, *relation, &TrialSpec::queries, "queries")
+               : SolveReleases(spec, *relation, &TrialSpec::steps, "steps");
+}
+
+Status Solve(TrialSpec& spec) {
+  if (spec.claim == ClaimTarget::none) {
+    return UsageError("calibrate needs claim: which claim is epsilon = " + ExactNumber(spec.epsilon) +
+                      " about?");
+  }
+  if (!(spec.epsilon > 0) || !std::isfinite(spec.epsilon))
+    return UsageError("calibrate needs a finite epsilon above 0.");
+  if (!(spec.delta > 0 && spec.delta < 1)) return UsageError("calibrate needs delta between 0 and 1.");
+  switch (KindOf(spec)) {
+    case TrialKind::plain_teacher:
+    case TrialKind::ensemble_teacher:
+      return Cannot(spec,
+                    "this teacher is trained without noise; train it with DP-SGD, or let an ensemble vote.");
+    case TrialKind::distilled_student:
+      return Cannot(spec,
+                    "this student adds no noise of its own; its claim is its teacher's, so put epsilon in "
+                    "the teacher's private = {...}, or set queries for the votes of an ensemble.");
+    case TrialKind::dpsgd_teacher:
+    case TrialKind::dpsgd_student:
+      return SolveDpSgd(spec);
+    case TrialKind::gradient_student:
+    case TrialKind::vote_student:
+      return SolveReleasing(spec);
+  }
+  return {};
+}
+
+std::string KeyOf(const TrialSpec& spec) {
+  ParameterKey key;
+  key.Add(spec.role).Add(spec.method).Add(spec.reading).Add(spec.claim).Add(spec.calibrate).Add(spec.source);
+  key.Add(spec.epsilon).Add(spec.delta).Add(spec.batch).Add(spec.steps).Add(spec.queries).Add(spec.sigma);
+  key.Add(spec.norm_bound)
+      .Add(spec.normalization)
+      .Add(spec.noise_multiplier)
+      .Add(spec.vote_noise)
+      .Add(spec.detach);
+  key.Add(spec.data ? spec.data->classes : std::int64_t{0});
+  key.Add(spec.data ? spec.data->split.train.size() : std::int64_t{0});
+  return key.bytes();
+}
+
+}  // namespace
+
+Status Calibrator::Calibrate(TrialSpec& spec) {
+  if (spec.calibrate == Calibrate::none) return {};
+  const auto [entry, fresh] = solutions_.try_emplace(KeyOf(spec));
+  Solution& solution = entry->second;
+  if (fresh) {
+    TrialSpec trial = spec;
+    solution.status = Solve(trial);
+    solution.sigma = trial.sigma;
+    solution.noise_multiplier = trial.noise_multiplier;
+    solution.vote_noise = trial.vote_noise;
+    solution.steps = trial.steps;
+    solution.queries = trial.queries;
+  }
+  if (!solution.status.ok()) return solution.status;
+  spec.sigma = solution.sigma;
+  spec.noise_multiplier = solution.noise_multiplier;
+  spec.vote_noise = solution.vote_noise;
+  spec.steps = solution.steps;
+  spec.queries = solution.queries;
+  return {};
+}
+
+Status CalibrateTrial(TrialSpec& spec) { return Calibrator().Calibrate(spec); }
+
+}  // namespace retort::privacy

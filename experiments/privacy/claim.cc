@@ -1,0 +1,71 @@
+#include "experiments/privacy/claim.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "experiments/privacy/json_fields.h"
+
+namespace retort::privacy {
+namespace {
+
+// Orders are those of the enumerations.
+constexpr std::array<std::string_view, 5> kAdjacencies = {"example", "answer", "slot", "teacher", "member"};
+constexpr std::array<std::string_view, 4> kNeighbours = {"replace", "add-remove", "zero-out", "answer"};
+constexpr std::array<std::string_view, 4> kStatuses = {"proven", "paper-formula", "audited", "unbounded"};
+
+template <typename Enum>
+Enum FromName(JsonFields& fields, const char* key, std::span<const std::string_view> names) {
+  const std::string name = fields.String(key);
+  std::string choices;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<Enum>(i);
+    choices += (i == 0 ? "" : ", ") + std::string(names[i]);
+  }
+  fields.Fail(key, "one of " + choices);
+  return Enum{};
+}
+
+}  // namespace
+
+std::string_view AdjacencyName(Adjacency adjacency) {
+  return kAdjacencies.at(static_cast<std::size_t>(adjacency));
+}
+std::string_view NeighbourName(Neighbour neighbour) {
+  return kNeighbours.at(static_cast<std::size_t>(neighbour));
+}
+std::string_view StatusName(ClaimStatus status) { return kStatuses.at(static_cast<std::size_t>(status)); }
+
+std::string EncodeClaim(const Claim& claim) {
+  nlohmann::json json;
+  json["adjacency"] = AdjacencyName(claim.adjacency);
+  json["neighbour"] = NeighbourName(claim.neighbour);
+  json["delta"] = NumberToJson(claim.delta);
+  json["epsilon"] = NumberToJson(claim.epsilon);
+  json["lower"] = claim.lower ? NumberToJson(*claim.lower) : nlohmann::json();
+  json["units"] = claim.units;
+  json["accountant"] = claim.accountant;
+  json["status"] = StatusName(claim.status);
+  json["assumptions"] = claim.assumptions;
+  json["reason"] = claim.reason;
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<Claim> DecodeClaim(const std::string& json) {
+  JsonFields fields(json, "claim");
+  Claim claim;
+  claim.adjacency = FromName<Adjacency>(fields, "adjacency", kAdjacencies);
+  claim.neighbour = FromName<Neighbour>(fields, "neighbour", kNeighbours);
+  claim.delta = fields.Number("delta");
+  claim.epsilon = fields.Number("epsilon");
+  claim.lower = fields.NumberOrNull("lower");
+  claim.units = fields.String("units");
+  claim.accountant = fields.String("accountant");
+  claim.status = FromName<ClaimStatus>(fields, "status", kStatuses);
+  claim.assumptions = fields.Strings("assumptions");
+  claim.reason = fields.String("reason");
+  RETORT_RETURN_IF_ERROR(fields.status());
+  return claim;
+}
+
+}  // namespace retort::privacy

@@ -1,0 +1,75 @@
+// A claim: an epsilon with everything that makes it mean something.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/privacy/privacy_event.h"
+#include "experiments/spec/trial_spec.h"
+
+namespace retort::privacy {
+
+enum class Adjacency : std::uint8_t { example, answer, slot, teacher, member };
+enum class Neighbour : std::uint8_t { replace, add_remove, zero_out, answer };
+enum class ClaimStatus : std::uint8_t { proven, paper_formula, audited, unbounded };
+
+struct Claim {
+  Adjacency adjacency = Adjacency::example;
+  Neighbour neighbour = Neighbour::replace;
+  double delta = 0;
+  double epsilon = std::numeric_limits<double>::infinity();  // rounded up to 3 decimals; inf = unbounded
+  std::optional<double> lower;                               // other end of a bracket, or an audit's bound
+  ClaimStatus status = ClaimStatus::unbounded;
+  std::string units;       // what one unit is: "one training example", ...
+  std::string accountant;  // "exact-gdp", "rdp", "paper:dpdfd-thm3", ...
+  std::vector<std::string> assumptions;
+  std::string reason;  // why unbounded, or where the bound comes from
+  bool operator==(const Claim&) const = default;
+};
+
+[[nodiscard]] std::string_view AdjacencyName(Adjacency adjacency);  // "example", ...
+[[nodiscard]] std::string_view NeighbourName(Neighbour neighbour);  // "replace", "add-remove", ...
+[[nodiscard]] std::string_view StatusName(ClaimStatus status);      // "proven", "paper-formula", ...
+
+// Contract form: {"adjacency","neighbour","delta","epsilon","lower","units","accountant","status",
+// "assumptions","reason"}; infinity is the string "inf".
+[[nodiscard]] std::string EncodeClaim(const Claim& claim);
+[[nodiscard]] Result<Claim> DecodeClaim(const std::string& json);
+
+// What the accountant is told about the trial; never the noise, which comes from the events alone.
+struct ClaimContext {
+  const TrialSpec* spec = nullptr;
+  std::vector<Claim> teacher_claims;  // of the parent teacher; empty when there is none
+};
+
+// The events that the trial will cause if nothing fails, for planning and calibration.
+[[nodiscard]] Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec);
+
+// Every claim that applies: the paper's formula, and for each adjacency the proven one or the reason
+// there is none. Fails closed: what cannot be bounded is unbounded, with its reason.
+// Planning many trials: see class Accountant (accountant.h), which remembers equal ones.
+[[nodiscard]] std::vector<Claim> ClaimsFor(const ClaimContext& context,
+                                           const std::vector<PrivacyEvent>& events);
+
+// Fills sigma, noise_multiplier, vote_noise or steps from (claim, epsilon, delta) by
+// `calibrate` (contracts: calibration of an epsilon axis). No-op when calibrate is none. Solved noise is
+// rounded up to nine digits, solved counts down. noise = "seeded" calibrates as secure noise does, although
+// the run's claims stay unbounded. Sweeps: see class Calibrator (calibration.h), which remembers equal
+// trials. Error: usage, naming the key and why the combination cannot be met.
+[[nodiscard]] Status CalibrateTrial(TrialSpec& spec);
+
+// Those of the trial's events that cost the private data set something: none where the trial only asks a
+// teacher whose own training carries a proven `example` claim, since that training is charged by itself.
+[[nodiscard]] std::vector<PrivacyEvent> ChargedEvents(const ClaimContext& context,
+                                                      const std::vector<PrivacyEvent>& events);
+
+// Total over all charged events of one private data set, for the adjacency `example` under add-remove (a
+// bound on a replaced teacher or member holds there too): summed RDP, converted once. 0 for no events.
+// Infinity when any event is unbounded. Pass each trial's ChargedEvents.
+[[nodiscard]] double TotalEpsilon(const std::vector<std::vector<PrivacyEvent>>& trials, double delta);
+
+}  // namespace retort::privacy

@@ -1,0 +1,285 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "experiments/privacy/claim.h"
+#include "experiments/privacy/number_text.h"
+#include "experiments/privacy/paper_formulas.h"
+#include "experiments/privacy/rdp_accountant.h"
+#include "experiments/privacy/reasons.h"
+#include "experiments/privacy/relation.h"
+#include "experiments/spec/trial_kind.h"
+
+namespace retort::privacy {
+namespace {
+
+constexpr Relation kAnswer{Adjacency::answer, Neighbour::answer};
+constexpr Relation kSlot{Adjacency::slot, Neighbour::answer};
+constexpr Relation kTeacher{Adjacency::teacher, Neighbour::replace};
+constexpr Relation kMember{Adjacency::member, Neighbour::replace};
+constexpr Relation kZeroedMember{Adjacency::member, Neighbour::zero_out};
+constexpr Relation kExample{Adjacency::example, Neighbour::replace};
+constexpr Relation kExampleAdded{Adjacency::example, Neighbour::add_remove};
+
+std::string UnitsOf(Adjacency adjacency) {
+  switch (adjacency) {
+    case Adjacency::example:
+      return "one training example";
+    case Adjacency::answer:
+      return "one answer on one synthetic point";
+    case Adjacency::slot:
+      return "the answers on one synthetic slot over all steps";
+    case Adjacency::teacher:
+      return "the whole teacher";
+    case Adjacency::member:
+      return "one teacher of the ensemble";
+  }
+  return "";
+}
+
+bool IsProven(const Claim& claim) {
+  return claim.status == ClaimStatus::proven && std::isfinite(claim.epsilon) && claim.epsilon >= 0;
+}
+
+// What is done to a teacher's answers is post-processing of the teacher; an unknown void may be a second way
+// to the private examples.
+bool OnlyAsksTheTeacher(const TrialSpec& spec, const std::vector<PrivacyEvent>& events) {
+  constexpr std::array kOfTheTeacher = {kVoidTeacherJacobian, kVoidGeneratorTouchedTeacher, kVoidSoftOutput,
+                                        kVoidSupportLeak, kVoidNoiseReused};
+  const TrialKind kind = KindOf(spec);
+  if (kind != TrialKind::gradient_student && kind != TrialKind::distilled_student) return false;
+  if (spec.source == QuerySource::private_split) return false;
+  return std::all_of(events.begin(), events.end(), [&](const PrivacyEvent& event) {
+    const bool answers =
+        event.kind != MechanismKind::subsampled_gaussian && event.kind != MechanismKind::noisy_votes;
+    return answers && std::all_of(event.voids.begin(), event.voids.end(), [&](const std::string& name) {
+             return std::find(kOfTheTeacher.begin(), kOfTheTeacher.end(), name) != kOfTheTeacher.end();
+           });
+  });
+}
+
+// One trial's claims in the making.
+class ClaimWriter {
+ public:
+  ClaimWriter(const ClaimContext& context, std::vector<PrivacyEvent> events)
+      : spec_(*context.spec), parents_(context.teacher_claims), events_(std::move(events)) {
+    seeded_ = spec_.noise == NoiseMode::seeded ||
+              std::any_of(events_.begin(), events_.end(),
+                          [](const PrivacyEvent& event) { return event.source == NoiseSource::seeded; });
+    // A student without noise of its own rests on its teacher's.
+    if (KindOf(spec_) == TrialKind::distilled_student && ParentReason() == reason::kSeededNoise)
+      seeded_ = true;
+  }
+
+  [[nodiscard]] std::vector<Claim> Write();
+
+ private:
+  [[nodiscard]] Claim Blank(const Relation& relation) const;
+  [[nodiscard]] Claim Unbounded(const Relation& relation, std::string_view why) const;
+  [[nodiscard]] Claim Proven(const Relation& relation) const;
+  [[nodiscard]] Claim PaperClaim() const;
+  [[nodiscard]] std::optional<Claim> Inherited(const Relation& relation) const;
+  // The better of what the trial's own releases allow and what its teacher's training does.
+  [[nodiscard]] Claim BetterOf(Claim own, const Relation& relation) const;
+  [[nodiscard]] bool EnsembleParent() const;
+  // Why the teacher's `example` claim has no bound; empty when it has one or there is no teacher.
+  [[nodiscard]] std::string_view ParentReason() const;
+  void WriteDistillation(std::vector<Claim>& claims) const;
+  void WriteVotes(std::vector<Claim>& claims) const;
+
+  const TrialSpec& spec_;
+  const std::vector<Claim>& parents_;
+  std::vector<PrivacyEvent> events_;
+  bool seeded_ = false;
+};
+
+Claim ClaimWriter::Blank(const Relation& relation) const {
+  Claim claim;
+  claim.adjacency = relation.adjacency;
+  claim.neighbour = relation.neighbour;
+  claim.delta = spec_.delta;
+  claim.units = UnitsOf(relation.adjacency);
+  return claim;
+}
+
+Claim ClaimWriter::Unbounded(const Relation& relation, std::string_view why) const {
+  Claim claim = Blank(relation);
+  claim.reason = seeded_ ? reason::kSeededNoise : why;
+  return claim;
+}
+
+Claim ClaimWriter::Proven(const Relation& relation) const {
+  if (seeded_) return Unbounded(relation, reason::kSeededNoise);
+  // Asked about the teacher's answers on private images, the trial also releases the images' own traces.
+  const bool private_queries = KindOf(spec_) != TrialKind::dpsgd_student &&
+                               KindOf(spec_) != TrialKind::dpsgd_teacher &&
+                               spec_.source == QuerySource::private_split;
+  if (private_queries) return Unbounded(relation, reason::kPrivateSource);
+  if (!spec_.detach && KindOf(spec_) == TrialKind::gradient_student)
+    return Unbounded(relation, kVoidTeacherJacobian);
+  Claim claim = Blank(relation);
+  Bound bound = BoundFor(relation, events_, spec_.delta, &claim.assumptions);
+  claim.epsilon = bound.epsilon;
+  claim.accountant = std::move(bound.accountant);
+  claim.reason = std::move(bound.reason);
+  claim.status = std::isfinite(claim.epsilon) ? ClaimStatus::proven : ClaimStatus::unbounded;
+  if (claim.status == ClaimStatus::unbounded) claim.assumptions.clear();
+  return claim;
+}
+
+Claim ClaimWriter::PaperClaim() const {
+  Claim claim = Blank(kExample);
+  claim.status = ClaimStatus::paper_formula;
+  claim.accountant = "paper:dpdfd-thm3";
+  if (seeded_) {
+    claim.reason = reason::kSeededNoise;
+    return claim;
+  }
+  const bool votes = KindOf(spec_) == TrialKind::vote_student;
+  GradientFormula formula;
+  formula.norm_bound = spec_.norm_bound;
+  formula.sigma = spec_.sigma;
+  formula.classes = spec_.data ? static_cast<double>(spec_.data->classes) : 0;
+  formula.rows = votes ? static_cast<double>(spec_.queries)
+                       : static_cast<double>(spec_.batch) * static_cast<double>(spec_.steps);
+  formula.delta = spec_.delta;
+  const Result<PaperEpsilon> value = GradientFormulaEpsilon(formula);
+  if (!value.ok()) {
+    claim.reason = reason::kUndefinedFormula;
+    return claim;
+  }
+  claim.epsilon = RoundEpsilonUp(value->epsilon);
+  claim.reason = "theorem 3 at sigma " + ShortNumber(formula.sigma) + ", C " +
+                 ShortNumber(formula.norm_bound) + ", n " + ShortNumber(formula.classes) + ", BT " +
+                 ShortNumber(formula.rows) + ", lambda " + ShortNumber(value->lambda) + "; not a guarantee";
+  if (spec_.reading == Reading::sound) claim.reason += "; this reading draws no such noise";
+  return claim;
+}
+
+std::optional<Claim> ClaimWriter::Inherited(const Relation& relation) const {
+  if (seeded_ || !OnlyAsksTheTeacher(spec_, events_)) return std::nullopt;
+  const auto usable = [&relation](const Claim& parent) {
+    return parent.adjacency == relation.adjacency && parent.neighbour == relation.neighbour &&
+           IsProven(parent);
+  };
+  const auto parent = std::find_if(parents_.begin(), parents_.end(), usable);
+  if (parent == parents_.end()) return std::nullopt;
+  Claim claim = *parent;
+  claim.reason = "post-processing of the teacher: " + parent->reason;
+  return claim;
+}
+
+Claim ClaimWriter::BetterOf(Claim own, const Relation& relation) const {
+  std::optional<Claim> inherited = Inherited(relation);
+  if (!inherited) return own;
+  if (own.status == ClaimStatus::proven && own.delta <= inherited->delta && own.epsilon <= inherited->epsilon)
+    return own;
+  return *std::move(inherited);
+}
+
+bool ClaimWriter::EnsembleParent() const {
+  return std::any_of(parents_.begin(), parents_.end(),
+                     [](const Claim& parent) { return parent.adjacency == Adjacency::member; });
+}
+
+std::string_view ClaimWriter::ParentReason() const {
+  for (const Claim& parent : parents_) {
+    if (parent.adjacency == Adjacency::example && !IsProven(parent)) return parent.reason;
+  }
+  return "";
+}
+
+void ClaimWriter::WriteDistillation(std::vector<Claim>& claims) const {
+  claims.push_back(PaperClaim());
+  for (const Relation& relation : {kAnswer, kSlot, kTeacher}) claims.push_back(Proven(relation));
+  // Whatever one example or one member changes, it changes no more than the whole teacher.
+  Claim example = claims.back();
+  example.adjacency = Adjacency::example;
+  example.units = UnitsOf(Adjacency::example);
+  if (example.status == ClaimStatus::proven)
+    example.reason = "implied by teacher: " + example.reason;
+  else if (example.reason == reason::kRawAnswers && !ParentReason().empty())
+    example.reason = ParentReason();
+  if (EnsembleParent()) {
+    Claim member = example;
+    member.adjacency = Adjacency::member;
+    member.units = UnitsOf(Adjacency::member);
+    claims.push_back(std::move(member));
+  }
+  claims.push_back(BetterOf(example, kExample));
+  if (Inherited(kExampleAdded)) {
+    Claim added = example;
+    added.neighbour = Neighbour::add_remove;
+    claims.push_back(BetterOf(std::move(added), kExampleAdded));
+  }
+}
+
+void ClaimWriter::WriteVotes(std::vector<Claim>& claims) const {
+  claims.push_back(PaperClaim());
+  for (const Relation& relation : {kAnswer, kMember, kZeroedMember}) claims.push_back(Proven(relation));
+  claims.push_back(Proven(kExample));
+}
+
+std::vector<Claim> ClaimWriter::Write() {
+  std::vector<Claim> claims;
+  switch (KindOf(spec_)) {
+    case TrialKind::plain_teacher:
+      claims.push_back(Unbounded(kExample, reason::kNotPrivatelyTrained));
+      break;
+    case TrialKind::ensemble_teacher:
+      claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));
+      claims.push_back(Unbounded(kExample, reason::kNotPrivatelyTrained));
+      break;
+    case TrialKind::dpsgd_teacher:
+    case TrialKind::dpsgd_student:
+      claims.push_back(Proven(kExampleAdded));
+      claims.push_back(Proven(kExample));
+      break;
+    case TrialKind::gradient_student:
+    case TrialKind::distilled_student:
+      WriteDistillation(claims);
+      break;
+    case TrialKind::vote_student:
+      WriteVotes(claims);
+      break;
+  }
+  return claims;
+}
+
+}  // namespace
+
+std::vector<Claim> ClaimsFor(const ClaimContext& context, const std::vector<PrivacyEvent>& events) {
+  if (context.spec == nullptr) {
+    Claim nothing;
+    nothing.units = UnitsOf(Adjacency::example);
+    nothing.reason = reason::kNoSpec;
+    return {nothing};
+  }
+  return ClaimWriter(context, Aggregate(events)).Write();
+}
+
+std::vector<PrivacyEvent> ChargedEvents(const ClaimContext& context,
+                                        const std::vector<PrivacyEvent>& events) {
+  if (context.spec == nullptr || !OnlyAsksTheTeacher(*context.spec, events)) return events;
+  const bool private_teacher = std::any_of(
+      context.teacher_claims.begin(), context.teacher_claims.end(),
+      [](const Claim& claim) { return claim.adjacency == Adjacency::example && IsProven(claim); });
+  return private_teacher ? std::vector<PrivacyEvent>() : events;
+}
+
+double TotalEpsilon(const std::vector<std::vector<PrivacyEvent>>& trials, double delta) {
+  std::vector<PrivacyEvent> all;
+  for (const std::vector<PrivacyEvent>& events : trials) all.insert(all.end(), events.begin(), events.end());
+  all = Aggregate(all);
+  std::erase_if(all, [](const PrivacyEvent& event) {
+    return event.count == 0 && EventProblem(event).empty() && VoidOf(event, kExampleAdded).empty();
+  });
+  if (all.empty()) return 0;
+  const Composition sum = ComposeFor(kExampleAdded, all);
+  if (!sum.unbounded.empty() || !(delta > 0 && delta < 1)) return std::numeric_limits<double>::infinity();
+  return RoundEpsilonUp(EpsilonFromRdp(RdpCurveOf(sum), delta).epsilon);
+}
+
+}  // namespace retort::privacy

@@ -1,0 +1,50 @@
+// What one neighbouring relation sees of a trial's releases, and its epsilon.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "experiments/privacy/exact_gdp.h"
+
+namespace retort::privacy {
+
+struct SubsampledTerm {
+  double sampling_rate = 1;  // Poisson q in (0, 1]
+  double multiplier = 0;     // noise standard deviation over sensitivity
+  std::int64_t steps = 0;
+};
+
+// Randomised response over an adaptively chosen set, accounted at two choices, the worst case.
+struct ResponseTerm {
+  double epsilon0 = 0;
+  std::int64_t count = 0;
+};
+
+struct Composition {
+  std::vector<GaussianTerm> gaussian;
+  std::vector<SubsampledTerm> subsampled;
+  std::vector<ResponseTerm> responses;
+  // Subsampled terms are add-remove; true asks for replace-one, bought by one removal and one addition.
+  bool replace_by_pair = false;
+  std::string unbounded;                 // a reason; empty = every term above is valid
+  std::vector<std::string> assumptions;  // sorted, each once
+
+  [[nodiscard]] bool empty() const { return gaussian.empty() && subsampled.empty() && responses.empty(); }
+};
+
+struct Bound {
+  double epsilon = 0;      // rounded up to 3 decimals; infinity = unbounded
+  std::string accountant;  // "exact-gdp", "exact-lattice", "rdp", "rdp-group-of-2"; empty when unbounded
+  std::string reason;      // where the bound comes from, or why there is none
+};
+
+// Fails closed: infinity with its reason for anything undefined. Gaussian terms alone are exact GDP, equal
+// response terms alone an exact lattice, everything else summed RDP converted once.
+[[nodiscard]] Bound BoundOf(const Composition& composition, double delta);
+
+// Summed RDP of all terms at an order > 1.
+[[nodiscard]] std::function<double(double)> RdpCurveOf(const Composition& composition);
+
+}  // namespace retort::privacy

@@ -1,0 +1,109 @@
+#include "experiments/privacy/paper_formulas.h"
+
+#include <algorithm>
+#include <boost/math/tools/minima.hpp>
+#include <cmath>
+#include <string>
+
+namespace retort::privacy {
+namespace {
+
+bool Positive(double value) { return value > 0 && std::isfinite(value); }
+
+Status Check(const GradientFormula& formula) {
+  if (!Positive(formula.norm_bound)) return UsageError("The formula needs a norm bound above 0.");
+  if (!Positive(formula.sigma))
+    return UsageError("The formula needs sigma above 0: it divides by sigma squared.");
+  if (!(formula.classes >= 1) || !std::isfinite(formula.classes)) {
+    return UsageError("The formula needs at least one class.");
+  }
+  if (!Positive(formula.rows))
+    return UsageError("The formula needs at least one annotated row (batch times steps).");
+  if (!(formula.delta > 0 && formula.delta < 1))
+    return UsageError("The formula needs delta between 0 and 1.");
+  return {};
+}
+
+// 2 C^2 n B T / sigma^2.
+double Slope(const GradientFormula& formula) {
+  const double ratio = formula.norm_bound / formula.sigma;
+  return 2 * ratio * ratio * formula.classes * formula.rows;
+}
+
+// The formula at lambda = 1 + excess, in a form that keeps its digits near 1.
+double At(double slope, double delta, double excess) {
+  return slope * (1 + excess) - std::log1p(1 / excess) - (std::log(delta) + std::log1p(excess)) / excess;
+}
+
+PaperEpsilon Minimum(double slope, double delta) {
+  const auto objective = [=](double t) { return At(slope, delta, std::exp(t)); };
+  boost::uintmax_t rounds = 500;
+  const auto [t, epsilon] = boost::math::tools::brent_find_minima(objective, -50.0, 50.0, 40, rounds);
+  return {std::max(epsilon, 0.0), 1 + std::exp(t)};
+}
+
+// The largest slope whose minimum is at most epsilon; the minimum grows with the slope.
+double SlopeFor(double epsilon, double delta) {
+  double low = 0;
+  double high = 1e-12;
+  while (Minimum(high, delta).epsilon <= epsilon) {
+    low = high;
+    high *= 2;
+  }
+  while (high - low > 1e-14 * high) {
+    const double middle = (low + high) / 2;
+    if (middle <= low || middle >= high) break;
+    (Minimum(middle, delta).epsilon <= epsilon ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+Result<double> GradientFormulaAt(const GradientFormula& formula, double lambda) {
+  RETORT_RETURN_IF_ERROR(Check(formula));
+  if (!(lambda > 1) || std::isinf(lambda)) {
+    return UsageError("The formula is undefined at lambda = " + std::to_string(lambda) +
+                      ": log((lambda-1)/lambda) needs a finite lambda above 1.");
+  }
+  return At(Slope(formula), formula.delta, lambda - 1);
+}
+
+Result<PaperEpsilon> GradientFormulaEpsilon(const GradientFormula& formula) {
+  RETORT_RETURN_IF_ERROR(Check(formula));
+  return Minimum(Slope(formula), formula.delta);
+}
+
+Result<double> GradientFormulaSigma(const GradientFormula& formula, double epsilon) {
+  GradientFormula unit = formula;
+  unit.sigma = 1;
+  RETORT_RETURN_IF_ERROR(Check(unit));
+  if (!Positive(epsilon)) return UsageError("The formula can meet only a finite epsilon above 0.");
+  const double slope = SlopeFor(epsilon, formula.delta);
+  if (slope <= 0) return UsageError("No sigma brings the formula to this epsilon.");
+  return std::sqrt(Slope(unit) / slope);
+}
+
+Result<double> GradientFormulaRows(const GradientFormula& formula, double epsilon) {
+  GradientFormula unit = formula;
+  unit.rows = 1;
+  RETORT_RETURN_IF_ERROR(Check(unit));
+  if (!Positive(epsilon)) return UsageError("The formula can meet only a finite epsilon above 0.");
+  return SlopeFor(epsilon, formula.delta) / Slope(unit);
+}
+
+Result<double> LabelFormulaEpsilon(double epsilon0) {
+  if (!Positive(epsilon0)) return UsageError("The epsilon of one label must be finite and above 0.");
+  return epsilon0;
+}
+
+Result<double> RonaFormulaEpsilon(double query_rate, double steps, double delta, double sigma) {
+  if (!(query_rate > 0 && query_rate <= 1))
+    return UsageError("The query rate must be above 0 and at most 1.");
+  if (!Positive(steps)) return UsageError("The number of steps must be above 0.");
+  if (!(delta > 0 && delta < 1)) return UsageError("delta must be between 0 and 1.");
+  if (!Positive(sigma)) return UsageError("sigma must be above 0.");
+  return query_rate * std::sqrt(steps * -std::log(delta)) / sigma;
+}
+
+}  // namespace retort::privacy

@@ -1,0 +1,43 @@
+// The papers' own epsilon, evaluated as printed. None of these is a guarantee; claims made from them carry
+// the status paper-formula. Undefined points are refused (usage), never rounded to a neighbour.
+#pragma once
+
+#include <cstdint>
+
+#include "experiments/spec/status.h"
+
+namespace retort::privacy {
+
+// Parameters of DPDFD theorem 3, and of DPSD theorem 1, which is the same formula (C is its beta).
+struct GradientFormula {
+  double norm_bound = 0;  // C > 0
+  double sigma = 0;       // > 0
+  double classes = 0;     // n >= 1
+  double rows = 0;        // B*T, annotated rows in all; > 0
+  double delta = 0;       // in (0, 1)
+};
+
+struct PaperEpsilon {
+  double epsilon = 0;  // >= 0; a negative minimum is the statement with epsilon 0
+  double lambda = 0;   // where the minimum lies
+};
+
+// 2 C^2 n B T lambda / sigma^2 + log((lambda-1)/lambda) - (log delta + log lambda)/(lambda-1) at one lambda.
+// Refused at lambda <= 1, where it is undefined although the papers print lambda >= 1.
+[[nodiscard]] Result<double> GradientFormulaAt(const GradientFormula& formula, double lambda);
+// Its minimum over lambda > 1.
+[[nodiscard]] Result<PaperEpsilon> GradientFormulaEpsilon(const GradientFormula& formula);
+// The sigma at which the minimum is epsilon (formula.sigma is ignored).
+[[nodiscard]] Result<double> GradientFormulaSigma(const GradientFormula& formula, double epsilon);
+// The most rows, not necessarily whole batches, for which the minimum is at most epsilon (formula.rows is
+// ignored).
+[[nodiscard]] Result<double> GradientFormulaRows(const GradientFormula& formula, double epsilon);
+
+// DP-DFD, and DPSD theorem 2 (label branch): epsilon of one label, with no composition at all.
+[[nodiscard]] Result<double> LabelFormulaEpsilon(double epsilon0);
+
+// RONA: q sqrt(T ln(1/delta)) / sigma, query rate q in (0, 1]. The constant is an inference that fits the
+// paper's CIFAR-10 figures; the paper's theorem 2 leaves it open.
+[[nodiscard]] Result<double> RonaFormulaEpsilon(double query_rate, double steps, double delta, double sigma);
+
+}  // namespace retort::privacy

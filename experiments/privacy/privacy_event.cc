@@ -1,0 +1,88 @@
+#include "experiments/privacy/privacy_event.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/privacy/json_fields.h"
+
+namespace retort::privacy {
+namespace {
+
+constexpr std::uint8_t kLastKind = static_cast<std::uint8_t>(MechanismKind::loss_noise);
+constexpr std::uint8_t kLastUnit = static_cast<std::uint8_t>(EventUnit::step);
+constexpr std::uint8_t kLastSource = static_cast<std::uint8_t>(NoiseSource::seeded);
+
+}  // namespace
+
+double Dyadic::ToDouble() const { return std::ldexp(static_cast<double>(mantissa), exponent); }
+
+Result<Dyadic> Dyadic::FromDouble(double value) {
+  if (!std::isfinite(value) || value < 0)
+    return UsageError("only finite values of zero or more are dyadic scales");
+  Dyadic dyadic;
+  if (value == 0) return dyadic;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);
+  dyadic.mantissa = static_cast<std::int64_t>(std::ldexp(fraction, std::numeric_limits<double>::digits));
+  dyadic.exponent = exponent - std::numeric_limits<double>::digits;
+  while (dyadic.mantissa % 2 == 0) {
+    dyadic.mantissa /= 2;
+    ++dyadic.exponent;
+  }
+  return dyadic;
+}
+
+bool PrivacyEvent::SameMechanism(const PrivacyEvent& other) const {
+  return kind == other.kind && unit == other.unit && sensitivity == other.sensitivity &&
+         noise_std == other.noise_std && epsilon0 == other.epsilon0 && choices == other.choices &&
+         sampling_rate == other.sampling_rate && rows_per_batch == other.rows_per_batch &&
+         noise_coordinates == other.noise_coordinates && release_coordinates == other.release_coordinates &&
+         frobenius == other.frobenius && source == other.source && voids == other.voids &&
+         assumptions == other.assumptions;
+}
+
+std::string EncodeEvent(const PrivacyEvent& event) {
+  nlohmann::json json;
+  json["kind"] = static_cast<std::uint8_t>(event.kind);
+  json["unit"] = static_cast<std::uint8_t>(event.unit);
+  json["count"] = event.count;
+  json["sensitivity"] = NumberToJson(event.sensitivity);
+  json["noise_std"] = NumberToJson(event.noise_std);
+  json["epsilon0"] = NumberToJson(event.epsilon0);
+  json["choices"] = event.choices;
+  json["sampling_rate"] = NumberToJson(event.sampling_rate);
+  json["rows_per_batch"] = event.rows_per_batch;
+  json["noise_coordinates"] = event.noise_coordinates;
+  json["release_coordinates"] = event.release_coordinates;
+  json["frobenius"] = event.frobenius;
+  json["source"] = static_cast<std::uint8_t>(event.source);
+  json["voids"] = event.voids;
+  json["assumptions"] = event.assumptions;
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<PrivacyEvent> DecodeEvent(const std::string& json) {
+  JsonFields fields(json, "privacy event");
+  PrivacyEvent event;
+  event.kind = static_cast<MechanismKind>(fields.Enumerator("kind", kLastKind));
+  event.unit = static_cast<EventUnit>(fields.Enumerator("unit", kLastUnit));
+  event.count = fields.Integer("count");
+  event.sensitivity = fields.Number("sensitivity");
+  event.noise_std = fields.Number("noise_std");
+  event.epsilon0 = fields.Number("epsilon0");
+  event.choices = fields.Integer("choices");
+  event.sampling_rate = fields.Number("sampling_rate");
+  event.rows_per_batch = fields.Integer("rows_per_batch");
+  event.noise_coordinates = fields.Integer("noise_coordinates");
+  event.release_coordinates = fields.Integer("release_coordinates");
+  event.frobenius = fields.Flag("frobenius");
+  event.source = static_cast<NoiseSource>(fields.Enumerator("source", kLastSource));
+  event.voids = fields.Strings("voids");
+  event.assumptions = fields.Strings("assumptions");
+  RETORT_RETURN_IF_ERROR(fields.status());
+  return event;
+}
+
+}  // namespace retort::privacy

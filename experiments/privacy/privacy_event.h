@@ -1,0 +1,119 @@
+// What a release mechanism did, as the ledger keeps it. Accountants read events and nothing else.
+// Enumerators are append-only: their numbers are in ledgers on disk.
+//
+// What release code writes into each field. B = rows released per step, c = classes, C = norm bound,
+// sigma = noise over norm bound as the papers print it, n = members, G = votes a member may cast (1 for
+// one-hot votes), s = vote noise in votes, q = batch / N_train, z = DP-SGD noise multiplier, P = number
+// of trainable parameters. A block of k steps is one event with the count of the whole block.
+//
+//   mechanism, reading          kind                 unit   count   sensitivity  noise_std  rows_per_batch
+//   dpdfd working               gaussian_gradient    row    k*B     2C           sigma*C/B  B
+//   dpdfd row-averaged          gaussian_gradient    row    k*B     2C           sigma*C    B
+//   dpdfd printed (Alg. 1)      gaussian_gradient    batch  k       2C           sigma*C    B
+//   sound, ensemble votes       noisy_votes          vote   queries sqrt(2)*G    s*G        1
+//   sound, private teacher      none                 row    k*B     0            0          B
+//   dpsgd student or teacher    subsampled_gaussian  step   k       C            z*C        batch
+//
+// - Scales are those of the value the noise is added to, before any public division (row-averaged divides
+//   by B after the noise, Alg. 1 divides the noised sum): record sigma*C there, not sigma*C/B. `noise_std`
+//   is the standard deviation handed to the sampler, and `sensitivity` the bound the code enforced.
+// - noise_coordinates = coordinates drawn per draw; release_coordinates = coordinates that leave per draw:
+//   both c for gradients and votes, both P for DP-SGD. Anything drawn smaller is a broadcast and unbounded.
+// - frobenius = true when the norm was taken over the whole batch; sensitivity stays 2C (the largest
+//   change of the normalised batch), unit stays as in the table. normalization = clip changes no field.
+// - sampling_rate = q for subsampled_gaussian (each example drawn independently), 1 everywhere else.
+// - epsilon0, choices: randomized_response only, 0 otherwise.
+// - source: where the draw came from: secure_lattice for votes, secure_float for gradients and DP-SGD,
+//   seeded under noise = "seeded", none for kind none.
+// - voids: the kVoid... names below that apply. assumptions: kAssume... names below that apply.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/spec/status.h"
+
+namespace retort::privacy {
+
+// Names for PrivacyEvent::voids. Any name that is not one of these voids every claim of the trial,
+// inherited ones included.
+// The stored annotation was not detached, so un-noised teacher gradients reach the generator.
+inline constexpr std::string_view kVoidTeacherJacobian = "teacher-jacobian-reaches-generator";
+// The generator was trained against the raw teacher; the only void that leaves `answer` and `slot` bounded.
+inline constexpr std::string_view kVoidGeneratorTouchedTeacher = "generator-touched-teacher";
+// A response mechanism returned the soft answer instead of one class.
+inline constexpr std::string_view kVoidSoftOutput = "soft-output";
+// Which outputs are possible depends on the teacher (a top-k mask, unequal answer sets).
+inline constexpr std::string_view kVoidSupportLeak = "teacher-dependent-support";
+// One draw of noise covered two releases.
+inline constexpr std::string_view kVoidNoiseReused = "noise-reused";
+
+// Names for PrivacyEvent::assumptions.
+// Noise drawn and added in floating point.
+inline constexpr std::string_view kAssumeFloatNoise = "float-noise";
+// Each example of a batch drawn independently with the sampling rate.
+inline constexpr std::string_view kAssumePoissonSampling = "poisson-sampling";
+// The members of an ensemble saw disjoint shards, cut by index.
+inline constexpr std::string_view kAssumeDisjointShards = "disjoint-shards-by-index";
+
+enum class MechanismKind : std::uint8_t {
+  none = 0,                 // raw answers leave: every claim unbounded
+  gaussian_gradient = 1,    // noise on normalised output gradients (DPDFD, DPSD)
+  noisy_votes = 2,          // integer Gaussian on a vote histogram
+  subsampled_gaussian = 3,  // DP-SGD step under Poisson sampling
+  randomized_response = 4,
+  loss_noise = 5,  // printed RONA
+};
+
+enum class EventUnit : std::uint8_t { row = 0, batch = 1, vote = 2, step = 3 };
+
+enum class NoiseSource : std::uint8_t {
+  none = 0,
+  secure_lattice = 1,  // ChaCha20 from the operating system, exact on the integer lattice
+  secure_float = 2,    // keyed counter-based float noise; claims name `float-noise`
+  seeded = 3,          // reproducible; every claim unbounded
+};
+
+// value = mantissa * 2^exponent, exact.
+struct Dyadic {
+  std::int64_t mantissa = 0;
+  std::int32_t exponent = 0;
+  [[nodiscard]] double ToDouble() const;
+  // Exact: every finite double is dyadic. Error: not finite, or negative.
+  [[nodiscard]] static Result<Dyadic> FromDouble(double value);
+  bool operator==(const Dyadic&) const = default;
+};
+
+struct PrivacyEvent {
+  MechanismKind kind = MechanismKind::none;
+  EventUnit unit = EventUnit::row;
+  std::int64_t count = 0;  // independent draws of the noise vector
+  // L2 sensitivity of what one draw covers when the protected unit changes, and the standard
+  // deviation per coordinate of that draw. gaussian_gradient: the change of one row, 2C; whether one
+  // draw covers one row or the whole batch is `unit`. noisy_votes: sqrt(2)*G. subsampled_gaussian: C
+  // (add-remove).
+  double sensitivity = 0;
+  double noise_std = 0;                  // 0 = no noise
+  double epsilon0 = 0;                   // randomized response
+  std::int64_t choices = 0;              // randomized response: k
+  double sampling_rate = 1;              // Poisson q in (0, 1]
+  std::int64_t rows_per_batch = 1;       // B, rows released in one step
+  std::int64_t noise_coordinates = 0;    // coordinates drawn per draw
+  std::int64_t release_coordinates = 0;  // coordinates released per draw; a smaller draw is a broadcast
+  bool frobenius = false;                // norm over the batch and not over the row
+  NoiseSource source = NoiseSource::none;
+  // Flags that void claims, each a reason: e.g. "teacher-jacobian-reaches-generator".
+  std::vector<std::string> voids;
+  std::vector<std::string> assumptions;
+
+  // Equal in everything but count: such events aggregate.
+  [[nodiscard]] bool SameMechanism(const PrivacyEvent& other) const;
+};
+
+// One JSON object; round-trips exactly (doubles in shortest exact form).
+[[nodiscard]] std::string EncodeEvent(const PrivacyEvent& event);
+[[nodiscard]] Result<PrivacyEvent> DecodeEvent(const std::string& json);
+
+}  // namespace retort::privacy

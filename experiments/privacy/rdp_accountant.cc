@@ -1,0 +1,209 @@
+#include "experiments/privacy/rdp_accountant.h"
+
+#include <algorithm>
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+namespace retort::privacy {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr const char* kWrongCurve = "negative-or-undefined-rdp";
+constexpr const char* kNoOrder = "no-finite-order";
+
+struct Candidate {
+  double order = 0;
+  double epsilon = kInfinity;
+};
+
+using Conversion = std::function<double(double rdp, double order)>;
+
+// The curve at one order; remembers whether it ever came out negative or undefined.
+class Probe {
+ public:
+  Probe(const std::function<double(double)>& curve, Conversion conversion)
+      : curve_(curve), conversion_(std::move(conversion)) {}
+
+  [[nodiscard]] Candidate At(double order) {
+    const double rdp = curve_(order);
+    if (std::isnan(rdp) || rdp < 0) wrong_ = true;
+    return {order, conversion_(rdp, order)};
+  }
+  [[nodiscard]] bool wrong() const { return wrong_; }
+
+ private:
+  const std::function<double(double)>& curve_;
+  Conversion conversion_;
+  bool wrong_ = false;
+};
+
+std::size_t IndexOfBest(const std::vector<Candidate>& grid) {
+  const auto better = [](const Candidate& a, const Candidate& b) { return a.epsilon < b.epsilon; };
+  return static_cast<std::size_t>(std::min_element(grid.begin(), grid.end(), better) - grid.begin());
+}
+
+// Golden-section search in log(order - 1), where the objective has one valley.
+Candidate Refine(Probe& probe, double low, double high, Candidate best) {
+  constexpr double kGolden = 0.6180339887498949;
+  constexpr double kWidth = 1e-3;  // of log(order - 1): the valley is flat to 1e-7 there
+  double a = std::log(low - 1);
+  double b = std::log(high - 1);
+  const auto at = [&probe](double t) { return probe.At(1 + std::exp(t)); };
+  Candidate left = at(b - kGolden * (b - a));
+  Candidate right = at(a + kGolden * (b - a));
+  for (int round = 0; round < 60 && b - a > kWidth; ++round) {
+    const bool keep_left = left.epsilon < right.epsilon;
+    if (keep_left) {
+      b = std::log(right.order - 1);
+      right = left;
+      left = at(b - kGolden * (b - a));
+    } else {
+      a = std::log(left.order - 1);
+      left = right;
+      right = at(a + kGolden * (b - a));
+    }
+    for (const Candidate& candidate : {left, right}) {
+      if (candidate.epsilon < best.epsilon) best = candidate;
+    }
+  }
+  return best;
+}
+
+RdpEpsilon Finished(const Candidate& best) {
+  if (!std::isfinite(best.epsilon)) return {kInfinity, 0, kNoOrder};
+  return {std::max(best.epsilon, 0.0), best.order, ""};
+}
+
+RdpEpsilon Search(Probe probe) {
+  constexpr double kLowest = 1 + 1e-6;
+  constexpr double kHighest = 1e8;
+  std::vector<Candidate> grid;
+  for (const double order : {1.5, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 65.0}) grid.push_back(probe.At(order));
+  while (!probe.wrong()) {
+    const std::size_t best = IndexOfBest(grid);
+    if (!std::isfinite(grid[best].epsilon) || best == 0) {
+      const double next = 1 + (grid.front().order - 1) / 4;
+      if (next < kLowest) break;
+      grid.insert(grid.begin(), probe.At(next));
+    } else if (best + 1 == grid.size()) {
+      const double next = grid.back().order * 2 - 1;
+      if (next > kHighest) break;
+      grid.push_back(probe.At(next));
+    } else {
+      break;
+    }
+  }
+  const std::size_t middle = IndexOfBest(grid);
+  Candidate best = grid[middle];
+  if (!probe.wrong() && std::isfinite(best.epsilon) && best.epsilon > 0) {
+    const double low = middle > 0 ? grid[middle - 1].order : best.order;
+    const double high = middle + 1 < grid.size() ? grid[middle + 1].order : best.order;
+    best = Refine(probe, low, high, best);
+  }
+  if (probe.wrong()) return {kInfinity, 0, kWrongCurve};
+  return Finished(best);
+}
+
+// The least 2e that one order gives under replace-one: with r the order's share of e, e = r - x/(order - 1)
+// at log d = x, and x + log(1 + e^e) <= log delta. Orders up to 2 have no such x in general.
+double PairEpsilon(double rdp, double order, double delta) {
+  if (order <= 2) return kInfinity;
+  const double target = std::log(delta);
+  const auto epsilon = [=](double x) {
+    return std::max(0.0, ConvertRdp(rdp, order, 0.5, RdpConversion::canonne_kamath_steinke) +
+                             (std::log(0.5) - x) / (order - 1));
+  };
+  if (!std::isfinite(epsilon(target))) return kInfinity;
+  const auto fits = [&](double x) {
+    const double e = epsilon(x);
+    return x + e + std::log1p(std::exp(-e)) <= target;
+  };
+  double high = target;
+  double low = target - 1;
+  while (!fits(low)) {
+    high = low;
+    low = 2 * low - target;
+    if (low < -1e6) return kInfinity;
+  }
+  for (int round = 0; round < 60 && high - low > 1e-10; ++round) {
+    const double middle = (low + high) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return 2 * epsilon(low);
+}
+
+bool ValidDelta(double delta) { return delta > 0 && delta < 1; }
+
+}  // namespace
+
+double ConvertRdp(double rdp, double order, double delta, RdpConversion conversion) {
+  if (std::isnan(rdp) || rdp < 0 || !(order > 1) || !ValidDelta(delta)) return kInfinity;
+  if (conversion == RdpConversion::mironov) return rdp - std::log(delta) / (order - 1);
+  return rdp + std::log1p(-1 / order) - (std::log(delta) + std::log(order)) / (order - 1);
+}
+
+RdpEpsilon BestOrder(const std::vector<double>& orders, const std::vector<double>& rdp, double delta,
+                     RdpConversion conversion) {
+  if (orders.size() != rdp.size()) return {kInfinity, 0, kWrongCurve};
+  Candidate best;
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    if (std::isnan(rdp[i]) || rdp[i] < 0) return {kInfinity, 0, kWrongCurve};
+    const double epsilon = ConvertRdp(rdp[i], orders[i], delta, conversion);
+    if (epsilon < best.epsilon) best = {orders[i], epsilon};
+  }
+  return Finished(best);
+}
+
+RdpEpsilon EpsilonFromRdp(const std::function<double(double)>& curve, double delta,
+                          RdpConversion conversion) {
+  return Search(
+      Probe(curve, [=](double rdp, double order) { return ConvertRdp(rdp, order, delta, conversion); }));
+}
+
+RdpEpsilon ReplaceOneEpsilon(const std::function<double(double)>& curve, double delta) {
+  if (!ValidDelta(delta)) return {kInfinity, 0, kNoOrder};
+  return Search(Probe(curve, [=](double rdp, double order) { return PairEpsilon(rdp, order, delta); }));
+}
+
+RdpEpsilon SubsampledGaussianEpsilon(double q, double z, double steps, double delta) {
+  if (!(steps >= 0) || std::isinf(steps)) return {kInfinity, 0, kWrongCurve};
+  return EpsilonFromRdp([=](double order) { return steps * SubsampledGaussianRdp(q, z, order); }, delta);
+}
+
+double SubsampledGaussianNoise(double q, double steps, double delta, double epsilon) {
+  constexpr double kMost = 1e6;
+  if (!(q > 0 && q <= 1) || !(steps > 0) || !ValidDelta(delta) || !(epsilon > 0)) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  const auto excess = [=](double z) {
+    return SubsampledGaussianEpsilon(q, z, steps, delta).epsilon - epsilon;
+  };
+  double high = 1;
+  double at_high = excess(high);
+  double low = high;
+  double at_low = at_high;
+  while (!(at_high <= 0)) {
+    low = high;
+    at_low = at_high;
+    at_high = excess(high *= 2);
+    if (high > kMost) return kInfinity;
+  }
+  while (at_low <= 0 && low > 1e-6) {
+    high = low;
+    at_high = at_low;
+    at_low = excess(low /= 2);
+  }
+  if (at_high < 0 && at_low > 0 && std::isfinite(at_low)) {
+    boost::uintmax_t rounds = 60;
+    const auto narrow = [](double a, double b) { return b - a <= 1e-9 * b; };
+    high = boost::math::tools::toms748_solve(excess, low, high, at_low, at_high, narrow, rounds).second;
+  }
+  // The search over orders leaves steps of about 1e-7 in the curve.
+  while (excess(high) > 0) high *= 1 + 1e-9;
+  return high;
+}
+
+}  // namespace retort::privacy

@@ -1,0 +1,46 @@
+#include "experiments/privacy/reasons.h"
+
+#include <array>
+#include <utility>
+
+#include "experiments/privacy/privacy_event.h"
+
+namespace retort::privacy {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTexts = {{
+    {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
+    {reason::kRawAnswers, "Answers of the teacher left without noise."},
+    {reason::kNoNoise, "The noise had standard deviation 0."},
+    {reason::kNoNoiseSource, "No noise source was recorded for the release."},
+    {reason::kBroadcastNoise,
+     "The noise had fewer coordinates than the release, so some direction carries none."},
+    {reason::kNotFinite, "A recorded scale is not a finite number."},
+    {reason::kBadEvent, "A recorded event is outside what a mechanism can do."},
+    {reason::kBadDelta, "delta must lie between 0 and 1."},
+    {reason::kNoRelease, "The ledger holds no release of this trial."},
+    {reason::kNotPrivatelyTrained, "The network was trained on private examples without noise."},
+    {reason::kPrivateSource, "Private images were queried and their un-noised Jacobians are released."},
+    {reason::kUnexpectedMechanism, "The ledger holds a mechanism that this kind of trial does not use."},
+    {reason::kLossNoise, "Noise on the value of a loss never reaches the update of the weights."},
+    {reason::kNoBound, "The accountant found no finite bound."},
+    {reason::kUndefinedFormula, "The paper's formula is undefined at these parameters."},
+    {reason::kNoSpec, "Nothing is known about the trial."},
+    {kVoidTeacherJacobian,
+     "The annotation was not detached: un-noised teacher gradients reach the generator."},
+    {kVoidGeneratorTouchedTeacher, "The generator was trained against the raw teacher."},
+    {kVoidSoftOutput, "The mechanism returned the teacher's soft answer instead of one class."},
+    {kVoidSupportLeak, "Which outputs are possible depends on the teacher."},
+    {kVoidNoiseReused, "One draw of noise covered two releases."},
+}};
+
+}  // namespace
+
+std::string_view ReasonText(std::string_view name) {
+  for (const auto& [known, text] : kTexts) {
+    if (known == name) return text;
+  }
+  return name;
+}
+
+}  // namespace retort::privacy

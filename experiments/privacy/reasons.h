@@ -1,0 +1,32 @@
+// Why a claim has no finite bound: one stable name each, and its sentence for people.
+#pragma once
+
+#include <string_view>
+
+namespace retort::privacy::reason {
+
+inline constexpr std::string_view kSeededNoise = "seeded-noise";
+inline constexpr std::string_view kRawAnswers = "raw-answers";
+inline constexpr std::string_view kNoNoise = "no-noise";
+inline constexpr std::string_view kNoNoiseSource = "no-noise-source";
+inline constexpr std::string_view kBroadcastNoise = "broadcast-noise";
+inline constexpr std::string_view kNotFinite = "not-finite";
+inline constexpr std::string_view kBadEvent = "bad-event";
+inline constexpr std::string_view kBadDelta = "bad-delta";
+inline constexpr std::string_view kNoRelease = "no-recorded-release";
+inline constexpr std::string_view kNotPrivatelyTrained = "not-privately-trained";
+inline constexpr std::string_view kPrivateSource = "private-images-queried";
+inline constexpr std::string_view kUnexpectedMechanism = "unexpected-mechanism";
+inline constexpr std::string_view kLossNoise = "noise-does-not-reach-the-update";
+inline constexpr std::string_view kNoBound = "accountant-found-no-bound";
+inline constexpr std::string_view kUndefinedFormula = "formula-undefined-here";
+inline constexpr std::string_view kNoSpec = "no-trial-description";
+
+}  // namespace retort::privacy::reason
+
+namespace retort::privacy {
+
+// One sentence for a reason above or a void of privacy_event.h; the name itself for any other.
+[[nodiscard]] std::string_view ReasonText(std::string_view name);
+
+}  // namespace retort::privacy

@@ -1,0 +1,223 @@
+#include "experiments/privacy/relation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "experiments/privacy/reasons.h"
+
+namespace retort::privacy {
+namespace {
+
+std::int64_t BatchesOf(const PrivacyEvent& event) {
+  if (event.unit == EventUnit::batch) return event.count;
+  return event.count / event.rows_per_batch + (event.count % event.rows_per_batch != 0 ? 1 : 0);
+}
+
+// Normalised output gradients. S = sensitivity, the change of one row (2C). A changed row changes S of its
+// own draw, or of its batch's sum; under a Frobenius norm it rescales the batch, whose rows then change by S
+// in all and whose sum by sqrt(B) S. A changed teacher changes every row: B S in a sum of B normalised rows.
+GaussianTerm GradientTerm(const PrivacyEvent& event, Adjacency adjacency) {
+  GaussianTerm term;
+  term.sensitivity = event.sensitivity;
+  term.noise_std = event.noise_std;
+  const bool shared = event.unit == EventUnit::batch;
+  const std::int64_t rows = event.rows_per_batch;
+  if (event.frobenius) {
+    term.count = adjacency == Adjacency::answer ? 1 : BatchesOf(event);
+    term.factor = shared ? rows : 1;
+  } else if (adjacency == Adjacency::answer) {
+    term.count = 1;
+  } else if (adjacency == Adjacency::slot) {
+    term.count = BatchesOf(event);
+  } else {
+    term.count = event.count;
+    term.factor = shared ? rows * rows : 1;
+  }
+  return term;
+}
+
+// The whole number G in sensitivity = sqrt(2) G, or 0.
+double VotesPerMember(const PrivacyEvent& event) {
+  const double votes = event.sensitivity / std::sqrt(2.0);
+  const double whole = std::round(votes);
+  return whole >= 1 && std::abs(votes - whole) <= 1e-12 * whole ? whole : 0;
+}
+
+// Vote vectors of whole numbers >= 0 that add up to at most G: two of them differ by sqrt(2) G at most, one
+// from zero by G. G is read back, so that its square is exact.
+GaussianTerm VoteTerm(const PrivacyEvent& event, const Relation& relation) {
+  GaussianTerm term;
+  term.sensitivity = VotesPerMember(event);
+  term.factor = relation.neighbour == Neighbour::zero_out ? 1 : 2;
+  term.noise_std = event.noise_std;
+  term.count = relation.adjacency == Adjacency::answer ? 1 : event.count;
+  return term;
+}
+
+void AddResponse(const PrivacyEvent& event, Adjacency adjacency, Composition& sum) {
+  std::int64_t count = event.count;
+  if (adjacency == Adjacency::answer) count = 1;
+  if (adjacency == Adjacency::slot) count = BatchesOf(event);
+  for (ResponseTerm& term : sum.responses) {
+    if (term.epsilon0 != event.epsilon0) continue;
+    term.count += count;
+    return;
+  }
+  sum.responses.push_back({event.epsilon0, count});
+}
+
+bool Applies(const PrivacyEvent& event, Adjacency adjacency) {
+  switch (event.kind) {
+    case MechanismKind::noisy_votes:
+      return adjacency == Adjacency::answer || adjacency == Adjacency::member ||
+             adjacency == Adjacency::example;
+    case MechanismKind::subsampled_gaussian:
+      return adjacency == Adjacency::example;
+    default:
+      return true;
+  }
+}
+
+void AddTerm(const PrivacyEvent& event, const Relation& relation, Composition& sum) {
+  switch (event.kind) {
+    case MechanismKind::gaussian_gradient:
+      sum.gaussian.push_back(GradientTerm(event, relation.adjacency));
+      return;
+    case MechanismKind::noisy_votes:
+      sum.gaussian.push_back(VoteTerm(event, relation));
+      return;
+    case MechanismKind::subsampled_gaussian:
+      sum.subsampled.push_back({event.sampling_rate, event.noise_std / event.sensitivity, event.count});
+      return;
+    case MechanismKind::randomized_response:
+      AddResponse(event, relation.adjacency, sum);
+      return;
+    case MechanismKind::none:
+    case MechanismKind::loss_noise:
+      break;  // EventProblem has refused them
+  }
+  sum.unbounded = reason::kUnexpectedMechanism;
+}
+
+bool UnitFits(const PrivacyEvent& event) {
+  switch (event.kind) {
+    case MechanismKind::gaussian_gradient:
+      return event.unit == EventUnit::row || event.unit == EventUnit::batch;
+    case MechanismKind::noisy_votes:
+      return event.unit == EventUnit::vote;
+    case MechanismKind::subsampled_gaussian:
+      return event.unit == EventUnit::step;
+    case MechanismKind::randomized_response:
+      return event.unit == EventUnit::row;
+    default:
+      return true;
+  }
+}
+
+std::string NoiseProblem(const PrivacyEvent& event) {
+  for (const double scale : {event.sensitivity, event.noise_std}) {
+    if (!std::isfinite(scale)) return std::string(reason::kNotFinite);
+  }
+  if (event.noise_std == 0) return std::string(reason::kNoNoise);
+  if (event.noise_std < 0 || event.sensitivity <= 0) return std::string(reason::kBadEvent);
+  if (event.kind == MechanismKind::noisy_votes && VotesPerMember(event) == 0)
+    return std::string(reason::kBadEvent);
+  if (event.release_coordinates <= 0) return std::string(reason::kBadEvent);
+  if (event.noise_coordinates < event.release_coordinates) return std::string(reason::kBroadcastNoise);
+  return "";
+}
+
+std::string ResponseProblem(const PrivacyEvent& event) {
+  if (!std::isfinite(event.epsilon0)) return std::string(reason::kNotFinite);
+  return event.epsilon0 > 0 && event.choices >= 2 ? "" : std::string(reason::kBadEvent);
+}
+
+}  // namespace
+
+std::vector<PrivacyEvent> Aggregate(const std::vector<PrivacyEvent>& events) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  std::vector<PrivacyEvent> sums;
+  for (const PrivacyEvent& event : events) {
+    const auto same = std::find_if(sums.begin(), sums.end(), [&](const PrivacyEvent& sum) {
+      return sum.SameMechanism(event) && sum.count >= 0;
+    });
+    if (same == sums.end() || event.count < 0)
+      sums.push_back(event);
+    else if (event.count > kMost - same->count)
+      same->count = -1;
+    else
+      same->count += event.count;
+  }
+  return sums;
+}
+
+std::string EventProblem(const PrivacyEvent& event) {
+  if (event.source == NoiseSource::seeded) return std::string(reason::kSeededNoise);
+  if (event.kind == MechanismKind::none) return std::string(reason::kRawAnswers);
+  if (event.kind == MechanismKind::loss_noise) return std::string(reason::kLossNoise);
+  if (event.source == NoiseSource::none) return std::string(reason::kNoNoiseSource);
+  constexpr std::int64_t kMostRows = 1'000'000'000;  // so that B^2 fits
+  if (event.count < 0 || event.rows_per_batch < 1 || event.rows_per_batch > kMostRows || !UnitFits(event)) {
+    return std::string(reason::kBadEvent);
+  }
+  if (std::isnan(event.sampling_rate)) return std::string(reason::kNotFinite);
+  if (!(event.sampling_rate > 0 && event.sampling_rate <= 1)) return std::string(reason::kBadEvent);
+  return event.kind == MechanismKind::randomized_response ? ResponseProblem(event) : NoiseProblem(event);
+}
+
+std::string VoidOf(const PrivacyEvent& event, const Relation& relation) {
+  const bool one_answer = relation.adjacency == Adjacency::answer || relation.adjacency == Adjacency::slot;
+  for (const std::string& name : event.voids) {
+    if (!(one_answer && name == kVoidGeneratorTouchedTeacher)) return name;
+  }
+  return "";
+}
+
+Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>& events) {
+  Composition sum;
+  std::set<std::string> assumptions;
+  for (const PrivacyEvent& event : events) {
+    std::string problem = EventProblem(event);
+    if (problem.empty()) problem = VoidOf(event, relation);
+    if (problem.empty() && !Applies(event, relation.adjacency)) problem = reason::kUnexpectedMechanism;
+    if (!problem.empty()) {
+      sum.unbounded = problem;
+      return sum;
+    }
+    if (event.count == 0) continue;
+    AddTerm(event, relation, sum);
+    assumptions.insert(event.assumptions.begin(), event.assumptions.end());
+    if (event.source == NoiseSource::secure_float) assumptions.emplace(kAssumeFloatNoise);
+    if (event.kind == MechanismKind::subsampled_gaussian) assumptions.emplace(kAssumePoissonSampling);
+    if (event.kind == MechanismKind::noisy_votes && relation.adjacency == Adjacency::example) {
+      assumptions.emplace(kAssumeDisjointShards);
+    }
+  }
+  sum.replace_by_pair = relation.neighbour == Neighbour::replace;
+  sum.assumptions.assign(assumptions.begin(), assumptions.end());
+  return sum;
+}
+
+Bound BoundFor(const Relation& relation, const std::vector<PrivacyEvent>& events, double delta,
+               std::vector<std::string>* assumptions) {
+  if (relation.adjacency != Adjacency::answer || events.size() <= 1) {
+    const Composition sum = ComposeFor(relation, events);
+    if (assumptions != nullptr) *assumptions = sum.assumptions;
+    return BoundOf(sum, delta);
+  }
+  Bound worst{-1, "", ""};
+  for (const PrivacyEvent& event : events) {
+    if (event.count == 0) continue;
+    const Composition one = ComposeFor(relation, {event});
+    Bound bound = BoundOf(one, delta);
+    if (!(bound.epsilon > worst.epsilon)) continue;
+    worst = std::move(bound);
+    if (assumptions != nullptr) *assumptions = one.assumptions;
+  }
+  if (worst.epsilon < 0) return BoundOf(Composition(), delta);
+  return worst;
+}
+
+}  // namespace retort::privacy

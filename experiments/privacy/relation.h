@@ -1,0 +1,37 @@
+// From ledger events to what one neighbouring relation sees of them. Every rule that turns a mechanism into
+// a sensitivity stands here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/privacy/claim.h"
+#include "experiments/privacy/composition.h"
+#include "experiments/privacy/privacy_event.h"
+
+namespace retort::privacy {
+
+struct Relation {
+  Adjacency adjacency = Adjacency::example;
+  Neighbour neighbour = Neighbour::replace;
+};
+
+// Equal mechanisms added up, in order of first appearance. A sum of counts that overflows becomes a negative
+// count, which EventProblem refuses.
+[[nodiscard]] std::vector<PrivacyEvent> Aggregate(const std::vector<PrivacyEvent>& events);
+
+// Why no relation can bound this event (a reason of reasons.h), or empty. Voids are not looked at.
+[[nodiscard]] std::string EventProblem(const PrivacyEvent& event);
+
+// The void that leaves `relation` without a bound, or empty.
+[[nodiscard]] std::string VoidOf(const PrivacyEvent& event, const Relation& relation);
+
+// All events under one relation. For `answer` give one event at a time: a changed answer lies in one of them.
+[[nodiscard]] Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>& events);
+
+// The bound under the relation: the sum over all events, or for `answer` the worst single one. `assumptions`,
+// when not null, receives what the bound rests on.
+[[nodiscard]] Bound BoundFor(const Relation& relation, const std::vector<PrivacyEvent>& events, double delta,
+                             std::vector<std::string>* assumptions);
+
+}  // namespace retort::privacy

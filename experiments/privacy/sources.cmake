@@ -1,0 +1,22 @@
+# Sources of retort::privacy, relative to experiments/, and the libraries only its .cc files see.
+find_package(Boost REQUIRED)  # Math and Multiprecision: headers alone
+set(RETORT_PRIVACY_LIBS Boost::headers)
+set(RETORT_PRIVACY_SOURCES
+    privacy/accountant.cc
+    privacy/calibration.cc
+    privacy/claim.cc
+    privacy/claims.cc
+    privacy/composition.cc
+    privacy/exact_gdp.cc
+    privacy/exact_sum.cc
+    privacy/json_fields.cc
+    privacy/number_text.cc
+    privacy/paper_formulas.cc
+    privacy/planned_events.cc
+    privacy/privacy_event.cc
+    privacy/privacy_statement.cc
+    privacy/randomized_response.cc
+    privacy/rdp_accountant.cc
+    privacy/reasons.cc
+    privacy/relation.cc
+    privacy/subsampled_rdp.cc)

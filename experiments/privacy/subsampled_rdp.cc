@@ -1,0 +1,132 @@
+// Moments of the Poisson-subsampled Gaussian: A(a) = E_{x ~ N(0, z^2)} [((1-q) + q e^{(2x-1)/(2z^2)})^a],
+// RDP(a) = log A(a) / (a - 1).
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "experiments/privacy/rdp_accountant.h"
+
+namespace retort::privacy {
+namespace {
+
+using Real = long double;
+
+constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
+
+// A sum of terms given by logarithm and sign, kept relative to the largest.
+class SignedLogSum {
+ public:
+  void Add(Real log_magnitude, bool positive) {
+    if (log_magnitude == -kInfinity) return;
+    if (log_magnitude > scale_) {
+      sum_ = scale_ == -kInfinity ? 0 : sum_ * std::exp(scale_ - log_magnitude);
+      scale_ = log_magnitude;
+    }
+    const Real term = std::exp(log_magnitude - scale_);
+    sum_ += positive ? term : -term;
+  }
+  // NaN when the sum is negative.
+  [[nodiscard]] Real Log() const { return scale_ == -kInfinity ? -kInfinity : scale_ + std::log(sum_); }
+
+ private:
+  Real scale_ = -kInfinity;
+  Real sum_ = 0;
+};
+
+// log(erfc(x) / 2).
+Real LogHalfErfc(Real x) {
+  constexpr Real kLogTwo = 0.693147180559945309417232121458176568L;
+  constexpr Real kLogSqrtPi = 0.572364942924700087071713675676529356L;
+  if (x < 60) return std::log(std::erfc(x)) - kLogTwo;
+  const Real inverse = 1 / (2 * x * x);
+  return -x * x - std::log(x) - kLogSqrtPi + std::log1p(-inverse * (1 - 3 * inverse)) - kLogTwo;
+}
+
+// Order a whole number: A - 1 = sum over k >= 2 of C(a,k) (1-q)^(a-k) q^k (e^{(k^2-k)/(2z^2)} - 1), all terms
+// positive, so that small values keep their digits.
+Real LogMomentWhole(Real q, Real z, Real order) {
+  const Real log_q = std::log(q);
+  const Real log_rest = std::log1p(-q);
+  const Real half_precision = 1 / (2 * z * z);
+  SignedLogSum excess;
+  Real log_binomial = std::log(order);  // C(a, 1)
+  for (Real k = 2; k <= order; ++k) {
+    log_binomial += std::log((order - k + 1) / k);
+    const Real exponent = (k * k - k) * half_precision;
+    const Real log_growth = exponent > 40 ? exponent : std::log(std::expm1(exponent));
+    excess.Add(log_binomial + k * log_q + (order - k) * log_rest + log_growth, true);
+  }
+  const Real log_excess = excess.Log();
+  return log_excess > 40 ? log_excess : std::log1p(std::exp(log_excess));
+}
+
+// An alternating series from its first terms by repeated averaging of its partial sums (Euler).
+Real AlternatingSum(const std::vector<Real>& terms) {
+  std::vector<Real> partial;
+  Real sum = 0;
+  for (const Real term : terms) partial.push_back(sum += term);
+  while (partial.size() > 1) {
+    for (std::size_t i = 0; i + 1 < partial.size(); ++i) partial[i] = (partial[i] + partial[i + 1]) / 2;
+    partial.pop_back();
+  }
+  return partial.front();
+}
+
+// Any real order: both halves of the integral, cut where the two parts of the mixture are equal, expanded
+// binomially [Mironov-Talwar-Zhang 2019]. Past `smooth` the terms alternate and shrink smoothly.
+Real LogMomentReal(Real q, Real z, Real order) {
+  constexpr Real kNegligible = -50;
+  constexpr std::size_t kTail = 24;
+  constexpr Real kLongest = 200'000;
+  const Real log_q = std::log(q);
+  const Real log_rest = std::log1p(-q);
+  const Real half_precision = 1 / (2 * z * z);
+  const Real cut = z * z * (log_rest - log_q) + 0.5L;
+  const Real width = std::sqrt(2.0L) * z;
+  const Real smooth = std::max({cut, order - cut, order}) + 24;
+  SignedLogSum sum;
+  std::vector<Real> tail;
+  Real log_binomial = 0;
+  bool positive = true;
+  for (Real i = 0; i < kLongest; ++i) {
+    const Real j = order - i;
+    const Real below = log_binomial + i * log_q + j * log_rest + (i * i - i) * half_precision +
+                       LogHalfErfc((i - cut) / width);
+    const Real above = log_binomial + j * log_q + i * log_rest + (j * j - j) * half_precision +
+                       LogHalfErfc((cut - j) / width);
+    if (i > order + 1 && std::max(below, above) < kNegligible) {
+      if (tail.empty()) return sum.Log();
+      break;
+    }
+    if (i < smooth) {
+      sum.Add(below, positive);
+      sum.Add(above, positive);
+    } else {
+      tail.push_back((positive ? 1 : -1) * (std::exp(below) + std::exp(above)));
+      if (tail.size() == kTail) break;
+    }
+    log_binomial += std::log(std::abs(j) / (i + 1));
+    if (j < 0) positive = !positive;
+  }
+  if (tail.empty()) return kInfinity;
+  const Real rest = AlternatingSum(tail);
+  sum.Add(std::log(std::abs(rest)), rest > 0);
+  return sum.Log();
+}
+
+}  // namespace
+
+double SubsampledGaussianRdp(double q, double z, double order) {
+  constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+  if (!(q >= 0 && q <= 1) || !(z > 0) || !(order > 1) || std::isinf(order)) return kUnbounded;
+  if (q == 0 || std::isinf(z)) return 0;
+  if (q == 1) return order / (2 * z * z);
+  const bool whole = order == std::floor(order) && order < 1e6;
+  const Real log_moment = whole ? LogMomentWhole(q, z, order) : LogMomentReal(q, z, order);
+  const auto rdp = static_cast<double>(log_moment / (static_cast<Real>(order) - 1));
+  return std::isfinite(rdp) && rdp >= 0 ? rdp : kUnbounded;
+}
+
+}  // namespace retort::privacy
