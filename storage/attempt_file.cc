@@ -1,0 +1,168 @@
+#include "storage/attempt_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "storage/account_tables.h"
+#include "storage/curves.h"
+#include "storage/format_version.h"
+#include "storage/hdf5_reader.h"
+#include "storage/hdf5_writer.h"
+#include "storage/tensor_group.h"
+
+namespace retort::storage {
+namespace {
+
+constexpr std::array<std::string_view, 3> kParameterGroups = {"student/", "generator/", "teacher/"};
+
+bool IsParameterName(const std::string& name) {
+  return std::any_of(kParameterGroups.begin(), kParameterGroups.end(),
+                     [&](std::string_view group) { return name.compare(0, group.size(), group) == 0; });
+}
+
+// Prefixes that name whole groups where `prefix` ends before the group's name does.
+std::vector<std::string> GroupsFor(const std::string& prefix) {
+  if (prefix.find('/') != std::string::npos) return {prefix};
+  std::vector<std::string> groups;
+  for (const std::string_view group : kParameterGroups) {
+    if (group.compare(0, prefix.size(), prefix) == 0) groups.emplace_back(group);
+  }
+  return groups;
+}
+
+template <typename T>
+std::vector<T> ValuesOf(const TensorBlob& tensor) {
+  std::vector<T> values(tensor.bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), tensor.bytes.data(), values.size() * sizeof(T));
+  return values;
+}
+
+void WriteHeader(Hdf5Writer& writer, const AttemptFile& file) {
+  writer.Attribute("/", "Conventions", std::string_view(kConventions));
+  writer.Attribute("/", "trial", file.trial);
+  writer.Attribute("/", "attempt", std::int64_t{file.attempt});
+  writer.Attribute("/", "sweep", file.sweep);
+  writer.Attribute("/", "spec_json", file.spec_json);
+  writer.Attribute("/", "provenance_json", file.provenance_json);
+  writer.Attribute("/", "history", "written once, when attempt " + std::to_string(file.attempt) + " of " + file.trial + " ended");
+}
+
+void WriteSamples(Hdf5Writer& writer, const Samples& samples) {
+  const std::vector<std::int64_t>& shape = samples.images.shape;
+  if (shape.size() != 4 || samples.images.dtype != DType::u8) {
+    return writer.Fail(Refused("Sample images must be u8 [N, C, H, W]."));
+  }
+  const auto n = static_cast<std::size_t>(shape[0]);
+  if (samples.step.size() != n || samples.released.shape.empty() || samples.released.shape[0] != shape[0]) {
+    return writer.Fail(Refused("Samples need as many steps and released rows as images."));
+  }
+  writer.Dataset("/samples/images", samples.images, {1, shape[1], shape[2], shape[3]});
+  writer.Attribute("/samples/images", "mean", samples.mean);
+  writer.Attribute("/samples/images", "std", samples.std);
+  writer.Attribute("/samples/images", "claim", samples.claim);
+  writer.Dataset("/samples/released", samples.released);
+  writer.Dataset("/samples/step", samples.step);
+}
+
+void WriteEvaluation(Hdf5Writer& writer, const Evaluation& evaluation) {
+  TensorBlob confusion;
+  confusion.dtype = DType::u32;
+  confusion.shape = {evaluation.classes, evaluation.classes};
+  confusion.bytes.resize(evaluation.confusion.size() * sizeof(std::uint32_t));
+  if (!confusion.bytes.empty()) std::memcpy(confusion.bytes.data(), evaluation.confusion.data(), confusion.bytes.size());
+  writer.Dataset("/evaluation/confusion", confusion);
+  writer.Attribute("/evaluation/confusion", "accuracy", evaluation.accuracy);
+  writer.Attribute("/evaluation/confusion", "top5", evaluation.top5);
+  writer.Attribute("/evaluation/confusion", "n", evaluation.n);
+}
+
+Status ReadHeader(const Hdf5Reader& reader, AttemptFile& file) {
+  RETORT_ASSIGN_OR_RETURN(file.trial, reader.TextAttribute("/", "trial"));
+  RETORT_ASSIGN_OR_RETURN(const std::int64_t attempt, reader.IntegerAttribute("/", "attempt"));
+  file.attempt = static_cast<std::uint32_t>(attempt);
+  RETORT_ASSIGN_OR_RETURN(file.sweep, reader.TextAttribute("/", "sweep"));
+  RETORT_ASSIGN_OR_RETURN(file.spec_json, reader.TextAttribute("/", "spec_json"));
+  RETORT_ASSIGN_OR_RETURN(file.provenance_json, reader.TextAttribute("/", "provenance_json"));
+  return {};
+}
+
+Result<Samples> ReadSamples(const Hdf5Reader& reader) {
+  Samples samples;
+  RETORT_ASSIGN_OR_RETURN(samples.images, reader.Dataset("/samples/images"));
+  RETORT_ASSIGN_OR_RETURN(samples.released, reader.Dataset("/samples/released"));
+  RETORT_ASSIGN_OR_RETURN(const TensorBlob step, reader.Dataset("/samples/step"));
+  samples.step = ValuesOf<std::uint64_t>(step);
+  RETORT_ASSIGN_OR_RETURN(samples.mean, reader.NumberAttribute("/samples/images", "mean"));
+  RETORT_ASSIGN_OR_RETURN(samples.std, reader.NumberAttribute("/samples/images", "std"));
+  RETORT_ASSIGN_OR_RETURN(samples.claim, reader.TextAttribute("/samples/images", "claim"));
+  return samples;
+}
+
+Result<Evaluation> ReadEvaluation(const Hdf5Reader& reader) {
+  Evaluation evaluation;
+  RETORT_ASSIGN_OR_RETURN(const TensorBlob confusion, reader.Dataset("/evaluation/confusion"));
+  if (confusion.shape.size() != 2 || confusion.dtype != DType::u32) {
+    return DamageError("'/evaluation/confusion' of '" + reader.name() + "' is no u32 matrix.");
+  }
+  evaluation.confusion = ValuesOf<std::uint32_t>(confusion);
+  evaluation.classes = confusion.shape[0];
+  RETORT_ASSIGN_OR_RETURN(evaluation.accuracy, reader.NumberAttribute("/evaluation/confusion", "accuracy"));
+  RETORT_ASSIGN_OR_RETURN(evaluation.top5, reader.NumberAttribute("/evaluation/confusion", "top5"));
+  RETORT_ASSIGN_OR_RETURN(evaluation.n, reader.IntegerAttribute("/evaluation/confusion", "n"));
+  return evaluation;
+}
+
+Result<Hdf5Reader> OpenAttempt(const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(Hdf5Reader reader, Hdf5Reader::OpenPath(path));
+  RETORT_RETURN_IF_ERROR(CheckConventions(reader));
+  return reader;
+}
+
+}  // namespace
+
+Status WriteAttemptFile(Env& env, const std::string& path, const AttemptFile& file) {
+  for (const TensorBlob& tensor : file.parameters) {
+    if (!IsParameterName(tensor.name)) {
+      return Refused("Parameter '" + tensor.name + "' must begin with student/, generator/ or teacher/.");
+    }
+  }
+  Hdf5Writer writer(path);
+  WriteHeader(writer, file);
+  WriteCurves(writer, "/curves", file.curves);
+  if (file.samples) WriteSamples(writer, *file.samples);
+  if (file.evaluation) WriteEvaluation(writer, *file.evaluation);
+  WriteTensors(writer, "", file.parameters);
+  writer.CompoundTable("/ledger", LedgerTable(file.ledger));
+  writer.CompoundTable("/claims", ClaimTable(file.claims, {}));
+  RETORT_ASSIGN_OR_RETURN(const std::string image, writer.Finish());
+  return env.WriteFileAtomically(path, image);
+}
+
+Result<std::vector<TensorBlob>> ReadParameters(const std::string& path, const std::string& prefix) {
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, OpenAttempt(path));
+  return ReadTensors(reader, "", GroupsFor(prefix));
+}
+
+Result<AttemptFile> ReadAttemptFile(const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, OpenAttempt(path));
+  AttemptFile file;
+  RETORT_RETURN_IF_ERROR(ReadHeader(reader, file));
+  RETORT_ASSIGN_OR_RETURN(file.curves, ReadCurves(reader, "/curves"));
+  if (reader.Has("/samples/images")) {
+    RETORT_ASSIGN_OR_RETURN(file.samples, ReadSamples(reader));
+  }
+  if (reader.Has("/evaluation/confusion")) {
+    RETORT_ASSIGN_OR_RETURN(file.evaluation, ReadEvaluation(reader));
+  }
+  RETORT_ASSIGN_OR_RETURN(const Table ledger, reader.CompoundTable("/ledger"));
+  RETORT_ASSIGN_OR_RETURN(file.ledger, LedgerFrom(ledger));
+  RETORT_ASSIGN_OR_RETURN(const Table claims, reader.CompoundTable("/claims"));
+  RETORT_ASSIGN_OR_RETURN(file.claims, ClaimsFrom(claims));
+  RETORT_ASSIGN_OR_RETURN(file.parameters, ReadTensors(reader, "", GroupsFor("")));
+  return file;
+}
+
+}  // namespace retort::storage

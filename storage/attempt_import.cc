@@ -1,0 +1,97 @@
+#include "storage/attempt_import.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "storage/attempt_logs.h"
+
+namespace retort::storage {
+namespace {
+
+constexpr std::string_view kAttemptPrefix = "attempt-";
+
+std::optional<std::uint32_t> AttemptNumber(const std::string& name) {
+  if (name.compare(0, kAttemptPrefix.size(), kAttemptPrefix) != 0) return std::nullopt;
+  std::uint32_t number = 0;
+  const char* end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + kAttemptPrefix.size(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
+Result<ManifestState> ReadManifest(Env& env, const std::string& directory) {
+  const std::string path = directory + "/manifest.log";
+  RETORT_ASSIGN_OR_RETURN(const LogContents contents, ReadRecordLog(env, path, LogKind::manifest));
+  return ReplayManifest(contents, path);
+}
+
+Status ReadLogs(Env& env, const std::string& directory, std::int64_t first_step, bool with_transcript, EarlierState& state) {
+  const std::string series = directory + "/series.log";
+  RETORT_ASSIGN_OR_RETURN(const LogContents points, ReadRecordLog(env, series, LogKind::series));
+  RETORT_ASSIGN_OR_RETURN(state.curves, ReplaySeries(points, series));
+  if (!with_transcript) return {};
+  const std::string transcript = directory + "/transcript.log";
+  RETORT_ASSIGN_OR_RETURN(const LogContents released, ReadRecordLog(env, transcript, LogKind::transcript));
+  RETORT_ASSIGN_OR_RETURN(state.transcript, ReplayTranscript(released, first_step, transcript));
+  return {};
+}
+
+// from == 0 when the attempt has no checkpoint that holds.
+Result<EarlierState> CheckpointOf(Env& env, const std::string& directory, std::uint32_t attempt) {
+  RETORT_ASSIGN_OR_RETURN(const ManifestState manifest, ReadManifest(env, directory));
+  EarlierState state;
+  for (auto candidate = manifest.live.rbegin(); candidate != manifest.live.rend(); ++candidate) {
+    RETORT_ASSIGN_OR_RETURN(std::optional<std::string> bytes, ReadIntact(env, directory, *candidate));
+    if (!bytes) continue;
+    const bool last = candidate == manifest.live.rbegin();
+    RETORT_RETURN_IF_ERROR(ReadLogs(env, directory, candidate->step, last, state));
+    state.from = attempt;
+    state.checkpoint = *candidate;
+    state.bytes = std::move(*bytes);
+    return state;
+  }
+  return state;
+}
+
+// from == 0 when the attempt ever committed, or released nothing.
+Result<EarlierState> BeginningOf(Env& env, const std::string& directory, std::uint32_t attempt) {
+  RETORT_ASSIGN_OR_RETURN(const ManifestState manifest, ReadManifest(env, directory));
+  EarlierState state;
+  if (!manifest.begun || manifest.ever_committed) return state;
+  RETORT_RETURN_IF_ERROR(ReadLogs(env, directory, 0, true, state));
+  state.from = state.transcript.empty() ? 0 : attempt;
+  return state;
+}
+
+}  // namespace
+
+std::string AttemptDirectory(const std::string& trial_directory, std::uint32_t attempt) {
+  return trial_directory + "/" + std::string(kAttemptPrefix) + std::to_string(attempt);
+}
+
+Result<std::vector<std::uint32_t>> EarlierAttempts(Env& env, const std::string& trial_directory, std::uint32_t attempt) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(trial_directory));
+  std::vector<std::uint32_t> attempts;
+  for (const std::string& name : names) {
+    if (const std::optional<std::uint32_t> number = AttemptNumber(name); number && *number < attempt) {
+      attempts.push_back(*number);
+    }
+  }
+  std::sort(attempts.rbegin(), attempts.rend());
+  return attempts;
+}
+
+Result<EarlierState> FindEarlierState(Env& env, const std::string& trial_directory, std::uint32_t attempt) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts, EarlierAttempts(env, trial_directory, attempt));
+  for (const auto& look : {CheckpointOf, BeginningOf}) {
+    for (const std::uint32_t number : attempts) {
+      Result<EarlierState> state = look(env, AttemptDirectory(trial_directory, number), number);
+      if (!state.ok() && state.status().code() == StatusCode::damage) continue;
+      if (!state.ok() || state->from != 0) return state;
+    }
+  }
+  return EarlierState();
+}
+
+}  // namespace retort::storage

@@ -1,0 +1,87 @@
+#include "storage/byte_codec.h"
+
+#include <bit>
+#include <utility>
+
+namespace retort::storage {
+namespace {
+
+constexpr std::uint64_t kMaxTensorBytes = std::uint64_t{1} << 62;
+constexpr std::uint8_t kLastDType = static_cast<std::uint8_t>(DType::u64);
+
+}  // namespace
+
+void ByteWriter::Integer(std::uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) bytes_.push_back(static_cast<char>((value >> (8 * i)) & 255U));
+}
+
+void ByteWriter::F64(double value) { U64(std::bit_cast<std::uint64_t>(value)); }
+
+void ByteWriter::Text(std::string_view text) {
+  RETORT_CHECK(text.size() < (std::size_t{1} << 32));
+  U32(static_cast<std::uint32_t>(text.size()));
+  Raw(text);
+}
+
+void ByteWriter::Tensor(const TensorBlob& tensor) {
+  RETORT_CHECK(tensor.shape.size() < 256 && TensorBytes(tensor.dtype, tensor.shape) == tensor.bytes.size());
+  Text(tensor.name);
+  U8(static_cast<std::uint8_t>(tensor.dtype));
+  U8(static_cast<std::uint8_t>(tensor.shape.size()));
+  for (const std::int64_t extent : tensor.shape) I64(extent);
+  bytes_.append(tensor.bytes.begin(), tensor.bytes.end());
+}
+
+std::string_view ByteReader::Raw(std::uint64_t size) {
+  if (size > rest_.size()) {
+    ok_ = false;
+    rest_ = {};
+    return {};
+  }
+  const std::string_view bytes = rest_.substr(0, size);
+  rest_.remove_prefix(size);
+  return bytes;
+}
+
+std::uint64_t ByteReader::Integer(int bytes) {
+  const std::string_view raw = Raw(static_cast<std::uint64_t>(bytes));
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < raw.size(); ++i) value |= std::uint64_t{static_cast<unsigned char>(raw[i])} << (8 * i);
+  return value;
+}
+
+double ByteReader::F64() { return std::bit_cast<double>(U64()); }
+
+std::string ByteReader::Text() {
+  const std::uint32_t size = U32();
+  return std::string(Raw(size));
+}
+
+TensorBlob ByteReader::Tensor() {
+  TensorBlob tensor;
+  tensor.name = Text();
+  const std::uint8_t dtype = U8();
+  ok_ = ok_ && dtype <= kLastDType;
+  if (!ok_) return tensor;
+  tensor.dtype = static_cast<DType>(dtype);
+  tensor.shape.resize(U8());
+  for (std::int64_t& extent : tensor.shape) extent = I64();
+  const std::optional<std::uint64_t> size = TensorBytes(tensor.dtype, tensor.shape);
+  ok_ = ok_ && size.has_value();
+  if (!ok_) return tensor;
+  const std::string_view raw = Raw(*size);
+  tensor.bytes.assign(raw.begin(), raw.end());
+  return tensor;
+}
+
+std::optional<std::uint64_t> TensorBytes(DType dtype, const std::vector<std::int64_t>& shape) {
+  std::uint64_t bytes = ByteSize(dtype);
+  for (const std::int64_t extent : shape) {
+    if (extent < 0) return std::nullopt;
+    if (extent > 0 && bytes > kMaxTensorBytes / static_cast<std::uint64_t>(extent)) return std::nullopt;
+    bytes *= static_cast<std::uint64_t>(extent);
+  }
+  return bytes;
+}
+
+}  // namespace retort::storage

@@ -1,0 +1,60 @@
+// Little-endian bytes for record payloads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "experiments/spec/status.h"
+#include "storage/tensor_blob.h"
+
+namespace retort::storage {
+
+class ByteWriter {
+ public:
+  void U8(std::uint8_t value) { Integer(value, 1); }
+  void U16(std::uint16_t value) { Integer(value, 2); }
+  void U32(std::uint32_t value) { Integer(value, 4); }
+  void U64(std::uint64_t value) { Integer(value, 8); }
+  void I64(std::int64_t value) { Integer(static_cast<std::uint64_t>(value), 8); }
+  void F64(double value);                    // bit pattern
+  void Text(std::string_view text);          // u32 length, bytes
+  void Raw(std::string_view bytes) { bytes_ += bytes; }
+  void Tensor(const TensorBlob& tensor);     // FORMAT.md, "tensor"
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+  [[nodiscard]] std::string Take() && { return std::move(bytes_); }
+
+ private:
+  void Integer(std::uint64_t value, int bytes);
+  std::string bytes_;
+};
+
+// Reading past the end gives zeros and clears ok(), which is asked once at the end.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
+  [[nodiscard]] std::uint8_t U8() { return static_cast<std::uint8_t>(Integer(1)); }
+  [[nodiscard]] std::uint16_t U16() { return static_cast<std::uint16_t>(Integer(2)); }
+  [[nodiscard]] std::uint32_t U32() { return static_cast<std::uint32_t>(Integer(4)); }
+  [[nodiscard]] std::uint64_t U64() { return Integer(8); }
+  [[nodiscard]] std::int64_t I64() { return static_cast<std::int64_t>(Integer(8)); }
+  [[nodiscard]] double F64();
+  [[nodiscard]] std::string Text();
+  [[nodiscard]] TensorBlob Tensor();
+  [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] bool AtEnd() const { return rest_.empty(); }
+
+ private:
+  [[nodiscard]] std::string_view Raw(std::uint64_t size);
+  [[nodiscard]] std::uint64_t Integer(int bytes);
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+// product(shape) * ByteSize(dtype); nothing for a negative extent or a product beyond 2^62.
+[[nodiscard]] std::optional<std::uint64_t> TensorBytes(DType dtype, const std::vector<std::int64_t>& shape);
+
+}  // namespace retort::storage

@@ -1,0 +1,33 @@
+#include "storage/checkpoint_file.h"
+
+#include <utility>
+
+#include "storage/format_version.h"
+#include "storage/hdf5_reader.h"
+#include "storage/hdf5_writer.h"
+#include "storage/tensor_group.h"
+
+namespace retort::storage {
+
+Result<std::string> EncodeCheckpoint(const Checkpoint& checkpoint, const std::string& name) {
+  Hdf5Writer writer(name);
+  writer.Attribute("/", "Conventions", std::string_view(kConventions));
+  writer.Attribute("/", "step", checkpoint.step);
+  writer.Group("/attributes");
+  for (const auto& [key, value] : checkpoint.attributes) writer.Attribute("/attributes", key, value);
+  writer.Group("/tensors");
+  WriteTensors(writer, "/tensors", checkpoint.tensors);
+  return writer.Finish();
+}
+
+Result<Checkpoint> DecodeCheckpoint(std::string bytes, const std::string& name) {
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, Hdf5Reader::OpenImage(std::move(bytes), name));
+  RETORT_RETURN_IF_ERROR(CheckConventions(reader));
+  Checkpoint checkpoint;
+  RETORT_ASSIGN_OR_RETURN(checkpoint.step, reader.IntegerAttribute("/", "step"));
+  RETORT_ASSIGN_OR_RETURN(checkpoint.attributes, reader.TextAttributes("/attributes"));
+  RETORT_ASSIGN_OR_RETURN(checkpoint.tensors, ReadTensors(reader, "/tensors", {""}));
+  return checkpoint;
+}
+
+}  // namespace retort::storage

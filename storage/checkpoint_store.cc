@@ -1,0 +1,228 @@
+#include "storage/checkpoint_store.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "experiments/spec/spec_codec.h"
+#include "storage/attempt_import.h"
+#include "storage/attempt_logs.h"
+#include "storage/checkpoint_file.h"
+
+namespace retort::storage {
+namespace {
+
+constexpr std::size_t kKeptCheckpoints = 2;
+constexpr std::int64_t kBeforeAll = -1;   // a rewind to it voids every point
+
+bool IsCheckpointName(const std::string& name) { return name.rfind("checkpoint-", 0) == 0; }
+
+bool IsTemporary(const std::string& name) {
+  return name.size() > kTemporarySuffix.size() &&
+         name.compare(name.size() - kTemporarySuffix.size(), kTemporarySuffix.size(), kTemporarySuffix) == 0;
+}
+
+bool IsLive(const std::vector<CommittedCheckpoint>& live, const std::string& file) {
+  return std::any_of(live.begin(), live.end(), [&](const CommittedCheckpoint& known) { return known.file == file; });
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(Env& env, std::string directory) : env_(env), directory_(std::move(directory)) {}
+
+Result<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(Env& env, const std::string& trial_directory,
+                                                               std::uint32_t attempt) {
+  std::unique_ptr<CheckpointStore> store(new CheckpointStore(env, AttemptDirectory(trial_directory, attempt)));
+  RETORT_RETURN_IF_ERROR(env.CreateDirectories(store->directory_));
+  const std::string path = store->Path("manifest.log");
+  LogContents contents;
+  RETORT_ASSIGN_OR_RETURN(store->manifest_, RecordLog::Open(env, path, LogKind::manifest, &contents));
+  RETORT_ASSIGN_OR_RETURN(ManifestState state, ReplayManifest(contents, path));
+  store->live_ = std::move(state.live);
+  store->trial_directory_ = trial_directory;
+  store->attempt_ = attempt;
+  if (state.begun) {
+    RETORT_RETURN_IF_ERROR(store->Recover());
+  } else {
+    RETORT_RETURN_IF_ERROR(store->Begin());
+  }
+  return store;
+}
+
+// The manifest is empty, so whatever else lies here is half an import: it is made anew.
+Status CheckpointStore::Begin() {
+  RETORT_RETURN_IF_ERROR(RemoveOrphans());
+  RETORT_RETURN_IF_ERROR(env_.Remove(Path("transcript.log")));
+  RETORT_RETURN_IF_ERROR(env_.Remove(Path("series.log")));
+  RETORT_RETURN_IF_ERROR(OpenLogs());
+  RETORT_ASSIGN_OR_RETURN(const EarlierState earlier, FindEarlierState(env_, trial_directory_, attempt_));
+  for (const TranscriptRecord& record : earlier.transcript) AppendTranscript(*transcript_, record);
+  if (!earlier.transcript.empty()) transcript_end_ = earlier.transcript.back().step + 1;
+  if (earlier.checkpoint) AppendCurves(*series_, earlier.curves, earlier.checkpoint->step);
+  RETORT_RETURN_IF_ERROR(transcript_->Sync());
+  RETORT_RETURN_IF_ERROR(series_->Sync());
+  if (!earlier.checkpoint) {
+    AppendBegun(*manifest_, earlier.from);
+    return manifest_->Sync();
+  }
+  CommittedCheckpoint imported = *earlier.checkpoint;
+  imported.from = earlier.from;
+  RETORT_RETURN_IF_ERROR(env_.WriteFileAtomically(Path(imported.file), earlier.bytes));
+  AppendCommitted(*manifest_, imported);
+  RETORT_RETURN_IF_ERROR(manifest_->Sync());
+  live_.push_back(std::move(imported));
+  return {};
+}
+
+// This very attempt was open before. A damaged newest checkpoint is given up; the transcript continues
+// that one alone and is emptied first, so that it can never be taken to continue an older one.
+Status CheckpointStore::Recover() {
+  RETORT_RETURN_IF_ERROR(RemoveOrphans());
+  RETORT_RETURN_IF_ERROR(OpenLogs());
+  std::vector<std::string> damaged;
+  while (!live_.empty()) {
+    RETORT_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, ReadIntact(env_, directory_, live_.back()));
+    if (bytes) break;
+    damaged.push_back(live_.back().file);
+    live_.pop_back();
+  }
+  if (!damaged.empty()) {
+    RETORT_RETURN_IF_ERROR(ResetTranscript());
+    for (const std::string& file : damaged) AppendRemoved(*manifest_, file);
+    RETORT_RETURN_IF_ERROR(manifest_->Sync());
+    for (const std::string& file : damaged) RETORT_RETURN_IF_ERROR(env_.Remove(Path(file)));
+  }
+  AppendRewind(*series_, live_.empty() ? kBeforeAll : live_.back().step);
+  return {};
+}
+
+Status CheckpointStore::OpenLogs() {
+  LogContents released;
+  const std::string path = Path("transcript.log");
+  RETORT_ASSIGN_OR_RETURN(transcript_, RecordLog::Open(env_, path, LogKind::transcript, &released));
+  RETORT_ASSIGN_OR_RETURN(series_, RecordLog::Open(env_, Path("series.log"), LogKind::series));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<TranscriptRecord> records, ReplayTranscript(released, 0, path));
+  transcript_end_ = records.empty() ? 0 : records.back().step + 1;
+  return {};
+}
+
+// Checkpoints without a manifest record, and temporary files.
+Status CheckpointStore::RemoveOrphans() {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env_.List(directory_));
+  for (const std::string& name : names) {
+    if (IsTemporary(name) || (IsCheckpointName(name) && !IsLive(live_, name))) {
+      RETORT_RETURN_IF_ERROR(env_.Remove(Path(name)));
+    }
+  }
+  return {};
+}
+
+Status CheckpointStore::ResetTranscript() {
+  RETORT_RETURN_IF_ERROR(transcript_->Reset());
+  transcript_end_ = 0;
+  return {};
+}
+
+std::int64_t CheckpointStore::CompletedSteps() const { return live_.empty() ? 0 : live_.back().step; }
+
+Result<std::optional<Checkpoint>> CheckpointStore::Latest() {
+  if (live_.empty()) return std::optional<Checkpoint>();
+  const std::string path = Path(live_.back().file);
+  RETORT_ASSIGN_OR_RETURN(std::optional<std::string> bytes, ReadIntact(env_, directory_, live_.back()));
+  if (!bytes) return DamageError("'" + path + "' is gone or changed since it was checked: start the attempt again.");
+  RETORT_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(std::move(*bytes), path));
+  return std::optional<Checkpoint>(std::move(checkpoint));
+}
+
+Result<std::vector<TranscriptRecord>> CheckpointStore::Transcript() {
+  const std::string path = Path("transcript.log");
+  RETORT_ASSIGN_OR_RETURN(const LogContents contents, ReadRecordLog(env_, path, LogKind::transcript));
+  return ReplayTranscript(contents, CompletedSteps(), path);
+}
+
+Status CheckpointStore::AppendReleased(const TranscriptRecord& record) {
+  if (record.step < CompletedSteps()) {
+    return Refused("A release of step " + std::to_string(record.step) + " cannot follow a checkpoint of " +
+                   std::to_string(CompletedSteps()) + " completed steps.");
+  }
+  AppendTranscript(*transcript_, record);
+  RETORT_RETURN_IF_ERROR(transcript_->Sync());
+  transcript_end_ = record.step + 1;
+  return {};
+}
+
+void CheckpointStore::AppendSeries(std::int64_t step, const std::vector<std::pair<std::string, double>>& values) {
+  AppendPoints(*series_, step, values);
+}
+
+Status CheckpointStore::FlushSeries() { return series_->Sync(); }
+
+// A name that no live checkpoint has: a second commit of one step must not overwrite the first.
+std::string CheckpointStore::NewName(std::int64_t step) const {
+  const std::string stem = "checkpoint-" + std::to_string(step);
+  std::string name = stem + ".h5";
+  for (int repeat = 1; IsLive(live_, name); ++repeat) name = stem + "." + std::to_string(repeat) + ".h5";
+  return name;
+}
+
+Result<std::string> CheckpointStore::Commit(const Checkpoint& checkpoint) {
+  if (checkpoint.step < CompletedSteps()) {
+    return Refused("A checkpoint of " + std::to_string(checkpoint.step) + " completed steps cannot follow one of " +
+                   std::to_string(CompletedSteps()) + ".");
+  }
+  CommittedCheckpoint committed;
+  committed.step = checkpoint.step;
+  committed.file = NewName(checkpoint.step);
+  RETORT_ASSIGN_OR_RETURN(const std::string image, EncodeCheckpoint(checkpoint, Path(committed.file)));
+  committed.sha256 = Sha256Hex(image);
+  RETORT_RETURN_IF_ERROR(series_->Sync());
+  if (!live_.empty() && live_.back().sha256 == committed.sha256) return committed.sha256;
+  RETORT_RETURN_IF_ERROR(env_.WriteFileAtomically(Path(committed.file), image));
+  AppendCommitted(*manifest_, committed);
+  std::vector<std::string> superseded;
+  for (std::size_t i = 0; i + kKeptCheckpoints <= live_.size(); ++i) superseded.push_back(live_[i].file);
+  for (const std::string& file : superseded) AppendRemoved(*manifest_, file);
+  RETORT_RETURN_IF_ERROR(manifest_->Sync());
+  live_.erase(live_.begin(), live_.begin() + static_cast<std::ptrdiff_t>(superseded.size()));
+  live_.push_back(committed);
+  // Releases of work that the checkpoint does not cover stay; those it covers are dropped on reading.
+  if (transcript_end_ <= checkpoint.step) RETORT_RETURN_IF_ERROR(ResetTranscript());
+  for (const std::string& file : superseded) RETORT_RETURN_IF_ERROR(env_.Remove(Path(file)));
+  return committed.sha256;
+}
+
+Result<Curves> CheckpointStore::Series() {
+  RETORT_RETURN_IF_ERROR(series_->Sync());
+  const std::string path = Path("series.log");
+  RETORT_ASSIGN_OR_RETURN(const LogContents contents, ReadRecordLog(env_, path, LogKind::series));
+  return ReplaySeries(contents, path);
+}
+
+Status CheckpointStore::RemoveCheckpoints() {
+  RETORT_RETURN_IF_ERROR(RemoveLive(*manifest_, directory_, live_));
+  live_.clear();
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts, EarlierAttempts(env_, trial_directory_, attempt_));
+  for (const std::uint32_t number : attempts) {
+    const std::string directory = AttemptDirectory(trial_directory_, number);
+    const std::string path = directory + "/manifest.log";
+    if (!env_.Exists(path)) continue;
+    LogContents contents;
+    RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<RecordLog> manifest,
+                            RecordLog::Open(env_, path, LogKind::manifest, &contents));
+    RETORT_ASSIGN_OR_RETURN(const ManifestState state, ReplayManifest(contents, path));
+    RETORT_RETURN_IF_ERROR(RemoveLive(*manifest, directory, state.live));
+  }
+  return {};
+}
+
+Status CheckpointStore::RemoveLive(RecordLog& manifest, const std::string& directory,
+                                   const std::vector<CommittedCheckpoint>& live) {
+  for (const CommittedCheckpoint& checkpoint : live) AppendRemoved(manifest, checkpoint.file);
+  RETORT_RETURN_IF_ERROR(manifest.Sync());
+  for (const CommittedCheckpoint& checkpoint : live) {
+    RETORT_RETURN_IF_ERROR(env_.Remove(directory + "/" + checkpoint.file));
+  }
+  return {};
+}
+
+}  // namespace retort::storage

@@ -1,0 +1,84 @@
+// Resumable state of one attempt. Files in ATTEMPT/: checkpoint-<step>.h5, manifest.log,
+// transcript.log, series.log. A checkpoint exists when its manifest record does. The last two are kept;
+// a damaged newest one gives way to the one before it. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/spec/status.h"
+#include "storage/checkpoint_manifest.h"
+#include "storage/env.h"
+#include "storage/record_log.h"
+#include "storage/tensor_blob.h"
+
+namespace retort::storage {
+
+struct Checkpoint {
+  std::int64_t step = 0;                                // completed steps
+  std::vector<TensorBlob> tensors;                      // parameters, optimiser, RNG streams, transfer set
+  std::map<std::string, std::string> attributes;        // cursor, schedule, ledger position, gang size; no NUL bytes
+};
+
+// Released answers since the last commit, in order. Payloads are the worker's own bytes. A record of step
+// s belongs to the work done in step s: a checkpoint of s + 1 or more completed steps covers it.
+struct TranscriptRecord { std::int64_t step = 0; std::vector<TensorBlob> released; };
+
+class CheckpointStore {
+ public:
+  // Creates the attempt folder. If an earlier attempt-<m> (m < this one) of the trial holds a committed
+  // checkpoint, the newest such attempt's checkpoint, transcript and series are imported first, so that
+  // the new folder stands alone; its manifest record is written last.
+  [[nodiscard]] static Result<std::unique_ptr<CheckpointStore>> Open(Env& env, const std::string& trial_directory,
+                                                                     std::uint32_t attempt);
+  // The newest committed checkpoint whose digest holds; nothing when there is none.
+  [[nodiscard]] Result<std::optional<Checkpoint>> Latest();
+  // Releases recorded after Latest(), in order; without a checkpoint, those since the beginning (of an
+  // earlier attempt that committed none, too). To be replayed, not appended again.
+  [[nodiscard]] Result<std::vector<TranscriptRecord>> Transcript();
+
+  // Appended and synced before it returns: call before a released answer is used. A step below that of the
+  // last record voids the records from that step on (the work was done afresh). Error: refused for a step
+  // that the newest checkpoint covers.
+  [[nodiscard]] Status AppendReleased(const TranscriptRecord& record);
+  // Points of the curves; buffered until the next Commit or FlushSeries.
+  void AppendSeries(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
+  [[nodiscard]] Status FlushSeries();
+  // Temporary file, fsync, rename, fsync folder, manifest record; then the transcript is emptied and the
+  // checkpoint before last removed. Returns the SHA-256 hex of the checkpoint file's bytes. Error: refused
+  // when the step is below the last one's.
+  [[nodiscard]] Result<std::string> Commit(const Checkpoint& checkpoint);
+  // Curves as recorded, points past the resumed step dropped and overwritten.
+  [[nodiscard]] Result<std::map<std::string, std::vector<std::pair<std::int64_t, double>>>> Series();
+  // After attempt.h5 is published: removes the checkpoints of this and earlier attempts of the trial,
+  // their manifest records first.
+  [[nodiscard]] Status RemoveCheckpoints();
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+
+ private:
+  CheckpointStore(Env& env, std::string directory);
+  [[nodiscard]] Status Begin();
+  [[nodiscard]] Status Recover();
+  [[nodiscard]] Status OpenLogs();
+  [[nodiscard]] Status RemoveOrphans();
+  [[nodiscard]] Status ResetTranscript();
+  [[nodiscard]] Status RemoveLive(RecordLog& manifest, const std::string& directory,
+                                  const std::vector<CommittedCheckpoint>& live);
+  [[nodiscard]] std::int64_t CompletedSteps() const;
+  [[nodiscard]] std::string NewName(std::int64_t step) const;
+  [[nodiscard]] std::string Path(const std::string& name) const { return directory_ + "/" + name; }
+
+  Env& env_;
+  std::string directory_, trial_directory_;
+  std::uint32_t attempt_ = 0;
+  std::unique_ptr<RecordLog> manifest_, transcript_, series_;
+  std::vector<CommittedCheckpoint> live_;   // oldest first
+  std::int64_t transcript_end_ = 0;         // one past the newest step in transcript.log
+};
+
+}  // namespace retort::storage

@@ -1,0 +1,258 @@
+#include "storage/env.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "storage/file_error.h"
+
+namespace retort::storage {
+namespace {
+
+// Owns a descriptor. Close() reports what close(2) says; the destructor is quiet.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool valid() const { return fd_ >= 0; }
+  // Linux releases the descriptor even when close is interrupted: never retried.
+  [[nodiscard]] int Close() { return ::close(std::exchange(fd_, -1)) == 0 || errno == EINTR ? 0 : errno; }
+
+ private:
+  int fd_;
+};
+
+Descriptor OpenFile(const std::string& path, int flags) {
+  int fd = -1;
+  do {
+    fd = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+  } while (fd < 0 && errno == EINTR);
+  return Descriptor(fd);
+}
+
+std::string ParentOf(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Status WriteAll(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return FileError(errno, "write", path);
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Status SyncDescriptor(int fd, bool data_only, const std::string& path) {
+  while ((data_only ? ::fdatasync(fd) : ::fsync(fd)) != 0) {
+    if (errno == EINTR) continue;
+    return FileError(errno, "sync", path);
+  }
+  return {};
+}
+
+// Some file systems cannot sync folders and say EINVAL; they order renames themselves.
+Status SyncFolder(const std::string& path) {
+  const Descriptor folder = OpenFile(path, O_RDONLY | O_DIRECTORY);
+  if (!folder.valid()) return FileError(errno, "open folder", path);
+  while (::fsync(folder.get()) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EINVAL) return {};
+    return FileError(errno, "sync folder", path);
+  }
+  return {};
+}
+
+class PosixAppendFile final : public AppendFile {
+ public:
+  PosixAppendFile(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+  Status Append(std::string_view bytes) override { return WriteAll(file_.get(), bytes, path_); }
+  Status Sync() override { return SyncDescriptor(file_.get(), true, path_); }
+  Status Truncate(std::uint64_t size) override {
+    while (::ftruncate(file_.get(), static_cast<off_t>(size)) != 0) {
+      if (errno == EINTR) continue;
+      return FileError(errno, "truncate", path_);
+    }
+    return {};
+  }
+
+ private:
+  Descriptor file_;
+  std::string path_;
+};
+
+class PosixFileLock final : public FileLock {
+ public:
+  explicit PosixFileLock(Descriptor file) : file_(std::move(file)) {}
+
+ private:
+  Descriptor file_;
+};
+
+std::string HolderIn(int fd) {
+  char text[64] = {};
+  const ssize_t size = ::pread(fd, text, sizeof(text) - 1, 0);
+  std::string holder(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+  holder.erase(std::find_if(holder.begin(), holder.end(), [](char c) { return c < ' '; }), holder.end());
+  return holder;
+}
+
+class PosixEnvironment final : public Env {
+ public:
+  Result<std::unique_ptr<AppendFile>> OpenAppend(const std::string& path) override;
+  Result<std::string> ReadFile(const std::string& path) override;
+  Status WriteFileAtomically(const std::string& path, std::string_view bytes) override;
+  Status PublishFile(const std::string& path, const std::function<Status(const std::string&)>& write) override;
+  Status Remove(const std::string& path) override;
+  Status CreateDirectories(const std::string& path) override;
+  Result<std::vector<std::string>> List(const std::string& directory) override;
+  bool Exists(const std::string& path) override;
+  Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override;
+};
+
+// A new file's name is made durable at once: its records must not vanish with their folder entry.
+Result<std::unique_ptr<AppendFile>> PosixEnvironment::OpenAppend(const std::string& path) {
+  Descriptor file = OpenFile(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL);
+  if (file.valid()) {
+    RETORT_RETURN_IF_ERROR(SyncFolder(ParentOf(path)));
+    return std::unique_ptr<AppendFile>(std::make_unique<PosixAppendFile>(std::move(file), path));
+  }
+  if (errno != EEXIST) return FileError(errno, "create", path);
+  Descriptor existing = OpenFile(path, O_WRONLY | O_APPEND);
+  if (!existing.valid()) return FileError(errno, "open for appending", path);
+  return std::unique_ptr<AppendFile>(std::make_unique<PosixAppendFile>(std::move(existing), path));
+}
+
+Result<std::string> PosixEnvironment::ReadFile(const std::string& path) {
+  const Descriptor file = OpenFile(path, O_RDONLY);
+  if (!file.valid()) return FileError(errno, "open", path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return FileError(errno, "read", path);
+  std::string bytes(static_cast<std::size_t>(std::max<off_t>(status.st_size, 0)), '\0');
+  std::size_t filled = 0;
+  while (true) {
+    if (filled == bytes.size()) bytes.resize(bytes.size() + 4096);
+    const ssize_t got = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return FileError(errno, "read", path);
+    }
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+Status PosixEnvironment::WriteFileAtomically(const std::string& path, std::string_view bytes) {
+  return PublishFile(path, [&](const std::string& temporary) -> Status {
+    Descriptor file = OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!file.valid()) return FileError(errno, "create", temporary);
+    RETORT_RETURN_IF_ERROR(WriteAll(file.get(), bytes, temporary));
+    if (const int error = file.Close(); error != 0) return FileError(error, "close", temporary);
+    return {};
+  });
+}
+
+Status PosixEnvironment::PublishFile(const std::string& path,
+                                     const std::function<Status(const std::string&)>& write) {
+  const std::string temporary = path + std::string(kTemporarySuffix);
+  const auto publish = [&]() -> Status {
+    RETORT_RETURN_IF_ERROR(write(temporary));
+    const Descriptor file = OpenFile(temporary, O_RDONLY);
+    if (!file.valid()) return FileError(errno, "open", temporary);
+    RETORT_RETURN_IF_ERROR(SyncDescriptor(file.get(), false, temporary));
+    if (::rename(temporary.c_str(), path.c_str()) != 0) return FileError(errno, "rename a finished file to", path);
+    return {};
+  };
+  if (Status status = publish(); !status.ok()) {
+    ::unlink(temporary.c_str());
+    return status;
+  }
+  return SyncFolder(ParentOf(path));
+}
+
+Status PosixEnvironment::Remove(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return FileError(errno, "remove", path);
+  return {};
+}
+
+Status PosixEnvironment::CreateDirectories(const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (!part.empty() && part.back() != '/') {
+      if (::mkdir(part.c_str(), 0755) == 0) {
+        RETORT_RETURN_IF_ERROR(SyncFolder(ParentOf(part)));
+      } else if (const int error = errno; error != EEXIST) {
+        struct stat status {};
+        if (::stat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return FileError(error, "create folder", part);
+      }
+    }
+    if (end == std::string::npos) break;
+  }
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return FileError(errno, "create folder", path);
+  if (!S_ISDIR(status.st_mode)) return FileError(ENOTDIR, "create folder", path);
+  return {};
+}
+
+Result<std::vector<std::string>> PosixEnvironment::List(const std::string& directory) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(directory.c_str()), [](DIR* d) { return ::closedir(d); });
+  if (folder == nullptr) return FileError(errno, "list folder", directory);
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+    errno = 0;
+  }
+  if (errno != 0) return FileError(errno, "list folder", directory);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool PosixEnvironment::Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+Result<std::unique_ptr<FileLock>> PosixEnvironment::Lock(const std::string& path) {
+  Descriptor file = OpenFile(path, O_RDWR | O_CREAT);
+  if (!file.valid()) return FileError(errno, "create lock file", path);
+  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return FileError(errno, "lock", path);
+    const std::string holder = HolderIn(file.get());
+    return EnvironmentError("'" + path + "' is locked by " + (holder.empty() ? "another process" : holder) +
+                            ": wait until it ends, or stop it and run the same command again.");
+  }
+  char host[128] = {};
+  if (::gethostname(host, sizeof(host) - 1) != 0) host[0] = '\0';
+  const std::string holder = "process " + std::to_string(::getpid()) + (host[0] != '\0' ? std::string(" on ") + host : "") + "\n";
+  // Who holds it is a courtesy: the lock is valid on a full disk as well.
+  if (::ftruncate(file.get(), 0) == 0) (void)WriteAll(file.get(), holder, path).ok();
+  return std::unique_ptr<FileLock>(std::make_unique<PosixFileLock>(std::move(file)));
+}
+
+}  // namespace
+
+Env& PosixEnv() {
+  static PosixEnvironment environment;
+  return environment;
+}
+
+}  // namespace retort::storage

@@ -1,0 +1,56 @@
+// Every touch of the file system goes through here, so that tests can fail or stop at any of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/spec/status.h"
+
+namespace retort::storage {
+
+// What PublishFile and WriteFileAtomically add to the final name; a leftover of it is never read.
+inline constexpr std::string_view kTemporarySuffix = ".tmp";
+
+// Append-only file. Closing without Sync leaves durability to the operating system.
+class AppendFile {
+ public:
+  virtual ~AppendFile() = default;
+  [[nodiscard]] virtual Status Append(std::string_view bytes) = 0;
+  [[nodiscard]] virtual Status Sync() = 0;     // fdatasync
+  [[nodiscard]] virtual Status Truncate(std::uint64_t size) = 0;
+};
+
+// Held while alive; released by the operating system when the process dies.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
+
+class Env {
+ public:
+  virtual ~Env() = default;
+  // Created when absent; existing bytes are kept.
+  [[nodiscard]] virtual Result<std::unique_ptr<AppendFile>> OpenAppend(const std::string& path) = 0;
+  [[nodiscard]] virtual Result<std::string> ReadFile(const std::string& path) = 0;
+  // Temporary name in the same folder, fsync, rename, fsync the folder.
+  [[nodiscard]] virtual Status WriteFileAtomically(const std::string& path, std::string_view bytes) = 0;
+  // `write` creates the file at the temporary path it is given; then fsync, rename, fsync the folder.
+  // The temporary file is removed when `write` fails.
+  [[nodiscard]] virtual Status PublishFile(const std::string& path,
+                                           const std::function<Status(const std::string& temporary)>& write) = 0;
+  [[nodiscard]] virtual Status Remove(const std::string& path) = 0;   // absent is ok
+  [[nodiscard]] virtual Status CreateDirectories(const std::string& path) = 0;
+  [[nodiscard]] virtual Result<std::vector<std::string>> List(const std::string& directory) = 0;  // sorted names
+  [[nodiscard]] virtual bool Exists(const std::string& path) = 0;
+  // Advisory, whole file, non-blocking. Error: environment, naming who holds it where known.
+  [[nodiscard]] virtual Result<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;
+};
+
+// The real file system. One shared instance without state.
+[[nodiscard]] Env& PosixEnv();
+
+}  // namespace retort::storage

@@ -1,0 +1,48 @@
+#include "storage/file_error.h"
+
+#include <cerrno>
+#include <system_error>
+
+namespace retort::storage {
+namespace {
+
+const char* RemedyFor(int error) {
+  switch (error) {
+    case ENOSPC:
+      return "The disk is full: free some space and run the same command again, or choose another folder with --results DIR.";
+    case EDQUOT:
+      return "The disk quota is used up: free some space and run the same command again, or choose another folder with --results DIR.";
+    case EROFS:
+      return "The file system is mounted read-only: choose a writable folder with --results DIR, or remount it.";
+    case EACCES:
+    case EPERM:
+      return "This user may not do that there: change the owner or the mode, or choose another folder with --results DIR.";
+    case ENOENT:
+      return "A part of the path does not exist: check the spelling.";
+    case ENOTDIR:
+      return "A part of the path is a file and not a folder: check the spelling.";
+    case EISDIR:
+      return "A file was expected and a folder is there: move the folder away.";
+    case EMFILE:
+    case ENFILE:
+      return "Too many files are open: raise the limit (ulimit -n).";
+    case EIO:
+      return "The device reported an error: check the disk (dmesg).";
+    case ENOLCK:
+    case EOPNOTSUPP:
+      return "This file system has no file locks: keep the results on a local disk, or mount it with locks.";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+Status FileError(int error, const std::string& doing, const std::string& path) {
+  std::string message =
+      "Cannot " + doing + " '" + path + "': " + std::error_code(error, std::generic_category()).message() + ".";
+  if (const std::string remedy = RemedyFor(error); !remedy.empty()) message += " " + remedy;
+  return EnvironmentError(std::move(message));
+}
+
+}  // namespace retort::storage

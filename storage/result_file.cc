@@ -1,0 +1,73 @@
+#include "storage/result_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/account_tables.h"
+#include "storage/curves.h"
+#include "storage/format_version.h"
+#include "storage/hdf5_reader.h"
+#include "storage/hdf5_writer.h"
+#include "storage/row_table.h"
+
+namespace retort::storage {
+namespace {
+
+Table AllClaims(const std::vector<ResultRow>& rows) {
+  std::vector<privacy::Claim> claims;
+  std::vector<std::string> trials;
+  for (const ResultRow& row : rows) {
+    claims.insert(claims.end(), row.claims.begin(), row.claims.end());
+    trials.resize(claims.size(), row.trial);
+  }
+  Table table = ClaimTable(claims, trials);
+  if (trials.empty()) table.insert(table.begin(), {"trial", std::vector<std::string>()});
+  return table;
+}
+
+Result<Curves> CurvesOf(const std::string& attempt_path) {
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, Hdf5Reader::OpenPath(attempt_path));
+  RETORT_RETURN_IF_ERROR(CheckConventions(reader));
+  return ReadCurves(reader, "/curves");
+}
+
+// An attempt that cannot be read leaves an empty group that says why: the view is published all the same.
+void CopyCurves(Hdf5Writer& writer, const std::string& results_directory, const ResultRow& row) {
+  const std::string trial = row.name + "-" + row.trial;
+  const Result<Curves> read = CurvesOf(results_directory + "/" + row.attempt_file);
+  if (!read.ok()) {
+    writer.Group("/curves/" + trial);
+    writer.Attribute("/curves/" + trial, "missing", read.status().message());
+    return;
+  }
+  Curves results, timings;
+  for (const auto& [name, points] : *read) (IsTiming(name) ? timings : results)[name] = points;
+  WriteCurves(writer, "/curves/" + trial, results);
+  if (!timings.empty()) WriteCurves(writer, "/provenance/curves/" + trial, timings);
+}
+
+}  // namespace
+
+Status WriteResultFile(Env& env, const std::string& results_directory, const std::string& sweep,
+                       const std::vector<ResultRow>& rows, const std::vector<LedgerEntry>& ledger) {
+  const std::string path = results_directory + "/results.h5";
+  Hdf5Writer writer(path);
+  writer.Attribute("/", "Conventions", std::string_view(kConventions));
+  writer.Attribute("/", "sweep", sweep);
+  writer.CompoundTable("/rows", RowTable(rows));
+  writer.CompoundTable("/claims", AllClaims(rows));
+  writer.CompoundTable("/ledger", LedgerTable(ledger));
+  writer.CompoundTable("/provenance/trials", ProvenanceTable(rows));
+  writer.CompoundTable("/provenance/timings", TimingTable(rows));
+  writer.Group("/curves");
+  writer.Group("/attempts");
+  for (const ResultRow& row : rows) {
+    if (row.attempt_file.empty()) continue;
+    CopyCurves(writer, results_directory, row);
+    writer.ExternalLink("/attempts/" + row.trial, row.attempt_file, "/");
+  }
+  RETORT_ASSIGN_OR_RETURN(const std::string image, writer.Finish());
+  return env.WriteFileAtomically(path, image);
+}
+
+}  // namespace retort::storage

@@ -1,0 +1,133 @@
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "experiments/spec/spec_codec.h"
+#include "storage/byte_codec.h"
+#include "storage/json_text.h"
+#include "storage/result_file.h"
+
+namespace retort::storage {
+namespace {
+
+using Values = std::vector<std::pair<std::string, double>>;
+using Texts = std::vector<std::pair<std::string, std::string>>;
+
+// JSON has no infinities and no NaN; a NaN keeps its bits.
+nlohmann::json EncodeNumber(double value) {
+  if (std::isfinite(value)) return value;
+  char bits[24] = {};
+  std::snprintf(bits, sizeof(bits), "0x%016llx", static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(value)));
+  return bits;
+}
+
+double DecodeNumber(const nlohmann::json& json) {
+  if (!json.is_string()) return json.get<double>();
+  return std::bit_cast<double>(std::uint64_t{std::strtoull(json.get<std::string>().c_str(), nullptr, 16)});
+}
+
+nlohmann::json EncodeValues(const Values& values) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [name, value] : values) list.push_back({name, EncodeNumber(value)});
+  return list;
+}
+
+Values DecodeValues(const nlohmann::json& list) {
+  Values values;
+  for (const nlohmann::json& pair : list) values.emplace_back(pair.at(0).get<std::string>(), DecodeNumber(pair.at(1)));
+  return values;
+}
+
+nlohmann::json EncodeTexts(const Texts& texts) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [name, value] : texts) list.push_back({name, value});
+  return list;
+}
+
+Result<ResultRow> RowFrom(const nlohmann::json& json) {
+  ResultRow row;
+  json.at("trial").get_to(row.trial);
+  json.at("name").get_to(row.name);
+  json.at("role").get_to(row.role);
+  json.at("method").get_to(row.method);
+  json.at("reading").get_to(row.reading);
+  json.at("teacher").get_to(row.teacher);
+  json.at("data").get_to(row.data);
+  json.at("network").get_to(row.network);
+  json.at("seed").get_to(row.seed);
+  json.at("state").get_to(row.state);
+  json.at("attempts").get_to(row.attempts);
+  json.at("failure").get_to(row.failure);
+  json.at("detail").get_to(row.detail);
+  row.metrics = DecodeValues(json.at("metrics"));
+  row.timings = DecodeValues(json.at("timings"));
+  json.at("row_digest").get_to(row.row_digest);
+  json.at("parameters_digest").get_to(row.parameters_digest);
+  json.at("spec_json").get_to(row.spec_json);
+  json.at("provenance_json").get_to(row.provenance_json);
+  json.at("attempt_file").get_to(row.attempt_file);
+  for (const nlohmann::json& axis : json.at("axes")) {
+    row.axes.emplace_back(axis.at(0).get<std::string>(), axis.at(1).get<std::string>());
+  }
+  for (const nlohmann::json& claim : json.at("claims")) {
+    RETORT_ASSIGN_OR_RETURN(privacy::Claim decoded, privacy::DecodeClaim(claim.dump()));
+    row.claims.push_back(std::move(decoded));
+  }
+  return row;
+}
+
+// Paths and limits in a spec do not change a result: only what is part of identity counts.
+std::string IdentityOf(const std::string& spec_json) {
+  const Result<TrialSpec> spec = DecodeTrialSpec(spec_json);
+  return spec.ok() ? CanonicalEncoding(*spec) : spec_json;
+}
+
+}  // namespace
+
+std::string EncodeRow(const ResultRow& row) {
+  nlohmann::json claims = nlohmann::json::array();
+  for (const privacy::Claim& claim : row.claims) claims.push_back(nlohmann::json::parse(privacy::EncodeClaim(claim)));
+  const nlohmann::json json = {{"trial", row.trial},
+                               {"name", row.name},
+                               {"role", row.role},
+                               {"method", row.method},
+                               {"reading", row.reading},
+                               {"teacher", row.teacher},
+                               {"data", row.data},
+                               {"network", row.network},
+                               {"seed", row.seed},
+                               {"state", row.state},
+                               {"attempts", row.attempts},
+                               {"failure", row.failure},
+                               {"detail", row.detail},
+                               {"metrics", EncodeValues(row.metrics)},
+                               {"timings", EncodeValues(row.timings)},
+                               {"row_digest", row.row_digest},
+                               {"parameters_digest", row.parameters_digest},
+                               {"spec_json", row.spec_json},
+                               {"provenance_json", row.provenance_json},
+                               {"attempt_file", row.attempt_file},
+                               {"axes", EncodeTexts(row.axes)},
+                               {"claims", claims}};
+  return DumpJson(json);
+}
+
+Result<ResultRow> DecodeRow(const std::string& json) { return ReadJson<ResultRow>(json, "a result row", RowFrom); }
+
+std::string RowDigest(const ResultRow& row) {
+  const std::map<std::string, double> metrics(row.metrics.begin(), row.metrics.end());
+  ByteWriter bytes;
+  bytes.Text("retort-row-1");
+  bytes.Text(IdentityOf(row.spec_json));
+  bytes.U32(static_cast<std::uint32_t>(metrics.size()));
+  for (const auto& [name, value] : metrics) {
+    bytes.Text(name);
+    bytes.F64(value);
+  }
+  bytes.Text(row.parameters_digest);
+  return Sha256Hex(bytes.bytes());
+}
+
+}  // namespace retort::storage
