@@ -1,0 +1,81 @@
+// C++ values as JSON and back, exactly. What JSON has no form for is written as text: NaN and the
+// infinities as "nan", "inf", "-inf"; a string that is not UTF-8 as {"bytes": "<hex>"}. Private to the codec.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "experiments/privacy/privacy_event.h"
+#include "experiments/spec/failure_kind.h"
+
+namespace retort::cluster {
+
+using Json = nlohmann::json;
+
+[[nodiscard]] bool IsUtf8(std::string_view bytes);
+[[nodiscard]] std::string ToHex(std::string_view bytes);
+[[nodiscard]] std::optional<std::string> FromHex(std::string_view hex);
+
+[[nodiscard]] inline Json ToJson(bool value) { return value; }
+template <std::integral T>
+[[nodiscard]] Json ToJson(T value) {
+  return value;
+}
+[[nodiscard]] Json ToJson(double value);
+[[nodiscard]] Json ToJson(const std::string& value);
+[[nodiscard]] Json ToJson(FailureKind value);
+[[nodiscard]] Json ToJson(const privacy::PrivacyEvent& value);
+template <typename A, typename B>
+[[nodiscard]] Json ToJson(const std::pair<A, B>& value) {
+  return Json::array({ToJson(value.first), ToJson(value.second)});
+}
+template <typename T>
+[[nodiscard]] Json ToJson(const std::vector<T>& values) {
+  Json array = Json::array();
+  for (const T& value : values) array.push_back(ToJson(value));
+  return array;
+}
+
+// Each FromJson is false, with `out` unspecified, when the JSON is not such a value.
+[[nodiscard]] bool FromJson(const Json& json, bool& out);
+[[nodiscard]] bool FromJson(const Json& json, double& out);
+[[nodiscard]] bool FromJson(const Json& json, std::string& out);
+[[nodiscard]] bool FromJson(const Json& json, FailureKind& out);
+[[nodiscard]] bool FromJson(const Json& json, privacy::PrivacyEvent& out);
+template <std::integral T>
+[[nodiscard]] bool FromJson(const Json& json, T& out) {
+  if (json.is_number_unsigned()) {
+    const auto value = json.get<std::uint64_t>();
+    if (!std::in_range<T>(value)) return false;
+    out = static_cast<T>(value);
+    return true;
+  }
+  if (!json.is_number_integer()) return false;
+  const auto value = json.get<std::int64_t>();
+  if (!std::in_range<T>(value)) return false;
+  out = static_cast<T>(value);
+  return true;
+}
+template <typename A, typename B>
+[[nodiscard]] bool FromJson(const Json& json, std::pair<A, B>& out) {
+  return json.is_array() && json.size() == 2 && FromJson(json[0], out.first) && FromJson(json[1], out.second);
+}
+template <typename T>
+[[nodiscard]] bool FromJson(const Json& json, std::vector<T>& out) {
+  if (!json.is_array()) return false;
+  out.clear();
+  out.reserve(json.size());
+  for (const Json& entry : json) {
+    if (!FromJson(entry, out.emplace_back())) return false;
+  }
+  return true;
+}
+
+}  // namespace retort::cluster

@@ -1,0 +1,67 @@
+#include "cluster/launch_environment.h"
+
+#include <charconv>
+
+namespace retort::cluster {
+namespace {
+
+std::optional<int> FindNumber(const std::vector<std::string>& environment, std::string_view name) {
+  const auto text = FindVariable(environment, name);
+  int value = 0;
+  if (!text) return std::nullopt;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || end != text->data() + text->size() || value < 0) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::optional<std::string> FindVariable(const std::vector<std::string>& environment, std::string_view name) {
+  for (const std::string& entry : environment) {
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
+      return entry.substr(name.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+// mpirun's own variables come first: inside a Slurm allocation its ranks also see those of the Slurm
+// step that carries mpirun's daemons, which count hosts. SLURM_NTASKS counts what the allocation may
+// hold, and is set in a batch script that starts `retort` once; a step variable means srun started it.
+LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environment) {
+  LaunchEnvironment launch;
+  launch.exit_code_file = FindVariable(environment, "RETORT_EXIT_CODE_FILE").value_or("");
+  const auto declare = [&](const char* size, const char* local_rank, const char* local_size) {
+    const auto ranks = FindNumber(environment, size);
+    if (!ranks || *ranks < 1) return false;
+    launch.declared_ranks = *ranks;
+    launch.declared_by = size;
+    launch.local_rank = FindNumber(environment, local_rank).value_or(0);
+    launch.local_size = FindNumber(environment, local_size).value_or(1);
+    if (launch.local_size <= launch.local_rank) launch.local_size = launch.local_rank + 1;
+    return true;
+  };
+  if (declare("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")) {
+    launch.under_mpi = true;
+    return launch;
+  }
+  const bool has_pmix = FindVariable(environment, "PMIX_RANK").has_value();
+  if (declare("SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE")) {
+    launch.under_mpi = has_pmix;
+  } else if (declare("PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")) {
+    launch.under_mpi = false;   // another MPI's launcher, or a PMI that Open MPI 4 does not speak
+  }
+  return launch;
+}
+
+Status CheckWorldSize(const LaunchEnvironment& launch, int world_size) {
+  if (launch.declared_by.empty() || launch.declared_ranks == world_size) return {};
+  const std::string ranks = std::to_string(launch.declared_ranks);
+  return EnvironmentError("The launcher started " + ranks + " processes (" + launch.declared_by + "=" + ranks +
+                          "), but this one is in an MPI world of " + std::to_string(world_size) +
+                          ": each would take itself for the only one. Start them with\n  cluster/launch/mpirun.sh -np " +
+                          ranks + " retort run ...\nalso inside a Slurm allocation (instead of srun), with the mpirun "
+                          "of the Open MPI that Retort was built with.");
+}
+
+}  // namespace retort::cluster

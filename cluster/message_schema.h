@@ -1,0 +1,61 @@
+// The table behind the message codec: number, name and fields of every message. Private to messages.cc.
+#pragma once
+
+#include <string_view>
+#include <tuple>
+
+#include "cluster/messages.h"
+
+namespace retort::cluster {
+
+template <typename M, typename T>
+struct Field {
+  std::string_view name;
+  T M::*member;
+};
+template <typename M, typename T>
+Field(std::string_view, T M::*) -> Field<M, T>;
+
+template <typename M>
+struct Schema;
+
+#define RETORT_MESSAGE(Type, number, ...)                         \
+  template <>                                                     \
+  struct Schema<Type> {                                           \
+    using M = Type;                                               \
+    static constexpr MessageType type = MessageType::number;      \
+    static constexpr std::string_view name = #Type;               \
+    static constexpr auto fields = std::make_tuple(__VA_ARGS__);  \
+  }
+#define RETORT_FIELD(member) \
+  Field { #member, &M::member }
+
+RETORT_MESSAGE(Hello, hello, RETORT_FIELD(build), RETORT_FIELD(device), RETORT_FIELD(capabilities));
+RETORT_MESSAGE(GangAddress, gang_address, RETORT_FIELD(blob));
+RETORT_MESSAGE(Reserve, reserve, RETORT_FIELD(id), RETORT_FIELD(event), RETORT_FIELD(count));
+RETORT_MESSAGE(Settle, settle, RETORT_FIELD(id), RETORT_FIELD(used));
+RETORT_MESSAGE(Progress, progress, RETORT_FIELD(step), RETORT_FIELD(total_steps), RETORT_FIELD(phase),
+               RETORT_FIELD(series));
+RETORT_MESSAGE(CheckpointCommitted, checkpoint_committed, RETORT_FIELD(step), RETORT_FIELD(digest));
+RETORT_MESSAGE(Ended, ended, RETORT_FIELD(succeeded), RETORT_FIELD(failure), RETORT_FIELD(detail),
+               RETORT_FIELD(metrics), RETORT_FIELD(timings), RETORT_FIELD(parameters_digest), RETORT_FIELD(file));
+
+RETORT_MESSAGE(Start, start, RETORT_FIELD(spec), RETORT_FIELD(gang_rank), RETORT_FIELD(gang_size),
+               RETORT_FIELD(device), RETORT_FIELD(trial_directory), RETORT_FIELD(attempt_directory),
+               RETORT_FIELD(teacher_file), RETORT_FIELD(data_path), RETORT_FIELD(sweep));
+RETORT_MESSAGE(GangReady, gang_ready, RETORT_FIELD(blob));
+RETORT_MESSAGE(Reserved, reserved, RETORT_FIELD(id), RETORT_FIELD(granted), RETORT_FIELD(refusal));
+RETORT_MESSAGE(Stop, stop, RETORT_FIELD(save), RETORT_FIELD(deadline_seconds));
+
+RETORT_MESSAGE(Register, register_agent, RETORT_FIELD(host), RETORT_FIELD(slots), RETORT_FIELD(devices),
+               RETORT_FIELD(build));
+RETORT_MESSAGE(Lease, lease, RETORT_FIELD(members), RETORT_FIELD(slot), RETORT_FIELD(start));
+RETORT_MESSAGE(Heartbeat, heartbeat, RETORT_FIELD(uptime_seconds));
+RETORT_MESSAGE(Drain, drain, RETORT_FIELD(save), RETORT_FIELD(deadline_seconds));
+RETORT_MESSAGE(Shutdown, shutdown);
+RETORT_MESSAGE(WorkerLost, worker_lost, RETORT_FIELD(failure), RETORT_FIELD(detail));
+
+#undef RETORT_FIELD
+#undef RETORT_MESSAGE
+
+}  // namespace retort::cluster

@@ -1,0 +1,107 @@
+#include "cluster/messages.h"
+
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+#include "cluster/json_value.h"
+#include "cluster/message_schema.h"
+
+namespace retort::cluster {
+namespace {
+
+template <typename M>
+Json ObjectOf(const M& message);
+
+template <typename T>
+Json ValueOf(const T& value) {
+  if constexpr (std::is_same_v<T, Start>) return ObjectOf(value);
+  else return ToJson(value);
+}
+
+template <typename M>
+Json ObjectOf(const M& message) {
+  Json object = Json::object();
+  std::apply([&](const auto&... field) { ((object[std::string(field.name)] = ValueOf(message.*field.member)), ...); },
+             Schema<M>::fields);
+  return object;
+}
+
+// The name of the first field that is missing or wrong (with its parents), or empty.
+template <typename M>
+std::string Fill(const Json& object, M& message);
+
+template <typename T>
+std::string FillField(const Json& object, std::string_view name, T& out) {
+  const auto found = object.find(name);
+  if (found == object.end()) return std::string(name) + " (missing)";
+  if constexpr (std::is_same_v<T, Start>) {
+    if (!found->is_object()) return std::string(name);
+    const std::string inner = Fill(*found, out);
+    return inner.empty() ? inner : std::string(name) + "." + inner;
+  } else {
+    return FromJson(*found, out) ? std::string() : std::string(name);
+  }
+}
+
+template <typename M>
+std::string Fill(const Json& object, M& message) {
+  std::string wrong;
+  std::apply(
+      [&](const auto&... field) {
+        (void)((wrong = FillField(object, field.name, message.*field.member), wrong.empty()) && ...);
+      },
+      Schema<M>::fields);
+  return wrong;
+}
+
+template <typename M>
+Result<Message> DecodeAs(const Json& object) {
+  M message;
+  const std::string wrong = Fill(object, message);
+  if (!wrong.empty()) {
+    return Refused("Message " + std::string(Schema<M>::name) + ": payload field " + wrong + " is not valid.");
+  }
+  return Message(std::move(message));
+}
+
+// Calls `visit` with a null pointer to the message struct of this number; false when there is none.
+template <typename Visit, typename... Ms>
+bool VisitType(MessageType type, const Visit& visit, const std::variant<Ms...>* /*alternatives*/) {
+  return ((type == Schema<Ms>::type && (visit(static_cast<const Ms*>(nullptr)), true)) || ...);
+}
+
+constexpr const Message* kAlternatives = nullptr;
+
+}  // namespace
+
+MessageType TypeOf(const Message& message) {
+  return std::visit([](const auto& held) { return Schema<std::decay_t<decltype(held)>>::type; }, message);
+}
+
+std::string_view NameOf(MessageType type) {
+  std::string_view name;
+  VisitType(
+      type, [&](const auto* held) { name = Schema<std::remove_cvref_t<decltype(*held)>>::name; }, kAlternatives);
+  return name;
+}
+
+std::string EncodePayload(const Message& message) {
+  return std::visit([](const auto& held) { return ObjectOf(held).dump(); }, message);
+}
+
+Result<Message> DecodePayload(MessageType type, std::string_view payload) {
+  const std::string_view name = NameOf(type);
+  if (name.empty()) {
+    return Refused("Message type " + std::to_string(static_cast<unsigned>(type)) + " is not known (field type).");
+  }
+  const Json object = Json::parse(payload, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) return Refused("Message " + std::string(name) + ": the payload is not a JSON object.");
+  std::optional<Result<Message>> decoded;
+  VisitType(
+      type, [&](const auto* held) { decoded = DecodeAs<std::remove_cvref_t<decltype(*held)>>(object); },
+      kAlternatives);
+  return std::move(*decoded);
+}
+
+}  // namespace retort::cluster

@@ -1,0 +1,85 @@
+// The messages between worker, agent and orchestrator. Each struct is one payload; the envelope adds
+// the attempt, generation and sequence it belongs to. Payloads are JSON objects with the field names
+// below; decoding names the field that is missing or wrong.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "experiments/privacy/privacy_event.h"
+#include "experiments/spec/failure_kind.h"
+#include "experiments/spec/ids.h"
+#include "experiments/spec/status.h"
+
+namespace retort::cluster {
+
+// Append-only; the numbers travel.
+enum class MessageType : std::uint16_t {
+  hello = 1, gang_address = 2, reserve = 3, settle = 4, progress = 5, checkpoint_committed = 6, ended = 7,
+  start = 20, gang_ready = 21, reserved = 22, stop = 23,
+  register_agent = 40, lease = 41, heartbeat = 42, drain = 43, shutdown = 44, worker_lost = 45,
+};
+
+// worker -> agent (-> orchestrator)
+struct Hello { std::string build; std::string device; std::vector<std::string> capabilities; };
+struct GangAddress { std::string blob; };
+struct Reserve { std::uint64_t id = 0; privacy::PrivacyEvent event; std::int64_t count = 0; };
+struct Settle { std::uint64_t id = 0; std::int64_t used = 0; };
+struct Progress {
+  std::int64_t step = 0;
+  std::int64_t total_steps = 0;
+  std::string phase;                                     // "train", "release", "evaluate", ...
+  std::vector<std::pair<std::string, double>> series;    // newest value of each curve
+};
+struct CheckpointCommitted { std::int64_t step = 0; std::string digest; };
+struct Ended {
+  bool succeeded = false;
+  FailureKind failure = FailureKind::none;
+  std::string detail;                                    // for people: what happened, where
+  std::vector<std::pair<std::string, double>> metrics;   // "test.accuracy", ...; deterministic, not timings
+  std::vector<std::pair<std::string, double>> timings;   // "seconds", ...; provenance only
+  std::string parameters_digest;                         // SHA-256 hex over the final parameters
+  std::string file;                                      // attempt.h5, relative to the results folder
+};
+
+// agent -> worker
+struct Start {
+  std::string spec;                // EncodeTrialSpec (experiments/spec/spec_codec.h)
+  int gang_rank = 0;
+  int gang_size = 1;
+  std::string device;              // "cpu", "cuda:0"
+  std::string trial_directory;     // absolute; holds attempt-<n>/
+  std::string attempt_directory;   // absolute; created by the worker
+  std::string teacher_file;        // absolute path of the parent's attempt.h5, or empty
+  std::string data_path;           // absolute
+  std::string sweep;               // sweep name, for attempt.h5
+};
+struct GangReady { std::string blob; };
+struct Reserved { std::uint64_t id = 0; bool granted = false; std::string refusal; };
+struct Stop { bool save = true; double deadline_seconds = 0; };
+
+// agent <-> orchestrator
+struct Register { std::string host; int slots = 0; std::vector<std::string> devices; std::string build; };
+struct Lease { std::vector<std::pair<int, int>> members; int slot = 0; Start start; };  // members: (world rank, slot)
+struct Heartbeat { double uptime_seconds = 0; };
+struct Drain { bool save = true; double deadline_seconds = 0; };
+struct Shutdown {};
+// The agent's own observation about a worker that cannot speak for itself.
+struct WorkerLost { FailureKind failure = FailureKind::worker_crash; std::string detail; };
+
+using Message = std::variant<Hello, GangAddress, Reserve, Settle, Progress, CheckpointCommitted, Ended, Start,
+                             GangReady, Reserved, Stop, Register, Lease, Heartbeat, Drain, Shutdown, WorkerLost>;
+
+[[nodiscard]] MessageType TypeOf(const Message& message);
+// "Hello", "GangAddress", ...; empty for a number that no message has.
+[[nodiscard]] std::string_view NameOf(MessageType type);
+[[nodiscard]] std::string EncodePayload(const Message& message);
+// Error: refused, naming message type and field.
+[[nodiscard]] Result<Message> DecodePayload(MessageType type, std::string_view payload);
+
+}  // namespace retort::cluster

@@ -1,0 +1,180 @@
+#include "cluster/worker_process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace retort::cluster {
+namespace {
+
+std::string ErrnoText(int error) { return std::generic_category().message(error); }
+
+// The C structures of posix_spawn, released with the scope.
+struct SpawnSetup {
+  SpawnSetup() {
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawnattr_init(&attributes);
+  }
+  ~SpawnSetup() {
+    ::posix_spawnattr_destroy(&attributes);
+    ::posix_spawn_file_actions_destroy(&files);
+  }
+  SpawnSetup(const SpawnSetup&) = delete;
+  SpawnSetup& operator=(const SpawnSetup&) = delete;
+
+  posix_spawn_file_actions_t files{};
+  posix_spawnattr_t attributes{};
+};
+
+// 0 or an errno value.
+int Prepare(SpawnSetup& setup, int socket, const std::string& log_path) {
+  sigset_t all;
+  sigset_t none;
+  ::sigfillset(&all);
+  ::sigdelset(&all, SIGKILL);
+  ::sigdelset(&all, SIGSTOP);
+  ::sigemptyset(&none);
+  constexpr short kFlags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
+  auto* const files = &setup.files;
+  int error = ::posix_spawnattr_setflags(&setup.attributes, kFlags);
+  if (error == 0) error = ::posix_spawnattr_setpgroup(&setup.attributes, 0);
+  if (error == 0) error = ::posix_spawnattr_setsigdefault(&setup.attributes, &all);
+  if (error == 0) error = ::posix_spawnattr_setsigmask(&setup.attributes, &none);
+  if (error == 0) error = ::posix_spawn_file_actions_adddup2(files, socket, kWorkerSocket);
+  if (error == 0) error = ::posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
+  if (error == 0 && !log_path.empty()) {
+    error = ::posix_spawn_file_actions_addopen(files, 2, log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  }
+  if (error == 0) error = ::posix_spawn_file_actions_adddup2(files, 2, 1);
+  if (error == 0) error = ::posix_spawn_file_actions_addclosefrom_np(files, kWorkerSocket + 1);
+  return error;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+enum class Life { running, ended, unknown };
+
+// Looks without reaping: while the child is a zombie its id and group stay its own.
+Life LifeOf(pid_t pid) {
+  siginfo_t state{};
+  if (::waitid(P_PID, static_cast<id_t>(pid), &state, WEXITED | WNOHANG | WNOWAIT) != 0) return Life::unknown;
+  return state.si_pid == pid ? Life::ended : Life::running;
+}
+
+ExitReport ReportOf(pid_t pid, int status, bool by_agent) {
+  ExitReport report;
+  const std::string who = "Worker process " + std::to_string(pid);
+  if (WIFSIGNALED(status)) {
+    report.signalled = true;
+    report.value = WTERMSIG(status);
+    const char* const name = ::sigabbrev_np(report.value);
+    report.text = who + " was killed by " +
+                  (name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(report.value));
+    if (const char* const words = ::sigdescr_np(report.value)) report.text += " (" + std::string(words) + ")";
+    if (by_agent) report.text += " on request of its agent";
+    else if (report.value == SIGKILL) report.text += " from outside: an operator, or the kernel short of memory";
+  } else {
+    report.value = WEXITSTATUS(status);
+    report.text = who + " exited with code " + std::to_string(report.value);
+  }
+  report.text += ".";
+  return report;
+}
+
+}  // namespace
+
+Status CheckWorkerProgram(const std::string& program) {
+  if (::access(program.c_str(), X_OK) == 0) return {};
+  return EnvironmentError("The worker program " + program + " cannot be run: " + ErrnoText(errno) +
+                          ". Build the target retort-worker, or put the file there.");
+}
+
+Result<WorkerProcess> WorkerProcess::Spawn(const WorkerCommand& command) {
+  RETORT_RETURN_IF_ERROR(CheckWorkerProgram(command.program));
+  RETORT_ASSIGN_OR_RETURN(const SocketPair sockets, MakeSocketPair());
+  SocketLink ours(sockets.first, SendMode::queued);
+  const SocketLink theirs(sockets.second);
+
+  std::vector<std::string> arguments = command.arguments;
+  arguments.insert(arguments.begin(), command.program);
+  std::vector<std::string> environment = command.environment;
+  SpawnSetup setup;
+  pid_t pid = -1;
+  int error = Prepare(setup, theirs.fd(), command.log_path);
+  if (error == 0) {
+    error = ::posix_spawn(&pid, command.program.c_str(), &setup.files, &setup.attributes,
+                          Pointers(arguments).data(), Pointers(environment).data());
+  }
+  if (error != 0) {
+    const std::string log = command.log_path.empty() ? "" : " (its log is " + command.log_path + ")";
+    return EnvironmentError("The worker program " + command.program + log + " could not be started: " +
+                            ErrnoText(error) + ".");
+  }
+  return WorkerProcess(pid, std::move(ours));
+}
+
+WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), killed_(other.killed_), link_(std::move(other.link_)) {}
+
+WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
+  if (this == &other) return *this;
+  End();
+  pid_ = std::exchange(other.pid_, -1);
+  killed_ = other.killed_;
+  link_ = std::move(other.link_);
+  return *this;
+}
+
+WorkerProcess::~WorkerProcess() { End(); }
+
+std::optional<ExitReport> WorkerProcess::Reap() {
+  if (pid_ <= 0) return std::nullopt;
+  const Life life = LifeOf(pid_);
+  if (life == Life::running) return std::nullopt;
+  if (life == Life::ended) KillGroup();
+  int status = 0;
+  const pid_t pid = std::exchange(pid_, -1);
+  if (life == Life::unknown || ::waitpid(pid, &status, 0) != pid) {
+    ExitReport report;
+    report.text = "Worker process " + std::to_string(pid) + " is gone and its exit status was taken by someone else.";
+    return report;
+  }
+  return ReportOf(pid, status, killed_);
+}
+
+void WorkerProcess::Kill() {
+  killed_ = true;
+  KillGroup();
+}
+
+void WorkerProcess::KillGroup() const {
+  if (pid_ > 1) ::kill(-pid_, SIGKILL);
+}
+
+// A process that the kernel cannot end at once (stuck in a device) is left to it after two seconds.
+void WorkerProcess::End() noexcept {
+  link_.Close();
+  if (pid_ <= 0) return;
+  KillGroup();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (::waitpid(pid_, nullptr, WNOHANG) == 0 && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  pid_ = -1;
+}
+
+}  // namespace retort::cluster

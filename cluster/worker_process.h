@@ -1,0 +1,69 @@
+// A worker process as its agent sees it: start, talk, notice its end, end it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/socket_link.h"
+#include "experiments/spec/failure_kind.h"
+#include "experiments/spec/status.h"
+
+namespace retort::cluster {
+
+struct WorkerCommand {
+  std::string program;                    // path of the worker program
+  std::vector<std::string> arguments;     // without argv[0]
+  std::vector<std::string> environment;   // "NAME=value", complete: see WorkerEnvironment
+  std::string log_path;                   // stdout and stderr are appended here; empty: both go to the agent's stderr
+};
+
+struct ExitReport {
+  bool signalled = false;                 // ended by a signal
+  int value = 0;                          // the signal's number, or the exit code
+  FailureKind failure = FailureKind::worker_crash;
+  std::string text;                       // for people: "worker 4711 was killed by SIGSEGV (segmentation fault)"
+};
+
+// The process leads a process group of its own, has descriptors 0-2 and kWorkerSocket only, default
+// signal dispositions and an empty signal mask. It is expected to call DieWithParent (parent_death.h),
+// which ends it with the *thread* that spawned it: spawn from a thread that lives as long as the agent.
+// Not thread-safe.
+class WorkerProcess {
+ public:
+  WorkerProcess() = default;              // nothing spawned; every call below is harmless
+  // Error: environment when the program is missing or not executable (names the path) or the system
+  // has no room for another process.
+  [[nodiscard]] static Result<WorkerProcess> Spawn(const WorkerCommand& command);
+  WorkerProcess(WorkerProcess&& other) noexcept;
+  WorkerProcess& operator=(WorkerProcess&& other) noexcept;
+  ~WorkerProcess();                       // kills what still runs and reaps it
+
+  [[nodiscard]] SocketLink& link() { return link_; }
+  [[nodiscard]] pid_t pid() const { return pid_; }     // -1 when nothing is spawned, or reaped
+  [[nodiscard]] bool alive() const { return pid_ > 0; }  // spawned and not yet reaped
+
+  // The end of the process, once; nothing while it runs and after it was told. Never blocks. Processes
+  // that the worker left in its group are killed. What the worker sent before its end can still be
+  // received from link().
+  [[nodiscard]] std::optional<ExitReport> Reap();
+  // SIGKILL to the worker's process group. Reap tells when it has taken effect.
+  void Kill();
+
+ private:
+  WorkerProcess(pid_t pid, SocketLink link) : pid_(pid), link_(std::move(link)) {}
+  void KillGroup() const;
+  void End() noexcept;
+
+  pid_t pid_ = -1;
+  bool killed_ = false;                   // by Kill
+  SocketLink link_;
+};
+
+// Error: environment, naming the path and what to build, when no executable file is there.
+[[nodiscard]] Status CheckWorkerProgram(const std::string& program);
+
+}  // namespace retort::cluster
