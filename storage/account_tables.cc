@@ -13,8 +13,8 @@
 namespace retort::storage {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKinds = {"none",        "gaussian-gradient",   "noisy-votes", "subsampled-gaussian",
-                                                    "randomized-response", "loss-noise"};
+constexpr std::array<std::string_view, 6> kKinds = {
+    "none", "gaussian-gradient", "noisy-votes", "subsampled-gaussian", "randomized-response", "loss-noise"};
 constexpr std::array<std::string_view, 4> kUnits = {"row", "batch", "vote", "step"};
 constexpr std::array<std::string_view, 4> kSources = {"none", "secure-lattice", "secure-float", "seeded"};
 constexpr std::array<std::string_view, 3> kStates = {"", "reserved", "settled"};
@@ -51,8 +51,12 @@ Table ClaimTable(const std::vector<privacy::Claim>& claims, const std::vector<st
   RETORT_CHECK(trials.empty() || trials.size() == claims.size());
   Table table;
   if (!trials.empty()) table.push_back({"trial", trials});
-  const auto text = [&](const char* name, auto value) { table.push_back(Column<std::string>(name, claims, value)); };
-  const auto number = [&](const char* name, auto value) { table.push_back(Column<double>(name, claims, value)); };
+  const auto text = [&](const char* name, auto value) {
+    table.push_back(Column<std::string>(name, claims, value));
+  };
+  const auto number = [&](const char* name, auto value) {
+    table.push_back(Column<double>(name, claims, value));
+  };
   text("adjacency", [](const Claim& c) { return privacy::AdjacencyName(c.adjacency); });
   text("neighbour", [](const Claim& c) { return privacy::NeighbourName(c.neighbour); });
   number("delta", [](const Claim& c) { return c.delta; });
@@ -80,14 +84,16 @@ Result<std::vector<privacy::Claim>> ClaimsFrom(const Table& table) {
   std::vector<privacy::Claim> claims;
   for (std::size_t i = 0; i < adjacency.size(); ++i) {
     const auto decode = [&](const nlohmann::json& listed) -> Result<privacy::Claim> {
-      nlohmann::json json = {{"adjacency", adjacency[i]},   {"neighbour", neighbour[i]},   {"delta", Number(delta[i])},
-                             {"epsilon", Number(epsilon[i])}, {"lower", nullptr},          {"status", status[i]},
-                             {"units", units[i]},           {"accountant", accountant[i]}, {"assumptions", listed},
-                             {"reason", reason[i]}};
+      nlohmann::json json = {{"adjacency", adjacency[i]}, {"neighbour", neighbour[i]},
+                             {"delta", Number(delta[i])}, {"epsilon", Number(epsilon[i])},
+                             {"lower", nullptr},          {"status", status[i]},
+                             {"units", units[i]},         {"accountant", accountant[i]},
+                             {"assumptions", listed},     {"reason", reason[i]}};
       if (!std::isnan(lower[i])) json["lower"] = Number(lower[i]);
       return privacy::DecodeClaim(DumpJson(json));
     };
-    RETORT_ASSIGN_OR_RETURN(privacy::Claim claim, ReadJson<privacy::Claim>(assumptions[i], "a claim", decode));
+    RETORT_ASSIGN_OR_RETURN(privacy::Claim claim,
+                            ReadJson<privacy::Claim>(assumptions[i], "a claim", decode));
     claims.push_back(std::move(claim));
   }
   return claims;
@@ -96,10 +102,18 @@ Result<std::vector<privacy::Claim>> ClaimsFrom(const Table& table) {
 Table LedgerTable(const std::vector<LedgerEntry>& entries) {
   using Entry = LedgerEntry;
   Table table;
-  const auto text = [&](const char* name, auto value) { table.push_back(Column<std::string>(name, entries, value)); };
-  const auto number = [&](const char* name, auto value) { table.push_back(Column<double>(name, entries, value)); };
-  const auto integer = [&](const char* name, auto value) { table.push_back(Column<std::int64_t>(name, entries, value)); };
-  const auto count = [&](const char* name, auto value) { table.push_back(Column<std::uint64_t>(name, entries, value)); };
+  const auto text = [&](const char* name, auto value) {
+    table.push_back(Column<std::string>(name, entries, value));
+  };
+  const auto number = [&](const char* name, auto value) {
+    table.push_back(Column<double>(name, entries, value));
+  };
+  const auto integer = [&](const char* name, auto value) {
+    table.push_back(Column<std::int64_t>(name, entries, value));
+  };
+  const auto count = [&](const char* name, auto value) {
+    table.push_back(Column<std::uint64_t>(name, entries, value));
+  };
   count("id", [](const Entry& e) { return e.id; });
   text("data_digest", [](const Entry& e) { return e.data_digest; });
   text("trial", [](const Entry& e) { return e.attempt.trial.Hex(); });

@@ -12,7 +12,8 @@
 namespace retort::storage {
 
 // `trials`: one 16-hex id per claim for the column `trial`, or empty for none.
-[[nodiscard]] Table ClaimTable(const std::vector<privacy::Claim>& claims, const std::vector<std::string>& trials);
+[[nodiscard]] Table ClaimTable(const std::vector<privacy::Claim>& claims,
+                               const std::vector<std::string>& trials);
 // Exact. Error: damage.
 [[nodiscard]] Result<std::vector<privacy::Claim>> ClaimsFrom(const Table& table);
 

@@ -47,7 +47,9 @@ void WriteHeader(Hdf5Writer& writer, const AttemptFile& file) {
   writer.Attribute("/", "sweep", file.sweep);
   writer.Attribute("/", "spec_json", file.spec_json);
   writer.Attribute("/", "provenance_json", file.provenance_json);
-  writer.Attribute("/", "history", "written once, when attempt " + std::to_string(file.attempt) + " of " + file.trial + " ended");
+  writer.Attribute(
+      "/", "history",
+      "written once, when attempt " + std::to_string(file.attempt) + " of " + file.trial + " ended");
 }
 
 void WriteSamples(Hdf5Writer& writer, const Samples& samples) {
@@ -72,7 +74,8 @@ void WriteEvaluation(Hdf5Writer& writer, const Evaluation& evaluation) {
   confusion.dtype = DType::u32;
   confusion.shape = {evaluation.classes, evaluation.classes};
   confusion.bytes.resize(evaluation.confusion.size() * sizeof(std::uint32_t));
-  if (!confusion.bytes.empty()) std::memcpy(confusion.bytes.data(), evaluation.confusion.data(), confusion.bytes.size());
+  if (!confusion.bytes.empty())
+    std::memcpy(confusion.bytes.data(), evaluation.confusion.data(), confusion.bytes.size());
   writer.Dataset("/evaluation/confusion", confusion);
   writer.Attribute("/evaluation/confusion", "accuracy", evaluation.accuracy);
   writer.Attribute("/evaluation/confusion", "top5", evaluation.top5);

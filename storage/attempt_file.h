@@ -17,15 +17,15 @@
 namespace retort::storage {
 
 struct Samples {
-  TensorBlob images;                 // u8 [N, C, H, W]
-  TensorBlob released;               // f32 or i32 [N, c]
-  std::vector<std::uint64_t> step;   // [N]
-  double mean = 0, std = 1;          // pixel = (u8 / 255 - mean) / std
-  std::string claim;                 // one line: what the samples are charged under
+  TensorBlob images;                // u8 [N, C, H, W]
+  TensorBlob released;              // f32 or i32 [N, c]
+  std::vector<std::uint64_t> step;  // [N]
+  double mean = 0, std = 1;         // pixel = (u8 / 255 - mean) / std
+  std::string claim;                // one line: what the samples are charged under
 };
 
 struct Evaluation {
-  std::vector<std::uint32_t> confusion;   // [classes * classes], row = true class
+  std::vector<std::uint32_t> confusion;  // [classes * classes], row = true class
   std::int64_t classes = 0;
   double accuracy = 0, top5 = 0;
   std::int64_t n = 0;
@@ -36,15 +36,16 @@ struct AttemptFile {
   std::uint32_t attempt = 0;
   std::map<std::string, std::vector<std::pair<std::int64_t, double>>> curves;
   std::optional<Samples> samples;
-  std::vector<TensorBlob> parameters;     // names begin "student/", "generator/" or "teacher/"
+  std::vector<TensorBlob> parameters;  // names begin "student/", "generator/" or "teacher/"
   std::optional<Evaluation> evaluation;
-  std::vector<LedgerEntry> ledger;        // the attempt's own view of what it was granted and used
+  std::vector<LedgerEntry> ledger;  // the attempt's own view of what it was granted and used
   std::vector<privacy::Claim> claims;
 };
 
 [[nodiscard]] Status WriteAttemptFile(Env& env, const std::string& path, const AttemptFile& file);
 // Parameters whose name begins with `prefix`, e.g. "teacher/". Error: damage or environment.
-[[nodiscard]] Result<std::vector<TensorBlob>> ReadParameters(const std::string& path, const std::string& prefix);
+[[nodiscard]] Result<std::vector<TensorBlob>> ReadParameters(const std::string& path,
+                                                             const std::string& prefix);
 [[nodiscard]] Result<AttemptFile> ReadAttemptFile(const std::string& path);
 
 }  // namespace retort::storage

@@ -26,7 +26,8 @@ Result<ManifestState> ReadManifest(Env& env, const std::string& directory) {
   return ReplayManifest(contents, path);
 }
 
-Status ReadLogs(Env& env, const std::string& directory, std::int64_t first_step, bool with_transcript, EarlierState& state) {
+Status ReadLogs(Env& env, const std::string& directory, std::int64_t first_step, bool with_transcript,
+                EarlierState& state) {
   const std::string series = directory + "/series.log";
   RETORT_ASSIGN_OR_RETURN(const LogContents points, ReadRecordLog(env, series, LogKind::series));
   RETORT_ASSIGN_OR_RETURN(state.curves, ReplaySeries(points, series));
@@ -70,7 +71,8 @@ std::string AttemptDirectory(const std::string& trial_directory, std::uint32_t a
   return trial_directory + "/" + std::string(kAttemptPrefix) + std::to_string(attempt);
 }
 
-Result<std::vector<std::uint32_t>> EarlierAttempts(Env& env, const std::string& trial_directory, std::uint32_t attempt) {
+Result<std::vector<std::uint32_t>> EarlierAttempts(Env& env, const std::string& trial_directory,
+                                                   std::uint32_t attempt) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(trial_directory));
   std::vector<std::uint32_t> attempts;
   for (const std::string& name : names) {
@@ -83,7 +85,8 @@ Result<std::vector<std::uint32_t>> EarlierAttempts(Env& env, const std::string& 
 }
 
 Result<EarlierState> FindEarlierState(Env& env, const std::string& trial_directory, std::uint32_t attempt) {
-  RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts, EarlierAttempts(env, trial_directory, attempt));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts,
+                          EarlierAttempts(env, trial_directory, attempt));
   for (const auto& look : {CheckpointOf, BeginningOf}) {
     for (const std::uint32_t number : attempts) {
       Result<EarlierState> state = look(env, AttemptDirectory(trial_directory, number), number);

@@ -15,10 +15,10 @@
 namespace retort::storage {
 
 struct EarlierState {
-  std::uint32_t from = 0;                          // the attempt; 0 = nothing to go on from
-  std::optional<CommittedCheckpoint> checkpoint;   // absent: from the beginning of the trial
-  std::string bytes;                               // of the checkpoint's file
-  std::vector<TranscriptRecord> transcript;        // continues the checkpoint, or the beginning
+  std::uint32_t from = 0;                         // the attempt; 0 = nothing to go on from
+  std::optional<CommittedCheckpoint> checkpoint;  // absent: from the beginning of the trial
+  std::string bytes;                              // of the checkpoint's file
+  std::vector<TranscriptRecord> transcript;       // continues the checkpoint, or the beginning
   Curves curves;
 };
 
@@ -31,6 +31,7 @@ struct EarlierState {
 // checkpoint of it. If it is not the last that was committed, the transcript does not continue it and is
 // left out. Without any checkpoint in any attempt: the newest transcript of an attempt that never
 // committed, which continues the beginning. Damaged attempts are passed over. Error: environment.
-[[nodiscard]] Result<EarlierState> FindEarlierState(Env& env, const std::string& trial_directory, std::uint32_t attempt);
+[[nodiscard]] Result<EarlierState> FindEarlierState(Env& env, const std::string& trial_directory,
+                                                    std::uint32_t attempt);
 
 }  // namespace retort::storage

@@ -13,7 +13,8 @@ enum class TranscriptType : std::uint16_t { released = 1 };
 enum class SeriesType : std::uint16_t { points = 1, rewind = 2 };
 
 Status Undecodable(const Record& record, const std::string& path) {
-  return DamageError("'" + path + "' is damaged at byte " + std::to_string(record.offset) + ": a record does not decode.");
+  return DamageError("'" + path + "' is damaged at byte " + std::to_string(record.offset) +
+                     ": a record does not decode.");
 }
 
 using Points = std::map<std::int64_t, double>;
@@ -57,9 +58,10 @@ Result<std::vector<TranscriptRecord>> ReplayTranscript(const LogContents& conten
     for (std::uint32_t i = 0; i < count && reader.ok(); ++i) record.released.push_back(reader.Tensor());
     if (!reader.ok() || !reader.AtEnd()) return Undecodable(stored, path);
     if (!records.empty() && record.step < records.back().step) {
-      records.erase(std::find_if(records.begin(), records.end(),
-                                 [&](const TranscriptRecord& earlier) { return earlier.step >= record.step; }),
-                    records.end());
+      records.erase(
+          std::find_if(records.begin(), records.end(),
+                       [&](const TranscriptRecord& earlier) { return earlier.step >= record.step; }),
+          records.end());
     }
     records.push_back(std::move(record));
   }
@@ -69,7 +71,8 @@ Result<std::vector<TranscriptRecord>> ReplayTranscript(const LogContents& conten
   return records;
 }
 
-void AppendPoints(RecordLog& series, std::int64_t step, const std::vector<std::pair<std::string, double>>& values) {
+void AppendPoints(RecordLog& series, std::int64_t step,
+                  const std::vector<std::pair<std::string, double>>& values) {
   ByteWriter payload;
   payload.I64(step);
   payload.U32(static_cast<std::uint32_t>(values.size()));

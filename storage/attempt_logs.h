@@ -18,10 +18,12 @@ namespace retort::storage {
 void AppendTranscript(RecordLog& transcript, const TranscriptRecord& record);
 // In order, from `first_step` on. A record whose step is below its predecessor's means that the
 // attempt went back and drew afresh: it replaces every earlier record of its step and later ones.
-[[nodiscard]] Result<std::vector<TranscriptRecord>> ReplayTranscript(const LogContents& contents, std::int64_t first_step,
+[[nodiscard]] Result<std::vector<TranscriptRecord>> ReplayTranscript(const LogContents& contents,
+                                                                     std::int64_t first_step,
                                                                      const std::string& path);
 
-void AppendPoints(RecordLog& series, std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
+void AppendPoints(RecordLog& series, std::int64_t step,
+                  const std::vector<std::pair<std::string, double>>& values);
 // Points with a step above `step` are void from here on.
 void AppendRewind(RecordLog& series, std::int64_t step);
 // Later points of the same curve and step replace earlier ones.

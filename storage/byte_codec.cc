@@ -46,7 +46,8 @@ std::string_view ByteReader::Raw(std::uint64_t size) {
 std::uint64_t ByteReader::Integer(int bytes) {
   const std::string_view raw = Raw(static_cast<std::uint64_t>(bytes));
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < raw.size(); ++i) value |= std::uint64_t{static_cast<unsigned char>(raw[i])} << (8 * i);
+  for (std::size_t i = 0; i < raw.size(); ++i)
+    value |= std::uint64_t{static_cast<unsigned char>(raw[i])} << (8 * i);
   return value;
 }
 

@@ -20,10 +20,10 @@ class ByteWriter {
   void U32(std::uint32_t value) { Integer(value, 4); }
   void U64(std::uint64_t value) { Integer(value, 8); }
   void I64(std::int64_t value) { Integer(static_cast<std::uint64_t>(value), 8); }
-  void F64(double value);                    // bit pattern
-  void Text(std::string_view text);          // u32 length, bytes
+  void F64(double value);            // bit pattern
+  void Text(std::string_view text);  // u32 length, bytes
   void Raw(std::string_view bytes) { bytes_ += bytes; }
-  void Tensor(const TensorBlob& tensor);     // FORMAT.md, "tensor"
+  void Tensor(const TensorBlob& tensor);  // FORMAT.md, "tensor"
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
   [[nodiscard]] std::string Take() && { return std::move(bytes_); }
 

@@ -24,12 +24,14 @@ Result<bool> Replay(const Record& record, const nlohmann::json& json, ManifestSt
       return true;
     case ManifestRecord::removed: {
       const auto file = json.at("file").get<std::string>();
-      const auto gone = std::remove_if(state.live.begin(), state.live.end(),
-                                       [&](const CommittedCheckpoint& checkpoint) { return checkpoint.file == file; });
+      const auto gone =
+          std::remove_if(state.live.begin(), state.live.end(),
+                         [&](const CommittedCheckpoint& checkpoint) { return checkpoint.file == file; });
       state.live.erase(gone, state.live.end());
       return true;
     }
-    case ManifestRecord::begun: return true;
+    case ManifestRecord::begun:
+      return true;
   }
   return DamageError("a record of unknown type " + std::to_string(record.type));
 }
@@ -38,7 +40,10 @@ Result<bool> Replay(const Record& record, const nlohmann::json& json, ManifestSt
 
 void AppendCommitted(RecordLog& manifest, const CommittedCheckpoint& checkpoint) {
   AppendJson(manifest, ManifestRecord::committed,
-             {{"step", checkpoint.step}, {"file", checkpoint.file}, {"sha256", checkpoint.sha256}, {"from", checkpoint.from}});
+             {{"step", checkpoint.step},
+              {"file", checkpoint.file},
+              {"sha256", checkpoint.sha256},
+              {"from", checkpoint.from}});
 }
 
 void AppendRemoved(RecordLog& manifest, const std::string& file) {
@@ -52,9 +57,9 @@ void AppendBegun(RecordLog& manifest, std::uint32_t from) {
 Result<ManifestState> ReplayManifest(const LogContents& contents, const std::string& path) {
   ManifestState state;
   for (const Record& record : contents.records) {
-    const Result<bool> replayed = ReadJson<bool>(record.payload, "a manifest record", [&](const nlohmann::json& json) {
-      return Replay(record, json, state);
-    });
+    const Result<bool> replayed =
+        ReadJson<bool>(record.payload, "a manifest record",
+                       [&](const nlohmann::json& json) { return Replay(record, json, state); });
     if (!replayed.ok()) {
       return DamageError("'" + path + "' is damaged at byte " + std::to_string(record.offset) + ": " +
                          replayed.status().message());

@@ -14,21 +14,21 @@ namespace retort::storage {
 
 // Append only: in manifests on disk.
 enum class ManifestRecord : std::uint16_t {
-  committed = 1,   // {"step","file","sha256","from"}: the checkpoint exists
-  removed = 2,     // {"file"}: it is about to be deleted
-  begun = 3,       // {"from"}: the folder is complete and has no checkpoint yet
+  committed = 1,  // {"step","file","sha256","from"}: the checkpoint exists
+  removed = 2,    // {"file"}: it is about to be deleted
+  begun = 3,      // {"from"}: the folder is complete and has no checkpoint yet
 };
 
 struct CommittedCheckpoint {
   std::int64_t step = 0;
-  std::string file;            // name in the attempt's folder
-  std::string sha256;          // of the file's bytes, hex
-  std::uint32_t from = 0;      // attempt it was imported from; 0 = written by this one
+  std::string file;        // name in the attempt's folder
+  std::string sha256;      // of the file's bytes, hex
+  std::uint32_t from = 0;  // attempt it was imported from; 0 = written by this one
 };
 
 struct ManifestState {
-  std::vector<CommittedCheckpoint> live;   // oldest first
-  bool begun = false;                      // any record: the folder's import is complete
+  std::vector<CommittedCheckpoint> live;  // oldest first
+  bool begun = false;                     // any record: the folder's import is complete
   bool ever_committed = false;
 };
 

@@ -13,7 +13,7 @@ namespace retort::storage {
 namespace {
 
 constexpr std::size_t kKeptCheckpoints = 2;
-constexpr std::int64_t kBeforeAll = -1;   // a rewind to it voids every point
+constexpr std::int64_t kBeforeAll = -1;  // a rewind to it voids every point
 
 bool IsCheckpointName(const std::string& name) { return name.rfind("checkpoint-", 0) == 0; }
 
@@ -23,16 +23,19 @@ bool IsTemporary(const std::string& name) {
 }
 
 bool IsLive(const std::vector<CommittedCheckpoint>& live, const std::string& file) {
-  return std::any_of(live.begin(), live.end(), [&](const CommittedCheckpoint& known) { return known.file == file; });
+  return std::any_of(live.begin(), live.end(),
+                     [&](const CommittedCheckpoint& known) { return known.file == file; });
 }
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(Env& env, std::string directory) : env_(env), directory_(std::move(directory)) {}
+CheckpointStore::CheckpointStore(Env& env, std::string directory)
+    : env_(env), directory_(std::move(directory)) {}
 
 Result<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(Env& env, const std::string& trial_directory,
                                                                std::uint32_t attempt) {
-  std::unique_ptr<CheckpointStore> store(new CheckpointStore(env, AttemptDirectory(trial_directory, attempt)));
+  std::unique_ptr<CheckpointStore> store(
+      new CheckpointStore(env, AttemptDirectory(trial_directory, attempt)));
   RETORT_RETURN_IF_ERROR(env.CreateDirectories(store->directory_));
   const std::string path = store->Path("manifest.log");
   LogContents contents;
@@ -81,7 +84,8 @@ Status CheckpointStore::Recover() {
   RETORT_RETURN_IF_ERROR(OpenLogs());
   std::vector<std::string> damaged;
   while (!live_.empty()) {
-    RETORT_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, ReadIntact(env_, directory_, live_.back()));
+    RETORT_ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
+                            ReadIntact(env_, directory_, live_.back()));
     if (bytes) break;
     damaged.push_back(live_.back().file);
     live_.pop_back();
@@ -129,7 +133,8 @@ Result<std::optional<Checkpoint>> CheckpointStore::Latest() {
   if (live_.empty()) return std::optional<Checkpoint>();
   const std::string path = Path(live_.back().file);
   RETORT_ASSIGN_OR_RETURN(std::optional<std::string> bytes, ReadIntact(env_, directory_, live_.back()));
-  if (!bytes) return DamageError("'" + path + "' is gone or changed since it was checked: start the attempt again.");
+  if (!bytes)
+    return DamageError("'" + path + "' is gone or changed since it was checked: start the attempt again.");
   RETORT_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(std::move(*bytes), path));
   return std::optional<Checkpoint>(std::move(checkpoint));
 }
@@ -151,7 +156,8 @@ Status CheckpointStore::AppendReleased(const TranscriptRecord& record) {
   return {};
 }
 
-void CheckpointStore::AppendSeries(std::int64_t step, const std::vector<std::pair<std::string, double>>& values) {
+void CheckpointStore::AppendSeries(std::int64_t step,
+                                   const std::vector<std::pair<std::string, double>>& values) {
   AppendPoints(*series_, step, values);
 }
 
@@ -167,8 +173,8 @@ std::string CheckpointStore::NewName(std::int64_t step) const {
 
 Result<std::string> CheckpointStore::Commit(const Checkpoint& checkpoint) {
   if (checkpoint.step < CompletedSteps()) {
-    return Refused("A checkpoint of " + std::to_string(checkpoint.step) + " completed steps cannot follow one of " +
-                   std::to_string(CompletedSteps()) + ".");
+    return Refused("A checkpoint of " + std::to_string(checkpoint.step) +
+                   " completed steps cannot follow one of " + std::to_string(CompletedSteps()) + ".");
   }
   CommittedCheckpoint committed;
   committed.step = checkpoint.step;
@@ -201,7 +207,8 @@ Result<Curves> CheckpointStore::Series() {
 Status CheckpointStore::RemoveCheckpoints() {
   RETORT_RETURN_IF_ERROR(RemoveLive(*manifest_, directory_, live_));
   live_.clear();
-  RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts, EarlierAttempts(env_, trial_directory_, attempt_));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts,
+                          EarlierAttempts(env_, trial_directory_, attempt_));
   for (const std::uint32_t number : attempts) {
     const std::string directory = AttemptDirectory(trial_directory_, number);
     const std::string path = directory + "/manifest.log";

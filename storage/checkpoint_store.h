@@ -20,21 +20,26 @@
 namespace retort::storage {
 
 struct Checkpoint {
-  std::int64_t step = 0;                                // completed steps
-  std::vector<TensorBlob> tensors;                      // parameters, optimiser, RNG streams, transfer set
-  std::map<std::string, std::string> attributes;        // cursor, schedule, ledger position, gang size; no NUL bytes
+  std::int64_t step = 0;            // completed steps
+  std::vector<TensorBlob> tensors;  // parameters, optimiser, RNG streams, transfer set
+  // Cursor, schedule, ledger position, gang size. No NUL bytes.
+  std::map<std::string, std::string> attributes;
 };
 
 // Released answers since the last commit, in order. Payloads are the worker's own bytes. A record of step
 // s belongs to the work done in step s: a checkpoint of s + 1 or more completed steps covers it.
-struct TranscriptRecord { std::int64_t step = 0; std::vector<TensorBlob> released; };
+struct TranscriptRecord {
+  std::int64_t step = 0;
+  std::vector<TensorBlob> released;
+};
 
 class CheckpointStore {
  public:
   // Creates the attempt folder. If an earlier attempt-<m> (m < this one) of the trial holds a committed
   // checkpoint, the newest such attempt's checkpoint, transcript and series are imported first, so that
   // the new folder stands alone; its manifest record is written last.
-  [[nodiscard]] static Result<std::unique_ptr<CheckpointStore>> Open(Env& env, const std::string& trial_directory,
+  [[nodiscard]] static Result<std::unique_ptr<CheckpointStore>> Open(Env& env,
+                                                                     const std::string& trial_directory,
                                                                      std::uint32_t attempt);
   // The newest committed checkpoint whose digest holds; nothing when there is none.
   [[nodiscard]] Result<std::optional<Checkpoint>> Latest();
@@ -77,8 +82,8 @@ class CheckpointStore {
   std::string directory_, trial_directory_;
   std::uint32_t attempt_ = 0;
   std::unique_ptr<RecordLog> manifest_, transcript_, series_;
-  std::vector<CommittedCheckpoint> live_;   // oldest first
-  std::int64_t transcript_end_ = 0;         // one past the newest step in transcript.log
+  std::vector<CommittedCheckpoint> live_;  // oldest first
+  std::int64_t transcript_end_ = 0;        // one past the newest step in transcript.log
 };
 
 }  // namespace retort::storage

@@ -36,7 +36,8 @@ void WriteCurves(Hdf5Writer& writer, const std::string& group, const Curves& cur
   for (const auto& [name, points] : curves) {
     for (const auto& point : points) steps.insert(point.first);
   }
-  if (!steps.empty() && *steps.begin() < 0) return writer.Fail(Refused("A curve of '" + group + "' has a negative step."));
+  if (!steps.empty() && *steps.begin() < 0)
+    return writer.Fail(Refused("A curve of '" + group + "' has a negative step."));
   const std::string scale = group + "/" + std::string(kStep);
   writer.Dataset(scale, std::vector<std::uint64_t>(steps.begin(), steps.end()));
   writer.DimensionScale(scale, std::string(kStep));
@@ -75,7 +76,8 @@ Result<Curves> ReadCurves(const Hdf5Reader& reader, const std::string& group) {
 
 bool IsTiming(const std::string& curve) {
   constexpr std::string_view kSeconds = "seconds";
-  return curve.size() >= kSeconds.size() && curve.compare(curve.size() - kSeconds.size(), kSeconds.size(), kSeconds) == 0;
+  return curve.size() >= kSeconds.size() &&
+         curve.compare(curve.size() - kSeconds.size(), kSeconds.size(), kSeconds) == 0;
 }
 
 }  // namespace retort::storage

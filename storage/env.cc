@@ -119,7 +119,8 @@ class PosixEnvironment final : public Env {
   Result<std::unique_ptr<AppendFile>> OpenAppend(const std::string& path) override;
   Result<std::string> ReadFile(const std::string& path) override;
   Status WriteFileAtomically(const std::string& path, std::string_view bytes) override;
-  Status PublishFile(const std::string& path, const std::function<Status(const std::string&)>& write) override;
+  Status PublishFile(const std::string& path,
+                     const std::function<Status(const std::string&)>& write) override;
   Status Remove(const std::string& path) override;
   Status CreateDirectories(const std::string& path) override;
   Result<std::vector<std::string>> List(const std::string& directory) override;
@@ -179,7 +180,8 @@ Status PosixEnvironment::PublishFile(const std::string& path,
     const Descriptor file = OpenFile(temporary, O_RDONLY);
     if (!file.valid()) return FileError(errno, "open", temporary);
     RETORT_RETURN_IF_ERROR(SyncDescriptor(file.get(), false, temporary));
-    if (::rename(temporary.c_str(), path.c_str()) != 0) return FileError(errno, "rename a finished file to", path);
+    if (::rename(temporary.c_str(), path.c_str()) != 0)
+      return FileError(errno, "rename a finished file to", path);
     return {};
   };
   if (Status status = publish(); !status.ok()) {
@@ -202,7 +204,8 @@ Status PosixEnvironment::CreateDirectories(const std::string& path) {
         RETORT_RETURN_IF_ERROR(SyncFolder(ParentOf(part)));
       } else if (const int error = errno; error != EEXIST) {
         struct stat status {};
-        if (::stat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return FileError(error, "create folder", part);
+        if (::stat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+          return FileError(error, "create folder", part);
       }
     }
     if (end == std::string::npos) break;
@@ -214,7 +217,8 @@ Status PosixEnvironment::CreateDirectories(const std::string& path) {
 }
 
 Result<std::vector<std::string>> PosixEnvironment::List(const std::string& directory) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(directory.c_str()), [](DIR* d) { return ::closedir(d); });
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(directory.c_str()),
+                                                   [](DIR* d) { return ::closedir(d); });
   if (folder == nullptr) return FileError(errno, "list folder", directory);
   std::vector<std::string> names;
   errno = 0;
@@ -242,7 +246,8 @@ Result<std::unique_ptr<FileLock>> PosixEnvironment::Lock(const std::string& path
   }
   char host[128] = {};
   if (::gethostname(host, sizeof(host) - 1) != 0) host[0] = '\0';
-  const std::string holder = "process " + std::to_string(::getpid()) + (host[0] != '\0' ? std::string(" on ") + host : "") + "\n";
+  const std::string holder =
+      "process " + std::to_string(::getpid()) + (host[0] != '\0' ? std::string(" on ") + host : "") + "\n";
   // Who holds it is a courtesy: the lock is valid on a full disk as well.
   if (::ftruncate(file.get(), 0) == 0) (void)WriteAll(file.get(), holder, path).ok();
   return std::unique_ptr<FileLock>(std::make_unique<PosixFileLock>(std::move(file)));

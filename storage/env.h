@@ -20,7 +20,7 @@ class AppendFile {
  public:
   virtual ~AppendFile() = default;
   [[nodiscard]] virtual Status Append(std::string_view bytes) = 0;
-  [[nodiscard]] virtual Status Sync() = 0;     // fdatasync
+  [[nodiscard]] virtual Status Sync() = 0;  // fdatasync
   [[nodiscard]] virtual Status Truncate(std::uint64_t size) = 0;
 };
 
@@ -40,11 +40,12 @@ class Env {
   [[nodiscard]] virtual Status WriteFileAtomically(const std::string& path, std::string_view bytes) = 0;
   // `write` creates the file at the temporary path it is given; then fsync, rename, fsync the folder.
   // The temporary file is removed when `write` fails.
-  [[nodiscard]] virtual Status PublishFile(const std::string& path,
-                                           const std::function<Status(const std::string& temporary)>& write) = 0;
-  [[nodiscard]] virtual Status Remove(const std::string& path) = 0;   // absent is ok
+  [[nodiscard]] virtual Status PublishFile(
+      const std::string& path, const std::function<Status(const std::string& temporary)>& write) = 0;
+  [[nodiscard]] virtual Status Remove(const std::string& path) = 0;  // absent is ok
   [[nodiscard]] virtual Status CreateDirectories(const std::string& path) = 0;
-  [[nodiscard]] virtual Result<std::vector<std::string>> List(const std::string& directory) = 0;  // sorted names
+  [[nodiscard]] virtual Result<std::vector<std::string>> List(
+      const std::string& directory) = 0;  // sorted names
   [[nodiscard]] virtual bool Exists(const std::string& path) = 0;
   // Advisory, whole file, non-blocking. Error: environment, naming who holds it where known.
   [[nodiscard]] virtual Result<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;

@@ -9,14 +9,18 @@ namespace {
 const char* RemedyFor(int error) {
   switch (error) {
     case ENOSPC:
-      return "The disk is full: free some space and run the same command again, or choose another folder with --results DIR.";
+      return "The disk is full: free some space and run the same command again, or choose another folder "
+             "with --results DIR.";
     case EDQUOT:
-      return "The disk quota is used up: free some space and run the same command again, or choose another folder with --results DIR.";
+      return "The disk quota is used up: free some space and run the same command again, or choose another "
+             "folder with --results DIR.";
     case EROFS:
-      return "The file system is mounted read-only: choose a writable folder with --results DIR, or remount it.";
+      return "The file system is mounted read-only: choose a writable folder with --results DIR, or remount "
+             "it.";
     case EACCES:
     case EPERM:
-      return "This user may not do that there: change the owner or the mode, or choose another folder with --results DIR.";
+      return "This user may not do that there: change the owner or the mode, or choose another folder with "
+             "--results DIR.";
     case ENOENT:
       return "A part of the path does not exist: check the spelling.";
     case ENOTDIR:
@@ -39,8 +43,8 @@ const char* RemedyFor(int error) {
 }  // namespace
 
 Status FileError(int error, const std::string& doing, const std::string& path) {
-  std::string message =
-      "Cannot " + doing + " '" + path + "': " + std::error_code(error, std::generic_category()).message() + ".";
+  std::string message = "Cannot " + doing + " '" + path +
+                        "': " + std::error_code(error, std::generic_category()).message() + ".";
   if (const std::string remedy = RemedyFor(error); !remedy.empty()) message += " " + remedy;
   return EnvironmentError(std::move(message));
 }

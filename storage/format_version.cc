@@ -10,7 +10,8 @@ Status CheckConventions(const Hdf5Reader& reader) {
   if (found.rfind("Retort-", 0) != 0) {
     return DamageError("'" + reader.name() + "' was not written by Retort (Conventions = '" + found + "').");
   }
-  return UsageError("'" + reader.name() + "' has format version " + found + "; this retort reads " + kConventions +
+  return UsageError("'" + reader.name() + "' has format version " + found + "; this retort reads " +
+                    kConventions +
                     ". Use the retort that wrote it, or give this one another folder with --results DIR.");
 }
 

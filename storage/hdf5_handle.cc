@@ -37,7 +37,8 @@ Status Hdf5Error(StatusCode code, const std::string& doing, const std::string& p
   std::string cause;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, KeepInnermost, &cause);
   H5Eclear2(H5E_DEFAULT);
-  return {code, "Cannot " + doing + " '" + path + "': " + (cause.empty() ? "HDF5 gives no reason" : cause) + "."};
+  return {code,
+          "Cannot " + doing + " '" + path + "': " + (cause.empty() ? "HDF5 gives no reason" : cause) + "."};
 }
 
 }  // namespace retort::storage

@@ -10,7 +10,7 @@
 
 namespace retort::storage {
 
-using Hdf5Id = std::int64_t;   // hid_t
+using Hdf5Id = std::int64_t;  // hid_t
 
 // Closes its identifier by the function it was given. Negative = nothing owned.
 class Hdf5Handle {

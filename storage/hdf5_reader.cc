@@ -2,7 +2,6 @@
 
 #include <hdf5.h>
 #include <hdf5_hl.h>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,7 +38,8 @@ herr_t CollectDataset(hid_t group, const char* name, const H5L_info_t* link, voi
   if (object.type == H5O_TYPE_DATASET) walk->paths->push_back(path);
   if (object.type != H5O_TYPE_GROUP) return 0;
   Walk below{path, walk->paths};
-  return H5Literate_by_name(group, name, H5_INDEX_NAME, H5_ITER_INC, nullptr, CollectDataset, &below, H5P_DEFAULT);
+  return H5Literate_by_name(group, name, H5_INDEX_NAME, H5_ITER_INC, nullptr, CollectDataset, &below,
+                            H5P_DEFAULT);
 }
 
 herr_t CollectAttribute(hid_t, const char* name, const H5A_info_t*, void* data) {
@@ -57,7 +57,8 @@ std::optional<std::vector<std::int64_t>> ShapeOf(hid_t dataset) {
 }
 
 template <typename T>
-std::vector<T> UnpackNumbers(const std::vector<std::uint8_t>& bytes, std::size_t offset, std::size_t row_size) {
+std::vector<T> UnpackNumbers(const std::vector<std::uint8_t>& bytes, std::size_t offset,
+                             std::size_t row_size) {
   std::vector<T> values;
   for (std::size_t at = offset; at < bytes.size(); at += row_size) {
     std::memcpy(&values.emplace_back(), bytes.data() + at, sizeof(T));
@@ -84,10 +85,14 @@ std::optional<TableColumn> UnpackColumn(hid_t type, unsigned index, const std::v
     return column;
   }
   const std::optional<DType> dtype = DTypeOf(member.id());
-  if (dtype == DType::f64) column.values = UnpackNumbers<double>(bytes, offset, row_size);
-  else if (dtype == DType::i64) column.values = UnpackNumbers<std::int64_t>(bytes, offset, row_size);
-  else if (dtype == DType::u64) column.values = UnpackNumbers<std::uint64_t>(bytes, offset, row_size);
-  else return std::nullopt;
+  if (dtype == DType::f64)
+    column.values = UnpackNumbers<double>(bytes, offset, row_size);
+  else if (dtype == DType::i64)
+    column.values = UnpackNumbers<std::int64_t>(bytes, offset, row_size);
+  else if (dtype == DType::u64)
+    column.values = UnpackNumbers<std::uint64_t>(bytes, offset, row_size);
+  else
+    return std::nullopt;
   return column;
 }
 
@@ -100,8 +105,10 @@ Status Hdf5Reader::Damaged(const std::string& doing, const std::string& object) 
 Result<Hdf5Reader> Hdf5Reader::OpenImage(std::string bytes, const std::string& name) {
   QuietHdf5();
   auto image = std::make_unique<std::string>(std::move(bytes));
-  Hdf5Handle file(image->empty() ? -1 : H5LTopen_file_image(image->data(), image->size(),
-                                                            H5LT_FILE_IMAGE_DONT_COPY | H5LT_FILE_IMAGE_DONT_RELEASE),
+  Hdf5Handle file(image->empty()
+                      ? -1
+                      : H5LTopen_file_image(image->data(), image->size(),
+                                            H5LT_FILE_IMAGE_DONT_COPY | H5LT_FILE_IMAGE_DONT_RELEASE),
                   H5Fclose);
   if (!file.valid()) return Hdf5Error(StatusCode::damage, "read the HDF5 file", name);
   return Hdf5Reader(name, std::move(image), std::move(file));
@@ -133,8 +140,8 @@ Result<std::vector<std::string>> Hdf5Reader::DatasetsBelow(const std::string& gr
   std::vector<std::string> paths;
   if (group != "/" && !Has(group)) return paths;
   Walk walk{group == "/" ? "" : group, &paths};
-  if (H5Literate_by_name(file_.id(), group.c_str(), H5_INDEX_NAME, H5_ITER_INC, nullptr, CollectDataset, &walk,
-                         H5P_DEFAULT) < 0) {
+  if (H5Literate_by_name(file_.id(), group.c_str(), H5_INDEX_NAME, H5_ITER_INC, nullptr, CollectDataset,
+                         &walk, H5P_DEFAULT) < 0) {
     return Damaged("list group", group);
   }
   return paths;
@@ -155,7 +162,8 @@ Result<TensorBlob> Hdf5Reader::Dataset(const std::string& path) const {
   const hsize_t stored = H5Dget_storage_size(dataset.id());
   if (!size || *size > std::max<hsize_t>(stored, 1) * 1024) return Damaged("believe the extent of", path);
   tensor.bytes.resize(*size);
-  if (*size > 0 && H5Dread(dataset.id(), type.id(), kWholeSpace, kWholeSpace, H5P_DEFAULT, tensor.bytes.data()) < 0) {
+  if (*size > 0 &&
+      H5Dread(dataset.id(), type.id(), kWholeSpace, kWholeSpace, H5P_DEFAULT, tensor.bytes.data()) < 0) {
     return Damaged("read", path);
   }
   return tensor;
@@ -166,10 +174,12 @@ Result<Table> Hdf5Reader::CompoundTable(const std::string& path) const {
   if (!dataset.valid()) return Damaged("open", path);
   const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose);
   const std::optional<std::vector<std::int64_t>> shape = ShapeOf(dataset.id());
-  if (H5Tget_class(type.id()) != H5T_COMPOUND || !shape || shape->size() != 1) return Damaged("find a table in", path);
+  if (H5Tget_class(type.id()) != H5T_COMPOUND || !shape || shape->size() != 1)
+    return Damaged("find a table in", path);
   const auto rows = static_cast<std::size_t>(shape->front());
   const std::size_t row_size = H5Tget_size(type.id());
-  if (rows > 0 && H5Dget_storage_size(dataset.id()) / row_size < rows) return Damaged("believe the extent of", path);
+  if (rows > 0 && H5Dget_storage_size(dataset.id()) / row_size < rows)
+    return Damaged("believe the extent of", path);
   std::vector<std::uint8_t> bytes(rows * row_size);
   if (rows > 0 && H5Dread(dataset.id(), type.id(), kWholeSpace, kWholeSpace, H5P_DEFAULT, bytes.data()) < 0) {
     return Damaged("read", path);
@@ -185,17 +195,20 @@ Result<Table> Hdf5Reader::CompoundTable(const std::string& path) const {
 }
 
 Result<std::string> Hdf5Reader::TextAttribute(const std::string& object, const std::string& name) const {
-  const Hdf5Handle attribute(H5Aopen_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle attribute(
+      H5Aopen_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   const Hdf5Handle type(attribute.valid() ? H5Aget_type(attribute.id()) : -1, H5Tclose);
   if (!type.valid() || !IsFixedText(type.id())) return Damaged("read attribute '" + name + "' of", object);
   std::string text(H5Tget_size(type.id()), '\0');
-  if (H5Aread(attribute.id(), type.id(), text.data()) < 0) return Damaged("read attribute '" + name + "' of", object);
+  if (H5Aread(attribute.id(), type.id(), text.data()) < 0)
+    return Damaged("read attribute '" + name + "' of", object);
   return WithoutPadding(text.data(), text.size());
 }
 
 Result<double> Hdf5Reader::NumberAttribute(const std::string& object, const std::string& name) const {
   double value = 0;
-  const Hdf5Handle attribute(H5Aopen_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle attribute(
+      H5Aopen_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute.valid() || H5Aread(attribute.id(), H5T_NATIVE_DOUBLE, &value) < 0) {
     return Damaged("read attribute '" + name + "' of", object);
   }
@@ -204,7 +217,8 @@ Result<double> Hdf5Reader::NumberAttribute(const std::string& object, const std:
 
 Result<std::int64_t> Hdf5Reader::IntegerAttribute(const std::string& object, const std::string& name) const {
   std::int64_t value = 0;
-  const Hdf5Handle attribute(H5Aopen_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle attribute(
+      H5Aopen_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute.valid() || H5Aread(attribute.id(), H5T_NATIVE_INT64, &value) < 0) {
     return Damaged("read attribute '" + name + "' of", object);
   }
@@ -213,13 +227,14 @@ Result<std::int64_t> Hdf5Reader::IntegerAttribute(const std::string& object, con
 
 Result<std::map<std::string, std::string>> Hdf5Reader::TextAttributes(const std::string& object) const {
   std::vector<std::string> names;
-  if (H5Aiterate_by_name(file_.id(), object.c_str(), H5_INDEX_NAME, H5_ITER_INC, nullptr, CollectAttribute, &names,
-                         H5P_DEFAULT) < 0) {
+  if (H5Aiterate_by_name(file_.id(), object.c_str(), H5_INDEX_NAME, H5_ITER_INC, nullptr, CollectAttribute,
+                         &names, H5P_DEFAULT) < 0) {
     return Damaged("list the attributes of", object);
   }
   std::map<std::string, std::string> attributes;
   for (const std::string& name : names) {
-    const Hdf5Handle attribute(H5Aopen_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+    const Hdf5Handle attribute(
+        H5Aopen_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
     const Hdf5Handle type(attribute.valid() ? H5Aget_type(attribute.id()) : -1, H5Tclose);
     if (!type.valid() || !IsFixedText(type.id())) continue;
     RETORT_ASSIGN_OR_RETURN(attributes[name], TextAttribute(object, name));

@@ -24,14 +24,16 @@ class Hdf5Reader {
 
   // Every link on the way to `path` exists; of an external link the target is not tried.
   [[nodiscard]] bool Has(const std::string& path) const;
-  // Paths of all datasets below `group`, by name. Links out of the file are not followed. Empty when the group is absent.
+  // Paths of all datasets below `group`, by name. Links out of the file are not followed. Empty when the
+  // group is absent.
   [[nodiscard]] Result<std::vector<std::string>> DatasetsBelow(const std::string& group) const;
   // `name` of the blob is left empty.
   [[nodiscard]] Result<TensorBlob> Dataset(const std::string& path) const;
   [[nodiscard]] Result<Table> CompoundTable(const std::string& path) const;
   [[nodiscard]] Result<std::string> TextAttribute(const std::string& object, const std::string& name) const;
   [[nodiscard]] Result<double> NumberAttribute(const std::string& object, const std::string& name) const;
-  [[nodiscard]] Result<std::int64_t> IntegerAttribute(const std::string& object, const std::string& name) const;
+  [[nodiscard]] Result<std::int64_t> IntegerAttribute(const std::string& object,
+                                                      const std::string& name) const;
   // Every text attribute of the object.
   [[nodiscard]] Result<std::map<std::string, std::string>> TextAttributes(const std::string& object) const;
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -42,7 +44,7 @@ class Hdf5Reader {
   [[nodiscard]] Status Damaged(const std::string& doing, const std::string& object) const;
 
   std::string name_;
-  std::unique_ptr<std::string> image_;   // outlives file_
+  std::unique_ptr<std::string> image_;  // outlives file_
   Hdf5Handle file_;
 };
 

@@ -9,10 +9,11 @@
 namespace retort::storage {
 namespace {
 
-constexpr std::array kDTypes = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::u32, DType::u64};
+constexpr std::array kDTypes = {DType::f32, DType::f64, DType::i32, DType::i64,
+                                DType::u8,  DType::u32, DType::u64};
 
 struct Member {
-  Hdf5Handle owned;      // string types
+  Hdf5Handle owned;  // string types
   Hdf5Id type = -1;
   std::size_t size = 0;
 };
@@ -27,13 +28,17 @@ Member MemberOf(const TableColumn& column) {
     return member;
   }
   member.size = 8;
-  if (std::holds_alternative<std::vector<double>>(column.values)) member.type = H5T_NATIVE_DOUBLE;
-  else if (std::holds_alternative<std::vector<std::int64_t>>(column.values)) member.type = H5T_NATIVE_INT64;
-  else member.type = H5T_NATIVE_UINT64;
+  if (std::holds_alternative<std::vector<double>>(column.values))
+    member.type = H5T_NATIVE_DOUBLE;
+  else if (std::holds_alternative<std::vector<std::int64_t>>(column.values))
+    member.type = H5T_NATIVE_INT64;
+  else
+    member.type = H5T_NATIVE_UINT64;
   return member;
 }
 
-void PackColumn(const TableColumn& column, std::size_t offset, std::size_t row_size, std::vector<std::uint8_t>& bytes) {
+void PackColumn(const TableColumn& column, std::size_t offset, std::size_t row_size,
+                std::vector<std::uint8_t>& bytes) {
   std::visit(
       [&](const auto& values) {
         for (std::size_t row = 0; row < values.size(); ++row) {
@@ -52,13 +57,20 @@ void PackColumn(const TableColumn& column, std::size_t offset, std::size_t row_s
 
 Hdf5Id NativeType(DType dtype) {
   switch (dtype) {
-    case DType::f32: return H5T_NATIVE_FLOAT;
-    case DType::f64: return H5T_NATIVE_DOUBLE;
-    case DType::i32: return H5T_NATIVE_INT32;
-    case DType::i64: return H5T_NATIVE_INT64;
-    case DType::u8: return H5T_NATIVE_UINT8;
-    case DType::u32: return H5T_NATIVE_UINT32;
-    case DType::u64: return H5T_NATIVE_UINT64;
+    case DType::f32:
+      return H5T_NATIVE_FLOAT;
+    case DType::f64:
+      return H5T_NATIVE_DOUBLE;
+    case DType::i32:
+      return H5T_NATIVE_INT32;
+    case DType::i64:
+      return H5T_NATIVE_INT64;
+    case DType::u8:
+      return H5T_NATIVE_UINT8;
+    case DType::u32:
+      return H5T_NATIVE_UINT32;
+    case DType::u64:
+      return H5T_NATIVE_UINT64;
   }
   return -1;
 }

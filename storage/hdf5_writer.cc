@@ -32,9 +32,7 @@ Hdf5Handle CreateInMemory(const std::string& name) {
   return {H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose};
 }
 
-std::vector<hsize_t> Extents(const std::vector<std::int64_t>& shape) {
-  return {shape.begin(), shape.end()};
-}
+std::vector<hsize_t> Extents(const std::vector<std::int64_t>& shape) { return {shape.begin(), shape.end()}; }
 
 Hdf5Handle SpaceOf(const std::vector<hsize_t>& extents, bool extendible) {
   if (extents.empty()) return {H5Screate(H5S_SCALAR), H5Sclose};
@@ -61,8 +59,8 @@ void Hdf5Writer::Check(bool ok, const std::string& doing, const std::string& pat
 
 // True when `path` may be created: its groups exist and nothing failed before.
 bool Hdf5Writer::Prepare(const std::string& path) {
-  const bool plain = path.size() > 1 && path.front() == '/' && path.back() != '/' && path.find("//") == std::string::npos &&
-                     path.find('\0') == std::string::npos;
+  const bool plain = path.size() > 1 && path.front() == '/' && path.back() != '/' &&
+                     path.find("//") == std::string::npos && path.find('\0') == std::string::npos;
   if (!plain) Fail(Refused("'" + path + "' cannot be the name of an object in '" + name_ + "'."));
   const std::size_t slash = path.find_last_of('/');
   if (slash != std::string::npos && slash > 0) Group(path.substr(0, slash));
@@ -72,7 +70,8 @@ bool Hdf5Writer::Prepare(const std::string& path) {
 void Hdf5Writer::Group(const std::string& path) {
   if (groups_.count(path) != 0 || !Prepare(path)) return;
   const Hdf5Handle properties = ObjectProperties(H5P_GROUP_CREATE);
-  const Hdf5Handle group(H5Gcreate2(file_.id(), path.c_str(), H5P_DEFAULT, properties.id(), H5P_DEFAULT), H5Gclose);
+  const Hdf5Handle group(H5Gcreate2(file_.id(), path.c_str(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
+                         H5Gclose);
   Check(group.valid(), "create group", path);
   groups_.insert(path);
 }
@@ -85,18 +84,22 @@ void Hdf5Writer::Write(const std::string& path, Hdf5Id memory_type, const std::v
   const Hdf5Handle properties = ObjectProperties(H5P_DATASET_CREATE);
   if (!chunk.empty()) H5Pset_chunk(properties.id(), static_cast<int>(chunk.size()), Extents(chunk).data());
   const Hdf5Handle dataset(H5Dcreate2(file_.id(), path.c_str(), memory_type, space.id(), H5P_DEFAULT,
-                                      properties.id(), H5P_DEFAULT), H5Dclose);
+                                      properties.id(), H5P_DEFAULT),
+                           H5Dclose);
   Check(dataset.valid(), "create", path);
   if (!dataset.valid() || std::find(extents.begin(), extents.end(), hsize_t{0}) != extents.end()) return;
   Check(H5Dwrite(dataset.id(), memory_type, kWholeSpace, kWholeSpace, H5P_DEFAULT, data) >= 0, "write", path);
 }
 
-void Hdf5Writer::Dataset(const std::string& path, const TensorBlob& tensor, const std::vector<std::int64_t>& chunk) {
+void Hdf5Writer::Dataset(const std::string& path, const TensorBlob& tensor,
+                         const std::vector<std::int64_t>& chunk) {
   if (TensorBytes(tensor.dtype, tensor.shape) != tensor.bytes.size()) {
-    return Fail(Refused("The tensor for '" + path + "' of '" + name_ + "' does not have as many bytes as its shape says."));
+    return Fail(Refused("The tensor for '" + path + "' of '" + name_ +
+                        "' does not have as many bytes as its shape says."));
   }
   const bool empty = std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end();
-  Write(path, NativeType(tensor.dtype), tensor.shape, tensor.bytes.data(), empty ? std::vector<std::int64_t>() : chunk, false);
+  Write(path, NativeType(tensor.dtype), tensor.shape, tensor.bytes.data(),
+        empty ? std::vector<std::int64_t>() : chunk, false);
 }
 
 void Hdf5Writer::Dataset(const std::string& path, const std::vector<double>& values) {
@@ -107,12 +110,15 @@ void Hdf5Writer::Dataset(const std::string& path, const std::vector<std::uint64_
   Write(path, H5T_NATIVE_UINT64, {static_cast<std::int64_t>(values.size())}, values.data(), {}, false);
 }
 
-void Hdf5Writer::WriteAttribute(const std::string& object, const std::string& name, Hdf5Id type, const void* value) {
+void Hdf5Writer::WriteAttribute(const std::string& object, const std::string& name, Hdf5Id type,
+                                const void* value) {
   if (!status_.ok()) return;
   const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Hdf5Handle attribute(H5Acreate_by_name(file_.id(), object.c_str(), name.c_str(), type, space.id(), H5P_DEFAULT,
-                                               H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  Check(attribute.valid() && H5Awrite(attribute.id(), type, value) >= 0, "write attribute '" + name + "' of", object);
+  const Hdf5Handle attribute(H5Acreate_by_name(file_.id(), object.c_str(), name.c_str(), type, space.id(),
+                                               H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                             H5Aclose);
+  Check(attribute.valid() && H5Awrite(attribute.id(), type, value) >= 0, "write attribute '" + name + "' of",
+        object);
 }
 
 void Hdf5Writer::Attribute(const std::string& object, const std::string& name, std::string_view value) {
@@ -142,13 +148,14 @@ void Hdf5Writer::AttachScale(const std::string& dataset, const std::string& scal
   if (!status_.ok()) return;
   const Hdf5Handle values(H5Dopen2(file_.id(), dataset.c_str(), H5P_DEFAULT), H5Dclose);
   const Hdf5Handle steps(H5Dopen2(file_.id(), scale.c_str(), H5P_DEFAULT), H5Dclose);
-  Check(values.valid() && steps.valid() && H5DSattach_scale(values.id(), steps.id(), 0) >= 0, "attach a dimension to",
-        dataset);
+  Check(values.valid() && steps.valid() && H5DSattach_scale(values.id(), steps.id(), 0) >= 0,
+        "attach a dimension to", dataset);
 }
 
 void Hdf5Writer::ExternalLink(const std::string& path, const std::string& file, const std::string& object) {
   if (!Prepare(path)) return;
-  Check(H5Lcreate_external(file.c_str(), object.c_str(), file_.id(), path.c_str(), H5P_DEFAULT, H5P_DEFAULT) >= 0,
+  Check(H5Lcreate_external(file.c_str(), object.c_str(), file_.id(), path.c_str(), H5P_DEFAULT,
+                           H5P_DEFAULT) >= 0,
         "link", path);
 }
 
@@ -160,7 +167,8 @@ void Hdf5Writer::CompoundTable(const std::string& path, const Table& table) {
   const hsize_t row_bytes = std::max<hsize_t>(H5Tget_size(packed.type.id()), 1);
   const hsize_t most = std::max<hsize_t>(kTableChunkBytes / row_bytes, 1);
   const auto chunk_rows = static_cast<std::int64_t>(std::clamp<hsize_t>(packed.rows, 1, most));
-  Write(path, packed.type.id(), {static_cast<std::int64_t>(packed.rows)}, packed.bytes.data(), {chunk_rows}, true);
+  Write(path, packed.type.id(), {static_cast<std::int64_t>(packed.rows)}, packed.bytes.data(), {chunk_rows},
+        true);
 }
 
 Result<std::string> Hdf5Writer::Finish() {

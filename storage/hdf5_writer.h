@@ -24,7 +24,8 @@ class Hdf5Writer {
 
   void Group(const std::string& path);
   // `tensor` without regard to its name. `chunk` empty = contiguous.
-  void Dataset(const std::string& path, const TensorBlob& tensor, const std::vector<std::int64_t>& chunk = {});
+  void Dataset(const std::string& path, const TensorBlob& tensor,
+               const std::vector<std::int64_t>& chunk = {});
   void Dataset(const std::string& path, const std::vector<double>& values);
   void Dataset(const std::string& path, const std::vector<std::uint64_t>& values);
   void Attribute(const std::string& object, const std::string& name, std::string_view value);
@@ -43,8 +44,8 @@ class Hdf5Writer {
 
  private:
   [[nodiscard]] bool Prepare(const std::string& path);
-  void Write(const std::string& path, Hdf5Id memory_type, const std::vector<std::int64_t>& shape, const void* data,
-             const std::vector<std::int64_t>& chunk, bool extendible);
+  void Write(const std::string& path, Hdf5Id memory_type, const std::vector<std::int64_t>& shape,
+             const void* data, const std::vector<std::int64_t>& chunk, bool extendible);
   void WriteAttribute(const std::string& object, const std::string& name, Hdf5Id type, const void* value);
   void Check(bool ok, const std::string& doing, const std::string& path);
 

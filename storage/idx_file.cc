@@ -24,8 +24,10 @@ Status Damaged(const std::string& file, const std::string& what) {
   return DamageError(file + ": " + what + "; fetch the file again");
 }
 
-// At most `limit` bytes of a gzip stream's contents. `complete` when its end was reached and its checksum held.
-Result<std::string> Inflate(const std::string& file, std::string_view bytes, std::size_t limit, bool& complete) {
+// At most `limit` bytes of a gzip stream's contents. `complete` when its end was reached and its checksum
+// held.
+Result<std::string> Inflate(const std::string& file, std::string_view bytes, std::size_t limit,
+                            bool& complete) {
   z_stream stream{};
   if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return EnvironmentError("zlib could not start");
   std::string out;
@@ -87,17 +89,19 @@ Result<IdxHeader> ParseHeader(const std::string& file, std::string_view contents
   header.height = images ? BigEndian(contents, 8) : 1;
   header.width = images ? BigEndian(contents, 12) : 1;
   if (header.count == 0 || header.height == 0 || header.width == 0) return Damaged(file, "holds no example");
-  if (header.height > 65535 || header.width > 65535) return Damaged(file, "says its images are larger than 65535 pixels");
+  if (header.height > 65535 || header.width > 65535)
+    return Damaged(file, "says its images are larger than 65535 pixels");
   header.payload = static_cast<std::uint64_t>(header.count) * static_cast<std::uint64_t>(header.height) *
                    static_cast<std::uint64_t>(header.width);
   if (header.payload > kMostBytes) return Damaged(file, "says it holds more than 16 GiB");
   return header;
 }
 
-Status CheckSize(const std::string& file, const IdxHeader& header, std::uint64_t expected, std::uint64_t found) {
+Status CheckSize(const std::string& file, const IdxHeader& header, std::uint64_t expected,
+                 std::uint64_t found) {
   if (found == expected) return {};
-  const std::string sizes = std::to_string(found) + " bytes where its header of " + std::to_string(header.count) +
-                            " examples makes " + std::to_string(expected);
+  const std::string sizes = std::to_string(found) + " bytes where its header of " +
+                            std::to_string(header.count) + " examples makes " + std::to_string(expected);
   return Damaged(file, (found < expected ? "truncated: " : "has trailing bytes: ") + sizes);
 }
 
@@ -135,8 +139,9 @@ Result<IdxHeader> PeekImages(const std::string& file, std::string_view stored) {
     trailer |= std::uint32_t{static_cast<unsigned char>(stored[stored.size() - 4 + i])} << (8 * i);
   }
   if (trailer != static_cast<std::uint32_t>(kImageHeader + header.payload)) {
-    return Damaged(file, "truncated or with trailing bytes: its gzip trailer says " + std::to_string(trailer) +
-                             " bytes where its header of " + std::to_string(header.count) + " examples makes " +
+    return Damaged(file, "truncated or with trailing bytes: its gzip trailer says " +
+                             std::to_string(trailer) + " bytes where its header of " +
+                             std::to_string(header.count) + " examples makes " +
                              std::to_string(kImageHeader + header.payload));
   }
   return header;
@@ -172,8 +177,8 @@ Result<std::vector<StoredPair>> ReadPairs(Env& env, const DataSpec& data) {
     if (images.empty() || labels.empty()) {
       const std::string missing = part + (images.empty() ? "-images-idx3-ubyte" : "-labels-idx1-ubyte");
       return EnvironmentError("data." + data.name + ": " + (images.empty() ? labels : images) +
-                              " is there, but the file that goes with it is missing: " + data.path + "/" + missing +
-                              " or " + missing + ".gz");
+                              " is there, but the file that goes with it is missing: " + data.path + "/" +
+                              missing + " or " + missing + ".gz");
     }
     StoredPair pair;
     RETORT_ASSIGN_OR_RETURN(pair.images.bytes, env.ReadFile(images));
@@ -183,9 +188,10 @@ Result<std::vector<StoredPair>> ReadPairs(Env& env, const DataSpec& data) {
     pairs.push_back(std::move(pair));
   }
   if (pairs.empty()) {
-    return EnvironmentError("data." + data.name + ": " + data.path +
-                            " holds no IDX files; expected train-images-idx3-ubyte and train-labels-idx1-ubyte, or "
-                            "t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, plain or with .gz");
+    return EnvironmentError(
+        "data." + data.name + ": " + data.path +
+        " holds no IDX files; expected train-images-idx3-ubyte and train-labels-idx1-ubyte, or "
+        "t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, plain or with .gz");
   }
   return pairs;
 }
@@ -201,11 +207,12 @@ std::string DigestOf(const std::vector<StoredPair>& pairs) {
   return digest.FinishHex();
 }
 
-Status CheckLabels(const std::string& file, const std::vector<std::uint8_t>& labels, std::int64_t images_found,
-                   const std::string& images_file, std::int64_t classes) {
+Status CheckLabels(const std::string& file, const std::vector<std::uint8_t>& labels,
+                   std::int64_t images_found, const std::string& images_file, std::int64_t classes) {
   if (static_cast<std::int64_t>(labels.size()) != images_found) {
-    return DamageError(file + " holds " + std::to_string(labels.size()) + " labels, and " + images_file + " holds " +
-                       std::to_string(images_found) + " images; the two files do not belong together");
+    return DamageError(file + " holds " + std::to_string(labels.size()) + " labels, and " + images_file +
+                       " holds " + std::to_string(images_found) +
+                       " images; the two files do not belong together");
   }
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < classes) continue;
@@ -218,15 +225,18 @@ Status CheckLabels(const std::string& file, const std::vector<std::uint8_t>& lab
 
 Status CheckShape(const StoredFile& file, std::int64_t height, std::int64_t width, const IdxHeader& header) {
   if (height == 0 || (height == header.height && width == header.width)) return {};
-  return DamageError(file.path + ": images of " + std::to_string(header.height) + "x" + std::to_string(header.width) +
-                     ", and those before are " + std::to_string(height) + "x" + std::to_string(width));
+  return DamageError(file.path + ": images of " + std::to_string(header.height) + "x" +
+                     std::to_string(header.width) + ", and those before are " + std::to_string(height) + "x" +
+                     std::to_string(width));
 }
 
 }  // namespace
 
 Result<IdxImages> ParseIdxImages(const std::string& file, std::string_view bytes) {
   RETORT_ASSIGN_OR_RETURN(const Contents contents, ParseContents(file, bytes, true));
-  return IdxImages{contents.header.count, contents.header.height, contents.header.width,
+  return IdxImages{contents.header.count,
+                   contents.header.height,
+                   contents.header.width,
                    {contents.bytes.begin(), contents.bytes.end()}};
 }
 
@@ -242,7 +252,8 @@ Status InspectIdx(Env& env, DataSpec& data) {
     RETORT_ASSIGN_OR_RETURN(const IdxHeader header, PeekImages(pair.images.path, pair.images.bytes));
     RETORT_RETURN_IF_ERROR(CheckShape(pair.images, height, width, header));
     RETORT_ASSIGN_OR_RETURN(const auto labels, ParseIdxLabels(pair.labels.path, pair.labels.bytes));
-    RETORT_RETURN_IF_ERROR(CheckLabels(pair.labels.path, labels, header.count, pair.images.path, data.classes));
+    RETORT_RETURN_IF_ERROR(
+        CheckLabels(pair.labels.path, labels, header.count, pair.images.path, data.classes));
     examples += header.count;
     height = header.height;
     width = header.width;
@@ -259,8 +270,9 @@ Result<IdxData> LoadIdx(Env& env, const DataSpec& data) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<StoredPair> pairs, ReadPairs(env, data));
   const std::string digest = DigestOf(pairs);
   if (!data.digest.empty() && digest != data.digest) {
-    return DamageError("data." + data.name + ": the files in " + data.path + " have changed since the trial was planned (digest " +
-                       digest + ", planned " + data.digest + "); put the old files back, or plan again");
+    return DamageError("data." + data.name + ": the files in " + data.path +
+                       " have changed since the trial was planned (digest " + digest + ", planned " +
+                       data.digest + "); put the old files back, or plan again");
   }
   IdxData loaded;
   for (const StoredPair& pair : pairs) {
@@ -268,7 +280,8 @@ Result<IdxData> LoadIdx(Env& env, const DataSpec& data) {
     const IdxHeader header{images.count, images.height, images.width, 0};
     RETORT_RETURN_IF_ERROR(CheckShape(pair.images, loaded.height, loaded.width, header));
     RETORT_ASSIGN_OR_RETURN(const auto labels, ParseIdxLabels(pair.labels.path, pair.labels.bytes));
-    RETORT_RETURN_IF_ERROR(CheckLabels(pair.labels.path, labels, images.count, pair.images.path, data.classes));
+    RETORT_RETURN_IF_ERROR(
+        CheckLabels(pair.labels.path, labels, images.count, pair.images.path, data.classes));
     loaded.examples += images.count;
     loaded.height = images.height;
     loaded.width = images.width;

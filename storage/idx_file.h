@@ -17,10 +17,11 @@ struct IdxImages {
 };
 
 // One file's bytes as they stand on disk (`file` is only for messages; a name that ends in .gz is inflated).
-// Errors, each naming the file: damage when it is no IDX file of that kind (wrong magic), is truncated, or has
-// bytes behind its contents.
+// Errors, each naming the file: damage when it is no IDX file of that kind (wrong magic), is truncated, or
+// has bytes behind its contents.
 [[nodiscard]] Result<IdxImages> ParseIdxImages(const std::string& file, std::string_view bytes);
-[[nodiscard]] Result<std::vector<std::uint8_t>> ParseIdxLabels(const std::string& file, std::string_view bytes);
+[[nodiscard]] Result<std::vector<std::uint8_t>> ParseIdxLabels(const std::string& file,
+                                                               std::string_view bytes);
 
 // A data set in memory, in the order of its files.
 struct IdxData {

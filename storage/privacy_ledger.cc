@@ -26,18 +26,19 @@ std::string EncodeReservation(const LedgerEntry& entry) {
 }
 
 Result<LedgerEntry> DecodeReservation(const std::string& payload) {
-  return ReadJson<LedgerEntry>(payload, "a reservation", [](const nlohmann::json& json) -> Result<LedgerEntry> {
-    LedgerEntry entry;
-    json.at("id").get_to(entry.id);
-    json.at("data").get_to(entry.data_digest);
-    const std::optional<TrialId> trial = TrialId::FromHex(json.at("trial").get<std::string>());
-    if (!trial) return DamageError("a reservation names no trial");
-    entry.attempt.trial = *trial;
-    json.at("attempt").get_to(entry.attempt.number);
-    json.at("generation").get_to(entry.generation);
-    RETORT_ASSIGN_OR_RETURN(entry.event, privacy::DecodeEvent(json.at("event").dump()));
-    return entry;
-  });
+  return ReadJson<LedgerEntry>(
+      payload, "a reservation", [](const nlohmann::json& json) -> Result<LedgerEntry> {
+        LedgerEntry entry;
+        json.at("id").get_to(entry.id);
+        json.at("data").get_to(entry.data_digest);
+        const std::optional<TrialId> trial = TrialId::FromHex(json.at("trial").get<std::string>());
+        if (!trial) return DamageError("a reservation names no trial");
+        entry.attempt.trial = *trial;
+        json.at("attempt").get_to(entry.attempt.number);
+        json.at("generation").get_to(entry.generation);
+        RETORT_ASSIGN_OR_RETURN(entry.event, privacy::DecodeEvent(json.at("event").dump()));
+        return entry;
+      });
 }
 
 Result<Settlement> DecodeSettlement(const std::string& payload) {
@@ -51,8 +52,9 @@ Result<Settlement> DecodeSettlement(const std::string& payload) {
 
 // Entries stand in the order of their ids.
 LedgerEntry* Find(std::vector<LedgerEntry>& entries, std::uint64_t id) {
-  const auto entry = std::lower_bound(entries.begin(), entries.end(), id,
-                                      [](const LedgerEntry& e, std::uint64_t wanted) { return e.id < wanted; });
+  const auto entry =
+      std::lower_bound(entries.begin(), entries.end(), id,
+                       [](const LedgerEntry& e, std::uint64_t wanted) { return e.id < wanted; });
   return entry != entries.end() && entry->id == id ? &*entry : nullptr;
 }
 
@@ -71,7 +73,8 @@ Status Replay(const Record& record, std::vector<LedgerEntry>& entries) {
   switch (static_cast<LedgerRecord>(record.type)) {
     case LedgerRecord::reserve: {
       RETORT_ASSIGN_OR_RETURN(LedgerEntry entry, DecodeReservation(record.payload));
-      if (!entries.empty() && entry.id <= entries.back().id) return DamageError("a reservation's id does not grow");
+      if (!entries.empty() && entry.id <= entries.back().id)
+        return DamageError("a reservation's id does not grow");
       entries.push_back(std::move(entry));
       return {};
     }
@@ -91,7 +94,8 @@ Result<std::vector<LedgerEntry>> ReplayAll(const LogContents& contents, const st
   std::vector<LedgerEntry> entries;
   for (const Record& record : contents.records) {
     if (const Status status = Replay(record, entries); !status.ok()) {
-      return DamageError("'" + path + "' is damaged at byte " + std::to_string(record.offset) + ": " + status.message());
+      return DamageError("'" + path + "' is damaged at byte " + std::to_string(record.offset) + ": " +
+                         status.message());
     }
   }
   return entries;
@@ -118,7 +122,8 @@ privacy::PrivacyEvent LedgerEntry::Charged() const {
 
 Result<std::unique_ptr<PrivacyLedger>> PrivacyLedger::Open(Env& env, const std::string& path) {
   LogContents contents;
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<RecordLog> log, RecordLog::Open(env, path, LogKind::ledger, &contents));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<RecordLog> log,
+                          RecordLog::Open(env, path, LogKind::ledger, &contents));
   RETORT_ASSIGN_OR_RETURN(std::vector<LedgerEntry> entries, ReplayAll(contents, path));
   std::unique_ptr<PrivacyLedger> ledger(new PrivacyLedger(std::move(log)));
   for (LedgerEntry& entry : entries) ledger->Add(std::move(entry));
@@ -164,7 +169,8 @@ std::vector<privacy::PrivacyEvent> PrivacyLedger::EventsOf(TrialId trial) const 
   return events;
 }
 
-std::map<std::string, std::map<TrialId, std::vector<privacy::PrivacyEvent>>> PrivacyLedger::ByDataSet() const {
+std::map<std::string, std::map<TrialId, std::vector<privacy::PrivacyEvent>>> PrivacyLedger::ByDataSet()
+    const {
   std::map<std::string, std::map<TrialId, std::vector<privacy::PrivacyEvent>>> totals;
   for (const LedgerEntry& entry : entries_) {
     Aggregate(totals[entry.data_digest][entry.attempt.trial], entry.Charged());

@@ -19,12 +19,12 @@ enum class LedgerState : std::uint8_t { reserved = 1, settled = 2 };
 
 // A reservation; `used` is known once settled. What a crash leaves reserved stays spent in full.
 struct LedgerEntry {
-  std::uint64_t id = 0;              // unique in the ledger, grows
-  std::string data_digest;           // 64 hex: the private data set
+  std::uint64_t id = 0;     // unique in the ledger, grows
+  std::string data_digest;  // 64 hex: the private data set
   AttemptId attempt;
   std::uint64_t generation = 0;
   LedgerState state = LedgerState::reserved;
-  privacy::PrivacyEvent event;       // count = what was reserved
+  privacy::PrivacyEvent event;  // count = what was reserved
   std::int64_t used = 0;
   // What counts: event with count = used when settled, = reserved otherwise.
   [[nodiscard]] privacy::PrivacyEvent Charged() const;
@@ -42,18 +42,19 @@ class PrivacyLedger {
   // 0 <= used <= reserved. Error: refused for an unknown or settled id.
   [[nodiscard]] Status Settle(std::uint64_t id, std::int64_t used);
   [[nodiscard]] const std::vector<LedgerEntry>& entries() const { return entries_; }
-  [[nodiscard]] std::uint64_t bytes() const { return log_->size(); }   // of the file
+  [[nodiscard]] std::uint64_t bytes() const { return log_->size(); }  // of the file
   // The trial's charged events, equal ones aggregated.
   [[nodiscard]] std::vector<privacy::PrivacyEvent> EventsOf(TrialId trial) const;
   // Per data set digest, the charged events of each trial.
-  [[nodiscard]] std::map<std::string, std::map<TrialId, std::vector<privacy::PrivacyEvent>>> ByDataSet() const;
+  [[nodiscard]] std::map<std::string, std::map<TrialId, std::vector<privacy::PrivacyEvent>>> ByDataSet()
+      const;
 
  private:
   explicit PrivacyLedger(std::unique_ptr<RecordLog> log) : log_(std::move(log)) {}
   void Add(LedgerEntry entry);
   std::unique_ptr<RecordLog> log_;
   std::vector<LedgerEntry> entries_;
-  std::map<TrialId, std::vector<std::size_t>> of_trial_;   // indices into entries_
+  std::map<TrialId, std::vector<std::size_t>> of_trial_;  // indices into entries_
 };
 
 // Read-only view, for commands that do not own the results folder.

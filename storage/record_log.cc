@@ -26,11 +26,16 @@ std::string EncodeHeader(LogKind kind) {
 
 std::string KindName(std::uint16_t kind) {
   switch (static_cast<LogKind>(kind)) {
-    case LogKind::journal: return "journal";
-    case LogKind::ledger: return "ledger";
-    case LogKind::series: return "series";
-    case LogKind::transcript: return "transcript";
-    case LogKind::manifest: return "manifest";
+    case LogKind::journal:
+      return "journal";
+    case LogKind::ledger:
+      return "ledger";
+    case LogKind::series:
+      return "series";
+    case LogKind::transcript:
+      return "transcript";
+    case LogKind::manifest:
+      return "manifest";
   }
   return "kind " + std::to_string(kind);
 }
@@ -66,7 +71,8 @@ bool IsWhole(std::string_view bytes, std::size_t offset, std::size_t length) {
 }
 
 bool WholeRecordAt(std::string_view bytes, std::size_t offset) {
-  return bytes.size() - offset >= kRecordHeaderBytes && IsWhole(bytes, offset, HeaderAt(bytes, offset).length);
+  return bytes.size() - offset >= kRecordHeaderBytes &&
+         IsWhole(bytes, offset, HeaderAt(bytes, offset).length);
 }
 
 // The bytes from `offset` are no whole record. An interrupted append leaves a prefix of one, or zeros
@@ -106,13 +112,14 @@ Status CheckHeader(std::string_view bytes, const std::string& path, LogKind kind
   const bool intact = reader.U32() == Crc32c(bytes.substr(0, 12));
   const bool version_flipped = !intact && HeaderAt(bytes, 8).checksum == HeaderAt(expected, 8).checksum;
   if (version != kLogFormatVersion && !version_flipped) {
-    return UsageError("'" + path + "' has log format version " + std::to_string(version) + "; this retort reads version " +
-                      std::to_string(kLogFormatVersion) +
+    return UsageError("'" + path + "' has log format version " + std::to_string(version) +
+                      "; this retort reads version " + std::to_string(kLogFormatVersion) +
                       ". Use the retort that wrote it, or give this one another folder with --results DIR.");
   }
   if (!intact) return Damaged(path, 8, "the header's checksum does not hold");
   return UsageError("'" + path + "' is a Retort log of another kind (" + KindName(found) + ", expected " +
-                    KindName(static_cast<std::uint16_t>(kind)) + "): files of the results folder were mixed up; move it back.");
+                    KindName(static_cast<std::uint16_t>(kind)) +
+                    "): files of the results folder were mixed up; move it back.");
 }
 
 Result<LogContents> ParseLog(std::string_view bytes, const std::string& path, LogKind kind) {

@@ -19,15 +19,15 @@ enum class LogKind : std::uint16_t { journal = 1, ledger = 2, series = 3, transc
 inline constexpr std::uint16_t kLogFormatVersion = 1;
 
 struct Record {
-  std::uint16_t type = 0;       // meaning belongs to the log's kind
+  std::uint16_t type = 0;  // meaning belongs to the log's kind
   std::string payload;
-  std::uint64_t offset = 0;     // of the record's first byte in the file
+  std::uint64_t offset = 0;  // of the record's first byte in the file
 };
 
 struct LogContents {
   std::vector<Record> records;
-  std::uint64_t valid_bytes = 0;   // prefix made of whole records
-  std::uint64_t torn_bytes = 0;    // after it, cut by the next writer
+  std::uint64_t valid_bytes = 0;  // prefix made of whole records
+  std::uint64_t torn_bytes = 0;   // after it, cut by the next writer
 };
 
 // An absent file has no records. A torn tail is no error. Error: damage, with the offset, for anything
@@ -39,8 +39,8 @@ class RecordLog {
  public:
   // Reads what is there, cuts a torn tail, and leaves the log ready to append. `contents`, when not
   // null, receives what was read.
-  [[nodiscard]] static Result<std::unique_ptr<RecordLog>> Open(Env& env, const std::string& path, LogKind kind,
-                                                               LogContents* contents = nullptr);
+  [[nodiscard]] static Result<std::unique_ptr<RecordLog>> Open(Env& env, const std::string& path,
+                                                               LogKind kind, LogContents* contents = nullptr);
   // Buffered until Sync; the records of one Sync are one group commit.
   void Append(std::uint16_t type, std::string_view payload);
   // Writes and fdatasyncs everything appended. After an error the log refuses all further use: what
@@ -48,7 +48,7 @@ class RecordLog {
   [[nodiscard]] Status Sync();
   // Drops every record after the header (transcript truncation at a checkpoint commit).
   [[nodiscard]] Status Reset();
-  [[nodiscard]] std::uint64_t size() const { return size_; }   // bytes, synced and buffered
+  [[nodiscard]] std::uint64_t size() const { return size_; }  // bytes, synced and buffered
 
  private:
   RecordLog(std::unique_ptr<AppendFile> file, std::string path, std::uint64_t size);

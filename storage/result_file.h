@@ -16,30 +16,31 @@ namespace retort::storage {
 
 // One trial's immutable result.
 struct ResultRow {
-  std::string trial;                 // 16 hex
+  std::string trial;  // 16 hex
   std::string name, role, method, reading, teacher, data, network;
   std::uint64_t seed = 0;
-  std::string state;                 // succeeded | failed | parent-failed | cancelled
+  std::string state;  // succeeded | failed | parent-failed | cancelled
   std::uint32_t attempts = 0;
   std::string failure, detail;
-  std::vector<std::pair<std::string, double>> metrics;   // "test.accuracy", ...
-  std::vector<std::pair<std::string, double>> timings;   // provenance
-  std::string row_digest;            // SHA-256 hex of spec, metrics, parameters digest
+  std::vector<std::pair<std::string, double>> metrics;  // "test.accuracy", ...
+  std::vector<std::pair<std::string, double>> timings;  // provenance
+  std::string row_digest;                               // SHA-256 hex of spec, metrics, parameters digest
   std::string parameters_digest;
-  std::string spec_json;             // EncodeTrialSpec
+  std::string spec_json;  // EncodeTrialSpec
   std::string provenance_json;
-  std::string attempt_file;          // relative to the results folder; empty when failed
+  std::string attempt_file;  // relative to the results folder; empty when failed
   std::vector<std::pair<std::string, std::string>> axes;
   std::vector<privacy::Claim> claims;
 };
 
-[[nodiscard]] std::string EncodeRow(const ResultRow& row);              // one JSON object, exact
+[[nodiscard]] std::string EncodeRow(const ResultRow& row);  // one JSON object, exact
 [[nodiscard]] Result<ResultRow> DecodeRow(const std::string& json);
 // SHA-256 hex over spec, metrics (bit patterns) and parameters digest: 'equal rows' means equal digests.
 [[nodiscard]] std::string RowDigest(const ResultRow& row);
 
 // `results_directory` holds results.h5 and the attempts that rows refer to.
 [[nodiscard]] Status WriteResultFile(Env& env, const std::string& results_directory, const std::string& sweep,
-                                     const std::vector<ResultRow>& rows, const std::vector<LedgerEntry>& ledger);
+                                     const std::vector<ResultRow>& rows,
+                                     const std::vector<LedgerEntry>& ledger);
 
 }  // namespace retort::storage

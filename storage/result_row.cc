@@ -19,7 +19,8 @@ using Texts = std::vector<std::pair<std::string, std::string>>;
 nlohmann::json EncodeNumber(double value) {
   if (std::isfinite(value)) return value;
   char bits[24] = {};
-  std::snprintf(bits, sizeof(bits), "0x%016llx", static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(value)));
+  std::snprintf(bits, sizeof(bits), "0x%016llx",
+                static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(value)));
   return bits;
 }
 
@@ -36,7 +37,8 @@ nlohmann::json EncodeValues(const Values& values) {
 
 Values DecodeValues(const nlohmann::json& list) {
   Values values;
-  for (const nlohmann::json& pair : list) values.emplace_back(pair.at(0).get<std::string>(), DecodeNumber(pair.at(1)));
+  for (const nlohmann::json& pair : list)
+    values.emplace_back(pair.at(0).get<std::string>(), DecodeNumber(pair.at(1)));
   return values;
 }
 
@@ -88,7 +90,8 @@ std::string IdentityOf(const std::string& spec_json) {
 
 std::string EncodeRow(const ResultRow& row) {
   nlohmann::json claims = nlohmann::json::array();
-  for (const privacy::Claim& claim : row.claims) claims.push_back(nlohmann::json::parse(privacy::EncodeClaim(claim)));
+  for (const privacy::Claim& claim : row.claims)
+    claims.push_back(nlohmann::json::parse(privacy::EncodeClaim(claim)));
   const nlohmann::json json = {{"trial", row.trial},
                                {"name", row.name},
                                {"role", row.role},
@@ -114,7 +117,9 @@ std::string EncodeRow(const ResultRow& row) {
   return DumpJson(json);
 }
 
-Result<ResultRow> DecodeRow(const std::string& json) { return ReadJson<ResultRow>(json, "a result row", RowFrom); }
+Result<ResultRow> DecodeRow(const std::string& json) {
+  return ReadJson<ResultRow>(json, "a result row", RowFrom);
+}
 
 std::string RowDigest(const ResultRow& row) {
   const std::map<std::string, double> metrics(row.metrics.begin(), row.metrics.end());

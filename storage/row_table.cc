@@ -32,12 +32,14 @@ std::string Shortened(const std::string& text) {
 }
 
 std::string ColumnName(std::string key) {
-  std::replace_if(key.begin(), key.end(), [](char c) { return c == '.' || c == '/' || c == '-' || c == ' '; }, '_');
+  std::replace_if(
+      key.begin(), key.end(), [](char c) { return c == '.' || c == '/' || c == '-' || c == ' '; }, '_');
   return key;
 }
 
 template <typename Pairs>
-auto ValueOf(const Pairs& pairs, const std::string& key) -> std::optional<typename Pairs::value_type::second_type> {
+auto ValueOf(const Pairs& pairs, const std::string& key)
+    -> std::optional<typename Pairs::value_type::second_type> {
   for (const auto& [name, value] : pairs) {
     if (name == key) return value;
   }
@@ -69,7 +71,9 @@ TableColumn AxisColumn(std::string name, const std::string& key, const std::vect
     const std::optional<std::string> value = ValueOf(row.axes, key);
     return !value || AsNumber(*value);
   });
-  if (!numeric) return Column<std::string>(std::move(name), rows, [&](const ResultRow& row) { return ValueOf(row.axes, key).value_or(""); });
+  if (!numeric)
+    return Column<std::string>(std::move(name), rows,
+                               [&](const ResultRow& row) { return ValueOf(row.axes, key).value_or(""); });
   return Column<double>(std::move(name), rows, [&](const ResultRow& row) {
     const std::optional<std::string> value = ValueOf(row.axes, key);
     return value ? AsNumber(*value).value_or(kMissing) : kMissing;
@@ -93,7 +97,8 @@ Table FixedColumns(const std::vector<ResultRow>& rows) {
   text("state", &ResultRow::state);
   table.push_back(Column<std::uint64_t>("attempts", rows, [](const ResultRow& row) { return row.attempts; }));
   text("failure", &ResultRow::failure);
-  table.push_back(Column<std::string>("detail", rows, [](const ResultRow& row) { return Shortened(row.detail); }));
+  table.push_back(
+      Column<std::string>("detail", rows, [](const ResultRow& row) { return Shortened(row.detail); }));
   text("row_digest", &ResultRow::row_digest);
   text("parameters_digest", &ResultRow::parameters_digest);
   text("attempt_file", &ResultRow::attempt_file);
@@ -140,9 +145,10 @@ Table TimingTable(const std::vector<ResultRow>& rows) {
 }
 
 Table ProvenanceTable(const std::vector<ResultRow>& rows) {
-  return {Column<std::string>("trial", rows, [](const ResultRow& row) { return row.trial; }),
-          Column<std::string>("spec_json", rows, [](const ResultRow& row) { return row.spec_json; }),
-          Column<std::string>("provenance_json", rows, [](const ResultRow& row) { return row.provenance_json; })};
+  return {
+      Column<std::string>("trial", rows, [](const ResultRow& row) { return row.trial; }),
+      Column<std::string>("spec_json", rows, [](const ResultRow& row) { return row.spec_json; }),
+      Column<std::string>("provenance_json", rows, [](const ResultRow& row) { return row.provenance_json; })};
 }
 
 }  // namespace retort::storage

@@ -24,7 +24,8 @@ Result<std::vector<TensorBlob>> ReadTensors(const Hdf5Reader& reader, const std:
   for (const std::string& prefix : prefixes) {
     const std::size_t slash = prefix.find('/');
     const std::string top = slash == std::string::npos ? root : root + "/" + prefix.substr(0, slash);
-    RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> paths, reader.DatasetsBelow(top.empty() ? "/" : top));
+    RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                            reader.DatasetsBelow(top.empty() ? "/" : top));
     for (const std::string& path : paths) {
       const std::string name = path.substr(root.size() + 1);
       if (name.compare(0, prefix.size(), prefix) != 0) continue;

@@ -84,11 +84,21 @@ class Extras {
     static const DataSpec kNone;
     const DataSpec& data = spec_.data ? *spec_.data : kNone;
     switch (index) {
-      case 0: AppendEntry(out, kNames[0], data.classes); break;
-      case 1: AppendEntry(out, kNames[1], data.digest); break;
-      case 2: AppendEntry(out, kNames[2], data.reader); break;
-      case 3: AppendSplit(out, data.split); break;
-      case 4: AppendEntry(out, kNames[4], static_cast<std::int64_t>(MethodRevision(spec_))); break;
+      case 0:
+        AppendEntry(out, kNames[0], data.classes);
+        break;
+      case 1:
+        AppendEntry(out, kNames[1], data.digest);
+        break;
+      case 2:
+        AppendEntry(out, kNames[2], data.reader);
+        break;
+      case 3:
+        AppendSplit(out, data.split);
+        break;
+      case 4:
+        AppendEntry(out, kNames[4], static_cast<std::int64_t>(MethodRevision(spec_)));
+        break;
       default:
         if (spec_.parent) AppendEntry(out, kNames[5], spec_.parent->Hex());
     }
@@ -102,13 +112,20 @@ class Extras {
 
 int MethodRevision(const TrialSpec& spec) {
   switch (KindOf(spec)) {
-    case TrialKind::plain_teacher: return 1;
-    case TrialKind::ensemble_teacher: return 1;
-    case TrialKind::dpsgd_teacher: return 1;
-    case TrialKind::gradient_student: return 1;
-    case TrialKind::distilled_student: return 1;
-    case TrialKind::vote_student: return 1;
-    case TrialKind::dpsgd_student: return 1;
+    case TrialKind::plain_teacher:
+      return 1;
+    case TrialKind::ensemble_teacher:
+      return 1;
+    case TrialKind::dpsgd_teacher:
+      return 1;
+    case TrialKind::gradient_student:
+      return 1;
+    case TrialKind::distilled_student:
+      return 1;
+    case TrialKind::vote_student:
+      return 1;
+    case TrialKind::dpsgd_student:
+      return 1;
   }
   return 0;
 }

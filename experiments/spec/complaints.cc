@@ -12,7 +12,8 @@ void Complaints::Keep(std::vector<Located>& list, Position where, Diagnostic dia
   if (seen_.insert(mark).second) list.push_back({where, std::move(diagnostic)});
 }
 
-void Complaints::Error(Position where, std::string key, std::string message, std::vector<std::string> choices) {
+void Complaints::Error(Position where, std::string key, std::string message,
+                       std::vector<std::string> choices) {
   Keep(errors_, where, sources_->At(where, std::move(key), std::move(message), std::move(choices)));
 }
 
@@ -30,11 +31,13 @@ void Complaints::Unknown(Position where, std::string key, const std::string& wha
   std::vector<std::string> nearest = NearestOf(word, candidates);
   std::string message = "unknown " + what + " \"" + word + "\"" + (place.empty() ? "" : " " + place);
   if (!nearest.empty()) message += "; did you mean \"" + nearest.front() + "\"?";
-  Error(where, std::move(key), std::move(message), closed ? NearestFirst(word, candidates) : std::move(nearest));
+  Error(where, std::move(key), std::move(message),
+        closed ? NearestFirst(word, candidates) : std::move(nearest));
 }
 
 bool Complaints::HasErrorAt(Position where) const {
-  return std::any_of(errors_.begin(), errors_.end(), [where](const Located& error) { return error.where == where; });
+  return std::any_of(errors_.begin(), errors_.end(),
+                     [where](const Located& error) { return error.where == where; });
 }
 
 std::vector<Diagnostic> Complaints::Sorted(std::vector<Located> list) {

@@ -56,8 +56,9 @@ std::uint32_t ExtendCrc32cPortable(std::uint32_t crc, std::string_view bytes) {
   while (bytes.size() >= 8) {
     std::array<unsigned char, 8> b{};
     std::memcpy(b.data(), bytes.data(), 8);
-    const std::uint32_t low = state ^ (static_cast<std::uint32_t>(b[0]) | static_cast<std::uint32_t>(b[1]) << 8 |
-                                       static_cast<std::uint32_t>(b[2]) << 16 | static_cast<std::uint32_t>(b[3]) << 24);
+    const std::uint32_t low =
+        state ^ (static_cast<std::uint32_t>(b[0]) | static_cast<std::uint32_t>(b[1]) << 8 |
+                 static_cast<std::uint32_t>(b[2]) << 16 | static_cast<std::uint32_t>(b[3]) << 24);
     state = kTables[7][low & 255U] ^ kTables[6][(low >> 8) & 255U] ^ kTables[5][(low >> 16) & 255U] ^
             kTables[4][low >> 24] ^ kTables[3][b[4]] ^ kTables[2][b[5]] ^ kTables[1][b[6]] ^ kTables[0][b[7]];
     bytes.remove_prefix(8);

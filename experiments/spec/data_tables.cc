@@ -34,14 +34,16 @@ void CheckSplit(const std::string& path, DataTable& table, Complaints& complaint
     const auto& [name, range, where, may_be_empty] = ranges[i];
     const std::string key = path + ".split." + name;
     if (range->size() < 0 || (range->size() == 0 && !may_be_empty)) {
-      complaints.Error(where, key, key + " = " + Text(*range) + " holds no example: a range is [begin, end) with begin < end");
+      complaints.Error(
+          where, key,
+          key + " = " + Text(*range) + " holds no example: a range is [begin, end) with begin < end");
       table.valid = false;
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (!Overlap(*range, *ranges[j].range)) continue;
       complaints.Error(where, key,
-                       key + " = " + Text(*range) + " overlaps " + ranges[j].name + " = " + Text(*ranges[j].range) +
-                           "; the ranges of a split must be disjoint");
+                       key + " = " + Text(*range) + " overlaps " + ranges[j].name + " = " +
+                           Text(*ranges[j].range) + "; the ranges of a split must be disjoint");
       table.valid = false;
     }
   }
@@ -53,7 +55,8 @@ void ReadSplit(const TomlNode& node, const std::string& path, DataTable& table, 
     return;
   }
   SplitSpec& split = table.data->split;
-  if (const TomlEntry* shuffle = node.Find("shuffle")) split.shuffle = static_cast<std::uint64_t>(shuffle->value.integer);
+  if (const TomlEntry* shuffle = node.Find("shuffle"))
+    split.shuffle = static_cast<std::uint64_t>(shuffle->value.integer);
   const auto read = [&node](const char* name, IndexRange& range, Position& where) {
     if (const TomlEntry* entry = node.Find(name)) {
       range = RangeOf(entry->value);
@@ -79,9 +82,10 @@ std::string Expand(const std::string& text, const std::string& key, DataTable& t
     const std::string name = end == std::string::npos ? "" : text.substr(i + 2, end - i - 2);
     const auto value = name.empty() ? std::nullopt : context.lookup(name);
     if (!value) {
-      context.complaints.Error(where, key,
-                               name.empty() ? "${ has no variable name and } behind it"
-                                            : "the environment variable " + name + " is not set; set it, or write the path");
+      context.complaints.Error(
+          where, key,
+          name.empty() ? "${ has no variable name and } behind it"
+                       : "the environment variable " + name + " is not set; set it, or write the path");
       table.readable = false;
       return text;
     }
@@ -110,7 +114,8 @@ void ReadBudget(const TomlNode& node, const std::string& path, DataTable& table,
   const auto number = [&node](const char* name) {
     const TomlEntry* entry = node.Find(name);
     if (entry == nullptr) return 0.0;
-    return entry->value.kind == TomlKind::real ? entry->value.real : static_cast<double>(entry->value.integer);
+    return entry->value.kind == TomlKind::real ? entry->value.real
+                                               : static_cast<double>(entry->value.integer);
   };
   table.data->budget = Budget{number("epsilon"), number("delta")};
 }
@@ -127,12 +132,14 @@ void ReadReader(const TomlEntry& entry, const std::string& path, DataTable& tabl
 
 void ReadDataTables(const TomlNode& data, ReadContext& context) {
   if (data.entries.empty() && !context.partial) {
-    context.complaints.Error(data.where, "data", "[data] names no data set: write [data.NAME] with reader, path and split");
+    context.complaints.Error(data.where, "data",
+                             "[data] names no data set: write [data.NAME] with reader, path and split");
   }
   for (const TomlEntry& entry : data.entries) {
     const std::string path = context.prefix + "data." + entry.key;
     if (entry.value.kind != TomlKind::table) {
-      context.complaints.Error(entry.value.where, path, path + " takes a table, not " + entry.value.Describe());
+      context.complaints.Error(entry.value.where, path,
+                               path + " takes a table, not " + entry.value.Describe());
       continue;
     }
     DataTable table;
@@ -146,10 +153,14 @@ void ReadDataTables(const TomlNode& data, ReadContext& context) {
     };
     with("reader", TomlKind::text, [&](const TomlEntry& item) { ReadReader(item, path, table, context); });
     with("path", TomlKind::text, [&](const TomlEntry& item) { ReadPath(item, path, table, context); });
-    with("split", TomlKind::table, [&](const TomlEntry& item) { ReadSplit(item.value, path, table, context); });
-    with("budget", TomlKind::table, [&](const TomlEntry& item) { ReadBudget(item.value, path, table, context); });
-    with("classes", TomlKind::integer, [&](const TomlEntry& item) { table.data->classes = item.value.integer; });
-    with("published_as", TomlKind::text, [&](const TomlEntry& item) { table.data->published_as = item.value.text; });
+    with("split", TomlKind::table,
+         [&](const TomlEntry& item) { ReadSplit(item.value, path, table, context); });
+    with("budget", TomlKind::table,
+         [&](const TomlEntry& item) { ReadBudget(item.value, path, table, context); });
+    with("classes", TomlKind::integer,
+         [&](const TomlEntry& item) { table.data->classes = item.value.integer; });
+    with("published_as", TomlKind::text,
+         [&](const TomlEntry& item) { table.data->published_as = item.value.text; });
     table.readable = table.readable && !table.data->reader.empty() && !table.data->path.empty();
     context.document.data.push_back(std::move(table));
   }

@@ -20,7 +20,8 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t change = fold(a[i - 1]) == fold(b[j - 1]) ? 0 : 1;
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + change});
-      const bool swapped = i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]);
+      const bool swapped =
+          i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]);
       if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
     std::swap(before, last);
@@ -46,7 +47,8 @@ std::vector<std::string> NearestOf(const std::string& word, const std::vector<st
   for (auto& [distance, candidate] : Ranked(word, candidates)) {
     const std::size_t longest = std::max(word.size(), candidate.size());
     const bool prefix = word.size() >= 3 && candidate.starts_with(word);
-    if (nearest.size() < 3 && (prefix || distance * 5 <= longest * 2)) nearest.push_back(std::move(candidate));
+    if (nearest.size() < 3 && (prefix || distance * 5 <= longest * 2))
+      nearest.push_back(std::move(candidate));
   }
   return nearest;
 }

@@ -9,28 +9,36 @@ namespace {
 
 std::string TypeText(const SpecKey& key) {
   switch (key.type) {
-    case KeyType::flag: return "boolean";
-    case KeyType::count: return "integer " + LimitsText(key.limits);
-    case KeyType::number: return "number " + LimitsText(key.limits);
-    case KeyType::duration: return "duration, as `\"30s\"`";
-    case KeyType::name: return "name";
-    case KeyType::choice: break;
+    case KeyType::flag:
+      return "boolean";
+    case KeyType::count:
+      return "integer " + LimitsText(key.limits);
+    case KeyType::number:
+      return "number " + LimitsText(key.limits);
+    case KeyType::duration:
+      return "duration, as `\"30s\"`";
+    case KeyType::name:
+      return "name";
+    case KeyType::choice:
+      break;
   }
   std::string text;
-  for (const std::string_view choice : key.choices) text += (text.empty() ? "`\"" : ", `\"") + std::string(choice) + "\"`";
+  for (const std::string_view choice : key.choices)
+    text += (text.empty() ? "`\"" : ", `\"") + std::string(choice) + "\"`";
   return text;
 }
 
-std::string KindsText(const SpecKey& key) {
-  constexpr KindMask kEvery = (1U << kTrialKinds.size()) - 1;
+// Of the kinds that a table at this place is about.
+std::string KindsText(const SpecKey& key, KeyPlace place) {
   std::string text;
-  if (key.kinds == kEvery) {
-    text = "all";
-  } else {
-    for (const TrialKind kind : kTrialKinds) {
-      if ((key.kinds & MaskOf(kind)) != 0) text += (text.empty() ? "" : ", ") + std::string(KindName(kind));
-    }
+  bool every = true;
+  for (const TrialKind kind : kTrialKinds) {
+    if ((kind <= TrialKind::dpsgd_teacher) != (place == kInTeacher)) continue;
+    const bool uses = (key.kinds & MaskOf(kind)) != 0;
+    if (uses) text += (text.empty() ? "" : ", ") + std::string(KindName(kind));
+    every = every && uses;
   }
+  if (every) text = "all";
   return key.generator_only ? text + "; source `\"generator\"`" : text;
 }
 
@@ -45,7 +53,8 @@ std::string DefaultText(const SpecKey& key) {
 
 std::string KeyRow(const SpecKey& key, KeyPlace place) {
   return "| `" + std::string(key.NameIn(place)) + "` | " + TypeText(key) + " | " + DefaultText(key) + " | " +
-         KindsText(key) + " | " + (key.identity ? "yes" : "no") + " | " + std::string(key.doc) + " |\n";
+         KindsText(key, place) + " | " + (key.identity ? "yes" : "no") + " | " + std::string(key.doc) +
+         " |\n";
 }
 
 std::string KeyTable(KeyPlace place) {
@@ -65,7 +74,8 @@ std::string PresetTable() {
       if ((row.kinds & MaskOf(kind)) == 0) continue;
       for (const SpecKey& key : SpecKeys()) {
         if (key.name != row.key) continue;
-        values += (values.empty() ? "`" : ", `") + std::string(key.name) + " = " + ValueText(key, row.value) + "`";
+        values +=
+            (values.empty() ? "`" : ", `") + std::string(key.name) + " = " + ValueText(key, row.value) + "`";
       }
     }
     text += "| " + std::string(KindName(kind)) + " | " + values + " |\n";
@@ -78,8 +88,8 @@ std::string SectionTable(std::string_view section) {
   for (const SectionKey& key : SectionKeys()) {
     if (key.section != section) continue;
     const std::string fallback = key.required ? "required" : std::string(key.fallback);
-    text += "| `" + std::string(key.name) + "` | " + std::string(SectionTypeName(key.type)) + " | " + fallback + " | " +
-            std::string(key.doc) + " |\n";
+    text += "| `" + std::string(key.name) + "` | " + std::string(SectionTypeName(key.type)) + " | " +
+            fallback + " | " + std::string(key.doc) + " |\n";
   }
   return text;
 }
@@ -89,18 +99,24 @@ std::string SectionTable(std::string_view section) {
 std::string KeysMarkdown() {
   std::string text =
       "# Keys of a sweep file\n\n"
-      "Generated from the key table (`spec/spec_keys.cc`, `spec/section_keys.cc`, `spec/presets.cc`); a test compares.\n\n"
+      "Generated from the key table (`spec/spec_keys.cc`, `spec/section_keys.cc`, `spec/presets.cc`); a test "
+      "compares.\n\n"
       "Precedence, weakest first: default, preset, `[trial]`, profile, `KEY=VALUE` argument, axis, `when`.\n"
-      "A default marked * is replaced by the preset of some kinds of trials, below. Keys with identity \"yes\" are part\n"
-      "of the trial's id where they apply; the data set's digest, reader, classes and split, the teacher's id and the\n"
+      "A default marked * is replaced by the preset of some kinds of trials, below. Keys with identity "
+      "\"yes\" are part\n"
+      "of the trial's id where they apply; the data set's digest, reader, classes and split, the teacher's "
+      "id and the\n"
       "method's revision are too. A key that reaches no trial to which it applies is an error.\n";
   text += "\n## The file\n\n" + SectionTable("");
   text += "\n## `[data.NAME]`\n\n" + SectionTable("data.*");
   text += "\n### `split`\n\n" + SectionTable("data.*.split");
   text += "\n### `budget`\n\n" + SectionTable("data.*.budget");
-  text += "\n## `[teacher] NAME = {...}`\n\n"
-          "With `private` a DP-SGD teacher, with `members` above 1 an ensemble, otherwise plain. `noise`, `delta`, `threads`\n"
-          "and the execution keys come from `[trial]`.\n\n" + KeyTable(kInTeacher);
+  text +=
+      "\n## `[teacher] NAME = {...}`\n\n"
+      "With `private` a DP-SGD teacher, with `members` above 1 an ensemble, otherwise plain. `noise`, "
+      "`delta`, `threads`\n"
+      "and the execution keys come from `[trial]`.\n\n" +
+      KeyTable(kInTeacher);
   text += "\n### `private`\n\n" + SectionTable("teacher.*.private");
   text += "\n## `[trial]`, axes and arguments\n\n" + KeyTable(kInTrial);
   text += "\n### Presets\n\n" + PresetTable();

@@ -16,7 +16,13 @@ constexpr SectionKey kSections[] = {
     {"", "trial", table, false, {}, "presets alone", "what every trial shares"},
     {"", "sweep", table, false, {}, "one trial", "what varies"},
     {"", "table", table, false, {}, "no tables", "what to print, one table each"},
-    {"", "profile", table, false, {}, "no profiles", "overlays of the other tables, chosen by --profile NAME"},
+    {"",
+     "profile",
+     table,
+     false,
+     {},
+     "no profiles",
+     "overlays of the other tables, chosen by --profile NAME"},
 
     {"profile.*", "data", table, false, {}, "", "laid over [data]"},
     {"profile.*", "teacher", table, false, {}, "", "laid over [teacher]"},
@@ -25,28 +31,77 @@ constexpr SectionKey kSections[] = {
     {"profile.*", "table", table, false, {}, "", "laid over [table]"},
 
     {"data.*", "reader", text, true, {}, "", "format on disk: \"idx\""},
-    {"data.*", "path", text, true, {}, "", "folder of the files, relative to the sweep file; ${VAR} is expanded"},
+    {"data.*",
+     "path",
+     text,
+     true,
+     {},
+     "",
+     "folder of the files, relative to the sweep file; ${VAR} is expanded"},
     {"data.*", "split", table, true, {}, "", "which examples are private, public and for testing"},
     {"data.*", "classes", count, false, {2, 256, false}, "10", "labels are 0 to classes - 1"},
     {"data.*", "published_as", text, false, {}, "joins nothing", "name under which published tables join"},
     {"data.*", "budget", table, false, {}, "no cap", "hard cap over all trials of the sweep"},
-    {"data.*.split", "shuffle", count, false, kPositions, "0, file order", "number of the permutation that ranges are positions in"},
+    {"data.*.split", "shuffle", count, false, kPositions, "0, file order",
+     "number of the permutation that ranges are positions in"},
     {"data.*.split", "train", range, true, kPositions, "", "[begin, end) of the private examples"},
     {"data.*.split", "public", range, false, kPositions, "none", "[begin, end) of the public examples"},
     {"data.*.split", "test", range, true, kPositions, "", "[begin, end) of the test examples"},
-    {"data.*.budget", "epsilon", number, true, {0, 1e6, true}, "", "summed over the trials, adjacency example"},
+    {"data.*.budget",
+     "epsilon",
+     number,
+     true,
+     {0, 1e6, true},
+     "",
+     "summed over the trials, adjacency example"},
     {"data.*.budget", "delta", number, true, {0, 1, true}, "", "delta of the cap"},
 
     {"teacher.*.private", "norm_bound", number, false, {0, 1e9, true}, "0.1", "per-example clip C"},
-    {"teacher.*.private", "epsilon", number, false, {0, 1e6, true}, "", "proven example claim to reach; this or noise_multiplier"},
-    {"teacher.*.private", "noise_multiplier", number, false, {0, 1e6, true}, "", "noise over norm bound; this or epsilon"},
+    {"teacher.*.private",
+     "epsilon",
+     number,
+     false,
+     {0, 1e6, true},
+     "",
+     "proven example claim to reach; this or noise_multiplier"},
+    {"teacher.*.private",
+     "noise_multiplier",
+     number,
+     false,
+     {0, 1e6, true},
+     "",
+     "noise over norm bound; this or epsilon"},
 
-    {"sweep", "name", text, false, {}, "name of the file", "names the results folder: letters, digits, '.', '_' and '-'"},
+    {"sweep",
+     "name",
+     text,
+     false,
+     {},
+     "name of the file",
+     "names the results folder: letters, digits, '.', '_' and '-'"},
     {"sweep", "seeds", counts, false, kPositions, "[0]", "each trial runs once a seed"},
     {"sweep", "grid", table, false, {}, "no grid", "grid.KEY = [values]: every combination"},
-    {"sweep", "zip", table, false, {}, "no rows", "zip.NAME = [{KEY = value, ...}, ...]: row by row, crossed with the grid"},
-    {"sweep", "when", tables, false, {}, "nothing", "[{ if = {KEY = value or [values]}, set = {KEY = value} }], in order, after the axes"},
-    {"sweep", "exclude", tables, false, {}, "nothing", "[{KEY = value or [values]}]: trials that match are left out"},
+    {"sweep",
+     "zip",
+     table,
+     false,
+     {},
+     "no rows",
+     "zip.NAME = [{KEY = value, ...}, ...]: row by row, crossed with the grid"},
+    {"sweep",
+     "when",
+     tables,
+     false,
+     {},
+     "nothing",
+     "[{ if = {KEY = value or [values]}, set = {KEY = value} }], in order, after the axes"},
+    {"sweep",
+     "exclude",
+     tables,
+     false,
+     {},
+     "nothing",
+     "[{KEY = value or [values]}]: trials that match are left out"},
 
     {"table.*", "rows", texts, true, {}, "", "keys that tell rows apart"},
     {"table.*", "columns", texts, false, {}, "one column", "keys that tell columns apart"},
@@ -60,14 +115,22 @@ std::span<const SectionKey> SectionKeys() { return kSections; }
 
 std::string_view SectionTypeName(SectionType type) {
   switch (type) {
-    case text: return "a string";
-    case count: return "an integer";
-    case number: return "a number";
-    case range: return "a range [begin, end) of two integers";
-    case texts: return "an array of strings";
-    case counts: return "an array of integers";
-    case table: return "a table";
-    case tables: return "an array of tables";
+    case text:
+      return "a string";
+    case count:
+      return "an integer";
+    case number:
+      return "a number";
+    case range:
+      return "a range [begin, end) of two integers";
+    case texts:
+      return "an array of strings";
+    case counts:
+      return "an array of integers";
+    case table:
+      return "a table";
+    case tables:
+      return "an array of tables";
   }
   return "a value";
 }

@@ -22,7 +22,9 @@ std::string HexOf(std::span<const std::uint8_t> bytes) {
   return hex;
 }
 
-const unsigned char* Raw(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
+const unsigned char* Raw(std::string_view bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes.data());
+}
 
 }  // namespace
 

@@ -59,7 +59,9 @@ KeyValue DecodeValue(const SpecKey& key, const Json& json) {
   return json.get<std::int64_t>();
 }
 
-IndexRange DecodeRange(const Json& json) { return {json.at(0).get<std::int64_t>(), json.at(1).get<std::int64_t>()}; }
+IndexRange DecodeRange(const Json& json) {
+  return {json.at(0).get<std::int64_t>(), json.at(1).get<std::int64_t>()};
+}
 
 std::shared_ptr<const DataSpec> DecodeData(const Json& json) {
   auto data = std::make_shared<DataSpec>();
@@ -74,7 +76,8 @@ std::shared_ptr<const DataSpec> DecodeData(const Json& json) {
   data->split.public_range = DecodeRange(split.at("public"));
   data->split.test = DecodeRange(split.at("test"));
   if (json.contains("budget")) {
-    data->budget = Budget{json.at("budget").at("epsilon").get<double>(), json.at("budget").at("delta").get<double>()};
+    data->budget =
+        Budget{json.at("budget").at("epsilon").get<double>(), json.at("budget").at("delta").get<double>()};
   }
   json.at("examples").get_to(data->examples);
   json.at("channels").get_to(data->channels);
@@ -98,15 +101,24 @@ TrialSpec DecodeObject(const Json& json) {
     for (const SpecKey& key : SpecKeys()) {
       if (key.name == name) known = &key;
     }
-    if (name == "role") spec.role = value.get<std::string>() == "teacher" ? Role::teacher : Role::student;
-    else if (name == "teacher") value.get_to(spec.teacher);
-    else if (name == "data") spec.data = DecodeData(value);
-    else if (name == "parent") spec.parent = DecodeId(value);
-    else if (name == "id") spec.id = DecodeId(value);
-    else if (name == "name") value.get_to(spec.name);
-    else if (name == "axes") value.get_to(spec.axes);
-    else if (known != nullptr) known->set(spec, DecodeValue(*known, value));
-    else Reject("unknown key \"" + name + "\"; it was written by another version");
+    if (name == "role")
+      spec.role = value.get<std::string>() == "teacher" ? Role::teacher : Role::student;
+    else if (name == "teacher")
+      value.get_to(spec.teacher);
+    else if (name == "data")
+      spec.data = DecodeData(value);
+    else if (name == "parent")
+      spec.parent = DecodeId(value);
+    else if (name == "id")
+      spec.id = DecodeId(value);
+    else if (name == "name")
+      value.get_to(spec.name);
+    else if (name == "axes")
+      value.get_to(spec.axes);
+    else if (known != nullptr)
+      known->set(spec, DecodeValue(*known, value));
+    else
+      Reject("unknown key \"" + name + "\"; it was written by another version");
   }
   return spec;
 }

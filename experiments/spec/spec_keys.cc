@@ -30,17 +30,23 @@ using FieldOf = std::remove_cvref_t<decltype(std::declval<TrialSpec&>().*Field)>
 template <auto Field>
 KeyValue Get(const TrialSpec& spec) {
   using T = FieldOf<Field>;
-  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) return spec.*Field;
-  else if constexpr (std::is_floating_point_v<T>) return static_cast<double>(spec.*Field);
-  else return static_cast<std::int64_t>(spec.*Field);
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>)
+    return spec.*Field;
+  else if constexpr (std::is_floating_point_v<T>)
+    return static_cast<double>(spec.*Field);
+  else
+    return static_cast<std::int64_t>(spec.*Field);
 }
 
 template <auto Field>
 void Set(TrialSpec& spec, const KeyValue& value) {
   using T = FieldOf<Field>;
-  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) spec.*Field = std::get<T>(value);
-  else if constexpr (std::is_floating_point_v<T>) spec.*Field = static_cast<T>(std::get<double>(value));
-  else spec.*Field = static_cast<T>(std::get<std::int64_t>(value));
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>)
+    spec.*Field = std::get<T>(value);
+  else if constexpr (std::is_floating_point_v<T>)
+    spec.*Field = static_cast<T>(std::get<double>(value));
+  else
+    spec.*Field = static_cast<T>(std::get<std::int64_t>(value));
 }
 
 constexpr std::uint8_t PlacesOf(KindMask kinds) {
@@ -53,8 +59,9 @@ constexpr SpecKey Row(std::string_view name, Limits limits, KindMask kinds, std:
   using T = FieldOf<Field>;
   SpecKey key;
   key.name = name;
-  key.type = std::is_same_v<T, bool> ? KeyType::flag
-                                     : std::is_floating_point_v<T> ? KeyType::number : KeyType::count;
+  key.type = std::is_same_v<T, bool>       ? KeyType::flag
+             : std::is_floating_point_v<T> ? KeyType::number
+                                           : KeyType::count;
   key.get = Get<Field>;
   key.set = Set<Field>;
   key.limits = limits;
@@ -131,53 +138,85 @@ constexpr std::array<std::string_view, 4> kReadings = {"working", "printed", "ro
 constexpr std::array<std::string_view, 2> kNoiseModes = {"secure", "seeded"};
 constexpr std::array<std::string_view, 3> kSources = {"generator", "public", "private"};
 constexpr std::array<std::string_view, 3> kNormalizations = {"row", "frobenius", "clip"};
-constexpr std::array<std::string_view, 7> kClaims = {"none", "paper", "answer", "slot", "teacher", "member", "example"};
+constexpr std::array<std::string_view, 7> kClaims = {"none",    "paper",  "answer", "slot",
+                                                     "teacher", "member", "example"};
 constexpr std::array<std::string_view, 3> kCalibrations = {"none", "noise", "steps"};
 constexpr std::array<std::string_view, 3> kLosses = {"dkd", "kd", "ce-hard"};
 constexpr std::array<std::string_view, 3> kNetworks = {"datalens", "tanh-cnn", "logistic"};
 
 using S = TrialSpec;
 constexpr SpecKey kKeys[] = {
-    Only(kInTrial, Choice<&S::method>("method", kMethods, kAll, "how the student is trained; a teacher's follows from its definition (plain, ensemble, dpsgd)")),
+    Only(kInTrial,
+         Choice<&S::method>(
+             "method", kMethods, kAll,
+             "how the student is trained; a teacher's follows from its definition (plain, ensemble, dpsgd)")),
     Choice<&S::reading>("reading", kReadings, kDpdfd, "which reading of the paper's equations"),
-    Named("teacher", [](const S& s) -> KeyValue { return s.teacher; }, kDpdfd, "name of the [teacher] that answers"),
+    Named(
+        "teacher", [](const S& s) -> KeyValue { return s.teacher; }, kDpdfd,
+        "name of the [teacher] that answers"),
     Named("data", DataName, kAll, "name of the [data] set; may be left out when there is only one"),
     As("student", Choice<&S::network>("network", kNetworks, kAll, "the network that is trained")),
-    Only(kNowhere, Row<&S::seed>("seed", From(0, 9e15), kAll, "from sweep.seeds: fixes initialisation, order and latents")),
-    Only(kInTrial, Inherited(Choice<&S::noise>("noise", kNoiseModes, kGradient | kVotes | kDpsgd, "where privacy noise comes from; seeded is for tests, and every claim of it is unbounded"))),
-    Inherited(Row<&S::threads>("threads", From(1, 1024), kAll, "CPU threads inside an operation; sums depend on it")),
+    Only(kNowhere, Row<&S::seed>("seed", From(0, 9e15), kAll,
+                                 "from sweep.seeds: fixes initialisation, order and latents")),
+    Only(kInTrial,
+         Inherited(Choice<&S::noise>(
+             "noise", kNoiseModes, kGradient | kVotes | kDpsgd,
+             "where privacy noise comes from; seeded is for tests, and every claim of it is unbounded"))),
+    Inherited(Row<&S::threads>("threads", From(1, 1024), kAll,
+                               "CPU threads inside an operation; sums depend on it")),
     Row<&S::devices>("devices", From(1, 4096), kAll, "gang size; sums depend on it"),
 
-    Only(kInTrial, Inherited(Row<&S::delta>("delta", {0, 1, true}, kStudents | kDpsgd, "delta of every claim"))),
-    Only(kInTrial, Row<&S::epsilon>("epsilon", From(0, 1e6), kStudents | kDpsgd, "epsilon asked for; needs claim and calibrate; 0 = none")),
-    Only(kInTrial, Choice<&S::claim>("claim", kClaims, kStudents | kDpsgd, "the claim that epsilon is about")),
-    Only(kInTrial, Choice<&S::calibrate>("calibrate", kCalibrations, kStudents | kDpsgd, "what epsilon decides: the noise at the given releases, or the releases at the given noise")),
+    Only(kInTrial,
+         Inherited(Row<&S::delta>("delta", {0, 1, true}, kStudents | kDpsgd, "delta of every claim"))),
+    Only(kInTrial, Row<&S::epsilon>("epsilon", From(0, 1e6), kStudents | kDpsgd,
+                                    "epsilon asked for; needs claim and calibrate; 0 = none")),
+    Only(kInTrial,
+         Choice<&S::claim>("claim", kClaims, kStudents | kDpsgd, "the claim that epsilon is about")),
+    Only(kInTrial,
+         Choice<&S::calibrate>(
+             "calibrate", kCalibrations, kStudents | kDpsgd,
+             "what epsilon decides: the noise at the given releases, or the releases at the given noise")),
 
-    Row<&S::steps>("steps", kCounts, kGradient | kDistilled | kVotes | kDpsgd, "releases of a batch (dpdfd), or optimiser steps (dpsgd)"),
+    Row<&S::steps>("steps", kCounts, kGradient | kDistilled | kVotes | kDpsgd,
+                   "releases of a batch (dpdfd), or optimiser steps (dpsgd)"),
     Row<&S::epochs>("epochs", kCounts, kPlain | kEnsemble, "passes over the training examples"),
-    Row<&S::batch>("batch", From(1, 1e7), kAll, "rows of one step over all devices; the expected size under Poisson sampling (dpsgd)"),
-    Row<&S::members>("members", From(1, 1e6), kEnsemble, "networks on disjoint shards; more than one makes an ensemble"),
+    Row<&S::batch>("batch", From(1, 1e7), kAll,
+                   "rows of one step over all devices; the expected size under Poisson sampling (dpsgd)"),
+    Row<&S::members>("members", From(1, 1e6), kEnsemble,
+                     "networks on disjoint shards; more than one makes an ensemble"),
     Row<&S::queries>("queries", From(0, 1e9), kVotes, "noisy-vote answers in all"),
 
-    Choice<&S::source>("source", kSources, kStudents, "where the inputs come from that the teacher is asked about; dpsgd: always private"),
+    Choice<&S::source>("source", kSources, kStudents,
+                       "where the inputs come from that the teacher is asked about; dpsgd: always private"),
     Row<&S::sigma>("sigma", Above(0, 1e9), kGradient, "noise over norm bound, as the papers print it"),
-    Only(kInTrial, Row<&S::norm_bound>("norm_bound", Above(0, 1e9), kGradient | kDpsgd, "C, the bound on the norm of a gradient; per example for dpsgd")),
-    Choice<&S::normalization>("normalization", kNormalizations, kGradient, "how the bound is kept: each row to norm C, the batch to Frobenius norm C, or clip"),
+    Only(kInTrial, Row<&S::norm_bound>("norm_bound", Above(0, 1e9), kGradient | kDpsgd,
+                                       "C, the bound on the norm of a gradient; per example for dpsgd")),
+    Choice<&S::normalization>(
+        "normalization", kNormalizations, kGradient,
+        "how the bound is kept: each row to norm C, the batch to Frobenius norm C, or clip"),
     Row<&S::normalization_floor>("normalization_floor", Above(0, 1), kGradient, "e in g / (|g| + e)"),
-    Only(kInTrial, Row<&S::noise_multiplier>("noise_multiplier", From(0, 1e6), kDpsgd, "noise over norm bound of a DP-SGD step; 0 = from epsilon by calibrate")),
-    Row<&S::vote_noise>("vote_noise", From(0, 1e9), kVotes, "standard deviation of the noise on a vote count; 0 = from epsilon by calibrate"),
-    Row<&S::detach>("detach", {}, kGradient, "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
+    Only(kInTrial,
+         Row<&S::noise_multiplier>("noise_multiplier", From(0, 1e6), kDpsgd,
+                                   "noise over norm bound of a DP-SGD step; 0 = from epsilon by calibrate")),
+    Row<&S::vote_noise>("vote_noise", From(0, 1e9), kVotes,
+                        "standard deviation of the noise on a vote count; 0 = from epsilon by calibrate"),
+    Row<&S::detach>("detach", {}, kGradient,
+                    "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
 
     Choice<&S::loss>("loss", kLosses, kGradient, "distillation loss"),
     Row<&S::dkd_alpha>("dkd_alpha", kWeight, kGradient, "weight of the target class in dkd"),
     Row<&S::dkd_beta>("dkd_beta", kWeight, kGradient, "weight of the other classes in dkd"),
-    Row<&S::temperature>("temperature", Above(0, 1e3), kDpdfd, "softmax temperature of the distillation loss"),
-    Row<&S::kappa>("kappa", kWeight, kGradient, "size of the step injected at the logits (gamma times C), at the start"),
+    Row<&S::temperature>("temperature", Above(0, 1e3), kDpdfd,
+                         "softmax temperature of the distillation loss"),
+    Row<&S::kappa>("kappa", kWeight, kGradient,
+                   "size of the step injected at the logits (gamma times C), at the start"),
     Row<&S::kappa_end>("kappa_end", kWeight, kGradient, "the same at the end, reached linearly"),
     Row<&S::replay>("replay", From(0, 1e6), kGradient | kDistilled, "batches that the transfer set keeps"),
-    Row<&S::student_steps>("student_steps", kCounts, kGradient | kDistilled, "optimiser steps of the student for each release"),
+    Row<&S::student_steps>("student_steps", kCounts, kGradient | kDistilled,
+                           "optimiser steps of the student for each release"),
     Row<&S::student_batch>("student_batch", From(1, 1e7), kDpdfd, "rows of one student step"),
-    Row<&S::replay_fraction>("replay_fraction", kFraction, kGradient | kDistilled, "part of a student batch that is drawn from earlier releases"),
+    Row<&S::replay_fraction>("replay_fraction", kFraction, kGradient | kDistilled,
+                             "part of a student batch that is drawn from earlier releases"),
     Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kVotes, "label smoothing"),
     Row<&S::label_steps>("label_steps", From(0, 1e9), kVotes, "optimiser steps on the released labels"),
     Row<&S::shift>("shift", From(0, 64), kPlain | kDpsgd | kVotes, "pixels of random translation"),
@@ -187,18 +226,26 @@ constexpr SpecKey kKeys[] = {
     Row<&S::lr_end>("lr_end", kFraction, kAll, "factor on the rate at the last step, reached linearly"),
     Row<&S::momentum>("momentum", {0, 0.9999, false}, kDpsgd, "of SGD"),
 
-    Generator(Row<&S::generator_steps>("generator_steps", From(0, 1e6), kDpdfd, "optimiser steps of the generator for each release")),
+    Generator(Row<&S::generator_steps>("generator_steps", From(0, 1e6), kDpdfd,
+                                       "optimiser steps of the generator for each release")),
     Generator(Row<&S::generator_lr>("generator_lr", kRate, kDpdfd, "learning rate of the generator")),
     Generator(Row<&S::latent>("latent", From(1, 1e6), kDpdfd, "length of a latent vector")),
-    Generator(Row<&S::generator_width>("generator_width", From(1, 4096), kDpdfd, "channels of the generator's first layer")),
+    Generator(Row<&S::generator_width>("generator_width", From(1, 4096), kDpdfd,
+                                       "channels of the generator's first layer")),
     Generator(Row<&S::one_hot>("one_hot", kWeight, kDpdfd, "weight of the generator's one-hot loss")),
-    Generator(Row<&S::information_entropy>("information_entropy", kWeight, kDpdfd, "weight of the generator's batch entropy loss")),
-    Generator(Row<&S::activation_norm>("activation_norm", kWeight, kDpdfd, "weight of the generator's activation loss")),
+    Generator(Row<&S::information_entropy>("information_entropy", kWeight, kDpdfd,
+                                           "weight of the generator's batch entropy loss")),
+    Generator(Row<&S::activation_norm>("activation_norm", kWeight, kDpdfd,
+                                       "weight of the generator's activation loss")),
 
-    Execution(Duration<&S::deadline_seconds>("deadline", From(0, 1e7), kAll, "longest time without step progress; 0s = from the measured step time")),
-    Execution(Duration<&S::checkpoint_seconds>("checkpoint_every", From(0, 1e7), kAll, "least time between two checkpoints")),
+    Execution(Duration<&S::deadline_seconds>(
+        "deadline", From(0, 1e7), kAll,
+        "longest time without step progress; 0s = from the measured step time")),
+    Execution(Duration<&S::checkpoint_seconds>("checkpoint_every", From(0, 1e7), kAll,
+                                               "least time between two checkpoints")),
     Execution(Row<&S::priority>("priority", From(-1000, 1000), kAll, "larger is placed first")),
-    Execution(Row<&S::reserve_block>("reserve_block", From(1, 1e9), kAll, "releases charged to the ledger at once")),
+    Execution(Row<&S::reserve_block>("reserve_block", From(1, 1e9), kAll,
+                                     "releases charged to the ledger at once")),
 };
 constexpr std::size_t kKeyCount = std::size(kKeys);
 
@@ -208,8 +255,8 @@ constexpr auto kIdentityOrder = [] {
   std::sort(order.begin(), order.end(), [](auto a, auto b) { return kKeys[a].name < kKeys[b].name; });
   return order;
 }();
-constexpr std::size_t kIdentityCount =
-    static_cast<std::size_t>(std::count_if(std::begin(kKeys), std::end(kKeys), [](const SpecKey& key) { return key.identity; }));
+constexpr std::size_t kIdentityCount = static_cast<std::size_t>(
+    std::count_if(std::begin(kKeys), std::end(kKeys), [](const SpecKey& key) { return key.identity; }));
 constexpr auto kIdentity = [] {
   std::array<std::uint8_t, kIdentityCount> order{};
   std::copy_if(kIdentityOrder.begin(), kIdentityOrder.end(), order.begin(),
@@ -233,8 +280,10 @@ const SpecKey* FindKey(std::string_view name, KeyPlace place) {
 std::vector<std::string> KeyNames(KeyPlace place) {
   std::vector<std::string> names;
   for (const SpecKey& key : kKeys) {
-    if (place == kNowhere) names.emplace_back(key.TrialName());
-    else if ((key.places & place) != 0) names.emplace_back(key.NameIn(place));
+    if (place == kNowhere)
+      names.emplace_back(key.TrialName());
+    else if ((key.places & place) != 0)
+      names.emplace_back(key.NameIn(place));
   }
   return names;
 }

@@ -36,23 +36,25 @@ struct Limits {
 enum KeyPlace : std::uint8_t { kNowhere = 0, kInTrial = 1, kInTeacher = 2 };
 
 struct SpecKey {
-  std::string_view name;          // canonical: JSON, identity, [teacher]
-  std::string_view trial_name;    // in [trial] and axes, where it differs; see TrialName
+  std::string_view name;        // canonical: JSON, identity, [teacher]
+  std::string_view trial_name;  // in [trial] and axes, where it differs; see TrialName
   KeyType type = KeyType::count;
   KeyValue (*get)(const TrialSpec&) = nullptr;
   void (*set)(TrialSpec&, const KeyValue&) = nullptr;  // null: only the planner sets it
   Limits limits;
   std::span<const std::string_view> choices;
-  bool indexed = false;           // choice of an enum field
-  KindMask kinds = 0;             // trials that use it
-  bool generator_only = false;    // of those, only the ones whose source is the generator
+  bool indexed = false;         // choice of an enum field
+  KindMask kinds = 0;           // trials that use it
+  bool generator_only = false;  // of those, only the ones whose source is the generator
   std::uint8_t places = kNowhere;
   bool identity = true;
-  bool inherited = false;         // teachers take the value of [trial] unless they set it
+  bool inherited = false;  // teachers take the value of [trial] unless they set it
   std::string_view doc;
 
   [[nodiscard]] std::string_view TrialName() const { return trial_name.empty() ? name : trial_name; }
-  [[nodiscard]] std::string_view NameIn(KeyPlace place) const { return place == kInTrial ? TrialName() : name; }
+  [[nodiscard]] std::string_view NameIn(KeyPlace place) const {
+    return place == kInTrial ? TrialName() : name;
+  }
   [[nodiscard]] bool AppliesTo(TrialKind kind, QuerySource source) const {
     return (kinds & MaskOf(kind)) != 0 && (!generator_only || source == QuerySource::generator);
   }
@@ -87,12 +89,13 @@ struct PresetRow {
 // [sweep], [table.NAME] and the top level.
 enum class SectionType : std::uint8_t { text, count, number, range, texts, counts, table, tables };
 struct SectionKey {
-  std::string_view section;  // "", "profile.*", "data.*", "data.*.split", "data.*.budget", "teacher.*.private", "sweep", "table.*"
+  std::string_view section;  // "", "profile.*", "data.*", "data.*.split", "data.*.budget",
+                             // "teacher.*.private", "sweep", "table.*"
   std::string_view name;
   SectionType type = SectionType::text;
   bool required = false;
-  Limits limits;             // of count, counts and number
-  std::string_view fallback; // what holds when absent, in words; empty = nothing
+  Limits limits;              // of count, counts and number
+  std::string_view fallback;  // what holds when absent, in words; empty = nothing
   std::string_view doc;
 };
 [[nodiscard]] std::span<const SectionKey> SectionKeys();

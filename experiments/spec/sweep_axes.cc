@@ -14,8 +14,8 @@ namespace {
 bool SafeName(const std::string& name) {
   return !name.empty() && name.size() <= 100 && name.front() != '.' && name.front() != '-' &&
          std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-                  c == '.';
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                  c == '-' || c == '.';
          });
 }
 
@@ -30,16 +30,18 @@ void ReadSeeds(const TomlEntry& entry, const std::string& path, ReadContext& con
     }
     seeds.push_back(seed);
   }
-  if (entry.value.items.empty()) context.complaints.Error(entry.value.where, path, path + " is empty: write [0]");
+  if (entry.value.items.empty())
+    context.complaints.Error(entry.value.where, path, path + " is empty: write [0]");
   context.document.seeds = std::move(seeds);
 }
 
 Axis ReadGridAxis(const TomlEntry& entry, const std::string& path, ReadContext& context) {
   Axis axis{"grid." + entry.key, entry.where, {}};
   if (entry.value.kind != TomlKind::array || entry.value.items.empty()) {
-    context.complaints.Error(entry.value.where, path + entry.key,
-                             path + entry.key + " takes an array of values that is not empty, not " +
-                                 (entry.value.kind == TomlKind::array ? "an empty array" : entry.value.Describe()));
+    context.complaints.Error(
+        entry.value.where, path + entry.key,
+        path + entry.key + " takes an array of values that is not empty, not " +
+            (entry.value.kind == TomlKind::array ? "an empty array" : entry.value.Describe()));
     return axis;
   }
   std::set<KeyValue> seen;
@@ -62,8 +64,9 @@ Axis ReadZipAxis(const TomlEntry& entry, const std::string& path, ReadContext& c
                                   [](const TomlNode& item) { return item.kind == TomlKind::table; });
   if (!tables) {
     context.complaints.Error(entry.value.where, path + entry.key,
-                             path + entry.key + " takes an array of tables that is not empty, as in "
-                             "[{ method = \"dpdfd\" }, { method = \"dpsgd\" }]");
+                             path + entry.key +
+                                 " takes an array of tables that is not empty, as in "
+                                 "[{ method = \"dpdfd\" }, { method = \"dpsgd\" }]");
     return axis;
   }
   std::set<std::map<std::string_view, KeyValue>> seen;
@@ -102,10 +105,12 @@ void RejectSharedKeys(const std::vector<Axis>& axes, Complaints& complaints) {
 void ReadAxes(const TomlNode& sweep, const std::string& path, ReadContext& context) {
   std::vector<Axis>& axes = context.document.axes;
   if (const TomlEntry* grid = sweep.Find("grid"); grid != nullptr && grid->value.kind == TomlKind::table) {
-    for (const TomlEntry& entry : grid->value.entries) axes.push_back(ReadGridAxis(entry, path + "grid.", context));
+    for (const TomlEntry& entry : grid->value.entries)
+      axes.push_back(ReadGridAxis(entry, path + "grid.", context));
   }
   if (const TomlEntry* zip = sweep.Find("zip"); zip != nullptr && zip->value.kind == TomlKind::table) {
-    for (const TomlEntry& entry : zip->value.entries) axes.push_back(ReadZipAxis(entry, path + "zip.", context));
+    for (const TomlEntry& entry : zip->value.entries)
+      axes.push_back(ReadZipAxis(entry, path + "zip.", context));
   }
   std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) {
     return std::tie(a.where.source, a.where.line, a.where.column) <
@@ -131,7 +136,8 @@ std::vector<Condition> ReadConditions(const TomlNode& table, const std::string& 
     const std::size_t count = list ? entry.value.items.size() : 1;
     for (std::size_t i = 0; i < count; ++i) {
       const TomlNode& node = list ? entry.value.items[i] : entry.value;
-      if (auto value = ReadKeyValue(node, *key, dotted, context.complaints)) condition.values.push_back(std::move(*value));
+      if (auto value = ReadKeyValue(node, *key, dotted, context.complaints))
+        condition.values.push_back(std::move(*value));
     }
     if (list && count == 0) context.complaints.Error(entry.value.where, dotted, dotted + " lists no value");
     conditions.push_back(std::move(condition));
@@ -146,7 +152,8 @@ void ReadWhen(const TomlNode& rules, const std::string& path, ReadContext& conte
     const bool shaped = condition != nullptr && set != nullptr && rule.entries.size() == 2 &&
                         condition->value.kind == TomlKind::table && set->value.kind == TomlKind::table;
     if (!shaped) {
-      context.complaints.Error(rule.where, path, path + " takes rules { if = { KEY = value }, set = { KEY = value } }",
+      context.complaints.Error(rule.where, path,
+                               path + " takes rules { if = { KEY = value }, set = { KEY = value } }",
                                {"if", "set"});
       continue;
     }
@@ -165,19 +172,22 @@ void ReadSweepTable(const TomlNode& sweep, ReadContext& context) {
   if (const TomlEntry* name = sweep.Find("name"); name != nullptr && name->value.kind == TomlKind::text) {
     document.name = name->value.text;
     if (!SafeName(document.name)) {
-      context.complaints.Error(name->value.where, path + ".name",
-                               "the name of a sweep names a folder: letters, digits, '.', '_' and '-', not starting "
-                               "with '.' or '-'");
+      context.complaints.Error(
+          name->value.where, path + ".name",
+          "the name of a sweep names a folder: letters, digits, '.', '_' and '-', not starting "
+          "with '.' or '-'");
     }
   }
-  if (const TomlEntry* seeds = sweep.Find("seeds"); seeds != nullptr && seeds->value.kind == TomlKind::array) {
+  if (const TomlEntry* seeds = sweep.Find("seeds");
+      seeds != nullptr && seeds->value.kind == TomlKind::array) {
     ReadSeeds(*seeds, path + ".seeds", context);
   }
   ReadAxes(sweep, path + ".", context);
   if (const TomlEntry* when = sweep.Find("when"); when != nullptr && when->value.kind == TomlKind::array) {
     ReadWhen(when->value, path + ".when", context);
   }
-  if (const TomlEntry* exclude = sweep.Find("exclude"); exclude != nullptr && exclude->value.kind == TomlKind::array) {
+  if (const TomlEntry* exclude = sweep.Find("exclude");
+      exclude != nullptr && exclude->value.kind == TomlKind::array) {
     for (const TomlNode& rule : exclude->value.items) {
       if (rule.kind != TomlKind::table) continue;
       document.exclude.push_back({rule.where, ReadConditions(rule, path + ".exclude", context)});

@@ -12,7 +12,8 @@ void ReadTableSpecs(const TomlNode& tables, ReadContext& context) {
   for (const TomlEntry& entry : tables.entries) {
     const std::string path = context.prefix + "table." + entry.key;
     if (entry.value.kind != TomlKind::table) {
-      context.complaints.Error(entry.value.where, path, path + " takes a table, not " + entry.value.Describe());
+      context.complaints.Error(entry.value.where, path,
+                               path + " takes a table, not " + entry.value.Describe());
       continue;
     }
     if (!CheckSection(entry.value, "table.*", path, context.partial, context.complaints)) continue;
@@ -23,7 +24,8 @@ void ReadTableSpecs(const TomlNode& tables, ReadContext& context) {
       if (keys == nullptr) continue;
       for (const TomlNode& key : keys->value.items) {
         if (FindKey(key.text, kNowhere) == nullptr) {
-          context.complaints.Unknown(key.where, path + "." + name, "key", key.text, KeyNames(kNowhere), false);
+          context.complaints.Unknown(key.where, path + "." + name, "key", key.text, KeyNames(kNowhere),
+                                     false);
         }
         list->push_back(key.text);
       }
@@ -43,8 +45,8 @@ void CheckNames(Assignments& assignments, const SweepDocument& document, Complai
     const auto& name = std::get<std::string>(assignment.value);
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     assignment.valid = false;
-    complaints.Unknown(assignment.where, std::string(assignment.key->name), data ? "data set" : "teacher", name, names,
-                       true);
+    complaints.Unknown(assignment.where, std::string(assignment.key->name), data ? "data set" : "teacher",
+                       name, names, true);
   }
 }
 
@@ -55,16 +57,23 @@ void UnknownKey(const TomlEntry& entry, KeyPlace place, const std::string& path,
   const SpecKey* elsewhere = FindKey(entry.key, other);
   if (elsewhere == nullptr) elsewhere = FindKey(entry.key, kNowhere);
   if (elsewhere == nullptr) {
-    complaints.Unknown(entry.where, path + entry.key, "key", entry.key, KeyNames(place), false, "in " + table);
+    complaints.Unknown(entry.where, path + entry.key, "key", entry.key, KeyNames(place), false,
+                       "in " + table);
     return;
   }
   std::string message = "\"" + entry.key + "\" is not a key of " + table;
-  if (elsewhere->name == "seed") message += "; write sweep.seeds";
-  else if ((elsewhere->places & place) != 0) message += "; here it is called \"" + std::string(elsewhere->NameIn(place)) + "\"";
-  else if (place == kInTrial) message += "; it belongs to a [teacher] definition";
-  else if (elsewhere->inherited) message += "; teachers take it from [trial]";
-  else if ((elsewhere->kinds & MaskOf(TrialKind::dpsgd_teacher)) != 0) message += "; write private = { epsilon = ..., norm_bound = ... }";
-  else message += "; it belongs to [trial]";
+  if (elsewhere->name == "seed")
+    message += "; write sweep.seeds";
+  else if ((elsewhere->places & place) != 0)
+    message += "; here it is called \"" + std::string(elsewhere->NameIn(place)) + "\"";
+  else if (place == kInTrial)
+    message += "; it belongs to a [teacher] definition";
+  else if (elsewhere->inherited)
+    message += "; teachers take it from [trial]";
+  else if ((elsewhere->kinds & MaskOf(TrialKind::dpsgd_teacher)) != 0)
+    message += "; write private = { epsilon = ..., norm_bound = ... }";
+  else
+    message += "; it belongs to [trial]";
   std::vector<std::string> choices;
   if ((elsewhere->places & place) != 0) choices.emplace_back(elsewhere->NameIn(place));
   complaints.Error(entry.where, path + entry.key, std::move(message), std::move(choices));
@@ -98,7 +107,8 @@ std::vector<std::string> SweepDocument::TeacherNames() const {
   return names;
 }
 
-Assignment ReadAssignment(const TomlEntry& entry, KeyPlace place, const std::string& path, ReadContext& context) {
+Assignment ReadAssignment(const TomlEntry& entry, KeyPlace place, const std::string& path,
+                          ReadContext& context) {
   Assignment assignment;
   assignment.where = entry.value.where;
   assignment.path = path + entry.key;
@@ -116,7 +126,8 @@ Assignment ReadAssignment(const TomlEntry& entry, KeyPlace place, const std::str
   return assignment;
 }
 
-Assignments ReadAssignments(const TomlNode& table, KeyPlace place, const std::string& path, ReadContext& context) {
+Assignments ReadAssignments(const TomlNode& table, KeyPlace place, const std::string& path,
+                            ReadContext& context) {
   Assignments assignments;
   for (const TomlEntry& entry : table.entries) {
     Assignment assignment = ReadAssignment(entry, place, path, context);

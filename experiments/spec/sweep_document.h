@@ -19,9 +19,9 @@ namespace retort {
 struct Assignment {
   const SpecKey* key = nullptr;
   KeyValue value;
-  Position where;        // of the value
-  std::string path;      // dotted, as in "sweep.zip.row.epsilon"
-  bool valid = true;     // false: complained about already; trials that it reaches are not judged
+  Position where;            // of the value
+  std::string path;          // dotted, as in "sweep.zip.row.epsilon"
+  bool valid = true;         // false: complained about already; trials that it reaches are not judged
   std::uint32_t number = 0;  // index among all assignments of the document
 };
 using Assignments = std::vector<Assignment>;
@@ -90,10 +90,10 @@ using Lookup = std::function<std::optional<std::string>(const std::string&)>;
 struct ReadContext {
   SweepDocument& document;
   Complaints& complaints;
-  const Lookup& lookup;    // of ${VAR}
-  std::string directory;   // of the sweep file
-  std::string prefix;      // "" or "profile.NAME."
-  bool partial = false;    // an overlay: required keys may be absent
+  const Lookup& lookup;   // of ${VAR}
+  std::string directory;  // of the sweep file
+  std::string prefix;     // "" or "profile.NAME."
+  bool partial = false;   // an overlay: required keys may be absent
 };
 
 // Reads the five tables of `root`, which has no profile any more.
@@ -118,7 +118,7 @@ void OverlayDocument(TomlNode& root, const PlanOptions& options, SourceTexts& so
 
 // Text to document. Complaints say everything that is wrong, in every table.
 [[nodiscard]] SweepDocument ReadSweepDocument(const std::string& text, const std::string& path,
-                                              const PlanOptions& options, const Lookup& lookup, SourceTexts& sources,
-                                              Complaints& complaints);
+                                              const PlanOptions& options, const Lookup& lookup,
+                                              SourceTexts& sources, Complaints& complaints);
 
 }  // namespace retort

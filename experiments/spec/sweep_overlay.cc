@@ -31,7 +31,8 @@ void CheckProfile(const TomlEntry& profile, const Lookup& lookup, Complaints& co
 std::string AxisOf(const TomlNode& root, const std::string& key) {
   const TomlEntry* sweep = root.Find("sweep");
   if (sweep == nullptr) return "";
-  if (const TomlEntry* grid = sweep->value.Find("grid"); grid != nullptr && grid->value.Find(key) != nullptr) {
+  if (const TomlEntry* grid = sweep->value.Find("grid");
+      grid != nullptr && grid->value.Find(key) != nullptr) {
     return "sweep.grid." + key;
   }
   const TomlEntry* zip = sweep->value.Find("zip");
@@ -54,7 +55,8 @@ bool ParseArgument(const std::string& argument, std::size_t equals, int source, 
            std::string_view("_-./").find(c) != std::string_view::npos;
   });
   Diagnostic ignored;
-  return bare && ParseToml(argument.substr(0, equals + 1) + "\"" + word + "\"", source, sources, tree, ignored);
+  return bare &&
+         ParseToml(argument.substr(0, equals + 1) + "\"" + word + "\"", source, sources, tree, ignored);
 }
 
 // Overrides change what the file has: they bring no new data set, teacher or table.
@@ -65,13 +67,15 @@ bool TargetsExist(const TomlNode& root, const TomlNode& tree, Complaints& compla
     std::vector<std::string> near = NearestOf(top.key, KeyNames(kInTrial));
     for (std::string& name : near) name.insert(0, "trial.");
     complaints.Error(top.where, top.key,
-                     "unknown key \"" + top.key + "\": an override starts with data., teacher., trial., sweep. or table." +
+                     "unknown key \"" + top.key +
+                         "\": an override starts with data., teacher., trial., sweep. or table." +
                          (near.empty() ? "" : "; did you mean \"" + near.front() + "\"?"),
                      near);
     return false;
   }
   if (top.value.kind != TomlKind::table) {
-    complaints.Error(top.where, top.key, "\"" + top.key + "\" is a table; name a key of it, as in trial.steps=10");
+    complaints.Error(top.where, top.key,
+                     "\"" + top.key + "\" is a table; name a key of it, as in trial.steps=10");
     return false;
   }
   if (top.key != "data" && top.key != "teacher" && top.key != "table") return true;
@@ -103,15 +107,17 @@ void Override(TomlNode& root, const std::string& argument, SourceTexts& sources,
   const int source = sources.Add("command line", argument);
   const std::size_t equals = argument.find('=');
   if (equals == std::string::npos || equals == 0) {
-    complaints.Error({source, 1, 1}, "", "\"" + argument + "\" is not KEY=VALUE; write for example trial.steps=10");
+    complaints.Error({source, 1, 1}, "",
+                     "\"" + argument + "\" is not KEY=VALUE; write for example trial.steps=10");
     return;
   }
   TomlNode tree;
   Diagnostic error;
   if (!ParseArgument(argument, equals, source, sources, tree, error) || tree.entries.size() != 1) {
     complaints.Error({source, 1, static_cast<int>(equals) + 2}, argument.substr(0, equals),
-                     "\"" + argument + "\" is not KEY=VALUE with a TOML value; write for example trial.steps=10, "
-                     "trial.reading=sound or sweep.seeds=[0,1]");
+                     "\"" + argument +
+                         "\" is not KEY=VALUE with a TOML value; write for example trial.steps=10, "
+                         "trial.reading=sound or sweep.seeds=[0,1]");
     return;
   }
   if (!TargetsExist(root, tree, complaints) || VariesOnAnAxis(root, tree, complaints)) return;
@@ -124,7 +130,8 @@ void OverlayDocument(TomlNode& root, const PlanOptions& options, SourceTexts& so
                      Complaints& complaints) {
   std::vector<std::string> names;
   TomlNode chosen;
-  if (const TomlEntry* profiles = root.Find("profile"); profiles != nullptr && profiles->value.kind == TomlKind::table) {
+  if (const TomlEntry* profiles = root.Find("profile");
+      profiles != nullptr && profiles->value.kind == TomlKind::table) {
     names = EntryNames(profiles->value);
     for (const TomlEntry& profile : profiles->value.entries) {
       CheckProfile(profile, lookup, complaints);

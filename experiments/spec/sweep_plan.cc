@@ -1,4 +1,5 @@
 // Sweep file to trials.
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -55,7 +56,8 @@ std::set<std::string> Planner::DataInUse() const {
   std::set<std::string> names;
   const auto collect = [&names](const Assignments& assignments) {
     for (const Assignment& assignment : assignments) {
-      if (assignment.valid && assignment.key->name == "data") names.insert(std::get<std::string>(assignment.value));
+      if (assignment.valid && assignment.key->name == "data")
+        names.insert(std::get<std::string>(assignment.value));
     }
   };
   collect(document_.trial);
@@ -72,7 +74,8 @@ void Planner::InspectData(SweepPlan& plan) {
   for (DataTable& table : document_.data) {
     DataSpec& data = *table.data;
     if (!used.contains(data.name)) {
-      complaints_.Warning(table.where, "data." + data.name, "the data set \"" + data.name + "\" is used by no trial");
+      complaints_.Warning(table.where, "data." + data.name,
+                          "the data set \"" + data.name + "\" is used by no trial");
       continue;
     }
     plan.data.push_back(table.data);
@@ -90,8 +93,8 @@ void Planner::InspectData(SweepPlan& plan) {
     for (const auto& [name, range] : ranges) {
       if (range.first.end <= data.examples) continue;
       complaints_.Error(range.second, "data." + data.name + ".split." + name,
-                        std::string("the ") + name + " range ends at " + std::to_string(range.first.end) + ", but " +
-                            data.path + " holds " + std::to_string(data.examples) + " examples");
+                        std::string("the ") + name + " range ends at " + std::to_string(range.first.end) +
+                            ", but " + data.path + " holds " + std::to_string(data.examples) + " examples");
       table.valid = false;
     }
   }
@@ -173,8 +176,9 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
     students_.push_back(std::move(spec));
     return;
   }
-  complaints_.Warning(document_.sweep_where, "sweep",
-                      "some combinations of the axes differ only in keys that do not apply to them, and are one trial");
+  complaints_.Warning(
+      document_.sweep_where, "sweep",
+      "some combinations of the axes differ only in keys that do not apply to them, and are one trial");
 }
 
 void Planner::WarnOfUnusedTeachers() const {
@@ -193,8 +197,9 @@ void Planner::Run(SweepPlan& plan) {
   const bool read_well = complaints_.clean();
   const std::size_t total = Combinations();
   if (total > kMostTrials) {
-    complaints_.Error(document_.sweep_where, "sweep", "the axes and seeds make more than " +
-                                                          std::to_string(kMostTrials) + " trials; split the sweep");
+    complaints_.Error(
+        document_.sweep_where, "sweep",
+        "the axes and seeds make more than " + std::to_string(kMostTrials) + " trials; split the sweep");
     return;
   }
   CollectAxisKeys();
@@ -211,7 +216,8 @@ void Planner::Run(SweepPlan& plan) {
     }
   }
   if (read_well && excluded_ == total) {
-    complaints_.Error(document_.sweep_where, "sweep.exclude", "every trial is excluded: nothing is left to run");
+    complaints_.Error(document_.sweep_where, "sweep.exclude",
+                      "every trial is excluded: nothing is left to run");
   }
   if (read_well) resolver_.ReportUnused();
   if (!complaints_.clean()) return;
@@ -251,7 +257,8 @@ PlanOutcome LoadSweep(const std::string& path, const PlanOptions& options, const
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file) text << file.rdbuf();
-  if (!file || file.bad()) {
+  std::error_code ignored;
+  if (!file || std::filesystem::is_directory(path, ignored)) {
     PlanOutcome outcome;
     Diagnostic missing;
     missing.file = path;

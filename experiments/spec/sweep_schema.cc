@@ -19,7 +19,9 @@ void Bound(Json& schema, const Limits& limits) {
 Json ValueSchema(const SpecKey& key) {
   Json schema{{"description", key.doc}};
   switch (key.type) {
-    case KeyType::flag: schema["type"] = "boolean"; break;
+    case KeyType::flag:
+      schema["type"] = "boolean";
+      break;
     case KeyType::count:
       schema["type"] = "integer";
       Bound(schema, key.limits);
@@ -28,19 +30,27 @@ Json ValueSchema(const SpecKey& key) {
       schema["type"] = "number";
       Bound(schema, key.limits);
       break;
-    case KeyType::choice: schema["enum"] = key.ChoiceList(); break;
+    case KeyType::choice:
+      schema["enum"] = key.ChoiceList();
+      break;
     case KeyType::duration:
       schema["type"] = "string";
       schema["pattern"] = "^[0-9]+(\\.[0-9]+)?(ms|s|m|h|d)$";
       break;
-    case KeyType::name: schema["type"] = "string"; break;
+    case KeyType::name:
+      schema["type"] = "string";
+      break;
   }
   if (key.type != KeyType::name) {
     const KeyValue fallback = key.get(TrialSpec{});
-    if (const bool* flag = std::get_if<bool>(&fallback)) schema["default"] = *flag;
-    else if (key.type == KeyType::count) schema["default"] = std::get<std::int64_t>(fallback);
-    else if (key.type == KeyType::number) schema["default"] = std::get<double>(fallback);
-    else schema["default"] = ValueText(key, fallback);
+    if (const bool* flag = std::get_if<bool>(&fallback))
+      schema["default"] = *flag;
+    else if (key.type == KeyType::count)
+      schema["default"] = std::get<std::int64_t>(fallback);
+    else if (key.type == KeyType::number)
+      schema["default"] = std::get<double>(fallback);
+    else
+      schema["default"] = ValueText(key, fallback);
   }
   return schema;
 }
@@ -66,12 +76,26 @@ Json SectionValue(const SectionKey& key) {
     schema["items"] = std::move(item);
   };
   switch (key.type) {
-    case SectionType::text: schema["type"] = "string"; break;
-    case SectionType::count: schema["type"] = "integer"; Bound(schema, key.limits); break;
-    case SectionType::number: schema["type"] = "number"; Bound(schema, key.limits); break;
-    case SectionType::texts: list({{"type", "string"}}); break;
-    case SectionType::tables: list({{"type", "object"}}); break;
-    case SectionType::table: schema["type"] = "object"; break;
+    case SectionType::text:
+      schema["type"] = "string";
+      break;
+    case SectionType::count:
+      schema["type"] = "integer";
+      Bound(schema, key.limits);
+      break;
+    case SectionType::number:
+      schema["type"] = "number";
+      Bound(schema, key.limits);
+      break;
+    case SectionType::texts:
+      list({{"type", "string"}});
+      break;
+    case SectionType::tables:
+      list({{"type", "object"}});
+      break;
+    case SectionType::table:
+      schema["type"] = "object";
+      break;
     case SectionType::range:
       schema["minItems"] = 2;
       schema["maxItems"] = 2;

@@ -15,9 +15,11 @@ const SpecKey& Key(std::string_view name) {
   return SpecKeys().front();
 }
 
-void Give(TeacherDefinition& teacher, std::string_view name, KeyValue value, Position where, ReadContext& context) {
+void Give(TeacherDefinition& teacher, std::string_view name, KeyValue value, Position where,
+          ReadContext& context) {
   const std::string path = context.prefix + "teacher." + teacher.name + ".private." + std::string(name);
-  teacher.assignments.push_back({&Key(name), std::move(value), where, path, true, context.document.assignments++});
+  teacher.assignments.push_back(
+      {&Key(name), std::move(value), where, path, true, context.document.assignments++});
 }
 
 double Number(const TomlNode& node) {
@@ -25,13 +27,14 @@ double Number(const TomlNode& node) {
 }
 
 // private = { epsilon | noise_multiplier, norm_bound }
-void ReadPrivate(const TomlEntry& entry, const std::string& path, TeacherDefinition& teacher, ReadContext& context) {
+void ReadPrivate(const TomlEntry& entry, const std::string& path, TeacherDefinition& teacher,
+                 ReadContext& context) {
   teacher.kind = TrialKind::dpsgd_teacher;
   const std::string dotted = path + ".private";
   if (entry.value.kind != TomlKind::table) {
-    context.complaints.Error(entry.value.where, dotted,
-                             dotted + " takes a table, as in { epsilon = 3, norm_bound = 0.1 }, not " +
-                                 entry.value.Describe());
+    context.complaints.Error(
+        entry.value.where, dotted,
+        dotted + " takes a table, as in { epsilon = 3, norm_bound = 0.1 }, not " + entry.value.Describe());
     teacher.valid = false;
     return;
   }
@@ -74,7 +77,8 @@ void CheckKind(const std::string& path, TeacherDefinition& teacher, Complaints& 
       teacher.valid = false;
     } else if (!members && !assignment.key->AppliesTo(teacher.kind, QuerySource::generator)) {
       complaints.Error(assignment.where, path + "." + std::string(assignment.key->name),
-                       std::string(assignment.key->name) + " does not apply to a " + std::string(KindName(teacher.kind)) +
+                       std::string(assignment.key->name) + " does not apply to a " +
+                           std::string(KindName(teacher.kind)) +
                            "; it applies to: " + Applicable(*assignment.key));
       teacher.valid = false;
     }
@@ -88,7 +92,8 @@ void ReadTeachers(const TomlNode& teachers, ReadContext& context) {
   for (const TomlEntry& entry : teachers.entries) {
     const std::string path = context.prefix + "teacher." + entry.key;
     if (entry.value.kind != TomlKind::table) {
-      context.complaints.Error(entry.value.where, path, path + " takes a table, not " + entry.value.Describe());
+      context.complaints.Error(entry.value.where, path,
+                               path + " takes a table, not " + entry.value.Describe());
       continue;
     }
     TeacherDefinition teacher;

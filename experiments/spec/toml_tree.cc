@@ -24,7 +24,8 @@ TomlNode Convert(const toml::node& node, int source) {
     out.kind = TomlKind::table;
     out.entries.reserve(table->size());
     for (const auto& [key, value] : *table) {
-      out.entries.push_back({std::string(key.str()), PositionOf(key.source(), source), Convert(value, source)});
+      out.entries.push_back(
+          {std::string(key.str()), PositionOf(key.source(), source), Convert(value, source)});
     }
     std::sort(out.entries.begin(), out.entries.end(), [](const TomlEntry& a, const TomlEntry& b) {
       return std::tie(a.where.line, a.where.column) < std::tie(b.where.line, b.where.column);
@@ -156,19 +157,27 @@ TomlEntry* TomlNode::Find(std::string_view key) {
 
 std::string TomlNode::Describe() const {
   switch (kind) {
-    case TomlKind::table: return "a table";
-    case TomlKind::array: return "an array";
-    case TomlKind::text: return "the string " + Quoted(text);
-    case TomlKind::integer: return "the integer " + std::to_string(integer);
-    case TomlKind::real: return "the number " + FormatReal(real);
-    case TomlKind::flag: return flag ? "the boolean true" : "the boolean false";
-    case TomlKind::other: return "a date or time";
+    case TomlKind::table:
+      return "a table";
+    case TomlKind::array:
+      return "an array";
+    case TomlKind::text:
+      return "the string " + Quoted(text);
+    case TomlKind::integer:
+      return "the integer " + std::to_string(integer);
+    case TomlKind::real:
+      return "the number " + FormatReal(real);
+    case TomlKind::flag:
+      return flag ? "the boolean true" : "the boolean false";
+    case TomlKind::other:
+      return "a date or time";
   }
   return "a value";
 }
 
 // The one place where toml++ may throw.
-bool ParseToml(std::string_view text, int source, const SourceTexts& sources, TomlNode& tree, Diagnostic& error) {
+bool ParseToml(std::string_view text, int source, const SourceTexts& sources, TomlNode& tree,
+               Diagnostic& error) {
   try {
     tree = Convert(toml::parse(text, std::string_view("sweep")), source);
     return true;
@@ -200,8 +209,10 @@ std::string FormatReal(double value) {
   std::string text(buffer.data(), end);
   if (const std::size_t e = text.find('e'); e != std::string::npos) {  // 1e+09 as 1e9
     std::size_t digits = e + 1;
-    if (text[digits] == '+') text.erase(digits, 1);
-    else if (text[digits] == '-') ++digits;
+    if (text[digits] == '+')
+      text.erase(digits, 1);
+    else if (text[digits] == '-')
+      ++digits;
     while (digits + 1 < text.size() && text[digits] == '0') text.erase(digits, 1);
   }
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -210,17 +221,25 @@ std::string FormatReal(double value) {
 
 std::string FormatTomlValue(const TomlNode& value) {
   switch (value.kind) {
-    case TomlKind::text: return Quoted(value.text);
-    case TomlKind::integer: return std::to_string(value.integer);
-    case TomlKind::real: return FormatReal(value.real);
-    case TomlKind::flag: return value.flag ? "true" : "false";
-    case TomlKind::array: return FormatArray(value);
-    case TomlKind::other: return "\"\"";
-    case TomlKind::table: break;
+    case TomlKind::text:
+      return Quoted(value.text);
+    case TomlKind::integer:
+      return std::to_string(value.integer);
+    case TomlKind::real:
+      return FormatReal(value.real);
+    case TomlKind::flag:
+      return value.flag ? "true" : "false";
+    case TomlKind::array:
+      return FormatArray(value);
+    case TomlKind::other:
+      return "\"\"";
+    case TomlKind::table:
+      break;
   }
   std::string out = "{";
   for (std::size_t i = 0; i < value.entries.size(); ++i) {
-    out += (i == 0 ? " " : ", ") + KeyText(value.entries[i].key) + " = " + FormatTomlValue(value.entries[i].value);
+    out += (i == 0 ? " " : ", ") + KeyText(value.entries[i].key) + " = " +
+           FormatTomlValue(value.entries[i].value);
   }
   return out + (value.entries.empty() ? "}" : " }");
 }
@@ -228,7 +247,8 @@ std::string FormatTomlValue(const TomlNode& value) {
 std::string FormatToml(const TomlNode& root) {
   std::string out;
   for (const auto& entry : root.entries) {
-    if (entry.value.kind != TomlKind::table) out += KeyText(entry.key) + " = " + FormatTomlValue(entry.value) + "\n";
+    if (entry.value.kind != TomlKind::table)
+      out += KeyText(entry.key) + " = " + FormatTomlValue(entry.value) + "\n";
   }
   for (const auto& entry : root.entries) {
     if (entry.value.kind != TomlKind::table) continue;

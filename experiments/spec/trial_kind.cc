@@ -14,13 +14,20 @@ TrialKind KindOf(const TrialSpec& spec) {
 
 std::string_view KindName(TrialKind kind) {
   switch (kind) {
-    case TrialKind::plain_teacher: return "plain teacher";
-    case TrialKind::ensemble_teacher: return "ensemble teacher";
-    case TrialKind::dpsgd_teacher: return "DP-SGD teacher";
-    case TrialKind::gradient_student: return "dpdfd student by noisy gradients";
-    case TrialKind::distilled_student: return "sound dpdfd student of a DP-SGD teacher";
-    case TrialKind::vote_student: return "sound dpdfd student of an ensemble";
-    case TrialKind::dpsgd_student: return "dpsgd student";
+    case TrialKind::plain_teacher:
+      return "plain teacher";
+    case TrialKind::ensemble_teacher:
+      return "ensemble teacher";
+    case TrialKind::dpsgd_teacher:
+      return "DP-SGD teacher";
+    case TrialKind::gradient_student:
+      return "dpdfd student by noisy gradients";
+    case TrialKind::distilled_student:
+      return "sound dpdfd student of a DP-SGD teacher";
+    case TrialKind::vote_student:
+      return "sound dpdfd student of an ensemble";
+    case TrialKind::dpsgd_student:
+      return "dpsgd student";
   }
   return "trial";
 }

@@ -18,9 +18,10 @@ enum class TrialKind : std::uint8_t {
   vote_student,       // dpdfd, reading sound, taught by noisy votes of an ensemble
   dpsgd_student,      // trained directly with DP-SGD
 };
-inline constexpr std::array kTrialKinds = {
-    TrialKind::plain_teacher,     TrialKind::ensemble_teacher, TrialKind::dpsgd_teacher, TrialKind::gradient_student,
-    TrialKind::distilled_student, TrialKind::vote_student,     TrialKind::dpsgd_student};
+inline constexpr std::array kTrialKinds = {TrialKind::plain_teacher,     TrialKind::ensemble_teacher,
+                                           TrialKind::dpsgd_teacher,     TrialKind::gradient_student,
+                                           TrialKind::distilled_student, TrialKind::vote_student,
+                                           TrialKind::dpsgd_student};
 
 // From role, method, reading and queries alone. Votes are the sound students that ask queries.
 [[nodiscard]] TrialKind KindOf(const TrialSpec& spec);

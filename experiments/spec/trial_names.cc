@@ -59,7 +59,8 @@ void TellApart(const std::vector<TrialSpec*>& group, std::vector<std::string>& l
     std::vector<std::size_t> next(group.size());
     for (std::size_t i = 0; i < group.size(); ++i) {
       const auto* axis = AxisNamed(*group[i], key);
-      next[i] = refined.try_emplace({classes[i], axis == nullptr ? "" : axis->second}, refined.size()).first->second;
+      next[i] = refined.try_emplace({classes[i], axis == nullptr ? "" : axis->second}, refined.size())
+                    .first->second;
     }
     if (refined.size() == count) continue;
     for (std::size_t i = 0; i < group.size(); ++i) {

@@ -51,7 +51,8 @@ void TrialResolver::Select(const Layers& layers, Composition& composition) const
       if (assignment.key == data_) data = &std::get<std::string>(assignment.value);
       if (assignment.key == teacher_) teacher = &std::get<std::string>(assignment.value);
       if (assignment.key == source_) source_set = true;
-      const bool selects = assignment.key == method_ || assignment.key == reading_ || assignment.key == source_;
+      const bool selects =
+          assignment.key == method_ || assignment.key == reading_ || assignment.key == source_;
       if (selects) assignment.key->set(spec, assignment.value);
     }
   }
@@ -62,8 +63,10 @@ void TrialResolver::Select(const Layers& layers, Composition& composition) const
     if (!source_set) spec.source = QuerySource::generator;
     if (teacher != nullptr) composition.teacher = document_.FindTeacher(*teacher);
   }
-  if (data != nullptr) composition.data = document_.FindData(*data);
-  else if (document_.data.size() == 1) composition.data = &document_.data.front();
+  if (data != nullptr)
+    composition.data = document_.FindData(*data);
+  else if (document_.data.size() == 1)
+    composition.data = &document_.data.front();
   if (composition.data != nullptr) {
     spec.data = composition.data->data;
     if (!composition.data->valid || !composition.data->readable) composition.judged = false;
@@ -82,14 +85,16 @@ void TrialResolver::SelectKind(Composition& composition) const {
   } else if (spec.reading != Reading::sound) {
     composition.kind = TrialKind::gradient_student;
   } else {
-    const bool votes = composition.teacher != nullptr && composition.teacher->kind == TrialKind::ensemble_teacher;
+    const bool votes =
+        composition.teacher != nullptr && composition.teacher->kind == TrialKind::ensemble_teacher;
     composition.kind = votes ? TrialKind::vote_student : TrialKind::distilled_student;
   }
 }
 
 // Preset and [trial], once for each selection.
 const TrialSpec& TrialResolver::Base(const Composition& selected) {
-  const BaseKey key{selected.kind, selected.spec.reading, selected.spec.source, selected.data, selected.teacher};
+  const BaseKey key{selected.kind, selected.spec.reading, selected.spec.source, selected.data,
+                    selected.teacher};
   const auto found = bases_.find(key);
   if (found != bases_.end()) return found->second;
   Composition base;
@@ -165,8 +170,10 @@ Composition TrialResolver::ResolveTeacher(const TeacherDefinition& teacher, cons
   for (const Assignment& assignment : document_.trial) {
     if (!assignment.key->inherited || !assignment.key->AppliesTo(teacher.kind, spec.source)) continue;
     used_[assignment.number] = 1;
-    if (assignment.valid) assignment.key->set(spec, assignment.value);
-    else composition.judged = false;
+    if (assignment.valid)
+      assignment.key->set(spec, assignment.value);
+    else
+      composition.judged = false;
   }
   for (const Assignment& assignment : teacher.assignments) {
     const bool applies = assignment.key->AppliesTo(teacher.kind, spec.source);
@@ -180,13 +187,15 @@ void TrialResolver::ReportUnusedIn(const Assignments& assignments) const {
     if (used_[assignment.number] != 0 || complaints_.HasErrorAt(assignment.where)) continue;
     complaints_.Error(assignment.where, assignment.path,
                       assignment.path + " reaches no trial to which it applies; " +
-                          std::string(assignment.key->TrialName()) + " applies to: " + KindList(*assignment.key));
+                          std::string(assignment.key->TrialName()) +
+                          " applies to: " + KindList(*assignment.key));
   }
 }
 
 void TrialResolver::ReportUnused() const {
   for (std::size_t i = 0; i < document_.when.size(); ++i) {
-    if (when_matched_[i] == 0) complaints_.Warning(document_.when[i].where, "sweep.when", "this rule matches no trial");
+    if (when_matched_[i] == 0)
+      complaints_.Warning(document_.when[i].where, "sweep.when", "this rule matches no trial");
   }
   for (std::size_t i = 0; i < document_.exclude.size(); ++i) {
     if (exclude_matched_[i] == 0) {

@@ -20,7 +20,7 @@ struct Composition {
   TrialKind kind = TrialKind::gradient_student;
   const TeacherDefinition* teacher = nullptr;  // students of dpdfd
   const DataTable* data = nullptr;
-  bool judged = true;    // false: something it depends on was complained about already
+  bool judged = true;  // false: something it depends on was complained about already
   bool excluded = false;
 };
 

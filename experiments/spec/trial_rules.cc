@@ -23,7 +23,8 @@ class Judge {
   Judge(const Layers& layers, const SweepDocument& document, Complaints& complaints)
       : layers_(layers), document_(document), complaints_(complaints) {}
 
-  void Say(std::initializer_list<std::string_view> keys, std::string message, std::vector<std::string> choices = {}) {
+  void Say(std::initializer_list<std::string_view> keys, std::string message,
+           std::vector<std::string> choices = {}) {
     good_ = false;
     for (const std::string_view key : keys) {
       if (const Assignment* assignment = StrongestOf(layers_, key)) {
@@ -52,13 +53,15 @@ void CheckTeaching(const Composition& trial, const SweepDocument& document, Judg
               sound ? TeachersOf(document, kSoundTeachers) : document.TeacherNames());
   } else if (sound && (MaskOf(trial.teacher->kind) & kSoundTeachers) == 0) {
     judge.Say({"reading", "teacher"},
-              "reading \"sound\" needs a teacher that gives a proven claim, one with private = {...} or with members > 1; "
-              "\"" + trial.teacher->name + "\" is a " + std::string(KindName(trial.teacher->kind)),
+              "reading \"sound\" needs a teacher that gives a proven claim, one with private = {...} or with "
+              "members > 1; "
+              "\"" +
+                  trial.teacher->name + "\" is a " + std::string(KindName(trial.teacher->kind)),
               TeachersOf(document, kSoundTeachers));
   } else if (!sound && trial.teacher->kind == TrialKind::ensemble_teacher) {
     judge.Say({"reading", "teacher"},
-              "the reading \"" + KeyText(spec, "reading") + "\" asks a single teacher; \"" + trial.teacher->name +
-                  "\" is an ensemble: use reading \"sound\", or another teacher",
+              "the reading \"" + KeyText(spec, "reading") + "\" asks a single teacher; \"" +
+                  trial.teacher->name + "\" is an ensemble: use reading \"sound\", or another teacher",
               {"sound"});
   }
 }
@@ -76,16 +79,18 @@ void CheckSource(const Composition& trial, const Layers& layers, Judge& judge) {
   }
   const bool votes = trial.kind == TrialKind::vote_student;
   if (spec.source == QuerySource::private_split || (spec.source == QuerySource::public_split && !votes)) {
-    judge.Say({"source"},
-              votes ? "an ensemble is asked about generated or public inputs"
-                    : "a single teacher is asked about generated inputs; public ones are for an ensemble",
-              votes ? std::vector<std::string>{"generator", "public"} : std::vector<std::string>{"generator"});
+    judge.Say(
+        {"source"},
+        votes ? "an ensemble is asked about generated or public inputs"
+              : "a single teacher is asked about generated inputs; public ones are for an ensemble",
+        votes ? std::vector<std::string>{"generator", "public"} : std::vector<std::string>{"generator"});
     return;
   }
   if (spec.source == QuerySource::generator && (spec.data->height % 4 != 0 || spec.data->width % 4 != 0)) {
-    judge.Say({"source", "data"}, "the generator makes images whose height and width are multiples of 4; those of data." +
-                                      spec.data->name + " are " + std::to_string(spec.data->height) + "x" +
-                                      std::to_string(spec.data->width));
+    judge.Say({"source", "data"},
+              "the generator makes images whose height and width are multiples of 4; those of data." +
+                  spec.data->name + " are " + std::to_string(spec.data->height) + "x" +
+                  std::to_string(spec.data->width));
   }
   if (spec.source != QuerySource::public_split) return;
   if (open.size() == 0) {
@@ -93,12 +98,13 @@ void CheckSource(const Composition& trial, const Layers& layers, Judge& judge) {
                               ".split has no public range");
   } else if (spec.queries > open.size()) {
     judge.Say({"queries", "source"}, "queries = " + std::to_string(spec.queries) + " is more than the " +
-                                         std::to_string(open.size()) + " public examples of data." + spec.data->name +
-                                         "; each is answered once");
+                                         std::to_string(open.size()) + " public examples of data." +
+                                         spec.data->name + "; each is answered once");
   }
 }
 
-void CheckQueries(const Composition& trial, const Layers& layers, const SweepDocument& document, Judge& judge) {
+void CheckQueries(const Composition& trial, const Layers& layers, const SweepDocument& document,
+                  Judge& judge) {
   if (trial.kind == TrialKind::vote_student && trial.spec.queries < 1) {
     judge.Say({"queries"}, "an ensemble teaches by noisy-vote answers: queries must be at least 1");
   }
@@ -114,7 +120,8 @@ void CheckPrivacy(const Composition& trial, Judge& judge) {
   const TrialSpec& spec = trial.spec;
   const bool asked = spec.epsilon > 0;
   if (asked && (spec.claim == ClaimTarget::none || spec.calibrate == Calibrate::none)) {
-    judge.Say({"epsilon"}, "epsilon needs to know what it is about: set claim, and calibrate = \"noise\" or \"steps\"",
+    judge.Say({"epsilon"},
+              "epsilon needs to know what it is about: set claim, and calibrate = \"noise\" or \"steps\"",
               {"claim", "calibrate"});
   }
   if (!asked && spec.calibrate != Calibrate::none) {
@@ -122,9 +129,10 @@ void CheckPrivacy(const Composition& trial, Judge& judge) {
   }
   const bool noise_follows = asked && spec.calibrate == Calibrate::noise;
   if (trial.kind == TrialKind::dpsgd_student && spec.noise_multiplier == 0 && !noise_follows) {
-    judge.Say({"noise_multiplier", "calibrate", "method"},
-              "method \"dpsgd\" needs noise: set noise_multiplier, or epsilon with claim and calibrate = \"noise\"",
-              {"noise_multiplier", "epsilon"});
+    judge.Say(
+        {"noise_multiplier", "calibrate", "method"},
+        "method \"dpsgd\" needs noise: set noise_multiplier, or epsilon with claim and calibrate = \"noise\"",
+        {"noise_multiplier", "epsilon"});
   }
   if (trial.kind == TrialKind::vote_student && spec.vote_noise == 0 && !noise_follows) {
     judge.Say({"vote_noise", "calibrate", "reading", "teacher"},
@@ -149,11 +157,12 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
   CheckQueries(trial, layers, document, judge);
   const std::int64_t examples = spec.data->split.train.size();
   if (spec.method == "dpsgd" && spec.batch > examples) {
-    judge.Say({"batch"}, "batch = " + std::to_string(spec.batch) + " is more than the " + std::to_string(examples) +
-                             " private examples of data." + spec.data->name);
+    judge.Say({"batch"}, "batch = " + std::to_string(spec.batch) + " is more than the " +
+                             std::to_string(examples) + " private examples of data." + spec.data->name);
   }
   const Assignment* delta = StrongestOf(layers, "delta");
-  if (judge.good()) WarnOfLargeDelta(trial, delta != nullptr ? delta->where : document.trial_where, complaints);
+  if (judge.good())
+    WarnOfLargeDelta(trial, delta != nullptr ? delta->where : document.trial_where, complaints);
   return judge.good();
 }
 
@@ -166,7 +175,8 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
     for (const Assignment& assignment : teacher.assignments) {
       if (assignment.key->name == key) where = assignment.where;
     }
-    complaints.Error(where, "teacher." + teacher.name + "." + std::string(key), std::move(message), std::move(choices));
+    complaints.Error(where, "teacher." + teacher.name + "." + std::string(key), std::move(message),
+                     std::move(choices));
     good = false;
   };
   const auto fits = [&](std::string_view key, std::int64_t value) {
@@ -180,7 +190,8 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
   if (trial.kind == TrialKind::ensemble_teacher) {
     fits("members", spec.members);
     if (spec.network != "logistic") {
-      say("network", "the members of an ensemble are \"logistic\" networks, not \"" + spec.network + "\"", {"logistic"});
+      say("network", "the members of an ensemble are \"logistic\" networks, not \"" + spec.network + "\"",
+          {"logistic"});
     }
   }
   return good;
@@ -192,8 +203,9 @@ void WarnOfLargeDelta(const Composition& trial, Position where, Complaints& comp
   if (examples <= 0 || spec.delta * examples <= 1) return;
   complaints.Warning(where, "trial.delta",
                      "delta = " + KeyText(spec, "delta") + " is more than 1/" +
-                         std::to_string(spec.data->split.train.size()) + ", one over the private examples of data." +
-                         spec.data->name + ": a claim may then say nothing about a single person");
+                         std::to_string(spec.data->split.train.size()) +
+                         ", one over the private examples of data." + spec.data->name +
+                         ": a claim may then say nothing about a single person");
 }
 
 }  // namespace retort

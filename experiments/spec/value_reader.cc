@@ -16,19 +16,26 @@ std::string Plain(double value) {
 
 std::string Expectation(const SpecKey& key) {
   switch (key.type) {
-    case KeyType::flag: return "true or false";
-    case KeyType::count: return "an integer";
-    case KeyType::number: return "a number";
-    case KeyType::choice: return "one of the strings";
-    case KeyType::duration: return "a duration such as \"30s\", \"500ms\", \"5m\" or \"2h\"";
-    case KeyType::name: return "a name in quotes";
+    case KeyType::flag:
+      return "true or false";
+    case KeyType::count:
+      return "an integer";
+    case KeyType::number:
+      return "a number";
+    case KeyType::choice:
+      return "one of the strings";
+    case KeyType::duration:
+      return "a duration such as \"30s\", \"500ms\", \"5m\" or \"2h\"";
+    case KeyType::name:
+      return "a name in quotes";
   }
   return "another type";
 }
 
 void WrongType(const TomlNode& node, const SpecKey& key, const std::string& path, Complaints& complaints) {
   std::string message = path + " takes " + Expectation(key) + ", not " + node.Describe();
-  const bool whole = node.kind == TomlKind::real && std::floor(node.real) == node.real && std::fabs(node.real) < 1e15;
+  const bool whole =
+      node.kind == TomlKind::real && std::floor(node.real) == node.real && std::fabs(node.real) < 1e15;
   if (key.type == KeyType::count && whole) message += "; write " + Plain(std::trunc(node.real));
   complaints.Error(node.where, path, std::move(message), key.ChoiceList());
 }
@@ -61,19 +68,28 @@ bool IsOf(const TomlNode& node, SectionType type) {
     return true;
   };
   switch (type) {
-    case SectionType::text: return node.kind == TomlKind::text;
-    case SectionType::count: return node.kind == TomlKind::integer;
-    case SectionType::number: return node.kind == TomlKind::integer || node.kind == TomlKind::real;
-    case SectionType::range: return all(TomlKind::integer) && node.items.size() == 2;
-    case SectionType::texts: return all(TomlKind::text);
-    case SectionType::counts: return all(TomlKind::integer);
-    case SectionType::table: return node.kind == TomlKind::table;
-    case SectionType::tables: return all(TomlKind::table);
+    case SectionType::text:
+      return node.kind == TomlKind::text;
+    case SectionType::count:
+      return node.kind == TomlKind::integer;
+    case SectionType::number:
+      return node.kind == TomlKind::integer || node.kind == TomlKind::real;
+    case SectionType::range:
+      return all(TomlKind::integer) && node.items.size() == 2;
+    case SectionType::texts:
+      return all(TomlKind::text);
+    case SectionType::counts:
+      return all(TomlKind::integer);
+    case SectionType::table:
+      return node.kind == TomlKind::table;
+    case SectionType::tables:
+      return all(TomlKind::table);
   }
   return false;
 }
 
-bool CheckSectionRange(const TomlNode& node, const SectionKey& key, const std::string& path, Complaints& complaints) {
+bool CheckSectionRange(const TomlNode& node, const SectionKey& key, const std::string& path,
+                       Complaints& complaints) {
   bool good = true;
   const auto check = [&](const TomlNode& item) {
     const double value = item.kind == TomlKind::real ? item.real : static_cast<double>(item.integer);
@@ -92,7 +108,8 @@ bool CheckSectionRange(const TomlNode& node, const SectionKey& key, const std::s
 }  // namespace
 
 std::string LimitsText(const Limits& limits) {
-  return std::string("in ") + (limits.above_least ? "(" : "[") + Plain(limits.least) + ", " + Plain(limits.most) + "]";
+  return std::string("in ") + (limits.above_least ? "(" : "[") + Plain(limits.least) + ", " +
+         Plain(limits.most) + "]";
 }
 
 bool Within(const Limits& limits, double value) {
@@ -171,9 +188,9 @@ bool CheckSection(const TomlNode& table, std::string_view pattern, const std::st
                          path.empty() ? "" : "in [" + path + "]");
       good = false;
     } else if (!IsOf(entry.value, found->type)) {
-      complaints.Error(entry.value.where, dotted,
-                       dotted + " takes " + std::string(SectionTypeName(found->type)) + ", not " +
-                           entry.value.Describe());
+      complaints.Error(
+          entry.value.where, dotted,
+          dotted + " takes " + std::string(SectionTypeName(found->type)) + ", not " + entry.value.Describe());
       good = false;
     } else if (!CheckSectionRange(entry.value, *found, dotted, complaints)) {
       good = false;

@@ -13,8 +13,8 @@ namespace retort {
 
 // Nothing, after one complaint under the dotted `path`, when the type, range or choice is wrong.
 // Names of data sets and teachers are returned as text and looked up elsewhere.
-[[nodiscard]] std::optional<KeyValue> ReadKeyValue(const TomlNode& node, const SpecKey& key, const std::string& path,
-                                                   Complaints& complaints);
+[[nodiscard]] std::optional<KeyValue> ReadKeyValue(const TomlNode& node, const SpecKey& key,
+                                                   const std::string& path, Complaints& complaints);
 
 // Seconds of "30s", "500ms", "5m", "2h", "1d"; a number and a unit, no blank.
 [[nodiscard]] std::optional<double> ParseDuration(std::string_view text);
