@@ -14,8 +14,8 @@ Result<std::string> EncodeChecked(const Envelope& envelope) {
   std::string bytes = Encode(envelope);
   if (bytes.size() <= kMaxEnvelopeBytes) return bytes;
   return Refused("A " + std::string(NameOf(TypeOf(envelope.message))) + " message of " +
-                 std::to_string(bytes.size()) + " bytes is larger than the " + std::to_string(kMaxEnvelopeBytes) +
-                 " bytes that an envelope may have.");
+                 std::to_string(bytes.size()) + " bytes is larger than the " +
+                 std::to_string(kMaxEnvelopeBytes) + " bytes that an envelope may have.");
 }
 
 Result<Envelope> DecodeFrom(WorldRank from, std::string_view bytes) {

@@ -9,7 +9,8 @@
 namespace retort::cluster {
 namespace {
 
-// length u32 (of the whole frame), version u16, type u16, trial u64, attempt u32, generation u64, sequence u64
+// length u32 (of the whole frame), version u16, type u16, trial u64, attempt u32, generation u64,
+// sequence u64
 constexpr std::size_t kHeaderBytes = 4 + 2 + 2 + 8 + 4 + 8 + 8;
 constexpr std::size_t kCrcBytes = 4;
 
@@ -58,8 +59,9 @@ Result<std::size_t> EnvelopeLength(std::string_view first_bytes) {
   }
   const std::size_t length = Take<std::uint32_t>(first_bytes);
   if (length < kHeaderBytes + kCrcBytes || length > kMaxEnvelopeBytes) {
-    return FieldError("length", std::to_string(length) + " is outside " + std::to_string(kHeaderBytes + kCrcBytes) +
-                                    " to " + std::to_string(kMaxEnvelopeBytes) + " bytes");
+    return FieldError("length", std::to_string(length) + " is outside " +
+                                    std::to_string(kHeaderBytes + kCrcBytes) + " to " +
+                                    std::to_string(kMaxEnvelopeBytes) + " bytes");
   }
   return length;
 }

@@ -9,7 +9,8 @@
 
 namespace retort::cluster {
 
-IdleWait::IdleWait(Duration shortest, Duration longest) : shortest_(shortest), longest_(longest), pause_(shortest) {
+IdleWait::IdleWait(Duration shortest, Duration longest)
+    : shortest_(shortest), longest_(longest), pause_(shortest) {
   RETORT_CHECK(shortest.count() > 0 && longest >= shortest);
 }
 

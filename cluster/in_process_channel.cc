@@ -31,8 +31,8 @@ struct InProcessHub::Queues {
     return frame;
   }
 
-  std::mutex mutex;                       // guards the contents of `inbox`; its size is fixed
-  std::vector<std::deque<Frame>> inbox;   // by receiving rank
+  std::mutex mutex;                      // guards the contents of `inbox`; its size is fixed
+  std::vector<std::deque<Frame>> inbox;  // by receiving rank
 };
 
 namespace {
@@ -40,7 +40,8 @@ namespace {
 template <typename Queues>
 class InProcessChannel final : public Channel {
  public:
-  InProcessChannel(std::shared_ptr<Queues> queues, WorldRank rank) : queues_(std::move(queues)), rank_(rank) {}
+  InProcessChannel(std::shared_ptr<Queues> queues, WorldRank rank)
+      : queues_(std::move(queues)), rank_(rank) {}
 
   [[nodiscard]] WorldRank rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return static_cast<int>(queues_->inbox.size()); }

@@ -12,7 +12,7 @@ namespace retort::cluster {
 // The hub is thread-safe; each channel belongs to one thread.
 class InProcessHub {
  public:
-  explicit InProcessHub(int size);        // size >= 1
+  explicit InProcessHub(int size);  // size >= 1
   ~InProcessHub();
   InProcessHub(const InProcessHub&) = delete;
   InProcessHub& operator=(const InProcessHub&) = delete;

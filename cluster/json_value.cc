@@ -101,10 +101,14 @@ bool FromJson(const Json& json, double& out) {
   }
   if (!json.is_string()) return false;
   const auto& text = json.get_ref<const std::string&>();
-  if (text == "nan") out = std::numeric_limits<double>::quiet_NaN();
-  else if (text == "inf") out = std::numeric_limits<double>::infinity();
-  else if (text == "-inf") out = -std::numeric_limits<double>::infinity();
-  else return false;
+  if (text == "nan")
+    out = std::numeric_limits<double>::quiet_NaN();
+  else if (text == "inf")
+    out = std::numeric_limits<double>::infinity();
+  else if (text == "-inf")
+    out = -std::numeric_limits<double>::infinity();
+  else
+    return false;
   return true;
 }
 

@@ -49,7 +49,7 @@ LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environm
   if (declare("SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE")) {
     launch.under_mpi = has_pmix;
   } else if (declare("PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")) {
-    launch.under_mpi = false;   // another MPI's launcher, or a PMI that Open MPI 4 does not speak
+    launch.under_mpi = false;  // another MPI's launcher, or a PMI that Open MPI 4 does not speak
   }
   return launch;
 }
@@ -57,11 +57,12 @@ LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environm
 Status CheckWorldSize(const LaunchEnvironment& launch, int world_size) {
   if (launch.declared_by.empty() || launch.declared_ranks == world_size) return {};
   const std::string ranks = std::to_string(launch.declared_ranks);
-  return EnvironmentError("The launcher started " + ranks + " processes (" + launch.declared_by + "=" + ranks +
-                          "), but this one is in an MPI world of " + std::to_string(world_size) +
-                          ": each would take itself for the only one. Start them with\n  cluster/launch/mpirun.sh -np " +
-                          ranks + " retort run ...\nalso inside a Slurm allocation (instead of srun), with the mpirun "
-                          "of the Open MPI that Retort was built with.");
+  return EnvironmentError(
+      "The launcher started " + ranks + " processes (" + launch.declared_by + "=" + ranks +
+      "), but this one is in an MPI world of " + std::to_string(world_size) +
+      ": each would take itself for the only one. Start them with\n  cluster/launch/mpirun.sh -np " + ranks +
+      " retort run ...\nalso inside a Slurm allocation (instead of srun), with the mpirun "
+      "of the Open MPI that Retort was built with.");
 }
 
 }  // namespace retort::cluster

@@ -11,10 +11,10 @@
 namespace retort::cluster {
 
 struct LaunchEnvironment {
-  bool under_mpi = false;        // an MPI launcher started this process: open an MpiWorld
-  int declared_ranks = 1;        // how many processes the launcher says it started
-  std::string declared_by;       // the variable that says so; empty when none does
-  int local_rank = 0;            // among the ranks on this host
+  bool under_mpi = false;   // an MPI launcher started this process: open an MpiWorld
+  int declared_ranks = 1;   // how many processes the launcher says it started
+  std::string declared_by;  // the variable that says so; empty when none does
+  int local_rank = 0;       // among the ranks on this host
   int local_size = 1;
   // Set by cluster/launch/mpirun.sh: world rank 0 writes the exit code of the whole run here (decimal,
   // newline); "<it>.ready" is created by OpenMpiWorld once signals may be sent. Empty: no wrapper.

@@ -19,13 +19,13 @@ Field(std::string_view, T M::*) -> Field<M, T>;
 template <typename M>
 struct Schema;
 
-#define RETORT_MESSAGE(Type, number, ...)                         \
-  template <>                                                     \
-  struct Schema<Type> {                                           \
-    using M = Type;                                               \
-    static constexpr MessageType type = MessageType::number;      \
-    static constexpr std::string_view name = #Type;               \
-    static constexpr auto fields = std::make_tuple(__VA_ARGS__);  \
+#define RETORT_MESSAGE(Type, number, ...)                        \
+  template <>                                                    \
+  struct Schema<Type> {                                          \
+    using M = Type;                                              \
+    static constexpr MessageType type = MessageType::number;     \
+    static constexpr std::string_view name = #Type;              \
+    static constexpr auto fields = std::make_tuple(__VA_ARGS__); \
   }
 #define RETORT_FIELD(member) \
   Field { #member, &M::member }
@@ -38,7 +38,8 @@ RETORT_MESSAGE(Progress, progress, RETORT_FIELD(step), RETORT_FIELD(total_steps)
                RETORT_FIELD(series));
 RETORT_MESSAGE(CheckpointCommitted, checkpoint_committed, RETORT_FIELD(step), RETORT_FIELD(digest));
 RETORT_MESSAGE(Ended, ended, RETORT_FIELD(succeeded), RETORT_FIELD(failure), RETORT_FIELD(detail),
-               RETORT_FIELD(metrics), RETORT_FIELD(timings), RETORT_FIELD(parameters_digest), RETORT_FIELD(file));
+               RETORT_FIELD(metrics), RETORT_FIELD(timings), RETORT_FIELD(parameters_digest),
+               RETORT_FIELD(file));
 
 RETORT_MESSAGE(Start, start, RETORT_FIELD(spec), RETORT_FIELD(gang_rank), RETORT_FIELD(gang_size),
                RETORT_FIELD(device), RETORT_FIELD(trial_directory), RETORT_FIELD(attempt_directory),

@@ -15,15 +15,20 @@ Json ObjectOf(const M& message);
 
 template <typename T>
 Json ValueOf(const T& value) {
-  if constexpr (std::is_same_v<T, Start>) return ObjectOf(value);
-  else return ToJson(value);
+  if constexpr (std::is_same_v<T, Start>)
+    return ObjectOf(value);
+  else
+    return ToJson(value);
 }
 
 template <typename M>
 Json ObjectOf(const M& message) {
   Json object = Json::object();
-  std::apply([&](const auto&... field) { ((object[std::string(field.name)] = ValueOf(message.*field.member)), ...); },
-             Schema<M>::fields);
+  std::apply(
+      [&](const auto&... field) {
+        ((object[std::string(field.name)] = ValueOf(message.*field.member)), ...);
+      },
+      Schema<M>::fields);
   return object;
 }
 
@@ -82,7 +87,8 @@ MessageType TypeOf(const Message& message) {
 std::string_view NameOf(MessageType type) {
   std::string_view name;
   VisitType(
-      type, [&](const auto* held) { name = Schema<std::remove_cvref_t<decltype(*held)>>::name; }, kAlternatives);
+      type, [&](const auto* held) { name = Schema<std::remove_cvref_t<decltype(*held)>>::name; },
+      kAlternatives);
   return name;
 }
 
@@ -93,10 +99,12 @@ std::string EncodePayload(const Message& message) {
 Result<Message> DecodePayload(MessageType type, std::string_view payload) {
   const std::string_view name = NameOf(type);
   if (name.empty()) {
-    return Refused("Message type " + std::to_string(static_cast<unsigned>(type)) + " is not known (field type).");
+    return Refused("Message type " + std::to_string(static_cast<unsigned>(type)) +
+                   " is not known (field type).");
   }
   const Json object = Json::parse(payload, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return Refused("Message " + std::string(name) + ": the payload is not a JSON object.");
+  if (!object.is_object())
+    return Refused("Message " + std::string(name) + ": the payload is not a JSON object.");
   std::optional<Result<Message>> decoded;
   VisitType(
       type, [&](const auto* held) { decoded = DecodeAs<std::remove_cvref_t<decltype(*held)>>(object); },

@@ -52,13 +52,16 @@ Status MpiChannel::StartReceives() {
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
     RETORT_RETURN_IF_ERROR(
-        MpiStatus(MPI_Improbe(MPI_ANY_SOURCE, kTag, session_.communicator(), &found, &message, &status), "MPI_Improbe"));
+        MpiStatus(MPI_Improbe(MPI_ANY_SOURCE, kTag, session_.communicator(), &found, &message, &status),
+                  "MPI_Improbe"));
     if (found == 0) return {};
     int count = 0;
     RETORT_RETURN_IF_ERROR(MpiStatus(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count"));
     // Send refuses more than this; MPI reports a longer message as truncated.
-    const auto room = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(count, 0)), 0, kMaxEnvelopeBytes);
-    Transfer& receive = receives_.emplace_back(Transfer{status.MPI_SOURCE, std::string(room, '\0'), MPI_REQUEST_NULL});
+    const auto room =
+        std::clamp<std::size_t>(static_cast<std::size_t>(std::max(count, 0)), 0, kMaxEnvelopeBytes);
+    Transfer& receive =
+        receives_.emplace_back(Transfer{status.MPI_SOURCE, std::string(room, '\0'), MPI_REQUEST_NULL});
     const int code =
         MPI_Imrecv(receive.bytes.data(), static_cast<int>(room), MPI_BYTE, &message, &receive.request);
     if (code != MPI_SUCCESS) {

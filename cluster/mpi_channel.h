@@ -17,7 +17,7 @@ namespace retort::cluster {
 // often, also when nothing is expected.
 class MpiChannel final : public Channel {
  public:
-  explicit MpiChannel(const MpiSession& session) : session_(session) {}   // `session` outlives the channel
+  explicit MpiChannel(const MpiSession& session) : session_(session) {}  // `session` outlives the channel
 
   [[nodiscard]] WorldRank rank() const override { return {session_.rank()}; }
   [[nodiscard]] int size() const override { return session_.size(); }
@@ -43,7 +43,7 @@ class MpiChannel final : public Channel {
 
   const MpiSession& session_;
   std::list<Transfer> sends_;
-  std::list<Transfer> receives_;   // in order of arrival
+  std::list<Transfer> receives_;  // in order of arrival
 };
 
 }  // namespace retort::cluster

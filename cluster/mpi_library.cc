@@ -28,10 +28,12 @@ class OpenMpi final : public MpiWorld {
         entered = true;
       }
       int done = 0;
-      if (entered) RETORT_RETURN_IF_ERROR(MpiStatus(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Ibarrier"));
+      if (entered)
+        RETORT_RETURN_IF_ERROR(MpiStatus(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Ibarrier"));
       if (done != 0) break;
       if (std::chrono::steady_clock::now() >= until) {
-        return Cancelled("Not every rank came to the end of the run within " + std::to_string(wait.count()) + " ms.");
+        return Cancelled("Not every rank came to the end of the run within " + std::to_string(wait.count()) +
+                         " ms.");
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -60,7 +62,9 @@ Result<std::unique_ptr<MpiWorld>> Open(const LaunchEnvironment& launch) {
 
 extern "C" {
 
-__attribute__((visibility("default"))) int retort_mpi_revision() { return retort::cluster::kMpiLibraryRevision; }
+__attribute__((visibility("default"))) int retort_mpi_revision() {
+  return retort::cluster::kMpiLibraryRevision;
+}
 
 __attribute__((visibility("default"))) void retort_mpi_open(const retort::cluster::LaunchEnvironment* launch,
                                                             retort::cluster::OpenedMpiWorld* result) {

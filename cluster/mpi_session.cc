@@ -10,8 +10,8 @@ Status MpiStatus(int code, const char* doing) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  return EnvironmentError(std::string(doing) + " failed: " +
-                          std::string(text.data(), static_cast<std::size_t>(length)) + ".");
+  return EnvironmentError(std::string(doing) +
+                          " failed: " + std::string(text.data(), static_cast<std::size_t>(length)) + ".");
 }
 
 Result<std::unique_ptr<MpiSession>> MpiSession::Init() {
@@ -19,8 +19,10 @@ Result<std::unique_ptr<MpiSession>> MpiSession::Init() {
   MPI_Initialized(&initialised);
   if (initialised != 0) return EnvironmentError("MPI was already initialised in this process.");
   int provided = MPI_THREAD_SINGLE;
-  RETORT_RETURN_IF_ERROR(MpiStatus(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init"));
-  if (provided < MPI_THREAD_FUNNELED) return EnvironmentError("This MPI allows no second thread beside the one that uses it.");
+  RETORT_RETURN_IF_ERROR(
+      MpiStatus(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init"));
+  if (provided < MPI_THREAD_FUNNELED)
+    return EnvironmentError("This MPI allows no second thread beside the one that uses it.");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   std::unique_ptr<MpiSession> session(new MpiSession());
   RETORT_RETURN_IF_ERROR(MpiStatus(MPI_Comm_dup(MPI_COMM_WORLD, &session->communicator_), "MPI_Comm_dup"));

@@ -20,7 +20,7 @@ class MpiSession {
   [[nodiscard]] static Result<std::unique_ptr<MpiSession>> Init();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
-  ~MpiSession() = default;   // does not finalise
+  ~MpiSession() = default;  // does not finalise
 
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
   [[nodiscard]] int rank() const { return rank_; }

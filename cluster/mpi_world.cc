@@ -37,8 +37,9 @@ Result<std::unique_ptr<MpiWorld>> OpenMpiWorld(const LaunchEnvironment& launch, 
   // Open MPI's own components expect.
   void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr) {
-    return EnvironmentError("This process was started by an MPI launcher, but " + library + " cannot be loaded: " +
-                            LoaderError() + ". Install Open MPI (openmpi-bin) and build with RETORT_BUILD_MPI=ON, or "
+    return EnvironmentError("This process was started by an MPI launcher, but " + library +
+                            " cannot be loaded: " + LoaderError() +
+                            ". Install Open MPI (openmpi-bin) and build with RETORT_BUILD_MPI=ON, or "
                             "run retort without mpirun.");
   }
   const auto revision = reinterpret_cast<MpiRevisionFunction>(::dlsym(handle, kMpiRevisionSymbol));

@@ -15,7 +15,7 @@ namespace retort::cluster {
 // Between MPI_Init and MPI_Finalize. All calls from the thread that opened it.
 class MpiWorld {
  public:
-  virtual ~MpiWorld() = default;          // without Finalize before: leaves MPI as it is, and mpirun will complain
+  virtual ~MpiWorld() = default;  // without Finalize before: leaves MPI as it is, and mpirun will complain
   // World rank, world size, messages. Lives as long as the world.
   [[nodiscard]] virtual Channel& channel() = 0;
   // Every rank must call it: sends what is queued, drops what still arrives, and ends MPI once all ranks
@@ -32,7 +32,7 @@ class MpiWorld {
 // Loads the library and calls MPI_Init; install signal handlers before. Creates
 // "<launch.exit_code_file>.ready" on world rank 0. Error: environment when the library or Open MPI is
 // missing or of another build, when MPI fails, or when the world is not the one the launcher declared.
-[[nodiscard]] Result<std::unique_ptr<MpiWorld>> OpenMpiWorld(const LaunchEnvironment& launch,
-                                                             const std::string& library = DefaultMpiLibrary());
+[[nodiscard]] Result<std::unique_ptr<MpiWorld>> OpenMpiWorld(
+    const LaunchEnvironment& launch, const std::string& library = DefaultMpiLibrary());
 
 }  // namespace retort::cluster

@@ -19,8 +19,9 @@ Status DieWithParent(int socket_fd) {
   ucred agent{};
   socklen_t length = sizeof(agent);
   if (::getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &agent, &length) != 0) {
-    return EnvironmentError("Descriptor " + std::to_string(socket_fd) +
-                            " is not the socket of an agent. This program is started by retort, not by hand.");
+    return EnvironmentError(
+        "Descriptor " + std::to_string(socket_fd) +
+        " is not the socket of an agent. This program is started by retort, not by hand.");
   }
   if (::getppid() != agent.pid) return Cancelled("The agent that started this worker is gone.");
   return {};

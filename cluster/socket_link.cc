@@ -34,7 +34,7 @@ bool WaitFor(int fd, short events, Clock::time_point until) {
     const int ready = ::poll(&entry, 1, wait);
     if (ready > 0) return true;
     if (ready == 0 && Clock::now() >= until) return false;
-    if (ready < 0 && errno != EINTR) return true;   // the read or write that follows reports it
+    if (ready < 0 && errno != EINTR) return true;  // the read or write that follows reports it
   }
 }
 
@@ -69,9 +69,11 @@ Status SocketLink::Send(const Envelope& envelope) {
   if (fd_ < 0) return PeerGone();
   RETORT_ASSIGN_OR_RETURN(const std::string bytes, EncodeChecked(envelope));
   if (queued_bytes_ + bytes.size() > kMaxQueuedBytes) {
-    return Refused("The worker does not read its messages: " + std::to_string(queued_bytes_) + " bytes are waiting.");
+    return Refused("The worker does not read its messages: " + std::to_string(queued_bytes_) +
+                   " bytes are waiting.");
   }
-  for (std::size_t at = 0; at < bytes.size(); at += kPacketBytes) queue_.push_back(bytes.substr(at, kPacketBytes));
+  for (std::size_t at = 0; at < bytes.size(); at += kPacketBytes)
+    queue_.push_back(bytes.substr(at, kPacketBytes));
   queued_bytes_ += bytes.size();
   RETORT_RETURN_IF_ERROR(WriteQueue());
   while (mode_ == SendMode::blocking && !queue_.empty()) {
@@ -87,7 +89,8 @@ Status SocketLink::Flush(milliseconds wait) {
   RETORT_RETURN_IF_ERROR(WriteQueue());
   while (!queue_.empty()) {
     if (!WaitFor(fd_, POLLOUT, until)) {
-      return Cancelled("The worker did not read its messages within " + std::to_string(wait.count()) + " ms.");
+      return Cancelled("The worker did not read its messages within " + std::to_string(wait.count()) +
+                       " ms.");
     }
     RETORT_RETURN_IF_ERROR(WriteQueue());
   }
@@ -106,9 +109,12 @@ Result<std::optional<Envelope>> SocketLink::Receive(milliseconds wait) {
       case Read::packet:
         if (auto frame = Assemble(std::move(packet)); !frame.ok() || frame->has_value()) return frame;
         continue;
-      case Read::closed: return PeerGone();
-      case Read::failed: return EnvironmentError("Reading the worker socket failed: " + ErrnoText(error) + ".");
-      case Read::nothing: break;
+      case Read::closed:
+        return PeerGone();
+      case Read::failed:
+        return EnvironmentError("Reading the worker socket failed: " + ErrnoText(error) + ".");
+      case Read::nothing:
+        break;
     }
     const short events = queue_.empty() ? POLLIN : POLLIN | POLLOUT;
     if (!WaitFor(fd_, events, until)) return std::optional<Envelope>();
@@ -152,10 +158,13 @@ SocketLink::Read SocketLink::ReadPacket(std::string& packet, int& error) {
 // Adds a packet to the frame it belongs to; the frame when that made it whole. What is kept never
 // exceeds the packets that really came.
 Result<std::optional<Envelope>> SocketLink::Assemble(std::string packet) {
-  if (partial_.empty()) partial_ = std::move(packet);
-  else partial_ += packet;
+  if (partial_.empty())
+    partial_ = std::move(packet);
+  else
+    partial_ += packet;
   const auto length = EnvelopeLength(partial_);
-  if (length.ok() && partial_.size() < *length && partial_.size() % kPacketBytes == 0) return std::optional<Envelope>();
+  if (length.ok() && partial_.size() < *length && partial_.size() % kPacketBytes == 0)
+    return std::optional<Envelope>();
   const std::string bytes = std::exchange(partial_, {});
   if (!length.ok()) return length.status();
   RETORT_ASSIGN_OR_RETURN(Envelope envelope, Decode(bytes));

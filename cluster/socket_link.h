@@ -18,7 +18,8 @@ inline constexpr int kWorkerSocket = 3;
 
 enum class SendMode {
   blocking,  // Send returns once the kernel holds the frame: for the worker
-  queued,    // Send never waits for the peer; what does not fit is kept and flushed by later calls: for the agent
+  queued,    // Send never waits for the peer; what does not fit is kept and flushed by later calls: for the
+             // agent
 };
 
 // Owns the descriptor. Frames keep their order. A frame larger than one packet is split over several
@@ -28,8 +29,8 @@ class SocketLink {
   // Bytes kept for a peer that does not read before Send refuses.
   static constexpr std::size_t kMaxQueuedBytes = 4 * kMaxEnvelopeBytes;
 
-  SocketLink() = default;                                            // closed
-  explicit SocketLink(int fd, SendMode mode = SendMode::blocking);   // takes over `fd`; negative = closed
+  SocketLink() = default;                                           // closed
+  explicit SocketLink(int fd, SendMode mode = SendMode::blocking);  // takes over `fd`; negative = closed
   SocketLink(SocketLink&& other) noexcept;
   SocketLink& operator=(SocketLink&& other) noexcept;
   ~SocketLink();
@@ -47,7 +48,7 @@ class SocketLink {
 
   [[nodiscard]] bool open() const { return fd_ >= 0; }
   [[nodiscard]] bool has_queued() const { return !queue_.empty(); }
-  [[nodiscard]] int fd() const { return fd_; }   // for poll; -1 when closed
+  [[nodiscard]] int fd() const { return fd_; }  // for poll; -1 when closed
   void Close();
 
  private:
@@ -58,9 +59,9 @@ class SocketLink {
 
   int fd_ = -1;
   SendMode mode_ = SendMode::blocking;
-  std::deque<std::string> queue_;       // packets not yet written
+  std::deque<std::string> queue_;  // packets not yet written
   std::size_t queued_bytes_ = 0;
-  std::string partial_;                 // packets of the frame being received
+  std::string partial_;  // packets of the frame being received
 };
 
 // A connected pair, both ends close-on-exec; `first` is for the agent (queued), `second` for the worker.

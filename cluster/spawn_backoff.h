@@ -10,10 +10,10 @@ class SpawnBackoff {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   struct Policy {
-    std::chrono::milliseconds first{100};     // pause after the first death that counts
+    std::chrono::milliseconds first{100};  // pause after the first death that counts
     std::chrono::milliseconds longest{30'000};
-    std::chrono::milliseconds settled{5'000}; // a worker that lived this long died for other reasons
-    int max_in_a_row = 10;                    // early deaths after which the slot is given up
+    std::chrono::milliseconds settled{5'000};  // a worker that lived this long died for other reasons
+    int max_in_a_row = 10;                     // early deaths after which the slot is given up
   };
   SpawnBackoff() = default;
   explicit SpawnBackoff(Policy policy) : policy_(policy) {}
@@ -26,7 +26,10 @@ class SpawnBackoff {
 
   void Spawned(TimePoint now) { spawned_at_ = now; }
   // The worker did useful work (said Hello and took a Start): its end is no start-up failure.
-  void Proved() { early_deaths_ = 0; proved_ = true; }
+  void Proved() {
+    early_deaths_ = 0;
+    proved_ = true;
+  }
   // The worker ended, or could not be started.
   void Ended(TimePoint now);
 

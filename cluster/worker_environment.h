@@ -14,6 +14,7 @@ namespace retort::cluster {
 // `inherited` ("NAME=value" entries) without launcher variables, with `overrides` (name, value) put in
 // place of equal names or appended: thread counts, device masks.
 [[nodiscard]] std::vector<std::string> WorkerEnvironment(
-    const std::vector<std::string>& inherited, const std::vector<std::pair<std::string, std::string>>& overrides);
+    const std::vector<std::string>& inherited,
+    const std::vector<std::pair<std::string, std::string>>& overrides);
 
 }  // namespace retort::cluster

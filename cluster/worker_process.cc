@@ -52,7 +52,8 @@ int Prepare(SpawnSetup& setup, int socket, const std::string& log_path) {
   if (error == 0) error = ::posix_spawn_file_actions_adddup2(files, socket, kWorkerSocket);
   if (error == 0) error = ::posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
   if (error == 0 && !log_path.empty()) {
-    error = ::posix_spawn_file_actions_addopen(files, 2, log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    error =
+        ::posix_spawn_file_actions_addopen(files, 2, log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   }
   if (error == 0) error = ::posix_spawn_file_actions_adddup2(files, 2, 1);
   if (error == 0) error = ::posix_spawn_file_actions_addclosefrom_np(files, kWorkerSocket + 1);
@@ -85,8 +86,10 @@ ExitReport ReportOf(pid_t pid, int status, bool by_agent) {
     report.text = who + " was killed by " +
                   (name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(report.value));
     if (const char* const words = ::sigdescr_np(report.value)) report.text += " (" + std::string(words) + ")";
-    if (by_agent) report.text += " on request of its agent";
-    else if (report.value == SIGKILL) report.text += " from outside: an operator, or the kernel short of memory";
+    if (by_agent)
+      report.text += " on request of its agent";
+    else if (report.value == SIGKILL)
+      report.text += " from outside: an operator, or the kernel short of memory";
   } else {
     report.value = WEXITSTATUS(status);
     report.text = who + " exited with code " + std::to_string(report.value);
@@ -121,8 +124,8 @@ Result<WorkerProcess> WorkerProcess::Spawn(const WorkerCommand& command) {
   }
   if (error != 0) {
     const std::string log = command.log_path.empty() ? "" : " (its log is " + command.log_path + ")";
-    return EnvironmentError("The worker program " + command.program + log + " could not be started: " +
-                            ErrnoText(error) + ".");
+    return EnvironmentError("The worker program " + command.program + log +
+                            " could not be started: " + ErrnoText(error) + ".");
   }
   return WorkerProcess(pid, std::move(ours));
 }
@@ -150,7 +153,8 @@ std::optional<ExitReport> WorkerProcess::Reap() {
   const pid_t pid = std::exchange(pid_, -1);
   if (life == Life::unknown || ::waitpid(pid, &status, 0) != pid) {
     ExitReport report;
-    report.text = "Worker process " + std::to_string(pid) + " is gone and its exit status was taken by someone else.";
+    report.text =
+        "Worker process " + std::to_string(pid) + " is gone and its exit status was taken by someone else.";
     return report;
   }
   return ReportOf(pid, status, killed_);

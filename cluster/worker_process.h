@@ -15,17 +15,17 @@
 namespace retort::cluster {
 
 struct WorkerCommand {
-  std::string program;                    // path of the worker program
-  std::vector<std::string> arguments;     // without argv[0]
-  std::vector<std::string> environment;   // "NAME=value", complete: see WorkerEnvironment
-  std::string log_path;                   // stdout and stderr are appended here; empty: both go to the agent's stderr
+  std::string program;                   // path of the worker program
+  std::vector<std::string> arguments;    // without argv[0]
+  std::vector<std::string> environment;  // "NAME=value", complete: see WorkerEnvironment
+  std::string log_path;  // stdout and stderr are appended here; empty: both go to the agent's stderr
 };
 
 struct ExitReport {
-  bool signalled = false;                 // ended by a signal
-  int value = 0;                          // the signal's number, or the exit code
+  bool signalled = false;  // ended by a signal
+  int value = 0;           // the signal's number, or the exit code
   FailureKind failure = FailureKind::worker_crash;
-  std::string text;                       // for people: "worker 4711 was killed by SIGSEGV (segmentation fault)"
+  std::string text;  // for people: "worker 4711 was killed by SIGSEGV (segmentation fault)"
 };
 
 // The process leads a process group of its own, has descriptors 0-2 and kWorkerSocket only, default
@@ -34,16 +34,16 @@ struct ExitReport {
 // Not thread-safe.
 class WorkerProcess {
  public:
-  WorkerProcess() = default;              // nothing spawned; every call below is harmless
+  WorkerProcess() = default;  // nothing spawned; every call below is harmless
   // Error: environment when the program is missing or not executable (names the path) or the system
   // has no room for another process.
   [[nodiscard]] static Result<WorkerProcess> Spawn(const WorkerCommand& command);
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&& other) noexcept;
-  ~WorkerProcess();                       // kills what still runs and reaps it
+  ~WorkerProcess();  // kills what still runs and reaps it
 
   [[nodiscard]] SocketLink& link() { return link_; }
-  [[nodiscard]] pid_t pid() const { return pid_; }     // -1 when nothing is spawned, or reaped
+  [[nodiscard]] pid_t pid() const { return pid_; }       // -1 when nothing is spawned, or reaped
   [[nodiscard]] bool alive() const { return pid_ > 0; }  // spawned and not yet reaped
 
   // The end of the process, once; nothing while it runs and after it was told. Never blocks. Processes
@@ -59,7 +59,7 @@ class WorkerProcess {
   void End() noexcept;
 
   pid_t pid_ = -1;
-  bool killed_ = false;                   // by Kill
+  bool killed_ = false;  // by Kill
   SocketLink link_;
 };
 

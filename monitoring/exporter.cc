@@ -61,7 +61,7 @@ void Knock(const std::string& host, std::uint16_t port) {
 struct Exporter::Server {
   std::string host;
   std::shared_ptr<Snapshot> snapshot = std::make_shared<Snapshot>();
-  std::unique_ptr<prometheus::Exposer> exposer;   // after `snapshot`: stops first
+  std::unique_ptr<prometheus::Exposer> exposer;  // after `snapshot`: stops first
 };
 
 Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen) {
@@ -73,13 +73,16 @@ Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen) {
     server->exposer = TryBind(listen.address + ":" + std::to_string(port));
   }
   if (!server->exposer && listen.port) {
-    return EnvironmentError("Metrics cannot be served on " + listen.address + ":" + std::to_string(*listen.port) +
-                            ": the port is busy, or the address is not one of this host. Name another port, or none "
-                            "to take the next free one from " + std::to_string(kFirstMetricsPort) + ".");
+    return EnvironmentError(
+        "Metrics cannot be served on " + listen.address + ":" + std::to_string(*listen.port) +
+        ": the port is busy, or the address is not one of this host. Name another port, or none "
+        "to take the next free one from " +
+        std::to_string(kFirstMetricsPort) + ".");
   }
   if (!server->exposer) {
-    return EnvironmentError("No port from " + std::to_string(first) + " to " + std::to_string(first + tries - 1) +
-                            " is free on " + listen.address + " to serve metrics. Name one with --metrics-listen.");
+    return EnvironmentError("No port from " + std::to_string(first) + " to " +
+                            std::to_string(first + tries - 1) + " is free on " + listen.address +
+                            " to serve metrics. Name one with --metrics-listen.");
   }
   server->exposer->RegisterCollectable(server->snapshot);
   return std::unique_ptr<Exporter>(new Exporter(std::move(server)));

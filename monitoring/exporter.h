@@ -32,7 +32,7 @@ class Exporter {
   // What the next scrape sees. Cheap; thread-safe.
   void Publish(MetricValues values);
   [[nodiscard]] std::uint16_t port() const;
-  [[nodiscard]] std::string address() const;   // "127.0.0.1:9477"
+  [[nodiscard]] std::string address() const;  // "127.0.0.1:9477"
 
  private:
   struct Server;

@@ -11,11 +11,15 @@
 namespace retort::monitoring {
 namespace {
 
-prometheus::ClientMetric Sample(const MetricFamily& family, const MetricValues::Labels& labels, double value) {
+prometheus::ClientMetric Sample(const MetricFamily& family, const MetricValues::Labels& labels,
+                                double value) {
   prometheus::ClientMetric sample;
-  for (std::size_t i = 0; i < labels.size(); ++i) sample.label.push_back({std::string(family.labels[i].name), labels[i]});
-  if (family.type == MetricType::counter) sample.counter.value = value;
-  else sample.gauge.value = value;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    sample.label.push_back({std::string(family.labels[i].name), labels[i]});
+  if (family.type == MetricType::counter)
+    sample.counter.value = value;
+  else
+    sample.gauge.value = value;
   return sample;
 }
 
@@ -44,8 +48,10 @@ std::vector<prometheus::MetricFamily> ToPrometheus(const MetricValues& values) {
     prometheus::MetricFamily out;
     out.name = family.name;
     out.help = family.help;
-    out.type = family.type == MetricType::counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
-    for (const auto& [labels, value] : values.Series(family.metric)) out.metric.push_back(Sample(family, labels, value));
+    out.type =
+        family.type == MetricType::counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
+    for (const auto& [labels, value] : values.Series(family.metric))
+      out.metric.push_back(Sample(family, labels, value));
     families.push_back(std::move(out));
   }
   return families;
@@ -56,7 +62,8 @@ std::string ExpositionText(const MetricValues& values) {
 }
 
 std::string TargetsJson(std::string_view address, std::string_view sweep) {
-  return "[{\"targets\": [" + JsonString(address) + "], \"labels\": {\"sweep\": " + JsonString(sweep) + "}}]\n";
+  return "[{\"targets\": [" + JsonString(address) + "], \"labels\": {\"sweep\": " + JsonString(sweep) +
+         "}}]\n";
 }
 
 }  // namespace retort::monitoring

@@ -25,8 +25,11 @@ bool IsNumber(std::string_view text) {
 }
 
 Status BadAddress(std::string_view text, const char* why) {
-  return UsageError(std::string("Metrics cannot be served on '").append(text).append("': ").append(why).append(
-      ". Write ADDR:PORT with an address of this host, e.g. 127.0.0.1:9477."));
+  return UsageError(std::string("Metrics cannot be served on '")
+                        .append(text)
+                        .append("': ")
+                        .append(why)
+                        .append(". Write ADDR:PORT with an address of this host, e.g. 127.0.0.1:9477."));
 }
 
 }  // namespace

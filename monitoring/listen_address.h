@@ -11,8 +11,8 @@
 namespace retort::monitoring {
 
 struct ListenAddress {
-  std::string address = "127.0.0.1";     // IPv4; another than loopback only when the user wrote it
-  std::optional<std::uint16_t> port;     // absent: the next free one from kFirstMetricsPort; 0: any
+  std::string address = "127.0.0.1";  // IPv4; another than loopback only when the user wrote it
+  std::optional<std::uint16_t> port;  // absent: the next free one from kFirstMetricsPort; 0: any
 };
 
 // "ADDR:PORT", "ADDR", ":PORT" or "PORT". Error: usage, saying what is expected.

@@ -15,11 +15,25 @@ enum class MetricType : std::uint8_t { counter, gauge };
 
 // One family each; the order is the order of the catalogue.
 enum class Metric : std::uint8_t {
-  build_info, start_timestamp_seconds, uptime_seconds,
-  trials, attempts_total, failures_total, steps_total, releases_total, samples_total,
-  epsilon_spent, epsilon_budget,
-  workers, worker_spawns_total, agents, journal_bytes, ledger_bytes, messages_received_total,
-  stale_messages_total, malformed_messages_total,
+  build_info,
+  start_timestamp_seconds,
+  uptime_seconds,
+  trials,
+  attempts_total,
+  failures_total,
+  steps_total,
+  releases_total,
+  samples_total,
+  epsilon_spent,
+  epsilon_budget,
+  workers,
+  worker_spawns_total,
+  agents,
+  journal_bytes,
+  ledger_bytes,
+  messages_received_total,
+  stale_messages_total,
+  malformed_messages_total,
   last_trial_end_timestamp_seconds,
 };
 
@@ -32,10 +46,10 @@ struct MetricLabel {
 
 struct MetricFamily {
   Metric metric;
-  std::string_view name;        // "retort_trials"
+  std::string_view name;  // "retort_trials"
   MetricType type;
-  std::string_view unit;        // base unit: "seconds", "bytes", "trials"
-  std::string_view help;        // one sentence
+  std::string_view unit;  // base unit: "seconds", "bytes", "trials"
+  std::string_view help;  // one sentence
   std::vector<MetricLabel> labels;
 };
 
@@ -47,7 +61,7 @@ struct MetricFamily {
 // copy it to hand it to another thread.
 class MetricValues {
  public:
-  using Labels = std::vector<std::string>;   // values in the order of the family's labels
+  using Labels = std::vector<std::string>;  // values in the order of the family's labels
 
   MetricValues();
   // `labels` must have as many entries as the family has labels, each of the closed set if it has one
@@ -61,7 +75,7 @@ class MetricValues {
   [[nodiscard]] const std::map<Labels, double>& Series(Metric metric) const;
 
  private:
-  std::vector<std::map<Labels, double>> series_;   // by Metric
+  std::vector<std::map<Labels, double>> series_;  // by Metric
 };
 
 }  // namespace retort::monitoring

@@ -70,7 +70,7 @@ while kill -0 "$job" 2>/dev/null; do
     sleep 0.1
   else
     # Ends with the job or a signal; the tick is for a signal that came just before.
-    sleep 1 &
+    sleep 1 >/dev/null 2>&1 &    # holds no pipe of ours open
     wait -n "$job" "$!"
   fi
 done

@@ -1,0 +1,187 @@
+"""Launching and ending a run under mpirun: exit codes, signals, killed processes, singletons.
+
+Arguments: the rank program, the wrapper script.
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+RANK_PROGRAM, WRAPPER = sys.argv[1:3]
+PATIENCE = 60  # seconds; generous, since a loaded machine is slow
+
+
+def environment(**changes):
+    # A test that itself runs under mpirun or Slurm must not pass that on.
+    kept = {k: v for k, v in os.environ.items() if not re.match("OMPI_|PMIX_|ORTE_|SLURM_|PMI_", k)}
+    kept["HWLOC_HIDE_ERRORS"] = "2"
+    kept.update(changes)
+    return kept
+
+
+class Run:
+    """The wrapper running three ranks; what they print, and their process ids."""
+
+    def __init__(self, *arguments, ranks=3, **changes):
+        command = [WRAPPER, "-np", str(ranks), RANK_PROGRAM, *arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                        env=environment(**changes), start_new_session=True)
+        self.lines = []
+        self.pids = {}
+
+    def read_until_all_started(self, ranks=3):
+        while len(self.pids) < ranks:
+            line = self.process.stdout.readline()
+            if not line:
+                raise AssertionError("the ranks did not start: " + "".join(self.lines))
+            self.lines.append(line)
+            if match := re.search(r"rank (\d+) pid (\d+)", line):
+                self.pids[int(match[1])] = int(match[2])
+        return self
+
+    def mpirun_pid(self):
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat") as stat:
+                    name, rest = re.fullmatch(r"\d+ \((.*)\) . (.*)", stat.read(), re.DOTALL).groups()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(rest.split()[0]) == self.process.pid and name != "sleep":
+                return int(pid)
+        raise AssertionError("the wrapper has no mpirun")
+
+    def end(self):
+        output, _ = self.process.communicate(timeout=PATIENCE)
+        self.lines.append(output)
+        return self.process.returncode
+
+    def text(self):
+        return "".join(self.lines)
+
+
+def gone(pid):
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        try:
+            with open(f"/proc/{pid}/stat") as stat:
+                if ") Z " in stat.read():
+                    return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+class LaunchTest(unittest.TestCase):
+    def test_the_exit_code_is_the_one_rank_0_wrote(self):
+        for code in (0, 1, 75):
+            self.assertEqual(Run(f"exit-{code}").end(), code)
+
+    def test_a_signal_reaches_every_rank_once_and_the_run_ends_with_75(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+            run = Run().read_until_all_started()
+            begin = time.monotonic()
+            run.process.send_signal(number)
+            self.assertEqual(run.end(), 75)
+            self.assertEqual(len(re.findall(r"rank \d signalled 1", run.text())), 3, run.text())
+            print(f"{signal.Signals(number).name} to end: {time.monotonic() - begin:.2f} s")
+
+    def test_ctrl_c_in_the_terminal_reaches_the_ranks_through_the_wrapper_alone(self):
+        run = Run().read_until_all_started()
+        os.killpg(run.process.pid, signal.SIGINT)
+        self.assertEqual(run.end(), 75)
+
+    def test_a_signal_before_the_ranks_exist_is_not_lost(self):
+        for delay in (0.05, 0.15, 0.3):
+            run = Run()
+            time.sleep(delay)  # the shell has set its trap; mpirun has hardly begun
+            run.process.send_signal(signal.SIGTERM)
+            self.assertEqual(run.end(), 75, run.text())
+
+    def test_a_second_signal_is_passed_on(self):
+        run = Run("stubborn").read_until_all_started()
+        run.process.send_signal(signal.SIGTERM)
+        while "signalled" not in run.text():
+            run.lines.append(run.process.stdout.readline())
+        run.process.send_signal(signal.SIGTERM)
+        self.assertEqual(run.end(), 130)
+
+    def test_a_killed_rank_ends_the_job_in_bounded_time_and_leaves_nothing(self):
+        run = Run(RETORT_GRACE_SECONDS="1").read_until_all_started()
+        begin = time.monotonic()
+        os.kill(run.pids[1], signal.SIGKILL)
+        self.assertEqual(run.end(), 137)
+        seconds = time.monotonic() - begin
+        print(f"SIGKILL of a rank to the end of the job: {seconds:.1f} s")
+        self.assertLess(seconds, 30)
+        for pid in run.pids.values():
+            self.assertTrue(gone(pid))
+
+    def test_a_killed_mpirun_or_wrapper_leaves_no_rank(self):
+        for victim in ("mpirun", "wrapper"):
+            run = Run().read_until_all_started()
+            os.kill(run.mpirun_pid() if victim == "mpirun" else run.process.pid, signal.SIGKILL)
+            for pid in run.pids.values():
+                self.assertTrue(gone(pid), victim)
+            self.assertNotEqual(run.end(), 0)
+
+    def test_singletons_are_refused_with_the_command_to_use(self):
+        for variable in ("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
+            done = subprocess.run([RANK_PROGRAM], env=environment(**{variable: "3"}), text=True, capture_output=True,
+                                  timeout=PATIENCE)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("cluster/launch/mpirun.sh -np 3 retort run", done.stderr)
+
+    def test_without_a_launcher_mpi_is_not_touched(self):
+        done = subprocess.run([RANK_PROGRAM], env=environment(), text=True, capture_output=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stderr), (0, "alone\n"))
+
+    def test_a_missing_mpirun_is_named(self):
+        done = subprocess.run([WRAPPER, "-np", "2", "true"], env=environment(RETORT_MPIRUN="/nonexistent/mpirun"),
+                              text=True, capture_output=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("/nonexistent/mpirun", done.stderr)
+
+
+class SlurmScriptTest(unittest.TestCase):
+    """The batch script's loop, without Slurm: it is a shell script that starts the wrapper."""
+
+    ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(WRAPPER))))
+
+    def start(self, program):
+        return subprocess.Popen(["bash", os.path.join(self.ROOT, "cluster/launch/slurm.sbatch")], text=True,
+                                cwd=self.ROOT, env=environment(SWEEP="s.toml", RETORT=program, SLURM_NTASKS="2"),
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+
+    def test_a_run_that_was_interrupted_is_started_again_until_it_is_complete(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "program")
+            with open(program, "w") as file:
+                file.write(f"""#!/bin/sh
+                    [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
+                    echo "$@" >>{folder}/tries
+                    if [ "$(wc -l <{folder}/tries)" -lt 3 ]; then echo 75; else echo 1; fi >"$RETORT_EXIT_CODE_FILE"
+                    """)
+            os.chmod(program, 0o755)
+            batch = self.start(program)
+            output, _ = batch.communicate(timeout=PATIENCE)
+            self.assertEqual(batch.returncode, 1, output)
+            with open(os.path.join(folder, "tries")) as tries:
+                self.assertEqual(tries.read(), "run s.toml\n" * 3)
+
+    def test_the_time_limit_signal_reaches_the_ranks_and_the_script_ends_with_75(self):
+        batch = self.start(RANK_PROGRAM)
+        while "pid" not in batch.stdout.readline():
+            pass
+        batch.send_signal(signal.SIGUSR1)
+        output, _ = batch.communicate(timeout=PATIENCE)
+        self.assertEqual(batch.returncode, 75, output)
+        self.assertEqual(len(re.findall(r"rank \d signalled 1", output)), 2, output)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,79 @@
+// A file system in memory whose operations can fail or be the last before a crash. It keeps apart what a
+// program wrote and what would survive a loss of power.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/env.h"
+
+namespace retort::testing {
+
+// What the next process finds.
+enum class Crash {
+  process_killed,   // everything written
+  power_lost,       // everything synced, nothing more
+  power_lost_torn,  // everything synced, and half of what was appended after
+};
+
+// Counted are operations that change something: create, append, sync, truncate, rename, remove, make a
+// folder. Reading is neither counted nor failed, except while stopped. Not thread-safe.
+class FaultInjectionEnv final : public storage::Env {
+ public:
+  // Operation number `operation` (from 0) is cut short: of bytes half are written, all else is not done;
+  // it and everything after it fail until Restart.
+  void StopAt(int operation) { stop_at_ = operation; }
+  // Operation number `operation` fails with `error`, an append after half of its bytes; later ones work.
+  void FailAt(int operation, Status error);
+  // Every operation from now on fails with `error` until CureAll.
+  void FailAll(Status error) { standing_ = std::move(error); }
+  void CureAll();
+  [[nodiscard]] int operations() const { return operations_; }
+  [[nodiscard]] bool stopped() const { return stopped_; }
+  // Ends the crash. Files open before it must not be used after it. Operations count from 0 again.
+  void Restart(Crash crash);
+
+  // Direct access for the test; the file must exist.
+  [[nodiscard]] std::string& Bytes(const std::string& path);
+  // Creates or overwrites, synced.
+  void Put(const std::string& path, const std::string& bytes);
+
+  Result<std::unique_ptr<storage::AppendFile>> OpenAppend(const std::string& path) override;
+  Result<std::string> ReadFile(const std::string& path) override;
+  Status WriteFileAtomically(const std::string& path, std::string_view bytes) override;
+  // `write` is given a path in the real folder for temporary files.
+  Status PublishFile(const std::string& path,
+                     const std::function<Status(const std::string&)>& write) override;
+  Status Remove(const std::string& path) override;
+  Status CreateDirectories(const std::string& path) override;
+  Result<std::vector<std::string>> List(const std::string& directory) override;
+  bool Exists(const std::string& path) override;
+  Result<std::unique_ptr<storage::FileLock>> Lock(const std::string& path) override;
+
+ private:
+  struct File {
+    std::string live, synced;
+  };
+  using Entries = std::map<std::string, std::shared_ptr<File>>;
+  class OpenFile;
+  class HeldLock;
+
+  // ok: do it. Otherwise `half` says whether half of the bytes are still written.
+  Status Begin(bool* half = nullptr);
+  Status SyncFolderOf(const std::string& path);
+
+  Entries live_, durable_;
+  std::set<std::string> folders_ = {"", ".", "/"};
+  std::shared_ptr<std::set<std::string>> locked_ = std::make_shared<std::set<std::string>>();
+  int operations_ = 0, stop_at_ = -1, fail_at_ = -1;
+  Status failure_, standing_;
+  bool stopped_ = false;
+};
+
+}  // namespace retort::testing

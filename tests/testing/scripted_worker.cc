@@ -1,0 +1,190 @@
+// A worker that trains nothing: it speaks the whole protocol, leaves an attempt.h5 with fixed numbers, and
+// can go wrong on purpose. What it does follows from the trial's seed:
+//   below 1000   ends well after `steps` steps
+//   1001         kills itself in the middle of its first attempt
+//   1002         falls silent in the middle of its first attempt
+//   1003         sends bytes that are no envelope, in its first attempt
+//   1004         always fails: not_finite
+//   1005         reserves releases until it is refused, and fails with that
+//   1006         slow: 50 ms a step
+//   1007         like 1006, and ignores Stop
+// It saves the step it has reached in TRIAL/resume before it says so, and goes on from there.
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "cluster/parent_death.h"
+#include "cluster/socket_link.h"
+#include "experiments/spec/spec_codec.h"
+#include "storage/attempt_file.h"
+#include "storage/env.h"
+
+namespace {
+
+using retort::FailureKind;
+using retort::Result;
+using retort::Status;
+using retort::TrialSpec;
+using retort::cluster::Envelope;
+using retort::cluster::SocketLink;
+using std::chrono::milliseconds;
+
+class ScriptedTrial {
+ public:
+  ScriptedTrial(SocketLink& link, const Envelope& envelope, retort::cluster::Start start, TrialSpec spec)
+      : link_(link), envelope_(envelope), start_(std::move(start)), spec_(std::move(spec)) {}
+
+  // False when the agent is gone.
+  bool Run() {
+    std::filesystem::create_directories(start_.attempt_directory);
+    if (!start_.teacher_file.empty() && !retort::storage::PosixEnv().Exists(start_.teacher_file))
+      return Fail(FailureKind::data, "no teacher at " + start_.teacher_file);
+    std::int64_t step = Resume();
+    while (step < spec_.steps) {
+      if (step % spec_.reserve_block == 0 && !Reserve()) return End(refusal_);
+      ++step;
+      if (!Say(retort::cluster::Progress{step, spec_.steps, "train", {{"loss", 1.0 / static_cast<double>(step)}}}))
+        return false;
+      Misbehave(step);
+      Save(step);
+      if (!Pause()) return false;
+      if (stopped_) return Fail(FailureKind::stopped, "asked to stop");
+    }
+    return spec_.seed == 1004 ? Fail(FailureKind::not_finite, "the loss is NaN at step 3") : Succeed();
+  }
+
+ private:
+  [[nodiscard]] bool FirstAttempt() const { return start_.attempt_directory.ends_with("/attempt-1"); }
+
+  std::int64_t Resume() const {
+    std::int64_t step = 0;
+    std::ifstream(start_.trial_directory + "/resume") >> step;
+    return step;
+  }
+
+  void Save(std::int64_t step) {
+    const std::string path = start_.trial_directory + "/resume";
+    if (!retort::storage::PosixEnv().WriteFileAtomically(path, std::to_string(step)).ok()) std::_Exit(9);
+    Say(retort::cluster::CheckpointCommitted{step, "digest"});
+  }
+
+  void Misbehave(std::int64_t step) {
+    if (!FirstAttempt() || step != spec_.steps / 2) return;
+    if (spec_.seed == 1001) {
+      std::fprintf(stderr, "about to die\n");
+      std::raise(SIGKILL);
+    }
+    if (spec_.seed == 1002) std::this_thread::sleep_for(std::chrono::hours(1));
+    if (spec_.seed == 1003) {
+      const std::string garbage = "this is no envelope";
+      static_cast<void>(::send(link_.fd(), garbage.data(), garbage.size(), MSG_NOSIGNAL));
+    }
+  }
+
+  // Waits for the length of a step, listening. False when the agent is gone.
+  bool Pause() {
+    const bool slow = spec_.seed == 1006 || spec_.seed == 1007;
+    Result<std::optional<Envelope>> received = link_.Receive(milliseconds(slow ? 50 : 1));
+    if (!received.ok()) return false;
+    const bool stop = received->has_value() && std::holds_alternative<retort::cluster::Stop>((*received)->message);
+    if (stop && spec_.seed != 1007) stopped_ = true;
+    return true;
+  }
+
+  bool Reserve() {
+    retort::privacy::PrivacyEvent event;
+    event.kind = retort::privacy::MechanismKind::noisy_votes;
+    event.unit = retort::privacy::EventUnit::vote;
+    event.sensitivity = 1.4142135623730951;
+    event.noise_std = 40;
+    event.noise_coordinates = event.release_coordinates = 10;
+    event.source = retort::privacy::NoiseSource::secure_lattice;
+    const std::int64_t count = spec_.reserve_block;
+    do {
+      Say(retort::cluster::Reserve{++requests_, event, count});
+      if (!AwaitGrant()) return false;
+      if (spec_.seed != 1005) Say(retort::cluster::Settle{requests_, count});
+    } while (spec_.seed == 1005);
+    return true;
+  }
+
+  bool AwaitGrant() {
+    for (;;) {
+      Result<std::optional<Envelope>> received = link_.Receive(std::chrono::hours(1));
+      if (!received.ok()) std::_Exit(0);
+      if (!received->has_value()) continue;
+      if (std::holds_alternative<retort::cluster::Stop>((*received)->message)) stopped_ = true;
+      const auto* reserved = std::get_if<retort::cluster::Reserved>(&(*received)->message);
+      if (reserved == nullptr || reserved->id != requests_) continue;
+      refusal_ = reserved->refusal;
+      return reserved->granted;
+    }
+  }
+
+  bool End(const std::string& refusal) { return Fail(FailureKind::budget_refused, refusal); }
+
+  bool Fail(FailureKind failure, const std::string& detail) {
+    retort::cluster::Ended ended;
+    ended.failure = failure;
+    ended.detail = detail;
+    return Say(ended);
+  }
+
+  bool Succeed() {
+    retort::cluster::Ended ended;
+    ended.succeeded = true;
+    ended.metrics = {{"test.accuracy", static_cast<double>(spec_.id.bits() % 1000) / 1000}};
+    ended.parameters_digest = retort::Sha256Hex(spec_.id.Hex());
+    const std::string path = start_.attempt_directory + "/attempt.h5";
+    retort::storage::AttemptFile file;
+    file.trial = spec_.id.Hex();
+    file.sweep = start_.sweep;
+    file.spec_json = start_.spec;
+    file.provenance_json = "{}";
+    file.attempt = envelope_.attempt.number;
+    file.curves["loss"] = {{1, 1.0}, {spec_.steps, 0.5}};
+    if (const Status written = retort::storage::WriteAttemptFile(retort::storage::PosixEnv(), path, file); !written.ok())
+      return Fail(FailureKind::disk, written.message());
+    ended.file = path.substr(path.find("/trials/") + 1);
+    return Say(ended);
+  }
+
+  bool Say(retort::cluster::Message message) {
+    return link_.Send({envelope_.attempt, envelope_.generation, ++sequence_, std::move(message)}).ok();
+  }
+
+  SocketLink& link_;
+  Envelope envelope_;
+  retort::cluster::Start start_;
+  TrialSpec spec_;
+  std::uint64_t sequence_ = 0, requests_ = 0;
+  bool stopped_ = false;
+  std::string refusal_;
+};
+
+}  // namespace
+
+int main() {
+  if (!retort::cluster::DieWithParent(retort::cluster::kWorkerSocket).ok()) return 3;
+  ::prctl(PR_SET_DUMPABLE, 0);   // no core files
+  SocketLink link(retort::cluster::kWorkerSocket);
+  if (!link.Send({{}, {}, 0, retort::cluster::Hello{"scripted", "cpu", {}}}).ok()) return 4;
+  for (;;) {
+    Result<std::optional<Envelope>> received = link.Receive(std::chrono::hours(1));
+    if (!received.ok()) return 0;
+    if (!received->has_value()) continue;
+    const auto* start = std::get_if<retort::cluster::Start>(&(*received)->message);
+    if (start == nullptr) continue;
+    Result<TrialSpec> spec = retort::DecodeTrialSpec(start->spec);
+    if (!spec.ok()) return 5;
+    if (!ScriptedTrial(link, **received, *start, *spec).Run()) return 0;
+  }
+}

@@ -1,0 +1,85 @@
+// Small trials for tests that never train anything.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/spec/spec_codec.h"
+#include "experiments/spec/sweep.h"
+#include "experiments/spec/trial_spec.h"
+
+namespace retort::testing {
+
+inline std::shared_ptr<DataSpec> SmallData() {
+  auto data = std::make_shared<DataSpec>();
+  data->name = "digits";
+  data->reader = "idx";
+  data->path = "/nowhere/digits";
+  data->digest = std::string(64, 'd');
+  data->split.shuffle = 1;
+  data->split.train = {0, 800};
+  data->split.public_range = {800, 900};
+  data->split.test = {900, 1000};
+  data->examples = 1000;
+  return data;
+}
+
+class TrialBuilder {
+ public:
+  explicit TrialBuilder(std::uint64_t seed = 0) {
+    spec_.data = SmallData();
+    spec_.seed = seed;
+    spec_.name = "dpdfd-s" + std::to_string(seed);
+    spec_.steps = 10;
+    spec_.noise = NoiseMode::seeded;
+  }
+  TrialBuilder& Teacher(const std::string& name) {
+    spec_.role = Role::teacher;
+    spec_.method = "plain";
+    spec_.teacher = name;
+    spec_.name = "teacher-" + name + "-s" + std::to_string(spec_.seed);
+    return *this;
+  }
+  TrialBuilder& Of(const TrialSpec& teacher) {
+    spec_.parent = teacher.id;
+    spec_.teacher = teacher.teacher;
+    return *this;
+  }
+  TrialBuilder& With(std::shared_ptr<const DataSpec> data) { spec_.data = std::move(data); return *this; }
+  TrialBuilder& Steps(std::int64_t steps) { spec_.steps = steps; return *this; }
+  TrialBuilder& Priority(int priority) { spec_.priority = priority; return *this; }
+  TrialBuilder& Deadline(double seconds) { spec_.deadline_seconds = seconds; return *this; }
+  TrialBuilder& Devices(int devices) { spec_.devices = devices; return *this; }
+  [[nodiscard]] TrialSpec Build() const {
+    TrialSpec spec = spec_;
+    spec.id = ComputeTrialId(spec);
+    return spec;
+  }
+
+ private:
+  TrialSpec spec_;
+};
+
+inline SweepPlan PlanOf(std::vector<TrialSpec> trials, const std::string& name = "tested") {
+  SweepPlan plan;
+  plan.name = name;
+  plan.file = name + ".toml";
+  plan.trials = std::move(trials);
+  plan.resolved_toml = "retort = 1\n# " + std::to_string(plan.trials.size()) + " trials\n";
+  return plan;
+}
+
+// `teachers` teachers with `students` students each, in the order of a sweep plan.
+inline SweepPlan FamilyPlan(int teachers, int students) {
+  std::vector<TrialSpec> trials;
+  for (int t = 0; t < teachers; ++t)
+    trials.push_back(TrialBuilder(static_cast<std::uint64_t>(t)).Teacher("t" + std::to_string(t)).Build());
+  for (int t = 0; t < teachers; ++t)
+    for (int s = 0; s < students; ++s)
+      trials.push_back(TrialBuilder(static_cast<std::uint64_t>(100 * t + s)).Of(trials[static_cast<std::size_t>(t)]).Build());
+  return PlanOf(std::move(trials));
+}
+
+}  // namespace retort::testing

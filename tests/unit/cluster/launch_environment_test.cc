@@ -1,0 +1,72 @@
+#include "cluster/launch_environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cluster/mpi_world.h"
+
+namespace retort::cluster {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(LaunchEnvironmentTest, APlainProcessIsAloneAndMayRun) {
+  const auto launch = ReadLaunchEnvironment({"HOME=/root", "SLURM_NTASKS=8", "SLURM_JOB_ID=3"});
+  EXPECT_FALSE(StartedUnderMpi(launch));
+  EXPECT_TRUE(CheckWorldSize(launch, 1).ok());
+  EXPECT_EQ(launch.local_size, 1);
+}
+
+TEST(LaunchEnvironmentTest, MpirunIsRecognisedWithItsLocalRanks) {
+  const auto launch = ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=3", "OMPI_COMM_WORLD_LOCAL_RANK=1",
+                                             "OMPI_COMM_WORLD_LOCAL_SIZE=2", "SLURM_STEP_NUM_TASKS=1",
+                                             "RETORT_EXIT_CODE_FILE=/tmp/x"});
+  EXPECT_TRUE(StartedUnderMpi(launch));
+  EXPECT_EQ(launch.declared_ranks, 3);
+  EXPECT_EQ(launch.local_rank, 1);
+  EXPECT_EQ(launch.local_size, 2);
+  EXPECT_EQ(launch.exit_code_file, "/tmp/x");
+  EXPECT_TRUE(CheckWorldSize(launch, 3).ok());
+}
+
+TEST(LaunchEnvironmentTest, SingletonsOfALauncherAreRefusedWithTheCommandToUse) {
+  for (const char* const variable : {"OMPI_COMM_WORLD_SIZE=4", "SLURM_STEP_NUM_TASKS=4", "PMI_SIZE=4"}) {
+    const Status status = CheckWorldSize(ReadLaunchEnvironment({variable}), 1);
+    EXPECT_EQ(status.code(), StatusCode::environment);
+    EXPECT_THAT(status.message(), HasSubstr(variable));
+    EXPECT_THAT(status.message(), HasSubstr("cluster/launch/mpirun.sh -np 4 retort run"));
+  }
+}
+
+TEST(LaunchEnvironmentTest, SrunWithPmixOpensMpiAndWithoutDoesNot) {
+  EXPECT_TRUE(StartedUnderMpi(ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=2", "PMIX_RANK=0"})));
+  EXPECT_FALSE(StartedUnderMpi(ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=2"})));
+}
+
+TEST(LaunchEnvironmentTest, NumbersThatAreNoneAreIgnored) {
+  for (const char* const value : {"", "x", "3x", "-1", "0"}) {
+    EXPECT_FALSE(StartedUnderMpi(ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=" + std::string(value)})))
+        << value;
+  }
+}
+
+TEST(LaunchEnvironmentTest, AVariableIsFoundByItsWholeName) {
+  EXPECT_EQ(FindVariable({"AB=1", "A=2", "A=3"}, "A"), "2");
+  EXPECT_EQ(FindVariable({"A="}, "A"), "");
+  EXPECT_FALSE(FindVariable({"AB=1"}, "A").has_value());
+}
+
+TEST(MpiWorldTest, AMissingLibraryIsNamedWithTheRemedy) {
+  const auto world = OpenMpiWorld({}, "/nonexistent/libretort_mpi.so");
+  ASSERT_FALSE(world.ok());
+  EXPECT_EQ(world.status().code(), StatusCode::environment);
+  EXPECT_THAT(world.status().message(), HasSubstr("/nonexistent/libretort_mpi.so"));
+  EXPECT_THAT(world.status().message(), HasSubstr("openmpi-bin"));
+}
+
+TEST(MpiWorldTest, TheLibraryLiesBesideTheProgram) {
+  EXPECT_THAT(DefaultMpiLibrary(), ::testing::EndsWith("/libretort_mpi.so"));
+}
+
+}  // namespace
+}  // namespace retort::cluster

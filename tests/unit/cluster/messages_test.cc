@@ -1,0 +1,119 @@
+#include "cluster/messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "tests/testing/message_samples.h"
+
+namespace retort::cluster {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(MessagesTest, SamplesCoverEveryAlternativeAndNumbersAreDistinct) {
+  std::set<std::size_t> alternatives;
+  std::set<MessageType> types;
+  for (const Message& message : testing::SampleMessages()) {
+    alternatives.insert(message.index());
+    types.insert(TypeOf(message));
+    EXPECT_FALSE(NameOf(TypeOf(message)).empty());
+  }
+  EXPECT_EQ(alternatives.size(), std::variant_size_v<Message>);
+  EXPECT_EQ(types.size(), std::variant_size_v<Message>);
+}
+
+TEST(MessagesTest, EveryPayloadRoundTrips) {
+  for (const Message& message : testing::SampleMessages()) {
+    const std::string payload = EncodePayload(message);
+    const auto decoded = DecodePayload(TypeOf(message), payload);
+    ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+    EXPECT_EQ(decoded->index(), message.index());
+    EXPECT_EQ(EncodePayload(*decoded), payload);
+  }
+}
+
+TEST(MessagesTest, NonFiniteAndExtremeNumbersSurvive) {
+  const Message sent = Progress{
+      1, 2, "train", {{"nan", NAN}, {"inf", INFINITY}, {"neg", -INFINITY}, {"zero", -0.0}, {"tiny", 5e-324}}};
+  const auto decoded = DecodePayload(MessageType::progress, EncodePayload(sent));
+  ASSERT_TRUE(decoded.ok());
+  const auto& series = std::get<Progress>(*decoded).series;
+  ASSERT_EQ(series.size(), 5U);
+  EXPECT_TRUE(std::isnan(series[0].second));
+  EXPECT_EQ(series[1].second, INFINITY);
+  EXPECT_EQ(series[2].second, -INFINITY);
+  EXPECT_TRUE(std::signbit(series[3].second));
+  EXPECT_EQ(series[4].second, 5e-324);
+}
+
+TEST(MessagesTest, BytesThatAreNotUtf8SurviveInEveryStringField) {
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
+  for (const std::string& blob :
+       {all, std::string("\xED\xA0\x80"), std::string("\xC0\x80"), std::string("\xF4\x90\x80\x80")}) {
+    const auto decoded = DecodePayload(MessageType::gang_address, EncodePayload(GangAddress{blob}));
+    ASSERT_TRUE(decoded.ok());
+    EXPECT_EQ(std::get<GangAddress>(*decoded).blob, blob);
+  }
+}
+
+TEST(MessagesTest, APrivacyEventArrivesUnchanged) {
+  const auto decoded =
+      DecodePayload(MessageType::reserve, EncodePayload(Reserve{1, testing::SampleEvent(), 64}));
+  ASSERT_TRUE(decoded.ok());
+  const auto& reserve = std::get<Reserve>(*decoded);
+  EXPECT_TRUE(reserve.event.SameMechanism(testing::SampleEvent()));
+  EXPECT_EQ(reserve.event.count, testing::SampleEvent().count);
+  EXPECT_EQ(reserve.event.sensitivity, 2e-3);
+}
+
+TEST(MessagesTest, AMissingFieldIsNamed) {
+  const auto decoded = DecodePayload(MessageType::settle, R"({"id": 3})");
+  ASSERT_FALSE(decoded.ok());
+  EXPECT_EQ(decoded.status().code(), StatusCode::refused);
+  EXPECT_THAT(decoded.status().message(), HasSubstr("Settle"));
+  EXPECT_THAT(decoded.status().message(), HasSubstr("used"));
+}
+
+TEST(MessagesTest, AFieldOfWrongTypeOrRangeIsNamed) {
+  const std::pair<MessageType, std::pair<std::string, std::string>> cases[] = {
+      {MessageType::settle, {R"({"id": -1, "used": 0})", "id"}},
+      {MessageType::settle, {R"({"id": 1, "used": 9223372036854775808})", "used"}},
+      {MessageType::settle, {R"({"id": 1, "used": 1.5})", "used"}},
+      {MessageType::stop, {R"({"save": 1, "deadline_seconds": 0})", "save"}},
+      {MessageType::stop, {R"({"save": true, "deadline_seconds": "soon"})", "deadline_seconds"}},
+      {MessageType::worker_lost, {R"({"failure": "tired", "detail": ""})", "failure"}},
+      {MessageType::gang_ready, {R"({"blob": {"bytes": "0g"}})", "blob"}},
+      {MessageType::gang_ready, {R"({"blob": {"bytes": "abc"}})", "blob"}},
+      {MessageType::reserve, {R"({"id": 1, "event": "{}", "count": 1})", "event"}},
+      {MessageType::lease, {R"({"members": [[0]], "slot": 0, "start": {}})", "members"}},
+      {MessageType::lease, {R"({"members": [[0, 4294967296]], "slot": 0, "start": {}})", "members"}},
+      {MessageType::lease, {R"({"members": [[0, 0]], "slot": 0, "start": {}})", "start.spec"}},
+  };
+  for (const auto& [type, text] : cases) {
+    const auto decoded = DecodePayload(type, text.first);
+    ASSERT_FALSE(decoded.ok()) << text.first;
+    EXPECT_THAT(decoded.status().message(), HasSubstr("field " + text.second)) << text.first;
+  }
+}
+
+TEST(MessagesTest, TextThatIsNoObjectIsRefused) {
+  for (const char* const text : {"", "[]", "3", "{", "{\"id\":1,\"used\":2}x", "\xFF"}) {
+    EXPECT_FALSE(DecodePayload(MessageType::settle, text).ok()) << text;
+  }
+  const auto unknown = DecodePayload(MessageType{999}, "{}");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_THAT(unknown.status().message(), HasSubstr("type"));
+}
+
+TEST(MessagesTest, DeeplyNestedTextIsRefusedWithoutOverflowingTheStack) {
+  const std::string nested = std::string(2'000'000, '[') + std::string(2'000'000, ']');
+  EXPECT_FALSE(DecodePayload(MessageType::settle, nested).ok());
+  EXPECT_FALSE(DecodePayload(MessageType::settle, R"({"id":)" + nested + R"(,"used":1})").ok());
+}
+
+}  // namespace
+}  // namespace retort::cluster

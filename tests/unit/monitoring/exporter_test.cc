@@ -1,0 +1,196 @@
+#include "monitoring/exporter.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace retort::monitoring {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+MetricValues EveryFamilyFilled() {
+  MetricValues values;
+  for (const MetricFamily& family : MetricCatalogue()) {
+    MetricValues::Labels labels;
+    for (const MetricLabel& label : family.labels) {
+      labels.emplace_back(label.values.empty() ? "odd \"name\"\\\n" : label.values.front());
+    }
+    values.Set(family.metric, labels, 1.5);
+  }
+  values.Set(Metric::epsilon_spent, {"digits"}, std::numeric_limits<double>::infinity());
+  return values;
+}
+
+// The TYPE of each family in a text, by name.
+std::map<std::string, std::string> Types(const std::string& text) {
+  std::map<std::string, std::string> types;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string hash, keyword, name, type;
+    if (words >> hash >> keyword >> name >> type; hash == "#" && keyword == "TYPE") types[name] = type;
+  }
+  return types;
+}
+
+std::string Get(std::uint16_t port, const std::string& path) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+  std::string reply;
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+    EXPECT_EQ(::write(fd, request.data(), request.size()), static_cast<ssize_t>(request.size()));
+    char buffer[4096];
+    for (ssize_t got = 0; (got = ::read(fd, buffer, sizeof(buffer))) > 0;) {
+      reply.append(buffer, static_cast<std::size_t>(got));
+    }
+  }
+  ::close(fd);
+  return reply;
+}
+
+std::unique_ptr<Exporter> StartAnywhere() {
+  auto started = Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}});
+  RETORT_CHECK(started.ok());
+  return std::move(*started);
+}
+
+TEST(ExpositionTest, FamiliesAndTypesAreExactlyThoseOfTheCatalogue) {
+  std::map<std::string, std::string> expected;
+  for (const MetricFamily& family : MetricCatalogue()) {
+    expected[std::string(family.name)] = family.type == MetricType::counter ? "counter" : "gauge";
+  }
+  EXPECT_EQ(Types(ExpositionText(EveryFamilyFilled())), expected);
+}
+
+TEST(ExpositionTest, ValuesStandBehindTheirLabels) {
+  MetricValues values;
+  values.Set(Metric::trials, {"parent-failed"}, 2);
+  values.Set(Metric::epsilon_spent, {"digits"}, std::numeric_limits<double>::infinity());
+  values.Set(Metric::build_info, {"0.1.0", "abc"}, 1);
+  const std::string text = ExpositionText(values);
+  EXPECT_THAT(text, HasSubstr("retort_trials{state=\"parent-failed\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("retort_trials{state=\"queued\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("retort_epsilon_spent{dataset=\"digits\"} +Inf\n"));
+  EXPECT_THAT(text, HasSubstr("retort_build_info{version=\"0.1.0\",commit=\"abc\"} 1\n"));
+}
+
+TEST(ExporterTest, AScrapeOverLoopbackShowsWhatWasPublishedLast) {
+  const auto exporter = StartAnywhere();
+  EXPECT_THAT(Get(exporter->port(), "/metrics"), HasSubstr("retort_steps_total 0"));
+  MetricValues values;
+  values.Set(Metric::steps_total, 41);
+  exporter->Publish(values);
+  values.Set(Metric::steps_total, 42);
+  exporter->Publish(values);
+  const std::string reply = Get(exporter->port(), "/metrics");
+  EXPECT_THAT(reply, StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(reply, HasSubstr("retort_steps_total 42\n"));
+  EXPECT_THAT(Get(exporter->port(), "/secret"), HasSubstr(" 404 "));
+}
+
+// The HTTP server would take two seconds by itself, and every run would end that much later.
+TEST(ExporterTest, StoppingAfterAScrapeTakesNoSecond) {
+  auto exporter = StartAnywhere();
+  EXPECT_THAT(Get(exporter->port(), "/metrics"), HasSubstr("retort_"));
+  const auto begin = std::chrono::steady_clock::now();
+  exporter.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+}
+
+TEST(ExporterTest, AScrapeHoldsTheCatalogueAndTheLibrarysOwnFamiliesOnly) {
+  const auto exporter = StartAnywhere();
+  exporter->Publish(EveryFamilyFilled());
+  auto types = Types(Get(exporter->port(), "/metrics"));
+  std::erase_if(types, [](const auto& entry) { return entry.first.starts_with("exposer_"); });
+  EXPECT_EQ(types, Types(ExpositionText(EveryFamilyFilled())));
+}
+
+TEST(ExporterTest, PromtoolFindsNothingToComplainAbout) {
+  ASSERT_EQ(std::system("command -v promtool > /dev/null"), 0)
+      << "promtool is in the Debian package prometheus";
+  const auto exporter = StartAnywhere();
+  exporter->Publish(EveryFamilyFilled());
+  const std::string reply = Get(exporter->port(), "/metrics");
+  const auto file = std::filesystem::temp_directory_path() / ("retort-scrape-" + std::to_string(::getpid()));
+  std::ofstream(file) << reply.substr(reply.find("\r\n\r\n") + 4);
+  const std::string command =
+      "promtool check metrics < " + file.string() + " > " + file.string() + ".out 2>&1";
+  const int result = std::system(command.c_str());
+  std::stringstream complaints;
+  complaints << std::ifstream(file.string() + ".out").rdbuf();
+  std::filesystem::remove(file);
+  std::filesystem::remove(file.string() + ".out");
+  EXPECT_EQ(result, 0);
+  EXPECT_EQ(complaints.str(), "");
+}
+
+TEST(ExporterTest, ABusyPortThatWasNamedIsAnErrorWithTheRemedy) {
+  const auto first = StartAnywhere();
+  const auto second = Exporter::Start({.address = "127.0.0.1", .port = first->port()});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().code(), StatusCode::environment);
+  EXPECT_THAT(second.status().message(), HasSubstr(first->address()));
+  EXPECT_THAT(second.status().message(), HasSubstr("Name another port"));
+}
+
+TEST(ExporterTest, WithoutANamedPortTheNextFreeOneIsTaken) {
+  const auto first = Exporter::Start({});
+  const auto second = Exporter::Start({});
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_GE((*first)->port(), kFirstMetricsPort);
+  EXPECT_GT((*second)->port(), (*first)->port());
+  EXPECT_LT((*second)->port(), kFirstMetricsPort + kMetricsPortsTried);
+  EXPECT_THAT((*first)->address(), StartsWith("127.0.0.1:"));
+}
+
+TEST(ListenAddressTest, EveryFormIsUnderstood) {
+  const std::tuple<const char*, const char*, std::optional<std::uint16_t>> cases[] = {
+      {"127.0.0.1:9000", "127.0.0.1", 9000},
+      {"0.0.0.0", "0.0.0.0", std::nullopt},
+      {":9001", "127.0.0.1", 9001},
+      {"9002", "127.0.0.1", 9002},
+      {"localhost:0", "127.0.0.1", 0}};
+  for (const auto& [text, address, port] : cases) {
+    const auto listen = ParseListenAddress(text);
+    ASSERT_TRUE(listen.ok()) << text;
+    EXPECT_EQ(listen->address, address);
+    EXPECT_EQ(listen->port, port);
+  }
+}
+
+TEST(ListenAddressTest, AnythingElseIsAUsageErrorThatShowsTheForm) {
+  for (const char* const text :
+       {"", "node7:80", "1.2.3:80", "127.0.0.1:", "127.0.0.1:65536", "99999", "127.0.0.1:9x", "::1"}) {
+    const auto listen = ParseListenAddress(text);
+    ASSERT_FALSE(listen.ok()) << text;
+    EXPECT_EQ(listen.status().code(), StatusCode::usage);
+    EXPECT_THAT(listen.status().message(), HasSubstr("127.0.0.1:9477"));
+  }
+}
+
+TEST(TargetsTest, TheDocumentNamesTargetAndSweep) {
+  EXPECT_EQ(
+      TargetsJson("127.0.0.1:9477", "quick \"start\"\n"),
+      "[{\"targets\": [\"127.0.0.1:9477\"], \"labels\": {\"sweep\": \"quick \\\"start\\\"\\u000a\"}}]\n");
+}
+
+}  // namespace
+}  // namespace retort::monitoring

@@ -1,0 +1,74 @@
+#include "monitoring/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+
+#include "experiments/spec/failure_kind.h"
+
+namespace retort::monitoring {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Not;
+
+TEST(MetricCatalogueTest, FamiliesStandAtTheirEnumeratorsAndNamesAreDistinct) {
+  std::set<std::string_view> names;
+  std::size_t position = 0;
+  for (const MetricFamily& family : MetricCatalogue()) {
+    EXPECT_EQ(static_cast<std::size_t>(family.metric), position++) << family.name;
+    EXPECT_EQ(&FamilyOf(family.metric), &family);
+    EXPECT_TRUE(names.insert(family.name).second) << family.name;
+  }
+  EXPECT_EQ(position, static_cast<std::size_t>(Metric::last_trial_end_timestamp_seconds) + 1);
+}
+
+TEST(MetricCatalogueTest, NamesFollowTheRules) {
+  const std::regex form("retort_[a-z][a-z0-9_]*");
+  for (const MetricFamily& family : MetricCatalogue()) {
+    const std::string name(family.name);
+    EXPECT_TRUE(std::regex_match(name, form)) << name;
+    EXPECT_EQ(name.ends_with("_total"), family.type == MetricType::counter) << name;
+    if (family.unit == "seconds" || family.unit == "bytes" || family.unit == "info") {
+      EXPECT_TRUE(name.ends_with("_" + std::string(family.unit))) << name;
+    }
+    EXPECT_TRUE(family.help.ends_with(".")) << name;
+    for (const MetricLabel& label : family.labels) EXPECT_NE(label.name, "trial") << "unbounded: " << name;
+  }
+}
+
+TEST(MetricCatalogueTest, FailureKindsAreAllThereAndNoneIsNoFailure) {
+  const auto& kinds = FamilyOf(Metric::failures_total).labels.front().values;
+  EXPECT_THAT(kinds, Contains(FailureName(FailureKind::worker_crash)));
+  EXPECT_THAT(kinds, Contains(FailureName(FailureKind::internal)));
+  EXPECT_THAT(kinds, Not(Contains("none")));
+}
+
+TEST(MetricValuesTest, ClosedLabelsAndScalarsStartAtZeroAndOpenOnesEmpty) {
+  const MetricValues values;
+  EXPECT_EQ(values.Series(Metric::trials).size(), 8U);
+  EXPECT_EQ(values.Series(Metric::steps_total).size(), 1U);
+  EXPECT_TRUE(values.Series(Metric::epsilon_spent).empty());
+  EXPECT_EQ(values.Get(Metric::epsilon_spent, {"digits"}), 0);
+}
+
+TEST(MetricValuesTest, SetReplacesAndAddSums) {
+  MetricValues values;
+  values.Set(Metric::trials, {"running"}, 3);
+  values.Set(Metric::trials, {"running"}, 2);
+  values.Add(Metric::steps_total, 10);
+  values.Add(Metric::steps_total, 5);
+  EXPECT_EQ(values.Get(Metric::trials, {"running"}), 2);
+  EXPECT_EQ(values.Get(Metric::steps_total), 15);
+}
+
+TEST(MetricValuesDeathTest, LabelsThatTheFamilyLacksAreBrokenInvariants) {
+  MetricValues values;
+  EXPECT_DEATH(values.Set(Metric::trials, {"sleeping"}, 1), "broken invariant");
+  EXPECT_DEATH(values.Set(Metric::trials, 1), "broken invariant");
+}
+
+}  // namespace
+}  // namespace retort::monitoring
