@@ -1,0 +1,61 @@
+// Every rank has one: it supervises the workers of its devices and speaks for them.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "cluster/envelope.h"
+#include "orchestrator/agent_slot.h"
+#include "orchestrator/worker_port.h"
+
+namespace retort::orchestrator {
+
+struct AgentIdentity {
+  std::string host;
+  std::string build;
+  std::vector<std::string> devices;   // one slot each: "cpu", "cuda:0"
+};
+
+// One thread; never blocks. Times are monotonic seconds.
+class Agent {
+ public:
+  Agent(AgentIdentity identity, WorkerSpawner spawn, double now);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  // From the orchestrator.
+  void OnMessage(const cluster::Envelope& envelope, double now);
+  // Workers' messages and ends, watchdogs, heartbeats. Call when a descriptor of ReadableFds is readable
+  // and when NextDeadline has passed.
+  void Poll(double now);
+  // For the orchestrator, in order; Register is the first.
+  [[nodiscard]] std::vector<cluster::Envelope> TakeOutgoing();
+  [[nodiscard]] bool has_outgoing() const { return !outgoing_.empty(); }
+  // SIGKILLs every worker and forgets its attempt.
+  void KillAll();
+
+  [[nodiscard]] std::vector<int> ReadableFds();
+  [[nodiscard]] double NextDeadline() const;
+  [[nodiscard]] bool shut_down() const { return shut_down_; }   // Shutdown came; no worker is left
+  [[nodiscard]] int busy() const;
+  [[nodiscard]] int workers() const;
+  [[nodiscard]] std::uint64_t spawns() const;
+  [[nodiscard]] std::uint64_t malformed() const;
+
+ private:
+  void OnLease(const cluster::Envelope& envelope, const cluster::Lease& lease, double now);
+
+  AgentIdentity identity_;
+  WorkerSpawner spawn_;
+  std::vector<cluster::Envelope> outgoing_;
+  std::deque<AgentSlot> slots_;        // never moved: slots refer to spawn_ and outgoing_
+  double started_ = 0;
+  double last_poll_ = 0;
+  double next_heartbeat_ = 0;
+  std::uint64_t sequence_ = 0;
+  bool draining_ = false;
+  bool shut_down_ = false;
+};
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,228 @@
+#include "orchestrator/agent_slot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace retort::orchestrator {
+namespace {
+
+constexpr double kEndGraceSeconds = 1;      // from end of file on the socket to SIGKILL
+constexpr double kLookAgainSeconds = 0.01;
+
+cluster::SpawnBackoff::TimePoint PointOf(double seconds) {
+  return cluster::SpawnBackoff::TimePoint(
+      std::chrono::duration_cast<cluster::SpawnBackoff::TimePoint::duration>(std::chrono::duration<double>(seconds)));
+}
+
+double SecondsOf(cluster::SpawnBackoff::TimePoint point) {
+  return std::chrono::duration<double>(point.time_since_epoch()).count();
+}
+
+bool IsForOrchestrator(const cluster::Message& message) {
+  return std::holds_alternative<cluster::Progress>(message) || std::holds_alternative<cluster::Reserve>(message) ||
+         std::holds_alternative<cluster::Settle>(message) || std::holds_alternative<cluster::GangAddress>(message) ||
+         std::holds_alternative<cluster::CheckpointCommitted>(message);
+}
+
+}  // namespace
+
+bool AgentSlot::IsCurrent(AttemptId attempt, Generation generation) const {
+  return assignment_ && assignment_->attempt == attempt && assignment_->generation == generation;
+}
+
+void AgentSlot::Lease(AttemptId attempt, Generation generation, const cluster::Start& start, double deadline_seconds,
+                      double now) {
+  if (IsCurrent(attempt, generation)) return;   // said twice
+  Forget();
+  assignment_ = Assignment{attempt, generation, start, false, StepWatch(now, deadline_seconds), std::nullopt};
+  Poll(now);
+}
+
+bool AgentSlot::ToWorker(const cluster::Envelope& envelope, double now) {
+  if (!IsCurrent(envelope.attempt, envelope.generation)) return false;
+  const auto* stop = std::get_if<cluster::Stop>(&envelope.message);
+  if (stop != nullptr && !stop->save) {
+    Forget();
+    return true;
+  }
+  if (stop != nullptr) Drain(true, stop->deadline_seconds, now);
+  else if (worker_ && !condemned_ && assignment_->sent && !worker_->Send(envelope).ok()) closed_ = true;
+  return true;
+}
+
+void AgentSlot::Drain(bool save, double deadline_seconds, double now) {
+  if (!assignment_) return;
+  if (!assignment_->sent) {
+    Report(FailureKind::stopped, "stopped before its worker was up");
+    return;
+  }
+  if (condemned_ || assignment_->kill_at) return;
+  assignment_->kill_at = now + deadline_seconds;
+  const cluster::Envelope envelope{assignment_->attempt, assignment_->generation, 0,
+                                   cluster::Stop{save, deadline_seconds}};
+  if (!worker_->Send(envelope).ok()) closed_ = true;
+}
+
+void AgentSlot::Poll(double now) {
+  if (worker_) {
+    ReceiveAll(now);
+    ReapWorker(now);
+  }
+  CheckDeadlines(now);
+  if (assignment_ && !worker_) Spawn(now);
+  if (assignment_ && worker_ && greeted_ && !closed_ && !condemned_ && !assignment_->sent) SendStart(now);
+}
+
+void AgentSlot::ReapWorker(double now) {
+  if (std::optional<WorkerEnd> end = worker_->Reap()) {
+    ReceiveAll(now);   // its last words
+    OnWorkerEnd(*end, now);
+    return;
+  }
+  if (!closed_ && !condemned_) return;
+  look_again_ = now + kLookAgainSeconds;
+  // Without its socket the process is of no use, whatever it still does.
+  if (end_due_ == 0) end_due_ = now + kEndGraceSeconds;
+  if (now >= end_due_) worker_->Kill();
+}
+
+void AgentSlot::Spawn(double now) {
+  if (backoff_.GaveUp()) {
+    Report(FailureKind::spawn, "no worker of this slot stays alive");
+    return;
+  }
+  if (!backoff_.MaySpawn(PointOf(now))) return;
+  backoff_.Spawned(PointOf(now));
+  Result<std::unique_ptr<WorkerPort>> worker = spawn_(slot_, assignment_->start);
+  if (!worker.ok()) {
+    backoff_.Ended(PointOf(now));
+    Report(FailureKind::spawn, worker.status().message());
+    return;
+  }
+  ++spawns_;
+  worker_ = std::move(*worker);
+  assignment_->watch.Advanced(now);
+}
+
+void AgentSlot::SendStart(double now) {
+  const cluster::Envelope envelope{assignment_->attempt, assignment_->generation, 0, assignment_->start};
+  const Status sent = worker_->Send(envelope);
+  assignment_->sent = true;
+  assignment_->watch.Advanced(now);
+  if (sent.ok()) backoff_.Proved();
+  else closed_ = true;
+}
+
+void AgentSlot::ReceiveAll(double now) {
+  while (worker_ && !closed_) {
+    Result<std::optional<cluster::Envelope>> received = worker_->Receive();
+    if (received.ok() && !received->has_value()) return;
+    if (received.ok()) {
+      if (!condemned_) FromWorker(**received, now);
+    } else if (received.status().code() == StatusCode::refused) {
+      ++malformed_;
+      if (!condemned_) Condemn(FailureKind::bad_message, received.status().message());
+    } else {
+      closed_ = true;
+    }
+  }
+}
+
+void AgentSlot::FromWorker(const cluster::Envelope& envelope, double now) {
+  if (std::holds_alternative<cluster::Hello>(envelope.message)) {
+    greeted_ = true;
+    outgoing_.push_back(envelope);
+    return;
+  }
+  if (!IsCurrent(envelope.attempt, envelope.generation) || !assignment_->sent) return;   // of an attempt that is over
+  if (const auto* ended = std::get_if<cluster::Ended>(&envelope.message)) {
+    OnEnded(envelope, *ended);
+    return;
+  }
+  if (!IsForOrchestrator(envelope.message)) {
+    ++malformed_;
+    Condemn(FailureKind::bad_message, "the worker sent a message that only an orchestrator sends");
+    return;
+  }
+  if (const auto* progress = std::get_if<cluster::Progress>(&envelope.message))
+    assignment_->watch.Progressed(now, progress->step, progress->phase);
+  else
+    assignment_->watch.Advanced(now);
+  outgoing_.push_back(envelope);
+}
+
+void AgentSlot::OnEnded(const cluster::Envelope& envelope, const cluster::Ended& ended) {
+  outgoing_.push_back(envelope);
+  assignment_.reset();
+  // What made an attempt fail may live on in the process: a poisoned device context, exhausted memory.
+  if (!ended.succeeded && ended.failure != FailureKind::stopped) Condemn(FailureKind::none, "");
+}
+
+void AgentSlot::OnWorkerEnd(const WorkerEnd& end, double now) {
+  const std::optional<WorkerEnd> verdict = std::exchange(verdict_, std::nullopt);
+  const bool was_condemned = std::exchange(condemned_, false);
+  worker_.reset();
+  greeted_ = closed_ = false;
+  end_due_ = 0;
+  // A process that this agent killed says nothing about how workers start.
+  if (!was_condemned) backoff_.Ended(PointOf(now));
+  if (verdict) Report(verdict->failure, verdict->text);
+  else if (assignment_ && !was_condemned)
+    Report(!assignment_->sent && end.by_itself ? FailureKind::spawn : end.failure, end.text);
+}
+
+void AgentSlot::CheckDeadlines(double now) {
+  if (!assignment_ || !worker_ || closed_ || condemned_) return;
+  if (assignment_->kill_at && now >= *assignment_->kill_at)
+    Condemn(FailureKind::stopped, "it did not save and stop before the deadline");
+  else if (now >= assignment_->watch.expires_at())
+    Condemn(FailureKind::worker_hang,
+            assignment_->sent
+                ? fmt::format("no step progress for {:.0f} s (deadline)", assignment_->watch.allowed())
+                : fmt::format("its worker did not say Hello within {:.0f} s", assignment_->watch.allowed()));
+}
+
+void AgentSlot::Condemn(FailureKind failure, const std::string& detail) {
+  if (!worker_) return;
+  condemned_ = true;
+  if (failure != FailureKind::none) verdict_ = WorkerEnd{failure, detail};
+  worker_->Kill();
+}
+
+void AgentSlot::Forget() {
+  verdict_.reset();
+  const bool sent = assignment_ && assignment_->sent;
+  assignment_.reset();
+  if (sent) Condemn(FailureKind::none, "");
+}
+
+void AgentSlot::Report(FailureKind failure, const std::string& detail) {
+  if (!assignment_) return;
+  outgoing_.push_back({assignment_->attempt, assignment_->generation, 0, cluster::WorkerLost{failure, detail}});
+  assignment_.reset();
+}
+
+void AgentSlot::Kill() {
+  assignment_.reset();
+  verdict_.reset();
+  worker_.reset();
+  greeted_ = closed_ = condemned_ = false;
+  end_due_ = 0;
+}
+
+void AgentSlot::Forgive(double seconds) {
+  if (assignment_) assignment_->watch.Forgive(seconds);
+}
+
+double AgentSlot::NextDeadline() const {
+  if (worker_ && (closed_ || condemned_)) return look_again_;
+  if (!assignment_) return std::numeric_limits<double>::infinity();
+  if (!worker_) return SecondsOf(backoff_.not_before());
+  const double silent = assignment_->watch.expires_at();
+  return assignment_->kill_at ? std::min(silent, *assignment_->kill_at) : silent;
+}
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,24 @@
+#include "orchestrator/budget.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "experiments/privacy/claim.h"
+
+namespace retort::orchestrator {
+
+std::optional<std::string> RefuseOverBudget(const ChargeBook& charges, const DataSpec& data,
+                                            const privacy::PrivacyEvent& event) {
+  if (!data.budget) return std::nullopt;
+  std::vector<std::vector<privacy::PrivacyEvent>> trials = charges.EventsOn(data.digest);
+  trials.push_back({event});
+  const double total = privacy::TotalEpsilon(trials, data.budget->delta);
+  if (total <= data.budget->epsilon) return std::nullopt;
+  return fmt::format(
+      "data set '{}': this release would bring the total to epsilon = {:.3f} at delta = {:g}, over its budget of {:g}; "
+      "raise [data.{}] budget, or ask for fewer trials or releases",
+      data.name, total, data.budget->delta, data.budget->epsilon, data.name);
+}
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,19 @@
+// The hard cap on what one private data set may cost over a whole results folder.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "experiments/privacy/privacy_event.h"
+#include "experiments/spec/trial_spec.h"
+#include "orchestrator/charge_book.h"
+
+namespace retort::orchestrator {
+
+// Why `event` may not be drawn, or nothing when the total with it stays within
+// data.budget (always so without one). Everything charged to the data set's digest counts, trials that
+// are out of the plan included. An unbounded event crosses every cap.
+[[nodiscard]] std::optional<std::string> RefuseOverBudget(const ChargeBook& charges, const DataSpec& data,
+                                                          const privacy::PrivacyEvent& event);
+
+}  // namespace retort::orchestrator

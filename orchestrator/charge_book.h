@@ -1,0 +1,46 @@
+// What the ledger has charged to each trial, indexed for claims and budgets. The ledger on disk is the
+// truth; this mirrors it, reservations that are still being written included.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "experiments/privacy/privacy_event.h"
+#include "experiments/spec/ids.h"
+#include "storage/privacy_ledger.h"
+
+namespace retort::orchestrator {
+
+class ChargeBook {
+ public:
+  using Handle = std::size_t;
+
+  void Load(const std::vector<storage::LedgerEntry>& entries);
+  // Charged in full until settled.
+  Handle Add(const std::string& data_digest, TrialId trial, const privacy::PrivacyEvent& event);
+  void Settle(Handle handle, std::int64_t used);
+  [[nodiscard]] std::int64_t Reserved(Handle handle) const { return charges_[handle].event.count; }
+
+  // Charged events of the trial in the order of their first reservation, equal ones aggregated.
+  [[nodiscard]] std::vector<privacy::PrivacyEvent> EventsOf(TrialId trial) const;
+  // The same for every trial that touched the data set.
+  [[nodiscard]] std::vector<std::vector<privacy::PrivacyEvent>> EventsOn(const std::string& data_digest) const;
+  [[nodiscard]] std::vector<std::string> Digests() const;
+  // Changes whenever a charge does.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+
+ private:
+  struct Charge {
+    TrialId trial;
+    privacy::PrivacyEvent event;   // count = what counts
+  };
+  std::vector<Charge> charges_;
+  std::unordered_map<TrialId, std::vector<Handle>> by_trial_;
+  std::map<std::string, std::vector<TrialId>> by_data_;   // trials in the order of their first charge
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,211 @@
+#include "orchestrator/cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+namespace retort::orchestrator::cli {
+namespace {
+
+constexpr std::string_view kSummary =
+    "Retort turns a TOML sweep into trials of private model distillation, runs them on worker processes, and\n"
+    "prints tables in which every epsilon is labelled and true.";
+constexpr std::string_view kFooter =
+    "\nStart with:\n"
+    "  retort plan experiments/configs/quickstart.toml\n"
+    "  retort run experiments/configs/quickstart.toml\n"
+    "  retort table experiments/configs/quickstart.toml\n"
+    "\nExit codes: 0 done, 1 some trials failed or stored data are damaged, 2 usage or configuration,\n"
+    "3 environment, 75 interrupted with state saved (run again), 130 second Ctrl-C.\n"
+    "Data go to stdout, messages to stderr.";
+
+// What the positional arguments of one invocation were, before they are sorted out.
+struct Positionals {
+  std::string sweep, trial;
+  std::vector<std::string> rest;
+};
+
+void AddSweep(CLI::App& app, Positionals& positionals, const char* rest_name, const char* rest_help) {
+  app.add_option("SWEEP", positionals.sweep, "The sweep file (TOML)")->required();
+  app.add_option(rest_name, positionals.rest, rest_help);
+}
+
+CLI::App* AddCommand(CLI::App& app, const char* name, const char* help, const char* example) {
+  CLI::App* command = app.add_subcommand(name, help);
+  command->footer(std::string("\nExample:\n  ") + example +
+                  "\n\nWith every command: --results DIR, --profile NAME, --json, --quiet, --no-color (retort --help).");
+  command->fallthrough();
+  return command;
+}
+
+void AddSweepCommands(CLI::App& app, CommandLine& line, Positionals& positionals) {
+  constexpr const char* kOverrides = "KEY=VALUE overrides, e.g. trial.steps=10 sweep.seeds=[0]";
+  CLI::App* plan = AddCommand(app, "plan", "Show what would run: trials, devices, cost, epsilon, data",
+                              "retort plan experiments/configs/quickstart.toml trial.steps=40");
+  AddSweep(*plan, positionals, "KEY=VALUE", kOverrides);
+  plan->add_flag("--diff", line.diff, "Compare with what the results folder already holds");
+
+  CLI::App* run = AddCommand(app, "run", "Run the sweep, or resume it; running a finished sweep does nothing",
+                             "retort run experiments/configs/quickstart.toml --slots 2");
+  AddSweep(*run, positionals, "KEY=VALUE", kOverrides);
+  run->add_option("--slots", line.slots, "Workers at once on this rank's CPUs (default 1)")->check(CLI::Range(1, 4096));
+  run->add_option("--metrics-listen", line.metrics_listen,
+                  "ADDR:PORT of the metrics endpoint (default 127.0.0.1 and the next free port from 9477)");
+
+  CLI::App* table = AddCommand(app, "table", "Print the tables: published beside measured beside proven",
+                               "retort table experiments/configs/quickstart.toml --format markdown");
+  AddSweep(*table, positionals, "TABLE", "Name of one table, and KEY=VALUE overrides as given to `run`");
+  table->add_option("--format", line.format, "text, markdown, csv, latex or json");
+}
+
+void AddResultCommands(CLI::App& app, CommandLine& line, Positionals& positionals) {
+  CLI::App* status = AddCommand(app, "status", "Worst problem first, counts, time left, next command",
+                                "retort status --watch");
+  status->add_flag("--watch", line.watch, "Refresh every two seconds until the sweep ends");
+
+  CLI::App* explain = AddCommand(app, "explain", "Why a trial waits, failed, or costs what it costs",
+                                 "retort explain dpdfd-working-digits-s0");
+  explain->add_option("TRIAL", positionals.trial, "Id, unique prefix of an id, or shown name")->required();
+
+  CLI::App* list = AddCommand(app, "list", "All trials of a results folder",
+                              "retort list --where method=dpdfd --where state=succeeded");
+  list->add_option("--where", line.where, "KEY=VALUE that must hold; may be repeated")->take_all();
+
+  CLI::App* show = AddCommand(app, "show", "One trial: row, claims, ledger, files",
+                              "retort show dpdfd-working-digits-s0");
+  show->add_option("TRIAL", positionals.trial, "Id, unique prefix of an id, or shown name")->required();
+
+  AddCommand(app, "verify", "Check digests, manifests, logs, and the ledger against the rows",
+             "retort verify --results results/quickstart");
+}
+
+void AddPlainCommands(CLI::App& app, CommandLine& line) {
+  AddCommand(app, "schema", "JSON Schema of the sweep file", "retort schema > sweep.schema.json");
+  CLI::App* version = AddCommand(app, "version", "Version; with --verbose, how it was built", "retort version --verbose");
+  version->add_flag("--verbose", line.verbose, "Compiler, build type, libraries, file format versions");
+}
+
+void AddGlobals(CLI::App& app, GlobalOptions& global) {
+  app.add_option("--results", global.results, "Results folder (default results/<sweep name>, else the newest in results/)")
+      ->type_name("DIR");
+  app.add_option("--profile", global.profile, "Overlay [profile.NAME] of the sweep file")->type_name("NAME");
+  app.add_flag("--json", global.json, "Exactly one JSON document on stdout");
+  app.add_flag("--quiet", global.quiet, "No messages but errors");
+  app.add_flag("--no-color", global.no_color, "No colours (also: NO_COLOR)");
+}
+
+bool Takes(const CLI::App& command, std::string_view option) {
+  return command.get_option_no_throw(std::string(option)) != nullptr;
+}
+
+// Sorts what followed SWEEP into overrides and the table's name.
+void SortPositionals(const CLI::App& command, const Positionals& positionals, CommandLine& line,
+                     std::vector<Diagnostic>& errors) {
+  line.sweep = positionals.sweep;
+  line.trial = positionals.trial;
+  for (const std::string& word : positionals.rest) {
+    if (word.find('=') != std::string::npos) {
+      line.overrides.push_back(word);
+    } else if (Takes(command, "TABLE") && line.table.empty()) {
+      line.table = word;
+    } else {
+      Diagnostic error;
+      error.message = "`" + word + "` is not of the form KEY=VALUE; an override looks like trial.steps=10.";
+      error.key = word;
+      errors.push_back(error);
+    }
+  }
+  const std::vector<std::string> formats = {"text", "markdown", "csv", "latex", "json"};
+  if (std::find(formats.begin(), formats.end(), line.format) != formats.end()) return;
+  Diagnostic error;
+  error.message = "--format " + line.format + " is unknown; valid are text, markdown, csv, latex and json.";
+  error.key = "--format";
+  error.choices = NearestOf(line.format, formats);
+  if (error.choices.empty()) error.choices = formats;
+  errors.push_back(error);
+}
+
+// The first word that stands where a command belongs, if it is none.
+std::optional<std::string> UnknownCommand(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--results" || word == "--profile") {
+      ++i;
+    } else if (!word.starts_with('-')) {
+      const auto& names = CommandNames();
+      if (std::find(names.begin(), names.end(), word) != names.end()) return std::nullopt;
+      return word;
+    }
+  }
+  return std::nullopt;
+}
+
+Diagnostic UnknownCommandError(const std::string& word) {
+  Diagnostic error;
+  error.key = word;
+  error.choices = NearestOf(word, CommandNames());
+  error.message = "there is no command `" + word + "`";
+  error.message += error.choices.empty() ? "; `retort --help` lists the commands." : ".";
+  return error;
+}
+
+// CLI11 reports misuse by exceptions; this is where they end.
+ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reversed, ParsedCommandLine parsed) {
+  const auto active = [&app]() -> CLI::App* {
+    const auto commands = app.get_subcommands();
+    return commands.empty() ? &app : commands.front();
+  };
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    parsed.text = active() == &app ? app.help() : active()->help("retort");
+  } catch (const CLI::ParseError& misuse) {
+    Diagnostic error;
+    error.message = std::string(misuse.what()) + " (`retort " + (active() == &app ? "" : active()->get_name() + " ") +
+                    "--help` shows what is valid.)";
+    parsed.errors.push_back(error);
+  }
+  return parsed;
+}
+
+}  // namespace
+
+const std::vector<std::string>& CommandNames() {
+  static const std::vector<std::string> names = {"plan", "run",   "table",  "status", "explain",
+                                                 "list", "show", "verify", "schema", "version"};
+  return names;
+}
+
+ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
+  ParsedCommandLine parsed;
+  parsed.json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  if (const auto unknown = UnknownCommand(arguments)) {
+    parsed.errors.push_back(UnknownCommandError(*unknown));
+    return parsed;
+  }
+  CommandLine line;
+  Positionals positionals;
+  CLI::App app{std::string(kSummary), "retort"};
+  app.footer(std::string(kFooter));
+  app.require_subcommand(0, 1);
+  AddGlobals(app, line.global);
+  AddSweepCommands(app, line, positionals);
+  AddResultCommands(app, line, positionals);
+  AddPlainCommands(app, line);
+  parsed = ParseOrExplain(app, {arguments.rbegin(), arguments.rend()}, std::move(parsed));
+  if (!parsed.text.empty() || !parsed.errors.empty()) return parsed;
+  if (app.get_subcommands().empty()) {
+    parsed.text = app.help();
+    return parsed;
+  }
+  const CLI::App& command = *app.get_subcommands().front();
+  line.command = command.get_name();
+  SortPositionals(command, positionals, line, parsed.errors);
+  if (line.format == "json") line.global.json = true;
+  if (parsed.errors.empty()) parsed.command = line;
+  return parsed;
+}
+
+}  // namespace retort::orchestrator::cli

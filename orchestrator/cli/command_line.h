@@ -1,0 +1,47 @@
+// The command line as a value. Parsing touches nothing outside.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/spec/diagnostic.h"
+
+namespace retort::orchestrator::cli {
+
+struct GlobalOptions {
+  std::string results;       // --results; empty = the default of the command
+  std::string profile;       // --profile; empty = none
+  bool json = false, quiet = false, no_color = false;
+};
+
+// Fields that the command does not take keep their defaults.
+struct CommandLine {
+  std::string command;                 // "plan", ...
+  GlobalOptions global;
+  std::string sweep;                   // path of the sweep file
+  std::vector<std::string> overrides;  // KEY=VALUE
+  std::string table;                   // name in [table]; empty = every table
+  std::string format = "text";         // text | markdown | csv | latex | json
+  std::string trial;                   // id, unique prefix of an id, or shown name
+  std::vector<std::string> where;      // KEY=VALUE, all must hold
+  std::string metrics_listen;          // ADDR:PORT; empty = 127.0.0.1 and the next free port from 9477
+  int slots = 0;                       // workers at once on this rank; 0 = the default
+  bool diff = false, watch = false, verbose = false;
+};
+
+// One of: a command to run, text to print and end with 0, or errors (exit 2).
+struct ParsedCommandLine {
+  std::optional<CommandLine> command;
+  std::string text;
+  std::vector<Diagnostic> errors;
+  bool json = false;         // --json was given, whatever else is wrong
+};
+
+// `arguments` without the program's name.
+[[nodiscard]] ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments);
+
+// Names of all commands, in the order of the help.
+[[nodiscard]] const std::vector<std::string>& CommandNames();
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,35 @@
+// The commands. Each prints its result and returns the process exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orchestrator/cli/command_line.h"
+#include "orchestrator/cli/console.h"
+#include "storage/env.h"
+
+namespace retort::orchestrator::cli {
+
+// What every command works with; owned by main.
+struct Invocation {
+  const CommandLine& line;
+  const std::vector<std::string>& environment;   // every NAME=value
+  const Console& console;
+  storage::Env& env;
+};
+
+[[nodiscard]] int PlanCommand(const Invocation& call);
+[[nodiscard]] int RunCommand(const Invocation& call);
+[[nodiscard]] int StatusCommand(const Invocation& call);
+[[nodiscard]] int ExplainCommand(const Invocation& call);
+[[nodiscard]] int ListCommand(const Invocation& call);
+[[nodiscard]] int ShowCommand(const Invocation& call);
+[[nodiscard]] int TableCommand(const Invocation& call);
+[[nodiscard]] int VerifyCommand(const Invocation& call);
+[[nodiscard]] int SchemaCommand(const Invocation& call);
+[[nodiscard]] int VersionCommand(const Invocation& call);
+
+// Runs the command that `call.line` names.
+[[nodiscard]] int Dispatch(const Invocation& call);
+
+}  // namespace retort::orchestrator::cli

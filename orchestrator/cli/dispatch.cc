@@ -1,0 +1,26 @@
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "orchestrator/cli/commands.h"
+
+namespace retort::orchestrator::cli {
+
+int Dispatch(const Invocation& call) {
+  using Command = int (*)(const Invocation&);
+  constexpr std::array<std::pair<std::string_view, Command>, 10> kCommands = {{{"plan", PlanCommand},
+                                                                               {"run", RunCommand},
+                                                                               {"table", TableCommand},
+                                                                               {"status", StatusCommand},
+                                                                               {"explain", ExplainCommand},
+                                                                               {"list", ListCommand},
+                                                                               {"show", ShowCommand},
+                                                                               {"verify", VerifyCommand},
+                                                                               {"schema", SchemaCommand},
+                                                                               {"version", VersionCommand}}};
+  for (const auto& [name, command] : kCommands)
+    if (name == call.line.command) return command(call);
+  return call.console.Fail(UsageError("there is no command `" + call.line.command + "`."));
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,19 @@
+// Why a trial is in the state it is in, in sentences.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orchestrator/results_view.h"
+
+namespace retort::orchestrator::cli {
+
+struct Explanation {
+  std::vector<std::string> sentences;   // the cause first
+  std::string next;                     // what to do; may be empty
+};
+
+// Follows teachers: a trial that waits for a failed teacher is explained by the teacher's failure.
+[[nodiscard]] Explanation Explain(const ResultsView& view, const TrialView& trial, double now_unix_seconds);
+
+}  // namespace retort::orchestrator::cli

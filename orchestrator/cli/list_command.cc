@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/number_text.h"
+#include "orchestrator/cli/open_results.h"
+#include "orchestrator/cli/spec_field.h"
+#include "orchestrator/cli/text_table.h"
+#include "orchestrator/cli/trial_json.h"
+#include "orchestrator/cli/trial_names.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+std::string AccuracyOf(const TrialView& trial) {
+  if (!trial.row) return "";
+  for (const auto& [name, value] : trial.row->metrics)
+    if (name == "test.accuracy") return PercentText(value) + " %";
+  return "";
+}
+
+std::string ListText(const std::vector<const TrialView*>& trials) {
+  TextTable table({"trial", "state", "attempts", "test.accuracy", "failure"},
+                  {Align::left, Align::left, Align::right, Align::right, Align::left});
+  for (const TrialView* trial : trials)
+    table.Add({ShownName(trial->spec), std::string(StateName(trial->state)), std::to_string(trial->attempts),
+               AccuracyOf(*trial), trial->failure == FailureKind::none ? "" : std::string(FailureName(trial->failure))});
+  return table.Render() + fmt::format("{} trials\n", trials.size());
+}
+
+std::string ListJson(const std::vector<const TrialView*>& trials) {
+  nlohmann::ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document["trials"] = nlohmann::ordered_json::array();
+  for (const TrialView* trial : trials) document["trials"].push_back(TrialJson(*trial));
+  return DocumentText(document);
+}
+
+}  // namespace
+
+int ListCommand(const Invocation& call) {
+  const Result<WhereFilter> filter = WhereFilter::Parse(call.line.where);
+  if (!filter.ok()) return call.console.Fail(filter.status());
+  const Result<ResultsView> view = OpenResults(call);
+  if (!view.ok()) return call.console.Fail(view.status());
+  if (const Status keys = filter->CheckKeys(*view); !keys.ok()) return call.console.Fail(keys);
+  std::vector<const TrialView*> kept;
+  for (const TrialView& trial : view->trials)
+    if (filter->Holds(trial)) kept.push_back(&trial);
+  call.console.Data(call.line.global.json ? ListJson(kept) : ListText(kept));
+  return 0;
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,35 @@
+// A sweep file with data sets looked at and epsilon axes calibrated.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/privacy/claim.h"
+#include "experiments/spec/sweep.h"
+#include "orchestrator/cli/console.h"
+#include "storage/env.h"
+
+namespace retort::orchestrator::cli {
+
+struct LoadRequest {
+  std::string path;
+  std::vector<std::string> overrides;
+  std::string profile;
+};
+
+struct LoadedSweep {
+  std::optional<SweepPlan> plan;
+  std::vector<Diagnostic> errors;                  // why there is none
+  StatusCode code = StatusCode::usage;             // environment when only data files are at fault
+};
+
+[[nodiscard]] LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request);
+
+// Claims of the first `count` trials and of their teachers, if nothing fails. `trials` is in plan order: teachers
+// before their students.
+[[nodiscard]] std::map<TrialId, std::vector<privacy::Claim>> PlannedClaims(const std::vector<TrialSpec>& trials,
+                                                                           std::size_t count);
+
+}  // namespace retort::orchestrator::cli

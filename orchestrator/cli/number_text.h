@@ -1,0 +1,24 @@
+// Numbers as people read them. All text is UTF-8; every symbol used is one column wide.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace retort::orchestrator::cli {
+
+// Three decimals and thousands separators; infinity as the symbol. The value is already rounded up.
+[[nodiscard]] std::string EpsilonText(double epsilon);
+// Shortest exact form without a padded exponent: "1e-5", "0.001".
+[[nodiscard]] std::string ShortNumber(double value);
+// A fraction in percent with two decimals and no sign: 0.9173 -> "91.73".
+[[nodiscard]] std::string PercentText(double fraction);
+[[nodiscard]] std::string CountText(std::int64_t count);       // thousands separators
+// "640 B", "12.4 KiB", "3.1 MiB", "2.0 GiB".
+[[nodiscard]] std::string BytesText(std::uint64_t bytes);
+// Wall clock: "0.4 s", "2 min 40 s", "3 h 5 min".
+[[nodiscard]] std::string DurationText(double seconds);
+// Columns that UTF-8 text takes on a terminal, one for each code point.
+[[nodiscard]] std::size_t DisplayWidth(std::string_view text);
+
+}  // namespace retort::orchestrator::cli

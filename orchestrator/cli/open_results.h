@@ -1,0 +1,13 @@
+// The results folder a reading command means, read.
+#pragma once
+
+#include "experiments/spec/status.h"
+#include "orchestrator/cli/commands.h"
+#include "orchestrator/results_view.h"
+
+namespace retort::orchestrator::cli {
+
+// --results, else the newest below results/; says on stderr which it took unless the user named it.
+[[nodiscard]] Result<ResultsView> OpenResults(const Invocation& call);
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,71 @@
+#include <nlohmann/json.hpp>
+
+#include "experiments/spec/spec_codec.h"
+#include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/plan_report.h"
+#include "orchestrator/cli/trial_json.h"
+#include "orchestrator/cli/trial_names.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json EstimateJson(const std::optional<CostEstimate>& estimate) {
+  if (!estimate) return {};
+  return {{"seconds", estimate->seconds}, {"low", estimate->low}, {"high", estimate->high}, {"measured", estimate->measured}};
+}
+
+TrialView UnknownTrial(const TrialSpec& spec) {
+  TrialView view;
+  view.spec = spec;
+  view.state = spec.parent ? TrialState::waiting : TrialState::queued;
+  return view;
+}
+
+ordered_json DataJson(const SweepPlan& plan) {
+  ordered_json data = ordered_json::array();
+  for (const auto& set : plan.data)
+    data.push_back({{"name", set->name},
+                    {"reader", set->reader},
+                    {"path", set->path},
+                    {"found", true},
+                    {"digest", set->digest},
+                    {"examples", set->examples},
+                    {"shape", {set->channels, set->height, set->width}},
+                    {"classes", set->classes},
+                    {"train", set->split.train.size()},
+                    {"public", set->split.public_range.size()},
+                    {"test", set->split.test.size()}});
+  return data;
+}
+
+}  // namespace
+
+std::string PlanAsJson(const PlanReport& report) {
+  ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document["sweep"] = report.plan->name;
+  document["results"] = report.results;
+  document["data"] = DataJson(*report.plan);
+  document["estimate"] = EstimateJson(report.total);
+  document["disk_bytes"] = report.disk_bytes ? ordered_json(*report.disk_bytes) : ordered_json();
+  document["trials"] = ordered_json::array();
+  for (const PlannedTrial& trial : report.trials) {
+    ordered_json entry = TrialJson(trial.stored != nullptr ? *trial.stored : UnknownTrial(*trial.spec));
+    entry["new"] = trial.stored == nullptr;
+    entry["runs"] = trial.runs;
+    entry["reason"] = trial.reason;
+    entry["estimate"] = EstimateJson(trial.estimate);
+    const auto claims = report.claims.find(trial.spec->id);
+    entry["claims"] = claims == report.claims.end() ? ordered_json() : ClaimsJson(claims->second);
+    document["trials"].push_back(std::move(entry));
+  }
+  document["dropped"] = ordered_json::array();
+  for (const TrialView* trial : report.dropped) document["dropped"].push_back(TrialJson(*trial));
+  document["warnings"] = ordered_json::array();
+  for (const Diagnostic& warning : report.plan->warnings) document["warnings"].push_back(warning.message);
+  return DocumentText(document);
+}
+
+}  // namespace retort::orchestrator::cli

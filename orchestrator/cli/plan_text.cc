@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "orchestrator/cli/claim_text.h"
+#include "orchestrator/cli/number_text.h"
+#include "orchestrator/cli/plan_report.h"
+#include "orchestrator/cli/text_table.h"
+#include "orchestrator/cli/trial_names.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+constexpr std::size_t kNamesOfAGroup = 4;
+
+std::string EstimateText(const std::optional<CostEstimate>& estimate) {
+  return estimate ? "~" + DurationText(estimate->seconds) : "unknown";
+}
+
+std::string DataText(const SweepPlan& plan) {
+  std::string out = "Data\n";
+  for (const auto& data : plan.data) {
+    const SplitSpec& split = data->split;
+    out += fmt::format("  {}  {} found: {} examples of {}×{}×{}, {} classes\n", data->name, data->reader,
+                       CountText(data->examples), data->channels, data->height, data->width, data->classes);
+    out += fmt::format("    {}, sha256 {}\n", data->path, data->digest.substr(0, 16));
+    out += fmt::format("    private {}, public {}, test {}, shuffle {}\n", CountText(split.train.size()),
+                       CountText(split.public_range.size()), CountText(split.test.size()), split.shuffle);
+    if (data->budget)
+      out += fmt::format("    budget over all trials: ε ≤ {} at δ = {}\n", EpsilonText(data->budget->epsilon),
+                         ShortNumber(data->budget->delta));
+  }
+  return out;
+}
+
+std::string TrialsText(const PlanReport& report) {
+  TextTable table({"trial", "teacher", "plan", "devices", "threads", "time"},
+                  {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
+  const std::size_t shown = std::min(report.trials.size(), kListedTrials);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const PlannedTrial& trial = report.trials[i];
+    const std::string verb = trial.runs ? (trial.stored == nullptr ? "new" : "run") : "skip";
+    table.Add({ShownName(*trial.spec), trial.spec->role == Role::teacher ? "" : trial.spec->teacher,
+               trial.stored == nullptr ? verb : verb + ", " + trial.reason, std::to_string(trial.spec->devices),
+               std::to_string(trial.spec->threads), EstimateText(trial.estimate)});
+  }
+  std::string out = table.Render(2);
+  if (report.trials.size() > shown)
+    out += fmt::format("  and {} more (--json lists all)\n", CountText(static_cast<std::int64_t>(report.trials.size() - shown)));
+  return out;
+}
+
+std::string CountsText(const PlanReport& report) {
+  const auto runs = std::count_if(report.trials.begin(), report.trials.end(), [](const PlannedTrial& t) { return t.runs; });
+  std::string out = fmt::format("Trials: {}, of which {} to run and {} done", CountText(static_cast<std::int64_t>(report.trials.size())),
+                                CountText(runs), CountText(static_cast<std::int64_t>(report.trials.size()) - runs));
+  if (!report.dropped.empty())
+    out += fmt::format("; {} stored ones are not in this plan", report.dropped.size());
+  if (runs == 0) return out + ". Nothing is left to run.\n";
+  if (!report.total) return out + ".\nTime and disk: unknown until the first trials of each kind have run.\n";
+  out += fmt::format(".\nTime: about {} one after the other ({} to {}, from measured trials).",
+                     DurationText(report.total->seconds), DurationText(report.total->low),
+                     DurationText(report.total->high));
+  return out + (report.disk_bytes ? " Disk: about " + BytesText(*report.disk_bytes) + ".\n" : "\n");
+}
+
+std::vector<std::string> GroupNames(const std::vector<const TrialSpec*>& specs) {
+  std::vector<std::string> names;
+  for (const TrialSpec* spec : specs) {
+    if (names.size() == kNamesOfAGroup && specs.size() > kNamesOfAGroup + 1) break;
+    names.push_back(ShownName(*spec));
+  }
+  if (names.size() < specs.size()) names.push_back(fmt::format("and {} more", specs.size() - names.size()));
+  return names;
+}
+
+// Trials with equal claims share one entry: their names stand above each other.
+std::string PrivacyText(const PlanReport& report, std::size_t width) {
+  std::vector<std::pair<const std::vector<privacy::Claim>*, std::vector<const TrialSpec*>>> groups;
+  for (std::size_t i = 0; i < report.claimed; ++i) {
+    const TrialSpec& spec = *report.trials[i].spec;
+    const auto& claims = report.claims.at(spec.id);
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return *group.first == claims; });
+    if (same == groups.end()) groups.push_back({&claims, {&spec}});
+    else same->second.push_back(&spec);
+  }
+  Notes notes;
+  TextTable table({"trial", "protects", "neighbours", "δ", "ε", "basis"},
+                  {Align::left, Align::left, Align::left, Align::left, Align::right, Align::left});
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (g > 0) table.AddRule();
+    const auto& [claims, specs] = groups[g];
+    const std::vector<std::string> names = GroupNames(specs);
+    for (std::size_t i = 0; i + 1 < names.size(); ++i) table.Add({names[i]});
+    for (std::size_t i = 0; i < std::max<std::size_t>(claims->size(), 1); ++i) {
+      std::vector<std::string> line = {i == 0 ? names.back() : ""};
+      if (i < claims->size()) {
+        const ClaimCells cells = CellsOf((*claims)[i], notes, true);
+        line.insert(line.end(), {cells.protects, cells.neighbours, cells.delta, cells.epsilon, cells.basis});
+      }
+      table.Add(line);
+    }
+  }
+  std::string out = "Privacy, if nothing fails (†: the paper's formula, not a guarantee)";
+  if (report.claimed < report.trials.size()) out += fmt::format(", of the first {} trials", report.claimed);
+  out += "\n" + table.Render(2);
+  for (std::size_t i = 0; i < notes.texts().size(); ++i)
+    out += "  " + Wrap(fmt::format("[{}] {}", i + 1, notes.texts()[i]), width - 2, 6) + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string PlanAsText(const PlanReport& report, std::size_t width) {
+  std::string out = fmt::format("Sweep {} ({}), results in {}{}\n\n", report.plan->name, report.plan->file, report.results,
+                                report.has_results ? "" : " (new)");
+  out += DataText(*report.plan) + "\n" + CountsText(report) + TrialsText(report) + "\n" + PrivacyText(report, width);
+  return out;
+}
+
+std::string PlanDiffAsText(const PlanReport& report) {
+  std::string out;
+  std::size_t same = 0;
+  for (const PlannedTrial& trial : report.trials) {
+    if (trial.stored == nullptr) out += "+ " + ShownName(*trial.spec) + "  new\n";
+    else if (trial.runs) out += "~ " + ShownName(*trial.spec) + "  " + trial.reason + "\n";
+    else ++same;
+  }
+  for (const TrialView* trial : report.dropped)
+    out += "- " + ShownName(trial->spec) + "  stored (" + std::string(StateName(trial->state)) + "), not in this plan\n";
+  return out + fmt::format("{} of {} planned trials are already in {}\n", same, report.trials.size(), report.results);
+}
+
+}  // namespace retort::orchestrator::cli

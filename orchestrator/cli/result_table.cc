@@ -1,0 +1,220 @@
+#include "orchestrator/cli/result_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "experiments/privacy/privacy_statement.h"
+#include "experiments/spec/spec_codec.h"
+#include "orchestrator/cli/claim_text.h"
+#include "orchestrator/cli/spec_field.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using ViewIndex = std::unordered_map<TrialId, const TrialView*>;
+
+// What the trials of one cell or one teacher have in common, gathered over the plan.
+struct Gathered {
+  std::vector<const TrialSpec*> specs;
+  std::vector<double> values;
+  std::vector<std::vector<privacy::Claim>> claims;
+  int failed = 0;
+};
+
+std::optional<double> MetricOf(const TrialView& trial, const std::string& metric) {
+  if (!trial.row || trial.state != TrialState::succeeded) return std::nullopt;
+  for (const auto& [name, value] : trial.row->metrics)
+    if (name == metric) return value;
+  return std::nullopt;
+}
+
+void Gather(const TrialSpec& spec, const ViewIndex& views, const std::string& metric, Gathered& into) {
+  into.specs.push_back(&spec);
+  const auto found = views.find(spec.id);
+  if (found == views.end()) return;
+  const TrialView& view = *found->second;
+  if (const auto value = MetricOf(view, metric)) {
+    into.values.push_back(*value);
+    into.claims.push_back(view.row->claims);
+  } else if (IsFinal(view.state)) {
+    ++into.failed;
+  }
+}
+
+std::vector<TrialId> IdsOf(const Gathered& gathered) {
+  std::vector<TrialId> ids;
+  for (const TrialSpec* spec : gathered.specs) ids.push_back(spec->id);
+  return ids;
+}
+
+std::vector<std::string> ValuesOf(const TrialSpec& spec, const std::vector<std::string>& keys) {
+  std::vector<std::string> values;
+  for (const std::string& key : keys) values.push_back(SpecField(spec, key).value_or(""));
+  return values;
+}
+
+// The epsilon under which the paper would print this trial: the one asked for, else its formula's.
+std::optional<double> PublishedEpsilon(const TrialSpec& spec, const std::vector<privacy::Claim>& claims) {
+  if (spec.epsilon > 0) return spec.epsilon;
+  for (const privacy::Claim& claim : claims)
+    if (claim.status == privacy::ClaimStatus::paper_formula && std::isfinite(claim.epsilon)) return claim.epsilon;
+  return std::nullopt;
+}
+
+std::string PublishedMetric(const std::string& metric) {
+  const std::size_t dot = metric.rfind('.');
+  return dot == std::string::npos ? metric : metric.substr(dot + 1);
+}
+
+std::optional<double> JoinPublished(const std::vector<PublishedValue>& published, const TrialSpec& spec,
+                                    const std::string& metric, const std::vector<privacy::Claim>& claims) {
+  if (published.empty() || !spec.data || !spec.data->published_as) return std::nullopt;
+  PublishedKey key;
+  key.dataset = *spec.data->published_as;
+  key.method = spec.role == Role::teacher ? "teacher" : spec.method;
+  key.metric = PublishedMetric(metric);
+  if (spec.role == Role::student) {
+    key.epsilon = PublishedEpsilon(spec, claims);
+    if (!key.epsilon) return std::nullopt;
+  }
+  return FindPublished(published, key);
+}
+
+TableCell CellOf(const Gathered& gathered, const TableSpec& table, const std::vector<PublishedValue>& published) {
+  const TrialSpec& first = *gathered.specs.front();
+  TableCell cell;
+  cell.row = ValuesOf(first, table.rows);
+  cell.column = ValuesOf(first, table.columns);
+  cell.summary = Summarize(gathered.values);
+  cell.planned = static_cast<int>(gathered.specs.size());
+  cell.failed = gathered.failed;
+  cell.state = cell.summary.n == 0              ? CellState::missing
+               : cell.summary.n == cell.planned ? CellState::complete
+                                                : CellState::partial;
+  cell.claims = WorstClaims(gathered.claims);
+  cell.trials = IdsOf(gathered);
+  cell.working = first.reading == Reading::working && first.method != "dpsgd";
+  cell.published = JoinPublished(published, first, table.metric, cell.claims);
+  return cell;
+}
+
+TeacherLine TeacherOf(const Gathered& gathered, const TableSpec& table, const std::vector<PublishedValue>& published) {
+  const TrialSpec& first = *gathered.specs.front();
+  TeacherLine line;
+  line.name = first.teacher;
+  line.method = first.method;
+  line.network = first.network;
+  line.data = first.data ? first.data->name : "";
+  line.summary = Summarize(gathered.values);
+  line.planned = static_cast<int>(gathered.specs.size());
+  line.failed = gathered.failed;
+  line.claims = WorstClaims(gathered.claims);
+  line.trials = IdsOf(gathered);
+  line.published = JoinPublished(published, first, table.metric, line.claims);
+  return line;
+}
+
+// Groups in the order of their first trial.
+template <typename Key>
+class Groups {
+ public:
+  Gathered& At(const Key& key) {
+    const auto [entry, fresh] = index_.try_emplace(key, groups_.size());
+    if (fresh) groups_.emplace_back();
+    return groups_[entry->second];
+  }
+  [[nodiscard]] const std::vector<Gathered>& all() const { return groups_; }
+
+ private:
+  std::map<Key, std::size_t> index_;
+  std::vector<Gathered> groups_;
+};
+
+// Everything that tells two teachers of one name apart, apart from the seed.
+std::vector<std::string> TeacherKey(const TrialSpec& spec) {
+  return ValuesOf(spec, {"teacher", "data", "method", "network", "delta", "noise", "threads"});
+}
+
+using RowAndColumn = std::pair<std::vector<std::string>, std::vector<std::string>>;
+
+// Cells of one row stand together, rows in the order of their first trial.
+void SortCells(std::vector<TableCell>& cells) {
+  std::map<std::vector<std::string>, std::size_t> order;
+  for (const TableCell& cell : cells) order.try_emplace(cell.row, order.size());
+  std::stable_sort(cells.begin(), cells.end(),
+                   [&](const TableCell& a, const TableCell& b) { return order[a.row] < order[b.row]; });
+}
+
+std::vector<std::string> WarningsOf(const SweepPlan& plan) {
+  std::vector<std::string> warnings;
+  for (const TrialSpec& spec : plan.trials) {
+    if (!spec.data) continue;
+    privacy::Claim claim;
+    claim.delta = spec.delta;
+    std::string warning = privacy::DeltaWarning(claim, spec.data->split.train.size());
+    if (warning.empty()) continue;
+    warning = "data set " + spec.data->name + ": " + warning;
+    if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end())
+      warnings.push_back(warning);
+  }
+  return warnings;
+}
+
+std::string HashOf(const SweepPlan& plan) {
+  std::vector<std::string> ids;
+  for (const TrialSpec& spec : plan.trials) ids.push_back(spec.id.Hex());
+  std::sort(ids.begin(), ids.end());
+  std::string text;
+  for (const std::string& id : ids) text += id;
+  return Sha256Hex(text).substr(0, 12);
+}
+
+}  // namespace
+
+std::string_view CellStateName(CellState state) {
+  switch (state) {
+    case CellState::complete: return "complete";
+    case CellState::partial: return "partial";
+    case CellState::missing: return "missing";
+    case CellState::quoted: return "quoted";
+  }
+  return "";
+}
+
+ResultTable BuildTable(const SweepPlan& plan, const TableSpec& spec, const ResultsView& view,
+                       const std::vector<PublishedValue>& published) {
+  ViewIndex views;
+  for (const TrialView& trial : view.trials) views.emplace(trial.spec.id, &trial);
+  Groups<RowAndColumn> cells;
+  Groups<std::vector<std::string>> teachers;
+  for (const TrialSpec& trial : plan.trials) {
+    if (trial.role == Role::teacher) {
+      Gather(trial, views, spec.metric, teachers.At(TeacherKey(trial)));
+    } else {
+      Gather(trial, views, spec.metric, cells.At({ValuesOf(trial, spec.rows), ValuesOf(trial, spec.columns)}));
+    }
+  }
+  ResultTable table;
+  table.spec = spec;
+  table.sweep = plan.name;
+  for (const Gathered& gathered : teachers.all()) table.teachers.push_back(TeacherOf(gathered, spec, published));
+  for (const Gathered& gathered : cells.all()) table.cells.push_back(CellOf(gathered, spec, published));
+  SortCells(table.cells);
+  table.warnings = WarningsOf(plan);
+  table.spec_hash = HashOf(plan);
+  table.running = view.running;
+  return table;
+}
+
+TableSpec DefaultTable(const SweepPlan& plan) {
+  TableSpec table;
+  table.name = plan.name;
+  table.rows = {"method", "reading", "teacher"};
+  table.columns = {"data"};
+  return table;
+}
+
+}  // namespace retort::orchestrator::cli

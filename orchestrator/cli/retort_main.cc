@@ -1,0 +1,40 @@
+// The user's program. Reads the environment and the command line once and runs one command.
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "cluster/launch_environment.h"
+#include "orchestrator/cli/command_line.h"
+#include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/console.h"
+#include "orchestrator/environment.h"
+#include "storage/env.h"
+
+namespace {
+
+int Columns(const std::string& text) {
+  int columns = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+  return error == std::errc() && end == text.data() + text.size() && columns > 0 ? columns : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  namespace cli = retort::orchestrator::cli;
+  const std::vector<std::string> environment = retort::orchestrator::ProcessEnvironment();
+  const auto variable = [&](const char* name) { return retort::cluster::FindVariable(environment, name).value_or(""); };
+  const cli::ParsedCommandLine parsed = cli::ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
+  cli::GlobalOptions global;
+  global.json = parsed.json;
+  if (parsed.command) global = parsed.command->global;
+  const bool no_color = global.no_color || !variable("NO_COLOR").empty();
+  const cli::Console console =
+      cli::ProcessConsole(global.json, global.quiet, no_color, Columns(variable("COLUMNS")));
+  if (!parsed.errors.empty()) return console.Fail(parsed.errors);
+  if (!parsed.command) {
+    console.Data(parsed.text);
+    return 0;
+  }
+  return cli::Dispatch({*parsed.command, environment, console, retort::storage::PosixEnv()});
+}

@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cluster/launch_environment.h"
+#include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/load_sweep.h"
+#include "orchestrator/cli/results_location.h"
+#include "orchestrator/cli/sweep_status.h"
+#include "orchestrator/cli/version.h"
+#include "orchestrator/environment.h"
+#include "orchestrator/service.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+RunOptions OptionsOf(const Invocation& call) {
+  RunOptions options;
+  options.environment = call.environment;
+  options.version = VersionText();
+  options.build_facts = BuildFacts();
+  options.slots = std::max(call.line.slots, 1);
+  options.metrics_listen = call.line.metrics_listen;
+  options.quiet = call.line.global.quiet;
+  options.color = call.console.options().color_err;
+  options.worker_program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
+  return options;
+}
+
+// The document of `run --json`: how the sweep stands now.
+void PrintOutcome(const Invocation& call, const std::string& results, int code) {
+  const Result<ResultsView> view = ReadResults(call.env, results);
+  nlohmann::ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document["results"] = results;
+  document["exit_code"] = code;
+  document["counts"] = nlohmann::ordered_json::object();
+  if (view.ok())
+    for (const auto& [state, count] : CountStates(*view)) document["counts"][state] = count;
+  call.console.Data(DocumentText(document));
+}
+
+void SayNext(const Invocation& call, const std::string& results, int code) {
+  const CommandLine& line = call.line;
+  std::string table = "next: retort table " + line.sweep;
+  for (const std::string& word : line.overrides) table += " '" + word + "'";
+  if (!line.global.profile.empty()) table += " --profile " + line.global.profile;
+  if (!line.global.results.empty()) table += " --results " + results;
+  if (code == 0) call.console.Message(table);
+  if (code == 1) call.console.Message("next: retort status --results " + results);
+  if (code == 75) call.console.Message("next: run the same command again; it goes on where it stopped");
+}
+
+}  // namespace
+
+int RunCommand(const Invocation& call) {
+  RunOptions options = OptionsOf(call);
+  if (!IsWorldRankZero(call.environment)) {
+    const Result<int> agent = RunAgentRank(options);
+    return agent.ok() ? *agent : call.console.Fail(agent.status());
+  }
+  const CommandLine& line = call.line;
+  const LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile});
+  if (!loaded.plan) return EndRun(options, call.console.Fail(loaded.errors, loaded.code));
+  for (const Diagnostic& warning : loaded.plan->warnings) call.console.Warn(warning);
+  options.results = ResultsFor(line.global.results, loaded.plan->name);
+  const Result<int> code = RunSweep(*loaded.plan, options);
+  if (!code.ok()) return EndRun(options, call.console.Fail(code.status()));
+  if (line.global.json) PrintOutcome(call, options.results, *code);
+  else SayNext(call, options.results, *code);
+  return EndRun(options, *code);
+}
+
+}  // namespace retort::orchestrator::cli

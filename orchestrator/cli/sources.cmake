@@ -1,0 +1,79 @@
+# The command line: retort::cli and the program `retort`. Included by orchestrator/CMakeLists.txt after
+# retort::orchestrator is defined; defines both targets itself.
+set(RETORT_CLI_DIR "${CMAKE_CURRENT_LIST_DIR}")
+set(RETORT_CLI_SOURCES
+    build_commands.cc
+    claim_json.cc
+    claim_text.cc
+    command_line.cc
+    console.cc
+    cost_model.cc
+    dispatch.cc
+    explain_command.cc
+    explanation.cc
+    list_command.cc
+    load_sweep.cc
+    number_text.cc
+    open_results.cc
+    plan_command.cc
+    plan_json.cc
+    plan_report.cc
+    plan_text.cc
+    published.cc
+    result_table.cc
+    results_location.cc
+    run_command.cc
+    show_command.cc
+    spec_field.cc
+    statistics.cc
+    status_command.cc
+    status_text.cc
+    sweep_status.cc
+    table_command.cc
+    table_csv.cc
+    table_json.cc
+    table_lines.cc
+    table_markup.cc
+    table_text.cc
+    table_words.cc
+    text_table.cc
+    trial_json.cc
+    trial_names.cc
+    verify.cc
+    verify_attempt.cc
+    verify_command.cc
+    version.cc)
+list(TRANSFORM RETORT_CLI_SOURCES PREPEND "${RETORT_CLI_DIR}/")
+
+# The papers' values go into the program, so that an installed one needs no data folder.
+set(RETORT_PUBLISHED_FILES dpdfd-ijcai23 dp-dfd dpsd rona-aaai19)
+set(RETORT_PUBLISHED_INDEX 0)
+foreach(paper IN LISTS RETORT_PUBLISHED_FILES)
+  set(csv "${PROJECT_SOURCE_DIR}/experiments/published/${paper}.csv")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${csv}")
+  file(READ "${csv}" RETORT_PUBLISHED_${RETORT_PUBLISHED_INDEX})
+  math(EXPR RETORT_PUBLISHED_INDEX "${RETORT_PUBLISHED_INDEX} + 1")
+endforeach()
+set(RETORT_PUBLISHED_SOURCE "${PROJECT_BINARY_DIR}/generated/published_data.cc")
+configure_file("${RETORT_CLI_DIR}/published_data.cc.in" "${RETORT_PUBLISHED_SOURCE}" @ONLY)
+
+find_package(CLI11 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(Boost REQUIRED)
+
+retort_module(cli
+  SOURCES ${RETORT_CLI_SOURCES} "${RETORT_PUBLISHED_SOURCE}"
+  PUBLIC retort::orchestrator retort::spec retort::privacy retort::storage retort::cluster
+  PRIVATE CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Boost::headers)
+
+execute_process(COMMAND git -C "${PROJECT_SOURCE_DIR}" rev-parse --short=8 HEAD
+                OUTPUT_VARIABLE RETORT_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE RETORT_NO_COMMIT)
+if(NOT RETORT_NO_COMMIT EQUAL 0)
+  set(RETORT_COMMIT "")
+endif()
+set_source_files_properties("${RETORT_CLI_DIR}/version.cc" PROPERTIES COMPILE_DEFINITIONS
+  "RETORT_VERSION=\"${PROJECT_VERSION}\";RETORT_COMMIT=\"${RETORT_COMMIT}\";RETORT_BUILD_TYPE=\"${CMAKE_BUILD_TYPE}\";RETORT_COMPILER=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\";RETORT_WITH_WORKER=\"$<IF:$<BOOL:${RETORT_BUILD_WORKER}>,yes,no>\";RETORT_WITH_MPI=\"$<IF:$<BOOL:${RETORT_BUILD_MPI}>,yes,no>\"")
+
+add_executable(retort "${RETORT_CLI_DIR}/retort_main.cc")
+target_link_libraries(retort PRIVATE retort::cli retort::orchestrator retort::cluster retort_warnings)

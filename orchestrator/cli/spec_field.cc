@@ -1,0 +1,83 @@
+#include "orchestrator/cli/spec_field.h"
+
+#include <charconv>
+#include <utility>
+
+#include "experiments/spec/diagnostic.h"
+#include "experiments/spec/spec_keys.h"
+#include "orchestrator/cli/trial_names.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+std::optional<double> AsNumber(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+bool SameText(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const auto left = AsNumber(a), right = AsNumber(b);
+  return left && right && *left == *right;
+}
+
+std::vector<std::string> KnownKeys() {
+  std::vector<std::string> keys = retort::KeyNames(kNowhere);
+  for (const char* own : {"trial", "name", "state", "role", "failure", "attempts"}) keys.emplace_back(own);
+  return keys;
+}
+
+}  // namespace
+
+std::optional<std::string> SpecField(const TrialSpec& spec, const std::string& key) {
+  for (const auto& [axis, value] : spec.axes)
+    if (axis == key) return value;
+  if (key == "role") return spec.role == Role::teacher ? "teacher" : "student";
+  if (FindKey(key, kNowhere) == nullptr) return std::nullopt;
+  return KeyText(spec, key);
+}
+
+std::optional<std::string> TrialField(const TrialView& trial, const std::string& key) {
+  if (key == "trial") return trial.spec.id.Hex();
+  if (key == "name") return ShownName(trial.spec);
+  if (key == "state") return std::string(StateName(trial.state));
+  if (key == "failure") return std::string(FailureName(trial.failure));
+  if (key == "attempts") return std::to_string(trial.attempts);
+  return SpecField(trial.spec, key);
+}
+
+Result<WhereFilter> WhereFilter::Parse(const std::vector<std::string>& conditions) {
+  WhereFilter filter;
+  for (const std::string& condition : conditions) {
+    const std::size_t equals = condition.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return UsageError("--where " + condition + " is not of the form KEY=VALUE, e.g. --where state=failed.");
+    filter.conditions_.emplace_back(condition.substr(0, equals), condition.substr(equals + 1));
+  }
+  return filter;
+}
+
+bool WhereFilter::Holds(const TrialView& trial) const {
+  for (const auto& [key, value] : conditions_) {
+    const std::optional<std::string> field = TrialField(trial, key);
+    if (!field || !SameText(*field, value)) return false;
+  }
+  return true;
+}
+
+Status WhereFilter::CheckKeys(const ResultsView& view) const {
+  for (const auto& [key, value] : conditions_) {
+    bool known = view.trials.empty();
+    for (const TrialView& trial : view.trials) known = known || TrialField(trial, key).has_value();
+    if (known) continue;
+    std::string message = "no trial has a key `" + key + "`";
+    const std::vector<std::string> near = NearestOf(key, KnownKeys());
+    if (!near.empty()) message += "; nearest: " + near.front();
+    return UsageError(message + ".");
+  }
+  return {};
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,34 @@
+// A trial's fields by name, as text: what tables group by and what --where compares.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/spec/trial_spec.h"
+#include "orchestrator/results_view.h"
+
+namespace retort::orchestrator::cli {
+
+// A swept key as written in the sweep file, else the resolved value by its name in [trial]: "method", "reading",
+// "teacher", "data", "epsilon", "seed", ... Empty where the key does not apply to the trial; nothing for a key
+// that there is not.
+[[nodiscard]] std::optional<std::string> SpecField(const TrialSpec& spec, const std::string& key);
+
+// The fields of SpecField and "trial", "name", "state", "role", "failure", "attempts".
+[[nodiscard]] std::optional<std::string> TrialField(const TrialView& trial, const std::string& key);
+
+// KEY=VALUE conditions; equal as text, or as numbers where both are.
+class WhereFilter {
+ public:
+  // Error: usage, for what is not KEY=VALUE.
+  [[nodiscard]] static Result<WhereFilter> Parse(const std::vector<std::string>& conditions);
+  [[nodiscard]] bool Holds(const TrialView& trial) const;
+  // Error: usage, for a key that no trial of the view has, naming the nearest.
+  [[nodiscard]] Status CheckKeys(const ResultsView& view) const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> conditions_;
+};
+
+}  // namespace retort::orchestrator::cli

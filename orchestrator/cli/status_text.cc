@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/number_text.h"
+#include "orchestrator/cli/sweep_status.h"
+#include "orchestrator/cli/text_table.h"
+#include "orchestrator/cli/trial_names.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::size_t kShownProblems = 10;
+
+std::string ActiveText(const ResultsView& view, double now) {
+  std::string out;
+  for (const TrialView& trial : view.trials) {
+    if (trial.state == TrialState::running || trial.state == TrialState::leased) {
+      out += fmt::format("  {}  {}", ShownName(trial.spec), StateName(trial.state));
+      if (trial.total_steps > 0)
+        out += fmt::format(", step {} of {} ({} %)", trial.step, trial.total_steps, 100 * trial.step / trial.total_steps);
+      out += fmt::format(", attempt {}\n", trial.attempts);
+    } else if (!IsFinal(trial.state) && trial.retry_at > now) {
+      out += fmt::format("  {}  tried again in {}\n", ShownName(trial.spec), DurationText(trial.retry_at - now));
+    }
+  }
+  return out;
+}
+
+std::string SpendingText(const SweepStatus& status, std::size_t width) {
+  std::string out;
+  for (const DataSpending& spent : status.spending) {
+    std::string line = fmt::format("  {}: ε {} {} (example, δ = {}) over {} {}, summed RDP converted once", spent.data,
+                                   std::isfinite(spent.epsilon) ? "≤" : "=", EpsilonText(spent.epsilon),
+                                   ShortNumber(spent.delta), spent.trials, spent.trials == 1 ? "trial" : "trials");
+    if (spent.budget) line += fmt::format("; budget {}", EpsilonText(spent.budget->epsilon));
+    if (!std::isfinite(spent.epsilon)) line += "; at least one trial has no finite bound (`retort show TRIAL`)";
+    out += "  " + Wrap(line, width, 4) + "\n";
+  }
+  return out;
+}
+
+std::string ProblemsText(const SweepStatus& status, std::size_t width) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(status.problems.size(), kShownProblems); ++i) {
+    const Problem& problem = status.problems[i];
+    out += "  " + Wrap(fmt::format("{}. {}", i + 1, problem.what), width - 2, 5) + "\n";
+    if (!problem.remedy.empty()) out += "     " + problem.remedy + "\n";
+  }
+  if (status.problems.size() > kShownProblems)
+    out += fmt::format("  and {} more (--json lists all)\n", status.problems.size() - kShownProblems);
+  return out;
+}
+
+}  // namespace
+
+std::string StatusAsText(const SweepStatus& status, double now_unix_seconds, std::size_t width) {
+  const ResultsView& view = *status.view;
+  std::string out = fmt::format("Sweep {} in {}: {}\n", view.sweep, view.directory,
+                                view.running ? "running" : status.finished ? "finished" : "stopped");
+  if (!status.problems.empty()) out += "Problems\n" + ProblemsText(status, width);
+  out += fmt::format("Trials: {}", view.trials.size());
+  for (const auto& [state, count] : status.counts) out += fmt::format(", {} {}", count, state);
+  out += "\n" + ActiveText(view, now_unix_seconds);
+  if (!status.spending.empty()) out += "Privacy spent\n" + SpendingText(status, width);
+  if (!status.finished) {
+    out += status.remaining ? fmt::format("Time left: about {} ({} to {})\n", DurationText(status.remaining->seconds),
+                                          DurationText(status.remaining->low), DurationText(status.remaining->high))
+                            : "Time left: unknown until a trial of each kind has finished\n";
+  }
+  return out + "Next: " + status.next + "\n";
+}
+
+std::string StatusAsJson(const SweepStatus& status) {
+  ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document["sweep"] = status.view->sweep;
+  document["results"] = status.view->directory;
+  document["running"] = status.view->running;
+  document["finished"] = status.finished;
+  document["counts"] = ordered_json::object();
+  for (const auto& [state, count] : status.counts) document["counts"][state] = count;
+  document["eta_seconds"] = status.remaining ? ordered_json{{"mean", status.remaining->seconds},
+                                                            {"low", status.remaining->low},
+                                                            {"high", status.remaining->high}}
+                                             : ordered_json();
+  document["epsilon"] = ordered_json::object();
+  for (const DataSpending& spent : status.spending) {
+    ordered_json entry;
+    entry["digest"] = spent.digest;
+    entry["adjacency"] = "example";
+    entry["delta"] = spent.delta;
+    entry["epsilon"] = std::isfinite(spent.epsilon) ? ordered_json(spent.epsilon) : ordered_json("inf");
+    entry["accountant"] = "rdp-sum";
+    entry["trials"] = spent.trials;
+    entry["budget"] = spent.budget ? ordered_json{{"epsilon", spent.budget->epsilon}, {"delta", spent.budget->delta}}
+                                   : ordered_json();
+    document["epsilon"][spent.data] = std::move(entry);
+  }
+  document["problems"] = ordered_json::array();
+  for (const Problem& problem : status.problems) {
+    ordered_json ids = ordered_json::array();
+    for (const TrialId trial : problem.trials) ids.push_back(trial.Hex());
+    document["problems"].push_back({{"what", problem.what}, {"remedy", problem.remedy}, {"trials", std::move(ids)}});
+  }
+  document["next"] = status.next;
+  return DocumentText(document);
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,47 @@
+// How a sweep stands, as a value: what `retort status` prints.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/spec/trial_spec.h"
+#include "orchestrator/cli/cost_model.h"
+#include "orchestrator/results_view.h"
+
+namespace retort::orchestrator::cli {
+
+struct Problem {
+  int severity = 0;             // larger is worse; problems come worst first
+  std::string what;             // one sentence
+  std::string remedy;           // a command, or what to change
+  std::vector<TrialId> trials;
+};
+
+// What the whole sweep has cost one private data set.
+struct DataSpending {
+  std::string data, digest;
+  double epsilon = 0;           // example, over all trials, at `delta`; infinity = unbounded
+  double delta = 0;             // of the budget, else the smallest of the trials
+  std::optional<Budget> budget;
+  int trials = 0;               // with a charge
+};
+
+struct SweepStatus {
+  const ResultsView* view = nullptr;
+  std::vector<std::pair<std::string, int>> counts;   // states that occur, in the order of TrialState
+  std::vector<Problem> problems;
+  std::vector<DataSpending> spending;
+  std::optional<CostEstimate> remaining;             // seconds, divided by the trials running at once
+  bool finished = false;                             // every trial is final
+  std::string next;                                  // the next command
+};
+
+[[nodiscard]] std::vector<std::pair<std::string, int>> CountStates(const ResultsView& view);
+[[nodiscard]] SweepStatus StatusOf(const ResultsView& view);
+
+[[nodiscard]] std::string StatusAsText(const SweepStatus& status, double now_unix_seconds, std::size_t width);
+[[nodiscard]] std::string StatusAsJson(const SweepStatus& status);
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,35 @@
+// Aligned columns for a terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace retort::orchestrator::cli {
+
+enum class Align : unsigned char { left, right };
+
+// Rows of cells under one header; a cell may be empty. Two spaces between columns, nothing trailing.
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> header, std::vector<Align> align = {});
+  // Missing cells at the end are empty; more cells than columns is a broken invariant.
+  void Add(std::vector<std::string> cells);
+  void AddRule();                                   // a line across
+  [[nodiscard]] std::size_t Width() const;          // of the widest line, without indent
+  [[nodiscard]] std::string Render(std::size_t indent = 0) const;
+
+ private:
+  struct Line {
+    bool rule = false;
+    std::vector<std::string> cells;
+  };
+  [[nodiscard]] std::vector<std::size_t> ColumnWidths() const;
+  std::vector<std::string> header_;
+  std::vector<Align> align_;
+  std::vector<Line> lines_;
+};
+
+// Breaks at spaces so that no line exceeds `width`; later lines are indented by `hang` columns.
+[[nodiscard]] std::string Wrap(const std::string& text, std::size_t width, std::size_t hang);
+
+}  // namespace retort::orchestrator::cli

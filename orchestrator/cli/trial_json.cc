@@ -1,0 +1,41 @@
+#include "orchestrator/cli/trial_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/spec/spec_codec.h"
+#include "orchestrator/cli/trial_names.h"
+
+namespace retort::orchestrator::cli {
+
+using nlohmann::ordered_json;
+
+ordered_json TrialJson(const TrialView& trial) {
+  ordered_json json;
+  json["trial"] = trial.spec.id.Hex();
+  json["name"] = ShownName(trial.spec);
+  json["state"] = StateName(trial.state);
+  json["attempts"] = trial.attempts;
+  json["failure"] = trial.failure == FailureKind::none ? ordered_json() : ordered_json(FailureName(trial.failure));
+  if (!trial.detail.empty()) json["detail"] = trial.detail;
+  json["metrics"] = ordered_json::object();
+  if (trial.row)
+    for (const auto& [name, value] : trial.row->metrics) json["metrics"][name] = value;
+  json["row_digest"] = trial.row ? ordered_json(trial.row->row_digest) : ordered_json();
+  json["spec"] = ordered_json::parse(EncodeTrialSpec(trial.spec), nullptr, false);
+  return json;
+}
+
+ordered_json LedgerEntryJson(const storage::LedgerEntry& entry) {
+  ordered_json json;
+  json["id"] = entry.id;
+  json["data_digest"] = entry.data_digest;
+  json["trial"] = entry.attempt.trial.Hex();
+  json["attempt"] = entry.attempt.number;
+  json["generation"] = entry.generation;
+  json["state"] = entry.state == storage::LedgerState::settled ? "settled" : "reserved";
+  json["used"] = entry.state == storage::LedgerState::settled ? ordered_json(entry.used) : ordered_json();
+  json["event"] = ordered_json::parse(privacy::EncodeEvent(entry.event), nullptr, false);
+  return json;
+}
+
+}  // namespace retort::orchestrator::cli

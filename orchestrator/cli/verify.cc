@@ -1,0 +1,156 @@
+#include "orchestrator/cli/verify.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "experiments/privacy/claim.h"
+#include "experiments/spec/spec_codec.h"
+#include "orchestrator/charge_book.h"
+#include "orchestrator/cli/trial_names.h"
+#include "orchestrator/cli/verify_attempt.h"
+#include "storage/checkpoint_manifest.h"
+#include "storage/record_log.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using storage::LogKind;
+
+void CheckLog(storage::Env& env, const std::string& directory, const std::string& path, LogKind kind, VerifyReport& report) {
+  const std::string full = directory + "/" + path;
+  if (!env.Exists(full)) return;
+  const Result<storage::LogContents> contents = storage::ReadRecordLog(env, full, kind);
+  ++report.logs;
+  if (!contents.ok()) {
+    report.damage.push_back({path, contents.status().message()});
+  } else if (contents->torn_bytes > 0) {
+    report.remarks.push_back(fmt::format("{} ends in {} bytes of an unfinished record; the next writer cuts them", path,
+                                         contents->torn_bytes));
+  }
+}
+
+void CheckCheckpoints(storage::Env& env, const std::string& directory, const std::string& attempt, VerifyReport& report) {
+  const std::string folder = directory + "/" + attempt, path = folder + "/manifest.log";
+  if (!env.Exists(path)) return;
+  const Result<storage::LogContents> contents = storage::ReadRecordLog(env, path, LogKind::manifest);
+  if (!contents.ok()) return;   // reported as a log already
+  const Result<storage::ManifestState> state = storage::ReplayManifest(*contents, path);
+  if (!state.ok()) {
+    report.damage.push_back({attempt + "/manifest.log", state.status().message()});
+    return;
+  }
+  for (const storage::CommittedCheckpoint& checkpoint : state->live) {
+    ++report.checkpoints;
+    const auto bytes = storage::ReadIntact(env, folder, checkpoint);
+    if (!bytes.ok()) report.damage.push_back({attempt + "/" + checkpoint.file, bytes.status().message()});
+    else if (!*bytes) report.damage.push_back({attempt + "/" + checkpoint.file, "is gone, or is not what its manifest recorded"});
+  }
+}
+
+// trials/<name>-<id>/attempt-<n> for every attempt on disk, relative to `directory`.
+std::vector<std::string> AttemptFolders(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::set<std::string> folders;
+  std::error_code error;
+  for (fs::directory_iterator trial(fs::path(directory) / "trials", error), end; !error && trial != end; trial.increment(error)) {
+    std::error_code inner;
+    for (fs::directory_iterator attempt(trial->path(), inner), last; !inner && attempt != last; attempt.increment(inner))
+      if (attempt->path().filename().string().starts_with("attempt-"))
+        folders.insert("trials/" + trial->path().filename().string() + "/" + attempt->path().filename().string());
+  }
+  return {folders.begin(), folders.end()};
+}
+
+void CheckLogs(storage::Env& env, const std::string& directory, VerifyReport& report) {
+  CheckLog(env, directory, "journal.log", LogKind::journal, report);
+  CheckLog(env, directory, "ledger.log", LogKind::ledger, report);
+  for (const std::string& attempt : AttemptFolders(directory)) {
+    CheckLog(env, directory, attempt + "/manifest.log", LogKind::manifest, report);
+    CheckLog(env, directory, attempt + "/series.log", LogKind::series, report);
+    CheckLog(env, directory, attempt + "/transcript.log", LogKind::transcript, report);
+    CheckCheckpoints(env, directory, attempt, report);
+  }
+}
+
+// Order does not matter; everything else does.
+bool SameClaims(const std::vector<privacy::Claim>& a, const std::vector<privacy::Claim>& b) {
+  std::multiset<std::string> left, right;
+  for (const privacy::Claim& claim : a) left.insert(privacy::EncodeClaim(claim));
+  for (const privacy::Claim& claim : b) right.insert(privacy::EncodeClaim(claim));
+  return left == right;
+}
+
+class RowCheck {
+ public:
+  RowCheck(storage::Env& env, const ResultsView& view, VerifyReport& report) : env_(env), view_(view), report_(report) {
+    charges_.Load(view.ledger);
+    for (const TrialView& trial : view.trials) by_id_[trial.spec.id] = &trial;
+  }
+
+  void Check(const TrialView& trial) {
+    if (!trial.row) return;
+    ++report_.rows;
+    const storage::ResultRow& row = *trial.row;
+    const std::string name = ShownName(trial.spec);
+    if (row.row_digest != storage::RowDigest(row))
+      report_.damage.push_back({name, "the row's digest is not that of its spec, metrics and parameters"});
+    CheckIdentity(trial, name);
+    CheckClaims(trial, name);
+    if (!row.attempt_file.empty()) {
+      ++report_.attempts;
+      for (std::string& what : AttemptDamage(env_, view_.directory, row)) report_.damage.push_back({row.attempt_file, std::move(what)});
+    }
+  }
+
+ private:
+  void CheckIdentity(const TrialView& trial, const std::string& name) {
+    const Result<TrialSpec> spec = DecodeTrialSpec(trial.row->spec_json);
+    if (!spec.ok()) report_.damage.push_back({name, "the row's spec does not decode: " + spec.status().message()});
+    else if (ComputeTrialId(*spec).Hex() != trial.row->trial)
+      report_.damage.push_back({name, "the row's spec is not the one that its trial id names"});
+  }
+
+  // What the ledger charged must give the claims that the row prints.
+  void CheckClaims(const TrialView& trial, const std::string& name) {
+    privacy::ClaimContext context;
+    context.spec = &trial.spec;
+    if (trial.spec.parent) {
+      const auto teacher = by_id_.find(*trial.spec.parent);
+      if (teacher != by_id_.end() && teacher->second->row) context.teacher_claims = teacher->second->row->claims;
+    }
+    const std::vector<privacy::Claim> claims = privacy::ClaimsFor(context, charges_.EventsOf(trial.spec.id));
+    if (!SameClaims(claims, trial.row->claims))
+      report_.damage.push_back({name, "the row's claims are not those that follow from the ledger"});
+  }
+
+  storage::Env& env_;
+  const ResultsView& view_;
+  VerifyReport& report_;
+  ChargeBook charges_;
+  std::map<TrialId, const TrialView*> by_id_;
+};
+
+}  // namespace
+
+VerifyReport Verify(storage::Env& env, const std::string& directory) {
+  VerifyReport report;
+  CheckLogs(env, directory, report);
+  const Result<ResultsView> view = ReadResults(env, directory);
+  if (!view.ok()) {
+    // A damaged log is listed already, by name.
+    if (report.damage.empty()) report.damage.push_back({"journal.log", view.status().message()});
+    return report;
+  }
+  report.ledger_entries = static_cast<int>(view->ledger.size());
+  RowCheck rows(env, *view, report);
+  for (const TrialView& trial : view->trials) rows.Check(trial);
+  return report;
+}
+
+}  // namespace retort::orchestrator::cli

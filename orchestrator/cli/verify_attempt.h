@@ -1,0 +1,16 @@
+// Whether an attempt's file is what its row says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/env.h"
+#include "storage/result_file.h"
+
+namespace retort::orchestrator::cli {
+
+// One sentence for each disagreement; empty when all is well. `row.attempt_file` is relative to `results`.
+[[nodiscard]] std::vector<std::string> AttemptDamage(storage::Env& env, const std::string& results,
+                                                     const storage::ResultRow& row);
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/results_location.h"
+#include "orchestrator/cli/text_table.h"
+#include "orchestrator/cli/verify.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string ReportJson(const VerifyReport& report, const std::string& directory) {
+  ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document["results"] = directory;
+  document["ok"] = report.damage.empty();
+  document["checked"] = {{"logs", report.logs},
+                         {"rows", report.rows},
+                         {"attempts", report.attempts},
+                         {"checkpoints", report.checkpoints},
+                         {"ledger_entries", report.ledger_entries}};
+  document["damage"] = ordered_json::array();
+  for (const Damage& damage : report.damage) document["damage"].push_back({{"where", damage.where}, {"what", damage.what}});
+  document["remarks"] = report.remarks;
+  return DocumentText(document);
+}
+
+std::string ReportText(const VerifyReport& report, const std::string& directory, std::size_t width) {
+  std::string out;
+  for (const Damage& damage : report.damage) out += Wrap("damage: " + damage.where + ": " + damage.what, width, 2) + "\n";
+  for (const std::string& remark : report.remarks) out += Wrap("note: " + remark, width, 2) + "\n";
+  out += fmt::format("{}: checked {} logs, {} rows, {} attempt files, {} checkpoints, {} ledger entries: ", directory,
+                     report.logs, report.rows, report.attempts, report.checkpoints, report.ledger_entries);
+  return out + (report.damage.empty() ? "all as written\n" : fmt::format("{} damaged\n", report.damage.size()));
+}
+
+}  // namespace
+
+int VerifyCommand(const Invocation& call) {
+  const Result<FoundResults> found = FindResults(call.env, call.line.global.results);
+  if (!found.ok()) return call.console.Fail(found.status());
+  if (found->chosen) call.console.Message("results: " + found->directory);
+  const VerifyReport report = Verify(call.env, found->directory);
+  call.console.Data(call.line.global.json ? ReportJson(report, found->directory)
+                                          : ReportText(report, found->directory, call.console.options().width));
+  return report.damage.empty() ? 0 : ExitCode(StatusCode::damage);
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,137 @@
+// Everything the orchestrator knows. No I/O, no clock: `Apply` takes what the journal holds, reactor.h
+// decides what is journaled.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "experiments/spec/ids.h"
+#include "experiments/spec/status.h"
+#include "orchestrator/charge_book.h"
+#include "orchestrator/events.h"
+#include "orchestrator/fleet.h"
+#include "orchestrator/trial.h"
+
+namespace retort::orchestrator {
+
+// A point in time, on both clocks.
+struct Now {
+  double monotonic = 0;   // seconds; for deadlines inside this process
+  double unix_seconds = 0;   // for what is written down
+};
+
+struct Settings {
+  std::string results;          // absolute path of the results folder
+  std::string provenance_json;  // of this run, for rows
+  int world_size = 1;
+};
+
+// Since this orchestrator started.
+struct Counters {
+  std::uint64_t received = 0;        // messages
+  std::uint64_t stale = 0;           // dropped: of an attempt or generation that is over, or misplaced
+  std::uint64_t steps = 0;           // trial steps that workers reported
+  std::uint64_t leases = 0;          // attempts begun
+  std::map<std::string, std::uint64_t> releases;   // draws of noise granted, by data set
+  std::uint64_t samples = 0;         // rows that those draws annotate
+  std::uint64_t hellos = 0;          // workers that came up
+  std::map<FailureKind, std::uint64_t> failures;
+};
+
+struct StopRequest {
+  std::string cause;
+  double kill_at = 0;                // monotonic: attempts that still run then are given up
+};
+
+class Core {
+ public:
+  explicit Core(Settings settings) : settings_(std::move(settings)) {}
+
+  // Changes the durable state as the event says; what follows from it (a teacher's students become
+  // queued or parent-failed) happens too. Error: damage, for an event that is illegal here; the state is
+  // then unspecified.
+  [[nodiscard]] Status Apply(const JournalEvent& event);
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] const std::string& sweep() const { return sweep_; }
+  [[nodiscard]] const std::string& resolved_toml() const { return resolved_toml_; }
+  [[nodiscard]] bool opened() const { return !sweep_.empty(); }
+  [[nodiscard]] const Trial* Find(TrialId id) const;
+  [[nodiscard]] const Trial& Get(TrialId id) const;          // must be known
+  // Planned trials, in plan order.
+  [[nodiscard]] const std::vector<std::size_t>& plan() const { return plan_; }
+  [[nodiscard]] const Trial& At(std::size_t index) const { return trials_[index]; }
+  // Of planned trials.
+  [[nodiscard]] std::size_t CountIn(TrialState state) const { return counts_[static_cast<std::size_t>(state)]; }
+  [[nodiscard]] bool AllFinal() const;
+  // Queued planned trials: by priority (higher first), then plan order. Some may wait for a retry.
+  struct ReadyKey {
+    int negative_priority = 0;
+    std::size_t position = 0;
+    std::size_t index = 0;
+    constexpr auto operator<=>(const ReadyKey&) const = default;
+  };
+  [[nodiscard]] const std::set<ReadyKey>& ready() const { return ready_; }
+  // Planned trials that ended and have no row yet: (position, index).
+  [[nodiscard]] const std::set<std::pair<std::size_t, std::size_t>>& owed_rows() const { return owed_; }
+  // Larger than any before it.
+  [[nodiscard]] Generation NextGeneration() const { return {generation_ + 1}; }
+  [[nodiscard]] double last_end() const { return last_end_; }   // unix seconds; 0 = no trial ended yet
+
+  // Error: refused, naming the broken invariant and the trial.
+  [[nodiscard]] Status CheckInvariants() const;
+
+  Fleet fleet;
+  ChargeBook charges;
+  Counters counters;
+  std::optional<StopRequest> stop;
+  std::optional<double> last_tick;   // monotonic
+  bool ended = false;                // Shutdown has been sent
+
+ private:
+  Status On(const SweepOpened& event);
+  Status On(const TrialPlanned& event);
+  Status On(const PlanAdopted& event);
+  Status On(const RunStarted& event);
+  Status On(const AttemptLeased& event);
+  Status On(const AttemptStarted& event);
+  Status On(const CheckpointNoted& event);
+  Status On(const ProgressNoted& event);
+  Status On(const AttemptEnded& event);
+  Status On(const RowWritten& event);
+  Status On(const TrialCancelled& event);
+  Status On(const TrialReopened& event);
+  Status On(const SweepInterrupted& event);
+
+  [[nodiscard]] Result<std::size_t> IndexOf(TrialId id) const;
+  [[nodiscard]] Result<std::size_t> IndexOf(AttemptId id) const;   // its newest attempt, active
+  Status Move(std::size_t index, TrialEvent event);
+  // A waiting trial follows its teacher, and its students follow it.
+  Status FollowParent(std::size_t index);
+  Status TellChildren(std::size_t index);
+  Status Reopen(std::size_t index);
+  void Enlist(const Trial& trial, std::size_t index);   // into the derived indices
+  void Delist(const Trial& trial, std::size_t index);
+  [[nodiscard]] Status CheckTrial(std::size_t index) const;
+
+  Settings settings_;
+  std::string sweep_, resolved_toml_;
+  std::vector<Trial> trials_;
+  std::unordered_map<TrialId, std::size_t> by_id_;
+  std::vector<std::size_t> plan_;
+  std::array<std::size_t, 9> counts_{};   // by TrialState
+  std::set<ReadyKey> ready_;
+  std::set<std::pair<std::size_t, std::size_t>> owed_;
+  std::uint64_t generation_ = 0;
+  double last_end_ = 0;
+};
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,18 @@
+// The only place of `retort` that reads the process environment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace retort::orchestrator {
+
+// Every "NAME=value" this process was started with.
+[[nodiscard]] std::vector<std::string> ProcessEnvironment();
+// Whether this process is world rank 0: what the launcher says before MPI is up, or true when none
+// launched it.
+[[nodiscard]] bool IsWorldRankZero(const std::vector<std::string>& environment);
+// Folder of the running program.
+[[nodiscard]] std::string ProgramDirectory();
+[[nodiscard]] std::string HostName();
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,225 @@
+#include "orchestrator/events.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "experiments/spec/spec_codec.h"
+
+namespace retort::orchestrator {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Numbers = std::vector<std::pair<std::string, double>>;
+
+Json NumberToJson(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+double NumberFromJson(const Json& json) {
+  if (!json.is_string()) return json.get<double>();
+  const auto text = json.get<std::string>();
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "inf") return std::numeric_limits<double>::infinity();
+  if (text == "-inf") return -std::numeric_limits<double>::infinity();
+  throw nlohmann::json::other_error::create(600, "not a number: " + text, &json);
+}
+
+Json NumbersToJson(const Numbers& numbers) {
+  Json json = Json::array();
+  for (const auto& [name, value] : numbers) json.push_back(Json::array({name, NumberToJson(value)}));
+  return json;
+}
+
+Numbers NumbersFromJson(const Json& json) {
+  Numbers numbers;
+  for (const Json& item : json) numbers.emplace_back(item.at(0).get<std::string>(), NumberFromJson(item.at(1)));
+  return numbers;
+}
+
+void PutAttempt(Json& json, AttemptId attempt) {
+  json["trial"] = attempt.trial.Hex();
+  json["attempt"] = attempt.number;
+}
+
+TrialId TrialFromJson(const Json& json) {
+  const auto id = TrialId::FromHex(json.get<std::string>());
+  if (!id) throw nlohmann::json::other_error::create(601, "not a trial id", &json);
+  return *id;
+}
+
+AttemptId AttemptFromJson(const Json& json) {
+  return {TrialFromJson(json.at("trial")), json.at("attempt").get<std::uint32_t>()};
+}
+
+// Put and Take mirror each other, one pair for each event.
+void Put(Json& json, const SweepOpened& event) {
+  json["format_version"] = event.format_version;
+  json["name"] = event.name;
+  json["resolved_toml"] = event.resolved_toml;
+  json["provenance"] = event.provenance_json;
+}
+void Take(const Json& json, SweepOpened& event) {
+  event.format_version = json.at("format_version").get<int>();
+  event.name = json.at("name").get<std::string>();
+  event.resolved_toml = json.at("resolved_toml").get<std::string>();
+  event.provenance_json = json.at("provenance").get<std::string>();
+}
+
+void Put(Json& json, const TrialPlanned& event) { json["spec"] = EncodeTrialSpec(event.spec); }
+void Take(const Json& json, TrialPlanned& event) {
+  Result<TrialSpec> spec = DecodeTrialSpec(json.at("spec").get<std::string>());
+  if (!spec.ok()) throw nlohmann::json::other_error::create(602, spec.status().message(), &json);
+  event.spec = std::move(*spec);
+}
+
+void Put(Json& json, const PlanAdopted& event) {
+  Json order = Json::array();
+  for (const TrialId id : event.order) order.push_back(id.Hex());
+  json["order"] = std::move(order);
+}
+void Take(const Json& json, PlanAdopted& event) {
+  for (const Json& id : json.at("order")) event.order.push_back(TrialFromJson(id));
+}
+
+void Put(Json& json, const RunStarted& event) { json["provenance"] = event.provenance_json; }
+void Take(const Json& json, RunStarted& event) { event.provenance_json = json.at("provenance").get<std::string>(); }
+
+void Put(Json& json, const AttemptLeased& event) {
+  PutAttempt(json, event.attempt);
+  json["generation"] = event.generation.value;
+  json["members"] = event.members;
+}
+void Take(const Json& json, AttemptLeased& event) {
+  event.attempt = AttemptFromJson(json);
+  event.generation.value = json.at("generation").get<std::uint64_t>();
+  event.members = json.at("members").get<std::vector<std::pair<int, int>>>();
+}
+
+void Put(Json& json, const AttemptStarted& event) { PutAttempt(json, event.attempt); }
+void Take(const Json& json, AttemptStarted& event) { event.attempt = AttemptFromJson(json); }
+
+void Put(Json& json, const CheckpointNoted& event) {
+  PutAttempt(json, event.attempt);
+  json["step"] = event.step;
+  json["digest"] = event.digest;
+}
+void Take(const Json& json, CheckpointNoted& event) {
+  event.attempt = AttemptFromJson(json);
+  event.step = json.at("step").get<std::int64_t>();
+  event.digest = json.at("digest").get<std::string>();
+}
+
+void Put(Json& json, const ProgressNoted& event) {
+  PutAttempt(json, event.attempt);
+  json["step"] = event.step;
+  json["total_steps"] = event.total_steps;
+  json["phase"] = event.phase;
+}
+void Take(const Json& json, ProgressNoted& event) {
+  event.attempt = AttemptFromJson(json);
+  event.step = json.at("step").get<std::int64_t>();
+  event.total_steps = json.at("total_steps").get<std::int64_t>();
+  event.phase = json.at("phase").get<std::string>();
+}
+
+void Put(Json& json, const AttemptEnded& event) {
+  PutAttempt(json, event.attempt);
+  json["succeeded"] = event.succeeded;
+  json["for_good"] = event.for_good;
+  json["failure"] = std::string(FailureName(event.failure));
+  json["detail"] = event.detail;
+  json["metrics"] = NumbersToJson(event.metrics);
+  json["timings"] = NumbersToJson(event.timings);
+  json["parameters_digest"] = event.parameters_digest;
+  json["file"] = event.file;
+  json["retry_at"] = event.retry_at;
+}
+void Take(const Json& json, AttemptEnded& event) {
+  event.attempt = AttemptFromJson(json);
+  event.succeeded = json.at("succeeded").get<bool>();
+  event.for_good = json.at("for_good").get<bool>();
+  const auto failure = ParseFailureName(json.at("failure").get<std::string>());
+  if (!failure) throw nlohmann::json::other_error::create(603, "unknown failure kind", &json);
+  event.failure = *failure;
+  event.detail = json.at("detail").get<std::string>();
+  event.metrics = NumbersFromJson(json.at("metrics"));
+  event.timings = NumbersFromJson(json.at("timings"));
+  event.parameters_digest = json.at("parameters_digest").get<std::string>();
+  event.file = json.at("file").get<std::string>();
+  event.retry_at = json.at("retry_at").get<double>();
+}
+
+void Put(Json& json, const RowWritten& event) { json["row"] = storage::EncodeRow(event.row); }
+void Take(const Json& json, RowWritten& event) {
+  Result<storage::ResultRow> row = storage::DecodeRow(json.at("row").get<std::string>());
+  if (!row.ok()) throw nlohmann::json::other_error::create(604, row.status().message(), &json);
+  event.row = std::move(*row);
+}
+
+void Put(Json& json, const TrialCancelled& event) { json["trial"] = event.trial.Hex(); }
+void Take(const Json& json, TrialCancelled& event) { event.trial = TrialFromJson(json.at("trial")); }
+
+void Put(Json& json, const TrialReopened& event) { json["trial"] = event.trial.Hex(); }
+void Take(const Json& json, TrialReopened& event) { event.trial = TrialFromJson(json.at("trial")); }
+
+void Put(Json& json, const SweepInterrupted& event) { json["cause"] = event.cause; }
+void Take(const Json& json, SweepInterrupted& event) { event.cause = json.at("cause").get<std::string>(); }
+
+// The one place that catches the JSON library's exceptions.
+template <typename T>
+Result<JournalEvent> DecodeAs(const char* name, const std::string& payload) {
+  try {
+    const Json json = Json::parse(payload);
+    JournalEvent decoded;
+    decoded.at = json.at("at").get<double>();
+    T event;
+    Take(json, event);
+    decoded.event = std::move(event);
+    return decoded;
+  } catch (const nlohmann::json::exception& error) {
+    return DamageError(std::string("journal event ") + name + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+EventType TypeOf(const Event& event) {
+  // The alternatives of Event stand in the order of their numbers.
+  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::sweep_interrupted));
+  static_assert(std::is_same_v<std::variant_alternative_t<8, Event>, AttemptEnded>);
+  return static_cast<EventType>(event.index() + 1);
+}
+
+std::string EncodeEvent(const JournalEvent& event) {
+  Json json = Json::object();
+  json["at"] = event.at;
+  std::visit([&json](const auto& alternative) { Put(json, alternative); }, event.event);
+  // Text from a dying worker may hold any bytes.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<JournalEvent> DecodeEvent(std::uint16_t type, const std::string& payload) {
+  switch (static_cast<EventType>(type)) {
+    case EventType::sweep_opened: return DecodeAs<SweepOpened>("sweep_opened", payload);
+    case EventType::trial_planned: return DecodeAs<TrialPlanned>("trial_planned", payload);
+    case EventType::plan_adopted: return DecodeAs<PlanAdopted>("plan_adopted", payload);
+    case EventType::run_started: return DecodeAs<RunStarted>("run_started", payload);
+    case EventType::attempt_leased: return DecodeAs<AttemptLeased>("attempt_leased", payload);
+    case EventType::attempt_started: return DecodeAs<AttemptStarted>("attempt_started", payload);
+    case EventType::checkpoint_noted: return DecodeAs<CheckpointNoted>("checkpoint_noted", payload);
+    case EventType::progress_noted: return DecodeAs<ProgressNoted>("progress_noted", payload);
+    case EventType::attempt_ended: return DecodeAs<AttemptEnded>("attempt_ended", payload);
+    case EventType::row_written: return DecodeAs<RowWritten>("row_written", payload);
+    case EventType::trial_cancelled: return DecodeAs<TrialCancelled>("trial_cancelled", payload);
+    case EventType::trial_reopened: return DecodeAs<TrialReopened>("trial_reopened", payload);
+    case EventType::sweep_interrupted: return DecodeAs<SweepInterrupted>("sweep_interrupted", payload);
+  }
+  return UsageError("journal event type " + std::to_string(type) +
+                    " is unknown: the folder was written by a newer retort; use that version, or another --results");
+}
+
+}  // namespace retort::orchestrator

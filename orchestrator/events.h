@@ -1,0 +1,105 @@
+// What the journal records, in the order it happened. Replaying the events of a journal rebuilds the
+// scheduling state; nothing else may change it. Bytes: storage/FORMAT.md, section "journal".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "experiments/spec/failure_kind.h"
+#include "experiments/spec/ids.h"
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+#include "storage/result_file.h"
+
+namespace retort::orchestrator {
+
+// Of the results folder as a whole: journal events, folder layout, row fields.
+inline constexpr int kResultsFormatVersion = 1;
+
+// Append only: record types on disk.
+enum class EventType : std::uint16_t {
+  sweep_opened = 1,
+  trial_planned = 2,
+  plan_adopted = 3,
+  run_started = 4,
+  attempt_leased = 5,
+  attempt_started = 6,
+  checkpoint_noted = 7,
+  progress_noted = 8,
+  attempt_ended = 9,
+  row_written = 10,
+  trial_cancelled = 11,
+  trial_reopened = 12,
+  sweep_interrupted = 13,
+};
+
+// First record of a journal; again when the sweep file was edited.
+struct SweepOpened {
+  int format_version = kResultsFormatVersion;
+  std::string name;
+  std::string resolved_toml;
+  std::string provenance_json;
+};
+// A trial becomes known, or the fields of a known one that are no part of its identity changed (data
+// path, deadline, priority). Its state is kept.
+struct TrialPlanned { TrialSpec spec; };
+// The sweep is now these trials, in this order. Known trials that are not listed are out of the plan.
+struct PlanAdopted { std::vector<TrialId> order; };
+// A new orchestrator took over: what was leased or running before died with its predecessor and is
+// queued again.
+struct RunStarted { std::string provenance_json; };
+struct AttemptLeased {
+  AttemptId attempt;
+  Generation generation;
+  std::vector<std::pair<int, int>> members;   // (world rank, slot)
+};
+struct AttemptStarted { AttemptId attempt; };   // the first sign of life of its worker
+struct CheckpointNoted {
+  AttemptId attempt;
+  std::int64_t step = 0;
+  std::string digest;
+};
+// At most one each kProgressNoteSeconds for an attempt.
+struct ProgressNoted {
+  AttemptId attempt;
+  std::int64_t step = 0, total_steps = 0;
+  std::string phase;
+};
+struct AttemptEnded {
+  AttemptId attempt;
+  bool succeeded = false;
+  bool for_good = true;            // false: the trial is queued again, not before `retry_at`
+  FailureKind failure = FailureKind::none;
+  std::string detail;
+  std::vector<std::pair<std::string, double>> metrics, timings;
+  std::string parameters_digest;
+  std::string file;                // attempt.h5, relative to the results folder
+  double retry_at = 0;             // unix seconds
+};
+// The trial's immutable result; a reopened trial gets another one.
+struct RowWritten { storage::ResultRow row; };
+struct TrialCancelled { TrialId trial; };
+// Back into the queue, its failure counts forgotten; trials that failed because of it wait for it again.
+struct TrialReopened { TrialId trial; };
+struct SweepInterrupted { std::string cause; };
+
+using Event = std::variant<SweepOpened, TrialPlanned, PlanAdopted, RunStarted, AttemptLeased, AttemptStarted,
+                           CheckpointNoted, ProgressNoted, AttemptEnded, RowWritten, TrialCancelled, TrialReopened,
+                           SweepInterrupted>;
+
+struct JournalEvent {
+  double at = 0;   // unix seconds
+  Event event;
+};
+
+[[nodiscard]] EventType TypeOf(const Event& event);
+// One JSON object; doubles round-trip exactly, non-finite ones as "nan", "inf", "-inf".
+[[nodiscard]] std::string EncodeEvent(const JournalEvent& event);
+// Error: damage, naming the event and the field that is missing or wrong; usage for a type that this
+// version does not know.
+[[nodiscard]] Result<JournalEvent> DecodeEvent(std::uint16_t type, const std::string& payload);
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,128 @@
+#include "orchestrator/fleet.h"
+
+#include <algorithm>
+
+namespace retort::orchestrator {
+
+void Fleet::Register(WorldRank rank, const cluster::Register& registration, double now) {
+  RETORT_CHECK(AttemptsOn(rank).empty());
+  AgentSeats seats;
+  seats.registration = registration;
+  seats.last_heard = now;
+  seats.slots.resize(static_cast<std::size_t>(std::max(0, registration.slots)));
+  agents_[rank] = std::move(seats);
+  free_ = CountFree();
+}
+
+bool Fleet::Heard(WorldRank rank, double now) {
+  const auto found = agents_.find(rank);
+  if (found == agents_.end()) return false;
+  found->second.last_heard = now;
+  if (found->second.lost) {
+    found->second.lost = false;
+    free_ = CountFree();
+  }
+  return true;
+}
+
+void Fleet::Lose(WorldRank rank) {
+  RETORT_CHECK(AttemptsOn(rank).empty());
+  agents_.at(rank).lost = true;
+  free_ = CountFree();
+}
+
+void Fleet::Forgive(double seconds) {
+  for (auto& [rank, agent] : agents_) agent.last_heard += seconds;
+  for (auto& [trial, attempt] : active_) attempt.watch.Forgive(seconds);
+}
+
+ActiveAttempt& Fleet::Occupy(Seat seat, AttemptId id, Generation generation, StepWatch watch) {
+  std::optional<TrialId>& slot = agents_.at(seat.rank).slots.at(static_cast<std::size_t>(seat.slot));
+  RETORT_CHECK(!slot.has_value());
+  RETORT_CHECK(!active_.contains(id.trial));
+  slot = id.trial;
+  --free_;
+  ActiveAttempt attempt;
+  attempt.id = id;
+  attempt.generation = generation;
+  attempt.seat = seat;
+  attempt.watch = std::move(watch);
+  return active_[id.trial] = std::move(attempt);
+}
+
+void Fleet::Vacate(TrialId trial) {
+  const auto found = active_.find(trial);
+  RETORT_CHECK(found != active_.end());
+  const Seat seat = found->second.seat;
+  AgentSeats& agent = agents_.at(seat.rank);
+  agent.slots.at(static_cast<std::size_t>(seat.slot)).reset();
+  if (!agent.lost) ++free_;
+  active_.erase(found);
+}
+
+ActiveAttempt* Fleet::Find(AttemptId id, Generation generation, WorldRank rank) {
+  const auto found = active_.find(id.trial);
+  if (found == active_.end()) return nullptr;
+  ActiveAttempt& attempt = found->second;
+  const bool current = attempt.id == id && attempt.generation == generation && attempt.seat.rank == rank;
+  return current ? &attempt : nullptr;
+}
+
+const ActiveAttempt* Fleet::Find(TrialId trial) const {
+  const auto found = active_.find(trial);
+  return found == active_.end() ? nullptr : &found->second;
+}
+
+std::vector<Seat> Fleet::FreeSeats() const {
+  std::vector<Seat> seats;
+  for (const auto& [rank, agent] : agents_) {
+    if (agent.lost) continue;
+    for (std::size_t slot = 0; slot < agent.slots.size(); ++slot)
+      if (!agent.slots[slot]) seats.push_back({rank, static_cast<int>(slot)});
+  }
+  std::sort(seats.begin(), seats.end(), [](const Seat& a, const Seat& b) {
+    return a.slot != b.slot ? a.slot < b.slot : a.rank < b.rank;
+  });
+  return seats;
+}
+
+std::vector<ActiveAttempt> Fleet::AttemptsOn(WorldRank rank) const {
+  std::vector<ActiveAttempt> attempts;
+  for (const auto& [trial, attempt] : active_)
+    if (attempt.seat.rank == rank) attempts.push_back(attempt);
+  return attempts;
+}
+
+int Fleet::LiveAgents() const {
+  return static_cast<int>(std::count_if(agents_.begin(), agents_.end(), [](const auto& agent) {
+    return !agent.second.lost;
+  }));
+}
+
+int Fleet::CountFree() const {
+  int free = 0;
+  for (const auto& [rank, agent] : agents_)
+    if (!agent.lost) free += static_cast<int>(std::count(agent.slots.begin(), agent.slots.end(), std::nullopt));
+  return free;
+}
+
+Status Fleet::CheckInvariants() const {
+  std::size_t seated = 0;
+  for (const auto& [rank, agent] : agents_) {
+    for (std::size_t slot = 0; slot < agent.slots.size(); ++slot) {
+      if (!agent.slots[slot]) continue;
+      ++seated;
+      const ActiveAttempt* attempt = Find(*agent.slots[slot]);
+      if (attempt == nullptr) return Refused("a slot holds a trial that is not active");
+      if (attempt->seat != Seat{rank, static_cast<int>(slot)}) return Refused("an attempt sits in two places");
+      if (agent.lost) return Refused("a lost agent still holds an attempt");
+    }
+  }
+  if (seated != active_.size()) return Refused("an active attempt has no slot");
+  if (free_ != CountFree()) return Refused("the count of free slots is wrong");
+  for (const auto& [trial, attempt] : active_)
+    if (attempt.id.trial != trial) return Refused("an attempt is filed under another trial");
+  return {};
+}
+
+}  // namespace retort::orchestrator

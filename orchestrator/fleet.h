@@ -1,0 +1,86 @@
+// Who can work and who is working: agents, their slots, and the attempt on each. Volatile: rebuilt by
+// agents that register, never by replay.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/messages.h"
+#include "experiments/spec/ids.h"
+#include "experiments/spec/status.h"
+#include "orchestrator/charge_book.h"
+#include "orchestrator/step_watch.h"
+
+namespace retort::orchestrator {
+
+// A place for one worker.
+struct Seat {
+  WorldRank rank;
+  int slot = 0;
+  constexpr auto operator<=>(const Seat&) const = default;
+};
+
+struct Grant {
+  ChargeBook::Handle charge = 0;
+  std::optional<std::uint64_t> entry;      // of the ledger, once it is durable
+  bool settled = false;
+};
+
+struct ActiveAttempt {
+  AttemptId id;
+  Generation generation;
+  Seat seat;
+  bool started = false;
+  StepWatch watch;
+  double noted_at = 0;                     // monotonic; when progress was last journaled
+  std::int64_t step = 0, total_steps = 0;
+  std::string phase;
+  std::vector<std::pair<std::string, double>> series;   // newest value of each curve
+  std::map<std::uint64_t, Grant> grants;   // by the worker's own request id
+};
+
+struct AgentSeats {
+  cluster::Register registration;
+  double last_heard = 0;                   // monotonic
+  bool lost = false;
+  std::vector<std::optional<TrialId>> slots;
+};
+
+class Fleet {
+ public:
+  // The agent starts anew with empty slots; call EndAttemptsOf first.
+  void Register(WorldRank rank, const cluster::Register& registration, double now);
+  // False when no such agent registered.
+  bool Heard(WorldRank rank, double now);
+  void Lose(WorldRank rank);
+  // Time that nobody could use: see StepWatch::Forgive.
+  void Forgive(double seconds);
+
+  ActiveAttempt& Occupy(Seat seat, AttemptId id, Generation generation, StepWatch watch);
+  void Vacate(TrialId trial);
+  // The attempt, if it is the current one of its trial, of this generation, and on `rank`.
+  [[nodiscard]] ActiveAttempt* Find(AttemptId id, Generation generation, WorldRank rank);
+  [[nodiscard]] const ActiveAttempt* Find(TrialId trial) const;
+
+  // Free slots of live agents, spread over the ranks: every agent's first slot before any second one.
+  [[nodiscard]] std::vector<Seat> FreeSeats() const;
+  [[nodiscard]] bool HasFreeSeat() const { return free_ > 0; }
+  [[nodiscard]] const std::map<WorldRank, AgentSeats>& agents() const { return agents_; }
+  [[nodiscard]] const std::map<TrialId, ActiveAttempt>& active() const { return active_; }
+  [[nodiscard]] std::vector<ActiveAttempt> AttemptsOn(WorldRank rank) const;
+  [[nodiscard]] int LiveAgents() const;
+  // Error: refused, naming what does not fit.
+  [[nodiscard]] Status CheckInvariants() const;
+
+ private:
+  [[nodiscard]] int CountFree() const;
+  std::map<WorldRank, AgentSeats> agents_;
+  std::map<TrialId, ActiveAttempt> active_;
+  int free_ = 0;
+};
+
+}  // namespace retort::orchestrator

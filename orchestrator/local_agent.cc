@@ -1,0 +1,30 @@
+#include "orchestrator/local_agent.h"
+
+#include <utility>
+
+#include "cluster/launch_environment.h"
+#include "cluster/topology.h"
+#include "cluster/worker_environment.h"
+#include "cluster/worker_process.h"
+#include "orchestrator/environment.h"
+#include "orchestrator/process_worker_port.h"
+#include "orchestrator/system_clock.h"
+
+namespace retort::orchestrator {
+
+Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank rank) {
+  WorkerLaunch launch;
+  launch.program = options.worker_program.empty() ? ProgramDirectory() + "/retort-worker" : options.worker_program;
+  RETORT_RETURN_IF_ERROR(cluster::CheckWorkerProgram(launch.program));
+  launch.environment = cluster::WorkerEnvironment(options.environment, {});
+  launch.rank = rank;
+  const cluster::LaunchEnvironment ranks = cluster::ReadLaunchEnvironment(options.environment);
+  AgentIdentity identity;
+  identity.host = HostName();
+  identity.build = options.version;
+  identity.devices = cluster::DevicesOf(cluster::DiscoverHost(options.environment), ranks.local_rank, ranks.local_size,
+                                        options.slots);
+  return std::make_unique<Agent>(std::move(identity), SpawnProcesses(std::move(launch)), ReadClocks().monotonic);
+}
+
+}  // namespace retort::orchestrator

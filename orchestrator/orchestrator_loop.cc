@@ -1,0 +1,142 @@
+#include "orchestrator/orchestrator_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "orchestrator/commit.h"
+#include "orchestrator/reactor.h"
+#include "orchestrator/system_clock.h"
+
+namespace retort::orchestrator {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+
+// MPI has no descriptor to wait on and is polled; alone, only workers, signals and deadlines matter.
+cluster::IdleWait WaitFor(const cluster::Channel* channel) {
+  if (channel == nullptr) return cluster::IdleWait(Milliseconds(1000), Milliseconds(1000));
+  return cluster::IdleWait(Milliseconds(1), Milliseconds(20));
+}
+
+}  // namespace
+
+OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel,
+                                   Publication& publication, ProgressView& view, std::unique_ptr<Agent> agent,
+                                   RunFacts facts, LoopLimits limits)
+    : recovered_(recovered), core_(recovered.core), signals_(signals), channel_(channel), publication_(publication),
+      view_(view), agent_(std::move(agent)), facts_(std::move(facts)), limits_(limits), idle_(WaitFor(channel)) {}
+
+Result<bool> OrchestratorLoop::Run(Outbox outbox) {
+  outbox_ = std::move(outbox);
+  for (;;) {
+    Result<bool> over = Turn();
+    if (!over.ok() || *over || signals_.at_once()) {
+      agent_->KillAll();
+      view_.Finish();
+      if (!over.ok()) return over.status();
+      return signals_.at_once();
+    }
+    Wait(ReadClocks());
+  }
+}
+
+Result<bool> OrchestratorLoop::Turn() {
+  const Now now = ReadClocks();
+  TakeSignals(now);
+  RETORT_RETURN_IF_ERROR(Receive(now));
+  agent_->Poll(now.monotonic);
+  FromLocalAgent(now);
+  OnTick(core_, now, outbox_);
+  RETORT_RETURN_IF_ERROR(Commit(now));
+  DeliverToAgent(now);
+  if (const std::string complaint = publication_.Tick(core_, recovered_.ledger->entries(), facts(), now);
+      !complaint.empty())
+    view_.Say(complaint, now, true);
+  view_.Refresh(core_, now);
+  return core_.ended && agent_->shut_down();
+}
+
+void OrchestratorLoop::TakeSignals(Now now) {
+  signals_.Read(now.monotonic);
+  std::string cause;
+  if (signals_.stop()) cause = signals_.name();
+  const double ran = now.monotonic - facts_.started.monotonic;
+  if (limits_.time_limit_seconds > 0 && ran >= limits_.time_limit_seconds) cause = "the time limit";
+  if (cause.empty() || core_.stop || core_.ended) return;
+  OnStopRequested(core_, cause, limits_.grace_seconds, now, outbox_);
+  view_.Say(fmt::format("{}: saving and stopping within {:.0f} s; a second signal ends at once", cause,
+                        limits_.grace_seconds),
+            now, true);
+}
+
+Status OrchestratorLoop::Receive(Now now) {
+  while (channel_ != nullptr) {
+    Result<std::optional<std::pair<WorldRank, cluster::Envelope>>> received = channel_->Receive();
+    if (received.ok() && !received->has_value()) return {};
+    if (received.ok()) {
+      OnMessage(core_, (*received)->first, (*received)->second, now, outbox_);
+      idle_.Reset();
+    } else if (received.status().code() == StatusCode::refused) {
+      ++malformed_;
+    } else {
+      return received.status();
+    }
+  }
+  return {};
+}
+
+void OrchestratorLoop::FromLocalAgent(Now now) {
+  for (const cluster::Envelope& envelope : agent_->TakeOutgoing())
+    OnMessage(core_, WorldRank{0}, envelope, now, outbox_);
+}
+
+Status OrchestratorLoop::Commit(Now now) {
+  if (outbox_.empty()) return {};
+  idle_.Reset();
+  RETORT_RETURN_IF_ERROR(CommitOutbox(recovered_, outbox_));
+  for (const JournalEvent& event : outbox_.journal)
+    if (std::holds_alternative<RowWritten>(event.event)) publication_.RowsChanged();
+  view_.Events(core_, outbox_.journal, now);
+  RETORT_RETURN_IF_ERROR(SendMessages());
+  outbox_ = {};
+  return {};
+}
+
+Status OrchestratorLoop::SendMessages() {
+  for (Outgoing& message : outbox_.messages) {
+    message.envelope.sequence = ++sequence_;
+    if (message.to == WorldRank{0}) for_agent_.push_back(std::move(message.envelope));
+    else if (channel_ != nullptr) RETORT_RETURN_IF_ERROR(channel_->Send(message.to, message.envelope));
+  }
+  return {};
+}
+
+void OrchestratorLoop::DeliverToAgent(Now now) {
+  for (const cluster::Envelope& envelope : std::exchange(for_agent_, {})) agent_->OnMessage(envelope, now.monotonic);
+}
+
+RunFacts OrchestratorLoop::facts() const {
+  RunFacts facts = facts_;
+  facts.journal_bytes = recovered_.journal.bytes();
+  facts.ledger_bytes = recovered_.ledger->bytes();
+  facts.malformed = malformed_ + agent_->malformed();
+  return facts;
+}
+
+void OrchestratorLoop::Wait(Now now) {
+  if (agent_->has_outgoing()) return;
+  double until = std::min({agent_->NextDeadline(), NextDeadline(core_, now), publication_.NextDeadline(),
+                           view_.NextRefresh()});
+  if (limits_.time_limit_seconds > 0)
+    until = std::min(until, facts_.started.monotonic + limits_.time_limit_seconds);
+  std::vector<int> fds = agent_->ReadableFds();
+  fds.push_back(signals_.fd());
+  const double seconds = std::clamp(until - now.monotonic, 0.0, 1.0);
+  // Rounded up: a wait that ends just before its deadline would be repeated at once.
+  idle_.Wait(fds, Milliseconds(static_cast<std::int64_t>(std::ceil(seconds * 1000))));
+}
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,67 @@
+// The loop of world rank 0: orchestrator and agent in one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/channel.h"
+#include "cluster/idle_wait.h"
+#include "experiments/spec/status.h"
+#include "orchestrator/agent.h"
+#include "orchestrator/outbox.h"
+#include "orchestrator/progress_view.h"
+#include "orchestrator/publication.h"
+#include "orchestrator/recovery.h"
+#include "orchestrator/stop_signals.h"
+#include "storage/env.h"
+
+namespace retort::orchestrator {
+
+struct LoopLimits {
+  double grace_seconds = 25;
+  double time_limit_seconds = 0;   // 0 = none
+};
+
+class OrchestratorLoop {
+ public:
+  // `channel` reaches the other ranks; null when there are none. Everything but `agent` is borrowed.
+  OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel,
+                   Publication& publication, ProgressView& view, std::unique_ptr<Agent> agent, RunFacts facts,
+                   LoopLimits limits);
+
+  // Starts with what OpenSweep put into `outbox`; returns when the sweep is over or interrupted. Value:
+  // whether a second signal ended it at once (workers are gone, nothing more was saved). Error:
+  // environment, when journal or ledger cannot be written; workers are gone, what was durable stays.
+  [[nodiscard]] Result<bool> Run(Outbox outbox);
+  [[nodiscard]] RunFacts facts() const;
+
+ private:
+  // Everything that is there to be done now; true when the loop is over.
+  [[nodiscard]] Result<bool> Turn();
+  [[nodiscard]] Status Receive(Now now);
+  void TakeSignals(Now now);
+  void FromLocalAgent(Now now);
+  // Ledger, then journal, then messages. Messages to this rank wait in `for_agent_`.
+  [[nodiscard]] Status Commit(Now now);
+  [[nodiscard]] Status SendMessages();
+  void DeliverToAgent(Now now);
+  void Wait(Now now);
+
+  Recovered& recovered_;
+  Core& core_;
+  StopSignals& signals_;
+  cluster::Channel* channel_;
+  Publication& publication_;
+  ProgressView& view_;
+  std::unique_ptr<Agent> agent_;
+  RunFacts facts_;
+  LoopLimits limits_;
+  Outbox outbox_;
+  std::vector<cluster::Envelope> for_agent_;
+  cluster::IdleWait idle_;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t malformed_ = 0;
+};
+
+}  // namespace retort::orchestrator

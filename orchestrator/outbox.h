@@ -1,0 +1,43 @@
+// What the reactor wants done. The service does it in this order: ledger, journal (appended and
+// synced), messages.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cluster/envelope.h"
+#include "experiments/privacy/privacy_event.h"
+#include "experiments/spec/ids.h"
+#include "orchestrator/events.h"
+
+namespace retort::orchestrator {
+
+// Make the reservation durable, then call OnLedgerReserved, whose messages go last.
+struct LedgerReserve {
+  std::string data_digest;
+  AttemptId attempt;
+  Generation generation;
+  WorldRank rank;                // whom to tell
+  std::uint64_t request = 0;     // the worker's own id
+  privacy::PrivacyEvent event;
+};
+struct LedgerSettle {
+  std::uint64_t entry = 0;
+  std::int64_t used = 0;
+};
+
+struct Outgoing {
+  WorldRank to;
+  cluster::Envelope envelope;
+};
+
+struct Outbox {
+  std::vector<std::variant<LedgerReserve, LedgerSettle>> ledger;
+  std::vector<JournalEvent> journal;   // already applied to the core
+  std::vector<Outgoing> messages;
+  [[nodiscard]] bool empty() const { return ledger.empty() && journal.empty() && messages.empty(); }
+};
+
+}  // namespace retort::orchestrator

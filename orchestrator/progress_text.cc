@@ -1,0 +1,98 @@
+#include "orchestrator/progress_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retort::orchestrator {
+namespace {
+
+constexpr std::size_t kFailuresNamed = 5;
+
+std::size_t Done(const Core& core) {
+  return core.CountIn(TrialState::succeeded) + core.CountIn(TrialState::failed) +
+         core.CountIn(TrialState::parent_failed) + core.CountIn(TrialState::cancelled);
+}
+
+std::string Doing(const Core& core, const ActiveAttempt& attempt) {
+  const std::string& name = core.Get(attempt.id.trial).spec.name;
+  if (!attempt.started) return name + " starting";
+  if (attempt.total_steps <= 0) return fmt::format("{} {}", name, attempt.phase);
+  return fmt::format("{} {} {}/{}", name, attempt.phase, attempt.step, attempt.total_steps);
+}
+
+std::string FirstMetric(const AttemptEnded& ended) {
+  for (const auto& [name, value] : ended.metrics)
+    if (name == "test.accuracy") return fmt::format(", test accuracy {:.2f} %", 100 * value);
+  return "";
+}
+
+std::string LineOf(const Core& core, const AttemptEnded& ended) {
+  const Trial& trial = core.Get(ended.attempt.trial);
+  if (ended.succeeded) return fmt::format("{}: done{}", trial.spec.name, FirstMetric(ended));
+  if (ended.failure == FailureKind::stopped) return "";
+  const std::string what = fmt::format("{}: attempt {} ended: {}: {}", trial.spec.name, ended.attempt.number,
+                                       FailureName(ended.failure), ended.detail);
+  return what + (ended.for_good ? "; not tried again" : "; it will be tried again");
+}
+
+void AppendCount(std::string& text, std::size_t count, const char* what) {
+  if (count > 0) text += fmt::format(", {} {}", count, what);
+}
+
+}  // namespace
+
+std::string DurationText(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::llround(std::max(0.0, seconds)));
+  if (whole >= 3600) return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+  if (whole >= 60) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} s", whole);
+}
+
+std::string ProgressLine(const Core& core, std::size_t width) {
+  std::string line = fmt::format("{} of {} trials done", Done(core), core.plan().size());
+  AppendCount(line, core.CountIn(TrialState::failed) + core.CountIn(TrialState::parent_failed), "of them failed");
+  AppendCount(line, core.CountIn(TrialState::running) + core.CountIn(TrialState::leased), "running");
+  AppendCount(line, core.CountIn(TrialState::queued), "queued");
+  AppendCount(line, core.CountIn(TrialState::waiting), "waiting");
+  if (core.stop) line += ", stopping";
+  const char* separator = ": ";
+  for (const auto& [trial, attempt] : core.fleet.active()) {
+    line += separator + Doing(core, attempt);
+    separator = "; ";
+  }
+  if (width > 0 && line.size() > width) line = line.substr(0, width > 3 ? width - 3 : 0) + "...";
+  return line;
+}
+
+std::string EventLine(const Core& core, const Event& event) {
+  if (const auto* ended = std::get_if<AttemptEnded>(&event)) return LineOf(core, *ended);
+  if (const auto* row = std::get_if<RowWritten>(&event); row != nullptr && row->row.state == "parent-failed")
+    return row->row.name + ": not run, its teacher did not succeed";
+  return "";
+}
+
+std::vector<std::string> Summary(const Core& core, double seconds) {
+  std::vector<std::string> lines;
+  const std::size_t succeeded = core.CountIn(TrialState::succeeded);
+  std::string head = fmt::format("sweep {}: {} of {} trials succeeded", core.sweep(), succeeded, core.plan().size());
+  AppendCount(head, core.CountIn(TrialState::failed), "failed");
+  AppendCount(head, core.CountIn(TrialState::parent_failed), "not run because their teacher failed");
+  AppendCount(head, core.CountIn(TrialState::cancelled), "cancelled");
+  const std::size_t left = core.plan().size() - Done(core);
+  AppendCount(head, left, "left");
+  lines.push_back(head + " (" + DurationText(seconds) + "); results in " + core.settings().results);
+  std::size_t named = 0;
+  for (const std::size_t index : core.plan()) {
+    const Trial& trial = core.At(index);
+    if (trial.state != TrialState::failed) continue;
+    if (++named > kFailuresNamed) continue;
+    lines.push_back(fmt::format("  {} failed: {}: {}", trial.spec.name, FailureName(trial.failure), trial.detail));
+  }
+  if (named > kFailuresNamed) lines.push_back(fmt::format("  and {} more", named - kFailuresNamed));
+  if (left > 0) lines.emplace_back("interrupted with its state saved: the same command continues it");
+  return lines;
+}
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,23 @@
+// What people read while a sweep runs. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orchestrator/core.h"
+#include "orchestrator/events.h"
+
+namespace retort::orchestrator {
+
+// "3 of 8 trials done, 2 running, 3 queued: dpdfd-working-digits-s0 train 40/160 …". At most `width`
+// characters when width > 0.
+[[nodiscard]] std::string ProgressLine(const Core& core, std::size_t width = 0);
+// A sentence for events that a person should see when they happen, empty for the others: a trial that
+// ended, an attempt that is retried.
+[[nodiscard]] std::string EventLine(const Core& core, const Event& event);
+// Of a sweep that is over: counts, failures with their causes (the first few), where the results are.
+[[nodiscard]] std::vector<std::string> Summary(const Core& core, double seconds);
+// "1 h 03 min", "4 min 10 s", "12 s".
+[[nodiscard]] std::string DurationText(double seconds);
+
+}  // namespace retort::orchestrator

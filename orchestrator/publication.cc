@@ -1,0 +1,71 @@
+#include "orchestrator/publication.h"
+
+#include <algorithm>
+
+#include "orchestrator/system_clock.h"
+#include "storage/result_file.h"
+
+namespace retort::orchestrator {
+
+std::string ExitCodePath(const std::string& results) { return results + "/exit-code"; }
+
+Status PublishOpening(storage::Env& env, const Core& core) {
+  const std::string& results = core.settings().results;
+  RETORT_RETURN_IF_ERROR(env.Remove(ExitCodePath(results)));
+  return env.WriteFileAtomically(results + "/sweep.toml", core.resolved_toml());
+}
+
+Status PublishExitCode(storage::Env& env, const std::string& results, int exit_code) {
+  return env.WriteFileAtomically(ExitCodePath(results), std::to_string(exit_code) + "\n");
+}
+
+Status PublishResults(storage::Env& env, const Core& core, const std::vector<storage::LedgerEntry>& ledger) {
+  std::vector<storage::ResultRow> rows;
+  for (const std::size_t index : core.plan())
+    if (core.At(index).row) rows.push_back(*core.At(index).row);
+  return storage::WriteResultFile(env, core.settings().results, core.sweep(), rows, ledger);
+}
+
+std::string Publication::Tick(const Core& core, const std::vector<storage::LedgerEntry>& ledger, const RunFacts& facts,
+                              Now now) {
+  Status status;
+  if (rows_changed_ && now.monotonic >= next_rows_) status = PublishRows(core, ledger, now);
+  if (now.monotonic >= next_metrics_) {
+    const bool file = now.monotonic >= next_metrics_file_;
+    const Status metrics = PublishMetrics(core, facts, now, file, false);
+    if (status.ok() && !metrics.ok()) status = metrics;
+  }
+  if (status.ok() || complained_) return "";
+  complained_ = true;
+  return status.message();
+}
+
+Status Publication::Finish(const Core& core, const std::vector<storage::LedgerEntry>& ledger, const RunFacts& facts,
+                           Now now) {
+  if (rows_changed_) RETORT_RETURN_IF_ERROR(PublishRows(core, ledger, now));
+  return PublishMetrics(core, facts, now, true, true);
+}
+
+Status Publication::PublishRows(const Core& core, const std::vector<storage::LedgerEntry>& ledger, Now now) {
+  const Status status = PublishResults(env_, core, ledger);
+  const double took = ReadClocks().monotonic - now.monotonic;
+  next_rows_ = now.monotonic + took + std::max(kPublishPauseSeconds, kPublishPauseFactor * took);
+  if (status.ok()) rows_changed_ = false;
+  return status;
+}
+
+Status Publication::PublishMetrics(const Core& core, const RunFacts& facts, Now now, bool file, bool fresh) {
+  next_metrics_ = now.monotonic + kMetricsSeconds;
+  monitoring::MetricValues values = metrics_.Collect(core, facts, now, fresh);
+  Status status;
+  if (file) {
+    next_metrics_file_ = now.monotonic + kMetricsFileSeconds;
+    status = env_.WriteFileAtomically(core.settings().results + "/metrics.prom", monitoring::ExpositionText(values));
+  }
+  if (exporter_ != nullptr) exporter_->Publish(std::move(values));
+  return status;
+}
+
+double Publication::NextDeadline() const { return rows_changed_ ? std::min(next_rows_, next_metrics_) : next_metrics_; }
+
+}  // namespace retort::orchestrator

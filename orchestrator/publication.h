@@ -1,0 +1,59 @@
+// The derived files of a results folder: results.h5, metrics, sweep.toml. All can be made again from
+// journal and ledger, so a failure to write one is told and tried again, and ends the run only when the
+// run is over anyway.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "experiments/spec/status.h"
+#include "monitoring/exporter.h"
+#include "orchestrator/core.h"
+#include "orchestrator/run_metrics.h"
+#include "storage/env.h"
+#include "storage/privacy_ledger.h"
+
+namespace retort::orchestrator {
+
+[[nodiscard]] std::string ExitCodePath(const std::string& results);
+// sweep.toml and the like of a run that has work to do; removes the exit code of the run before.
+[[nodiscard]] Status PublishOpening(storage::Env& env, const Core& core);
+// Says that the run is over and everything derived is up to date.
+[[nodiscard]] Status PublishExitCode(storage::Env& env, const std::string& results, int exit_code);
+[[nodiscard]] Status PublishResults(storage::Env& env, const Core& core, const std::vector<storage::LedgerEntry>& ledger);
+
+// Publishes when due. A results.h5 takes time in proportion to the rows, so the pause between two is at
+// least kPublishPauseFactor times what the last one took.
+class Publication {
+ public:
+  static constexpr double kPublishPauseSeconds = 1;
+  static constexpr double kPublishPauseFactor = 20;
+  static constexpr double kMetricsSeconds = 1;
+  static constexpr double kMetricsFileSeconds = 15;
+
+  // `exporter` may be null.
+  Publication(storage::Env& env, monitoring::Exporter* exporter) : env_(env), exporter_(exporter) {}
+
+  void RowsChanged() { rows_changed_ = true; }
+  // What is due. Returns the complaint about a file that could not be written, once; empty otherwise.
+  [[nodiscard]] std::string Tick(const Core& core, const std::vector<storage::LedgerEntry>& ledger,
+                                 const RunFacts& facts, Now now);
+  // Everything, now. Error: environment.
+  [[nodiscard]] Status Finish(const Core& core, const std::vector<storage::LedgerEntry>& ledger, const RunFacts& facts,
+                              Now now);
+  [[nodiscard]] double NextDeadline() const;
+
+ private:
+  [[nodiscard]] Status PublishRows(const Core& core, const std::vector<storage::LedgerEntry>& ledger, Now now);
+  [[nodiscard]] Status PublishMetrics(const Core& core, const RunFacts& facts, Now now, bool file, bool fresh);
+  storage::Env& env_;
+  monitoring::Exporter* exporter_;
+  RunMetrics metrics_;
+  bool rows_changed_ = false;
+  bool complained_ = false;
+  double next_rows_ = 0, next_metrics_ = 0, next_metrics_file_ = 0;   // monotonic
+};
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,182 @@
+#include "orchestrator/reactor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "orchestrator/budget.h"
+#include "orchestrator/decision.h"
+#include "orchestrator/scheduler.h"
+
+namespace retort::orchestrator {
+namespace {
+
+void OnRegister(Core& core, WorldRank from, const cluster::Register& message, Now now, Outbox& outbox) {
+  for (const ActiveAttempt& attempt : core.fleet.AttemptsOn(from)) {
+    // Its worker may have survived the agent's new start.
+    Send(outbox, from, cluster::Stop{false, 0}, attempt.id, attempt.generation);
+    EndBadly(core, attempt.id, FailureKind::agent_lost, "its agent started anew", now, outbox);
+  }
+  core.fleet.Register(from, message, now.monotonic);
+  if (core.stop) Send(outbox, from, cluster::Drain{true, std::max(0.0, core.stop->kill_at - now.monotonic)});
+}
+
+// Any word from the worker means that it runs.
+void NoteStarted(Core& core, ActiveAttempt& attempt, Now now, Outbox& outbox) {
+  if (attempt.started) return;
+  attempt.started = true;
+  attempt.noted_at = now.monotonic;
+  Record(core, AttemptStarted{attempt.id}, now, outbox);
+}
+
+void OnProgress(Core& core, ActiveAttempt& attempt, const cluster::Progress& message, Now now, Outbox& outbox) {
+  attempt.watch.Progressed(now.monotonic, message.step, message.phase);
+  if (attempt.step > 0 && message.step > attempt.step)
+    core.counters.steps += static_cast<std::uint64_t>(message.step - attempt.step);
+  const bool phase_changed = attempt.phase != message.phase;
+  attempt.step = message.step;
+  attempt.total_steps = message.total_steps;
+  attempt.phase = message.phase;
+  if (!message.series.empty()) attempt.series = message.series;
+  if (!phase_changed && now.monotonic - attempt.noted_at < kProgressNoteSeconds) return;
+  attempt.noted_at = now.monotonic;
+  Record(core, ProgressNoted{attempt.id, message.step, message.total_steps, message.phase}, now, outbox);
+}
+
+void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& message, Now now, Outbox& outbox) {
+  attempt.watch.Advanced(now.monotonic);
+  const WorldRank rank = attempt.seat.rank;
+  if (const auto known = attempt.grants.find(message.id); known != attempt.grants.end()) {
+    // Said twice: charged once. While the ledger still writes, its answer will come.
+    if (known->second.entry)
+      Send(outbox, rank, cluster::Reserved{message.id, true, ""}, attempt.id, attempt.generation);
+    return;
+  }
+  const DataSpec& data = *core.Get(attempt.id.trial).spec.data;
+  privacy::PrivacyEvent event = message.event;
+  event.count = message.count;
+  std::optional<std::string> refusal;
+  if (message.count <= 0) refusal = "a reservation of " + std::to_string(message.count) + " draws";
+  else refusal = RefuseOverBudget(core.charges, data, event);
+  if (refusal) {
+    Send(outbox, rank, cluster::Reserved{message.id, false, *refusal}, attempt.id, attempt.generation);
+    return;
+  }
+  Grant grant;
+  grant.charge = core.charges.Add(data.digest, attempt.id.trial, event);
+  attempt.grants[message.id] = grant;
+  outbox.ledger.emplace_back(LedgerReserve{data.digest, attempt.id, attempt.generation, rank, message.id, event});
+}
+
+// Rows that the event annotates: one for each draw, or a whole batch.
+std::uint64_t RowsOf(const privacy::PrivacyEvent& event) {
+  if (event.kind == privacy::MechanismKind::subsampled_gaussian) return 0;   // a training step annotates nothing
+  const std::int64_t rows = event.unit == privacy::EventUnit::batch ? event.rows_per_batch : 1;
+  return static_cast<std::uint64_t>(event.count * std::max<std::int64_t>(rows, 1));
+}
+
+void OnSettle(Core& core, ActiveAttempt& attempt, const cluster::Settle& message, Now now, Outbox& outbox) {
+  attempt.watch.Advanced(now.monotonic);
+  const auto found = attempt.grants.find(message.id);
+  // What cannot be settled stays charged in full.
+  if (found == attempt.grants.end() || !found->second.entry || found->second.settled) return;
+  Grant& grant = found->second;
+  if (message.used < 0 || message.used > core.charges.Reserved(grant.charge)) return;
+  grant.settled = true;
+  core.charges.Settle(grant.charge, message.used);
+  outbox.ledger.emplace_back(LedgerSettle{*grant.entry, message.used});
+}
+
+void OnCheckpoint(Core& core, ActiveAttempt& attempt, const cluster::CheckpointCommitted& message, Now now,
+                  Outbox& outbox) {
+  attempt.watch.Advanced(now.monotonic);
+  Record(core, CheckpointNoted{attempt.id, message.step, message.digest}, now, outbox);
+}
+
+void OnEnded(Core& core, ActiveAttempt& attempt, const cluster::Ended& message, Now now, Outbox& outbox) {
+  const AttemptId id = attempt.id;
+  if (!message.succeeded) {
+    const bool named = message.failure != FailureKind::none;
+    EndBadly(core, id, named ? message.failure : FailureKind::internal, message.detail, now, outbox);
+    return;
+  }
+  core.fleet.Vacate(id.trial);
+  AttemptEnded ended;
+  ended.attempt = id;
+  ended.succeeded = true;
+  ended.metrics = message.metrics;
+  ended.timings = message.timings;
+  ended.parameters_digest = message.parameters_digest;
+  ended.file = message.file;
+  Record(core, std::move(ended), now, outbox);
+}
+
+// Messages that belong to an attempt.
+void OnAttemptMessage(Core& core, WorldRank from, const cluster::Envelope& envelope, Now now, Outbox& outbox) {
+  ActiveAttempt* attempt = core.fleet.Find(envelope.attempt, envelope.generation, from);
+  if (attempt == nullptr) {
+    ++core.counters.stale;
+    return;
+  }
+  if (const auto* lost = std::get_if<cluster::WorkerLost>(&envelope.message)) {
+    EndBadly(core, attempt->id, lost->failure, lost->detail, now, outbox);
+    return;
+  }
+  NoteStarted(core, *attempt, now, outbox);
+  if (const auto* progress = std::get_if<cluster::Progress>(&envelope.message))
+    OnProgress(core, *attempt, *progress, now, outbox);
+  else if (const auto* reserve = std::get_if<cluster::Reserve>(&envelope.message))
+    OnReserve(core, *attempt, *reserve, now, outbox);
+  else if (const auto* settle = std::get_if<cluster::Settle>(&envelope.message))
+    OnSettle(core, *attempt, *settle, now, outbox);
+  else if (const auto* checkpoint = std::get_if<cluster::CheckpointCommitted>(&envelope.message))
+    OnCheckpoint(core, *attempt, *checkpoint, now, outbox);
+  else if (const auto* ended = std::get_if<cluster::Ended>(&envelope.message))
+    OnEnded(core, *attempt, *ended, now, outbox);
+}
+
+bool BelongsToAttempt(const cluster::Message& message) {
+  return std::holds_alternative<cluster::Progress>(message) || std::holds_alternative<cluster::Reserve>(message) ||
+         std::holds_alternative<cluster::Settle>(message) || std::holds_alternative<cluster::Ended>(message) ||
+         std::holds_alternative<cluster::CheckpointCommitted>(message) ||
+         std::holds_alternative<cluster::WorkerLost>(message);
+}
+
+}  // namespace
+
+void OnMessage(Core& core, WorldRank from, const cluster::Envelope& envelope, Now now, Outbox& outbox) {
+  ++core.counters.received;
+  if (const auto* registration = std::get_if<cluster::Register>(&envelope.message)) {
+    OnRegister(core, from, *registration, now, outbox);
+    return;
+  }
+  if (!core.fleet.Heard(from, now.monotonic)) {
+    ++core.counters.stale;   // of an agent that never registered
+    return;
+  }
+  if (BelongsToAttempt(envelope.message)) OnAttemptMessage(core, from, envelope, now, outbox);
+  else if (std::holds_alternative<cluster::Hello>(envelope.message)) ++core.counters.hellos;
+  else if (const auto* drain = std::get_if<cluster::Drain>(&envelope.message))
+    OnStopRequested(core, fmt::format("rank {} was signalled", from.value), drain->deadline_seconds, now, outbox);
+  else if (!std::holds_alternative<cluster::Heartbeat>(envelope.message)) ++core.counters.stale;
+}
+
+void OnLedgerReserved(Core& core, const LedgerReserve& reserve, std::uint64_t entry, Outbox& outbox) {
+  const auto draws = static_cast<std::uint64_t>(reserve.event.count);
+  core.counters.releases[core.Get(reserve.attempt.trial).spec.data->name] += draws;
+  core.counters.samples += RowsOf(reserve.event);
+  ActiveAttempt* attempt = core.fleet.Find(reserve.attempt, reserve.generation, reserve.rank);
+  if (attempt == nullptr) return;   // it ended meanwhile; the reservation stays spent
+  attempt->grants.at(reserve.request).entry = entry;
+  Send(outbox, reserve.rank, cluster::Reserved{reserve.request, true, ""}, reserve.attempt, reserve.generation);
+}
+
+void OnStopRequested(Core& core, const std::string& cause, double grace_seconds, Now now, Outbox& outbox) {
+  if (core.stop || core.ended) return;
+  core.stop = StopRequest{cause, now.monotonic + grace_seconds};
+  for (const auto& [rank, agent] : core.fleet.agents())
+    if (!agent.lost) Send(outbox, rank, cluster::Drain{true, grace_seconds});
+}
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,89 @@
+// Reactor: what happens because time passes.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "orchestrator/decision.h"
+#include "orchestrator/reactor.h"
+#include "orchestrator/scheduler.h"
+
+namespace retort::orchestrator {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+// Beyond the deadline that agents were given, for their answers to arrive.
+constexpr double kStopMarginSeconds = 2;
+
+// A process that was stopped finds everybody silent, itself included.
+void ForgiveGap(Core& core, Now now) {
+  if (core.last_tick && now.monotonic - *core.last_tick > kHeartbeatSeconds)
+    core.fleet.Forgive(now.monotonic - *core.last_tick);
+  core.last_tick = now.monotonic;
+}
+
+void LoseSilentAgents(Core& core, Now now, Outbox& outbox) {
+  std::vector<WorldRank> silent;
+  for (const auto& [rank, agent] : core.fleet.agents())
+    if (!agent.lost && now.monotonic - agent.last_heard >= kAgentSilenceSeconds) silent.push_back(rank);
+  for (const WorldRank rank : silent) {
+    for (const ActiveAttempt& attempt : core.fleet.AttemptsOn(rank)) {
+      Send(outbox, rank, cluster::Stop{false, 0}, attempt.id, attempt.generation);   // should it still listen
+      EndBadly(core, attempt.id, FailureKind::agent_lost,
+               fmt::format("nothing was heard from rank {} for {:.0f} s", rank.value, kAgentSilenceSeconds), now,
+               outbox);
+    }
+    core.fleet.Lose(rank);
+  }
+}
+
+void EndSilentAttempts(Core& core, Now now, Outbox& outbox) {
+  std::vector<ActiveAttempt> silent;
+  for (const auto& [trial, attempt] : core.fleet.active())
+    if (now.monotonic >= attempt.watch.expires_at()) silent.push_back(attempt);
+  for (const ActiveAttempt& attempt : silent) {
+    Send(outbox, attempt.seat.rank, cluster::Stop{false, 0}, attempt.id, attempt.generation);
+    EndBadly(core, attempt.id, FailureKind::worker_hang,
+             fmt::format("no progress for {:.0f} s", attempt.watch.allowed()), now, outbox);
+  }
+}
+
+void EndWhenDone(Core& core, Now now, Outbox& outbox) {
+  const bool idle = core.fleet.active().empty();
+  const bool given_up = core.stop && now.monotonic >= core.stop->kill_at + kStopMarginSeconds;
+  if (core.AllFinal() ? !idle && !given_up : !core.stop || (!idle && !given_up)) return;
+  if (!core.AllFinal()) Record(core, SweepInterrupted{core.stop->cause}, now, outbox);
+  for (int rank = 0; rank < core.settings().world_size; ++rank) Send(outbox, WorldRank{rank}, cluster::Shutdown{});
+  core.ended = true;
+}
+
+}  // namespace
+
+void OnTick(Core& core, Now now, Outbox& outbox) {
+  if (core.ended) return;
+  ForgiveGap(core, now);
+  LoseSilentAgents(core, now, outbox);
+  EndSilentAttempts(core, now, outbox);
+  WriteOwedRows(core, now, outbox);
+  LeaseQueued(core, now, outbox);
+  EndWhenDone(core, now, outbox);
+}
+
+double NextDeadline(const Core& core, Now now) {
+  double next = kNever;
+  for (const auto& [rank, agent] : core.fleet.agents())
+    if (!agent.lost) next = std::min(next, agent.last_heard + kAgentSilenceSeconds);
+  for (const auto& [trial, attempt] : core.fleet.active()) next = std::min(next, attempt.watch.expires_at());
+  if (core.stop) next = std::min(next, core.stop->kill_at + kStopMarginSeconds);
+  else if (const double retry = NextRetry(core, now); retry > 0)
+    next = std::min(next, now.monotonic + retry - now.unix_seconds);
+  return next;
+}
+
+int SweepExitCode(const Core& core) {
+  if (!core.AllFinal()) return ExitCode(StatusCode::cancelled);
+  return core.CountIn(TrialState::failed) + core.CountIn(TrialState::parent_failed) > 0 ? 1 : 0;
+}
+
+}  // namespace retort::orchestrator

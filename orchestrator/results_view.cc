@@ -1,0 +1,55 @@
+#include "orchestrator/results_view.h"
+
+#include <utility>
+
+#include "orchestrator/core.h"
+#include "orchestrator/journal.h"
+
+namespace retort::orchestrator {
+namespace {
+
+TrialView ViewOf(const Trial& trial, bool running) {
+  TrialView view;
+  view.spec = trial.spec;
+  view.state = trial.state;
+  // Nobody works on a folder that nobody owns: the next run takes such a trial up again.
+  const bool abandoned = trial.state == TrialState::leased || trial.state == TrialState::running;
+  if (abandoned && !running) view.state = TrialState::queued;
+  view.attempts = trial.attempts;
+  view.failure = trial.failure;
+  view.detail = trial.detail;
+  view.retry_at = trial.retry_at;
+  view.step = trial.step;
+  view.total_steps = trial.total_steps;
+  view.row = trial.row;
+  return view;
+}
+
+// A lock that cannot even be tried (a read-only folder) is held by nobody we could see.
+bool IsLocked(storage::Env& env, const std::string& directory) {
+  const std::string path = LockPath(directory);
+  if (!env.Exists(path)) return false;
+  const Result<std::unique_ptr<storage::FileLock>> lock = env.Lock(path);
+  return !lock.ok() && lock.status().message().find("is locked by") != std::string::npos;
+}
+
+}  // namespace
+
+Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory) {
+  if (!env.Exists(JournalPath(directory)))
+    return EnvironmentError("there are no results in " + directory + ": run the sweep first, or name its folder with "
+                            "--results");
+  ResultsView view;
+  view.directory = directory;
+  view.running = IsLocked(env, directory);
+  RETORT_ASSIGN_OR_RETURN(const storage::LogContents contents,
+                          storage::ReadRecordLog(env, JournalPath(directory), storage::LogKind::journal));
+  Core core(Settings{.results = directory, .provenance_json = {}});
+  RETORT_RETURN_IF_ERROR(ReplayJournal(contents, core));
+  view.sweep = core.sweep();
+  for (const std::size_t index : core.plan()) view.trials.push_back(ViewOf(core.At(index), view.running));
+  RETORT_ASSIGN_OR_RETURN(view.ledger, storage::ReadLedger(env, LedgerPath(directory)));
+  return view;
+}
+
+}  // namespace retort::orchestrator

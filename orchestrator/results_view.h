@@ -1,0 +1,45 @@
+// What a results folder says, for the commands that only read: journal, ledger and rows, without
+// taking the folder's lock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/spec/failure_kind.h"
+#include "experiments/spec/ids.h"
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+#include "orchestrator/trial_state.h"
+#include "storage/env.h"
+#include "storage/privacy_ledger.h"
+#include "storage/result_file.h"
+
+namespace retort::orchestrator {
+
+struct TrialView {
+  TrialSpec spec;
+  TrialState state = TrialState::queued;
+  std::uint32_t attempts = 0;            // begun so far
+  FailureKind failure = FailureKind::none;   // of the newest ended attempt
+  std::string detail;                    // of the same
+  double retry_at = 0;                   // unix seconds; 0 = not waiting for a retry
+  std::int64_t step = 0, total_steps = 0;    // newest journaled progress
+  std::optional<storage::ResultRow> row; // once it ended for good
+};
+
+struct ResultsView {
+  std::string directory;
+  std::string sweep;                     // name
+  std::vector<TrialView> trials;         // in plan order
+  std::vector<storage::LedgerEntry> ledger;
+  bool running = false;                  // another process holds the folder's lock
+};
+
+// Error: environment when the folder or its journal is absent; usage when it is of another format
+// version; damage with the offset.
+[[nodiscard]] Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory);
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,83 @@
+#include "orchestrator/run_metrics.h"
+
+#include <algorithm>
+#include <set>
+
+#include "experiments/privacy/claim.h"
+
+namespace retort::orchestrator {
+namespace {
+
+using monitoring::Metric;
+using monitoring::MetricValues;
+
+// The delta at which a data set without a budget is totalled.
+constexpr double kDefaultDelta = 1e-5;
+
+void CollectTrials(const Core& core, MetricValues& values) {
+  for (auto state = static_cast<int>(TrialState::waiting); state <= static_cast<int>(TrialState::cancelled); ++state) {
+    const auto trial_state = static_cast<TrialState>(state);
+    values.Set(Metric::trials, {std::string(StateName(trial_state))}, static_cast<double>(core.CountIn(trial_state)));
+  }
+  values.Set(Metric::attempts_total, static_cast<double>(core.counters.leases));
+  for (const auto& [kind, count] : core.counters.failures)
+    if (kind != FailureKind::none)
+      values.Set(Metric::failures_total, {std::string(FailureName(kind))}, static_cast<double>(count));
+  values.Set(Metric::steps_total, static_cast<double>(core.counters.steps));
+  values.Set(Metric::last_trial_end_timestamp_seconds, core.last_end());
+}
+
+// By what the orchestrator sees; a worker that is up without an attempt is idle.
+void CollectWorkers(const Core& core, MetricValues& values) {
+  int seats = 0, lost = 0, starting = 0;
+  for (const auto& [rank, agent] : core.fleet.agents())
+    (agent.lost ? lost : seats) += static_cast<int>(agent.slots.size());
+  for (const auto& [trial, attempt] : core.fleet.active())
+    if (!attempt.started) ++starting;
+  const int active = static_cast<int>(core.fleet.active().size());
+  values.Set(Metric::workers, {"starting"}, starting);
+  values.Set(Metric::workers, {"busy"}, active - starting);
+  values.Set(Metric::workers, {"idle"}, std::max(0, seats - active));
+  values.Set(Metric::workers, {"dead"}, lost);
+  values.Set(Metric::worker_spawns_total, static_cast<double>(core.counters.hellos));
+  values.Set(Metric::agents, core.fleet.LiveAgents());
+}
+
+}  // namespace
+
+MetricValues RunMetrics::Collect(const Core& core, const RunFacts& facts, Now now, bool fresh) {
+  MetricValues values;
+  values.Set(Metric::build_info, {facts.version, facts.commit}, 1);
+  values.Set(Metric::start_timestamp_seconds, facts.started.unix_seconds);
+  values.Set(Metric::uptime_seconds, now.monotonic - facts.started.monotonic);
+  CollectTrials(core, values);
+  CollectWorkers(core, values);
+  for (const auto& [data, count] : core.counters.releases)
+    values.Set(Metric::releases_total, {data}, static_cast<double>(count));
+  values.Set(Metric::samples_total, static_cast<double>(core.counters.samples));
+  if (charges_version_ != core.charges.version() && (fresh || now.monotonic >= next_epsilon_))
+    CollectEpsilon(core, now);
+  for (const auto& [data, epsilon] : spent_) values.Set(Metric::epsilon_spent, {data}, epsilon);
+  for (const auto& [data, epsilon] : budget_) values.Set(Metric::epsilon_budget, {data}, epsilon);
+  values.Set(Metric::journal_bytes, static_cast<double>(facts.journal_bytes));
+  values.Set(Metric::ledger_bytes, static_cast<double>(facts.ledger_bytes));
+  values.Set(Metric::messages_received_total, static_cast<double>(core.counters.received));
+  values.Set(Metric::stale_messages_total, static_cast<double>(core.counters.stale));
+  values.Set(Metric::malformed_messages_total, static_cast<double>(facts.malformed));
+  return values;
+}
+
+void RunMetrics::CollectEpsilon(const Core& core, Now now) {
+  next_epsilon_ = now.monotonic + kEpsilonSeconds;
+  charges_version_ = core.charges.version();
+  std::map<std::string, const DataSpec*> data_sets;
+  for (const std::size_t index : core.plan())
+    if (const TrialSpec& spec = core.At(index).spec; spec.data) data_sets[spec.data->name] = spec.data.get();
+  for (const auto& [name, data] : data_sets) {
+    const double delta = data->budget ? data->budget->delta : kDefaultDelta;
+    spent_[name] = privacy::TotalEpsilon(core.charges.EventsOn(data->digest), delta);
+    if (data->budget) budget_[name] = data->budget->epsilon;
+  }
+}
+
+}  // namespace retort::orchestrator

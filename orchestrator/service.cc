@@ -1,0 +1,160 @@
+#include "orchestrator/service.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "orchestrator/local_agent.h"
+#include "orchestrator/mpi_run.h"
+#include "orchestrator/orchestrator_loop.h"
+#include "orchestrator/progress_text.h"
+#include "orchestrator/provenance.h"
+#include "orchestrator/reactor.h"
+#include "orchestrator/system_clock.h"
+
+namespace retort::orchestrator {
+namespace {
+
+constexpr int kLockTries = 5;   // `retort status` holds the lock for an instant
+constexpr auto kLockPause = std::chrono::milliseconds(50);
+
+Result<std::unique_ptr<storage::FileLock>> LockFolder(storage::Env& env, const std::string& results) {
+  RETORT_RETURN_IF_ERROR(env.CreateDirectories(results));
+  for (int tried = 1;; ++tried) {
+    Result<std::unique_ptr<storage::FileLock>> lock = env.Lock(LockPath(results));
+    if (lock.ok() || tried == kLockTries) return lock;
+    std::this_thread::sleep_for(kLockPause);
+  }
+}
+
+std::size_t TerminalWidth() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+ProgressView MakeView(const RunOptions& options) {
+  ProgressOptions view;
+  view.quiet = options.quiet;
+  view.live = isatty(STDERR_FILENO) == 1;
+  view.color = options.color;
+  view.width = view.live ? TerminalWidth() : 0;
+  return ProgressView(view, [](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  });
+}
+
+Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& options, storage::Env& env,
+                                                            const std::string& sweep, const std::string& results) {
+  monitoring::ListenAddress listen;
+  if (!options.metrics_listen.empty()) {
+    RETORT_ASSIGN_OR_RETURN(listen, monitoring::ParseListenAddress(options.metrics_listen));
+  }
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<monitoring::Exporter> exporter, monitoring::Exporter::Start(listen));
+  RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(results + "/targets.json",
+                                                 monitoring::TargetsJson(exporter->address(), sweep)));
+  return exporter;
+}
+
+RunFacts FactsOf(const RunOptions& options, Now started) {
+  RunFacts facts;
+  facts.version = options.version;
+  for (const auto& [name, value] : options.build_facts)
+    if (name == "commit") facts.commit = value;
+  facts.started = started;
+  return facts;
+}
+
+// What is left to do when the plan met the journal: nothing, or a run.
+class SweepRun {
+ public:
+  SweepRun(const SweepPlan& plan, const RunOptions& options, StopSignals& signals, cluster::Channel* channel)
+      : plan_(plan), options_(options), signals_(signals), channel_(channel), env_(storage::PosixEnv()),
+        started_(ReadClocks()), view_(MakeView(options)) {}
+
+  // Returns the exit code.
+  Result<int> Run() {
+    const std::string results = std::filesystem::absolute(options_.results).lexically_normal().string();
+    RETORT_ASSIGN_OR_RETURN(lock_, LockFolder(env_, results));
+    Settings settings;
+    settings.results = results;
+    settings.world_size = channel_ == nullptr ? 1 : channel_->size();
+    settings.provenance_json = ProvenanceJson(options_, settings.world_size);
+    RETORT_ASSIGN_OR_RETURN(Recovered recovered, RecoverResults(env_, settings));
+    Outbox outbox;
+    RETORT_RETURN_IF_ERROR(OpenSweep(recovered.core, plan_, started_, outbox));
+    const int reopened = options_.reopen_failed ? ReopenFailed(recovered.core, started_, outbox) : 0;
+    if (outbox.empty() && recovered.core.AllFinal()) return AlreadyDone(recovered);
+    if (reopened > 0) view_.Say(fmt::format("{} failed trials are tried again", reopened), started_);
+    return Work(recovered, std::move(outbox));
+  }
+
+ private:
+  Result<int> AlreadyDone(const Recovered& recovered) {
+    const int code = SweepExitCode(recovered.core);
+    // A run that was killed between its last row and its last word left this to do.
+    if (!env_.Exists(ExitCodePath(recovered.core.settings().results)))
+      RETORT_RETURN_IF_ERROR(PublishResults(env_, recovered.core, recovered.ledger->entries()));
+    RETORT_RETURN_IF_ERROR(PublishExitCode(env_, recovered.core.settings().results, code));
+    const double nothing = ReadClocks().monotonic - started_.monotonic;
+    view_.Say("nothing to do: every trial of this sweep has ended", started_);
+    for (const std::string& line : Summary(recovered.core, nothing)) view_.Say(line, started_);
+    return code;
+  }
+
+  Result<int> Work(Recovered& recovered, Outbox outbox) {
+    RETORT_RETURN_IF_ERROR(PublishOpening(env_, recovered.core));
+    std::unique_ptr<Agent> agent;
+    RETORT_ASSIGN_OR_RETURN(agent, MakeAgent(options_, WorldRank{0}));
+    std::unique_ptr<monitoring::Exporter> exporter;
+    RETORT_ASSIGN_OR_RETURN(exporter, StartExporter(options_, env_, plan_.name, recovered.core.settings().results));
+    view_.Say(fmt::format("sweep {}: {} trials, metrics at http://{}/metrics", plan_.name, plan_.trials.size(),
+                          exporter->address()),
+              started_);
+    Publication publication(env_, exporter.get());
+    OrchestratorLoop loop(recovered, signals_, channel_, publication, view_, std::move(agent),
+                          FactsOf(options_, started_), {options_.grace_seconds, options_.time_limit_seconds});
+    RETORT_ASSIGN_OR_RETURN(const bool at_once, loop.Run(std::move(outbox)));
+    if (at_once) return 130;
+    return Close(recovered, publication, loop.facts());
+  }
+
+  Result<int> Close(const Recovered& recovered, Publication& publication, const RunFacts& facts) {
+    const Now now = ReadClocks();
+    const int code = SweepExitCode(recovered.core);
+    publication.RowsChanged();
+    RETORT_RETURN_IF_ERROR(publication.Finish(recovered.core, recovered.ledger->entries(), facts, now));
+    RETORT_RETURN_IF_ERROR(PublishExitCode(env_, recovered.core.settings().results, code));
+    for (const std::string& line : Summary(recovered.core, now.monotonic - started_.monotonic)) view_.Say(line, now);
+    return code;
+  }
+
+  const SweepPlan& plan_;
+  const RunOptions& options_;
+  StopSignals& signals_;
+  cluster::Channel* channel_;
+  storage::Env& env_;
+  Now started_;
+  ProgressView view_;
+  std::unique_ptr<storage::FileLock> lock_;
+};
+
+}  // namespace
+
+Result<int> RunSweep(const SweepPlan& plan, const RunOptions& options) {
+  RETORT_ASSIGN_OR_RETURN(StopSignals signals, StopSignals::Open());
+  RETORT_ASSIGN_OR_RETURN(MpiRun mpi, MpiRun::Open(options));
+  const Result<int> code = SweepRun(plan, options, signals, mpi.channel()).Run();
+  mpi.Close(code.ok() ? *code : ExitCode(code.status().code()));
+  return code;
+}
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,52 @@
+// Decides when an attempt has made no progress for too long. Pure: the agent uses one to kill a silent
+// worker, the orchestrator a slower one in case the agent is silent as well.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace retort::orchestrator {
+
+inline constexpr double kSilenceFloorSeconds = 120;
+inline constexpr double kSilenceFactor = 20;      // times the slowest advance seen
+
+class StepWatch {
+ public:
+  StepWatch() = default;
+  // `deadline_seconds` of the spec: allowed time between two advances; 0 = kSilenceFactor times the
+  // slowest one measured, at least kSilenceFloorSeconds. `margin_seconds` is added to either.
+  StepWatch(double now, double deadline_seconds, double margin_seconds = 0)
+      : deadline_(deadline_seconds), margin_(margin_seconds), last_(now) {}
+
+  // A step or phase other than the last one is an advance.
+  void Progressed(double now, std::int64_t step, const std::string& phase) {
+    if (step == step_ && phase == phase_) return;
+    step_ = step;
+    phase_ = phase;
+    Advanced(now);
+  }
+  // Any other sign that work goes on: a reservation, a checkpoint.
+  void Advanced(double now) {
+    if (now - last_ > slowest_) slowest_ = now - last_;
+    last_ = now;
+  }
+  // This process did not run for `seconds` (stopped, or the machine slept): that is nobody's silence.
+  void Forgive(double seconds) { last_ += seconds; }
+
+  [[nodiscard]] double allowed() const {
+    if (deadline_ > 0) return deadline_ + margin_;
+    const double measured = kSilenceFactor * slowest_;
+    return (measured > kSilenceFloorSeconds ? measured : kSilenceFloorSeconds) + margin_;
+  }
+  [[nodiscard]] double expires_at() const { return last_ + allowed(); }
+
+ private:
+  double deadline_ = 0;
+  double margin_ = 0;
+  double last_ = 0;
+  double slowest_ = 0;
+  std::int64_t step_ = -1;
+  std::string phase_;
+};
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,39 @@
+// SIGINT, SIGTERM and SIGUSR1 as something to poll.
+#pragma once
+
+#include <csignal>
+#include <string>
+
+#include "experiments/spec/status.h"
+
+namespace retort::orchestrator {
+
+// While it lives, the three signals are blocked in the thread that made it and in every thread started
+// after it, and can be read here. Restores the signal mask at its end.
+class StopSignals {
+ public:
+  [[nodiscard]] static Result<StopSignals> Open();
+  StopSignals(StopSignals&& other) noexcept;
+  StopSignals& operator=(StopSignals&&) = delete;
+  ~StopSignals();
+
+  [[nodiscard]] int fd() const { return fd_; }
+  // Reads what has come. `now`: monotonic seconds. A launcher and a terminal may both deliver what the
+  // user meant once: signals less than kSameSignalSeconds after the first are part of it.
+  void Read(double now);
+  [[nodiscard]] bool stop() const { return first_ > 0; }      // the first has come
+  [[nodiscard]] bool at_once() const { return at_once_; }     // and a second one
+  [[nodiscard]] const std::string& name() const { return name_; }   // of the first: "SIGINT"
+
+  static constexpr double kSameSignalSeconds = 0.5;
+
+ private:
+  StopSignals(int fd, sigset_t previous) : fd_(fd), previous_(previous) {}
+  int fd_ = -1;
+  sigset_t previous_{};
+  double first_ = 0;
+  bool at_once_ = false;
+  std::string name_;
+};
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,37 @@
+// One trial as the orchestrator knows it. Durable: rebuilt by replay.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/spec/failure_kind.h"
+#include "experiments/spec/ids.h"
+#include "experiments/spec/trial_spec.h"
+#include "orchestrator/events.h"
+#include "orchestrator/trial_state.h"
+#include "storage/result_file.h"
+
+namespace retort::orchestrator {
+
+struct Trial {
+  TrialSpec spec;
+  TrialState state = TrialState::queued;
+  bool planned = false;                    // part of the sweep as it is now
+  std::size_t position = 0;                // in the plan
+  std::uint32_t attempts = 0;              // number of the newest attempt; only grows
+  std::map<FailureKind, int> failures;     // ended attempts by kind, since the trial was last reopened
+  FailureKind failure = FailureKind::none; // of the newest ended attempt
+  std::string detail;
+  double retry_at = 0;                     // unix seconds; 0 = at once
+  std::int64_t step = 0, total_steps = 0;  // newest journaled progress
+  std::string phase;
+  std::vector<std::size_t> children;       // indices of the trials that name this one as their teacher
+  std::optional<AttemptEnded> ended;       // the last attempt, until the row holds what it says
+  std::optional<storage::ResultRow> row;
+};
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include "orchestrator/journal.h"
+#include "orchestrator/reactor.h"
+#include "tests/simulation/simulated_cluster.h"
+#include "tests/testing/trial_builder.h"
+
+namespace retort::testing {
+namespace {
+
+using orchestrator::TrialState;
+
+constexpr int kPatience = 200'000;   // steps of half a simulated second on average
+
+Storm HeavyStorm() {
+  Storm storm;
+  storm.worker_crash = 0.02;
+  storm.worker_hang = 0.004;
+  storm.worker_failure = 0.004;
+  storm.agent_death = 0.002;
+  storm.drop = 0.01;
+  storm.duplicate = 0.05;
+  storm.stale = 0.2;
+  storm.delay = 0.05;
+  return storm;
+}
+
+// What no run may leave behind, whatever happened.
+void ExpectEnded(SimulatedCluster& cluster, const SweepPlan& plan) {
+  EXPECT_TRUE(cluster.core().AllFinal());
+  EXPECT_TRUE(cluster.core().owed_rows().empty());
+  EXPECT_TRUE(cluster.core().fleet.active().empty());
+  EXPECT_EQ(cluster.core().plan().size(), plan.trials.size());
+  EXPECT_EQ(cluster.unbacked_grants(), 0);
+}
+
+TEST(SchedulerSimulation, QuietClusterFinishesEveryTrial) {
+  const SweepPlan plan = FamilyPlan(2, 5);
+  SimulatedCluster cluster(1, 3, 2, {});
+  ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
+  const Status status = cluster.RunToEnd(kPatience);
+  ASSERT_TRUE(status.ok()) << status.message();
+  ExpectEnded(cluster, plan);
+  EXPECT_EQ(cluster.core().CountIn(TrialState::succeeded), plan.trials.size());
+  EXPECT_EQ(cluster.core().counters.stale, 0U);
+  EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 0);
+}
+
+TEST(SchedulerSimulation, EverySeedOfAHeavyStormEnds) {
+  const SweepPlan plan = FamilyPlan(3, 6);
+  std::uint64_t stale = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SimulatedCluster cluster(seed, 4, 2, HeavyStorm());
+    ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
+    const Status status = cluster.RunToEnd(kPatience);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ExpectEnded(cluster, plan);
+    stale += cluster.core().counters.stale;
+  }
+  EXPECT_GT(stale, 0U) << "the storm said nothing stale";
+}
+
+TEST(SchedulerSimulation, CrashesDoNotChangeRows) {
+  const SweepPlan plan = FamilyPlan(2, 4);
+  SimulatedCluster calm(7, 2, 2, {});
+  ASSERT_TRUE(calm.StartOrchestrator(plan).ok());
+  ASSERT_TRUE(calm.RunToEnd(kPatience).ok());
+  Storm storm;
+  storm.worker_crash = 0.05;
+  storm.agent_death = 0.01;
+  storm.stale = 0.3;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SimulatedCluster cluster(seed, 3, 2, storm);
+    ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
+    const Status status = cluster.RunToEnd(kPatience);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(cluster.Digests(), calm.Digests());
+  }
+}
+
+TEST(SchedulerSimulation, StoppedSweepKeepsItsStateAndGoesOn) {
+  const SweepPlan plan = FamilyPlan(2, 4);
+  for (int steps = 1; steps < 45; steps += 4) {
+    SCOPED_TRACE("stopped after step " + std::to_string(steps));
+    SimulatedCluster cluster(3, 2, 1, {});
+    ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
+    for (int step = 0; step < steps; ++step) ASSERT_TRUE(cluster.Step().ok());
+    orchestrator::Outbox outbox;
+    OnStopRequested(cluster.core(), "SIGTERM", 5, cluster.now(), outbox);
+    // These workers do not save in time.
+    ASSERT_TRUE(cluster.RunToEnd(100).ok());
+    EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 75);
+    ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
+    ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
+    EXPECT_EQ(cluster.core().CountIn(TrialState::succeeded), plan.trials.size());
+  }
+}
+
+}  // namespace
+}  // namespace retort::testing

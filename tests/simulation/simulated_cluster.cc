@@ -1,0 +1,219 @@
+#include "tests/simulation/simulated_cluster.h"
+
+#include <algorithm>
+
+#include "experiments/spec/spec_codec.h"
+#include "orchestrator/commit.h"
+#include "orchestrator/reactor.h"
+
+namespace retort::testing {
+namespace {
+
+constexpr double kStepSeconds = 0.5;
+constexpr std::int64_t kBlock = 4;   // steps covered by one reservation
+
+privacy::PrivacyEvent StepEvent() {
+  privacy::PrivacyEvent event;
+  event.kind = privacy::MechanismKind::gaussian_gradient;
+  event.unit = privacy::EventUnit::row;
+  event.sensitivity = 0.25;
+  event.noise_std = 2;
+  event.noise_coordinates = event.release_coordinates = 10;
+  event.source = privacy::NoiseSource::seeded;
+  return event;
+}
+
+}  // namespace
+
+SimulatedCluster::SimulatedCluster(std::uint64_t seed, int agents, int slots, Storm storm)
+    : random_(seed), storm_(storm), slots_(slots), agents_(static_cast<std::size_t>(agents)) {
+  for (Agent& agent : agents_) agent.slots.resize(static_cast<std::size_t>(slots));
+}
+
+bool SimulatedCluster::Happens(double chance) {
+  return chance > 0 && std::uniform_real_distribution<double>(0, 1)(random_) < chance;
+}
+
+Status SimulatedCluster::StartOrchestrator(const SweepPlan& plan) {
+  recovered_.reset();
+  to_orchestrator_.clear();
+  orchestrator::Settings settings;
+  settings.results = kResults;
+  settings.provenance_json = "{}";
+  settings.world_size = static_cast<int>(agents_.size());
+  RETORT_RETURN_IF_ERROR(disk_.CreateDirectories(kResults));
+  RETORT_ASSIGN_OR_RETURN(recovered_, orchestrator::RecoverResults(disk_, settings));
+  for (std::size_t rank = 0; rank < agents_.size(); ++rank) {
+    agents_[rank].slots.assign(static_cast<std::size_t>(slots_), std::nullopt);
+    agents_[rank].alive = true;
+    Register(static_cast<int>(rank));
+  }
+  orchestrator::Outbox outbox;
+  RETORT_RETURN_IF_ERROR(orchestrator::OpenSweep(core(), plan, now(), outbox));
+  return Commit(outbox);
+}
+
+void SimulatedCluster::Register(int rank) {
+  agents_[static_cast<std::size_t>(rank)].heartbeat_at = time_ + orchestrator::kHeartbeatSeconds;
+  cluster::Register message;
+  message.host = "node" + std::to_string(rank);
+  message.slots = slots_;
+  message.devices.assign(static_cast<std::size_t>(slots_), "cpu");
+  // The first words of a process are never lost: without them it does not exist.
+  to_orchestrator_.emplace_back(rank, cluster::Encode({{}, {}, 0, message}));
+}
+
+void SimulatedCluster::Say(int rank, cluster::Message message, const Worker* worker) {
+  cluster::Envelope envelope;
+  if (worker != nullptr) {
+    envelope.attempt = worker->attempt;
+    envelope.generation = worker->generation;
+  }
+  envelope.message = std::move(message);
+  std::string bytes = cluster::Encode(envelope);
+  said_.emplace_back(rank, bytes);
+  if (Happens(storm_.drop)) return;
+  if (Happens(storm_.duplicate)) to_orchestrator_.emplace_back(rank, bytes);
+  if (Happens(storm_.delay) && !to_orchestrator_.empty())
+    to_orchestrator_.emplace(to_orchestrator_.end() - 1, rank, std::move(bytes));
+  else
+    to_orchestrator_.emplace_back(rank, std::move(bytes));
+}
+
+void SimulatedCluster::Work(int rank, std::optional<Worker>& slot) {
+  Worker& worker = *slot;
+  if (worker.hung || worker.waiting) return;
+  if (Happens(storm_.worker_crash)) {
+    Say(rank, cluster::WorkerLost{FailureKind::worker_crash, "it crashed"}, &worker);
+    slot.reset();
+  } else if (Happens(storm_.worker_failure)) {
+    cluster::Ended ended;
+    ended.failure = Happens(0.5) ? FailureKind::out_of_memory : FailureKind::not_finite;
+    Say(rank, ended, &worker);
+    slot.reset();
+  } else if (Happens(storm_.worker_hang)) {
+    worker.hung = true;
+  } else if (worker.step == worker.steps) {
+    Finish(rank, slot);
+  } else {
+    ++worker.step;
+    Say(rank, cluster::Progress{worker.step, worker.steps, "train", {{"loss", 1.0}}}, &worker);
+    if (worker.step % kBlock == 1) {
+      worker.waiting = true;
+      Say(rank, cluster::Reserve{++worker.requests, StepEvent(), kBlock}, &worker);
+    } else if (worker.step % kBlock == 0) {
+      Say(rank, cluster::Settle{worker.requests, kBlock}, &worker);
+      Say(rank, cluster::CheckpointCommitted{worker.step, "digest"}, &worker);
+    }
+  }
+}
+
+void SimulatedCluster::Finish(int rank, std::optional<Worker>& slot) {
+  cluster::Ended ended;
+  ended.succeeded = true;
+  // What a deterministic trial gives: a function of the trial alone.
+  ended.metrics = {{"test.accuracy", static_cast<double>(slot->attempt.trial.bits() % 1000) / 1000}};
+  ended.parameters_digest = Sha256Hex(slot->attempt.trial.Hex());
+  ended.file = "trials/x/attempt.h5";
+  Say(rank, ended, &*slot);
+  slot.reset();
+}
+
+void SimulatedCluster::Obey(int rank, const cluster::Envelope& envelope) {
+  Agent& agent = agents_[static_cast<std::size_t>(rank)];
+  if (!agent.alive) return;
+  if (const auto* lease = std::get_if<cluster::Lease>(&envelope.message)) {
+    Worker worker;
+    worker.attempt = envelope.attempt;
+    worker.generation = envelope.generation;
+    worker.steps = DecodeTrialSpec(lease->start.spec)->steps;
+    agent.slots[static_cast<std::size_t>(lease->slot)] = worker;
+    return;
+  }
+  for (std::optional<Worker>& slot : agent.slots) {
+    if (!slot || slot->attempt != envelope.attempt || slot->generation != envelope.generation) continue;
+    if (std::holds_alternative<cluster::Stop>(envelope.message)) {
+      slot.reset();
+    } else if (const auto* reserved = std::get_if<cluster::Reserved>(&envelope.message)) {
+      slot->waiting = false;
+      const auto& entries = recovered_->ledger->entries();
+      const bool backed = std::any_of(entries.begin(), entries.end(), [&](const storage::LedgerEntry& entry) {
+        return entry.attempt == envelope.attempt && entry.generation == envelope.generation.value;
+      });
+      if (reserved->granted && !backed) ++unbacked_grants_;
+    }
+  }
+}
+
+void SimulatedCluster::Misfortune() {
+  for (std::size_t rank = 0; rank < agents_.size(); ++rank) {
+    Agent& agent = agents_[rank];
+    if (agent.alive && Happens(storm_.agent_death)) {
+      agent.alive = false;
+      agent.slots.assign(agent.slots.size(), std::nullopt);
+      agent.back_at = time_ + std::uniform_real_distribution<double>(0, 60)(random_);
+    } else if (!agent.alive && time_ >= agent.back_at) {
+      agent.alive = true;
+      Register(static_cast<int>(rank));
+    }
+  }
+  if (!said_.empty() && Happens(storm_.stale)) {
+    const std::size_t which = std::uniform_int_distribution<std::size_t>(0, said_.size() - 1)(random_);
+    to_orchestrator_.push_back(said_[which]);
+  }
+}
+
+Status SimulatedCluster::Step() {
+  time_ += kStepSeconds * std::uniform_real_distribution<double>(0, 2)(random_);
+  Misfortune();
+  for (std::size_t rank = 0; rank < agents_.size(); ++rank) {
+    Agent& agent = agents_[rank];
+    if (!agent.alive) continue;
+    for (std::optional<Worker>& slot : agent.slots)
+      if (slot) Work(static_cast<int>(rank), slot);
+    if (time_ < agent.heartbeat_at) continue;
+    agent.heartbeat_at = time_ + orchestrator::kHeartbeatSeconds;
+    Say(static_cast<int>(rank), cluster::Heartbeat{time_});
+  }
+  return Deliver();
+}
+
+Status SimulatedCluster::Deliver() {
+  orchestrator::Outbox outbox;
+  while (!to_orchestrator_.empty()) {
+    const auto [rank, bytes] = to_orchestrator_.front();
+    to_orchestrator_.pop_front();
+    RETORT_ASSIGN_OR_RETURN(const cluster::Envelope envelope, cluster::Decode(bytes));
+    orchestrator::OnMessage(core(), WorldRank{rank}, envelope, now(), outbox);
+    RETORT_RETURN_IF_ERROR(core().CheckInvariants());
+  }
+  orchestrator::OnTick(core(), now(), outbox);
+  RETORT_RETURN_IF_ERROR(core().CheckInvariants());
+  return Commit(outbox);
+}
+
+Status SimulatedCluster::Commit(orchestrator::Outbox& outbox) {
+  RETORT_RETURN_IF_ERROR(orchestrator::CommitOutbox(*recovered_, outbox));
+  for (const orchestrator::Outgoing& message : outbox.messages) Obey(message.to.value, message.envelope);
+  return {};
+}
+
+Status SimulatedCluster::RunToEnd(int most) {
+  for (int step = 0; step < most; ++step) {
+    if (core().ended) return {};
+    RETORT_RETURN_IF_ERROR(Step());
+  }
+  return core().ended ? Status() : Refused("the sweep did not end in " + std::to_string(most) + " steps");
+}
+
+std::map<std::string, std::string> SimulatedCluster::Digests() {
+  std::map<std::string, std::string> digests;
+  for (const std::size_t index : core().plan()) {
+    const orchestrator::Trial& trial = core().At(index);
+    if (trial.state == orchestrator::TrialState::succeeded && trial.row)
+      digests[trial.row->trial] = trial.row->row_digest;
+  }
+  return digests;
+}
+
+}  // namespace retort::testing

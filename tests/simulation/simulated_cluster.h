@@ -1,0 +1,96 @@
+// A whole cluster in one thread: the real core, reactor, journal and ledger; agents and workers that only
+// pretend; a network and a clock that the test owns. Everything follows from the seed.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/envelope.h"
+#include "experiments/spec/sweep.h"
+#include "orchestrator/outbox.h"
+#include "orchestrator/recovery.h"
+#include "tests/testing/fault_injection_env.h"
+
+namespace retort::testing {
+
+// Chances per opportunity, in [0, 1].
+struct Storm {
+  double worker_crash = 0;      // of a busy worker, each step
+  double worker_hang = 0;
+  double worker_failure = 0;    // an honest Ended{failure}
+  double agent_death = 0;       // each step; comes back later and registers anew
+  double drop = 0;              // a message from an agent
+  double duplicate = 0;
+  double stale = 0;             // an old message is said again, each step
+  double delay = 0;             // a message arrives out of turn
+};
+
+class SimulatedCluster {
+ public:
+  SimulatedCluster(std::uint64_t seed, int agents, int slots, Storm storm);
+
+  // Opens journal and ledger (what is in them is kept) and plans the sweep: a new orchestrator. Whatever
+  // ran under its predecessor is gone. Error: of the orchestrator.
+  [[nodiscard]] Status StartOrchestrator(const SweepPlan& plan);
+  // One step of everything: time passes, workers work, messages arrive, the orchestrator acts. Error: of
+  // the disk, or a broken invariant.
+  [[nodiscard]] Status Step();
+  // Steps until the orchestrator has sent Shutdown. Error: as Step; refused after `most` steps.
+  [[nodiscard]] Status RunToEnd(int most);
+
+  void CalmDown() { storm_ = {}; }
+  [[nodiscard]] orchestrator::Core& core() { return recovered_->core; }
+  [[nodiscard]] FaultInjectionEnv& disk() { return disk_; }
+  [[nodiscard]] orchestrator::Now now() const { return {time_, 1.7e9 + time_}; }
+  // row_digest by trial, of trials that succeeded.
+  [[nodiscard]] std::map<std::string, std::string> Digests();
+  // Answers given to workers without a durable reservation behind them.
+  [[nodiscard]] int unbacked_grants() const { return unbacked_grants_; }
+  static constexpr const char* kResults = "results";
+
+ private:
+  struct Worker {
+    AttemptId attempt;
+    Generation generation;
+    std::int64_t step = 0, steps = 0;
+    bool waiting = false;        // for Reserved
+    bool hung = false;
+    std::uint64_t requests = 0;
+  };
+  struct Agent {
+    bool alive = true;
+    double back_at = 0;
+    double heartbeat_at = 0;
+    std::vector<std::optional<Worker>> slots;
+  };
+
+  [[nodiscard]] bool Happens(double chance);
+  void Register(int rank);
+  void Say(int rank, cluster::Message message, const Worker* worker = nullptr);
+  void Work(int rank, std::optional<Worker>& slot);
+  void Finish(int rank, std::optional<Worker>& slot);
+  void Obey(int rank, const cluster::Envelope& envelope);
+  void Misfortune();
+  [[nodiscard]] Status Deliver();
+  [[nodiscard]] Status Commit(orchestrator::Outbox& outbox);
+
+  std::mt19937_64 random_;
+  Storm storm_;
+  double time_ = 1000;
+  int slots_;
+  std::vector<Agent> agents_;
+  std::deque<std::pair<int, std::string>> to_orchestrator_;   // (rank, encoded envelope)
+  std::vector<std::pair<int, std::string>> said_;             // everything, for repetition
+  FaultInjectionEnv disk_;
+  std::optional<orchestrator::Recovered> recovered_;
+  int unbacked_grants_ = 0;
+};
+
+}  // namespace retort::testing

@@ -1,0 +1,99 @@
+#include "orchestrator/cli/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(CommandLine, PlanTakesSweepAndOverrides) {
+  const ParsedCommandLine parsed = ParseCommandLine({"plan", "s.toml", "trial.steps=10", "sweep.seeds=[0, 1]", "--diff"});
+  ASSERT_TRUE(parsed.command);
+  EXPECT_EQ(parsed.command->command, "plan");
+  EXPECT_EQ(parsed.command->sweep, "s.toml");
+  EXPECT_THAT(parsed.command->overrides, ElementsAre("trial.steps=10", "sweep.seeds=[0, 1]"));
+  EXPECT_TRUE(parsed.command->diff);
+}
+
+TEST(CommandLine, GlobalFlagsStandBeforeOrAfterTheCommand) {
+  for (const auto& words : {std::vector<std::string>{"--results", "out", "--json", "status"},
+                            std::vector<std::string>{"status", "--json", "--results=out"}}) {
+    const ParsedCommandLine parsed = ParseCommandLine(words);
+    ASSERT_TRUE(parsed.command);
+    EXPECT_EQ(parsed.command->global.results, "out");
+    EXPECT_TRUE(parsed.command->global.json);
+  }
+}
+
+TEST(CommandLine, UnknownCommandNamesTheNearest) {
+  const ParsedCommandLine parsed = ParseCommandLine({"--results", "plan", "tabel", "s.toml"});
+  EXPECT_FALSE(parsed.command);
+  ASSERT_EQ(parsed.errors.size(), 1U);
+  EXPECT_THAT(parsed.errors[0].message, HasSubstr("`tabel`"));
+  ASSERT_FALSE(parsed.errors[0].choices.empty());
+  EXPECT_EQ(parsed.errors[0].choices[0], "table");
+}
+
+TEST(CommandLine, LaterCommandsDoNotExistYet) {
+  for (const char* later : {"report", "retry", "cancel", "export", "repair", "epsilon", "calibrate", "data", "model", "doctor",
+                            "chaos", "audit", "plot", "metrics", "completion"})
+    EXPECT_FALSE(ParseCommandLine({later}).errors.empty()) << later;
+}
+
+TEST(CommandLine, HelpOfACommandHasAnExample) {
+  for (const std::string& name : CommandNames()) {
+    const ParsedCommandLine parsed = ParseCommandLine({name, "--help"});
+    EXPECT_TRUE(parsed.errors.empty());
+    EXPECT_THAT(parsed.text, HasSubstr("Example:\n  retort " + name));
+    EXPECT_THAT(parsed.text, HasSubstr("Usage: retort " + name));
+  }
+}
+
+TEST(CommandLine, NoArgumentsPrintHelp) {
+  const ParsedCommandLine parsed = ParseCommandLine({});
+  EXPECT_THAT(parsed.text, HasSubstr("retort run"));
+  EXPECT_TRUE(parsed.errors.empty());
+}
+
+TEST(CommandLine, MissingSweepAndUnknownFlagAreErrors) {
+  EXPECT_FALSE(ParseCommandLine({"plan"}).errors.empty());
+  EXPECT_FALSE(ParseCommandLine({"status", "--wach"}).errors.empty());
+  EXPECT_FALSE(ParseCommandLine({"run", "s.toml", "--slots", "0"}).errors.empty());
+  EXPECT_FALSE(ParseCommandLine({"run", "s.toml", "--slots", "many"}).errors.empty());
+}
+
+TEST(CommandLine, OverrideWithoutEqualsIsAnError) {
+  const ParsedCommandLine parsed = ParseCommandLine({"run", "s.toml", "trial.steps"});
+  ASSERT_EQ(parsed.errors.size(), 1U);
+  EXPECT_THAT(parsed.errors[0].message, HasSubstr("KEY=VALUE"));
+}
+
+TEST(CommandLine, TableTakesItsNameAndTheOverridesOfTheRun) {
+  const ParsedCommandLine parsed = ParseCommandLine({"table", "s.toml", "main", "trial.steps=10", "--format", "csv"});
+  ASSERT_TRUE(parsed.command);
+  EXPECT_EQ(parsed.command->table, "main");
+  EXPECT_THAT(parsed.command->overrides, ElementsAre("trial.steps=10"));
+  EXPECT_EQ(parsed.command->format, "csv");
+}
+
+TEST(CommandLine, UnknownFormatNamesTheNearest) {
+  const ParsedCommandLine parsed = ParseCommandLine({"table", "s.toml", "--format", "latx"});
+  ASSERT_EQ(parsed.errors.size(), 1U);
+  EXPECT_EQ(parsed.errors[0].choices.at(0), "latex");
+}
+
+TEST(CommandLine, WhereMayBeRepeated) {
+  const ParsedCommandLine parsed = ParseCommandLine({"list", "--where", "method=dpdfd", "--where", "state=failed"});
+  ASSERT_TRUE(parsed.command);
+  EXPECT_THAT(parsed.command->where, ElementsAre("method=dpdfd", "state=failed"));
+}
+
+TEST(CommandLine, JsonIsKnownEvenWhenTheRestIsWrong) {
+  EXPECT_TRUE(ParseCommandLine({"plam", "--json"}).json);
+}
+
+}  // namespace
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,65 @@
+#include "orchestrator/cli/explanation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/sample_results.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Explanation, ParentFailedIsExplainedByTheTeachersFailure) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.trials[0].state = TrialState::failed;
+  sample.view.trials[0].failure = FailureKind::data;
+  sample.view.trials[0].detail = "labels are truncated";
+  sample.view.trials[1].state = TrialState::parent_failed;
+  const Explanation explanation = Explain(sample.view, sample.view.trials[1], 0);
+  EXPECT_THAT(explanation.sentences.at(1), HasSubstr("labels are truncated"));
+  EXPECT_THAT(explanation.next, HasSubstr("retort plan"));
+}
+
+TEST(Explanation, WaitingNamesTheTeacherAndItsState) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.running = true;
+  sample.view.trials[0].state = TrialState::running;
+  sample.view.trials[0].step = 3;
+  sample.view.trials[0].total_steps = 5;
+  sample.view.trials[1].state = TrialState::waiting;
+  const Explanation explanation = Explain(sample.view, sample.view.trials[1], 0);
+  EXPECT_THAT(explanation.sentences.at(0), HasSubstr("teacher-single-digits-s0-11111111, which is running"));
+  EXPECT_THAT(explanation.sentences.at(1), HasSubstr("step 3 of 5"));
+}
+
+TEST(Explanation, QueuedTellsARetryFromABusyDeviceFromAStoppedSweep) {
+  testing::Sample sample = testing::SampleSweep();
+  TrialView& trial = sample.view.trials[3];
+  EXPECT_THAT(Explain(sample.view, trial, 0).sentences.at(0), HasSubstr("nobody is running"));
+  sample.view.running = true;
+  EXPECT_THAT(Explain(sample.view, trial, 0).sentences.at(0), HasSubstr("every device is busy"));
+  trial.retry_at = 130;
+  EXPECT_THAT(Explain(sample.view, trial, 100).sentences.at(0), HasSubstr("tried again in 30 s"));
+}
+
+TEST(Explanation, FailureSaysWhetherItIsRetriedAndWhatHelps) {
+  testing::Sample sample = testing::SampleSweep();
+  TrialView& trial = sample.view.trials[1];
+  trial.state = TrialState::failed;
+  trial.failure = FailureKind::not_finite;
+  const Explanation explanation = Explain(sample.view, trial, 0);
+  EXPECT_THAT(explanation.sentences.at(1), HasSubstr("not retried"));
+  EXPECT_THAT(explanation.next, HasSubstr("lr"));
+}
+
+TEST(Explanation, EveryStateHasASentence) {
+  testing::Sample sample = testing::SampleSweep();
+  for (int state = 1; state <= 8; ++state) {
+    sample.view.trials[1].state = static_cast<TrialState>(state);
+    EXPECT_FALSE(Explain(sample.view, sample.view.trials[1], 0).sentences.empty()) << state;
+  }
+}
+
+}  // namespace
+}  // namespace retort::orchestrator::cli

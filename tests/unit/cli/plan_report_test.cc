@@ -1,0 +1,111 @@
+#include "orchestrator/cli/plan_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/cli/sample_results.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(PlanReport, WithoutResultsEverythingIsNewAndCostsAreUnknown) {
+  const testing::Sample sample = testing::SampleSweep();
+  const PlanReport report = ReportPlan(sample.plan, "results/sample", nullptr);
+  ASSERT_EQ(report.trials.size(), 5U);
+  for (const PlannedTrial& trial : report.trials) {
+    EXPECT_TRUE(trial.runs);
+    EXPECT_EQ(trial.stored, nullptr);
+    EXPECT_FALSE(trial.estimate);
+    EXPECT_FALSE(report.claims.at(trial.spec->id).empty());
+  }
+  EXPECT_FALSE(report.total);
+  EXPECT_THAT(PlanAsText(report, 110), HasSubstr("unknown until the first trials of each kind have run"));
+}
+
+TEST(PlanReport, FinishedTrialsAreSkippedAndTheRestIsEstimatedFromThem) {
+  const testing::Sample sample = testing::SampleSweep();
+  const PlanReport report = ReportPlan(sample.plan, "results/sample", &sample.view);
+  EXPECT_FALSE(report.trials[1].runs);
+  EXPECT_EQ(report.trials[1].reason, "done");
+  EXPECT_TRUE(report.trials[3].runs);
+  ASSERT_TRUE(report.total);
+  EXPECT_DOUBLE_EQ(report.total->seconds, 110);   // mean of 100 and 120 for the one seed that is left
+  EXPECT_DOUBLE_EQ(report.total->low, 100);
+  EXPECT_DOUBLE_EQ(report.total->high, 120);
+}
+
+TEST(PlanReport, CostGrowsWithTheSteps) {
+  testing::Sample sample = testing::SampleSweep();
+  TrialSpec longer = sample.plan.trials[3];
+  longer.steps *= 2;
+  const auto estimate = CostModel(sample.view).For(longer);
+  ASSERT_TRUE(estimate);
+  EXPECT_DOUBLE_EQ(estimate->seconds, 220);
+  longer.batch *= 2;
+  EXPECT_FALSE(CostModel(sample.view).For(longer));
+}
+
+TEST(PlanReport, DiskComesFromTheLargestStoredFileOfTheKind) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.trials[1].row->attempt_file = "trials/a/attempt.h5";
+  sample.view.trials[2].row->attempt_file = "trials/b/attempt.h5";
+  const FileSize size = [](const std::string& path) { return std::optional<std::uint64_t>(path == "trials/b/attempt.h5" ? 700 : 500); };
+  EXPECT_EQ(ReportPlan(sample.plan, "r", &sample.view, 0, size).disk_bytes, 700U);
+  sample.view.trials[1].row->attempt_file.clear();
+  sample.view.trials[2].row->attempt_file.clear();
+  EXPECT_FALSE(ReportPlan(sample.plan, "r", &sample.view, 0, size).disk_bytes);
+}
+
+TEST(PlanReport, ClaimsOfStudentsAreWorkedOutWithTheirTeachers) {
+  const testing::Sample sample = testing::SampleSweep();
+  EXPECT_EQ(ReportPlan(sample.plan, "r", nullptr, 0).claims.size(), 0U);
+  EXPECT_EQ(ReportPlan(sample.plan, "r", nullptr, 2).claims.size(), 2U);
+}
+
+TEST(PlanReport, DiffNamesNewChangedAndDroppedTrials) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.plan.trials[4].id = TrialId(5);
+  const std::string diff = PlanDiffAsText(ReportPlan(sample.plan, "results/sample", &sample.view));
+  EXPECT_THAT(diff, HasSubstr("+ dpsgd-digits-s0-00000000  new\n"));
+  EXPECT_THAT(diff, HasSubstr("~ dpdfd-working-digits-s2-abc00000  queued\n"));
+  EXPECT_THAT(diff, HasSubstr("- dpsgd-digits-s0-dd000000  stored (succeeded), not in this plan\n"));
+  EXPECT_THAT(diff, HasSubstr("3 of 5 planned trials are already"));
+}
+
+TEST(PlanReport, NothingLeftIsSaidSo) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.plan.trials.erase(sample.plan.trials.begin() + 3);
+  const std::string text = PlanAsText(ReportPlan(sample.plan, "results/sample", &sample.view), 110);
+  EXPECT_THAT(text, HasSubstr("Nothing is left to run"));
+}
+
+TEST(PlanReport, JsonIsTheListFormWithReasonEstimateAndClaims) {
+  const testing::Sample sample = testing::SampleSweep();
+  const auto document = nlohmann::json::parse(PlanAsJson(ReportPlan(sample.plan, "results/sample", &sample.view)));
+  EXPECT_EQ(document.at("schema_version"), 1);
+  const auto& trial = document.at("trials").at(3);
+  for (const char* field : {"trial", "name", "state", "attempts", "failure", "metrics", "spec", "new", "reason", "estimate", "claims"})
+    EXPECT_TRUE(trial.contains(field)) << field;
+  EXPECT_EQ(trial.at("trial"), "abc0000000000002");
+  EXPECT_EQ(trial.at("new"), false);
+  EXPECT_DOUBLE_EQ(trial.at("estimate").at("seconds").get<double>(), 110);
+  EXPECT_EQ(document.at("data").at(0).at("digest"), std::string(64, 'a'));
+}
+
+TEST(PlanReport, WorkingReadingPlansATeacherEpsilonBeyondProtection) {
+  const testing::Sample sample = testing::SampleSweep();
+  const PlanReport report = ReportPlan(sample.plan, "results/sample", nullptr);
+  double teacher = 0;
+  for (const privacy::Claim& claim : report.claims.at(sample.plan.trials[1].id))
+    if (claim.adjacency == privacy::Adjacency::teacher) teacher = claim.epsilon;
+  EXPECT_GT(teacher, 1e5);
+  EXPECT_THAT(PlanAsText(report, 110), Not(HasSubstr("nan")));
+}
+
+}  // namespace
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,65 @@
+#include "orchestrator/cli/spec_field.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/sample_results.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Optional;
+
+TEST(SpecField, ReadsKeysByTheirNameInTheSweepFile) {
+  TrialSpec spec = testing::SampleStudent(testing::SampleData(), 2);
+  spec.axes = {{"sigma", "50"}};
+  EXPECT_THAT(SpecField(spec, "method"), Optional(std::string("dpdfd")));
+  EXPECT_THAT(SpecField(spec, "reading"), Optional(std::string("working")));
+  EXPECT_THAT(SpecField(spec, "data"), Optional(std::string("digits")));
+  EXPECT_THAT(SpecField(spec, "seed"), Optional(std::string("2")));
+  EXPECT_THAT(SpecField(spec, "sigma"), Optional(std::string("50")));
+  EXPECT_THAT(SpecField(spec, "role"), Optional(std::string("student")));
+  EXPECT_FALSE(SpecField(spec, "no-such-key"));
+}
+
+TEST(SpecField, KeyThatDoesNotApplyIsEmpty) {
+  EXPECT_THAT(SpecField(testing::SampleBaseline(testing::SampleData()), "reading"), Optional(std::string()));
+}
+
+std::size_t CountHolding(const ResultsView& view, const std::vector<std::string>& conditions) {
+  const Result<WhereFilter> filter = WhereFilter::Parse(conditions);
+  EXPECT_TRUE(filter.ok());
+  std::size_t count = 0;
+  for (const TrialView& trial : view.trials) count += filter->Holds(trial) ? 1 : 0;
+  return count;
+}
+
+TEST(WhereFilter, AllConditionsMustHold) {
+  const ResultsView view = testing::SampleSweep().view;
+  EXPECT_EQ(CountHolding(view, {}), 5U);
+  EXPECT_EQ(CountHolding(view, {"method=dpdfd"}), 3U);
+  EXPECT_EQ(CountHolding(view, {"method=dpdfd", "state=succeeded"}), 2U);
+  EXPECT_EQ(CountHolding(view, {"role=teacher"}), 1U);
+  EXPECT_EQ(CountHolding(view, {"state=failed"}), 0U);
+}
+
+TEST(WhereFilter, NumbersCompareAsNumbers) {
+  const ResultsView view = testing::SampleSweep().view;
+  EXPECT_EQ(CountHolding(view, {"seed=2.0"}), 1U);
+  EXPECT_EQ(CountHolding(view, {"delta=0.00001"}), CountHolding(view, {"delta=1e-5"}));
+  EXPECT_GT(CountHolding(view, {"delta=1e-5"}), 0U);
+}
+
+TEST(WhereFilter, MalformedAndUnknownKeysAreUsageErrors) {
+  EXPECT_FALSE(WhereFilter::Parse({"state"}).ok());
+  EXPECT_FALSE(WhereFilter::Parse({"=failed"}).ok());
+  const Result<WhereFilter> filter = WhereFilter::Parse({"metod=dpdfd"});
+  ASSERT_TRUE(filter.ok());
+  const Status status = filter->CheckKeys(testing::SampleSweep().view);
+  EXPECT_EQ(status.code(), StatusCode::usage);
+  EXPECT_THAT(status.message(), HasSubstr("method"));
+}
+
+}  // namespace
+}  // namespace retort::orchestrator::cli

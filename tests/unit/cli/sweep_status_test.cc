@@ -1,0 +1,102 @@
+#include "orchestrator/cli/sweep_status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/cli/sample_results.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+storage::LedgerEntry VoteEntry(const ResultsView& view) {
+  storage::LedgerEntry entry;
+  entry.id = 1;
+  entry.data_digest = view.trials[0].spec.data->digest;
+  entry.attempt = {view.trials[1].spec.id, 1};
+  entry.state = storage::LedgerState::reserved;
+  entry.event.kind = privacy::MechanismKind::noisy_votes;
+  entry.event.unit = privacy::EventUnit::vote;
+  entry.event.count = 300;
+  entry.event.sensitivity = 1.4142135623730951;
+  entry.event.noise_std = 34;
+  entry.event.noise_coordinates = 10;
+  entry.event.release_coordinates = 10;
+  entry.event.source = privacy::NoiseSource::secure_lattice;
+  return entry;
+}
+
+TEST(SweepStatus, CountsStatesThatOccur) {
+  EXPECT_THAT(CountStates(testing::SampleSweep().view), ElementsAre(Pair("queued", 1), Pair("succeeded", 4)));
+}
+
+TEST(SweepStatus, WorstProblemComesFirst) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.trials[3].failure = FailureKind::worker_crash;
+  sample.view.trials[3].attempts = 2;
+  sample.view.trials[4].state = TrialState::failed;
+  sample.view.trials[4].failure = FailureKind::not_finite;
+  sample.view.trials[4].detail = "loss is NaN at step 3";
+  sample.view.running = true;
+  const SweepStatus status = StatusOf(sample.view);
+  ASSERT_EQ(status.problems.size(), 2U);
+  EXPECT_THAT(status.problems[0].what, HasSubstr("not_finite (loss is NaN at step 3)"));
+  EXPECT_THAT(status.problems[0].remedy, HasSubstr("retort explain dpsgd-digits-s0"));
+  EXPECT_THAT(status.problems[1].what, HasSubstr("was tried 2 times"));
+  EXPECT_FALSE(status.finished);
+}
+
+TEST(SweepStatus, StoppedSweepIsAProblemAndFinishedOneIsNot) {
+  testing::Sample sample = testing::SampleSweep();
+  EXPECT_THAT(StatusOf(sample.view).problems.at(0).what, HasSubstr("nobody is running"));
+  sample.view.trials[3] = testing::Finished(sample.plan.trials[3], 0.92, 100, {});
+  const SweepStatus status = StatusOf(sample.view);
+  EXPECT_TRUE(status.finished);
+  EXPECT_TRUE(status.problems.empty());
+  EXPECT_FALSE(status.remaining);
+}
+
+TEST(SweepStatus, TimeLeftComesFromTrialsOfTheSameKind) {
+  const testing::Sample sample = testing::SampleSweep();
+  const SweepStatus status = StatusOf(sample.view);
+  ASSERT_TRUE(status.remaining);
+  EXPECT_DOUBLE_EQ(status.remaining->seconds, 110);
+}
+
+TEST(SweepStatus, SpendingIsTheTotalOverAllTrialsOfADataSet) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.ledger = {VoteEntry(sample.view)};
+  const SweepStatus one = StatusOf(sample.view);
+  ASSERT_EQ(one.spending.size(), 1U);
+  EXPECT_EQ(one.spending[0].data, "digits");
+  EXPECT_EQ(one.spending[0].trials, 1);
+  EXPECT_GT(one.spending[0].epsilon, 0);
+  storage::LedgerEntry second = VoteEntry(sample.view);
+  second.id = 2;
+  second.attempt.trial = sample.view.trials[2].spec.id;
+  sample.view.ledger.push_back(second);
+  const SweepStatus two = StatusOf(sample.view);
+  EXPECT_EQ(two.spending[0].trials, 2);
+  EXPECT_GT(two.spending[0].epsilon, one.spending[0].epsilon);
+}
+
+TEST(SweepStatus, TextAndJsonSayTheSame) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.ledger = {VoteEntry(sample.view)};
+  const SweepStatus status = StatusOf(sample.view);
+  EXPECT_THAT(StatusAsText(status, 0, 110), HasSubstr("Trials: 5, 1 queued, 4 succeeded"));
+  const auto document = nlohmann::json::parse(StatusAsJson(status));
+  EXPECT_EQ(document.at("schema_version"), 1);
+  EXPECT_EQ(document.at("counts").at("succeeded"), 4);
+  EXPECT_EQ(document.at("epsilon").at("digits").at("adjacency"), "example");
+  EXPECT_DOUBLE_EQ(document.at("eta_seconds").at("mean").get<double>(), 110);
+  EXPECT_EQ(document.at("problems").size(), status.problems.size());
+}
+
+}  // namespace
+}  // namespace retort::orchestrator::cli

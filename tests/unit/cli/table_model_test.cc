@@ -1,0 +1,123 @@
+#include "orchestrator/cli/result_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/sample_results.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Optional;
+
+ResultTable TableOf(const testing::Sample& sample, const std::vector<PublishedValue>& published = {}) {
+  return BuildTable(sample.plan, sample.plan.tables.front(), sample.view, published);
+}
+
+TEST(ResultTable, SeedsOfOneRowAreOneCell) {
+  const ResultTable table = TableOf(testing::SampleSweep());
+  ASSERT_EQ(table.cells.size(), 2U);
+  const TableCell& cell = table.cells[0];
+  EXPECT_THAT(cell.row, ElementsAre("dpdfd", "working", "single"));
+  EXPECT_THAT(cell.column, ElementsAre("digits"));
+  EXPECT_EQ(cell.summary.n, 2);
+  EXPECT_NEAR(cell.summary.mean, 0.92, 1e-12);
+  EXPECT_NEAR(cell.summary.sd.value_or(0), 0.014142135623730963, 1e-12);
+  EXPECT_EQ(cell.planned, 3);
+  EXPECT_EQ(cell.state, CellState::partial);
+  EXPECT_EQ(cell.trials.size(), 3U);
+  EXPECT_TRUE(cell.working);
+}
+
+TEST(ResultTable, BaselineHasNoReading) {
+  const ResultTable table = TableOf(testing::SampleSweep());
+  EXPECT_THAT(table.cells[1].row, ElementsAre("dpsgd", "", ""));
+  EXPECT_EQ(table.cells[1].state, CellState::complete);
+  EXPECT_FALSE(table.cells[1].working);
+}
+
+TEST(ResultTable, TeachersStandApart) {
+  const ResultTable table = TableOf(testing::SampleSweep());
+  ASSERT_EQ(table.teachers.size(), 1U);
+  EXPECT_EQ(table.teachers[0].name, "single");
+  EXPECT_EQ(table.teachers[0].summary.n, 1);
+  EXPECT_DOUBLE_EQ(table.teachers[0].summary.mean, 0.978);
+}
+
+TEST(ResultTable, WithoutResultsEveryCellIsMissing) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.trials.clear();
+  const ResultTable table = TableOf(sample);
+  ASSERT_EQ(table.cells.size(), 2U);
+  for (const TableCell& cell : table.cells) EXPECT_EQ(cell.state, CellState::missing);
+}
+
+TEST(ResultTable, FailedTrialsAreCountedAndNotMeasured) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.trials[4].state = TrialState::failed;
+  const ResultTable table = TableOf(sample);
+  EXPECT_EQ(table.cells[1].failed, 1);
+  EXPECT_EQ(table.cells[1].summary.n, 0);
+  EXPECT_EQ(table.cells[1].state, CellState::missing);
+  EXPECT_TRUE(table.cells[1].claims.empty());
+}
+
+TEST(ResultTable, TrialsOutsideThePlanDoNotCount) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.plan.trials.erase(sample.plan.trials.begin() + 2);   // seed 1
+  const ResultTable table = TableOf(sample);
+  EXPECT_EQ(table.cells[0].summary.n, 1);
+  EXPECT_EQ(table.cells[0].planned, 2);
+}
+
+TEST(ResultTable, PublishedValueJoinsUnderTheDataSetsPublishedName) {
+  const auto data = testing::SampleData();
+  data->published_as = "MNIST";
+  testing::Sample sample = testing::SampleSweep();
+  for (TrialSpec& spec : sample.plan.trials) {
+    spec.data = data;
+    if (spec.method == "dpdfd") spec.epsilon = 1;
+  }
+  const ResultTable table = TableOf(sample, PublishedTable("dpdfd-ijcai23/table1"));
+  EXPECT_THAT(table.cells[0].published, Optional(0.9512));
+  EXPECT_FALSE(table.cells[1].published);
+  EXPECT_THAT(table.teachers[0].published, Optional(0.9921));
+}
+
+TEST(ResultTable, DataSetWithoutPublishedNameJoinsNothing) {
+  const ResultTable table = TableOf(testing::SampleSweep(), PublishedTable("dpdfd-ijcai23/table1"));
+  for (const TableCell& cell : table.cells) EXPECT_FALSE(cell.published);
+}
+
+TEST(ResultTable, DeltaAboveOneOverNWarns) {
+  testing::Sample sample = testing::SampleSweep();
+  EXPECT_TRUE(TableOf(sample).warnings.empty());
+  for (TrialSpec& spec : sample.plan.trials) spec.delta = 1e-3;
+  ASSERT_EQ(TableOf(sample).warnings.size(), 1U);
+  EXPECT_THAT(TableOf(sample).warnings[0], HasSubstr("1/N"));
+}
+
+TEST(ResultTable, HashChangesWithTheSpecsAndNotWithTheirOrder) {
+  testing::Sample sample = testing::SampleSweep();
+  const std::string hash = TableOf(sample).spec_hash;
+  std::swap(sample.plan.trials[1], sample.plan.trials[2]);
+  EXPECT_EQ(TableOf(sample).spec_hash, hash);
+  sample.plan.trials[1].id = TrialId(7);
+  EXPECT_NE(TableOf(sample).spec_hash, hash);
+}
+
+TEST(ResultTable, ColumnsOfOneRowStandTogether) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.plan.tables[0].rows = {"method"};
+  sample.plan.tables[0].columns = {"seed"};
+  const ResultTable table = TableOf(sample);
+  ASSERT_EQ(table.cells.size(), 4U);
+  EXPECT_THAT(table.cells[0].column, ElementsAre("0"));
+  EXPECT_THAT(table.cells[2].column, ElementsAre("2"));
+  EXPECT_THAT(table.cells[3].row, ElementsAre("dpsgd"));
+}
+
+}  // namespace
+}  // namespace retort::orchestrator::cli

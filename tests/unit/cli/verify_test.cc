@@ -1,0 +1,199 @@
+#include "orchestrator/cli/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "experiments/privacy/claim.h"
+#include "orchestrator/journal.h"
+#include "orchestrator/row.h"
+#include "storage/attempt_file.h"
+#include "storage/privacy_ledger.h"
+#include "storage/tensor_digest.h"
+#include "tests/testing/temporary_directory.h"
+#include "tests/testing/trial_builder.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A folder with one finished teacher trial, written through the journal, the ledger and attempt.h5.
+class VerifyFolder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    spec_ = retort::testing::TrialBuilder(0).Teacher("single").Build();
+    ASSERT_TRUE(storage::PosixEnv().CreateDirectories(folder_.path()).ok());
+  }
+
+  storage::ResultRow Row() {
+    storage::ResultRow row;
+    row.trial = spec_.id.Hex();
+    row.name = spec_.name;
+    row.role = "teacher";
+    row.state = "succeeded";
+    row.attempts = 1;
+    row.metrics = {{"test.accuracy", 0.5}};
+    row.spec_json = EncodeTrialSpec(spec_);
+    row.attempt_file = AttemptDirectory(spec_, 1) + "/attempt.h5";
+    row.parameters_digest = storage::TensorDigest(Parameters());
+    row.claims = privacy::ClaimsFor({&spec_, {}}, {});
+    row.row_digest = storage::RowDigest(row);
+    return row;
+  }
+
+  static std::vector<storage::TensorBlob> Parameters() {
+    return {{"teacher/fc.weight", storage::DType::u8, {2, 2}, {1, 2, 3, 4}}, {"teacher/fc.bias", storage::DType::u8, {2}, {5, 6}}};
+  }
+
+  void WriteAttempt(double accuracy, const std::string& trial, const std::vector<storage::TensorBlob>& parameters = Parameters()) {
+    storage::AttemptFile file;
+    file.parameters = parameters;
+    file.trial = trial;
+    file.attempt = 1;
+    file.sweep = "tested";
+    file.spec_json = EncodeTrialSpec(spec_);
+    file.provenance_json = "{}";
+    storage::Evaluation evaluation;
+    evaluation.classes = 2;
+    evaluation.confusion = {1, 1, 1, 1};
+    evaluation.accuracy = accuracy;
+    evaluation.n = 4;
+    file.evaluation = evaluation;
+    const std::string folder = folder_ / AttemptDirectory(spec_, 1);
+    ASSERT_TRUE(storage::PosixEnv().CreateDirectories(folder).ok());
+    const Status written = storage::WriteAttemptFile(storage::PosixEnv(), folder + "/attempt.h5", file);
+    ASSERT_TRUE(written.ok()) << written.message();
+  }
+
+  void WriteJournal(const storage::ResultRow& row) {
+    Core core(Settings{.results = folder_.path(), .provenance_json = "{}"});
+    Result<Journal> journal = Journal::Open(storage::PosixEnv(), folder_.path(), core);
+    ASSERT_TRUE(journal.ok()) << journal.status().message();
+    const AttemptId attempt{spec_.id, 1};
+    AttemptEnded ended;
+    ended.attempt = attempt;
+    ended.succeeded = true;
+    ended.metrics = row.metrics;
+    ended.file = row.attempt_file;
+    const std::vector<Event> events = {SweepOpened{kResultsFormatVersion, "tested", "retort = 1\n", "{}"},
+                                       TrialPlanned{spec_},
+                                       PlanAdopted{{spec_.id}},
+                                       RunStarted{"{}"},
+                                       AttemptLeased{attempt, Generation{1}, {{0, 0}}},
+                                       AttemptStarted{attempt},
+                                       ended,
+                                       RowWritten{row}};
+    std::vector<JournalEvent> timed;
+    for (const Event& event : events) timed.push_back({1.0, event});
+    const Status committed = journal->Commit(timed);
+    ASSERT_TRUE(committed.ok()) << committed.message();
+  }
+
+  void WriteLedger(const std::vector<privacy::PrivacyEvent>& events) {
+    auto ledger = storage::PrivacyLedger::Open(storage::PosixEnv(), LedgerPath(folder_.path()));
+    ASSERT_TRUE(ledger.ok()) << ledger.status().message();
+    for (const privacy::PrivacyEvent& event : events)
+      ASSERT_TRUE((*ledger)->Reserve(spec_.data->digest, {spec_.id, 1}, 1, event).ok());
+  }
+
+  void WriteAll() {
+    WriteJournal(Row());
+    WriteLedger({});
+    WriteAttempt(0.5, spec_.id.Hex());
+  }
+
+  void Flip(const std::string& file, std::streamoff at) {
+    std::fstream bytes(folder_ / file, std::ios::in | std::ios::out | std::ios::binary);
+    ASSERT_TRUE(bytes);
+    bytes.seekg(at);
+    const int byte = bytes.get();
+    bytes.seekp(at);
+    bytes.put(static_cast<char>(byte ^ 0x55));
+  }
+
+  [[nodiscard]] VerifyReport Report() const { return Verify(storage::PosixEnv(), folder_.path()); }
+
+  retort::testing::TemporaryDirectory folder_;
+  TrialSpec spec_;
+};
+
+TEST_F(VerifyFolder, UntouchedFolderHasNoDamage) {
+  WriteAll();
+  const VerifyReport report = Report();
+  for (const Damage& damage : report.damage) ADD_FAILURE() << damage.where << ": " << damage.what;
+  EXPECT_EQ(report.rows, 1);
+  EXPECT_EQ(report.attempts, 1);
+  EXPECT_GE(report.logs, 2);
+}
+
+TEST_F(VerifyFolder, FlippedByteInTheJournalIsFound) {
+  WriteAll();
+  Flip("journal.log", 100);
+  EXPECT_THAT(Report().damage, Contains(Field(&Damage::where, "journal.log")));
+}
+
+TEST_F(VerifyFolder, TornTailIsARemarkAndNoDamage) {
+  WriteAll();
+  std::ofstream(folder_ / "journal.log", std::ios::app | std::ios::binary) << "abc";
+  const VerifyReport report = Report();
+  EXPECT_THAT(report.damage, IsEmpty());
+  EXPECT_THAT(report.remarks, Contains(HasSubstr("3 bytes")));
+}
+
+TEST_F(VerifyFolder, RowThatIsNotItsDigestIsFound) {
+  storage::ResultRow row = Row();
+  row.metrics = {{"test.accuracy", 0.99}};   // not what the digest was taken over
+  WriteJournal(row);
+  WriteLedger({});
+  WriteAttempt(0.99, spec_.id.Hex());
+  EXPECT_THAT(Report().damage, Contains(Field(&Damage::what, HasSubstr("digest"))));
+}
+
+TEST_F(VerifyFolder, ClaimThatDoesNotFollowFromTheLedgerIsFound) {
+  storage::ResultRow row = Row();
+  ASSERT_FALSE(row.claims.empty());
+  row.claims[0].status = privacy::ClaimStatus::proven;
+  row.claims[0].epsilon = 1;
+  row.row_digest = storage::RowDigest(row);
+  WriteJournal(row);
+  WriteLedger({});
+  WriteAttempt(0.5, spec_.id.Hex());
+  EXPECT_THAT(Report().damage, Contains(Field(&Damage::what, HasSubstr("ledger"))));
+}
+
+TEST_F(VerifyFolder, MissingAttemptFileIsFound) {
+  WriteJournal(Row());
+  WriteLedger({});
+  EXPECT_THAT(Report().damage, Contains(Field(&Damage::what, HasSubstr("missing"))));
+}
+
+TEST_F(VerifyFolder, AttemptFileOfAnotherTrialIsFound) {
+  WriteJournal(Row());
+  WriteLedger({});
+  WriteAttempt(0.5, "0000000000000001");
+  EXPECT_THAT(Report().damage, Contains(Field(&Damage::what, HasSubstr("belongs to trial"))));
+}
+
+TEST_F(VerifyFolder, AttemptWithAnotherAccuracyIsFound) {
+  WriteJournal(Row());
+  WriteLedger({});
+  WriteAttempt(0.25, spec_.id.Hex());
+  EXPECT_THAT(Report().damage, Contains(Field(&Damage::what, HasSubstr("test.accuracy"))));
+}
+
+TEST_F(VerifyFolder, AttemptWithOtherParametersIsFound) {
+  WriteJournal(Row());
+  WriteLedger({});
+  std::vector<storage::TensorBlob> parameters = Parameters();
+  parameters[1].bytes[0] ^= 1;
+  WriteAttempt(0.5, spec_.id.Hex(), parameters);
+  EXPECT_THAT(Report().damage, Contains(Field(&Damage::what, HasSubstr("other parameters"))));
+}
+
+}  // namespace
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,160 @@
+// Reserve and Settle: charge before release.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/orchestrator/orchestrator_fixture.h"
+
+namespace retort::orchestrator {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::PlanOf;
+using testing::TrialBuilder;
+
+privacy::PrivacyEvent Votes() {
+  privacy::PrivacyEvent event;
+  event.kind = privacy::MechanismKind::noisy_votes;
+  event.unit = privacy::EventUnit::vote;
+  event.sensitivity = 1.4142135623730951;
+  event.noise_std = 40;
+  event.noise_coordinates = event.release_coordinates = 10;
+  event.source = privacy::NoiseSource::secure_lattice;
+  return event;
+}
+
+class ChargingTest : public OrchestratorTest {
+ protected:
+  void SetUp() override {
+    auto data = testing::SmallData();
+    data->budget = Budget{0.5, 1e-5};
+    const TrialSpec spec = TrialBuilder(1).With(data).Build();
+    trial_ = spec.id;
+    Open(PlanOf({spec}));
+    Register(0, 1);
+    Tick();
+    TakeMessages();
+  }
+  [[nodiscard]] std::int64_t Charged() const {
+    std::int64_t count = 0;
+    for (const auto& event : core_.charges.EventsOf(trial_)) count += event.count;
+    return count;
+  }
+  TrialId trial_;
+};
+
+TEST_F(ChargingTest, NothingIsGrantedBeforeTheLedgerHoldsIt) {
+  Say(trial_, cluster::Reserve{1, Votes(), 8});
+  EXPECT_THAT(Take<cluster::Reserved>(), IsEmpty());
+  ASSERT_THAT(outbox_.ledger, SizeIs(1));
+  const auto& reserve = std::get<LedgerReserve>(outbox_.ledger[0]);
+  EXPECT_EQ(reserve.event.count, 8);
+  EXPECT_EQ(reserve.data_digest, std::string(64, 'd'));
+  GrantAll();
+  const auto granted = Take<cluster::Reserved>();
+  ASSERT_THAT(granted, SizeIs(1));
+  EXPECT_TRUE(granted[0].second.granted);
+  EXPECT_EQ(granted[0].second.id, 1U);
+}
+
+TEST_F(ChargingTest, RepeatedRequestIsChargedOnce) {
+  Say(trial_, cluster::Reserve{1, Votes(), 8});
+  Say(trial_, cluster::Reserve{1, Votes(), 8});
+  EXPECT_THAT(outbox_.ledger, SizeIs(1));
+  GrantAll();
+  TakeMessages();
+  Say(trial_, cluster::Reserve{1, Votes(), 8});
+  EXPECT_THAT(outbox_.ledger, IsEmpty());
+  EXPECT_THAT(Take<cluster::Reserved>(), SizeIs(1));
+  EXPECT_EQ(Charged(), 8);
+}
+
+TEST_F(ChargingTest, RequestsOfOneBatchOfMessagesSeeEachOther) {
+  // Each alone fits, the two together do not.
+  std::int64_t fits = 1;
+  while (privacy::TotalEpsilon({{[&] { auto e = Votes(); e.count = fits + 1; return e; }()}}, 1e-5) <= 0.5) ++fits;
+  Say(trial_, cluster::Reserve{1, Votes(), fits});
+  Say(trial_, cluster::Reserve{2, Votes(), fits});
+  EXPECT_THAT(outbox_.ledger, SizeIs(1));
+  const auto refused = Take<cluster::Reserved>();
+  ASSERT_THAT(refused, SizeIs(1));
+  EXPECT_FALSE(refused[0].second.granted);
+  EXPECT_EQ(refused[0].second.id, 2U);
+  EXPECT_THAT(refused[0].second.refusal, HasSubstr("budget"));
+}
+
+TEST_F(ChargingTest, RefusedRequestIsNotCharged) {
+  Say(trial_, cluster::Reserve{1, Votes(), 1'000'000});
+  EXPECT_THAT(outbox_.ledger, IsEmpty());
+  EXPECT_EQ(Charged(), 0);
+  ASSERT_THAT(Take<cluster::Reserved>(), SizeIs(1));
+}
+
+TEST_F(ChargingTest, ReservationOfNothingIsRefused) {
+  for (const std::int64_t count : {0, -1}) {
+    Say(trial_, cluster::Reserve{static_cast<std::uint64_t>(10 + count), Votes(), count});
+    const auto refused = Take<cluster::Reserved>();
+    ASSERT_THAT(refused, SizeIs(1));
+    EXPECT_FALSE(refused[0].second.granted);
+  }
+}
+
+TEST_F(ChargingTest, SettlingChargesWhatWasUsed) {
+  Say(trial_, cluster::Reserve{1, Votes(), 8});
+  GrantAll();
+  Say(trial_, cluster::Settle{1, 3});
+  EXPECT_EQ(Charged(), 3);
+  ASSERT_THAT(outbox_.ledger, SizeIs(1));
+  EXPECT_EQ(std::get<LedgerSettle>(outbox_.ledger[0]).used, 3);
+  Say(trial_, cluster::Settle{1, 0});
+  EXPECT_EQ(Charged(), 3) << "settled twice";
+}
+
+TEST_F(ChargingTest, ImpossibleSettlementLeavesTheWholeCharge) {
+  Say(trial_, cluster::Reserve{1, Votes(), 8});
+  GrantAll();
+  Say(trial_, cluster::Settle{1, 9});
+  Say(trial_, cluster::Settle{1, -1});
+  Say(trial_, cluster::Settle{77, 1});
+  EXPECT_EQ(Charged(), 8);
+  EXPECT_THAT(outbox_.ledger, IsEmpty());
+}
+
+TEST_F(ChargingTest, CrashLeavesTheReservationSpent) {
+  Say(trial_, cluster::Reserve{1, Votes(), 4});
+  GrantAll();
+  Say(trial_, cluster::WorkerLost{FailureKind::worker_crash, "SIGKILL"});
+  Pass(2);
+  Say(trial_, cluster::Reserve{1, Votes(), 4});
+  GrantAll();
+  EXPECT_EQ(Charged(), 8);
+}
+
+TEST_F(ChargingTest, GrantThatComesAfterTheEndOfItsAttemptIsNotSent) {
+  Say(trial_, cluster::Reserve{1, Votes(), 8});
+  Say(trial_, cluster::WorkerLost{FailureKind::worker_crash, "SIGKILL"});
+  GrantAll();
+  EXPECT_THAT(Take<cluster::Reserved>(), IsEmpty());
+  EXPECT_EQ(Charged(), 8);
+}
+
+TEST_F(ChargingTest, StaleReservationIsNotCharged) {
+  const ActiveAttempt attempt = *core_.fleet.Find(trial_);
+  Hear(0, {{trial_, attempt.id.number + 1}, attempt.generation, 0, cluster::Reserve{1, Votes(), 8}});
+  EXPECT_THAT(outbox_.ledger, IsEmpty());
+  EXPECT_EQ(core_.counters.stale, 1U);
+}
+
+TEST_F(ChargingTest, RowClaimsComeFromTheCharges) {
+  Say(trial_, cluster::Reserve{1, Votes(), 8});
+  GrantAll();
+  Succeed(trial_);
+  Tick();
+  privacy::ClaimContext context;
+  context.spec = &core_.Get(trial_).spec;
+  EXPECT_EQ(core_.Get(trial_).row->claims, privacy::ClaimsFor(context, core_.charges.EventsOf(trial_)));
+}
+
+}  // namespace
+}  // namespace retort::orchestrator

@@ -1,0 +1,165 @@
+// Retry policy, step watch, charge book, budget: the small pure rules.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "experiments/privacy/claim.h"
+#include "orchestrator/budget.h"
+#include "orchestrator/charge_book.h"
+#include "orchestrator/retry_policy.h"
+#include "orchestrator/step_watch.h"
+#include "tests/testing/trial_builder.h"
+
+namespace retort::orchestrator {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(RetryPolicy, StopsAtTheCapOfEachKind) {
+  for (const FailureKind kind : {FailureKind::worker_crash, FailureKind::worker_hang, FailureKind::out_of_memory,
+                                 FailureKind::bad_message, FailureKind::spawn, FailureKind::internal}) {
+    const int cap = RetryRuleFor(kind).max_attempts;
+    EXPECT_TRUE(DecideRetry({{kind, cap - 1}}, kind).retry) << FailureName(kind);
+    EXPECT_FALSE(DecideRetry({{kind, cap}}, kind).retry) << FailureName(kind);
+  }
+}
+
+TEST(RetryPolicy, WhatRepeatsItselfIsNeverTriedAgain) {
+  for (const FailureKind kind : {FailureKind::not_finite, FailureKind::data, FailureKind::configuration,
+                                 FailureKind::budget_refused})
+    EXPECT_FALSE(DecideRetry({{kind, 1}}, kind).retry) << FailureName(kind);
+}
+
+TEST(RetryPolicy, OtherKindsDoNotCount) {
+  EXPECT_TRUE(DecideRetry({{FailureKind::worker_hang, 2}, {FailureKind::worker_crash, 19}}, FailureKind::worker_hang).retry);
+}
+
+TEST(RetryPolicy, BackoffDoublesUpToItsCap) {
+  const double first = RetryRuleFor(FailureKind::worker_crash).backoff_seconds;
+  EXPECT_EQ(DecideRetry({{FailureKind::worker_crash, 1}}, FailureKind::worker_crash).wait_seconds, first);
+  EXPECT_EQ(DecideRetry({{FailureKind::worker_crash, 3}}, FailureKind::worker_crash).wait_seconds, 4 * first);
+  EXPECT_EQ(DecideRetry({{FailureKind::worker_crash, 19}}, FailureKind::worker_crash).wait_seconds,
+            kLongestBackoffSeconds);
+}
+
+TEST(StepWatch, HoldsTheDeadlineOfTheSpec) {
+  StepWatch watch(100, 5, 2);
+  EXPECT_EQ(watch.expires_at(), 107);
+  watch.Progressed(103, 1, "train");
+  EXPECT_EQ(watch.expires_at(), 110);
+}
+
+TEST(StepWatch, RepeatingTheSameStepIsNoProgress) {
+  StepWatch watch(0, 5);
+  watch.Progressed(1, 3, "train");
+  watch.Progressed(4, 3, "train");
+  EXPECT_EQ(watch.expires_at(), 6);
+  watch.Progressed(4, 3, "evaluate");
+  EXPECT_EQ(watch.expires_at(), 9);
+}
+
+TEST(StepWatch, DefaultFollowsTheSlowestStepAboveItsFloor) {
+  StepWatch watch(0, 0);
+  EXPECT_EQ(watch.allowed(), kSilenceFloorSeconds);
+  watch.Progressed(2, 1, "train");
+  EXPECT_EQ(watch.allowed(), kSilenceFloorSeconds);
+  watch.Progressed(32, 2, "train");
+  EXPECT_EQ(watch.allowed(), 30 * kSilenceFactor);
+}
+
+TEST(StepWatch, TimeThatNobodyHadIsForgiven) {
+  StepWatch watch(0, 5);
+  watch.Forgive(100);
+  EXPECT_EQ(watch.expires_at(), 105);
+}
+
+privacy::PrivacyEvent Votes(std::int64_t count, double noise = 40) {
+  privacy::PrivacyEvent event;
+  event.kind = privacy::MechanismKind::noisy_votes;
+  event.unit = privacy::EventUnit::vote;
+  event.count = count;
+  event.sensitivity = 1.4142135623730951;
+  event.noise_std = noise;
+  event.noise_coordinates = event.release_coordinates = 10;
+  event.source = privacy::NoiseSource::secure_lattice;
+  return event;
+}
+
+TEST(ChargeBook, EqualEventsOfATrialAggregateAndOthersDoNot) {
+  ChargeBook book;
+  const TrialId trial(1), other(2);
+  book.Add("d", trial, Votes(64));
+  book.Add("d", trial, Votes(64));
+  book.Add("d", trial, Votes(10, 80));
+  book.Add("d", other, Votes(5));
+  const auto events = book.EventsOf(trial);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].count, 128);
+  EXPECT_EQ(events[1].count, 10);
+  EXPECT_EQ(book.EventsOn("d").size(), 2U);
+  EXPECT_TRUE(book.EventsOn("elsewhere").empty());
+}
+
+TEST(ChargeBook, SettlingReleasesWhatWasNotUsed) {
+  ChargeBook book;
+  const auto handle = book.Add("d", TrialId(1), Votes(64));
+  const auto unsettled = book.Add("d", TrialId(1), Votes(64));
+  book.Settle(handle, 3);
+  EXPECT_EQ(book.EventsOf(TrialId(1))[0].count, 67);
+  book.Settle(unsettled, 0);
+  EXPECT_EQ(book.EventsOf(TrialId(1))[0].count, 3);
+}
+
+TEST(ChargeBook, LoadsWhatTheLedgerCounts) {
+  storage::LedgerEntry reserved, settled;
+  reserved.data_digest = settled.data_digest = "d";
+  reserved.attempt = settled.attempt = {TrialId(1), 1};
+  reserved.event = settled.event = Votes(64);
+  settled.state = storage::LedgerState::settled;
+  settled.used = 10;
+  ChargeBook book;
+  book.Load({reserved, settled});
+  EXPECT_EQ(book.EventsOf(TrialId(1))[0].count, 74);
+}
+
+TEST(Budget, IsSpentByAllTrialsTogether) {
+  const auto data = testing::SmallData();
+  data->budget = Budget{4.0, 1e-5};
+  ChargeBook book;
+  // The most equal trials that fit, by the same accountant, one by one.
+  int fitting = 0;
+  while (!RefuseOverBudget(book, *data, Votes(64)) && fitting < 1000)
+    book.Add(data->digest, TrialId(static_cast<std::uint64_t>(++fitting)), Votes(64));
+  ASSERT_GT(fitting, 1);
+  ASSERT_LT(fitting, 1000);
+  EXPECT_LE(privacy::TotalEpsilon(book.EventsOn(data->digest), 1e-5), 4.0);
+  const auto refusal = RefuseOverBudget(book, *data, Votes(64));
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_THAT(*refusal, HasSubstr("digits"));
+  EXPECT_THAT(*refusal, HasSubstr("budget"));
+}
+
+TEST(Budget, IsSpentByTheSameTrialAgain) {
+  const auto data = testing::SmallData();
+  data->budget = Budget{3.0, 1e-5};
+  ChargeBook book;
+  ASSERT_FALSE(RefuseOverBudget(book, *data, Votes(200)).has_value());
+  book.Add(data->digest, TrialId(1), Votes(200));
+  EXPECT_TRUE(RefuseOverBudget(book, *data, Votes(2000)).has_value());
+}
+
+TEST(Budget, RefusesWhatHasNoBound) {
+  const auto data = testing::SmallData();
+  data->budget = Budget{1e6, 1e-5};
+  privacy::PrivacyEvent event = Votes(1);
+  event.source = privacy::NoiseSource::seeded;
+  EXPECT_TRUE(RefuseOverBudget(ChargeBook(), *data, event).has_value());
+}
+
+TEST(Budget, WithoutOneNothingIsRefused) {
+  privacy::PrivacyEvent event = Votes(1);
+  event.source = privacy::NoiseSource::seeded;
+  EXPECT_FALSE(RefuseOverBudget(ChargeBook(), *testing::SmallData(), event).has_value());
+}
+
+}  // namespace
+}  // namespace retort::orchestrator

@@ -1,0 +1,159 @@
+// Progress on stderr, signals, metrics: what people and machines see of a run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "orchestrator/progress_text.h"
+#include "orchestrator/progress_view.h"
+#include "orchestrator/run_metrics.h"
+#include "orchestrator/stop_signals.h"
+#include "tests/unit/orchestrator/orchestrator_fixture.h"
+
+namespace retort::orchestrator {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::FamilyPlan;
+
+class ProgressTest : public OrchestratorTest {
+ protected:
+  // One teacher running at step 4 of 10, two students waiting.
+  void SetUp() override {
+    const SweepPlan plan = FamilyPlan(1, 2);
+    Open(plan);
+    Register(0, 1);
+    Tick();
+    teacher_ = plan.trials[0].id;
+    Say(teacher_, cluster::Progress{4, 10, "train", {}});
+  }
+  [[nodiscard]] ProgressView View(ProgressOptions options) {
+    return {options, [this](std::string_view text) { shown_ += text; }};
+  }
+  [[nodiscard]] int LinesShown() const { return static_cast<int>(std::count(shown_.begin(), shown_.end(), '\n')); }
+  TrialId teacher_;
+  std::string shown_;
+};
+
+TEST_F(ProgressTest, LineSaysHowManyAndWhatRuns) {
+  EXPECT_EQ(ProgressLine(core_), "0 of 3 trials done, 1 running, 2 waiting: teacher-t0-s0 train 4/10");
+  EXPECT_EQ(ProgressLine(core_, 20).size(), 20U);
+}
+
+TEST_F(ProgressTest, PlainViewPrintsAtMostOneLineAMinute) {
+  ProgressView view = View({});
+  for (int second = 0; second < 180; ++second) {
+    Say(teacher_, cluster::Progress{second, 1000, "train", {}});
+    view.Refresh(core_, now());
+    time_ += 1;
+  }
+  EXPECT_EQ(LinesShown(), 3);
+}
+
+TEST_F(ProgressTest, PlainViewIsSilentWhenNothingChanged) {
+  ProgressView view = View({});
+  for (int minute = 0; minute < 10; ++minute) {
+    view.Refresh(core_, now());
+    time_ += 61;
+  }
+  EXPECT_EQ(LinesShown(), 1);
+}
+
+TEST_F(ProgressTest, LiveViewRewritesItsLine) {
+  ProgressView view = View({.live = true});
+  view.Refresh(core_, now());
+  Say(teacher_, cluster::Progress{5, 10, "train", {}});
+  time_ += 1;
+  view.Refresh(core_, now());
+  EXPECT_EQ(LinesShown(), 0);
+  EXPECT_THAT(shown_, HasSubstr("\r\033[K0 of 3"));
+  EXPECT_THAT(shown_, HasSubstr("5/10"));
+}
+
+TEST_F(ProgressTest, FailureIsToldAtOnceWithItsCauseAlsoWhenQuiet) {
+  outbox_.journal.clear();
+  Fail(teacher_, FailureKind::not_finite, "the loss is NaN");
+  Tick();
+  ProgressView view = View({.quiet = true});
+  view.Events(core_, outbox_.journal, now());
+  EXPECT_THAT(shown_, HasSubstr("not_finite: the loss is NaN; not tried again"));
+  EXPECT_THAT(shown_, HasSubstr("its teacher did not succeed"));
+  view.Refresh(core_, now());
+  view.Say("just so", now());
+  EXPECT_THAT(shown_, Not(HasSubstr("just so")));
+  EXPECT_EQ(LinesShown(), 3);
+}
+
+TEST_F(ProgressTest, SummaryNamesFailuresAndWhatIsLeft) {
+  Fail(teacher_, FailureKind::not_finite, "the loss is NaN");
+  Tick();
+  std::string text;
+  for (const std::string& line : Summary(core_, 75)) text += line + "\n";
+  EXPECT_THAT(text, HasSubstr("0 of 3 trials succeeded, 1 failed, 2 not run because their teacher failed (1 min 15 s)"));
+  EXPECT_THAT(text, HasSubstr("teacher-t0-s0 failed: not_finite: the loss is NaN"));
+}
+
+TEST(DurationText, UsesTheUnitThatFits) {
+  EXPECT_EQ(DurationText(12.4), "12 s");
+  EXPECT_EQ(DurationText(250), "4 min 10 s");
+  EXPECT_EQ(DurationText(3780), "1 h 03 min");
+}
+
+TEST_F(ProgressTest, MetricsCountTrialsFailuresAndReleases) {
+  privacy::PrivacyEvent event;
+  event.kind = privacy::MechanismKind::noisy_votes;
+  event.unit = privacy::EventUnit::vote;
+  event.sensitivity = 1.5;
+  event.noise_std = 40;
+  event.noise_coordinates = event.release_coordinates = 10;
+  event.source = privacy::NoiseSource::secure_lattice;
+  Say(teacher_, cluster::Reserve{1, event, 8});
+  GrantAll();
+  RunMetrics metrics;
+  using monitoring::Metric;
+  monitoring::MetricValues values = metrics.Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
+  EXPECT_EQ(values.Get(Metric::trials, {"running"}), 1);
+  EXPECT_EQ(values.Get(Metric::trials, {"waiting"}), 2);
+  EXPECT_EQ(values.Get(Metric::releases_total, {"digits"}), 8);
+  EXPECT_GT(values.Get(Metric::epsilon_spent, {"digits"}), 0);
+  EXPECT_EQ(values.Get(Metric::agents), 1);
+  EXPECT_EQ(values.Get(Metric::workers, {"busy"}), 1);
+  Fail(teacher_, FailureKind::not_finite);
+  Tick();
+  values = metrics.Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
+  EXPECT_EQ(values.Get(Metric::failures_total, {"not_finite"}), 1);
+  EXPECT_EQ(values.Get(Metric::trials, {"parent-failed"}), 2);
+}
+
+TEST(StopSignals, SecondSignalMeansAtOnceUnlessItIsTheSameOne) {
+  Result<StopSignals> signals = StopSignals::Open();
+  ASSERT_TRUE(signals.ok());
+  signals->Read(10);
+  EXPECT_FALSE(signals->stop());
+  raise(SIGTERM);
+  signals->Read(10);
+  EXPECT_TRUE(signals->stop());
+  EXPECT_EQ(signals->name(), "SIGTERM");
+  raise(SIGINT);
+  signals->Read(10 + StopSignals::kSameSignalSeconds / 2);
+  EXPECT_FALSE(signals->at_once());
+  raise(SIGUSR1);
+  signals->Read(10 + StopSignals::kSameSignalSeconds);
+  EXPECT_TRUE(signals->at_once());
+}
+
+TEST(StopSignals, GivesTheSignalsBack) {
+  sigset_t before, after;
+  pthread_sigmask(SIG_BLOCK, nullptr, &before);
+  {
+    const Result<StopSignals> signals = StopSignals::Open();
+    ASSERT_TRUE(signals.ok());
+    raise(SIGTERM);   // unread, and yet not deadly
+  }
+  pthread_sigmask(SIG_BLOCK, nullptr, &after);
+  EXPECT_EQ(sigismember(&after, SIGTERM), sigismember(&before, SIGTERM));
+}
+
+}  // namespace
+}  // namespace retort::orchestrator

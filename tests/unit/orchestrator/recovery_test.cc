@@ -1,0 +1,258 @@
+#include "orchestrator/recovery.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/commit.h"
+#include "orchestrator/reactor.h"
+#include "orchestrator/results_view.h"
+#include "tests/testing/fault_injection_env.h"
+#include "tests/testing/trial_builder.h"
+
+namespace retort::orchestrator {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using testing::FamilyPlan;
+using testing::FaultInjectionEnv;
+using testing::PlanOf;
+using testing::TrialBuilder;
+
+// A results folder in memory that several orchestrators own one after the other.
+class RecoveryTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(env_.CreateDirectories("results").ok()); }
+
+  [[nodiscard]] Now now() const { return {time_, 1.7e9 + time_}; }
+  // A new orchestrator takes the folder over.
+  void Own() {
+    owner_.reset();
+    Settings settings;
+    settings.results = "results";
+    settings.provenance_json = "{}";
+    Result<Recovered> recovered = RecoverResults(env_, settings);
+    ASSERT_TRUE(recovered.ok()) << recovered.status().message();
+    owner_.emplace(std::move(*recovered));
+  }
+  [[nodiscard]] Core& core() { return owner_->core; }
+  Status Open(const SweepPlan& plan) {
+    Outbox outbox;
+    const Status status = OpenSweep(core(), plan, now(), outbox);
+    return status.ok() ? CommitOutbox(*owner_, outbox) : status;
+  }
+  void Start(const SweepPlan& plan) {
+    Own();
+    const Status status = Open(plan);
+    ASSERT_TRUE(status.ok()) << status.message();
+    Register();
+  }
+  void Register() {
+    cluster::Register message{"node", 8, std::vector<std::string>(8, "cpu"), ""};
+    Hear({{}, {}, 0, message});
+    Do([](Core& core, Now now, Outbox& outbox) { OnTick(core, now, outbox); });
+  }
+  void Hear(const cluster::Envelope& envelope) {
+    Do([&](Core& core, Now now, Outbox& outbox) { OnMessage(core, WorldRank{0}, envelope, now, outbox); });
+  }
+  template <typename F>
+  void Do(F act) {
+    Outbox outbox;
+    act(core(), now(), outbox);
+    ASSERT_TRUE(CommitOutbox(*owner_, outbox).ok());
+    const Status legal = core().CheckInvariants();
+    EXPECT_TRUE(legal.ok()) << legal.message();
+  }
+  void End(TrialId trial, bool succeeded, FailureKind failure = FailureKind::none) {
+    const ActiveAttempt* attempt = core().fleet.Find(trial);
+    ASSERT_NE(attempt, nullptr);
+    cluster::Ended ended;
+    ended.succeeded = succeeded;
+    ended.failure = failure;
+    ended.file = "attempt.h5";
+    Hear({attempt->id, attempt->generation, 0, ended});
+    Do([](Core& core, Now now, Outbox& outbox) { OnTick(core, now, outbox); });
+  }
+  std::uint64_t JournalBytes() { return env_.Bytes(JournalPath("results")).size(); }
+
+  FaultInjectionEnv env_;
+  std::optional<Recovered> owner_;
+  double time_ = 1000;
+};
+
+TEST_F(RecoveryTest, AttemptsOfADeadOrchestratorAreQueuedAndNumbersGrow) {
+  const SweepPlan plan = FamilyPlan(1, 0);
+  Start(plan);
+  ASSERT_EQ(core().Get(plan.trials[0].id).state, TrialState::leased);
+  Own();
+  EXPECT_EQ(core().Get(plan.trials[0].id).state, TrialState::leased);
+  ASSERT_TRUE(Open(plan).ok());
+  EXPECT_EQ(core().Get(plan.trials[0].id).state, TrialState::queued);
+  Register();
+  EXPECT_EQ(core().fleet.Find(plan.trials[0].id)->id.number, 2U);
+  EXPECT_EQ(core().fleet.Find(plan.trials[0].id)->generation.value, 2U);
+}
+
+TEST_F(RecoveryTest, DyingOftenIsNotATrialsFailure) {
+  const SweepPlan plan = FamilyPlan(1, 0);
+  for (int i = 0; i < 50; ++i) Start(plan);
+  EXPECT_EQ(core().Get(plan.trials[0].id).state, TrialState::leased);
+  EXPECT_EQ(core().Get(plan.trials[0].id).attempts, 50U);
+  EXPECT_TRUE(core().Get(plan.trials[0].id).failures.empty());
+}
+
+TEST_F(RecoveryTest, FinishedSweepLeavesNoTraceWhenRunAgain) {
+  const SweepPlan plan = FamilyPlan(1, 1);
+  Start(plan);
+  End(plan.trials[0].id, true);
+  End(plan.trials[1].id, true);
+  ASSERT_TRUE(core().AllFinal());
+  const std::uint64_t bytes = JournalBytes();
+  Own();
+  ASSERT_TRUE(Open(plan).ok());
+  EXPECT_TRUE(core().AllFinal());
+  EXPECT_EQ(JournalBytes(), bytes);
+}
+
+TEST_F(RecoveryTest, EditedSweepRunsOnlyWhatIsNew) {
+  SweepPlan plan = FamilyPlan(1, 1);
+  Start(plan);
+  End(plan.trials[0].id, true);
+  End(plan.trials[1].id, true);
+  SweepPlan edited = plan;
+  edited.trials.pop_back();
+  edited.trials.push_back(TrialBuilder(77).Of(plan.trials[0]).Build());
+  edited.resolved_toml += "# edited\n";
+  Start(edited);
+  EXPECT_EQ(core().CountIn(TrialState::succeeded), 1U);
+  EXPECT_EQ(core().CountIn(TrialState::leased), 1U);
+  EXPECT_NE(core().Find(plan.trials[1].id), nullptr) << "out of the plan, still known";
+  // And back: the row is there without another attempt.
+  End(edited.trials[1].id, true);
+  Start(plan);
+  EXPECT_TRUE(core().AllFinal());
+  EXPECT_EQ(core().Get(plan.trials[1].id).attempts, 1U);
+}
+
+TEST_F(RecoveryTest, TrialsThatLeftThePlanAreNotRun) {
+  SweepPlan plan = FamilyPlan(2, 0);
+  Own();
+  ASSERT_TRUE(Open(plan).ok());
+  SweepPlan edited = plan;
+  edited.trials.erase(edited.trials.begin());
+  Start(edited);
+  EXPECT_EQ(core().Get(plan.trials[0].id).state, TrialState::queued);
+  EXPECT_EQ(core().fleet.active().size(), 1U);
+}
+
+TEST_F(RecoveryTest, FieldsOutsideTheIdentityFollowTheSweepFile) {
+  SweepPlan plan = FamilyPlan(1, 0);
+  Start(plan);
+  plan.trials[0].priority = 9;
+  plan.trials[0].deadline_seconds = 77;
+  ASSERT_EQ(ComputeTrialId(plan.trials[0]), plan.trials[0].id);
+  Start(plan);
+  EXPECT_EQ(core().Get(plan.trials[0].id).spec.deadline_seconds, 77);
+  EXPECT_EQ(core().plan().size(), 1U);
+}
+
+TEST_F(RecoveryTest, RowsOwedByADeadOrchestratorAreWritten) {
+  const SweepPlan plan = FamilyPlan(1, 0);
+  Start(plan);
+  const ActiveAttempt attempt = *core().fleet.Find(plan.trials[0].id);
+  cluster::Ended ended;
+  ended.succeeded = true;
+  Hear({attempt.id, attempt.generation, 0, ended});   // and dies before the row
+  ASSERT_FALSE(core().Get(plan.trials[0].id).row.has_value());
+  Own();
+  ASSERT_TRUE(Open(plan).ok());
+  EXPECT_TRUE(core().Get(plan.trials[0].id).row.has_value());
+  Own();
+  EXPECT_TRUE(core().Get(plan.trials[0].id).row.has_value());
+}
+
+TEST_F(RecoveryTest, ReopenedTrialsRunAgainWithTheirStudents) {
+  const SweepPlan plan = FamilyPlan(1, 2);
+  Start(plan);
+  End(plan.trials[0].id, false, FailureKind::not_finite);
+  ASSERT_EQ(core().CountIn(TrialState::parent_failed), 2U);
+  Own();
+  ASSERT_TRUE(Open(plan).ok());
+  int reopened = 0;
+  Do([&](Core& core, Now now, Outbox& outbox) { reopened = ReopenFailed(core, now, outbox); });
+  EXPECT_EQ(reopened, 1);
+  EXPECT_EQ(core().CountIn(TrialState::queued), 1U);
+  EXPECT_EQ(core().CountIn(TrialState::waiting), 2U);
+  Register();
+  End(plan.trials[0].id, true);
+  EXPECT_EQ(core().CountIn(TrialState::leased), 2U);
+  EXPECT_EQ(core().Get(plan.trials[0].id).row->state, "succeeded");
+  EXPECT_EQ(core().Get(plan.trials[0].id).row->attempts, 2U);
+}
+
+TEST_F(RecoveryTest, SweepOfAnotherNameIsRefused) {
+  Start(FamilyPlan(1, 0));
+  Own();
+  const Status status = Open(PlanOf({TrialBuilder(1).Build()}, "another"));
+  EXPECT_EQ(status.code(), StatusCode::usage);
+  EXPECT_THAT(status.message(), HasSubstr("--results"));
+}
+
+TEST_F(RecoveryTest, GangIsAUsageErrorThatSaysWhatIsSupported) {
+  Own();
+  const Status status = Open(PlanOf({TrialBuilder(1).Devices(2).Build()}));
+  EXPECT_EQ(status.code(), StatusCode::usage);
+  EXPECT_THAT(status.message(), HasSubstr("devices = 2"));
+  EXPECT_THAT(status.message(), HasSubstr("one device"));
+}
+
+TEST_F(RecoveryTest, FolderOfAnotherFormatIsAUsageError) {
+  Start(FamilyPlan(1, 0));
+  Outbox outbox;
+  outbox.journal.push_back({0, SweepOpened{kResultsFormatVersion + 1, "tested", "", "{}"}});
+  ASSERT_TRUE(owner_->journal.Commit(outbox.journal).ok());
+  owner_.reset();
+  const Result<Recovered> recovered = RecoverResults(env_, Settings{.results = "results", .provenance_json = {}});
+  EXPECT_EQ(recovered.status().code(), StatusCode::usage);
+  EXPECT_THAT(recovered.status().message(), HasSubstr("format 2"));
+}
+
+TEST_F(RecoveryTest, JournalThatContradictsItselfIsDamageWithItsOffset) {
+  Start(FamilyPlan(1, 0));
+  Outbox outbox;
+  outbox.journal.push_back({0, AttemptStarted{{TrialId(42), 1}}});
+  const std::uint64_t offset = JournalBytes();
+  ASSERT_TRUE(owner_->journal.Commit(outbox.journal).ok());
+  owner_.reset();
+  const Result<Recovered> recovered = RecoverResults(env_, Settings{.results = "results", .provenance_json = {}});
+  EXPECT_EQ(recovered.status().code(), StatusCode::damage);
+  EXPECT_THAT(recovered.status().message(), HasSubstr(std::to_string(offset)));
+}
+
+TEST_F(RecoveryTest, ReaderSeesTrialsInPlanOrderWithoutTheLock) {
+  const SweepPlan plan = FamilyPlan(1, 2);
+  Start(plan);
+  Result<ResultsView> view = ReadResults(env_, "results");
+  ASSERT_TRUE(view.ok()) << view.status().message();
+  EXPECT_EQ(view->sweep, "tested");
+  ASSERT_THAT(view->trials, SizeIs(3));
+  EXPECT_EQ(view->trials[1].spec.id, plan.trials[1].id);
+  EXPECT_FALSE(view->running);
+  EXPECT_EQ(view->trials[0].state, TrialState::queued) << "nobody works on it";
+  env_.Put(LockPath("results"), "");
+  const auto lock = env_.Lock(LockPath("results"));
+  ASSERT_TRUE(lock.ok());
+  view = ReadResults(env_, "results");
+  ASSERT_TRUE(view.ok());
+  EXPECT_TRUE(view->running);
+  EXPECT_EQ(view->trials[0].state, TrialState::leased);
+}
+
+TEST_F(RecoveryTest, ReaderOfAnEmptyFolderSaysWhatToDo) {
+  const Result<ResultsView> view = ReadResults(env_, "results");
+  EXPECT_EQ(view.status().code(), StatusCode::environment);
+  EXPECT_THAT(view.status().message(), HasSubstr("--results"));
+}
+
+}  // namespace
+}  // namespace retort::orchestrator
