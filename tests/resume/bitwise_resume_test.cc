@@ -1,0 +1,152 @@
+// An attempt that was interrupted, anywhere and in any way, and resumed by another attempt ends with the same bits
+// as one that was left alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/unit/worker/tiny_trials.h"
+
+namespace retort::worker {
+namespace {
+
+enum class Interruption { polite_stop, lost_agent };
+
+struct Case {
+  std::string name;
+  TrialSpec (*spec)(const TinyTrials&);
+  std::string teacher;   // method; empty: none
+};
+
+const Case kCases[] = {
+    {"PlainTeacher", [](const TinyTrials& t) { return t.Teacher("plain"); }, ""},
+    {"EnsembleTeacher", [](const TinyTrials& t) { return t.Teacher("ensemble"); }, ""},
+    {"DpSgdTeacher", [](const TinyTrials& t) { return t.Teacher("dpsgd"); }, ""},
+    {"DpSgdStudent", [](const TinyTrials& t) { return t.DpSgdStudent(); }, ""},
+    {"Working", [](const TinyTrials& t) { return t.Student(Reading::working); }, "plain"},
+    {"Printed", [](const TinyTrials& t) { return t.Student(Reading::printed); }, "plain"},
+    {"RowAveraged", [](const TinyTrials& t) { return t.Student(Reading::row_averaged); }, "plain"},
+    {"SoundByDpSgdTeacher", [](const TinyTrials& t) { return t.Student(Reading::sound); }, "dpsgd"},
+    {"VotesOnPublic", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::public_split); }, "ensemble"},
+    {"VotesOnGenerator", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::generator); }, "ensemble"},
+};
+
+class BitwiseResume : public ::testing::TestWithParam<Case> {
+ protected:
+  static void SetUpTestSuite() { tiny_ = new TinyTrials; }
+  static void TearDownTestSuite() {
+    delete tiny_;
+    tiny_ = nullptr;
+  }
+
+  static cluster::Ended Attempt(const std::string& name, std::uint32_t number, TwinHost& host) {
+    const Case& c = GetParam();
+    const std::string teacher = c.teacher.empty() ? "" : tiny_->TeacherFile(c.teacher);
+    return RunTrial(tiny_->Order(c.spec(*tiny_), name, number, teacher), host, storage::PosixEnv());
+  }
+
+  // Interrupts attempt after attempt, each `after` steps further on, until one comes through.
+  static cluster::Ended RunInterrupted(const std::string& name, Interruption how, std::int64_t after) {
+    for (std::uint32_t number = 1; number < 100; ++number) {
+      TwinHost host;
+      (how == Interruption::polite_stop ? host.stop_at : host.vanish_at) = after + 1;
+      const cluster::Ended ended = Attempt(name, number, host);
+      if (ended.succeeded) {
+        EXPECT_GT(number, 1U);
+        return ended;
+      }
+      EXPECT_EQ(ended.failure,
+                how == Interruption::polite_stop ? FailureKind::stopped : FailureKind::agent_lost) << ended.detail;
+      if (ended.failure != FailureKind::stopped && ended.failure != FailureKind::agent_lost) return ended;
+    }
+    return {};
+  }
+
+  static TinyTrials* tiny_;
+};
+TinyTrials* BitwiseResume::tiny_ = nullptr;
+
+TEST_P(BitwiseResume, PoliteStopsLeaveNoTrace) {
+  TwinHost host;
+  const cluster::Ended whole = Attempt(GetParam().name + "-whole", 1, host);
+  ASSERT_TRUE(whole.succeeded) << whole.detail;
+  for (const std::int64_t after : {1, 2}) {
+    const std::string name = GetParam().name + "-stopped-" + std::to_string(after);
+    const cluster::Ended pieces = RunInterrupted(name, Interruption::polite_stop, after);
+    EXPECT_EQ(pieces.parameters_digest, whole.parameters_digest);
+    EXPECT_EQ(pieces.metrics, whole.metrics);
+  }
+}
+
+TEST_P(BitwiseResume, CrashesReplayTheTranscript) {
+  TwinHost host;
+  const cluster::Ended whole = Attempt(GetParam().name + "-undisturbed", 1, host);
+  ASSERT_TRUE(whole.succeeded) << whole.detail;
+  TwinHost first;
+  first.vanish_at = 1;   // after the first step; nothing but the first checkpoint is saved
+  const std::string name = GetParam().name + "-crashed";
+  ASSERT_EQ(Attempt(name, 1, first).failure, FailureKind::agent_lost);
+  TwinHost second;
+  const cluster::Ended again = Attempt(name, 2, second);
+  ASSERT_TRUE(again.succeeded) << again.detail;
+  EXPECT_EQ(again.parameters_digest, whole.parameters_digest);
+  EXPECT_EQ(again.metrics, whole.metrics);
+}
+
+TEST_P(BitwiseResume, CurvesAreThoseOfTheUndisturbedRun) {
+  TwinHost host;
+  ASSERT_TRUE(Attempt(GetParam().name + "-curves", 1, host).succeeded);
+  ASSERT_TRUE(RunInterrupted(GetParam().name + "-curves-stopped", Interruption::polite_stop, 2).succeeded);
+  const std::string folder = *tiny_ / "trials/";
+  const auto whole = storage::ReadAttemptFile(folder + GetParam().name + "-curves/attempt-1/attempt.h5");
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  std::string newest;
+  for (int n = 2; n < 100; ++n) {
+    const std::string file =
+        folder + GetParam().name + "-curves-stopped/attempt-" + std::to_string(n) + "/attempt.h5";
+    if (std::filesystem::exists(file)) newest = file;
+  }
+  const auto pieces = storage::ReadAttemptFile(newest);
+  ASSERT_TRUE(pieces.ok()) << pieces.status().message();
+  EXPECT_EQ(pieces->curves, whole->curves);
+  EXPECT_EQ(pieces->parameters, whole->parameters);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryMethod, BitwiseResume, ::testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+// Secure noise is never drawn twice for a step: what was released before the crash is what the resumed attempt uses.
+TEST(Transcript, HoldsTheReleaseThatTheResumedAttemptUses) {
+  const TinyTrials tiny;
+  TrialSpec spec = tiny.DpSgdStudent();
+  spec.noise = NoiseMode::secure;
+  TwinHost first;
+  first.vanish_at = 1;
+  const TrialOrder order = tiny.Order(spec, "secure", 1);
+  ASSERT_EQ(RunTrial(order, first, storage::PosixEnv()).failure, FailureKind::agent_lost);
+  TwinHost second, third;
+  second.stop_at = third.stop_at = 2;   // one step, replayed
+  for (auto* host : {&second}) {
+    EXPECT_EQ(RunTrial(tiny.Order(spec, "secure", 2), *host, storage::PosixEnv()).failure, FailureKind::stopped);
+  }
+  EXPECT_TRUE(second.grants.empty()) << "a replayed release is not charged again";
+}
+
+TEST(Ledger, KeepsWhatACrashedAttemptReservedInFull) {
+  const TinyTrials tiny;
+  const TrialSpec spec = tiny.DpSgdStudent();
+  TwinHost first;
+  first.vanish_at = 1;
+  ASSERT_EQ(RunTrial(tiny.Order(spec, "ledger", 1), first, storage::PosixEnv()).failure, FailureKind::agent_lost);
+  ASSERT_EQ(first.grants.size(), 1U);
+  TwinHost second;
+  ASSERT_TRUE(RunTrial(tiny.Order(spec, "ledger", 2), second, storage::PosixEnv()).succeeded);
+  const auto file = storage::ReadAttemptFile(tiny / "trials/ledger/attempt-2/attempt.h5");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  std::int64_t charged = 0;
+  for (const storage::LedgerEntry& entry : file->ledger) charged += entry.Charged().count;
+  EXPECT_EQ(charged, 2 + (spec.steps - 1)) << "a block of two lost with the crash, one of them replayed";
+}
+
+}  // namespace
+}  // namespace retort::worker

@@ -1,0 +1,117 @@
+// What every Collective does, whatever carries it; instantiated for each implementation.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "worker/gang/collective.h"
+
+namespace retort::worker {
+
+inline constexpr std::chrono::milliseconds kContractDeadline{5000};
+
+struct GangMaker {
+  const char* name;
+  int size;
+  // Called in member `rank`'s own thread; `meeting` is shared by the members of one gang.
+  std::function<std::shared_ptr<void>(int size)> open;
+  std::function<std::unique_ptr<Collective>(std::shared_ptr<void> meeting, int rank, int size)> join;
+};
+
+class CollectiveContract : public testing::TestWithParam<GangMaker> {
+ protected:
+  // Runs `body` in one thread for each member.
+  void InEveryMember(const std::function<void(Collective&)>& body) const {
+    const GangMaker& maker = GetParam();
+    const auto meeting = maker.open(maker.size);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < maker.size; ++rank) {
+      threads.emplace_back([&, rank] {
+        const auto collective = maker.join(meeting, rank, maker.size);
+        ASSERT_NE(collective, nullptr);
+        body(*collective);
+        // Nobody leaves while another still works.
+        EXPECT_TRUE(collective->Barrier().ok());
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+};
+
+TEST_P(CollectiveContract, RanksAreDistinctAndKnowTheSize) {
+  std::vector<int> seen(static_cast<std::size_t>(GetParam().size));
+  InEveryMember([&](Collective& gang) {
+    EXPECT_EQ(gang.size(), GetParam().size);
+    seen.at(static_cast<std::size_t>(gang.rank().value)) += 1;
+  });
+  for (const int count : seen) EXPECT_EQ(count, 1);
+}
+
+TEST_P(CollectiveContract, AllReduceSumsFloatsOnEveryMember) {
+  InEveryMember([&](Collective& gang) {
+    at::Tensor values = at::arange(1000, at::kFloat) * static_cast<double>(gang.rank().value + 1);
+    ASSERT_TRUE(gang.AllReduceSum(values).ok());
+    const double factor = gang.size() * (gang.size() + 1) / 2.0;
+    EXPECT_TRUE(at::equal(values, at::arange(1000, at::kFloat) * factor));
+  });
+}
+
+TEST_P(CollectiveContract, AllReduceSumsIntegersExactly) {
+  InEveryMember([&](Collective& gang) {
+    at::Tensor votes = at::full({3, 5}, (1 << 24) + 1 + gang.rank().value, at::kInt);
+    ASSERT_TRUE(gang.AllReduceSum(votes).ok());
+    const int n = gang.size();
+    EXPECT_TRUE(at::equal(votes, at::full({3, 5}, n * ((1 << 24) + 1) + n * (n - 1) / 2, at::kInt)));
+  });
+}
+
+TEST_P(CollectiveContract, AllReduceGivesTheSameBitsEverywhere) {
+  std::vector<at::Tensor> sums(static_cast<std::size_t>(GetParam().size));
+  InEveryMember([&](Collective& gang) {
+    at::Tensor values = at::sin(at::arange(4097, at::kFloat) * (1.3 + gang.rank().value));
+    ASSERT_TRUE(gang.AllReduceSum(values).ok());
+    sums[static_cast<std::size_t>(gang.rank().value)] = values;
+  });
+  for (const at::Tensor& sum : sums) EXPECT_TRUE(at::equal(sum, sums[0]));
+}
+
+TEST_P(CollectiveContract, BroadcastBringsTheRootsValues) {
+  InEveryMember([&](Collective& gang) {
+    const GangRank root{gang.size() - 1};
+    at::Tensor values = at::full({2, 3}, static_cast<float>(gang.rank().value));
+    ASSERT_TRUE(gang.Broadcast(values, root).ok());
+    EXPECT_TRUE(at::equal(values, at::full({2, 3}, static_cast<float>(root.value))));
+  });
+}
+
+TEST_P(CollectiveContract, GatherBringsEveryMembersValuesToTheRootInRankOrder) {
+  InEveryMember([&](Collective& gang) {
+    const auto parts = gang.Gather(at::full({2, 2}, static_cast<float>(gang.rank().value)), GangRank{0});
+    ASSERT_TRUE(parts.ok());
+    ASSERT_EQ(parts->size(), gang.rank().value == 0 ? static_cast<std::size_t>(gang.size()) : 0u);
+    for (std::size_t i = 0; i < parts->size(); ++i) {
+      EXPECT_TRUE(at::equal((*parts)[i], at::full({2, 2}, static_cast<float>(i))));
+    }
+  });
+}
+
+TEST_P(CollectiveContract, ManyOperationsKeepTheirOrder) {
+  InEveryMember([&](Collective& gang) {
+    for (int i = 0; i < 50; ++i) {
+      at::Tensor values = at::full({1}, static_cast<float>(i));
+      ASSERT_TRUE(gang.AllReduceSum(values).ok());
+      ASSERT_EQ(values.item<float>(), static_cast<float>(i * gang.size()));
+      at::Tensor sent = at::full({1}, static_cast<float>(gang.rank().value * 100 + i));
+      ASSERT_TRUE(gang.Broadcast(sent, GangRank{0}).ok());
+      ASSERT_EQ(sent.item<float>(), static_cast<float>(i));
+    }
+  });
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,86 @@
+#include "worker/release/dpsgd_step.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/unit/release/release_fixture.h"
+#include "worker/noise/keyed_normal.h"
+
+namespace retort::worker::release {
+namespace {
+
+class DpSgdStepTest : public testing::Test {
+ protected:
+  DpSgdStep Make(double multiplier = 2) {
+    DpSgdSettings settings;
+    settings.norm_bound = 0.5;
+    settings.noise_multiplier = multiplier;
+    settings.sampling_rate = 0.25;
+    settings.batch = 8;
+    settings.coordinates = 4;
+    return DpSgdStep::Create(settings, noise::NoiseKey::FromSeed(1, TrialId(1))).value();
+  }
+  // The released vector less the noise that the seeded key gives: the clipped sum itself.
+  at::Tensor SumOf(const at::Tensor& gradients, double norm_bound = 0.5) {
+    DpSgdStep mechanism = Make();
+    ClippedSum sum(4, norm_bound);
+    sum.Add(gradients);
+    auto charge = book_.Take(mechanism.Describe(1), 1);
+    at::Tensor noise = at::empty({4}, at::kFloat);
+    noise::FillNormal(noise::NoiseKey::FromSeed(1, TrialId(1)), {3, noise::Purpose::dpsgd}, 0, 1.0,
+                      std::span(noise.data_ptr<float>(), 4));
+    return mechanism.Release(std::move(sum), 3, std::move(charge).value()).value() - noise;
+  }
+  MemoryPort port_;
+  ChargeBook book_{&port_, 1, 1000};
+};
+
+TEST_F(DpSgdStepTest, LongGradientsAreClippedAndShortOnesKept) {
+  const at::Tensor gradients = at::tensor({3.0f, 4.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.1f, 0.0f}).reshape({2, 4});
+  EXPECT_TRUE(at::allclose(SumOf(gradients), at::tensor({0.3f, 0.4f, 0.1f, 0.0f}), 1e-5, 1e-6));
+}
+
+TEST_F(DpSgdStepTest, ExampleWithNonFiniteGradientCountsAsZero) {
+  at::Tensor gradients = at::full({3, 4}, 0.1f);
+  gradients[1][2] = std::nan("");
+  gradients[2][0] = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(at::allclose(SumOf(gradients), at::full({4}, 0.1f), 1e-5, 1e-6));
+}
+
+TEST_F(DpSgdStepTest, EmptyPoissonSampleReleasesNoiseAlone) {
+  EXPECT_TRUE(at::allclose(SumOf(at::empty({0, 4})), at::zeros({4}), 0, 1e-6));
+}
+
+TEST_F(DpSgdStepTest, SumClippedForALargerBoundIsRefused) {
+  DpSgdStep mechanism = Make();
+  auto charge = book_.Take(mechanism.Describe(1), 1);
+  EXPECT_EQ(mechanism.Release(ClippedSum(4, 0.6), 1, std::move(charge).value()).status().code(), StatusCode::refused);
+}
+
+TEST_F(DpSgdStepTest, StepThatDoesNotGrowIsRefused) {
+  DpSgdStep mechanism = Make();
+  ASSERT_TRUE(mechanism.Release(ClippedSum(4, 0.5), 7, book_.Take(mechanism.Describe(1), 1).value()).ok());
+  EXPECT_FALSE(mechanism.Release(ClippedSum(4, 0.5), 7, book_.Take(mechanism.Describe(1), 1).value()).ok());
+}
+
+TEST_F(DpSgdStepTest, EventSaysSensitivityNoiseAndSamplingRate) {
+  const privacy::PrivacyEvent event = Make().Describe(80);
+  EXPECT_EQ(event.kind, privacy::MechanismKind::subsampled_gaussian);
+  EXPECT_EQ(event.unit, privacy::EventUnit::step);
+  EXPECT_EQ(event.count, 80);
+  EXPECT_EQ(event.sensitivity, 0.5);
+  EXPECT_EQ(event.noise_std, 1.0);
+  EXPECT_EQ(event.sampling_rate, 0.25);
+  EXPECT_EQ(event.noise_coordinates, 4);
+}
+
+TEST_F(DpSgdStepTest, NoNoiseIsRefused) {
+  DpSgdSettings settings;
+  settings.coordinates = 4;
+  settings.noise_multiplier = 0;
+  EXPECT_EQ(DpSgdStep::Create(settings, noise::NoiseKey::FromSeed(1, TrialId(1))).status().code(), StatusCode::usage);
+}
+
+}  // namespace
+}  // namespace retort::worker::release

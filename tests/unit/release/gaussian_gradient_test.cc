@@ -1,0 +1,204 @@
+#include "worker/release/gaussian_gradient.h"
+
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <cmath>
+
+#include "tests/unit/release/release_fixture.h"
+#include "worker/noise/keyed_normal.h"
+#include "worker/release/post_processing.h"
+
+namespace retort::worker::release {
+namespace {
+
+constexpr std::int64_t kRows = 6, kClasses = 5;
+
+at::Tensor Logits(double scale, std::int64_t shift) {
+  return scale * at::sin(at::arange(kRows * kClasses, at::kDouble).mul(1.7).add(static_cast<double>(shift)))
+                     .reshape({kRows, kClasses});
+}
+
+at::Tensor AutogradOf(const at::Tensor& loss, const at::Tensor& logits) {
+  return torch::autograd::grad({loss.sum()}, {logits})[0];
+}
+
+// DKD as Zhao et al. 2022 print it: KL of (p_r, 1 - p_r), and KL over the other classes.
+at::Tensor DkdLoss(const at::Tensor& student, const at::Tensor& teacher, double alpha, double beta, double t) {
+  const at::Tensor target = at::one_hot(teacher.argmax(-1), kClasses).to(at::kBool);
+  const at::Tensor p = (student / t).softmax(-1), q = (teacher / t).softmax(-1);
+  const at::Tensor p_r = p.masked_select(target), q_r = q.masked_select(target);
+  const at::Tensor tckd = q_r * (q_r / p_r).log() + (1 - q_r) * ((1 - q_r) / (1 - p_r)).log();
+  const at::Tensor p_other = (student / t).masked_fill(target, -1e9).log_softmax(-1);
+  const at::Tensor q_other = (teacher / t).masked_fill(target, -1e9).log_softmax(-1);
+  const at::Tensor nckd = (q_other.exp() * (q_other - p_other)).sum(-1);
+  return t * t * (alpha * tckd + beta * nckd);
+}
+
+TEST(DistillationGradient, DkdIsTheGradientOfThePrintedLoss) {
+  for (const double temperature : {1.0, 4.0}) {
+    const at::Tensor student = Logits(2.5, 1).requires_grad_(true);
+    const at::Tensor teacher = Logits(3.0, 4);
+    const at::Tensor expected = AutogradOf(DkdLoss(student, teacher, 1, 8, temperature), student);
+    const at::Tensor actual = DistillationGradient(DistillationLoss::dkd, student.detach(), teacher, 1, 8, temperature);
+    EXPECT_TRUE(at::allclose(actual, expected, 1e-9, 1e-12)) << "T = " << temperature;
+  }
+}
+
+TEST(DistillationGradient, KdAndHardLabelsAreTheGradientsOfTheirLosses) {
+  const at::Tensor student = Logits(2.5, 1).requires_grad_(true);
+  const at::Tensor teacher = Logits(3.0, 4);
+  const double t = 2;
+  const at::Tensor kl = ((teacher / t).softmax(-1) * ((teacher / t).log_softmax(-1) - (student / t).log_softmax(-1)));
+  EXPECT_TRUE(at::allclose(DistillationGradient(DistillationLoss::kd, student.detach(), teacher, 1, 8, t),
+                           AutogradOf(t * t * kl, student), 1e-9, 1e-12));
+  const at::Tensor ce = -(at::one_hot(teacher.argmax(-1), kClasses) * student.log_softmax(-1));
+  EXPECT_TRUE(at::allclose(DistillationGradient(DistillationLoss::ce_hard, student.detach(), teacher, 1, 8, 1),
+                           AutogradOf(ce, student), 1e-9, 1e-12));
+}
+
+TEST(DistillationGradient, StaysFiniteAndSumsToZeroWhereProbabilitiesVanish) {
+  for (const double scale : {0.0, 1.0, 60.0, 3e4}) {
+    const at::Tensor gradient = DistillationGradient(DistillationLoss::dkd, Logits(scale, 1).to(at::kFloat),
+                                                     Logits(scale, 4).to(at::kFloat), 1, 8, 1);
+    EXPECT_TRUE(at::isfinite(gradient).all().item<bool>()) << scale;
+    EXPECT_LT(gradient.sum(-1).abs().max().item<double>(), 1e-4) << scale;
+  }
+}
+
+TEST(DistillationGradient, KeepsItsSignWhereBothLabelsAreAllButCertain) {
+  // Student 1 - 5e-9, teacher 1 - 5e-13: in float both round to 1, yet the student must grow surer.
+  const at::Tensor student = at::tensor({20.0f, 0.0f, 0.0f}).reshape({1, 3});
+  const at::Tensor teacher = at::tensor({29.0f, 0.0f, 0.0f}).reshape({1, 3});
+  const at::Tensor gradient = DistillationGradient(DistillationLoss::dkd, student, teacher, 1, 0, 1);
+  EXPECT_LT(gradient[0][0].item<double>(), 0);
+  EXPECT_GT(gradient[0][1].item<double>(), 0);
+}
+
+TEST(NormaliseGradient, RowsAndBatchesStayInsideTheBound) {
+  const double bound = 1e-3;
+  for (const double scale : {1e-8, 1.0, 1e6}) {
+    const at::Tensor g = Logits(scale, 2).to(at::kFloat);
+    EXPECT_LE(NormaliseGradient(g, Normalization::row, bound, 1e-4).norm(2, -1).max().item<double>(),
+              bound * (1 + 1e-6));
+    EXPECT_LE(NormaliseGradient(g, Normalization::frobenius, bound, 1e-4).norm().item<double>(), bound * (1 + 1e-6));
+    EXPECT_LE(NormaliseGradient(g, Normalization::clip, bound, 1e-4).norm(2, -1).max().item<double>(),
+              bound * (1 + 1e-6));
+  }
+  const at::Tensor small = at::full({1, 4}, 1e-5f);
+  EXPECT_TRUE(at::equal(NormaliseGradient(small, Normalization::clip, bound, 1e-4), small));
+}
+
+class GaussianGradientTest : public testing::Test {
+ protected:
+  GaussianGradientTest() : book_(&port_, 1, 1'000'000) {
+    settings_.batch = kRows;
+    settings_.classes = kClasses;
+    settings_.sigma = 3;
+    settings_.norm_bound = 0.5;
+  }
+  std::unique_ptr<GaussianGradient> Make() {
+    return GaussianGradient::Create(settings_, noise::NoiseKey::FromSeed(1, TrialId(1))).value();
+  }
+  Answers Ask(std::int64_t step) {
+    FixedTeacher teacher(Logits(3, 4).to(at::kFloat));
+    return Oracle::Ask(teacher, {DistinctInputs(kRows, step), Logits(2, 1).to(at::kFloat), step});
+  }
+  at::Tensor Noise(std::int64_t step, std::int64_t rows, double std) {
+    at::Tensor noise = at::empty({rows, kClasses}, at::kFloat);
+    noise::FillNormal(noise::NoiseKey::FromSeed(1, TrialId(1)),
+                      {static_cast<std::uint64_t>(step), noise::Purpose::gradient}, 0, std,
+                      std::span(noise.data_ptr<float>(), static_cast<std::size_t>(noise.numel())));
+    return noise;
+  }
+  at::Tensor Bounded() {
+    return NormaliseGradient(DistillationGradient(DistillationLoss::dkd, Logits(2, 1).to(at::kFloat),
+                                                  Logits(3, 4).to(at::kFloat), 1, 8, 1),
+                             Normalization::row, 0.5, 1e-4);
+  }
+  GradientSettings settings_;
+  MemoryPort port_;
+  ChargeBook book_;
+};
+
+TEST_F(GaussianGradientTest, WorkingReadingAddsSigmaCOverBToEveryRow) {
+  const auto mechanism = Make();
+  const at::Tensor released = ChargeAndRelease(*mechanism, Ask(2), book_).value().values;
+  EXPECT_TRUE(at::allclose(released, Bounded() + Noise(2, kRows, 3 * 0.5 / kRows), 1e-6, 1e-8));
+  const privacy::PrivacyEvent event = mechanism->Describe(kRows);
+  EXPECT_EQ(event.unit, privacy::EventUnit::row);
+  EXPECT_EQ(event.count, kRows);
+  EXPECT_EQ(event.noise_std, 3 * 0.5 / kRows);
+  EXPECT_EQ(event.sensitivity, 1.0);
+}
+
+TEST_F(GaussianGradientTest, RowAveragedReadingDividesGradientAndNoiseByB) {
+  settings_.reading = Reading::row_averaged;
+  const at::Tensor released = ChargeAndRelease(*Make(), Ask(2), book_).value().values;
+  EXPECT_TRUE(at::allclose(released, (Bounded() + Noise(2, kRows, 1.5)) / kRows, 1e-6, 1e-8));
+}
+
+TEST_F(GaussianGradientTest, PrintedReadingReleasesOneVectorForTheWholeBatch) {
+  settings_.reading = Reading::printed;
+  const auto mechanism = Make();
+  const at::Tensor released = ChargeAndRelease(*mechanism, Ask(2), book_).value().values;
+  const at::Tensor expected = (Bounded().sum(0, true) + Noise(2, 1, 1.5)) / kRows;
+  EXPECT_TRUE(at::allclose(released, expected.expand({kRows, kClasses}), 1e-6, 1e-8));
+  EXPECT_EQ(mechanism->Describe(kRows).count, 1);
+  EXPECT_EQ(mechanism->Describe(kRows).unit, privacy::EventUnit::batch);
+  EXPECT_EQ(port_.entries.begin()->second.count, 1);
+}
+
+TEST_F(GaussianGradientTest, StepThatDoesNotGrowIsRefused) {
+  const auto mechanism = Make();
+  ASSERT_TRUE(ChargeAndRelease(*mechanism, Ask(4), book_).ok());
+  EXPECT_EQ(ChargeAndRelease(*mechanism, Ask(4), book_).status().code(), StatusCode::refused);
+  EXPECT_EQ(ChargeAndRelease(*mechanism, Ask(3), book_).status().code(), StatusCode::refused);
+  EXPECT_TRUE(ChargeAndRelease(*mechanism, Ask(5), book_).ok());
+}
+
+TEST_F(GaussianGradientTest, ChargeOfAnotherMechanismOrTooFewDrawsIsRefused) {
+  const auto mechanism = Make();
+  EXPECT_FALSE(mechanism->Release(Ask(1), book_.Take(mechanism->Describe(kRows), kRows - 1).value()).ok());
+  privacy::PrivacyEvent cheaper = mechanism->Describe(kRows);
+  cheaper.noise_std *= 2;
+  EXPECT_FALSE(mechanism->Release(Ask(1), book_.Take(cheaper, kRows).value()).ok());
+}
+
+TEST_F(GaussianGradientTest, MoreRowsThanTheEventSpeaksOfAreRefused) {
+  settings_.batch = kRows - 1;
+  EXPECT_EQ(ChargeAndRelease(*Make(), Ask(1), book_).status().code(), StatusCode::refused);
+}
+
+TEST_F(GaussianGradientTest, NonFiniteAnswerTakesTheSamePathAsZeros) {
+  at::Tensor bad = Logits(3, 4).to(at::kFloat);
+  bad[2][1] = std::nan("");
+  at::Tensor zero = Logits(3, 4).to(at::kFloat);
+  zero[2].zero_();
+  FixedTeacher bad_teacher(bad), zero_teacher(zero);
+  const Query query{DistinctInputs(kRows, 0), Logits(2, 1).to(at::kFloat), 1};
+  const at::Tensor first = ChargeAndRelease(*Make(), Oracle::Ask(bad_teacher, query), book_).value().values;
+  const at::Tensor second = ChargeAndRelease(*Make(), Oracle::Ask(zero_teacher, query), book_).value().values;
+  EXPECT_TRUE(at::equal(first, second));
+}
+
+TEST_F(GaussianGradientTest, SettingsWithoutAMeaningAreRefused) {
+  settings_.norm_bound = 0;
+  EXPECT_EQ(GaussianGradient::Create(settings_, noise::NoiseKey::FromSeed(1, TrialId(1))).status().code(),
+            StatusCode::usage);
+  settings_.norm_bound = 1;
+  settings_.reading = Reading::sound;
+  EXPECT_EQ(GaussianGradient::Create(settings_, noise::NoiseKey::FromSeed(1, TrialId(1))).status().code(),
+            StatusCode::usage);
+}
+
+TEST(SoftTarget, SumsToOneAndMovesAgainstTheRelease) {
+  const at::Tensor logits = Logits(2, 1);
+  const at::Tensor released = Logits(0.1, 3) + 7;  // its mean does not matter
+  const at::Tensor y = SoftTarget(logits, released, 2.0);
+  EXPECT_LT((y.sum(-1) - 1).abs().max().item<double>(), 1e-12);
+  EXPECT_TRUE(at::allclose(logits.softmax(-1) - y, 2.0 * (released - released.mean(-1, true)), 1e-9, 1e-12));
+}
+
+}  // namespace
+}  // namespace retort::worker::release

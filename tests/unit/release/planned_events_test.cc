@@ -1,0 +1,92 @@
+// What the accountant plans with is what the mechanisms will say they drew.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "experiments/privacy/claim.h"
+#include "worker/release/dpsgd_step.h"
+#include "worker/release/mechanism.h"
+
+namespace retort::worker::release {
+namespace {
+
+TrialSpec Spec() {
+  auto data = std::make_shared<DataSpec>();
+  data->classes = 10;
+  data->split.train = {0, 8000};
+  TrialSpec spec;
+  spec.data = data;
+  spec.steps = 7;
+  spec.batch = 48;
+  spec.sigma = 90;
+  spec.norm_bound = 3e-3;
+  return spec;
+}
+
+privacy::PrivacyEvent OnlyPlanned(const TrialSpec& spec) {
+  const auto planned = privacy::PlannedEvents(spec);
+  EXPECT_TRUE(planned.ok()) << planned.status().message();
+  EXPECT_EQ(planned->size(), 1u);
+  return planned->front();
+}
+
+// `releases` of `rows` rows each make up the whole trial.
+void ExpectAsPlanned(const TrialSpec& spec, std::int64_t members, std::int64_t releases, std::int64_t rows) {
+  const privacy::PrivacyEvent planned = OnlyPlanned(spec);
+  const auto mechanism = MakeMechanism(spec, 10, members, KeyFor(spec));
+  ASSERT_TRUE(mechanism.ok()) << mechanism.status().message();
+  const privacy::PrivacyEvent described = (*mechanism)->Describe(rows);
+  EXPECT_TRUE(described.SameMechanism(planned))
+      << privacy::EncodeEvent(described) << "\n" << privacy::EncodeEvent(planned);
+  EXPECT_EQ(described.count * releases, planned.count);
+}
+
+TEST(PlannedEvents, EqualWhatGradientMechanismsDescribe) {
+  for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged}) {
+    for (const Normalization normalization : {Normalization::row, Normalization::frobenius, Normalization::clip}) {
+      for (const bool detach : {true, false}) {
+        for (const NoiseMode noise : {NoiseMode::secure, NoiseMode::seeded}) {
+          TrialSpec spec = Spec();
+          spec.reading = reading;
+          spec.normalization = normalization;
+          spec.detach = detach;
+          spec.noise = noise;
+          ExpectAsPlanned(spec, 1, 7, 48);
+        }
+      }
+    }
+  }
+}
+
+TEST(PlannedEvents, EqualWhatNoisyVotesDescribe) {
+  TrialSpec spec = Spec();
+  spec.reading = Reading::sound;
+  spec.source = QuerySource::public_split;
+  spec.queries = 300;
+  spec.vote_noise = 21.375;
+  ExpectAsPlanned(spec, 100, 300, 1);
+  spec.noise = NoiseMode::seeded;
+  ExpectAsPlanned(spec, 100, 1, 300);
+}
+
+TEST(PlannedEvents, EqualWhatAPrivateTeachersRawAnswersDescribe) {
+  TrialSpec spec = Spec();
+  spec.reading = Reading::sound;
+  ExpectAsPlanned(spec, 1, 7, 48);
+}
+
+TEST(PlannedEvents, EqualWhatDpSgdDescribesButForTheNetworksSize) {
+  TrialSpec spec = Spec();
+  spec.method = "dpsgd";
+  spec.noise_multiplier = 1.7;
+  const DpSgdStep mechanism = DpSgdStep::FromSpec(spec, 26'010).value();
+  privacy::PrivacyEvent described = mechanism.Describe(7);
+  EXPECT_EQ(described.noise_coordinates, 26'010);
+  const privacy::PrivacyEvent planned = OnlyPlanned(spec);
+  described.noise_coordinates = described.release_coordinates = planned.noise_coordinates;
+  EXPECT_TRUE(described.SameMechanism(planned));
+  EXPECT_EQ(described.count, planned.count);
+}
+
+}  // namespace
+}  // namespace retort::worker::release

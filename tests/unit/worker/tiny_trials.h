@@ -1,0 +1,171 @@
+// Trials that take a fraction of a second: 16 x 16 pictures of four classes, written as IDX files.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "experiments/spec/spec_codec.h"
+#include "storage/attempt_file.h"
+#include "storage/env.h"
+#include "storage/idx_file.h"
+#include "tests/testing/temporary_directory.h"
+#include "tests/unit/worker/twin_host.h"
+#include "worker/rng_streams.h"
+#include "worker/trial_runner.h"
+
+namespace retort::worker {
+
+inline void WriteBigEndian(std::ofstream& out, std::uint32_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) out.put(static_cast<char>((value >> shift) & 0xffU));
+}
+
+// `n` pictures: a bright quarter, by class, under noise.
+inline void WriteTinyIdx(const std::string& folder, std::int64_t n, std::int64_t side = 16) {
+  std::ofstream images(folder + "/t10k-images-idx3-ubyte", std::ios::binary);
+  std::ofstream labels(folder + "/t10k-labels-idx1-ubyte", std::ios::binary);
+  WriteBigEndian(images, 0x803);
+  WriteBigEndian(images, static_cast<std::uint32_t>(n));
+  WriteBigEndian(images, static_cast<std::uint32_t>(side));
+  WriteBigEndian(images, static_cast<std::uint32_t>(side));
+  WriteBigEndian(labels, 0x801);
+  WriteBigEndian(labels, static_cast<std::uint32_t>(n));
+  const RngStream stream(7, Purpose::split);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t label = i % 4;
+    labels.put(static_cast<char>(label));
+    for (std::int64_t k = 0; k < side * side; ++k) {
+      const std::int64_t quarter = (k / side * 2 / side) * 2 + (k % side) * 2 / side;
+      const auto noise = stream.Lane(static_cast<std::uint64_t>(i)).Below(static_cast<std::uint64_t>(k), 80);
+      images.put(static_cast<char>(quarter == label ? 150 + noise : noise));
+    }
+  }
+}
+
+// A results folder, a data folder, and specs that fit them.
+class TinyTrials {
+ public:
+  TinyTrials() {
+    std::filesystem::create_directories(folder_ / "data");
+    WriteTinyIdx(folder_ / "data", 200);
+    data_ = std::make_shared<DataSpec>();
+    data_->name = "tiny";
+    data_->reader = "idx";
+    data_->path = folder_ / "data";
+    data_->classes = 4;
+    data_->split = {3, {0, 120}, {120, 160}, {160, 200}};
+    EXPECT_TRUE(storage::InspectIdx(storage::PosixEnv(), *data_).ok());
+  }
+
+  [[nodiscard]] TrialSpec Teacher(const std::string& method) const {
+    TrialSpec spec = Common();
+    spec.role = Role::teacher;
+    spec.method = method;
+    spec.epochs = 3;
+    spec.batch = 40;
+    spec.shift = 1;
+    if (method == "ensemble") {
+      spec.network = "logistic";
+      spec.members = 6;
+      spec.epochs = 6;
+      spec.lr = 0.05;
+    }
+    if (method == "dpsgd") DpSgd(spec);
+    return spec;
+  }
+
+  [[nodiscard]] TrialSpec Student(Reading reading) const {
+    TrialSpec spec = Common();
+    spec.reading = reading;
+    spec.steps = 6;
+    spec.batch = 24;
+    spec.replay = 3;
+    spec.student_steps = 3;
+    spec.student_batch = 16;
+    spec.latent = 8;
+    spec.generator_width = 4;
+    spec.sigma = 4;
+    spec.reserve_block = 2;
+    return spec;
+  }
+
+  [[nodiscard]] TrialSpec VoteStudent(QuerySource source) const {
+    TrialSpec spec = Student(Reading::sound);
+    spec.source = source;
+    spec.queries = 30;
+    spec.vote_noise = 1.5;
+    spec.label_steps = 4;
+    spec.batch = 12;
+    spec.shift = 1;
+    return spec;
+  }
+
+  [[nodiscard]] TrialSpec DpSgdStudent() const {
+    TrialSpec spec = Common();
+    spec.method = "dpsgd";
+    spec.source = QuerySource::private_split;
+    DpSgd(spec);
+    return spec;
+  }
+
+  // Attempt `number` of `spec`, whose parent's attempt.h5 is `teacher_file` (empty: none).
+  [[nodiscard]] TrialOrder Order(const TrialSpec& spec, const std::string& name, std::uint32_t number,
+                                 const std::string& teacher_file = "") const {
+    TrialOrder order;
+    order.attempt = {TrialId(0x1234), number};
+    order.generation = number;
+    order.start.spec = EncodeTrialSpec(spec);
+    order.start.device = "cpu";
+    order.start.trial_directory = folder_ / "trials/" + name;
+    order.start.attempt_directory = order.start.trial_directory + "/attempt-" + std::to_string(number);
+    order.start.teacher_file = teacher_file;
+    order.start.data_path = data_->path;
+    order.start.sweep = "tiny";
+    order.build = "test";
+    return order;
+  }
+
+  // Runs a teacher once and remembers where its artifact lies.
+  [[nodiscard]] std::string TeacherFile(const std::string& method) const {
+    const std::string name = "teacher-" + method;
+    const TrialOrder order = Order(Teacher(method), name, 1);
+    const std::string file = order.start.attempt_directory + "/attempt.h5";
+    if (std::filesystem::exists(file)) return file;
+    TwinHost host;
+    const cluster::Ended ended = RunTrial(order, host, storage::PosixEnv());
+    EXPECT_TRUE(ended.succeeded) << ended.detail;
+    return file;
+  }
+
+  [[nodiscard]] const std::shared_ptr<DataSpec>& data() const { return data_; }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return folder_ / name; }
+
+ private:
+  [[nodiscard]] TrialSpec Common() const {
+    TrialSpec spec;
+    spec.data = data_;
+    spec.seed = 5;
+    spec.noise = NoiseMode::seeded;
+    spec.threads = 1;
+    spec.checkpoint_seconds = 1e6;
+    return spec;
+  }
+  static void DpSgd(TrialSpec& spec) {
+    spec.network = "tanh-cnn";
+    spec.steps = 6;
+    spec.batch = 40;
+    spec.lr = 0.5;
+    spec.norm_bound = 0.1;
+    spec.noise_multiplier = 1.5;
+    spec.shift = 0;
+    spec.reserve_block = 2;
+  }
+
+  testing::TemporaryDirectory folder_;
+  std::shared_ptr<DataSpec> data_;
+};
+
+}  // namespace retort::worker

@@ -1,0 +1,56 @@
+// TrialHost without an agent: grants, records, and stops or breaks when told.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "worker/trial_host.h"
+
+namespace retort::worker {
+
+class TwinHost final : public TrialHost {
+ public:
+  struct Grant {
+    privacy::PrivacyEvent event;
+    std::int64_t count = 0;
+    std::int64_t used = -1;   // -1 while reserved
+  };
+
+  // Stops politely when asked the n-th time; vanishes at the n-th progress report; refuses the n-th reservation.
+  // Counted from 1; 0 = never.
+  std::int64_t stop_at = 0, vanish_at = 0, refuse_at = 0;
+
+  std::map<std::uint64_t, Grant> grants;
+  std::vector<cluster::Progress> progress;
+  std::vector<cluster::CheckpointCommitted> checkpoints;
+
+  Result<std::uint64_t> Reserve(const privacy::PrivacyEvent& event, std::int64_t count) override {
+    if (++reservations_ == refuse_at) return Refused("The budget of data set 'tiny' is spent.");
+    grants[++last_id_] = {event, count, -1};
+    return last_id_;
+  }
+  Status Settle(std::uint64_t id, std::int64_t used) override {
+    grants.at(id).used = used;
+    return {};
+  }
+  Status Report(const cluster::Progress& report) override {
+    progress.push_back(report);
+    return static_cast<std::int64_t>(progress.size()) == vanish_at ? EnvironmentError("The agent is gone.") : Status();
+  }
+  Status Report(const cluster::CheckpointCommitted& committed) override {
+    checkpoints.push_back(committed);
+    return {};
+  }
+  std::optional<cluster::Stop> StopRequested() override {
+    if (stop_at == 0 || ++asked_ < stop_at) return std::nullopt;
+    return cluster::Stop{true, 10};
+  }
+
+ private:
+  std::int64_t reservations_ = 0, asked_ = 0;
+  std::uint64_t last_id_ = 0;
+};
+
+}  // namespace retort::worker

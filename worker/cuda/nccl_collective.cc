@@ -1,0 +1,111 @@
+#include "worker/cuda/nccl_collective.h"
+
+#include <ATen/ATen.h>
+#include <c10/cuda/CUDAGuard.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#include <utility>
+
+#include "worker/gang/c10d_store.h"
+
+namespace retort::worker {
+namespace {
+
+using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+
+class NcclCollective final : public Collective {
+ public:
+  NcclCollective(c10::intrusive_ptr<c10d::ProcessGroupNCCL> group, int device, std::chrono::milliseconds deadline)
+      : group_(std::move(group)), device_(device), deadline_(deadline) {}
+
+  GangRank rank() const override { return {group_->getRank()}; }
+  int size() const override { return group_->getSize(); }
+
+  Status AllReduceSum(at::Tensor& values) override {
+    return Operation("all-reduce", [&] {
+      std::vector<at::Tensor> tensors{values};
+      return group_->allreduce(tensors);
+    });
+  }
+
+  Status Broadcast(at::Tensor& values, GangRank root) override {
+    return Operation("broadcast", [&] {
+      std::vector<at::Tensor> tensors{values};
+      c10d::BroadcastOptions options;
+      options.rootRank = root.value;
+      return group_->broadcast(tensors, options);
+    });
+  }
+
+  Result<std::vector<at::Tensor>> Gather(const at::Tensor& values, GangRank root) override {
+    std::vector<at::Tensor> gathered;
+    RETORT_RETURN_IF_ERROR(Operation("gather", [&] {
+      std::vector<std::vector<at::Tensor>> outputs;
+      if (group_->getRank() == root.value) {
+        for (int i = 0; i < group_->getSize(); ++i) gathered.push_back(at::empty_like(values));
+        outputs.push_back(gathered);
+      }
+      std::vector<at::Tensor> inputs{values};
+      c10d::GatherOptions options;
+      options.rootRank = root.value;
+      return group_->gather(outputs, inputs, options);
+    }));
+    return gathered;
+  }
+
+  Status Barrier() override {
+    return Operation("barrier", [&] {
+      c10d::BarrierOptions options;
+      options.device_ids = {device_};
+      return group_->barrier(options);
+    });
+  }
+
+ private:
+  Status Operation(const char* name, const std::function<WorkPointer()>& start) {
+    const std::string what =
+        std::string("The gang's ") + name + " on gang rank " + std::to_string(group_->getRank());
+    bool done = false;
+    RETORT_RETURN_IF_ERROR(CatchC10d(what, [&] {
+      const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device_));
+      const WorkPointer work = start();
+      const auto end = std::chrono::steady_clock::now() + deadline_;
+      while (!(done = work->isCompleted()) && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
+      if (done) {
+        work->wait();  // rethrows what went wrong, and orders the current stream after the operation
+      } else {
+        group_->abort();
+      }
+    }));
+    if (done) return {};
+    return EnvironmentError(what + " did not end within " + std::to_string(deadline_.count()) + " ms.");
+  }
+
+  c10::intrusive_ptr<c10d::ProcessGroupNCCL> group_;
+  int device_;
+  std::chrono::milliseconds deadline_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Collective>> JoinNcclGang(const GangMembership& membership, int device) {
+  RETORT_ASSIGN_OR_RETURN(const auto store, ConnectGangStore(membership));
+  std::unique_ptr<Collective> joined;
+  const std::string who = "Gang rank " + std::to_string(membership.rank.value) + " of " +
+                          std::to_string(membership.size) + ": meeting the gang by NCCL";
+  RETORT_RETURN_IF_ERROR(CatchC10d(who, [&] {
+    auto options = c10d::ProcessGroupNCCL::Options::create();
+    options->timeout = membership.deadline;
+    joined = std::make_unique<NcclCollective>(
+        c10::make_intrusive<c10d::ProcessGroupNCCL>(store, membership.rank.value, membership.size, options), device,
+        membership.deadline);
+  }));
+  return joined;
+}
+
+}  // namespace retort::worker

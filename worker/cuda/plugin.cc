@@ -1,0 +1,90 @@
+// libretort_cuda.so: what of the worker needs CUDA headers, behind plugin_abi.h.
+#include <ATen/ATen.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+#include <torch/version.h>
+
+#include <cstdio>
+
+#include "worker/cuda/nccl_collective.h"
+#include "worker/cuda/plugin_abi.h"
+#include "worker/gang/c10d_store.h"
+#include "worker/kernels/keyed_normal.h"
+
+namespace retort::worker {
+namespace {
+
+int Fail(RetortCudaError* error, const char* text) {
+  std::snprintf(error->text, sizeof(error->text), "%s", text);
+  return 1;
+}
+
+int FromCuda(cudaError_t code, RetortCudaError* error) {
+  return code == cudaSuccess ? 0 : Fail(error, cudaGetErrorString(code));
+}
+
+std::uint32_t LoadWord(const std::uint8_t* bytes) {
+  std::uint32_t word = 0;
+  for (int i = 3; i >= 0; --i) word = (word << 8) | bytes[i];
+  return word;
+}
+
+kernels::NormalStream Words(const RetortNormalStream& stream) {
+  kernels::NormalStream words{};
+  for (int i = 0; i < 8; ++i) words.key[i] = LoadWord(stream.key + 4 * i);
+  for (int i = 0; i < 3; ++i) words.nonce[i] = LoadWord(stream.nonce + 4 * i);
+  return words;
+}
+
+int DeviceCount(int* count, RetortCudaError* error) {
+  const cudaError_t code = cudaGetDeviceCount(count);
+  if (code == cudaErrorNoDevice || code == cudaErrorInsufficientDriver) {
+    *count = 0;
+    cudaGetLastError();  // not sticky, but not to be seen by the next caller either
+    return 0;
+  }
+  return FromCuda(code, error);
+}
+
+int JoinNccl(const void* membership, int device, void** collective, RetortCudaError* error) {
+  auto joined = JoinNcclGang(*static_cast<const GangMembership*>(membership), device);
+  if (!joined.ok()) return Fail(error, joined.status().message().c_str());
+  *collective = std::move(joined).value().release();
+  return 0;
+}
+
+int FillNormal(const RetortNormalStream* stream, double scale, float* out, int64_t count, int device,
+               RetortCudaError* error) {
+  const auto index = static_cast<c10::DeviceIndex>(device);
+  const c10::cuda::CUDAGuard guard(index);
+  return FromCuda(
+      kernels::LaunchKeyedNormal(Words(*stream), scale, out, count, c10::cuda::getCurrentCUDAStream(index).stream()),
+      error);
+}
+
+int NormaliseAndNoise(const float* gradient, int64_t rows, int64_t classes, double bound, double floor,
+                      double noise_std, const RetortNormalStream* stream, float* values, int device,
+                      RetortCudaError* error) {
+  int code = 0;
+  const Status status = CatchC10d("Noise on the device", [&] {
+    const auto index = static_cast<c10::DeviceIndex>(device);
+    const c10::cuda::CUDAGuard guard(index);
+    const at::Tensor scratch = at::empty({rows}, at::TensorOptions(at::Device(at::kCUDA, index)).dtype(at::kFloat));
+    code = FromCuda(kernels::LaunchNormaliseAndNoise(gradient, rows, classes, bound, floor, noise_std, Words(*stream),
+                                                     scratch.data_ptr<float>(), values,
+                                                     c10::cuda::getCurrentCUDAStream(index).stream()),
+                    error);
+  });
+  return status.ok() ? code : Fail(error, status.message().c_str());
+}
+
+constexpr RetortCudaAbi kAbi = {RETORT_CUDA_ABI_VERSION, TORCH_VERSION, DeviceCount, JoinNccl, FillNormal,
+                                NormaliseAndNoise};
+
+}  // namespace
+}  // namespace retort::worker
+
+extern "C" __attribute__((visibility("default"))) const RetortCudaAbi* retort_cuda_abi() {
+  return &retort::worker::kAbi;
+}

@@ -1,0 +1,38 @@
+// The C border between retort-worker and libretort_cuda.so. Functions that return int give 0 for
+// success; otherwise `error` holds one line of text.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RETORT_CUDA_ABI_VERSION 1
+#define RETORT_CUDA_ENTRY "retort_cuda_abi"
+
+extern "C" {
+
+struct RetortCudaError {
+  char text[512];
+};
+
+struct RetortNormalStream {
+  uint8_t key[32];
+  uint8_t nonce[12];
+};
+
+struct RetortCudaAbi {
+  uint32_t version;   // RETORT_CUDA_ABI_VERSION
+  const char* torch;  // TORCH_VERSION of the headers that the library was built with
+  int (*device_count)(int* count, RetortCudaError* error);
+  // membership is a const retort::worker::GangMembership*; `collective` receives a new
+  // retort::worker::Collective*, owned by the caller.
+  int (*join_nccl)(const void* membership, int device, void** collective, RetortCudaError* error);
+  // out[0, count) on `device`, on its current stream: scale times draw i of the stream.
+  int (*fill_normal)(const RetortNormalStream* stream, double scale, float* out, int64_t count, int device,
+                     RetortCudaError* error);
+  // gradient, values: [rows, classes] on `device`, on its current stream.
+  int (*normalise_and_noise)(const float* gradient, int64_t rows, int64_t classes, double bound, double floor,
+                             double noise_std, const RetortNormalStream* stream, float* values, int device,
+                             RetortCudaError* error);
+};
+
+}  // extern "C"

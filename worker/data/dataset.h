@@ -1,0 +1,51 @@
+// A data set in memory, split by index.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+#include "storage/env.h"
+#include "worker/models/network.h"
+
+namespace retort::worker {
+
+// pixel = (byte / 255 - kPixelMean) / kPixelStd. The published statistics of MNIST, used as constants for
+// every IDX set: statistics of the private examples would be a release.
+inline constexpr double kPixelMean = 0.1307;
+inline constexpr double kPixelStd = 0.3081;
+
+struct Examples {
+  at::Tensor images;   // f32 [n, channels, height, width], normalised, contiguous
+  at::Tensor labels;   // i64 [n]
+  [[nodiscard]] std::int64_t size() const { return labels.size(0); }
+};
+
+struct Dataset {
+  ImageShape shape;
+  std::int64_t classes = 0;
+  Examples train;          // the private examples
+  Examples public_split;   // may be empty
+  Examples test;
+};
+
+// Position i of the split is index SplitOrder(n, shuffle)[i] of the files. shuffle 0 = file order;
+// otherwise Permutation(n) of the stream (shuffle, Purpose::split): independent of the records.
+[[nodiscard]] std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle);
+
+// Reads spec.path by spec.reader. Errors: those of the reader; environment when there are fewer examples
+// than the split names.
+[[nodiscard]] Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec);
+
+// Images with normalisation undone: u8 [n, channels, height, width].
+[[nodiscard]] at::Tensor ToBytes(const at::Tensor& images);
+
+// Each image moved by its own whole number of pixels, at most `reach` along each axis; what moves in is
+// black. Row i uses stream.Lane(i). reach 0 returns the images themselves.
+[[nodiscard]] at::Tensor Shifted(const at::Tensor& images, int reach, const RngStream& stream);
+
+}  // namespace retort::worker

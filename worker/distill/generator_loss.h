@@ -1,0 +1,33 @@
+// The generator's objective and its gradient at the student's outputs, in closed form.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "experiments/spec/trial_spec.h"
+#include "worker/models/network.h"
+
+namespace retort::worker {
+
+struct GeneratorWeights {
+  double one_hot = 1, information_entropy = 5, activation_norm = 0.1;
+};
+
+// Which form the entropy and activation terms take. DAFL (Chen et al. 2019): entropy of the batch-mean
+// prediction, and minus the mean absolute feature. Printed (DPDFD eq. 5): per-row p log p averaged over the
+// batch, and plus the features' L2 norm.
+enum class GeneratorForm : std::uint8_t { dafl, printed };
+
+struct GeneratorGradient {
+  at::Tensor logits;     // d loss / d student logits [rows, classes]
+  at::Tensor features;   // d loss / d student features [rows, d]
+  double loss = 0;
+};
+
+// loss = L_S + L_G with
+//   L_S = mean_i CE(p_i, y_i), y detached; leaves the sum when `targets` is undefined,
+//   L_G = one_hot * mean_i CE(p_i, argmax p_i) + information_entropy * H-term + activation_norm * A-term.
+// All on detached student outputs; targets [rows, classes] f32.
+[[nodiscard]] GeneratorGradient GeneratorLoss(const NetworkOutput& student, const at::Tensor& targets,
+                                              const GeneratorWeights& weights, GeneratorForm form);
+
+}  // namespace retort::worker

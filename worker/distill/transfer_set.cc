@@ -1,0 +1,45 @@
+#include "worker/distill/transfer_set.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <string>
+
+namespace retort::worker {
+
+TransferSet::TransferSet(std::int64_t batches, std::int64_t rows, ImageShape image, std::int64_t classes)
+    : rows_(rows),
+      capacity_(batches * rows),
+      images_(at::empty({capacity_, image.channels, image.height, image.width}, at::kFloat)),
+      targets_(at::empty({capacity_, classes}, at::kFloat)),
+      next_(at::zeros({1}, at::kLong)) {
+  RETORT_CHECK(batches > 0 && rows > 0);
+}
+
+void TransferSet::Push(const at::Tensor& images, const at::Tensor& targets) {
+  const at::NoGradGuard no_grad;
+  RETORT_CHECK(images.size(0) == rows_ && targets.size(0) == rows_);
+  auto& at_row = *next_.mutable_data_ptr<std::int64_t>();
+  images_.narrow(0, at_row, rows_).copy_(images);
+  targets_.narrow(0, at_row, rows_).copy_(targets);
+  at_row = (at_row + rows_) % capacity_;
+  stored_ = std::min(stored_ + rows_, capacity_);
+}
+
+std::pair<at::Tensor, at::Tensor> TransferSet::Sample(std::int64_t count, const RngStream& stream) const {
+  RETORT_CHECK(stored_ > 0);
+  at::Tensor rows = at::empty({count}, at::kLong);
+  auto* index = rows.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < count; ++i) index[i] = stream.Below(static_cast<std::uint64_t>(i), stored_);
+  return {images_.index_select(0, rows), targets_.index_select(0, rows)};
+}
+
+void TransferSet::Register(TrainState& state, const std::string& prefix) {
+  state.AddRows(prefix + "images", images_, &stored_);
+  state.AddRows(prefix + "targets", targets_, &stored_);
+  state.Add(prefix + "next", next_);
+}
+
+}  // namespace retort::worker

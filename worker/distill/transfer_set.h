@@ -1,0 +1,34 @@
+// The newest batches of images with the annotations released for them: what the student is taught on.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "worker/models/network.h"
+#include "worker/rng_streams.h"
+#include "worker/train_state.h"
+
+namespace retort::worker {
+
+// Ring of `batches` x `rows` images; the oldest batch is overwritten.
+class TransferSet {
+ public:
+  TransferSet(std::int64_t batches, std::int64_t rows, ImageShape image, std::int64_t classes);
+
+  // images f32 [rows, C, H, W]; targets f32 [rows, classes].
+  void Push(const at::Tensor& images, const at::Tensor& targets);
+  // `count` rows drawn uniformly, with replacement, from everything stored. At least one batch is stored.
+  [[nodiscard]] std::pair<at::Tensor, at::Tensor> Sample(std::int64_t count, const RngStream& stream) const;
+  [[nodiscard]] std::int64_t stored() const { return stored_; }   // rows
+  void Register(TrainState& state, const std::string& prefix);
+
+ private:
+  std::int64_t rows_, capacity_;
+  std::int64_t stored_ = 0;
+  at::Tensor images_, targets_;
+  at::Tensor next_;   // i64 [1]: row where the next batch goes
+};
+
+}  // namespace retort::worker

@@ -1,0 +1,53 @@
+#include "worker/evaluation.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+
+namespace retort::worker {
+namespace {
+
+constexpr std::int64_t kRows = 500;
+
+}  // namespace
+
+storage::Evaluation Evaluate(const at::Tensor& logits, const at::Tensor& labels) {
+  storage::Evaluation out;
+  out.classes = logits.size(1);
+  out.n = logits.size(0);
+  out.confusion.assign(static_cast<std::size_t>(out.classes * out.classes), 0);
+  if (out.n == 0) return out;
+  const at::Tensor best = std::get<1>(logits.topk(std::min<std::int64_t>(5, out.classes), 1)).contiguous();
+  const at::Tensor truth = labels.contiguous();
+  const auto* guess = best.const_data_ptr<std::int64_t>();
+  const auto* label = truth.const_data_ptr<std::int64_t>();
+  const std::int64_t k = best.size(1);
+  std::int64_t first = 0, any = 0;
+  for (std::int64_t i = 0; i < out.n; ++i) {
+    ++out.confusion[static_cast<std::size_t>(label[i] * out.classes + guess[i * k])];
+    first += guess[i * k] == label[i] ? 1 : 0;
+    any += std::count(guess + i * k, guess + (i + 1) * k, label[i]);
+  }
+  out.accuracy = static_cast<double>(first) / static_cast<double>(out.n);
+  out.top5 = static_cast<double>(any) / static_cast<double>(out.n);
+  return out;
+}
+
+storage::Evaluation Evaluate(const Network& network, const Examples& examples) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> logits;
+  for (std::int64_t i = 0; i < examples.size(); i += kRows) {
+    const std::int64_t rows = std::min(kRows, examples.size() - i);
+    logits.push_back(network.Forward(examples.images.narrow(0, i, rows)).logits);
+  }
+  if (logits.empty()) logits.push_back(at::empty({0, network.classes()}, at::kFloat));
+  return Evaluate(at::cat(logits), examples.labels);
+}
+
+std::vector<std::pair<std::string, double>> TestMetrics(const storage::Evaluation& evaluation) {
+  return {{"test.accuracy", evaluation.accuracy}, {"test.top5", evaluation.top5}};
+}
+
+}  // namespace retort::worker

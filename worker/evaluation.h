@@ -1,0 +1,23 @@
+// How well a network classifies.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/attempt_file.h"
+#include "worker/data/dataset.h"
+#include "worker/models/network.h"
+
+namespace retort::worker {
+
+// Evaluation mode, in fixed batches. top5 counts a row whose class is among the five largest logits (all of
+// them where there are fewer classes). No examples: n = 0 and accuracy 0.
+[[nodiscard]] storage::Evaluation Evaluate(const Network& network, const Examples& examples);
+// Confusion from logits f32 [n, classes] and labels i64 [n].
+[[nodiscard]] storage::Evaluation Evaluate(const at::Tensor& logits, const at::Tensor& labels);
+
+// "test.accuracy", "test.top5".
+[[nodiscard]] std::vector<std::pair<std::string, double>> TestMetrics(const storage::Evaluation& evaluation);
+
+}  // namespace retort::worker

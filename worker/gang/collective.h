@@ -1,0 +1,32 @@
+// What the workers of one gang do together. Implementations: alone or threads of one process (tests),
+// Gloo between processes, NCCL between GPUs.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "experiments/spec/ids.h"
+#include "experiments/spec/status.h"
+
+namespace retort::worker {
+
+// Every member calls the same operations in the same order with equal shapes and types. Each call
+// ends inside the deadline that the collective was made with; a lost or silent peer is an error
+// (environment), after which the collective is of no use. Tensors are contiguous, f32 or i32, on the
+// gang's device. Not thread-safe.
+class Collective {
+ public:
+  virtual ~Collective() = default;
+  [[nodiscard]] virtual GangRank rank() const = 0;
+  [[nodiscard]] virtual int size() const = 0;
+  // In place; every member ends with the same bits. i32 wraps, as two's complement.
+  [[nodiscard]] virtual Status AllReduceSum(at::Tensor& values) = 0;
+  // In place: the root's values everywhere.
+  [[nodiscard]] virtual Status Broadcast(at::Tensor& values, GangRank root) = 0;
+  // On the root one tensor of each rank, in rank order; elsewhere empty.
+  [[nodiscard]] virtual Result<std::vector<at::Tensor>> Gather(const at::Tensor& values, GangRank root) = 0;
+  [[nodiscard]] virtual Status Barrier() = 0;
+};
+
+}  // namespace retort::worker

@@ -1,0 +1,26 @@
+// The small key-value store at which a gang meets, on gang rank 0's host.
+//
+// c10d's own TCPStore asks for the name of every peer's address; without a name server that answers at
+// once, each connection then takes many seconds. This one looks nothing up.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "experiments/spec/status.h"
+
+namespace retort::worker {
+
+// Serves from a thread of its own until destroyed.
+class GangStore {
+ public:
+  virtual ~GangStore() = default;
+  // "host:port", what GangAddress carries to the other members.
+  [[nodiscard]] virtual std::string address() const = 0;
+};
+
+// Opens a store on a free port. `host` is the name or address by which the others reach this host; the
+// store listens on that address alone. Error: environment.
+[[nodiscard]] Result<std::unique_ptr<GangStore>> OpenGangStore(const std::string& host);
+
+}  // namespace retort::worker

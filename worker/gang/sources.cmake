@@ -1,0 +1,8 @@
+# gloo_collective.cc includes gloo's headers (libgloo-dev); the library itself lies inside libtorch_cpu.
+set(RETORT_GANG_SOURCES
+  cuda_plugin.cc
+  gang/c10d_store.cc
+  gang/gang_store.cc
+  gang/gloo_collective.cc
+  gang/local_collective.cc
+  gang/store_wire.cc)

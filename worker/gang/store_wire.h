@@ -1,0 +1,55 @@
+// Frames of the gang's store: u32 length of the rest, then the rest; little endian.
+// Request: u8 operation, u32 key length, key, value. Reply: u8 found (0 or 1), value.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "experiments/spec/status.h"
+
+namespace retort::worker {
+
+enum class StoreOperation : std::uint8_t { set = 1, get = 2, add = 3, erase = 4, count = 5 };
+
+struct StoreRequest {
+  StoreOperation operation = StoreOperation::get;
+  std::string key;
+  std::string value;  // set: the value; add: the decimal addend
+};
+
+inline constexpr std::size_t kMaxStoreFrame = std::size_t{1} << 20;
+
+[[nodiscard]] std::string EncodeStoreRequest(const StoreRequest& request);
+[[nodiscard]] std::string EncodeStoreReply(bool found, std::string_view value);
+// Error: damage, when the bytes are no request.
+[[nodiscard]] Result<StoreRequest> DecodeStoreRequest(std::string_view rest);
+// Takes the first whole frame (without its length) off `buffer`, if there is one. Error: damage, too long.
+[[nodiscard]] Result<std::optional<std::string>> TakeStoreFrame(std::string& buffer);
+
+// A connected TCP socket. Closed by the destructor; move-only.
+class StoreSocket {
+ public:
+  explicit StoreSocket(int descriptor = -1) : descriptor_(descriptor) {}
+  StoreSocket(StoreSocket&& other) noexcept;
+  StoreSocket& operator=(StoreSocket&& other) noexcept;
+  ~StoreSocket();
+  [[nodiscard]] int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+using StoreDeadline = std::chrono::steady_clock::time_point;
+
+// A socket that listens on `host` at a free port (close-on-exec, non-blocking), or one connected to
+// host:port. Names are looked up forwards only. Errors: environment, with the system's words.
+[[nodiscard]] Result<StoreSocket> ListenOn(const std::string& host, std::uint16_t& port);
+[[nodiscard]] Result<StoreSocket> ConnectTo(const std::string& host, std::uint16_t port, StoreDeadline deadline);
+[[nodiscard]] Status SendAll(const StoreSocket& socket, std::string_view bytes, StoreDeadline deadline);
+// Appends what arrives before the deadline to `buffer`. Error: environment, also when the peer closed.
+[[nodiscard]] Status ReceiveSome(const StoreSocket& socket, std::string& buffer, StoreDeadline deadline);
+
+}  // namespace retort::worker

@@ -1,0 +1,117 @@
+#include "worker/ledger_view.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace retort::worker {
+namespace {
+
+using storage::LedgerEntry;
+using storage::LedgerState;
+
+constexpr const char* kGrantName = "ledger/grant";
+constexpr const char* kAttribute = "ledger";
+
+nlohmann::json ToJson(const LedgerEntry& entry) {
+  return {{"id", entry.id},
+          {"data", entry.data_digest},
+          {"trial", entry.attempt.trial.Hex()},
+          {"attempt", entry.attempt.number},
+          {"generation", entry.generation},
+          {"settled", entry.state == LedgerState::settled},
+          {"event", nlohmann::json::parse(privacy::EncodeEvent(entry.event))},
+          {"used", entry.used}};
+}
+
+LedgerEntry EntryOf(const nlohmann::json& json) {
+  LedgerEntry entry;
+  entry.id = json.at("id").get<std::uint64_t>();
+  entry.data_digest = json.at("data").get<std::string>();
+  entry.attempt.trial = TrialId::FromHex(json.at("trial").get<std::string>()).value();
+  entry.attempt.number = json.at("attempt").get<std::uint32_t>();
+  entry.generation = json.at("generation").get<std::uint64_t>();
+  entry.state = json.at("settled").get<bool>() ? LedgerState::settled : LedgerState::reserved;
+  entry.event = privacy::DecodeEvent(json.at("event").dump()).value();
+  entry.used = json.at("used").get<std::int64_t>();
+  return entry;
+}
+
+// The one place where the JSON library's exceptions end.
+Result<std::vector<LedgerEntry>> ParseEntries(const std::string& text) {
+  try {
+    std::vector<LedgerEntry> entries;
+    for (const nlohmann::json& json : nlohmann::json::parse(text)) entries.push_back(EntryOf(json));
+    return entries;
+  } catch (const std::exception& error) {
+    return DamageError(std::string("The checkpoint's ledger does not decode: ") + error.what());
+  }
+}
+
+std::string Encode(const std::vector<LedgerEntry>& entries) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const LedgerEntry& entry : entries) all.push_back(ToJson(entry));
+  return all.dump();
+}
+
+}  // namespace
+
+LedgerView::LedgerView(release::ReservationPort& host, storage::CheckpointStore& store, AttemptId attempt,
+                       std::uint64_t generation, std::string data_digest)
+    : host_(host),
+      store_(store),
+      attempt_(attempt),
+      generation_(generation),
+      data_digest_(std::move(data_digest)) {}
+
+Result<std::uint64_t> LedgerView::Reserve(const privacy::PrivacyEvent& event, std::int64_t count) {
+  const Result<std::uint64_t> granted = host_.Reserve(event, count);
+  if (!granted.ok() && granted.status().code() == StatusCode::refused) refusal_ = granted.status().message();
+  RETORT_ASSIGN_OR_RETURN(const std::uint64_t id, granted);
+  LedgerEntry entry{id, data_digest_, attempt_, generation_, LedgerState::reserved, event, 0};
+  entry.event.count = count;
+  const std::string text = Encode({entry});
+  storage::TensorBlob blob{kGrantName, storage::DType::u8, {static_cast<std::int64_t>(text.size())}, {}};
+  blob.bytes.assign(text.begin(), text.end());
+  RETORT_RETURN_IF_ERROR(store_.AppendReleased({step_, {std::move(blob)}}));
+  entries_.push_back(std::move(entry));
+  return id;
+}
+
+Status LedgerView::Settle(std::uint64_t id, std::int64_t used) {
+  RETORT_RETURN_IF_ERROR(host_.Settle(id, used));
+  for (LedgerEntry& entry : entries_) {
+    if (entry.id != id || !(entry.attempt == attempt_)) continue;
+    entry.state = LedgerState::settled;
+    entry.used = used;
+  }
+  return {};
+}
+
+void LedgerView::Save(std::map<std::string, std::string>& attributes) const {
+  attributes[kAttribute] = Encode(entries_);
+}
+
+Status LedgerView::Load(const std::map<std::string, std::string>& attributes) {
+  const auto found = attributes.find(kAttribute);
+  if (found == attributes.end()) return DamageError("The checkpoint lacks its ledger.");
+  RETORT_ASSIGN_OR_RETURN(entries_, ParseEntries(found->second));
+  return {};
+}
+
+Result<bool> LedgerView::Absorb(const storage::TranscriptRecord& record) {
+  if (record.released.size() != 1 || record.released[0].name != kGrantName) return false;
+  const std::vector<std::uint8_t>& bytes = record.released[0].bytes;
+  RETORT_ASSIGN_OR_RETURN(std::vector<LedgerEntry> entries, ParseEntries(std::string(bytes.begin(), bytes.end())));
+  for (LedgerEntry& entry : entries) entries_.push_back(std::move(entry));
+  return true;
+}
+
+std::vector<privacy::PrivacyEvent> LedgerView::Charged() const {
+  std::vector<privacy::PrivacyEvent> events;
+  for (const LedgerEntry& entry : entries_) events.push_back(entry.Charged());
+  return events;
+}
+
+}  // namespace retort::worker

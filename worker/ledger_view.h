@@ -1,0 +1,56 @@
+// What the attempts of this trial were granted and used, as the worker knows it: the ledger in attempt.h5
+// and the events that its claims rest on. The orchestrator's ledger is the record; this view covers at
+// least everything that was drawn.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "experiments/privacy/privacy_event.h"
+#include "experiments/spec/ids.h"
+#include "experiments/spec/status.h"
+#include "storage/checkpoint_store.h"
+#include "storage/privacy_ledger.h"
+#include "worker/release/charge.h"
+
+namespace retort::worker {
+
+// Stands between the mechanisms and the host. A grant is written to the transcript before it is handed
+// on, so that a crash cannot lose it.
+class LedgerView final : public release::ReservationPort {
+ public:
+  // `host` and `store` outlive the view.
+  LedgerView(release::ReservationPort& host, storage::CheckpointStore& store, AttemptId attempt,
+             std::uint64_t generation, std::string data_digest);
+
+  [[nodiscard]] Result<std::uint64_t> Reserve(const privacy::PrivacyEvent& event, std::int64_t count) override;
+  [[nodiscard]] Status Settle(std::uint64_t id, std::int64_t used) override;
+  // The step that grants belong to from now on: that of the release they are for.
+  void BeginStep(std::int64_t step) { step_ = step; }
+
+  // Into and out of a checkpoint's attributes. Error: damage.
+  void Save(std::map<std::string, std::string>& attributes) const;
+  [[nodiscard]] Status Load(const std::map<std::string, std::string>& attributes);
+  // Takes back a grant recorded by Reserve; true when `record` is one. Error: damage.
+  [[nodiscard]] Result<bool> Absorb(const storage::TranscriptRecord& record);
+
+  [[nodiscard]] const std::vector<storage::LedgerEntry>& entries() const { return entries_; }
+  // The ledger's own words when it refused; empty otherwise.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
+  // One event for each entry: what was used where that is known, what was reserved elsewhere.
+  [[nodiscard]] std::vector<privacy::PrivacyEvent> Charged() const;
+
+ private:
+  release::ReservationPort& host_;
+  storage::CheckpointStore& store_;
+  AttemptId attempt_;
+  std::uint64_t generation_;
+  std::string data_digest_;
+  std::int64_t step_ = 0;
+  std::string refusal_;
+  std::vector<storage::LedgerEntry> entries_;
+};
+
+}  // namespace retort::worker

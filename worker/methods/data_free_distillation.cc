@@ -1,0 +1,192 @@
+// DPDFD (IJCAI-23, Algorithm 1) with a single teacher: generate, query, release, teach the student, improve the
+// generator. Readings working, printed and row-averaged release noisy gradients at the student's logits; sound
+// takes the answers of a teacher that was itself trained privately (R1).
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "worker/distill/transfer_set.h"
+#include "worker/evaluation.h"
+#include "worker/methods/learner.h"
+#include "worker/methods/method.h"
+#include "worker/methods/network_teacher.h"
+#include "worker/methods/sample_gallery.h"
+#include "worker/methods/source_generator.h"
+#include "worker/models/model_registry.h"
+#include "worker/optim/schedule.h"
+#include "worker/release/mechanism.h"
+#include "worker/release/post_processing.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr std::int64_t kSamples = 64;
+constexpr std::int64_t kEvaluateEvery = 20;
+
+struct Parts {
+  std::unique_ptr<release::TeacherModel> teacher;
+  std::unique_ptr<release::Mechanism> mechanism;
+  std::unique_ptr<Network> student;
+  std::unique_ptr<SourceGenerator> source;
+};
+
+class DataFreeDistillation final : public Method {
+ public:
+  DataFreeDistillation(const MethodInputs& inputs, Parts parts)
+      : spec_(inputs.spec),
+        data_(inputs.data),
+        tape_(inputs.tape),
+        teacher_(std::move(parts.teacher)),
+        mechanism_(std::move(parts.mechanism)),
+        source_(std::move(parts.source)),
+        learner_(std::move(parts.student)),
+        gallery_(std::min(kSamples, spec_.batch), {data_.shape.channels, data_.shape.height, data_.shape.width},
+                 data_.classes) {
+    if (spec_.replay > 0) transfer_.emplace(spec_.replay, spec_.batch, data_.shape, data_.classes);
+  }
+
+  std::int64_t steps() const override { return spec_.steps; }
+  std::string phase(std::int64_t) const override { return "distill"; }
+
+  void Register(TrainState& state) override {
+    learner_.Register(state, "student/");
+    source_->Register(state, "generator/");
+    if (transfer_) transfer_->Register(state, "transfer/");
+    gallery_.Register(state, "samples/");
+  }
+
+  Status Step(std::int64_t step, Series& series) override {
+    const at::Tensor images = source_->Images(step, spec_.batch);
+    const at::Tensor queried = images.detach();
+    const at::Tensor logits = StudentLogits(queried);
+    at::Tensor undetached;
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook& book) {
+      return Release(step, spec_.detach ? queried : images, logits, undetached, book);
+    }));
+    const double gamma = LinearBetween(step, steps(), spec_.kappa, spec_.kappa_end) / spec_.norm_bound;
+    const at::Tensor targets = TargetsOf(logits, released.detach(), gamma);
+    const double loss = TeachStudent(step, queried, targets);
+    GeneratorTarget aim{targets, undetached, -gamma};
+    const double generator_loss =
+        source_->Improve(step, images, learner_.network(), aim, spec_.generator_lr * Decay(step));
+    if (transfer_) transfer_->Push(queried, targets);
+    gallery_.Offer(step, queried, released);
+    series.emplace_back("train.student_loss", loss);
+    series.emplace_back("train.generator_loss", generator_loss);
+    if ((step + 1) % kEvaluateEvery == 0 && data_.public_split.size() > 0) {
+      series.emplace_back("public.accuracy", Evaluate(learner_.network(), data_.public_split).accuracy);
+    }
+    return {};
+  }
+
+  Result<Outcome> Finish() override {
+    Outcome out;
+    out.evaluation = Evaluate(learner_.network(), data_.test);
+    out.metrics = TestMetrics(*out.evaluation);
+    out.parameters = learner_.network().parameters().ToBlobs("student/");
+    for (auto& blob : source_->generator().parameters().ToBlobs("generator/")) out.parameters.push_back(std::move(blob));
+    out.samples = gallery_.ToSamples("synthetic queries and their releases; charged as the trial's ledger says");
+    return out;
+  }
+
+ private:
+  double Decay(std::int64_t step) const { return HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end); }
+
+  at::Tensor StudentLogits(const at::Tensor& images) const {
+    const at::NoGradGuard no_grad;
+    return learner_.network().Forward(images).logits;
+  }
+
+  // `undetached` keeps the release's graph to the images where the trap is asked for.
+  Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, const at::Tensor& logits,
+                             at::Tensor& undetached, release::ChargeBook& book) {
+    const release::Query query{images, logits, step};
+    const release::Answers answers = spec_.detach ? release::Oracle::Ask(*teacher_, query)
+                                                  : release::Oracle::AskUndetached(*teacher_, query);
+    RETORT_ASSIGN_OR_RETURN(release::Charge charge,
+                            book.Take(mechanism_->Describe(spec_.batch), mechanism_->DrawsFor(answers)));
+    RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
+    if (!spec_.detach) undetached = released.values;
+    return released.values.detach();
+  }
+
+  // What the student is taught: y = p - gamma g~, or the private teacher's softened prediction.
+  at::Tensor TargetsOf(const at::Tensor& logits, const at::Tensor& released, double gamma) const {
+    if (spec_.reading == Reading::sound) return at::softmax(released / spec_.temperature, 1);
+    return release::SoftTarget(logits, release::ZeroSum(released), gamma);
+  }
+
+  // spec.student_steps steps of student_batch rows: fresh ones of this batch and replayed ones of earlier batches.
+  double TeachStudent(std::int64_t step, const at::Tensor& images, const at::Tensor& targets) {
+    const bool replaying = transfer_ && transfer_->stored() > 0;
+    const auto wanted = static_cast<double>(spec_.student_batch);
+    const std::int64_t replayed = replaying ? static_cast<std::int64_t>(wanted * spec_.replay_fraction) : 0;
+    const std::int64_t fresh = spec_.student_batch - replayed;
+    const auto at_step = static_cast<std::uint64_t>(step);
+    const RngStream order(spec_.seed, Purpose::queries, at_step), replay(spec_.seed, Purpose::replay, at_step),
+        dropout(spec_.seed, Purpose::dropout, at_step);
+    double loss = 0;
+    for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
+      const auto lane = static_cast<std::uint64_t>(i);
+      const at::Tensor rows = FreshRows(order, i, fresh);
+      at::Tensor x = images.index_select(0, rows), y = targets.index_select(0, rows);
+      if (replayed > 0) {
+        const auto [old_x, old_y] = transfer_->Sample(replayed, replay.Lane(lane));
+        x = at::cat({x, old_x});
+        y = at::cat({y, old_y});
+      }
+      loss = learner_.Teach(x, y, spec_.lr * Decay(step), dropout.Lane(lane), spec_.temperature);
+    }
+    return loss;
+  }
+
+  // Rows of the fresh batch for student step i: the batch in permuted order, again and again.
+  at::Tensor FreshRows(const RngStream& order, std::int64_t i, std::int64_t count) const {
+    std::vector<std::int64_t> rows;
+    std::vector<std::int64_t> permutation;
+    std::int64_t pass = -1;
+    for (std::int64_t k = i * count; k < (i + 1) * count; ++k) {
+      if (k / spec_.batch != pass) {
+        pass = k / spec_.batch;
+        permutation = Permutation(spec_.batch, order.Lane(static_cast<std::uint64_t>(pass)));
+      }
+      rows.push_back(permutation[static_cast<std::size_t>(k % spec_.batch)]);
+    }
+    return at::tensor(rows, at::kLong);
+  }
+
+  const TrialSpec& spec_;
+  const Dataset& data_;
+  ReleaseTape& tape_;
+  std::unique_ptr<release::TeacherModel> teacher_;
+  std::unique_ptr<release::Mechanism> mechanism_;
+  std::unique_ptr<SourceGenerator> source_;
+  Learner learner_;
+  std::optional<TransferSet> transfer_;
+  SampleGallery gallery_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inputs) {
+  const TrialSpec& spec = inputs.spec;
+  if (spec.source != QuerySource::generator) {
+    return UsageError("dpdfd with a single teacher queries a generator: source must be \"generator\".");
+  }
+  Parts parts;
+  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data));
+  RETORT_ASSIGN_OR_RETURN(parts.mechanism,
+                          release::MakeMechanism(spec, inputs.data.classes, 1, release::KeyFor(spec)));
+  RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
+                                                     RngStream(spec.seed, Purpose::parameters)));
+  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape));
+  return std::unique_ptr<Method>(std::make_unique<DataFreeDistillation>(inputs, std::move(parts)));
+}
+
+}  // namespace retort::worker

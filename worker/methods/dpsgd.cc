@@ -1,0 +1,102 @@
+// DP-SGD (Abadi et al. 2016) on the private examples, as a teacher (R1) or as the baseline student.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+
+#include "worker/evaluation.h"
+#include "worker/methods/method.h"
+#include "worker/models/model_registry.h"
+#include "worker/optim/schedule.h"
+#include "worker/private/per_sample_gradients.h"
+#include "worker/private/poisson_sample.h"
+#include "worker/release/dpsgd_step.h"
+
+namespace retort::worker {
+namespace {
+
+// Floats of per-sample gradients held at once: 64 MB.
+constexpr std::int64_t kChunkFloats = std::int64_t{16} << 20;
+
+class DpSgd final : public Method {
+ public:
+  DpSgd(const MethodInputs& inputs, std::unique_ptr<Network> network, release::DpSgdStep mechanism)
+      : spec_(inputs.spec),
+        data_(inputs.data),
+        tape_(inputs.tape),
+        network_(std::move(network)),
+        mechanism_(std::move(mechanism)),
+        velocity_(at::zeros_like(network_->parameters().flat())),
+        coordinates_(network_->parameters().parameter_count()) {}
+
+  std::int64_t steps() const override { return spec_.steps; }
+  std::string phase(std::int64_t) const override { return "train"; }
+  void Register(TrainState& state) override {
+    state.Add("parameters", network_->parameters().flat());
+    state.Add("velocity", velocity_);
+  }
+
+  Status Step(std::int64_t step, Series& series) override {
+    RETORT_ASSIGN_OR_RETURN(
+        const at::Tensor noisy,
+        tape_.Obtain(step, [&](release::ChargeBook& book) { return Release(step, book); }));
+    const at::NoGradGuard no_grad;
+    ParameterArena& parameters = network_->parameters();
+    SpreadGradient(noisy / static_cast<double>(spec_.batch), parameters);
+    velocity_.mul_(spec_.momentum).add_(parameters.gradient());
+    const double rate = spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
+    parameters.flat().add_(velocity_, -rate);
+    series.emplace_back("train.noisy_gradient_norm",
+                        noisy.norm().item<double>() / static_cast<double>(spec_.batch));
+    return {};
+  }
+
+  Result<Outcome> Finish() override {
+    Outcome out;
+    out.evaluation = Evaluate(*network_, data_.test);
+    out.metrics = TestMetrics(*out.evaluation);
+    out.parameters = network_->parameters().ToBlobs(spec_.role == Role::teacher ? "teacher/" : "student/");
+    return out;
+  }
+
+ private:
+  Result<at::Tensor> Release(std::int64_t step, release::ChargeBook& book) {
+    RETORT_ASSIGN_OR_RETURN(release::Charge charge, book.Take(mechanism_.Describe(1), 1));
+    const double rate = std::min(1.0, static_cast<double>(spec_.batch) / static_cast<double>(data_.train.size()));
+    const at::Tensor rows = PoissonSample(data_.train.size(), rate, spec_.noise, spec_.seed, step);
+    release::ClippedSum sum(coordinates_, spec_.norm_bound);
+    const std::int64_t chunk = std::clamp<std::int64_t>(kChunkFloats / coordinates_, 1, 512);
+    const RngStream shifts(spec_.seed, Purpose::shifts, static_cast<std::uint64_t>(step));
+    for (std::int64_t first = 0; first < rows.size(0); first += chunk) {
+      const at::Tensor part = rows.narrow(0, first, std::min(chunk, rows.size(0) - first));
+      const at::Tensor images = Shifted(data_.train.images.index_select(0, part), spec_.shift,
+                                        shifts.Lane(static_cast<std::uint64_t>(first)));
+      sum.Add(PerSampleGradients(*network_, images, data_.train.labels.index_select(0, part)));
+    }
+    return mechanism_.Release(std::move(sum), step, std::move(charge));
+  }
+
+  const TrialSpec& spec_;
+  const Dataset& data_;
+  ReleaseTape& tape_;
+  std::unique_ptr<Network> network_;
+  release::DpSgdStep mechanism_;
+  at::Tensor velocity_;
+  std::int64_t coordinates_;
+};
+
+
+}  // namespace
+
+Result<std::unique_ptr<Method>> MakeDpSgd(const MethodInputs& inputs) {
+  if (inputs.data.train.size() == 0) return UsageError("DP-SGD needs training examples: split.train is empty.");
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
+                          MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes,
+                                      RngStream(inputs.spec.seed, Purpose::parameters)));
+  RETORT_ASSIGN_OR_RETURN(release::DpSgdStep mechanism,
+                          release::DpSgdStep::FromSpec(inputs.spec, network->parameters().parameter_count()));
+  return std::unique_ptr<Method>(std::make_unique<DpSgd>(inputs, std::move(network), std::move(mechanism)));
+}
+
+}  // namespace retort::worker

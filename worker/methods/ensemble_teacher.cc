@@ -1,0 +1,122 @@
+// An ensemble of logistic teachers on disjoint shards: one trial, one artifact.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+
+#include "worker/evaluation.h"
+#include "worker/gradients.h"
+#include "worker/methods/learner.h"
+#include "worker/methods/method.h"
+#include "worker/models/ensemble.h"
+#include "worker/optim/schedule.h"
+
+namespace retort::worker {
+namespace {
+
+// Strength of the decoupled decay that keeps a member from memorising its tens of examples.
+constexpr double kWeightDecay = 0.05;
+
+class EnsembleTeacher final : public Method {
+ public:
+  explicit EnsembleTeacher(const MethodInputs& inputs)
+      : spec_(inputs.spec),
+        data_(inputs.data),
+        shards_(DisjointShards(inputs.data.train.size(), inputs.spec.members)),
+        batch_(std::min(inputs.spec.batch, shards_.size(1))),
+        per_epoch_((shards_.size(1) + batch_ - 1) / batch_),
+        ensemble_(spec_.members, data_.shape, data_.classes, RngStream(spec_.seed, Purpose::parameters)),
+        adam_(ensemble_.parameters().flat().numel(), {.weight_decay = kWeightDecay}) {}
+
+  std::int64_t steps() const override { return spec_.epochs * per_epoch_; }
+  std::string phase(std::int64_t) const override { return "train"; }
+  void Register(TrainState& state) override {
+    state.Add("teacher/parameters", ensemble_.parameters().flat());
+    adam_.Register(state, "teacher/adam/");
+  }
+
+  Status Step(std::int64_t step, Series& series) override {
+    const at::Tensor rows = RowsOf(step);
+    const at::Tensor images = data_.train.images.flatten(1).index_select(0, rows.flatten())
+                                  .view({spec_.members, rows.size(1), -1});
+    const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows.flatten()), data_.classes)
+                                   .view({spec_.members, rows.size(1), -1});
+    const at::Tensor logits = ensemble_.ForwardOwn(images);
+    const at::Tensor log_p = at::log_softmax(logits.detach(), 2);
+    const auto per_member = static_cast<double>(rows.size(1));
+    ParameterArena& parameters = ensemble_.parameters();
+    parameters.Gather(VectorJacobian({logits}, {(log_p.exp() - targets) / per_member}, parameters.leaves()));
+    adam_.Step(parameters.flat(), parameters.gradient(),
+               spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end));
+    const auto all = static_cast<double>(rows.numel());
+    series.emplace_back("train.loss", -(targets * log_p).sum().item<double>() / all);
+    return {};
+  }
+
+  // Test accuracy of the plurality vote, and the members' mean.
+  Result<Outcome> Finish() override {
+    const at::NoGradGuard no_grad;
+    Outcome out;
+    std::vector<at::Tensor> votes;
+    double right = 0;
+    for (std::int64_t first = 0; first < data_.test.size(); first += kRows) {
+      const std::int64_t rows = std::min(kRows, data_.test.size() - first);
+      const at::Tensor logits = ensemble_.ForwardShared(data_.test.images.narrow(0, first, rows));
+      const at::Tensor hot = OneHotTargets(logits.argmax(2).contiguous(), data_.classes);
+      votes.push_back(hot.sum(0));
+      right += (logits.argmax(2) == data_.test.labels.narrow(0, first, rows)).sum().item<double>();
+    }
+    if (!votes.empty()) out.evaluation = Evaluate(at::cat(votes), data_.test.labels);
+    if (out.evaluation) out.metrics = TestMetrics(*out.evaluation);
+    const auto asked = static_cast<double>(std::max<std::int64_t>(1, data_.test.size() * spec_.members));
+    out.metrics.emplace_back("test.member_accuracy", right / asked);
+    out.parameters = ensemble_.parameters().ToBlobs("teacher/");
+    return out;
+  }
+
+ private:
+  static constexpr std::int64_t kRows = 250;
+
+  // Examples of this step, [members, rows]: each shard in an order of its own.
+  at::Tensor RowsOf(std::int64_t step) {
+    const std::int64_t epoch = step / per_epoch_, first = step % per_epoch_ * batch_;
+    if (epoch != epoch_) {
+      epoch_ = epoch;
+      order_ = at::empty_like(shards_);
+      const RngStream stream(spec_.seed, Purpose::shards, static_cast<std::uint64_t>(epoch));
+      for (std::int64_t m = 0; m < spec_.members; ++m) {
+        const auto order = Permutation(shards_.size(1), stream.Lane(static_cast<std::uint64_t>(m)));
+        order_[m].copy_(shards_[m].index_select(0, at::tensor(order, at::kLong)));
+      }
+    }
+    return order_.narrow(1, first, std::min(batch_, shards_.size(1) - first));
+  }
+
+  const TrialSpec& spec_;
+  const Dataset& data_;
+  at::Tensor shards_;
+  std::int64_t batch_, per_epoch_;
+  LogisticEnsemble ensemble_;
+  Adam adam_;
+  std::int64_t epoch_ = -1;   // of order_
+  at::Tensor order_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Method>> MakeEnsembleTeacher(const MethodInputs& inputs) {
+  if (inputs.spec.network != "logistic") {
+    return UsageError("An ensemble's members are 'logistic' networks; '" + inputs.spec.network + "' was asked for.");
+  }
+  if (inputs.data.train.size() < inputs.spec.members) {
+    return UsageError(std::to_string(inputs.spec.members) + " members need as many training examples; there are " +
+                      std::to_string(inputs.data.train.size()) + ".");
+  }
+  return std::unique_ptr<Method>(std::make_unique<EnsembleTeacher>(inputs));
+}
+
+}  // namespace retort::worker

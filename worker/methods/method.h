@@ -1,0 +1,71 @@
+// One file of this folder for each way to spend a trial. A method composes source, release, losses and
+// schedule; the trial runner owns steps, checkpoints and results.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+#include "storage/attempt_file.h"
+#include "worker/data/dataset.h"
+#include "worker/release_tape.h"
+#include "worker/train_state.h"
+
+namespace retort::worker {
+
+// What the parent teacher's trial left.
+struct TeacherArtifact {
+  TrialSpec spec;                                  // of the teacher
+  std::vector<storage::TensorBlob> parameters;     // names begin "teacher/"
+};
+
+// All references outlive the method.
+struct MethodInputs {
+  const TrialSpec& spec;
+  const Dataset& data;
+  const TeacherArtifact* teacher = nullptr;        // null when the trial has no parent
+  ReleaseTape& tape;
+};
+
+using Series = std::vector<std::pair<std::string, double>>;
+
+struct Outcome {
+  Series metrics;                                  // deterministic
+  std::vector<storage::TensorBlob> parameters;     // "student/...", "generator/...", "teacher/..."
+  std::optional<storage::Evaluation> evaluation;
+  std::optional<storage::Samples> samples;
+};
+
+class Method {
+ public:
+  virtual ~Method() = default;
+  // Steps between which the trial can stop, be saved and go on; known at the start.
+  [[nodiscard]] virtual std::int64_t steps() const = 0;
+  [[nodiscard]] virtual std::string phase(std::int64_t step) const = 0;
+  // Everything that a step changes. Called once, before the first step.
+  virtual void Register(TrainState& state) = 0;
+  // Steps come in order from 0, or from the step of the checkpoint that was loaded. A step obtains its
+  // release before it changes any registered state: when that fails, the state is still the one before
+  // the step. `series` receives new points of the curves.
+  [[nodiscard]] virtual Status Step(std::int64_t step, Series& series) = 0;
+  // After the last step.
+  [[nodiscard]] virtual Result<Outcome> Finish() = 0;
+};
+
+// The method that the spec names. Error: usage, when the spec cannot be run as it stands.
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeMethod(const MethodInputs& inputs);
+
+// The makers behind MakeMethod.
+[[nodiscard]] Result<std::unique_ptr<Method>> MakePlainTeacher(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeEnsembleTeacher(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeDpSgd(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs);
+
+}  // namespace retort::worker

@@ -1,0 +1,55 @@
+#include "worker/methods/network_teacher.h"
+
+#include <utility>
+
+#include "worker/models/ensemble.h"
+#include "worker/models/model_registry.h"
+
+namespace retort::worker {
+namespace {
+
+class SingleTeacher final : public release::TeacherModel {
+ public:
+  explicit SingleTeacher(std::unique_ptr<Network> network) : network_(std::move(network)) {}
+  std::int64_t classes() const override { return network_->classes(); }
+
+ protected:
+  at::Tensor Logits(const at::Tensor& inputs) override { return network_->Forward(inputs).logits; }
+
+ private:
+  std::unique_ptr<Network> network_;
+};
+
+class EnsembleModel final : public release::TeacherModel {
+ public:
+  explicit EnsembleModel(std::unique_ptr<LogisticEnsemble> ensemble) : ensemble_(std::move(ensemble)) {}
+  std::int64_t classes() const override { return ensemble_->classes(); }
+  std::int64_t members() const override { return ensemble_->members(); }
+
+ protected:
+  at::Tensor Logits(const at::Tensor&) override {
+    CheckFailed("members() == 1", __FILE__, __LINE__, "an ensemble answers member by member");
+  }
+  at::Tensor MemberLogits(const at::Tensor& inputs) override { return ensemble_->ForwardShared(inputs); }
+
+ private:
+  std::unique_ptr<LogisticEnsemble> ensemble_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact& artifact, const Dataset& data) {
+  const RngStream unused(0, Purpose::parameters);
+  if (artifact.spec.method == "ensemble") {
+    auto ensemble =
+        std::make_unique<LogisticEnsemble>(artifact.spec.members, data.shape, data.classes, unused);
+    RETORT_RETURN_IF_ERROR(ensemble->parameters().FromBlobs("teacher/", artifact.parameters));
+    return std::unique_ptr<release::TeacherModel>(std::make_unique<EnsembleModel>(std::move(ensemble)));
+  }
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
+                          MakeNetwork(artifact.spec.network, data.shape, data.classes, unused));
+  RETORT_RETURN_IF_ERROR(network->parameters().FromBlobs("teacher/", artifact.parameters));
+  return std::unique_ptr<release::TeacherModel>(std::make_unique<SingleTeacher>(std::move(network)));
+}
+
+}  // namespace retort::worker

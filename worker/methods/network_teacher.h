@@ -1,0 +1,17 @@
+// Parent artifacts as the release room's TeacherModel.
+#pragma once
+
+#include <memory>
+
+#include "experiments/spec/status.h"
+#include "worker/methods/method.h"
+#include "worker/release/answers.h"
+
+namespace retort::worker {
+
+// A single network, or an ensemble, from what the teacher's trial left. Error: damage when the artifact
+// does not fit its own spec; usage when it was trained on images of another shape.
+[[nodiscard]] Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact& artifact,
+                                                                         const Dataset& data);
+
+}  // namespace retort::worker

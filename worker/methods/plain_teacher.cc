@@ -1,0 +1,74 @@
+// A single teacher trained on the private examples without protection: Adam on cross-entropy.
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+
+#include "worker/evaluation.h"
+#include "worker/methods/learner.h"
+#include "worker/methods/method.h"
+#include "worker/models/model_registry.h"
+#include "worker/optim/schedule.h"
+
+namespace retort::worker {
+namespace {
+
+class PlainTeacher final : public Method {
+ public:
+  PlainTeacher(const MethodInputs& inputs, std::unique_ptr<Network> network)
+      : spec_(inputs.spec),
+        data_(inputs.data),
+        batch_(std::min(inputs.spec.batch, inputs.data.train.size())),
+        per_epoch_((inputs.data.train.size() + batch_ - 1) / batch_),
+        learner_(std::move(network)) {}
+
+  std::int64_t steps() const override { return spec_.epochs * per_epoch_; }
+  std::string phase(std::int64_t) const override { return "train"; }
+  void Register(TrainState& state) override { learner_.Register(state, "teacher/"); }
+
+  Status Step(std::int64_t step, Series& series) override {
+    const std::int64_t epoch = step / per_epoch_, first = step % per_epoch_ * batch_;
+    if (epoch != epoch_) {
+      epoch_ = epoch;
+      const RngStream stream(spec_.seed, Purpose::batches, static_cast<std::uint64_t>(epoch));
+      order_ = at::tensor(Permutation(data_.train.size(), stream), at::kLong);
+    }
+    const at::Tensor rows = order_.narrow(0, first, std::min(batch_, data_.train.size() - first));
+    const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.smoothing);
+    const auto at_step = static_cast<std::uint64_t>(step);
+    const at::Tensor images = Shifted(data_.train.images.index_select(0, rows), spec_.shift,
+                                      RngStream(spec_.seed, Purpose::shifts, at_step));
+    const double rate = spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
+    const double loss = learner_.Teach(images, targets, rate, RngStream(spec_.seed, Purpose::dropout, at_step));
+    if (step % kCurveEvery == 0 || step + 1 == steps()) series.emplace_back("train.loss", loss);
+    return {};
+  }
+
+  Result<Outcome> Finish() override {
+    Outcome out;
+    out.evaluation = Evaluate(learner_.network(), data_.test);
+    out.metrics = TestMetrics(*out.evaluation);
+    out.parameters = learner_.network().parameters().ToBlobs("teacher/");
+    return out;
+  }
+
+ private:
+  static constexpr std::int64_t kCurveEvery = 5;
+  const TrialSpec& spec_;
+  const Dataset& data_;
+  std::int64_t batch_, per_epoch_;
+  Learner learner_;
+  std::int64_t epoch_ = -1;   // of order_
+  at::Tensor order_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Method>> MakePlainTeacher(const MethodInputs& inputs) {
+  if (inputs.data.train.size() == 0) return UsageError("A teacher needs training examples: split.train is empty.");
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
+                          MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes,
+                                      RngStream(inputs.spec.seed, Purpose::parameters)));
+  return std::unique_ptr<Method>(std::make_unique<PlainTeacher>(inputs, std::move(network)));
+}
+
+}  // namespace retort::worker

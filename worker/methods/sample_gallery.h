@@ -1,0 +1,31 @@
+// The few synthetic images that an attempt keeps for people to look at.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "storage/attempt_file.h"
+#include "worker/train_state.h"
+
+namespace retort::worker {
+
+// Rows of the newest batch offered, with the annotation released for each.
+class SampleGallery {
+ public:
+  SampleGallery(std::int64_t rows, std::vector<std::int64_t> image_shape, std::int64_t classes);
+  // Keeps the first rows of images [n, C, H, W] and annotations f32 [n, classes].
+  void Offer(std::int64_t step, const at::Tensor& images, const at::Tensor& annotations);
+  void Register(TrainState& state, const std::string& prefix);
+  // `claim`: one line on what the samples are charged under.
+  [[nodiscard]] storage::Samples ToSamples(const std::string& claim) const;
+
+ private:
+  at::Tensor images_, annotations_;
+  at::Tensor step_;        // i64 [1]
+  std::int64_t rows_ = 0;  // kept
+};
+
+}  // namespace retort::worker

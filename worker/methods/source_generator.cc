@@ -1,0 +1,68 @@
+#include "worker/methods/source_generator.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/log_softmax.h>
+
+#include <utility>
+#include <vector>
+
+#include "worker/gradients.h"
+#include "worker/rng_streams.h"
+
+namespace retort::worker {
+
+SourceGenerator::SourceGenerator(const TrialSpec& spec, std::unique_ptr<Generator> generator)
+    : spec_(spec),
+      generator_(std::move(generator)),
+      adam_(generator_->parameters().flat().numel(), {.beta1 = 0.5}) {}
+
+Result<std::unique_ptr<SourceGenerator>> SourceGenerator::Create(const TrialSpec& spec, ImageShape image) {
+  const RngStream stream = RngStream(spec.seed, Purpose::parameters, 0, 1);
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Generator> generator,
+                          Generator::Create(image, spec.latent, spec.generator_width, stream));
+  return std::unique_ptr<SourceGenerator>(new SourceGenerator(spec, std::move(generator)));
+}
+
+at::Tensor SourceGenerator::Images(std::int64_t step, std::int64_t rows) const {
+  const RngStream stream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(step));
+  return generator_->Forward(NormalRows(rows, spec_.latent, stream));
+}
+
+double SourceGenerator::OneStep(const at::Tensor& images, const Network& student, const GeneratorTarget& target,
+                                double learning_rate) {
+  const NetworkOutput out = student.Forward(images);
+  const bool dafl = spec_.reading != Reading::printed;
+  const GeneratorGradient seeds =
+      GeneratorLoss(out, target.y, {spec_.one_hot, spec_.information_entropy, spec_.activation_norm},
+                    dafl ? GeneratorForm::dafl : GeneratorForm::printed);
+  std::vector<at::Tensor> outputs = {out.logits, out.features}, gradients = {seeds.logits, seeds.features};
+  if (target.released.defined()) {
+    // L_S = -mean_i <y_i, log p_i>, differentiated by the y that the teacher's Jacobian reaches.
+    const double scale = -target.slope / static_cast<double>(images.size(0));
+    outputs.push_back(target.released);
+    gradients.push_back(at::log_softmax(out.logits.detach(), 1) * scale);
+  }
+  ParameterArena& parameters = generator_->parameters();
+  parameters.Gather(VectorJacobian(outputs, gradients, parameters.leaves()));
+  adam_.Step(parameters.flat(), parameters.gradient(), learning_rate);
+  return seeds.loss;
+}
+
+double SourceGenerator::Improve(std::int64_t step, const at::Tensor& images, const Network& student,
+                                const GeneratorTarget& target, double learning_rate) {
+  double loss = 0;
+  for (std::int64_t i = 0; i < spec_.generator_steps; ++i) {
+    const bool first = i == 0;
+    GeneratorTarget now = target;
+    if (!first) now.released = at::Tensor();   // its graph belongs to the images of the query
+    loss = OneStep(first ? images : Images(step, images.size(0)), student, now, learning_rate);
+  }
+  return loss;
+}
+
+void SourceGenerator::Register(TrainState& state, const std::string& prefix) {
+  state.Add(prefix + "parameters", generator_->parameters().flat());
+  adam_.Register(state, prefix + "adam/");
+}
+
+}  // namespace retort::worker

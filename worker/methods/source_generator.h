@@ -1,0 +1,52 @@
+// The generator as a source of queries, and its training through the student alone.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+#include "worker/distill/generator_loss.h"
+#include "worker/models/generator.h"
+#include "worker/models/network.h"
+#include "worker/optim/adam.h"
+#include "worker/train_state.h"
+
+namespace retort::worker {
+
+// What the released annotations of one batch look like to the generator's L_S.
+struct GeneratorTarget {
+  at::Tensor y;          // f32 [rows, classes], detached; undefined: no L_S
+  // The printed trap (detach = false): the release with its graph to the images, and d y / d release.
+  at::Tensor released;   // undefined unless the trap is asked for
+  double slope = 0;      // y = constant + slope * released
+};
+
+class SourceGenerator {
+ public:
+  // Error: usage, as Generator::Create.
+  [[nodiscard]] static Result<std::unique_ptr<SourceGenerator>> Create(const TrialSpec& spec, ImageShape image);
+
+  // Images of this step's latents [rows, C, H, W], part of the graph to the generator's parameters.
+  // Row i is a function of (seed, step, i) and the parameters.
+  [[nodiscard]] at::Tensor Images(std::int64_t step, std::int64_t rows) const;
+  // spec.generator_steps Adam steps on L_S + L_G. `images` is what Images(step, rows) gave, with its graph,
+  // and serves the first of them; later ones draw the same latents anew. Returns the last loss.
+  double Improve(std::int64_t step, const at::Tensor& images, const Network& student,
+                 const GeneratorTarget& target, double learning_rate);
+  void Register(TrainState& state, const std::string& prefix);
+  [[nodiscard]] Generator& generator() { return *generator_; }
+
+ private:
+  SourceGenerator(const TrialSpec& spec, std::unique_ptr<Generator> generator);
+  double OneStep(const at::Tensor& images, const Network& student, const GeneratorTarget& target,
+                 double learning_rate);
+  const TrialSpec& spec_;
+  std::unique_ptr<Generator> generator_;
+  Adam adam_;
+};
+
+}  // namespace retort::worker

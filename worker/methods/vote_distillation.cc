@@ -1,0 +1,197 @@
+// DPDFD, sound by an ensemble (R2), on public queries: release noisy votes, fit a student to them, relabel every
+// public image by student and votes together, and fit once more.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "worker/distill/vote_targets.h"
+#include "worker/evaluation.h"
+#include "worker/methods/learner.h"
+#include "worker/methods/method.h"
+#include "worker/methods/network_teacher.h"
+#include "worker/methods/sample_gallery.h"
+#include "worker/models/model_registry.h"
+#include "worker/optim/schedule.h"
+#include "worker/release/mechanism.h"
+#include "worker/release/noisy_votes.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr std::int64_t kRows = 500;     // of one evaluation batch
+constexpr std::int64_t kSamples = 64;
+
+class VoteDistillation final : public Method {
+ public:
+  VoteDistillation(const MethodInputs& inputs, std::unique_ptr<release::TeacherModel> teacher,
+                   std::unique_ptr<release::NoisyVotes> mechanism, std::unique_ptr<Network> student)
+      : spec_(inputs.spec),
+        data_(inputs.data),
+        tape_(inputs.tape),
+        teacher_(std::move(teacher)),
+        mechanism_(std::move(mechanism)),
+        learner_(std::move(student)),
+        rows_(std::min(spec_.batch, spec_.queries)),
+        releases_((spec_.queries + rows_ - 1) / rows_),
+        histograms_(at::zeros({spec_.queries, data_.classes}, at::kInt)),
+        targets_(at::zeros({data_.public_split.size(), data_.classes}, at::kFloat)),
+        gallery_(std::min(kSamples, spec_.queries), {data_.shape.channels, data_.shape.height, data_.shape.width},
+                 data_.classes) {}
+
+  std::int64_t steps() const override { return releases_ + 2 * spec_.label_steps; }
+  std::string phase(std::int64_t step) const override {
+    if (step < releases_) return "release";
+    return step < releases_ + spec_.label_steps ? "fit" : "refit";
+  }
+  void Register(TrainState& state) override {
+    learner_.Register(state, "student/");
+    state.Add("votes/histograms", histograms_);
+    state.Add("votes/targets", targets_);
+    gallery_.Register(state, "samples/");
+  }
+
+  Status Step(std::int64_t step, Series& series) override {
+    if (step < releases_) return Query(step);
+    const std::int64_t fit = step - releases_, within = fit % spec_.label_steps;
+    if (fit == 0) series.emplace_back("train.vote_gap", AimAtVotes());
+    if (fit == spec_.label_steps) AimAtEverything();
+    const double loss = Fit(step, within, fit < spec_.label_steps ? spec_.queries : data_.public_split.size());
+    if (within % kCurveEvery == 0 || within + 1 == spec_.label_steps) series.emplace_back("train.student_loss", loss);
+    return {};
+  }
+
+  Result<Outcome> Finish() override {
+    Outcome out;
+    out.evaluation = Evaluate(learner_.network(), data_.test);
+    out.metrics = TestMetrics(*out.evaluation);
+    out.parameters = learner_.network().parameters().ToBlobs("student/");
+    out.samples = gallery_.ToSamples("public queries and their noisy votes; charged as the trial's ledger says");
+    return out;
+  }
+
+ private:
+  static constexpr std::int64_t kCurveEvery = 5;
+
+  Status Query(std::int64_t step) {
+    const std::int64_t first = step * rows_, rows = std::min(rows_, spec_.queries - first);
+    const at::Tensor images = data_.public_split.images.narrow(0, first, rows);
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook& book) {
+      return Release(step, images, book);
+    }));
+    histograms_.narrow(0, first, rows).copy_(released);
+    gallery_.Offer(step, images, released.to(at::kFloat));
+    return {};
+  }
+
+  Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook& book) {
+    // What earlier attempts released answers equal images here, too.
+    const std::int64_t known = step * rows_;
+    mechanism_->Remember(data_.public_split.images.narrow(0, 0, known), histograms_.narrow(0, 0, known));
+    const release::Answers answers = release::Oracle::Ask(*teacher_, {images, at::Tensor(), step});
+    RETORT_ASSIGN_OR_RETURN(release::Charge charge,
+                            book.Take(mechanism_->Describe(rows_), mechanism_->DrawsFor(answers)));
+    RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
+    return released.values;
+  }
+
+  at::Tensor Evidence(double* gap = nullptr) const {
+    const double estimate = EstimateVoteGap(histograms_, spec_.vote_noise, teacher_->members());
+    if (gap != nullptr) *gap = estimate;
+    return VoteEvidence(histograms_, estimate, spec_.vote_noise);
+  }
+
+  double AimAtVotes() {
+    double gap = 0;
+    targets_.narrow(0, 0, spec_.queries).copy_(Smoothed(at::softmax(Evidence(&gap), 1)));
+    return gap;
+  }
+
+  // Student and votes as independent evidence on the queried images, the student alone on the others; then the
+  // student starts afresh, free of what it memorised of single wrong labels.
+  void AimAtEverything() {
+    const at::NoGradGuard no_grad;
+    for (std::int64_t first = 0; first < data_.public_split.size(); first += kRows) {
+      const std::int64_t rows = std::min(kRows, data_.public_split.size() - first);
+      const at::Tensor images = data_.public_split.images.narrow(0, first, rows);
+      targets_.narrow(0, first, rows).copy_(at::log_softmax(learner_.network().Forward(images).logits, 1));
+    }
+    targets_.narrow(0, 0, spec_.queries).add_(Evidence());
+    targets_.copy_(Smoothed(at::softmax(targets_, 1)));
+    learner_.network().parameters().Redraw(RngStream(spec_.seed, Purpose::parameters, 1));
+    learner_.ResetOptimiser();
+  }
+
+  at::Tensor Smoothed(const at::Tensor& targets) const {
+    return targets * (1 - spec_.smoothing) + spec_.smoothing / static_cast<double>(data_.classes);
+  }
+
+  // One optimiser step on student_batch of the first `pool` public images.
+  double Fit(std::int64_t step, std::int64_t within, std::int64_t pool) {
+    const auto at_step = static_cast<std::uint64_t>(step);
+    const RngStream pick(spec_.seed, Purpose::batches, at_step);
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(spec_.student_batch));
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pick.Below(i, pool);
+    const at::Tensor index = at::tensor(rows, at::kLong);
+    const at::Tensor images = Shifted(data_.public_split.images.index_select(0, index), spec_.shift,
+                                      RngStream(spec_.seed, Purpose::shifts, at_step));
+    const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
+    return learner_.Teach(images, targets_.index_select(0, index), rate,
+                          RngStream(spec_.seed, Purpose::dropout, at_step));
+  }
+
+  const TrialSpec& spec_;
+  const Dataset& data_;
+  ReleaseTape& tape_;
+  std::unique_ptr<release::TeacherModel> teacher_;
+  std::unique_ptr<release::NoisyVotes> mechanism_;
+  Learner learner_;
+  std::int64_t rows_, releases_;
+  at::Tensor histograms_;   // i32 [queries, classes]: released
+  at::Tensor targets_;      // f32 [public images, classes]
+  SampleGallery gallery_;
+};
+
+Status CheckQueries(const MethodInputs& inputs) {
+  const TrialSpec& spec = inputs.spec;
+  if (spec.reading != Reading::sound) {
+    return UsageError("An ensemble answers by noisy votes, which only the reading \"sound\" of dpdfd uses.");
+  }
+  if (spec.source == QuerySource::private_split) {
+    return UsageError("Votes on the private split would let its images leave: source must be public or generator.");
+  }
+  RETORT_CHECK(spec.source == QuerySource::public_split);
+  if (spec.queries < 1 || spec.label_steps < 1) {
+    return UsageError("Votes need queries >= 1 and label_steps >= 1.");
+  }
+  if (spec.queries > inputs.data.public_split.size()) {
+    return UsageError(std::to_string(spec.queries) + " queries were asked for, but the public split has " +
+                      std::to_string(inputs.data.public_split.size()) + " images.");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs) {
+  const TrialSpec& spec = inputs.spec;
+  RETORT_RETURN_IF_ERROR(CheckQueries(inputs));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::TeacherModel> teacher, LoadTeacher(*inputs.teacher, inputs.data));
+  RETORT_ASSIGN_OR_RETURN(
+      std::unique_ptr<release::NoisyVotes> mechanism,
+      release::NoisyVotes::Create({.scale = spec.vote_noise, .classes = inputs.data.classes}, release::KeyFor(spec)));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student,
+                          MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
+                                      RngStream(spec.seed, Purpose::parameters)));
+  return std::unique_ptr<Method>(
+      std::make_unique<VoteDistillation>(inputs, std::move(teacher), std::move(mechanism), std::move(student)));
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,140 @@
+// DPDFD, sound by an ensemble (R2), on a generator's images: each step generates a batch, asks the ensemble about
+// its first rows, teaches the student everything asked so far, and improves the generator through the student.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/softmax.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "worker/distill/transfer_set.h"
+#include "worker/distill/vote_targets.h"
+#include "worker/evaluation.h"
+#include "worker/methods/learner.h"
+#include "worker/methods/method.h"
+#include "worker/methods/network_teacher.h"
+#include "worker/methods/sample_gallery.h"
+#include "worker/methods/source_generator.h"
+#include "worker/models/model_registry.h"
+#include "worker/optim/schedule.h"
+#include "worker/release/mechanism.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr std::int64_t kSamples = 64;
+// Share of the members taken to be right, where a method must say before it has seen a histogram.
+constexpr double kMemberAccuracy = 0.6;
+
+struct Parts {
+  std::unique_ptr<release::TeacherModel> teacher;
+  std::unique_ptr<release::Mechanism> mechanism;
+  std::unique_ptr<Network> student;
+  std::unique_ptr<SourceGenerator> source;
+};
+
+class VoteGeneration final : public Method {
+ public:
+  VoteGeneration(const MethodInputs& inputs, Parts parts)
+      : spec_(inputs.spec),
+        data_(inputs.data),
+        tape_(inputs.tape),
+        teacher_(std::move(parts.teacher)),
+        mechanism_(std::move(parts.mechanism)),
+        source_(std::move(parts.source)),
+        learner_(std::move(parts.student)),
+        rows_(std::min(spec_.batch, (spec_.queries + spec_.steps - 1) / spec_.steps)),
+        transfer_((spec_.queries + rows_ - 1) / rows_, rows_, data_.shape, data_.classes),
+        gallery_(std::min(kSamples, rows_), {data_.shape.channels, data_.shape.height, data_.shape.width},
+                 data_.classes) {}
+
+  std::int64_t steps() const override { return spec_.steps; }
+  std::string phase(std::int64_t) const override { return "distill"; }
+  void Register(TrainState& state) override {
+    learner_.Register(state, "student/");
+    source_->Register(state, "generator/");
+    transfer_.Register(state, "transfer/");
+    gallery_.Register(state, "samples/");
+  }
+
+  Status Step(std::int64_t step, Series& series) override {
+    const at::Tensor images = source_->Images(step, std::max(spec_.batch, rows_));
+    if (step < spec_.queries / rows_) RETORT_RETURN_IF_ERROR(Query(step, images.detach().narrow(0, 0, rows_)));
+    const double decay = HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
+    const auto at_step = static_cast<std::uint64_t>(step);
+    const RngStream replay(spec_.seed, Purpose::replay, at_step), dropout(spec_.seed, Purpose::dropout, at_step);
+    double loss = 0;
+    for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
+      const auto lane = static_cast<std::uint64_t>(i);
+      const auto [x, y] = transfer_.Sample(spec_.student_batch, replay.Lane(lane));
+      loss = learner_.Teach(x, y, spec_.lr * decay, dropout.Lane(lane));
+    }
+    const double generator_loss =
+        source_->Improve(step, images, learner_.network(), {}, spec_.generator_lr * decay);
+    series.emplace_back("train.student_loss", loss);
+    series.emplace_back("train.generator_loss", generator_loss);
+    return {};
+  }
+
+  Result<Outcome> Finish() override {
+    Outcome out;
+    out.evaluation = Evaluate(learner_.network(), data_.test);
+    out.metrics = TestMetrics(*out.evaluation);
+    out.parameters = learner_.network().parameters().ToBlobs("student/");
+    for (auto& blob : source_->generator().parameters().ToBlobs("generator/")) out.parameters.push_back(std::move(blob));
+    out.samples = gallery_.ToSamples("synthetic queries and their noisy votes; charged as the trial's ledger says");
+    return out;
+  }
+
+ private:
+  Status Query(std::int64_t step, const at::Tensor& images) {
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook& book) {
+      return Release(step, images, book);
+    }));
+    const auto classes = static_cast<double>(data_.classes);
+    const double gap = static_cast<double>(teacher_->members()) *
+                       (kMemberAccuracy - (1 - kMemberAccuracy) / (classes - 1));
+    transfer_.Push(images, at::softmax(VoteEvidence(released, gap, spec_.vote_noise), 1));
+    gallery_.Offer(step, images, released.to(at::kFloat));
+    return {};
+  }
+
+  Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook& book) {
+    const release::Answers answers = release::Oracle::Ask(*teacher_, {images, at::Tensor(), step});
+    RETORT_ASSIGN_OR_RETURN(release::Charge charge,
+                            book.Take(mechanism_->Describe(rows_), mechanism_->DrawsFor(answers)));
+    RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
+    return released.values;
+  }
+
+  const TrialSpec& spec_;
+  const Dataset& data_;
+  ReleaseTape& tape_;
+  std::unique_ptr<release::TeacherModel> teacher_;
+  std::unique_ptr<release::Mechanism> mechanism_;
+  std::unique_ptr<SourceGenerator> source_;
+  Learner learner_;
+  std::int64_t rows_;      // asked in each step, until fewer than that are left of the queries
+  TransferSet transfer_;   // everything asked
+  SampleGallery gallery_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
+  const TrialSpec& spec = inputs.spec;
+  if (spec.reading != Reading::sound) {
+    return UsageError("An ensemble answers by noisy votes, which only the reading \"sound\" of dpdfd uses.");
+  }
+  if (spec.queries < 1) return UsageError("Votes need queries >= 1.");
+  Parts parts;
+  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data));
+  RETORT_ASSIGN_OR_RETURN(parts.mechanism, release::MakeMechanism(spec, inputs.data.classes,
+                                                                  parts.teacher->members(), release::KeyFor(spec)));
+  RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
+                                                     RngStream(spec.seed, Purpose::parameters)));
+  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape));
+  return std::unique_ptr<Method>(std::make_unique<VoteGeneration>(inputs, std::move(parts)));
+}
+
+}  // namespace retort::worker

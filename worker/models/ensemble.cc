@@ -1,0 +1,35 @@
+#include "worker/models/ensemble.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/baddbmm.h>
+#include <ATen/ops/matmul.h>
+
+namespace retort::worker {
+
+LogisticEnsemble::LogisticEnsemble(std::int64_t members, ImageShape input, std::int64_t classes,
+                                   const RngStream& stream)
+    : members_(members),
+      classes_(classes),
+      pixels_(input.size()),
+      parameters_({{"weight", {members, classes, input.size()}, FanInBound(input.size())},
+                   {"bias", {members, classes}, FanInBound(input.size())}},
+                  stream) {}
+
+at::Tensor LogisticEnsemble::ForwardOwn(const at::Tensor& images) const {
+  const std::vector<at::Tensor>& p = parameters_.leaves();
+  return at::baddbmm(p[1].unsqueeze(1), images, p[0].transpose(1, 2));
+}
+
+at::Tensor LogisticEnsemble::ForwardShared(const at::Tensor& images) const {
+  const std::vector<at::Tensor>& p = parameters_.leaves();
+  const at::Tensor all = at::matmul(images.flatten(1), p[0].view({members_ * classes_, pixels_}).t());
+  return (all.view({-1, members_, classes_}) + p[1]).transpose(0, 1);
+}
+
+at::Tensor DisjointShards(std::int64_t examples, std::int64_t members) {
+  const std::int64_t size = examples / members;
+  return at::arange(size * members, at::kLong).view({size, members}).t().contiguous();
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,40 @@
+// Many softmax regressions of one shape, trained and asked together.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "experiments/spec/status.h"
+#include "storage/tensor_blob.h"
+#include "worker/models/network.h"
+#include "worker/models/parameter_arena.h"
+
+namespace retort::worker {
+
+// Member m classifies by weight[m] x + bias[m]; one tensor holds all members.
+class LogisticEnsemble {
+ public:
+  LogisticEnsemble(std::int64_t members, ImageShape input, std::int64_t classes, const RngStream& stream);
+
+  [[nodiscard]] std::int64_t members() const { return members_; }
+  [[nodiscard]] std::int64_t classes() const { return classes_; }
+  // Each member on its own rows: [members, rows, pixels] -> [members, rows, classes].
+  [[nodiscard]] at::Tensor ForwardOwn(const at::Tensor& images) const;
+  // Every member on the same rows: [rows, C, H, W] -> [members, rows, classes].
+  [[nodiscard]] at::Tensor ForwardShared(const at::Tensor& images) const;
+  // "weight" [members, classes, pixels] and "bias" [members, classes].
+  [[nodiscard]] ParameterArena& parameters() { return parameters_; }
+
+ private:
+  std::int64_t members_, classes_, pixels_;
+  ParameterArena parameters_;
+};
+
+// Indices of each member's shard: member m holds order[m], order[m + n], ...; every shard has
+// floor(examples / members) of them. Disjoint, and fixed by index: a changed example stays in its shard.
+// i64 [members, shard size].
+[[nodiscard]] at::Tensor DisjointShards(std::int64_t examples, std::int64_t members);
+
+}  // namespace retort::worker

@@ -1,0 +1,78 @@
+#include "worker/models/generator.h"
+
+#include <ATen/ops/batch_norm.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/tanh.h>
+#include <ATen/ops/upsample_nearest2d.h>
+
+#include <vector>
+
+namespace retort::worker {
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+// The constant that DAFL's code gives to its inner batch norms.
+constexpr double kInnerEpsilon = 0.8;
+constexpr double kSlope = 0.2;
+
+at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon) {
+  return at::batch_norm(x, weight, bias, {}, {}, /*training=*/true, /*momentum=*/0, epsilon,
+                        /*cudnn_enabled=*/false);
+}
+
+at::Tensor Doubled(const at::Tensor& x) {
+  return at::upsample_nearest2d(x, {2 * x.size(2), 2 * x.size(3)});
+}
+
+void AddNorm(std::vector<ParameterShape>& shapes, const std::string& name, std::int64_t channels) {
+  shapes.push_back({name + ".weight", {channels}, 0, 1});
+  shapes.push_back({name + ".bias", {channels}, 0, 0});
+}
+
+void AddConv(std::vector<ParameterShape>& shapes, const std::string& name, std::int64_t in, std::int64_t out) {
+  shapes.push_back({name + ".weight", {out, in, 3, 3}, FanInBound(9 * in)});
+  shapes.push_back({name + ".bias", {out}, FanInBound(9 * in)});
+}
+
+}  // namespace
+
+Generator::Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream)
+    : image_(image), width_(width) {
+  const std::int64_t cells = width * (image.height / 4) * (image.width / 4);
+  std::vector<ParameterShape> shapes;
+  shapes.push_back({"fc.weight", {cells, latent}, FanInBound(latent)});
+  shapes.push_back({"fc.bias", {cells}, FanInBound(latent)});
+  AddNorm(shapes, "bn0", width);
+  AddConv(shapes, "conv1", width, width);
+  AddNorm(shapes, "bn1", width);
+  AddConv(shapes, "conv2", width, width / 2);
+  AddNorm(shapes, "bn2", width / 2);
+  AddConv(shapes, "conv3", width / 2, image.channels);
+  parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream);
+}
+
+Result<std::unique_ptr<Generator>> Generator::Create(ImageShape image, std::int64_t latent, std::int64_t width,
+                                                     const RngStream& stream) {
+  if (image.height % 4 != 0 || image.width % 4 != 0) {
+    return UsageError("The generator doubles its image twice, so height and width must be multiples of 4; these are " +
+                      std::to_string(image.height) + " x " + std::to_string(image.width) + ".");
+  }
+  RETORT_CHECK(latent >= 1 && width >= 2);
+  return std::unique_ptr<Generator>(new Generator(image, latent, width, stream));
+}
+
+at::Tensor Generator::Forward(const at::Tensor& latents) const {
+  const std::vector<at::Tensor>& p = parameters_->leaves();
+  at::Tensor x = at::linear(latents, p[0], p[1]).view({-1, width_, image_.height / 4, image_.width / 4});
+  x = BatchNorm(x.contiguous(at::MemoryFormat::ChannelsLast), p[2], p[3], kEpsilon);
+  x = at::conv2d(Doubled(x), p[4], p[5], 1, 1);
+  x = at::leaky_relu(BatchNorm(x, p[6], p[7], kInnerEpsilon), kSlope);
+  x = at::conv2d(Doubled(x), p[8], p[9], 1, 1);
+  x = at::leaky_relu(BatchNorm(x, p[10], p[11], kInnerEpsilon), kSlope);
+  x = at::tanh(at::conv2d(x, p[12], p[13], 1, 1));
+  return BatchNorm(x, {}, {}, kEpsilon);
+}
+
+}  // namespace retort::worker

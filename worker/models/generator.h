@@ -1,0 +1,36 @@
+// The generator of data-free distillation for small images (DAFL, Chen et al. 2019).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "experiments/spec/status.h"
+#include "worker/models/network.h"
+#include "worker/models/parameter_arena.h"
+
+namespace retort::worker {
+
+// latents -> linear to w x (H/4) x (W/4) -> BN -> x2 -> conv w, BN, leaky 0.2 -> x2 -> conv w/2, BN, leaky 0.2
+// -> conv to C -> tanh -> BN without affine. BN always uses the statistics of the batch at hand, so the
+// images are normalised like the teacher's training data, and a batch is a function of its latents and the
+// parameters alone.
+class Generator {
+ public:
+  // Error: usage, when height or width is no multiple of 4. width >= 2.
+  [[nodiscard]] static Result<std::unique_ptr<Generator>> Create(ImageShape image, std::int64_t latent,
+                                                                 std::int64_t width, const RngStream& stream);
+  // latents f32 [rows, latent] -> images f32 [rows, C, H, W], channels last.
+  [[nodiscard]] at::Tensor Forward(const at::Tensor& latents) const;
+  [[nodiscard]] ParameterArena& parameters() { return *parameters_; }
+  [[nodiscard]] const ParameterArena& parameters() const { return *parameters_; }
+
+ private:
+  Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream);
+  ImageShape image_;
+  std::int64_t width_;
+  std::unique_ptr<ParameterArena> parameters_;
+};
+
+}  // namespace retort::worker

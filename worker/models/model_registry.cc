@@ -1,0 +1,84 @@
+#include "worker/models/model_registry.h"
+
+#include <functional>
+#include <utility>
+
+namespace retort::worker {
+namespace {
+
+using Kind = LayerKind;
+
+// DataLens evaluation net: conv 32, max-pool, dropout .2, conv 64, dropout .25, FC 64, FC c. Pooling
+// before the rectifier gives the same values and gradients as after it, on a quarter of the elements.
+std::vector<Layer> Datalens(std::int64_t classes) {
+  return {{.kind = Kind::conv, .name = "conv1", .out = 32, .kernel = 3},
+          {.kind = Kind::max_pool, .name = "", .kernel = 2, .stride = 2},
+          {.kind = Kind::relu, .name = ""},
+          {.kind = Kind::dropout, .name = "", .rate = 0.2},
+          {.kind = Kind::conv, .name = "conv2", .out = 64, .kernel = 3},
+          {.kind = Kind::relu, .name = ""},
+          {.kind = Kind::dropout, .name = "", .rate = 0.25},
+          {.kind = Kind::flatten, .name = ""},
+          {.kind = Kind::linear, .name = "fc1", .out = 64},
+          {.kind = Kind::relu, .name = ""},
+          {.kind = Kind::linear, .name = "fc2", .out = classes}};
+}
+
+// The tanh CNN of the DP-SGD literature (Papernot et al. 2021, Tramer and Boneh 2021).
+std::vector<Layer> TanhCnn(std::int64_t classes) {
+  return {{.kind = Kind::conv, .name = "conv1", .out = 16, .kernel = 8, .stride = 2, .padding = 3},
+          {.kind = Kind::tanh, .name = ""},
+          {.kind = Kind::max_pool, .name = "", .kernel = 2, .stride = 1},
+          {.kind = Kind::conv, .name = "conv2", .out = 32, .kernel = 4, .stride = 2},
+          {.kind = Kind::tanh, .name = ""},
+          {.kind = Kind::max_pool, .name = "", .kernel = 2, .stride = 1},
+          {.kind = Kind::flatten, .name = ""},
+          {.kind = Kind::linear, .name = "fc1", .out = 32},
+          {.kind = Kind::tanh, .name = ""},
+          {.kind = Kind::linear, .name = "fc2", .out = classes}};
+}
+
+std::vector<Layer> Logistic(std::int64_t classes) {
+  return {{.kind = Kind::flatten, .name = ""}, {.kind = Kind::linear, .name = "fc", .out = classes}};
+}
+
+struct Entry {
+  std::string name;
+  std::int64_t least_extent;   // smallest height and width that leave every layer a pixel
+  std::vector<Layer> (*layers)(std::int64_t classes);
+};
+
+const std::vector<Entry>& Entries() {
+  static const std::vector<Entry> entries = {
+      {"datalens", 8, &Datalens}, {"tanh-cnn", 13, &TanhCnn}, {"logistic", 1, &Logistic}};
+  return entries;
+}
+
+}  // namespace
+
+const std::vector<std::string>& NetworkNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Entry& entry : Entries()) all.push_back(entry.name);
+    return all;
+  }();
+  return names;
+}
+
+Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape input, std::int64_t classes,
+                                             const RngStream& stream) {
+  for (const Entry& entry : Entries()) {
+    if (entry.name != name) continue;
+    if (input.height < entry.least_extent || input.width < entry.least_extent) {
+      return UsageError("The network '" + name + "' needs images of at least " +
+                        std::to_string(entry.least_extent) + " pixels a side; these are " +
+                        std::to_string(input.height) + " x " + std::to_string(input.width) + ".");
+    }
+    return std::make_unique<Network>(entry.layers(classes), input, stream);
+  }
+  std::string known;
+  for (const std::string& candidate : NetworkNames()) known += (known.empty() ? "" : ", ") + candidate;
+  return UsageError("There is no network '" + name + "'. Known: " + known + ".");
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,18 @@
+// Network names of the sweep file -> networks.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "experiments/spec/status.h"
+#include "worker/models/network.h"
+
+namespace retort::worker {
+
+[[nodiscard]] const std::vector<std::string>& NetworkNames();
+// Error: usage for an unknown name (lists the names) and for images too small for the network.
+[[nodiscard]] Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape input,
+                                                           std::int64_t classes, const RngStream& stream);
+
+}  // namespace retort::worker

@@ -1,0 +1,100 @@
+#include "worker/models/parameter_arena.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "worker/tensor_codec.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr std::int64_t kAlignment = 16;  // floats in 64 bytes
+
+std::int64_t Numel(const std::vector<std::int64_t>& shape) {
+  std::int64_t n = 1;
+  for (const std::int64_t extent : shape) n *= extent;
+  return n;
+}
+
+std::int64_t Padded(std::int64_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+double FanInBound(std::int64_t fan_in) { return 1.0 / std::sqrt(static_cast<double>(fan_in)); }
+
+ParameterArena::ParameterArena(std::vector<ParameterShape> shapes, const RngStream& stream)
+    : shapes_(std::move(shapes)) {
+  std::int64_t size = 0;
+  for (const ParameterShape& p : shapes_) size += Padded(Numel(p.shape));
+  flat_ = at::zeros({size}, at::kFloat);
+  gradient_ = at::zeros({size}, at::kFloat);
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < shapes_.size(); ++i) {
+    const ParameterShape& p = shapes_[i];
+    const std::int64_t n = Numel(p.shape);
+    leaves_.push_back(flat_.narrow(0, offset, n).view(p.shape).detach().requires_grad_(true));
+    gradient_views_.push_back(gradient_.narrow(0, offset, n).view(p.shape));
+    offset += Padded(n);
+  }
+  Redraw(stream);
+}
+
+void ParameterArena::Redraw(const RngStream& stream) {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < shapes_.size(); ++i) {
+    const ParameterShape& p = shapes_[i];
+    if (p.bound > 0) {
+      leaves_[i].copy_(UniformTensor(p.shape, p.bound, stream.Lane(i)));
+    } else {
+      leaves_[i].zero_();
+    }
+    if (p.offset != 0) leaves_[i].add_(p.offset);
+  }
+}
+
+void ParameterArena::Gather(const std::vector<at::Tensor>& gradients) {
+  RETORT_CHECK(gradients.size() == gradient_views_.size());
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (gradients[i].defined()) {
+      gradient_views_[i].copy_(gradients[i]);
+    } else {
+      gradient_views_[i].zero_();
+    }
+  }
+}
+
+std::int64_t ParameterArena::parameter_count() const {
+  std::int64_t n = 0;
+  for (const ParameterShape& p : shapes_) n += Numel(p.shape);
+  return n;
+}
+
+bool ParameterArena::AllFinite() const { return at::isfinite(flat_).all().item<bool>(); }
+
+std::vector<storage::TensorBlob> ParameterArena::ToBlobs(const std::string& prefix) const {
+  std::vector<storage::TensorBlob> blobs;
+  for (std::size_t i = 0; i < shapes_.size(); ++i) blobs.push_back(ToBlob(prefix + shapes_[i].name, leaves_[i]));
+  return blobs;
+}
+
+Status ParameterArena::FromBlobs(const std::string& prefix, const std::vector<storage::TensorBlob>& blobs) {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < shapes_.size(); ++i) {
+    const std::string name = prefix + shapes_[i].name;
+    const auto found = std::find_if(blobs.begin(), blobs.end(), [&](const auto& b) { return b.name == name; });
+    if (found == blobs.end()) return DamageError("The stored parameters lack '" + name + "'.");
+    if (found->shape != shapes_[i].shape || found->dtype != storage::DType::f32) {
+      return DamageError("The stored parameter '" + name + "' has another shape or type than the network.");
+    }
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor value, FromBlob(*found));
+    leaves_[i].copy_(value);
+  }
+  return {};
+}
+
+}  // namespace retort::worker

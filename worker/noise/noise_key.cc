@@ -1,0 +1,60 @@
+#include "worker/noise/noise_key.h"
+
+#include <sodium.h>
+
+#include <cstring>
+
+#include "experiments/spec/status.h"
+
+namespace retort::worker::noise {
+namespace {
+
+void StoreLittleEndian(std::uint64_t value, std::uint8_t* out, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<std::uint8_t>(value >> (8 * i));
+}
+
+}  // namespace
+
+NoiseKey NoiseKey::FromOperatingSystem() {
+  RETORT_CHECK(sodium_init() >= 0);
+  NoiseKey key;
+  randombytes_buf(key.bytes_.data(), key.bytes_.size());
+  return key;
+}
+
+NoiseKey NoiseKey::FromSeed(std::uint64_t seed, TrialId trial) {
+  RETORT_CHECK(sodium_init() >= 0);
+  static constexpr char kDomain[] = "retort seeded noise 1";
+  std::array<std::uint8_t, sizeof(kDomain) + 16> input{};
+  std::memcpy(input.data(), kDomain, sizeof(kDomain));
+  StoreLittleEndian(seed, input.data() + sizeof(kDomain), 8);
+  StoreLittleEndian(trial.bits(), input.data() + sizeof(kDomain) + 8, 8);
+  NoiseKey key;
+  key.seeded_ = true;
+  RETORT_CHECK(crypto_generichash(key.bytes_.data(), key.bytes_.size(), input.data(), input.size(), nullptr, 0) == 0);
+  return key;
+}
+
+NoiseKey::NoiseKey(NoiseKey&& other) noexcept : bytes_(other.bytes_), seeded_(other.seeded_) {
+  sodium_memzero(other.bytes_.data(), other.bytes_.size());
+}
+
+NoiseKey& NoiseKey::operator=(NoiseKey&& other) noexcept {
+  if (this != &other) {
+    bytes_ = other.bytes_;
+    seeded_ = other.seeded_;
+    sodium_memzero(other.bytes_.data(), other.bytes_.size());
+  }
+  return *this;
+}
+
+NoiseKey::~NoiseKey() { sodium_memzero(bytes_.data(), bytes_.size()); }
+
+std::array<std::uint8_t, 12> NonceOf(StreamId stream) {
+  std::array<std::uint8_t, 12> nonce{};
+  StoreLittleEndian(stream.step, nonce.data(), 8);
+  StoreLittleEndian(static_cast<std::uint32_t>(stream.purpose), nonce.data() + 8, 4);
+  return nonce;
+}
+
+}  // namespace retort::worker::noise

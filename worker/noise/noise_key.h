@@ -1,0 +1,52 @@
+// The 256-bit key of all privacy noise of one attempt.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "experiments/spec/ids.h"
+
+namespace retort::worker::noise {
+
+// What a stream is for; part of the nonce, so streams of one key never overlap.
+enum class Purpose : std::uint32_t { gradient = 1, votes = 2, dpsgd = 3 };
+
+// One stream of a key. A stream is drawn once: the mechanisms refuse to go back.
+struct StreamId {
+  std::uint64_t step = 0;
+  Purpose purpose = Purpose::gradient;
+};
+
+// Move-only; zeroed on destruction; never stored, sent or logged.
+class NoiseKey {
+ public:
+  static constexpr std::size_t kBytes = 32;
+
+  // From the operating system's entropy: a new key at every call.
+  [[nodiscard]] static NoiseKey FromOperatingSystem();
+  // Reproducible, for tests and bit-exact comparison: claims of such a run are unbounded. The same
+  // (seed, trial) gives the same key in every attempt.
+  [[nodiscard]] static NoiseKey FromSeed(std::uint64_t seed, TrialId trial);
+
+  NoiseKey(NoiseKey&& other) noexcept;
+  NoiseKey& operator=(NoiseKey&& other) noexcept;
+  NoiseKey(const NoiseKey&) = delete;
+  NoiseKey& operator=(const NoiseKey&) = delete;
+  ~NoiseKey();
+
+  [[nodiscard]] bool seeded() const { return seeded_; }
+  // For the stream ciphers and kernels of worker/noise alone.
+  [[nodiscard]] std::span<const std::uint8_t, kBytes> bytes() const { return bytes_; }
+
+ private:
+  NoiseKey() = default;
+  std::array<std::uint8_t, kBytes> bytes_{};
+  bool seeded_ = false;
+};
+
+// The 96-bit nonce of a stream: step, then purpose, little endian.
+[[nodiscard]] std::array<std::uint8_t, 12> NonceOf(StreamId stream);
+
+}  // namespace retort::worker::noise

@@ -1,0 +1,70 @@
+#include "worker/optim/adam.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/zeros.h>
+
+#include <cmath>
+
+#include "experiments/spec/status.h"
+
+// One binary, the widest registers of the machine. Same bits on each: no contraction, IEEE operations.
+// Sanitizers do not survive the resolver that picks a clone.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define RETORT_WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define RETORT_WIDEST
+#endif
+
+namespace retort::worker {
+namespace {
+
+struct Factors {
+  float beta1, beta2, epsilon, decay, rate, scale;   // rate = lr / (1 - beta1^t), scale = 1 / sqrt(1 - beta2^t)
+};
+
+RETORT_WIDEST void Update(float* __restrict p, float* __restrict m, float* __restrict v,
+                          const float* __restrict g, std::int64_t n, const Factors& f) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float mean = f.beta1 * m[i] + (1.0F - f.beta1) * g[i];
+    const float variance = f.beta2 * v[i] + (1.0F - f.beta2) * g[i] * g[i];
+    m[i] = mean;
+    v[i] = variance;
+    p[i] = f.decay * p[i] - f.rate * mean / (__builtin_sqrtf(variance) * f.scale + f.epsilon);
+  }
+}
+
+}  // namespace
+
+Adam::Adam(std::int64_t size, const AdamSettings& settings)
+    : settings_(settings), moments_(at::zeros({2, size}, at::kFloat)), count_(at::zeros({1}, at::kLong)) {}
+
+void Adam::Step(at::Tensor& parameters, const at::Tensor& gradient, double learning_rate) {
+  const std::int64_t n = moments_.size(1);
+  RETORT_CHECK(parameters.numel() == n && gradient.numel() == n);
+  RETORT_CHECK(parameters.is_contiguous() && gradient.is_contiguous() && parameters.is_cpu());
+  const auto t = static_cast<double>(++*count_.mutable_data_ptr<std::int64_t>());
+  const Factors f{.beta1 = static_cast<float>(settings_.beta1),
+                  .beta2 = static_cast<float>(settings_.beta2),
+                  .epsilon = static_cast<float>(settings_.epsilon),
+                  .decay = static_cast<float>(1 - learning_rate * settings_.weight_decay),
+                  .rate = static_cast<float>(learning_rate / (1 - std::pow(settings_.beta1, t))),
+                  .scale = static_cast<float>(1 / std::sqrt(1 - std::pow(settings_.beta2, t)))};
+  float* p = parameters.mutable_data_ptr<float>();
+  float* m = moments_.mutable_data_ptr<float>();
+  const float* g = gradient.const_data_ptr<float>();
+  at::parallel_for(0, n, 1 << 16, [&](std::int64_t begin, std::int64_t end) {
+    Update(p + begin, m + begin, m + n + begin, g + begin, end - begin, f);
+  });
+}
+
+void Adam::Register(TrainState& state, const std::string& prefix) const {
+  state.Add(prefix + "moments", moments_);
+  state.Add(prefix + "count", count_);
+}
+
+void Adam::Reset() {
+  moments_.zero_();
+  count_.zero_();
+}
+
+}  // namespace retort::worker

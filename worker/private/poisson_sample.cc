@@ -1,0 +1,43 @@
+#include "worker/private/poisson_sample.h"
+
+#include <ATen/ops/tensor.h>
+#include <sodium.h>
+
+#include <cmath>
+#include <vector>
+
+#include "experiments/spec/status.h"
+#include "worker/rng_streams.h"
+
+namespace retort::worker {
+namespace {
+
+std::vector<std::uint64_t> Words(std::int64_t n, NoiseMode mode, std::uint64_t seed, std::int64_t step) {
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(n));
+  if (mode == NoiseMode::secure) {
+    RETORT_CHECK(sodium_init() >= 0);
+    randombytes_buf(words.data(), words.size() * sizeof(std::uint64_t));
+    return words;
+  }
+  const RngStream stream(seed, Purpose::poisson, static_cast<std::uint64_t>(step));
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = stream.Word(i);
+  return words;
+}
+
+}  // namespace
+
+at::Tensor PoissonSample(std::int64_t examples, double rate, NoiseMode mode, std::uint64_t seed,
+                         std::int64_t step) {
+  RETORT_CHECK(rate > 0 && rate <= 1);
+  std::vector<std::int64_t> chosen;
+  const std::vector<std::uint64_t> words = Words(examples, mode, seed, step);
+  // rate * 2^64 rounded down: never more often than the accountant is told.
+  const bool always = rate >= 1;
+  const std::uint64_t threshold = always ? 0 : static_cast<std::uint64_t>(std::floor(std::ldexp(rate, 64)));
+  for (std::int64_t i = 0; i < examples; ++i) {
+    if (always || words[static_cast<std::size_t>(i)] < threshold) chosen.push_back(i);
+  }
+  return at::tensor(chosen, at::kLong);
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,18 @@
+// Poisson sampling: each example enters a batch independently. The subsampling of DP-SGD's accountant is
+// true only while the choice is secret, so it comes from the operating system unless noise is seeded.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "experiments/spec/trial_spec.h"
+
+namespace retort::worker {
+
+// Indices i64 [k] of the examples chosen with probability `rate` each, ascending; the probability is exact to
+// 64 bits. Secure: fresh at every call. Seeded: a function of (seed, step).
+[[nodiscard]] at::Tensor PoissonSample(std::int64_t examples, double rate, NoiseMode mode, std::uint64_t seed,
+                                       std::int64_t step);
+
+}  // namespace retort::worker

@@ -1,0 +1,26 @@
+#include "worker/provenance.h"
+
+#include <ATen/Version.h>
+#include <torch/headeronly/version.h>
+#include <unistd.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace retort::worker {
+
+std::string ProvenanceJson(const std::string& build, const TrialSpec& spec, const std::string& device,
+                           const std::vector<std::pair<std::string, double>>& timings) {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  nlohmann::json json = {{"build", build},
+                         {"torch", TORCH_VERSION},
+                         {"cpu_capability", at::get_cpu_capability()},
+                         {"host", host.data()},
+                         {"device", device},
+                         {"threads", spec.threads}};
+  for (const auto& [name, value] : timings) json["timings"][name] = value;
+  return json.dump();
+}
+
+}  // namespace retort::worker

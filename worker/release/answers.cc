@@ -1,0 +1,80 @@
+#include "worker/release/answers.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retort::worker::release {
+namespace {
+
+// [.., rows, classes]: rows that are not finite become zeros.
+at::Tensor Sanitised(const at::Tensor& logits) {
+  return at::where(at::isfinite(logits).all(-1, /*keepdim=*/true), logits, at::zeros({}, logits.options()));
+}
+
+void CheckShape(const at::Tensor& logits, std::int64_t dimensions, std::int64_t rows, std::int64_t classes) {
+  RETORT_CHECK(logits.dim() == dimensions);
+  RETORT_CHECK(logits.size(-2) == rows && logits.size(-1) == classes);
+}
+
+// One-hot votes of every member, summed: i32 [rows, classes].
+at::Tensor CountVotes(const at::Tensor& member_logits) {
+  const at::Tensor choice = Sanitised(member_logits).argmax(-1);  // [members, rows]
+  return at::one_hot(choice, member_logits.size(-1)).sum(0).to(at::kInt);
+}
+
+}  // namespace
+
+at::Tensor TeacherModel::MemberLogits(const at::Tensor&) {
+  CheckFailed("members() == 1", __FILE__, __LINE__, "an ensemble answers by MemberLogits");
+}
+
+Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
+  const at::NoGradGuard no_grad;
+  Answers answers;
+  answers.query_ = {query.inputs.detach(), query.student_logits, query.step};
+  if (query.student_logits.defined()) answers.query_.student_logits = query.student_logits.detach();
+  const std::int64_t rows = query.inputs.size(0);
+  if (teacher.members() > 1) {
+    const at::Tensor logits = teacher.MemberLogits(answers.query_.inputs);
+    CheckShape(logits, 3, rows, teacher.classes());
+    answers.votes_ = CountVotes(logits);
+  } else {
+    const at::Tensor logits = teacher.Logits(answers.query_.inputs);
+    CheckShape(logits, 2, rows, teacher.classes());
+    answers.logits_ = Sanitised(logits.to(at::kFloat));
+  }
+  return answers;
+}
+
+Answers Oracle::AskUndetached(TeacherModel& teacher, const Query& query) {
+  RETORT_CHECK(teacher.members() == 1);
+  const at::AutoGradMode with_grad(true);
+  Answers answers;
+  answers.query_ = query;
+  const at::Tensor logits = teacher.Logits(query.inputs);
+  CheckShape(logits, 2, query.inputs.size(0), teacher.classes());
+  answers.logits_ = Sanitised(logits.to(at::kFloat));
+  return answers;
+}
+
+Result<Answers> Oracle::GatherRows(Answers local, Collective& gang) {
+  if (gang.size() == 1) return local;
+  for (at::Tensor* part : {&local.query_.inputs, &local.query_.student_logits, &local.logits_, &local.votes_}) {
+    if (!part->defined()) continue;
+    RETORT_ASSIGN_OR_RETURN(const std::vector<at::Tensor> parts, gang.Gather(part->contiguous(), GangRank{0}));
+    if (!parts.empty()) *part = at::cat(parts);
+  }
+  return local;
+}
+
+Result<Answers> Oracle::SumVotes(Answers local, Collective& gang) {
+  RETORT_CHECK(local.votes_.defined());
+  RETORT_RETURN_IF_ERROR(gang.AllReduceSum(local.votes_));
+  return local;
+}
+
+}  // namespace retort::worker::release

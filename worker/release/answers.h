@@ -1,0 +1,77 @@
+// What a teacher said, sealed: only the mechanisms of this folder can open it.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "experiments/spec/status.h"
+#include "worker/gang/collective.h"
+
+namespace retort::worker::release {
+
+// One batch put to a teacher. `inputs` [rows, channels, height, width] f32. `student_logits`
+// [rows, classes] f32 are the student's on the same rows, for mechanisms that release gradients at
+// them; undefined otherwise. `step` grows from release to release of one mechanism.
+struct Query {
+  at::Tensor inputs;
+  at::Tensor student_logits;
+  std::int64_t step = 0;
+};
+
+// A teacher as the room sees it. Its answers are protected: nobody but Oracle can ask.
+class TeacherModel {
+ public:
+  virtual ~TeacherModel() = default;
+  [[nodiscard]] virtual std::int64_t classes() const = 0;
+  // Networks trained on disjoint shards; 1 for a single teacher.
+  [[nodiscard]] virtual std::int64_t members() const { return 1; }
+
+ protected:
+  friend class Oracle;
+  // inputs [rows, ...] -> [rows, classes] f32. Evaluation mode; differentiable to the inputs where
+  // gradients are enabled. Ensembles: unused.
+  [[nodiscard]] virtual at::Tensor Logits(const at::Tensor& inputs) = 0;
+  // inputs [rows, ...] -> [members, rows, classes] f32. Only for members() > 1.
+  [[nodiscard]] virtual at::Tensor MemberLogits(const at::Tensor& inputs);
+};
+
+// Move-only. Holds logits (single teacher) or votes (ensemble) for the rows of one query.
+class Answers {
+ public:
+  Answers(Answers&&) = default;
+  Answers& operator=(Answers&&) = default;
+  Answers(const Answers&) = delete;
+  Answers& operator=(const Answers&) = delete;
+
+  [[nodiscard]] std::int64_t rows() const { return query_.inputs.size(0); }
+  [[nodiscard]] std::int64_t step() const { return query_.step; }
+
+ private:
+  friend class Oracle;
+  friend class GaussianGradient;
+  friend class NoisyVotes;
+  friend class Noiseless;
+  Answers() = default;
+
+  Query query_;
+  at::Tensor logits_;  // f32 [rows, classes]; undefined for an ensemble
+  at::Tensor votes_;   // i32 [rows, classes], one-hot votes summed over members; undefined otherwise
+};
+
+// The only caller of a teacher. Rows with a non-finite answer become the fixed vector of zeros
+// (votes: a vote for class 0), by the same code path: stopping would itself tell something.
+class Oracle {
+ public:
+  // Without gradients: nothing of the teacher's Jacobian can reach the inputs.
+  [[nodiscard]] static Answers Ask(TeacherModel& teacher, const Query& query);
+  // The printed trap: answers keep their graph to the inputs. Every claim becomes unbounded; only a
+  // mechanism made with detach = false takes such answers.
+  [[nodiscard]] static Answers AskUndetached(TeacherModel& teacher, const Query& query);
+  // Rows of all gang ranks, in rank order, on gang rank 0; elsewhere the local ones unchanged.
+  [[nodiscard]] static Result<Answers> GatherRows(Answers local, Collective& gang);
+  // The same rows on every rank, each holding other members: votes summed over the gang.
+  [[nodiscard]] static Result<Answers> SumVotes(Answers local, Collective& gang);
+};
+
+}  // namespace retort::worker::release

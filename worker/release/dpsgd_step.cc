@@ -1,0 +1,93 @@
+#include "worker/release/dpsgd_step.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "worker/noise/keyed_normal.h"
+#include "worker/release/mechanism.h"
+
+namespace retort::worker::release {
+
+ClippedSum::ClippedSum(std::int64_t coordinates, double norm_bound)
+    : sum_(at::zeros({coordinates}, at::kDouble)), norm_bound_(norm_bound) {
+  RETORT_CHECK(coordinates > 0 && norm_bound > 0);
+}
+
+void ClippedSum::Add(const at::Tensor& gradients) {
+  RETORT_CHECK(gradients.dim() == 2 && gradients.size(1) == sum_.size(0));
+  const at::NoGradGuard no_grad;
+  const at::Tensor norms = at::linalg_vector_norm(gradients, 2, 1, false, at::kDouble);
+  const at::Tensor finite = at::isfinite(norms);
+  const at::Tensor weights = at::where(finite, norm_bound_ / norms.clamp_min(norm_bound_), 0.0).to(at::kFloat);
+  // A weight of zero does not silence NaN; such rows are replaced, not multiplied.
+  const at::Tensor rows = at::where(finite.unsqueeze(1), gradients, at::zeros({}, gradients.options()));
+  sum_ += at::mv(rows.t(), weights).to(at::kDouble).cpu();
+}
+
+Status ClippedSum::Reduce(Collective& gang) {
+  if (gang.size() == 1) return {};
+  at::Tensor total = sum_.to(at::kFloat);
+  RETORT_RETURN_IF_ERROR(gang.AllReduceSum(total));
+  sum_ = total.to(at::kDouble);
+  return {};
+}
+
+DpSgdStep::DpSgdStep(const DpSgdSettings& settings, noise::NoiseKey key)
+    : settings_(settings), key_(std::move(key)) {}
+
+Result<DpSgdStep> DpSgdStep::Create(const DpSgdSettings& settings, noise::NoiseKey key) {
+  if (!(settings.norm_bound > 0) || !(settings.noise_multiplier > 0) || settings.coordinates < 1 ||
+      !(settings.sampling_rate > 0 && settings.sampling_rate <= 1)) {
+    return UsageError("DP-SGD needs norm_bound > 0, noise_multiplier > 0 and a batch no larger than the train range.");
+  }
+  return DpSgdStep(settings, std::move(key));
+}
+
+Result<DpSgdStep> DpSgdStep::FromSpec(const TrialSpec& spec, std::int64_t coordinates) {
+  RETORT_CHECK(spec.data != nullptr);
+  DpSgdSettings settings;
+  settings.norm_bound = spec.norm_bound;
+  settings.noise_multiplier = spec.noise_multiplier;
+  settings.sampling_rate = static_cast<double>(spec.batch) / static_cast<double>(spec.data->split.train.size());
+  settings.batch = spec.batch;
+  settings.coordinates = coordinates;
+  return Create(settings, KeyFor(spec));
+}
+
+privacy::PrivacyEvent DpSgdStep::Describe(std::int64_t steps) const {
+  privacy::PrivacyEvent event;
+  event.kind = privacy::MechanismKind::subsampled_gaussian;
+  event.unit = privacy::EventUnit::step;
+  event.count = steps;
+  event.sensitivity = settings_.norm_bound;
+  event.noise_std = settings_.noise_multiplier * settings_.norm_bound;
+  event.sampling_rate = settings_.sampling_rate;
+  event.rows_per_batch = settings_.batch;
+  event.noise_coordinates = settings_.coordinates;
+  event.release_coordinates = settings_.coordinates;
+  event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_float;
+  event.assumptions = {std::string(privacy::kAssumeFloatNoise), std::string(privacy::kAssumePoissonSampling)};
+  return event;
+}
+
+Result<at::Tensor> DpSgdStep::Release(ClippedSum&& sum, std::int64_t step, Charge&& charge) {
+  const Charge spent = std::move(charge);
+  const ClippedSum clipped = std::move(sum);
+  const privacy::PrivacyEvent event = Describe(1);
+  RETORT_RETURN_IF_ERROR(spent.Covers(event));
+  if (clipped.sum_.size(0) != settings_.coordinates || clipped.norm_bound_ > settings_.norm_bound) {
+    return Refused("The gradient sum was clipped for another norm bound or another network than its event says.");
+  }
+  if (step <= last_step_) return Refused("Step " + std::to_string(step) + " drew its noise before.");
+  last_step_ = step;
+  at::Tensor noise = at::empty({settings_.coordinates}, at::kFloat);
+  noise::FillNormal(key_, {static_cast<std::uint64_t>(step), noise::Purpose::dpsgd}, 0, event.noise_std,
+                    std::span(noise.data_ptr<float>(), static_cast<std::size_t>(noise.numel())));
+  return (clipped.sum_ + noise).to(at::kFloat);
+}
+
+}  // namespace retort::worker::release

@@ -1,0 +1,64 @@
+// One DP-SGD step (Abadi et al. 2016): clip each example's gradient, sum, add noise.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "experiments/privacy/privacy_event.h"
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+#include "worker/gang/collective.h"
+#include "worker/noise/noise_key.h"
+#include "worker/release/charge.h"
+
+namespace retort::worker::release {
+
+// A sum of per-example gradients, each clipped to norm C as it enters. Sealed until it is noisy.
+class ClippedSum {
+ public:
+  // `coordinates` of the flattened parameters; norm_bound C > 0.
+  ClippedSum(std::int64_t coordinates, double norm_bound);
+  ClippedSum(ClippedSum&&) = default;
+  ClippedSum& operator=(ClippedSum&&) = default;
+
+  // gradients [examples, coordinates] f32, one row for each example; a row with a non-finite norm
+  // counts as zero. Mean squared norms are not kept: they would be a release.
+  void Add(const at::Tensor& gradients);
+  // Sums over the gang: every rank holds the total.
+  [[nodiscard]] Status Reduce(Collective& gang);
+
+ private:
+  friend class DpSgdStep;
+  at::Tensor sum_;  // f64 [coordinates]
+  double norm_bound_;
+};
+
+struct DpSgdSettings {
+  double norm_bound = 0.1;
+  double noise_multiplier = 1;   // noise std over norm_bound
+  double sampling_rate = 0.1;    // Poisson q
+  std::int64_t batch = 1024;     // expected examples of a step
+  std::int64_t coordinates = 0;  // flattened parameters
+};
+
+class DpSgdStep {
+ public:
+  [[nodiscard]] static Result<DpSgdStep> Create(const DpSgdSettings& settings, noise::NoiseKey key);
+  // Of a trial whose method is dpsgd (teacher or student): q = batch / size of the train range.
+  [[nodiscard]] static Result<DpSgdStep> FromSpec(const TrialSpec& spec, std::int64_t coordinates);
+
+  // The event of `steps` steps.
+  [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t steps) const;
+  // sum + N(0, (multiplier C)^2 I): f32 [coordinates]; not divided by the batch. `step` grows.
+  [[nodiscard]] Result<at::Tensor> Release(ClippedSum&& sum, std::int64_t step, Charge&& charge);
+
+ private:
+  DpSgdStep(const DpSgdSettings& settings, noise::NoiseKey key);
+  DpSgdSettings settings_;
+  noise::NoiseKey key_;
+  std::int64_t last_step_ = -1;
+};
+
+}  // namespace retort::worker::release

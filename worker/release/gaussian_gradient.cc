@@ -1,0 +1,126 @@
+#include "worker/release/gaussian_gradient.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "worker/noise/keyed_normal.h"
+
+namespace retort::worker::release {
+namespace {
+
+// Log-probabilities and what DKD needs of them, for one side.
+struct Decoupled {
+  at::Tensor other;      // [rows, classes]: softmax over the classes other than r, 0 at r
+  at::Tensor remainder;  // [rows, 1]: 1 - p_r, from log-sums and without subtraction
+};
+
+Decoupled Decouple(const at::Tensor& logits, const at::Tensor& target) {
+  const at::Tensor masked = logits.masked_fill(target, -1e30);
+  const at::Tensor other_sum = masked.logsumexp(-1, true);
+  return {masked.softmax(-1), (other_sum - logits.logsumexp(-1, true)).exp()};
+}
+
+}  // namespace
+
+at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
+                                const at::Tensor& teacher_logits, double alpha, double beta, double temperature) {
+  const at::Tensor label = teacher_logits.argmax(-1);
+  const std::int64_t classes = teacher_logits.size(-1);
+  if (loss == DistillationLoss::ce_hard) {
+    return student_logits.softmax(-1) - at::one_hot(label, classes).to(student_logits.dtype());
+  }
+  const at::Tensor student = student_logits / temperature;
+  const at::Tensor teacher = teacher_logits / temperature;
+  if (loss == DistillationLoss::kd) return temperature * (student.softmax(-1) - teacher.softmax(-1));
+  const at::Tensor target = at::one_hot(label, classes).to(at::kBool);
+  const Decoupled p = Decouple(student, target);
+  const Decoupled t = Decouple(teacher, target);
+  // p_r - t_r = (1 - t_r) - (1 - p_r), exact also where both labels are all but certain.
+  const at::Tensor target_part = (t.remainder - p.remainder) * (target.to(student.dtype()) - p.other);
+  return temperature * (alpha * target_part + beta * (p.other - t.other));
+}
+
+at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normalization, double norm_bound,
+                             double floor) {
+  if (normalization == Normalization::frobenius) {
+    return norm_bound * gradient / (gradient.norm() + floor);
+  }
+  const at::Tensor norm = gradient.norm(2, -1, true);
+  if (normalization == Normalization::clip) return gradient * (norm_bound / norm.clamp_min(norm_bound));
+  return norm_bound * gradient / (norm + floor);
+}
+
+GaussianGradient::GaussianGradient(const GradientSettings& settings, noise::NoiseKey key)
+    : settings_(settings), key_(std::move(key)) {}
+
+Result<std::unique_ptr<GaussianGradient>> GaussianGradient::Create(const GradientSettings& settings,
+                                                                   noise::NoiseKey key) {
+  if (settings.reading == Reading::sound) {
+    return UsageError("Noise on gradients has no sound reading; use noisy votes or a private teacher.");
+  }
+  if (!(settings.norm_bound > 0) || !(settings.sigma > 0) || !(settings.floor >= 0) || !(settings.temperature > 0) ||
+      settings.batch < 1 || settings.classes < 2) {
+    return UsageError("norm_bound, sigma, temperature and batch must be positive, normalization_floor not negative.");
+  }
+  return std::unique_ptr<GaussianGradient>(new GaussianGradient(settings, std::move(key)));
+}
+
+privacy::PrivacyEvent GaussianGradient::Describe(std::int64_t rows) const {
+  privacy::PrivacyEvent event;
+  const bool shared = settings_.reading == Reading::printed;
+  event.kind = privacy::MechanismKind::gaussian_gradient;
+  event.unit = shared ? privacy::EventUnit::batch : privacy::EventUnit::row;
+  event.count = shared ? 1 : rows;
+  event.sensitivity = 2 * settings_.norm_bound;
+  event.noise_std = settings_.sigma * settings_.norm_bound;
+  if (settings_.reading == Reading::working) event.noise_std /= static_cast<double>(settings_.batch);
+  event.rows_per_batch = settings_.batch;
+  event.noise_coordinates = settings_.classes;
+  event.release_coordinates = settings_.classes;
+  event.frobenius = settings_.normalization == Normalization::frobenius;
+  event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_float;
+  if (!settings_.detach) event.voids = {std::string(privacy::kVoidTeacherJacobian)};
+  event.assumptions = {std::string(privacy::kAssumeFloatNoise)};
+  return event;
+}
+
+Result<Released> GaussianGradient::Release(const Answers& answers, Charge&& charge) {
+  const Charge spent = std::move(charge);
+  const privacy::PrivacyEvent event = Describe(answers.rows());
+  RETORT_RETURN_IF_ERROR(spent.Covers(event));
+  const Query& query = answers.query_;
+  if (!answers.logits_.defined() || !query.student_logits.defined()) {
+    return Refused("Noise on gradients needs a single teacher's answers and the student's logits on the same rows.");
+  }
+  if (answers.rows() > settings_.batch) {
+    return Refused("The release has " + std::to_string(answers.rows()) + " rows; its event speaks of " +
+                   std::to_string(settings_.batch) + ".");
+  }
+  if (query.step <= last_step_) return Refused("Step " + std::to_string(query.step) + " drew its noise before.");
+  last_step_ = query.step;
+
+  const at::AutoGradMode graph(!settings_.detach);
+  const at::Tensor gradient = DistillationGradient(settings_.loss, query.student_logits, answers.logits_,
+                                                   settings_.alpha, settings_.beta, settings_.temperature);
+  at::Tensor bounded = NormaliseGradient(gradient, settings_.normalization, settings_.norm_bound, settings_.floor);
+  at::Tensor noise = at::empty({event.count, settings_.classes}, at::kFloat);
+  noise::FillNormal(key_, {static_cast<std::uint64_t>(query.step), noise::Purpose::gradient}, 0, event.noise_std,
+                    std::span(noise.data_ptr<float>(), static_cast<std::size_t>(noise.numel())));
+  noise = noise.to(bounded.device());
+  const auto batch = static_cast<double>(settings_.batch);
+  switch (settings_.reading) {
+    case Reading::printed:
+      return Released{((bounded.sum(0, true) + noise) / batch).expand_as(bounded).contiguous()};
+    case Reading::row_averaged:
+      return Released{(bounded + noise) / batch};
+    default:
+      return Released{bounded + noise};
+  }
+}
+
+}  // namespace retort::worker::release

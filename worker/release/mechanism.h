@@ -1,0 +1,46 @@
+// The randomised rules by which information about a teacher leaves the room.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "experiments/privacy/privacy_event.h"
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+#include "worker/noise/noise_key.h"
+#include "worker/release/answers.h"
+#include "worker/release/charge.h"
+
+namespace retort::worker::release {
+
+// What left the room. gaussian-gradient: g~ f32 [rows, classes], as drawn, before any projection.
+// noisy-votes: H i32 [rows, classes]. none: the teacher's logits f32 [rows, classes], or votes i32.
+struct Released {
+  at::Tensor values;
+};
+
+class Mechanism {
+ public:
+  virtual ~Mechanism() = default;
+  // Pure. The event of releasing `rows` rows at once: planning, calibration, the ledger.
+  [[nodiscard]] virtual privacy::PrivacyEvent Describe(std::int64_t rows) const = 0;
+  // Draws a release of these answers demands: Describe(rows).count, less what is remembered.
+  [[nodiscard]] virtual std::int64_t DrawsFor(const Answers& answers) const { return Describe(answers.rows()).count; }
+  // The charge must cover DrawsFor(answers) draws of Describe's event; what it covers is spent even
+  // when the release fails. Error: refused, when the charge does not fit or the step does not grow
+  // (a noise stream is never drawn twice).
+  [[nodiscard]] virtual Result<Released> Release(const Answers& answers, Charge&& charge) = 0;
+};
+
+// The mechanism that `spec` (a student's) names by method, reading, teacher and source.
+// `classes` of the data; `key` from FromOperatingSystem or, for noise = "seeded", FromSeed.
+// `members` of the teacher: more than one selects noisy votes. Error: usage.
+[[nodiscard]] Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int64_t classes,
+                                                               std::int64_t members, noise::NoiseKey key);
+
+// Key for a trial's noise as its spec asks.
+[[nodiscard]] noise::NoiseKey KeyFor(const TrialSpec& spec);
+
+}  // namespace retort::worker::release

@@ -1,0 +1,9 @@
+set(RETORT_RELEASE_SOURCES
+  release/answers.cc
+  release/charge.cc
+  release/dpsgd_step.cc
+  release/gaussian_gradient.cc
+  release/make_mechanism.cc
+  release/noiseless.cc
+  release/noisy_votes.cc
+  release/post_processing.cc)

@@ -1,0 +1,37 @@
+// TrialHost over the socket to the agent.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "cluster/socket_link.h"
+#include "worker/trial_host.h"
+
+namespace retort::worker {
+
+// Speaks for one attempt. `link` outlives it and is used by nobody else meanwhile.
+class SocketHost final : public TrialHost {
+ public:
+  SocketHost(cluster::SocketLink& link, AttemptId attempt, Generation generation);
+
+  [[nodiscard]] Result<std::uint64_t> Reserve(const privacy::PrivacyEvent& event, std::int64_t count) override;
+  [[nodiscard]] Status Settle(std::uint64_t id, std::int64_t used) override;
+  [[nodiscard]] Status Report(const cluster::Progress& progress) override;
+  [[nodiscard]] Status Report(const cluster::CheckpointCommitted& committed) override;
+  // A lost agent counts as a stop that saves.
+  [[nodiscard]] std::optional<cluster::Stop> StopRequested() override;
+  [[nodiscard]] Status Send(cluster::Message message);
+
+ private:
+  // Notes a stop; hands back an answer to reservation `id`, if that is what came.
+  [[nodiscard]] std::optional<cluster::Reserved> Note(const cluster::Envelope& envelope, std::uint64_t id);
+
+  cluster::SocketLink& link_;
+  AttemptId attempt_;
+  Generation generation_;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t last_id_ = 0;
+  std::optional<cluster::Stop> stop_;
+};
+
+}  // namespace retort::worker

@@ -1,0 +1,298 @@
+#include "worker/trial_runner.h"
+
+#include <ATen/Parallel.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "experiments/privacy/claim.h"
+#include "experiments/spec/spec_codec.h"
+#include "storage/attempt_file.h"
+#include "storage/checkpoint_store.h"
+#include "worker/data/dataset.h"
+#include "worker/failure.h"
+#include "worker/ledger_view.h"
+#include "worker/methods/method.h"
+#include "worker/provenance.h"
+#include "worker/release_tape.h"
+#include "worker/tensor_codec.h"
+#include "worker/train_state.h"
+
+namespace retort::worker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using MaybeFailure = std::optional<Failure>;
+
+constexpr double kReportSeconds = 0.5;
+// More draws than any trial makes: the block size then follows from reserve_block alone.
+constexpr std::int64_t kUnknownDraws = std::int64_t{1} << 50;
+
+double SecondsSince(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+
+// `status` as a failure of a stage, or nothing.
+MaybeFailure Check(const Status& status, FailureKind otherwise) {
+  if (status.ok()) return std::nullopt;
+  return FailureOf(status, otherwise);
+}
+
+bool AllFinite(const std::vector<storage::TensorBlob>& blobs) {
+  for (const storage::TensorBlob& blob : blobs) {
+    if (blob.dtype != storage::DType::f32) continue;
+    const Result<at::Tensor> tensor = FromBlob(blob);
+    if (!tensor.ok() || !tensor->isfinite().all().item<bool>()) return false;
+  }
+  return true;
+}
+
+class TrialRun {
+ public:
+  TrialRun(const TrialOrder& order, TrialHost& host, storage::Env& env) : order_(order), host_(host), env_(env) {}
+
+  cluster::Ended Run() {
+    cluster::Ended ended;
+    const MaybeFailure failure = CatchTorch([&] { return Stages(); });
+    if (failure) {
+      ended.failure = failure->kind;
+      ended.detail = failure->detail;
+      return ended;
+    }
+    ended.succeeded = true;
+    ended.metrics = outcome_.metrics;
+    ended.timings = Timings();
+    ended.parameters_digest = DigestOf(outcome_.parameters);
+    ended.file = RelativeFile();
+    return ended;
+  }
+
+ private:
+  MaybeFailure Stages() {
+    if (MaybeFailure failure = Prepare()) return failure;
+    if (MaybeFailure failure = OpenStore()) return failure;
+    if (MaybeFailure failure = BuildMethod()) return failure;
+    if (MaybeFailure failure = Resume()) return failure;
+    if (MaybeFailure failure = Advance()) return failure;
+    return Publish();
+  }
+
+  // Spec, threads, data, teacher.
+  MaybeFailure Prepare() {
+    const cluster::Start& start = order_.start;
+    Result<TrialSpec> spec = DecodeTrialSpec(start.spec);
+    if (!spec.ok()) return FailureOf(spec.status(), FailureKind::configuration);
+    spec_ = std::move(spec).value();
+    spec_.id = order_.attempt.trial;
+    if (spec_.data == nullptr) return Failure{FailureKind::configuration, "The trial names no data set."};
+    if (start.gang_size != 1 || start.device != "cpu") {
+      return Failure{FailureKind::configuration, "This worker trains on one CPU device; the trial asks for " +
+                                                     std::to_string(start.gang_size) + " on '" + start.device + "'."};
+    }
+    at::set_num_threads(spec_.threads);
+    DataSpec where = *spec_.data;
+    if (!start.data_path.empty()) where.path = start.data_path;
+    Result<Dataset> data = LoadDataset(env_, where);
+    if (!data.ok()) return FailureOf(data.status(), FailureKind::data);
+    data_ = std::move(data).value();
+    return start.teacher_file.empty() ? std::nullopt : LoadTeacherFile();
+  }
+
+  MaybeFailure LoadTeacherFile() {
+    Result<storage::AttemptFile> file = storage::ReadAttemptFile(order_.start.teacher_file);
+    if (!file.ok()) return FailureOf(file.status(), FailureKind::disk);
+    Result<TrialSpec> spec = DecodeTrialSpec(file->spec_json);
+    if (!spec.ok()) return FailureOf(spec.status(), FailureKind::disk);
+    teacher_claims_ = std::move(file->claims);
+    teacher_.emplace(TeacherArtifact{std::move(spec).value(), std::move(file->parameters)});
+    return std::nullopt;
+  }
+
+  MaybeFailure OpenStore() {
+    auto store = storage::CheckpointStore::Open(env_, order_.start.trial_directory, order_.attempt.number);
+    if (!store.ok()) return FailureOf(store.status(), FailureKind::disk);
+    store_ = std::move(store).value();
+    ledger_ = std::make_unique<LedgerView>(host_, *store_, order_.attempt, order_.generation, spec_.data->digest);
+    return std::nullopt;
+  }
+
+  MaybeFailure BuildMethod() {
+    book_ = std::make_unique<release::ChargeBook>(ledger_.get(), spec_.reserve_block, PlannedDraws());
+    tape_ = std::make_unique<ReleaseTape>(*store_, *book_);
+    Result<std::unique_ptr<Method>> method =
+        MakeMethod({spec_, data_, teacher_ ? &*teacher_ : nullptr, *tape_});
+    if (!method.ok()) return FailureOf(method.status(), FailureKind::data);
+    method_ = std::move(method).value();
+    method_->Register(state_);
+    return std::nullopt;
+  }
+
+  // What is left to draw is at most what the whole trial draws.
+  std::int64_t PlannedDraws() const {
+    const Result<std::vector<privacy::PrivacyEvent>> planned = privacy::PlannedEvents(spec_);
+    if (!planned.ok()) return kUnknownDraws;
+    std::int64_t draws = 0;
+    for (const privacy::PrivacyEvent& event : *planned) draws += event.count;
+    return draws;
+  }
+
+  // The newest checkpoint and the releases made after it; or a first checkpoint, so that the folder stands
+  // alone whenever the attempt ends.
+  MaybeFailure Resume() {
+    Result<std::optional<storage::Checkpoint>> latest = store_->Latest();
+    if (!latest.ok()) return FailureOf(latest.status(), FailureKind::disk);
+    if (latest->has_value()) {
+      const storage::Checkpoint& checkpoint = **latest;
+      if (MaybeFailure failure = Check(state_.Load(checkpoint.tensors), FailureKind::disk)) return failure;
+      if (MaybeFailure failure = Check(ledger_->Load(checkpoint.attributes), FailureKind::disk)) return failure;
+      next_ = checkpoint.step;
+    }
+    Result<std::vector<storage::TranscriptRecord>> transcript = store_->Transcript();
+    if (!transcript.ok()) return FailureOf(transcript.status(), FailureKind::disk);
+    for (const storage::TranscriptRecord& record : *transcript) {
+      const Result<bool> grant = ledger_->Absorb(record);
+      if (!grant.ok()) return FailureOf(grant.status(), FailureKind::disk);
+      if (*grant) continue;
+      if (MaybeFailure failure = Check(tape_->Insert(record), FailureKind::disk)) return failure;
+    }
+    return latest->has_value() ? std::nullopt : Commit();
+  }
+
+  MaybeFailure Advance() {
+    resumed_at_ = next_;
+    training_ = Clock::now();
+    for (; next_ < method_->steps(); ++next_) {
+      if (const std::optional<cluster::Stop> stop = host_.StopRequested()) return Stopped(*stop);
+      ledger_->BeginStep(next_);
+      Series series;
+      const Status done = method_->Step(next_, series);
+      if (!done.ok()) return StepFailed(done);
+      if (MaybeFailure failure = Record(series)) return failure;
+      if (SecondsSince(committed_) < spec_.checkpoint_seconds || next_ + 1 == method_->steps()) continue;
+      ++next_;
+      MaybeFailure failure = Commit();
+      --next_;
+      if (failure) return failure;
+    }
+    training_seconds_ = SecondsSince(training_);
+    return Check(book_->SettleAll(), FailureKind::agent_lost);
+  }
+
+  MaybeFailure StepFailed(const Status& status) {
+    if (!ledger_->refusal().empty()) return Failure{FailureKind::budget_refused, ledger_->refusal()};
+    if (status.code() == StatusCode::cancelled) {
+      if (const std::optional<cluster::Stop> stop = host_.StopRequested()) return Stopped(*stop);
+      return Failure{FailureKind::agent_lost, status.message()};
+    }
+    const bool disk = status.code() == StatusCode::environment || status.code() == StatusCode::damage;
+    return FailureOf(status, disk ? FailureKind::disk : FailureKind::internal);
+  }
+
+  MaybeFailure Stopped(const cluster::Stop& stop) {
+    if (MaybeFailure failure = Check(book_->SettleAll(), FailureKind::agent_lost)) return failure;
+    if (stop.save) {
+      if (MaybeFailure failure = Commit()) return failure;
+    }
+    return Failure{FailureKind::stopped, "Stopped before step " + std::to_string(next_) + " of " +
+                                             std::to_string(method_->steps()) +
+                                             (stop.save ? "; the state is saved." : "; the state was not saved.")};
+  }
+
+  // Curves, and word to the agent. A curve that is not finite ends the attempt.
+  MaybeFailure Record(const Series& series) {
+    for (const auto& [name, value] : series) {
+      if (std::isfinite(value)) continue;
+      return Failure{FailureKind::not_finite,
+                     "'" + name + "' is not finite after step " + std::to_string(next_) + "."};
+    }
+    store_->AppendSeries(next_, series);
+    const bool last = next_ + 1 == method_->steps();
+    if (!last && next_ != resumed_at_ && SecondsSince(reported_) < kReportSeconds) return std::nullopt;
+    reported_ = Clock::now();
+    return Check(host_.Report(cluster::Progress{next_ + 1, method_->steps(), method_->phase(next_), series}),
+                 FailureKind::agent_lost);
+  }
+
+  // State after `next_` completed steps.
+  MaybeFailure Commit() {
+    storage::Checkpoint checkpoint{next_, state_.Save(), {}};
+    if (!AllFinite(checkpoint.tensors)) {
+      return Failure{FailureKind::not_finite, "A parameter is not finite after " + std::to_string(next_) + " steps."};
+    }
+    ledger_->Save(checkpoint.attributes);
+    checkpoint.attributes["gang_size"] = std::to_string(order_.start.gang_size);
+    const Result<std::string> digest = store_->Commit(checkpoint);
+    if (!digest.ok()) return FailureOf(digest.status(), FailureKind::disk);
+    committed_ = Clock::now();
+    return Check(host_.Report(cluster::CheckpointCommitted{next_, *digest}), FailureKind::agent_lost);
+  }
+
+  MaybeFailure Publish() {
+    Result<Outcome> outcome = method_->Finish();
+    if (!outcome.ok()) return FailureOf(outcome.status(), FailureKind::internal);
+    outcome_ = std::move(outcome).value();
+    if (!AllFinite(outcome_.parameters)) {
+      return Failure{FailureKind::not_finite, "A final parameter is not finite."};
+    }
+    if (MaybeFailure failure = Check(store_->FlushSeries(), FailureKind::disk)) return failure;
+    auto curves = store_->Series();
+    if (!curves.ok()) return FailureOf(curves.status(), FailureKind::disk);
+    storage::AttemptFile file;
+    file.trial = order_.attempt.trial.Hex();
+    file.sweep = order_.start.sweep;
+    file.spec_json = order_.start.spec;
+    file.provenance_json = ProvenanceJson(order_.build, spec_, order_.start.device, Timings());
+    file.attempt = order_.attempt.number;
+    file.curves = std::move(curves).value();
+    file.samples = outcome_.samples;
+    file.parameters = outcome_.parameters;
+    file.evaluation = outcome_.evaluation;
+    file.ledger = ledger_->entries();
+    file.claims = privacy::ClaimsFor({&spec_, teacher_claims_}, ledger_->Charged());
+    const Status written = storage::WriteAttemptFile(env_, order_.start.attempt_directory + "/attempt.h5", file);
+    if (!written.ok()) return FailureOf(written, FailureKind::disk);
+    return Check(store_->RemoveCheckpoints(), FailureKind::disk);
+  }
+
+  Series Timings() const {
+    const auto steps = static_cast<double>(std::max<std::int64_t>(1, method_->steps() - resumed_at_));
+    return {{"seconds", SecondsSince(began_)},
+            {"training_seconds", training_seconds_},
+            {"step_seconds", training_seconds_ / steps}};
+  }
+
+  // attempt.h5 from the results folder, which holds trials/<trial>/<attempt>/.
+  std::string RelativeFile() const {
+    const std::filesystem::path attempt(order_.start.attempt_directory), trial(order_.start.trial_directory);
+    return (trial.parent_path().filename() / trial.filename() / attempt.filename() / "attempt.h5").string();
+  }
+
+  const TrialOrder& order_;
+  TrialHost& host_;
+  storage::Env& env_;
+  TrialSpec spec_;
+  Dataset data_;
+  std::optional<TeacherArtifact> teacher_;
+  std::vector<privacy::Claim> teacher_claims_;
+  std::unique_ptr<storage::CheckpointStore> store_;
+  std::unique_ptr<LedgerView> ledger_;
+  std::unique_ptr<release::ChargeBook> book_;
+  std::unique_ptr<ReleaseTape> tape_;
+  std::unique_ptr<Method> method_;
+  TrainState state_;
+  Outcome outcome_;
+  std::int64_t next_ = 0, resumed_at_ = 0;   // steps completed; those completed by earlier attempts
+  Clock::time_point began_ = Clock::now(), training_ = began_, committed_ = began_, reported_ = began_;
+  double training_seconds_ = 0;
+};
+
+}  // namespace
+
+cluster::Ended RunTrial(const TrialOrder& order, TrialHost& host, storage::Env& env) {
+  return TrialRun(order, host, env).Run();
+}
+
+}  // namespace retort::worker

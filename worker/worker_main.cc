@@ -1,0 +1,34 @@
+// retort-worker: started by an agent of `retort`, never by hand. Talks over descriptor 3.
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "cluster/parent_death.h"
+#include "cluster/socket_link.h"
+#include "storage/env.h"
+#include "worker/environment.h"
+#include "worker/worker_service.h"
+
+#ifndef RETORT_VERSION
+#define RETORT_VERSION "unknown"
+#endif
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "--version") == 0) {
+    std::puts("retort-worker " RETORT_VERSION);
+    return 0;
+  }
+  if (const retort::Status status = retort::cluster::DieWithParent(retort::cluster::kWorkerSocket); !status.ok()) {
+    std::fprintf(stderr, "retort-worker: %s\n", status.message().c_str());
+    return retort::ExitCode(status.code());
+  }
+  retort::worker::LimitSpinning(argv);
+  // The terminal's Ctrl-C is the agent's business; it sends a Stop.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  retort::worker::PrepareTorch();
+  retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
+  const retort::Status status = retort::worker::ServeAgent(link, retort::storage::PosixEnv(), RETORT_VERSION);
+  if (!status.ok()) std::fprintf(stderr, "retort-worker: %s\n", status.message().c_str());
+  return retort::ExitCode(status.code());
+}

@@ -1,0 +1,50 @@
+#include "worker/worker_service.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "worker/socket_host.h"
+#include "worker/trial_runner.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr std::chrono::milliseconds kIdleSlice{60'000};
+
+Status RunAttempt(cluster::SocketLink& link, storage::Env& env, const std::string& build,
+                  const cluster::Envelope& envelope) {
+  SocketHost host(link, envelope.attempt, envelope.generation);
+  const TrialOrder order{envelope.attempt, envelope.generation.value, std::get<cluster::Start>(envelope.message),
+                         build};
+  return host.Send(RunTrial(order, host, env));
+}
+
+}  // namespace
+
+void PrepareTorch() {
+  at::set_num_interop_threads(1);
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  // Memory that is always written before it is read need not be filled first.
+  at::globalContext().setDeterministicFillUninitializedMemory(false);
+}
+
+Status ServeAgent(cluster::SocketLink& link, storage::Env& env, const std::string& build) {
+  RETORT_RETURN_IF_ERROR(link.Send({{}, {}, 0, cluster::Hello{build, "cpu", {"cpu"}}}));
+  for (;;) {
+    Result<std::optional<cluster::Envelope>> received = link.Receive(kIdleSlice);
+    if (!received.ok()) {
+      if (received.status().code() == StatusCode::refused) continue;   // one frame that does not decode
+      return received.status().code() == StatusCode::cancelled ? Status() : received.status();
+    }
+    // A stop, or an answer, that crossed the end of its attempt.
+    if (!received->has_value() || !std::holds_alternative<cluster::Start>((*received)->message)) continue;
+    RETORT_RETURN_IF_ERROR(RunAttempt(link, env, build, **received));
+  }
+}
+
+}  // namespace retort::worker

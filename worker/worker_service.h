@@ -1,0 +1,19 @@
+// The worker's life: greet the agent, run what it asks for, one attempt at a time, until it hangs up.
+#pragma once
+
+#include <string>
+
+#include "cluster/socket_link.h"
+#include "experiments/spec/status.h"
+#include "storage/env.h"
+
+namespace retort::worker {
+
+// Returns when the agent closed the link (ok) or cannot be spoken to (its error). `build` identifies this
+// program in Hello and in provenance.
+[[nodiscard]] Status ServeAgent(cluster::SocketLink& link, storage::Env& env, const std::string& build);
+
+// Process-wide settings of LibTorch; once, before the first tensor.
+void PrepareTorch();
+
+}  // namespace retort::worker
