@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# A sweep from the command line to its table, with workers that train nothing: run, run again, edit, look.
+#   cli_run_test.sh RETORT SOURCE_DIR SCRIPTED_WORKER
+set -u
+retort="$1"
+source_dir="$2"
+export RETORT_WORKER="$3"
+. "$(dirname "$0")/expect.sh"
+cd "$scratch" || exit 1
+ln -s "$source_dir/experiments/data" data
+
+cat >s.toml <<'TOML'
+retort = 1
+
+[data.digits]
+reader = "idx"
+path = "data/mnist10k"
+split = { shuffle = 1, train = [0, 8000], public = [8000, 9000], test = [9000, 10000] }
+
+[teacher]
+single = { network = "datalens", epochs = 5 }
+
+[trial]
+data = "digits"
+student = "datalens"
+steps = 20
+delta = 1e-5
+
+[sweep]
+name = "made"
+seeds = [0, 1]
+zip.row = [
+  { method = "dpdfd", reading = "working", teacher = "single" },
+]
+
+[table.main]
+rows = ["method", "reading", "teacher"]
+columns = ["data"]
+metric = "test.accuracy"
+TOML
+
+case_name="first run"
+run "$retort" run s.toml
+expect_code 0
+expect_silent_out
+expect_err "retort table s.toml"
+for file in journal.log ledger.log sweep.toml results.h5 metrics.prom targets.json; do expect_file "results/made/$file"; done
+
+case_name="second run does nothing, says so, within a second"
+begun=$(date +%s%N)
+run "$retort" run s.toml
+took=$((($(date +%s%N) - begun) / 1000000))
+expect_code 0
+expect_err "nothing to do"
+[ "$took" -lt 1000 ] || complain "took $took ms"
+
+case_name="status"
+run "$retort" status
+expect_code 0
+expect_out "finished"
+expect_out "4 succeeded"
+expect_err "results/made"
+run "$retort" status --json
+expect_out '"succeeded": 4'
+
+case_name="list"
+run "$retort" list
+expect_code 0
+expect_out "4 trials"
+run "$retort" list --where method=dpdfd --where seed=1
+expect_out "1 trials"
+run "$retort" list --where metod=dpdfd
+expect_code 2
+expect_err "method"
+run "$retort" list --json
+expect_out '"row_digest"'
+id="$(printf '%s\n' "$out" | sed -n 's/^ *"trial": "\([0-9a-f]*\)",$/\1/p' | head -n 1)"
+
+case_name="show and explain by id, prefix and name"
+for word in "$id" "${id:0:6}" teacher-single-digits-s0; do
+  run "$retort" show "$word"
+  expect_code 0
+  expect_out "$id"
+  expect_out "Privacy"
+  expect_out "attempt.h5"
+  run "$retort" explain "$word"
+  expect_code 0
+  expect_out "succeeded"
+done
+run "$retort" show dpdfd
+expect_code 2
+expect_err "fits 2 trials"
+run "$retort" show dpdfd-working-digits-s1 --json
+expect_out '"ledger"'
+expect_out '"files"'
+
+case_name="table in every format"
+for format in text markdown csv latex json; do
+  run "$retort" table s.toml --format "$format"
+  expect_code 0
+  expect_out "dpdfd"
+  expect_out "teacher"
+done
+run "$retort" table s.toml
+expect_out "n=2"
+expect_out "working: the reading"
+
+case_name="verify"
+run "$retort" verify
+expect_code 0
+expect_out "all as written"
+
+case_name="edited sweep runs only what is new"
+sed -i 's/seeds = \[0, 1\]/seeds = [0, 1, 2]/' s.toml
+run "$retort" plan s.toml --diff
+expect_code 0
+expect_out "4 of 6 planned trials are already"
+expect_out "+ dpdfd-working-digits-s2"
+run "$retort" run s.toml
+expect_code 0
+run "$retort" status
+expect_out "6 succeeded"
+
+case_name="run as JSON is one document"
+run "$retort" run s.toml --json
+expect_code 0
+expect_out '"exit_code": 0'
+
+case_name="damage is found, named, and no success"
+attempt="$(find results/made/trials -name attempt.h5 | sort | head -n 1)"
+printf 'x' | dd of="$attempt" bs=1 seek=8 conv=notrunc 2>/dev/null
+run "$retort" verify
+expect_code 1
+expect_out "attempt.h5"
+run "$retort" verify --json
+expect_code 1
+expect_out '"ok": false'
+
+case_name="results folder of another version"
+cp -r results/made results/foreign
+printf '\377\377' | dd of=results/foreign/journal.log bs=1 seek=8 conv=notrunc 2>/dev/null
+run "$retort" status --results results/foreign
+[ "$code" -ne 0 ] || complain "exit code 0"
+expect_err "journal.log"
+
+case_name="metrics port that cannot be had"
+run "$retort" run s.toml --results results/port trial.steps=21 --metrics-listen 999.1.1.1:1
+[ "$code" -eq 2 ] || [ "$code" -eq 3 ] || complain "exit code $code, not 2 or 3"
+expect_err "999.1.1.1"
+expect_no_file results/port/trials
+
+case_name="results folder that cannot be made"
+touch file
+run "$retort" run s.toml --results file/results
+expect_code 3
+expect_err "file"
+
+finish

@@ -1,0 +1,35 @@
+# For the tests of this folder: run a program, then say what must be true of it.
+#   run CMD…             sets code, out, err; never ends the test
+#   expect_code N        expect_out TEXT   expect_err TEXT   expect_file PATH   expect_no_file PATH
+#   finish               the test's exit status
+failures=0
+case_name=""
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+
+run() {
+  code=0
+  "$@" >"$scratch/.out" 2>"$scratch/.err" || code=$?
+  out="$(cat "$scratch/.out")"
+  err="$(cat "$scratch/.err")"
+}
+
+complain() {
+  failures=$((failures + 1))
+  printf 'FAILED %s: %s\n--- stdout\n%s\n--- stderr\n%s\n---\n' "$case_name" "$1" "$out" "$err"
+}
+
+expect_code() { [ "$code" -eq "$1" ] || complain "exit code $code, not $1"; }
+expect_out() { [[ "$out" == *"$1"* ]] || complain "stdout lacks: $1"; }
+expect_err() { [[ "$err" == *"$1"* ]] || complain "stderr lacks: $1"; }
+expect_no_err() { [[ "$err" != *"$1"* ]] || complain "stderr has: $1"; }
+expect_silent_out() { [ -z "$out" ] || complain "stdout is not empty"; }
+expect_file() { [ -e "$1" ] || complain "there is no $1"; }
+expect_no_file() { [ ! -e "$1" ] || complain "there is a $1"; }
+expect_same() { [ "$1" = "$2" ] || complain "differ: [$1] [$2]"; }
+
+finish() {
+  [ "$failures" -eq 0 ] && echo "ok" && exit 0
+  echo "$failures failures"
+  exit 1
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Breaks each rule of check_rules.py once, in a scratch tree, and sees it fail; an unbroken tree passes."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAM = sys.argv.pop() if len(sys.argv) > 1 and os.path.exists(sys.argv[-1]) else ""
+
+GOOD = {
+    "experiments/spec/ids.h": "#pragma once\nstruct Id { int value; };\n",
+    "storage/log.h": '#pragma once\n#include "experiments/spec/ids.h"\nId First();\n',
+    "worker/release/answers.h": "#pragma once\n",
+    "README.md": "See `experiments/spec/ids.h`.\n",
+}
+
+BROKEN = [
+    ("includes", "storage/bad.h", '#include "orchestrator/core.h"\n', "storage may not include orchestrator"),
+    ("includes", "storage/bad.h", "#include <torch/torch.h>\n", "confined"),
+    ("includes", "orchestrator/bad.cc", "#include <mpi.h>\n", "confined"),
+    ("includes", "orchestrator/bad.cc", "#include <hdf5.h>\n", "confined"),
+    ("includes", "worker/bad.cc", '#include "orchestrator/core.h"\n', "worker may not include orchestrator"),
+    ("includes", "worker/bad.cc", "#include <cuda_runtime.h>\n", "confined"),
+    ("includes", "worker/methods/bad.cc", '#include "worker/release/answer_access.h"\n', "only worker/release/"),
+    ("includes", "storage/bad.h", '#include "tests/testing/fake.h"\n', "may not include tests"),
+    ("headers", "storage/bad.h", "#pragma once\nId Second();\n", "does not compile alone"),
+    ("sizes", "storage/bad.cc", "// line\n" * 401, "401 lines"),
+    ("names", "storage/bad.h", "class LogManager {};\n", "Manager"),
+    ("names", "storage/bad.cc", 'auto* p = std::getenv("HOME");\n', "getenv"),
+    ("readme", "README.md", "See `storage/absent.h`.\n", "does not exist"),
+    ("readme", "README.md", "See [this](docs/absent.md).\n", "does not exist"),
+    ("readme", "README.md", "Run `bash cluster/setup.sh --nonsense`.\n", "has no --nonsense"),
+]
+BROKEN_WITH_PROGRAM = [
+    ("readme", "README.md", "Run `retort run x.toml --nonsense`.\n", "has no --nonsense"),
+    ("readme", "README.md", "Run `retort frobnicate`.\n", "no command"),
+]
+
+
+def run(check, files):
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in {**GOOD, "cluster/setup.sh": "# --tests\n", **files}.items():
+            os.makedirs(os.path.dirname(os.path.join(root, path)) or root, exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as stream:
+                stream.write(text)
+        command = [sys.executable, os.path.join(HERE, "check_rules.py"), check, "--root", root,
+                   "--scratch", os.path.join(root, "scratch")]
+        return subprocess.run(command + (["--retort", PROGRAM] if PROGRAM else []), capture_output=True, text=True)
+
+
+class RulesFailWhenBroken(unittest.TestCase):
+    def test_an_unbroken_tree_passes_every_check(self):
+        for check in ("includes", "headers", "sizes", "names", "readme"):
+            with self.subTest(check):
+                outcome = run(check, {})
+                self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)
+
+    def test_each_broken_rule_is_reported(self):
+        for check, path, text, expected in BROKEN + (BROKEN_WITH_PROGRAM if PROGRAM else []):
+            with self.subTest(f"{check}: {expected}"):
+                outcome = run(check, {path: text})
+                self.assertEqual(outcome.returncode, 1, outcome.stdout + outcome.stderr)
+                self.assertIn(expected, outcome.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,280 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "experiments/privacy/accountant.h"
+#include "experiments/privacy/claim.h"
+#include "tests/unit/privacy/trials.h"
+
+namespace retort::privacy {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+using Adj = Adjacency;
+using Nb = Neighbour;
+
+std::vector<Claim> PrivateTeacherClaims() { return PlannedClaims(DpSgd(Role::teacher)); }
+
+double EpsilonOf(const std::vector<Claim>& claims, Adj adjacency, Nb neighbour) {
+  const Claim* claim = Find(claims, adjacency, neighbour);
+  EXPECT_NE(claim, nullptr) << AdjacencyName(adjacency);
+  return claim == nullptr ? kInfinity : claim->epsilon;
+}
+
+TEST(Claims, WorkingReadingShowsItsHonestTeacherEpsilon) {
+  const std::vector<Claim> claims = PlannedClaims(GradientStudent(Reading::working));
+  EXPECT_DOUBLE_EQ(EpsilonOf(claims, Adj::teacher, Nb::replace), 541289.259);
+  EXPECT_DOUBLE_EQ(EpsilonOf(claims, Adj::example, Nb::replace), 541289.259);
+  EXPECT_EQ(Find(claims, Adj::teacher, Nb::replace)->status, ClaimStatus::proven);
+  EXPECT_EQ(Find(claims, Adj::teacher, Nb::replace)->assumptions, std::vector<std::string>{"float-noise"});
+  EXPECT_EQ(Find(claims, Adj::member, Nb::replace), nullptr);
+}
+
+TEST(Claims, ReadingsDifferByTheNoiseTheyDraw) {
+  TrialSpec spec = GradientStudent(Reading::row_averaged);
+  spec.steps = 200;
+  EXPECT_DOUBLE_EQ(EpsilonOf(PlannedClaims(spec), Adj::teacher, Nb::replace), 28.839);
+  spec.reading = Reading::printed;
+  EXPECT_DOUBLE_EQ(EpsilonOf(PlannedClaims(spec), Adj::teacher, Nb::replace), 2929.280);
+  spec.normalization = Normalization::frobenius;
+  EXPECT_DOUBLE_EQ(EpsilonOf(PlannedClaims(spec), Adj::teacher, Nb::replace), 28.839);
+}
+
+TEST(Claims, NormBoundCannotChangeAProvenClaim) {
+  TrialSpec spec = GradientStudent(Reading::row_averaged);
+  const double before = EpsilonOf(PlannedClaims(spec), Adj::teacher, Nb::replace);
+  spec.norm_bound = 0.25;
+  EXPECT_DOUBLE_EQ(EpsilonOf(PlannedClaims(spec), Adj::teacher, Nb::replace), before);
+}
+
+TEST(Claims, EveryDpdfdReadingCarriesThePapersFormulaAsNoGuarantee) {
+  for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged, Reading::sound}) {
+    const std::vector<Claim> claims = PlannedClaims(GradientStudent(reading));
+    const Claim* paper = FindPaper(claims);
+    ASSERT_NE(paper, nullptr);
+    EXPECT_DOUBLE_EQ(paper->epsilon, 0.041);
+    EXPECT_EQ(paper->accountant, "paper:dpdfd-thm3");
+    EXPECT_THAT(paper->reason, ::testing::HasSubstr("not a guarantee"));
+    EXPECT_EQ(paper->reason.find("this reading draws no such noise") != std::string::npos,
+              reading == Reading::sound);
+  }
+  EXPECT_NE(FindPaper(PlannedClaims(VoteStudent())), nullptr);
+  EXPECT_EQ(FindPaper(PlannedClaims(DpSgd(Role::student))), nullptr);
+}
+
+TEST(Claims, MissingDetachLeavesNoProvenClaim) {
+  TrialSpec spec = GradientStudent(Reading::row_averaged);
+  spec.detach = false;
+  for (const Claim& claim : PlannedClaims(spec)) {
+    if (claim.status == ClaimStatus::paper_formula) continue;
+    EXPECT_EQ(claim.status, ClaimStatus::unbounded);
+    EXPECT_EQ(claim.reason, kVoidTeacherJacobian);
+  }
+  // The description alone suffices: an event that forgot to say it is not believed.
+  const TrialSpec detached = GradientStudent(Reading::row_averaged);
+  const std::vector<Claim> claims = ClaimsFor({&spec, {}}, PlannedEvents(detached).value());
+  EXPECT_EQ(EpsilonOf(claims, Adj::teacher, Nb::replace), kInfinity);
+}
+
+TEST(Claims, SeededNoiseLeavesNoFiniteNumberAtAll) {
+  for (TrialSpec spec : {GradientStudent(Reading::working), GradientStudent(Reading::sound), VoteStudent(),
+                         DpSgd(Role::student), DpSgd(Role::teacher), Teacher("plain"), Teacher("ensemble")}) {
+    const std::vector<Claim> parents = PrivateTeacherClaims();
+    spec.noise = NoiseMode::seeded;
+    for (const Claim& claim : PlannedClaims(spec, parents)) {
+      EXPECT_EQ(claim.epsilon, kInfinity);
+      EXPECT_EQ(claim.reason, "seeded-noise");
+    }
+  }
+}
+
+TEST(Claims, SeededEventIsNotBelievedWhateverTheDescriptionSays) {
+  const TrialSpec spec = VoteStudent();
+  std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+  events.push_back(events.front());
+  events.back().source = NoiseSource::seeded;
+  events.back().count = 1;
+  for (const Claim& claim : ClaimsFor({&spec, {}}, events)) EXPECT_EQ(claim.reason, "seeded-noise");
+}
+
+TEST(Claims, TeachersWithoutNoiseAreUnboundedWithTheReason) {
+  for (const char* method : {"plain", "ensemble"}) {
+    const std::vector<Claim> claims = PlannedClaims(Teacher(method));
+    ASSERT_FALSE(claims.empty());
+    for (const Claim& claim : claims) {
+      EXPECT_EQ(claim.status, ClaimStatus::unbounded);
+      EXPECT_EQ(claim.reason, "not-privately-trained");
+    }
+  }
+}
+
+TEST(Claims, DpSgdIsClaimedForAddedAndForReplacedExamples) {
+  for (const Role role : {Role::teacher, Role::student}) {
+    const std::vector<Claim> claims = PlannedClaims(DpSgd(role));
+    const Claim* added = Find(claims, Adj::example, Nb::add_remove);
+    const Claim* replaced = Find(claims, Adj::example, Nb::replace);
+    ASSERT_NE(added, nullptr);
+    ASSERT_NE(replaced, nullptr);
+    EXPECT_EQ(added->accountant, "rdp");
+    EXPECT_LT(added->epsilon, 3);
+    EXPECT_THAT(added->assumptions, ::testing::ElementsAre("float-noise", "poisson-sampling"));
+    EXPECT_EQ(replaced->accountant, "rdp-group-of-2");
+    EXPECT_GT(replaced->epsilon, 2 * added->epsilon);
+  }
+}
+
+TEST(Claims, StudentOfAPrivateTeacherInheritsTheExampleClaim) {
+  const std::vector<Claim> parents = PrivateTeacherClaims();
+  const std::vector<Claim> claims = PlannedClaims(GradientStudent(Reading::sound), parents);
+  const double teacher = EpsilonOf(parents, Adj::example, Nb::add_remove);
+  EXPECT_EQ(EpsilonOf(claims, Adj::example, Nb::add_remove), teacher);
+  EXPECT_EQ(EpsilonOf(claims, Adj::example, Nb::replace), EpsilonOf(parents, Adj::example, Nb::replace));
+  EXPECT_THAT(Find(claims, Adj::example, Nb::add_remove)->reason, ::testing::HasSubstr("post-processing"));
+  EXPECT_EQ(EpsilonOf(claims, Adj::teacher, Nb::replace), kInfinity);
+  EXPECT_EQ(Find(claims, Adj::answer, Nb::answer)->reason, "raw-answers");
+}
+
+TEST(Claims, StudentWithoutNoiseNamesWhatItsTeacherLacks) {
+  const TrialSpec spec = GradientStudent(Reading::sound);
+  const auto example = [&](const std::vector<Claim>& parents) {
+    const std::vector<Claim> claims = PlannedClaims(spec, parents);
+    return *Find(claims, Adj::example, Nb::replace);
+  };
+  EXPECT_EQ(example(PlannedClaims(Teacher("plain"))).reason, "not-privately-trained");
+  EXPECT_EQ(example({}).reason, "raw-answers");
+  TrialSpec seeded = DpSgd(Role::teacher);
+  seeded.noise = NoiseMode::seeded;
+  for (const Claim& claim : PlannedClaims(spec, PlannedClaims(seeded))) {
+    EXPECT_EQ(claim.epsilon, kInfinity);
+    EXPECT_EQ(claim.reason, "seeded-noise");
+  }
+}
+
+TEST(Claims, StudentTakesTheBetterOfItsNoiseAndItsTeachers) {
+  const std::vector<Claim> parents = PrivateTeacherClaims();
+  TrialSpec loud = GradientStudent(Reading::row_averaged);
+  EXPECT_EQ(EpsilonOf(PlannedClaims(loud, parents), Adj::example, Nb::replace),
+            EpsilonOf(parents, Adj::example, Nb::replace));
+  loud.sigma = 1e5;
+  const std::vector<Claim> claims = PlannedClaims(loud, parents);
+  EXPECT_EQ(EpsilonOf(claims, Adj::example, Nb::replace), EpsilonOf(claims, Adj::teacher, Nb::replace));
+  EXPECT_LT(EpsilonOf(claims, Adj::example, Nb::add_remove), 0.1);
+}
+
+TEST(Claims, NothingIsInheritedFromTeachersWithoutAClaimOrByASecondWayToPrivateData) {
+  const std::vector<Claim> plain = PlannedClaims(Teacher("plain"));
+  EXPECT_EQ(EpsilonOf(PlannedClaims(GradientStudent(Reading::sound), plain), Adj::example, Nb::replace),
+            kInfinity);
+  TrialSpec direct = GradientStudent(Reading::sound);
+  direct.source = QuerySource::private_split;
+  const std::vector<Claim> claims = PlannedClaims(direct, PrivateTeacherClaims());
+  EXPECT_EQ(EpsilonOf(claims, Adj::example, Nb::replace), kInfinity);
+  EXPECT_EQ(Find(claims, Adj::example, Nb::add_remove), nullptr);
+  // An unknown void may be such a way.
+  const TrialSpec spec = GradientStudent(Reading::sound);
+  std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+  events.front().voids = {"read-the-private-files"};
+  EXPECT_EQ(EpsilonOf(ClaimsFor({&spec, PrivateTeacherClaims()}, events), Adj::example, Nb::replace),
+            kInfinity);
+  // A paper formula or an audit is not a proof to inherit.
+  std::vector<Claim> formula = PrivateTeacherClaims();
+  for (Claim& claim : formula) claim.status = ClaimStatus::paper_formula;
+  EXPECT_EQ(EpsilonOf(PlannedClaims(spec, formula), Adj::example, Nb::replace), kInfinity);
+}
+
+TEST(Claims, VotesBoundMembersAndExamplesButZeroingImpliesNoExample) {
+  TrialSpec spec = VoteStudent();
+  spec.queries = 5000;
+  spec.vote_noise = 100;
+  const std::vector<Claim> claims = PlannedClaims(spec, PlannedClaims(Teacher("ensemble")));
+  EXPECT_DOUBLE_EQ(EpsilonOf(claims, Adj::member, Nb::replace), 4.378);
+  EXPECT_DOUBLE_EQ(EpsilonOf(claims, Adj::example, Nb::replace), 4.378);
+  EXPECT_LT(EpsilonOf(claims, Adj::member, Nb::zero_out), 3);
+  EXPECT_EQ(Find(claims, Adj::example, Nb::zero_out), nullptr);
+  EXPECT_THAT(Find(claims, Adj::example, Nb::replace)->assumptions,
+              ::testing::Contains(kAssumeDisjointShards));
+  EXPECT_EQ(Find(claims, Adj::teacher, Nb::replace), nullptr);
+}
+
+TEST(Claims, EnsembleAnsweringByGradientsBoundsItsMembersToo) {
+  const std::vector<Claim> claims =
+      PlannedClaims(GradientStudent(Reading::row_averaged), PlannedClaims(Teacher("ensemble")));
+  EXPECT_EQ(EpsilonOf(claims, Adj::member, Nb::replace), EpsilonOf(claims, Adj::teacher, Nb::replace));
+}
+
+TEST(Claims, WithoutATrialOrARecordedReleaseNothingIsBounded) {
+  for (const Claim& claim : ClaimsFor({}, {})) EXPECT_EQ(claim.epsilon, kInfinity);
+  const TrialSpec spec = DpSgd(Role::student);
+  for (const Claim& claim : ClaimsFor({&spec, {}}, {})) {
+    EXPECT_EQ(claim.epsilon, kInfinity);
+    EXPECT_EQ(claim.reason, "no-recorded-release");
+  }
+}
+
+TEST(Claims, ForeignMechanismInTheLedgerIsRefused) {
+  const TrialSpec votes = VoteStudent();
+  const std::vector<Claim> claims = ClaimsFor({&votes, {}}, PlannedEvents(DpSgd(Role::student)).value());
+  EXPECT_EQ(Find(claims, Adj::member, Nb::replace)->reason, "unexpected-mechanism");
+}
+
+TEST(Claims, MoreReservedThanPlannedCostsMore) {
+  const TrialSpec spec = VoteStudent();
+  std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+  const double before = EpsilonOf(ClaimsFor({&spec, {}}, events), Adj::member, Nb::replace);
+  events.push_back(events.front());  // a crash left a reservation spent
+  EXPECT_GT(EpsilonOf(ClaimsFor({&spec, {}}, events), Adj::member, Nb::replace), before);
+}
+
+TEST(Claims, BatchLargerThanThePrivateSplitCannotBePlanned) {
+  TrialSpec spec = DpSgd(Role::student);
+  spec.batch = 9000;
+  EXPECT_EQ(PlannedEvents(spec).status().code(), StatusCode::usage);
+}
+
+TEST(TotalEpsilon, AddsTrialsAndIsInfiniteWhenOneIs) {
+  const std::vector<PrivacyEvent> votes = PlannedEvents(VoteStudent()).value();
+  const std::vector<PrivacyEvent> training = PlannedEvents(DpSgd(Role::teacher)).value();
+  const double one = TotalEpsilon({votes}, 1e-5);
+  EXPECT_TRUE(std::isfinite(one));
+  EXPECT_GT(TotalEpsilon({votes, votes}, 1e-5), one);
+  EXPECT_GT(TotalEpsilon({votes, training}, 1e-5), one);
+  EXPECT_LT(TotalEpsilon({votes, training}, 1e-5), one + TotalEpsilon({training}, 1e-5));
+  EXPECT_EQ(TotalEpsilon({}, 1e-5), 0);
+  std::vector<PrivacyEvent> seeded = votes;
+  seeded.front().source = NoiseSource::seeded;
+  EXPECT_EQ(TotalEpsilon({votes, seeded}, 1e-5), kInfinity);
+  EXPECT_EQ(TotalEpsilon({votes}, 0), kInfinity);
+  EXPECT_EQ(TotalEpsilon({votes}, std::nan("")), kInfinity);
+}
+
+TEST(TotalEpsilon, StudentOfAPrivateTeacherIsChargedNothingMore) {
+  const TrialSpec spec = GradientStudent(Reading::sound);
+  const std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+  EXPECT_TRUE(ChargedEvents({&spec, PrivateTeacherClaims()}, events).empty());
+  EXPECT_EQ(ChargedEvents({&spec, PlannedClaims(Teacher("plain"))}, events).size(), 1U);
+  EXPECT_EQ(TotalEpsilon({events}, 1e-5), kInfinity);
+}
+
+TEST(Accountant, RemembersEqualTrialsAndTellsOthersApart) {
+  Accountant accountant;
+  for (int seed = 0; seed < 100; ++seed) {
+    for (const Reading reading : {Reading::working, Reading::row_averaged}) {
+      TrialSpec spec = GradientStudent(reading);
+      spec.seed = static_cast<std::uint64_t>(seed);
+      const std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+      EXPECT_EQ(accountant.ClaimsFor({&spec, {}}, events), ClaimsFor({&spec, {}}, events));
+    }
+  }
+  EXPECT_EQ(accountant.computed(), 2U);
+  TrialSpec other = GradientStudent(Reading::working);
+  other.delta = 1e-6;
+  EXPECT_EQ(accountant.ClaimsFor({&other, {}}, PlannedEvents(other).value()), PlannedClaims(other));
+  other.detach = false;
+  EXPECT_EQ(accountant.ClaimsFor({&other, {}}, PlannedEvents(other).value()), PlannedClaims(other));
+}
+
+}  // namespace
+}  // namespace retort::privacy

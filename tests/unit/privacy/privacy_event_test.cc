@@ -1,0 +1,141 @@
+#include "experiments/privacy/privacy_event.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "experiments/privacy/claim.h"
+
+namespace retort::privacy {
+namespace {
+
+PrivacyEvent Event() {
+  PrivacyEvent event;
+  event.kind = MechanismKind::gaussian_gradient;
+  event.unit = EventUnit::row;
+  event.count = 16384;
+  event.sensitivity = 0.002;
+  event.noise_std = 100 * 1e-3 / 256;
+  event.epsilon0 = 0.1;
+  event.choices = 3;
+  event.sampling_rate = 1.0 / 3;
+  event.rows_per_batch = 256;
+  event.noise_coordinates = event.release_coordinates = 10;
+  event.frobenius = true;
+  event.source = NoiseSource::secure_float;
+  event.voids = {"a", "b"};
+  event.assumptions = {std::string(kAssumeFloatNoise)};
+  return event;
+}
+
+TEST(PrivacyEvent, RoundTripsExactly) {
+  const PrivacyEvent event = Event();
+  const Result<PrivacyEvent> back = DecodeEvent(EncodeEvent(event));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_TRUE(back->SameMechanism(event));
+  EXPECT_EQ(back->count, event.count);
+}
+
+TEST(PrivacyEvent, EveryFieldIsInTheEncoding) {
+  const std::string first = EncodeEvent(Event());
+  const auto changed = [&](auto change) {
+    PrivacyEvent event = Event();
+    change(event);
+    return EncodeEvent(event) != first && DecodeEvent(EncodeEvent(event)).ok() &&
+           EncodeEvent(*DecodeEvent(EncodeEvent(event))) == EncodeEvent(event);
+  };
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.kind = MechanismKind::noisy_votes; }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.unit = EventUnit::batch; }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.count = 1; }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.sensitivity = std::nextafter(e.sensitivity, 1.0); }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.noise_std = std::nextafter(e.noise_std, 1.0); }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.epsilon0 = 0; }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.choices = 2; }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.sampling_rate = 1; }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.rows_per_batch = 1; }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.noise_coordinates = 1; }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.release_coordinates = 1; }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.frobenius = false; }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.source = NoiseSource::seeded; }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.voids.clear(); }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.assumptions.clear(); }));
+}
+
+TEST(PrivacyEvent, NumbersThatJsonCannotSaySurvive) {
+  PrivacyEvent event = Event();
+  event.noise_std = std::nan("");
+  event.sensitivity = std::numeric_limits<double>::infinity();
+  const Result<PrivacyEvent> back = DecodeEvent(EncodeEvent(event));
+  ASSERT_TRUE(back.ok());
+  EXPECT_TRUE(std::isnan(back->noise_std));
+  EXPECT_TRUE(std::isinf(back->sensitivity));
+}
+
+TEST(PrivacyEvent, DamagedEncodingNamesTheField) {
+  std::string json = EncodeEvent(Event());
+  EXPECT_EQ(DecodeEvent("").status().code(), StatusCode::damage);
+  EXPECT_EQ(DecodeEvent("[1]").status().code(), StatusCode::damage);
+  json.replace(json.find("\"count\":16384"), 13, "\"count\":1.5");
+  EXPECT_NE(DecodeEvent(json).status().message().find("'count'"), std::string::npos);
+  std::string kind = EncodeEvent(Event());
+  kind.replace(kind.find("\"kind\":1"), 8, "\"kind\":99");
+  EXPECT_NE(DecodeEvent(kind).status().message().find("'kind'"), std::string::npos);
+}
+
+TEST(PrivacyEvent, SameMechanismIgnoresTheCountAlone) {
+  PrivacyEvent other = Event();
+  other.count = 7;
+  EXPECT_TRUE(other.SameMechanism(Event()));
+  other.noise_std *= 2;
+  EXPECT_FALSE(other.SameMechanism(Event()));
+}
+
+TEST(Dyadic, EveryFiniteDoubleIsExact) {
+  for (const double value : {0.0, 1.0, 0.1, 1e-3, std::sqrt(2.0), 5e-324, 1.7976931348623157e308, 3.0e20}) {
+    const Result<Dyadic> dyadic = Dyadic::FromDouble(value);
+    ASSERT_TRUE(dyadic.ok());
+    EXPECT_EQ(dyadic->ToDouble(), value);
+  }
+  EXPECT_EQ(Dyadic::FromDouble(12).value(), (Dyadic{3, 2}));
+}
+
+TEST(Dyadic, RefusesWhatIsNoScale) {
+  EXPECT_FALSE(Dyadic::FromDouble(-1).ok());
+  EXPECT_FALSE(Dyadic::FromDouble(std::nan("")).ok());
+  EXPECT_FALSE(Dyadic::FromDouble(std::numeric_limits<double>::infinity()).ok());
+}
+
+TEST(ClaimCodec, RoundTripsBoundedAndUnbounded) {
+  Claim claim;
+  claim.adjacency = Adjacency::member;
+  claim.neighbour = Neighbour::zero_out;
+  claim.delta = 1e-5;
+  claim.epsilon = 2.997;
+  claim.lower = 1.25;
+  claim.status = ClaimStatus::proven;
+  claim.units = "one teacher of the ensemble";
+  claim.accountant = "exact-gdp";
+  claim.assumptions = {"float-noise"};
+  claim.reason = "mu 0.7";
+  EXPECT_EQ(DecodeClaim(EncodeClaim(claim)).value(), claim);
+  const Claim unbounded;
+  EXPECT_NE(EncodeClaim(unbounded).find("\"epsilon\":\"inf\""), std::string::npos);
+  EXPECT_NE(EncodeClaim(unbounded).find("\"lower\":null"), std::string::npos);
+  EXPECT_EQ(DecodeClaim(EncodeClaim(unbounded)).value(), unbounded);
+}
+
+TEST(ClaimCodec, UsesTheNamesOfTheContract) {
+  Claim claim;
+  claim.neighbour = Neighbour::add_remove;
+  claim.status = ClaimStatus::paper_formula;
+  const std::string json = EncodeClaim(claim);
+  EXPECT_NE(json.find("\"neighbour\":\"add-remove\""), std::string::npos);
+  EXPECT_NE(json.find("\"status\":\"paper-formula\""), std::string::npos);
+  std::string wrong = json;
+  wrong.replace(wrong.find("add-remove"), 10, "add/remove");
+  EXPECT_NE(DecodeClaim(wrong).status().message().find("'neighbour'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace retort::privacy

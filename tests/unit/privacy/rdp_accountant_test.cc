@@ -1,0 +1,139 @@
+#include "experiments/privacy/rdp_accountant.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "experiments/privacy/exact_gdp.h"
+
+namespace retort::privacy {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The moment's integral by the trapezoid rule, which converges exponentially here.
+double RdpByQuadrature(double q, double z, double order) {
+  const long double step = 0.01L * static_cast<long double>(z);
+  long double excess = 0;
+  const long double far = static_cast<long double>(order) + 14 * static_cast<long double>(z);
+  for (long double x = -far; x <= far; x += step) {
+    const long double log_density = -x * x / (2.0L * z * z) - std::log(z * std::sqrt(2 * std::acos(-1.0L)));
+    const long double ratio = (2 * x - 1) / (2.0L * z * z);
+    const long double log_mix = std::log1p(q * std::expm1(ratio));
+    excess += std::exp(log_density) * std::expm1(order * log_mix) * step;
+  }
+  return static_cast<double>(std::log1p(excess) / (order - 1));
+}
+
+TEST(SubsampledRdp, SeriesAgreesWithQuadratureAtWholeAndRealOrders) {
+  for (const double q : {0.004, 0.128, 0.6}) {
+    for (const double z : {0.8, 2.0, 5.0}) {
+      for (const double order : {1.05, 1.7, 2.0, 3.3, 7.0, 18.4, 40.0}) {
+        const double expected = RdpByQuadrature(q, z, order);
+        EXPECT_NEAR(SubsampledGaussianRdp(q, z, order), expected, 1e-8 * expected)
+            << q << " " << z << " " << order;
+      }
+    }
+  }
+}
+
+TEST(SubsampledRdp, RealOrdersAreContinuousAtWholeOnes) {
+  for (const double order : {2.0, 5.0, 31.0}) {
+    const double whole = SubsampledGaussianRdp(0.05, 1.3, order);
+    EXPECT_NEAR(SubsampledGaussianRdp(0.05, 1.3, order + 1e-9), whole, 1e-6 * whole);
+  }
+}
+
+TEST(SubsampledRdp, WithoutSubsamplingItIsTheGaussian) {
+  EXPECT_DOUBLE_EQ(SubsampledGaussianRdp(1, 2, 5), 5.0 / 8);
+  EXPECT_EQ(SubsampledGaussianRdp(0, 2, 5), 0);
+}
+
+TEST(SubsampledRdp, ArgumentsOutOfRangeAreUnbounded) {
+  EXPECT_EQ(SubsampledGaussianRdp(kNaN, 1, 2), kInfinity);
+  EXPECT_EQ(SubsampledGaussianRdp(0.1, kNaN, 2), kInfinity);
+  EXPECT_EQ(SubsampledGaussianRdp(0.1, 0, 2), kInfinity);
+  EXPECT_EQ(SubsampledGaussianRdp(0.1, 1, 1), kInfinity);
+  EXPECT_EQ(SubsampledGaussianRdp(1.5, 1, 2), kInfinity);
+}
+
+TEST(RdpConversion, NegativeOrUndefinedRdpIsRefusedAndNotCalledZero) {
+  EXPECT_EQ(ConvertRdp(-1e-9, 4, 1e-5, RdpConversion::canonne_kamath_steinke), kInfinity);
+  EXPECT_EQ(ConvertRdp(kNaN, 4, 1e-5, RdpConversion::mironov), kInfinity);
+  const RdpEpsilon negative = BestOrder({2, 3}, {0.1, -0.1}, 1e-5, RdpConversion::canonne_kamath_steinke);
+  EXPECT_EQ(negative.epsilon, kInfinity);
+  EXPECT_EQ(negative.reason, "negative-or-undefined-rdp");
+  const RdpEpsilon undefined = EpsilonFromRdp([](double) { return kNaN; }, 1e-5);
+  EXPECT_EQ(undefined.epsilon, kInfinity);
+  EXPECT_EQ(undefined.reason, "negative-or-undefined-rdp");
+  EXPECT_EQ(EpsilonFromRdp([](double order) { return 5 - order; }, 1e-5).epsilon, kInfinity);
+}
+
+TEST(RdpConversion, InfiniteOrdersAreSkippedAndAllOfThemIsNoBound) {
+  const RdpEpsilon one = BestOrder({2, 3}, {kInfinity, 0.1}, 1e-5, RdpConversion::canonne_kamath_steinke);
+  EXPECT_EQ(one.order, 3);
+  const RdpEpsilon none = EpsilonFromRdp([](double) { return kInfinity; }, 1e-5);
+  EXPECT_EQ(none.epsilon, kInfinity);
+  EXPECT_EQ(none.reason, "no-finite-order");
+}
+
+TEST(RdpConversion, OrderOneIsUndefined) {
+  EXPECT_EQ(ConvertRdp(0.1, 1, 1e-5, RdpConversion::canonne_kamath_steinke), kInfinity);
+}
+
+TEST(RdpSearch, GridGrowsUpwardsWhenTheBestOrderIsAtItsEdge) {
+  const double rho = 1e-8;
+  const RdpEpsilon best = EpsilonFromRdp([rho](double order) { return rho * order; }, 1e-5);
+  EXPECT_GT(best.order, 1000);
+  EXPECT_LT(best.epsilon, 0.002);
+}
+
+TEST(RdpSearch, GridGrowsDownwardsWhenTheBestOrderIsAtItsEdge) {
+  const double rho = 5e5;
+  const RdpEpsilon best = EpsilonFromRdp([rho](double order) { return rho * order; }, 1e-5);
+  EXPECT_LT(best.order, 1.05);
+  EXPECT_LT(best.epsilon, GaussianEpsilon(1e-5, std::sqrt(2 * rho)) * 1.002);
+}
+
+TEST(RdpSearch, StandsAboveTheExactGaussianAndNearIt) {
+  for (const double mu : {0.05, 0.7, 4.5, 60.0}) {
+    const double exact = GaussianEpsilon(1e-5, mu);
+    const double rdp = EpsilonFromRdp([mu](double order) { return order * mu * mu / 2; }, 1e-5).epsilon;
+    EXPECT_GT(rdp, exact) << mu;
+    EXPECT_LT(rdp, 1.25 * exact) << mu;
+  }
+}
+
+TEST(SubsampledEpsilon, MoreStepsLessNoiseAndMoreSamplingCostMore) {
+  const double base = SubsampledGaussianEpsilon(0.05, 1.5, 200, 1e-5).epsilon;
+  EXPECT_GT(SubsampledGaussianEpsilon(0.05, 1.5, 400, 1e-5).epsilon, base);
+  EXPECT_GT(SubsampledGaussianEpsilon(0.05, 0.75, 200, 1e-5).epsilon, base);
+  EXPECT_GT(SubsampledGaussianEpsilon(0.1, 1.5, 200, 1e-5).epsilon, base);
+}
+
+TEST(SubsampledEpsilon, NoiseMultiplierForQuickstart) {
+  const double z = SubsampledGaussianNoise(1024.0 / 8000, 80, 1e-5, 3);
+  EXPECT_NEAR(z, 2.0073, 1e-4);
+  EXPECT_LE(SubsampledGaussianEpsilon(1024.0 / 8000, z, 80, 1e-5).epsilon, 3);
+  EXPECT_GT(SubsampledGaussianEpsilon(1024.0 / 8000, 0.9999 * z, 80, 1e-5).epsilon, 3);
+  EXPECT_TRUE(std::isnan(SubsampledGaussianNoise(0.1, 80, 1e-5, 0)));
+}
+
+TEST(ReplaceOne, EqualsTheFormulaOfARemovalAndAnAddition) {
+  const auto curve = [](double order) { return 80 * SubsampledGaussianRdp(0.128, 2, order); };
+  const RdpEpsilon pair = ReplaceOneEpsilon(curve, 1e-5);
+  ASSERT_TRUE(std::isfinite(pair.epsilon));
+  // Some delta' below delta must give half of it and fit (1 + e^e) delta' <= delta.
+  double best = kInfinity;
+  for (double log_part = std::log(1e-5) - 12; log_part < std::log(1e-5); log_part += 0.02) {
+    const double epsilon = EpsilonFromRdp(curve, std::exp(log_part)).epsilon;
+    if (log_part + std::log1p(std::exp(epsilon)) <= std::log(1e-5)) best = std::min(best, 2 * epsilon);
+  }
+  EXPECT_NEAR(pair.epsilon, best, 0.01);
+  EXPECT_GT(pair.epsilon, 2 * EpsilonFromRdp(curve, 1e-5).epsilon);
+}
+
+}  // namespace
+}  // namespace retort::privacy

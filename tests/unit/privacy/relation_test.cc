@@ -1,0 +1,257 @@
+// What each mechanism costs under each relation, and everything that must not be bounded.
+#include "experiments/privacy/relation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace retort::privacy {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kDelta = 1e-5;
+constexpr Relation kAnswer{Adjacency::answer, Neighbour::answer};
+constexpr Relation kSlot{Adjacency::slot, Neighbour::answer};
+constexpr Relation kTeacher{Adjacency::teacher, Neighbour::replace};
+constexpr Relation kMember{Adjacency::member, Neighbour::replace};
+constexpr Relation kZeroed{Adjacency::member, Neighbour::zero_out};
+constexpr Relation kExample{Adjacency::example, Neighbour::replace};
+constexpr Relation kAdded{Adjacency::example, Neighbour::add_remove};
+
+// sigma = 100, B = 256, T = 200 as published, in units of C.
+PrivacyEvent Gradients(EventUnit unit, bool frobenius = false) {
+  PrivacyEvent event;
+  event.kind = MechanismKind::gaussian_gradient;
+  event.unit = unit;
+  event.count = unit == EventUnit::batch ? 200 : 200 * 256;
+  event.sensitivity = 2;
+  event.noise_std = 100;
+  event.rows_per_batch = 256;
+  event.noise_coordinates = event.release_coordinates = 10;
+  event.frobenius = frobenius;
+  event.source = NoiseSource::secure_float;
+  return event;
+}
+
+PrivacyEvent Votes() {
+  PrivacyEvent event;
+  event.kind = MechanismKind::noisy_votes;
+  event.unit = EventUnit::vote;
+  event.count = 5000;
+  event.sensitivity = std::sqrt(2.0);
+  event.noise_std = 100;
+  event.noise_coordinates = event.release_coordinates = 10;
+  event.source = NoiseSource::secure_lattice;
+  return event;
+}
+
+PrivacyEvent Steps() {
+  PrivacyEvent event;
+  event.kind = MechanismKind::subsampled_gaussian;
+  event.unit = EventUnit::step;
+  event.count = 80;
+  event.sensitivity = 0.1;
+  event.noise_std = 0.2;
+  event.sampling_rate = 0.128;
+  event.rows_per_batch = 1024;
+  event.noise_coordinates = event.release_coordinates = 26010;
+  event.source = NoiseSource::secure_float;
+  return event;
+}
+
+double Epsilon(const Relation& relation, const PrivacyEvent& event) {
+  return BoundFor(relation, {event}, kDelta, nullptr).epsilon;
+}
+std::string Reason(const Relation& relation, const PrivacyEvent& event) {
+  const Bound bound = BoundFor(relation, {event}, kDelta, nullptr);
+  EXPECT_EQ(bound.epsilon, kInfinity);
+  return bound.reason;
+}
+
+TEST(Relation, NoisePerRowAtThePublishedSettings) {
+  const PrivacyEvent event = Gradients(EventUnit::row);
+  EXPECT_DOUBLE_EQ(Epsilon(kTeacher, event), 28.839);
+  EXPECT_DOUBLE_EQ(Epsilon(kExample, event), 28.839);
+  EXPECT_DOUBLE_EQ(Epsilon(kAnswer, event), 0.059);
+  EXPECT_DOUBLE_EQ(Epsilon(kSlot, event), 1.061);
+}
+
+TEST(Relation, OneNoiseVectorForTheBatchAtThePublishedSettings) {
+  const PrivacyEvent event = Gradients(EventUnit::batch);
+  EXPECT_DOUBLE_EQ(Epsilon(kTeacher, event), 2929.280);
+  EXPECT_DOUBLE_EQ(Epsilon(kAnswer, event), 0.059);
+  EXPECT_DOUBLE_EQ(Epsilon(kSlot, event), 1.061);
+}
+
+TEST(Relation, FrobeniusNormAtThePublishedSettings) {
+  EXPECT_DOUBLE_EQ(Epsilon(kTeacher, Gradients(EventUnit::batch, true)), 28.839);
+  EXPECT_DOUBLE_EQ(Epsilon(kSlot, Gradients(EventUnit::batch, true)), 28.839);
+  EXPECT_DOUBLE_EQ(Epsilon(kTeacher, Gradients(EventUnit::row, true)), 1.061);
+  EXPECT_DOUBLE_EQ(Epsilon(kSlot, Gradients(EventUnit::row, true)), 1.061);
+  // One answer rescales its whole batch: 2 C sqrt(B) in the sum.
+  EXPECT_NEAR(Epsilon(kAnswer, Gradients(EventUnit::batch, true)), 1.22, 0.01);
+}
+
+TEST(Relation, VotesCostRootTwoReplacedAndOneZeroed) {
+  EXPECT_DOUBLE_EQ(Epsilon(kMember, Votes()), 4.378);
+  EXPECT_DOUBLE_EQ(Epsilon(kExample, Votes()), 4.378);
+  EXPECT_LT(Epsilon(kZeroed, Votes()), 3);
+  PrivacyEvent scaled = Votes();  // eight votes a member, with eight times the noise
+  scaled.sensitivity *= 8;
+  scaled.noise_std *= 8;
+  EXPECT_EQ(Epsilon(kMember, scaled), Epsilon(kMember, Votes()));
+  EXPECT_EQ(Epsilon(kZeroed, scaled), Epsilon(kZeroed, Votes()));
+}
+
+TEST(Relation, VoteSumIsExactlyTwoOverVariance) {
+  const Composition sum = ComposeFor(kMember, {Votes()});
+  EXPECT_EQ(MuSquaredUp(sum.gaussian), 1.0);
+}
+
+TEST(Relation, ExampleClaimOfVotesNamesItsShards) {
+  std::vector<std::string> assumptions;
+  (void)BoundFor(kExample, {Votes()}, kDelta, &assumptions);
+  EXPECT_EQ(assumptions, std::vector<std::string>{std::string(kAssumeDisjointShards)});
+}
+
+TEST(Relation, StepsOfDpSgdBoundOnlyExamplesAndSayHow) {
+  std::vector<std::string> assumptions;
+  const Bound added = BoundFor(kAdded, {Steps()}, kDelta, &assumptions);
+  EXPECT_EQ(added.accountant, "rdp");
+  EXPECT_NE(added.reason.find("order"), std::string::npos);
+  EXPECT_EQ(assumptions, (std::vector<std::string>{"float-noise", "poisson-sampling"}));
+  EXPECT_EQ(BoundFor(kExample, {Steps()}, kDelta, nullptr).accountant, "rdp-group-of-2");
+  EXPECT_GT(Epsilon(kExample, Steps()), 2 * added.epsilon);
+  EXPECT_EQ(Reason(kTeacher, Steps()), "unexpected-mechanism");
+  EXPECT_EQ(Reason(kMember, Steps()), "unexpected-mechanism");
+}
+
+TEST(Relation, EventsComposeAndAnswersDoNot) {
+  PrivacyEvent louder = Gradients(EventUnit::row);
+  louder.noise_std = 50;
+  const std::vector<PrivacyEvent> both = {Gradients(EventUnit::row), louder};
+  EXPECT_GT(BoundFor(kTeacher, both, kDelta, nullptr).epsilon, Epsilon(kTeacher, louder));
+  EXPECT_EQ(BoundFor(kAnswer, both, kDelta, nullptr).epsilon, Epsilon(kAnswer, louder));
+}
+
+TEST(Relation, TwiceTheCountAndHalfTheNoiseCostMore) {
+  for (const PrivacyEvent& event : {Gradients(EventUnit::row), Gradients(EventUnit::batch), Steps()}) {
+    PrivacyEvent twice = event;
+    twice.count *= 2;
+    PrivacyEvent quieter = event;
+    quieter.noise_std /= 2;
+    EXPECT_GT(Epsilon(kAdded, twice), Epsilon(kAdded, event));
+    EXPECT_GT(Epsilon(kAdded, quieter), Epsilon(kAdded, event));
+  }
+}
+
+TEST(Relation, SplittingABlockChangesNothing) {
+  std::vector<PrivacyEvent> blocks;
+  for (int i = 0; i < 200; ++i) {
+    blocks.push_back(Gradients(EventUnit::row));
+    blocks.back().count = 256;
+  }
+  const std::vector<PrivacyEvent> merged = Aggregate(blocks);
+  ASSERT_EQ(merged.size(), 1U);
+  EXPECT_EQ(merged.front().count, 200 * 256);
+  EXPECT_EQ(BoundFor(kTeacher, merged, kDelta, nullptr).epsilon,
+            Epsilon(kTeacher, Gradients(EventUnit::row)));
+}
+
+TEST(FailClosed, NumbersThatAreNoScales) {
+  const double nan = std::nan("");
+  for (const double bad : {nan, kInfinity, -kInfinity}) {
+    PrivacyEvent event = Votes();
+    event.noise_std = bad;
+    EXPECT_EQ(Reason(kMember, event), "not-finite");
+    event = Gradients(EventUnit::row);
+    event.sensitivity = bad;
+    EXPECT_EQ(Reason(kTeacher, event), "not-finite");
+  }
+  PrivacyEvent event = Steps();
+  event.sampling_rate = nan;
+  EXPECT_EQ(Reason(kAdded, event), "not-finite");
+  event.sampling_rate = 1.5;
+  EXPECT_EQ(Reason(kAdded, event), "bad-event");
+}
+
+TEST(FailClosed, NoiseThatIsNotThere) {
+  PrivacyEvent event = Gradients(EventUnit::row);
+  event.noise_std = 0;
+  EXPECT_EQ(Reason(kTeacher, event), "no-noise");
+  event = Gradients(EventUnit::row);
+  event.source = NoiseSource::none;
+  EXPECT_EQ(Reason(kTeacher, event), "no-noise-source");
+  event.source = NoiseSource::seeded;
+  for (const Relation& relation : {kAnswer, kSlot, kTeacher, kMember, kExample, kAdded}) {
+    EXPECT_EQ(Reason(relation, event), "seeded-noise");
+  }
+  event = PrivacyEvent();
+  event.count = 1;
+  EXPECT_EQ(Reason(kTeacher, event), "raw-answers");
+  event.kind = MechanismKind::loss_noise;
+  EXPECT_EQ(Reason(kTeacher, event), "noise-does-not-reach-the-update");
+}
+
+TEST(FailClosed, NoiseOfAnotherShapeThanTheRelease) {
+  PrivacyEvent event = Gradients(EventUnit::row);
+  event.noise_coordinates = 1;
+  EXPECT_EQ(Reason(kTeacher, event), "broadcast-noise");
+  event.noise_coordinates = 0;
+  event.release_coordinates = 0;
+  EXPECT_EQ(Reason(kTeacher, event), "bad-event");
+}
+
+TEST(FailClosed, CountsAndSensitivitiesOutOfRange) {
+  PrivacyEvent event = Votes();
+  event.count = -1;
+  EXPECT_EQ(Reason(kMember, event), "bad-event");
+  event = Votes();
+  event.sensitivity = 0;
+  EXPECT_EQ(Reason(kMember, event), "bad-event");
+  event.sensitivity = -1;
+  EXPECT_EQ(Reason(kMember, event), "bad-event");
+  event.sensitivity = 1;  // a member moves a vote: nothing below sqrt(2) is possible
+  EXPECT_EQ(Reason(kMember, event), "bad-event");
+  event = Gradients(EventUnit::row);
+  event.rows_per_batch = 0;
+  EXPECT_EQ(Reason(kSlot, event), "bad-event");
+  event = Gradients(EventUnit::vote);
+  EXPECT_EQ(Reason(kTeacher, event), "bad-event");
+}
+
+TEST(FailClosed, CountsThatOverflowWhenAddedUp) {
+  PrivacyEvent event = Votes();
+  event.count = std::numeric_limits<std::int64_t>::max() - 1;
+  EXPECT_EQ(BoundFor(kMember, Aggregate({event, event}), kDelta, nullptr).epsilon, kInfinity);
+}
+
+TEST(FailClosed, VoidsCloseEveryClaimButThoseOfOneAnswer) {
+  PrivacyEvent event = Gradients(EventUnit::row);
+  event.voids = {std::string(kVoidGeneratorTouchedTeacher)};
+  EXPECT_EQ(Reason(kTeacher, event), kVoidGeneratorTouchedTeacher);
+  EXPECT_EQ(Reason(kExample, event), kVoidGeneratorTouchedTeacher);
+  EXPECT_EQ(Reason(kMember, event), kVoidGeneratorTouchedTeacher);
+  EXPECT_TRUE(std::isfinite(Epsilon(kAnswer, event)));
+  for (const std::string& name :
+       {std::string(kVoidTeacherJacobian), std::string(kVoidSoftOutput), std::string("what")}) {
+    event.voids = {name};
+    EXPECT_EQ(Reason(kTeacher, event), name);
+    EXPECT_EQ(Reason(kAnswer, event), name);
+  }
+}
+
+TEST(FailClosed, NothingRecordedIsNotZero) {
+  EXPECT_EQ(BoundFor(kTeacher, {}, kDelta, nullptr).epsilon, kInfinity);
+  EXPECT_EQ(BoundFor(kTeacher, {}, kDelta, nullptr).reason, "no-recorded-release");
+}
+
+TEST(FailClosed, DeltaOutOfRange) {
+  for (const double delta : {0.0, 1.0, -1.0, std::nan("")}) {
+    EXPECT_EQ(BoundFor(kMember, {Votes()}, delta, nullptr).reason, "bad-delta");
+  }
+}
+
+}  // namespace
+}  // namespace retort::privacy

@@ -1,0 +1,195 @@
+// What makes two trials the same.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "experiments/spec/spec_codec.h"
+#include "experiments/spec/spec_keys.h"
+
+namespace retort {
+namespace {
+
+std::shared_ptr<DataSpec> Digits() {
+  auto data = std::make_shared<DataSpec>();
+  data->name = "digits";
+  data->reader = "idx";
+  data->path = "/data";
+  data->digest = std::string(64, 'a');
+  data->split = {1, {0, 80}, {80, 90}, {90, 100}};
+  data->examples = 100;
+  return data;
+}
+
+// One trial of each kind, and data-free votes beside public ones.
+std::vector<TrialSpec> Samples() {
+  std::vector<TrialSpec> samples;
+  for (const TrialKind kind : kTrialKinds) {
+    TrialSpec spec;
+    spec.role = kind <= TrialKind::dpsgd_teacher ? Role::teacher : Role::student;
+    if (kind == TrialKind::plain_teacher) spec.method = "plain";
+    if (kind == TrialKind::ensemble_teacher) spec.method = "ensemble";
+    if (kind == TrialKind::dpsgd_teacher || kind == TrialKind::dpsgd_student) spec.method = "dpsgd";
+    if (kind == TrialKind::distilled_student || kind == TrialKind::vote_student)
+      spec.reading = Reading::sound;
+    ApplyPreset(spec, kind);
+    spec.data = Digits();
+    if (kind == TrialKind::dpsgd_student) spec.source = QuerySource::private_split;
+    if (spec.role == Role::student && spec.method == "dpdfd") spec.parent = TrialId(7);
+    EXPECT_EQ(KindOf(spec), kind);
+    samples.push_back(spec);
+  }
+  samples.push_back(samples[5]);
+  samples.back().source = QuerySource::public_split;
+  return samples;
+}
+
+KeyValue Edited(const SpecKey& key, const TrialSpec& spec) {
+  KeyValue value = key.get(spec);
+  if (auto* flag = std::get_if<bool>(&value))
+    *flag = !*flag;
+  else if (auto* text = std::get_if<std::string>(&value))
+    *text += "x";
+  else if (auto* count = std::get_if<std::int64_t>(&value))
+    *count = key.indexed ? *count ^ 1 : *count + 1;
+  else if (auto* real = std::get_if<double>(&value))
+    *real = std::nextafter(*real, 1e9);
+  return value;
+}
+
+bool SelectsKind(const SpecKey& key) {
+  static const std::set<std::string_view> kSelectors = {"method", "reading", "source", "queries"};
+  return kSelectors.contains(key.name);
+}
+
+TEST(Identity, EveryIdentityKeyThatAppliesChangesTheId) {
+  for (const TrialSpec& spec : Samples()) {
+    for (const SpecKey& key : SpecKeys()) {
+      if (key.set == nullptr || !key.identity || !key.AppliesTo(KindOf(spec), spec.source)) continue;
+      TrialSpec edited = spec;
+      key.set(edited, Edited(key, spec));
+      EXPECT_NE(ComputeTrialId(edited), ComputeTrialId(spec)) << KindName(KindOf(spec)) << " " << key.name;
+    }
+  }
+}
+
+TEST(Identity, NoOtherKeyChangesTheId) {
+  for (const TrialSpec& spec : Samples()) {
+    for (const SpecKey& key : SpecKeys()) {
+      const bool counts = key.identity && key.AppliesTo(KindOf(spec), spec.source);
+      if (key.set == nullptr || counts || SelectsKind(key)) continue;
+      TrialSpec edited = spec;
+      key.set(edited, Edited(key, spec));
+      EXPECT_EQ(ComputeTrialId(edited), ComputeTrialId(spec)) << KindName(KindOf(spec)) << " " << key.name;
+    }
+  }
+}
+
+TEST(Identity, ExecutionKeysAreNotIdentity) {
+  for (const char* name : {"deadline", "checkpoint_every", "priority", "reserve_block"}) {
+    const SpecKey* key = FindKey(name, kInTrial);
+    ASSERT_NE(key, nullptr) << name;
+    EXPECT_FALSE(key->identity) << name;
+  }
+}
+
+TEST(Identity, DataContentsAndSplitCountTheirNameAndPlaceDoNot) {
+  const TrialSpec spec = Samples()[3];
+  const auto with = [&spec](const auto& edit) {
+    auto data = Digits();
+    edit(*data);
+    TrialSpec edited = spec;
+    edited.data = data;
+    return ComputeTrialId(edited) == ComputeTrialId(spec);
+  };
+  EXPECT_FALSE(with([](DataSpec& data) { data.digest[3] = 'b'; }));
+  EXPECT_FALSE(with([](DataSpec& data) { data.reader = "other"; }));
+  EXPECT_FALSE(with([](DataSpec& data) { data.classes = 11; }));
+  EXPECT_FALSE(with([](DataSpec& data) { data.split.shuffle = 2; }));
+  EXPECT_FALSE(with([](DataSpec& data) { data.split.train.end = 79; }));
+  EXPECT_FALSE(with([](DataSpec& data) { data.split.public_range.begin = 81; }));
+  EXPECT_FALSE(with([](DataSpec& data) { data.split.test.begin = 91; }));
+  EXPECT_TRUE(with([](DataSpec& data) { data.name = "other"; }));
+  EXPECT_TRUE(with([](DataSpec& data) { data.path = "/other"; }));
+  EXPECT_TRUE(with([](DataSpec& data) { data.budget = Budget{1, 1e-5}; }));
+  EXPECT_TRUE(with([](DataSpec& data) { data.published_as = "mnist"; }));
+}
+
+TEST(Identity, TheParentCountsAndItsNameDoesNot) {
+  const TrialSpec spec = Samples()[3];
+  TrialSpec edited = spec;
+  edited.parent = TrialId(8);
+  EXPECT_NE(ComputeTrialId(edited), ComputeTrialId(spec));
+  edited = spec;
+  edited.teacher = "another name";
+  edited.name = "another name";
+  edited.axes = {{"a", "b"}};
+  EXPECT_EQ(ComputeTrialId(edited), ComputeTrialId(spec));
+}
+
+TEST(Identity, TeachersAndStudentsOfOneMethodDiffer) {
+  TrialSpec teacher = Samples()[2];
+  TrialSpec student = teacher;
+  student.role = Role::student;
+  student.source = teacher.source;
+  EXPECT_NE(ComputeTrialId(teacher), ComputeTrialId(student));
+}
+
+std::uint32_t Length(const std::string& bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    value |= std::uint32_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
+  return value;
+}
+
+// key -> value bytes; fails on anything that the format in canonical_encoding.cc does not allow.
+std::vector<std::pair<std::string, std::string>> Entries(const std::string& bytes) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t length = Length(bytes, at);
+    const std::string key = bytes.substr(at + 4, length);
+    at += 4 + length;
+    const char type = bytes.at(at++);
+    std::size_t size = type == 'b' ? 1 : 8;
+    if (type == 's') {
+      size = Length(bytes, at);
+      at += 4;
+    }
+    entries.emplace_back(key, bytes.substr(at, size));
+    at += size;
+    EXPECT_LE(at, bytes.size());
+  }
+  return entries;
+}
+
+TEST(Identity, EncodingIsLengthPrefixedWithSortedUniqueKeys) {
+  for (const TrialSpec& spec : Samples()) {
+    const auto entries = Entries(CanonicalEncoding(spec));
+    for (std::size_t i = 1; i < entries.size(); ++i) EXPECT_LT(entries[i - 1].first, entries[i].first);
+    EXPECT_EQ(entries[0].second, "retort-trial-1");
+  }
+}
+
+TEST(Identity, EncodingHoldsTheExactBitsOfDoubles) {
+  const auto entries = Entries(CanonicalEncoding(Samples()[3]));
+  const std::map<std::string, std::string> values(entries.begin(), entries.end());
+  const double lr = 1e-3;
+  EXPECT_EQ(values.at("lr"), std::string(reinterpret_cast<const char*>(&lr), 8));
+  EXPECT_EQ(values.at("reading"), "working");
+  EXPECT_EQ(values.at("parent"), "0000000000000007");
+}
+
+TEST(Identity, IdIsTheFirstSixteenDigitsOfTheDigest) {
+  for (const TrialSpec& spec : Samples()) {
+    EXPECT_EQ(ComputeTrialId(spec).Hex(), Sha256Hex(CanonicalEncoding(spec)).substr(0, 16));
+  }
+}
+
+TEST(Identity, Sha256MatchesTheStandard) {
+  EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(Sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+}  // namespace
+}  // namespace retort

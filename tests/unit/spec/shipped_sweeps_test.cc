@@ -1,0 +1,63 @@
+// The sweeps in experiments/configs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "experiments/spec/spec_codec.h"
+#include "tests/unit/spec/sweep_fixture.h"
+
+namespace retort {
+namespace {
+
+using ::testing::ElementsAre;
+
+SweepPlan Shipped(const std::string& name) {
+  const PlanOutcome outcome =
+      LoadSweep(std::string(RETORT_SOURCE_DIR) + "/experiments/configs/" + name, {}, FakeHooks());
+  for (const Diagnostic& error : outcome.errors) ADD_FAILURE() << Render(error);
+  return outcome.plan ? *outcome.plan : SweepPlan{};
+}
+
+TEST(ShippedSweeps, QuickstartIsThreeTeachersThenFourStudents) {
+  const SweepPlan plan = Shipped("quickstart.toml");
+  EXPECT_THAT(Names(plan),
+              ElementsAre("teacher-single-digits-s0", "teacher-shards-digits-s0", "teacher-dpsgd-digits-s0",
+                          "dpdfd-working-digits-s0", "dpdfd-sound-dpsgd-digits-s0",
+                          "dpdfd-sound-shards-digits-s0", "dpsgd-digits-s0"));
+  ASSERT_EQ(plan.trials.size(), 7U);
+  EXPECT_EQ(plan.trials[3].parent, plan.trials[0].id);
+  EXPECT_EQ(plan.trials[4].parent, plan.trials[2].id);
+  EXPECT_EQ(plan.trials[5].parent, plan.trials[1].id);
+  EXPECT_FALSE(plan.trials[6].parent.has_value());
+  EXPECT_EQ(plan.trials[1].members, 100);
+  EXPECT_EQ(plan.trials[2].epsilon, 3);
+  EXPECT_EQ(plan.trials[3].steps, 160);
+  EXPECT_EQ(plan.trials[5].queries, 300);
+  EXPECT_EQ(plan.trials[6].network, "tanh-cnn");
+  EXPECT_EQ(plan.name, "quickstart");
+  EXPECT_TRUE(plan.warnings.empty());
+}
+
+TEST(ShippedSweeps, PlanningTwiceGivesTheSameIds) {
+  const SweepPlan once = Shipped("quickstart.toml"), twice = Shipped("quickstart.toml");
+  for (std::size_t i = 0; i < once.trials.size(); ++i) {
+    EXPECT_EQ(CanonicalEncoding(once.trials[i]), CanonicalEncoding(twice.trials[i]));
+  }
+}
+
+TEST(ShippedSweeps, ReadingsComparesThreeReadingsOfOneTeacher) {
+  EXPECT_THAT(Names(Shipped("readings.toml")),
+              ElementsAre("teacher-single-digits-s0", "dpdfd-printed-digits-s0",
+                          "dpdfd-row-averaged-digits-s0", "dpdfd-working-digits-s0"));
+}
+
+TEST(ShippedSweeps, SmokeIsSeededAndReachesEveryKindOfTrial) {
+  const SweepPlan plan = Shipped("smoke.toml");
+  EXPECT_GE(plan.trials.size(), 8U);
+  for (const TrialSpec& trial : Students(plan)) {
+    const bool draws = trial.reading != Reading::sound || trial.queries > 0;
+    EXPECT_EQ(trial.noise, draws ? NoiseMode::seeded : NoiseMode::secure) << trial.name;
+  }
+}
+
+}  // namespace
+}  // namespace retort

@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "experiments/spec/spec_codec.h"
+#include "experiments/spec/spec_keys.h"
+
+namespace retort {
+namespace {
+
+// Every field away from its default.
+TrialSpec Unusual() {
+  TrialSpec spec;
+  for (const SpecKey& key : SpecKeys()) {
+    if (key.set == nullptr) continue;
+    KeyValue value = key.get(spec);
+    if (auto* flag = std::get_if<bool>(&value))
+      *flag = !*flag;
+    else if (auto* text = std::get_if<std::string>(&value))
+      *text = key.choices.back();
+    else if (auto* count = std::get_if<std::int64_t>(&value))
+      *count = key.indexed ? *count ^ 1 : *count + 7;
+    else if (auto* real = std::get_if<double>(&value))
+      *real = std::nextafter(*real + 1.0 / 3, 10);
+    key.set(spec, value);
+  }
+  auto data = std::make_shared<DataSpec>();
+  data->name = "digits";
+  data->reader = "idx";
+  data->path = "/somewhere/else";
+  data->digest = std::string(64, 'f');
+  data->published_as = "mnist";
+  data->split = {5, {0, 10}, {10, 20}, {20, 30}};
+  data->budget = Budget{3.5, 1e-6};
+  data->examples = 30;
+  data->channels = 3;
+  data->height = 32;
+  data->width = 31;
+  data->classes = 26;
+  spec.data = data;
+  spec.role = Role::teacher;
+  spec.teacher = "single";
+  spec.parent = TrialId(0x123456789abcdef0U);
+  spec.id = TrialId(0xfedcba9876543210U);
+  spec.seed = std::numeric_limits<std::int64_t>::max();
+  spec.name = "teacher-single-digits-s0";
+  spec.axes = {{"sigma", "50"}, {"reading", "working"}};
+  return spec;
+}
+
+TEST(SpecJson, EveryKeyComesBackExactly) {
+  const TrialSpec spec = Unusual();
+  const auto decoded = DecodeTrialSpec(EncodeTrialSpec(spec));
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  for (const SpecKey& key : SpecKeys()) EXPECT_EQ(key.get(*decoded), key.get(spec)) << key.name;
+  EXPECT_EQ(decoded->role, spec.role);
+  EXPECT_EQ(decoded->teacher, spec.teacher);
+  EXPECT_EQ(decoded->parent, spec.parent);
+  EXPECT_EQ(decoded->id, spec.id);
+  EXPECT_EQ(decoded->name, spec.name);
+  EXPECT_EQ(decoded->axes, spec.axes);
+  EXPECT_EQ(EncodeTrialSpec(*decoded), EncodeTrialSpec(spec));
+  EXPECT_EQ(CanonicalEncoding(*decoded), CanonicalEncoding(spec));
+}
+
+TEST(SpecJson, DataSetComesBackExactly) {
+  const TrialSpec spec = Unusual();
+  const auto decoded = DecodeTrialSpec(EncodeTrialSpec(spec));
+  ASSERT_TRUE(decoded.ok());
+  ASSERT_NE(decoded->data, nullptr);
+  EXPECT_EQ(decoded->data->path, "/somewhere/else");
+  EXPECT_EQ(decoded->data->published_as, "mnist");
+  EXPECT_EQ(decoded->data->split.shuffle, 5U);
+  EXPECT_EQ(decoded->data->split.public_range, (IndexRange{10, 20}));
+  EXPECT_EQ(decoded->data->budget->epsilon, 3.5);
+  EXPECT_EQ(decoded->data->budget->delta, 1e-6);
+  EXPECT_EQ(decoded->data->channels, 3);
+  EXPECT_EQ(decoded->data->width, 31);
+  EXPECT_EQ(decoded->data->classes, 26);
+}
+
+TEST(SpecJson, DefaultSpecWithoutDataComesBack) {
+  const auto decoded = DecodeTrialSpec(EncodeTrialSpec(TrialSpec{}));
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(EncodeTrialSpec(*decoded), EncodeTrialSpec(TrialSpec{}));
+  EXPECT_EQ(decoded->data, nullptr);
+  EXPECT_FALSE(decoded->parent.has_value());
+}
+
+TEST(SpecJson, KeysThatAreAbsentKeepTheirDefaults) {
+  const auto decoded = DecodeTrialSpec(R"({"role":"student","sigma":5.0})");
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded->sigma, 5);
+  EXPECT_EQ(decoded->batch, TrialSpec{}.batch);
+}
+
+TEST(SpecJson, WhatItCannotKeepIsRefused) {
+  for (const char* bad : {"", "{", "[]", R"({"sigmaa":1})", R"({"sigma":"x"})", R"({"reading":"wrong"})",
+                          R"({"steps":1.5})", R"({"id":"12"})", R"({"data":{}})", R"({"steps":null})"}) {
+    const auto decoded = DecodeTrialSpec(bad);
+    EXPECT_FALSE(decoded.ok()) << bad;
+    EXPECT_EQ(decoded.status().code(), StatusCode::damage) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace retort

@@ -1,0 +1,337 @@
+// What is wrong with a sweep: line, column, key, words and the nearest choice, pinned.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/spec/sweep_fixture.h"
+
+namespace retort {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct BadSweep {
+  const char* name;
+  std::string text;  // behind kHead (5 lines) and kTeachers (4 lines); starts on line 10
+  int line, column;
+  const char* key;
+  const char* words;   // in the message
+  const char* choice;  // the first one, or "" for none
+};
+
+void PrintTo(const BadSweep& bad, std::ostream* out) { *out << bad.name; }
+
+class BadSweepTest : public ::testing::TestWithParam<BadSweep> {};
+
+TEST_P(BadSweepTest, IsOneLocatedError) {
+  const BadSweep& bad = GetParam();
+  const PlanOutcome outcome = PlanText(kHead + kTeachers + bad.text);
+  EXPECT_FALSE(outcome.plan.has_value());
+  ASSERT_EQ(outcome.errors.size(), 1U)
+      << (outcome.errors.size() > 1 ? Render(outcome.errors[1]) : "no error");
+  const Diagnostic& error = outcome.errors.front();
+  EXPECT_EQ(error.file, "sweeps/test.toml");
+  EXPECT_EQ(error.line, bad.line) << Render(error);
+  EXPECT_EQ(error.column, bad.column) << Render(error);
+  EXPECT_EQ(error.key, bad.key) << Render(error);
+  EXPECT_THAT(error.message, HasSubstr(bad.words));
+  EXPECT_EQ(error.choices.empty() ? "" : error.choices.front(), bad.choice) << Render(error);
+  EXPECT_FALSE(error.source_line.empty());
+}
+
+const std::string kTrial = "[trial]\nteacher = \"single\"\n";  // lines 10 and 11
+
+const BadSweep kBadSweeps[] = {
+    {"MisspeltKey", kTrial + "stpes = 10\n", 12, 1, "trial.stpes",
+     "unknown key \"stpes\" in [trial]; did you mean", "steps"},
+    {"KeyOfTeachersInTrial", kTrial + "network = \"datalens\"\n", 12, 1, "trial.network",
+     "here it is called \"student\"", "student"},
+    {"SeedInTrial", kTrial + "seed = 3\n", 12, 1, "trial.seed", "write sweep.seeds", ""},
+    {"StringForInteger", kTrial + "steps = \"10\"\n", 12, 9, "trial.steps",
+     "takes an integer, not the string \"10\"", ""},
+    {"RealForInteger", kTrial + "steps = 1e3\n", 12, 9, "trial.steps", "write 1000", ""},
+    {"IntegerForFlag", kTrial + "detach = 0\n", 12, 10, "trial.detach", "true or false", ""},
+    {"NegativeSigma", kTrial + "sigma = -1\n", 12, 9, "trial.sigma", "must lie in (0, 1e9]", ""},
+    {"ZeroLearningRate", kTrial + "lr = 0\n", 12, 6, "trial.lr", "must lie in (0, 1e6]", ""},
+    {"NotANumber", kTrial + "lr = nan\n", 12, 6, "trial.lr", "out of range", ""},
+    {"MisspeltReading", kTrial + "reading = \"wroking\"\n", 12, 11, "trial.reading",
+     "did you mean \"working\"?", "working"},
+    {"MisspeltMethod", kTrial + "method = \"dpsdg\"\n", 12, 10, "trial.method", "unknown method \"dpsdg\"",
+     "dpsgd"},
+    {"MisspeltNetwork", kTrial + "student = \"data-lens\"\n", 12, 11, "trial.student", "unknown student",
+     "datalens"},
+    {"DurationWithoutUnit", kTrial + "deadline = 30\n", 12, 12, "trial.deadline",
+     "a duration such as \"30s\"", ""},
+    {"UnknownData", kTrial + "data = \"digit\"\n", 12, 8, "data", "unknown data set \"digit\"", "digits"},
+    {"UnknownTeacher", "[trial]\nteacher = \"signle\"\n", 11, 11, "teacher", "unknown teacher \"signle\"",
+     "single"},
+    {"UnknownTable", kTrial + "[sweeep]\n", 12, 2, "sweeep", "did you mean \"sweep\"?", "sweep"},
+    {"UnknownKeyInSweep", kTrial + "[sweep]\nseed = [1]\n", 13, 1, "sweep.seed",
+     "unknown key \"seed\" in [sweep]", "seeds"},
+    {"EmptySeeds", kTrial + "[sweep]\nseeds = []\n", 13, 9, "sweep.seeds", "is empty", ""},
+    {"RepeatedSeed", kTrial + "[sweep]\nseeds = [1, 2, 1]\n", 13, 16, "sweep.seeds",
+     "seed 1 stands here twice", ""},
+    {"NegativeSeed", kTrial + "[sweep]\nseeds = [-1]\n", 13, 10, "sweep.seeds", "out of range", ""},
+    {"EmptyAxis", kTrial + "[sweep]\ngrid.sigma = []\n", 13, 14, "sweep.grid.sigma", "an empty array", ""},
+    {"MisspeltAxis", kTrial + "[sweep]\ngrid.sgima = [1]\n", 13, 6, "sweep.grid.sgima", "unknown key",
+     "sigma"},
+    {"RepeatedAxisValue", kTrial + "[sweep]\ngrid.sigma = [1, 1.0]\n", 13, 18, "sweep.grid.sigma", "twice",
+     ""},
+    {"RepeatedRow", kTrial + "[sweep]\nzip.row = [{ sigma = 1 }, { sigma = 1 }]\n", 13, 27, "sweep.zip.row",
+     "twice", ""},
+    {"KeyOnTwoAxes", kTrial + "[sweep]\ngrid.sigma = [1]\nzip.a = [{ sigma = 2 }]\n", 14, 20, "sweep.zip.a",
+     "sigma varies on two axes", ""},
+    {"BadRowValue", kTrial + "[sweep]\nzip.a = [{ sigma = 2 }, { sigma = true }]\n", 13, 35,
+     "sweep.zip.a.sigma", "takes a number", ""},
+    {"WhenWithoutSet", kTrial + "[sweep]\nwhen = [{ if = { sigma = 1 } }]\n", 13, 9, "sweep.when",
+     "takes rules", "if"},
+    {"ExcludeEverything", kTrial + "[sweep]\nexclude = [{ method = \"dpdfd\" }]\n", 12, 1, "sweep.exclude",
+     "every trial is excluded", ""},
+    {"ExcludeUnknownKey", kTrial + "[sweep]\nexclude = [{ mehtod = \"dpdfd\" }]\n", 13, 14,
+     "sweep.exclude.mehtod", "unknown key \"mehtod\"", "method"},
+    {"SoundWithPlainTeacher", kTrial + "reading = \"sound\"\n", 12, 11, "trial.reading",
+     "\"single\" is a plain teacher", "shards"},
+    {"EnsembleAskedForGradients", "[trial]\nteacher = \"shards\"\n", 11, 11, "trial.teacher",
+     "asks a single teacher", "sound"},
+    {"DpdfdWithoutTeacher", "[trial]\nsteps = 5\n", 10, 1, "trial.method", "needs a teacher", "single"},
+    {"QueriesWithoutEnsemble", kTrial + "[sweep]\nzip.a = [{ queries = 10 }]\n", 13, 22,
+     "sweep.zip.a.queries", "a teacher that is an ensemble", "shards"},
+    {"QueriesBeyondPublicSplit",
+     "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nsource = \"public\"\nvote_noise = 1\nqueries = "
+     "1001\n",
+     15, 11, "trial.queries", "more than the 1000 public examples", ""},
+    {"VotesWithoutNoise", "[trial]\nteacher = \"shards\"\nreading = \"sound\"\n", 12, 11, "trial.reading",
+     "noisy votes need noise", "vote_noise"},
+    {"DpsgdWithoutNoise", "[trial]\nmethod = \"dpsgd\"\n", 11, 10, "trial.method", "needs noise",
+     "noise_multiplier"},
+    {"DpsgdBatchBeyondTrain", "[trial]\nmethod = \"dpsgd\"\nnoise_multiplier = 1\nbatch = 8001\n", 13, 9,
+     "trial.batch", "more than the 8000 private examples", ""},
+    {"EpsilonWithoutClaim", "[trial]\nmethod = \"dpsgd\"\nnoise_multiplier = 1\nepsilon = 3\n", 13, 11,
+     "trial.epsilon", "set claim, and calibrate", "claim"},
+    {"PrivateSourceForDpdfd", kTrial + "source = \"private\"\n", 12, 10, "trial.source",
+     "asked about generated inputs", "generator"},
+    {"PublicSourceForASingleTeacher", kTrial + "source = \"public\"\n", 12, 10, "trial.source",
+     "public ones are for an ensemble", "generator"},
+    {"KeyThatReachesNothing", kTrial + "vote_noise = 3\n", 12, 14, "trial.vote_noise", "reaches no trial",
+     ""},
+    {"RowKeyThatReachesNothing",
+     "[sweep]\nzip.a = [{ method = \"dpsgd\", noise_multiplier = 1, kappa = 1 }]\n", 11, 60,
+     "sweep.zip.a.kappa", "reaches no trial", ""},
+    {"SweepNameThatNamesNoFolder", kTrial + "[sweep]\nname = \"a/b\"\n", 13, 8, "sweep.name",
+     "names a folder", ""},
+    {"TableWithoutRows", kTrial + "[table.t]\ncolumns = [\"data\"]\n", 12, 1, "table.t.rows",
+     "missing table.t.rows", ""},
+    {"TableOfUnknownKey", kTrial + "[table.t]\nrows = [\"raeding\"]\n", 13, 9, "table.t.rows", "unknown key",
+     "reading"},
+    {"TooManyTrials",
+     kTrial + "[sweep]\ngrid.steps = [1,2,3,4,5,6,7,8,9,10]\ngrid.batch = [1,2,3,4,5,6,7,8,9,10]\n"
+              "grid.sigma = [1,2,3,4,5,6,7,8,9,10]\ngrid.lr = [1,2,3,4,5,6,7,8,9,10]\ngrid.kappa = "
+              "[1,2,3,4,5,6,7,8,9,10]\n"
+              "grid.replay = [1,2,3,4,5,6,7,8,9,10]\nseeds = [1, 2]\n",
+     12, 1, "sweep", "more than 1000000 trials", ""},
+};
+
+INSTANTIATE_TEST_SUITE_P(Each, BadSweepTest, ::testing::ValuesIn(kBadSweeps),
+                         [](const auto& bad) { return std::string(bad.param.name); });
+
+// Errors of the tables above [trial]: whole texts, the one error.
+struct BadTable {
+  const char* name;
+  std::string data, teacher;  // in place of line 3 and following, of line 7
+  int line, column;
+  const char* key;
+  const char* words;
+};
+void PrintTo(const BadTable& bad, std::ostream* out) { *out << bad.name; }
+
+class BadTableTest : public ::testing::TestWithParam<BadTable> {};
+
+TEST_P(BadTableTest, IsOneLocatedError) {
+  const BadTable& bad = GetParam();
+  const std::string data =
+      bad.data.empty() ? "reader = \"idx\"\npath = \"p\"\nsplit = { train = [0, 9], test = [9, 10] }\n"
+                       : bad.data;
+  const std::string teacher = bad.teacher.empty() ? "single = { epochs = 1 }" : bad.teacher;
+  const PlanOutcome outcome = PlanText("retort = 1\n[data.digits]\n" + data + "[teacher]\n" + teacher +
+                                       "\n[trial]\nteacher = \"single\"\n");
+  ASSERT_EQ(outcome.errors.size(), 1U)
+      << (outcome.errors.size() > 1 ? Render(outcome.errors[1]) : "no error");
+  const Diagnostic& error = outcome.errors.front();
+  EXPECT_EQ(error.line, bad.line) << Render(error);
+  EXPECT_EQ(error.column, bad.column) << Render(error);
+  EXPECT_EQ(error.key, bad.key) << Render(error);
+  EXPECT_THAT(error.message, HasSubstr(bad.words));
+}
+
+std::string DataWith(const std::string& split) {
+  return "reader = \"idx\"\npath = \"p\"\nsplit = " + split + "\n";
+}
+
+const BadTable kBadTables[] = {
+    {"PublicOverlapsTrain", DataWith("{ train = [0, 10], public = [9, 12], test = [12, 14] }"), "", 5, 37,
+     "data.digits.split.public", "overlaps train = [0, 10]"},
+    {"TestOverlapsPublic", DataWith("{ train = [0, 10], public = [10, 12], test = [11, 14] }"), "", 5, 54,
+     "data.digits.split.test", "overlaps public = [10, 12]"},
+    {"TestOverlapsTrain", DataWith("{ train = [0, 10], test = [0, 14] }"), "", 5, 35,
+     "data.digits.split.test", "overlaps train"},
+    {"RangeBeyondTheExamples", DataWith("{ train = [0, 10], test = [10, 10001] }"), "", 5, 35,
+     "data.digits.split.test", "holds 10000 examples"},
+    {"EmptyTrain", DataWith("{ train = [3, 3], test = [10, 11] }"), "", 5, 19, "data.digits.split.train",
+     "holds no example"},
+    {"BackwardRange", DataWith("{ train = [0, 3], test = [11, 10] }"), "", 5, 34, "data.digits.split.test",
+     "begin < end"},
+    {"RangeOfThree", DataWith("{ train = [0, 3, 4], test = [11, 12] }"), "", 5, 19, "data.digits.split.train",
+     "a range [begin, end) of two integers"},
+    {"MissingTest", DataWith("{ train = [0, 3] }"), "", 5, 9, "data.digits.split.test",
+     "missing data.digits.split.test"},
+    {"MisspeltSplit", DataWith("{ train = [0, 3], test = [4, 5], pubilc = [5, 6] }"), "", 5, 42,
+     "data.digits.split.pubilc", "did you mean \"public\"?"},
+    {"MissingReader", "path = \"p\"\nsplit = { train = [0, 9], test = [9, 10] }\n", "", 2, 1,
+     "data.digits.reader", "missing data.digits.reader"},
+    {"UnknownReader", "reader = \"idxx\"\npath = \"p\"\nsplit = { train = [0, 9], test = [9, 10] }\n", "", 3,
+     10, "data.digits.reader", "unknown reader \"idxx\""},
+    {"UnsetVariable",
+     "reader = \"idx\"\npath = \"${RETORT_TEST_UNSET}/p\"\nsplit = { train = [0, 9], test = [9, 10] }\n", "",
+     4, 8, "data.digits.path", "RETORT_TEST_UNSET is not set"},
+    {"ClassesOutOfRange", DataWith("{ train = [0, 9], test = [9, 10] }") + "classes = 1\n", "", 6, 11,
+     "data.digits.classes", "must lie in [2, 256]"},
+    {"BudgetWithoutDelta", DataWith("{ train = [0, 9], test = [9, 10] }") + "budget = { epsilon = 1 }\n", "",
+     6, 10, "data.digits.budget.delta", "missing data.digits.budget.delta"},
+    {"TeacherKeyOfAnotherKind", "", "single = { steps = 3 }", 7, 20, "teacher.single.steps",
+     "steps does not apply to a plain teacher"},
+    {"PrivateEnsemble", "", "single = { members = 4, private = { epsilon = 1 } }", 7, 22,
+     "teacher.single.members", "either private or an ensemble"},
+    {"PrivateWithoutTarget", "", "single = { batch = 4, private = { norm_bound = 1 } }", 7, 33,
+     "teacher.single.private", "needs either epsilon or noise_multiplier"},
+    {"PrivateMisspelt", "", "single = { batch = 4, private = { epsilno = 1, epsilon = 1 } }", 7, 35,
+     "teacher.single.private.epsilno", "did you mean \"epsilon\"?"},
+    {"StudentInTeacher", "", "single = { student = \"logistic\" }", 7, 12, "teacher.single.student",
+     "here it is called \"network\""},
+    {"DeltaInTeacher", "", "single = { delta = 1e-5 }", 7, 12, "teacher.single.delta",
+     "teachers take it from [trial]"},
+    {"PrivateBatchBeyondTrain", "", "single = { batch = 100, private = { epsilon = 1 } }", 7, 20,
+     "teacher.single.batch", "more than the 9 private examples"},
+    {"PublicSourceWithoutPublicSplit", "",
+     "single = { members = 2 }\n[sweep]\nwhen = [{ if = { seed = 0 }, set = { "
+     "reading = \"sound\", vote_noise = 1, source = \"public\" } }]",
+     9, 82, "sweep.when.set.source", "data.digits.split has no public range"},
+    {"EnsembleOfConvolutions", "",
+     "single = { members = 3, network = \"datalens\" }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
+     "set = { reading = \"sound\", vote_noise = 1 } }]",
+     7, 35, "teacher.single.network", "\"logistic\" networks"},
+    {"MembersBeyondTrain", "",
+     "single = { members = 10 }\n[sweep]\nwhen = [{ if = { seed = 0 }, set = { reading = "
+     "\"sound\", vote_noise = 1 } }]",
+     7, 22, "teacher.single.members", "more than the 9 private examples"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Each, BadTableTest, ::testing::ValuesIn(kBadTables),
+                         [](const auto& bad) { return std::string(bad.param.name); });
+
+TEST(SweepErrors, AllAreReportedAtOnceInTheOrderOfTheFile) {
+  const PlanOutcome outcome =
+      PlanText(kHead + kTeachers +
+               "[trial]\nteacher = \"single\"\nstpes = 1\nsigma = \"x\"\n"
+               "[sweep]\nseeds = [1, 1]\ngrid.readng = [1]\n[table.t]\nrows = [\"x_y_z\"]\n");
+  std::vector<int> lines;
+  for (const Diagnostic& error : outcome.errors) lines.push_back(error.line);
+  EXPECT_THAT(lines, ::testing::ElementsAre(12, 13, 15, 16, 18));
+}
+
+TEST(SweepErrors, TomlSyntaxIsLocated) {
+  const PlanOutcome outcome = PlanText(kHead + "[trial]\nsteps = = 1\n");
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_EQ(outcome.errors[0].line, 7);
+  EXPECT_THAT(outcome.errors[0].message, HasSubstr("not valid TOML"));
+}
+
+TEST(SweepErrors, RepeatedKeyIsASyntaxError) {
+  const PlanOutcome outcome = PlanText(kHead + "[trial]\nsteps = 1\nsteps = 2\n");
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_EQ(outcome.errors[0].line, 8);
+}
+
+TEST(SweepErrors, OtherFormatVersionIsTheOnlyComplaint) {
+  const PlanOutcome outcome = PlanText("retort = 2\n[nonsense]\n");
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_EQ(outcome.errors[0].line, 1);
+  EXPECT_EQ(outcome.errors[0].column, 10);
+  EXPECT_EQ(outcome.errors[0].key, "retort");
+  EXPECT_THAT(outcome.errors[0].message, HasSubstr("write retort = 1"));
+}
+
+TEST(SweepErrors, MissingVersionAndDataAreNamed) {
+  const PlanOutcome outcome = PlanText("[trial]\nsteps = 1\n");
+  ASSERT_EQ(outcome.errors.size(), 2U);
+  EXPECT_THAT(outcome.errors[0].message, HasSubstr("missing retort"));
+  EXPECT_THAT(outcome.errors[1].message, HasSubstr("missing data"));
+}
+
+TEST(SweepErrors, EmptyFileIsNotAPlan) { EXPECT_FALSE(PlanText("").plan.has_value()); }
+
+TEST(SweepErrors, MissingDataStandsAtThePath) {
+  PlanHooks hooks = FakeHooks();
+  hooks.inspect = [](DataSpec& data) { return EnvironmentError("no folder " + data.path); };
+  const PlanOutcome outcome = PlanText(kHead + kTeachers + "[trial]\nteacher = \"single\"\n", {}, hooks);
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_EQ(outcome.errors[0].line, 4);
+  EXPECT_EQ(outcome.errors[0].column, 8);
+  EXPECT_EQ(outcome.errors[0].key, "data.digits.path");
+}
+
+TEST(SweepErrors, UnreachableEpsilonStandsAtTheEpsilon) {
+  PlanHooks hooks = FakeHooks();
+  hooks.calibrate = [](TrialSpec& spec) {
+    return spec.epsilon == 3 ? UsageError("epsilon 3 cannot be met") : Status();
+  };
+  const PlanOutcome outcome =
+      PlanText(kHead + kTeachers +
+                   "[sweep]\nzip.a = [{ method = \"dpsgd\", claim = \"example\", calibrate = \"noise\", "
+                   "epsilon = 3 },\n"
+                   "{ method = \"dpsgd\", claim = \"example\", calibrate = \"noise\", epsilon = 4 }]\n",
+               {}, hooks);
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_EQ(outcome.errors[0].line, 11);
+  EXPECT_EQ(outcome.errors[0].column, 80);
+  EXPECT_EQ(outcome.errors[0].key, "sweep.zip.a.epsilon");
+  EXPECT_EQ(outcome.errors[0].message, "epsilon 3 cannot be met");
+}
+
+TEST(SweepErrors, UnreachableEpsilonOfATeacherStandsInItsDefinition) {
+  PlanHooks hooks = FakeHooks();
+  hooks.calibrate = [](TrialSpec& spec) {
+    return spec.role == Role::teacher ? UsageError("cannot be met") : Status();
+  };
+  const PlanOutcome outcome = PlanText(kHead +
+                                           "[teacher]\ndp = { private = { epsilon = 0.001 } "
+                                           "}\n[trial]\nteacher = \"dp\"\nreading = \"sound\"\n",
+                                       {}, hooks);
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_EQ(outcome.errors[0].line, 7);
+  EXPECT_EQ(outcome.errors[0].key, "teacher.dp.private.epsilon");
+}
+
+TEST(SweepErrors, OneMistakeThatReachesManyTrialsIsSaidOnce) {
+  const PlanOutcome outcome = PlanText(kHead + kTeachers +
+                                       "[trial]\nteacher = \"single\"\nreading = \"sound\"\n"
+                                       "[sweep]\nseeds = [0, 1, 2, 3]\ngrid.steps = [1, 2, 3]\n");
+  EXPECT_EQ(outcome.errors.size(), 1U);
+}
+
+TEST(SweepErrors, MissingSweepFileIsNamed) {
+  const PlanOutcome outcome = LoadSweep("/nonexistent/sweep.toml", {}, FakeHooks());
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_EQ(outcome.errors[0].file, "/nonexistent/sweep.toml");
+}
+
+TEST(SweepErrors, UnknownWordsInProfilesNotChosenAreErrorsToo) {
+  const PlanOutcome outcome = PlanText(kHead + kTeachers +
+                                       "[trial]\nteacher = \"single\"\n[profile.fast.trial]\nstpes = 1\n"
+                                       "[profile.slow]\ntrail = {}\n");
+  ASSERT_EQ(outcome.errors.size(), 2U);
+  EXPECT_EQ(outcome.errors[0].key, "profile.fast.trial.stpes");
+  EXPECT_EQ(outcome.errors[0].line, 13);
+  EXPECT_EQ(outcome.errors[1].key, "profile.slow.trail");
+}
+
+}  // namespace
+}  // namespace retort

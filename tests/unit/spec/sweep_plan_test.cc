@@ -1,0 +1,307 @@
+// Expansion: axes, rules, teachers, names, precedence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "experiments/spec/spec_codec.h"
+#include "tests/unit/spec/sweep_fixture.h"
+
+namespace retort {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string kBase = kHead + kTeachers + "[trial]\nteacher = \"single\"\n";
+
+TEST(SweepPlan, AxesVaryInFileOrderTheFirstSlowestSeedsFastest) {
+  const auto students = Students(GoodPlan(
+      kBase +
+      "[sweep]\nseeds = [5, 3]\nzip.b = [{ steps = 1 }, { steps = 2, batch = 8 }]\ngrid.sigma = [9, 4]\n"));
+  std::vector<std::tuple<std::int64_t, std::int64_t, double, std::uint64_t>> seen;
+  for (const TrialSpec& trial : students)
+    seen.emplace_back(trial.steps, trial.batch, trial.sigma, trial.seed);
+  EXPECT_THAT(
+      seen, ElementsAre(std::tuple(1, 256, 9.0, 5U), std::tuple(1, 256, 9.0, 3U), std::tuple(1, 256, 4.0, 5U),
+                        std::tuple(1, 256, 4.0, 3U), std::tuple(2, 8, 9.0, 5U), std::tuple(2, 8, 9.0, 3U),
+                        std::tuple(2, 8, 4.0, 5U), std::tuple(2, 8, 4.0, 3U)));
+}
+
+TEST(SweepPlan, TwoZipsCross) {
+  const auto students = Students(GoodPlan(
+      kBase + "[sweep]\nzip.a = [{ steps = 1 }, { steps = 2 }]\nzip.b = [{ sigma = 1 }, { sigma = 2 }]\n"));
+  EXPECT_EQ(students.size(), 4U);
+}
+
+TEST(SweepPlan, WithoutSweepThereIsOneTrialNamedByTheFile) {
+  const SweepPlan plan = GoodPlan(kBase);
+  EXPECT_EQ(plan.name, "test");
+  EXPECT_EQ(Students(plan).size(), 1U);
+}
+
+TEST(SweepPlan, TeachersStandFirstOncePerDefinitionDataAndSeed) {
+  const SweepPlan plan = GoodPlan(kBase + "[sweep]\nseeds = [0, 1]\ngrid.sigma = [1, 2]\n");
+  ASSERT_EQ(plan.trials.size(), 6U);
+  EXPECT_EQ(plan.trials[0].name, "teacher-single-digits-s0");
+  EXPECT_EQ(plan.trials[1].name, "teacher-single-digits-s1");
+  EXPECT_EQ(plan.trials[0].role, Role::teacher);
+  EXPECT_EQ(plan.trials[0].method, "plain");
+  for (std::size_t i = 2; i < 6; ++i) {
+    ASSERT_TRUE(plan.trials[i].parent.has_value());
+    EXPECT_EQ(*plan.trials[i].parent, plan.trials[plan.trials[i].seed].id);
+  }
+}
+
+TEST(SweepPlan, TeacherKindFollowsFromItsDefinition) {
+  const SweepPlan plan = GoodPlan(kHead + kTeachers +
+                                  "[trial]\nreading = \"sound\"\n[sweep]\nzip.a = [{ teacher = \"dp\" }, "
+                                  "{ teacher = \"shards\", vote_noise = 3 }]\n");
+  ASSERT_EQ(plan.trials.size(), 4U);
+  EXPECT_EQ(plan.trials[0].method, "ensemble");
+  EXPECT_EQ(plan.trials[0].members, 10);
+  EXPECT_EQ(plan.trials[1].method, "dpsgd");
+  EXPECT_EQ(plan.trials[1].noise_multiplier, 1.5);
+  EXPECT_EQ(plan.trials[1].norm_bound, 0.1);
+  EXPECT_EQ(plan.trials[1].claim, ClaimTarget::none);
+  EXPECT_GT(plan.trials[3].queries, 0) << "the preset asks an ensemble";
+  EXPECT_EQ(plan.trials[2].queries, 0) << "and nobody else";
+}
+
+TEST(SweepPlan, PrivateEpsilonAsksForAProvenExampleClaimByNoise) {
+  const SweepPlan plan = GoodPlan(
+      kHead +
+      "[teacher]\ndp = { private = { epsilon = 3 } }\n[trial]\nteacher = \"dp\"\nreading = \"sound\"\n");
+  EXPECT_EQ(plan.trials[0].epsilon, 3);
+  EXPECT_EQ(plan.trials[0].claim, ClaimTarget::example);
+  EXPECT_EQ(plan.trials[0].calibrate, Calibrate::noise);
+}
+
+TEST(SweepPlan, TeachersInheritNoiseDeltaAndThreads) {
+  const std::string teacher =
+      "[teacher]\ndp = { private = { epsilon = 3 } }\nown = { private = { epsilon = 3 }, threads = 5 }\n";
+  const SweepPlan plan =
+      GoodPlan(kHead + teacher +
+               "[trial]\nnoise = \"seeded\"\ndelta = 1e-6\nthreads = 3\nbatch = 77\ndeadline = \"9s\"\n"
+               "reading = \"sound\"\n[sweep]\ngrid.teacher = [\"dp\", \"own\"]\n");
+  EXPECT_EQ(plan.trials[0].noise, NoiseMode::seeded);
+  EXPECT_EQ(plan.trials[0].delta, 1e-6);
+  EXPECT_EQ(plan.trials[0].threads, 3);
+  EXPECT_EQ(plan.trials[0].deadline_seconds, 9);
+  EXPECT_EQ(plan.trials[0].batch, 1024) << "nothing else is inherited";
+  EXPECT_EQ(plan.trials[1].threads, 5);
+}
+
+TEST(SweepPlan, PlainTeachersAreSharedAcrossNoiseModes) {
+  const TrialId secure = GoodPlan(kBase + "noise = \"secure\"\n").trials[0].id;
+  EXPECT_EQ(GoodPlan(kBase + "noise = \"seeded\"\n").trials[0].id, secure);
+}
+
+TEST(SweepPlan, PresetsDependOnTheKindOfTrial) {
+  const auto students = Students(GoodPlan(
+      kBase +
+      "[sweep]\nzip.a = [{ reading = \"working\" }, { method = \"dpsgd\", noise_multiplier = 1 }]\n"));
+  EXPECT_EQ(students[0].sigma, 100);
+  EXPECT_EQ(students[0].norm_bound, 1e-3);
+  EXPECT_EQ(students[0].network, "datalens");
+  EXPECT_EQ(students[0].student_steps, 16);
+  EXPECT_EQ(students[0].replay, 40);
+  EXPECT_EQ(students[1].norm_bound, 0.1);
+  EXPECT_EQ(students[1].lr, 4);
+  EXPECT_EQ(students[1].momentum, 0.9);
+  EXPECT_EQ(students[1].network, "tanh-cnn");
+  EXPECT_EQ(students[1].source, QuerySource::private_split);
+  EXPECT_FALSE(students[1].parent.has_value());
+}
+
+TEST(SweepPlan, PrecedenceIsPresetTrialProfileArgumentAxisWhen) {
+  const auto steps = [](const std::string& trial, const std::string& sweep, const PlanOptions& options) {
+    return Students(
+               GoodPlan(kBase + trial + "[sweep]\nname = \"n\"\n" + sweep + "[profile.p]\ntrial.steps = 3\n",
+                        options))
+        .front()
+        .steps;
+  };
+  EXPECT_EQ(steps("", "", {}), 160);
+  EXPECT_EQ(steps("steps = 2\n", "", {}), 2);
+  EXPECT_EQ(steps("steps = 2\n", "", {{}, "p"}), 3);
+  EXPECT_EQ(steps("steps = 2\n", "", {{"trial.steps=4"}, "p"}), 4);
+  EXPECT_EQ(steps("steps = 2\n", "grid.steps = [5]\n", {{}, "p"}), 5);
+  EXPECT_EQ(
+      steps("steps = 2\n", "grid.steps = [5]\nwhen = [{ if = { steps = 5 }, set = { steps = 6 } }]\n", {}),
+      6);
+}
+
+TEST(SweepPlan, WhenRulesApplyInOrderAndSeeWhatEarlierOnesSet) {
+  const auto students =
+      Students(GoodPlan(
+          kBase + "[sweep]\ngrid.sigma = [1, 2]\nwhen = [{ if = { sigma = 1 }, set = { kappa = 0.5 } },\n"
+                  "{ if = { kappa = 0.5 }, set = { replay = 3 } }]\n"));
+  EXPECT_EQ(students[0].kappa, 0.5);
+  EXPECT_EQ(students[0].replay, 3);
+  EXPECT_EQ(students[1].replay, 40);
+}
+
+TEST(SweepPlan, WhenRulesMayChangeTheKindOfTrial) {
+  const auto students = Students(GoodPlan(kBase + "[sweep]\nseeds = [0, 1]\nwhen = [{ if = { seed = 1 }, set "
+                                                  "= { reading = \"sound\", teacher = \"dp\" } }]\n"));
+  EXPECT_EQ(students[0].reading, Reading::working);
+  EXPECT_EQ(students[1].reading, Reading::sound);
+  EXPECT_EQ(students[1].sigma, TrialSpec{}.sigma);
+  EXPECT_NE(*students[0].parent, *students[1].parent);
+}
+
+TEST(SweepPlan, ConditionsMatchAnyOfAListAndValuesOfPresets) {
+  const auto students = Students(GoodPlan(kBase + "[sweep]\ngrid.steps = [1, 2, 3]\nwhen = [{ if = { steps = "
+                                                  "[1, 3], sigma = 100 }, set = { lr = 0.5 } }]\n"));
+  EXPECT_EQ(students[0].lr, 0.5);
+  EXPECT_EQ(students[1].lr, 1e-3);
+  EXPECT_EQ(students[2].lr, 0.5);
+}
+
+TEST(SweepPlan, ExcludeLeavesOutWhatMatchesEveryCondition) {
+  const auto students = Students(GoodPlan(
+      kBase + "[sweep]\ngrid.steps = [1, 2]\ngrid.sigma = [1, 2]\nexclude = [{ steps = 1, sigma = 2 }]\n"));
+  ASSERT_EQ(students.size(), 3U);
+  for (const TrialSpec& trial : students) EXPECT_FALSE(trial.steps == 1 && trial.sigma == 2);
+}
+
+TEST(SweepPlan, RulesThatMatchNothingAreWarnings) {
+  const SweepPlan plan = GoodPlan(
+      kBase + "[sweep]\nwhen = [{ if = { steps = 7 }, set = { lr = 1 } }]\nexclude = [{ steps = 8 }]\n");
+  std::vector<std::string> keys;
+  for (const Diagnostic& warning : plan.warnings) {
+    if (warning.message == "this rule matches no trial")
+      keys.push_back(warning.key + std::to_string(warning.line));
+  }
+  EXPECT_THAT(keys, ElementsAre("sweep.when13", "sweep.exclude14"));
+}
+
+TEST(SweepPlan, UnusedTeachersAndDataAreWarnedOfAndNotPlanned) {
+  const SweepPlan plan =
+      GoodPlan(kHead + kTeachers +
+               "[data.other]\nreader = \"idx\"\npath = \"p\"\nsplit = { train = [0, 9], test = [9, 10] }\n" +
+               "[trial]\nteacher = \"single\"\ndata = \"digits\"\ndelta = 1e-5\n");
+  std::vector<std::string> keys;
+  for (const Diagnostic& warning : plan.warnings) keys.push_back(warning.key);
+  EXPECT_THAT(keys, ElementsAre("teacher.shards", "teacher.dp", "data.other"));
+  EXPECT_EQ(plan.trials.size(), 2U);
+  EXPECT_EQ(plan.data.size(), 1U);
+}
+
+TEST(SweepPlan, DeltaAboveOneOverTheExamplesIsAWarning) {
+  const auto warned = [](const std::string& delta) {
+    for (const Diagnostic& warning : GoodPlan(kBase + "delta = " + delta + "\n").warnings) {
+      if (warning.key == "trial.delta")
+        return warning.line == 12 && warning.message.find("1/8000") != std::string::npos;
+    }
+    return false;
+  };
+  EXPECT_TRUE(warned("1e-3"));
+  EXPECT_FALSE(warned("1.25e-4"));
+}
+
+TEST(SweepPlan, DataMayBeAnAxis) {
+  const SweepPlan plan =
+      GoodPlan(kHead + kTeachers +
+               "[data.other]\nreader = \"idx\"\npath = \"p\"\nsplit = { train = [0, 9], test = [9, 10] }\n" +
+               "[trial]\nteacher = \"single\"\n[sweep]\ngrid.data = [\"digits\", \"other\"]\n");
+  EXPECT_THAT(Names(plan), ElementsAre("teacher-single-digits-s0", "teacher-single-other-s0",
+                                       "dpdfd-working-digits-s0", "dpdfd-working-other-s0"));
+  EXPECT_EQ(*plan.trials[3].parent, plan.trials[1].id);
+}
+
+TEST(SweepPlan, NamesGainTheAxesThatTellThemApartAndNoMore) {
+  const SweepPlan plan = GoodPlan(
+      kBase +
+      "[sweep]\ngrid.sigma = [50, 100]\ngrid.lr = [0.001]\ngrid.normalization = [\"row\", \"clip\"]\n");
+  EXPECT_THAT(Names(plan),
+              ElementsAre("teacher-single-digits-s0", "dpdfd-working-sigma50-row-digits-s0",
+                          "dpdfd-working-sigma50-clip-digits-s0", "dpdfd-working-sigma100-row-digits-s0",
+                          "dpdfd-working-sigma100-clip-digits-s0"));
+}
+
+TEST(SweepPlan, NamesAreUnique) {
+  const SweepPlan plan =
+      GoodPlan(kBase +
+               "[sweep]\nseeds = [0, 1]\nwhen = [{ if = { seed = 1 }, set = { kappa = 0.1 } }]\n"
+               "grid.steps = [1, 2, 3]\ngrid.sigma = [1, 1.5]\n");
+  const auto names = Names(plan);
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+}
+
+TEST(SweepPlan, AxesListTheSweptKeysThatApply) {
+  const auto students = Students(GoodPlan(
+      kBase +
+      "[sweep]\nzip.a = [{ sigma = 50 }, { method = \"dpsgd\", noise_multiplier = 2 }]\ngrid.steps = [3]\n"));
+  using Axes = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(students[0].axes, (Axes{{"sigma", "50"}, {"method", "dpdfd"}, {"steps", "3"}}));
+  EXPECT_EQ(students[1].axes, (Axes{{"method", "dpsgd"}, {"noise_multiplier", "2"}, {"steps", "3"}}));
+}
+
+TEST(SweepPlan, CombinationsThatDifferInNothingAreOneTrial) {
+  const SweepPlan plan =
+      GoodPlan(kBase +
+               "[sweep]\nzip.a = [{ method = \"dpdfd\" }, { method = \"dpsgd\", noise_multiplier = 2 }]\n"
+               "grid.sigma = [1, 2]\n");
+  EXPECT_EQ(Students(plan).size(), 3U);
+  bool warned = false;
+  for (const Diagnostic& warning : plan.warnings)
+    warned = warned || warning.message.find("are one trial") != std::string::npos;
+  EXPECT_TRUE(warned);
+}
+
+TEST(SweepPlan, CalibrationComesBeforeTheId) {
+  PlanHooks hooks = FakeHooks();
+  hooks.calibrate = [](TrialSpec& spec) {
+    if (spec.calibrate == Calibrate::noise) spec.noise_multiplier = 1.25;
+    return Status();
+  };
+  const std::string text =
+      kHead + "[trial]\nmethod = \"dpsgd\"\nclaim = \"example\"\nepsilon = 3\ncalibrate = \"noise\"\n";
+  const SweepPlan plan = GoodPlan(text, {}, hooks);
+  EXPECT_EQ(plan.trials[0].noise_multiplier, 1.25);
+  EXPECT_EQ(plan.trials[0].id, ComputeTrialId(plan.trials[0]));
+  EXPECT_NE(plan.trials[0].id, GoodPlan(text).trials[0].id);
+}
+
+TEST(SweepPlan, PathsAreRelativeToTheFileAndExpandVariables) {
+  PlanHooks hooks = FakeHooks();
+  hooks.lookup = [](const std::string& name) -> std::optional<std::string> {
+    if (name == "PLACE") return "/data";
+    return std::nullopt;
+  };
+  const auto path = [&hooks](const std::string& text) {
+    const std::string sweep =
+        "retort = 1\n[data.d]\nreader = \"idx\"\npath = \"" + text +
+        "\"\nsplit = { train = [0, 9000], test = [9000, 10000] }\n[trial]\nmethod = \"dpsgd\"\n"
+        "noise_multiplier = 1\n";
+    const PlanOutcome outcome = ParseSweep(sweep, "/home/me/sweeps/a.toml", {}, hooks);
+    return outcome.plan ? outcome.plan->data.at(0)->path : "";
+  };
+  EXPECT_EQ(path("${PLACE}/mnist"), "/data/mnist");
+  EXPECT_EQ(path("../data"), "/home/me/data");
+  EXPECT_EQ(path("/absolute"), "/absolute");
+  EXPECT_EQ(path("${OTHER}/mnist"), "");
+}
+
+TEST(SweepPlan, InspectionFillsTheDataThatTrialsShare) {
+  const SweepPlan plan = GoodPlan(kBase);
+  EXPECT_EQ(plan.data[0]->digest, std::string(64, 'a'));
+  for (const TrialSpec& trial : plan.trials) EXPECT_EQ(trial.data, plan.data[0]);
+}
+
+TEST(SweepPlan, TablesAreRead) {
+  const SweepPlan plan = GoodPlan(kBase +
+                                  "[table.main]\nrows = [\"method\", \"seed\"]\ncolumns = [\"data\"]\n"
+                                  "published = \"a/b\"\n");
+  ASSERT_EQ(plan.tables.size(), 1U);
+  EXPECT_EQ(plan.tables[0].name, "main");
+  EXPECT_THAT(plan.tables[0].rows, ElementsAre("method", "seed"));
+  EXPECT_THAT(plan.tables[0].columns, ElementsAre("data"));
+  EXPECT_EQ(plan.tables[0].metric, "test.accuracy");
+  EXPECT_EQ(plan.tables[0].published, "a/b");
+}
+
+}  // namespace
+}  // namespace retort

@@ -1,0 +1,293 @@
+#include "storage/checkpoint_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "experiments/spec/spec_codec.h"
+#include "tests/testing/fault_injection_env.h"
+#include "tests/testing/storage_samples.h"
+
+namespace retort::storage {
+namespace {
+
+using retort::testing::FloatBlob;
+using ::testing::HasSubstr;
+
+constexpr char kTrial[] = "trials/t";
+
+Checkpoint At(std::int64_t step) {
+  return {step,
+          {FloatBlob("student/w", {static_cast<float>(step), 0.5F}), FloatBlob("adam/m", {-1})},
+          {{"cursor", std::to_string(step * 10)}, {"empty", ""}}};
+}
+
+TranscriptRecord Released(std::int64_t step) { return {step, {FloatBlob("y", {static_cast<float>(step)})}}; }
+
+std::vector<std::int64_t> Steps(const std::vector<TranscriptRecord>& records) {
+  std::vector<std::int64_t> steps;
+  for (const TranscriptRecord& record : records) steps.push_back(record.step);
+  return steps;
+}
+
+class CheckpointStoreTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<CheckpointStore> Open(std::uint32_t attempt) {
+    auto store = CheckpointStore::Open(env_, kTrial, attempt);
+    EXPECT_TRUE(store.ok()) << store.status().message();
+    return store.ok() ? std::move(store).value() : nullptr;
+  }
+  static std::int64_t LatestStep(CheckpointStore& store) {
+    const auto latest = store.Latest();
+    EXPECT_TRUE(latest.ok()) << latest.status().message();
+    return latest.ok() && *latest ? (*latest)->step : -1;
+  }
+  void Commit(CheckpointStore& store, std::int64_t step) {
+    const auto digest = store.Commit(At(step));
+    ASSERT_TRUE(digest.ok()) << digest.status().message();
+  }
+  void Release(CheckpointStore& store, std::int64_t step) {
+    ASSERT_TRUE(store.AppendReleased(Released(step)).ok());
+  }
+  std::vector<std::string> Files(std::uint32_t attempt) {
+    return env_.List(std::string(kTrial) + "/attempt-" + std::to_string(attempt)).value();
+  }
+  void Damage(const std::string& name) { env_.Bytes(std::string(kTrial) + "/" + name)[100] ^= 1; }
+
+  retort::testing::FaultInjectionEnv env_;
+};
+
+TEST_F(CheckpointStoreTest, AFirstAttemptHasNothing) {
+  auto store = Open(1);
+  EXPECT_EQ(LatestStep(*store), -1);
+  EXPECT_TRUE(store->Transcript()->empty());
+  EXPECT_TRUE(store->Series()->empty());
+  EXPECT_EQ(store->directory(), "trials/t/attempt-1");
+}
+
+TEST_F(CheckpointStoreTest, ACommittedCheckpointComesBackExactly) {
+  auto store = Open(1);
+  const auto digest = store->Commit(At(3));
+  ASSERT_TRUE(digest.ok());
+  EXPECT_EQ(*digest, Sha256Hex(env_.Bytes("trials/t/attempt-1/checkpoint-3.h5")));
+  for (const bool again : {false, true}) {
+    if (again) store = Open(1);
+    const auto latest = store->Latest();
+    ASSERT_TRUE(latest.ok() && *latest);
+    EXPECT_EQ((*latest)->step, 3);
+    EXPECT_EQ((*latest)->tensors, At(3).tensors);
+    EXPECT_EQ((*latest)->attributes, At(3).attributes);
+  }
+}
+
+TEST_F(CheckpointStoreTest, EqualCheckpointsHaveEqualDigests) {
+  const auto first = Open(1)->Commit(At(3));
+  std::vector<std::string> disturb(100, std::string(1000, 'x'));
+  const auto second = Open(2)->Commit(At(4));
+  retort::testing::FaultInjectionEnv other;
+  const auto third = CheckpointStore::Open(other, kTrial, 1).value()->Commit(At(3));
+  EXPECT_EQ(first.value(), third.value());
+  EXPECT_NE(first.value(), second.value());
+}
+
+TEST_F(CheckpointStoreTest, TheLastTwoCheckpointsAreKept) {
+  auto store = Open(1);
+  for (const std::int64_t step : {1, 2, 3, 4}) Commit(*store, step);
+  EXPECT_EQ(Files(1), (std::vector<std::string>{"checkpoint-3.h5", "checkpoint-4.h5", "manifest.log",
+                                                "series.log", "transcript.log"}));
+}
+
+TEST_F(CheckpointStoreTest, ACommitEmptiesTheTranscript) {
+  auto store = Open(1);
+  Release(*store, 0);
+  Release(*store, 1);
+  EXPECT_EQ(Steps(*store->Transcript()), (std::vector<std::int64_t>{0, 1}));
+  Commit(*store, 2);
+  EXPECT_TRUE(store->Transcript()->empty());
+  EXPECT_EQ(env_.Bytes("trials/t/attempt-1/transcript.log").size(), 16U);
+}
+
+TEST_F(CheckpointStoreTest, ACommitKeepsReleasesOfWorkItDoesNotCover) {
+  auto store = Open(1);
+  for (const std::int64_t step : {0, 1, 2}) Release(*store, step);
+  Commit(*store, 2);
+  EXPECT_EQ(Steps(*store->Transcript()), std::vector<std::int64_t>{2});
+  EXPECT_EQ(Steps(*Open(2)->Transcript()), std::vector<std::int64_t>{2});
+}
+
+TEST_F(CheckpointStoreTest, TheNextAttemptGoesOnFromTheImportedState) {
+  {
+    auto store = Open(1);
+    store->AppendSeries(0, {{"loss", 4.0}});
+    store->AppendSeries(1, {{"loss", 3.0}});
+    Commit(*store, 1);
+    Release(*store, 1);
+    Release(*store, 2);
+    store->AppendSeries(2, {{"loss", 2.0}});
+    ASSERT_TRUE(store->FlushSeries().ok());
+  }
+  auto store = Open(2);
+  EXPECT_EQ(LatestStep(*store), 1);
+  EXPECT_EQ(Steps(*store->Transcript()), (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(store->Transcript()->at(1).released, Released(2).released);
+  EXPECT_EQ(store->Series()->at("loss"), (std::vector<std::pair<std::int64_t, double>>{{0, 4.0}, {1, 3.0}}));
+  Release(*store, 3);
+  Commit(*store, 4);
+  EXPECT_EQ(LatestStep(*Open(3)), 4);
+}
+
+TEST_F(CheckpointStoreTest, AnAttemptWithoutCheckpointHandsItsTranscriptOn) {
+  Release(*Open(1), 0);
+  auto store = Open(2);
+  EXPECT_EQ(LatestStep(*store), -1);
+  EXPECT_EQ(Steps(*store->Transcript()), std::vector<std::int64_t>{0});
+  Release(*store, 1);
+  EXPECT_EQ(Steps(*Open(3)->Transcript()), (std::vector<std::int64_t>{0, 1}));
+}
+
+TEST_F(CheckpointStoreTest, TheNewestAttemptWithACheckpointIsImported) {
+  Commit(*Open(1), 5);
+  Commit(*Open(2), 6);
+  ASSERT_TRUE(env_.CreateDirectories("trials/t/attempt-3").ok());
+  ASSERT_TRUE(env_.CreateDirectories("trials/t/attempt-9").ok());
+  EXPECT_EQ(LatestStep(*Open(4)), 6);
+}
+
+TEST_F(CheckpointStoreTest, AttemptNumbersAreComparedAsNumbers) {
+  Commit(*Open(9), 9);
+  Commit(*Open(10), 10);
+  EXPECT_EQ(LatestStep(*Open(11)), 10);
+}
+
+TEST_F(CheckpointStoreTest, ADamagedNewestCheckpointGivesWayToTheOneBefore) {
+  for (const std::uint32_t reopened : {1U, 2U}) {
+    env_ = {};
+    {
+      auto store = Open(1);
+      Commit(*store, 2);
+      store->AppendSeries(3, {{"loss", 1.0}});
+      Commit(*store, 4);
+      Release(*store, 4);
+    }
+    Damage("attempt-1/checkpoint-4.h5");
+    auto store = Open(reopened);
+    EXPECT_EQ(LatestStep(*store), 2);
+    EXPECT_TRUE(store->Transcript()->empty()) << "its releases continue a checkpoint that is gone";
+    EXPECT_TRUE(store->Series()->empty());
+    Release(*store, 2);
+    Commit(*store, 4);
+    EXPECT_EQ(LatestStep(*store), 4);
+    EXPECT_EQ(LatestStep(*Open(3)), 4);
+  }
+}
+
+TEST_F(CheckpointStoreTest, WithEveryCheckpointDamagedTheTrialBeginsAgain) {
+  Commit(*Open(1), 2);
+  Damage("attempt-1/checkpoint-2.h5");
+  EXPECT_EQ(LatestStep(*Open(2)), -1);
+  EXPECT_EQ(LatestStep(*Open(1)), -1);
+}
+
+TEST_F(CheckpointStoreTest, ADamagedManifestOfAnEarlierAttemptIsPassedOver) {
+  Commit(*Open(1), 2);
+  Commit(*Open(2), 3);
+  env_.Bytes("trials/t/attempt-2/manifest.log")[20] ^= 1;
+  EXPECT_EQ(LatestStep(*Open(3)), 2);
+}
+
+TEST_F(CheckpointStoreTest, StepsOnlyGrow) {
+  auto store = Open(1);
+  Commit(*store, 5);
+  EXPECT_EQ(store->Commit(At(4)).status().code(), StatusCode::refused);
+  EXPECT_EQ(store->AppendReleased(Released(4)).code(), StatusCode::refused);
+  EXPECT_EQ(LatestStep(*store), 5);
+}
+
+TEST_F(CheckpointStoreTest, ASecondCommitOfOneStepReplacesTheFirst) {
+  auto store = Open(1);
+  Commit(*store, 5);
+  Checkpoint later = At(5);
+  later.attributes["cursor"] = "51";
+  ASSERT_TRUE(store->Commit(later).ok());
+  EXPECT_EQ((*Open(1)->Latest())->attributes.at("cursor"), "51");
+  EXPECT_EQ((*Open(2)->Latest())->attributes.at("cursor"), "51");
+}
+
+TEST_F(CheckpointStoreTest, CommittingTheSameAgainWritesNothing) {
+  auto store = Open(1);
+  const auto first = store->Commit(At(5));
+  const int operations = env_.operations();
+  EXPECT_EQ(store->Commit(At(5)).value(), first.value());
+  EXPECT_EQ(env_.operations(), operations);
+}
+
+TEST_F(CheckpointStoreTest, WorkDoneAfreshReplacesTheReleasesItRepeats) {
+  auto store = Open(1);
+  for (const std::int64_t step : {0, 1, 2}) Release(*store, step);
+  ASSERT_TRUE(store->AppendReleased({1, {FloatBlob("y", {42})}}).ok());
+  const auto records = *store->Transcript();
+  EXPECT_EQ(Steps(records), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(records[1].released, std::vector<TensorBlob>{FloatBlob("y", {42})});
+}
+
+TEST_F(CheckpointStoreTest, PointsPastTheResumedStepAreDroppedAndOverwritten) {
+  {
+    auto store = Open(1);
+    for (std::int64_t step = 0; step < 3; ++step)
+      store->AppendSeries(step, {{"loss", 10.0 + static_cast<double>(step)}});
+    Commit(*store, 2);
+    store->AppendSeries(3, {{"loss", 13.0}, {"gone", 1.0}});
+    ASSERT_TRUE(store->FlushSeries().ok());
+  }
+  auto store = Open(1);
+  store->AppendSeries(2, {{"loss", 22.0}});
+  EXPECT_EQ(*store->Series(), (std::map<std::string, std::vector<std::pair<std::int64_t, double>>>{
+                                  {"loss", {{0, 10.0}, {1, 11.0}, {2, 22.0}}}}));
+}
+
+TEST_F(CheckpointStoreTest, RemovingCheckpointsLeavesNoneInAnyAttempt) {
+  Commit(*Open(1), 1);
+  auto store = Open(2);
+  Commit(*store, 2);
+  ASSERT_TRUE(store->RemoveCheckpoints().ok());
+  for (const std::uint32_t attempt : {1U, 2U}) {
+    EXPECT_THAT(Files(attempt), ::testing::Not(::testing::Contains(HasSubstr("checkpoint-"))));
+  }
+  EXPECT_EQ(LatestStep(*store), -1);
+  EXPECT_EQ(LatestStep(*Open(3)), -1);
+}
+
+TEST_F(CheckpointStoreTest, TensorsKeepTheirOrderTypesAndShapes) {
+  using retort::testing::Blob;
+  Checkpoint checkpoint;
+  checkpoint.tensors = {Blob<double>("z/last", DType::f64, {2, 1}, {1e300, -0.0}),
+                        Blob<std::uint8_t>("a", DType::u8, {3}, {0, 1, 255}),
+                        Blob<std::int32_t>("z/first", DType::i32, {0, 4}, {}),
+                        Blob<std::int64_t>("m/n/o", DType::i64, {}, {-7}),
+                        Blob<std::uint32_t>("u32", DType::u32, {1}, {4000000000U}),
+                        Blob<std::uint64_t>("u64", DType::u64, {1}, {18446744073709551615U})};
+  checkpoint.attributes["long"] = std::string(200'000, 'x');
+  checkpoint.attributes["utf-8"] = "Δ²/σ²";
+  auto store = Open(1);
+  ASSERT_TRUE(store->Commit(checkpoint).ok());
+  const auto latest = *store->Latest();
+  EXPECT_EQ(latest->tensors, checkpoint.tensors);
+  EXPECT_EQ(latest->attributes, checkpoint.attributes);
+}
+
+TEST_F(CheckpointStoreTest, WhatHdf5CannotHoldIsRefusedWithoutACommit) {
+  auto store = Open(1);
+  Checkpoint checkpoint = At(1);
+  checkpoint.attributes["nul"] = std::string("a\0b", 3);
+  EXPECT_EQ(store->Commit(checkpoint).status().code(), StatusCode::refused);
+  checkpoint = At(1);
+  checkpoint.tensors[0].name = "student//w";
+  EXPECT_EQ(store->Commit(checkpoint).status().code(), StatusCode::refused);
+  checkpoint = At(1);
+  checkpoint.tensors[0].shape = {3};
+  EXPECT_EQ(store->Commit(checkpoint).status().code(), StatusCode::refused);
+  EXPECT_EQ(LatestStep(*store), -1);
+  EXPECT_EQ(LatestStep(*Open(2)), -1);
+}
+
+}  // namespace
+}  // namespace retort::storage

@@ -1,0 +1,77 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <set>
+
+#include "storage/env.h"
+#include "storage/file_error.h"
+#include "tests/testing/temporary_directory.h"
+
+namespace retort::storage {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(PosixEnv, AFullDiskIsNamedWithItsRemedy) {
+  auto file = PosixEnv().OpenAppend("/dev/full");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const Status status = (*file)->Append("x");
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("'/dev/full': No space left on device"));
+  EXPECT_THAT(status.message(), HasSubstr("free some space"));
+}
+
+TEST(PosixEnv, AFolderWhereAFileLiesIsRefused) {
+  const retort::testing::TemporaryDirectory folder;
+  ASSERT_TRUE(PosixEnv().WriteFileAtomically(folder / "file", "x").ok());
+  EXPECT_THAT(PosixEnv().CreateDirectories(folder / "file/below").message(),
+              HasSubstr("is a file and not a folder"));
+  EXPECT_THAT(PosixEnv().CreateDirectories(folder / "file").message(), HasSubstr("Not a directory"));
+}
+
+TEST(PosixEnv, ASecondProcessIsToldWhoHoldsTheLock) {
+  const retort::testing::TemporaryDirectory folder;
+  const auto lock = PosixEnv().Lock(folder / "lock");
+  ASSERT_TRUE(lock.ok());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto second = PosixEnv().Lock(folder / "lock");
+    const std::string holder = "process " + std::to_string(::getppid());
+    ::_exit(!second.ok() && second.status().message().find(holder) != std::string::npos ? 0 : 1);
+  }
+  int state = 0;
+  ASSERT_EQ(::waitpid(child, &state, 0), child);
+  EXPECT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) == 0);
+}
+
+TEST(PosixEnv, TheLockOfADeadProcessIsFree) {
+  const retort::testing::TemporaryDirectory folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto lock = PosixEnv().Lock(folder / "lock");
+    ::_exit(lock.ok() ? 0 : 1);
+  }
+  int state = 0;
+  ASSERT_EQ(::waitpid(child, &state, 0), child);
+  EXPECT_EQ(state, 0);
+  EXPECT_TRUE(PosixEnv().Lock(folder / "lock").ok());
+}
+
+TEST(FileError, EveryCauseThatUsersMeetHasItsOwnRemedy) {
+  std::set<std::string> messages;
+  for (const int error : {ENOSPC, EDQUOT, EROFS, EACCES, ENOENT, ENOTDIR, EMFILE, EIO, ENOLCK}) {
+    const Status status = FileError(error, "write", "/results/x");
+    EXPECT_EQ(status.code(), StatusCode::environment);
+    EXPECT_THAT(status.message(), HasSubstr("Cannot write '/results/x': "));
+    EXPECT_GE(status.message().size(), std::string("Cannot write '/results/x': ").size() + 40) << error;
+    EXPECT_TRUE(messages.insert(status.message()).second);
+  }
+  EXPECT_THAT(FileError(EROFS, "write", "x").message(), HasSubstr("read-only"));
+  EXPECT_THAT(FileError(EACCES, "write", "x").message(), HasSubstr("owner or the mode"));
+}
+
+}  // namespace
+}  // namespace retort::storage
