@@ -1,5 +1,6 @@
 #include "orchestrator/core.h"
 
+#include <functional>
 #include <string>
 
 namespace retort::orchestrator {
@@ -40,11 +41,13 @@ Status Core::On(const TrialPlanned& event) {
     if (IsActive(trial.state)) return Illegal(trial, "and cannot be planned anew");
     Delist(trial, known->second);
     trial.spec = event.spec;
+    trial.spec_hash = std::hash<std::string>()(event.spec_json);
     Enlist(trial, known->second);
     return {};
   }
   Trial trial;
   trial.spec = event.spec;
+  trial.spec_hash = std::hash<std::string>()(event.spec_json);
   trial.state = event.spec.parent ? TrialState::waiting : TrialState::queued;
   const std::size_t index = trials_.size();
   if (event.spec.parent) {

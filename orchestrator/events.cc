@@ -69,9 +69,10 @@ void Take(const Json& json, SweepOpened& event) {
   event.provenance_json = json.at("provenance").get<std::string>();
 }
 
-void Put(Json& json, const TrialPlanned& event) { json["spec"] = EncodeTrialSpec(event.spec); }
+void Put(Json& json, const TrialPlanned& event) { json["spec"] = event.spec_json; }
 void Take(const Json& json, TrialPlanned& event) {
-  Result<TrialSpec> spec = DecodeTrialSpec(json.at("spec").get<std::string>());
+  event.spec_json = json.at("spec").get<std::string>();
+  Result<TrialSpec> spec = DecodeTrialSpec(event.spec_json);
   if (!spec.ok()) throw nlohmann::json::other_error::create(602, spec.status().message(), &json);
   event.spec = std::move(*spec);
 }
@@ -186,6 +187,8 @@ Result<JournalEvent> DecodeAs(const char* name, const std::string& payload) {
 }
 
 }  // namespace
+
+TrialPlanned PlannedAs(const TrialSpec& spec) { return {spec, EncodeTrialSpec(spec)}; }
 
 EventType TypeOf(const Event& event) {
   // The alternatives of Event stand in the order of their numbers.

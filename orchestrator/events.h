@@ -45,7 +45,11 @@ struct SweepOpened {
 };
 // A trial becomes known, or the fields of a known one that are no part of its identity changed (data
 // path, deadline, priority). Its state is kept.
-struct TrialPlanned { TrialSpec spec; };
+struct TrialPlanned {
+  TrialSpec spec;
+  std::string spec_json;   // EncodeTrialSpec(spec), as it is stored
+};
+[[nodiscard]] TrialPlanned PlannedAs(const TrialSpec& spec);
 // The sweep is now these trials, in this order. Known trials that are not listed are out of the plan.
 struct PlanAdopted { std::vector<TrialId> order; };
 // A new orchestrator took over: what was leased or running before died with its predecessor and is

@@ -21,6 +21,11 @@ cluster::IdleWait WaitFor(const cluster::Channel* channel) {
   return cluster::IdleWait(Milliseconds(1), Milliseconds(20));
 }
 
+// The logs are as they were at the last commit: whole, and a little behind.
+Status Interrupted(const Status& cause) {
+  return {cause.code(), cause.message() + " The run has ended, its workers with it; everything recorded before is kept."};
+}
+
 }  // namespace
 
 OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel,
@@ -36,7 +41,7 @@ Result<bool> OrchestratorLoop::Run(Outbox outbox) {
     if (!over.ok() || *over || signals_.at_once()) {
       agent_->KillAll();
       view_.Finish();
-      if (!over.ok()) return over.status();
+      if (!over.ok()) return Interrupted(over.status());
       return signals_.at_once();
     }
     Wait(ReadClocks());

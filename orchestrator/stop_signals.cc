@@ -30,11 +30,15 @@ Result<StopSignals> StopSignals::Open() {
     pthread_sigmask(SIG_SETMASK, &previous, nullptr);
     return EnvironmentError(std::string("cannot watch for signals: ") + std::strerror(error));
   }
-  return StopSignals(fd, previous);
+  struct sigaction ignore {};
+  struct sigaction pipe {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, &pipe);
+  return StopSignals(fd, previous, pipe);
 }
 
 StopSignals::StopSignals(StopSignals&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), previous_(other.previous_), first_(other.first_), at_once_(other.at_once_),
+    : fd_(std::exchange(other.fd_, -1)), previous_(other.previous_), pipe_(other.pipe_), first_(other.first_), at_once_(other.at_once_),
       name_(std::move(other.name_)) {}
 
 StopSignals::~StopSignals() {
@@ -43,6 +47,7 @@ StopSignals::~StopSignals() {
   signalfd_siginfo pending{};
   while (read(fd_, &pending, sizeof pending) == static_cast<ssize_t>(sizeof pending)) continue;
   close(fd_);
+  sigaction(SIGPIPE, &pipe_, nullptr);
   pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
 }
 

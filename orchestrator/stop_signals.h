@@ -9,7 +9,8 @@
 namespace retort::orchestrator {
 
 // While it lives, the three signals are blocked in the thread that made it and in every thread started
-// after it, and can be read here. Restores the signal mask at its end.
+// after it, and can be read here; SIGPIPE is ignored, so that a reader of stderr who leaves ends nothing.
+// Restores both at its end.
 class StopSignals {
  public:
   [[nodiscard]] static Result<StopSignals> Open();
@@ -28,9 +29,10 @@ class StopSignals {
   static constexpr double kSameSignalSeconds = 0.5;
 
  private:
-  StopSignals(int fd, sigset_t previous) : fd_(fd), previous_(previous) {}
+  StopSignals(int fd, sigset_t previous, struct sigaction pipe) : fd_(fd), previous_(previous), pipe_(pipe) {}
   int fd_ = -1;
   sigset_t previous_{};
+  struct sigaction pipe_ {};
   double first_ = 0;
   bool at_once_ = false;
   std::string name_;

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <set>
+#include <utility>
 
-#include "experiments/spec/spec_codec.h"
 #include "orchestrator/decision.h"
 #include "orchestrator/reactor.h"
 
@@ -40,9 +41,10 @@ bool SamePlan(const Core& core, const SweepPlan& plan) {
 
 // Fields that are no part of a trial's identity may have changed.
 void PlanTrial(Core& core, const TrialSpec& spec, Now now, Outbox& outbox) {
+  TrialPlanned planned = PlannedAs(spec);
   const Trial* known = core.Find(spec.id);
-  if (known != nullptr && EncodeTrialSpec(known->spec) == EncodeTrialSpec(spec)) return;
-  Record(core, TrialPlanned{spec}, now, outbox);
+  if (known != nullptr && known->spec_hash == std::hash<std::string>()(planned.spec_json)) return;
+  Record(core, std::move(planned), now, outbox);
 }
 
 }  // namespace

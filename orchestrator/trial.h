@@ -19,6 +19,7 @@ namespace retort::orchestrator {
 
 struct Trial {
   TrialSpec spec;
+  std::size_t spec_hash = 0;               // std::hash of its stored text: tells whether it was edited
   TrialState state = TrialState::queued;
   bool planned = false;                    // part of the sweep as it is now
   std::size_t position = 0;                // in the plan

@@ -1,7 +1,5 @@
 #include "storage/checkpoint_file.h"
 
-#include <utility>
-
 #include "storage/format_version.h"
 #include "storage/hdf5_reader.h"
 #include "storage/hdf5_writer.h"
@@ -20,8 +18,8 @@ Result<std::string> EncodeCheckpoint(const Checkpoint& checkpoint, const std::st
   return writer.Finish();
 }
 
-Result<Checkpoint> DecodeCheckpoint(std::string bytes, const std::string& name) {
-  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, Hdf5Reader::OpenImage(std::move(bytes), name));
+Result<Checkpoint> DecodeCheckpoint(std::string_view bytes, const std::string& name) {
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, Hdf5Reader::OpenImage(bytes, name));
   RETORT_RETURN_IF_ERROR(CheckConventions(reader));
   Checkpoint checkpoint;
   RETORT_ASSIGN_OR_RETURN(checkpoint.step, reader.IntegerAttribute("/", "step"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "experiments/spec/status.h"
 #include "storage/checkpoint_store.h"
@@ -11,6 +12,6 @@ namespace retort::storage {
 // Equal checkpoints give equal bytes. `name` stands in messages.
 [[nodiscard]] Result<std::string> EncodeCheckpoint(const Checkpoint& checkpoint, const std::string& name);
 // Error: damage, or usage for another format version.
-[[nodiscard]] Result<Checkpoint> DecodeCheckpoint(std::string bytes, const std::string& name);
+[[nodiscard]] Result<Checkpoint> DecodeCheckpoint(std::string_view bytes, const std::string& name);
 
 }  // namespace retort::storage

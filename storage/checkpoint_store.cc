@@ -132,10 +132,10 @@ std::int64_t CheckpointStore::CompletedSteps() const { return live_.empty() ? 0 
 Result<std::optional<Checkpoint>> CheckpointStore::Latest() {
   if (live_.empty()) return std::optional<Checkpoint>();
   const std::string path = Path(live_.back().file);
-  RETORT_ASSIGN_OR_RETURN(std::optional<std::string> bytes, ReadIntact(env_, directory_, live_.back()));
+  RETORT_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, ReadIntact(env_, directory_, live_.back()));
   if (!bytes)
     return DamageError("'" + path + "' is gone or changed since it was checked: start the attempt again.");
-  RETORT_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(std::move(*bytes), path));
+  RETORT_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(*bytes, path));
   return std::optional<Checkpoint>(std::move(checkpoint));
 }
 

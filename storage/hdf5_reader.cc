@@ -1,7 +1,6 @@
 #include "storage/hdf5_reader.h"
 
 #include <hdf5.h>
-#include <hdf5_hl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,8 @@
 
 namespace retort::storage {
 namespace {
+
+constexpr std::size_t kMemoryIncrement = std::size_t{1} << 20;
 
 std::string WithoutPadding(const char* text, std::size_t size) {
   while (size > 0 && text[size - 1] == '\0') --size;
@@ -102,16 +103,17 @@ Status Hdf5Reader::Damaged(const std::string& doing, const std::string& object) 
   return Hdf5Error(StatusCode::damage, doing, object + "' of '" + name_);
 }
 
-Result<Hdf5Reader> Hdf5Reader::OpenImage(std::string bytes, const std::string& name) {
+Result<Hdf5Reader> Hdf5Reader::OpenImage(std::string_view bytes, const std::string& name) {
   QuietHdf5();
-  auto image = std::make_unique<std::string>(std::move(bytes));
-  Hdf5Handle file(image->empty()
-                      ? -1
-                      : H5LTopen_file_image(image->data(), image->size(),
-                                            H5LT_FILE_IMAGE_DONT_COPY | H5LT_FILE_IMAGE_DONT_RELEASE),
-                  H5Fclose);
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_fapl_core(access.id(), kMemoryIncrement, false);
+  Hdf5Handle file;
+  // The library copies the bytes; that its parameter is not const is an oversight.
+  if (!bytes.empty() && H5Pset_file_image(access.id(), const_cast<char*>(bytes.data()), bytes.size()) >= 0) {
+    file = Hdf5Handle(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
+  }
   if (!file.valid()) return Hdf5Error(StatusCode::damage, "read the HDF5 file", name);
-  return Hdf5Reader(name, std::move(image), std::move(file));
+  return Hdf5Reader(name, std::move(file));
 }
 
 Result<Hdf5Reader> Hdf5Reader::OpenPath(const std::string& path) {
@@ -123,7 +125,7 @@ Result<Hdf5Reader> Hdf5Reader::OpenPath(const std::string& path) {
 #endif
   Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
   if (!file.valid()) return Hdf5Error(StatusCode::damage, "read the HDF5 file", path);
-  return Hdf5Reader(path, nullptr, std::move(file));
+  return Hdf5Reader(path, std::move(file));
 }
 
 bool Hdf5Reader::Has(const std::string& path) const {

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "experiments/spec/status.h"
@@ -17,8 +18,8 @@ namespace retort::storage {
 // Errors are damage, naming file and object, except where said.
 class Hdf5Reader {
  public:
-  // `name` stands in messages. The bytes are kept as long as the reader.
-  [[nodiscard]] static Result<Hdf5Reader> OpenImage(std::string bytes, const std::string& name);
+  // `name` stands in messages. The bytes are copied.
+  [[nodiscard]] static Result<Hdf5Reader> OpenImage(std::string_view bytes, const std::string& name);
   // Error: environment when the file is absent or may not be read.
   [[nodiscard]] static Result<Hdf5Reader> OpenPath(const std::string& path);
 
@@ -39,12 +40,10 @@ class Hdf5Reader {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  Hdf5Reader(std::string name, std::unique_ptr<std::string> image, Hdf5Handle file)
-      : name_(std::move(name)), image_(std::move(image)), file_(std::move(file)) {}
+  Hdf5Reader(std::string name, Hdf5Handle file) : name_(std::move(name)), file_(std::move(file)) {}
   [[nodiscard]] Status Damaged(const std::string& doing, const std::string& object) const;
 
   std::string name_;
-  std::unique_ptr<std::string> image_;  // outlives file_
   Hdf5Handle file_;
 };
 

@@ -1,7 +1,6 @@
 #include "worker/cuda_plugin.h"
 
 #include <dlfcn.h>
-#include <sodium.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -21,7 +20,7 @@ class KeyedStream {
     const auto nonce = noise::NonceOf(stream);
     std::copy(nonce.begin(), nonce.end(), stream_.nonce);
   }
-  ~KeyedStream() { sodium_memzero(&stream_, sizeof(stream_)); }
+  ~KeyedStream() { noise::Wipe(&stream_, sizeof(stream_)); }
   KeyedStream(const KeyedStream&) = delete;
   KeyedStream& operator=(const KeyedStream&) = delete;
   [[nodiscard]] const RetortNormalStream* get() const { return &stream_; }
@@ -51,12 +50,14 @@ class LoadedPlugin final : public CudaPlugin {
     return std::unique_ptr<Collective>(static_cast<Collective*>(collective));
   }
 
-  Status FillNormal(const noise::NoiseKey& key, noise::StreamId stream, double scale, at::Tensor& out) override {
+  Status FillNormal(const noise::NoiseKey& key, noise::StreamId stream, double scale,
+                    at::Tensor& out) override {
     CheckOnDevice(out);
     const KeyedStream keyed(key, stream);
     RetortCudaError error{};
-    return FromPlugin(abi_->fill_normal(keyed.get(), scale, out.data_ptr<float>(), out.numel(), out.get_device(), &error),
-                      error);
+    return FromPlugin(
+        abi_->fill_normal(keyed.get(), scale, out.data_ptr<float>(), out.numel(), out.get_device(), &error),
+        error);
   }
 
   Status NormaliseAndNoise(const at::Tensor& gradient, double bound, double floor, double noise_std,
@@ -66,9 +67,9 @@ class LoadedPlugin final : public CudaPlugin {
     RETORT_CHECK(gradient.dim() == 2 && gradient.sizes() == values.sizes());
     const KeyedStream keyed(key, stream);
     RetortCudaError error{};
-    const int code = abi_->normalise_and_noise(gradient.const_data_ptr<float>(), gradient.size(0), gradient.size(1),
-                                               bound, floor, noise_std, keyed.get(), values.data_ptr<float>(),
-                                               values.get_device(), &error);
+    const int code = abi_->normalise_and_noise(gradient.const_data_ptr<float>(), gradient.size(0),
+                                               gradient.size(1), bound, floor, noise_std, keyed.get(),
+                                               values.data_ptr<float>(), values.get_device(), &error);
     return FromPlugin(code, error);
   }
 
@@ -87,11 +88,13 @@ Result<std::unique_ptr<CudaPlugin>> LoadCudaPlugin(const std::string& path) {
     return EnvironmentError("No GPU support: " + std::string(reason != nullptr ? reason : path));
   }
   void* symbol = dlsym(library, RETORT_CUDA_ENTRY);
-  if (symbol == nullptr) return EnvironmentError("No GPU support: " + path + " is not Retort's CUDA library.");
+  if (symbol == nullptr)
+    return EnvironmentError("No GPU support: " + path + " is not Retort's CUDA library.");
   const RetortCudaAbi* abi = reinterpret_cast<const RetortCudaAbi* (*)()>(symbol)();
   if (abi->version != RETORT_CUDA_ABI_VERSION || std::strcmp(abi->torch, TORCH_VERSION) != 0) {
-    return EnvironmentError("No GPU support: " + path + " was built for torch " + abi->torch + " and border version " +
-                            std::to_string(abi->version) + ", this program for torch " TORCH_VERSION " and version " +
+    return EnvironmentError("No GPU support: " + path + " was built for torch " + abi->torch +
+                            " and border version " + std::to_string(abi->version) +
+                            ", this program for torch " TORCH_VERSION " and version " +
                             std::to_string(RETORT_CUDA_ABI_VERSION) + ": build both again.");
   }
   RetortCudaError error{};

@@ -23,7 +23,8 @@ Result<at::Tensor> ReleaseTape::Obtain(std::int64_t step,
     replay_.erase(found);
     return value;
   }
-  RETORT_ASSIGN_OR_RETURN(at::Tensor value, draw(book_));
+  RETORT_CHECK(book_ != nullptr);
+  RETORT_ASSIGN_OR_RETURN(at::Tensor value, draw(*book_));
   RETORT_RETURN_IF_ERROR(store_.AppendReleased({step, {ToBlob("released", value)}}));
   return value;
 }

@@ -16,9 +16,11 @@ namespace retort::worker {
 
 class ReleaseTape {
  public:
-  // Both outlive the tape.
-  ReleaseTape(storage::CheckpointStore& store, release::ChargeBook& book) : store_(store), book_(book) {}
+  // `store` outlives the tape.
+  explicit ReleaseTape(storage::CheckpointStore& store) : store_(store) {}
 
+  // Where fresh releases are paid from; before the first one. `book` outlives the tape.
+  void Fund(release::ChargeBook& book) { book_ = &book; }
   // A released answer read back from the transcript. Error: damage.
   [[nodiscard]] Status Insert(const storage::TranscriptRecord& record);
   // The answer of `step`. `draw` asks the teacher and releases; it is given the book to pay from. It is not
@@ -29,7 +31,7 @@ class ReleaseTape {
 
  private:
   storage::CheckpointStore& store_;
-  release::ChargeBook& book_;
+  release::ChargeBook* book_ = nullptr;
   std::map<std::int64_t, at::Tensor> replay_;
 };
 

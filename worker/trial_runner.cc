@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -120,8 +121,7 @@ class TrialRun {
   }
 
   MaybeFailure BuildMethod() {
-    book_ = std::make_unique<release::ChargeBook>(ledger_.get(), spec_.reserve_block, PlannedDraws());
-    tape_ = std::make_unique<ReleaseTape>(*store_, *book_);
+    tape_ = std::make_unique<ReleaseTape>(*store_);
     Result<std::unique_ptr<Method>> method =
         MakeMethod({spec_, data_, teacher_ ? &*teacher_ : nullptr, *tape_});
     if (!method.ok()) return FailureOf(method.status(), FailureKind::data);
@@ -130,13 +130,14 @@ class TrialRun {
     return std::nullopt;
   }
 
-  // What is left to draw is at most what the whole trial draws.
-  std::int64_t PlannedDraws() const {
+  // What the plan leaves to draw after all that was charged, so that the last block is no larger than needed.
+  std::int64_t DrawsLeft() const {
     const Result<std::vector<privacy::PrivacyEvent>> planned = privacy::PlannedEvents(spec_);
     if (!planned.ok()) return kUnknownDraws;
     std::int64_t draws = 0;
     for (const privacy::PrivacyEvent& event : *planned) draws += event.count;
-    return draws;
+    for (const privacy::PrivacyEvent& event : ledger_->Charged()) draws -= event.count;
+    return std::max<std::int64_t>(draws, 0);
   }
 
   // The newest checkpoint and the releases made after it; or a first checkpoint, so that the folder stands
@@ -158,6 +159,8 @@ class TrialRun {
       if (*grant) continue;
       if (MaybeFailure failure = Check(tape_->Insert(record), FailureKind::disk)) return failure;
     }
+    book_ = std::make_unique<release::ChargeBook>(ledger_.get(), spec_.reserve_block, DrawsLeft());
+    tape_->Fund(*book_);
     return latest->has_value() ? std::nullopt : Commit();
   }
 

@@ -34,12 +34,14 @@ std::string KindsText(const SpecKey& key, KeyPlace place) {
   bool every = true;
   for (const TrialKind kind : kTrialKinds) {
     if ((kind <= TrialKind::dpsgd_teacher) != (place == kInTeacher)) continue;
-    const bool uses = (key.kinds & MaskOf(kind)) != 0;
-    if (uses) text += (text.empty() ? "" : ", ") + std::string(KindName(kind));
-    every = every && uses;
+    const KindMask mask = MaskOf(kind);
+    every = every && (key.kinds & mask) != 0;
+    if (((key.kinds | key.generator_kinds | key.public_kinds) & mask) == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::string(KindName(kind));
+    if ((key.kinds & mask) != 0) continue;
+    text += (key.generator_kinds & mask) != 0 ? " (`\"generator\"`)" : " (`\"public\"`)";
   }
-  if (every) text = "all";
-  return key.generator_only ? text + "; source `\"generator\"`" : text;
+  return every ? "all" : text;
 }
 
 std::string DefaultText(const SpecKey& key) {
@@ -106,7 +108,9 @@ std::string KeysMarkdown() {
       "\"yes\" are part\n"
       "of the trial's id where they apply; the data set's digest, reader, classes and split, the teacher's "
       "id and the\n"
-      "method's revision are too. A key that reaches no trial to which it applies is an error.\n";
+      "method's revision are too. A key that reaches no trial to which it applies is an error. A source "
+      "behind a kind\n"
+      "of trial means that the key applies with that source alone.\n";
   text += "\n## The file\n\n" + SectionTable("");
   text += "\n## `[data.NAME]`\n\n" + SectionTable("data.*");
   text += "\n### `split`\n\n" + SectionTable("data.*.split");

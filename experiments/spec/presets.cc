@@ -28,8 +28,8 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kPlain, "shift", std::int64_t{0}},
       PresetRow{kEnsemble, "network", std::string("logistic")},
       // a shard has tens of examples: many passes at a larger rate
-      PresetRow{kEnsemble, "epochs", std::int64_t{60}},
-      PresetRow{kEnsemble, "lr", 1e-2},
+      PresetRow{kEnsemble, "epochs", std::int64_t{40}},
+      PresetRow{kEnsemble, "lr", 3e-3},
       PresetRow{kDpsgd, "network", std::string("tanh-cnn")},
       PresetRow{kDpsgd, "steps", std::int64_t{80}},
       PresetRow{kDpsgd, "batch", std::int64_t{1024}},
@@ -63,7 +63,7 @@ void ApplyPreset(TrialSpec& spec, TrialKind kind) {
       if (candidate.name == row.key) key = &candidate;
     }
     RETORT_CHECK(key != nullptr);
-    key->set(fresh, row.value);
+    if (key->AppliesTo(kind, fresh.source)) key->set(fresh, row.value);
   }
   spec = std::move(fresh);
 }

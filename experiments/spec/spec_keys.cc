@@ -1,7 +1,12 @@
 // One row a key. To add a key: add the field to TrialSpec with its default, and one Row, Choice or
-// Duration line below; the parser, the identity, the JSON, `retort schema` and KEYS.md follow from it.
-// A default that differs between kinds of trials is one line in kPresets (presets.cc). KEYS.md is
-// checked by spec_keys_test, which writes the text it expects beside itself.
+// Duration line to kKeys; the parser, identity, JSON, `retort schema` and KEYS.md follow from it.
+//   kinds        the kinds of trials whose result it changes (kGradient, kVotes, ...): part of identity
+//                for these, and an error where it reaches none of them
+//   Generated    also these kinds, where the source is the generator;  Public: the public split
+//   Only         where it may be written, when that does not follow from the kinds
+//   Inherited    teachers take it from [trial];  Execution: inherited, and not identity
+// A default that differs between kinds of trials is one more line in presets.cc. experiments/KEYS.md is
+// compared by spec_test, which writes what it expects into the build folder.
 #include "experiments/spec/spec_keys.h"
 
 #include <algorithm>
@@ -118,8 +123,15 @@ constexpr SpecKey Execution(SpecKey key) {
   key.inherited = true;
   return key;
 }
-constexpr SpecKey Generator(SpecKey key) {
-  key.generator_only = true;
+// Used by trials of these kinds too, where their source is the generator.
+constexpr SpecKey Generated(KindMask kinds, SpecKey key) {
+  key.generator_kinds = kinds;
+  key.places = static_cast<std::uint8_t>(key.places | PlacesOf(kinds));
+  return key;
+}
+constexpr SpecKey Public(KindMask kinds, SpecKey key) {
+  key.public_kinds = kinds;
+  key.places = static_cast<std::uint8_t>(key.places | PlacesOf(kinds));
   return key;
 }
 
@@ -177,8 +189,8 @@ constexpr SpecKey kKeys[] = {
              "calibrate", kCalibrations, kStudents | kDpsgd,
              "what epsilon decides: the noise at the given releases, or the releases at the given noise")),
 
-    Row<&S::steps>("steps", kCounts, kGradient | kDistilled | kVotes | kDpsgd,
-                   "releases of a batch (dpdfd), or optimiser steps (dpsgd)"),
+    Generated(kVotes, Row<&S::steps>("steps", kCounts, kGradient | kDistilled | kDpsgd,
+                                     "releases of a batch (dpdfd), or optimiser steps (dpsgd)")),
     Row<&S::epochs>("epochs", kCounts, kPlain | kEnsemble, "passes over the training examples"),
     Row<&S::batch>("batch", From(1, 1e7), kAll,
                    "rows of one step over all devices; the expected size under Poisson sampling (dpsgd)"),
@@ -198,7 +210,7 @@ constexpr SpecKey kKeys[] = {
     Only(kInTrial,
          Row<&S::noise_multiplier>("noise_multiplier", From(0, 1e6), kDpsgd,
                                    "noise over norm bound of a DP-SGD step; 0 = from epsilon by calibrate")),
-    Row<&S::vote_noise>("vote_noise", From(0, 1e9), kVotes,
+    Row<&S::vote_noise>("vote_noise", From(0, 1048576), kVotes,
                         "standard deviation of the noise on a vote count; 0 = from epsilon by calibrate"),
     Row<&S::detach>("detach", {}, kGradient,
                     "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
@@ -206,37 +218,38 @@ constexpr SpecKey kKeys[] = {
     Choice<&S::loss>("loss", kLosses, kGradient, "distillation loss"),
     Row<&S::dkd_alpha>("dkd_alpha", kWeight, kGradient, "weight of the target class in dkd"),
     Row<&S::dkd_beta>("dkd_beta", kWeight, kGradient, "weight of the other classes in dkd"),
-    Row<&S::temperature>("temperature", Above(0, 1e3), kDpdfd,
+    Row<&S::temperature>("temperature", Above(0, 1e3), kGradient | kDistilled,
                          "softmax temperature of the distillation loss"),
     Row<&S::kappa>("kappa", kWeight, kGradient,
                    "size of the step injected at the logits (gamma times C), at the start"),
     Row<&S::kappa_end>("kappa_end", kWeight, kGradient, "the same at the end, reached linearly"),
     Row<&S::replay>("replay", From(0, 1e6), kGradient | kDistilled, "batches that the transfer set keeps"),
-    Row<&S::student_steps>("student_steps", kCounts, kGradient | kDistilled,
-                           "optimiser steps of the student for each release"),
+    Generated(kVotes, Row<&S::student_steps>("student_steps", kCounts, kGradient | kDistilled,
+                                             "optimiser steps of the student for each release")),
     Row<&S::student_batch>("student_batch", From(1, 1e7), kDpdfd, "rows of one student step"),
     Row<&S::replay_fraction>("replay_fraction", kFraction, kGradient | kDistilled,
                              "part of a student batch that is drawn from earlier releases"),
-    Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kVotes, "label smoothing"),
-    Row<&S::label_steps>("label_steps", From(0, 1e9), kVotes, "optimiser steps on the released labels"),
-    Row<&S::shift>("shift", From(0, 64), kPlain | kDpsgd | kVotes, "pixels of random translation"),
+    Public(kVotes, Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain, "label smoothing")),
+    Public(kVotes,
+           Row<&S::label_steps>("label_steps", From(0, 1e9), 0, "optimiser steps on the released labels")),
+    Public(kVotes, Row<&S::shift>("shift", From(0, 64), kPlain | kDpsgd, "pixels of random translation")),
 
     Row<&S::lr>("lr", kRate, kAll, "learning rate at the start"),
     Row<&S::lr_hold>("lr_hold", kFraction, kAll, "fraction of the steps at the full rate"),
     Row<&S::lr_end>("lr_end", kFraction, kAll, "factor on the rate at the last step, reached linearly"),
     Row<&S::momentum>("momentum", {0, 0.9999, false}, kDpsgd, "of SGD"),
 
-    Generator(Row<&S::generator_steps>("generator_steps", From(0, 1e6), kDpdfd,
-                                       "optimiser steps of the generator for each release")),
-    Generator(Row<&S::generator_lr>("generator_lr", kRate, kDpdfd, "learning rate of the generator")),
-    Generator(Row<&S::latent>("latent", From(1, 1e6), kDpdfd, "length of a latent vector")),
-    Generator(Row<&S::generator_width>("generator_width", From(1, 4096), kDpdfd,
-                                       "channels of the generator's first layer")),
-    Generator(Row<&S::one_hot>("one_hot", kWeight, kDpdfd, "weight of the generator's one-hot loss")),
-    Generator(Row<&S::information_entropy>("information_entropy", kWeight, kDpdfd,
-                                           "weight of the generator's batch entropy loss")),
-    Generator(Row<&S::activation_norm>("activation_norm", kWeight, kDpdfd,
-                                       "weight of the generator's activation loss")),
+    Generated(kDpdfd, Row<&S::generator_steps>("generator_steps", From(0, 1e6), 0,
+                                               "optimiser steps of the generator for each release")),
+    Generated(kDpdfd, Row<&S::generator_lr>("generator_lr", kRate, 0, "learning rate of the generator")),
+    Generated(kDpdfd, Row<&S::latent>("latent", From(1, 1e6), 0, "length of a latent vector")),
+    Generated(kDpdfd, Row<&S::generator_width>("generator_width", From(1, 4096), 0,
+                                               "channels of the generator's first layer")),
+    Generated(kDpdfd, Row<&S::one_hot>("one_hot", kWeight, 0, "weight of the generator's one-hot loss")),
+    Generated(kDpdfd, Row<&S::information_entropy>("information_entropy", kWeight, 0,
+                                                   "weight of the generator's batch entropy loss")),
+    Generated(kDpdfd, Row<&S::activation_norm>("activation_norm", kWeight, 0,
+                                               "weight of the generator's activation loss")),
 
     Execution(Duration<&S::deadline_seconds>(
         "deadline", From(0, 1e7), kAll,
@@ -265,6 +278,18 @@ constexpr auto kIdentity = [] {
 }();
 
 }  // namespace
+
+std::string SpecKey::Users() const {
+  std::string users;
+  for (const TrialKind kind : kTrialKinds) {
+    const KindMask mask = MaskOf(kind);
+    if (((kinds | generator_kinds | public_kinds) & mask) == 0) continue;
+    users += (users.empty() ? "" : ", ") + std::string(KindName(kind));
+    if ((kinds & mask) == 0)
+      users += (generator_kinds & mask) != 0 ? " (source \"generator\")" : " (source \"public\")";
+  }
+  return users;
+}
 
 std::span<const SpecKey> SpecKeys() { return kKeys; }
 std::span<const std::uint8_t> IdentityOrder() { return kIdentity; }

@@ -45,7 +45,8 @@ struct SpecKey {
   std::span<const std::string_view> choices;
   bool indexed = false;         // choice of an enum field
   KindMask kinds = 0;           // trials that use it
-  bool generator_only = false;  // of those, only the ones whose source is the generator
+  KindMask generator_kinds = 0;  // trials that use it where their source is the generator
+  KindMask public_kinds = 0;     // trials that use it where their source is the public split
   std::uint8_t places = kNowhere;
   bool identity = true;
   bool inherited = false;  // teachers take the value of [trial] unless they set it
@@ -56,8 +57,13 @@ struct SpecKey {
     return place == kInTrial ? TrialName() : name;
   }
   [[nodiscard]] bool AppliesTo(TrialKind kind, QuerySource source) const {
-    return (kinds & MaskOf(kind)) != 0 && (!generator_only || source == QuerySource::generator);
+    KindMask used = kinds;
+    if (source == QuerySource::generator) used |= generator_kinds;
+    if (source == QuerySource::public_split) used |= public_kinds;
+    return (used & MaskOf(kind)) != 0;
   }
+  // "plain teacher, sound dpdfd student of an ensemble (source \"generator\")", ...
+  [[nodiscard]] std::string Users() const;
   [[nodiscard]] std::vector<std::string> ChoiceList() const { return {choices.begin(), choices.end()}; }
 };
 

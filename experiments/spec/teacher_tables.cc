@@ -60,14 +60,6 @@ void ReadPrivate(const TomlEntry& entry, const std::string& path, TeacherDefinit
   }
 }
 
-std::string Applicable(const SpecKey& key) {
-  std::string kinds;
-  for (const TrialKind kind : kTrialKinds) {
-    if ((key.kinds & MaskOf(kind)) != 0) kinds += (kinds.empty() ? "" : ", ") + std::string(KindName(kind));
-  }
-  return kinds;
-}
-
 void CheckKind(const std::string& path, TeacherDefinition& teacher, Complaints& complaints) {
   for (const Assignment& assignment : teacher.assignments) {
     const bool members = assignment.key->name == "members";
@@ -79,7 +71,7 @@ void CheckKind(const std::string& path, TeacherDefinition& teacher, Complaints& 
       complaints.Error(assignment.where, path + "." + std::string(assignment.key->name),
                        std::string(assignment.key->name) + " does not apply to a " +
                            std::string(KindName(teacher.kind)) +
-                           "; it applies to: " + Applicable(*assignment.key));
+                           "; it applies to: " + assignment.key->Users());
       teacher.valid = false;
     }
     if (!assignment.valid) teacher.valid = false;

@@ -4,19 +4,6 @@
 #include <utility>
 
 namespace retort {
-namespace {
-
-std::string KindList(const SpecKey& key) {
-  std::string kinds;
-  for (const TrialKind kind : kTrialKinds) {
-    if ((key.kinds & MaskOf(kind)) != 0) kinds += (kinds.empty() ? "" : ", ") + std::string(KindName(kind));
-  }
-  if (key.generator_only) kinds += " (with source = \"generator\")";
-  return kinds;
-}
-
-}  // namespace
-
 const Assignment* StrongestOf(const Layers& layers, std::string_view name) {
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
     for (auto assignment = (*layer)->rbegin(); assignment != (*layer)->rend(); ++assignment) {
@@ -188,7 +175,7 @@ void TrialResolver::ReportUnusedIn(const Assignments& assignments) const {
     complaints_.Error(assignment.where, assignment.path,
                       assignment.path + " reaches no trial to which it applies; " +
                           std::string(assignment.key->TrialName()) +
-                          " applies to: " + KindList(*assignment.key));
+                          " applies to: " + assignment.key->Users());
   }
 }
 

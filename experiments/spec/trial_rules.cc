@@ -108,6 +108,10 @@ void CheckQueries(const Composition& trial, const Layers& layers, const SweepDoc
   if (trial.kind == TrialKind::vote_student && trial.spec.queries < 1) {
     judge.Say({"queries"}, "an ensemble teaches by noisy-vote answers: queries must be at least 1");
   }
+  if (trial.kind == TrialKind::vote_student && trial.spec.source == QuerySource::public_split &&
+      trial.spec.label_steps < 1) {
+    judge.Say({"label_steps"}, "the student is fitted to the answers: label_steps must be at least 1");
+  }
   const Assignment* queries = StrongestOf(layers, "queries");
   const bool own = queries != nullptr && queries->path.starts_with("sweep.");
   if (own && trial.kind != TrialKind::vote_student && trial.spec.method == "dpdfd") {

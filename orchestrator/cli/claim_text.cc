@@ -20,7 +20,9 @@ using privacy::Neighbour;
 // Above it an adversary's odds change by more than e^20: true, and no protection.
 constexpr double kNoProtection = 20;
 
-bool Unbounded(const Claim& claim) { return claim.status == ClaimStatus::unbounded || !std::isfinite(claim.epsilon); }
+bool Unbounded(const Claim& claim) {
+  return claim.status == ClaimStatus::unbounded || !std::isfinite(claim.epsilon);
+}
 
 std::string Joined(const std::vector<std::string>& words) {
   std::string text;
@@ -30,7 +32,8 @@ std::string Joined(const std::vector<std::string>& words) {
 
 std::string NoteOf(const Claim& claim) {
   std::string text(privacy::ReasonText(claim.reason));
-  if (!claim.assumptions.empty()) text += (text.empty() ? "" : "; ") + ("assumes " + Joined(claim.assumptions));
+  if (!claim.assumptions.empty())
+    text += (text.empty() ? "" : "; ") + ("assumes " + Joined(claim.assumptions));
   if (claim.status == ClaimStatus::proven && claim.lower)
     text += (text.empty() ? "" : "; ") + fmt::format("no better than ε = {}", EpsilonText(*claim.lower));
   return text;
@@ -38,22 +41,30 @@ std::string NoteOf(const Claim& claim) {
 
 std::string EpsilonCell(const Claim& claim) {
   switch (claim.status) {
-    case ClaimStatus::paper_formula: return EpsilonText(claim.epsilon) + " †";
-    case ClaimStatus::audited: return "≥ " + EpsilonText(claim.lower.value_or(0)) + " (95 %)";
-    case ClaimStatus::proven: return (std::isfinite(claim.epsilon) ? "≤ " : "") + EpsilonText(claim.epsilon);
-    case ClaimStatus::unbounded: return "∞";
+    case ClaimStatus::paper_formula:
+      return EpsilonText(claim.epsilon) + " †";
+    case ClaimStatus::audited:
+      return "≥ " + EpsilonText(claim.lower.value_or(0)) + " (95 %)";
+    case ClaimStatus::proven:
+      return (std::isfinite(claim.epsilon) ? "≤ " : "") + EpsilonText(claim.epsilon);
+    case ClaimStatus::unbounded:
+      return "∞";
   }
   return "∞";
 }
 
 std::string NeighbourWords(const Claim& claim) {
   switch (claim.adjacency) {
-    case Adjacency::answer: return "the teacher's answer on one synthetic input is changed";
-    case Adjacency::slot: return "the teacher's answers on one synthetic slot are changed in every iteration";
-    case Adjacency::teacher: return "the teacher is replaced by any other network";
+    case Adjacency::answer:
+      return "the teacher's answer on one synthetic input is changed";
+    case Adjacency::slot:
+      return "the teacher's answers on one synthetic slot are changed in every iteration";
+    case Adjacency::teacher:
+      return "the teacher is replaced by any other network";
     case Adjacency::member:
-      return claim.neighbour == Neighbour::zero_out ? "one teacher of the ensemble is silenced"
-                                                    : "one teacher of the ensemble is replaced by any other network";
+      return claim.neighbour == Neighbour::zero_out
+                 ? "one teacher of the ensemble is silenced"
+                 : "one teacher of the ensemble is replaced by any other network";
     case Adjacency::example:
       return claim.neighbour == Neighbour::add_remove ? "one training example is added or removed"
                                                       : "one training example is replaced";
@@ -99,29 +110,36 @@ ClaimCells CellsOf(const Claim& claim, Notes& notes, bool compact) {
 }
 
 std::string PrivacyParagraph(const Claim& claim) {
-  std::string text = fmt::format("{} ({}, δ = {}): ε {}", AdjacencyName(claim.adjacency), NeighbourName(claim.neighbour),
-                                 ShortNumber(claim.delta), claim.status == ClaimStatus::proven && !Unbounded(claim) ? "" : "= ");
+  std::string text = fmt::format("{} ({}, δ = {}): ε {}", AdjacencyName(claim.adjacency),
+                                 NeighbourName(claim.neighbour), ShortNumber(claim.delta),
+                                 claim.status == ClaimStatus::proven && !Unbounded(claim) ? "" : "= ");
   if (claim.status == ClaimStatus::audited) text.resize(text.size() - 2);
   text += EpsilonCell(claim);
   if (!claim.accountant.empty()) text += " by " + claim.accountant;
   text += ". " + privacy::StatementSentence(claim);
   if (claim.status == ClaimStatus::proven && !Unbounded(claim))
-    text += fmt::format(" When {}, no outcome becomes more than e^{} times as probable, apart from a probability of {}.",
-                        NeighbourWords(claim), EpsilonText(claim.epsilon), ShortNumber(claim.delta));
+    text += fmt::format(
+        " When {}, no outcome becomes more than e^{} times as probable, apart from a probability of {}.",
+        NeighbourWords(claim), EpsilonText(claim.epsilon), ShortNumber(claim.delta));
   return text;
 }
 
 std::string AdjacencyLegend(Adjacency adjacency) {
   switch (adjacency) {
-    case Adjacency::example: return "example: neighbours differ in one private training example; protects people";
+    case Adjacency::example:
+      return "example: neighbours differ in one private training example; protects people";
     case Adjacency::answer:
-      return "answer: neighbours differ in the teacher's answer on one synthetic input; protects nothing a person owns";
+      return "answer: neighbours differ in the teacher's answer on one synthetic input; protects nothing a "
+             "person owns";
     case Adjacency::slot:
-      return "slot: neighbours differ in the answers on one synthetic slot over all iterations; protects nothing a "
+      return "slot: neighbours differ in the answers on one synthetic slot over all iterations; protects "
+             "nothing a "
              "person owns";
     case Adjacency::teacher:
-      return "teacher: neighbours differ in the whole teacher; a finite claim implies the same for one example";
-    case Adjacency::member: return "member: neighbours differ in one teacher of the ensemble; protects one shard or client";
+      return "teacher: neighbours differ in the whole teacher; a finite claim implies the same for one "
+             "example";
+    case Adjacency::member:
+      return "member: neighbours differ in one teacher of the ensemble; protects one shard or client";
   }
   return "";
 }
@@ -130,9 +148,12 @@ std::vector<Claim> WorstClaims(const std::vector<std::vector<Claim>>& trials) {
   std::vector<Claim> worst;
   for (const std::vector<Claim>& claims : trials) {
     for (const Claim& claim : claims) {
-      const auto found = std::find_if(worst.begin(), worst.end(), [&](const Claim& w) { return SameKind(w, claim); });
-      if (found == worst.end()) worst.push_back(claim);
-      else if (Worse(claim, *found)) *found = claim;
+      const auto found =
+          std::find_if(worst.begin(), worst.end(), [&](const Claim& w) { return SameKind(w, claim); });
+      if (found == worst.end())
+        worst.push_back(claim);
+      else if (Worse(claim, *found))
+        *found = claim;
     }
   }
   return worst;
@@ -142,10 +163,12 @@ std::string WorkingStatement(const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) {
     if (claim.adjacency != Adjacency::teacher || claim.status == ClaimStatus::paper_formula) continue;
     if (Unbounded(claim))
-      return "working: the reading under which the published accuracy is within reach. No finite ε holds for its teacher "
+      return "working: the reading under which the published accuracy is within reach. No finite ε holds for "
+             "its teacher "
              "here.";
     return fmt::format(
-        "working: the reading under which the published accuracy is within reach. Its honest ε is {} (teacher, {}, "
+        "working: the reading under which the published accuracy is within reach. Its honest ε is {} "
+        "(teacher, {}, "
         "δ = {}){}; the formula's ε marked † is not a guarantee.",
         EpsilonText(claim.epsilon), NeighbourName(claim.neighbour), ShortNumber(claim.delta),
         claim.epsilon > kNoProtection ? ", far beyond what protects anyone" : "");

@@ -22,11 +22,11 @@ class Notes {
 
 // One claim as the cells of a table line.
 struct ClaimCells {
-  std::string protects;    // adjacency
+  std::string protects;  // adjacency
   std::string neighbours;
   std::string delta;
-  std::string epsilon;     // "≤ 3.000", "12.345 †", "∞", "≥ 0.930 (95 %)"
-  std::string basis;       // accountant, or "no bound"; then the mark of its note
+  std::string epsilon;  // "≤ 3.000", "12.345 †", "∞", "≥ 0.930 (95 %)"
+  std::string basis;    // accountant, or "no bound"; then the mark of its note
 };
 
 // `compact` moves the accountant into the note.
@@ -35,7 +35,8 @@ struct ClaimCells {
 // A paragraph that a reader who knows no accountant understands.
 [[nodiscard]] std::string PrivacyParagraph(const privacy::Claim& claim);
 
-// What one adjacency protects, in a line: "example: neighbours differ in one training example; protects people".
+// What one adjacency protects, in a line: "example: neighbours differ in one training example; protects
+// people".
 [[nodiscard]] std::string AdjacencyLegend(privacy::Adjacency adjacency);
 
 // The worst of several trials' claims: for each (status, adjacency, neighbour, delta, accountant) the largest

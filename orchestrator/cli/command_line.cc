@@ -10,7 +10,8 @@ namespace retort::orchestrator::cli {
 namespace {
 
 constexpr std::string_view kSummary =
-    "Retort turns a TOML sweep into trials of private model distillation, runs them on worker processes, and\n"
+    "Retort turns a TOML sweep into trials of private model distillation, runs them on worker processes, "
+    "and\n"
     "prints tables in which every epsilon is labelled and true.";
 constexpr std::string_view kFooter =
     "\nStart with:\n"
@@ -34,8 +35,9 @@ void AddSweep(CLI::App& app, Positionals& positionals, const char* rest_name, co
 
 CLI::App* AddCommand(CLI::App& app, const char* name, const char* help, const char* example) {
   CLI::App* command = app.add_subcommand(name, help);
-  command->footer(std::string("\nExample:\n  ") + example +
-                  "\n\nWith every command: --results DIR, --profile NAME, --json, --quiet, --no-color (retort --help).");
+  command->footer(
+      std::string("\nExample:\n  ") + example +
+      "\n\nWith every command: --results DIR, --profile NAME, --json, --quiet, --no-color (retort --help).");
   command->fallthrough();
   return command;
 }
@@ -50,7 +52,8 @@ void AddSweepCommands(CLI::App& app, CommandLine& line, Positionals& positionals
   CLI::App* run = AddCommand(app, "run", "Run the sweep, or resume it; running a finished sweep does nothing",
                              "retort run experiments/configs/quickstart.toml --slots 2");
   AddSweep(*run, positionals, "KEY=VALUE", kOverrides);
-  run->add_option("--slots", line.slots, "Workers at once on this rank's CPUs (default 1)")->check(CLI::Range(1, 4096));
+  run->add_option("--slots", line.slots, "Workers at once on this rank's CPUs (default 1)")
+      ->check(CLI::Range(1, 4096));
   run->add_option("--metrics-listen", line.metrics_listen,
                   "ADDR:PORT of the metrics endpoint (default 127.0.0.1 and the next free port from 9477)");
 
@@ -73,8 +76,8 @@ void AddResultCommands(CLI::App& app, CommandLine& line, Positionals& positional
                               "retort list --where method=dpdfd --where state=succeeded");
   list->add_option("--where", line.where, "KEY=VALUE that must hold; may be repeated")->take_all();
 
-  CLI::App* show = AddCommand(app, "show", "One trial: row, claims, ledger, files",
-                              "retort show dpdfd-working-digits-s0");
+  CLI::App* show =
+      AddCommand(app, "show", "One trial: row, claims, ledger, files", "retort show dpdfd-working-digits-s0");
   show->add_option("TRIAL", positionals.trial, "Id, unique prefix of an id, or shown name")->required();
 
   AddCommand(app, "verify", "Check digests, manifests, logs, and the ledger against the rows",
@@ -83,12 +86,14 @@ void AddResultCommands(CLI::App& app, CommandLine& line, Positionals& positional
 
 void AddPlainCommands(CLI::App& app, CommandLine& line) {
   AddCommand(app, "schema", "JSON Schema of the sweep file", "retort schema > sweep.schema.json");
-  CLI::App* version = AddCommand(app, "version", "Version; with --verbose, how it was built", "retort version --verbose");
+  CLI::App* version =
+      AddCommand(app, "version", "Version; with --verbose, how it was built", "retort version --verbose");
   version->add_flag("--verbose", line.verbose, "Compiler, build type, libraries, file format versions");
 }
 
 void AddGlobals(CLI::App& app, GlobalOptions& global) {
-  app.add_option("--results", global.results, "Results folder (default results/<sweep name>, else the newest in results/)")
+  app.add_option("--results", global.results,
+                 "Results folder (default results/<sweep name>, else the newest in results/)")
       ->type_name("DIR");
   app.add_option("--profile", global.profile, "Overlay [profile.NAME] of the sweep file")->type_name("NAME");
   app.add_flag("--json", global.json, "Exactly one JSON document on stdout");
@@ -163,8 +168,8 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
     parsed.text = active() == &app ? app.help() : active()->help("retort");
   } catch (const CLI::ParseError& misuse) {
     Diagnostic error;
-    error.message = std::string(misuse.what()) + " (`retort " + (active() == &app ? "" : active()->get_name() + " ") +
-                    "--help` shows what is valid.)";
+    error.message = std::string(misuse.what()) + " (`retort " +
+                    (active() == &app ? "" : active()->get_name() + " ") + "--help` shows what is valid.)";
     parsed.errors.push_back(error);
   }
   return parsed;
@@ -173,7 +178,7 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
 }  // namespace
 
 const std::vector<std::string>& CommandNames() {
-  static const std::vector<std::string> names = {"plan", "run",   "table",  "status", "explain",
+  static const std::vector<std::string> names = {"plan", "run",  "table",  "status", "explain",
                                                  "list", "show", "verify", "schema", "version"};
   return names;
 }

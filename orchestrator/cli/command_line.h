@@ -10,14 +10,14 @@
 namespace retort::orchestrator::cli {
 
 struct GlobalOptions {
-  std::string results;       // --results; empty = the default of the command
-  std::string profile;       // --profile; empty = none
+  std::string results;  // --results; empty = the default of the command
+  std::string profile;  // --profile; empty = none
   bool json = false, quiet = false, no_color = false;
 };
 
 // Fields that the command does not take keep their defaults.
 struct CommandLine {
-  std::string command;                 // "plan", ...
+  std::string command;  // "plan", ...
   GlobalOptions global;
   std::string sweep;                   // path of the sweep file
   std::vector<std::string> overrides;  // KEY=VALUE
@@ -35,7 +35,7 @@ struct ParsedCommandLine {
   std::optional<CommandLine> command;
   std::string text;
   std::vector<Diagnostic> errors;
-  bool json = false;         // --json was given, whatever else is wrong
+  bool json = false;  // --json was given, whatever else is wrong
 };
 
 // `arguments` without the program's name.

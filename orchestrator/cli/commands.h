@@ -13,7 +13,7 @@ namespace retort::orchestrator::cli {
 // What every command works with; owned by main.
 struct Invocation {
   const CommandLine& line;
-  const std::vector<std::string>& environment;   // every NAME=value
+  const std::vector<std::string>& environment;  // every NAME=value
   const Console& console;
   storage::Env& env;
 };

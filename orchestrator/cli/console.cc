@@ -15,12 +15,18 @@ constexpr std::size_t kLeastWidth = 60;
 
 std::string_view Escape(Tint tint) {
   switch (tint) {
-    case Tint::none: return "";
-    case Tint::bold: return "\x1b[1m";
-    case Tint::dim: return "\x1b[2m";
-    case Tint::red: return "\x1b[31m";
-    case Tint::green: return "\x1b[32m";
-    case Tint::yellow: return "\x1b[33m";
+    case Tint::none:
+      return "";
+    case Tint::bold:
+      return "\x1b[1m";
+    case Tint::dim:
+      return "\x1b[2m";
+    case Tint::red:
+      return "\x1b[31m";
+    case Tint::green:
+      return "\x1b[32m";
+    case Tint::yellow:
+      return "\x1b[33m";
   }
   return "";
 }
@@ -85,7 +91,9 @@ void Console::Warn(const Diagnostic& warning) const {
   err_(Painted(options_.color_err, Tint::yellow, "warning:") + " " + text);
 }
 
-std::string Console::Paint(Tint tint, std::string_view text) const { return Painted(options_.color_out, tint, text); }
+std::string Console::Paint(Tint tint, std::string_view text) const {
+  return Painted(options_.color_out, tint, text);
+}
 
 Console ProcessConsole(bool json, bool quiet, bool no_color, int columns) {
   ConsoleOptions options;
@@ -95,8 +103,8 @@ Console ProcessConsole(bool json, bool quiet, bool no_color, int columns) {
   options.color_out = !no_color && options.live;
   options.color_err = !no_color && isatty(STDERR_FILENO) == 1;
   options.width = TerminalWidth(columns);
-  return {[](std::string_view text) { Write(stdout, text); }, [](std::string_view text) { Write(stderr, text); },
-          options};
+  return {[](std::string_view text) { Write(stdout, text); },
+          [](std::string_view text) { Write(stderr, text); }, options};
 }
 
 }  // namespace retort::orchestrator::cli

@@ -25,14 +25,16 @@ std::optional<double> SecondsOf(const TrialView& trial) {
 
 std::string KindOfWork(const TrialSpec& spec) {
   return fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}/{}/{}", static_cast<int>(spec.role), spec.method,
-                     static_cast<int>(spec.reading), spec.teacher, spec.network, spec.data ? spec.data->digest : "",
-                     spec.batch, spec.threads, spec.devices, static_cast<int>(spec.source), spec.student_steps);
+                     static_cast<int>(spec.reading), spec.teacher, spec.network,
+                     spec.data ? spec.data->digest : "", spec.batch, spec.threads, spec.devices,
+                     static_cast<int>(spec.source), spec.student_steps);
 }
 
 CostModel::CostModel(const ResultsView& view) {
   for (const TrialView& trial : view.trials) {
     const std::optional<double> seconds = SecondsOf(trial);
-    if (seconds && WorkOf(trial.spec) > 0) rates_[KindOfWork(trial.spec)].push_back(*seconds / WorkOf(trial.spec));
+    if (seconds && WorkOf(trial.spec) > 0)
+      rates_[KindOfWork(trial.spec)].push_back(*seconds / WorkOf(trial.spec));
   }
 }
 

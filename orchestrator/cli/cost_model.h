@@ -11,9 +11,9 @@
 namespace retort::orchestrator::cli {
 
 struct CostEstimate {
-  double seconds = 0;            // wall clock on the machines measured, one trial after the other
-  double low = 0, high = 0;      // smallest and largest measured rate
-  int measured = 0;              // finished trials behind it; for a sum the fewest behind any term
+  double seconds = 0;        // wall clock on the machines measured, one trial after the other
+  double low = 0, high = 0;  // smallest and largest measured rate
+  int measured = 0;          // finished trials behind it; for a sum the fewest behind any term
 };
 
 // Equal for trials whose units of work cost the same.
@@ -27,7 +27,7 @@ class CostModel {
   [[nodiscard]] std::optional<CostEstimate> Sum(const std::vector<const TrialSpec*>& specs) const;
 
  private:
-  std::map<std::string, std::vector<double>> rates_;   // seconds for each unit of work, by kind of trial
+  std::map<std::string, std::vector<double>> rates_;  // seconds for each unit of work, by kind of trial
 };
 
 }  // namespace retort::orchestrator::cli

@@ -16,7 +16,8 @@ int ExplainCommand(const Invocation& call) {
   if (!view.ok()) return call.console.Fail(view.status());
   const Result<const TrialView*> trial = FindTrial(*view, call.line.trial);
   if (!trial.ok()) return call.console.Fail(trial.status());
-  const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   const Explanation explanation = Explain(*view, **trial, now);
   if (call.line.global.json) {
     nlohmann::ordered_json document;

@@ -13,27 +13,43 @@ namespace {
 
 const TrialView* TeacherOf(const ResultsView& view, const TrialView& trial) {
   if (!trial.spec.parent) return nullptr;
-  const auto found = std::find_if(view.trials.begin(), view.trials.end(),
-                                  [&](const TrialView& other) { return other.spec.id == *trial.spec.parent; });
+  const auto found = std::find_if(view.trials.begin(), view.trials.end(), [&](const TrialView& other) {
+    return other.spec.id == *trial.spec.parent;
+  });
   return found == view.trials.end() ? nullptr : &*found;
 }
 
 std::string_view Advice(FailureKind kind) {
   switch (kind) {
     case FailureKind::none:
-    case FailureKind::stopped: return "";
-    case FailureKind::worker_crash: return "Look at the worker's last lines in the attempt folder; a crash that repeats is a bug or a broken library.";
-    case FailureKind::worker_hang: return "Raise `deadline` in the sweep file if the steps are truly that slow.";
-    case FailureKind::out_of_memory: return "Lower `batch`, run fewer workers at once (--slots), or give the machine more memory.";
-    case FailureKind::not_finite: return "Lower `lr` or `kappa`: training diverged, and will again with the same spec.";
-    case FailureKind::bad_message: return "The worker and retort are of different builds, or the worker's memory is damaged. Rebuild both.";
-    case FailureKind::disk: return "Free space on the results folder's disk, or make the folder writable; then run again.";
-    case FailureKind::data: return "Restore the data files that `retort plan` names.";
-    case FailureKind::agent_lost: return "A rank or its host was lost. Run the same command again.";
-    case FailureKind::budget_refused: return "Raise [data.NAME] budget, or ask for fewer releases.";
-    case FailureKind::configuration: return "Change the sweep file: as specified the trial can never run.";
-    case FailureKind::spawn: return "Check that retort-worker lies beside retort and starts (`retort-worker --version`).";
-    case FailureKind::internal: return "This is a bug; the detail above and the attempt folder belong in the report.";
+    case FailureKind::stopped:
+      return "";
+    case FailureKind::worker_crash:
+      return "Look at the worker's last lines in the attempt folder; a crash that repeats is a bug or a "
+             "broken library.";
+    case FailureKind::worker_hang:
+      return "Raise `deadline` in the sweep file if the steps are truly that slow.";
+    case FailureKind::out_of_memory:
+      return "Lower `batch`, run fewer workers at once (--slots), or give the machine more memory.";
+    case FailureKind::not_finite:
+      return "Lower `lr` or `kappa`: training diverged, and will again with the same spec.";
+    case FailureKind::bad_message:
+      return "The worker and retort are of different builds, or the worker's memory is damaged. Rebuild "
+             "both.";
+    case FailureKind::disk:
+      return "Free space on the results folder's disk, or make the folder writable; then run again.";
+    case FailureKind::data:
+      return "Restore the data files that `retort plan` names.";
+    case FailureKind::agent_lost:
+      return "A rank or its host was lost. Run the same command again.";
+    case FailureKind::budget_refused:
+      return "Raise [data.NAME] budget, or ask for fewer releases.";
+    case FailureKind::configuration:
+      return "Change the sweep file: as specified the trial can never run.";
+    case FailureKind::spawn:
+      return "Check that retort-worker lies beside retort and starts (`retort-worker --version`).";
+    case FailureKind::internal:
+      return "This is a bug; the detail above and the attempt folder belong in the report.";
   }
   return "";
 }
@@ -49,14 +65,17 @@ void ExplainWaiting(const ResultsView& view, const TrialView& trial, Explanation
     out.sentences.emplace_back("It waits for a teacher that is not in this sweep.");
     return;
   }
-  out.sentences.push_back(fmt::format("It waits for its teacher {}, which is {}.", ShownName(teacher->spec), StateName(teacher->state)));
+  out.sentences.push_back(fmt::format("It waits for its teacher {}, which is {}.", ShownName(teacher->spec),
+                                      StateName(teacher->state)));
   if (teacher->total_steps > 0 && teacher->state == TrialState::running)
-    out.sentences.push_back(fmt::format("The teacher is at step {} of {}.", teacher->step, teacher->total_steps));
+    out.sentences.push_back(
+        fmt::format("The teacher is at step {} of {}.", teacher->step, teacher->total_steps));
   if (!view.running) out.next = "Nobody is running the sweep: run the same `retort run` command again.";
 }
 
 void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, Explanation& out) {
-  if (trial.failure != FailureKind::none && trial.attempts > 0) out.sentences.push_back(FailureSentence(trial));
+  if (trial.failure != FailureKind::none && trial.attempts > 0)
+    out.sentences.push_back(FailureSentence(trial));
   if (!view.running) {
     out.sentences.emplace_back("It is queued, and nobody is running the sweep.");
     out.next = "Run the same `retort run` command again.";
@@ -70,8 +89,9 @@ void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, 
     }
     for (const TrialView& other : view.trials)
       if (other.state == TrialState::running || other.state == TrialState::leased) ++active;
-    out.sentences.push_back(fmt::format("It is queued: every device is busy ({} {} running), {} queued before it.", active,
-                                        active == 1 ? "trial" : "trials", ahead));
+    out.sentences.push_back(
+        fmt::format("It is queued: every device is busy ({} {} running), {} queued before it.", active,
+                    active == 1 ? "trial" : "trials", ahead));
     out.next = "More devices or a larger --slots start it sooner.";
   }
 }
@@ -79,14 +99,16 @@ void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, 
 void ExplainFailed(const TrialView& trial, Explanation& out) {
   out.sentences.push_back(FailureSentence(trial));
   const RetryRule rule = RetryRuleFor(trial.failure);
-  out.sentences.push_back(rule.max_attempts <= 1
-                              ? "A failure of this kind repeats itself and is not retried."
-                              : fmt::format("A failure of this kind is tried at most {} times.", rule.max_attempts));
+  out.sentences.push_back(
+      rule.max_attempts <= 1
+          ? "A failure of this kind repeats itself and is not retried."
+          : fmt::format("A failure of this kind is tried at most {} times.", rule.max_attempts));
   out.next = std::string(Advice(trial.failure));
 }
 
 void ExplainSucceeded(const TrialView& trial, Explanation& out) {
-  std::string cost = fmt::format("It succeeded after {} {}", trial.attempts, trial.attempts == 1 ? "attempt" : "attempts");
+  std::string cost =
+      fmt::format("It succeeded after {} {}", trial.attempts, trial.attempts == 1 ? "attempt" : "attempts");
   if (trial.row)
     for (const auto& [name, value] : trial.row->timings)
       if (name == "seconds") cost += fmt::format(" and took {}", DurationText(value));
@@ -101,17 +123,30 @@ void ExplainSucceeded(const TrialView& trial, Explanation& out) {
 Explanation Explain(const ResultsView& view, const TrialView& trial, double now_unix_seconds) {
   Explanation out;
   switch (trial.state) {
-    case TrialState::waiting: ExplainWaiting(view, trial, out); break;
-    case TrialState::queued: ExplainQueued(view, trial, now_unix_seconds, out); break;
-    case TrialState::leased: out.sentences.push_back(fmt::format("Attempt {} has a device, and its worker is starting.", trial.attempts)); break;
+    case TrialState::waiting:
+      ExplainWaiting(view, trial, out);
+      break;
+    case TrialState::queued:
+      ExplainQueued(view, trial, now_unix_seconds, out);
+      break;
+    case TrialState::leased:
+      out.sentences.push_back(
+          fmt::format("Attempt {} has a device, and its worker is starting.", trial.attempts));
+      break;
     case TrialState::running:
-      out.sentences.push_back(fmt::format("Attempt {} is running, step {} of {}.", trial.attempts, trial.step, trial.total_steps));
+      out.sentences.push_back(fmt::format("Attempt {} is running, step {} of {}.", trial.attempts, trial.step,
+                                          trial.total_steps));
       if (trial.failure != FailureKind::none && trial.attempts > 1)
-        out.sentences.push_back(fmt::format("The attempt before it ended with {}{}.", FailureName(trial.failure),
+        out.sentences.push_back(fmt::format("The attempt before it ended with {}{}.",
+                                            FailureName(trial.failure),
                                             trial.detail.empty() ? "" : ": " + trial.detail));
       break;
-    case TrialState::succeeded: ExplainSucceeded(trial, out); break;
-    case TrialState::failed: ExplainFailed(trial, out); break;
+    case TrialState::succeeded:
+      ExplainSucceeded(trial, out);
+      break;
+    case TrialState::failed:
+      ExplainFailed(trial, out);
+      break;
     case TrialState::parent_failed: {
       const TrialView* teacher = TeacherOf(view, trial);
       out.sentences.emplace_back("It never ran, because its teacher did not succeed.");
@@ -121,7 +156,9 @@ Explanation Explain(const ResultsView& view, const TrialView& trial, double now_
       out.next = cause.next;
       break;
     }
-    case TrialState::cancelled: out.sentences.emplace_back("It was cancelled."); break;
+    case TrialState::cancelled:
+      out.sentences.emplace_back("It was cancelled.");
+      break;
   }
   return out;
 }

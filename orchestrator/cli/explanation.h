@@ -9,8 +9,8 @@
 namespace retort::orchestrator::cli {
 
 struct Explanation {
-  std::vector<std::string> sentences;   // the cause first
-  std::string next;                     // what to do; may be empty
+  std::vector<std::string> sentences;  // the cause first
+  std::string next;                    // what to do; may be empty
 };
 
 // Follows teachers: a trial that waits for a failed teacher is explained by the teacher's failure.

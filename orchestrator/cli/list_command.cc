@@ -26,16 +26,16 @@ std::string ListText(const std::vector<const TrialView*>& trials) {
                   {Align::left, Align::left, Align::right, Align::right, Align::left});
   for (const TrialView* trial : trials)
     table.Add({ShownName(trial->spec), std::string(StateName(trial->state)), std::to_string(trial->attempts),
-               AccuracyOf(*trial), trial->failure == FailureKind::none ? "" : std::string(FailureName(trial->failure))});
+               AccuracyOf(*trial),
+               trial->failure == FailureKind::none ? "" : std::string(FailureName(trial->failure))});
   return table.Render() + fmt::format("{} trials\n", trials.size());
 }
 
-std::string ListJson(const std::vector<const TrialView*>& trials) {
+void PrintJson(const Console& console, const std::vector<const TrialView*>& trials) {
   nlohmann::ordered_json document;
   document["schema_version"] = kSchemaVersion;
-  document["trials"] = nlohmann::ordered_json::array();
-  for (const TrialView* trial : trials) document["trials"].push_back(TrialJson(*trial));
-  return DocumentText(document);
+  WriteWithArray([&console](std::string_view text) { console.Data(text); }, document, "trials", trials.size(),
+                 [&trials](std::size_t i) { return TrialText(*trials[i]); });
 }
 
 }  // namespace
@@ -49,7 +49,10 @@ int ListCommand(const Invocation& call) {
   std::vector<const TrialView*> kept;
   for (const TrialView& trial : view->trials)
     if (filter->Holds(trial)) kept.push_back(&trial);
-  call.console.Data(call.line.global.json ? ListJson(kept) : ListText(kept));
+  if (call.line.global.json)
+    PrintJson(call.console, kept);
+  else
+    call.console.Data(ListText(kept));
   return 0;
 }
 

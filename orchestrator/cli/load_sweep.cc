@@ -4,19 +4,40 @@
 #include <unordered_set>
 #include <utility>
 
+#include "experiments/privacy/accountant.h"
+#include "experiments/privacy/calibration.h"
+#include "orchestrator/cli/published.h"
 #include "storage/idx_file.h"
 
 namespace retort::orchestrator::cli {
-
 namespace {
 
-std::vector<privacy::Claim> ClaimsIfNothingFails(const TrialSpec& spec, std::vector<privacy::Claim> teacher_claims) {
+std::vector<privacy::Claim> ClaimsIfNothingFails(privacy::Accountant& accountant, const TrialSpec& spec,
+                                                 std::vector<privacy::Claim> teacher_claims) {
   const Result<std::vector<privacy::PrivacyEvent>> events = privacy::PlannedEvents(spec);
-  if (events.ok()) return privacy::ClaimsFor({&spec, std::move(teacher_claims)}, *events);
+  if (events.ok()) return accountant.ClaimsFor({&spec, std::move(teacher_claims)}, *events);
   privacy::Claim unknown;
   unknown.delta = spec.delta;
   unknown.reason = events.status().message();
   return {unknown};
+}
+
+// Tables that name a published table which there is not.
+std::vector<Diagnostic> UnknownPublished(const SweepPlan& plan) {
+  std::vector<Diagnostic> errors;
+  for (const TableSpec& table : plan.tables) {
+    if (table.published.empty()) continue;
+    const std::vector<std::string> names = PublishedTableNames();
+    if (std::find(names.begin(), names.end(), table.published) != names.end()) continue;
+    Diagnostic error;
+    error.file = plan.file;
+    error.key = "table." + table.name + ".published";
+    error.message = error.key + ": there is no published table \"" + table.published + "\"";
+    error.choices = NearestOf(table.published, names);
+    if (error.choices.empty()) error.choices = names;
+    errors.push_back(std::move(error));
+  }
+  return errors;
 }
 
 }  // namespace
@@ -29,7 +50,8 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
     if (!status.ok() && status.code() != StatusCode::usage) ++data_errors;
     return status;
   };
-  hooks.calibrate = [](TrialSpec& spec) { return privacy::CalibrateTrial(spec); };
+  privacy::Calibrator calibrator;
+  hooks.calibrate = [&calibrator](TrialSpec& spec) { return calibrator.Calibrate(spec); };
   PlanOptions options;
   options.overrides = request.overrides;
   options.profile = request.profile;
@@ -37,20 +59,27 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   LoadedSweep loaded;
   loaded.plan = std::move(outcome.plan);
   loaded.errors = std::move(outcome.errors);
+  if (loaded.plan) {
+    loaded.errors = UnknownPublished(*loaded.plan);
+    if (!loaded.errors.empty()) loaded.plan.reset();
+  }
   if (data_errors > 0 && data_errors == loaded.errors.size()) loaded.code = StatusCode::environment;
   return loaded;
 }
 
-std::map<TrialId, std::vector<privacy::Claim>> PlannedClaims(const std::vector<TrialSpec>& trials, std::size_t count) {
+std::map<TrialId, std::vector<privacy::Claim>> PlannedClaims(const std::vector<TrialSpec>& trials,
+                                                             std::size_t count) {
   count = std::min(count, trials.size());
   std::unordered_set<TrialId> teachers;
   for (std::size_t i = 0; i < count; ++i)
     if (trials[i].parent) teachers.insert(*trials[i].parent);
+  privacy::Accountant accountant;
   std::map<TrialId, std::vector<privacy::Claim>> claims;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const TrialSpec& spec = trials[i];
     if (i >= count && !teachers.contains(spec.id)) continue;
-    claims[spec.id] = ClaimsIfNothingFails(spec, spec.parent ? claims[*spec.parent] : std::vector<privacy::Claim>{});
+    claims[spec.id] = ClaimsIfNothingFails(
+        accountant, spec, spec.parent ? claims[*spec.parent] : std::vector<privacy::Claim>{});
   }
   return claims;
 }

@@ -21,15 +21,15 @@ struct LoadRequest {
 
 struct LoadedSweep {
   std::optional<SweepPlan> plan;
-  std::vector<Diagnostic> errors;                  // why there is none
-  StatusCode code = StatusCode::usage;             // environment when only data files are at fault
+  std::vector<Diagnostic> errors;       // why there is none
+  StatusCode code = StatusCode::usage;  // environment when only data files are at fault
 };
 
 [[nodiscard]] LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request);
 
-// Claims of the first `count` trials and of their teachers, if nothing fails. `trials` is in plan order: teachers
-// before their students.
-[[nodiscard]] std::map<TrialId, std::vector<privacy::Claim>> PlannedClaims(const std::vector<TrialSpec>& trials,
-                                                                           std::size_t count);
+// Claims of the first `count` trials and of their teachers, if nothing fails. `trials` is in plan order:
+// teachers before their students.
+[[nodiscard]] std::map<TrialId, std::vector<privacy::Claim>> PlannedClaims(
+    const std::vector<TrialSpec>& trials, std::size_t count);
 
 }  // namespace retort::orchestrator::cli

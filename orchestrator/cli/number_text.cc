@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
 
 namespace retort::orchestrator::cli {
@@ -19,6 +20,14 @@ std::string Grouped(std::string digits) {
   return digits;
 }
 
+// Shortest digits that read back as the same double.
+std::string Scientific(double value) {
+  std::array<char, 32> buffer{};
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
+  return {buffer.data(), end};
+}
+
 }  // namespace
 
 std::string EpsilonText(double epsilon) {
@@ -27,7 +36,8 @@ std::string EpsilonText(double epsilon) {
 }
 
 std::string ShortNumber(double value) {
-  std::string text = fmt::format("{}", value);
+  const bool small = value != 0 && std::abs(value) < 1e-3;
+  std::string text = small ? Scientific(value) : fmt::format("{}", value);
   const std::size_t exponent = text.find('e');
   if (exponent == std::string::npos) {
     if (text.size() > 2 && text.ends_with(".0")) text.resize(text.size() - 2);

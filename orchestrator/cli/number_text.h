@@ -13,7 +13,7 @@ namespace retort::orchestrator::cli {
 [[nodiscard]] std::string ShortNumber(double value);
 // A fraction in percent with two decimals and no sign: 0.9173 -> "91.73".
 [[nodiscard]] std::string PercentText(double fraction);
-[[nodiscard]] std::string CountText(std::int64_t count);       // thousands separators
+[[nodiscard]] std::string CountText(std::int64_t count);  // thousands separators
 // "640 B", "12.4 KiB", "3.1 MiB", "2.0 GiB".
 [[nodiscard]] std::string BytesText(std::uint64_t bytes);
 // Wall clock: "0.4 s", "2 min 40 s", "3 h 5 min".

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "orchestrator/cli/commands.h"
@@ -35,9 +36,12 @@ int PlanCommand(const Invocation& call) {
   const std::size_t claimed = line.global.json ? plan.trials.size() : line.diff ? 0 : kListedTrials;
   const FileSize file_size = [&results](const std::string& path) { return SizeOf(results + "/" + path); };
   const PlanReport report = ReportPlan(plan, results, view ? &*view : nullptr, claimed, file_size);
-  if (line.global.json) call.console.Data(PlanAsJson(report));
-  else if (line.diff) call.console.Data(PlanDiffAsText(report));
-  else call.console.Data(PlanAsText(report, call.console.options().width));
+  if (line.global.json)
+    WritePlanAsJson(report, [&call](std::string_view text) { call.console.Data(text); });
+  else if (line.diff)
+    call.console.Data(PlanDiffAsText(report));
+  else
+    call.console.Data(PlanAsText(report, call.console.options().width));
   return 0;
 }
 

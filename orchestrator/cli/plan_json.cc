@@ -13,7 +13,10 @@ using nlohmann::ordered_json;
 
 ordered_json EstimateJson(const std::optional<CostEstimate>& estimate) {
   if (!estimate) return {};
-  return {{"seconds", estimate->seconds}, {"low", estimate->low}, {"high", estimate->high}, {"measured", estimate->measured}};
+  return {{"seconds", estimate->seconds},
+          {"low", estimate->low},
+          {"high", estimate->high},
+          {"measured", estimate->measured}};
 }
 
 TrialView UnknownTrial(const TrialSpec& spec) {
@@ -40,9 +43,19 @@ ordered_json DataJson(const SweepPlan& plan) {
   return data;
 }
 
+std::string TrialEntry(const PlanReport& report, const PlannedTrial& trial) {
+  const auto claims = report.claims.find(trial.spec->id);
+  return TrialText(trial.stored != nullptr ? *trial.stored : UnknownTrial(*trial.spec),
+                   {{"new", trial.stored == nullptr ? "true" : "false"},
+                    {"runs", trial.runs ? "true" : "false"},
+                    {"reason", ordered_json(ReasonOf(trial)).dump()},
+                    {"estimate", EstimateJson(EstimateOf(report, trial)).dump()},
+                    {"claims", claims == report.claims.end() ? "null" : ClaimsText(claims->second)}});
+}
+
 }  // namespace
 
-std::string PlanAsJson(const PlanReport& report) {
+void WritePlanAsJson(const PlanReport& report, const std::function<void(std::string_view)>& out) {
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document["sweep"] = report.plan->name;
@@ -50,22 +63,13 @@ std::string PlanAsJson(const PlanReport& report) {
   document["data"] = DataJson(*report.plan);
   document["estimate"] = EstimateJson(report.total);
   document["disk_bytes"] = report.disk_bytes ? ordered_json(*report.disk_bytes) : ordered_json();
-  document["trials"] = ordered_json::array();
-  for (const PlannedTrial& trial : report.trials) {
-    ordered_json entry = TrialJson(trial.stored != nullptr ? *trial.stored : UnknownTrial(*trial.spec));
-    entry["new"] = trial.stored == nullptr;
-    entry["runs"] = trial.runs;
-    entry["reason"] = trial.reason;
-    entry["estimate"] = EstimateJson(trial.estimate);
-    const auto claims = report.claims.find(trial.spec->id);
-    entry["claims"] = claims == report.claims.end() ? ordered_json() : ClaimsJson(claims->second);
-    document["trials"].push_back(std::move(entry));
-  }
   document["dropped"] = ordered_json::array();
-  for (const TrialView* trial : report.dropped) document["dropped"].push_back(TrialJson(*trial));
+  for (const TrialView* trial : report.dropped)
+    document["dropped"].push_back({{"trial", trial->spec.id.Hex()}, {"name", ShownName(trial->spec)}});
   document["warnings"] = ordered_json::array();
   for (const Diagnostic& warning : report.plan->warnings) document["warnings"].push_back(warning.message);
-  return DocumentText(document);
+  WriteWithArray(out, document, "trials", report.trials.size(),
+                 [&](std::size_t i) { return TrialEntry(report, report.trials[i]); });
 }
 
 }  // namespace retort::orchestrator::cli

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "orchestrator/cli/load_sweep.h"
 
@@ -11,25 +10,23 @@ namespace {
 
 std::string ReasonFor(const TrialView& stored) {
   switch (stored.state) {
-    case TrialState::succeeded: return "done";
-    case TrialState::failed: return "failed: " + std::string(FailureName(stored.failure));
-    case TrialState::parent_failed: return "its teacher failed";
-    case TrialState::cancelled: return "cancelled";
-    case TrialState::waiting: return "waits for its teacher";
-    case TrialState::queued: return stored.attempts > 0 ? "to be resumed" : "queued";
+    case TrialState::succeeded:
+      return "done";
+    case TrialState::failed:
+      return "failed: " + std::string(FailureName(stored.failure));
+    case TrialState::parent_failed:
+      return "its teacher failed";
+    case TrialState::cancelled:
+      return "cancelled";
+    case TrialState::waiting:
+      return "waits for its teacher";
+    case TrialState::queued:
+      return stored.attempts > 0 ? "to be resumed" : "queued";
     case TrialState::leased:
-    case TrialState::running: return "running";
+    case TrialState::running:
+      return "running";
   }
   return "";
-}
-
-PlannedTrial PlannedFrom(const TrialSpec& spec, const TrialView* stored) {
-  PlannedTrial planned;
-  planned.spec = &spec;
-  planned.stored = stored;
-  planned.runs = stored == nullptr || !IsFinal(stored->state);
-  planned.reason = stored == nullptr ? "not in the results folder" : ReasonFor(*stored);
-  return planned;
 }
 
 // Nothing when a kind among `specs` has left no file yet.
@@ -53,29 +50,37 @@ std::optional<std::uint64_t> DiskNeeded(const std::vector<const TrialSpec*>& spe
 
 }  // namespace
 
-PlanReport ReportPlan(const SweepPlan& plan, const std::string& results, const ResultsView* view, std::size_t claimed,
-                      const FileSize& file_size) {
+std::string ReasonOf(const PlannedTrial& trial) {
+  return trial.stored == nullptr ? "not in the results folder" : ReasonFor(*trial.stored);
+}
+
+std::optional<CostEstimate> EstimateOf(const PlanReport& report, const PlannedTrial& trial) {
+  return report.costs ? report.costs->For(*trial.spec) : std::nullopt;
+}
+
+PlanReport ReportPlan(const SweepPlan& plan, const std::string& results, const ResultsView* view,
+                      std::size_t claimed, const FileSize& file_size) {
   PlanReport report;
   report.plan = &plan;
   report.results = results;
   report.has_results = view != nullptr;
-  std::unordered_map<TrialId, const TrialView*> stored;
+  std::unordered_map<TrialId, const TrialView*> stored;  // and not met in the plan yet
   if (view != nullptr)
     for (const TrialView& trial : view->trials) stored.emplace(trial.spec.id, &trial);
-  std::unordered_set<TrialId> planned;
   std::vector<const TrialSpec*> to_run;
+  report.trials.reserve(plan.trials.size());
   for (const TrialSpec& spec : plan.trials) {
     const auto found = stored.find(spec.id);
-    report.trials.push_back(PlannedFrom(spec, found == stored.end() ? nullptr : found->second));
+    const TrialView* known = found == stored.end() ? nullptr : found->second;
+    report.trials.push_back({&spec, known, known == nullptr || !IsFinal(known->state)});
     if (report.trials.back().runs) to_run.push_back(&spec);
-    planned.insert(spec.id);
+    if (known != nullptr) stored.erase(found);
   }
   if (view != nullptr) {
     for (const TrialView& trial : view->trials)
-      if (!planned.contains(trial.spec.id)) report.dropped.push_back(&trial);
-    const CostModel costs(*view);
-    for (PlannedTrial& trial : report.trials) trial.estimate = costs.For(*trial.spec);
-    report.total = costs.Sum(to_run);
+      if (stored.contains(trial.spec.id)) report.dropped.push_back(&trial);
+    report.costs.emplace(*view);
+    report.total = report.costs->Sum(to_run);
     report.disk_bytes = DiskNeeded(to_run, *view, file_size);
   }
   report.claimed = std::min(claimed, plan.trials.size());

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/privacy/claim.h"
@@ -16,22 +17,24 @@
 namespace retort::orchestrator::cli {
 
 struct PlannedTrial {
-  const TrialSpec* spec = nullptr;         // owned by the plan
-  const TrialView* stored = nullptr;       // owned by the view; null when the folder does not know it
-  bool runs = true;                        // something is left to do
-  std::string reason;                      // "not in the results folder", "done", "failed: …", ...
-  std::optional<CostEstimate> estimate;
+  const TrialSpec* spec = nullptr;    // owned by the plan
+  const TrialView* stored = nullptr;  // owned by the view; null when the folder does not know it
+  bool runs = true;                   // something is left to do
 };
+// "not in the results folder", "done", "failed: …", ...
+[[nodiscard]] std::string ReasonOf(const PlannedTrial& trial);
 
 struct PlanReport {
   const SweepPlan* plan = nullptr;
-  std::string results;                     // folder
+  std::string results;  // folder
   bool has_results = false;
-  std::vector<PlannedTrial> trials;        // in plan order
-  std::vector<const TrialView*> dropped;   // stored, but no longer planned
-  std::optional<CostEstimate> total;       // of the trials that run, one after the other
-  std::optional<std::uint64_t> disk_bytes; // that the trials which run will leave, from stored ones of their kind
-  std::map<TrialId, std::vector<privacy::Claim>> claims;   // of the first `claimed` trials and their teachers
+  std::vector<PlannedTrial> trials;       // in plan order
+  std::optional<CostModel> costs;         // of what is stored
+  std::vector<const TrialView*> dropped;  // stored, but no longer planned
+  std::optional<CostEstimate> total;      // of the trials that run, one after the other
+  std::optional<std::uint64_t>
+      disk_bytes;  // that the trials which run will leave, from stored ones of their kind
+  std::map<TrialId, std::vector<privacy::Claim>> claims;  // of the first `claimed` trials and their teachers
   std::size_t claimed = 0;
 };
 
@@ -41,13 +44,17 @@ inline constexpr std::size_t kListedTrials = 60;
 // Bytes of a file of the results folder, relative to it; nothing when it is not there.
 using FileSize = std::function<std::optional<std::uint64_t>(const std::string& path)>;
 
+[[nodiscard]] std::optional<CostEstimate> EstimateOf(const PlanReport& report, const PlannedTrial& trial);
+
 // `view` may be null: nothing is stored. Claims are worked out for the first `claimed` trials.
-[[nodiscard]] PlanReport ReportPlan(const SweepPlan& plan, const std::string& results, const ResultsView* view,
-                                    std::size_t claimed = kListedTrials, const FileSize& file_size = {});
+[[nodiscard]] PlanReport ReportPlan(const SweepPlan& plan, const std::string& results,
+                                    const ResultsView* view, std::size_t claimed = kListedTrials,
+                                    const FileSize& file_size = {});
 
 [[nodiscard]] std::string PlanAsText(const PlanReport& report, std::size_t width);
 // Trials that are new, done and dropped, without what is the same in both.
 [[nodiscard]] std::string PlanDiffAsText(const PlanReport& report);
-[[nodiscard]] std::string PlanAsJson(const PlanReport& report);
+// One document, handed over in pieces.
+void WritePlanAsJson(const PlanReport& report, const std::function<void(std::string_view)>& out);
 
 }  // namespace retort::orchestrator::cli

@@ -41,26 +41,32 @@ std::string TrialsText(const PlanReport& report) {
     const PlannedTrial& trial = report.trials[i];
     const std::string verb = trial.runs ? (trial.stored == nullptr ? "new" : "run") : "skip";
     table.Add({ShownName(*trial.spec), trial.spec->role == Role::teacher ? "" : trial.spec->teacher,
-               trial.stored == nullptr ? verb : verb + ", " + trial.reason, std::to_string(trial.spec->devices),
-               std::to_string(trial.spec->threads), EstimateText(trial.estimate)});
+               trial.stored == nullptr ? verb : verb + ", " + ReasonOf(trial),
+               std::to_string(trial.spec->devices), std::to_string(trial.spec->threads),
+               EstimateText(EstimateOf(report, trial))});
   }
   std::string out = table.Render(2);
   if (report.trials.size() > shown)
-    out += fmt::format("  and {} more (--json lists all)\n", CountText(static_cast<std::int64_t>(report.trials.size() - shown)));
+    out += fmt::format("  and {} more (--json lists all)\n",
+                       CountText(static_cast<std::int64_t>(report.trials.size() - shown)));
   return out;
 }
 
 std::string CountsText(const PlanReport& report) {
-  const auto runs = std::count_if(report.trials.begin(), report.trials.end(), [](const PlannedTrial& t) { return t.runs; });
-  std::string out = fmt::format("Trials: {}, of which {} to run and {} done", CountText(static_cast<std::int64_t>(report.trials.size())),
-                                CountText(runs), CountText(static_cast<std::int64_t>(report.trials.size()) - runs));
+  const auto runs =
+      std::count_if(report.trials.begin(), report.trials.end(), [](const PlannedTrial& t) { return t.runs; });
+  std::string out = fmt::format("Trials: {}, of which {} to run and {} done",
+                                CountText(static_cast<std::int64_t>(report.trials.size())), CountText(runs),
+                                CountText(static_cast<std::int64_t>(report.trials.size()) - runs));
   if (!report.dropped.empty())
     out += fmt::format("; {} stored ones are not in this plan", report.dropped.size());
   if (runs == 0) return out + ". Nothing is left to run.\n";
   if (!report.total) return out + ".\nTime and disk: unknown until the first trials of each kind have run.\n";
-  out += fmt::format(".\nTime: about {} one after the other ({} to {}, from measured trials).",
-                     DurationText(report.total->seconds), DurationText(report.total->low),
-                     DurationText(report.total->high));
+  out += ".\nTime: about " + DurationText(report.total->seconds) + " one after the other";
+  out += report.total->low < report.total->high
+             ? fmt::format(" ({} to {}, from measured trials).", DurationText(report.total->low),
+                           DurationText(report.total->high))
+             : ", from one measured trial of each kind.";
   return out + (report.disk_bytes ? " Disk: about " + BytesText(*report.disk_bytes) + ".\n" : "\n");
 }
 
@@ -80,9 +86,12 @@ std::string PrivacyText(const PlanReport& report, std::size_t width) {
   for (std::size_t i = 0; i < report.claimed; ++i) {
     const TrialSpec& spec = *report.trials[i].spec;
     const auto& claims = report.claims.at(spec.id);
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return *group.first == claims; });
-    if (same == groups.end()) groups.push_back({&claims, {&spec}});
-    else same->second.push_back(&spec);
+    const auto same =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return *group.first == claims; });
+    if (same == groups.end())
+      groups.push_back({&claims, {&spec}});
+    else
+      same->second.push_back(&spec);
   }
   Notes notes;
   TextTable table({"trial", "protects", "neighbours", "δ", "ε", "basis"},
@@ -112,9 +121,10 @@ std::string PrivacyText(const PlanReport& report, std::size_t width) {
 }  // namespace
 
 std::string PlanAsText(const PlanReport& report, std::size_t width) {
-  std::string out = fmt::format("Sweep {} ({}), results in {}{}\n\n", report.plan->name, report.plan->file, report.results,
-                                report.has_results ? "" : " (new)");
-  out += DataText(*report.plan) + "\n" + CountsText(report) + TrialsText(report) + "\n" + PrivacyText(report, width);
+  std::string out = fmt::format("Sweep {} ({}), results in {}{}\n\n", report.plan->name, report.plan->file,
+                                report.results, report.has_results ? "" : " (new)");
+  out += DataText(*report.plan) + "\n" + CountsText(report) + TrialsText(report) + "\n" +
+         PrivacyText(report, width);
   return out;
 }
 
@@ -122,13 +132,18 @@ std::string PlanDiffAsText(const PlanReport& report) {
   std::string out;
   std::size_t same = 0;
   for (const PlannedTrial& trial : report.trials) {
-    if (trial.stored == nullptr) out += "+ " + ShownName(*trial.spec) + "  new\n";
-    else if (trial.runs) out += "~ " + ShownName(*trial.spec) + "  " + trial.reason + "\n";
-    else ++same;
+    if (trial.stored == nullptr)
+      out += "+ " + ShownName(*trial.spec) + "  new\n";
+    else if (trial.runs)
+      out += "~ " + ShownName(*trial.spec) + "  " + ReasonOf(trial) + "\n";
+    else
+      ++same;
   }
   for (const TrialView* trial : report.dropped)
-    out += "- " + ShownName(trial->spec) + "  stored (" + std::string(StateName(trial->state)) + "), not in this plan\n";
-  return out + fmt::format("{} of {} planned trials are already in {}\n", same, report.trials.size(), report.results);
+    out += "- " + ShownName(trial->spec) + "  stored (" + std::string(StateName(trial->state)) +
+           "), not in this plan\n";
+  return out + fmt::format("{} of {} planned trials are already in {}\n", same, report.trials.size(),
+                           report.results);
 }
 
 }  // namespace retort::orchestrator::cli

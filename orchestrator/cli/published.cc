@@ -40,8 +40,10 @@ std::optional<double> ParseNumber(std::string_view text) {
 }
 
 // Methods of one paper share an approach; the setting tells them apart.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSettings = {{
-    {"dpsd-data", "data-sensitive"}, {"dpsd-label", "label-sensitive"}, {"dpsd-t", "discriminator=teacher"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSettings = {
+    {{"dpsd-data", "data-sensitive"},
+     {"dpsd-label", "label-sensitive"},
+     {"dpsd-t", "discriminator=teacher"}}};
 
 bool SameNumber(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
 
@@ -77,14 +79,18 @@ std::vector<PublishedValue> ParsePublished(std::string_view csv) {
     if (fields.size() < 9) continue;
     const std::optional<double> number = ParseNumber(fields[8]);
     if (!number) continue;
-    values.push_back({fields[0], fields[1], fields[2], fields[3], ParseNumber(fields[4]), fields[6], fields[7], *number});
+    values.push_back({fields[0], fields[1], fields[2], fields[3], ParseNumber(fields[4]),
+                      ParseNumber(fields[5]).value_or(0), fields[6], fields[7], *number});
   }
   return values;
 }
 
 std::vector<PublishedValue> PublishedTable(std::string_view paper_and_table) {
+  if (paper_and_table.empty()) return {};
   std::vector<PublishedValue> values = AllPublished();
-  std::erase_if(values, [&](const PublishedValue& value) { return value.paper + "/" + value.table != paper_and_table; });
+  std::erase_if(values, [&](const PublishedValue& value) {
+    return value.paper + "/" + value.table != paper_and_table;
+  });
   return values;
 }
 
@@ -105,10 +111,17 @@ std::optional<double> FindPublished(const std::vector<PublishedValue>& values, c
 }
 
 std::string ApproachName(std::string_view method) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kNames = {{
-      {"teacher", "Teacher"}, {"dpsd-data", "DPSD"}, {"dpsd-label", "DPSD"}, {"dpsd-t", "DPSD-T"}, {"feddpsd", "FedDPSD"},
-      {"fedavg", "FedAVG"}, {"dpdfd-ensemble", "DPDFD"}, {"dpdfd-direct", "DPDFD"}, {"pate", "PATE-2018"},
-      {"dp-merf", "DP-MERF"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kNames = {
+      {{"teacher", "Teacher"},
+       {"dpsd-data", "DPSD"},
+       {"dpsd-label", "DPSD"},
+       {"dpsd-t", "DPSD-T"},
+       {"feddpsd", "FedDPSD"},
+       {"fedavg", "FedAVG"},
+       {"dpdfd-ensemble", "DPDFD"},
+       {"dpdfd-direct", "DPDFD"},
+       {"pate", "PATE-2018"},
+       {"dp-merf", "DP-MERF"}}};
   for (const auto& [known, approach] : kNames)
     if (known == method) return std::string(approach);
   std::string upper(method);

@@ -9,6 +9,7 @@
 #include "experiments/privacy/privacy_statement.h"
 #include "experiments/spec/spec_codec.h"
 #include "orchestrator/cli/claim_text.h"
+#include "orchestrator/cli/quoted_cells.h"
 #include "orchestrator/cli/spec_field.h"
 
 namespace retort::orchestrator::cli {
@@ -29,6 +30,11 @@ std::optional<double> MetricOf(const TrialView& trial, const std::string& metric
   for (const auto& [name, value] : trial.row->metrics)
     if (name == metric) return value;
   return std::nullopt;
+}
+
+bool MetricKnown(const ResultsView& view, const std::string& metric) {
+  return std::any_of(view.trials.begin(), view.trials.end(),
+                     [&](const TrialView& trial) { return MetricOf(trial, metric).has_value(); });
 }
 
 void Gather(const TrialSpec& spec, const ViewIndex& views, const std::string& metric, Gathered& into) {
@@ -60,14 +66,12 @@ std::vector<std::string> ValuesOf(const TrialSpec& spec, const std::vector<std::
 std::optional<double> PublishedEpsilon(const TrialSpec& spec, const std::vector<privacy::Claim>& claims) {
   if (spec.epsilon > 0) return spec.epsilon;
   for (const privacy::Claim& claim : claims)
-    if (claim.status == privacy::ClaimStatus::paper_formula && std::isfinite(claim.epsilon)) return claim.epsilon;
+    if (claim.status == privacy::ClaimStatus::paper_formula && std::isfinite(claim.epsilon))
+      return claim.epsilon;
   return std::nullopt;
 }
 
-std::string PublishedMetric(const std::string& metric) {
-  const std::size_t dot = metric.rfind('.');
-  return dot == std::string::npos ? metric : metric.substr(dot + 1);
-}
+std::string PublishedMetric(const std::string& metric) { return metric.substr(metric.rfind('.') + 1); }
 
 std::optional<double> JoinPublished(const std::vector<PublishedValue>& published, const TrialSpec& spec,
                                     const std::string& metric, const std::vector<privacy::Claim>& claims) {
@@ -83,7 +87,8 @@ std::optional<double> JoinPublished(const std::vector<PublishedValue>& published
   return FindPublished(published, key);
 }
 
-TableCell CellOf(const Gathered& gathered, const TableSpec& table, const std::vector<PublishedValue>& published) {
+TableCell CellOf(const Gathered& gathered, const TableSpec& table,
+                 const std::vector<PublishedValue>& published) {
   const TrialSpec& first = *gathered.specs.front();
   TableCell cell;
   cell.row = ValuesOf(first, table.rows);
@@ -101,7 +106,8 @@ TableCell CellOf(const Gathered& gathered, const TableSpec& table, const std::ve
   return cell;
 }
 
-TeacherLine TeacherOf(const Gathered& gathered, const TableSpec& table, const std::vector<PublishedValue>& published) {
+TeacherLine TeacherOf(const Gathered& gathered, const TableSpec& table,
+                      const std::vector<PublishedValue>& published) {
   const TrialSpec& first = *gathered.specs.front();
   TeacherLine line;
   line.name = first.teacher;
@@ -157,10 +163,22 @@ std::vector<std::string> WarningsOf(const SweepPlan& plan) {
     std::string warning = privacy::DeltaWarning(claim, spec.data->split.train.size());
     if (warning.empty()) continue;
     warning = "data set " + spec.data->name + ": " + warning;
-    if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end())
-      warnings.push_back(warning);
+    if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) warnings.push_back(warning);
   }
   return warnings;
+}
+
+// Said when nothing at all has been measured under the table's metric although rows are there.
+std::string UnknownMetric(const ResultTable& table, const ResultsView& view) {
+  for (const TableCell& cell : table.cells)
+    if (cell.summary.n > 0) return "";
+  std::string known;
+  for (const TrialView& trial : view.trials) {
+    if (!trial.row || !known.empty()) continue;
+    for (const auto& [name, value] : trial.row->metrics) known += (known.empty() ? "" : ", ") + name;
+  }
+  if (known.empty() || MetricKnown(view, table.spec.metric)) return "";
+  return "no row has the metric " + table.spec.metric + "; rows have " + known + ".";
 }
 
 std::string HashOf(const SweepPlan& plan) {
@@ -176,10 +194,14 @@ std::string HashOf(const SweepPlan& plan) {
 
 std::string_view CellStateName(CellState state) {
   switch (state) {
-    case CellState::complete: return "complete";
-    case CellState::partial: return "partial";
-    case CellState::missing: return "missing";
-    case CellState::quoted: return "quoted";
+    case CellState::complete:
+      return "complete";
+    case CellState::partial:
+      return "partial";
+    case CellState::missing:
+      return "missing";
+    case CellState::quoted:
+      return "quoted";
   }
   return "";
 }
@@ -194,16 +216,22 @@ ResultTable BuildTable(const SweepPlan& plan, const TableSpec& spec, const Resul
     if (trial.role == Role::teacher) {
       Gather(trial, views, spec.metric, teachers.At(TeacherKey(trial)));
     } else {
-      Gather(trial, views, spec.metric, cells.At({ValuesOf(trial, spec.rows), ValuesOf(trial, spec.columns)}));
+      Gather(trial, views, spec.metric,
+             cells.At({ValuesOf(trial, spec.rows), ValuesOf(trial, spec.columns)}));
     }
   }
   ResultTable table;
   table.spec = spec;
   table.sweep = plan.name;
-  for (const Gathered& gathered : teachers.all()) table.teachers.push_back(TeacherOf(gathered, spec, published));
+  for (const Gathered& gathered : teachers.all())
+    table.teachers.push_back(TeacherOf(gathered, spec, published));
   for (const Gathered& gathered : cells.all()) table.cells.push_back(CellOf(gathered, spec, published));
+  for (TableCell& quoted : QuotedCells(plan, spec, published, table.cells))
+    table.cells.push_back(std::move(quoted));
   SortCells(table.cells);
   table.warnings = WarningsOf(plan);
+  if (std::string warning = UnknownMetric(table, view); !warning.empty())
+    table.warnings.push_back(std::move(warning));
   table.spec_hash = HashOf(plan);
   table.running = view.running;
   return table;

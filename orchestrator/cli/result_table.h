@@ -18,14 +18,14 @@ enum class CellState : unsigned char { complete, partial, missing, quoted };
 
 // All trials that agree in the row and column keys; they differ in seed.
 struct TableCell {
-  std::vector<std::string> row, column;    // values, in the order of the table's keys
-  Summary summary;                         // of the metric, over the trials that have it
-  int planned = 0, failed = 0;             // trials; `summary.n` of them are measured
+  std::vector<std::string> row, column;  // values, in the order of the table's keys
+  Summary summary;                       // of the metric, over the trials that have it
+  int planned = 0, failed = 0;           // trials; `summary.n` of them are measured
   CellState state = CellState::missing;
   std::optional<double> published;
-  std::vector<privacy::Claim> claims;      // the worst over the measured trials
-  std::vector<TrialId> trials;             // all planned ones
-  bool working = false;                    // the trials are in the working reading
+  std::vector<privacy::Claim> claims;  // the worst over the measured trials
+  std::vector<TrialId> trials;         // all planned ones
+  bool working = false;                // the trials are in the working reading
 };
 
 struct TeacherLine {
@@ -41,10 +41,10 @@ struct ResultTable {
   TableSpec spec;
   std::string sweep;
   std::vector<TeacherLine> teachers;
-  std::vector<TableCell> cells;            // rows in plan order, the columns of one row together
-  std::vector<std::string> warnings;       // whole sentences
-  std::string spec_hash;                   // 12 hex digits over the ids of the table's trials
-  bool running = false;                    // the sweep is being run right now
+  std::vector<TableCell> cells;       // rows in plan order, the columns of one row together
+  std::vector<std::string> warnings;  // whole sentences
+  std::string spec_hash;              // 12 hex digits over the ids of the table's trials
+  bool running = false;               // the sweep is being run right now
 };
 
 // Cells of every student of the plan. `view` may hold fewer trials than the plan, or more.

@@ -25,8 +25,9 @@ std::string ResultsFor(const std::string& named, const std::string& sweep) {
 Result<FoundResults> FindResults(storage::Env& env, const std::string& named, const std::string& base) {
   if (!named.empty()) {
     if (!env.Exists(named + "/journal.log"))
-      return EnvironmentError(named + " holds no sweep (it has no journal.log). `retort run SWEEP --results " + named +
-                              "` makes one.");
+      return EnvironmentError(named +
+                              " holds no sweep (it has no journal.log). `retort run SWEEP --results " +
+                              named + "` makes one.");
     return FoundResults{named, false};
   }
   std::vector<std::string> names;
@@ -43,9 +44,10 @@ Result<FoundResults> FindResults(storage::Env& env, const std::string& named, co
     newest = {base + "/" + name, true};
   }
   if (newest_time) return newest;
-  return EnvironmentError("there is no results folder below " + base +
-                          "/. Run a sweep first (retort run experiments/configs/quickstart.toml), or name a folder with "
-                          "--results DIR.");
+  return EnvironmentError(
+      "there is no results folder below " + base +
+      "/. Run a sweep first (retort run experiments/configs/quickstart.toml), or name a folder with "
+      "--results DIR.");
 }
 
 }  // namespace retort::orchestrator::cli

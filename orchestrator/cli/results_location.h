@@ -13,11 +13,11 @@ namespace retort::orchestrator::cli {
 
 struct FoundResults {
   std::string directory;
-  bool chosen = false;       // not named by the user: the command says which it took
+  bool chosen = false;  // not named by the user: the command says which it took
 };
 
-// `named` when not empty; else the folder below `base` whose journal changed last. Error: environment, when there is
-// none, naming the command that makes one.
+// `named` when not empty; else the folder below `base` whose journal changed last. Error: environment, when
+// there is none, naming the command that makes one.
 [[nodiscard]] Result<FoundResults> FindResults(storage::Env& env, const std::string& named,
                                                const std::string& base = "results");
 

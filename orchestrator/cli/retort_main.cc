@@ -1,5 +1,6 @@
 // The user's program. Reads the environment and the command line once and runs one command.
 #include <charconv>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,11 @@ int Columns(const std::string& text) {
 int main(int argc, char** argv) {
   namespace cli = retort::orchestrator::cli;
   const std::vector<std::string> environment = retort::orchestrator::ProcessEnvironment();
-  const auto variable = [&](const char* name) { return retort::cluster::FindVariable(environment, name).value_or(""); };
-  const cli::ParsedCommandLine parsed = cli::ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
+  const auto variable = [&](const char* name) {
+    return retort::cluster::FindVariable(environment, name).value_or("");
+  };
+  const cli::ParsedCommandLine parsed =
+      cli::ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
   cli::GlobalOptions global;
   global.json = parsed.json;
   if (parsed.command) global = parsed.command->global;
@@ -36,5 +40,8 @@ int main(int argc, char** argv) {
     console.Data(parsed.text);
     return 0;
   }
-  return cli::Dispatch({*parsed.command, environment, console, retort::storage::PosixEnv()});
+  const int code = cli::Dispatch({*parsed.command, environment, console, retort::storage::PosixEnv()});
+  if (std::ferror(stdout) == 0) return code;
+  std::fputs("error: stdout cannot be written (is its disk full?)\n", stderr);
+  return code == 0 ? retort::ExitCode(retort::StatusCode::environment) : code;
 }

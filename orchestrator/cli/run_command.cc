@@ -66,8 +66,10 @@ int RunCommand(const Invocation& call) {
   options.results = ResultsFor(line.global.results, loaded.plan->name);
   const Result<int> code = RunSweep(*loaded.plan, options);
   if (!code.ok()) return EndRun(options, call.console.Fail(code.status()));
-  if (line.global.json) PrintOutcome(call, options.results, *code);
-  else SayNext(call, options.results, *code);
+  if (line.global.json)
+    PrintOutcome(call, options.results, *code);
+  else
+    SayNext(call, options.results, *code);
   return EndRun(options, *code);
 }
 

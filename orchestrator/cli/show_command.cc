@@ -21,7 +21,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct StoredFile {
-  std::string path;             // relative to the results folder
+  std::string path;  // relative to the results folder
   std::uintmax_t bytes = 0;
 };
 
@@ -30,12 +30,15 @@ std::vector<StoredFile> FilesOf(const ResultsView& view, const TrialSpec& spec) 
   std::vector<StoredFile> files;
   std::error_code error;
   const fs::path folder = fs::path(view.directory) / TrialDirectory(spec);
-  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
     std::error_code unreadable;
     if (!entry->is_regular_file(unreadable)) continue;
-    files.push_back({fs::relative(entry->path(), view.directory, unreadable).string(), entry->file_size(unreadable)});
+    files.push_back(
+        {fs::relative(entry->path(), view.directory, unreadable).string(), entry->file_size(unreadable)});
   }
-  std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) { return a.path < b.path; });
+  std::sort(files.begin(), files.end(),
+            [](const StoredFile& a, const StoredFile& b) { return a.path < b.path; });
   return files;
 }
 
@@ -47,28 +50,33 @@ std::vector<storage::LedgerEntry> LedgerOf(const ResultsView& view, TrialId tria
 }
 
 std::string RowText(const TrialView& trial) {
-  std::string out = fmt::format("{}: {}, {} {}\n", ShownName(trial.spec), StateName(trial.state), trial.attempts,
-                                trial.attempts == 1 ? "attempt" : "attempts");
+  std::string out = fmt::format("{}: {}, {} {}\n", ShownName(trial.spec), StateName(trial.state),
+                                trial.attempts, trial.attempts == 1 ? "attempt" : "attempts");
   out += fmt::format("  id {}\n", trial.spec.id.Hex());
   if (trial.failure != FailureKind::none)
-    out += fmt::format("  last failure: {}{}\n", FailureName(trial.failure), trial.detail.empty() ? "" : ": " + trial.detail);
+    out += fmt::format("  last failure: {}{}\n", FailureName(trial.failure),
+                       trial.detail.empty() ? "" : ": " + trial.detail);
   for (const auto& [key, value] : trial.spec.axes) out += fmt::format("  {} = {}\n", key, value);
   if (!trial.row) return out + "  no row yet\n";
-  for (const auto& [name, value] : trial.row->metrics) out += fmt::format("  {}: {}\n", name, ShortNumber(value));
+  for (const auto& [name, value] : trial.row->metrics)
+    out += fmt::format("  {}: {}\n", name, ShortNumber(value));
   for (const auto& [name, value] : trial.row->timings) out += fmt::format("  {}: {:.4g}\n", name, value);
-  return out + fmt::format("  row digest {}\n  parameters digest {}\n", trial.row->row_digest, trial.row->parameters_digest);
+  return out + fmt::format("  row digest {}\n  parameters digest {}\n", trial.row->row_digest,
+                           trial.row->parameters_digest);
 }
 
 std::string ClaimsText(const TrialView& trial, std::size_t width) {
   if (!trial.row) return "";
   std::string out = "\nPrivacy\n";
-  for (const privacy::Claim& claim : trial.row->claims) out += "  " + Wrap(PrivacyParagraph(claim), width - 2, 4) + "\n";
+  for (const privacy::Claim& claim : trial.row->claims)
+    out += "  " + Wrap(PrivacyParagraph(claim), width - 2, 4) + "\n";
   return out;
 }
 
 std::string EventText(const storage::LedgerEntry& entry) {
   const privacy::PrivacyEvent& event = entry.event;
-  std::string text = fmt::format("sensitivity {}, noise {}", ShortNumber(event.sensitivity), ShortNumber(event.noise_std));
+  std::string text =
+      fmt::format("sensitivity {}, noise {}", ShortNumber(event.sensitivity), ShortNumber(event.noise_std));
   if (event.sampling_rate < 1) text += fmt::format(", sampled at {}", ShortNumber(event.sampling_rate));
   return text;
 }
@@ -81,17 +89,19 @@ std::string LedgerText(const std::vector<storage::LedgerEntry>& entries) {
   for (std::size_t i = 0; i < std::min(entries.size(), kShown); ++i) {
     const storage::LedgerEntry& entry = entries[i];
     table.Add({std::to_string(entry.id), std::to_string(entry.attempt.number),
-               entry.state == storage::LedgerState::settled ? "settled" : "reserved", CountText(entry.event.count),
-               CountText(entry.Charged().count), EventText(entry)});
+               entry.state == storage::LedgerState::settled ? "settled" : "reserved",
+               CountText(entry.event.count), CountText(entry.Charged().count), EventText(entry)});
   }
   std::string out = "\nLedger\n" + table.Render(2);
-  if (entries.size() > kShown) out += fmt::format("  and {} more (--json lists all)\n", entries.size() - kShown);
+  if (entries.size() > kShown)
+    out += fmt::format("  and {} more (--json lists all)\n", entries.size() - kShown);
   return out;
 }
 
 std::string FilesText(const std::vector<StoredFile>& files, const std::string& directory) {
   std::string out = "\nFiles in " + directory + "\n";
-  for (const StoredFile& file : files) out += fmt::format("  {:>12}  {}\n", CountText(static_cast<std::int64_t>(file.bytes)), file.path);
+  for (const StoredFile& file : files)
+    out += fmt::format("  {:>12}  {}\n", CountText(static_cast<std::int64_t>(file.bytes)), file.path);
   return files.empty() ? "" : out;
 }
 
@@ -107,7 +117,8 @@ ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerE
   document["ledger"] = ordered_json::array();
   for (const storage::LedgerEntry& entry : ledger) document["ledger"].push_back(LedgerEntryJson(entry));
   document["files"] = ordered_json::array();
-  for (const StoredFile& file : files) document["files"].push_back({{"path", file.path}, {"bytes", file.bytes}});
+  for (const StoredFile& file : files)
+    document["files"].push_back({{"path", file.path}, {"bytes", file.bytes}});
   return document;
 }
 

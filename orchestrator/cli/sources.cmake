@@ -20,6 +20,7 @@ set(RETORT_CLI_SOURCES
     plan_report.cc
     plan_text.cc
     published.cc
+    quoted_cells.cc
     result_table.cc
     results_location.cc
     run_command.cc

@@ -10,9 +10,9 @@
 
 namespace retort::orchestrator::cli {
 
-// A swept key as written in the sweep file, else the resolved value by its name in [trial]: "method", "reading",
-// "teacher", "data", "epsilon", "seed", ... Empty where the key does not apply to the trial; nothing for a key
-// that there is not.
+// A swept key as written in the sweep file, else the resolved value by its name in [trial]: "method",
+// "reading", "teacher", "data", "epsilon", "seed", ... Empty where the key does not apply to the trial;
+// nothing for a key that there is not.
 [[nodiscard]] std::optional<std::string> SpecField(const TrialSpec& spec, const std::string& key);
 
 // The fields of SpecField and "trial", "name", "state", "role", "failure", "attempts".

@@ -29,7 +29,8 @@ int StatusCommand(const Invocation& call) {
     const SweepStatus status = StatusOf(*view);
     if (call.line.watch && options.live) call.console.Data("\x1b[H\x1b[2J");
     // Without a terminal to redraw, only what changed is worth saying again.
-    if (options.live || status.counts != printed) call.console.Data(StatusAsText(status, UnixSeconds(), options.width));
+    if (options.live || status.counts != printed)
+      call.console.Data(StatusAsText(status, UnixSeconds(), options.width));
     printed = status.counts;
     if (!call.line.watch || status.finished) return 0;
     std::this_thread::sleep_for(kRefresh);

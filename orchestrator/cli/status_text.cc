@@ -22,10 +22,12 @@ std::string ActiveText(const ResultsView& view, double now) {
     if (trial.state == TrialState::running || trial.state == TrialState::leased) {
       out += fmt::format("  {}  {}", ShownName(trial.spec), StateName(trial.state));
       if (trial.total_steps > 0)
-        out += fmt::format(", step {} of {} ({} %)", trial.step, trial.total_steps, 100 * trial.step / trial.total_steps);
+        out += fmt::format(", step {} of {} ({} %)", trial.step, trial.total_steps,
+                           100 * trial.step / trial.total_steps);
       out += fmt::format(", attempt {}\n", trial.attempts);
     } else if (!IsFinal(trial.state) && trial.retry_at > now) {
-      out += fmt::format("  {}  tried again in {}\n", ShownName(trial.spec), DurationText(trial.retry_at - now));
+      out +=
+          fmt::format("  {}  tried again in {}\n", ShownName(trial.spec), DurationText(trial.retry_at - now));
     }
   }
   return out;
@@ -34,11 +36,13 @@ std::string ActiveText(const ResultsView& view, double now) {
 std::string SpendingText(const SweepStatus& status, std::size_t width) {
   std::string out;
   for (const DataSpending& spent : status.spending) {
-    std::string line = fmt::format("  {}: ε {} {} (example, δ = {}) over {} {}, summed RDP converted once", spent.data,
-                                   std::isfinite(spent.epsilon) ? "≤" : "=", EpsilonText(spent.epsilon),
-                                   ShortNumber(spent.delta), spent.trials, spent.trials == 1 ? "trial" : "trials");
+    std::string line =
+        fmt::format("  {}: ε {} {} (example, δ = {}) over {} {}, summed RDP converted once", spent.data,
+                    std::isfinite(spent.epsilon) ? "≤" : "=", EpsilonText(spent.epsilon),
+                    ShortNumber(spent.delta), spent.trials, spent.trials == 1 ? "trial" : "trials");
     if (spent.budget) line += fmt::format("; budget {}", EpsilonText(spent.budget->epsilon));
-    if (!std::isfinite(spent.epsilon)) line += "; at least one trial has no finite bound (`retort show TRIAL`)";
+    if (!std::isfinite(spent.epsilon))
+      line += "; at least one trial has no finite bound (`retort show TRIAL`)";
     out += "  " + Wrap(line, width, 4) + "\n";
   }
   return out;
@@ -56,22 +60,28 @@ std::string ProblemsText(const SweepStatus& status, std::size_t width) {
   return out;
 }
 
+std::string TimeLeftText(const std::optional<CostEstimate>& left) {
+  if (!left) return "Time left: unknown until a trial of each kind has finished\n";
+  std::string text = "Time left: about " + DurationText(left->seconds);
+  if (left->low < left->high)
+    text += fmt::format(" ({} to {})", DurationText(left->low), DurationText(left->high));
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string StatusAsText(const SweepStatus& status, double now_unix_seconds, std::size_t width) {
   const ResultsView& view = *status.view;
   std::string out = fmt::format("Sweep {} in {}: {}\n", view.sweep, view.directory,
-                                view.running ? "running" : status.finished ? "finished" : "stopped");
+                                view.running      ? "running"
+                                : status.finished ? "finished"
+                                                  : "stopped");
   if (!status.problems.empty()) out += "Problems\n" + ProblemsText(status, width);
   out += fmt::format("Trials: {}", view.trials.size());
   for (const auto& [state, count] : status.counts) out += fmt::format(", {} {}", count, state);
   out += "\n" + ActiveText(view, now_unix_seconds);
   if (!status.spending.empty()) out += "Privacy spent\n" + SpendingText(status, width);
-  if (!status.finished) {
-    out += status.remaining ? fmt::format("Time left: about {} ({} to {})\n", DurationText(status.remaining->seconds),
-                                          DurationText(status.remaining->low), DurationText(status.remaining->high))
-                            : "Time left: unknown until a trial of each kind has finished\n";
-  }
+  if (!status.finished) out += TimeLeftText(status.remaining);
   return out + "Next: " + status.next + "\n";
 }
 
@@ -97,15 +107,17 @@ std::string StatusAsJson(const SweepStatus& status) {
     entry["epsilon"] = std::isfinite(spent.epsilon) ? ordered_json(spent.epsilon) : ordered_json("inf");
     entry["accountant"] = "rdp-sum";
     entry["trials"] = spent.trials;
-    entry["budget"] = spent.budget ? ordered_json{{"epsilon", spent.budget->epsilon}, {"delta", spent.budget->delta}}
-                                   : ordered_json();
+    entry["budget"] = spent.budget
+                          ? ordered_json{{"epsilon", spent.budget->epsilon}, {"delta", spent.budget->delta}}
+                          : ordered_json();
     document["epsilon"][spent.data] = std::move(entry);
   }
   document["problems"] = ordered_json::array();
   for (const Problem& problem : status.problems) {
     ordered_json ids = ordered_json::array();
     for (const TrialId trial : problem.trials) ids.push_back(trial.Hex());
-    document["problems"].push_back({{"what", problem.what}, {"remedy", problem.remedy}, {"trials", std::move(ids)}});
+    document["problems"].push_back(
+        {{"what", problem.what}, {"remedy", problem.remedy}, {"trials", std::move(ids)}});
   }
   document["next"] = status.next;
   return DocumentText(document);

@@ -7,15 +7,19 @@
 #include <map>
 
 #include "experiments/privacy/claim.h"
+#include "orchestrator/charge_book.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/trial_names.h"
-#include "orchestrator/charge_book.h"
 
 namespace retort::orchestrator::cli {
 namespace {
 
-constexpr TrialState kStates[] = {TrialState::waiting, TrialState::queued,    TrialState::leased,        TrialState::running,
-                                  TrialState::succeeded, TrialState::failed,  TrialState::parent_failed, TrialState::cancelled};
+// For a data set of which no charged trial is in the plan any more.
+constexpr double kUsualDelta = 1e-5;
+
+constexpr TrialState kStates[] = {TrialState::waiting,       TrialState::queued,    TrialState::leased,
+                                  TrialState::running,       TrialState::succeeded, TrialState::failed,
+                                  TrialState::parent_failed, TrialState::cancelled};
 
 Problem FailureOf(const TrialView& trial) {
   Problem problem;
@@ -45,28 +49,39 @@ void AddTogether(const ResultsView& view, TrialState state, int severity, const 
   for (const TrialView& trial : view.trials)
     if (trial.state == state) problem.trials.push_back(trial.spec.id);
   if (problem.trials.empty()) return;
-  problem.what = fmt::format("{} {} {}", problem.trials.size(), problem.trials.size() == 1 ? "trial" : "trials", what);
+  problem.what =
+      fmt::format("{} {} {}", problem.trials.size(), problem.trials.size() == 1 ? "trial" : "trials", what);
   problems.push_back(std::move(problem));
 }
 
-std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataSpending>& spending, bool finished) {
+std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataSpending>& spending,
+                                bool finished) {
   std::vector<Problem> problems;
   for (const TrialView& trial : view.trials) {
-    if (trial.state == TrialState::failed) problems.push_back(FailureOf(trial));
-    else if (!IsFinal(trial.state) && trial.failure != FailureKind::none && trial.failure != FailureKind::stopped)
+    if (trial.state == TrialState::failed)
+      problems.push_back(FailureOf(trial));
+    else if (!IsFinal(trial.state) && trial.failure != FailureKind::none &&
+             trial.failure != FailureKind::stopped)
       problems.push_back(RetriesOf(trial));
   }
-  AddTogether(view, TrialState::parent_failed, 80, "cannot run because their teacher failed", "see the teacher's failure", problems);
+  AddTogether(view, TrialState::parent_failed, 80, "cannot run because their teacher failed",
+              "see the teacher's failure", problems);
   AddTogether(view, TrialState::cancelled, 20, "cancelled", "", problems);
   for (const DataSpending& spent : spending)
     if (spent.budget && spent.epsilon > 0.9 * spent.budget->epsilon)
       problems.push_back({70,
-                          fmt::format("data set {} has spent ε = {} of its budget of {} (example, δ = {})", spent.data,
-                                      EpsilonText(spent.epsilon), EpsilonText(spent.budget->epsilon), ShortNumber(spent.delta)),
-                          "raise [data." + spent.data + "] budget, or ask for fewer trials", {}});
+                          fmt::format("data set {} has spent ε = {} of its budget of {} (example, δ = {})",
+                                      spent.data, EpsilonText(spent.epsilon),
+                                      EpsilonText(spent.budget->epsilon), ShortNumber(spent.delta)),
+                          "raise [data." + spent.data + "] budget, or ask for fewer trials",
+                          {}});
   if (!finished && !view.running)
-    problems.push_back({60, "nobody is running this sweep, and it is not finished", "run the same `retort run` command again", {}});
-  std::stable_sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) { return a.severity > b.severity; });
+    problems.push_back({60,
+                        "nobody is running this sweep, and it is not finished",
+                        "run the same `retort run` command again",
+                        {}});
+  std::stable_sort(problems.begin(), problems.end(),
+                   [](const Problem& a, const Problem& b) { return a.severity > b.severity; });
   return problems;
 }
 
@@ -74,11 +89,12 @@ std::vector<DataSpending> SpendingOf(const ResultsView& view) {
   ChargeBook charges;
   charges.Load(view.ledger);
   std::map<std::string, const DataSpec*> data;
-  std::map<std::string, double> delta;
+  std::map<std::string, double> delta;  // the smallest among the trials that charged
   for (const TrialView& trial : view.trials) {
     if (!trial.spec.data) continue;
     const std::string& digest = trial.spec.data->digest;
     data[digest] = trial.spec.data.get();
+    if (charges.EventsOf(trial.spec.id).empty()) continue;
     const auto [known, fresh] = delta.try_emplace(digest, trial.spec.delta);
     if (!fresh) known->second = std::min(known->second, trial.spec.delta);
   }
@@ -89,7 +105,7 @@ std::vector<DataSpending> SpendingOf(const ResultsView& view) {
     const auto known = data.find(digest);
     spent.data = known == data.end() ? "(no longer in the sweep)" : known->second->name;
     if (known != data.end()) spent.budget = known->second->budget;
-    spent.delta = spent.budget ? spent.budget->delta : known == data.end() ? 1e-5 : delta[digest];
+    spent.delta = spent.budget ? spent.budget->delta : delta.contains(digest) ? delta[digest] : kUsualDelta;
     const auto events = charges.EventsOn(digest);
     spent.trials = static_cast<int>(events.size());
     spent.epsilon = privacy::TotalEpsilon(events, spent.delta);
@@ -116,7 +132,8 @@ std::optional<CostEstimate> RemainingOf(const ResultsView& view) {
 std::vector<std::pair<std::string, int>> CountStates(const ResultsView& view) {
   std::vector<std::pair<std::string, int>> counts;
   for (const TrialState state : kStates) {
-    const auto count = std::count_if(view.trials.begin(), view.trials.end(), [&](const TrialView& t) { return t.state == state; });
+    const auto count = std::count_if(view.trials.begin(), view.trials.end(),
+                                     [&](const TrialView& t) { return t.state == state; });
     if (count > 0) counts.emplace_back(StateName(state), static_cast<int>(count));
   }
   return counts;
@@ -126,13 +143,17 @@ SweepStatus StatusOf(const ResultsView& view) {
   SweepStatus status;
   status.view = &view;
   status.counts = CountStates(view);
-  status.finished = std::all_of(view.trials.begin(), view.trials.end(), [](const TrialView& t) { return IsFinal(t.state); });
+  status.finished = std::all_of(view.trials.begin(), view.trials.end(),
+                                [](const TrialView& t) { return IsFinal(t.state); });
   status.spending = SpendingOf(view);
   status.problems = ProblemsOf(view, status.spending, status.finished);
   if (!status.finished) status.remaining = RemainingOf(view);
-  if (status.finished) status.next = "retort list --results " + view.directory;
-  else if (view.running) status.next = "retort status --watch --results " + view.directory;
-  else status.next = "run the sweep's `retort run` command again";
+  if (status.finished)
+    status.next = "retort list --results " + view.directory;
+  else if (view.running)
+    status.next = "retort status --watch --results " + view.directory;
+  else
+    status.next = "run the sweep's `retort run` command again";
   return status;
 }
 

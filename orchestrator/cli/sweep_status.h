@@ -13,29 +13,29 @@
 namespace retort::orchestrator::cli {
 
 struct Problem {
-  int severity = 0;             // larger is worse; problems come worst first
-  std::string what;             // one sentence
-  std::string remedy;           // a command, or what to change
+  int severity = 0;    // larger is worse; problems come worst first
+  std::string what;    // one sentence
+  std::string remedy;  // a command, or what to change
   std::vector<TrialId> trials;
 };
 
 // What the whole sweep has cost one private data set.
 struct DataSpending {
   std::string data, digest;
-  double epsilon = 0;           // example, over all trials, at `delta`; infinity = unbounded
-  double delta = 0;             // of the budget, else the smallest of the trials
+  double epsilon = 0;  // example, over all trials, at `delta`; infinity = unbounded
+  double delta = 0;    // of the budget, else the smallest of the trials that charged
   std::optional<Budget> budget;
-  int trials = 0;               // with a charge
+  int trials = 0;  // with a charge
 };
 
 struct SweepStatus {
   const ResultsView* view = nullptr;
-  std::vector<std::pair<std::string, int>> counts;   // states that occur, in the order of TrialState
+  std::vector<std::pair<std::string, int>> counts;  // states that occur, in the order of TrialState
   std::vector<Problem> problems;
   std::vector<DataSpending> spending;
-  std::optional<CostEstimate> remaining;             // seconds, divided by the trials running at once
-  bool finished = false;                             // every trial is final
-  std::string next;                                  // the next command
+  std::optional<CostEstimate> remaining;  // seconds, divided by the trials running at once
+  bool finished = false;                  // every trial is final
+  std::string next;                       // the next command
 };
 
 [[nodiscard]] std::vector<std::pair<std::string, int>> CountStates(const ResultsView& view);

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/load_sweep.h"
 #include "orchestrator/cli/results_location.h"
@@ -25,18 +23,6 @@ Result<ResultsView> StoredOrEmpty(storage::Env& env, const std::string& results)
   ResultsView empty;
   empty.directory = results;
   return empty;
-}
-
-Result<std::vector<PublishedValue>> PublishedFor(const TableSpec& table) {
-  if (table.published.empty()) return std::vector<PublishedValue>{};
-  std::vector<PublishedValue> values = PublishedTable(table.published);
-  if (!values.empty()) return values;
-  const std::vector<std::string> names = PublishedTableNames();
-  std::vector<std::string> near = NearestOf(table.published, names);
-  if (near.empty()) near = names;
-  std::string message = "[table." + table.name + "] published = \"" + table.published + "\" is not among the published tables";
-  for (std::size_t i = 0; i < near.size(); ++i) message += (i == 0 ? "; there are " : ", ") + near[i];
-  return UsageError(message + ".");
 }
 
 std::string Formatted(const std::vector<ResultTable>& tables, const std::string& format, std::size_t width) {
@@ -65,12 +51,11 @@ int TableCommand(const Invocation& call) {
   const Result<ResultsView> view = StoredOrEmpty(call.env, results);
   if (!view.ok()) return call.console.Fail(view.status());
   if (view->trials.empty())
-    call.console.Message("nothing is stored in " + results + " yet; `retort run " + line.sweep + "` fills the table.");
+    call.console.Message("nothing is stored in " + results + " yet; `retort run " + line.sweep +
+                         "` fills the table.");
   std::vector<ResultTable> tables;
   for (const TableSpec& spec : *specs) {
-    const Result<std::vector<PublishedValue>> published = PublishedFor(spec);
-    if (!published.ok()) return call.console.Fail(published.status());
-    tables.push_back(BuildTable(*loaded.plan, spec, *view, *published));
+    tables.push_back(BuildTable(*loaded.plan, spec, *view, PublishedTable(spec.published)));
   }
   const std::string format = line.global.json ? "json" : line.format;
   call.console.Data(Formatted(tables, format, call.console.options().width));

@@ -31,8 +31,8 @@ std::string Joined(const std::vector<std::string>& words) {
 
 std::vector<std::string> MeasuredFields(const TableEntry& entry, const std::string& metric) {
   const Summary& summary = *entry.summary;
-  std::vector<std::string> fields = {metric, summary.n > 0 ? fmt::format("{}", summary.mean) : "", Number(summary.sd),
-                                     std::to_string(summary.n)};
+  std::vector<std::string> fields = {metric, summary.n > 0 ? fmt::format("{}", summary.mean) : "",
+                                     Number(summary.sd), std::to_string(summary.n)};
   fields.push_back(summary.ci95 ? fmt::format("{}", summary.ci95->first) : "");
   fields.push_back(summary.ci95 ? fmt::format("{}", summary.ci95->second) : "");
   fields.push_back(Number(entry.published));
@@ -65,9 +65,9 @@ std::string Ids(const std::vector<TrialId>& trials) {
 std::string TableAsCsv(const ResultTable& table) {
   std::vector<std::string> header = {"table", "role"};
   for (const std::string& name : KeyNames(table)) header.push_back(name);
-  for (const char* name : {"metric", "mean", "sd", "n", "ci95_low", "ci95_high", "published", "state", "adjacency",
-                           "neighbour", "delta", "epsilon", "epsilon_lower", "status", "accountant", "units",
-                           "assumptions", "reason", "trials"})
+  for (const char* name : {"metric", "mean", "sd", "n", "ci95_low", "ci95_high", "published", "state",
+                           "adjacency", "neighbour", "delta", "epsilon", "epsilon_lower", "status",
+                           "accountant", "units", "assumptions", "reason", "trials"})
     header.emplace_back(name);
   std::string out;
   AppendLine(header, out);

@@ -1,4 +1,5 @@
-// A result table in each output format. Every epsilon goes out with adjacency, neighbour, delta, accountant and status.
+// A result table in each output format. Every epsilon goes out with adjacency, neighbour, delta, accountant
+// and status.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@ namespace retort::orchestrator::cli {
 
 [[nodiscard]] std::string TableAsText(const ResultTable& table, std::size_t width);
 [[nodiscard]] std::string TableAsMarkdown(const ResultTable& table);
-[[nodiscard]] std::string TableAsLatex(const ResultTable& table);       // needs booktabs and amssymb
+[[nodiscard]] std::string TableAsLatex(const ResultTable& table);  // needs booktabs and amssymb
 // One line for each claim of each cell; cells without claims have one line with empty claim columns.
 [[nodiscard]] std::string TableAsCsv(const ResultTable& table);
 // One document; several tables come as "tables".
@@ -23,6 +24,8 @@ namespace retort::orchestrator::cli {
 // "n=5", "n=3 of 5", "0 of 3, 1 failed".
 [[nodiscard]] std::string SeedsText(const Summary& summary, int planned, int failed);
 [[nodiscard]] std::string PublishedText(double published, const std::string& metric);
+// The measurement of a cell; for quoted ones that it was not run here.
+[[nodiscard]] std::string MeasuredText(const TableCell& cell, const std::string& metric);
 // Sentences below the table: what the labels mean, what working means, where the numbers come from.
 [[nodiscard]] std::vector<std::string> LegendOf(const ResultTable& table);
 

@@ -64,7 +64,8 @@ ordered_json TableJson(const ResultTable& table) {
   json["cells"] = ordered_json::array();
   for (const TableCell& cell : table.cells) json["cells"].push_back(CellJson(cell, table.spec));
   json["teachers"] = ordered_json::array();
-  for (const TeacherLine& teacher : table.teachers) json["teachers"].push_back(TeacherJson(teacher, table.spec));
+  for (const TeacherLine& teacher : table.teachers)
+    json["teachers"].push_back(TeacherJson(teacher, table.spec));
   json["notes"] = LegendOf(table);
   json["spec_hash"] = table.spec_hash;
   json["retort"] = VersionText();

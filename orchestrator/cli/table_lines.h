@@ -11,14 +11,14 @@ namespace retort::orchestrator::cli {
 
 // A teacher or a cell, with what it is called.
 struct TableEntry {
-  std::string role;                     // "teacher" or "student"
-  std::vector<std::string> keys;        // in the order of KeyNames
-  const Summary* summary = nullptr;     // owned by the table
+  std::string role;                  // "teacher" or "student"
+  std::vector<std::string> keys;     // in the order of KeyNames
+  const Summary* summary = nullptr;  // owned by the table
   int planned = 0, failed = 0;
   std::optional<double> published;
   CellState state = CellState::missing;
-  const std::vector<privacy::Claim>* claims = nullptr;   // owned by the table
-  const std::vector<TrialId>* trials = nullptr;          // owned by the table
+  const std::vector<privacy::Claim>* claims = nullptr;  // owned by the table
+  const std::vector<TrialId>* trials = nullptr;         // owned by the table
 };
 
 // Row keys, then column keys that are not row keys already.

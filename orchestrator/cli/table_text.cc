@@ -39,18 +39,24 @@ void AddBlock(TextTable& text, const std::vector<std::string>& keys, const std::
     line.push_back(i < measured.size() ? measured[i] : "");
     if (i < claims.size()) {
       ClaimCells cells = CellsOf(claims[i], notes, compact);
-      for (std::string* cell : {&cells.protects, &cells.neighbours, &cells.delta, &cells.epsilon, &cells.basis})
+      for (std::string* cell :
+           {&cells.protects, &cells.neighbours, &cells.delta, &cells.epsilon, &cells.basis})
         line.push_back(std::move(*cell));
     }
     text.Add(std::move(line));
   }
 }
 
-std::vector<std::string> Measured(const Summary& summary, int planned, int failed, const std::optional<double>& published,
-                                  const std::string& metric) {
+std::vector<std::string> Measured(const Summary& summary, int planned, int failed,
+                                  const std::optional<double>& published, const std::string& metric) {
   std::vector<std::string> lines = {MeasuredText(summary, metric), SeedsText(summary, planned, failed)};
   if (published) lines.push_back("published " + PublishedText(*published, metric));
   return lines;
+}
+
+std::vector<std::string> MeasuredLines(const TableCell& cell, const std::string& metric) {
+  if (cell.state == CellState::quoted) return {"quoted " + PublishedText(cell.published.value_or(0), metric)};
+  return Measured(cell.summary, cell.planned, cell.failed, cell.published, metric);
 }
 
 TextTable TeacherTable(const ResultTable& table, Notes& notes, bool compact) {
@@ -59,20 +65,20 @@ TextTable TeacherTable(const ResultTable& table, Notes& notes, bool compact) {
     const TeacherLine& line = table.teachers[i];
     if (i > 0) text.AddRule();
     AddBlock(text, {line.name, line.method, line.network},
-             Measured(line.summary, line.planned, line.failed, line.published, table.spec.metric), line.claims, notes,
-             compact);
+             Measured(line.summary, line.planned, line.failed, line.published, table.spec.metric),
+             line.claims, notes, compact);
   }
   return text;
 }
 
-TextTable CellTable(const ResultTable& table, const std::vector<std::string>& column, Notes& notes, bool compact) {
+TextTable CellTable(const ResultTable& table, const std::vector<std::string>& column, Notes& notes,
+                    bool compact) {
   TextTable text(Header(table.spec.rows, table.spec.metric), Alignment(table.spec.rows.size()));
   bool first = true;
   for (const TableCell& cell : table.cells) {
     if (cell.column != column) continue;
     if (!std::exchange(first, false)) text.AddRule();
-    AddBlock(text, cell.row, Measured(cell.summary, cell.planned, cell.failed, cell.published, table.spec.metric),
-             cell.claims, notes, compact);
+    AddBlock(text, cell.row, MeasuredLines(cell, table.spec.metric), cell.claims, notes, compact);
   }
   return text;
 }
@@ -80,7 +86,8 @@ TextTable CellTable(const ResultTable& table, const std::vector<std::string>& co
 std::vector<std::vector<std::string>> ColumnsOf(const ResultTable& table) {
   std::vector<std::vector<std::string>> columns;
   for (const TableCell& cell : table.cells)
-    if (std::find(columns.begin(), columns.end(), cell.column) == columns.end()) columns.push_back(cell.column);
+    if (std::find(columns.begin(), columns.end(), cell.column) == columns.end())
+      columns.push_back(cell.column);
   return columns;
 }
 
@@ -109,7 +116,7 @@ std::string Matrix(const ResultTable& table, const std::vector<std::vector<std::
         line.emplace_back("–");
         continue;
       }
-      std::string value = MeasuredText(cell->summary, table.spec.metric);
+      std::string value = MeasuredText(*cell, table.spec.metric);
       if (cell->published) value += " (" + PublishedText(*cell->published, table.spec.metric) + ")";
       line.push_back(value);
     }
@@ -124,13 +131,15 @@ std::string Body(const ResultTable& table, Notes& notes, std::size_t width) {
   bool compact = false;
   Notes scratch;
   if (!table.teachers.empty()) compact = TeacherTable(table, scratch, false).Width() > width;
-  for (const auto& column : columns) compact = compact || CellTable(table, column, scratch, false).Width() > width;
+  for (const auto& column : columns)
+    compact = compact || CellTable(table, column, scratch, false).Width() > width;
   std::string out;
   if (!table.teachers.empty()) out += "\nTeachers\n" + TeacherTable(table, notes, compact).Render();
   if (columns.size() > 1) out += "\nStudents (published value in brackets)\n" + Matrix(table, columns);
   for (const auto& column : columns) {
     const std::string name = ColumnName(table, column);
-    out += "\nStudents" + (name.empty() ? "" : ", " + name) + "\n" + CellTable(table, column, notes, compact).Render();
+    out += "\nStudents" + (name.empty() ? "" : ", " + name) + "\n" +
+           CellTable(table, column, notes, compact).Render();
   }
   return out;
 }

@@ -45,7 +45,12 @@ std::string MeasuredText(const Summary& summary, const std::string& metric) {
   return fmt::format("{:.4g}", summary.mean) + (summary.sd ? fmt::format(" ± {:.2g}", *summary.sd) : "");
 }
 
+std::string MeasuredText(const TableCell& cell, const std::string& metric) {
+  return cell.state == CellState::quoted ? "quoted" : MeasuredText(cell.summary, metric);
+}
+
 std::string SeedsText(const Summary& summary, int planned, int failed) {
+  if (planned == 0) return "–";
   std::string text = summary.n == planned ? fmt::format("n={}", summary.n)
                      : summary.n == 0     ? fmt::format("0 of {}", planned)
                                           : fmt::format("n={} of {}", summary.n, planned);
@@ -59,7 +64,8 @@ std::string PublishedText(double published, const std::string& metric) {
 
 std::vector<std::string> LegendOf(const ResultTable& table) {
   std::vector<std::string> legend;
-  if (HasFormula(table)) legend.emplace_back("†: the paper's formula at this run's parameters; not a guarantee.");
+  if (HasFormula(table))
+    legend.emplace_back("†: the paper's formula at this run's parameters; not a guarantee.");
   std::set<privacy::Adjacency> seen;
   for (const auto* claims : AllClaims(table))
     for (const privacy::Claim& claim : *claims)
@@ -67,14 +73,19 @@ std::vector<std::string> LegendOf(const ResultTable& table) {
   AddWorkingStatements(table, legend);
   if (!seen.empty())
     legend.emplace_back(
-        "Each ε is of one trial (the worst of its seeds). What all trials together cost a data set: `retort status`.");
-  const bool spread = std::any_of(table.cells.begin(), table.cells.end(), [](const TableCell& c) { return c.summary.n > 1; });
+        "Each ε is of one trial (the worst of its seeds). What all trials together cost a data set: `retort "
+        "status`.");
+  const bool spread =
+      std::any_of(table.cells.begin(), table.cells.end(), [](const TableCell& c) { return c.summary.n > 1; });
   if (spread) legend.emplace_back("±: sample standard deviation over n seeds.");
-  const bool joined = std::any_of(table.cells.begin(), table.cells.end(), [](const TableCell& c) { return c.published.has_value(); });
+  const bool joined = std::any_of(table.cells.begin(), table.cells.end(),
+                                  [](const TableCell& c) { return c.published.has_value(); });
   if (joined)
-    legend.push_back("published: " + table.spec.published + ", at the paper's own ε, which is its formula's and not a proven one.");
+    legend.push_back("published: " + table.spec.published +
+                     ", at the paper's own ε, which is its formula's and not a proven one.");
   else if (!table.spec.published.empty())
-    legend.push_back("No value of " + table.spec.published + " is for the data set, method and ε of these rows.");
+    legend.push_back("No value of " + table.spec.published +
+                     " is for the data set, method and ε of these rows.");
   for (const std::string& warning : table.warnings) legend.push_back("Warning: " + warning);
   if (table.running) legend.emplace_back("The sweep is running: this is what has finished so far.");
   return legend;

@@ -35,7 +35,8 @@ std::vector<std::size_t> TextTable::ColumnWidths() const {
   std::vector<std::size_t> widths;
   for (const std::string& name : header_) widths.push_back(DisplayWidth(name));
   for (const Line& line : lines_)
-    for (std::size_t i = 0; i < line.cells.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(line.cells[i]));
+    for (std::size_t i = 0; i < line.cells.size(); ++i)
+      widths[i] = std::max(widths[i], DisplayWidth(line.cells[i]));
   return widths;
 }
 
@@ -63,8 +64,10 @@ std::string TextTable::Render(std::size_t indent) const {
   append(header_);
   out += rule + '\n';
   for (const Line& line : lines_) {
-    if (line.rule) out += rule + '\n';
-    else append(line.cells);
+    if (line.rule)
+      out += rule + '\n';
+    else
+      append(line.cells);
   }
   return out;
 }

@@ -14,8 +14,8 @@ class TextTable {
   explicit TextTable(std::vector<std::string> header, std::vector<Align> align = {});
   // Missing cells at the end are empty; more cells than columns is a broken invariant.
   void Add(std::vector<std::string> cells);
-  void AddRule();                                   // a line across
-  [[nodiscard]] std::size_t Width() const;          // of the widest line, without indent
+  void AddRule();                           // a line across
+  [[nodiscard]] std::size_t Width() const;  // of the widest line, without indent
   [[nodiscard]] std::string Render(std::size_t indent = 0) const;
 
  private:

@@ -9,20 +9,41 @@ namespace retort::orchestrator::cli {
 
 using nlohmann::ordered_json;
 
-ordered_json TrialJson(const TrialView& trial) {
+namespace {
+
+// All but the spec.
+ordered_json Summary(const TrialView& trial) {
   ordered_json json;
   json["trial"] = trial.spec.id.Hex();
   json["name"] = ShownName(trial.spec);
   json["state"] = StateName(trial.state);
   json["attempts"] = trial.attempts;
-  json["failure"] = trial.failure == FailureKind::none ? ordered_json() : ordered_json(FailureName(trial.failure));
+  json["failure"] =
+      trial.failure == FailureKind::none ? ordered_json() : ordered_json(FailureName(trial.failure));
   if (!trial.detail.empty()) json["detail"] = trial.detail;
   json["metrics"] = ordered_json::object();
   if (trial.row)
     for (const auto& [name, value] : trial.row->metrics) json["metrics"][name] = value;
   json["row_digest"] = trial.row ? ordered_json(trial.row->row_digest) : ordered_json();
+  return json;
+}
+
+}  // namespace
+
+ordered_json TrialJson(const TrialView& trial) {
+  ordered_json json = Summary(trial);
   json["spec"] = ordered_json::parse(EncodeTrialSpec(trial.spec), nullptr, false);
   return json;
+}
+
+// The spec and the further members are texts already: parsing them again would be most of the work.
+std::string TrialText(const TrialView& trial,
+                      const std::vector<std::pair<std::string, std::string>>& further) {
+  std::string text = Summary(trial).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  text.back() = ',';
+  text += "\"spec\":" + EncodeTrialSpec(trial.spec);
+  for (const auto& [name, value] : further) text += ",\"" + name + "\":" + value;
+  return text + "}";
 }
 
 ordered_json LedgerEntryJson(const storage::LedgerEntry& entry) {

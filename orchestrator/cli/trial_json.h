@@ -3,6 +3,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "orchestrator/results_view.h"
 #include "storage/privacy_ledger.h"
@@ -11,6 +13,9 @@ namespace retort::orchestrator::cli {
 
 // {"trial","name","state","attempts","failure","metrics","row_digest","spec"}; `detail` when there is one.
 [[nodiscard]] nlohmann::ordered_json TrialJson(const TrialView& trial);
+// The same as text on one line, with further members: the names and texts of JSON values.
+[[nodiscard]] std::string TrialText(const TrialView& trial,
+                                    const std::vector<std::pair<std::string, std::string>>& further = {});
 [[nodiscard]] nlohmann::ordered_json LedgerEntryJson(const storage::LedgerEntry& entry);
 
 }  // namespace retort::orchestrator::cli

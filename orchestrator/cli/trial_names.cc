@@ -31,7 +31,8 @@ Status NoSuchTrial(const ResultsView& view, const std::string& word) {
 
 Status SeveralTrials(const std::vector<const TrialView*>& matches, const std::string& word) {
   std::string message = "`" + word + "` fits " + std::to_string(matches.size()) + " trials:";
-  for (std::size_t i = 0; i < std::min(matches.size(), kListed); ++i) message += "\n  " + ShownName(matches[i]->spec);
+  for (std::size_t i = 0; i < std::min(matches.size(), kListed); ++i)
+    message += "\n  " + ShownName(matches[i]->spec);
   if (matches.size() > kListed) message += "\n  and " + std::to_string(matches.size() - kListed) + " more";
   return UsageError(message + "\nGive more of the name, or the id.");
 }

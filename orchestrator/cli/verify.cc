@@ -22,7 +22,8 @@ namespace {
 
 using storage::LogKind;
 
-void CheckLog(storage::Env& env, const std::string& directory, const std::string& path, LogKind kind, VerifyReport& report) {
+void CheckLog(storage::Env& env, const std::string& directory, const std::string& path, LogKind kind,
+              VerifyReport& report) {
   const std::string full = directory + "/" + path;
   if (!env.Exists(full)) return;
   const Result<storage::LogContents> contents = storage::ReadRecordLog(env, full, kind);
@@ -30,16 +31,18 @@ void CheckLog(storage::Env& env, const std::string& directory, const std::string
   if (!contents.ok()) {
     report.damage.push_back({path, contents.status().message()});
   } else if (contents->torn_bytes > 0) {
-    report.remarks.push_back(fmt::format("{} ends in {} bytes of an unfinished record; the next writer cuts them", path,
-                                         contents->torn_bytes));
+    report.remarks.push_back(
+        fmt::format("{} ends in {} bytes of an unfinished record; the next writer cuts them", path,
+                    contents->torn_bytes));
   }
 }
 
-void CheckCheckpoints(storage::Env& env, const std::string& directory, const std::string& attempt, VerifyReport& report) {
+void CheckCheckpoints(storage::Env& env, const std::string& directory, const std::string& attempt,
+                      VerifyReport& report) {
   const std::string folder = directory + "/" + attempt, path = folder + "/manifest.log";
   if (!env.Exists(path)) return;
   const Result<storage::LogContents> contents = storage::ReadRecordLog(env, path, LogKind::manifest);
-  if (!contents.ok()) return;   // reported as a log already
+  if (!contents.ok()) return;  // reported as a log already
   const Result<storage::ManifestState> state = storage::ReplayManifest(*contents, path);
   if (!state.ok()) {
     report.damage.push_back({attempt + "/manifest.log", state.status().message()});
@@ -48,8 +51,11 @@ void CheckCheckpoints(storage::Env& env, const std::string& directory, const std
   for (const storage::CommittedCheckpoint& checkpoint : state->live) {
     ++report.checkpoints;
     const auto bytes = storage::ReadIntact(env, folder, checkpoint);
-    if (!bytes.ok()) report.damage.push_back({attempt + "/" + checkpoint.file, bytes.status().message()});
-    else if (!*bytes) report.damage.push_back({attempt + "/" + checkpoint.file, "is gone, or is not what its manifest recorded"});
+    if (!bytes.ok())
+      report.damage.push_back({attempt + "/" + checkpoint.file, bytes.status().message()});
+    else if (!*bytes)
+      report.damage.push_back(
+          {attempt + "/" + checkpoint.file, "is gone, or is not what its manifest recorded"});
   }
 }
 
@@ -58,11 +64,14 @@ std::vector<std::string> AttemptFolders(const std::string& directory) {
   namespace fs = std::filesystem;
   std::set<std::string> folders;
   std::error_code error;
-  for (fs::directory_iterator trial(fs::path(directory) / "trials", error), end; !error && trial != end; trial.increment(error)) {
+  for (fs::directory_iterator trial(fs::path(directory) / "trials", error), end; !error && trial != end;
+       trial.increment(error)) {
     std::error_code inner;
-    for (fs::directory_iterator attempt(trial->path(), inner), last; !inner && attempt != last; attempt.increment(inner))
+    for (fs::directory_iterator attempt(trial->path(), inner), last; !inner && attempt != last;
+         attempt.increment(inner))
       if (attempt->path().filename().string().starts_with("attempt-"))
-        folders.insert("trials/" + trial->path().filename().string() + "/" + attempt->path().filename().string());
+        folders.insert("trials/" + trial->path().filename().string() + "/" +
+                       attempt->path().filename().string());
   }
   return {folders.begin(), folders.end()};
 }
@@ -88,7 +97,8 @@ bool SameClaims(const std::vector<privacy::Claim>& a, const std::vector<privacy:
 
 class RowCheck {
  public:
-  RowCheck(storage::Env& env, const ResultsView& view, VerifyReport& report) : env_(env), view_(view), report_(report) {
+  RowCheck(storage::Env& env, const ResultsView& view, VerifyReport& report)
+      : env_(env), view_(view), report_(report) {
     charges_.Load(view.ledger);
     for (const TrialView& trial : view.trials) by_id_[trial.spec.id] = &trial;
   }
@@ -104,14 +114,16 @@ class RowCheck {
     CheckClaims(trial, name);
     if (!row.attempt_file.empty()) {
       ++report_.attempts;
-      for (std::string& what : AttemptDamage(env_, view_.directory, row)) report_.damage.push_back({row.attempt_file, std::move(what)});
+      for (std::string& what : AttemptDamage(env_, view_.directory, row))
+        report_.damage.push_back({row.attempt_file, std::move(what)});
     }
   }
 
  private:
   void CheckIdentity(const TrialView& trial, const std::string& name) {
     const Result<TrialSpec> spec = DecodeTrialSpec(trial.row->spec_json);
-    if (!spec.ok()) report_.damage.push_back({name, "the row's spec does not decode: " + spec.status().message()});
+    if (!spec.ok())
+      report_.damage.push_back({name, "the row's spec does not decode: " + spec.status().message()});
     else if (ComputeTrialId(*spec).Hex() != trial.row->trial)
       report_.damage.push_back({name, "the row's spec is not the one that its trial id names"});
   }
@@ -122,7 +134,8 @@ class RowCheck {
     context.spec = &trial.spec;
     if (trial.spec.parent) {
       const auto teacher = by_id_.find(*trial.spec.parent);
-      if (teacher != by_id_.end() && teacher->second->row) context.teacher_claims = teacher->second->row->claims;
+      if (teacher != by_id_.end() && teacher->second->row)
+        context.teacher_claims = teacher->second->row->claims;
     }
     const std::vector<privacy::Claim> claims = privacy::ClaimsFor(context, charges_.EventsOf(trial.spec.id));
     if (!SameClaims(claims, trial.row->claims))

@@ -11,15 +11,15 @@
 namespace retort::orchestrator::cli {
 
 struct Damage {
-  std::string where;       // file relative to the results folder, or a trial's shown name
-  std::string what;        // one sentence
+  std::string where;  // file relative to the results folder, or a trial's shown name
+  std::string what;   // one sentence
 };
 
 struct VerifyReport {
-  int rows = 0, attempts = 0, logs = 0, checkpoints = 0;   // checked
+  int rows = 0, attempts = 0, logs = 0, checkpoints = 0;  // checked
   int ledger_entries = 0;
   std::vector<Damage> damage;
-  std::vector<std::string> remarks;   // torn tails and the like, which the next run mends by itself
+  std::vector<std::string> remarks;  // torn tails and the like, which the next run mends by itself
 };
 
 // Reads every log, row and attempt file of the folder. Parts that cannot be read are damage, not errors.

@@ -16,7 +16,8 @@ std::optional<double> MetricOf(const storage::ResultRow& row, const std::string&
 
 }  // namespace
 
-std::vector<std::string> AttemptDamage(storage::Env& env, const std::string& results, const storage::ResultRow& row) {
+std::vector<std::string> AttemptDamage(storage::Env& env, const std::string& results,
+                                       const storage::ResultRow& row) {
   const std::string path = results + "/" + row.attempt_file;
   if (!env.Exists(path)) return {"is missing"};
   const Result<storage::AttemptFile> file = storage::ReadAttemptFile(path);

@@ -24,18 +24,22 @@ std::string ReportJson(const VerifyReport& report, const std::string& directory)
                          {"checkpoints", report.checkpoints},
                          {"ledger_entries", report.ledger_entries}};
   document["damage"] = ordered_json::array();
-  for (const Damage& damage : report.damage) document["damage"].push_back({{"where", damage.where}, {"what", damage.what}});
+  for (const Damage& damage : report.damage)
+    document["damage"].push_back({{"where", damage.where}, {"what", damage.what}});
   document["remarks"] = report.remarks;
   return DocumentText(document);
 }
 
 std::string ReportText(const VerifyReport& report, const std::string& directory, std::size_t width) {
   std::string out;
-  for (const Damage& damage : report.damage) out += Wrap("damage: " + damage.where + ": " + damage.what, width, 2) + "\n";
+  for (const Damage& damage : report.damage)
+    out += Wrap("damage: " + damage.where + ": " + damage.what, width, 2) + "\n";
   for (const std::string& remark : report.remarks) out += Wrap("note: " + remark, width, 2) + "\n";
-  out += fmt::format("{}: checked {} logs, {} rows, {} attempt files, {} checkpoints, {} ledger entries: ", directory,
-                     report.logs, report.rows, report.attempts, report.checkpoints, report.ledger_entries);
-  return out + (report.damage.empty() ? "all as written\n" : fmt::format("{} damaged\n", report.damage.size()));
+  out += fmt::format(
+      "{}: checked {} logs, {} rows, {} attempt files, {} checkpoints, {} ledger entries: ", directory,
+      report.logs, report.rows, report.attempts, report.checkpoints, report.ledger_entries);
+  return out +
+         (report.damage.empty() ? "all as written\n" : fmt::format("{} damaged\n", report.damage.size()));
 }
 
 }  // namespace
@@ -45,8 +49,9 @@ int VerifyCommand(const Invocation& call) {
   if (!found.ok()) return call.console.Fail(found.status());
   if (found->chosen) call.console.Message("results: " + found->directory);
   const VerifyReport report = Verify(call.env, found->directory);
-  call.console.Data(call.line.global.json ? ReportJson(report, found->directory)
-                                          : ReportText(report, found->directory, call.console.options().width));
+  call.console.Data(call.line.global.json
+                        ? ReportJson(report, found->directory)
+                        : ReportText(report, found->directory, call.console.options().width));
   return report.damage.empty() ? 0 : ExitCode(StatusCode::damage);
 }
 

@@ -1,8 +1,9 @@
 #include "orchestrator/cli/version.h"
 
+#include <fmt/core.h>
+
 #include <CLI/Version.hpp>
 #include <boost/version.hpp>
-#include <fmt/core.h>
 #include <nlohmann/json_fwd.hpp>
 
 #include "cluster/envelope.h"
@@ -29,7 +30,8 @@ std::vector<std::pair<std::string, std::string>> BuildFacts() {
       {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
       {"nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
                                     NLOHMANN_JSON_VERSION_PATCH)},
-      {"boost", fmt::format("{}.{}.{}", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100)},
+      {"boost",
+       fmt::format("{}.{}.{}", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100)},
   };
 }
 

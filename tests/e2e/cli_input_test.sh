@@ -100,6 +100,14 @@ run "$retort" plan s.toml trial.stepz=3
 expect_code 2
 expect_err "steps"
 
+case_name="unknown published table"
+printf '[table.t]\nrows = ["method"]\npublished = "dpdfd-ijcai23/tabel1"\n' >>s.toml
+run "$retort" plan s.toml
+expect_code 2
+expect_err "table.t.published"
+expect_err "dpdfd-ijcai23/table1"
+sweep
+
 case_name="unknown profile"
 run "$retort" plan s.toml --profile big
 expect_code 2

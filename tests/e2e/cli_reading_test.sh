@@ -51,8 +51,8 @@ expect_out "∞"
 expect_no_file results
 run "$retort" plan "$quickstart" --json
 expect_code 0
-expect_out '"adjacency": "example"'
-expect_out '"new": true'
+expect_out '"adjacency":"example"'
+expect_out '"new":true'
 
 case_name="diff without results"
 run "$retort" plan "$quickstart" --diff
@@ -85,6 +85,11 @@ expect_out '"compiler"'
 case_name="no colours without a terminal"
 run "$retort" plan "$quickstart"
 [[ "$out" != *$'\x1b'* ]] || complain "escape sequences on a pipe"
+
+case_name="full disk behind stdout"
+run bash -c '"$1" version >/dev/full' bash "$retort"
+expect_code 3
+expect_err "stdout"
 
 case_name="quiet"
 run "$retort" table "$quickstart" --quiet

@@ -74,7 +74,7 @@ expect_code 2
 expect_err "method"
 run "$retort" list --json
 expect_out '"row_digest"'
-id="$(printf '%s\n' "$out" | sed -n 's/^ *"trial": "\([0-9a-f]*\)",$/\1/p' | head -n 1)"
+id="$(printf '%s\n' "$out" | sed -n 's/.*"trial":"\([0-9a-f]*\)".*/\1/p' | head -n 1)"
 
 case_name="show and explain by id, prefix and name"
 for word in "$id" "${id:0:6}" teacher-single-digits-s0; do

@@ -2,7 +2,8 @@
 program under test writes.
 
 usage: h5_readers_test.py SAMPLE_RESULTS_PROGRAM
-Without the readers the test skips (exit 77); RETORT_FORBID_SKIPS=1 makes that a failure.
+RETORT_READERS_PYTHON names a Python that has the readers, where the one that runs this lacks them. Without
+any the test skips (exit 77); RETORT_FORBID_SKIPS=1 makes that a failure.
 """
 import os
 import shlex
@@ -23,6 +24,9 @@ def skip_unless_readers():
             missing.append(module)
     if not missing:
         return
+    other = os.environ.pop("RETORT_READERS_PYTHON", "")
+    if other:
+        os.execv(other, [other] + sys.argv)
     message = f"h5_readers_test: {sys.executable} lacks {', '.join(missing)} (pip install pandas tables h5py xarray h5netcdf)"
     if os.environ.get("RETORT_FORBID_SKIPS") == "1":
         sys.exit(f"FAILED, skips are forbidden: {message}")

@@ -113,7 +113,7 @@ TEST_P(BitwiseResume, CurvesAreThoseOfTheUndisturbedRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryMethod, BitwiseResume, ::testing::ValuesIn(kCases),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 // Secure noise is never drawn twice for a step: what was released before the crash is what the resumed attempt uses.
 TEST(Transcript, HoldsTheReleaseThatTheResumedAttemptUses) {

@@ -32,6 +32,7 @@ void ExpectEnded(SimulatedCluster& cluster, const SweepPlan& plan) {
   EXPECT_TRUE(cluster.core().fleet.active().empty());
   EXPECT_EQ(cluster.core().plan().size(), plan.trials.size());
   EXPECT_EQ(cluster.unbacked_grants(), 0);
+  EXPECT_EQ(cluster.foreign_ends(), 0);
 }
 
 TEST(SchedulerSimulation, QuietClusterFinishesEveryTrial) {

@@ -69,6 +69,8 @@ void SimulatedCluster::Say(int rank, cluster::Message message, const Worker* wor
     envelope.attempt = worker->attempt;
     envelope.generation = worker->generation;
   }
+  if (const auto* ended = std::get_if<cluster::Ended>(&message)) ends_said_.emplace(worker->attempt, ended->failure);
+  if (const auto* lost = std::get_if<cluster::WorkerLost>(&message)) ends_said_.emplace(worker->attempt, lost->failure);
   envelope.message = std::move(message);
   std::string bytes = cluster::Encode(envelope);
   said_.emplace_back(rank, bytes);
@@ -194,6 +196,12 @@ Status SimulatedCluster::Deliver() {
 
 Status SimulatedCluster::Commit(orchestrator::Outbox& outbox) {
   RETORT_RETURN_IF_ERROR(orchestrator::CommitOutbox(*recovered_, outbox));
+  for (const orchestrator::JournalEvent& event : outbox.journal) {
+    const auto* ended = std::get_if<orchestrator::AttemptEnded>(&event.event);
+    if (ended == nullptr) continue;
+    const bool own = ended->failure == FailureKind::agent_lost || ended->failure == FailureKind::worker_hang;
+    if (!own && !ends_said_.contains({ended->attempt, ended->failure})) ++foreign_ends_;
+  }
   for (const orchestrator::Outgoing& message : outbox.messages) Obey(message.to.value, message.envelope);
   return {};
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,8 @@ class SimulatedCluster {
   [[nodiscard]] std::map<std::string, std::string> Digests();
   // Answers given to workers without a durable reservation behind them.
   [[nodiscard]] int unbacked_grants() const { return unbacked_grants_; }
+  // Journaled ends that the worker of that very attempt never said.
+  [[nodiscard]] int foreign_ends() const { return foreign_ends_; }
   static constexpr const char* kResults = "results";
 
  private:
@@ -90,7 +93,9 @@ class SimulatedCluster {
   std::vector<std::pair<int, std::string>> said_;             // everything, for repetition
   FaultInjectionEnv disk_;
   std::optional<orchestrator::Recovered> recovered_;
+  std::set<std::pair<AttemptId, FailureKind>> ends_said_;     // none = success
   int unbacked_grants_ = 0;
+  int foreign_ends_ = 0;
 };
 
 }  // namespace retort::testing

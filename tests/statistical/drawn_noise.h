@@ -18,8 +18,8 @@ struct Drawn {
 
 // Student and teacher agree, so the gradient is zero and the release is its noise. `undo` multiplies it
 // back by what the reading divides by; `one_draw` keeps one row of each batch.
-inline Drawn DrawGradientNoise(Mechanism& mechanism, std::int64_t steps, std::int64_t rows, std::int64_t classes,
-                               double undo = 1, bool one_draw = false) {
+inline Drawn DrawGradientNoise(Mechanism& mechanism, std::int64_t steps, std::int64_t rows,
+                               std::int64_t classes, double undo = 1, bool one_draw = false) {
   MemoryPort port;
   ChargeBook book(&port, 1, INT64_MAX);
   const at::Tensor logits = at::sin(at::arange(rows * classes, at::kFloat)).reshape({rows, classes});
@@ -27,18 +27,21 @@ inline Drawn DrawGradientNoise(Mechanism& mechanism, std::int64_t steps, std::in
   std::vector<at::Tensor> parts;
   for (std::int64_t step = 0; step < steps; ++step) {
     const Answers answers = Oracle::Ask(teacher, {DistinctInputs(rows, step), logits, step});
-    const at::Tensor values = ChargeAndRelease(mechanism, answers, book).value().values.detach().to(at::kDouble) * undo;
+    const at::Tensor values =
+        ChargeAndRelease(mechanism, answers, book).value().values.detach().to(at::kDouble) * undo;
     parts.push_back(one_draw ? values.slice(0, 0, 1) : values);
   }
   return {at::cat(parts), port.entries.begin()->second.event};
 }
 
 // Votes are known; what is left after taking them away is noise.
-inline Drawn DrawVoteNoise(Mechanism& mechanism, std::int64_t steps, std::int64_t rows, std::int64_t classes) {
+inline Drawn DrawVoteNoise(Mechanism& mechanism, std::int64_t steps, std::int64_t rows,
+                           std::int64_t classes) {
   MemoryPort port;
   ChargeBook book(&port, 1, INT64_MAX);
   const std::int64_t members = 5;
-  FixedTeacher teacher(at::one_hot(at::arange(rows) % classes, classes).to(at::kFloat).expand({members, rows, classes}));
+  FixedTeacher teacher(
+      at::one_hot(at::arange(rows) % classes, classes).to(at::kFloat).expand({members, rows, classes}));
   const at::Tensor votes = members * at::one_hot(at::arange(rows) % classes, classes);
   std::vector<at::Tensor> parts;
   for (std::int64_t step = 0; step < steps; ++step) {
@@ -50,14 +53,16 @@ inline Drawn DrawVoteNoise(Mechanism& mechanism, std::int64_t steps, std::int64_
 }
 
 // An empty sample's gradient sum is zero.
-inline Drawn DrawDpSgdNoise(DpSgdStep& mechanism, std::int64_t steps, std::int64_t coordinates, double norm_bound) {
+inline Drawn DrawDpSgdNoise(DpSgdStep& mechanism, std::int64_t steps, std::int64_t coordinates,
+                            double norm_bound) {
   MemoryPort port;
   ChargeBook book(&port, 1, INT64_MAX);
   std::vector<at::Tensor> parts;
   for (std::int64_t step = 0; step < steps; ++step) {
     Charge charge = book.Take(mechanism.Describe(1), 1).value();
-    parts.push_back(
-        mechanism.Release(ClippedSum(coordinates, norm_bound), step, std::move(charge)).value().to(at::kDouble));
+    parts.push_back(mechanism.Release(ClippedSum(coordinates, norm_bound), step, std::move(charge))
+                        .value()
+                        .to(at::kDouble));
   }
   return {at::stack(parts), port.entries.begin()->second.event};
 }

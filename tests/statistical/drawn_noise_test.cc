@@ -1,8 +1,9 @@
 // The noise that the real path drew has the law that its event in the ledger says; mutants do not.
+#include "tests/statistical/drawn_noise.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/statistical/drawn_noise.h"
 #include "tests/statistical/noise_checks.h"
 #include "tests/statistical/not_private.h"
 #include "worker/release/gaussian_gradient.h"
@@ -126,7 +127,8 @@ TEST_F(Mutants, NoiseReusedAcrossStepsIsCaught) {
 // Two fresh processes of one trial: each makes its mechanism from the spec alone.
 Alarm SourceOf(const std::function<std::unique_ptr<Mechanism>()>& make) {
   const auto first = make(), second = make();
-  const Drawn a = DrawGradientNoise(*first, 2, kRows, kClasses), b = DrawGradientNoise(*second, 2, kRows, kClasses);
+  const Drawn a = DrawGradientNoise(*first, 2, kRows, kClasses),
+              b = DrawGradientNoise(*second, 2, kRows, kClasses);
   return CheckSource(a.event, a.draws, b.draws);
 }
 

@@ -47,7 +47,9 @@ class NotPrivateBroadcast final : public NotPrivateMechanism {
   using NotPrivateMechanism::NotPrivateMechanism;
 
  protected:
-  at::Tensor Spoil(at::Tensor values) override { return values.slice(1, 0, 1).expand_as(values).contiguous(); }
+  at::Tensor Spoil(at::Tensor values) override {
+    return values.slice(1, 0, 1).expand_as(values).contiguous();
+  }
 };
 
 // The first row's noise on every row of a step.
@@ -56,7 +58,9 @@ class NotPrivateReuseAcrossRows final : public NotPrivateMechanism {
   using NotPrivateMechanism::NotPrivateMechanism;
 
  protected:
-  at::Tensor Spoil(at::Tensor values) override { return values.slice(0, 0, 1).expand_as(values).contiguous(); }
+  at::Tensor Spoil(at::Tensor values) override {
+    return values.slice(0, 0, 1).expand_as(values).contiguous();
+  }
 };
 
 // The first step's noise in every step.

@@ -17,8 +17,8 @@ namespace {
 constexpr std::int64_t kRows = 256, kClasses = 10, kTrials = 102'400;
 
 // How many of kTrials released rows lie beyond `threshold` along `direction`, under one neighbour.
-std::int64_t Hits(Mechanism& mechanism, TeacherModel& teacher, const at::Tensor& student, const at::Tensor& direction,
-                  double threshold) {
+std::int64_t Hits(Mechanism& mechanism, TeacherModel& teacher, const at::Tensor& student,
+                  const at::Tensor& direction, double threshold) {
   MemoryPort port;
   ChargeBook book(&port, 1, INT64_MAX);
   std::int64_t hits = 0;

@@ -33,10 +33,12 @@ double LatticeChiSquareTail(double scale, double claimed_scale, std::size_t n, s
     inside += p;
     statistic += (seen[k] - expected) * (seen[k] - expected) / expected;
   }
-  for (const auto& [k, count] : seen) (k < -edge ? seen_low : k > edge ? seen_high : inside) += k < -edge || k > edge ? count : 0;
+  for (const auto& [k, count] : seen)
+    (k < -edge ? seen_low : k > edge ? seen_high : inside) += k < -edge || k > edge ? count : 0;
   const double tail = std::max((1 - inside) / 2 * static_cast<double>(n), 1e-3);
   statistic += (seen_low - tail) * (seen_low - tail) / tail + (seen_high - tail) * (seen_high - tail) / tail;
-  return boost::math::cdf(boost::math::complement(boost::math::chi_squared(static_cast<double>(2 * edge + 2)), statistic));
+  return boost::math::cdf(
+      boost::math::complement(boost::math::chi_squared(static_cast<double>(2 * edge + 2)), statistic));
 }
 
 TEST(LatticeGaussianFit, EveryValueHasItsExactProbability) {
@@ -114,8 +116,8 @@ TEST_F(KeyedNormalFit, KolmogorovDistanceIsThatOfTheNormal) {
 
 TEST_F(KeyedNormalFit, TailsBeyondFourAndFiveHoldTheirMass) {
   for (const double z : {4.0, 5.0}) {
-    const auto seen = static_cast<double>(
-        std::count_if(draws_.begin(), draws_.end(), [&](float x) { return std::abs(static_cast<double>(x)) > z; }));
+    const auto seen = static_cast<double>(std::count_if(
+        draws_.begin(), draws_.end(), [&](float x) { return std::abs(static_cast<double>(x)) > z; }));
     const boost::math::poisson count(std::erfc(z / 1.4142135623730951) * kDraws);
     EXPECT_GE(seen, boost::math::quantile(count, kFalseAlarm / 4)) << z;
     EXPECT_LE(seen, boost::math::quantile(boost::math::complement(count, kFalseAlarm / 4))) << z;

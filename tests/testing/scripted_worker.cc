@@ -7,7 +7,7 @@
 //   1004         always fails: not_finite
 //   1005         reserves releases until it is refused, and fails with that
 //   1006         slow: 50 ms a step
-//   1007         like 1006, and ignores Stop
+//   1008         falls silent after the first step of every attempt, deaf to Stop as well
 // It saves the step it has reached in TRIAL/resume before it says so, and goes on from there.
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -77,6 +77,7 @@ class ScriptedTrial {
   }
 
   void Misbehave(std::int64_t step) {
+    if (spec_.seed == 1008) std::this_thread::sleep_for(std::chrono::hours(1));
     if (!FirstAttempt() || step != spec_.steps / 2) return;
     if (spec_.seed == 1001) {
       std::fprintf(stderr, "about to die\n");
@@ -91,11 +92,11 @@ class ScriptedTrial {
 
   // Waits for the length of a step, listening. False when the agent is gone.
   bool Pause() {
-    const bool slow = spec_.seed == 1006 || spec_.seed == 1007;
+    const bool slow = spec_.seed == 1006;
     Result<std::optional<Envelope>> received = link_.Receive(milliseconds(slow ? 50 : 1));
     if (!received.ok()) return false;
     const bool stop = received->has_value() && std::holds_alternative<retort::cluster::Stop>((*received)->message);
-    if (stop && spec_.seed != 1007) stopped_ = true;
+    if (stop) stopped_ = true;
     return true;
   }
 

@@ -18,7 +18,8 @@ using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
 class NcclCollective final : public Collective {
  public:
-  NcclCollective(c10::intrusive_ptr<c10d::ProcessGroupNCCL> group, int device, std::chrono::milliseconds deadline)
+  NcclCollective(c10::intrusive_ptr<c10d::ProcessGroupNCCL> group, int device,
+                 std::chrono::milliseconds deadline)
       : group_(std::move(group)), device_(device), deadline_(deadline) {}
 
   GangRank rank() const override { return {group_->getRank()}; }
@@ -102,8 +103,8 @@ Result<std::unique_ptr<Collective>> JoinNcclGang(const GangMembership& membershi
     auto options = c10d::ProcessGroupNCCL::Options::create();
     options->timeout = membership.deadline;
     joined = std::make_unique<NcclCollective>(
-        c10::make_intrusive<c10d::ProcessGroupNCCL>(store, membership.rank.value, membership.size, options), device,
-        membership.deadline);
+        c10::make_intrusive<c10d::ProcessGroupNCCL>(store, membership.rank.value, membership.size, options),
+        device, membership.deadline);
   }));
   return joined;
 }

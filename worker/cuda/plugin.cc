@@ -58,9 +58,9 @@ int FillNormal(const RetortNormalStream* stream, double scale, float* out, int64
                RetortCudaError* error) {
   const auto index = static_cast<c10::DeviceIndex>(device);
   const c10::cuda::CUDAGuard guard(index);
-  return FromCuda(
-      kernels::LaunchKeyedNormal(Words(*stream), scale, out, count, c10::cuda::getCurrentCUDAStream(index).stream()),
-      error);
+  return FromCuda(kernels::LaunchKeyedNormal(Words(*stream), scale, out, count,
+                                             c10::cuda::getCurrentCUDAStream(index).stream()),
+                  error);
 }
 
 int NormaliseAndNoise(const float* gradient, int64_t rows, int64_t classes, double bound, double floor,
@@ -70,9 +70,10 @@ int NormaliseAndNoise(const float* gradient, int64_t rows, int64_t classes, doub
   const Status status = CatchC10d("Noise on the device", [&] {
     const auto index = static_cast<c10::DeviceIndex>(device);
     const c10::cuda::CUDAGuard guard(index);
-    const at::Tensor scratch = at::empty({rows}, at::TensorOptions(at::Device(at::kCUDA, index)).dtype(at::kFloat));
-    code = FromCuda(kernels::LaunchNormaliseAndNoise(gradient, rows, classes, bound, floor, noise_std, Words(*stream),
-                                                     scratch.data_ptr<float>(), values,
+    const at::Tensor scratch =
+        at::empty({rows}, at::TensorOptions(at::Device(at::kCUDA, index)).dtype(at::kFloat));
+    code = FromCuda(kernels::LaunchNormaliseAndNoise(gradient, rows, classes, bound, floor, noise_std,
+                                                     Words(*stream), scratch.data_ptr<float>(), values,
                                                      c10::cuda::getCurrentCUDAStream(index).stream()),
                     error);
   });

@@ -53,7 +53,9 @@ class StoreClient final : public c10d::Store {
     return true;
   }
 
-  std::int64_t getNumKeys() override { return std::atoll(Ask({StoreOperation::count, {}, {}}).second.c_str()); }
+  std::int64_t getNumKeys() override {
+    return std::atoll(Ask({StoreOperation::count, {}, {}}).second.c_str());
+  }
 
   void wait(const std::vector<std::string>& keys) override { wait(keys, timeout_); }
 
@@ -125,13 +127,15 @@ Result<c10::intrusive_ptr<c10d::Store>> ConnectGangStore(const GangMembership& m
   const std::size_t colon = address.rfind(':');
   const char* end = address.data() + address.size();
   std::uint16_t port = 0;
-  if (colon == std::string::npos || std::from_chars(address.data() + colon + 1, end, port).ptr != end || port == 0) {
+  if (colon == std::string::npos || std::from_chars(address.data() + colon + 1, end, port).ptr != end ||
+      port == 0) {
     return EnvironmentError("The gang's address \"" + address + "\" is not HOST:PORT.");
   }
   c10::intrusive_ptr<c10d::Store> store;
   RETORT_RETURN_IF_ERROR(CatchC10d("Reaching the gang's store at " + address, [&] {
     auto client = c10::make_intrusive<StoreClient>(address.substr(0, colon), port, membership.deadline);
-    store = c10::make_intrusive<c10d::PrefixStore>("gang/" + std::to_string(membership.generation.value), client);
+    store =
+        c10::make_intrusive<c10d::PrefixStore>("gang/" + std::to_string(membership.generation.value), client);
   }));
   return store;
 }

@@ -42,12 +42,14 @@ class TcpGangStore final : public GangStore {
   void Serve() {
     for (;;) {
       std::vector<pollfd> entries = {{stop_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
-      for (const Connection& connection : connections_) entries.push_back({connection.socket.get(), POLLIN, 0});
+      for (const Connection& connection : connections_)
+        entries.push_back({connection.socket.get(), POLLIN, 0});
       if (poll(entries.data(), entries.size(), -1) < 0) continue;
       if (entries[0].revents != 0) return;
       std::vector<Connection> kept;
       for (std::size_t i = 0; i < connections_.size(); ++i) {
-        if (entries[i + 2].revents == 0 || ServeOne(connections_[i])) kept.push_back(std::move(connections_[i]));
+        if (entries[i + 2].revents == 0 || ServeOne(connections_[i]))
+          kept.push_back(std::move(connections_[i]));
       }
       connections_ = std::move(kept);
       if (entries[1].revents != 0) Accept();
@@ -82,7 +84,8 @@ class TcpGangStore final : public GangStore {
       case StoreOperation::get:
         return EncodeStoreReply(found, found ? entry->second : std::string());
       case StoreOperation::add: {
-        const long long sum = (found ? std::atoll(entry->second.c_str()) : 0) + std::atoll(request.value.c_str());
+        const long long sum =
+            (found ? std::atoll(entry->second.c_str()) : 0) + std::atoll(request.value.c_str());
         values_[request.key] = std::to_string(sum);
         return EncodeStoreReply(true, values_[request.key]);
       }
@@ -108,8 +111,8 @@ Result<std::unique_ptr<GangStore>> OpenGangStore(const std::string& host) {
   RETORT_ASSIGN_OR_RETURN(StoreSocket listener, ListenOn(host, port));
   StoreSocket stop(eventfd(0, EFD_CLOEXEC));
   if (stop.get() < 0) return EnvironmentError("No event descriptor is left for the gang's store.");
-  return std::unique_ptr<GangStore>(
-      std::make_unique<TcpGangStore>(std::move(listener), std::move(stop), host + ":" + std::to_string(port)));
+  return std::unique_ptr<GangStore>(std::make_unique<TcpGangStore>(std::move(listener), std::move(stop),
+                                                                   host + ":" + std::to_string(port)));
 }
 
 }  // namespace retort::worker

@@ -66,7 +66,8 @@ class GlooCollective final : public Collective {
 
  private:
   Status Operation(const char* name, const std::function<void()>& body) {
-    return CatchC10d(std::string("The gang's ") + name + " on gang rank " + std::to_string(group_->getRank()), body);
+    return CatchC10d(std::string("The gang's ") + name + " on gang rank " + std::to_string(group_->getRank()),
+                     body);
   }
 
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;

@@ -13,9 +13,9 @@ namespace retort::worker {
 struct GangMembership {
   GangRank rank;
   int size = 1;
-  Generation generation;   // keys of one formation never meet another's
-  std::string address;     // of the store
-  std::string host;        // name or address of this host that peers can reach
+  Generation generation;                       // keys of one formation never meet another's
+  std::string address;                         // of the store
+  std::string host;                            // name or address of this host that peers can reach
   std::chrono::milliseconds deadline{60'000};  // for meeting and for each operation
 };
 

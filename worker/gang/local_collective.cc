@@ -123,7 +123,8 @@ std::vector<std::unique_ptr<Collective>> MakeLocalGang(int size, std::chrono::mi
   RETORT_CHECK(size >= 1);
   auto meeting = std::make_shared<Meeting>(size, deadline);
   std::vector<std::unique_ptr<Collective>> members;
-  for (int rank = 0; rank < size; ++rank) members.push_back(std::make_unique<LocalCollective>(meeting, rank, size));
+  for (int rank = 0; rank < size; ++rank)
+    members.push_back(std::make_unique<LocalCollective>(meeting, rank, size));
   return members;
 }
 

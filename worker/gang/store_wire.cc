@@ -37,7 +37,8 @@ Status SystemError(const std::string& what, int code = errno) {
 // Waits for `events`; an error when the deadline comes first.
 Status WaitFor(int descriptor, short events, StoreDeadline deadline) {
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd entry{descriptor, events, 0};
     const int ready = poll(&entry, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
     if (ready > 0) return {};
@@ -54,7 +55,8 @@ Result<Addresses> Resolve(const std::string& host, std::uint16_t port) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (code != 0) return EnvironmentError("The host \"" + host + "\" is not found: " + gai_strerror(code) + ".");
+  if (code != 0)
+    return EnvironmentError("The host \"" + host + "\" is not found: " + gai_strerror(code) + ".");
   return Addresses(found, &freeaddrinfo);
 }
 
@@ -124,7 +126,8 @@ Result<StoreSocket> ListenOn(const std::string& host, std::uint16_t& port) {
     }
     sockaddr_storage bound{};
     socklen_t size = sizeof bound;
-    if (getsockname(made, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return SystemError("Naming a socket");
+    if (getsockname(made, reinterpret_cast<sockaddr*>(&bound), &size) != 0)
+      return SystemError("Naming a socket");
     port = ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port
                                              : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
     return {};

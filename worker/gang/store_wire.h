@@ -47,7 +47,8 @@ using StoreDeadline = std::chrono::steady_clock::time_point;
 // A socket that listens on `host` at a free port (close-on-exec, non-blocking), or one connected to
 // host:port. Names are looked up forwards only. Errors: environment, with the system's words.
 [[nodiscard]] Result<StoreSocket> ListenOn(const std::string& host, std::uint16_t& port);
-[[nodiscard]] Result<StoreSocket> ConnectTo(const std::string& host, std::uint16_t port, StoreDeadline deadline);
+[[nodiscard]] Result<StoreSocket> ConnectTo(const std::string& host, std::uint16_t port,
+                                            StoreDeadline deadline);
 [[nodiscard]] Status SendAll(const StoreSocket& socket, std::string_view bytes, StoreDeadline deadline);
 // Appends what arrives before the deadline to `buffer`. Error: environment, also when the peer closed.
 [[nodiscard]] Status ReceiveSome(const StoreSocket& socket, std::string& buffer, StoreDeadline deadline);

@@ -1,6 +1,5 @@
 // Compiled with --fmad=false: the CPU contracts nothing either.
 #include "worker/kernels/keyed_normal.h"
-
 #include "worker/noise/box_muller.h"
 #include "worker/noise/chacha_block.h"
 
@@ -35,8 +34,8 @@ __global__ void KeyedNormal(NormalStream stream, double scale, float* out, std::
 }
 
 // One warp a row: bound / (|g| + floor).
-__global__ void RowScale(const float* gradient, std::int64_t rows, std::int64_t classes, double bound, double floor,
-                         float* row_scale) {
+__global__ void RowScale(const float* gradient, std::int64_t rows, std::int64_t classes, double bound,
+                         double floor, float* row_scale) {
   const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
   const int lane = threadIdx.x % 32;
   if (row >= rows) return;
@@ -49,8 +48,8 @@ __global__ void RowScale(const float* gradient, std::int64_t rows, std::int64_t 
   if (lane == 0) row_scale[row] = static_cast<float>(bound / (sqrt(squares) + floor));
 }
 
-__global__ void ScaleAndNoise(const float* gradient, std::int64_t count, std::int64_t classes, const float* row_scale,
-                              double noise_std, NormalStream stream, float* values) {
+__global__ void ScaleAndNoise(const float* gradient, std::int64_t count, std::int64_t classes,
+                              const float* row_scale, double noise_std, NormalStream stream, float* values) {
   const std::int64_t block = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t first = block * kDrawsPerBlock;
   if (first >= count) return;
@@ -62,7 +61,9 @@ __global__ void ScaleAndNoise(const float* gradient, std::int64_t count, std::in
   }
 }
 
-unsigned BlocksFor(std::int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
+unsigned BlocksFor(std::int64_t threads) {
+  return static_cast<unsigned>((threads + kThreads - 1) / kThreads);
+}
 
 std::int64_t DrawThreads(std::int64_t count) { return (count + kDrawsPerBlock - 1) / kDrawsPerBlock; }
 
@@ -75,14 +76,14 @@ cudaError_t LaunchKeyedNormal(const NormalStream& stream, double scale, float* o
   return cudaGetLastError();
 }
 
-cudaError_t LaunchNormaliseAndNoise(const float* gradient, std::int64_t rows, std::int64_t classes, double bound,
-                                    double floor, double noise_std, const NormalStream& stream, float* row_scale,
-                                    float* values, cudaStream_t on) {
+cudaError_t LaunchNormaliseAndNoise(const float* gradient, std::int64_t rows, std::int64_t classes,
+                                    double bound, double floor, double noise_std, const NormalStream& stream,
+                                    float* row_scale, float* values, cudaStream_t on) {
   const std::int64_t count = rows * classes;
   if (count == 0) return cudaSuccess;
   RowScale<<<BlocksFor(32 * rows), kThreads, 0, on>>>(gradient, rows, classes, bound, floor, row_scale);
-  ScaleAndNoise<<<BlocksFor(DrawThreads(count)), kThreads, 0, on>>>(gradient, count, classes, row_scale, noise_std,
-                                                                   stream, values);
+  ScaleAndNoise<<<BlocksFor(DrawThreads(count)), kThreads, 0, on>>>(gradient, count, classes, row_scale,
+                                                                    noise_std, stream, values);
   return cudaGetLastError();
 }
 

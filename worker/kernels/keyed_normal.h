@@ -19,8 +19,8 @@ cudaError_t LaunchKeyedNormal(const NormalStream& stream, double scale, float* o
 
 // values = bound * g_i / (|g_i| + floor) + noise_std * N for every row g_i of gradient [rows, classes];
 // row_scale: scratch of `rows` floats. Draw row * classes + c belongs to values[row, c].
-cudaError_t LaunchNormaliseAndNoise(const float* gradient, std::int64_t rows, std::int64_t classes, double bound,
-                                    double floor, double noise_std, const NormalStream& stream, float* row_scale,
-                                    float* values, cudaStream_t on);
+cudaError_t LaunchNormaliseAndNoise(const float* gradient, std::int64_t rows, std::int64_t classes,
+                                    double bound, double floor, double noise_std, const NormalStream& stream,
+                                    float* row_scale, float* values, cudaStream_t on);
 
 }  // namespace retort::worker::kernels

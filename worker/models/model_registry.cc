@@ -50,7 +50,7 @@ struct Entry {
 
 const std::vector<Entry>& Entries() {
   static const std::vector<Entry> entries = {
-      {"datalens", 8, &Datalens}, {"tanh-cnn", 13, &TanhCnn}, {"logistic", 1, &Logistic}};
+      {"datalens", 8, &Datalens}, {"tanh-cnn", 14, &TanhCnn}, {"logistic", 1, &Logistic}};
   return entries;
 }
 

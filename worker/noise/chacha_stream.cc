@@ -18,7 +18,8 @@ void Generate(const std::uint8_t* key, const std::uint8_t* nonce, std::uint32_t 
   RETORT_CHECK(out.size() % kBlockBytes == 0);
   RETORT_CHECK(first_block + blocks <= std::uint64_t{1} << 32);  // the counter must not wrap
   std::fill(out.begin(), out.end(), std::uint8_t{0});
-  RETORT_CHECK(crypto_stream_chacha20_ietf_xor_ic(out.data(), out.data(), out.size(), nonce, first_block, key) == 0);
+  RETORT_CHECK(
+      crypto_stream_chacha20_ietf_xor_ic(out.data(), out.data(), out.size(), nonce, first_block, key) == 0);
 }
 
 }  // namespace

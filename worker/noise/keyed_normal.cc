@@ -11,7 +11,8 @@
 
 namespace retort::worker::noise {
 
-void FillNormal(const NoiseKey& key, StreamId stream, std::uint64_t first, double scale, std::span<float> out) {
+void FillNormal(const NoiseKey& key, StreamId stream, std::uint64_t first, double scale,
+                std::span<float> out) {
   RETORT_CHECK(first % 8 == 0);
   constexpr std::size_t kChunk = 1024;  // draws; 8 bytes of keystream each
   std::array<std::uint8_t, 8 * kChunk> bits;

@@ -58,8 +58,8 @@ Result<LatticeGaussian> LatticeGaussian::Create(double scale) {
   lattice.guide_.resize(buckets);
   std::size_t k = 0;
   for (std::size_t bucket = buckets; bucket-- > 0;) {
-    const std::uint64_t largest = (static_cast<std::uint64_t>(bucket) << (64 - guide_bits)) |
-                                  (~std::uint64_t{0} >> guide_bits);
+    const std::uint64_t largest =
+        (static_cast<std::uint64_t>(bucket) << (64 - guide_bits)) | (~std::uint64_t{0} >> guide_bits);
     while (k < lattice.low_.size() && largest < lattice.low_[k]) ++k;
     lattice.guide_[bucket] = static_cast<std::int32_t>(k);
   }

@@ -31,7 +31,8 @@ NoiseKey NoiseKey::FromSeed(std::uint64_t seed, TrialId trial) {
   StoreLittleEndian(trial.bits(), input.data() + sizeof(kDomain) + 8, 8);
   NoiseKey key;
   key.seeded_ = true;
-  RETORT_CHECK(crypto_generichash(key.bytes_.data(), key.bytes_.size(), input.data(), input.size(), nullptr, 0) == 0);
+  RETORT_CHECK(
+      crypto_generichash(key.bytes_.data(), key.bytes_.size(), input.data(), input.size(), nullptr, 0) == 0);
   return key;
 }
 
@@ -49,6 +50,14 @@ NoiseKey& NoiseKey::operator=(NoiseKey&& other) noexcept {
 }
 
 NoiseKey::~NoiseKey() { sodium_memzero(bytes_.data(), bytes_.size()); }
+
+void Wipe(void* bytes, std::size_t size) { sodium_memzero(bytes, size); }
+
+std::string Digest(std::span<const std::uint8_t> bytes) {
+  std::array<std::uint8_t, 32> digest;
+  RETORT_CHECK(crypto_generichash(digest.data(), digest.size(), bytes.data(), bytes.size(), nullptr, 0) == 0);
+  return std::string(digest.begin(), digest.end());
+}
 
 std::array<std::uint8_t, 12> NonceOf(StreamId stream) {
   std::array<std::uint8_t, 12> nonce{};

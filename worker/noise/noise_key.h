@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "experiments/spec/ids.h"
 
@@ -45,6 +46,12 @@ class NoiseKey {
   std::array<std::uint8_t, kBytes> bytes_{};
   bool seeded_ = false;
 };
+
+// Overwrites with zeros; never optimised away.
+void Wipe(void* bytes, std::size_t size);
+
+// 256 bits of BLAKE2b, for telling byte strings apart. Not keyed.
+[[nodiscard]] std::string Digest(std::span<const std::uint8_t> bytes);
 
 // The 96-bit nonce of a stream: step, then purpose, little endian.
 [[nodiscard]] std::array<std::uint8_t, 12> NonceOf(StreamId stream);

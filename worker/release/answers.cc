@@ -63,9 +63,11 @@ Answers Oracle::AskUndetached(TeacherModel& teacher, const Query& query) {
 
 Result<Answers> Oracle::GatherRows(Answers local, Collective& gang) {
   if (gang.size() == 1) return local;
-  for (at::Tensor* part : {&local.query_.inputs, &local.query_.student_logits, &local.logits_, &local.votes_}) {
+  for (at::Tensor* part :
+       {&local.query_.inputs, &local.query_.student_logits, &local.logits_, &local.votes_}) {
     if (!part->defined()) continue;
-    RETORT_ASSIGN_OR_RETURN(const std::vector<at::Tensor> parts, gang.Gather(part->contiguous(), GangRank{0}));
+    RETORT_ASSIGN_OR_RETURN(const std::vector<at::Tensor> parts,
+                            gang.Gather(part->contiguous(), GangRank{0}));
     if (!parts.empty()) *part = at::cat(parts);
   }
   return local;

@@ -15,7 +15,8 @@ class ReservationPort {
  public:
   virtual ~ReservationPort() = default;
   // `count` draws of `event`; the id names the reservation. Error: refused, when a budget says no.
-  [[nodiscard]] virtual Result<std::uint64_t> Reserve(const privacy::PrivacyEvent& event, std::int64_t count) = 0;
+  [[nodiscard]] virtual Result<std::uint64_t> Reserve(const privacy::PrivacyEvent& event,
+                                                      std::int64_t count) = 0;
   // What of the reservation was drawn; the rest is given back.
   [[nodiscard]] virtual Status Settle(std::uint64_t id, std::int64_t used) = 0;
 };

@@ -22,7 +22,8 @@ void ClippedSum::Add(const at::Tensor& gradients) {
   const at::NoGradGuard no_grad;
   const at::Tensor norms = at::linalg_vector_norm(gradients, 2, 1, false, at::kDouble);
   const at::Tensor finite = at::isfinite(norms);
-  const at::Tensor weights = at::where(finite, norm_bound_ / norms.clamp_min(norm_bound_), 0.0).to(at::kFloat);
+  const at::Tensor weights =
+      at::where(finite, norm_bound_ / norms.clamp_min(norm_bound_), 0.0).to(at::kFloat);
   // A weight of zero does not silence NaN; such rows are replaced, not multiplied.
   const at::Tensor rows = at::where(finite.unsqueeze(1), gradients, at::zeros({}, gradients.options()));
   sum_ += at::mv(rows.t(), weights).to(at::kDouble).cpu();
@@ -42,7 +43,8 @@ DpSgdStep::DpSgdStep(const DpSgdSettings& settings, noise::NoiseKey key)
 Result<DpSgdStep> DpSgdStep::Create(const DpSgdSettings& settings, noise::NoiseKey key) {
   if (!(settings.norm_bound > 0) || !(settings.noise_multiplier > 0) || settings.coordinates < 1 ||
       !(settings.sampling_rate > 0 && settings.sampling_rate <= 1)) {
-    return UsageError("DP-SGD needs norm_bound > 0, noise_multiplier > 0 and a batch no larger than the train range.");
+    return UsageError(
+        "DP-SGD needs norm_bound > 0, noise_multiplier > 0 and a batch no larger than the train range.");
   }
   return DpSgdStep(settings, std::move(key));
 }
@@ -52,7 +54,8 @@ Result<DpSgdStep> DpSgdStep::FromSpec(const TrialSpec& spec, std::int64_t coordi
   DpSgdSettings settings;
   settings.norm_bound = spec.norm_bound;
   settings.noise_multiplier = spec.noise_multiplier;
-  settings.sampling_rate = static_cast<double>(spec.batch) / static_cast<double>(spec.data->split.train.size());
+  settings.sampling_rate =
+      static_cast<double>(spec.batch) / static_cast<double>(spec.data->split.train.size());
   settings.batch = spec.batch;
   settings.coordinates = coordinates;
   return Create(settings, KeyFor(spec));
@@ -80,7 +83,8 @@ Result<at::Tensor> DpSgdStep::Release(ClippedSum&& sum, std::int64_t step, Charg
   const privacy::PrivacyEvent event = Describe(1);
   RETORT_RETURN_IF_ERROR(spent.Covers(event));
   if (clipped.sum_.size(0) != settings_.coordinates || clipped.norm_bound_ > settings_.norm_bound) {
-    return Refused("The gradient sum was clipped for another norm bound or another network than its event says.");
+    return Refused(
+        "The gradient sum was clipped for another norm bound or another network than its event says.");
   }
   if (step <= last_step_) return Refused("Step " + std::to_string(step) + " drew its noise before.");
   last_step_ = step;

@@ -28,7 +28,8 @@ Decoupled Decouple(const at::Tensor& logits, const at::Tensor& target) {
 }  // namespace
 
 at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
-                                const at::Tensor& teacher_logits, double alpha, double beta, double temperature) {
+                                const at::Tensor& teacher_logits, double alpha, double beta,
+                                double temperature) {
   const at::Tensor label = teacher_logits.argmax(-1);
   const std::int64_t classes = teacher_logits.size(-1);
   if (loss == DistillationLoss::ce_hard) {
@@ -63,9 +64,10 @@ Result<std::unique_ptr<GaussianGradient>> GaussianGradient::Create(const Gradien
   if (settings.reading == Reading::sound) {
     return UsageError("Noise on gradients has no sound reading; use noisy votes or a private teacher.");
   }
-  if (!(settings.norm_bound > 0) || !(settings.sigma > 0) || !(settings.floor >= 0) || !(settings.temperature > 0) ||
-      settings.batch < 1 || settings.classes < 2) {
-    return UsageError("norm_bound, sigma, temperature and batch must be positive, normalization_floor not negative.");
+  if (!(settings.norm_bound > 0) || !(settings.sigma > 0) || !(settings.floor >= 0) ||
+      !(settings.temperature > 0) || settings.batch < 1 || settings.classes < 2) {
+    return UsageError(
+        "norm_bound, sigma, temperature and batch must be positive, normalization_floor not negative.");
   }
   return std::unique_ptr<GaussianGradient>(new GaussianGradient(settings, std::move(key)));
 }
@@ -95,21 +97,25 @@ Result<Released> GaussianGradient::Release(const Answers& answers, Charge&& char
   RETORT_RETURN_IF_ERROR(spent.Covers(event));
   const Query& query = answers.query_;
   if (!answers.logits_.defined() || !query.student_logits.defined()) {
-    return Refused("Noise on gradients needs a single teacher's answers and the student's logits on the same rows.");
+    return Refused(
+        "Noise on gradients needs a single teacher's answers and the student's logits on the same rows.");
   }
   if (answers.rows() > settings_.batch) {
     return Refused("The release has " + std::to_string(answers.rows()) + " rows; its event speaks of " +
                    std::to_string(settings_.batch) + ".");
   }
-  if (query.step <= last_step_) return Refused("Step " + std::to_string(query.step) + " drew its noise before.");
+  if (query.step <= last_step_)
+    return Refused("Step " + std::to_string(query.step) + " drew its noise before.");
   last_step_ = query.step;
 
   const at::AutoGradMode graph(!settings_.detach);
   const at::Tensor gradient = DistillationGradient(settings_.loss, query.student_logits, answers.logits_,
                                                    settings_.alpha, settings_.beta, settings_.temperature);
-  at::Tensor bounded = NormaliseGradient(gradient, settings_.normalization, settings_.norm_bound, settings_.floor);
+  at::Tensor bounded =
+      NormaliseGradient(gradient, settings_.normalization, settings_.norm_bound, settings_.floor);
   at::Tensor noise = at::empty({event.count, settings_.classes}, at::kFloat);
-  noise::FillNormal(key_, {static_cast<std::uint64_t>(query.step), noise::Purpose::gradient}, 0, event.noise_std,
+  noise::FillNormal(key_, {static_cast<std::uint64_t>(query.step), noise::Purpose::gradient}, 0,
+                    event.noise_std,
                     std::span(noise.data_ptr<float>(), static_cast<std::size_t>(noise.numel())));
   noise = noise.to(bounded.device());
   const auto batch = static_cast<double>(settings_.batch);

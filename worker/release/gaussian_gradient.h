@@ -16,7 +16,7 @@ struct GradientSettings {
   std::int64_t classes = 10;
   double alpha = 1, beta = 8;  // DKD: TCKD and NCKD weights
   double temperature = 1;
-  bool detach = true;        // false: the release keeps its graph to the inputs; claims unbounded
+  bool detach = true;  // false: the release keeps its graph to the inputs; claims unbounded
 };
 
 // With g_i the distillation gradient at row i's student logits and N a fresh standard normal vector of
@@ -24,7 +24,8 @@ struct GradientSettings {
 //   working       g~_i = C g^_i + (sigma C / B) N_i
 //   row-averaged  g~_i = (C g^_i + sigma C N_i) / B
 //   printed       g~   = (sum_i C g^_i + sigma C N) / B, the same vector for every row
-// g^ = g / (|g| + e) with |.| of the row or (frobenius) of the batch; clip: g / max(|g|, 1) with |g| in units of C.
+// g^ = g / (|g| + e) with |.| of the row or (frobenius) of the batch; clip: g / max(|g|, 1) with |g| in units
+// of C.
 class GaussianGradient final : public Mechanism {
  public:
   [[nodiscard]] static Result<std::unique_ptr<GaussianGradient>> Create(const GradientSettings& settings,
@@ -48,7 +49,7 @@ class GaussianGradient final : public Mechanism {
                                               double temperature);
 
 // C g / (|g| + e) by row or batch, or C g / max(|g|, C) for clip. [rows, classes] -> same shape.
-[[nodiscard]] at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normalization, double norm_bound,
-                                           double floor);
+[[nodiscard]] at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normalization,
+                                           double norm_bound, double floor);
 
 }  // namespace retort::worker::release

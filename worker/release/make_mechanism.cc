@@ -38,8 +38,8 @@ noise::NoiseKey KeyFor(const TrialSpec& spec) {
   return noise::NoiseKey::FromOperatingSystem();
 }
 
-Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int64_t classes, std::int64_t members,
-                                                 noise::NoiseKey key) {
+Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int64_t classes,
+                                                 std::int64_t members, noise::NoiseKey key) {
   if (spec.method != "dpdfd") {
     return UsageError("Method \"" + spec.method + "\" releases no teacher answers; dpdfd does.");
   }

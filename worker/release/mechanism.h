@@ -27,7 +27,9 @@ class Mechanism {
   // Pure. The event of releasing `rows` rows at once: planning, calibration, the ledger.
   [[nodiscard]] virtual privacy::PrivacyEvent Describe(std::int64_t rows) const = 0;
   // Draws a release of these answers demands: Describe(rows).count, less what is remembered.
-  [[nodiscard]] virtual std::int64_t DrawsFor(const Answers& answers) const { return Describe(answers.rows()).count; }
+  [[nodiscard]] virtual std::int64_t DrawsFor(const Answers& answers) const {
+    return Describe(answers.rows()).count;
+  }
   // The charge must cover DrawsFor(answers) draws of Describe's event; what it covers is spent even
   // when the release fails. Error: refused, when the charge does not fit or the step does not grow
   // (a noise stream is never drawn twice).

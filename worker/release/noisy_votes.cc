@@ -1,7 +1,6 @@
 #include "worker/release/noisy_votes.h"
 
 #include <ATen/ATen.h>
-#include <sodium.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,17 +13,16 @@ namespace {
 
 constexpr std::size_t kDigestBytes = 32;
 
-// BLAKE2b of each row's bytes.
+// A digest of each row's bytes.
 std::vector<std::string> RowDigests(const at::Tensor& inputs) {
   const at::Tensor rows = inputs.detach().cpu().contiguous();
   std::vector<std::string> digests(static_cast<std::size_t>(rows.size(0)));
   if (digests.empty()) return digests;
   const std::size_t bytes = rows.nbytes() / digests.size();
-  const auto* data = static_cast<const unsigned char*>(rows.const_data_ptr());
-  for (std::size_t row = 0; row < digests.size(); ++row) {
-    digests[row].resize(kDigestBytes);
-    RETORT_CHECK(crypto_generichash(reinterpret_cast<unsigned char*>(digests[row].data()), kDigestBytes,
-                                    data + row * bytes, bytes, nullptr, 0) == 0);
+  const auto* data = static_cast<const std::uint8_t*>(rows.const_data_ptr());
+  for (std::string& digest : digests) {
+    digest = noise::Digest({data, bytes});
+    data += bytes;
   }
   return digests;
 }
@@ -67,8 +65,10 @@ Result<Released> NoisyVotes::Release(const Answers& answers, Charge&& charge) {
   if (!answers.votes_.defined()) return Refused("Noisy votes need an ensemble's answers.");
   const at::Tensor votes = answers.votes_.cpu().contiguous();
   const auto classes = static_cast<std::size_t>(settings_.classes);
-  if (votes.size(1) != settings_.classes) return Refused("The answers have another number of classes than the event.");
-  if (answers.step() <= last_step_) return Refused("Step " + std::to_string(answers.step()) + " drew its noise before.");
+  if (votes.size(1) != settings_.classes)
+    return Refused("The answers have another number of classes than the event.");
+  if (answers.step() <= last_step_)
+    return Refused("Step " + std::to_string(answers.step()) + " drew its noise before.");
   last_step_ = answers.step();
 
   noise::ChaChaStream bits(key_, {static_cast<std::uint64_t>(answers.step()), noise::Purpose::votes});
@@ -104,11 +104,13 @@ VoteMemory NoisyVotes::Save() const {
 void NoisyVotes::Restore(const VoteMemory& memory) {
   const at::Tensor digests = memory.digests.contiguous();
   const at::Tensor values = memory.values.contiguous();
-  RETORT_CHECK(digests.size(1) == static_cast<std::int64_t>(kDigestBytes) && values.size(1) == settings_.classes);
+  RETORT_CHECK(digests.size(1) == static_cast<std::int64_t>(kDigestBytes) &&
+               values.size(1) == settings_.classes);
   const auto* digest = digests.const_data_ptr<std::uint8_t>();
   const auto* value = values.const_data_ptr<std::int32_t>();
   remembered_.clear();
-  for (std::int64_t row = 0; row < digests.size(0); ++row, digest += kDigestBytes, value += settings_.classes) {
+  for (std::int64_t row = 0; row < digests.size(0);
+       ++row, digest += kDigestBytes, value += settings_.classes) {
     remembered_[std::string(digest, digest + kDigestBytes)].assign(value, value + settings_.classes);
   }
 }

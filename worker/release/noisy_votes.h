@@ -13,7 +13,7 @@ namespace retort::worker::release {
 
 // Votes are one-hot: when one member changes, one vote moves, an L2 distance of sqrt(2) by integers.
 struct VoteSettings {
-  double scale = 40;       // s > 0, in votes
+  double scale = 40;  // s > 0, in votes
   std::int64_t classes = 10;
 };
 
@@ -27,7 +27,8 @@ struct VoteMemory {
 class NoisyVotes final : public Mechanism {
  public:
   // Error: usage, when the scale is outside the exact sampler's range.
-  [[nodiscard]] static Result<std::unique_ptr<NoisyVotes>> Create(const VoteSettings& settings, noise::NoiseKey key);
+  [[nodiscard]] static Result<std::unique_ptr<NoisyVotes>> Create(const VoteSettings& settings,
+                                                                  noise::NoiseKey key);
   [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t rows) const override;
   // Distinct rows of the answers that are not remembered yet.
   [[nodiscard]] std::int64_t DrawsFor(const Answers& answers) const override;

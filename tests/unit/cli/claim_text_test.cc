@@ -21,7 +21,8 @@ using ::testing::Not;
 
 TEST(ClaimText, EveryStatusIsMarkedForWhatItIs) {
   Notes notes;
-  EXPECT_EQ(CellsOf(testing::ProvenClaim(Adjacency::example, Neighbour::add_remove, 2.997), notes).epsilon, "≤ 2.997");
+  EXPECT_EQ(CellsOf(testing::ProvenClaim(Adjacency::example, Neighbour::add_remove, 2.997), notes).epsilon,
+            "≤ 2.997");
   EXPECT_EQ(CellsOf(testing::FormulaClaim(0.041), notes).epsilon, "0.041 †");
   EXPECT_EQ(CellsOf(testing::NoClaim(Adjacency::member, "seeded-noise"), notes).epsilon, "∞");
   Claim audited = testing::ProvenClaim(Adjacency::example, Neighbour::replace, 1);
@@ -51,7 +52,8 @@ TEST(ClaimText, EqualReasonsShareAFootnote) {
   Notes notes;
   const std::string first = CellsOf(testing::NoClaim(Adjacency::example, "seeded-noise"), notes).basis;
   const std::string second = CellsOf(testing::NoClaim(Adjacency::member, "seeded-noise"), notes).basis;
-  const std::string third = CellsOf(testing::NoClaim(Adjacency::member, "not-privately-trained"), notes).basis;
+  const std::string third =
+      CellsOf(testing::NoClaim(Adjacency::member, "not-privately-trained"), notes).basis;
   EXPECT_EQ(first, "no bound [1]");
   EXPECT_EQ(second, first);
   EXPECT_EQ(third, "no bound [2]");
@@ -60,7 +62,8 @@ TEST(ClaimText, EqualReasonsShareAFootnote) {
 
 TEST(ClaimText, CompactCellsKeepTheAccountantInTheNote) {
   Notes notes;
-  EXPECT_EQ(CellsOf(testing::ProvenClaim(Adjacency::example, Neighbour::replace, 3), notes, true).basis, "[1]");
+  EXPECT_EQ(CellsOf(testing::ProvenClaim(Adjacency::example, Neighbour::replace, 3), notes, true).basis,
+            "[1]");
   EXPECT_THAT(notes.texts().at(0), HasSubstr("exact-gdp"));
 }
 
@@ -71,7 +74,8 @@ TEST(ClaimText, UnboundedWithoutAReasonSaysSo) {
 }
 
 TEST(ClaimText, ParagraphStatesTheFactorAndItsCondition) {
-  const std::string text = PrivacyParagraph(testing::ProvenClaim(Adjacency::example, Neighbour::add_remove, 2.997));
+  const std::string text =
+      PrivacyParagraph(testing::ProvenClaim(Adjacency::example, Neighbour::add_remove, 2.997));
   EXPECT_THAT(text, AllOf(HasSubstr("example (add-remove, δ = 1e-5): ε ≤ 2.997 by exact-gdp"),
                           HasSubstr("added or removed"), HasSubstr("e^2.997")));
   EXPECT_THAT(PrivacyParagraph(testing::FormulaClaim(0.041)), HasSubstr("guarantees nothing"));
@@ -103,10 +107,13 @@ TEST(ClaimText, FormulaAndProvenOfOneAdjacencyStayApart) {
 }
 
 TEST(ClaimText, WorkingStatementGivesItsHonestTeacherEpsilon) {
-  const std::string text = WorkingStatement(
-      {testing::FormulaClaim(0.041), testing::ProvenClaim(Adjacency::teacher, Neighbour::replace, 541289.259)});
-  EXPECT_THAT(text, AllOf(HasSubstr("541,289.259"), HasSubstr("teacher, replace, δ = 1e-5"), HasSubstr("far beyond")));
-  EXPECT_THAT(WorkingStatement({testing::NoClaim(Adjacency::teacher, "seeded-noise")}), HasSubstr("No finite ε"));
+  const std::string text =
+      WorkingStatement({testing::FormulaClaim(0.041),
+                        testing::ProvenClaim(Adjacency::teacher, Neighbour::replace, 541289.259)});
+  EXPECT_THAT(text, AllOf(HasSubstr("541,289.259"), HasSubstr("teacher, replace, δ = 1e-5"),
+                          HasSubstr("far beyond")));
+  EXPECT_THAT(WorkingStatement({testing::NoClaim(Adjacency::teacher, "seeded-noise")}),
+              HasSubstr("No finite ε"));
   EXPECT_THAT(WorkingStatement({testing::FormulaClaim(1)}), IsEmpty());
 }
 

@@ -10,7 +10,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(CommandLine, PlanTakesSweepAndOverrides) {
-  const ParsedCommandLine parsed = ParseCommandLine({"plan", "s.toml", "trial.steps=10", "sweep.seeds=[0, 1]", "--diff"});
+  const ParsedCommandLine parsed =
+      ParseCommandLine({"plan", "s.toml", "trial.steps=10", "sweep.seeds=[0, 1]", "--diff"});
   ASSERT_TRUE(parsed.command);
   EXPECT_EQ(parsed.command->command, "plan");
   EXPECT_EQ(parsed.command->sweep, "s.toml");
@@ -38,8 +39,8 @@ TEST(CommandLine, UnknownCommandNamesTheNearest) {
 }
 
 TEST(CommandLine, LaterCommandsDoNotExistYet) {
-  for (const char* later : {"report", "retry", "cancel", "export", "repair", "epsilon", "calibrate", "data", "model", "doctor",
-                            "chaos", "audit", "plot", "metrics", "completion"})
+  for (const char* later : {"report", "retry", "cancel", "export", "repair", "epsilon", "calibrate", "data",
+                            "model", "doctor", "chaos", "audit", "plot", "metrics", "completion"})
     EXPECT_FALSE(ParseCommandLine({later}).errors.empty()) << later;
 }
 
@@ -72,7 +73,8 @@ TEST(CommandLine, OverrideWithoutEqualsIsAnError) {
 }
 
 TEST(CommandLine, TableTakesItsNameAndTheOverridesOfTheRun) {
-  const ParsedCommandLine parsed = ParseCommandLine({"table", "s.toml", "main", "trial.steps=10", "--format", "csv"});
+  const ParsedCommandLine parsed =
+      ParseCommandLine({"table", "s.toml", "main", "trial.steps=10", "--format", "csv"});
   ASSERT_TRUE(parsed.command);
   EXPECT_EQ(parsed.command->table, "main");
   EXPECT_THAT(parsed.command->overrides, ElementsAre("trial.steps=10"));
@@ -86,7 +88,8 @@ TEST(CommandLine, UnknownFormatNamesTheNearest) {
 }
 
 TEST(CommandLine, WhereMayBeRepeated) {
-  const ParsedCommandLine parsed = ParseCommandLine({"list", "--where", "method=dpdfd", "--where", "state=failed"});
+  const ParsedCommandLine parsed =
+      ParseCommandLine({"list", "--where", "method=dpdfd", "--where", "state=failed"});
   ASSERT_TRUE(parsed.command);
   EXPECT_THAT(parsed.command->where, ElementsAre("method=dpdfd", "state=failed"));
 }

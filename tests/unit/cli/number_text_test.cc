@@ -22,6 +22,9 @@ TEST(NumberText, EpsilonThatIsNoNumberIsInfinite) {
 TEST(NumberText, ShortNumbersHaveNoPaddedExponent) {
   EXPECT_EQ(ShortNumber(1e-5), "1e-5");
   EXPECT_EQ(ShortNumber(1e-10), "1e-10");
+  EXPECT_EQ(ShortNumber(0.0001), "1e-4");
+  EXPECT_EQ(ShortNumber(0.00025), "2.5e-4");
+  EXPECT_EQ(ShortNumber(0), "0");
   EXPECT_EQ(ShortNumber(1e20), "1e20");
   EXPECT_EQ(ShortNumber(0.001), "0.001");
   EXPECT_EQ(ShortNumber(3), "3");

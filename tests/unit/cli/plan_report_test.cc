@@ -20,7 +20,7 @@ TEST(PlanReport, WithoutResultsEverythingIsNewAndCostsAreUnknown) {
   for (const PlannedTrial& trial : report.trials) {
     EXPECT_TRUE(trial.runs);
     EXPECT_EQ(trial.stored, nullptr);
-    EXPECT_FALSE(trial.estimate);
+    EXPECT_FALSE(EstimateOf(report, trial));
     EXPECT_FALSE(report.claims.at(trial.spec->id).empty());
   }
   EXPECT_FALSE(report.total);
@@ -31,10 +31,10 @@ TEST(PlanReport, FinishedTrialsAreSkippedAndTheRestIsEstimatedFromThem) {
   const testing::Sample sample = testing::SampleSweep();
   const PlanReport report = ReportPlan(sample.plan, "results/sample", &sample.view);
   EXPECT_FALSE(report.trials[1].runs);
-  EXPECT_EQ(report.trials[1].reason, "done");
+  EXPECT_EQ(ReasonOf(report.trials[1]), "done");
   EXPECT_TRUE(report.trials[3].runs);
   ASSERT_TRUE(report.total);
-  EXPECT_DOUBLE_EQ(report.total->seconds, 110);   // mean of 100 and 120 for the one seed that is left
+  EXPECT_DOUBLE_EQ(report.total->seconds, 110);  // mean of 100 and 120 for the one seed that is left
   EXPECT_DOUBLE_EQ(report.total->low, 100);
   EXPECT_DOUBLE_EQ(report.total->high, 120);
 }
@@ -54,7 +54,9 @@ TEST(PlanReport, DiskComesFromTheLargestStoredFileOfTheKind) {
   testing::Sample sample = testing::SampleSweep();
   sample.view.trials[1].row->attempt_file = "trials/a/attempt.h5";
   sample.view.trials[2].row->attempt_file = "trials/b/attempt.h5";
-  const FileSize size = [](const std::string& path) { return std::optional<std::uint64_t>(path == "trials/b/attempt.h5" ? 700 : 500); };
+  const FileSize size = [](const std::string& path) {
+    return std::optional<std::uint64_t>(path == "trials/b/attempt.h5" ? 700 : 500);
+  };
   EXPECT_EQ(ReportPlan(sample.plan, "r", &sample.view, 0, size).disk_bytes, 700U);
   sample.view.trials[1].row->attempt_file.clear();
   sample.view.trials[2].row->attempt_file.clear();
@@ -86,10 +88,14 @@ TEST(PlanReport, NothingLeftIsSaidSo) {
 
 TEST(PlanReport, JsonIsTheListFormWithReasonEstimateAndClaims) {
   const testing::Sample sample = testing::SampleSweep();
-  const auto document = nlohmann::json::parse(PlanAsJson(ReportPlan(sample.plan, "results/sample", &sample.view)));
+  std::string text;
+  WritePlanAsJson(ReportPlan(sample.plan, "results/sample", &sample.view),
+                  [&text](std::string_view piece) { text += piece; });
+  const auto document = nlohmann::json::parse(text);
   EXPECT_EQ(document.at("schema_version"), 1);
   const auto& trial = document.at("trials").at(3);
-  for (const char* field : {"trial", "name", "state", "attempts", "failure", "metrics", "spec", "new", "reason", "estimate", "claims"})
+  for (const char* field : {"trial", "name", "state", "attempts", "failure", "metrics", "spec", "new",
+                            "reason", "estimate", "claims"})
     EXPECT_TRUE(trial.contains(field)) << field;
   EXPECT_EQ(trial.at("trial"), "abc0000000000002");
   EXPECT_EQ(trial.at("new"), false);

@@ -23,7 +23,8 @@ class ResultsLocation : public ::testing::Test {
   void MakeResults(const std::string& name, int age_seconds) const {
     fs::create_directories(base_ / name);
     std::ofstream(base_ / name / "journal.log") << "x";
-    fs::last_write_time(base_ / name / "journal.log", fs::file_time_type::clock::now() - std::chrono::seconds(age_seconds));
+    fs::last_write_time(base_ / name / "journal.log",
+                        fs::file_time_type::clock::now() - std::chrono::seconds(age_seconds));
   }
   [[nodiscard]] Result<FoundResults> Find(const std::string& named = "") const {
     return FindResults(storage::PosixEnv(), named, base_.string());

@@ -61,7 +61,8 @@ inline TrialSpec SampleBaseline(const std::shared_ptr<const DataSpec>& data) {
   return spec;
 }
 
-inline privacy::Claim ProvenClaim(privacy::Adjacency adjacency, privacy::Neighbour neighbour, double epsilon) {
+inline privacy::Claim ProvenClaim(privacy::Adjacency adjacency, privacy::Neighbour neighbour,
+                                  double epsilon) {
   privacy::Claim claim;
   claim.adjacency = adjacency;
   claim.neighbour = neighbour;
@@ -88,7 +89,8 @@ inline privacy::Claim NoClaim(privacy::Adjacency adjacency, const std::string& r
   return claim;
 }
 
-inline TrialView Finished(const TrialSpec& spec, double accuracy, double seconds, std::vector<privacy::Claim> claims) {
+inline TrialView Finished(const TrialSpec& spec, double accuracy, double seconds,
+                          std::vector<privacy::Claim> claims) {
   TrialView view;
   view.spec = spec;
   view.state = TrialState::succeeded;
@@ -115,8 +117,8 @@ inline Sample SampleSweep() {
   sample.plan.name = "sample";
   sample.plan.file = "sample.toml";
   sample.plan.data = {data};
-  sample.plan.trials = {SampleTeacher(data), SampleStudent(data, 0), SampleStudent(data, 1), SampleStudent(data, 2),
-                        SampleBaseline(data)};
+  sample.plan.trials = {SampleTeacher(data), SampleStudent(data, 0), SampleStudent(data, 1),
+                        SampleStudent(data, 2), SampleBaseline(data)};
   TableSpec table;
   table.name = "sample";
   table.rows = {"method", "reading", "teacher"};
@@ -126,13 +128,15 @@ inline Sample SampleSweep() {
   sample.view.sweep = "sample";
   using privacy::Adjacency;
   using privacy::Neighbour;
-  const std::vector<privacy::Claim> working = {FormulaClaim(0.041),
-                                               ProvenClaim(Adjacency::teacher, Neighbour::replace, 541289.259),
-                                               NoClaim(Adjacency::member, "seeded-noise")};
+  const std::vector<privacy::Claim> working = {
+      FormulaClaim(0.041), ProvenClaim(Adjacency::teacher, Neighbour::replace, 541289.259),
+      NoClaim(Adjacency::member, "seeded-noise")};
   sample.view.trials = {
       Finished(sample.plan.trials[0], 0.978, 10, {NoClaim(Adjacency::example, "not-privately-trained")}),
-      Finished(sample.plan.trials[1], 0.91, 100, working), Finished(sample.plan.trials[2], 0.93, 120, working),
-      TrialView{}, Finished(sample.plan.trials[4], 0.938, 30, {ProvenClaim(Adjacency::example, Neighbour::add_remove, 2.997)})};
+      Finished(sample.plan.trials[1], 0.91, 100, working),
+      Finished(sample.plan.trials[2], 0.93, 120, working), TrialView{},
+      Finished(sample.plan.trials[4], 0.938, 30,
+               {ProvenClaim(Adjacency::example, Neighbour::add_remove, 2.997)})};
   sample.view.trials[3].spec = sample.plan.trials[3];
   sample.view.trials[3].state = TrialState::queued;
   return sample;

@@ -35,11 +35,14 @@ TEST(TableFormat, TextShowsMeasurementBesideEveryClaim) {
       "\n"
       "Students, data = digits\n"
       "method  reading  teacher  test.accuracy   protects  neighbours  δ                 ε  basis\n"
-      "─────────────────────────────────────────────────────────────────────────────────────────────────────\n"
-      "dpdfd   working  single   92.00 ± 1.41 %  example   replace     1e-5        0.041 †  paper:dpdfd-thm3\n"
+      "─────────────────────────────────────────────────────────────────────────────────────────────────────"
+      "\n"
+      "dpdfd   working  single   92.00 ± 1.41 %  example   replace     1e-5        0.041 †  "
+      "paper:dpdfd-thm3\n"
       "                          n=2 of 3        teacher   replace     1e-5  ≤ 541,289.259  exact-gdp\n"
       "                                          member    replace     1e-5              ∞  no bound [2]\n"
-      "─────────────────────────────────────────────────────────────────────────────────────────────────────\n"
+      "─────────────────────────────────────────────────────────────────────────────────────────────────────"
+      "\n"
       "dpsgd   –        –        93.80 %         example   add-remove  1e-5        ≤ 2.997  exact-gdp\n"
       "                          n=1\n"
       "\n";
@@ -48,9 +51,10 @@ TEST(TableFormat, TextShowsMeasurementBesideEveryClaim) {
 
 TEST(TableFormat, LegendNamesWhatEachLabelMeans) {
   const std::string text = TableAsText(SampleTable(), 200);
-  EXPECT_THAT(text, AllOf(HasSubstr("†: the paper's formula at this run's parameters; not a guarantee"),
-                          HasSubstr("[1] "), HasSubstr("[2] "), Not(HasSubstr("[3] ")), HasSubstr("protects people"),
-                          HasSubstr("honest ε is 541,289.259"), HasSubstr("sample standard deviation")));
+  EXPECT_THAT(
+      text, AllOf(HasSubstr("†: the paper's formula at this run's parameters; not a guarantee"),
+                  HasSubstr("[1] "), HasSubstr("[2] "), Not(HasSubstr("[3] ")), HasSubstr("protects people"),
+                  HasSubstr("honest ε is 541,289.259"), HasSubstr("sample standard deviation")));
   EXPECT_THAT(text, Not(HasSubstr("answer:")));
 }
 
@@ -83,12 +87,26 @@ TEST(TableFormat, PublishedValueStandsBesideTheMeasured) {
   EXPECT_THAT(TableAsCsv(table), HasSubstr(",0.9512,"));
 }
 
+TEST(TableFormat, QuotedCellsSayThatNothingWasRun) {
+  ResultTable table = SampleTable();
+  TableCell quoted;
+  quoted.row = {"DP-GAN", "", ""};
+  quoted.column = {"digits"};
+  quoted.state = CellState::quoted;
+  quoted.published = 0.4036;
+  table.cells.push_back(quoted);
+  EXPECT_THAT(TableAsText(table, 110), HasSubstr("quoted 40.36 %"));
+  EXPECT_THAT(TableAsMarkdown(table), HasSubstr("| quoted | – | 40.36 % |"));
+  EXPECT_THAT(TablesAsJson({table}), HasSubstr("\"state\": \"quoted\""));
+}
+
 TEST(TableFormat, SeveralColumnsGetAMatrix) {
   testing::Sample sample = testing::SampleSweep();
   sample.plan.tables[0].rows = {"method"};
   sample.plan.tables[0].columns = {"seed"};
   const ResultTable table = BuildTable(sample.plan, sample.plan.tables.front(), sample.view, {});
-  EXPECT_THAT(TableAsText(table, 110), AllOf(HasSubstr("seed = 0  seed = 1  seed = 2"), HasSubstr("Students, seed = 2")));
+  EXPECT_THAT(TableAsText(table, 110),
+              AllOf(HasSubstr("seed = 0  seed = 1  seed = 2"), HasSubstr("Students, seed = 2")));
 }
 
 TEST(TableFormat, JsonHasTheContractsShape) {
@@ -106,8 +124,8 @@ TEST(TableFormat, JsonHasTheContractsShape) {
   EXPECT_EQ(cell.at("state"), "partial");
   EXPECT_EQ(cell.at("trials").size(), 3U);
   EXPECT_EQ(cell.at("claims").size(), 3U);
-  for (const char* field : {"adjacency", "neighbour", "delta", "epsilon", "lower", "units", "accountant", "status",
-                            "assumptions", "reason"})
+  for (const char* field : {"adjacency", "neighbour", "delta", "epsilon", "lower", "units", "accountant",
+                            "status", "assumptions", "reason"})
     EXPECT_TRUE(cell.at("claims").at(0).contains(field)) << field;
   EXPECT_EQ(cell.at("claims").at(2).at("epsilon"), "inf");
 }
@@ -119,7 +137,8 @@ TEST(TableFormat, JsonOfMissingCellsHasNulls) {
       TablesAsJson({BuildTable(sample.plan, sample.plan.tables.front(), sample.view, {})}));
   const auto& cell = document.at("cells").at(0);
   EXPECT_EQ(cell.at("state"), "missing");
-  for (const char* field : {"mean", "sd", "ci95", "published"}) EXPECT_TRUE(cell.at(field).is_null()) << field;
+  for (const char* field : {"mean", "sd", "ci95", "published"})
+    EXPECT_TRUE(cell.at(field).is_null()) << field;
   EXPECT_TRUE(cell.at("claims").empty());
 }
 
@@ -138,12 +157,15 @@ std::vector<std::string> CsvHeader(const std::string& csv) {
 
 TEST(TableFormat, CsvNeverSeparatesEpsilonFromItsMeaning) {
   const std::string csv = TableAsCsv(SampleTable());
-  EXPECT_THAT(CsvHeader(csv),
-              ::testing::IsSupersetOf({"adjacency", "neighbour", "delta", "epsilon", "status", "accountant", "reason"}));
+  EXPECT_THAT(CsvHeader(csv), ::testing::IsSupersetOf({"adjacency", "neighbour", "delta", "epsilon", "status",
+                                                       "accountant", "reason"}));
   // Teacher 1, working 3, baseline 1, header.
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 6);
-  EXPECT_THAT(csv, HasSubstr("sample,student,dpsgd,,,digits,test.accuracy,0.938,,1,,,,complete,example,add-remove,1e-5,2.997,,"
-                             "proven,exact-gdp,one unit,,,dd00000000000001\n"));
+  EXPECT_THAT(
+      csv,
+      HasSubstr(
+          "sample,student,dpsgd,,,digits,test.accuracy,0.938,,1,,,,complete,example,add-remove,1e-5,2.997,,"
+          "proven,exact-gdp,one unit,,,dd00000000000001\n"));
   EXPECT_THAT(csv, HasSubstr("member,replace,1e-5,inf,,unbounded,"));
 }
 
@@ -154,7 +176,8 @@ TEST(TableFormat, MarkdownAndLatexCarryEveryClaim) {
   const std::string latex = TableAsLatex(SampleTable());
   EXPECT_THAT(latex, AllOf(HasSubstr("teacher & replace & 1e-5 & $\\le$ 541,289.259 & exact-gdp \\\\"),
                            HasSubstr("0.041 $\\dag$"), HasSubstr("$\\infty$"), HasSubstr("97.80 \\%")));
-  for (const char* symbol : {"ε", "δ", "∞", "†", "≤", "±", "–"}) EXPECT_THAT(latex, Not(HasSubstr(symbol))) << symbol;
+  for (const char* symbol : {"ε", "δ", "∞", "†", "≤", "±", "–"})
+    EXPECT_THAT(latex, Not(HasSubstr(symbol))) << symbol;
 }
 
 }  // namespace

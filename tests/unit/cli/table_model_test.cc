@@ -1,8 +1,7 @@
-#include "orchestrator/cli/result_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/cli/result_table.h"
 #include "tests/unit/cli/sample_results.h"
 
 namespace retort::orchestrator::cli {
@@ -66,7 +65,7 @@ TEST(ResultTable, FailedTrialsAreCountedAndNotMeasured) {
 
 TEST(ResultTable, TrialsOutsideThePlanDoNotCount) {
   testing::Sample sample = testing::SampleSweep();
-  sample.plan.trials.erase(sample.plan.trials.begin() + 2);   // seed 1
+  sample.plan.trials.erase(sample.plan.trials.begin() + 2);  // seed 1
   const ResultTable table = TableOf(sample);
   EXPECT_EQ(table.cells[0].summary.n, 1);
   EXPECT_EQ(table.cells[0].planned, 2);
@@ -86,6 +85,33 @@ TEST(ResultTable, PublishedValueJoinsUnderTheDataSetsPublishedName) {
   EXPECT_THAT(table.teachers[0].published, Optional(0.9921));
 }
 
+TEST(ResultTable, PublishedValuesOfOtherMethodsAreQuoted) {
+  const auto data = testing::SampleData();
+  data->published_as = "MNIST";
+  testing::Sample sample = testing::SampleSweep();
+  sample.plan.data = {data};
+  for (TrialSpec& spec : sample.plan.trials) {
+    spec.data = data;
+    if (spec.method == "dpdfd") spec.epsilon = 1;
+  }
+  const auto published = ParsePublished(
+      "paper,table,dataset,approach,epsilon,delta,setting,metric,value,note\n"
+      "p,t,MNIST,Teacher,,,,accuracy,0.99,\n"
+      "p,t,MNIST,DP-GAN,1,1e-5,,accuracy,0.4036,\n"
+      "p,t,FMNIST,DP-GAN,1,1e-5,,accuracy,0.1,\n"
+      "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.9512,\n");
+  const ResultTable table = TableOf(sample, published);
+  ASSERT_EQ(table.cells.size(), 3U);
+  const TableCell& quoted = table.cells[2];
+  EXPECT_EQ(quoted.state, CellState::quoted);
+  EXPECT_THAT(quoted.row, ElementsAre("DP-GAN", "", ""));
+  EXPECT_THAT(quoted.published, Optional(0.4036));
+  EXPECT_EQ(quoted.summary.n, 0);
+  ASSERT_EQ(quoted.claims.size(), 1U);
+  EXPECT_EQ(quoted.claims[0].status, privacy::ClaimStatus::paper_formula);
+  EXPECT_DOUBLE_EQ(quoted.claims[0].delta, 1e-5);
+}
+
 TEST(ResultTable, DataSetWithoutPublishedNameJoinsNothing) {
   const ResultTable table = TableOf(testing::SampleSweep(), PublishedTable("dpdfd-ijcai23/table1"));
   for (const TableCell& cell : table.cells) EXPECT_FALSE(cell.published);
@@ -97,6 +123,14 @@ TEST(ResultTable, DeltaAboveOneOverNWarns) {
   for (TrialSpec& spec : sample.plan.trials) spec.delta = 1e-3;
   ASSERT_EQ(TableOf(sample).warnings.size(), 1U);
   EXPECT_THAT(TableOf(sample).warnings[0], HasSubstr("1/N"));
+}
+
+TEST(ResultTable, MetricThatNoRowHasWarnsAndNamesWhatThereIs) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.plan.tables[0].metric = "test.acuracy";
+  const ResultTable table = TableOf(sample);
+  ASSERT_EQ(table.warnings.size(), 1U);
+  EXPECT_THAT(table.warnings[0], HasSubstr("rows have test.accuracy"));
 }
 
 TEST(ResultTable, HashChangesWithTheSpecsAndNotWithTheirOrder) {

@@ -47,10 +47,12 @@ class VerifyFolder : public ::testing::Test {
   }
 
   static std::vector<storage::TensorBlob> Parameters() {
-    return {{"teacher/fc.weight", storage::DType::u8, {2, 2}, {1, 2, 3, 4}}, {"teacher/fc.bias", storage::DType::u8, {2}, {5, 6}}};
+    return {{"teacher/fc.weight", storage::DType::u8, {2, 2}, {1, 2, 3, 4}},
+            {"teacher/fc.bias", storage::DType::u8, {2}, {5, 6}}};
   }
 
-  void WriteAttempt(double accuracy, const std::string& trial, const std::vector<storage::TensorBlob>& parameters = Parameters()) {
+  void WriteAttempt(double accuracy, const std::string& trial,
+                    const std::vector<storage::TensorBlob>& parameters = Parameters()) {
     storage::AttemptFile file;
     file.parameters = parameters;
     file.trial = trial;
@@ -81,7 +83,7 @@ class VerifyFolder : public ::testing::Test {
     ended.metrics = row.metrics;
     ended.file = row.attempt_file;
     const std::vector<Event> events = {SweepOpened{kResultsFormatVersion, "tested", "retort = 1\n", "{}"},
-                                       TrialPlanned{spec_},
+                                       PlannedAs(spec_),
                                        PlanAdopted{{spec_.id}},
                                        RunStarted{"{}"},
                                        AttemptLeased{attempt, Generation{1}, {{0, 0}}},
@@ -147,7 +149,7 @@ TEST_F(VerifyFolder, TornTailIsARemarkAndNoDamage) {
 
 TEST_F(VerifyFolder, RowThatIsNotItsDigestIsFound) {
   storage::ResultRow row = Row();
-  row.metrics = {{"test.accuracy", 0.99}};   // not what the digest was taken over
+  row.metrics = {{"test.accuracy", 0.99}};  // not what the digest was taken over
   WriteJournal(row);
   WriteLedger({});
   WriteAttempt(0.99, spec_.id.Hex());

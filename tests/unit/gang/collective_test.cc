@@ -24,8 +24,7 @@ GangMaker Threads(const char* name, int gang_size) {
 }
 
 GangMaker Gloo(const char* name, int gang_size) {
-  return {name, gang_size,
-          [](int) { return std::shared_ptr<GangStore>(OpenGangStore("127.0.0.1").value()); },
+  return {name, gang_size, [](int) { return std::shared_ptr<GangStore>(OpenGangStore("127.0.0.1").value()); },
           [](const std::shared_ptr<void>& meeting, int rank, int size) {
             GangMembership membership;
             membership.rank = {rank};
@@ -40,8 +39,8 @@ GangMaker Gloo(const char* name, int gang_size) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Implementations, CollectiveContract,
-                         testing::Values(Solo(), Threads("Threads1", 1), Threads("Threads3", 3), Gloo("Gloo1", 1),
-                                         Gloo("Gloo2", 2), Gloo("Gloo3", 3)),
+                         testing::Values(Solo(), Threads("Threads1", 1), Threads("Threads3", 3),
+                                         Gloo("Gloo1", 1), Gloo("Gloo2", 2), Gloo("Gloo3", 3)),
                          [](const auto& maker) { return maker.param.name; });
 
 TEST(LocalGang, SilentPeerIsAnErrorAfterTheDeadline) {

@@ -43,7 +43,8 @@ std::pair<double, Status> LoseTheOther(int signal) {
   const pid_t child = ForkMember(pipe_ends[0], [](Collective&) { pause(); });
   const auto store = OpenGangStore("127.0.0.1").value();
   const std::string address = store->address();
-  EXPECT_EQ(write(pipe_ends[1], address.c_str(), address.size() + 1), static_cast<ssize_t>(address.size() + 1));
+  EXPECT_EQ(write(pipe_ends[1], address.c_str(), address.size() + 1),
+            static_cast<ssize_t>(address.size() + 1));
   auto gang = JoinGlooGang(Membership(0, address));
   EXPECT_TRUE(gang.ok()) << gang.status().message();
   EXPECT_TRUE((*gang)->Barrier().ok());

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "experiments/spec/spec_codec.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {
@@ -33,7 +32,7 @@ std::vector<Event> OneOfEach() {
   row.state = "failed";
   row.metrics = {{"test.accuracy", 1.0 / 3}};
   return {SweepOpened{1, "tested", "retort = 1\n", "{\"version\":\"0\"}"},
-          TrialPlanned{testing::TrialBuilder(5).Build()},
+          PlannedAs(testing::TrialBuilder(5).Build()),
           PlanAdopted{{kAttempt.trial, TrialId(1)}},
           RunStarted{"{}"},
           AttemptLeased{kAttempt, Generation{12}, {{0, 1}, {3, 2}}},

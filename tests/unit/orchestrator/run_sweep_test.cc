@@ -1,124 +1,21 @@
-// `retort run` as a process, with workers that train nothing: interrupted, killed, run again.
-#include <fcntl.h>
+// `retort run` interrupted, killed, run again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "orchestrator/results_view.h"
 #include "tests/testing/temporary_directory.h"
+#include "tests/unit/orchestrator/sweep_process.h"
 
 namespace retort::orchestrator {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 using ::testing::HasSubstr;
-
-std::string Tool(const std::string& name) { return std::string(RETORT_BINARY_DIR) + "/tests/" + name; }
-
-// A sweep_runner process.
-class Runner {
- public:
-  Runner(const std::string& results, const std::vector<std::string>& plan, int slots = 1,
-         const std::string& worker = Tool("scripted_worker"))
-      : log_(results + ".log") {
-    std::vector<std::string> arguments = {Tool("sweep_runner"), results, worker, std::to_string(slots)};
-    arguments.insert(arguments.end(), plan.begin(), plan.end());
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 2, log_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    EXPECT_EQ(posix_spawn(&pid_, argv[0], &files, nullptr, argv.data(), environ), 0);
-    posix_spawn_file_actions_destroy(&files);
-  }
-  ~Runner() {
-    if (pid_ <= 0) return;
-    kill(pid_, SIGKILL);
-    Wait();
-  }
-  // The exit code; 128 + signal.
-  int Wait() {
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-  void Signal(int signal) const { kill(pid_, signal); }
-  [[nodiscard]] pid_t pid() const { return pid_; }
-  [[nodiscard]] std::string Log() const {
-    std::ostringstream text;
-    text << std::ifstream(log_).rdbuf();
-    return text.str();
-  }
-
- private:
-  pid_t pid_ = -1;
-  std::string log_;
-};
-
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const auto until = steady_clock::now() + std::chrono::seconds(30);
-  while (steady_clock::now() < until) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(milliseconds(10));
-  }
-  return false;
-}
-
-bool IsAlive(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string word, state;
-  if (!(file >> word)) return false;
-  file >> word >> state;
-  return state != "Z";
-}
-
-std::vector<pid_t> ChildrenOf(pid_t parent) {
-  std::vector<pid_t> children;
-  std::ifstream file("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
-  for (pid_t child = 0; file >> child;)
-    if (IsAlive(child)) children.push_back(child);
-  return children;
-}
-
-std::map<std::string, std::string> Digests(const std::string& results) {
-  std::map<std::string, std::string> digests;
-  const Result<ResultsView> view = ReadResults(storage::PosixEnv(), results);
-  EXPECT_TRUE(view.ok()) << view.status().message();
-  if (view.ok())
-    for (const TrialView& trial : view->trials)
-      if (trial.row) digests[trial.spec.name] = trial.row->row_digest;
-  return digests;
-}
-
-int AttemptsOf(const std::string& results, std::size_t trial) {
-  const Result<ResultsView> view = ReadResults(storage::PosixEnv(), results);
-  return view.ok() && trial < view->trials.size() ? static_cast<int>(view->trials[trial].attempts) : -1;
-}
-
-// Its worker has spoken.
-bool IsRunning(const std::string& results, std::size_t trial) {
-  const Result<ResultsView> view = ReadResults(storage::PosixEnv(), results);
-  return view.ok() && trial < view->trials.size() && view->trials[trial].state == TrialState::running;
-}
 
 class RunSweepTest : public ::testing::Test {
  protected:
@@ -218,14 +115,14 @@ TEST_F(RunSweepTest, FirstSignalSavesAndExits75AndTheNextRunGoesOn) {
 }
 
 TEST_F(RunSweepTest, WorkerThatIgnoresStopIsKilledAfterTheGrace) {
-  Runner run(results_, {"0", "0", "1007"});
+  Runner run(results_, {"0", "0", "1008"});
   ASSERT_TRUE(Eventually([&] { return IsRunning(results_, 0); }));
   run.Signal(SIGTERM);
   EXPECT_EQ(run.Wait(), 75) << run.Log();
 }
 
 TEST_F(RunSweepTest, SecondSignalEndsAtOnceWith130) {
-  Runner run(results_, {"0", "0", "1007"});
+  Runner run(results_, {"0", "0", "1008"});
   ASSERT_TRUE(Eventually([&] { return IsRunning(results_, 0); }));
   const std::vector<pid_t> workers = ChildrenOf(run.pid());
   run.Signal(SIGINT);
@@ -246,6 +143,17 @@ TEST_F(RunSweepTest, SecondRunOnTheSameFolderIsRefusedAndNamesTheHolder) {
   EXPECT_EQ(first.Wait(), 0);
 }
 
+TEST_F(RunSweepTest, IdlesBelowOnePercentOfACore) {
+  Runner run(results_, {"0", "0", "1008"});
+  ASSERT_TRUE(Eventually([&] { return IsRunning(results_, 0); }));
+  std::this_thread::sleep_for(milliseconds(500));
+  const double before = CpuSeconds(run.pid());
+  const auto begun = steady_clock::now();
+  std::this_thread::sleep_for(milliseconds(4000));
+  const std::chrono::duration<double> passed = steady_clock::now() - begun;
+  EXPECT_LE(CpuSeconds(run.pid()) - before, 0.01 * passed.count());
+}
+
 TEST_F(RunSweepTest, MissingWorkerProgramIsAnEnvironmentError) {
   Runner run(results_, {"1", "0"}, 1, "/no/such/worker");
   EXPECT_EQ(run.Wait(), 3);
@@ -263,6 +171,19 @@ TEST_F(RunSweepTest, ResultsFolderThatIsAFileIsAnEnvironmentError) {
   Runner run(results_, {"1", "0"});
   EXPECT_EQ(run.Wait(), 3);
   EXPECT_THAT(run.Log(), HasSubstr("a file and not a folder"));
+}
+
+TEST_F(RunSweepTest, FullDiskEndsTheRunCleanlyAndTheNextOneGoesOn) {
+  // No file may grow past 100 KiB: the journal will.
+  Runner run(results_, {"1", "60"}, 2, Tool("scripted_worker"),
+             {"/bin/bash", "-c", "trap '' XFSZ; ulimit -f 100; exec \"$@\"", "bash"});
+  EXPECT_EQ(run.Wait(), 3);
+  EXPECT_THAT(run.Log(), HasSubstr("journal.log"));
+  EXPECT_THAT(run.Log(), HasSubstr("everything recorded before is kept"));
+  EXPECT_FALSE(std::filesystem::exists(results_ + "/exit-code"));
+  Runner again(results_, {"1", "60"}, 2);
+  EXPECT_EQ(again.Wait(), 0) << again.Log();
+  EXPECT_EQ(Digests(results_).size(), 61U);
 }
 
 TEST_F(RunSweepTest, FolderOfAnotherSweepOrGarbageIsRefused) {

@@ -55,7 +55,8 @@ TEST_F(DpSgdStepTest, EmptyPoissonSampleReleasesNoiseAlone) {
 TEST_F(DpSgdStepTest, SumClippedForALargerBoundIsRefused) {
   DpSgdStep mechanism = Make();
   auto charge = book_.Take(mechanism.Describe(1), 1);
-  EXPECT_EQ(mechanism.Release(ClippedSum(4, 0.6), 1, std::move(charge).value()).status().code(), StatusCode::refused);
+  EXPECT_EQ(mechanism.Release(ClippedSum(4, 0.6), 1, std::move(charge).value()).status().code(),
+            StatusCode::refused);
 }
 
 TEST_F(DpSgdStepTest, StepThatDoesNotGrowIsRefused) {
@@ -79,7 +80,8 @@ TEST_F(DpSgdStepTest, NoNoiseIsRefused) {
   DpSgdSettings settings;
   settings.coordinates = 4;
   settings.noise_multiplier = 0;
-  EXPECT_EQ(DpSgdStep::Create(settings, noise::NoiseKey::FromSeed(1, TrialId(1))).status().code(), StatusCode::usage);
+  EXPECT_EQ(DpSgdStep::Create(settings, noise::NoiseKey::FromSeed(1, TrialId(1))).status().code(),
+            StatusCode::usage);
 }
 
 }  // namespace

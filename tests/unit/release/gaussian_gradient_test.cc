@@ -24,7 +24,8 @@ at::Tensor AutogradOf(const at::Tensor& loss, const at::Tensor& logits) {
 }
 
 // DKD as Zhao et al. 2022 print it: KL of (p_r, 1 - p_r), and KL over the other classes.
-at::Tensor DkdLoss(const at::Tensor& student, const at::Tensor& teacher, double alpha, double beta, double t) {
+at::Tensor DkdLoss(const at::Tensor& student, const at::Tensor& teacher, double alpha, double beta,
+                   double t) {
   const at::Tensor target = at::one_hot(teacher.argmax(-1), kClasses).to(at::kBool);
   const at::Tensor p = (student / t).softmax(-1), q = (teacher / t).softmax(-1);
   const at::Tensor p_r = p.masked_select(target), q_r = q.masked_select(target);
@@ -40,7 +41,8 @@ TEST(DistillationGradient, DkdIsTheGradientOfThePrintedLoss) {
     const at::Tensor student = Logits(2.5, 1).requires_grad_(true);
     const at::Tensor teacher = Logits(3.0, 4);
     const at::Tensor expected = AutogradOf(DkdLoss(student, teacher, 1, 8, temperature), student);
-    const at::Tensor actual = DistillationGradient(DistillationLoss::dkd, student.detach(), teacher, 1, 8, temperature);
+    const at::Tensor actual =
+        DistillationGradient(DistillationLoss::dkd, student.detach(), teacher, 1, 8, temperature);
     EXPECT_TRUE(at::allclose(actual, expected, 1e-9, 1e-12)) << "T = " << temperature;
   }
 }
@@ -49,12 +51,14 @@ TEST(DistillationGradient, KdAndHardLabelsAreTheGradientsOfTheirLosses) {
   const at::Tensor student = Logits(2.5, 1).requires_grad_(true);
   const at::Tensor teacher = Logits(3.0, 4);
   const double t = 2;
-  const at::Tensor kl = ((teacher / t).softmax(-1) * ((teacher / t).log_softmax(-1) - (student / t).log_softmax(-1)));
+  const at::Tensor kl =
+      ((teacher / t).softmax(-1) * ((teacher / t).log_softmax(-1) - (student / t).log_softmax(-1)));
   EXPECT_TRUE(at::allclose(DistillationGradient(DistillationLoss::kd, student.detach(), teacher, 1, 8, t),
                            AutogradOf(t * t * kl, student), 1e-9, 1e-12));
   const at::Tensor ce = -(at::one_hot(teacher.argmax(-1), kClasses) * student.log_softmax(-1));
-  EXPECT_TRUE(at::allclose(DistillationGradient(DistillationLoss::ce_hard, student.detach(), teacher, 1, 8, 1),
-                           AutogradOf(ce, student), 1e-9, 1e-12));
+  EXPECT_TRUE(
+      at::allclose(DistillationGradient(DistillationLoss::ce_hard, student.detach(), teacher, 1, 8, 1),
+                   AutogradOf(ce, student), 1e-9, 1e-12));
 }
 
 TEST(DistillationGradient, StaysFiniteAndSumsToZeroWhereProbabilitiesVanish) {
@@ -81,7 +85,8 @@ TEST(NormaliseGradient, RowsAndBatchesStayInsideTheBound) {
     const at::Tensor g = Logits(scale, 2).to(at::kFloat);
     EXPECT_LE(NormaliseGradient(g, Normalization::row, bound, 1e-4).norm(2, -1).max().item<double>(),
               bound * (1 + 1e-6));
-    EXPECT_LE(NormaliseGradient(g, Normalization::frobenius, bound, 1e-4).norm().item<double>(), bound * (1 + 1e-6));
+    EXPECT_LE(NormaliseGradient(g, Normalization::frobenius, bound, 1e-4).norm().item<double>(),
+              bound * (1 + 1e-6));
     EXPECT_LE(NormaliseGradient(g, Normalization::clip, bound, 1e-4).norm(2, -1).max().item<double>(),
               bound * (1 + 1e-6));
   }

@@ -44,7 +44,8 @@ TEST(ChaChaStream, IsTheKeystreamOfTheBlockFunction) {
     std::array<std::uint32_t, 16> expected;
     ChaChaBlock(words.data(), block, nonce.data(), expected.data());
     for (std::size_t i = 0; i < 8; ++i) {
-      ASSERT_EQ(bits.NextU64(), expected[2 * i] | (std::uint64_t{expected[2 * i + 1]} << 32)) << "block " << block;
+      ASSERT_EQ(bits.NextU64(), expected[2 * i] | (std::uint64_t{expected[2 * i + 1]} << 32))
+          << "block " << block;
     }
   }
 }
@@ -92,7 +93,8 @@ TEST(BoxMuller, SineAndCosineAgreeWithLongDouble) {
     const std::uint64_t turn = bits.NextU64();
     double sine, cosine;
     SineCosine(turn, sine, cosine);
-    const long double angle = std::ldexp(static_cast<long double>(turn), -64) * 6.283185307179586476925286766559L;
+    const long double angle =
+        std::ldexp(static_cast<long double>(turn), -64) * 6.283185307179586476925286766559L;
     worst = std::max(worst, std::abs(sine - static_cast<double>(std::sin(angle))));
     worst = std::max(worst, std::abs(cosine - static_cast<double>(std::cos(angle))));
   }

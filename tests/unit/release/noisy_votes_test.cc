@@ -42,7 +42,8 @@ class NoisyVotesTest : public testing::Test {
 };
 
 TEST_F(NoisyVotesTest, NegligibleNoiseLeavesTheOneHotCounts) {
-  const auto released = ChargeAndRelease(*Make(0.05), Ask(MemberLogits(), DistinctInputs(kRows, 0), 1), book_);
+  const auto released =
+      ChargeAndRelease(*Make(0.05), Ask(MemberLogits(), DistinctInputs(kRows, 0), 1), book_);
   EXPECT_TRUE(at::equal(released.value().values, Votes()));
 }
 
@@ -68,7 +69,8 @@ TEST_F(NoisyVotesTest, SameQueryBytesNeverGetFreshNoiseAndCostNothing) {
 TEST_F(NoisyVotesTest, EqualRowsOfOneBatchAreDrawnOnce) {
   const auto mechanism = Make(40);
   const at::Tensor inputs = at::zeros({kRows, 1, 1, 1});
-  const at::Tensor released = ChargeAndRelease(*mechanism, Ask(MemberLogits(), inputs, 1), book_).value().values;
+  const at::Tensor released =
+      ChargeAndRelease(*mechanism, Ask(MemberLogits(), inputs, 1), book_).value().values;
   EXPECT_EQ(book_.drawn(), 1);
   for (std::int64_t row = 1; row < kRows; ++row) EXPECT_TRUE(at::equal(released[row], released[0]));
 }
@@ -79,10 +81,12 @@ TEST_F(NoisyVotesTest, MemorySurvivesSaveAndRestore) {
   const at::Tensor first = ChargeAndRelease(*before, Ask(MemberLogits(), inputs, 1), book_).value().values;
   const auto after = Make(40, 2);
   after->Restore(before->Save());
-  EXPECT_TRUE(at::equal(ChargeAndRelease(*after, Ask(MemberLogits(), inputs, 1), book_).value().values, first));
+  EXPECT_TRUE(
+      at::equal(ChargeAndRelease(*after, Ask(MemberLogits(), inputs, 1), book_).value().values, first));
   const auto replayed = Make(40, 3);
   replayed->Remember(inputs, first);
-  EXPECT_TRUE(at::equal(ChargeAndRelease(*replayed, Ask(MemberLogits(), inputs, 1), book_).value().values, first));
+  EXPECT_TRUE(
+      at::equal(ChargeAndRelease(*replayed, Ask(MemberLogits(), inputs, 1), book_).value().values, first));
   EXPECT_EQ(book_.drawn(), kRows);
 }
 
@@ -108,8 +112,10 @@ TEST_F(NoisyVotesTest, SeededDrawsDependOnStepAloneSoResumeRepeatsThem) {
   const at::Tensor inputs = DistinctInputs(kRows, 9);
   const auto whole = Make(40);
   ASSERT_TRUE(ChargeAndRelease(*whole, Ask(MemberLogits(), DistinctInputs(kRows, 0), 1), book_).ok());
-  const at::Tensor undisturbed = ChargeAndRelease(*whole, Ask(MemberLogits(), inputs, 2), book_).value().values;
-  const at::Tensor resumed = ChargeAndRelease(*Make(40), Ask(MemberLogits(), inputs, 2), book_).value().values;
+  const at::Tensor undisturbed =
+      ChargeAndRelease(*whole, Ask(MemberLogits(), inputs, 2), book_).value().values;
+  const at::Tensor resumed =
+      ChargeAndRelease(*Make(40), Ask(MemberLogits(), inputs, 2), book_).value().values;
   EXPECT_TRUE(at::equal(undisturbed, resumed));
 }
 

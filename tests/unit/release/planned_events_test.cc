@@ -36,14 +36,15 @@ void ExpectAsPlanned(const TrialSpec& spec, std::int64_t members, std::int64_t r
   const auto mechanism = MakeMechanism(spec, 10, members, KeyFor(spec));
   ASSERT_TRUE(mechanism.ok()) << mechanism.status().message();
   const privacy::PrivacyEvent described = (*mechanism)->Describe(rows);
-  EXPECT_TRUE(described.SameMechanism(planned))
-      << privacy::EncodeEvent(described) << "\n" << privacy::EncodeEvent(planned);
+  EXPECT_TRUE(described.SameMechanism(planned)) << privacy::EncodeEvent(described) << "\n"
+                                                << privacy::EncodeEvent(planned);
   EXPECT_EQ(described.count * releases, planned.count);
 }
 
 TEST(PlannedEvents, EqualWhatGradientMechanismsDescribe) {
   for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged}) {
-    for (const Normalization normalization : {Normalization::row, Normalization::frobenius, Normalization::clip}) {
+    for (const Normalization normalization :
+         {Normalization::row, Normalization::frobenius, Normalization::clip}) {
       for (const bool detach : {true, false}) {
         for (const NoiseMode noise : {NoiseMode::secure, NoiseMode::seeded}) {
           TrialSpec spec = Spec();

@@ -99,6 +99,12 @@ const BadSweep kBadSweeps[] = {
      "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nsource = \"public\"\nvote_noise = 1\nqueries = "
      "1001\n",
      15, 11, "trial.queries", "more than the 1000 public examples", ""},
+    {"QueriesOfZero", "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 1\nqueries = 0\n", 14,
+     11, "trial.queries", "queries must be at least 1", ""},
+    {"LabelStepsOfZero",
+     "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nsource = \"public\"\nvote_noise = 1\nlabel_steps = "
+     "0\n",
+     15, 15, "trial.label_steps", "label_steps must be at least 1", ""},
     {"VotesWithoutNoise", "[trial]\nteacher = \"shards\"\nreading = \"sound\"\n", 12, 11, "trial.reading",
      "noisy votes need noise", "vote_noise"},
     {"DpsgdWithoutNoise", "[trial]\nmethod = \"dpsgd\"\n", 11, 10, "trial.method", "needs noise",

@@ -251,6 +251,39 @@ TEST(SweepPlan, CombinationsThatDifferInNothingAreOneTrial) {
   EXPECT_TRUE(warned);
 }
 
+TEST(SweepPlan, SharedSourceDoesNotReachDpsgd) {
+  const auto students = Students(
+      GoodPlan(kHead + kTeachers +
+               "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nsource = \"public\"\nvote_noise = 3\n"
+               "[sweep]\nzip.a = [{ method = \"dpdfd\" }, { method = \"dpsgd\", noise_multiplier = 2 }]\n"));
+  EXPECT_EQ(students[0].source, QuerySource::public_split);
+  EXPECT_EQ(students[1].source, QuerySource::private_split);
+}
+
+TEST(SweepPlan, VotesOnGeneratedInputsHaveStepsAndNoLabelSteps) {
+  const auto students =
+      Students(GoodPlan(kHead + kTeachers +
+                        "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 3\n"
+                        "[sweep]\nzip.a = [{ source = \"public\", label_steps = 9 }, { source = "
+                        "\"generator\", steps = 7 }]\n"));
+  EXPECT_EQ(students[0].label_steps, 9);
+  EXPECT_EQ(students[0].steps, TrialSpec{}.steps);
+  EXPECT_EQ(students[1].steps, 7);
+  EXPECT_EQ(students[1].label_steps, TrialSpec{}.label_steps);
+}
+
+TEST(SweepPlan, TheGeneratorNeedsSidesThatItCanDouble) {
+  PlanHooks hooks = FakeHooks();
+  hooks.inspect = [](DataSpec& data) {
+    data.examples = 10000;
+    data.width = 30;
+    return Status();
+  };
+  const PlanOutcome outcome = PlanText(kBase, {}, hooks);
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_THAT(outcome.errors[0].message, HasSubstr("multiples of 4; those of data.digits are 28x30"));
+}
+
 TEST(SweepPlan, CalibrationComesBeforeTheId) {
   PlanHooks hooks = FakeHooks();
   hooks.calibrate = [](TrialSpec& spec) {

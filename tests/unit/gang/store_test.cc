@@ -1,0 +1,114 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "worker/gang/c10d_store.h"
+#include "worker/gang/gang_store.h"
+#include "worker/gang/store_wire.h"
+
+namespace retort::worker {
+namespace {
+
+using std::chrono::milliseconds;
+
+StoreDeadline Soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(5); }
+
+c10::intrusive_ptr<c10d::Store> Connect(const GangStore& store, std::uint64_t generation = 1,
+                                        milliseconds deadline = milliseconds(5000)) {
+  return ConnectGangStore({{0}, 1, {generation}, store.address(), "127.0.0.1", deadline}).value();
+}
+
+TEST(GangStore, ValuesGoFromOneMemberToAnother) {
+  const auto store = OpenGangStore("127.0.0.1").value();
+  const auto writer = Connect(*store), reader = Connect(*store);
+  const std::vector<std::uint8_t> value = {0, 1, 255, 0, 7};
+  writer->set("key", value);
+  EXPECT_EQ(reader->get("key"), value);
+  EXPECT_TRUE(reader->check({"key"}));
+  EXPECT_FALSE(reader->check({"key", "other"}));
+  EXPECT_EQ(writer->add("count", 5), 5);
+  EXPECT_EQ(reader->add("count", -2), 3);
+  EXPECT_TRUE(reader->deleteKey("key"));
+  EXPECT_FALSE(reader->deleteKey("key"));
+  EXPECT_EQ(writer->getNumKeys(), 1);
+}
+
+TEST(GangStore, LargeValueTravelsWhole) {
+  const auto store = OpenGangStore("127.0.0.1").value();
+  const auto client = Connect(*store);
+  std::vector<std::uint8_t> value(300'000);
+  for (std::size_t i = 0; i < value.size(); ++i) value[i] = static_cast<std::uint8_t>(i * 31);
+  client->set("big", value);
+  EXPECT_EQ(client->get("big"), value);
+}
+
+TEST(GangStore, KeysOfGenerationsAreApart) {
+  const auto store = OpenGangStore("127.0.0.1").value();
+  Connect(*store, 1)->set("key", std::vector<std::uint8_t>{1});
+  EXPECT_FALSE(Connect(*store, 2)->check({"key"}));
+}
+
+TEST(GangStore, MissingKeyIsAnErrorAtTheDeadline) {
+  const auto store = OpenGangStore("127.0.0.1").value();
+  const auto client = Connect(*store, 1, milliseconds(60));
+  EXPECT_THROW((void)client->get("never"), std::runtime_error);
+}
+
+TEST(GangStore, ConnectionThatSpeaksAnotherLanguageIsClosedAndOthersGoOn) {
+  const auto store = OpenGangStore("127.0.0.1").value();
+  const auto member = Connect(*store);
+  const std::string address = store->address();
+  const auto port = static_cast<std::uint16_t>(std::stoi(address.substr(address.find(':') + 1)));
+  for (const std::string& garbage : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\1\0\0\0\11", 5)}) {
+    const StoreSocket stranger = ConnectTo("127.0.0.1", port, Soon()).value();
+    ASSERT_TRUE(SendAll(stranger, garbage, Soon()).ok());
+    std::string reply;
+    EXPECT_FALSE(ReceiveSome(stranger, reply, Soon()).ok());
+    EXPECT_EQ(reply, "");
+  }
+  member->set("key", std::vector<std::uint8_t>{1});
+  EXPECT_TRUE(member->check({"key"}));
+}
+
+TEST(GangStore, OwnersEndIsAnErrorForItsMembers) {
+  auto store = OpenGangStore("127.0.0.1").value();
+  const auto member = Connect(*store);
+  store.reset();
+  EXPECT_THROW((void)member->check({"key"}), std::runtime_error);
+}
+
+TEST(GangStore, NobodyListeningIsAnError) {
+  std::string address;
+  { address = OpenGangStore("127.0.0.1").value()->address(); }
+  const auto store = ConnectGangStore({{0}, 1, {1}, address, "127.0.0.1", milliseconds(500)});
+  ASSERT_FALSE(store.ok());
+  EXPECT_THAT(store.status().message(), testing::HasSubstr(address));
+}
+
+TEST(StoreWire, RequestsSurviveEncodingByteByByte) {
+  const StoreRequest sent{StoreOperation::set, "a key", std::string("\0\1\2", 3)};
+  std::string arrived;
+  for (const char byte : EncodeStoreRequest(sent)) {
+    EXPECT_FALSE(TakeStoreFrame(arrived).value().has_value());
+    arrived.push_back(byte);
+  }
+  const auto frame = TakeStoreFrame(arrived).value();
+  ASSERT_TRUE(frame.has_value());
+  const StoreRequest received = DecodeStoreRequest(*frame).value();
+  EXPECT_EQ(received.operation, sent.operation);
+  EXPECT_EQ(received.key, sent.key);
+  EXPECT_EQ(received.value, sent.value);
+  EXPECT_TRUE(arrived.empty());
+}
+
+TEST(StoreWire, BytesThatAreNoRequestAreRefused) {
+  for (const std::string& bytes : {std::string(), std::string("\2\0\0\0", 4), std::string("\0\0\0\0\0", 5),
+                                   std::string("\6\0\0\0\0", 5), std::string("\2\5\0\0\0abcd", 9)}) {
+    EXPECT_EQ(DecodeStoreRequest(bytes).status().code(), StatusCode::damage);
+  }
+}
+
+}  // namespace
+}  // namespace retort::worker

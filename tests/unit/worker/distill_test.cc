@@ -1,0 +1,136 @@
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "worker/distill/generator_loss.h"
+#include "worker/distill/transfer_set.h"
+#include "worker/distill/vote_targets.h"
+#include "worker/gradients.h"
+#include "worker/methods/learner.h"
+#include "worker/models/model_registry.h"
+#include "worker/release/post_processing.h"
+
+namespace retort::worker {
+namespace {
+
+struct Outputs {
+  at::Tensor logits = at::randn({6, 5}, at::kDouble).requires_grad_(true);
+  at::Tensor features = at::randn({6, 7}, at::kDouble).requires_grad_(true);
+  at::Tensor targets = at::softmax(at::randn({6, 5}, at::kDouble), 1);
+};
+
+// The same objective, written for autograd.
+at::Tensor Objective(const Outputs& o, const GeneratorWeights& w, GeneratorForm form) {
+  const at::Tensor log_p = at::log_softmax(o.logits, 1), p = log_p.exp();
+  at::Tensor loss = -(o.targets * log_p).sum(1).mean();
+  loss = loss + w.one_hot * at::cross_entropy_loss(o.logits, o.logits.detach().argmax(1));
+  if (form == GeneratorForm::dafl) {
+    const at::Tensor mean = p.mean(0);
+    return loss + w.information_entropy * (mean * mean.log()).sum() - w.activation_norm * o.features.abs().mean();
+  }
+  return loss + w.information_entropy * (p * log_p).sum(1).mean() + w.activation_norm * o.features.norm();
+}
+
+TEST(GeneratorLoss, IsTheGradientOfItsObjective) {
+  const GeneratorWeights weights{0.7, 3, 0.2};
+  for (const GeneratorForm form : {GeneratorForm::dafl, GeneratorForm::printed}) {
+    const Outputs o;
+    const at::Tensor objective = Objective(o, weights, form);
+    const auto want = VectorJacobian({objective}, {at::ones({}, at::kDouble)}, {o.logits, o.features});
+    const GeneratorGradient got = GeneratorLoss({o.logits, o.features}, o.targets, weights, form);
+    EXPECT_TRUE(at::allclose(got.logits, want[0], 1e-9, 1e-12));
+    EXPECT_TRUE(at::allclose(got.features, want[1], 1e-9, 1e-12));
+    EXPECT_NEAR(got.loss, objective.item<double>(), 1e-9);
+  }
+}
+
+TEST(GeneratorLoss, LeavesOutTheTargetsThatAreNotThere) {
+  const Outputs o;
+  const GeneratorGradient got = GeneratorLoss({o.logits, o.features}, {}, {0, 0, 0}, GeneratorForm::dafl);
+  EXPECT_EQ(got.logits.abs().max().item<double>(), 0);
+  EXPECT_EQ(got.features.abs().max().item<double>(), 0);
+}
+
+// y = p - gamma g~ injected at the logits it was made at is gamma g~, whatever cross-entropy would round away.
+TEST(SoftTarget, InjectsTheReleaseWhereItIsUsedOnce) {
+  const at::Tensor logits = at::randn({8, 10}), released = release::ZeroSum(at::randn({8, 10}) * 1e-3);
+  const double gamma = 250;
+  const at::Tensor y = release::SoftTarget(logits, released, gamma);
+  const at::Tensor p = at::softmax(logits, 1);
+  EXPECT_TRUE(at::allclose(p * y.sum(1, true) - y, gamma * released, 1e-4, 1e-6));
+}
+
+TEST(ZeroSum, LeavesNoMeanAndChangesNothingElse) {
+  const at::Tensor x = at::randn({8, 10});
+  const at::Tensor z = release::ZeroSum(x);
+  EXPECT_LT(z.sum(1).abs().max().item<double>(), 1e-5);
+  EXPECT_TRUE(at::allclose(z - x, (z - x).narrow(1, 0, 1).expand_as(x), 0, 1e-6));
+}
+
+TEST(Learner, DescendsTheCrossEntropyToItsTargets) {
+  auto network = std::move(MakeNetwork("logistic", {1, 4, 4}, 3, RngStream(1, Purpose::parameters))).value();
+  Learner learner(std::move(network));
+  const at::Tensor images = at::randn({32, 1, 4, 4}), targets = OneHotTargets(at::randint(3, {32}, at::kLong), 3, 0.1);
+  const double first = learner.Teach(images, targets, 0.05, std::nullopt);
+  double last = first;
+  for (int i = 0; i < 50; ++i) last = learner.Teach(images, targets, 0.05, std::nullopt);
+  EXPECT_LT(last, 0.7 * first);
+}
+
+TEST(Learner, InjectsTheGradientOfTheSoftenedCrossEntropy) {
+  const RngStream stream(1, Purpose::parameters);
+  auto network = std::move(MakeNetwork("logistic", {1, 4, 4}, 3, stream)).value();
+  const at::Tensor images = at::randn({5, 1, 4, 4}), targets = at::softmax(at::randn({5, 3}), 1);
+  constexpr double kTemperature = 3;
+  const auto& leaves = network->parameters().leaves();
+  const at::Tensor logits = network->Forward(images).logits;
+  const at::Tensor loss =
+      -(targets * at::log_softmax(logits / kTemperature, 1)).sum(1).mean() * kTemperature * kTemperature;
+  const auto want = VectorJacobian({loss}, {at::ones({})}, leaves);
+  Learner learner(std::move(network));
+  const double got = learner.Teach(images, targets, 0, std::nullopt, kTemperature);
+  EXPECT_NEAR(got, loss.item<double>(), 1e-4);
+  const at::Tensor flat = learner.network().parameters().gradient();
+  EXPECT_TRUE(at::allclose(flat.narrow(0, 0, want[0].numel()), want[0].flatten(), 1e-4, 1e-6));
+}
+
+TEST(TransferSet, KeepsTheNewestBatches) {
+  TransferSet set(2, 3, {1, 2, 2}, 4);
+  for (int batch = 1; batch <= 3; ++batch) {
+    set.Push(at::full({3, 1, 2, 2}, batch), at::full({3, 4}, batch));
+  }
+  EXPECT_EQ(set.stored(), 6);
+  const auto [images, targets] = set.Sample(200, RngStream(1, Purpose::replay));
+  EXPECT_EQ(images.min().item<double>(), 2);
+  EXPECT_EQ(images.max().item<double>(), 3);
+  EXPECT_TRUE(images.select(3, 0).select(2, 0).select(1, 0).equal(targets.select(1, 0)));
+}
+
+TEST(TransferSet, StateIsWhatWasStored) {
+  TransferSet from(4, 2, {1, 2, 2}, 3), to(4, 2, {1, 2, 2}, 3);
+  TrainState a, b;
+  from.Register(a, "t/");
+  to.Register(b, "t/");
+  for (int i = 0; i < 3; ++i) from.Push(at::randn({2, 1, 2, 2}), at::randn({2, 3}));
+  ASSERT_TRUE(b.Load(a.Save()).ok());
+  EXPECT_EQ(to.stored(), 6);
+  const RngStream stream(1, Purpose::replay);
+  EXPECT_TRUE(to.Sample(20, stream).first.equal(from.Sample(20, stream).first));
+}
+
+TEST(VoteTargets, GapIsFoundUnderTheNoise) {
+  constexpr double kNoise = 30;
+  const std::int64_t rows = 4000;
+  at::Tensor votes = at::full({rows, 10}, 4.0);
+  votes.scatter_(1, at::randint(10, {rows, 1}, at::kLong), 64.0);
+  const at::Tensor noisy = (votes + at::randn({rows, 10}) * kNoise).round().to(at::kInt);
+  EXPECT_NEAR(EstimateVoteGap(noisy, kNoise, 100), 60, 4);
+}
+
+TEST(VoteTargets, PureNoiseGivesTheLeastGap) {
+  const at::Tensor noise = (at::randn({50, 10}) * 300).round().to(at::kInt);
+  EXPECT_LE(EstimateVoteGap(noise, 400, 100), 25);
+  EXPECT_GT(EstimateVoteGap(noise, 400, 100), 0);
+}
+
+}  // namespace
+}  // namespace retort::worker

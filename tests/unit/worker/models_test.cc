@@ -1,0 +1,109 @@
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "worker/models/ensemble.h"
+#include "worker/models/generator.h"
+#include "worker/models/model_registry.h"
+
+namespace retort::worker {
+namespace {
+
+const RngStream kStream(1, Purpose::parameters);
+
+std::unique_ptr<Network> Make(const std::string& name, ImageShape shape, std::int64_t classes) {
+  return std::move(MakeNetwork(name, shape, classes, kStream)).value();
+}
+
+TEST(Datalens, HasTheParameterCountsOfItsPaper) {
+  EXPECT_EQ(Make("datalens", {1, 28, 28}, 10)->parameters().parameter_count(), 515'146);
+  EXPECT_EQ(Make("datalens", {3, 32, 32}, 10)->parameters().parameter_count(), 712'330);
+  EXPECT_EQ(Make("datalens", {3, 32, 32}, 100)->parameters().parameter_count(), 718'180);
+  EXPECT_EQ(Make("datalens", {3, 64, 64}, 2)->parameters().parameter_count(), 3'464'322);
+}
+
+TEST(TanhCnn, HasTheParameterCountOfTheDpSgdLiterature) {
+  EXPECT_EQ(Make("tanh-cnn", {1, 28, 28}, 10)->parameters().parameter_count(), 26'010);
+}
+
+TEST(Networks, GiveLogitsAndFeaturesForEveryRow) {
+  for (const std::string& name : NetworkNames()) {
+    const auto network = Make(name, {1, 28, 28}, 10);
+    const NetworkOutput out = network->Forward(at::randn({3, 1, 28, 28}));
+    EXPECT_EQ(out.logits.sizes(), (std::vector<std::int64_t>{3, 10})) << name;
+    EXPECT_EQ(out.features.size(0), 3) << name;
+  }
+}
+
+TEST(Networks, LayoutOfTheInputDoesNotChangeTheAnswer) {
+  const auto network = Make("datalens", {3, 32, 32}, 10);
+  const at::Tensor images = at::randn({4, 3, 32, 32});
+  const at::Tensor plain = network->Forward(images).logits;
+  const at::Tensor last = network->Forward(images.contiguous(at::MemoryFormat::ChannelsLast)).logits;
+  EXPECT_TRUE(at::allclose(plain, last, 1e-4, 1e-5));
+}
+
+TEST(Networks, DropoutIsAFunctionOfItsStream) {
+  const auto network = Make("datalens", {1, 28, 28}, 10);
+  const at::Tensor images = at::randn({2, 1, 28, 28});
+  const RngStream a(3, Purpose::dropout, 1), b(3, Purpose::dropout, 2);
+  EXPECT_TRUE(network->Forward(images, a).logits.equal(network->Forward(images, a).logits));
+  EXPECT_FALSE(network->Forward(images, a).logits.equal(network->Forward(images, b).logits));
+  EXPECT_TRUE(network->Forward(images).logits.equal(network->Forward(images).logits));
+}
+
+TEST(ModelRegistry, UnknownNameListsTheChoices) {
+  const auto made = MakeNetwork("datalense", {}, 10, kStream);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.status().code(), StatusCode::usage);
+  EXPECT_NE(made.status().message().find("datalens, tanh-cnn, logistic"), std::string::npos);
+}
+
+TEST(ModelRegistry, TooSmallImagesAreRefused) {
+  EXPECT_FALSE(MakeNetwork("tanh-cnn", {1, 13, 13}, 10, kStream).ok());
+  EXPECT_TRUE(MakeNetwork("tanh-cnn", {1, 14, 14}, 10, kStream).ok());
+  EXPECT_FALSE(MakeNetwork("datalens", {1, 7, 7}, 10, kStream).ok());
+  EXPECT_TRUE(MakeNetwork("datalens", {1, 8, 8}, 10, kStream).ok());
+}
+
+TEST(ParameterArena, RoundTripsThroughBlobs) {
+  const auto from = Make("tanh-cnn", {1, 28, 28}, 10);
+  auto to = std::move(MakeNetwork("tanh-cnn", {1, 28, 28}, 10, RngStream(2, Purpose::parameters))).value();
+  ASSERT_FALSE(to->parameters().flat().equal(from->parameters().flat()));
+  const auto blobs = from->parameters().ToBlobs("student/");
+  EXPECT_EQ(blobs[0].name, "student/conv1.weight");
+  ASSERT_TRUE(to->parameters().FromBlobs("student/", blobs).ok());
+  EXPECT_TRUE(to->parameters().flat().equal(from->parameters().flat()));
+  EXPECT_FALSE(to->parameters().FromBlobs("teacher/", blobs).ok());
+}
+
+TEST(Generator, ImagesAreNormalisedLikeTrainingData) {
+  auto generator = std::move(Generator::Create({1, 28, 28}, 100, 32, kStream)).value();
+  const at::Tensor images = generator->Forward(at::randn({64, 100}));
+  EXPECT_EQ(images.sizes(), (std::vector<std::int64_t>{64, 1, 28, 28}));
+  EXPECT_NEAR(images.mean().item<double>(), 0, 1e-4);
+  EXPECT_NEAR(images.std().item<double>(), 1, 1e-2);
+}
+
+TEST(Generator, NeedsExtentsThatHalveTwice) {
+  EXPECT_FALSE(Generator::Create({1, 30, 28}, 100, 32, kStream).ok());
+}
+
+TEST(LogisticEnsemble, SharedAndOwnAnswersAgree) {
+  LogisticEnsemble ensemble(5, {1, 4, 4}, 3, kStream);
+  const at::Tensor images = at::randn({7, 1, 4, 4});
+  const at::Tensor shared = ensemble.ForwardShared(images);
+  const at::Tensor own = ensemble.ForwardOwn(images.flatten(1).unsqueeze(0).expand({5, 7, 16}));
+  EXPECT_EQ(shared.sizes(), (std::vector<std::int64_t>{5, 7, 3}));
+  EXPECT_TRUE(at::allclose(shared, own, 1e-5, 1e-6));
+}
+
+TEST(DisjointShards, HoldEveryIndexAtMostOnce) {
+  const at::Tensor shards = DisjointShards(1003, 10);
+  EXPECT_EQ(shards.sizes(), (std::vector<std::int64_t>{10, 100}));
+  const at::Tensor sorted = std::get<0>(shards.flatten().sort());
+  EXPECT_TRUE((sorted.slice(0, 1) > sorted.slice(0, 0, -1)).all().item<bool>());
+  EXPECT_LT(sorted[-1].item<std::int64_t>(), 1003);
+}
+
+}  // namespace
+}  // namespace retort::worker

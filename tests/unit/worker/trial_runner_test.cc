@@ -1,0 +1,146 @@
+#include "worker/trial_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "tests/unit/worker/tiny_trials.h"
+
+namespace retort::worker {
+namespace {
+
+class TrialRunner : public ::testing::Test {
+ protected:
+  cluster::Ended Run(const TrialSpec& spec, const std::string& name, const std::string& teacher = "") {
+    order_ = tiny_.Order(spec, name, 1, teacher);
+    return RunTrial(order_, host_, storage::PosixEnv());
+  }
+  storage::AttemptFile File() {
+    auto file = storage::ReadAttemptFile(order_.start.attempt_directory + "/attempt.h5");
+    EXPECT_TRUE(file.ok()) << file.status().message();
+    return file.ok() ? std::move(file).value() : storage::AttemptFile{};
+  }
+  TinyTrials tiny_;
+  TwinHost host_;
+  TrialOrder order_;
+};
+
+bool Holds(const storage::AttemptFile& file, const std::string& prefix) {
+  return std::any_of(file.parameters.begin(), file.parameters.end(),
+                     [&](const auto& blob) { return blob.name.starts_with(prefix); });
+}
+
+TEST_F(TrialRunner, TeacherLeavesItsParametersAndEvaluation) {
+  const cluster::Ended ended = Run(tiny_.Teacher("plain"), "teacher");
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  EXPECT_EQ(ended.file, "trials/teacher/attempt-1/attempt.h5");
+  EXPECT_EQ(ended.parameters_digest.size(), 64U);
+  EXPECT_TRUE(host_.grants.empty()) << "a plain teacher releases nothing";
+  const storage::AttemptFile file = File();
+  EXPECT_TRUE(Holds(file, "teacher/conv1.weight"));
+  ASSERT_TRUE(file.evaluation.has_value());
+  EXPECT_EQ(file.evaluation->n, 40);
+  EXPECT_TRUE(file.curves.contains("train.loss"));
+  EXPECT_EQ(host_.progress.back().step, host_.progress.back().total_steps);
+}
+
+TEST_F(TrialRunner, StudentLeavesSamplesCurvesAndLedger) {
+  const TrialSpec spec = tiny_.Student(Reading::working);
+  const cluster::Ended ended = Run(spec, "student", tiny_.TeacherFile("plain"));
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  const storage::AttemptFile file = File();
+  EXPECT_TRUE(Holds(file, "student/"));
+  EXPECT_TRUE(Holds(file, "generator/"));
+  ASSERT_TRUE(file.samples.has_value());
+  EXPECT_EQ(file.samples->released.shape, (std::vector<std::int64_t>{spec.batch, 4}));
+  std::int64_t used = 0;
+  for (const storage::LedgerEntry& entry : file.ledger) {
+    EXPECT_EQ(entry.state, storage::LedgerState::settled);
+    used += entry.used;
+  }
+  EXPECT_EQ(used, spec.steps * spec.batch) << "one draw for each row";
+  EXPECT_FALSE(file.claims.empty());
+}
+
+TEST_F(TrialRunner, EveryReservationIsSettledWithWhatWasDrawn) {
+  ASSERT_TRUE(Run(tiny_.DpSgdStudent(), "settled").succeeded);
+  std::int64_t used = 0;
+  for (const auto& [id, grant] : host_.grants) {
+    EXPECT_GE(grant.used, 0) << "reservation " << id;
+    used += grant.used;
+  }
+  EXPECT_EQ(used, 6);
+}
+
+TEST_F(TrialRunner, RefusedReservationEndsTheAttemptInTheLedgersWords) {
+  host_.refuse_at = 2;
+  const cluster::Ended ended = Run(tiny_.DpSgdStudent(), "refused");
+  EXPECT_FALSE(ended.succeeded);
+  EXPECT_EQ(ended.failure, FailureKind::budget_refused);
+  EXPECT_EQ(ended.detail, "The budget of data set 'tiny' is spent.");
+}
+
+TEST_F(TrialRunner, FolderHoldsACheckpointBeforeTheFirstStep) {
+  host_.stop_at = 1;
+  EXPECT_EQ(Run(tiny_.Teacher("plain"), "stopped").failure, FailureKind::stopped);
+  ASSERT_FALSE(host_.checkpoints.empty());
+  EXPECT_EQ(host_.checkpoints.front().step, 0);
+}
+
+TEST_F(TrialRunner, NonFiniteTrainingIsNamedAsSuch) {
+  TrialSpec spec = tiny_.Teacher("plain");
+  spec.lr = 1e30;
+  const cluster::Ended ended = Run(spec, "diverged");
+  EXPECT_FALSE(ended.succeeded);
+  EXPECT_EQ(ended.failure, FailureKind::not_finite) << ended.detail;
+}
+
+TEST_F(TrialRunner, MissingAndChangedDataAreDataFailures) {
+  TrialSpec spec = tiny_.Teacher("plain");
+  TrialOrder order = tiny_.Order(spec, "missing", 1);
+  order.start.data_path = tiny_ / "nowhere";
+  EXPECT_EQ(RunTrial(order, host_, storage::PosixEnv()).failure, FailureKind::data);
+  std::ofstream(tiny_ / "data/t10k-labels-idx1-ubyte", std::ios::app | std::ios::binary).put('\0');
+  EXPECT_EQ(Run(spec, "changed").failure, FailureKind::data);
+}
+
+TEST_F(TrialRunner, ImpossibleSpecsAreConfigurationErrors) {
+  TrialSpec spec = tiny_.Student(Reading::working);
+  EXPECT_EQ(Run(spec, "no-teacher").failure, FailureKind::configuration);
+  spec.network = "resnet";
+  EXPECT_EQ(Run(spec, "no-network", tiny_.TeacherFile("plain")).failure, FailureKind::configuration);
+  spec = tiny_.Student(Reading::working);
+  EXPECT_EQ(Run(spec, "ensemble-working", tiny_.TeacherFile("ensemble")).failure, FailureKind::configuration);
+  TrialOrder order = tiny_.Order(tiny_.Teacher("plain"), "garbled", 1);
+  order.start.spec = "{";
+  EXPECT_EQ(RunTrial(order, host_, storage::PosixEnv()).failure, FailureKind::configuration);
+}
+
+TEST_F(TrialRunner, UnwritableFolderIsADiskFailure) {
+  TrialOrder order = tiny_.Order(tiny_.Teacher("plain"), "disk", 1);
+  order.start.trial_directory = "/proc/nowhere";
+  order.start.attempt_directory = "/proc/nowhere/attempt-1";
+  EXPECT_EQ(RunTrial(order, host_, storage::PosixEnv()).failure, FailureKind::disk);
+}
+
+TEST_F(TrialRunner, EqualSpecsGiveEqualParameters) {
+  const std::string teacher = tiny_.TeacherFile("plain");
+  const cluster::Ended a = Run(tiny_.Student(Reading::working), "a", teacher);
+  const cluster::Ended b = Run(tiny_.Student(Reading::working), "b", teacher);
+  EXPECT_EQ(a.parameters_digest, b.parameters_digest);
+  EXPECT_EQ(a.metrics, b.metrics);
+  TrialSpec other = tiny_.Student(Reading::working);
+  other.seed = 6;
+  EXPECT_NE(Run(other, "c", teacher).parameters_digest, a.parameters_digest);
+}
+
+TEST_F(TrialRunner, SecureNoiseDiffersFromRunToRun) {
+  const std::string teacher = tiny_.TeacherFile("plain");
+  TrialSpec spec = tiny_.Student(Reading::working);
+  spec.noise = NoiseMode::secure;
+  EXPECT_NE(Run(spec, "a", teacher).parameters_digest, Run(spec, "b", teacher).parameters_digest);
+}
+
+}  // namespace
+}  // namespace retort::worker
