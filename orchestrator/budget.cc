@@ -9,9 +9,10 @@
 namespace retort::orchestrator {
 
 std::optional<std::string> RefuseOverBudget(const ChargeBook& charges, const DataSpec& data,
-                                            const privacy::PrivacyEvent& event) {
+                                            const privacy::PrivacyEvent& event,
+                                            const ChargeBook::Counts& counts) {
   if (!data.budget) return std::nullopt;
-  std::vector<std::vector<privacy::PrivacyEvent>> trials = charges.EventsOn(data.digest);
+  std::vector<std::vector<privacy::PrivacyEvent>> trials = charges.EventsOn(data.digest, counts);
   trials.push_back({event});
   const double total = privacy::TotalEpsilon(trials, data.budget->delta);
   if (total <= data.budget->epsilon) return std::nullopt;

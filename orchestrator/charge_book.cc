@@ -44,11 +44,13 @@ std::vector<privacy::PrivacyEvent> ChargeBook::EventsOf(TrialId trial) const {
   return events;
 }
 
-std::vector<std::vector<privacy::PrivacyEvent>> ChargeBook::EventsOn(const std::string& data_digest) const {
+std::vector<std::vector<privacy::PrivacyEvent>> ChargeBook::EventsOn(const std::string& data_digest,
+                                                                     const Counts& counts) const {
   std::vector<std::vector<privacy::PrivacyEvent>> events;
   const auto found = by_data_.find(data_digest);
   if (found == by_data_.end()) return events;
-  for (const TrialId trial : found->second) events.push_back(EventsOf(trial));
+  for (const TrialId trial : found->second)
+    if (!counts || counts(trial)) events.push_back(EventsOf(trial));
   return events;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -17,6 +18,7 @@ namespace retort::orchestrator {
 class ChargeBook {
  public:
   using Handle = std::size_t;
+  using Counts = std::function<bool(TrialId)>;
 
   void Load(const std::vector<storage::LedgerEntry>& entries);
   // Charged in full until settled.
@@ -26,8 +28,9 @@ class ChargeBook {
 
   // Charged events of the trial in the order of their first reservation, equal ones aggregated.
   [[nodiscard]] std::vector<privacy::PrivacyEvent> EventsOf(TrialId trial) const;
-  // The same for every trial that touched the data set.
-  [[nodiscard]] std::vector<std::vector<privacy::PrivacyEvent>> EventsOn(const std::string& data_digest) const;
+  // The same for every trial that touched the data set and that `counts` says true of (empty: of all).
+  [[nodiscard]] std::vector<std::vector<privacy::PrivacyEvent>> EventsOn(const std::string& data_digest,
+                                                                         const Counts& counts = {}) const;
   [[nodiscard]] std::vector<std::string> Digests() const;
   // Changes whenever a charge does.
   [[nodiscard]] std::uint64_t version() const { return version_; }

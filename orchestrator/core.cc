@@ -88,6 +88,7 @@ Status Core::On(const AttemptLeased& event) {
   if (event.attempt.number <= trial.attempts) return Illegal(trial, "and its attempt numbers must grow");
   if (event.generation.value <= generation_) return Illegal(trial, "and generations must grow");
   RETORT_RETURN_IF_ERROR(Move(index, TrialEvent::lease));
+  if (trial.folder.empty()) trial.folder = TrialDirectory(trial.spec);
   trial.attempts = event.attempt.number;
   trial.retry_at = 0;
   generation_ = event.generation.value;

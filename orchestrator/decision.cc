@@ -9,13 +9,14 @@
 namespace retort::orchestrator {
 namespace {
 
-cluster::Start StartOf(const Core& core, const TrialSpec& spec, std::uint32_t attempt, const std::string& device) {
+cluster::Start StartOf(const Core& core, const Trial& trial, std::uint32_t attempt, const std::string& device) {
+  const TrialSpec& spec = trial.spec;
   const std::string& results = core.settings().results;
   cluster::Start start;
   start.spec = EncodeTrialSpec(spec);
   start.device = device;
-  start.trial_directory = results + "/" + TrialDirectory(spec);
-  start.attempt_directory = results + "/" + AttemptDirectory(spec, attempt);
+  start.trial_directory = results + "/" + trial.folder;
+  start.attempt_directory = start.trial_directory + "/attempt-" + std::to_string(attempt);
   start.data_path = spec.data ? spec.data->path : "";
   start.sweep = core.sweep();
   if (spec.parent) {
@@ -40,7 +41,7 @@ void LeaseOne(Core& core, const Placement& placement, Now now, Outbox& outbox) {
   cluster::Lease lease;
   lease.members = {member};
   lease.slot = placement.seat.slot;
-  lease.start = StartOf(core, trial.spec, attempt.number, slot < devices.size() ? devices[slot] : "cpu");
+  lease.start = StartOf(core, trial, attempt.number, slot < devices.size() ? devices[slot] : "cpu");
   Send(outbox, placement.seat.rank, std::move(lease), attempt, generation);
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "orchestrator/budget.h"
+#include "orchestrator/row.h"
 #include "orchestrator/decision.h"
 #include "orchestrator/scheduler.h"
 
@@ -58,7 +59,8 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
   event.count = message.count;
   std::optional<std::string> refusal;
   if (message.count <= 0) refusal = "a reservation of " + std::to_string(message.count) + " draws";
-  else refusal = RefuseOverBudget(core.charges, data, event);
+  else if (data.budget && CostsItsData(core, attempt.id.trial, &event))
+    refusal = RefuseOverBudget(core.charges, data, event, [&core](TrialId id) { return CostsItsData(core, id); });
   if (refusal) {
     Send(outbox, rank, cluster::Reserved{message.id, false, *refusal}, attempt.id, attempt.generation);
     return;

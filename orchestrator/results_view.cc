@@ -16,6 +16,7 @@ TrialView ViewOf(const Trial& trial, bool running) {
   const bool abandoned = trial.state == TrialState::leased || trial.state == TrialState::running;
   if (abandoned && !running) view.state = TrialState::queued;
   view.attempts = trial.attempts;
+  view.folder = trial.folder;
   view.failure = trial.failure;
   view.detail = trial.detail;
   view.retry_at = trial.retry_at;

@@ -23,6 +23,7 @@ struct TrialView {
   TrialSpec spec;
   TrialState state = TrialState::queued;
   std::uint32_t attempts = 0;            // begun so far
+  std::string folder;                    // below `directory`; empty before the first attempt
   FailureKind failure = FailureKind::none;   // of the newest ended attempt
   std::string detail;                    // of the same
   double retry_at = 0;                   // unix seconds; 0 = not waiting for a retry

@@ -18,14 +18,18 @@ std::string ReadingName(const TrialSpec& spec) {
   return "";
 }
 
-std::vector<privacy::Claim> ClaimsOf(const Core& core, const Trial& trial) {
+privacy::ClaimContext ContextOf(const Core& core, const Trial& trial) {
   privacy::ClaimContext context;
   context.spec = &trial.spec;
   if (trial.spec.parent) {
     const Trial& teacher = core.Get(*trial.spec.parent);
     if (teacher.row) context.teacher_claims = teacher.row->claims;
   }
-  return privacy::ClaimsFor(context, core.charges.EventsOf(trial.spec.id));
+  return context;
+}
+
+std::vector<privacy::Claim> ClaimsOf(const Core& core, const Trial& trial) {
+  return privacy::ClaimsFor(ContextOf(core, trial), core.charges.EventsOf(trial.spec.id));
 }
 
 void FillFromAttempt(const Trial& trial, storage::ResultRow& row) {
@@ -45,10 +49,12 @@ void FillFromAttempt(const Trial& trial, storage::ResultRow& row) {
 
 }  // namespace
 
-std::string TrialDirectory(const TrialSpec& spec) { return "trials/" + spec.name + "-" + spec.id.Hex(); }
-
-std::string AttemptDirectory(const TrialSpec& spec, std::uint32_t attempt) {
-  return TrialDirectory(spec) + "/attempt-" + std::to_string(attempt);
+bool CostsItsData(const Core& core, TrialId trial, const privacy::PrivacyEvent* event) {
+  const Trial* known = core.Find(trial);
+  if (known == nullptr) return true;
+  std::vector<privacy::PrivacyEvent> events = core.charges.EventsOf(trial);
+  if (event != nullptr) events.push_back(*event);
+  return events.empty() || !privacy::ChargedEvents(ContextOf(core, *known), events).empty();
 }
 
 storage::ResultRow ComposeRow(const Core& core, const Trial& trial) {

@@ -6,9 +6,10 @@
 
 namespace retort::orchestrator {
 
-// Folder of the trial below the results folder: "trials/<name>-<id>".
-[[nodiscard]] std::string TrialDirectory(const TrialSpec& spec);
-[[nodiscard]] std::string AttemptDirectory(const TrialSpec& spec, std::uint32_t attempt);
+// False for a trial that only asks a teacher whose own private training is charged by itself: what it makes
+// of the answers is post-processing and costs the data set nothing. True where in doubt. `event`, when not
+// null, counts among the trial's releases.
+[[nodiscard]] bool CostsItsData(const Core& core, TrialId trial, const privacy::PrivacyEvent* event = nullptr);
 
 // Claims come from what the ledger charged and from the teacher's row, which must exist. The trial's
 // state must be final.

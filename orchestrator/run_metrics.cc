@@ -4,6 +4,7 @@
 #include <set>
 
 #include "experiments/privacy/claim.h"
+#include "orchestrator/row.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -75,7 +76,8 @@ void RunMetrics::CollectEpsilon(const Core& core, Now now) {
     if (const TrialSpec& spec = core.At(index).spec; spec.data) data_sets[spec.data->name] = spec.data.get();
   for (const auto& [name, data] : data_sets) {
     const double delta = data->budget ? data->budget->delta : kDefaultDelta;
-    spent_[name] = privacy::TotalEpsilon(core.charges.EventsOn(data->digest), delta);
+    spent_[name] = privacy::TotalEpsilon(
+        core.charges.EventsOn(data->digest, [&core](TrialId id) { return CostsItsData(core, id); }), delta);
     if (data->budget) budget_[name] = data->budget->epsilon;
   }
 }

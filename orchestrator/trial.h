@@ -24,6 +24,8 @@ struct Trial {
   bool planned = false;                    // part of the sweep as it is now
   std::size_t position = 0;                // in the plan
   std::uint32_t attempts = 0;              // number of the newest attempt; only grows
+  std::string folder;                      // below the results folder; fixed by the first lease, since an edited
+                                           // sweep may show the trial under another name; empty before
   std::map<FailureKind, int> failures;     // ended attempts by kind, since the trial was last reopened
   FailureKind failure = FailureKind::none; // of the newest ended attempt
   std::string detail;
@@ -34,5 +36,10 @@ struct Trial {
   std::optional<AttemptEnded> ended;       // the last attempt, until the row holds what it says
   std::optional<storage::ResultRow> row;
 };
+
+// Folder of a trial that is leased for the first time, below the results folder: "trials/<name>-<id>".
+[[nodiscard]] inline std::string TrialDirectory(const TrialSpec& spec) {
+  return "trials/" + spec.name + "-" + spec.id.Hex();
+}
 
 }  // namespace retort::orchestrator

@@ -108,9 +108,11 @@ Result<Hdf5Reader> Hdf5Reader::OpenImage(std::string_view bytes, const std::stri
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fapl_core(access.id(), kMemoryIncrement, false);
   Hdf5Handle file;
+  // The core driver refuses an image whose name is that of a file on disk; nothing lies below /dev/null.
+  const std::string nowhere = "/dev/null/" + name;
   // The library copies the bytes; that its parameter is not const is an oversight.
   if (!bytes.empty() && H5Pset_file_image(access.id(), const_cast<char*>(bytes.data()), bytes.size()) >= 0) {
-    file = Hdf5Handle(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
+    file = Hdf5Handle(H5Fopen(nowhere.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
   }
   if (!file.valid()) return Hdf5Error(StatusCode::damage, "read the HDF5 file", name);
   return Hdf5Reader(name, std::move(file));

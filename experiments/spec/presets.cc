@@ -43,6 +43,7 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kVotes, "queries", std::int64_t{300}},
       PresetRow{kVotes, "label_steps", std::int64_t{250}},
       PresetRow{kVotes, "shift", std::int64_t{2}},
+      PresetRow{kVotes, "smoothing", 0.05},
   };
   return kPresets;
 }

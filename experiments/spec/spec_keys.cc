@@ -154,7 +154,7 @@ constexpr std::array<std::string_view, 7> kClaims = {"none",    "paper",  "answe
                                                      "teacher", "member", "example"};
 constexpr std::array<std::string_view, 3> kCalibrations = {"none", "noise", "steps"};
 constexpr std::array<std::string_view, 3> kLosses = {"dkd", "kd", "ce-hard"};
-constexpr std::array<std::string_view, 3> kNetworks = {"datalens", "tanh-cnn", "logistic"};
+constexpr std::array<std::string_view, 4> kNetworks = {"datalens", "datalens-x0.125", "tanh-cnn", "logistic"};
 
 using S = TrialSpec;
 constexpr SpecKey kKeys[] = {
@@ -232,7 +232,7 @@ constexpr SpecKey kKeys[] = {
     Public(kVotes, Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain, "label smoothing")),
     Public(kVotes,
            Row<&S::label_steps>("label_steps", From(0, 1e9), 0, "optimiser steps on the released labels")),
-    Public(kVotes, Row<&S::shift>("shift", From(0, 64), kPlain | kDpsgd, "pixels of random translation")),
+    Public(kVotes, Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd, "pixels of random translation")),
 
     Row<&S::lr>("lr", kRate, kAll, "learning rate at the start"),
     Row<&S::lr_hold>("lr_hold", kFraction, kAll, "fraction of the steps at the full rate"),

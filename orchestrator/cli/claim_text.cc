@@ -30,8 +30,12 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
+// What a reader needs beside the cells: why there is no bound, what a proof rests on, at which parameters a
+// formula was evaluated. The arithmetic behind a proven number is left to `retort show`.
 std::string NoteOf(const Claim& claim) {
-  std::string text(privacy::ReasonText(claim.reason));
+  std::string text = claim.status == ClaimStatus::proven && !Unbounded(claim)
+                         ? ""
+                         : std::string(privacy::ReasonText(claim.reason));
   if (!claim.assumptions.empty())
     text += (text.empty() ? "" : "; ") + ("assumes " + Joined(claim.assumptions));
   if (claim.status == ClaimStatus::proven && claim.lower)
@@ -117,10 +121,11 @@ std::string PrivacyParagraph(const Claim& claim) {
   text += EpsilonCell(claim);
   if (!claim.accountant.empty()) text += " by " + claim.accountant;
   text += ". " + privacy::StatementSentence(claim);
-  if (claim.status == ClaimStatus::proven && !Unbounded(claim))
-    text += fmt::format(
-        " When {}, no outcome becomes more than e^{} times as probable, apart from a probability of {}.",
-        NeighbourWords(claim), EpsilonText(claim.epsilon), ShortNumber(claim.delta));
+  if (claim.status != ClaimStatus::proven || Unbounded(claim)) return text;
+  text += fmt::format(
+      " When {}, no outcome becomes more than e^{} times as probable, apart from a probability of {}.",
+      NeighbourWords(claim), EpsilonText(claim.epsilon), ShortNumber(claim.delta));
+  if (!claim.reason.empty()) text += " The bound: " + claim.reason + ".";
   return text;
 }
 

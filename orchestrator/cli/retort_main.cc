@@ -35,7 +35,11 @@ int main(int argc, char** argv) {
   const bool no_color = global.no_color || !variable("NO_COLOR").empty();
   const cli::Console console =
       cli::ProcessConsole(global.json, global.quiet, no_color, Columns(variable("COLUMNS")));
-  if (!parsed.errors.empty()) return console.Fail(parsed.errors);
+  if (!parsed.errors.empty()) {
+    // Under mpirun every rank sees the same mistake; one says so.
+    const bool speaks = retort::orchestrator::IsWorldRankZero(environment);
+    return speaks ? console.Fail(parsed.errors) : retort::ExitCode(retort::StatusCode::usage);
+  }
   if (!parsed.command) {
     console.Data(parsed.text);
     return 0;

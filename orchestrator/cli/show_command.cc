@@ -25,11 +25,12 @@ struct StoredFile {
   std::uintmax_t bytes = 0;
 };
 
-std::vector<StoredFile> FilesOf(const ResultsView& view, const TrialSpec& spec) {
+std::vector<StoredFile> FilesOf(const ResultsView& view, const TrialView& trial) {
   namespace fs = std::filesystem;
   std::vector<StoredFile> files;
   std::error_code error;
-  const fs::path folder = fs::path(view.directory) / TrialDirectory(spec);
+  if (trial.folder.empty()) return files;
+  const fs::path folder = fs::path(view.directory) / trial.folder;
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code unreadable;
@@ -131,7 +132,7 @@ int ShowCommand(const Invocation& call) {
   if (!found.ok()) return call.console.Fail(found.status());
   const TrialView& trial = **found;
   const std::vector<storage::LedgerEntry> ledger = LedgerOf(*view, trial.spec.id);
-  const std::vector<StoredFile> files = FilesOf(*view, trial.spec);
+  const std::vector<StoredFile> files = FilesOf(*view, trial);
   if (call.line.global.json) {
     call.console.Data(DocumentText(ShowJson(trial, ledger, files)));
     return 0;

@@ -78,3 +78,7 @@ set_source_files_properties("${RETORT_CLI_DIR}/version.cc" PROPERTIES COMPILE_DE
 
 add_executable(retort "${RETORT_CLI_DIR}/retort_main.cc")
 target_link_libraries(retort PRIVATE retort::cli retort::orchestrator retort::cluster retort_warnings)
+# Beside `retort`, which loads it when an MPI launcher started it.
+if(TARGET retort_cluster_mpi)
+  add_dependencies(retort retort_cluster_mpi)
+endif()

@@ -42,7 +42,7 @@ std::string SpendingText(const SweepStatus& status, std::size_t width) {
                     ShortNumber(spent.delta), spent.trials, spent.trials == 1 ? "trial" : "trials");
     if (spent.budget) line += fmt::format("; budget {}", EpsilonText(spent.budget->epsilon));
     if (!std::isfinite(spent.epsilon))
-      line += "; at least one trial has no finite bound (`retort show TRIAL`)";
+      line += "; at least one trial has no finite bound (see `retort table`)";
     out += "  " + Wrap(line, width, 4) + "\n";
   }
   return out;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "experiments/privacy/claim.h"
+#include "experiments/spec/trial_kind.h"
 #include "orchestrator/charge_book.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/trial_names.h"
@@ -85,9 +86,36 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataS
   return problems;
 }
 
+// What is made from a private teacher's answers costs the data set nothing beyond the teacher's training.
+bool IsPostProcessing(const ResultsView& view, TrialId id) {
+  const auto find = [&view](TrialId wanted) {
+    const auto found = std::find_if(view.trials.begin(), view.trials.end(),
+                                    [&](const TrialView& trial) { return trial.spec.id == wanted; });
+    return found == view.trials.end() ? nullptr : &found->spec;
+  };
+  const TrialSpec* student = find(id);
+  if (student == nullptr || KindOf(*student) != TrialKind::distilled_student || !student->parent)
+    return false;
+  const TrialSpec* teacher = find(*student->parent);
+  return teacher != nullptr && KindOf(*teacher) == TrialKind::dpsgd_teacher &&
+         student->source != QuerySource::private_split;
+}
+
+// The ledger's entries that cost something.
+std::vector<storage::LedgerEntry> CostingEntries(const ResultsView& view) {
+  std::map<TrialId, bool> free;
+  std::vector<storage::LedgerEntry> entries;
+  for (const storage::LedgerEntry& entry : view.ledger) {
+    const auto [known, fresh] = free.try_emplace(entry.attempt.trial, false);
+    if (fresh) known->second = IsPostProcessing(view, entry.attempt.trial);
+    if (!known->second) entries.push_back(entry);
+  }
+  return entries;
+}
+
 std::vector<DataSpending> SpendingOf(const ResultsView& view) {
   ChargeBook charges;
-  charges.Load(view.ledger);
+  charges.Load(CostingEntries(view));
   std::map<std::string, const DataSpec*> data;
   std::map<std::string, double> delta;  // the smallest among the trials that charged
   for (const TrialView& trial : view.trials) {
@@ -148,7 +176,10 @@ SweepStatus StatusOf(const ResultsView& view) {
   status.spending = SpendingOf(view);
   status.problems = ProblemsOf(view, status.spending, status.finished);
   if (!status.finished) status.remaining = RemainingOf(view);
-  if (status.finished)
+  const bool explained = !status.problems.empty() && status.problems.front().remedy.starts_with("retort ");
+  if (status.finished && explained)
+    status.next = status.problems.front().remedy + " --results " + view.directory;
+  else if (status.finished)
     status.next = "retort list --results " + view.directory;
   else if (view.running)
     status.next = "retort status --watch --results " + view.directory;

@@ -13,7 +13,6 @@
 
 #include "storage/checkpoint_store.h"
 #include "storage/env.h"
-#include "tests/testing/temporary_directory.h"
 #include "worker/data/dataset.h"
 #include "worker/methods/method.h"
 #include "worker/models/model_registry.h"
@@ -70,20 +69,21 @@ T Require(Result<T> result) {
 void Run(const Options& options) {
   const TrialSpec spec = SpecOf(options);
   at::set_num_threads(spec.threads);
-  auto data = Require(LoadDataset(storage::PosixEnv(), *spec.data));
+  const Dataset data = Require(LoadDataset(storage::PosixEnv(), *spec.data));
   TeacherArtifact teacher;
   teacher.spec.role = Role::teacher;
   teacher.spec.method = "plain";
   teacher.spec.network = "datalens";
-  teacher.parameters = Require(MakeNetwork("datalens", data->shape, data->classes, RngStream(1, Purpose::parameters)))
+  teacher.parameters = Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))
                            ->parameters().ToBlobs("teacher/");
   Grants grants;
   release::ChargeBook book(&grants, spec.reserve_block, spec.steps * spec.batch);
-  const testing::TemporaryDirectory folder;
-  auto store = Require(storage::CheckpointStore::Open(storage::PosixEnv(), folder.path(), 1));
+  const std::string folder = std::filesystem::temp_directory_path() / "retort-step-bench";
+  std::filesystem::remove_all(folder);
+  auto store = Require(storage::CheckpointStore::Open(storage::PosixEnv(), folder, 1));
   ReleaseTape tape(*store);
   tape.Fund(book);
-  auto method = Require(MakeMethod({spec, *data, &teacher, tape}));
+  auto method = Require(MakeMethod({spec, data, &teacher, tape}));
   TrainState state;
   method->Register(state);
   std::printf("{\"seconds_per_step\": [");
@@ -94,6 +94,7 @@ void Run(const Options& options) {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
     if (step >= warmup) std::printf("%s%.9f", step > warmup ? ", " : "", taken.count());
   }
+  std::filesystem::remove_all(folder);
   std::printf("], \"threads\": %d}\n", spec.threads);
 }
 

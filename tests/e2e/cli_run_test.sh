@@ -143,6 +143,46 @@ run "$retort" status --results results/foreign
 [ "$code" -ne 0 ] || complain "exit code 0"
 expect_err "journal.log"
 
+# Seeds from 1000 on tell the workers to go wrong (tests/testing/scripted_worker.cc).
+case_name="failed trials"
+run "$retort" run s.toml --results results/failing 'sweep.seeds=[1004]'
+expect_code 1
+expect_err "retort status --results results/failing"
+run "$retort" status --results results/failing
+expect_code 0
+expect_out "1. teacher-single-digits-s1004"
+expect_out "not_finite"
+expect_out "1 parent-failed"
+run "$retort" explain dpdfd-working-digits-s1004 --results results/failing
+expect_code 0
+expect_out "its teacher did not succeed"
+expect_out "not_finite"
+run "$retort" table s.toml --results results/failing 'sweep.seeds=[1004]'
+expect_code 0
+expect_out "missing"
+expect_out "1 failed"
+run "$retort" verify --results results/failing
+expect_code 0
+
+case_name="interrupted, then resumed"
+"$retort" run s.toml --results results/slow 'sweep.seeds=[1006]' >/dev/null 2>"$scratch/.err" &
+slow=$!
+while ! grep -q "running" "$scratch/.err" && kill -0 "$slow" 2>/dev/null; do sleep 0.05; done
+sleep 0.3
+kill -INT "$slow"
+code=0
+wait "$slow" || code=$?
+out=""
+err="$(cat "$scratch/.err")"
+expect_code 75
+run "$retort" status --results results/slow
+expect_code 0
+expect_out "nobody is running"
+run "$retort" plan s.toml --results results/slow 'sweep.seeds=[1006]' --diff
+expect_out "to be resumed"
+run "$retort" run s.toml --results results/slow 'sweep.seeds=[1006]'
+expect_code 0
+
 case_name="metrics port that cannot be had"
 run "$retort" run s.toml --results results/port trial.steps=21 --metrics-listen 999.1.1.1:1
 [ "$code" -eq 2 ] || [ "$code" -eq 3 ] || complain "exit code $code, not 2 or 3"

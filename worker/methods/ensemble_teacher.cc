@@ -41,7 +41,8 @@ class EnsembleTeacher final : public Method {
 
   Status Step(std::int64_t step, Series& series) override {
     const at::Tensor rows = RowsOf(step);
-    const at::Tensor images = data_.train.images.flatten(1).index_select(0, rows.flatten())
+    const RngStream shifts(spec_.seed, Purpose::shifts, static_cast<std::uint64_t>(step));
+    const at::Tensor images = Shifted(data_.train.images.index_select(0, rows.flatten()), spec_.shift, shifts)
                                   .view({spec_.members, rows.size(1), -1});
     const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows.flatten()), data_.classes)
                                    .view({spec_.members, rows.size(1), -1});

@@ -10,19 +10,24 @@ using Kind = LayerKind;
 
 // DataLens evaluation net: conv 32, max-pool, dropout .2, conv 64, dropout .25, FC 64, FC c. Pooling
 // before the rectifier gives the same values and gradients as after it, on a quarter of the elements.
-std::vector<Layer> Datalens(std::int64_t classes) {
-  return {{.kind = Kind::conv, .name = "conv1", .out = 32, .kernel = 3},
+std::vector<Layer> DatalensOfWidth(std::int64_t width, std::int64_t classes) {
+  return {{.kind = Kind::conv, .name = "conv1", .out = width, .kernel = 3},
           {.kind = Kind::max_pool, .name = "", .kernel = 2, .stride = 2},
           {.kind = Kind::relu, .name = ""},
           {.kind = Kind::dropout, .name = "", .rate = 0.2},
-          {.kind = Kind::conv, .name = "conv2", .out = 64, .kernel = 3},
+          {.kind = Kind::conv, .name = "conv2", .out = 2 * width, .kernel = 3},
           {.kind = Kind::relu, .name = ""},
           {.kind = Kind::dropout, .name = "", .rate = 0.25},
           {.kind = Kind::flatten, .name = ""},
-          {.kind = Kind::linear, .name = "fc1", .out = 64},
+          {.kind = Kind::linear, .name = "fc1", .out = 2 * width},
           {.kind = Kind::relu, .name = ""},
           {.kind = Kind::linear, .name = "fc2", .out = classes}};
 }
+
+std::vector<Layer> Datalens(std::int64_t classes) { return DatalensOfWidth(32, classes); }
+
+// An eighth of its channels: small devices, and steps whose cost is overhead.
+std::vector<Layer> DatalensEighth(std::int64_t classes) { return DatalensOfWidth(4, classes); }
 
 // The tanh CNN of the DP-SGD literature (Papernot et al. 2021, Tramer and Boneh 2021).
 std::vector<Layer> TanhCnn(std::int64_t classes) {
@@ -50,7 +55,7 @@ struct Entry {
 
 const std::vector<Entry>& Entries() {
   static const std::vector<Entry> entries = {
-      {"datalens", 8, &Datalens}, {"tanh-cnn", 14, &TanhCnn}, {"logistic", 1, &Logistic}};
+      {"datalens", 8, &Datalens}, {"datalens-x0.125", 8, &DatalensEighth}, {"tanh-cnn", 14, &TanhCnn}, {"logistic", 1, &Logistic}};
   return entries;
 }
 

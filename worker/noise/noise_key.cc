@@ -16,9 +16,8 @@ void StoreLittleEndian(std::uint64_t value, std::uint8_t* out, std::size_t bytes
 }  // namespace
 
 NoiseKey NoiseKey::FromOperatingSystem() {
-  RETORT_CHECK(sodium_init() >= 0);
   NoiseKey key;
-  randombytes_buf(key.bytes_.data(), key.bytes_.size());
+  FillFromOperatingSystem(key.bytes_);
   return key;
 }
 
@@ -50,6 +49,11 @@ NoiseKey& NoiseKey::operator=(NoiseKey&& other) noexcept {
 }
 
 NoiseKey::~NoiseKey() { sodium_memzero(bytes_.data(), bytes_.size()); }
+
+void FillFromOperatingSystem(std::span<std::uint8_t> bytes) {
+  RETORT_CHECK(sodium_init() >= 0);
+  randombytes_buf(bytes.data(), bytes.size());
+}
 
 void Wipe(void* bytes, std::size_t size) { sodium_memzero(bytes, size); }
 

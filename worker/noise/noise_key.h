@@ -47,6 +47,9 @@ class NoiseKey {
   bool seeded_ = false;
 };
 
+// Unpredictable bytes from the operating system: what a draw needs when it is no stream of a key.
+void FillFromOperatingSystem(std::span<std::uint8_t> bytes);
+
 // Overwrites with zeros; never optimised away.
 void Wipe(void* bytes, std::size_t size);
 

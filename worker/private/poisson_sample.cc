@@ -1,12 +1,14 @@
 #include "worker/private/poisson_sample.h"
 
 #include <ATen/ops/tensor.h>
-#include <sodium.h>
 
 #include <cmath>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "experiments/spec/status.h"
+#include "worker/noise/noise_key.h"
 #include "worker/rng_streams.h"
 
 namespace retort::worker {
@@ -15,8 +17,8 @@ namespace {
 std::vector<std::uint64_t> Words(std::int64_t n, NoiseMode mode, std::uint64_t seed, std::int64_t step) {
   std::vector<std::uint64_t> words(static_cast<std::size_t>(n));
   if (mode == NoiseMode::secure) {
-    RETORT_CHECK(sodium_init() >= 0);
-    randombytes_buf(words.data(), words.size() * sizeof(std::uint64_t));
+    const std::span<std::uint64_t> all(words);
+    noise::FillFromOperatingSystem({reinterpret_cast<std::uint8_t*>(all.data()), all.size_bytes()});
     return words;
   }
   const RngStream stream(seed, Purpose::poisson, static_cast<std::uint64_t>(step));

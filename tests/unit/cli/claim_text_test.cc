@@ -60,6 +60,17 @@ TEST(ClaimText, EqualReasonsShareAFootnote) {
   EXPECT_EQ(notes.texts().size(), 2U);
 }
 
+TEST(ClaimText, ArithmeticOfAProofStaysOutOfTheTableAndInTheParagraph) {
+  Claim claim = testing::ProvenClaim(Adjacency::example, Neighbour::replace, 3);
+  claim.reason = "mu 0.7 over 300 draws";
+  Notes notes;
+  EXPECT_EQ(CellsOf(claim, notes).basis, "exact-gdp");
+  EXPECT_THAT(PrivacyParagraph(claim), HasSubstr("mu 0.7 over 300 draws"));
+  claim.assumptions = {"float-noise"};
+  EXPECT_EQ(CellsOf(claim, notes).basis, "exact-gdp [1]");
+  EXPECT_EQ(notes.texts().at(0), "assumes float-noise");
+}
+
 TEST(ClaimText, CompactCellsKeepTheAccountantInTheNote) {
   Notes notes;
   EXPECT_EQ(CellsOf(testing::ProvenClaim(Adjacency::example, Neighbour::replace, 3), notes, true).basis,

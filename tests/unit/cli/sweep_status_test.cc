@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/cli/sample_results.h"
@@ -83,6 +84,24 @@ TEST(SweepStatus, SpendingIsTheTotalOverAllTrialsOfADataSet) {
   const SweepStatus two = StatusOf(sample.view);
   EXPECT_EQ(two.spending[0].trials, 2);
   EXPECT_GT(two.spending[0].epsilon, one.spending[0].epsilon);
+}
+
+TEST(SweepStatus, StudentsOfAPrivateTeacherCostNothingMore) {
+  testing::Sample sample = testing::SampleSweep();
+  TrialSpec& teacher = sample.view.trials[0].spec;
+  teacher.method = "dpsgd";
+  storage::LedgerEntry trained = VoteEntry(sample.view);
+  trained.attempt.trial = teacher.id;
+  storage::LedgerEntry asked = VoteEntry(sample.view);
+  asked.id = 2;
+  asked.event.kind = privacy::MechanismKind::none;
+  asked.event.source = privacy::NoiseSource::none;
+  asked.event.noise_std = 0;
+  sample.view.ledger = {trained, asked};
+  EXPECT_EQ(StatusOf(sample.view).spending.at(0).epsilon, std::numeric_limits<double>::infinity());
+  sample.view.trials[1].spec.reading = Reading::sound;
+  EXPECT_LT(StatusOf(sample.view).spending.at(0).epsilon, 10);
+  EXPECT_EQ(StatusOf(sample.view).spending.at(0).trials, 1);
 }
 
 TEST(SweepStatus, TextAndJsonSayTheSame) {

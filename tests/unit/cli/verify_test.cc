@@ -39,7 +39,7 @@ class VerifyFolder : public ::testing::Test {
     row.attempts = 1;
     row.metrics = {{"test.accuracy", 0.5}};
     row.spec_json = EncodeTrialSpec(spec_);
-    row.attempt_file = AttemptDirectory(spec_, 1) + "/attempt.h5";
+    row.attempt_file = TrialDirectory(spec_) + "/attempt-1/attempt.h5";
     row.parameters_digest = storage::TensorDigest(Parameters());
     row.claims = privacy::ClaimsFor({&spec_, {}}, {});
     row.row_digest = storage::RowDigest(row);
@@ -66,7 +66,7 @@ class VerifyFolder : public ::testing::Test {
     evaluation.accuracy = accuracy;
     evaluation.n = 4;
     file.evaluation = evaluation;
-    const std::string folder = folder_ / AttemptDirectory(spec_, 1);
+    const std::string folder = folder_ / (TrialDirectory(spec_) + "/attempt-1");
     ASSERT_TRUE(storage::PosixEnv().CreateDirectories(folder).ok());
     const Status written = storage::WriteAttemptFile(storage::PosixEnv(), folder + "/attempt.h5", file);
     ASSERT_TRUE(written.ok()) << written.message();

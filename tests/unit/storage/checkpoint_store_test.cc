@@ -6,6 +6,7 @@
 #include "experiments/spec/spec_codec.h"
 #include "tests/testing/fault_injection_env.h"
 #include "tests/testing/storage_samples.h"
+#include "tests/testing/temporary_directory.h"
 
 namespace retort::storage {
 namespace {
@@ -287,6 +288,24 @@ TEST_F(CheckpointStoreTest, WhatHdf5CannotHoldIsRefusedWithoutACommit) {
   EXPECT_EQ(store->Commit(checkpoint).status().code(), StatusCode::refused);
   EXPECT_EQ(LatestStep(*store), -1);
   EXPECT_EQ(LatestStep(*Open(2)), -1);
+}
+
+// The library that reads the bytes must not mind that a file of that name lies on the disk.
+TEST(CheckpointStore, CheckpointOnARealFileSystemComesBackInTheNextAttempt) {
+  const retort::testing::TemporaryDirectory folder;
+  const std::string trial = folder / "trial";
+  for (const std::uint32_t attempt : {1U, 2U, 3U}) {
+    auto store = CheckpointStore::Open(PosixEnv(), trial, attempt);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    const auto latest = (*store)->Latest();
+    ASSERT_TRUE(latest.ok()) << latest.status().message();
+    ASSERT_EQ(latest->has_value(), attempt > 1);
+    if (attempt > 1) {
+      EXPECT_EQ((*latest)->tensors, At(attempt - 1).tensors);
+    }
+    const auto committed = (*store)->Commit(At(attempt));
+    ASSERT_TRUE(committed.ok()) << committed.status().message();
+  }
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ TEST(ModelRegistry, UnknownNameListsTheChoices) {
   const auto made = MakeNetwork("datalense", {}, 10, kStream);
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.status().code(), StatusCode::usage);
-  EXPECT_NE(made.status().message().find("datalens, tanh-cnn, logistic"), std::string::npos);
+  EXPECT_NE(made.status().message().find("datalens, datalens-x0.125, tanh-cnn, logistic"), std::string::npos);
 }
 
 TEST(ModelRegistry, TooSmallImagesAreRefused) {
