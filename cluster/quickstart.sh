@@ -21,6 +21,6 @@ Where everything lies:
   $results/trials/         one folder a trial: curves, samples, students
   $results/ledger.log      every release that was charged
 Next:
-  $retort show dpdfd-sound --results $results
+  $retort show dpdfd-sound-dpsgd --results $results
   $retort run experiments/configs/readings.toml
 END

@@ -1,6 +1,7 @@
 #include "orchestrator/cli/load_sweep.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 #include <utility>
 
@@ -40,6 +41,33 @@ std::vector<Diagnostic> UnknownPublished(const SweepPlan& plan) {
   return errors;
 }
 
+bool HasFiniteExampleClaim(const std::vector<privacy::Claim>& claims) {
+  return std::any_of(claims.begin(), claims.end(), [](const privacy::Claim& claim) {
+    return claim.adjacency == privacy::Adjacency::example && claim.status == privacy::ClaimStatus::proven &&
+           std::isfinite(claim.epsilon);
+  });
+}
+
+// Students that no budget can cover: under a cap each needs a finite proven `example` claim. Teachers stay in the
+// results folder; what they cost is counted where their answers leave.
+std::vector<Diagnostic> UncoverableUnderBudget(const SweepPlan& plan) {
+  const auto capped = [](const TrialSpec& spec) { return spec.data && spec.data->budget; };
+  if (std::none_of(plan.trials.begin(), plan.trials.end(), capped)) return {};
+  const auto claims = PlannedClaims(plan.trials, plan.trials.size());
+  std::vector<Diagnostic> errors;
+  for (const TrialSpec& spec : plan.trials) {
+    if (spec.role == Role::teacher || !capped(spec) || HasFiniteExampleClaim(claims.at(spec.id))) continue;
+    Diagnostic error;
+    error.file = plan.file;
+    error.key = "data." + spec.data->name + ".budget";
+    error.message = error.key + ": the trial " + spec.name +
+                    " has no finite proven claim for `example`, so no budget can cover it; leave it out, give it a " +
+                    "private teacher or noisy votes, or remove the budget";
+    errors.push_back(std::move(error));
+  }
+  return errors;
+}
+
 }  // namespace
 
 LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
@@ -61,6 +89,7 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   loaded.errors = std::move(outcome.errors);
   if (loaded.plan) {
     loaded.errors = UnknownPublished(*loaded.plan);
+    for (Diagnostic& error : UncoverableUnderBudget(*loaded.plan)) loaded.errors.push_back(std::move(error));
     if (!loaded.errors.empty()) loaded.plan.reset();
   }
   if (data_errors > 0 && data_errors == loaded.errors.size()) loaded.code = StatusCode::environment;

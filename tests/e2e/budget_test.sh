@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# A budget is a cap over everything that is charged to a private data set, and over nothing else.
+#   budget_test.sh RETORT SOURCE_DIR        (retort-worker lies beside RETORT)
+set -u
+retort="$1"
+sweep="$2/experiments/configs/smoke.toml"
+. "$(dirname "$0")/expect.sh"
+cd "$scratch" || exit 1
+
+case_name="seeded noise has no bound, so no budget covers it"
+run "$retort" plan "$sweep" 'data.digits.budget={epsilon=1000,delta=1e-4}'
+expect_code 2
+expect_err "data.digits.budget"
+expect_err "no finite proven claim"
+
+only_private='sweep.zip.row=[{method="dpdfd",reading="sound",teacher="dp"},{method="dpsgd",noise_multiplier=1,batch=64,norm_bound=0.1,lr=1}]'
+case_name="a student of a private teacher costs nothing beyond the teacher"
+run "$retort" run "$sweep" trial.noise=secure "$only_private" 'data.digits.budget={epsilon=1000,delta=1e-4}' --results r
+expect_code 0
+run "$retort" status --results r --json
+expect_out '"digits"'
+[[ "$out" != *inf* ]] || complain "the total is unbounded"
+
+case_name="a budget that is too small stops the trial, and says which budget"
+run "$retort" run "$sweep" trial.noise=secure "$only_private" 'data.digits.budget={epsilon=0.01,delta=1e-4}' --results small
+expect_code 1
+run "$retort" list --results small --json
+expect_out "budget_refused"
+expect_out "over its budget"
+finish
