@@ -9,12 +9,18 @@
 namespace retort::orchestrator {
 
 Agent::Agent(AgentIdentity identity, WorkerSpawner spawn, double now)
-    : identity_(std::move(identity)), spawn_(std::move(spawn)), started_(now), last_poll_(now),
+    : identity_(std::move(identity)),
+      spawn_(std::move(spawn)),
+      started_(now),
+      last_poll_(now),
       next_heartbeat_(now + kHeartbeatSeconds) {
   for (std::size_t slot = 0; slot < identity_.devices.size(); ++slot)
     slots_.emplace_back(static_cast<int>(slot), spawn_, outgoing_);
-  outgoing_.push_back({{}, {}, 0, cluster::Register{identity_.host, static_cast<int>(slots_.size()),
-                                                    identity_.devices, identity_.build}});
+  outgoing_.push_back({{},
+                       {},
+                       0,
+                       cluster::Register{identity_.host, static_cast<int>(slots_.size()), identity_.devices,
+                                         identity_.build}});
 }
 
 void Agent::OnMessage(const cluster::Envelope& envelope, double now) {
@@ -42,7 +48,8 @@ void Agent::OnLease(const cluster::Envelope& envelope, const cluster::Lease& lea
   }
   const Result<TrialSpec> spec = DecodeTrialSpec(lease.start.spec);
   const double deadline = spec.ok() ? spec->deadline_seconds : 0;
-  slots_[static_cast<std::size_t>(lease.slot)].Lease(envelope.attempt, envelope.generation, lease.start, deadline, now);
+  slots_[static_cast<std::size_t>(lease.slot)].Lease(envelope.attempt, envelope.generation, lease.start,
+                                                     deadline, now);
 }
 
 void Agent::Poll(double now) {
@@ -81,7 +88,8 @@ double Agent::NextDeadline() const {
 }
 
 int Agent::busy() const {
-  return static_cast<int>(std::count_if(slots_.begin(), slots_.end(), [](const AgentSlot& s) { return s.busy(); }));
+  return static_cast<int>(
+      std::count_if(slots_.begin(), slots_.end(), [](const AgentSlot& s) { return s.busy(); }));
 }
 
 int Agent::workers() const {

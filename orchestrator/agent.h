@@ -14,7 +14,7 @@ namespace retort::orchestrator {
 struct AgentIdentity {
   std::string host;
   std::string build;
-  std::vector<std::string> devices;   // one slot each: "cpu", "cuda:0"
+  std::vector<std::string> devices;  // one slot each: "cpu", "cuda:0"
 };
 
 // One thread; never blocks. Times are monotonic seconds.
@@ -37,7 +37,7 @@ class Agent {
 
   [[nodiscard]] std::vector<int> ReadableFds();
   [[nodiscard]] double NextDeadline() const;
-  [[nodiscard]] bool shut_down() const { return shut_down_; }   // Shutdown came; no worker is left
+  [[nodiscard]] bool shut_down() const { return shut_down_; }  // Shutdown came; no worker is left
   [[nodiscard]] int busy() const;
   [[nodiscard]] int workers() const;
   [[nodiscard]] std::uint64_t spawns() const;
@@ -49,7 +49,7 @@ class Agent {
   AgentIdentity identity_;
   WorkerSpawner spawn_;
   std::vector<cluster::Envelope> outgoing_;
-  std::deque<AgentSlot> slots_;        // never moved: slots refer to spawn_ and outgoing_
+  std::deque<AgentSlot> slots_;  // never moved: slots refer to spawn_ and outgoing_
   double started_ = 0;
   double last_poll_ = 0;
   double next_heartbeat_ = 0;

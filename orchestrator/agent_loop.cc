@@ -88,7 +88,8 @@ class AgentLoop {
 Result<int> RunAgentRank(const RunOptions& options) {
   RETORT_ASSIGN_OR_RETURN(StopSignals signals, StopSignals::Open());
   RETORT_ASSIGN_OR_RETURN(MpiRun mpi, MpiRun::Open(options));
-  if (mpi.channel() == nullptr) return EnvironmentError("an agent without an orchestrator: it was not started by mpirun");
+  if (mpi.channel() == nullptr)
+    return EnvironmentError("an agent without an orchestrator: it was not started by mpirun");
   Result<std::unique_ptr<Agent>> agent = MakeAgent(options, mpi.channel()->rank());
   Status status = agent.status();
   if (agent.ok()) status = AgentLoop(**agent, *mpi.channel(), signals, options.grace_seconds).Run();

@@ -9,12 +9,13 @@
 namespace retort::orchestrator {
 namespace {
 
-constexpr double kEndGraceSeconds = 1;      // from end of file on the socket to SIGKILL
+constexpr double kEndGraceSeconds = 1;  // from end of file on the socket to SIGKILL
 constexpr double kLookAgainSeconds = 0.01;
 
 cluster::SpawnBackoff::TimePoint PointOf(double seconds) {
   return cluster::SpawnBackoff::TimePoint(
-      std::chrono::duration_cast<cluster::SpawnBackoff::TimePoint::duration>(std::chrono::duration<double>(seconds)));
+      std::chrono::duration_cast<cluster::SpawnBackoff::TimePoint::duration>(
+          std::chrono::duration<double>(seconds)));
 }
 
 double SecondsOf(cluster::SpawnBackoff::TimePoint point) {
@@ -22,8 +23,10 @@ double SecondsOf(cluster::SpawnBackoff::TimePoint point) {
 }
 
 bool IsForOrchestrator(const cluster::Message& message) {
-  return std::holds_alternative<cluster::Progress>(message) || std::holds_alternative<cluster::Reserve>(message) ||
-         std::holds_alternative<cluster::Settle>(message) || std::holds_alternative<cluster::GangAddress>(message) ||
+  return std::holds_alternative<cluster::Progress>(message) ||
+         std::holds_alternative<cluster::Reserve>(message) ||
+         std::holds_alternative<cluster::Settle>(message) ||
+         std::holds_alternative<cluster::GangAddress>(message) ||
          std::holds_alternative<cluster::CheckpointCommitted>(message);
 }
 
@@ -33,9 +36,9 @@ bool AgentSlot::IsCurrent(AttemptId attempt, Generation generation) const {
   return assignment_ && assignment_->attempt == attempt && assignment_->generation == generation;
 }
 
-void AgentSlot::Lease(AttemptId attempt, Generation generation, const cluster::Start& start, double deadline_seconds,
-                      double now) {
-  if (IsCurrent(attempt, generation)) return;   // said twice
+void AgentSlot::Lease(AttemptId attempt, Generation generation, const cluster::Start& start,
+                      double deadline_seconds, double now) {
+  if (IsCurrent(attempt, generation)) return;  // said twice
   Forget();
   assignment_ = Assignment{attempt, generation, start, false, StepWatch(now, deadline_seconds), std::nullopt};
   Poll(now);
@@ -48,8 +51,10 @@ bool AgentSlot::ToWorker(const cluster::Envelope& envelope, double now) {
     Forget();
     return true;
   }
-  if (stop != nullptr) Drain(true, stop->deadline_seconds, now);
-  else if (worker_ && !condemned_ && assignment_->sent && !worker_->Send(envelope).ok()) closed_ = true;
+  if (stop != nullptr)
+    Drain(true, stop->deadline_seconds, now);
+  else if (worker_ && !condemned_ && assignment_->sent && !worker_->Send(envelope).ok())
+    closed_ = true;
   return true;
 }
 
@@ -78,7 +83,7 @@ void AgentSlot::Poll(double now) {
 
 void AgentSlot::ReapWorker(double now) {
   if (std::optional<WorkerEnd> end = worker_->Reap()) {
-    ReceiveAll(now);   // its last words
+    ReceiveAll(now);  // its last words
     OnWorkerEnd(*end, now);
     return;
   }
@@ -112,8 +117,10 @@ void AgentSlot::SendStart(double now) {
   const Status sent = worker_->Send(envelope);
   assignment_->sent = true;
   assignment_->watch.Advanced(now);
-  if (sent.ok()) backoff_.Proved();
-  else closed_ = true;
+  if (sent.ok())
+    backoff_.Proved();
+  else
+    closed_ = true;
 }
 
 void AgentSlot::ReceiveAll(double now) {
@@ -137,7 +144,8 @@ void AgentSlot::FromWorker(const cluster::Envelope& envelope, double now) {
     outgoing_.push_back(envelope);
     return;
   }
-  if (!IsCurrent(envelope.attempt, envelope.generation) || !assignment_->sent) return;   // of an attempt that is over
+  if (!IsCurrent(envelope.attempt, envelope.generation) || !assignment_->sent)
+    return;  // of an attempt that is over
   if (const auto* ended = std::get_if<cluster::Ended>(&envelope.message)) {
     OnEnded(envelope, *ended);
     return;
@@ -169,7 +177,8 @@ void AgentSlot::OnWorkerEnd(const WorkerEnd& end, double now) {
   end_due_ = 0;
   // A process that this agent killed says nothing about how workers start.
   if (!was_condemned) backoff_.Ended(PointOf(now));
-  if (verdict) Report(verdict->failure, verdict->text);
+  if (verdict)
+    Report(verdict->failure, verdict->text);
   else if (assignment_ && !was_condemned)
     Report(!assignment_->sent && end.by_itself ? FailureKind::spawn : end.failure, end.text);
 }
@@ -201,7 +210,8 @@ void AgentSlot::Forget() {
 
 void AgentSlot::Report(FailureKind failure, const std::string& detail) {
   if (!assignment_) return;
-  outgoing_.push_back({assignment_->attempt, assignment_->generation, 0, cluster::WorkerLost{failure, detail}});
+  outgoing_.push_back(
+      {assignment_->attempt, assignment_->generation, 0, cluster::WorkerLost{failure, detail}});
   assignment_.reset();
 }
 

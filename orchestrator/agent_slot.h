@@ -50,7 +50,7 @@ class AgentSlot {
     AttemptId attempt;
     Generation generation;
     cluster::Start start;
-    bool sent = false;              // Start went to the worker
+    bool sent = false;  // Start went to the worker
     StepWatch watch;
     std::optional<double> kill_at;  // after a Stop{save}
   };
@@ -74,12 +74,12 @@ class AgentSlot {
   const WorkerSpawner& spawn_;
   std::vector<cluster::Envelope>& outgoing_;
   std::unique_ptr<WorkerPort> worker_;
-  bool greeted_ = false;            // the worker said Hello
-  bool closed_ = false;             // and has closed its end
-  bool condemned_ = false;          // killed by this agent, not yet reaped
-  double end_due_ = 0;              // of a closed one: when it is killed
-  double look_again_ = 0;           // while its end is awaited
-  std::optional<WorkerEnd> verdict_;   // why it was condemned, when its attempt is to be reported
+  bool greeted_ = false;              // the worker said Hello
+  bool closed_ = false;               // and has closed its end
+  bool condemned_ = false;            // killed by this agent, not yet reaped
+  double end_due_ = 0;                // of a closed one: when it is killed
+  double look_again_ = 0;             // while its end is awaited
+  std::optional<WorkerEnd> verdict_;  // why it was condemned, when its attempt is to be reported
   std::optional<Assignment> assignment_;
   cluster::SpawnBackoff backoff_;
   std::uint64_t spawns_ = 0;

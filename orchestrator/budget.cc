@@ -17,7 +17,8 @@ std::optional<std::string> RefuseOverBudget(const ChargeBook& charges, const Dat
   const double total = privacy::TotalEpsilon(trials, data.budget->delta);
   if (total <= data.budget->epsilon) return std::nullopt;
   return fmt::format(
-      "data set '{}': this release would bring the total to epsilon = {:.3f} at delta = {:g}, over its budget of {:g}; "
+      "data set '{}': this release would bring the total to epsilon = {:.3f} at delta = {:g}, over its "
+      "budget of {:g}; "
       "raise [data.{}] budget, or ask for fewer trials or releases",
       data.name, total, data.budget->delta, data.budget->epsilon, data.name);
 }

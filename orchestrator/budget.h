@@ -12,7 +12,8 @@ namespace retort::orchestrator {
 
 // Why `event` may not be drawn, or nothing when the total with it stays within
 // data.budget (always so without one). Everything charged to the data set's digest counts, trials that
-// are out of the plan included, that `counts` says true of (empty: of all). An unbounded event crosses every cap.
+// are out of the plan included, that `counts` says true of (empty: of all). An unbounded event crosses every
+// cap.
 [[nodiscard]] std::optional<std::string> RefuseOverBudget(const ChargeBook& charges, const DataSpec& data,
                                                           const privacy::PrivacyEvent& event,
                                                           const ChargeBook::Counts& counts = {});

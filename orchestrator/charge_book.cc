@@ -7,10 +7,12 @@
 namespace retort::orchestrator {
 
 void ChargeBook::Load(const std::vector<storage::LedgerEntry>& entries) {
-  for (const storage::LedgerEntry& entry : entries) Add(entry.data_digest, entry.attempt.trial, entry.Charged());
+  for (const storage::LedgerEntry& entry : entries)
+    Add(entry.data_digest, entry.attempt.trial, entry.Charged());
 }
 
-ChargeBook::Handle ChargeBook::Add(const std::string& data_digest, TrialId trial, const privacy::PrivacyEvent& event) {
+ChargeBook::Handle ChargeBook::Add(const std::string& data_digest, TrialId trial,
+                                   const privacy::PrivacyEvent& event) {
   const Handle handle = charges_.size();
   charges_.push_back({trial, event});
   by_trial_[trial].push_back(handle);
@@ -35,11 +37,13 @@ std::vector<privacy::PrivacyEvent> ChargeBook::EventsOf(TrialId trial) const {
   for (const Handle handle : found->second) {
     const privacy::PrivacyEvent& event = charges_[handle].event;
     if (event.count == 0) continue;
-    const auto same = std::find_if(events.begin(), events.end(), [&event](const privacy::PrivacyEvent& other) {
-      return other.SameMechanism(event);
-    });
-    if (same == events.end()) events.push_back(event);
-    else same->count += event.count;
+    const auto same =
+        std::find_if(events.begin(), events.end(),
+                     [&event](const privacy::PrivacyEvent& other) { return other.SameMechanism(event); });
+    if (same == events.end())
+      events.push_back(event);
+    else
+      same->count += event.count;
   }
   return events;
 }

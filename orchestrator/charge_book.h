@@ -38,11 +38,11 @@ class ChargeBook {
  private:
   struct Charge {
     TrialId trial;
-    privacy::PrivacyEvent event;   // count = what counts
+    privacy::PrivacyEvent event;  // count = what counts
   };
   std::vector<Charge> charges_;
   std::unordered_map<TrialId, std::vector<Handle>> by_trial_;
-  std::map<std::string, std::vector<TrialId>> by_data_;   // trials in the order of their first charge
+  std::map<std::string, std::vector<TrialId>> by_data_;  // trials in the order of their first charge
   std::uint64_t version_ = 0;
 };
 

@@ -12,8 +12,8 @@ Status CommitOutbox(Recovered& recovered, Outbox& outbox) {
     }
     const auto& reserve = std::get<LedgerReserve>(request);
     RETORT_ASSIGN_OR_RETURN(const std::uint64_t entry,
-                            recovered.ledger->Reserve(reserve.data_digest, reserve.attempt, reserve.generation.value,
-                                                      reserve.event));
+                            recovered.ledger->Reserve(reserve.data_digest, reserve.attempt,
+                                                      reserve.generation.value, reserve.event));
     OnLedgerReserved(recovered.core, reserve, entry, outbox);
   }
   return recovered.journal.Commit(outbox.journal);

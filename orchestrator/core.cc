@@ -9,15 +9,16 @@ namespace {
 bool IsActive(TrialState state) { return state == TrialState::leased || state == TrialState::running; }
 
 Status Illegal(const Trial& trial, const std::string& what) {
-  return DamageError("journal: trial " + trial.spec.id.Hex() + " is " + std::string(StateName(trial.state)) + ", " +
-                     what);
+  return DamageError("journal: trial " + trial.spec.id.Hex() + " is " + std::string(StateName(trial.state)) +
+                     ", " + what);
 }
 
 }  // namespace
 
 Status Core::Apply(const JournalEvent& event) {
   const std::size_t finals = CountIn(TrialState::succeeded) + CountIn(TrialState::failed);
-  RETORT_RETURN_IF_ERROR(std::visit([this](const auto& alternative) { return On(alternative); }, event.event));
+  RETORT_RETURN_IF_ERROR(
+      std::visit([this](const auto& alternative) { return On(alternative); }, event.event));
   if (CountIn(TrialState::succeeded) + CountIn(TrialState::failed) > finals &&
       std::holds_alternative<AttemptEnded>(event.event))
     last_end_ = event.at;
@@ -238,7 +239,8 @@ Result<std::size_t> Core::IndexOf(AttemptId id) const {
   RETORT_ASSIGN_OR_RETURN(const std::size_t index, IndexOf(id.trial));
   const Trial& trial = trials_[index];
   if (trial.attempts != id.number)
-    return Illegal(trial, "at attempt " + std::to_string(trial.attempts) + " and not " + std::to_string(id.number));
+    return Illegal(trial,
+                   "at attempt " + std::to_string(trial.attempts) + " and not " + std::to_string(id.number));
   return index;
 }
 
@@ -246,11 +248,13 @@ Status Core::CheckTrial(std::size_t index) const {
   const Trial& trial = trials_[index];
   const ActiveAttempt* active = fleet.Find(trial.spec.id);
   if (active != nullptr && !IsActive(trial.state)) return Illegal(trial, "yet an attempt of it is active");
-  if (active != nullptr && active->id.number != trial.attempts) return Illegal(trial, "yet an older attempt is active");
+  if (active != nullptr && active->id.number != trial.attempts)
+    return Illegal(trial, "yet an older attempt is active");
   if (active != nullptr && active->started != (trial.state == TrialState::running))
     return Illegal(trial, "against what its active attempt says");
   if (trial.row && !IsFinal(trial.state)) return Illegal(trial, "yet has a row");
-  if (trial.row && trial.row->state != StateName(trial.state)) return Illegal(trial, "and its row says otherwise");
+  if (trial.row && trial.row->state != StateName(trial.state))
+    return Illegal(trial, "and its row says otherwise");
   if (trial.state == TrialState::succeeded && !trial.row && !trial.ended)
     return Illegal(trial, "but nothing is left to make its row from");
   if (!trial.spec.parent) {
@@ -260,9 +264,12 @@ Status Core::CheckTrial(std::size_t index) const {
   }
   const TrialState parent = Get(*trial.spec.parent).state;
   const bool parent_bad = IsFinal(parent) && parent != TrialState::succeeded;
-  if (trial.state == TrialState::waiting && IsFinal(parent)) return Illegal(trial, "but its teacher has ended");
-  if (trial.state == TrialState::parent_failed && !parent_bad) return Illegal(trial, "but its teacher has not");
-  const bool begun = IsActive(trial.state) || trial.state == TrialState::queued || trial.state == TrialState::succeeded;
+  if (trial.state == TrialState::waiting && IsFinal(parent))
+    return Illegal(trial, "but its teacher has ended");
+  if (trial.state == TrialState::parent_failed && !parent_bad)
+    return Illegal(trial, "but its teacher has not");
+  const bool begun =
+      IsActive(trial.state) || trial.state == TrialState::queued || trial.state == TrialState::succeeded;
   if (begun && parent != TrialState::succeeded) return Illegal(trial, "but its teacher has not succeeded");
   return {};
 }

@@ -24,8 +24,8 @@ namespace retort::orchestrator {
 
 // A point in time, on both clocks.
 struct Now {
-  double monotonic = 0;   // seconds; for deadlines inside this process
-  double unix_seconds = 0;   // for what is written down
+  double monotonic = 0;     // seconds; for deadlines inside this process
+  double unix_seconds = 0;  // for what is written down
 };
 
 struct Settings {
@@ -36,19 +36,19 @@ struct Settings {
 
 // Since this orchestrator started.
 struct Counters {
-  std::uint64_t received = 0;        // messages
-  std::uint64_t stale = 0;           // dropped: of an attempt or generation that is over, or misplaced
-  std::uint64_t steps = 0;           // trial steps that workers reported
-  std::uint64_t leases = 0;          // attempts begun
-  std::map<std::string, std::uint64_t> releases;   // draws of noise granted, by data set
-  std::uint64_t samples = 0;         // rows that those draws annotate
-  std::uint64_t hellos = 0;          // workers that came up
+  std::uint64_t received = 0;  // messages
+  std::uint64_t stale = 0;     // dropped: of an attempt or generation that is over, or misplaced
+  std::uint64_t steps = 0;     // trial steps that workers reported
+  std::uint64_t leases = 0;    // attempts begun
+  std::map<std::string, std::uint64_t> releases;  // draws of noise granted, by data set
+  std::uint64_t samples = 0;                      // rows that those draws annotate
+  std::uint64_t hellos = 0;                       // workers that came up
   std::map<FailureKind, std::uint64_t> failures;
 };
 
 struct StopRequest {
   std::string cause;
-  double kill_at = 0;                // monotonic: attempts that still run then are given up
+  double kill_at = 0;  // monotonic: attempts that still run then are given up
 };
 
 class Core {
@@ -65,12 +65,14 @@ class Core {
   [[nodiscard]] const std::string& resolved_toml() const { return resolved_toml_; }
   [[nodiscard]] bool opened() const { return !sweep_.empty(); }
   [[nodiscard]] const Trial* Find(TrialId id) const;
-  [[nodiscard]] const Trial& Get(TrialId id) const;          // must be known
+  [[nodiscard]] const Trial& Get(TrialId id) const;  // must be known
   // Planned trials, in plan order.
   [[nodiscard]] const std::vector<std::size_t>& plan() const { return plan_; }
   [[nodiscard]] const Trial& At(std::size_t index) const { return trials_[index]; }
   // Of planned trials.
-  [[nodiscard]] std::size_t CountIn(TrialState state) const { return counts_[static_cast<std::size_t>(state)]; }
+  [[nodiscard]] std::size_t CountIn(TrialState state) const {
+    return counts_[static_cast<std::size_t>(state)];
+  }
   [[nodiscard]] bool AllFinal() const;
   // Queued planned trials: by priority (higher first), then plan order. Some may wait for a retry.
   struct ReadyKey {
@@ -84,7 +86,7 @@ class Core {
   [[nodiscard]] const std::set<std::pair<std::size_t, std::size_t>>& owed_rows() const { return owed_; }
   // Larger than any before it.
   [[nodiscard]] Generation NextGeneration() const { return {generation_ + 1}; }
-  [[nodiscard]] double last_end() const { return last_end_; }   // unix seconds; 0 = no trial ended yet
+  [[nodiscard]] double last_end() const { return last_end_; }  // unix seconds; 0 = no trial ended yet
 
   // Error: refused, naming the broken invariant and the trial.
   [[nodiscard]] Status CheckInvariants() const;
@@ -93,8 +95,8 @@ class Core {
   ChargeBook charges;
   Counters counters;
   std::optional<StopRequest> stop;
-  std::optional<double> last_tick;   // monotonic
-  bool ended = false;                // Shutdown has been sent
+  std::optional<double> last_tick;  // monotonic
+  bool ended = false;               // Shutdown has been sent
 
  private:
   Status On(const SweepOpened& event);
@@ -112,13 +114,13 @@ class Core {
   Status On(const SweepInterrupted& event);
 
   [[nodiscard]] Result<std::size_t> IndexOf(TrialId id) const;
-  [[nodiscard]] Result<std::size_t> IndexOf(AttemptId id) const;   // its newest attempt, active
+  [[nodiscard]] Result<std::size_t> IndexOf(AttemptId id) const;  // its newest attempt, active
   Status Move(std::size_t index, TrialEvent event);
   // A waiting trial follows its teacher, and its students follow it.
   Status FollowParent(std::size_t index);
   Status TellChildren(std::size_t index);
   Status Reopen(std::size_t index);
-  void Enlist(const Trial& trial, std::size_t index);   // into the derived indices
+  void Enlist(const Trial& trial, std::size_t index);  // into the derived indices
   void Delist(const Trial& trial, std::size_t index);
   [[nodiscard]] Status CheckTrial(std::size_t index) const;
 
@@ -127,7 +129,7 @@ class Core {
   std::vector<Trial> trials_;
   std::unordered_map<TrialId, std::size_t> by_id_;
   std::vector<std::size_t> plan_;
-  std::array<std::size_t, 9> counts_{};   // by TrialState
+  std::array<std::size_t, 9> counts_{};  // by TrialState
   std::set<ReadyKey> ready_;
   std::set<std::pair<std::size_t, std::size_t>> owed_;
   std::uint64_t generation_ = 0;

@@ -9,7 +9,8 @@
 namespace retort::orchestrator {
 namespace {
 
-cluster::Start StartOf(const Core& core, const Trial& trial, std::uint32_t attempt, const std::string& device) {
+cluster::Start StartOf(const Core& core, const Trial& trial, std::uint32_t attempt,
+                       const std::string& device) {
   const TrialSpec& spec = trial.spec;
   const std::string& results = core.settings().results;
   cluster::Start start;
@@ -58,7 +59,8 @@ void Send(Outbox& outbox, WorldRank to, cluster::Message message, AttemptId atte
   outbox.messages.push_back({to, {attempt, generation, 0, std::move(message)}});
 }
 
-void EndBadly(Core& core, AttemptId attempt, FailureKind failure, const std::string& detail, Now now, Outbox& outbox) {
+void EndBadly(Core& core, AttemptId attempt, FailureKind failure, const std::string& detail, Now now,
+              Outbox& outbox) {
   std::map<FailureKind, int> failures = core.Get(attempt.trial).failures;
   ++failures[failure];
   const RetryDecision decision = DecideRetry(failures, failure);

@@ -12,10 +12,12 @@ namespace retort::orchestrator {
 
 // Applies the event and queues it for the journal. It must be legal.
 void Record(Core& core, Event event, Now now, Outbox& outbox);
-void Send(Outbox& outbox, WorldRank to, cluster::Message message, AttemptId attempt = {}, Generation generation = {});
+void Send(Outbox& outbox, WorldRank to, cluster::Message message, AttemptId attempt = {},
+          Generation generation = {});
 
 // Ends an active attempt without success: retried by the policy or failed for good, its slot is free.
-void EndBadly(Core& core, AttemptId attempt, FailureKind failure, const std::string& detail, Now now, Outbox& outbox);
+void EndBadly(Core& core, AttemptId attempt, FailureKind failure, const std::string& detail, Now now,
+              Outbox& outbox);
 // The row of every planned trial that has ended, teachers before their students.
 void WriteOwedRows(Core& core, Now now, Outbox& outbox);
 // Leases of queued trials to free slots.

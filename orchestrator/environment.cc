@@ -19,7 +19,8 @@ std::vector<std::string> ProcessEnvironment() {
 
 bool IsWorldRankZero(const std::vector<std::string>& environment) {
   if (!cluster::ReadLaunchEnvironment(environment).under_mpi) return true;
-  static constexpr std::array<std::string_view, 3> kRankVariables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+  static constexpr std::array<std::string_view, 3> kRankVariables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                                                     "PMI_RANK"};
   for (const std::string_view name : kRankVariables)
     if (const std::optional<std::string> rank = cluster::FindVariable(environment, name)) return *rank == "0";
   return true;

@@ -36,7 +36,8 @@ Json NumbersToJson(const Numbers& numbers) {
 
 Numbers NumbersFromJson(const Json& json) {
   Numbers numbers;
-  for (const Json& item : json) numbers.emplace_back(item.at(0).get<std::string>(), NumberFromJson(item.at(1)));
+  for (const Json& item : json)
+    numbers.emplace_back(item.at(0).get<std::string>(), NumberFromJson(item.at(1)));
   return numbers;
 }
 
@@ -87,7 +88,9 @@ void Take(const Json& json, PlanAdopted& event) {
 }
 
 void Put(Json& json, const RunStarted& event) { json["provenance"] = event.provenance_json; }
-void Take(const Json& json, RunStarted& event) { event.provenance_json = json.at("provenance").get<std::string>(); }
+void Take(const Json& json, RunStarted& event) {
+  event.provenance_json = json.at("provenance").get<std::string>();
+}
 
 void Put(Json& json, const AttemptLeased& event) {
   PutAttempt(json, event.attempt);
@@ -207,22 +210,36 @@ std::string EncodeEvent(const JournalEvent& event) {
 
 Result<JournalEvent> DecodeEvent(std::uint16_t type, const std::string& payload) {
   switch (static_cast<EventType>(type)) {
-    case EventType::sweep_opened: return DecodeAs<SweepOpened>("sweep_opened", payload);
-    case EventType::trial_planned: return DecodeAs<TrialPlanned>("trial_planned", payload);
-    case EventType::plan_adopted: return DecodeAs<PlanAdopted>("plan_adopted", payload);
-    case EventType::run_started: return DecodeAs<RunStarted>("run_started", payload);
-    case EventType::attempt_leased: return DecodeAs<AttemptLeased>("attempt_leased", payload);
-    case EventType::attempt_started: return DecodeAs<AttemptStarted>("attempt_started", payload);
-    case EventType::checkpoint_noted: return DecodeAs<CheckpointNoted>("checkpoint_noted", payload);
-    case EventType::progress_noted: return DecodeAs<ProgressNoted>("progress_noted", payload);
-    case EventType::attempt_ended: return DecodeAs<AttemptEnded>("attempt_ended", payload);
-    case EventType::row_written: return DecodeAs<RowWritten>("row_written", payload);
-    case EventType::trial_cancelled: return DecodeAs<TrialCancelled>("trial_cancelled", payload);
-    case EventType::trial_reopened: return DecodeAs<TrialReopened>("trial_reopened", payload);
-    case EventType::sweep_interrupted: return DecodeAs<SweepInterrupted>("sweep_interrupted", payload);
+    case EventType::sweep_opened:
+      return DecodeAs<SweepOpened>("sweep_opened", payload);
+    case EventType::trial_planned:
+      return DecodeAs<TrialPlanned>("trial_planned", payload);
+    case EventType::plan_adopted:
+      return DecodeAs<PlanAdopted>("plan_adopted", payload);
+    case EventType::run_started:
+      return DecodeAs<RunStarted>("run_started", payload);
+    case EventType::attempt_leased:
+      return DecodeAs<AttemptLeased>("attempt_leased", payload);
+    case EventType::attempt_started:
+      return DecodeAs<AttemptStarted>("attempt_started", payload);
+    case EventType::checkpoint_noted:
+      return DecodeAs<CheckpointNoted>("checkpoint_noted", payload);
+    case EventType::progress_noted:
+      return DecodeAs<ProgressNoted>("progress_noted", payload);
+    case EventType::attempt_ended:
+      return DecodeAs<AttemptEnded>("attempt_ended", payload);
+    case EventType::row_written:
+      return DecodeAs<RowWritten>("row_written", payload);
+    case EventType::trial_cancelled:
+      return DecodeAs<TrialCancelled>("trial_cancelled", payload);
+    case EventType::trial_reopened:
+      return DecodeAs<TrialReopened>("trial_reopened", payload);
+    case EventType::sweep_interrupted:
+      return DecodeAs<SweepInterrupted>("sweep_interrupted", payload);
   }
-  return UsageError("journal event type " + std::to_string(type) +
-                    " is unknown: the folder was written by a newer retort; use that version, or another --results");
+  return UsageError(
+      "journal event type " + std::to_string(type) +
+      " is unknown: the folder was written by a newer retort; use that version, or another --results");
 }
 
 }  // namespace retort::orchestrator

@@ -47,20 +47,26 @@ struct SweepOpened {
 // path, deadline, priority). Its state is kept.
 struct TrialPlanned {
   TrialSpec spec;
-  std::string spec_json;   // EncodeTrialSpec(spec), as it is stored
+  std::string spec_json;  // EncodeTrialSpec(spec), as it is stored
 };
 [[nodiscard]] TrialPlanned PlannedAs(const TrialSpec& spec);
 // The sweep is now these trials, in this order. Known trials that are not listed are out of the plan.
-struct PlanAdopted { std::vector<TrialId> order; };
+struct PlanAdopted {
+  std::vector<TrialId> order;
+};
 // A new orchestrator took over: what was leased or running before died with its predecessor and is
 // queued again.
-struct RunStarted { std::string provenance_json; };
+struct RunStarted {
+  std::string provenance_json;
+};
 struct AttemptLeased {
   AttemptId attempt;
   Generation generation;
-  std::vector<std::pair<int, int>> members;   // (world rank, slot)
+  std::vector<std::pair<int, int>> members;  // (world rank, slot)
 };
-struct AttemptStarted { AttemptId attempt; };   // the first sign of life of its worker
+struct AttemptStarted {
+  AttemptId attempt;
+};  // the first sign of life of its worker
 struct CheckpointNoted {
   AttemptId attempt;
   std::int64_t step = 0;
@@ -75,27 +81,35 @@ struct ProgressNoted {
 struct AttemptEnded {
   AttemptId attempt;
   bool succeeded = false;
-  bool for_good = true;            // false: the trial is queued again, not before `retry_at`
+  bool for_good = true;  // false: the trial is queued again, not before `retry_at`
   FailureKind failure = FailureKind::none;
   std::string detail;
   std::vector<std::pair<std::string, double>> metrics, timings;
   std::string parameters_digest;
-  std::string file;                // attempt.h5, relative to the results folder
-  double retry_at = 0;             // unix seconds
+  std::string file;     // attempt.h5, relative to the results folder
+  double retry_at = 0;  // unix seconds
 };
 // The trial's immutable result; a reopened trial gets another one.
-struct RowWritten { storage::ResultRow row; };
-struct TrialCancelled { TrialId trial; };
+struct RowWritten {
+  storage::ResultRow row;
+};
+struct TrialCancelled {
+  TrialId trial;
+};
 // Back into the queue, its failure counts forgotten; trials that failed because of it wait for it again.
-struct TrialReopened { TrialId trial; };
-struct SweepInterrupted { std::string cause; };
+struct TrialReopened {
+  TrialId trial;
+};
+struct SweepInterrupted {
+  std::string cause;
+};
 
 using Event = std::variant<SweepOpened, TrialPlanned, PlanAdopted, RunStarted, AttemptLeased, AttemptStarted,
-                           CheckpointNoted, ProgressNoted, AttemptEnded, RowWritten, TrialCancelled, TrialReopened,
-                           SweepInterrupted>;
+                           CheckpointNoted, ProgressNoted, AttemptEnded, RowWritten, TrialCancelled,
+                           TrialReopened, SweepInterrupted>;
 
 struct JournalEvent {
-  double at = 0;   // unix seconds
+  double at = 0;  // unix seconds
   Event event;
 };
 

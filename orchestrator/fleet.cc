@@ -94,15 +94,15 @@ std::vector<ActiveAttempt> Fleet::AttemptsOn(WorldRank rank) const {
 }
 
 int Fleet::LiveAgents() const {
-  return static_cast<int>(std::count_if(agents_.begin(), agents_.end(), [](const auto& agent) {
-    return !agent.second.lost;
-  }));
+  return static_cast<int>(
+      std::count_if(agents_.begin(), agents_.end(), [](const auto& agent) { return !agent.second.lost; }));
 }
 
 int Fleet::CountFree() const {
   int free = 0;
   for (const auto& [rank, agent] : agents_)
-    if (!agent.lost) free += static_cast<int>(std::count(agent.slots.begin(), agent.slots.end(), std::nullopt));
+    if (!agent.lost)
+      free += static_cast<int>(std::count(agent.slots.begin(), agent.slots.end(), std::nullopt));
   return free;
 }
 
@@ -114,7 +114,8 @@ Status Fleet::CheckInvariants() const {
       ++seated;
       const ActiveAttempt* attempt = Find(*agent.slots[slot]);
       if (attempt == nullptr) return Refused("a slot holds a trial that is not active");
-      if (attempt->seat != Seat{rank, static_cast<int>(slot)}) return Refused("an attempt sits in two places");
+      if (attempt->seat != Seat{rank, static_cast<int>(slot)})
+        return Refused("an attempt sits in two places");
       if (agent.lost) return Refused("a lost agent still holds an attempt");
     }
   }

@@ -26,7 +26,7 @@ struct Seat {
 
 struct Grant {
   ChargeBook::Handle charge = 0;
-  std::optional<std::uint64_t> entry;      // of the ledger, once it is durable
+  std::optional<std::uint64_t> entry;  // of the ledger, once it is durable
   bool settled = false;
 };
 
@@ -36,16 +36,16 @@ struct ActiveAttempt {
   Seat seat;
   bool started = false;
   StepWatch watch;
-  double noted_at = 0;                     // monotonic; when progress was last journaled
+  double noted_at = 0;  // monotonic; when progress was last journaled
   std::int64_t step = 0, total_steps = 0;
   std::string phase;
-  std::vector<std::pair<std::string, double>> series;   // newest value of each curve
-  std::map<std::uint64_t, Grant> grants;   // by the worker's own request id
+  std::vector<std::pair<std::string, double>> series;  // newest value of each curve
+  std::map<std::uint64_t, Grant> grants;               // by the worker's own request id
 };
 
 struct AgentSeats {
   cluster::Register registration;
-  double last_heard = 0;                   // monotonic
+  double last_heard = 0;  // monotonic
   bool lost = false;
   std::vector<std::optional<TrialId>> slots;
 };

@@ -14,7 +14,8 @@ namespace retort::orchestrator {
 
 Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank rank) {
   WorkerLaunch launch;
-  launch.program = options.worker_program.empty() ? ProgramDirectory() + "/retort-worker" : options.worker_program;
+  launch.program =
+      options.worker_program.empty() ? ProgramDirectory() + "/retort-worker" : options.worker_program;
   RETORT_RETURN_IF_ERROR(cluster::CheckWorkerProgram(launch.program));
   launch.environment = cluster::WorkerEnvironment(options.environment, {});
   launch.rank = rank;
@@ -22,9 +23,10 @@ Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank ra
   AgentIdentity identity;
   identity.host = HostName();
   identity.build = options.version;
-  identity.devices = cluster::DevicesOf(cluster::DiscoverHost(options.environment), ranks.local_rank, ranks.local_size,
-                                        options.slots);
-  return std::make_unique<Agent>(std::move(identity), SpawnProcesses(std::move(launch)), ReadClocks().monotonic);
+  identity.devices = cluster::DevicesOf(cluster::DiscoverHost(options.environment), ranks.local_rank,
+                                        ranks.local_size, options.slots);
+  return std::make_unique<Agent>(std::move(identity), SpawnProcesses(std::move(launch)),
+                                 ReadClocks().monotonic);
 }
 
 }  // namespace retort::orchestrator

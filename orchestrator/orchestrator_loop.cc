@@ -23,7 +23,8 @@ cluster::IdleWait WaitFor(const cluster::Channel* channel) {
 
 // The logs are as they were at the last commit: whole, and a little behind.
 Status Interrupted(const Status& cause) {
-  return {cause.code(), cause.message() + " The run has ended, its workers with it; everything recorded before is kept."};
+  return {cause.code(),
+          cause.message() + " The run has ended, its workers with it; everything recorded before is kept."};
 }
 
 }  // namespace
@@ -31,8 +32,16 @@ Status Interrupted(const Status& cause) {
 OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel,
                                    Publication& publication, ProgressView& view, std::unique_ptr<Agent> agent,
                                    RunFacts facts, LoopLimits limits)
-    : recovered_(recovered), core_(recovered.core), signals_(signals), channel_(channel), publication_(publication),
-      view_(view), agent_(std::move(agent)), facts_(std::move(facts)), limits_(limits), idle_(WaitFor(channel)) {}
+    : recovered_(recovered),
+      core_(recovered.core),
+      signals_(signals),
+      channel_(channel),
+      publication_(publication),
+      view_(view),
+      agent_(std::move(agent)),
+      facts_(std::move(facts)),
+      limits_(limits),
+      idle_(WaitFor(channel)) {}
 
 Result<bool> OrchestratorLoop::Run(Outbox outbox) {
   outbox_ = std::move(outbox);
@@ -113,14 +122,17 @@ Status OrchestratorLoop::Commit(Now now) {
 Status OrchestratorLoop::SendMessages() {
   for (Outgoing& message : outbox_.messages) {
     message.envelope.sequence = ++sequence_;
-    if (message.to == WorldRank{0}) for_agent_.push_back(std::move(message.envelope));
-    else if (channel_ != nullptr) RETORT_RETURN_IF_ERROR(channel_->Send(message.to, message.envelope));
+    if (message.to == WorldRank{0})
+      for_agent_.push_back(std::move(message.envelope));
+    else if (channel_ != nullptr)
+      RETORT_RETURN_IF_ERROR(channel_->Send(message.to, message.envelope));
   }
   return {};
 }
 
 void OrchestratorLoop::DeliverToAgent(Now now) {
-  for (const cluster::Envelope& envelope : std::exchange(for_agent_, {})) agent_->OnMessage(envelope, now.monotonic);
+  for (const cluster::Envelope& envelope : std::exchange(for_agent_, {}))
+    agent_->OnMessage(envelope, now.monotonic);
 }
 
 RunFacts OrchestratorLoop::facts() const {
@@ -133,8 +145,8 @@ RunFacts OrchestratorLoop::facts() const {
 
 void OrchestratorLoop::Wait(Now now) {
   if (agent_->has_outgoing()) return;
-  double until = std::min({agent_->NextDeadline(), NextDeadline(core_, now), publication_.NextDeadline(),
-                           view_.NextRefresh()});
+  double until = std::min(
+      {agent_->NextDeadline(), NextDeadline(core_, now), publication_.NextDeadline(), view_.NextRefresh()});
   if (limits_.time_limit_seconds > 0)
     until = std::min(until, facts_.started.monotonic + limits_.time_limit_seconds);
   std::vector<int> fds = agent_->ReadableFds();

@@ -20,7 +20,7 @@ namespace retort::orchestrator {
 
 struct LoopLimits {
   double grace_seconds = 25;
-  double time_limit_seconds = 0;   // 0 = none
+  double time_limit_seconds = 0;  // 0 = none
 };
 
 class OrchestratorLoop {

@@ -19,8 +19,8 @@ struct LedgerReserve {
   std::string data_digest;
   AttemptId attempt;
   Generation generation;
-  WorldRank rank;                // whom to tell
-  std::uint64_t request = 0;     // the worker's own id
+  WorldRank rank;             // whom to tell
+  std::uint64_t request = 0;  // the worker's own id
   privacy::PrivacyEvent event;
 };
 struct LedgerSettle {
@@ -35,7 +35,7 @@ struct Outgoing {
 
 struct Outbox {
   std::vector<std::variant<LedgerReserve, LedgerSettle>> ledger;
-  std::vector<JournalEvent> journal;   // already applied to the core
+  std::vector<JournalEvent> journal;  // already applied to the core
   std::vector<Outgoing> messages;
   [[nodiscard]] bool empty() const { return ledger.empty() && journal.empty() && messages.empty(); }
 };

@@ -21,7 +21,8 @@ std::uintmax_t SizeOf(const std::string& path) {
 
 // RESULTS/trials/<trial> is what a worker is told; its log lies in RESULTS/workers.
 Result<std::string> LogPath(const cluster::Start& start, WorldRank rank, int slot) {
-  const std::filesystem::path results = std::filesystem::path(start.trial_directory).parent_path().parent_path();
+  const std::filesystem::path results =
+      std::filesystem::path(start.trial_directory).parent_path().parent_path();
   const std::string folder = (results / "workers").string();
   RETORT_RETURN_IF_ERROR(storage::PosixEnv().CreateDirectories(folder));
   return folder + "/rank" + std::to_string(rank.value) + "-slot" + std::to_string(slot) + ".log";
@@ -55,7 +56,8 @@ class ProcessWorkerPort final : public WorkerPort {
     const std::optional<cluster::ExitReport> report = process_.Reap();
     if (!report) return std::nullopt;
     WorkerEnd end{report->failure, report->text, !report->signalled};
-    if (const std::string words = LastWords(log_, log_begin_); !words.empty()) end.text += "; it wrote: " + words;
+    if (const std::string words = LastWords(log_, log_begin_); !words.empty())
+      end.text += "; it wrote: " + words;
     return end;
   }
   void Kill() override { process_.Kill(); }
@@ -70,7 +72,8 @@ class ProcessWorkerPort final : public WorkerPort {
 }  // namespace
 
 WorkerSpawner SpawnProcesses(WorkerLaunch launch) {
-  return [launch = std::move(launch)](int slot, const cluster::Start& start) -> Result<std::unique_ptr<WorkerPort>> {
+  return [launch = std::move(launch)](int slot,
+                                      const cluster::Start& start) -> Result<std::unique_ptr<WorkerPort>> {
     cluster::WorkerCommand command;
     command.program = launch.program;
     command.environment = launch.environment;

@@ -9,9 +9,9 @@
 namespace retort::orchestrator {
 
 struct WorkerLaunch {
-  std::string program;                    // path of retort-worker
-  std::vector<std::string> environment;   // complete
-  WorldRank rank;                         // its output goes to RESULTS/workers/rank<rank>-slot<slot>.log
+  std::string program;                   // path of retort-worker
+  std::vector<std::string> environment;  // complete
+  WorldRank rank;                        // its output goes to RESULTS/workers/rank<rank>-slot<slot>.log
 };
 
 // The last lines a dead worker wrote are part of the text of its end.

@@ -52,7 +52,8 @@ std::string DurationText(double seconds) {
 
 std::string ProgressLine(const Core& core, std::size_t width) {
   std::string line = fmt::format("{} of {} trials done", Done(core), core.plan().size());
-  AppendCount(line, core.CountIn(TrialState::failed) + core.CountIn(TrialState::parent_failed), "of them failed");
+  AppendCount(line, core.CountIn(TrialState::failed) + core.CountIn(TrialState::parent_failed),
+              "of them failed");
   AppendCount(line, core.CountIn(TrialState::running) + core.CountIn(TrialState::leased), "running");
   AppendCount(line, core.CountIn(TrialState::queued), "queued");
   AppendCount(line, core.CountIn(TrialState::waiting), "waiting");
@@ -76,7 +77,8 @@ std::string EventLine(const Core& core, const Event& event) {
 std::vector<std::string> Summary(const Core& core, double seconds) {
   std::vector<std::string> lines;
   const std::size_t succeeded = core.CountIn(TrialState::succeeded);
-  std::string head = fmt::format("sweep {}: {} of {} trials succeeded", core.sweep(), succeeded, core.plan().size());
+  std::string head =
+      fmt::format("sweep {}: {} of {} trials succeeded", core.sweep(), succeeded, core.plan().size());
   AppendCount(head, core.CountIn(TrialState::failed), "failed");
   AppendCount(head, core.CountIn(TrialState::parent_failed), "not run because their teacher failed");
   AppendCount(head, core.CountIn(TrialState::cancelled), "cancelled");
@@ -88,7 +90,8 @@ std::vector<std::string> Summary(const Core& core, double seconds) {
     const Trial& trial = core.At(index);
     if (trial.state != TrialState::failed) continue;
     if (++named > kFailuresNamed) continue;
-    lines.push_back(fmt::format("  {} failed: {}: {}", trial.spec.name, FailureName(trial.failure), trial.detail));
+    lines.push_back(
+        fmt::format("  {} failed: {}: {}", trial.spec.name, FailureName(trial.failure), trial.detail));
   }
   if (named > kFailuresNamed) lines.push_back(fmt::format("  and {} more", named - kFailuresNamed));
   if (left > 0) lines.emplace_back("interrupted with its state saved: the same command continues it");

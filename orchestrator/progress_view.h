@@ -16,15 +16,15 @@ inline constexpr double kLiveRefreshSeconds = 0.25;
 inline constexpr double kPlainLineSeconds = 60;
 
 struct ProgressOptions {
-  bool quiet = false;          // warnings and the last word only
-  bool live = false;           // a terminal
+  bool quiet = false;  // warnings and the last word only
+  bool live = false;   // a terminal
   bool color = false;
-  std::size_t width = 0;       // of the terminal; 0 = unknown
+  std::size_t width = 0;  // of the terminal; 0 = unknown
 };
 
 class ProgressView {
  public:
-  using Sink = std::function<void(std::string_view)>;   // takes bytes as they are
+  using Sink = std::function<void(std::string_view)>;  // takes bytes as they are
   ProgressView(ProgressOptions options, Sink sink) : options_(options), sink_(std::move(sink)) {}
 
   // After events were journaled.
@@ -42,7 +42,7 @@ class ProgressView {
   void EraseLive();
   ProgressOptions options_;
   Sink sink_;
-  std::string shown_;          // last progress line
+  std::string shown_;  // last progress line
   bool live_shown_ = false;
   double next_ = 0;
 };

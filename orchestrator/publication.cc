@@ -26,8 +26,8 @@ Status PublishResults(storage::Env& env, const Core& core, const std::vector<sto
   return storage::WriteResultFile(env, core.settings().results, core.sweep(), rows, ledger);
 }
 
-std::string Publication::Tick(const Core& core, const std::vector<storage::LedgerEntry>& ledger, const RunFacts& facts,
-                              Now now) {
+std::string Publication::Tick(const Core& core, const std::vector<storage::LedgerEntry>& ledger,
+                              const RunFacts& facts, Now now) {
   Status status;
   if (rows_changed_ && now.monotonic >= next_rows_) status = PublishRows(core, ledger, now);
   if (now.monotonic >= next_metrics_) {
@@ -40,8 +40,8 @@ std::string Publication::Tick(const Core& core, const std::vector<storage::Ledge
   return status.message();
 }
 
-Status Publication::Finish(const Core& core, const std::vector<storage::LedgerEntry>& ledger, const RunFacts& facts,
-                           Now now) {
+Status Publication::Finish(const Core& core, const std::vector<storage::LedgerEntry>& ledger,
+                           const RunFacts& facts, Now now) {
   if (rows_changed_) RETORT_RETURN_IF_ERROR(PublishRows(core, ledger, now));
   return PublishMetrics(core, facts, now, true, true);
 }
@@ -60,12 +60,15 @@ Status Publication::PublishMetrics(const Core& core, const RunFacts& facts, Now 
   Status status;
   if (file) {
     next_metrics_file_ = now.monotonic + kMetricsFileSeconds;
-    status = env_.WriteFileAtomically(core.settings().results + "/metrics.prom", monitoring::ExpositionText(values));
+    status = env_.WriteFileAtomically(core.settings().results + "/metrics.prom",
+                                      monitoring::ExpositionText(values));
   }
   if (exporter_ != nullptr) exporter_->Publish(std::move(values));
   return status;
 }
 
-double Publication::NextDeadline() const { return rows_changed_ ? std::min(next_rows_, next_metrics_) : next_metrics_; }
+double Publication::NextDeadline() const {
+  return rows_changed_ ? std::min(next_rows_, next_metrics_) : next_metrics_;
+}
 
 }  // namespace retort::orchestrator

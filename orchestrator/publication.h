@@ -22,7 +22,8 @@ namespace retort::orchestrator {
 [[nodiscard]] Status PublishOpening(storage::Env& env, const Core& core);
 // Says that the run is over and everything derived is up to date.
 [[nodiscard]] Status PublishExitCode(storage::Env& env, const std::string& results, int exit_code);
-[[nodiscard]] Status PublishResults(storage::Env& env, const Core& core, const std::vector<storage::LedgerEntry>& ledger);
+[[nodiscard]] Status PublishResults(storage::Env& env, const Core& core,
+                                    const std::vector<storage::LedgerEntry>& ledger);
 
 // Publishes when due. A results.h5 takes time in proportion to the rows, so the pause between two is at
 // least kPublishPauseFactor times what the last one took.
@@ -41,19 +42,21 @@ class Publication {
   [[nodiscard]] std::string Tick(const Core& core, const std::vector<storage::LedgerEntry>& ledger,
                                  const RunFacts& facts, Now now);
   // Everything, now. Error: environment.
-  [[nodiscard]] Status Finish(const Core& core, const std::vector<storage::LedgerEntry>& ledger, const RunFacts& facts,
-                              Now now);
+  [[nodiscard]] Status Finish(const Core& core, const std::vector<storage::LedgerEntry>& ledger,
+                              const RunFacts& facts, Now now);
   [[nodiscard]] double NextDeadline() const;
 
  private:
-  [[nodiscard]] Status PublishRows(const Core& core, const std::vector<storage::LedgerEntry>& ledger, Now now);
-  [[nodiscard]] Status PublishMetrics(const Core& core, const RunFacts& facts, Now now, bool file, bool fresh);
+  [[nodiscard]] Status PublishRows(const Core& core, const std::vector<storage::LedgerEntry>& ledger,
+                                   Now now);
+  [[nodiscard]] Status PublishMetrics(const Core& core, const RunFacts& facts, Now now, bool file,
+                                      bool fresh);
   storage::Env& env_;
   monitoring::Exporter* exporter_;
   RunMetrics metrics_;
   bool rows_changed_ = false;
   bool complained_ = false;
-  double next_rows_ = 0, next_metrics_ = 0, next_metrics_file_ = 0;   // monotonic
+  double next_rows_ = 0, next_metrics_ = 0, next_metrics_file_ = 0;  // monotonic
 };
 
 }  // namespace retort::orchestrator

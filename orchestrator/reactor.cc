@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "orchestrator/budget.h"
-#include "orchestrator/row.h"
 #include "orchestrator/decision.h"
+#include "orchestrator/row.h"
 #include "orchestrator/scheduler.h"
 
 namespace retort::orchestrator {
@@ -31,7 +31,8 @@ void NoteStarted(Core& core, ActiveAttempt& attempt, Now now, Outbox& outbox) {
   Record(core, AttemptStarted{attempt.id}, now, outbox);
 }
 
-void OnProgress(Core& core, ActiveAttempt& attempt, const cluster::Progress& message, Now now, Outbox& outbox) {
+void OnProgress(Core& core, ActiveAttempt& attempt, const cluster::Progress& message, Now now,
+                Outbox& outbox) {
   attempt.watch.Progressed(now.monotonic, message.step, message.phase);
   if (attempt.step > 0 && message.step > attempt.step)
     core.counters.steps += static_cast<std::uint64_t>(message.step - attempt.step);
@@ -58,9 +59,11 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
   privacy::PrivacyEvent event = message.event;
   event.count = message.count;
   std::optional<std::string> refusal;
-  if (message.count <= 0) refusal = "a reservation of " + std::to_string(message.count) + " draws";
+  if (message.count <= 0)
+    refusal = "a reservation of " + std::to_string(message.count) + " draws";
   else if (data.budget && CostsItsData(core, attempt.id.trial, &event))
-    refusal = RefuseOverBudget(core.charges, data, event, [&core](TrialId id) { return CostsItsData(core, id); });
+    refusal =
+        RefuseOverBudget(core.charges, data, event, [&core](TrialId id) { return CostsItsData(core, id); });
   if (refusal) {
     Send(outbox, rank, cluster::Reserved{message.id, false, *refusal}, attempt.id, attempt.generation);
     return;
@@ -68,12 +71,14 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
   Grant grant;
   grant.charge = core.charges.Add(data.digest, attempt.id.trial, event);
   attempt.grants[message.id] = grant;
-  outbox.ledger.emplace_back(LedgerReserve{data.digest, attempt.id, attempt.generation, rank, message.id, event});
+  outbox.ledger.emplace_back(
+      LedgerReserve{data.digest, attempt.id, attempt.generation, rank, message.id, event});
 }
 
 // Rows that the event annotates: one for each draw, or a whole batch.
 std::uint64_t RowsOf(const privacy::PrivacyEvent& event) {
-  if (event.kind == privacy::MechanismKind::subsampled_gaussian) return 0;   // a training step annotates nothing
+  if (event.kind == privacy::MechanismKind::subsampled_gaussian)
+    return 0;  // a training step annotates nothing
   const std::int64_t rows = event.unit == privacy::EventUnit::batch ? event.rows_per_batch : 1;
   return static_cast<std::uint64_t>(event.count * std::max<std::int64_t>(rows, 1));
 }
@@ -115,7 +120,8 @@ void OnEnded(Core& core, ActiveAttempt& attempt, const cluster::Ended& message, 
 }
 
 // Messages that belong to an attempt.
-void OnAttemptMessage(Core& core, WorldRank from, const cluster::Envelope& envelope, Now now, Outbox& outbox) {
+void OnAttemptMessage(Core& core, WorldRank from, const cluster::Envelope& envelope, Now now,
+                      Outbox& outbox) {
   ActiveAttempt* attempt = core.fleet.Find(envelope.attempt, envelope.generation, from);
   if (attempt == nullptr) {
     ++core.counters.stale;
@@ -139,8 +145,10 @@ void OnAttemptMessage(Core& core, WorldRank from, const cluster::Envelope& envel
 }
 
 bool BelongsToAttempt(const cluster::Message& message) {
-  return std::holds_alternative<cluster::Progress>(message) || std::holds_alternative<cluster::Reserve>(message) ||
-         std::holds_alternative<cluster::Settle>(message) || std::holds_alternative<cluster::Ended>(message) ||
+  return std::holds_alternative<cluster::Progress>(message) ||
+         std::holds_alternative<cluster::Reserve>(message) ||
+         std::holds_alternative<cluster::Settle>(message) ||
+         std::holds_alternative<cluster::Ended>(message) ||
          std::holds_alternative<cluster::CheckpointCommitted>(message) ||
          std::holds_alternative<cluster::WorkerLost>(message);
 }
@@ -154,14 +162,18 @@ void OnMessage(Core& core, WorldRank from, const cluster::Envelope& envelope, No
     return;
   }
   if (!core.fleet.Heard(from, now.monotonic)) {
-    ++core.counters.stale;   // of an agent that never registered
+    ++core.counters.stale;  // of an agent that never registered
     return;
   }
-  if (BelongsToAttempt(envelope.message)) OnAttemptMessage(core, from, envelope, now, outbox);
-  else if (std::holds_alternative<cluster::Hello>(envelope.message)) ++core.counters.hellos;
+  if (BelongsToAttempt(envelope.message))
+    OnAttemptMessage(core, from, envelope, now, outbox);
+  else if (std::holds_alternative<cluster::Hello>(envelope.message))
+    ++core.counters.hellos;
   else if (const auto* drain = std::get_if<cluster::Drain>(&envelope.message))
-    OnStopRequested(core, fmt::format("rank {} was signalled", from.value), drain->deadline_seconds, now, outbox);
-  else if (!std::holds_alternative<cluster::Heartbeat>(envelope.message)) ++core.counters.stale;
+    OnStopRequested(core, fmt::format("rank {} was signalled", from.value), drain->deadline_seconds, now,
+                    outbox);
+  else if (!std::holds_alternative<cluster::Heartbeat>(envelope.message))
+    ++core.counters.stale;
 }
 
 void OnLedgerReserved(Core& core, const LedgerReserve& reserve, std::uint64_t entry, Outbox& outbox) {
@@ -169,9 +181,10 @@ void OnLedgerReserved(Core& core, const LedgerReserve& reserve, std::uint64_t en
   core.counters.releases[core.Get(reserve.attempt.trial).spec.data->name] += draws;
   core.counters.samples += RowsOf(reserve.event);
   ActiveAttempt* attempt = core.fleet.Find(reserve.attempt, reserve.generation, reserve.rank);
-  if (attempt == nullptr) return;   // it ended meanwhile; the reservation stays spent
+  if (attempt == nullptr) return;  // it ended meanwhile; the reservation stays spent
   attempt->grants.at(reserve.request).entry = entry;
-  Send(outbox, reserve.rank, cluster::Reserved{reserve.request, true, ""}, reserve.attempt, reserve.generation);
+  Send(outbox, reserve.rank, cluster::Reserved{reserve.request, true, ""}, reserve.attempt,
+       reserve.generation);
 }
 
 void OnStopRequested(Core& core, const std::string& cause, double grace_seconds, Now now, Outbox& outbox) {

@@ -13,9 +13,9 @@
 namespace retort::orchestrator {
 
 inline constexpr double kHeartbeatSeconds = 5;
-inline constexpr double kAgentSilenceSeconds = 3 * kHeartbeatSeconds;   // then it is lost
+inline constexpr double kAgentSilenceSeconds = 3 * kHeartbeatSeconds;  // then it is lost
 inline constexpr double kProgressNoteSeconds = 15;
-inline constexpr double kAgentWatchMarginSeconds = 60;   // the agent's own watchdog comes first
+inline constexpr double kAgentWatchMarginSeconds = 60;  // the agent's own watchdog comes first
 
 // Makes `plan` the sweep of a core that was recovered from the journal or is new. Trials that are
 // finished stay so. Error: usage for a plan that this version cannot run, or of another sweep name.

@@ -29,10 +29,10 @@ void LoseSilentAgents(Core& core, Now now, Outbox& outbox) {
     if (!agent.lost && now.monotonic - agent.last_heard >= kAgentSilenceSeconds) silent.push_back(rank);
   for (const WorldRank rank : silent) {
     for (const ActiveAttempt& attempt : core.fleet.AttemptsOn(rank)) {
-      Send(outbox, rank, cluster::Stop{false, 0}, attempt.id, attempt.generation);   // should it still listen
+      Send(outbox, rank, cluster::Stop{false, 0}, attempt.id, attempt.generation);  // should it still listen
       EndBadly(core, attempt.id, FailureKind::agent_lost,
-               fmt::format("nothing was heard from rank {} for {:.0f} s", rank.value, kAgentSilenceSeconds), now,
-               outbox);
+               fmt::format("nothing was heard from rank {} for {:.0f} s", rank.value, kAgentSilenceSeconds),
+               now, outbox);
     }
     core.fleet.Lose(rank);
   }
@@ -54,7 +54,8 @@ void EndWhenDone(Core& core, Now now, Outbox& outbox) {
   const bool given_up = core.stop && now.monotonic >= core.stop->kill_at + kStopMarginSeconds;
   if (core.AllFinal() ? !idle && !given_up : !core.stop || (!idle && !given_up)) return;
   if (!core.AllFinal()) Record(core, SweepInterrupted{core.stop->cause}, now, outbox);
-  for (int rank = 0; rank < core.settings().world_size; ++rank) Send(outbox, WorldRank{rank}, cluster::Shutdown{});
+  for (int rank = 0; rank < core.settings().world_size; ++rank)
+    Send(outbox, WorldRank{rank}, cluster::Shutdown{});
   core.ended = true;
 }
 
@@ -75,7 +76,8 @@ double NextDeadline(const Core& core, Now now) {
   for (const auto& [rank, agent] : core.fleet.agents())
     if (!agent.lost) next = std::min(next, agent.last_heard + kAgentSilenceSeconds);
   for (const auto& [trial, attempt] : core.fleet.active()) next = std::min(next, attempt.watch.expires_at());
-  if (core.stop) next = std::min(next, core.stop->kill_at + kStopMarginSeconds);
+  if (core.stop)
+    next = std::min(next, core.stop->kill_at + kStopMarginSeconds);
   else if (const double retry = NextRetry(core, now); retry > 0)
     next = std::min(next, now.monotonic + retry - now.unix_seconds);
   return next;

@@ -38,7 +38,8 @@ bool IsLocked(storage::Env& env, const std::string& directory) {
 
 Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory) {
   if (!env.Exists(JournalPath(directory)))
-    return EnvironmentError("there are no results in " + directory + ": run the sweep first, or name its folder with "
+    return EnvironmentError("there are no results in " + directory +
+                            ": run the sweep first, or name its folder with "
                             "--results");
   ResultsView view;
   view.directory = directory;

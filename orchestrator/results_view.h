@@ -22,21 +22,21 @@ namespace retort::orchestrator {
 struct TrialView {
   TrialSpec spec;
   TrialState state = TrialState::queued;
-  std::uint32_t attempts = 0;            // begun so far
-  std::string folder;                    // below `directory`; empty before the first attempt
-  FailureKind failure = FailureKind::none;   // of the newest ended attempt
-  std::string detail;                    // of the same
-  double retry_at = 0;                   // unix seconds; 0 = not waiting for a retry
-  std::int64_t step = 0, total_steps = 0;    // newest journaled progress
-  std::optional<storage::ResultRow> row; // once it ended for good
+  std::uint32_t attempts = 0;               // begun so far
+  std::string folder;                       // below `directory`; empty before the first attempt
+  FailureKind failure = FailureKind::none;  // of the newest ended attempt
+  std::string detail;                       // of the same
+  double retry_at = 0;                      // unix seconds; 0 = not waiting for a retry
+  std::int64_t step = 0, total_steps = 0;   // newest journaled progress
+  std::optional<storage::ResultRow> row;    // once it ended for good
 };
 
 struct ResultsView {
   std::string directory;
-  std::string sweep;                     // name
-  std::vector<TrialView> trials;         // in plan order
+  std::string sweep;              // name
+  std::vector<TrialView> trials;  // in plan order
   std::vector<storage::LedgerEntry> ledger;
-  bool running = false;                  // another process holds the folder's lock
+  bool running = false;  // another process holds the folder's lock
 };
 
 // Error: environment when the folder or its journal is absent; usage when it is of another format

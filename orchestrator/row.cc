@@ -10,10 +10,14 @@ namespace {
 std::string ReadingName(const TrialSpec& spec) {
   if (spec.role == Role::teacher) return "";
   switch (spec.reading) {
-    case Reading::working: return "working";
-    case Reading::printed: return "printed";
-    case Reading::row_averaged: return "row-averaged";
-    case Reading::sound: return "sound";
+    case Reading::working:
+      return "working";
+    case Reading::printed:
+      return "printed";
+    case Reading::row_averaged:
+      return "row-averaged";
+    case Reading::sound:
+      return "sound";
   }
   return "";
 }

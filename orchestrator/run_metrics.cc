@@ -16,9 +16,11 @@ using monitoring::MetricValues;
 constexpr double kDefaultDelta = 1e-5;
 
 void CollectTrials(const Core& core, MetricValues& values) {
-  for (auto state = static_cast<int>(TrialState::waiting); state <= static_cast<int>(TrialState::cancelled); ++state) {
+  for (auto state = static_cast<int>(TrialState::waiting); state <= static_cast<int>(TrialState::cancelled);
+       ++state) {
     const auto trial_state = static_cast<TrialState>(state);
-    values.Set(Metric::trials, {std::string(StateName(trial_state))}, static_cast<double>(core.CountIn(trial_state)));
+    values.Set(Metric::trials, {std::string(StateName(trial_state))},
+               static_cast<double>(core.CountIn(trial_state)));
   }
   values.Set(Metric::attempts_total, static_cast<double>(core.counters.leases));
   for (const auto& [kind, count] : core.counters.failures)

@@ -23,7 +23,7 @@
 namespace retort::orchestrator {
 namespace {
 
-constexpr int kLockTries = 5;   // `retort status` holds the lock for an instant
+constexpr int kLockTries = 5;  // `retort status` holds the lock for an instant
 constexpr auto kLockPause = std::chrono::milliseconds(50);
 
 Result<std::unique_ptr<storage::FileLock>> LockFolder(storage::Env& env, const std::string& results) {
@@ -53,12 +53,14 @@ ProgressView MakeView(const RunOptions& options) {
 }
 
 Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& options, storage::Env& env,
-                                                            const std::string& sweep, const std::string& results) {
+                                                            const std::string& sweep,
+                                                            const std::string& results) {
   monitoring::ListenAddress listen;
   if (!options.metrics_listen.empty()) {
     RETORT_ASSIGN_OR_RETURN(listen, monitoring::ParseListenAddress(options.metrics_listen));
   }
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<monitoring::Exporter> exporter, monitoring::Exporter::Start(listen));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<monitoring::Exporter> exporter,
+                          monitoring::Exporter::Start(listen));
   RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(results + "/targets.json",
                                                  monitoring::TargetsJson(exporter->address(), sweep)));
   return exporter;
@@ -77,8 +79,13 @@ RunFacts FactsOf(const RunOptions& options, Now started) {
 class SweepRun {
  public:
   SweepRun(const SweepPlan& plan, const RunOptions& options, StopSignals& signals, cluster::Channel* channel)
-      : plan_(plan), options_(options), signals_(signals), channel_(channel), env_(storage::PosixEnv()),
-        started_(ReadClocks()), view_(MakeView(options)) {}
+      : plan_(plan),
+        options_(options),
+        signals_(signals),
+        channel_(channel),
+        env_(storage::PosixEnv()),
+        started_(ReadClocks()),
+        view_(MakeView(options)) {}
 
   // Returns the exit code.
   Result<int> Run() {
@@ -115,9 +122,10 @@ class SweepRun {
     std::unique_ptr<Agent> agent;
     RETORT_ASSIGN_OR_RETURN(agent, MakeAgent(options_, WorldRank{0}));
     std::unique_ptr<monitoring::Exporter> exporter;
-    RETORT_ASSIGN_OR_RETURN(exporter, StartExporter(options_, env_, plan_.name, recovered.core.settings().results));
-    view_.Say(fmt::format("sweep {}: {} trials, metrics at http://{}/metrics", plan_.name, plan_.trials.size(),
-                          exporter->address()),
+    RETORT_ASSIGN_OR_RETURN(exporter,
+                            StartExporter(options_, env_, plan_.name, recovered.core.settings().results));
+    view_.Say(fmt::format("sweep {}: {} trials, metrics at http://{}/metrics", plan_.name,
+                          plan_.trials.size(), exporter->address()),
               started_);
     Publication publication(env_, exporter.get());
     OrchestratorLoop loop(recovered, signals_, channel_, publication, view_, std::move(agent),
@@ -133,7 +141,8 @@ class SweepRun {
     publication.RowsChanged();
     RETORT_RETURN_IF_ERROR(publication.Finish(recovered.core, recovered.ledger->entries(), facts, now));
     RETORT_RETURN_IF_ERROR(PublishExitCode(env_, recovered.core.settings().results, code));
-    for (const std::string& line : Summary(recovered.core, now.monotonic - started_.monotonic)) view_.Say(line, now);
+    for (const std::string& line : Summary(recovered.core, now.monotonic - started_.monotonic))
+      view_.Say(line, now);
     return code;
   }
 

@@ -11,19 +11,19 @@
 namespace retort::orchestrator {
 
 struct RunOptions {
-  std::string results;                    // results folder; created when absent
-  std::vector<std::string> environment;   // "NAME=value", as the process was started (environment.h)
-  std::string version;                    // of this program: "0.1.0 (1f3a9c2e)"
-  std::vector<std::pair<std::string, std::string>> build_facts;   // for the provenance of rows
-  int slots = 1;                          // >= 1: workers of this rank where no CUDA device is visible
-  std::string metrics_listen;             // "ADDR:PORT" the user named (a busy port is an error); empty: next
-                                          // free port on loopback
-  bool quiet = false;                     // no progress, only warnings and errors
-  bool color = false;                     // stderr understands it
-  std::string worker_program;             // empty: retort-worker beside this program
-  double grace_seconds = 25;              // from the first signal until workers are killed
-  double time_limit_seconds = 0;          // then as if signalled; 0 = none
-  bool reopen_failed = false;             // failed trials of an earlier run get new attempts
+  std::string results;                   // results folder; created when absent
+  std::vector<std::string> environment;  // "NAME=value", as the process was started (environment.h)
+  std::string version;                   // of this program: "0.1.0 (1f3a9c2e)"
+  std::vector<std::pair<std::string, std::string>> build_facts;  // for the provenance of rows
+  int slots = 1;                  // >= 1: workers of this rank where no CUDA device is visible
+  std::string metrics_listen;     // "ADDR:PORT" the user named (a busy port is an error); empty: next
+                                  // free port on loopback
+  bool quiet = false;             // no progress, only warnings and errors
+  bool color = false;             // stderr understands it
+  std::string worker_program;     // empty: retort-worker beside this program
+  double grace_seconds = 25;      // from the first signal until workers are killed
+  double time_limit_seconds = 0;  // then as if signalled; 0 = none
+  bool reopen_failed = false;     // failed trials of an earlier run get new attempts
 };
 
 // Runs the sweep, or what is left of it, to its end. Returns the exit code of the command: 0 all trials

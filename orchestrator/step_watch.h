@@ -8,7 +8,7 @@
 namespace retort::orchestrator {
 
 inline constexpr double kSilenceFloorSeconds = 120;
-inline constexpr double kSilenceFactor = 20;      // times the slowest advance seen
+inline constexpr double kSilenceFactor = 20;  // times the slowest advance seen
 
 class StepWatch {
  public:

@@ -38,7 +38,11 @@ Result<StopSignals> StopSignals::Open() {
 }
 
 StopSignals::StopSignals(StopSignals&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), previous_(other.previous_), pipe_(other.pipe_), first_(other.first_), at_once_(other.at_once_),
+    : fd_(std::exchange(other.fd_, -1)),
+      previous_(other.previous_),
+      pipe_(other.pipe_),
+      first_(other.first_),
+      at_once_(other.at_once_),
       name_(std::move(other.name_)) {}
 
 StopSignals::~StopSignals() {

@@ -22,9 +22,9 @@ class StopSignals {
   // Reads what has come. `now`: monotonic seconds. A launcher and a terminal may both deliver what the
   // user meant once: signals less than kSameSignalSeconds after the first are part of it.
   void Read(double now);
-  [[nodiscard]] bool stop() const { return first_ > 0; }      // the first has come
-  [[nodiscard]] bool at_once() const { return at_once_; }     // and a second one
-  [[nodiscard]] const std::string& name() const { return name_; }   // of the first: "SIGINT"
+  [[nodiscard]] bool stop() const { return first_ > 0; }           // the first has come
+  [[nodiscard]] bool at_once() const { return at_once_; }          // and a second one
+  [[nodiscard]] const std::string& name() const { return name_; }  // of the first: "SIGINT"
 
   static constexpr double kSameSignalSeconds = 0.5;
 

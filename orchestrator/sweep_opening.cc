@@ -14,20 +14,22 @@ namespace {
 
 Status CheckPlan(const Core& core, const SweepPlan& plan) {
   if (core.opened() && core.sweep() != plan.name)
-    return UsageError(fmt::format("the results folder {} belongs to sweep '{}', not '{}': give this sweep a folder of "
-                                  "its own with --results",
-                                  core.settings().results, core.sweep(), plan.name));
+    return UsageError(
+        fmt::format("the results folder {} belongs to sweep '{}', not '{}': give this sweep a folder of "
+                    "its own with --results",
+                    core.settings().results, core.sweep(), plan.name));
   std::set<TrialId> seen;
   for (const TrialSpec& spec : plan.trials) {
     if (spec.devices > 1)
-      return UsageError(fmt::format("trial {}: devices = {} asks for a gang; this version runs every trial on one "
-                                    "device: set devices = 1 (gangs arrive later)",
-                                    spec.name, spec.devices));
+      return UsageError(
+          fmt::format("trial {}: devices = {} asks for a gang; this version runs every trial on one "
+                      "device: set devices = 1 (gangs arrive later)",
+                      spec.name, spec.devices));
     if (!seen.insert(spec.id).second)
       return UsageError(fmt::format("trial {} ({}) is planned twice", spec.name, spec.id.Hex()));
     if (spec.parent && !seen.contains(*spec.parent))
-      return UsageError(fmt::format("trial {}: its teacher {} is not planned before it", spec.name,
-                                    spec.parent->Hex()));
+      return UsageError(
+          fmt::format("trial {}: its teacher {} is not planned before it", spec.name, spec.parent->Hex()));
   }
   return {};
 }
@@ -55,7 +57,8 @@ Status OpenSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox) {
   if (same && core.AllFinal() && core.owed_rows().empty()) return {};
   const std::string& provenance = core.settings().provenance_json;
   if (core.opened()) Record(core, RunStarted{provenance}, now, outbox);
-  if (!same) Record(core, SweepOpened{kResultsFormatVersion, plan.name, plan.resolved_toml, provenance}, now, outbox);
+  if (!same)
+    Record(core, SweepOpened{kResultsFormatVersion, plan.name, plan.resolved_toml, provenance}, now, outbox);
   for (const TrialSpec& spec : plan.trials) PlanTrial(core, spec, now, outbox);
   if (!same) {
     PlanAdopted adopted;

@@ -19,21 +19,21 @@ namespace retort::orchestrator {
 
 struct Trial {
   TrialSpec spec;
-  std::size_t spec_hash = 0;               // std::hash of its stored text: tells whether it was edited
+  std::size_t spec_hash = 0;  // std::hash of its stored text: tells whether it was edited
   TrialState state = TrialState::queued;
-  bool planned = false;                    // part of the sweep as it is now
-  std::size_t position = 0;                // in the plan
-  std::uint32_t attempts = 0;              // number of the newest attempt; only grows
-  std::string folder;                      // below the results folder; fixed by the first lease, since an edited
-                                           // sweep may show the trial under another name; empty before
-  std::map<FailureKind, int> failures;     // ended attempts by kind, since the trial was last reopened
-  FailureKind failure = FailureKind::none; // of the newest ended attempt
+  bool planned = false;                 // part of the sweep as it is now
+  std::size_t position = 0;             // in the plan
+  std::uint32_t attempts = 0;           // number of the newest attempt; only grows
+  std::string folder;                   // below the results folder; fixed by the first lease, since an edited
+                                        // sweep may show the trial under another name; empty before
+  std::map<FailureKind, int> failures;  // ended attempts by kind, since the trial was last reopened
+  FailureKind failure = FailureKind::none;  // of the newest ended attempt
   std::string detail;
   double retry_at = 0;                     // unix seconds; 0 = at once
   std::int64_t step = 0, total_steps = 0;  // newest journaled progress
   std::string phase;
-  std::vector<std::size_t> children;       // indices of the trials that name this one as their teacher
-  std::optional<AttemptEnded> ended;       // the last attempt, until the row holds what it says
+  std::vector<std::size_t> children;  // indices of the trials that name this one as their teacher
+  std::optional<AttemptEnded> ended;  // the last attempt, until the row holds what it says
   std::optional<storage::ResultRow> row;
 };
 

@@ -15,13 +15,13 @@ namespace retort::orchestrator {
 
 struct WorkerEnd {
   FailureKind failure = FailureKind::worker_crash;
-  std::string text;          // for people
-  bool by_itself = false;    // it exited; false: a signal ended it
+  std::string text;        // for people
+  bool by_itself = false;  // it exited; false: a signal ended it
 };
 
 class WorkerPort {
  public:
-  virtual ~WorkerPort() = default;   // kills what still runs
+  virtual ~WorkerPort() = default;  // kills what still runs
   // Never waits for the worker.
   [[nodiscard]] virtual Status Send(const cluster::Envelope& envelope) = 0;
   // What has arrived, or nothing. Error: refused for a frame that does not decode; cancelled once the
@@ -30,11 +30,12 @@ class WorkerPort {
   // The end of the process, once. Does not block.
   [[nodiscard]] virtual std::optional<WorkerEnd> Reap() = 0;
   virtual void Kill() = 0;
-  [[nodiscard]] virtual int fd() = 0;   // readable when there is something to receive; -1 = none
+  [[nodiscard]] virtual int fd() = 0;  // readable when there is something to receive; -1 = none
 };
 
 // Starts a worker for the slot, whose first attempt is `start`. Error: environment, why it could not be
 // started.
-using WorkerSpawner = std::function<Result<std::unique_ptr<WorkerPort>>(int slot, const cluster::Start& start)>;
+using WorkerSpawner =
+    std::function<Result<std::unique_ptr<WorkerPort>>(int slot, const cluster::Start& start)>;
 
 }  // namespace retort::orchestrator

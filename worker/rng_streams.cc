@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "experiments/spec/status.h"
+#include "worker/widest.h"
 
 namespace retort::worker {
 namespace {
@@ -38,6 +39,19 @@ void FillNormals(float* out, std::int64_t columns, const RngStream& lane) {
     const double angle = 2.0 * std::numbers::pi * lane.Uniform(index + 1);
     out[c] = static_cast<float>(radius * std::cos(angle));
     if (c + 1 < columns) out[c + 1] = static_cast<float>(radius * std::sin(angle));
+  }
+}
+
+// mask[i] for i in [begin, end): `keep` where a keyed 32-bit hash of i (Wang and Wellons' finaliser) is at or above
+// `threshold`, else 0. Cheap enough to vectorise; plenty for dropout.
+RETORT_WIDEST void FillMask(float* mask, std::uint32_t begin, std::uint32_t end, std::uint32_t first_key,
+                            std::uint32_t second_key, std::uint32_t threshold, float keep) {
+  for (std::uint32_t i = begin; i < end; ++i) {
+    std::uint32_t h = i ^ first_key;
+    h = (h ^ (h >> 16)) * 0x21f0aaadU;
+    h = (h ^ (h >> 15)) * 0xd35a2d97U;
+    h = (h ^ (h >> 15)) * second_key;
+    mask[i] = h >= threshold ? keep : 0.0F;
   }
 }
 
@@ -95,18 +109,15 @@ at::Tensor DropoutMask(const at::Tensor& like, double p, const RngStream& stream
   RETORT_CHECK(p >= 0 && p < 1);
   at::Tensor mask = at::empty_like(like);
   RETORT_CHECK(mask.is_non_overlapping_and_dense() && mask.scalar_type() == at::kFloat);
+  RETORT_CHECK(mask.numel() < (std::int64_t{1} << 32));
   float* data = mask.mutable_data_ptr<float>();
-  const auto threshold = static_cast<std::uint64_t>(std::llround(p * 65536.0));
+  const auto threshold = static_cast<std::uint32_t>(std::llround(p * 0x1p32));
   const auto keep = static_cast<float>(1.0 / (1.0 - p));
-  const std::int64_t n = mask.numel(), words = (n + 3) / 4;
-  at::parallel_for(0, words, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t w = begin; w < end; ++w) {
-      std::uint64_t bits = stream.Word(static_cast<std::uint64_t>(w));
-      const std::int64_t last = std::min<std::int64_t>(n, 4 * w + 4);
-      for (std::int64_t i = 4 * w; i < last; ++i, bits >>= 16) {
-        data[i] = (bits & 0xffffU) < threshold ? 0.0F : keep;
-      }
-    }
+  const auto first_key = static_cast<std::uint32_t>(stream.Word(0));
+  const auto second_key = static_cast<std::uint32_t>(stream.Word(1)) | 1U;
+  at::parallel_for(0, mask.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    FillMask(data, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), first_key, second_key,
+             threshold, keep);
   });
   return mask;
 }

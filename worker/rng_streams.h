@@ -52,7 +52,7 @@ class RngStream {
                                     std::int64_t first_row = 0);
 // f32 of the given shape, uniform on [-bound, bound).
 [[nodiscard]] at::Tensor UniformTensor(at::IntArrayRef shape, double bound, const RngStream& stream);
-// f32 of `like`'s shape and layout: 1 / (1 - p) with probability 1 - p, else 0. p to 16 bits.
+// f32 of `like`'s shape and layout: 1 / (1 - p) with probability 1 - p, else 0. p to 32 bits.
 [[nodiscard]] at::Tensor DropoutMask(const at::Tensor& like, double p, const RngStream& stream);
 
 }  // namespace retort::worker

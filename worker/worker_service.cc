@@ -3,6 +3,8 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
+#include <malloc.h>
+
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -31,6 +33,10 @@ void PrepareTorch() {
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
   // Memory that is always written before it is read need not be filled first.
   at::globalContext().setDeterministicFillUninitializedMemory(false);
+  // Activations of tens of megabytes come and go at every step: kept by the process, not returned and faulted in anew.
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  ::mallopt(M_TOP_PAD, 64 << 20);
 }
 
 Status ServeAgent(cluster::SocketLink& link, storage::Env& env, const std::string& build) {

@@ -76,7 +76,8 @@ TEST(OrchestratorDeath, EveryJournalPrefixReplaysToALegalCore) {
   ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
   ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
   const std::string path = orchestrator::JournalPath(SimulatedCluster::kResults);
-  const Result<storage::LogContents> log = storage::ReadRecordLog(cluster.disk(), path, storage::LogKind::journal);
+  const Result<storage::LogContents> log =
+      storage::ReadRecordLog(cluster.disk(), path, storage::LogKind::journal);
   ASSERT_TRUE(log.ok());
   ASSERT_GT(log->records.size(), 50U);
   orchestrator::Core core(orchestrator::Settings{});

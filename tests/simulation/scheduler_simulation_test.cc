@@ -10,7 +10,7 @@ namespace {
 
 using orchestrator::TrialState;
 
-constexpr int kPatience = 200'000;   // steps of half a simulated second on average
+constexpr int kPatience = 200'000;  // steps of half a simulated second on average
 
 Storm HeavyStorm() {
   Storm storm;

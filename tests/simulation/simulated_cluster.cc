@@ -10,7 +10,7 @@ namespace retort::testing {
 namespace {
 
 constexpr double kStepSeconds = 0.5;
-constexpr std::int64_t kBlock = 4;   // steps covered by one reservation
+constexpr std::int64_t kBlock = 4;  // steps covered by one reservation
 
 privacy::PrivacyEvent StepEvent() {
   privacy::PrivacyEvent event;
@@ -69,8 +69,10 @@ void SimulatedCluster::Say(int rank, cluster::Message message, const Worker* wor
     envelope.attempt = worker->attempt;
     envelope.generation = worker->generation;
   }
-  if (const auto* ended = std::get_if<cluster::Ended>(&message)) ends_said_.emplace(worker->attempt, ended->failure);
-  if (const auto* lost = std::get_if<cluster::WorkerLost>(&message)) ends_said_.emplace(worker->attempt, lost->failure);
+  if (const auto* ended = std::get_if<cluster::Ended>(&message))
+    ends_said_.emplace(worker->attempt, ended->failure);
+  if (const auto* lost = std::get_if<cluster::WorkerLost>(&message))
+    ends_said_.emplace(worker->attempt, lost->failure);
   envelope.message = std::move(message);
   std::string bytes = cluster::Encode(envelope);
   said_.emplace_back(rank, bytes);

@@ -23,14 +23,14 @@ namespace retort::testing {
 
 // Chances per opportunity, in [0, 1].
 struct Storm {
-  double worker_crash = 0;      // of a busy worker, each step
+  double worker_crash = 0;  // of a busy worker, each step
   double worker_hang = 0;
-  double worker_failure = 0;    // an honest Ended{failure}
-  double agent_death = 0;       // each step; comes back later and registers anew
-  double drop = 0;              // a message from an agent
+  double worker_failure = 0;  // an honest Ended{failure}
+  double agent_death = 0;     // each step; comes back later and registers anew
+  double drop = 0;            // a message from an agent
   double duplicate = 0;
-  double stale = 0;             // an old message is said again, each step
-  double delay = 0;             // a message arrives out of turn
+  double stale = 0;  // an old message is said again, each step
+  double delay = 0;  // a message arrives out of turn
 };
 
 class SimulatedCluster {
@@ -63,7 +63,7 @@ class SimulatedCluster {
     AttemptId attempt;
     Generation generation;
     std::int64_t step = 0, steps = 0;
-    bool waiting = false;        // for Reserved
+    bool waiting = false;  // for Reserved
     bool hung = false;
     std::uint64_t requests = 0;
   };
@@ -89,11 +89,11 @@ class SimulatedCluster {
   double time_ = 1000;
   int slots_;
   std::vector<Agent> agents_;
-  std::deque<std::pair<int, std::string>> to_orchestrator_;   // (rank, encoded envelope)
-  std::vector<std::pair<int, std::string>> said_;             // everything, for repetition
+  std::deque<std::pair<int, std::string>> to_orchestrator_;  // (rank, encoded envelope)
+  std::vector<std::pair<int, std::string>> said_;            // everything, for repetition
   FaultInjectionEnv disk_;
   std::optional<orchestrator::Recovered> recovered_;
-  std::set<std::pair<AttemptId, FailureKind>> ends_said_;     // none = success
+  std::set<std::pair<AttemptId, FailureKind>> ends_said_;  // none = success
   int unbacked_grants_ = 0;
   int foreign_ends_ = 0;
 };

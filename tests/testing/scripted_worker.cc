@@ -51,7 +51,8 @@ class ScriptedTrial {
     while (step < spec_.steps) {
       if (step % spec_.reserve_block == 0 && !Reserve()) return End(refusal_);
       ++step;
-      if (!Say(retort::cluster::Progress{step, spec_.steps, "train", {{"loss", 1.0 / static_cast<double>(step)}}}))
+      if (!Say(retort::cluster::Progress{
+              step, spec_.steps, "train", {{"loss", 1.0 / static_cast<double>(step)}}}))
         return false;
       Misbehave(step);
       Save(step);
@@ -95,7 +96,8 @@ class ScriptedTrial {
     const bool slow = spec_.seed == 1006;
     Result<std::optional<Envelope>> received = link_.Receive(milliseconds(slow ? 50 : 1));
     if (!received.ok()) return false;
-    const bool stop = received->has_value() && std::holds_alternative<retort::cluster::Stop>((*received)->message);
+    const bool stop =
+        received->has_value() && std::holds_alternative<retort::cluster::Stop>((*received)->message);
     if (stop) stopped_ = true;
     return true;
   }
@@ -152,7 +154,8 @@ class ScriptedTrial {
     file.provenance_json = "{}";
     file.attempt = envelope_.attempt.number;
     file.curves["loss"] = {{1, 1.0}, {spec_.steps, 0.5}};
-    if (const Status written = retort::storage::WriteAttemptFile(retort::storage::PosixEnv(), path, file); !written.ok())
+    if (const Status written = retort::storage::WriteAttemptFile(retort::storage::PosixEnv(), path, file);
+        !written.ok())
       return Fail(FailureKind::disk, written.message());
     ended.file = path.substr(path.find("/trials/") + 1);
     return Say(ended);
@@ -175,7 +178,7 @@ class ScriptedTrial {
 
 int main() {
   if (!retort::cluster::DieWithParent(retort::cluster::kWorkerSocket).ok()) return 3;
-  ::prctl(PR_SET_DUMPABLE, 0);   // no core files
+  ::prctl(PR_SET_DUMPABLE, 0);  // no core files
   SocketLink link(retort::cluster::kWorkerSocket);
   if (!link.Send({{}, {}, 0, retort::cluster::Hello{"scripted", "cpu", {}}}).ok()) return 4;
   for (;;) {

@@ -47,11 +47,26 @@ class TrialBuilder {
     spec_.teacher = teacher.teacher;
     return *this;
   }
-  TrialBuilder& With(std::shared_ptr<const DataSpec> data) { spec_.data = std::move(data); return *this; }
-  TrialBuilder& Steps(std::int64_t steps) { spec_.steps = steps; return *this; }
-  TrialBuilder& Priority(int priority) { spec_.priority = priority; return *this; }
-  TrialBuilder& Deadline(double seconds) { spec_.deadline_seconds = seconds; return *this; }
-  TrialBuilder& Devices(int devices) { spec_.devices = devices; return *this; }
+  TrialBuilder& With(std::shared_ptr<const DataSpec> data) {
+    spec_.data = std::move(data);
+    return *this;
+  }
+  TrialBuilder& Steps(std::int64_t steps) {
+    spec_.steps = steps;
+    return *this;
+  }
+  TrialBuilder& Priority(int priority) {
+    spec_.priority = priority;
+    return *this;
+  }
+  TrialBuilder& Deadline(double seconds) {
+    spec_.deadline_seconds = seconds;
+    return *this;
+  }
+  TrialBuilder& Devices(int devices) {
+    spec_.devices = devices;
+    return *this;
+  }
   [[nodiscard]] TrialSpec Build() const {
     TrialSpec spec = spec_;
     spec.id = ComputeTrialId(spec);
@@ -78,7 +93,9 @@ inline SweepPlan FamilyPlan(int teachers, int students) {
     trials.push_back(TrialBuilder(static_cast<std::uint64_t>(t)).Teacher("t" + std::to_string(t)).Build());
   for (int t = 0; t < teachers; ++t)
     for (int s = 0; s < students; ++s)
-      trials.push_back(TrialBuilder(static_cast<std::uint64_t>(100 * t + s)).Of(trials[static_cast<std::size_t>(t)]).Build());
+      trials.push_back(TrialBuilder(static_cast<std::uint64_t>(100 * t + s))
+                           .Of(trials[static_cast<std::size_t>(t)])
+                           .Build());
   return PlanOf(std::move(trials));
 }
 

@@ -22,6 +22,9 @@ at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Te
                         /*cudnn_enabled=*/false);
 }
 
+// Leaky rectifier that overwrites its input: batch norm's backward pass does not look at its output.
+at::Tensor Rectified(at::Tensor x) { return at::leaky_relu_(x, kSlope); }
+
 at::Tensor Doubled(const at::Tensor& x) {
   return at::upsample_nearest2d(x, {2 * x.size(2), 2 * x.size(3)});
 }
@@ -68,10 +71,10 @@ at::Tensor Generator::Forward(const at::Tensor& latents) const {
   at::Tensor x = at::linear(latents, p[0], p[1]).view({-1, width_, image_.height / 4, image_.width / 4});
   x = BatchNorm(x.contiguous(at::MemoryFormat::ChannelsLast), p[2], p[3], kEpsilon);
   x = at::conv2d(Doubled(x), p[4], p[5], 1, 1);
-  x = at::leaky_relu(BatchNorm(x, p[6], p[7], kInnerEpsilon), kSlope);
+  x = Rectified(BatchNorm(x, p[6], p[7], kInnerEpsilon));
   x = at::conv2d(Doubled(x), p[8], p[9], 1, 1);
-  x = at::leaky_relu(BatchNorm(x, p[10], p[11], kInnerEpsilon), kSlope);
-  x = at::tanh(at::conv2d(x, p[12], p[13], 1, 1));
+  x = Rectified(BatchNorm(x, p[10], p[11], kInnerEpsilon));
+  x = at::conv2d(x, p[12], p[13], 1, 1).tanh_();
   return BatchNorm(x, {}, {}, kEpsilon);
 }
 

@@ -8,16 +8,16 @@ namespace {
 
 using Kind = LayerKind;
 
-// DataLens evaluation net: conv 32, max-pool, dropout .2, conv 64, dropout .25, FC 64, FC c. Pooling
-// before the rectifier gives the same values and gradients as after it, on a quarter of the elements.
+// DataLens evaluation net: conv 32, max-pool, dropout .2, conv 64, dropout .25, FC 64, FC c. Pooling and dropout
+// before the rectifier give the same values and gradients as after it; the pooled ones on a quarter of the elements.
 std::vector<Layer> DatalensOfWidth(std::int64_t width, std::int64_t classes) {
   return {{.kind = Kind::conv, .name = "conv1", .out = width, .kernel = 3},
           {.kind = Kind::max_pool, .name = "", .kernel = 2, .stride = 2},
-          {.kind = Kind::relu, .name = ""},
           {.kind = Kind::dropout, .name = "", .rate = 0.2},
-          {.kind = Kind::conv, .name = "conv2", .out = 2 * width, .kernel = 3},
           {.kind = Kind::relu, .name = ""},
+          {.kind = Kind::conv, .name = "conv2", .out = 2 * width, .kernel = 3},
           {.kind = Kind::dropout, .name = "", .rate = 0.25},
+          {.kind = Kind::relu, .name = ""},
           {.kind = Kind::flatten, .name = ""},
           {.kind = Kind::linear, .name = "fc1", .out = 2 * width},
           {.kind = Kind::relu, .name = ""},

@@ -55,6 +55,13 @@ std::vector<ParameterShape> ShapesOf(const std::vector<Layer>& layers, ImageShap
   return shapes;
 }
 
+// The layout in which the kernels are fastest. For one channel both layouts are the same bytes, and only the
+// strides say which one is meant.
+at::Tensor ChannelsLast(const at::Tensor& images) {
+  if (images.size(1) != 1) return images.contiguous(at::MemoryFormat::ChannelsLast);
+  return images.reshape({images.size(0), images.size(2), images.size(3), 1}).permute({0, 3, 1, 2});
+}
+
 }  // namespace
 
 Network::Network(std::vector<Layer> layers, ImageShape input, const RngStream& stream)
@@ -66,7 +73,9 @@ Network::Network(std::vector<Layer> layers, ImageShape input, const RngStream& s
 NetworkOutput Network::Forward(const at::Tensor& images, const std::optional<RngStream>& dropout,
                                LayerTrace* trace) const {
   const std::vector<at::Tensor>& leaves = parameters_->leaves();
-  at::Tensor x = images, features;
+  // What a layer hands on is overwritten by the next one, unless somebody wants to look at it.
+  const bool in_place = trace == nullptr;
+  at::Tensor x = ChannelsLast(images), features;
   std::size_t next = 0, dropout_layer = 0;
   for (const Layer& layer : layers_) {
     const bool has_parameters = layer.kind == LayerKind::conv || layer.kind == LayerKind::linear;
@@ -79,11 +88,14 @@ NetworkOutput Network::Forward(const at::Tensor& images, const std::optional<Rng
         features = x;
         x = at::linear(x, leaves[next], leaves[next + 1]);
         break;
-      case LayerKind::relu: x = at::relu(x); break;
-      case LayerKind::tanh: x = at::tanh(x); break;
+      case LayerKind::relu: x = in_place ? at::relu_(x) : at::relu(x); break;
+      case LayerKind::tanh: x = in_place ? at::tanh_(x) : at::tanh(x); break;
       case LayerKind::max_pool: x = at::max_pool2d(x, layer.kernel, layer.stride); break;
       case LayerKind::dropout:
-        if (dropout) x = x * DropoutMask(x, layer.rate, dropout->Lane(dropout_layer));
+        if (dropout) {
+          const at::Tensor mask = DropoutMask(x, layer.rate, dropout->Lane(dropout_layer));
+          x = in_place ? x.mul_(mask) : x * mask;
+        }
         ++dropout_layer;
         break;
       case LayerKind::flatten: x = x.flatten(1); break;

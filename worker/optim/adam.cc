@@ -6,14 +6,7 @@
 #include <cmath>
 
 #include "experiments/spec/status.h"
-
-// One binary, the widest registers of the machine. Same bits on each: no contraction, IEEE operations.
-// Sanitizers do not survive the resolver that picks a clone.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define RETORT_WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define RETORT_WIDEST
-#endif
+#include "worker/widest.h"
 
 namespace retort::worker {
 namespace {

@@ -24,7 +24,7 @@ struct WorkerLife {
   std::deque<Result<std::optional<cluster::Envelope>>> says;
   std::vector<cluster::Envelope> told;
   bool killed = false, gone = false, closed = false;
-  bool dies_slowly = false;   // SIGKILL takes its time
+  bool dies_slowly = false;  // SIGKILL takes its time
   std::optional<WorkerEnd> end;
 };
 
@@ -47,7 +47,8 @@ class FakePort final : public WorkerPort {
     return next;
   }
   std::optional<WorkerEnd> Reap() override {
-    if (!life_->end && life_->killed && !life_->dies_slowly) life_->end = WorkerEnd{FailureKind::worker_crash, "killed", false};
+    if (!life_->end && life_->killed && !life_->dies_slowly)
+      life_->end = WorkerEnd{FailureKind::worker_crash, "killed", false};
     return std::exchange(life_->end, std::nullopt);
   }
   void Kill() override { life_->killed = true; }
@@ -84,7 +85,8 @@ class AgentTest : public ::testing::Test {
   // A worker that is up and has its Start.
   WorkerLife& Busy(std::uint32_t number = 1) {
     Lease(number);
-    workers_.back()->says.emplace_back(std::optional(cluster::Envelope{{}, {}, 0, cluster::Hello{"b", "cpu", {}}}));
+    workers_.back()->says.emplace_back(
+        std::optional(cluster::Envelope{{}, {}, 0, cluster::Hello{"b", "cpu", {}}}));
     Poll();
     EXPECT_THAT(workers_.back()->told, SizeIs(1));
     static_cast<void>(agent_->TakeOutgoing());
@@ -115,7 +117,8 @@ class AgentTest : public ::testing::Test {
 };
 
 TEST_F(AgentTest, RegistersItsDevicesFirst) {
-  agent_ = std::make_unique<Agent>(AgentIdentity{"host", "build", {"cuda:0", "cuda:1"}}, WorkerSpawner(), now_);
+  agent_ =
+      std::make_unique<Agent>(AgentIdentity{"host", "build", {"cuda:0", "cuda:1"}}, WorkerSpawner(), now_);
   const auto registered = Take<cluster::Register>();
   ASSERT_THAT(registered, SizeIs(1));
   EXPECT_EQ(registered[0].slots, 2);
@@ -160,8 +163,8 @@ TEST_F(AgentTest, ForwardsWhatBelongsToTheAttempt) {
 
 TEST_F(AgentTest, DropsWhatBelongsToAnotherAttempt) {
   WorkerLife& worker = Busy();
-  worker.says.emplace_back(
-      std::optional(cluster::Envelope{{attempt_.trial, 9}, Generation{1}, 0, cluster::Progress{1, 10, "train", {}}}));
+  worker.says.emplace_back(std::optional(
+      cluster::Envelope{{attempt_.trial, 9}, Generation{1}, 0, cluster::Progress{1, 10, "train", {}}}));
   Poll();
   EXPECT_THAT(agent_->TakeOutgoing(), IsEmpty());
 }
@@ -372,7 +375,8 @@ TEST_F(AgentTest, DrainBeforeTheWorkerIsUpEndsTheAttemptAtOnce) {
   ASSERT_THAT(lost, SizeIs(1));
   EXPECT_EQ(lost[0].failure, FailureKind::stopped);
   Lease(2);
-  EXPECT_EQ(Take<cluster::WorkerLost>()[0].failure, FailureKind::stopped) << "a draining agent takes no lease";
+  EXPECT_EQ(Take<cluster::WorkerLost>()[0].failure, FailureKind::stopped)
+      << "a draining agent takes no lease";
 }
 
 TEST_F(AgentTest, StopWithoutSavingEndsTheAttemptSilently) {

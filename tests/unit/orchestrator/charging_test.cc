@@ -9,8 +9,8 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using testing::PlanOf;
+using ::testing::SizeIs;
 using testing::TrialBuilder;
 
 privacy::PrivacyEvent Votes() {
@@ -73,7 +73,13 @@ TEST_F(ChargingTest, RepeatedRequestIsChargedOnce) {
 TEST_F(ChargingTest, RequestsOfOneBatchOfMessagesSeeEachOther) {
   // Each alone fits, the two together do not.
   std::int64_t fits = 1;
-  while (privacy::TotalEpsilon({{[&] { auto e = Votes(); e.count = fits + 1; return e; }()}}, 1e-5) <= 0.5) ++fits;
+  while (privacy::TotalEpsilon({{[&] {
+                                 auto e = Votes();
+                                 e.count = fits + 1;
+                                 return e;
+                               }()}},
+                               1e-5) <= 0.5)
+    ++fits;
   Say(trial_, cluster::Reserve{1, Votes(), fits});
   Say(trial_, cluster::Reserve{2, Votes(), fits});
   EXPECT_THAT(outbox_.ledger, SizeIs(1));
@@ -154,6 +160,68 @@ TEST_F(ChargingTest, RowClaimsComeFromTheCharges) {
   privacy::ClaimContext context;
   context.spec = &core_.Get(trial_).spec;
   EXPECT_EQ(core_.Get(trial_).row->claims, privacy::ClaimsFor(context, core_.charges.EventsOf(trial_)));
+}
+
+privacy::PrivacyEvent PrivateStep() {
+  privacy::PrivacyEvent event;
+  event.kind = privacy::MechanismKind::subsampled_gaussian;
+  event.unit = privacy::EventUnit::step;
+  event.sensitivity = 1;
+  event.noise_std = 2;
+  event.sampling_rate = 0.01;
+  event.noise_coordinates = event.release_coordinates = 100;
+  event.source = privacy::NoiseSource::secure_float;
+  return event;
+}
+
+class PostProcessingTest : public OrchestratorTest {
+ protected:
+  // A teacher that is trained privately or not, and its student, which then asks for `draws` votes far over
+  // the budget of the data.
+  void Run(bool private_teacher, std::int64_t draws) {
+    auto data = testing::SmallData();
+    data->budget = Budget{2.0, 1e-5};
+    TrialSpec teacher = TrialBuilder(1).Teacher("t").With(data).Build();
+    teacher.noise = NoiseMode::secure;
+    if (private_teacher) {
+      teacher.method = "dpsgd";
+      teacher.noise_multiplier = 2;
+    }
+    teacher.id = ComputeTrialId(teacher);
+    TrialSpec student = TrialBuilder(2).Of(teacher).With(data).Build();
+    student.noise = NoiseMode::secure;
+    student.id = ComputeTrialId(student);
+    Open(PlanOf({teacher, student}));
+    Register(0, 1);
+    Tick();
+    if (private_teacher) {
+      Say(teacher.id, cluster::Reserve{1, PrivateStep(), 10});
+      GrantAll();
+    }
+    Succeed(teacher.id);
+    Tick();
+    TakeMessages();
+    privacy::PrivacyEvent event = Votes();
+    event.kind = privacy::MechanismKind::gaussian_gradient;
+    event.unit = privacy::EventUnit::row;
+    event.noise_std = 0.1;
+    Say(student.id, cluster::Reserve{1, event, draws});
+    GrantAll();
+  }
+};
+
+TEST_F(PostProcessingTest, StudentOfAPrivateTeacherSpendsNoBudget) {
+  Run(true, 100'000);
+  const auto answers = Take<cluster::Reserved>();
+  ASSERT_THAT(answers, SizeIs(1));
+  EXPECT_TRUE(answers[0].second.granted) << answers[0].second.refusal;
+}
+
+TEST_F(PostProcessingTest, StudentOfAnOpenTeacherDoes) {
+  Run(false, 100'000);
+  const auto answers = Take<cluster::Reserved>();
+  ASSERT_THAT(answers, SizeIs(1));
+  EXPECT_FALSE(answers[0].second.granted);
 }
 
 }  // namespace

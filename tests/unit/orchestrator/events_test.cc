@@ -88,8 +88,8 @@ TEST(Events, TextThatIsNoUnicodeIsKeptReadable) {
 }
 
 TEST(Events, MissingFieldIsNamed) {
-  const Result<JournalEvent> decoded =
-      DecodeEvent(static_cast<std::uint16_t>(EventType::attempt_started), R"({"at":1,"trial":"0123456789abcdef"})");
+  const Result<JournalEvent> decoded = DecodeEvent(static_cast<std::uint16_t>(EventType::attempt_started),
+                                                   R"({"at":1,"trial":"0123456789abcdef"})");
   ASSERT_FALSE(decoded.ok());
   EXPECT_EQ(decoded.status().code(), StatusCode::damage);
   EXPECT_THAT(decoded.status().message(), HasSubstr("attempt_started"));

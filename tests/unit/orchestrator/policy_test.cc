@@ -15,8 +15,9 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(RetryPolicy, StopsAtTheCapOfEachKind) {
-  for (const FailureKind kind : {FailureKind::worker_crash, FailureKind::worker_hang, FailureKind::out_of_memory,
-                                 FailureKind::bad_message, FailureKind::spawn, FailureKind::internal}) {
+  for (const FailureKind kind :
+       {FailureKind::worker_crash, FailureKind::worker_hang, FailureKind::out_of_memory,
+        FailureKind::bad_message, FailureKind::spawn, FailureKind::internal}) {
     const int cap = RetryRuleFor(kind).max_attempts;
     EXPECT_TRUE(DecideRetry({{kind, cap - 1}}, kind).retry) << FailureName(kind);
     EXPECT_FALSE(DecideRetry({{kind, cap}}, kind).retry) << FailureName(kind);
@@ -24,13 +25,15 @@ TEST(RetryPolicy, StopsAtTheCapOfEachKind) {
 }
 
 TEST(RetryPolicy, WhatRepeatsItselfIsNeverTriedAgain) {
-  for (const FailureKind kind : {FailureKind::not_finite, FailureKind::data, FailureKind::configuration,
-                                 FailureKind::budget_refused})
+  for (const FailureKind kind :
+       {FailureKind::not_finite, FailureKind::data, FailureKind::configuration, FailureKind::budget_refused})
     EXPECT_FALSE(DecideRetry({{kind, 1}}, kind).retry) << FailureName(kind);
 }
 
 TEST(RetryPolicy, OtherKindsDoNotCount) {
-  EXPECT_TRUE(DecideRetry({{FailureKind::worker_hang, 2}, {FailureKind::worker_crash, 19}}, FailureKind::worker_hang).retry);
+  EXPECT_TRUE(
+      DecideRetry({{FailureKind::worker_hang, 2}, {FailureKind::worker_crash, 19}}, FailureKind::worker_hang)
+          .retry);
 }
 
 TEST(RetryPolicy, BackoffDoublesUpToItsCap) {

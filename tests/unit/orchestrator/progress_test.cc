@@ -13,9 +13,9 @@
 namespace retort::orchestrator {
 namespace {
 
+using testing::FamilyPlan;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::FamilyPlan;
 
 class ProgressTest : public OrchestratorTest {
  protected:
@@ -31,7 +31,9 @@ class ProgressTest : public OrchestratorTest {
   [[nodiscard]] ProgressView View(ProgressOptions options) {
     return {options, [this](std::string_view text) { shown_ += text; }};
   }
-  [[nodiscard]] int LinesShown() const { return static_cast<int>(std::count(shown_.begin(), shown_.end(), '\n')); }
+  [[nodiscard]] int LinesShown() const {
+    return static_cast<int>(std::count(shown_.begin(), shown_.end(), '\n'));
+  }
   TrialId teacher_;
   std::string shown_;
 };
@@ -90,7 +92,9 @@ TEST_F(ProgressTest, SummaryNamesFailuresAndWhatIsLeft) {
   Tick();
   std::string text;
   for (const std::string& line : Summary(core_, 75)) text += line + "\n";
-  EXPECT_THAT(text, HasSubstr("0 of 3 trials succeeded, 1 failed, 2 not run because their teacher failed (1 min 15 s)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("0 of 3 trials succeeded, 1 failed, 2 not run because their teacher failed (1 min 15 s)"));
   EXPECT_THAT(text, HasSubstr("teacher-t0-s0 failed: not_finite: the loss is NaN"));
 }
 
@@ -112,7 +116,8 @@ TEST_F(ProgressTest, MetricsCountTrialsFailuresAndReleases) {
   GrantAll();
   RunMetrics metrics;
   using monitoring::Metric;
-  monitoring::MetricValues values = metrics.Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
+  monitoring::MetricValues values =
+      metrics.Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
   EXPECT_EQ(values.Get(Metric::trials, {"running"}), 1);
   EXPECT_EQ(values.Get(Metric::trials, {"waiting"}), 2);
   EXPECT_EQ(values.Get(Metric::releases_total, {"digits"}), 8);
@@ -149,7 +154,7 @@ TEST(StopSignals, GivesTheSignalsBack) {
   {
     const Result<StopSignals> signals = StopSignals::Open();
     ASSERT_TRUE(signals.ok());
-    raise(SIGTERM);   // unread, and yet not deadly
+    raise(SIGTERM);  // unread, and yet not deadly
   }
   pthread_sigmask(SIG_BLOCK, nullptr, &after);
   EXPECT_EQ(sigismember(&after, SIGTERM), sigismember(&before, SIGTERM));

@@ -8,11 +8,11 @@
 namespace retort::orchestrator {
 namespace {
 
+using testing::FamilyPlan;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using testing::FamilyPlan;
 using testing::PlanOf;
+using ::testing::SizeIs;
 using testing::TrialBuilder;
 
 class ReactorTest : public OrchestratorTest {
@@ -112,7 +112,7 @@ TEST_F(ReactorTest, AttemptNumbersAndGenerationsOnlyGrow) {
 
 TEST_F(ReactorTest, RetryWaitsForItsBackoff) {
   const TrialId trial = LeaseOne();
-  Fail(trial, FailureKind::internal);   // 0.5 s
+  Fail(trial, FailureKind::internal);  // 0.5 s
   Tick(0.1);
   EXPECT_EQ(StateOf(trial), TrialState::queued);
   EXPECT_NEAR(NextDeadline(core_, now()), time_ + 0.4, 1e-6);
@@ -145,7 +145,8 @@ TEST_F(ReactorTest, StudentsWaitForTheirTeacherAndGetItsFile) {
   Tick();
   const auto leases = Take<cluster::Lease>();
   ASSERT_THAT(leases, SizeIs(2));
-  EXPECT_EQ(leases[0].second.start.teacher_file, "/results/trials/" + plan.trials[0].id.Hex() + "/attempt.h5");
+  EXPECT_EQ(leases[0].second.start.teacher_file,
+            "/results/trials/" + plan.trials[0].id.Hex() + "/attempt.h5");
 }
 
 TEST_F(ReactorTest, StudentsOfAFailedTeacherEndParentFailedWithARow) {

@@ -12,11 +12,11 @@
 namespace retort::orchestrator {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 using testing::FamilyPlan;
 using testing::FaultInjectionEnv;
+using ::testing::HasSubstr;
 using testing::PlanOf;
+using ::testing::SizeIs;
 using testing::TrialBuilder;
 
 // A results folder in memory that several orchestrators own one after the other.
@@ -156,13 +156,24 @@ TEST_F(RecoveryTest, FieldsOutsideTheIdentityFollowTheSweepFile) {
   EXPECT_EQ(core().plan().size(), 1U);
 }
 
+TEST_F(RecoveryTest, FolderKeepsTheNameOfTheFirstLease) {
+  SweepPlan plan = FamilyPlan(1, 0);
+  Start(plan);
+  const std::string folder = core().Get(plan.trials[0].id).folder;
+  EXPECT_EQ(folder, "trials/teacher-t0-s0-" + plan.trials[0].id.Hex());
+  plan.trials[0].name = "shown-otherwise";
+  Start(plan);
+  EXPECT_EQ(core().Get(plan.trials[0].id).spec.name, "shown-otherwise");
+  EXPECT_EQ(core().Get(plan.trials[0].id).folder, folder) << "its checkpoints are there";
+}
+
 TEST_F(RecoveryTest, RowsOwedByADeadOrchestratorAreWritten) {
   const SweepPlan plan = FamilyPlan(1, 0);
   Start(plan);
   const ActiveAttempt attempt = *core().fleet.Find(plan.trials[0].id);
   cluster::Ended ended;
   ended.succeeded = true;
-  Hear({attempt.id, attempt.generation, 0, ended});   // and dies before the row
+  Hear({attempt.id, attempt.generation, 0, ended});  // and dies before the row
   ASSERT_FALSE(core().Get(plan.trials[0].id).row.has_value());
   Own();
   ASSERT_TRUE(Open(plan).ok());
@@ -212,7 +223,8 @@ TEST_F(RecoveryTest, FolderOfAnotherFormatIsAUsageError) {
   outbox.journal.push_back({0, SweepOpened{kResultsFormatVersion + 1, "tested", "", "{}"}});
   ASSERT_TRUE(owner_->journal.Commit(outbox.journal).ok());
   owner_.reset();
-  const Result<Recovered> recovered = RecoverResults(env_, Settings{.results = "results", .provenance_json = {}});
+  const Result<Recovered> recovered =
+      RecoverResults(env_, Settings{.results = "results", .provenance_json = {}});
   EXPECT_EQ(recovered.status().code(), StatusCode::usage);
   EXPECT_THAT(recovered.status().message(), HasSubstr("format 2"));
 }
@@ -224,7 +236,8 @@ TEST_F(RecoveryTest, JournalThatContradictsItselfIsDamageWithItsOffset) {
   const std::uint64_t offset = JournalBytes();
   ASSERT_TRUE(owner_->journal.Commit(outbox.journal).ok());
   owner_.reset();
-  const Result<Recovered> recovered = RecoverResults(env_, Settings{.results = "results", .provenance_json = {}});
+  const Result<Recovered> recovered =
+      RecoverResults(env_, Settings{.results = "results", .provenance_json = {}});
   EXPECT_EQ(recovered.status().code(), StatusCode::damage);
   EXPECT_THAT(recovered.status().message(), HasSubstr(std::to_string(offset)));
 }

@@ -57,7 +57,8 @@ TEST_F(RunSweepMpiTest, ThreeRanksGiveTheSameRowsAsOneProcess) {
   Runner run = Launch(results_);
   EXPECT_EQ(run.Wait(), 0) << run.Log();
   EXPECT_EQ(Digests(results_), Digests(alone));
-  EXPECT_GE(std::distance(std::filesystem::directory_iterator(results_ + "/workers"), {}), 2) << "one rank did it all";
+  EXPECT_GE(std::distance(std::filesystem::directory_iterator(results_ + "/workers"), {}), 2)
+      << "one rank did it all";
   Runner again = Launch(results_);
   EXPECT_EQ(again.Wait(), 0);
   EXPECT_THAT(again.Log(), HasSubstr("nothing to do"));

@@ -26,7 +26,8 @@ class RunSweepTest : public ::testing::Test {
 TEST_F(RunSweepTest, FinishesAndLeavesEverythingBehind) {
   Runner run(results_, {"1", "2"}, 2);
   EXPECT_EQ(run.Wait(), 0) << run.Log();
-  for (const char* name : {"journal.log", "ledger.log", "sweep.toml", "results.h5", "metrics.prom", "targets.json"})
+  for (const char* name :
+       {"journal.log", "ledger.log", "sweep.toml", "results.h5", "metrics.prom", "targets.json"})
     EXPECT_TRUE(std::filesystem::exists(results_ + "/" + name)) << name;
   std::string code;
   std::ifstream(results_ + "/exit-code") >> code;
@@ -136,7 +137,7 @@ TEST_F(RunSweepTest, SecondSignalEndsAtOnceWith130) {
 
 TEST_F(RunSweepTest, SecondRunOnTheSameFolderIsRefusedAndNamesTheHolder) {
   Runner first(results_, {"0", "0", "1006"});
-  ASSERT_TRUE(Eventually([&] { return IsRunning(results_, 0); }));   // and seen as running from outside
+  ASSERT_TRUE(Eventually([&] { return IsRunning(results_, 0); }));  // and seen as running from outside
   Runner second(results_, {"0", "0", "1006"});
   EXPECT_EQ(second.Wait(), 3);
   EXPECT_THAT(second.Log(), HasSubstr("process " + std::to_string(first.pid())));

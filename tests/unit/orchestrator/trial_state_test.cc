@@ -11,12 +11,18 @@ namespace {
 
 using enum TrialState;
 
-constexpr std::array kStates = {waiting, queued, leased, running, succeeded, failed, parent_failed, cancelled};
-constexpr std::array kEvents = {
-    TrialEvent::parent_succeeded,     TrialEvent::parent_ended_badly,   TrialEvent::lease,
-    TrialEvent::started,              TrialEvent::progress,             TrialEvent::attempt_succeeded,
-    TrialEvent::attempt_failed_retry, TrialEvent::attempt_failed_for_good, TrialEvent::cancel,
-    TrialEvent::reopen};
+constexpr std::array kStates = {waiting,   queued, leased,        running,
+                                succeeded, failed, parent_failed, cancelled};
+constexpr std::array kEvents = {TrialEvent::parent_succeeded,
+                                TrialEvent::parent_ended_badly,
+                                TrialEvent::lease,
+                                TrialEvent::started,
+                                TrialEvent::progress,
+                                TrialEvent::attempt_succeeded,
+                                TrialEvent::attempt_failed_retry,
+                                TrialEvent::attempt_failed_for_good,
+                                TrialEvent::cancel,
+                                TrialEvent::reopen};
 
 // The whole table, written out once more: a row for each state, a column for each event in the order of
 // kEvents; 0 = illegal.
@@ -24,6 +30,7 @@ constexpr int x = 0;
 constexpr int W = static_cast<int>(waiting), Q = static_cast<int>(queued), L = static_cast<int>(leased),
               R = static_cast<int>(running), S = static_cast<int>(succeeded), F = static_cast<int>(failed),
               P = static_cast<int>(parent_failed), C = static_cast<int>(cancelled);
+// clang-format off
 constexpr std::array<std::array<int, 10>, 8> kTable = {{
     //  parent ok, parent bad, lease, started, progress, succeeded, retry, for good, cancel, reopen
     {Q, P, x, x, x, x, x, x, C, x},  // waiting
@@ -35,6 +42,7 @@ constexpr std::array<std::array<int, 10>, 8> kTable = {{
     {x, x, x, x, x, x, x, x, C, W},  // parent-failed
     {x, x, x, x, x, x, x, x, x, W},  // cancelled
 }};
+// clang-format on
 
 TEST(TrialState, EveryPairOfStateAndEventIsLegalOrRejectedAsTheTableSays) {
   for (std::size_t s = 0; s < kStates.size(); ++s) {
