@@ -52,18 +52,12 @@ ProgressView MakeView(const RunOptions& options) {
   });
 }
 
-Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& options, storage::Env& env,
-                                                            const std::string& sweep,
-                                                            const std::string& results) {
+Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& options) {
   monitoring::ListenAddress listen;
   if (!options.metrics_listen.empty()) {
     RETORT_ASSIGN_OR_RETURN(listen, monitoring::ParseListenAddress(options.metrics_listen));
   }
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<monitoring::Exporter> exporter,
-                          monitoring::Exporter::Start(listen));
-  RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(results + "/targets.json",
-                                                 monitoring::TargetsJson(exporter->address(), sweep)));
-  return exporter;
+  return monitoring::Exporter::Start(listen);
 }
 
 RunFacts FactsOf(const RunOptions& options, Now started) {
@@ -90,6 +84,7 @@ class SweepRun {
   // Returns the exit code.
   Result<int> Run() {
     const std::string results = std::filesystem::absolute(options_.results).lexically_normal().string();
+    if (!env_.Exists(results)) RETORT_RETURN_IF_ERROR(Prepare());  // what fails here leaves no folder behind
     RETORT_ASSIGN_OR_RETURN(lock_, LockFolder(env_, results));
     Settings settings;
     settings.results = results;
@@ -105,6 +100,14 @@ class SweepRun {
   }
 
  private:
+  // The worker program and the metrics address, once.
+  Status Prepare() {
+    if (exporter_ != nullptr) return {};
+    RETORT_ASSIGN_OR_RETURN(agent_, MakeAgent(options_, WorldRank{0}));
+    RETORT_ASSIGN_OR_RETURN(exporter_, StartExporter(options_));
+    return {};
+  }
+
   Result<int> AlreadyDone(const Recovered& recovered) {
     const int code = SweepExitCode(recovered.core);
     // A run that was killed between its last row and its last word left this to do.
@@ -118,17 +121,16 @@ class SweepRun {
   }
 
   Result<int> Work(Recovered& recovered, Outbox outbox) {
+    RETORT_RETURN_IF_ERROR(Prepare());
     RETORT_RETURN_IF_ERROR(PublishOpening(env_, recovered.core));
-    std::unique_ptr<Agent> agent;
-    RETORT_ASSIGN_OR_RETURN(agent, MakeAgent(options_, WorldRank{0}));
-    std::unique_ptr<monitoring::Exporter> exporter;
-    RETORT_ASSIGN_OR_RETURN(exporter,
-                            StartExporter(options_, env_, plan_.name, recovered.core.settings().results));
+    RETORT_RETURN_IF_ERROR(
+        env_.WriteFileAtomically(recovered.core.settings().results + "/targets.json",
+                                 monitoring::TargetsJson(exporter_->address(), plan_.name)));
     view_.Say(fmt::format("sweep {}: {} trials, metrics at http://{}/metrics", plan_.name,
-                          plan_.trials.size(), exporter->address()),
+                          plan_.trials.size(), exporter_->address()),
               started_);
-    Publication publication(env_, exporter.get());
-    OrchestratorLoop loop(recovered, signals_, channel_, publication, view_, std::move(agent),
+    Publication publication(env_, exporter_.get());
+    OrchestratorLoop loop(recovered, signals_, channel_, publication, view_, std::move(agent_),
                           FactsOf(options_, started_), {options_.grace_seconds, options_.time_limit_seconds});
     RETORT_ASSIGN_OR_RETURN(const bool at_once, loop.Run(std::move(outbox)));
     if (at_once) return 130;
@@ -154,6 +156,8 @@ class SweepRun {
   Now started_;
   ProgressView view_;
   std::unique_ptr<storage::FileLock> lock_;
+  std::unique_ptr<Agent> agent_;
+  std::unique_ptr<monitoring::Exporter> exporter_;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <array>
+#include <climits>
 #include <cstdlib>
 
 namespace retort::worker {
@@ -16,7 +18,10 @@ constexpr const char* kSpins = "1000";
 void LimitSpinning(char** arguments) {
   if (std::getenv(kVariable) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   if (::setenv(kVariable, kSpins, 0) != 0) return;
-  ::execv("/proc/self/exe", arguments);
+  // By its own path, which `ps` and `pkill` then show; the link's name would be "exe".
+  std::array<char, PATH_MAX> program{};
+  const ssize_t length = ::readlink("/proc/self/exe", program.data(), program.size() - 1);
+  if (length > 0) ::execv(program.data(), arguments);
 }
 
 }  // namespace retort::worker

@@ -13,7 +13,6 @@ constexpr KindMask kEnsemble = MaskOf(TrialKind::ensemble_teacher);
 constexpr KindMask kDpsgd = MaskOf(TrialKind::dpsgd_teacher) | MaskOf(TrialKind::dpsgd_student);
 constexpr KindMask kVotes = MaskOf(TrialKind::vote_student);
 constexpr KindMask kGradient = MaskOf(TrialKind::gradient_student);
-constexpr KindMask kTraining = kPlain | kEnsemble | kDpsgd;
 
 std::int64_t Index(QuerySource source) { return static_cast<std::int64_t>(source); }
 
@@ -21,9 +20,9 @@ std::int64_t Index(QuerySource source) { return static_cast<std::int64_t>(source
 
 std::span<const PresetRow> PresetRows() {
   static const std::array kPresets = {
-      // one rate throughout; the decay of TrialSpec's defaults is for students
-      PresetRow{kTraining, "lr_hold", 1.0},
-      PresetRow{kTraining, "lr_end", 1.0},
+      // one rate throughout, where the other kinds decay as TrialSpec's defaults say
+      PresetRow{kEnsemble | kDpsgd, "lr_hold", 1.0},
+      PresetRow{kEnsemble | kDpsgd, "lr_end", 1.0},
       PresetRow{kPlain | kEnsemble, "batch", std::int64_t{64}},
       PresetRow{kPlain, "shift", std::int64_t{0}},
       PresetRow{kEnsemble, "network", std::string("logistic")},

@@ -1,4 +1,6 @@
 // Sweep file to trials.
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -38,6 +40,10 @@ class Planner {
   [[nodiscard]] std::optional<TrialId> TeacherFor(const Composition& student);
   [[nodiscard]] bool Finish(TrialSpec& spec, bool judged, const Assignment* epsilon, Position fallback);
   void WarnOfUnusedTeachers() const;
+  [[nodiscard]] std::size_t MostTeachers() const {
+    return document_.teachers.size() * document_.data.size() * document_.seeds.size();
+  }
+  void PutTeachersFirst();
 
   SweepDocument& document_;
   const PlanHooks& hooks_;
@@ -48,7 +54,6 @@ class Planner {
   std::unordered_map<TrialId, std::size_t> student_of_;
   using TeacherSlot = std::tuple<const TeacherDefinition*, const DataTable*, std::uint64_t>;
   std::map<TeacherSlot, TrialSpec> teachers_;  // in the order of file and seed
-  std::set<TrialId> teacher_ids_;
   std::size_t excluded_ = 0;
 };
 
@@ -192,6 +197,24 @@ void Planner::WarnOfUnusedTeachers() const {
   }
 }
 
+// Moves every distinct teacher before the students, in place: a second copy of a large plan costs more
+// memory than the plan.
+void Planner::PutTeachersFirst() {
+  std::vector<TrialSpec*> teachers;
+  std::set<TrialId> known;
+  for (auto& [slot, spec] : teachers_) {
+    if (known.insert(spec.id).second) teachers.push_back(&spec);
+  }
+  if (teachers.empty()) return;
+  const std::size_t students = students_.size();
+  students_.resize(students + teachers.size());
+  std::move_backward(students_.begin(), students_.begin() + static_cast<std::ptrdiff_t>(students),
+                     students_.end());
+  for (std::size_t i = 0; i < teachers.size(); ++i) students_[i] = std::move(*teachers[i]);
+  teachers_.clear();
+  student_of_.clear();
+}
+
 void Planner::Run(SweepPlan& plan) {
   InspectData(plan);
   const bool read_well = complaints_.clean();
@@ -203,7 +226,7 @@ void Planner::Run(SweepPlan& plan) {
     return;
   }
   CollectAxisKeys();
-  students_.reserve(total);
+  students_.reserve(total + std::min(total, MostTeachers()));
   std::vector<std::size_t> at(document_.axes.size(), 0);
   const std::size_t rows = document_.seeds.empty() ? 0 : total / document_.seeds.size();
   for (std::size_t row = 0; row < rows; ++row) {
@@ -222,12 +245,7 @@ void Planner::Run(SweepPlan& plan) {
   if (read_well) resolver_.ReportUnused();
   if (!complaints_.clean()) return;
   WarnOfUnusedTeachers();
-  std::vector<TrialSpec> teachers;
-  for (auto& [slot, spec] : teachers_) {
-    if (teacher_ids_.insert(spec.id).second) teachers.push_back(std::move(spec));
-  }
-  students_.insert(students_.begin(), std::make_move_iterator(teachers.begin()),
-                   std::make_move_iterator(teachers.end()));
+  PutTeachersFirst();
   plan.trials = std::move(students_);
   NameTrials(plan.trials);
 }

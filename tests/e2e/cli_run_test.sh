@@ -187,7 +187,18 @@ case_name="metrics port that cannot be had"
 run "$retort" run s.toml --results results/port trial.steps=21 --metrics-listen 999.1.1.1:1
 [ "$code" -eq 2 ] || [ "$code" -eq 3 ] || complain "exit code $code, not 2 or 3"
 expect_err "999.1.1.1"
-expect_no_file results/port/trials
+expect_no_file results/port
+
+case_name="metrics port that is busy"
+python3 -c 'import socket, sys, time
+s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(60)' >"$scratch/busy" &
+holder=$!
+while [ ! -s "$scratch/busy" ]; do sleep 0.05; done
+run "$retort" run s.toml --results results/busy trial.steps=21 --metrics-listen "127.0.0.1:$(cat "$scratch/busy")"
+kill "$holder"
+expect_code 3
+expect_err "$(cat "$scratch/busy")"
+expect_no_file results/busy
 
 case_name="results folder that cannot be made"
 touch file
