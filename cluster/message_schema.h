@@ -43,13 +43,13 @@ RETORT_MESSAGE(Ended, ended, RETORT_FIELD(succeeded), RETORT_FIELD(failure), RET
 
 RETORT_MESSAGE(Start, start, RETORT_FIELD(spec), RETORT_FIELD(gang_rank), RETORT_FIELD(gang_size),
                RETORT_FIELD(device), RETORT_FIELD(trial_directory), RETORT_FIELD(attempt_directory),
-               RETORT_FIELD(teacher_file), RETORT_FIELD(data_path), RETORT_FIELD(sweep));
+               RETORT_FIELD(teacher_file), RETORT_FIELD(data_path), RETORT_FIELD(sweep), RETORT_FIELD(gang_host));
 RETORT_MESSAGE(GangReady, gang_ready, RETORT_FIELD(blob));
 RETORT_MESSAGE(Reserved, reserved, RETORT_FIELD(id), RETORT_FIELD(granted), RETORT_FIELD(refusal));
 RETORT_MESSAGE(Stop, stop, RETORT_FIELD(save), RETORT_FIELD(deadline_seconds));
 
 RETORT_MESSAGE(Register, register_agent, RETORT_FIELD(host), RETORT_FIELD(slots), RETORT_FIELD(devices),
-               RETORT_FIELD(build));
+               RETORT_FIELD(build), RETORT_FIELD(address));
 RETORT_MESSAGE(Lease, lease, RETORT_FIELD(members), RETORT_FIELD(slot), RETORT_FIELD(start));
 RETORT_MESSAGE(Heartbeat, heartbeat, RETORT_FIELD(uptime_seconds));
 RETORT_MESSAGE(Drain, drain, RETORT_FIELD(save), RETORT_FIELD(deadline_seconds));

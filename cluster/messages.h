@@ -58,13 +58,20 @@ struct Start {
   std::string teacher_file;        // absolute path of the parent's attempt.h5, or empty
   std::string data_path;           // absolute
   std::string sweep;               // sweep name, for attempt.h5
+  std::string gang_host;           // address of this member that the others reach; empty without a gang
 };
 struct GangReady { std::string blob; };
 struct Reserved { std::uint64_t id = 0; bool granted = false; std::string refusal; };
 struct Stop { bool save = true; double deadline_seconds = 0; };
 
 // agent <-> orchestrator
-struct Register { std::string host; int slots = 0; std::vector<std::string> devices; std::string build; };
+struct Register {
+  std::string host;
+  int slots = 0;
+  std::vector<std::string> devices;
+  std::string build;
+  std::string address;             // of the host, as other hosts reach it
+};
 struct Lease { std::vector<std::pair<int, int>> members; int slot = 0; Start start; };  // members: (world rank, slot)
 struct Heartbeat { double uptime_seconds = 0; };
 struct Drain { bool save = true; double deadline_seconds = 0; };

@@ -20,7 +20,7 @@ Agent::Agent(AgentIdentity identity, WorkerSpawner spawn, double now)
                        {},
                        0,
                        cluster::Register{identity_.host, static_cast<int>(slots_.size()), identity_.devices,
-                                         identity_.build}});
+                                         identity_.build, identity_.address}});
 }
 
 void Agent::OnMessage(const cluster::Envelope& envelope, double now) {
@@ -34,8 +34,7 @@ void Agent::OnMessage(const cluster::Envelope& envelope, double now) {
     KillAll();
     shut_down_ = true;
   } else {
-    for (AgentSlot& slot : slots_)
-      if (slot.ToWorker(envelope, now)) break;
+    for (AgentSlot& slot : slots_) slot.ToWorker(envelope, now);
   }
 }
 

@@ -15,6 +15,7 @@ struct AgentIdentity {
   std::string host;
   std::string build;
   std::vector<std::string> devices;  // one slot each: "cpu", "cuda:0"
+  std::string address;               // of the host, as other hosts reach it
 };
 
 // One thread; never blocks. Times are monotonic seconds.

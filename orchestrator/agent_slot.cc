@@ -40,22 +40,26 @@ void AgentSlot::Lease(AttemptId attempt, Generation generation, const cluster::S
                       double deadline_seconds, double now) {
   if (IsCurrent(attempt, generation)) return;  // said twice
   Forget();
-  assignment_ = Assignment{attempt, generation, start, false, StepWatch(now, deadline_seconds), std::nullopt};
+  assignment_ = Assignment{
+      attempt, generation, start, false, StepWatch(now, deadline_seconds), std::nullopt, std::nullopt};
   Poll(now);
 }
 
-bool AgentSlot::ToWorker(const cluster::Envelope& envelope, double now) {
-  if (!IsCurrent(envelope.attempt, envelope.generation)) return false;
-  const auto* stop = std::get_if<cluster::Stop>(&envelope.message);
-  if (stop != nullptr && !stop->save) {
-    Forget();
-    return true;
+void AgentSlot::ToWorker(const cluster::Envelope& envelope, double now) {
+  if (!IsCurrent(envelope.attempt, envelope.generation)) return;
+  if (const auto* stop = std::get_if<cluster::Stop>(&envelope.message)) {
+    if (stop->save)
+      Drain(true, stop->deadline_seconds, now);
+    else
+      Forget();
+    return;
   }
-  if (stop != nullptr)
-    Drain(true, stop->deadline_seconds, now);
-  else if (worker_ && !condemned_ && assignment_->sent && !worker_->Send(envelope).ok())
+  const bool addressed = std::holds_alternative<cluster::GangReady>(envelope.message) ? !Leads() : Leads();
+  if (!addressed || !worker_ || condemned_) return;
+  if (!assignment_->sent)
+    assignment_->early = envelope;
+  else if (!worker_->Send(envelope).ok())
     closed_ = true;
-  return true;
 }
 
 void AgentSlot::Drain(bool save, double deadline_seconds, double now) {
@@ -114,7 +118,8 @@ void AgentSlot::Spawn(double now) {
 
 void AgentSlot::SendStart(double now) {
   const cluster::Envelope envelope{assignment_->attempt, assignment_->generation, 0, assignment_->start};
-  const Status sent = worker_->Send(envelope);
+  Status sent = worker_->Send(envelope);
+  if (sent.ok() && assignment_->early) sent = worker_->Send(*assignment_->early);
   assignment_->sent = true;
   assignment_->watch.Advanced(now);
   if (sent.ok())
@@ -159,11 +164,12 @@ void AgentSlot::FromWorker(const cluster::Envelope& envelope, double now) {
     assignment_->watch.Progressed(now, progress->step, progress->phase);
   else
     assignment_->watch.Advanced(now);
-  outgoing_.push_back(envelope);
+  if (Leads()) outgoing_.push_back(envelope);
 }
 
 void AgentSlot::OnEnded(const cluster::Envelope& envelope, const cluster::Ended& ended) {
-  outgoing_.push_back(envelope);
+  // Gang rank 0 tells how the attempt ended; of the others only a failure of their own is news.
+  if (Leads() || (!ended.succeeded && ended.failure != FailureKind::stopped)) outgoing_.push_back(envelope);
   assignment_.reset();
   // What made an attempt fail may live on in the process: a poisoned device context, exhausted memory.
   if (!ended.succeeded && ended.failure != FailureKind::stopped) Condemn(FailureKind::none, "");

@@ -27,9 +27,9 @@ class AgentSlot {
   // `deadline_seconds` is the spec's.
   void Lease(AttemptId attempt, Generation generation, const cluster::Start& start, double deadline_seconds,
              double now);
-  // Reserved, GangReady and Stop{save} go on to the worker of that attempt; Stop without save ends it.
-  // Returns whether the attempt is this slot's.
-  bool ToWorker(const cluster::Envelope& envelope, double now);
+  // Of this slot's attempt: Reserved (to gang rank 0), GangReady (to the others) and Stop{save} go on to the
+  // worker; Stop without save ends it. Anything else is ignored.
+  void ToWorker(const cluster::Envelope& envelope, double now);
   // Asks the worker to save and stop; kills it at `now` + `deadline_seconds`.
   void Drain(bool save, double deadline_seconds, double now);
   // Moves everything that can move: messages, ends, spawns, deadlines.
@@ -53,8 +53,10 @@ class AgentSlot {
     bool sent = false;  // Start went to the worker
     StepWatch watch;
     std::optional<double> kill_at;  // after a Stop{save}
+    std::optional<cluster::Envelope> early;  // GangReady that came before the worker was up
   };
 
+  [[nodiscard]] bool Leads() const { return assignment_->start.gang_rank == 0; }
   [[nodiscard]] bool IsCurrent(AttemptId attempt, Generation generation) const;
   void Spawn(double now);
   void SendStart(double now);

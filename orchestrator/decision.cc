@@ -1,5 +1,7 @@
 #include "orchestrator/decision.h"
 
+#include <algorithm>
+
 #include "experiments/spec/spec_codec.h"
 #include "orchestrator/reactor.h"
 #include "orchestrator/retry_policy.h"
@@ -9,13 +11,12 @@
 namespace retort::orchestrator {
 namespace {
 
-cluster::Start StartOf(const Core& core, const Trial& trial, std::uint32_t attempt,
-                       const std::string& device) {
+// For all members but for what differs between them.
+cluster::Start StartOf(const Core& core, const Trial& trial, std::uint32_t attempt) {
   const TrialSpec& spec = trial.spec;
   const std::string& results = core.settings().results;
   cluster::Start start;
   start.spec = EncodeTrialSpec(spec);
-  start.device = device;
   start.trial_directory = results + "/" + trial.folder;
   start.attempt_directory = start.trial_directory + "/attempt-" + std::to_string(attempt);
   start.data_path = spec.data ? spec.data->path : "";
@@ -28,22 +29,54 @@ cluster::Start StartOf(const Core& core, const Trial& trial, std::uint32_t attem
   return start;
 }
 
+std::string DeviceOf(const AgentSeats& agent, int slot) {
+  const std::vector<std::string>& devices = agent.registration.devices;
+  const auto index = static_cast<std::size_t>(slot);
+  return index < devices.size() ? devices[index] : "cpu";
+}
+
+// Where the other members reach the one on `rank`: a gang that shares a host needs no network.
+std::string GangHostOf(const Core& core, const std::vector<Seat>& seats, WorldRank rank) {
+  if (seats.size() == 1) return "";
+  const auto registration = [&core](WorldRank of) -> const cluster::Register& {
+    return core.fleet.agents().at(of).registration;
+  };
+  const bool together = std::all_of(seats.begin(), seats.end(), [&](const Seat& seat) {
+    return registration(seat.rank).host == registration(seats.front().rank).host;
+  });
+  if (together) return "127.0.0.1";
+  const cluster::Register& own = registration(rank);
+  return own.address.empty() ? own.host : own.address;
+}
+
 void LeaseOne(Core& core, const Placement& placement, Now now, Outbox& outbox) {
   const Trial& trial = core.Get(placement.trial);
   const AttemptId attempt{placement.trial, trial.attempts + 1};
   const Generation generation = core.NextGeneration();
   ++core.counters.leases;
-  const std::pair<int, int> member{placement.seat.rank.value, placement.seat.slot};
-  Record(core, AttemptLeased{attempt, generation, {member}}, now, outbox);
-  core.fleet.Occupy(placement.seat, attempt, generation,
+  std::vector<std::pair<int, int>> members;
+  for (const Seat& seat : placement.seats) members.emplace_back(seat.rank.value, seat.slot);
+  Record(core, AttemptLeased{attempt, generation, members}, now, outbox);
+  core.fleet.Occupy(placement.seats, attempt, generation,
                     StepWatch(now.monotonic, trial.spec.deadline_seconds, kAgentWatchMarginSeconds));
-  const std::vector<std::string>& devices = core.fleet.agents().at(placement.seat.rank).registration.devices;
-  const auto slot = static_cast<std::size_t>(placement.seat.slot);
   cluster::Lease lease;
-  lease.members = {member};
-  lease.slot = placement.seat.slot;
-  lease.start = StartOf(core, trial, attempt.number, slot < devices.size() ? devices[slot] : "cpu");
-  Send(outbox, placement.seat.rank, std::move(lease), attempt, generation);
+  lease.members = members;
+  lease.start = StartOf(core, trial, attempt.number);
+  lease.start.gang_size = static_cast<int>(placement.seats.size());
+  for (const Seat& seat : placement.seats) {
+    lease.slot = seat.slot;
+    lease.start.device = DeviceOf(core.fleet.agents().at(seat.rank), seat.slot);
+    lease.start.gang_host = GangHostOf(core, placement.seats, seat.rank);
+    Send(outbox, seat.rank, lease, attempt, generation);
+    ++lease.start.gang_rank;
+  }
+}
+
+// Wherever workers of an attempt that is over may still run: what is left of a gang is of no use, and a
+// worker may outlive its agent.
+void StopMembers(const ActiveAttempt& attempt, Outbox& outbox) {
+  for (const WorldRank rank : attempt.ranks())
+    Send(outbox, rank, cluster::Stop{false, 0}, attempt.id, attempt.generation);
 }
 
 }  // namespace
@@ -70,6 +103,7 @@ void EndBadly(Core& core, AttemptId attempt, FailureKind failure, const std::str
   ended.failure = failure;
   ended.detail = detail;
   ended.retry_at = decision.wait_seconds > 0 ? now.unix_seconds + decision.wait_seconds : 0;
+  StopMembers(*core.fleet.Find(attempt.trial), outbox);
   core.fleet.Vacate(attempt.trial);
   ++core.counters.failures[failure];
   Record(core, std::move(ended), now, outbox);

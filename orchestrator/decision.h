@@ -15,7 +15,8 @@ void Record(Core& core, Event event, Now now, Outbox& outbox);
 void Send(Outbox& outbox, WorldRank to, cluster::Message message, AttemptId attempt = {},
           Generation generation = {});
 
-// Ends an active attempt without success: retried by the policy or failed for good, its slot is free.
+// Ends an active attempt without success: retried by the policy or failed for good, its slots are free. All
+// members are told to stop at once.
 void EndBadly(Core& core, AttemptId attempt, FailureKind failure, const std::string& detail, Now now,
               Outbox& outbox);
 // The row of every planned trial that has ended, teachers before their students.

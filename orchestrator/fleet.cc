@@ -4,6 +4,17 @@
 
 namespace retort::orchestrator {
 
+bool ActiveAttempt::IsOn(WorldRank rank) const {
+  return std::any_of(seats.begin(), seats.end(), [rank](const Seat& seat) { return seat.rank == rank; });
+}
+
+std::vector<WorldRank> ActiveAttempt::ranks() const {
+  std::vector<WorldRank> found;
+  for (const Seat& seat : seats)
+    if (std::find(found.begin(), found.end(), seat.rank) == found.end()) found.push_back(seat.rank);
+  return found;
+}
+
 void Fleet::Register(WorldRank rank, const cluster::Register& registration, double now) {
   RETORT_CHECK(AttemptsOn(rank).empty());
   AgentSeats seats;
@@ -36,16 +47,20 @@ void Fleet::Forgive(double seconds) {
   for (auto& [trial, attempt] : active_) attempt.watch.Forgive(seconds);
 }
 
-ActiveAttempt& Fleet::Occupy(Seat seat, AttemptId id, Generation generation, StepWatch watch) {
-  std::optional<TrialId>& slot = agents_.at(seat.rank).slots.at(static_cast<std::size_t>(seat.slot));
-  RETORT_CHECK(!slot.has_value());
+ActiveAttempt& Fleet::Occupy(const std::vector<Seat>& seats, AttemptId id, Generation generation,
+                             StepWatch watch) {
+  RETORT_CHECK(!seats.empty());
   RETORT_CHECK(!active_.contains(id.trial));
-  slot = id.trial;
-  --free_;
+  for (const Seat& seat : seats) {
+    std::optional<TrialId>& slot = agents_.at(seat.rank).slots.at(static_cast<std::size_t>(seat.slot));
+    RETORT_CHECK(!slot.has_value());
+    slot = id.trial;
+    --free_;
+  }
   ActiveAttempt attempt;
   attempt.id = id;
   attempt.generation = generation;
-  attempt.seat = seat;
+  attempt.seats = seats;
   attempt.watch = std::move(watch);
   return active_[id.trial] = std::move(attempt);
 }
@@ -53,10 +68,11 @@ ActiveAttempt& Fleet::Occupy(Seat seat, AttemptId id, Generation generation, Ste
 void Fleet::Vacate(TrialId trial) {
   const auto found = active_.find(trial);
   RETORT_CHECK(found != active_.end());
-  const Seat seat = found->second.seat;
-  AgentSeats& agent = agents_.at(seat.rank);
-  agent.slots.at(static_cast<std::size_t>(seat.slot)).reset();
-  if (!agent.lost) ++free_;
+  for (const Seat& seat : found->second.seats) {
+    AgentSeats& agent = agents_.at(seat.rank);
+    agent.slots.at(static_cast<std::size_t>(seat.slot)).reset();
+    if (!agent.lost) ++free_;
+  }
   active_.erase(found);
 }
 
@@ -64,7 +80,7 @@ ActiveAttempt* Fleet::Find(AttemptId id, Generation generation, WorldRank rank) 
   const auto found = active_.find(id.trial);
   if (found == active_.end()) return nullptr;
   ActiveAttempt& attempt = found->second;
-  const bool current = attempt.id == id && attempt.generation == generation && attempt.seat.rank == rank;
+  const bool current = attempt.id == id && attempt.generation == generation && attempt.IsOn(rank);
   return current ? &attempt : nullptr;
 }
 
@@ -89,13 +105,20 @@ std::vector<Seat> Fleet::FreeSeats() const {
 std::vector<ActiveAttempt> Fleet::AttemptsOn(WorldRank rank) const {
   std::vector<ActiveAttempt> attempts;
   for (const auto& [trial, attempt] : active_)
-    if (attempt.seat.rank == rank) attempts.push_back(attempt);
+    if (attempt.IsOn(rank)) attempts.push_back(attempt);
   return attempts;
 }
 
 int Fleet::LiveAgents() const {
   return static_cast<int>(
       std::count_if(agents_.begin(), agents_.end(), [](const auto& agent) { return !agent.second.lost; }));
+}
+
+int Fleet::LiveSeats() const {
+  int seats = 0;
+  for (const auto& [rank, agent] : agents_)
+    if (!agent.lost) seats += static_cast<int>(agent.slots.size());
+  return seats;
 }
 
 int Fleet::CountFree() const {
@@ -114,12 +137,15 @@ Status Fleet::CheckInvariants() const {
       ++seated;
       const ActiveAttempt* attempt = Find(*agent.slots[slot]);
       if (attempt == nullptr) return Refused("a slot holds a trial that is not active");
-      if (attempt->seat != Seat{rank, static_cast<int>(slot)})
-        return Refused("an attempt sits in two places");
+      const Seat seat{rank, static_cast<int>(slot)};
+      if (std::count(attempt->seats.begin(), attempt->seats.end(), seat) != 1)
+        return Refused("a slot holds an attempt that does not sit there once");
       if (agent.lost) return Refused("a lost agent still holds an attempt");
     }
   }
-  if (seated != active_.size()) return Refused("an active attempt has no slot");
+  std::size_t members = 0;
+  for (const auto& [trial, attempt] : active_) members += attempt.seats.size();
+  if (seated != members) return Refused("an active attempt lacks a slot");
   if (free_ != CountFree()) return Refused("the count of free slots is wrong");
   for (const auto& [trial, attempt] : active_)
     if (attempt.id.trial != trial) return Refused("an attempt is filed under another trial");

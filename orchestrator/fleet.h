@@ -33,7 +33,7 @@ struct Grant {
 struct ActiveAttempt {
   AttemptId id;
   Generation generation;
-  Seat seat;
+  std::vector<Seat> seats;  // in gang-rank order, at least one
   bool started = false;
   StepWatch watch;
   double noted_at = 0;  // monotonic; when progress was last journaled
@@ -41,6 +41,12 @@ struct ActiveAttempt {
   std::string phase;
   std::vector<std::pair<std::string, double>> series;  // newest value of each curve
   std::map<std::uint64_t, Grant> grants;               // by the worker's own request id
+
+  // Where gang rank 0 sits: it alone reserves, reports and ends the attempt.
+  [[nodiscard]] WorldRank leader() const { return seats.front().rank; }
+  [[nodiscard]] bool IsOn(WorldRank rank) const;
+  // The ranks that hold members, each once, in gang-rank order.
+  [[nodiscard]] std::vector<WorldRank> ranks() const;
 };
 
 struct AgentSeats {
@@ -60,15 +66,18 @@ class Fleet {
   // Time that nobody could use: see StepWatch::Forgive.
   void Forgive(double seconds);
 
-  ActiveAttempt& Occupy(Seat seat, AttemptId id, Generation generation, StepWatch watch);
+  // `seats`: free ones of live agents, in gang-rank order.
+  ActiveAttempt& Occupy(const std::vector<Seat>& seats, AttemptId id, Generation generation, StepWatch watch);
   void Vacate(TrialId trial);
-  // The attempt, if it is the current one of its trial, of this generation, and on `rank`.
+  // The attempt, if it is the current one of its trial, of this generation, with a member on `rank`.
   [[nodiscard]] ActiveAttempt* Find(AttemptId id, Generation generation, WorldRank rank);
   [[nodiscard]] const ActiveAttempt* Find(TrialId trial) const;
 
   // Free slots of live agents, spread over the ranks: every agent's first slot before any second one.
   [[nodiscard]] std::vector<Seat> FreeSeats() const;
   [[nodiscard]] bool HasFreeSeat() const { return free_ > 0; }
+  // Slots of live agents, busy or not.
+  [[nodiscard]] int LiveSeats() const;
   [[nodiscard]] const std::map<WorldRank, AgentSeats>& agents() const { return agents_; }
   [[nodiscard]] const std::map<TrialId, ActiveAttempt>& active() const { return active_; }
   [[nodiscard]] std::vector<ActiveAttempt> AttemptsOn(WorldRank rank) const;

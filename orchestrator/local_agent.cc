@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cluster/host_address.h"
 #include "cluster/launch_environment.h"
 #include "cluster/topology.h"
 #include "cluster/worker_environment.h"
@@ -23,6 +24,7 @@ Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank ra
   AgentIdentity identity;
   identity.host = HostName();
   identity.build = options.version;
+  RETORT_ASSIGN_OR_RETURN(identity.address, cluster::HostAddress(options.environment));
   identity.devices = cluster::DevicesOf(cluster::DiscoverHost(options.environment), ranks.local_rank,
                                         ranks.local_size, options.slots);
   return std::make_unique<Agent>(std::move(identity), SpawnProcesses(std::move(launch)),

@@ -8,6 +8,7 @@
 
 #include "orchestrator/commit.h"
 #include "orchestrator/reactor.h"
+#include "orchestrator/scheduler.h"
 #include "orchestrator/system_clock.h"
 
 namespace retort::orchestrator {
@@ -63,6 +64,7 @@ Result<bool> OrchestratorLoop::Turn() {
   RETORT_RETURN_IF_ERROR(Receive(now));
   agent_->Poll(now.monotonic);
   FromLocalAgent(now);
+  RETORT_RETURN_IF_ERROR(CheckDevices());
   OnTick(core_, now, outbox_);
   RETORT_RETURN_IF_ERROR(Commit(now));
   DeliverToAgent(now);
@@ -105,6 +107,12 @@ Status OrchestratorLoop::Receive(Now now) {
 void OrchestratorLoop::FromLocalAgent(Now now) {
   for (const cluster::Envelope& envelope : agent_->TakeOutgoing())
     OnMessage(core_, WorldRank{0}, envelope, now, outbox_);
+}
+
+Status OrchestratorLoop::CheckDevices() {
+  if (devices_checked_ || core_.fleet.LiveAgents() < core_.settings().world_size) return {};
+  devices_checked_ = true;
+  return CheckPlaceable(core_);
 }
 
 Status OrchestratorLoop::Commit(Now now) {

@@ -42,6 +42,8 @@ class OrchestratorLoop {
   [[nodiscard]] Status Receive(Now now);
   void TakeSignals(Now now);
   void FromLocalAgent(Now now);
+  // Once all ranks are there: whether every trial can ever be placed.
+  [[nodiscard]] Status CheckDevices();
   // Ledger, then journal, then messages. Messages to this rank wait in `for_agent_`.
   [[nodiscard]] Status Commit(Now now);
   [[nodiscard]] Status SendMessages();
@@ -62,6 +64,7 @@ class OrchestratorLoop {
   cluster::IdleWait idle_;
   std::uint64_t sequence_ = 0;
   std::uint64_t malformed_ = 0;
+  bool devices_checked_ = false;
 };
 
 }  // namespace retort::orchestrator

@@ -14,11 +14,8 @@ namespace retort::orchestrator {
 namespace {
 
 void OnRegister(Core& core, WorldRank from, const cluster::Register& message, Now now, Outbox& outbox) {
-  for (const ActiveAttempt& attempt : core.fleet.AttemptsOn(from)) {
-    // Its worker may have survived the agent's new start.
-    Send(outbox, from, cluster::Stop{false, 0}, attempt.id, attempt.generation);
+  for (const ActiveAttempt& attempt : core.fleet.AttemptsOn(from))
     EndBadly(core, attempt.id, FailureKind::agent_lost, "its agent started anew", now, outbox);
-  }
   core.fleet.Register(from, message, now.monotonic);
   if (core.stop) Send(outbox, from, cluster::Drain{true, std::max(0.0, core.stop->kill_at - now.monotonic)});
 }
@@ -48,7 +45,7 @@ void OnProgress(Core& core, ActiveAttempt& attempt, const cluster::Progress& mes
 
 void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& message, Now now, Outbox& outbox) {
   attempt.watch.Advanced(now.monotonic);
-  const WorldRank rank = attempt.seat.rank;
+  const WorldRank rank = attempt.leader();
   if (const auto known = attempt.grants.find(message.id); known != attempt.grants.end()) {
     // Said twice: charged once. While the ledger still writes, its answer will come.
     if (known->second.entry)
@@ -101,6 +98,13 @@ void OnCheckpoint(Core& core, ActiveAttempt& attempt, const cluster::CheckpointC
   Record(core, CheckpointNoted{attempt.id, message.step, message.digest}, now, outbox);
 }
 
+// Gang rank 0 has opened the store at which the others find it.
+void OnGangAddress(ActiveAttempt& attempt, const cluster::GangAddress& message, Now now, Outbox& outbox) {
+  attempt.watch.Advanced(now.monotonic);
+  for (const WorldRank rank : attempt.ranks())
+    Send(outbox, rank, cluster::GangReady{message.blob}, attempt.id, attempt.generation);
+}
+
 void OnEnded(Core& core, ActiveAttempt& attempt, const cluster::Ended& message, Now now, Outbox& outbox) {
   const AttemptId id = attempt.id;
   if (!message.succeeded) {
@@ -131,6 +135,11 @@ void OnAttemptMessage(Core& core, WorldRank from, const cluster::Envelope& envel
     EndBadly(core, attempt->id, lost->failure, lost->detail, now, outbox);
     return;
   }
+  const auto* ended = std::get_if<cluster::Ended>(&envelope.message);
+  if (from != attempt->leader() && (ended == nullptr || ended->succeeded)) {
+    ++core.counters.stale;  // only gang rank 0 speaks for the gang
+    return;
+  }
   NoteStarted(core, *attempt, now, outbox);
   if (const auto* progress = std::get_if<cluster::Progress>(&envelope.message))
     OnProgress(core, *attempt, *progress, now, outbox);
@@ -140,7 +149,9 @@ void OnAttemptMessage(Core& core, WorldRank from, const cluster::Envelope& envel
     OnSettle(core, *attempt, *settle, now, outbox);
   else if (const auto* checkpoint = std::get_if<cluster::CheckpointCommitted>(&envelope.message))
     OnCheckpoint(core, *attempt, *checkpoint, now, outbox);
-  else if (const auto* ended = std::get_if<cluster::Ended>(&envelope.message))
+  else if (const auto* address = std::get_if<cluster::GangAddress>(&envelope.message))
+    OnGangAddress(*attempt, *address, now, outbox);
+  else if (ended != nullptr)
     OnEnded(core, *attempt, *ended, now, outbox);
 }
 
@@ -148,6 +159,7 @@ bool BelongsToAttempt(const cluster::Message& message) {
   return std::holds_alternative<cluster::Progress>(message) ||
          std::holds_alternative<cluster::Reserve>(message) ||
          std::holds_alternative<cluster::Settle>(message) ||
+         std::holds_alternative<cluster::GangAddress>(message) ||
          std::holds_alternative<cluster::Ended>(message) ||
          std::holds_alternative<cluster::CheckpointCommitted>(message) ||
          std::holds_alternative<cluster::WorkerLost>(message);

@@ -29,7 +29,6 @@ void LoseSilentAgents(Core& core, Now now, Outbox& outbox) {
     if (!agent.lost && now.monotonic - agent.last_heard >= kAgentSilenceSeconds) silent.push_back(rank);
   for (const WorldRank rank : silent) {
     for (const ActiveAttempt& attempt : core.fleet.AttemptsOn(rank)) {
-      Send(outbox, rank, cluster::Stop{false, 0}, attempt.id, attempt.generation);  // should it still listen
       EndBadly(core, attempt.id, FailureKind::agent_lost,
                fmt::format("nothing was heard from rank {} for {:.0f} s", rank.value, kAgentSilenceSeconds),
                now, outbox);
@@ -43,7 +42,6 @@ void EndSilentAttempts(Core& core, Now now, Outbox& outbox) {
   for (const auto& [trial, attempt] : core.fleet.active())
     if (now.monotonic >= attempt.watch.expires_at()) silent.push_back(attempt);
   for (const ActiveAttempt& attempt : silent) {
-    Send(outbox, attempt.seat.rank, cluster::Stop{false, 0}, attempt.id, attempt.generation);
     EndBadly(core, attempt.id, FailureKind::worker_hang,
              fmt::format("no progress for {:.0f} s", attempt.watch.allowed()), now, outbox);
   }

@@ -1,18 +1,45 @@
 #include "orchestrator/scheduler.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "orchestrator/free_seats.h"
+
 namespace retort::orchestrator {
 
 std::vector<Placement> Schedule(const Core& core, Now now) {
   std::vector<Placement> placements;
   if (core.stop || !core.fleet.HasFreeSeat() || core.ready().empty()) return placements;
-  const std::vector<Seat> seats = core.fleet.FreeSeats();
+  FreeSeats free(core.fleet);
+  bool kept = false;
   for (const Core::ReadyKey& key : core.ready()) {
-    if (placements.size() == seats.size()) break;
+    if (free.empty()) break;
     const Trial& trial = core.At(key.index);
     if (trial.retry_at > now.unix_seconds) continue;
-    placements.push_back({trial.spec.id, seats[placements.size()]});
+    if (trial.spec.devices == 1) {
+      placements.push_back({trial.spec.id, {*free.TakeOne()}});
+    } else if (auto seats = free.TakeGang(trial.spec.devices)) {
+      placements.push_back({trial.spec.id, std::move(*seats)});
+    } else if (!kept && core.fleet.LiveSeats() >= trial.spec.devices) {
+      free.KeepFor(trial.spec.devices);
+      kept = true;
+    }
   }
   return placements;
+}
+
+Status CheckPlaceable(const Core& core) {
+  const int seats = core.fleet.LiveSeats();
+  for (const std::size_t index : core.plan()) {
+    const Trial& trial = core.At(index);
+    if (trial.spec.devices <= seats || IsFinal(trial.state)) continue;
+    return UsageError(
+        fmt::format("trial {}: devices = {}, but this run has {} in all ({} ranks): lower `devices`, or start more "
+                    "ranks, or more workers on each (--slots)",
+                    trial.spec.name, trial.spec.devices, seats, core.fleet.agents().size()));
+  }
+  return {};
 }
 
 double NextRetry(const Core& core, Now now) {

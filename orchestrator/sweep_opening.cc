@@ -20,11 +20,6 @@ Status CheckPlan(const Core& core, const SweepPlan& plan) {
                     core.settings().results, core.sweep(), plan.name));
   std::set<TrialId> seen;
   for (const TrialSpec& spec : plan.trials) {
-    if (spec.devices > 1)
-      return UsageError(
-          fmt::format("trial {}: devices = {} asks for a gang; this version runs every trial on one "
-                      "device: set devices = 1 (gangs arrive later)",
-                      spec.name, spec.devices));
     if (!seen.insert(spec.id).second)
       return UsageError(fmt::format("trial {} ({}) is planned twice", spec.name, spec.id.Hex()));
     if (spec.parent && !seen.contains(*spec.parent))

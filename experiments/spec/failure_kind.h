@@ -22,6 +22,7 @@ enum class FailureKind : std::uint8_t {
   spawn = 11,               // the worker program could not be started
   stopped = 12,             // asked to stop (signal, drain); state was saved
   internal = 13,            // an exception that no other kind describes
+  gang_broken = 14,         // a member of the gang could not be reached
 };
 
 // How a failure is treated. `max_attempts` counts all attempts that ended with this kind for one

@@ -48,6 +48,9 @@ std::string_view Advice(FailureKind kind) {
       return "Change the sweep file: as specified the trial can never run.";
     case FailureKind::spawn:
       return "Check that retort-worker lies beside retort and starts (`retort-worker --version`).";
+    case FailureKind::gang_broken:
+      return "Its devices could not reach each other. On several hosts, RETORT_GANG_INTERFACE names the network "
+             "to use; a firewall must let it through.";
     case FailureKind::internal:
       return "This is a bug; the detail above and the attempt folder belong in the report.";
   }

@@ -81,6 +81,44 @@ TEST(SchedulerSimulation, CrashesDoNotChangeRows) {
   }
 }
 
+// Gangs of one to four among small trials, on hosts of two slots.
+SweepPlan MixedPlan() {
+  std::vector<TrialSpec> trials;
+  for (std::uint64_t seed = 0; seed < 24; ++seed)
+    trials.push_back(TrialBuilder(seed).Teacher("t" + std::to_string(seed)).Devices(1 + static_cast<int>(seed) % 4).Build());
+  return PlanOf(std::move(trials));
+}
+
+TEST(SchedulerSimulation, GangsStartWholeAndEndInEveryStorm) {
+  const SweepPlan plan = MixedPlan();
+  SimulatedCluster calm(7, 3, 2, {});
+  ASSERT_TRUE(calm.StartOrchestrator(plan).ok());
+  ASSERT_TRUE(calm.RunToEnd(kPatience).ok());
+  EXPECT_EQ(calm.broken_gangs(), 0U);
+  EXPECT_EQ(calm.core().CountIn(TrialState::succeeded), plan.trials.size());
+  Storm storm;
+  storm.worker_crash = 0.01;
+  storm.worker_hang = 0.001;
+  storm.agent_death = 0.002;
+  storm.stale = 0.2;
+  storm.duplicate = 0.05;
+  std::uint64_t steps = 0, broken = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SimulatedCluster cluster(seed, 3, 2, storm);
+    ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
+    const Status status = cluster.RunToEnd(kPatience);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ExpectEnded(cluster, plan);
+    EXPECT_EQ(cluster.split_gangs(), 0);
+    EXPECT_EQ(cluster.Digests(), calm.Digests());
+    steps += cluster.gang_steps();
+    broken += cluster.broken_gangs();
+  }
+  EXPECT_GT(steps, 0U);
+  EXPECT_GT(broken, 0U) << "the storm broke no gang";
+}
+
 TEST(SchedulerSimulation, StoppedSweepKeepsItsStateAndGoesOn) {
   const SweepPlan plan = FamilyPlan(2, 4);
   for (int steps = 1; steps < 45; steps += 4) {

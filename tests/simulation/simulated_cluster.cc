@@ -69,7 +69,12 @@ void SimulatedCluster::Say(int rank, cluster::Message message, const Worker* wor
     envelope.attempt = worker->attempt;
     envelope.generation = worker->generation;
   }
-  if (const auto* ended = std::get_if<cluster::Ended>(&message))
+  const auto* ended = std::get_if<cluster::Ended>(&message);
+  // An agent passes on what gang rank 0 says, and of the others only that they failed.
+  if (worker != nullptr && worker->gang_rank > 0 && !std::holds_alternative<cluster::WorkerLost>(message) &&
+      (ended == nullptr || ended->succeeded))
+    return;
+  if (ended != nullptr)
     ends_said_.emplace(worker->attempt, ended->failure);
   if (const auto* lost = std::get_if<cluster::WorkerLost>(&message))
     ends_said_.emplace(worker->attempt, lost->failure);
@@ -82,6 +87,14 @@ void SimulatedCluster::Say(int rank, cluster::Message message, const Worker* wor
     to_orchestrator_.emplace(to_orchestrator_.end() - 1, rank, std::move(bytes));
   else
     to_orchestrator_.emplace_back(rank, std::move(bytes));
+}
+
+bool SimulatedCluster::GangIsWhole(const Worker& worker) const {
+  return std::all_of(worker.members.begin(), worker.members.end(), [&](const std::pair<int, int>& member) {
+    const Agent& agent = agents_[static_cast<std::size_t>(member.first)];
+    const std::optional<Worker>& slot = agent.slots[static_cast<std::size_t>(member.second)];
+    return agent.alive && slot && slot->attempt == worker.attempt && slot->generation == worker.generation;
+  });
 }
 
 void SimulatedCluster::Work(int rank, std::optional<Worker>& slot) {
@@ -97,10 +110,19 @@ void SimulatedCluster::Work(int rank, std::optional<Worker>& slot) {
     slot.reset();
   } else if (Happens(storm_.worker_hang)) {
     worker.hung = true;
+  } else if (worker.gang_rank > 0) {
+    return;  // it follows gang rank 0
+  } else if (worker.members.size() > 1 && !GangIsWhole(worker)) {
+    cluster::Ended ended;
+    ended.failure = FailureKind::gang_broken;
+    Say(rank, ended, &worker);
+    ++broken_gangs_;
+    slot.reset();
   } else if (worker.step == worker.steps) {
     Finish(rank, slot);
   } else {
     ++worker.step;
+    if (worker.members.size() > 1) ++gang_steps_;
     Say(rank, cluster::Progress{worker.step, worker.steps, "train", {{"loss", 1.0}}}, &worker);
     if (worker.step % kBlock == 1) {
       worker.waiting = true;
@@ -120,7 +142,10 @@ void SimulatedCluster::Finish(int rank, std::optional<Worker>& slot) {
   ended.parameters_digest = Sha256Hex(slot->attempt.trial.Hex());
   ended.file = "trials/x/attempt.h5";
   Say(rank, ended, &*slot);
-  slot.reset();
+  const Worker leader = *slot;
+  // The others end by themselves.
+  for (const auto& [member, place] : leader.members)
+    agents_[static_cast<std::size_t>(member)].slots[static_cast<std::size_t>(place)].reset();
 }
 
 void SimulatedCluster::Obey(int rank, const cluster::Envelope& envelope) {
@@ -131,6 +156,13 @@ void SimulatedCluster::Obey(int rank, const cluster::Envelope& envelope) {
     worker.attempt = envelope.attempt;
     worker.generation = envelope.generation;
     worker.steps = DecodeTrialSpec(lease->start.spec)->steps;
+    worker.members = lease->members;
+    worker.gang_rank = lease->start.gang_rank;
+    worker.waiting = lease->start.gang_size > 1;
+    if (static_cast<int>(lease->members.size()) != lease->start.gang_size ||
+        lease->members[static_cast<std::size_t>(worker.gang_rank)] != std::pair(rank, lease->slot))
+      ++split_gangs_;
+    if (worker.waiting && worker.gang_rank == 0) Say(rank, cluster::GangAddress{"here"}, &worker);
     agent.slots[static_cast<std::size_t>(lease->slot)] = worker;
     return;
   }
@@ -138,7 +170,10 @@ void SimulatedCluster::Obey(int rank, const cluster::Envelope& envelope) {
     if (!slot || slot->attempt != envelope.attempt || slot->generation != envelope.generation) continue;
     if (std::holds_alternative<cluster::Stop>(envelope.message)) {
       slot.reset();
+    } else if (std::holds_alternative<cluster::GangReady>(envelope.message)) {
+      slot->waiting = false;
     } else if (const auto* reserved = std::get_if<cluster::Reserved>(&envelope.message)) {
+      if (slot->gang_rank > 0) continue;
       slot->waiting = false;
       const auto& entries = recovered_->ledger->entries();
       const bool backed = std::any_of(entries.begin(), entries.end(), [&](const storage::LedgerEntry& entry) {

@@ -54,6 +54,11 @@ class SimulatedCluster {
   [[nodiscard]] std::map<std::string, std::string> Digests();
   // Answers given to workers without a durable reservation behind them.
   [[nodiscard]] int unbacked_grants() const { return unbacked_grants_; }
+  // Steps that a gang made, and attempts it gave up because a member was gone.
+  [[nodiscard]] std::uint64_t gang_steps() const { return gang_steps_; }
+  [[nodiscard]] std::uint64_t broken_gangs() const { return broken_gangs_; }
+  // Leases that reached a slot while a member of the same attempt elsewhere was already gone for another one.
+  [[nodiscard]] int split_gangs() const { return split_gangs_; }
   // Journaled ends that the worker of that very attempt never said.
   [[nodiscard]] int foreign_ends() const { return foreign_ends_; }
   static constexpr const char* kResults = "results";
@@ -62,8 +67,10 @@ class SimulatedCluster {
   struct Worker {
     AttemptId attempt;
     Generation generation;
+    std::vector<std::pair<int, int>> members;  // (rank, slot) in gang-rank order
+    int gang_rank = 0;
     std::int64_t step = 0, steps = 0;
-    bool waiting = false;  // for Reserved
+    bool waiting = false;  // for Reserved, or for the gang to form
     bool hung = false;
     std::uint64_t requests = 0;
   };
@@ -77,6 +84,8 @@ class SimulatedCluster {
   [[nodiscard]] bool Happens(double chance);
   void Register(int rank);
   void Say(int rank, cluster::Message message, const Worker* worker = nullptr);
+  // Whether every member of the worker's attempt is at its place.
+  [[nodiscard]] bool GangIsWhole(const Worker& worker) const;
   void Work(int rank, std::optional<Worker>& slot);
   void Finish(int rank, std::optional<Worker>& slot);
   void Obey(int rank, const cluster::Envelope& envelope);
@@ -94,6 +103,8 @@ class SimulatedCluster {
   FaultInjectionEnv disk_;
   std::optional<orchestrator::Recovered> recovered_;
   std::set<std::pair<AttemptId, FailureKind>> ends_said_;  // none = success
+  std::uint64_t gang_steps_ = 0, broken_gangs_ = 0;
+  int split_gangs_ = 0;
   int unbacked_grants_ = 0;
   int foreign_ends_ = 0;
 };

@@ -34,7 +34,8 @@ inline cluster::Start SampleStart() {
           .attempt_directory = "/results/trials/x/attempt-3",
           .teacher_file = "",
           .data_path = "/data/caf\xC3\xA9",
-          .sweep = "quickstart"};
+          .sweep = "quickstart",
+          .gang_host = "10.0.0.7"};
 }
 
 inline std::vector<cluster::Message> SampleMessages() {
@@ -61,7 +62,7 @@ inline std::vector<cluster::Message> SampleMessages() {
       GangReady{std::string(3, '\x80')},
       Reserved{7, false, "the budget of 'digits' is spent"},
       Stop{false, 2.5},
-      Register{"node-1", 2, {"cuda:0", "cuda:1"}, "0.1.0"},
+      Register{"node-1", 2, {"cuda:0", "cuda:1"}, "0.1.0", "10.0.0.7"},
       Lease{{{0, 1}, {2, 0}}, 1, SampleStart()},
       Heartbeat{1e9 + 0.1},
       Drain{true, 30},

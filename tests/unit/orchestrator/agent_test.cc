@@ -64,7 +64,8 @@ class AgentTest : public ::testing::Test {
 
   void Make(int slots) {
     agent_ = std::make_unique<Agent>(
-        AgentIdentity{"host", "build", std::vector<std::string>(static_cast<std::size_t>(slots), "cpu")},
+        AgentIdentity{"host", "build", std::vector<std::string>(static_cast<std::size_t>(slots), "cpu"),
+                      "10.0.0.7"},
         [this](int, const cluster::Start&) -> Result<std::unique_ptr<WorkerPort>> {
           if (refuse_) return EnvironmentError("no such program");
           workers_.push_back(std::make_shared<WorkerLife>());
@@ -81,6 +82,23 @@ class AgentTest : public ::testing::Test {
     lease.members = {{0, slot}};
     lease.start.spec = EncodeTrialSpec(spec);
     agent_->OnMessage({attempt_, Generation{number}, 0, lease}, now_);
+  }
+  // Both members of a gang of two, on slots 0 and 1; neither worker is up yet.
+  void LeaseGang(std::uint32_t number) {
+    const TrialSpec spec = TrialBuilder(1).Deadline(10).Devices(2).Build();
+    attempt_ = {spec.id, number};
+    cluster::Lease lease;
+    lease.members = {{0, 0}, {0, 1}};
+    lease.start.spec = EncodeTrialSpec(spec);
+    lease.start.gang_size = 2;
+    for (lease.slot = 0; lease.slot < 2; ++lease.slot) {
+      lease.start.gang_rank = lease.slot;
+      agent_->OnMessage({attempt_, Generation{number}, 0, lease}, now_);
+    }
+  }
+  void Greet(WorkerLife& worker) {
+    worker.says.emplace_back(std::optional(cluster::Envelope{{}, {}, 0, cluster::Hello{"b", "cpu", {}}}));
+    Poll();
   }
   // A worker that is up and has its Start.
   WorkerLife& Busy(std::uint32_t number = 1) {
@@ -117,8 +135,8 @@ class AgentTest : public ::testing::Test {
 };
 
 TEST_F(AgentTest, RegistersItsDevicesFirst) {
-  agent_ =
-      std::make_unique<Agent>(AgentIdentity{"host", "build", {"cuda:0", "cuda:1"}}, WorkerSpawner(), now_);
+  agent_ = std::make_unique<Agent>(AgentIdentity{"host", "build", {"cuda:0", "cuda:1"}, "10.0.0.7"},
+                                   WorkerSpawner(), now_);
   const auto registered = Take<cluster::Register>();
   ASSERT_THAT(registered, SizeIs(1));
   EXPECT_EQ(registered[0].slots, 2);
@@ -399,6 +417,54 @@ TEST_F(AgentTest, ShutdownLeavesNoWorker) {
   agent_->OnMessage({{}, {}, 0, cluster::Shutdown{}}, now_);
   EXPECT_TRUE(worker.gone);
   EXPECT_TRUE(agent_->shut_down());
+}
+
+TEST_F(AgentTest, GangRankZeroIsHeardAndTheOthersOnlyWhenTheyFail) {
+  Make(2);
+  LeaseGang(1);
+  Greet(*workers_[0]);
+  Greet(*workers_[1]);
+  static_cast<void>(agent_->TakeOutgoing());
+  Say(*workers_[1], cluster::Progress{1, 10, "train", {}});
+  Say(*workers_[0], cluster::Progress{1, 10, "train", {}});
+  EXPECT_THAT(Take<cluster::Progress>(), SizeIs(1));
+  cluster::Ended ended;
+  ended.succeeded = true;
+  Say(*workers_[1], ended);
+  EXPECT_THAT(Take<cluster::Ended>(), IsEmpty());
+  EXPECT_EQ(agent_->busy(), 1);
+  Say(*workers_[0], ended);
+  EXPECT_THAT(Take<cluster::Ended>(), SizeIs(1));
+  LeaseGang(2);
+  Poll();
+  ended.succeeded = false;
+  ended.failure = FailureKind::gang_broken;
+  Say(*workers_[1], ended);
+  ASSERT_THAT(Take<cluster::Ended>(), SizeIs(1));
+}
+
+TEST_F(AgentTest, AGangsAddressWaitsForAMemberThatIsStillStarting) {
+  Make(2);
+  LeaseGang(1);
+  Greet(*workers_[0]);
+  agent_->OnMessage({attempt_, Generation{1}, 0, cluster::GangReady{"store"}}, now_);
+  EXPECT_THAT(workers_[0]->told, SizeIs(1)) << "gang rank 0 opened the store itself";
+  EXPECT_THAT(workers_[1]->told, IsEmpty());
+  Greet(*workers_[1]);
+  ASSERT_THAT(workers_[1]->told, SizeIs(2));
+  EXPECT_TRUE(std::holds_alternative<cluster::Start>(workers_[1]->told[0].message));
+  EXPECT_TRUE(std::holds_alternative<cluster::GangReady>(workers_[1]->told[1].message));
+}
+
+TEST_F(AgentTest, StopEndsEveryMemberOfAGangOnThisAgent) {
+  Make(2);
+  LeaseGang(1);
+  Greet(*workers_[0]);
+  Greet(*workers_[1]);
+  agent_->OnMessage({attempt_, Generation{1}, 0, cluster::Stop{false, 0}}, now_);
+  EXPECT_TRUE(workers_[0]->killed);
+  EXPECT_TRUE(workers_[1]->killed);
+  EXPECT_EQ(agent_->busy(), 0);
 }
 
 TEST_F(AgentTest, WaitsNoLongerThanTheNearestDeadline) {

@@ -44,7 +44,7 @@ class OrchestratorTest : public ::testing::Test {
   void Say(TrialId trial, cluster::Message message) {
     const ActiveAttempt* attempt = core_.fleet.Find(trial);
     ASSERT_NE(attempt, nullptr);
-    Hear(attempt->seat.rank.value, {attempt->id, attempt->generation, 0, std::move(message)});
+    Hear(attempt->leader().value, {attempt->id, attempt->generation, 0, std::move(message)});
   }
   void Tick(double seconds = 0) {
     time_ += seconds;

@@ -197,7 +197,7 @@ TEST_F(ReactorTest, SilentAgentIsLostAndItsTrialGoesElsewhere) {
   Tick(1);
   attempt = core_.fleet.Find(trial);
   ASSERT_NE(attempt, nullptr);
-  EXPECT_EQ(attempt->seat.rank, WorldRank{1});
+  EXPECT_EQ(attempt->leader(), WorldRank{1});
   EXPECT_EQ(core_.fleet.LiveAgents(), 1);
 }
 
