@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace retort::worker {
@@ -12,5 +14,12 @@ namespace retort::worker {
 [[nodiscard]] std::vector<at::Tensor> VectorJacobian(const std::vector<at::Tensor>& outputs,
                                                      const std::vector<at::Tensor>& seeds,
                                                      const std::vector<at::Tensor>& inputs);
+
+// The same for leaves, handing each product to `ready` (index into `leaves`, gradient) as soon as it is known,
+// while the rest is still computed, in an order that the graph alone decides. Leaves that the outputs do not
+// reach are not handed over.
+void VectorJacobian(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& seeds,
+                    const std::vector<at::Tensor>& leaves,
+                    const std::function<void(std::size_t, const at::Tensor&)>& ready);
 
 }  // namespace retort::worker

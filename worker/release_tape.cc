@@ -1,6 +1,9 @@
 #include "worker/release_tape.h"
 
+#include <ATen/ops/tensor.h>
+
 #include <utility>
+#include <vector>
 
 #include "worker/tensor_codec.h"
 
@@ -13,20 +16,29 @@ Status ReleaseTape::Insert(const storage::TranscriptRecord& record) {
   return {};
 }
 
+Status ReleaseTape::ShareReplays() {
+  std::vector<std::int64_t> steps;
+  for (const auto& [step, value] : replay_) steps.push_back(step);
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor shared, BroadcastFromRoot(at::tensor(steps, at::kLong), gang_));
+  const auto* step = shared.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < shared.numel(); ++i) replay_.try_emplace(step[i]);
+  return {};
+}
+
 Result<at::Tensor> ReleaseTape::Obtain(std::int64_t step,
-                                       const std::function<Result<at::Tensor>(release::ChargeBook&)>& draw,
+                                       const std::function<Result<at::Tensor>(release::ChargeBook*)>& draw,
                                        bool* replayed) {
   const auto found = replay_.find(step);
   if (replayed != nullptr) *replayed = found != replay_.end();
   if (found != replay_.end()) {
-    at::Tensor value = std::move(found->second);
+    const at::Tensor value = std::move(found->second);
     replay_.erase(found);
-    return value;
+    return BroadcastFromRoot(value, gang_);
   }
-  RETORT_CHECK(book_ != nullptr);
-  RETORT_ASSIGN_OR_RETURN(at::Tensor value, draw(*book_));
-  RETORT_RETURN_IF_ERROR(store_.AppendReleased({step, {ToBlob("released", value)}}));
-  return value;
+  RETORT_CHECK(!Leads() || book_ != nullptr);
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor value, draw(book_));
+  if (Leads()) RETORT_RETURN_IF_ERROR(store_->AppendReleased({step, {ToBlob("released", value)}}));
+  return BroadcastFromRoot(value, gang_);
 }
 
 }  // namespace retort::worker

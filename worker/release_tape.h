@@ -10,29 +10,35 @@
 
 #include "experiments/spec/status.h"
 #include "storage/checkpoint_store.h"
+#include "worker/gang/row_share.h"
 #include "worker/release/charge.h"
 
 namespace retort::worker {
 
 class ReleaseTape {
  public:
-  // `store` outlives the tape.
-  explicit ReleaseTape(storage::CheckpointStore& store) : store_(store) {}
+  // `store` is null but on gang rank 0. Both outlive the tape.
+  ReleaseTape(storage::CheckpointStore* store, Collective& gang) : store_(store), gang_(gang) {}
 
-  // Where fresh releases are paid from; before the first one. `book` outlives the tape.
+  // Where fresh releases are paid from; on gang rank 0, before the first one. `book` outlives the tape.
   void Fund(release::ChargeBook& book) { book_ = &book; }
   // A released answer read back from the transcript. Error: damage.
   [[nodiscard]] Status Insert(const storage::TranscriptRecord& record);
-  // The answer of `step`. `draw` asks the teacher and releases; it is given the book to pay from. It is not
-  // called when the transcript holds the answer (`replayed`, when not null, is set). At most one release a step.
+  // Tells every member for which steps gang rank 0 holds an answer. Once, after the last Insert.
+  [[nodiscard]] Status ShareReplays();
+  // On every member the answer of `step`. `draw` asks the teacher, on every member; on gang rank 0, which is
+  // given the book to pay from, it releases, elsewhere (null) what it returns is ignored. It is not called when
+  // the transcript holds the answer (`replayed`, when not null, is set). At most one release a step.
   [[nodiscard]] Result<at::Tensor> Obtain(std::int64_t step,
-                                          const std::function<Result<at::Tensor>(release::ChargeBook&)>& draw,
+                                          const std::function<Result<at::Tensor>(release::ChargeBook*)>& draw,
                                           bool* replayed = nullptr);
 
  private:
-  storage::CheckpointStore& store_;
+  [[nodiscard]] bool Leads() const { return gang_.rank().value == 0; }
+  storage::CheckpointStore* store_;
+  Collective& gang_;
   release::ChargeBook* book_ = nullptr;
-  std::map<std::int64_t, at::Tensor> replay_;
+  std::map<std::int64_t, at::Tensor> replay_;  // undefined tensors but on gang rank 0
 };
 
 }  // namespace retort::worker

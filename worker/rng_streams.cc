@@ -42,12 +42,12 @@ void FillNormals(float* out, std::int64_t columns, const RngStream& lane) {
   }
 }
 
-// mask[i] for i in [begin, end): `keep` where a keyed 32-bit hash of i (Wang and Wellons' finaliser) is at or above
-// `threshold`, else 0. Cheap enough to vectorise; plenty for dropout.
-RETORT_WIDEST void FillMask(float* mask, std::uint32_t begin, std::uint32_t end, std::uint32_t first_key,
+// mask[i] for i in [0, count): `keep` where a keyed 32-bit hash of first + i (Wang and Wellons' finaliser) is at or
+// above `threshold`, else 0. Cheap enough to vectorise; plenty for dropout.
+RETORT_WIDEST void FillMask(float* mask, std::uint32_t first, std::uint32_t count, std::uint32_t first_key,
                             std::uint32_t second_key, std::uint32_t threshold, float keep) {
-  for (std::uint32_t i = begin; i < end; ++i) {
-    std::uint32_t h = i ^ first_key;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::uint32_t h = (first + i) ^ first_key;
     h = (h ^ (h >> 16)) * 0x21f0aaadU;
     h = (h ^ (h >> 15)) * 0xd35a2d97U;
     h = (h ^ (h >> 15)) * second_key;
@@ -105,19 +105,20 @@ at::Tensor UniformTensor(at::IntArrayRef shape, double bound, const RngStream& s
   return out;
 }
 
-at::Tensor DropoutMask(const at::Tensor& like, double p, const RngStream& stream) {
+at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& rows) {
   RETORT_CHECK(p >= 0 && p < 1);
   at::Tensor mask = at::empty_like(like);
   RETORT_CHECK(mask.is_non_overlapping_and_dense() && mask.scalar_type() == at::kFloat);
-  RETORT_CHECK(mask.numel() < (std::int64_t{1} << 32));
+  const std::int64_t row = like.size(0) > 0 ? like.numel() / like.size(0) : 0, offset = rows.first_row * row;
+  RETORT_CHECK(offset + mask.numel() < (std::int64_t{1} << 32));
   float* data = mask.mutable_data_ptr<float>();
   const auto threshold = static_cast<std::uint32_t>(std::llround(p * 0x1p32));
   const auto keep = static_cast<float>(1.0 / (1.0 - p));
-  const auto first_key = static_cast<std::uint32_t>(stream.Word(0));
-  const auto second_key = static_cast<std::uint32_t>(stream.Word(1)) | 1U;
+  const auto first_key = static_cast<std::uint32_t>(rows.stream.Word(0));
+  const auto second_key = static_cast<std::uint32_t>(rows.stream.Word(1)) | 1U;
   at::parallel_for(0, mask.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    FillMask(data, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), first_key, second_key,
-             threshold, keep);
+    FillMask(data + begin, static_cast<std::uint32_t>(offset + begin), static_cast<std::uint32_t>(end - begin),
+             first_key, second_key, threshold, keep);
   });
   return mask;
 }

@@ -52,7 +52,16 @@ class RngStream {
                                     std::int64_t first_row = 0);
 // f32 of the given shape, uniform on [-bound, bound).
 [[nodiscard]] at::Tensor UniformTensor(at::IntArrayRef shape, double bound, const RngStream& stream);
-// f32 of `like`'s shape and layout: 1 / (1 - p) with probability 1 - p, else 0. p to 32 bits.
-[[nodiscard]] at::Tensor DropoutMask(const at::Tensor& like, double p, const RngStream& stream);
+// Random numbers for rows first_row, first_row + 1, ... of a batch whose other rows are elsewhere.
+struct RowStream {
+  RowStream(const RngStream& numbers, std::int64_t first = 0)  // NOLINT(google-explicit-constructor)
+      : stream(numbers), first_row(first) {}
+  RngStream stream;
+  std::int64_t first_row = 0;
+};
+
+// f32 of `like`'s shape and layout, rows outermost in memory: 1 / (1 - p) with probability 1 - p, else 0. p to
+// 32 bits. The mask of a row depends on its number in the whole batch alone, below 2^32 elements.
+[[nodiscard]] at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& stream);
 
 }  // namespace retort::worker

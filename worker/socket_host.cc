@@ -24,6 +24,7 @@ Status SocketHost::Send(cluster::Message message) {
 std::optional<cluster::Reserved> SocketHost::Note(const cluster::Envelope& envelope, std::uint64_t id) {
   if (!(envelope.attempt == attempt_) || !(envelope.generation == generation_)) return std::nullopt;
   if (const auto* stop = std::get_if<cluster::Stop>(&envelope.message)) stop_ = *stop;
+  if (const auto* ready = std::get_if<cluster::GangReady>(&envelope.message)) gang_ = ready->blob;
   const auto* reserved = std::get_if<cluster::Reserved>(&envelope.message);
   if (reserved == nullptr || reserved->id != id) return std::nullopt;
   return *reserved;
@@ -51,6 +52,19 @@ Status SocketHost::Settle(std::uint64_t id, std::int64_t used) { return Send(clu
 Status SocketHost::Report(const cluster::Progress& progress) { return Send(progress); }
 
 Status SocketHost::Report(const cluster::CheckpointCommitted& committed) { return Send(committed); }
+
+Status SocketHost::AnnounceGang(const std::string& address) { return Send(cluster::GangAddress{address}); }
+
+Result<std::string> SocketHost::AwaitGang(milliseconds deadline) {
+  const auto end = std::chrono::steady_clock::now() + deadline;
+  while (!gang_ && std::chrono::steady_clock::now() < end) {
+    if (stop_) return Cancelled("A stop came before the gang had met.");
+    RETORT_ASSIGN_OR_RETURN(const std::optional<cluster::Envelope> envelope, link_.Receive(kSlice));
+    if (envelope) static_cast<void>(Note(*envelope, 0));
+  }
+  if (!gang_) return EnvironmentError("Gang rank 0 was not heard of in " + std::to_string(deadline.count()) + " ms.");
+  return *gang_;
+}
 
 std::optional<cluster::Stop> SocketHost::StopRequested() {
   while (!stop_) {

@@ -18,12 +18,14 @@ class SocketHost final : public TrialHost {
   [[nodiscard]] Status Settle(std::uint64_t id, std::int64_t used) override;
   [[nodiscard]] Status Report(const cluster::Progress& progress) override;
   [[nodiscard]] Status Report(const cluster::CheckpointCommitted& committed) override;
+  [[nodiscard]] Status AnnounceGang(const std::string& address) override;
+  [[nodiscard]] Result<std::string> AwaitGang(std::chrono::milliseconds deadline) override;
   // A lost agent counts as a stop that saves.
   [[nodiscard]] std::optional<cluster::Stop> StopRequested() override;
   [[nodiscard]] Status Send(cluster::Message message);
 
  private:
-  // Notes a stop; hands back an answer to reservation `id`, if that is what came.
+  // Notes a stop or the gang's address; hands back an answer to reservation `id`, if that is what came.
   [[nodiscard]] std::optional<cluster::Reserved> Note(const cluster::Envelope& envelope, std::uint64_t id);
 
   cluster::SocketLink& link_;
@@ -32,6 +34,7 @@ class SocketHost final : public TrialHost {
   std::uint64_t sequence_ = 0;
   std::uint64_t last_id_ = 0;
   std::optional<cluster::Stop> stop_;
+  std::optional<std::string> gang_;
 };
 
 }  // namespace retort::worker

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "worker/gang/row_share.h"
 #include "worker/tensor_codec.h"
 
 namespace retort::worker {
@@ -53,6 +54,18 @@ Status TrainState::Load(const std::vector<storage::TensorBlob>& blobs) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].rows != nullptr) *entries_[i].rows = values[i].size(0);
     entries_[i].tensor.narrow(0, 0, values[i].dim() == 0 ? 0 : values[i].size(0)).copy_(values[i]);
+  }
+  return {};
+}
+
+Status TrainState::BroadcastFromRoot(Collective& gang) {
+  if (gang.size() == 1) return {};
+  const at::NoGradGuard no_grad;
+  for (const Entry& entry : entries_) {
+    const at::Tensor live = entry.rows == nullptr ? entry.tensor : entry.tensor.narrow(0, 0, *entry.rows);
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor value, worker::BroadcastFromRoot(live, gang));
+    if (entry.rows != nullptr) *entry.rows = value.size(0);
+    if (gang.rank().value != 0) entry.tensor.narrow(0, 0, value.size(0)).copy_(value);
   }
   return {};
 }

@@ -9,6 +9,7 @@
 
 #include "experiments/spec/status.h"
 #include "storage/tensor_blob.h"
+#include "worker/gang/collective.h"
 
 namespace retort::worker {
 
@@ -23,6 +24,8 @@ class TrainState {
   [[nodiscard]] std::vector<storage::TensorBlob> Save() const;
   // Error: damage, naming the tensor that is missing or of another shape; nothing is changed then.
   [[nodiscard]] Status Load(const std::vector<storage::TensorBlob>& blobs);
+  // Every member's state becomes gang rank 0's.
+  [[nodiscard]] Status BroadcastFromRoot(Collective& gang);
 
  private:
   struct Entry {

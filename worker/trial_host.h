@@ -1,7 +1,9 @@
 // What a running trial needs from outside. Twin for tests: tests/unit/worker/twin_host.h.
 #pragma once
 
+#include <chrono>
 #include <optional>
+#include <string>
 
 #include "cluster/messages.h"
 #include "experiments/spec/status.h"
@@ -16,6 +18,10 @@ class TrialHost : public release::ReservationPort {
   // Errors of both: the agent is gone.
   [[nodiscard]] virtual Status Report(const cluster::Progress& progress) = 0;
   [[nodiscard]] virtual Status Report(const cluster::CheckpointCommitted& committed) = 0;
+  // Where the other members of the gang find it; gang rank 0 alone. Error: the agent is gone.
+  [[nodiscard]] virtual Status AnnounceGang(const std::string& address) = 0;
+  // What gang rank 0 announced. Error: cancelled when a stop came first; environment when nothing came in time.
+  [[nodiscard]] virtual Result<std::string> AwaitGang(std::chrono::milliseconds deadline) = 0;
   // Asked between steps; never blocks. Once a stop was seen it stays.
   [[nodiscard]] virtual std::optional<cluster::Stop> StopRequested() = 0;
 };

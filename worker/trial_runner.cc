@@ -1,6 +1,7 @@
 #include "worker/trial_runner.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/full.h>
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,8 @@
 #include "storage/checkpoint_store.h"
 #include "worker/data/dataset.h"
 #include "worker/failure.h"
+#include "worker/gang/row_share.h"
+#include "worker/gang/watched_collective.h"
 #include "worker/ledger_view.h"
 #include "worker/methods/method.h"
 #include "worker/provenance.h"
@@ -31,6 +35,7 @@ using Clock = std::chrono::steady_clock;
 using MaybeFailure = std::optional<Failure>;
 
 constexpr double kReportSeconds = 0.5;
+constexpr std::chrono::seconds kBlameDelay{2};
 // More draws than any trial makes: the block size then follows from reserve_block alone.
 constexpr std::int64_t kUnknownDraws = std::int64_t{1} << 50;
 
@@ -53,17 +58,20 @@ bool AllFinite(const std::vector<storage::TensorBlob>& blobs) {
 
 class TrialRun {
  public:
-  TrialRun(const TrialOrder& order, TrialHost& host, storage::Env& env) : order_(order), host_(host), env_(env) {}
+  TrialRun(const TrialOrder& order, TrialHost& host, storage::Env& env, const GangJoiner& join)
+      : order_(order), host_(host), env_(env), join_(join) {}
 
   cluster::Ended Run() {
     cluster::Ended ended;
-    const MaybeFailure failure = CatchTorch([&] { return Stages(); });
+    MaybeFailure failure = CatchTorch([&] { return Stages(); });
+    if (failure && gang_ != nullptr && !gang_->status().ok()) failure = GangBroken();
     if (failure) {
       ended.failure = failure->kind;
       ended.detail = failure->detail;
       return ended;
     }
     ended.succeeded = true;
+    if (!Leads()) return ended;
     ended.metrics = outcome_.metrics;
     ended.timings = Timings();
     ended.parameters_digest = DigestOf(outcome_.parameters);
@@ -74,11 +82,31 @@ class TrialRun {
  private:
   MaybeFailure Stages() {
     if (MaybeFailure failure = Prepare()) return failure;
-    if (MaybeFailure failure = OpenStore()) return failure;
+    if (MaybeFailure failure = JoinGang()) return failure;
+    if (Leads()) {
+      if (MaybeFailure failure = OpenStore()) return failure;
+    }
     if (MaybeFailure failure = BuildMethod()) return failure;
     if (MaybeFailure failure = Resume()) return failure;
     if (MaybeFailure failure = Advance()) return failure;
-    return Publish();
+    return Leads() ? Publish() : std::nullopt;
+  }
+
+  [[nodiscard]] bool Leads() const { return order_.start.gang_rank == 0; }
+
+  MaybeFailure JoinGang() {
+    Result<std::unique_ptr<Collective>> gang = join_(order_.start, Generation{order_.generation}, host_);
+    if (!gang.ok()) return FailureOf(gang.status(), FailureKind::gang_broken);
+    gang_ = std::make_unique<WatchedCollective>(std::move(gang).value());
+    return std::nullopt;
+  }
+
+  // Whoever knows the cause, a dead member's agent or gang rank 0, has a moment to tell: the agent then ends this
+  // worker before it can put the blame on the gang.
+  Failure GangBroken() {
+    const auto until = Clock::now() + kBlameDelay;
+    while (Clock::now() < until && !host_.StopRequested()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return {FailureKind::gang_broken, gang_->status().message()};
   }
 
   // Spec, threads, data, teacher.
@@ -89,9 +117,8 @@ class TrialRun {
     spec_ = std::move(spec).value();
     spec_.id = order_.attempt.trial;
     if (spec_.data == nullptr) return Failure{FailureKind::configuration, "The trial names no data set."};
-    if (start.gang_size != 1 || start.device != "cpu") {
-      return Failure{FailureKind::configuration, "This worker trains on one CPU device; the trial asks for " +
-                                                     std::to_string(start.gang_size) + " on '" + start.device + "'."};
+    if (start.device != "cpu") {
+      return Failure{FailureKind::configuration, "This worker trains on CPUs; it was given '" + start.device + "'."};
     }
     at::set_num_threads(spec_.threads);
     DataSpec where = *spec_.data;
@@ -121,9 +148,9 @@ class TrialRun {
   }
 
   MaybeFailure BuildMethod() {
-    tape_ = std::make_unique<ReleaseTape>(*store_);
+    tape_ = std::make_unique<ReleaseTape>(store_.get(), *gang_);
     Result<std::unique_ptr<Method>> method =
-        MakeMethod({spec_, data_, teacher_ ? &*teacher_ : nullptr, *tape_});
+        MakeMethod({spec_, data_, teacher_ ? &*teacher_ : nullptr, *tape_, *gang_});
     if (!method.ok()) return FailureOf(method.status(), FailureKind::data);
     method_ = std::move(method).value();
     method_->Register(state_);
@@ -140,13 +167,36 @@ class TrialRun {
     return std::max<std::int64_t>(draws, 0);
   }
 
+  // Gang rank 0 restores; the others take over its state.
+  MaybeFailure Resume() {
+    if (Leads()) {
+      if (MaybeFailure failure = Restore()) return failure;
+    }
+    const Result<at::Tensor> step = BroadcastFromRoot(at::full({1}, next_, at::kLong), *gang_);
+    if (!step.ok()) return FailureOf(step.status(), FailureKind::gang_broken);
+    next_ = step->item<std::int64_t>();
+    if (MaybeFailure failure = Check(state_.BroadcastFromRoot(*gang_), FailureKind::gang_broken)) return failure;
+    return Check(tape_->ShareReplays(), FailureKind::gang_broken);
+  }
+
+  // A checkpoint of another gang size rounded its sums differently: going on from it would belong to no trial.
+  MaybeFailure CheckGangSize(const storage::Checkpoint& checkpoint) const {
+    const auto found = checkpoint.attributes.find("gang_size");
+    const std::string own = std::to_string(order_.start.gang_size);
+    if (found != checkpoint.attributes.end() && found->second == own) return std::nullopt;
+    return Failure{FailureKind::disk, "The checkpoint of step " + std::to_string(checkpoint.step) + " was written by a gang of " +
+                                          (found == checkpoint.attributes.end() ? "unknown size" : found->second) +
+                                          ", this one has " + own + "."};
+  }
+
   // The newest checkpoint and the releases made after it; or a first checkpoint, so that the folder stands
   // alone whenever the attempt ends.
-  MaybeFailure Resume() {
+  MaybeFailure Restore() {
     Result<std::optional<storage::Checkpoint>> latest = store_->Latest();
     if (!latest.ok()) return FailureOf(latest.status(), FailureKind::disk);
     if (latest->has_value()) {
       const storage::Checkpoint& checkpoint = **latest;
+      if (MaybeFailure failure = CheckGangSize(checkpoint)) return failure;
       if (MaybeFailure failure = Check(state_.Load(checkpoint.tensors), FailureKind::disk)) return failure;
       if (MaybeFailure failure = Check(ledger_->Load(checkpoint.attributes), FailureKind::disk)) return failure;
       next_ = checkpoint.step;
@@ -168,24 +218,26 @@ class TrialRun {
     resumed_at_ = next_;
     training_ = Clock::now();
     for (; next_ < method_->steps(); ++next_) {
-      if (const std::optional<cluster::Stop> stop = host_.StopRequested()) return Stopped(*stop);
-      ledger_->BeginStep(next_);
+      if (Leads()) {
+        if (const std::optional<cluster::Stop> stop = host_.StopRequested()) return Stopped(*stop);
+        ledger_->BeginStep(next_);
+      }
       Series series;
       const Status done = method_->Step(next_, series);
       if (!done.ok()) return StepFailed(done);
       if (MaybeFailure failure = Record(series)) return failure;
-      if (SecondsSince(committed_) < spec_.checkpoint_seconds || next_ + 1 == method_->steps()) continue;
+      if (!Leads() || SecondsSince(committed_) < spec_.checkpoint_seconds || next_ + 1 == method_->steps()) continue;
       ++next_;
       MaybeFailure failure = Commit();
       --next_;
       if (failure) return failure;
     }
     training_seconds_ = SecondsSince(training_);
-    return Check(book_->SettleAll(), FailureKind::agent_lost);
+    return Leads() ? Check(book_->SettleAll(), FailureKind::agent_lost) : std::nullopt;
   }
 
   MaybeFailure StepFailed(const Status& status) {
-    if (!ledger_->refusal().empty()) return Failure{FailureKind::budget_refused, ledger_->refusal()};
+    if (Leads() && !ledger_->refusal().empty()) return Failure{FailureKind::budget_refused, ledger_->refusal()};
     if (status.code() == StatusCode::cancelled) {
       if (const std::optional<cluster::Stop> stop = host_.StopRequested()) return Stopped(*stop);
       return Failure{FailureKind::agent_lost, status.message()};
@@ -211,7 +263,7 @@ class TrialRun {
       return Failure{FailureKind::not_finite,
                      "'" + name + "' is not finite after step " + std::to_string(next_) + "."};
     }
-    store_->AppendSeries(next_, series);
+    if (Leads()) store_->AppendSeries(next_, series);
     const bool last = next_ + 1 == method_->steps();
     if (!last && next_ != resumed_at_ && SecondsSince(reported_) < kReportSeconds) return std::nullopt;
     reported_ = Clock::now();
@@ -276,6 +328,8 @@ class TrialRun {
   const TrialOrder& order_;
   TrialHost& host_;
   storage::Env& env_;
+  const GangJoiner& join_;
+  std::unique_ptr<WatchedCollective> gang_;
   TrialSpec spec_;
   Dataset data_;
   std::optional<TeacherArtifact> teacher_;
@@ -294,8 +348,8 @@ class TrialRun {
 
 }  // namespace
 
-cluster::Ended RunTrial(const TrialOrder& order, TrialHost& host, storage::Env& env) {
-  return TrialRun(order, host, env).Run();
+cluster::Ended RunTrial(const TrialOrder& order, TrialHost& host, storage::Env& env, const GangJoiner& join) {
+  return TrialRun(order, host, env, join).Run();
 }
 
 }  // namespace retort::worker

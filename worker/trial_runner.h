@@ -7,6 +7,7 @@
 #include "cluster/messages.h"
 #include "experiments/spec/ids.h"
 #include "storage/env.h"
+#include "worker/gang_formation.h"
 #include "worker/trial_host.h"
 
 namespace retort::worker {
@@ -22,6 +23,9 @@ struct TrialOrder {
 // Never throws and always answers. Between steps it looks for a stop: then it saves and ends with failure
 // `stopped`. The attempt folder holds a checkpoint from before the first step on; after a success it holds
 // attempt.h5 and logs.
-[[nodiscard]] cluster::Ended RunTrial(const TrialOrder& order, TrialHost& host, storage::Env& env);
+// Every member of a gang runs it; gang rank 0 alone writes, reserves and has results. A gang that breaks ends
+// each of its members with failure `gang_broken`.
+[[nodiscard]] cluster::Ended RunTrial(const TrialOrder& order, TrialHost& host, storage::Env& env,
+                                      const GangJoiner& join = FormGang);
 
 }  // namespace retort::worker

@@ -14,6 +14,7 @@
 #include "storage/checkpoint_store.h"
 #include "storage/env.h"
 #include "worker/data/dataset.h"
+#include "worker/gang/local_collective.h"
 #include "worker/methods/method.h"
 #include "worker/models/model_registry.h"
 #include "worker/release/charge.h"
@@ -81,9 +82,10 @@ void Run(const Options& options) {
   const std::string folder = std::filesystem::temp_directory_path() / "retort-step-bench";
   std::filesystem::remove_all(folder);
   auto store = Require(storage::CheckpointStore::Open(storage::PosixEnv(), folder, 1));
-  ReleaseTape tape(*store);
+  const auto gang = MakeSoloCollective();
+  ReleaseTape tape(store.get(), *gang);
   tape.Fund(book);
-  auto method = Require(MakeMethod({spec, data, &teacher, tape}));
+  auto method = Require(MakeMethod({spec, data, &teacher, tape, *gang}));
   TrainState state;
   method->Register(state);
   std::printf("{\"seconds_per_step\": [");

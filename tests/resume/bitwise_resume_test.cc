@@ -5,33 +5,14 @@
 #include <algorithm>
 #include <string>
 
-#include "tests/unit/worker/tiny_trials.h"
+#include "tests/unit/worker/trial_cases.h"
 
 namespace retort::worker {
 namespace {
 
 enum class Interruption { polite_stop, lost_agent };
 
-struct Case {
-  std::string name;
-  TrialSpec (*spec)(const TinyTrials&);
-  std::string teacher;   // method; empty: none
-};
-
-const Case kCases[] = {
-    {"PlainTeacher", [](const TinyTrials& t) { return t.Teacher("plain"); }, ""},
-    {"EnsembleTeacher", [](const TinyTrials& t) { return t.Teacher("ensemble"); }, ""},
-    {"DpSgdTeacher", [](const TinyTrials& t) { return t.Teacher("dpsgd"); }, ""},
-    {"DpSgdStudent", [](const TinyTrials& t) { return t.DpSgdStudent(); }, ""},
-    {"Working", [](const TinyTrials& t) { return t.Student(Reading::working); }, "plain"},
-    {"Printed", [](const TinyTrials& t) { return t.Student(Reading::printed); }, "plain"},
-    {"RowAveraged", [](const TinyTrials& t) { return t.Student(Reading::row_averaged); }, "plain"},
-    {"SoundByDpSgdTeacher", [](const TinyTrials& t) { return t.Student(Reading::sound); }, "dpsgd"},
-    {"VotesOnPublic", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::public_split); }, "ensemble"},
-    {"VotesOnGenerator", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::generator); }, "ensemble"},
-};
-
-class BitwiseResume : public ::testing::TestWithParam<Case> {
+class BitwiseResume : public ::testing::TestWithParam<TrialCase> {
  protected:
   static void SetUpTestSuite() { tiny_ = new TinyTrials; }
   static void TearDownTestSuite() {
@@ -40,7 +21,7 @@ class BitwiseResume : public ::testing::TestWithParam<Case> {
   }
 
   static cluster::Ended Attempt(const std::string& name, std::uint32_t number, TwinHost& host) {
-    const Case& c = GetParam();
+    const TrialCase& c = GetParam();
     const std::string teacher = c.teacher.empty() ? "" : tiny_->TeacherFile(c.teacher);
     return RunTrial(tiny_->Order(c.spec(*tiny_), name, number, teacher), host, storage::PosixEnv());
   }
@@ -112,7 +93,7 @@ TEST_P(BitwiseResume, CurvesAreThoseOfTheUndisturbedRun) {
   EXPECT_EQ(pieces->parameters, whole->parameters);
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryMethod, BitwiseResume, ::testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(EveryMethod, BitwiseResume, ::testing::ValuesIn(kTrialCases),
                          [](const auto& test) { return test.param.name; });
 
 // Secure noise is never drawn twice for a step: what was released before the crash is what the resumed attempt uses.

@@ -57,6 +57,28 @@ class NcclCollective final : public Collective {
     return gathered;
   }
 
+  Result<std::vector<at::Tensor>> AllGather(const at::Tensor& values) override {
+    std::vector<at::Tensor> gathered;
+    for (int i = 0; i < group_->getSize(); ++i) gathered.push_back(at::empty_like(values));
+    RETORT_RETURN_IF_ERROR(Operation("all-gather", [&] {
+      std::vector<std::vector<at::Tensor>> outputs{gathered};
+      std::vector<at::Tensor> inputs{values};
+      return group_->allgather(outputs, inputs);
+    }));
+    return gathered;
+  }
+
+  // Runs on NCCL's own stream; Wait orders the current stream after it.
+  Result<std::unique_ptr<PendingOperation>> BeginAllReduceSum(at::Tensor& values) override {
+    WorkPointer work;
+    RETORT_RETURN_IF_ERROR(CatchC10d(Named("all-reduce"), [&] {
+      const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device_));
+      std::vector<at::Tensor> tensors{values};
+      work = group_->allreduce(tensors);
+    }));
+    return std::unique_ptr<PendingOperation>(std::make_unique<NcclOperation>(*this, std::move(work)));
+  }
+
   Status Barrier() override {
     return Operation("barrier", [&] {
       c10d::BarrierOptions options;
@@ -66,13 +88,38 @@ class NcclCollective final : public Collective {
   }
 
  private:
+  class NcclOperation final : public PendingOperation {
+   public:
+    NcclOperation(NcclCollective& owner, WorkPointer work) : owner_(owner), work_(std::move(work)) {}
+    ~NcclOperation() override {
+      if (work_) static_cast<void>(Wait());
+    }
+    Status Wait() override {
+      return owner_.Finish(owner_.Named("all-reduce"), std::exchange(work_, nullptr));
+    }
+
+   private:
+    NcclCollective& owner_;
+    WorkPointer work_;
+  };
+
+  std::string Named(const char* name) const {
+    return std::string("The gang's ") + name + " on gang rank " + std::to_string(group_->getRank());
+  }
+
   Status Operation(const char* name, const std::function<WorkPointer()>& start) {
-    const std::string what =
-        std::string("The gang's ") + name + " on gang rank " + std::to_string(group_->getRank());
+    WorkPointer work;
+    RETORT_RETURN_IF_ERROR(CatchC10d(Named(name), [&] {
+      const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device_));
+      work = start();
+    }));
+    return Finish(Named(name), work);
+  }
+
+  Status Finish(const std::string& what, const WorkPointer& work) {
     bool done = false;
     RETORT_RETURN_IF_ERROR(CatchC10d(what, [&] {
       const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device_));
-      const WorkPointer work = start();
       const auto end = std::chrono::steady_clock::now() + deadline_;
       while (!(done = work->isCompleted()) && std::chrono::steady_clock::now() < end) {
         std::this_thread::sleep_for(std::chrono::microseconds(20));

@@ -66,7 +66,7 @@ at::Tensor ToBytes(const at::Tensor& images) {
   return (pixels * 255.0).round_().clamp_(0, 255).to(at::kByte).contiguous();
 }
 
-at::Tensor Shifted(const at::Tensor& images, int reach, const RngStream& stream) {
+at::Tensor Shifted(const at::Tensor& images, int reach, const RowStream& rows) {
   if (reach == 0) return images;
   const at::Tensor in = images.contiguous();
   at::Tensor out = at::full_like(in, kBlack);
@@ -74,7 +74,7 @@ at::Tensor Shifted(const at::Tensor& images, int reach, const RngStream& stream)
   const float* source = in.const_data_ptr<float>();
   float* target = out.mutable_data_ptr<float>();
   for (std::int64_t i = 0; i < n; ++i) {
-    const RngStream lane = stream.Lane(static_cast<std::uint64_t>(i));
+    const RngStream lane = rows.stream.Lane(static_cast<std::uint64_t>(rows.first_row + i));
     const std::int64_t dy = lane.Below(0, 2 * reach + 1) - reach, dx = lane.Below(1, 2 * reach + 1) - reach;
     const std::int64_t first = std::max<std::int64_t>(0, dx), last = std::min(width, width + dx);
     if (last <= first) continue;

@@ -45,7 +45,7 @@ struct Dataset {
 [[nodiscard]] at::Tensor ToBytes(const at::Tensor& images);
 
 // Each image moved by its own whole number of pixels, at most `reach` along each axis; what moves in is
-// black. Row i uses stream.Lane(i). reach 0 returns the images themselves.
-[[nodiscard]] at::Tensor Shifted(const at::Tensor& images, int reach, const RngStream& stream);
+// black. Row i uses stream.Lane(first_row + i). reach 0 returns the images themselves.
+[[nodiscard]] at::Tensor Shifted(const at::Tensor& images, int reach, const RowStream& stream);
 
 }  // namespace retort::worker

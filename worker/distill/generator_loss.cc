@@ -2,61 +2,109 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/sign.h>
 #include <ATen/ops/zeros_like.h>
+
+#include <cmath>
+#include <utility>
 
 namespace retort::worker {
 namespace {
 
 constexpr double kLeast = 1e-12;   // keeps log of an unused class finite
 
-// Adds weight * entropy term. v = d term / d p, pulled back through the softmax: p (v - <p, v>).
-double AddEntropy(const at::Tensor& p, const at::Tensor& log_p, double weight, GeneratorForm form,
-                  at::Tensor& gradient) {
-  const auto rows = static_cast<double>(p.size(0));
-  if (form == GeneratorForm::dafl) {
-    const at::Tensor mean = p.mean(0).clamp_min(kLeast);
-    const at::Tensor v = mean.log() + 1;
-    gradient.add_(p * (v - (p * v).sum(1, true)), weight / rows);
-    return weight * (mean * mean.log()).sum().item<double>();
-  }
-  const at::Tensor v = log_p + 1;
-  gradient.add_(p * (v - (p * v).sum(1, true)), weight / rows);
-  return weight * (p * log_p).sum().item<double>() / rows;
+// What the terms need of the whole batch.
+struct Totals {
+  at::Tensor mean_prediction;  // [classes]
+  double feature_norm = 0;     // L2, of all rows
+};
+
+Result<Totals> SumTotals(const at::Tensor& p, const at::Tensor& features, std::int64_t rows, Collective& gang) {
+  // The last element is the sum of squares.
+  at::Tensor sums = at::cat({p.sum(0).to(at::kDouble), features.to(at::kDouble).square().sum().reshape({1})});
+  RETORT_RETURN_IF_ERROR(gang.AllReduceSum(sums));
+  const std::int64_t classes = p.size(1);
+  return Totals{(sums.narrow(0, 0, classes) / static_cast<double>(rows)).to(p.scalar_type()),
+                std::sqrt(sums[classes].item<double>())};
 }
 
-double AddActivation(const at::Tensor& features, double weight, GeneratorForm form, at::Tensor& gradient) {
-  if (form == GeneratorForm::dafl) {
-    const auto n = static_cast<double>(features.numel());
-    gradient.add_(features.sign(), -weight / n);
-    return -weight * features.abs().mean().item<double>();
+// The loss of a term that is one number for the whole batch is gang rank 0's part.
+double Once(double value, const Collective& gang) { return gang.rank().value == 0 ? value : 0; }
+
+class Terms {
+ public:
+  Terms(const NetworkOutput& student, GeneratorForm form, std::int64_t rows, const Collective& gang)
+      : logits_(student.logits.detach()),
+        features_(student.features.detach()),
+        log_p_(at::log_softmax(logits_, 1)),
+        p_(log_p_.exp()),
+        form_(form),
+        rows_(static_cast<double>(rows)),
+        gang_(gang) {
+    out_.logits = at::zeros_like(p_);
+    out_.features = at::zeros_like(features_);
   }
-  const double norm = features.norm().item<double>();
-  if (norm > 0) gradient.add_(features, weight / norm);
-  return weight * norm;
-}
+
+  void AddOneHot(double weight) {
+    const at::Tensor own = at::one_hot(logits_.argmax(1), logits_.size(1)).to(p_.scalar_type());
+    out_.logits.add_(p_ - own, weight / rows_);
+    out_.loss -= weight * (own * log_p_).sum().item<double>() / rows_;
+  }
+
+  void AddTargets(const at::Tensor& targets) {
+    out_.logits.add_(p_ * targets.sum(1, true) - targets, 1 / rows_);
+    out_.loss -= (targets * log_p_).sum().item<double>() / rows_;
+  }
+
+  // v = d term / d p, pulled back through the softmax: p (v - <p, v>).
+  void AddEntropy(double weight, const Totals& totals) {
+    const bool dafl = form_ == GeneratorForm::dafl;
+    const at::Tensor mean = totals.mean_prediction.clamp_min(kLeast);
+    const at::Tensor v = (dafl ? mean.log() : log_p_) + 1;
+    out_.logits.add_(p_ * (v - (p_ * v).sum(1, true)), weight / rows_);
+    out_.loss += dafl ? Once(weight * (mean * mean.log()).sum().item<double>(), gang_)
+                      : weight * (p_ * log_p_).sum().item<double>() / rows_;
+  }
+
+  void AddActivation(double weight, const Totals& totals) {
+    if (form_ == GeneratorForm::dafl) {
+      const double n = rows_ * static_cast<double>(features_.size(1));
+      out_.features.add_(features_.sign(), -weight / n);
+      out_.loss -= weight * features_.abs().sum().item<double>() / n;
+      return;
+    }
+    if (totals.feature_norm > 0) out_.features.add_(features_, weight / totals.feature_norm);
+    out_.loss += Once(weight * totals.feature_norm, gang_);
+  }
+
+  [[nodiscard]] const at::Tensor& p() const { return p_; }
+  [[nodiscard]] const at::Tensor& features() const { return features_; }
+  [[nodiscard]] GeneratorGradient Take() { return std::move(out_); }
+
+ private:
+  at::Tensor logits_, features_, log_p_, p_;
+  GeneratorForm form_;
+  double rows_;
+  const Collective& gang_;
+  GeneratorGradient out_;
+};
 
 }  // namespace
 
-GeneratorGradient GeneratorLoss(const NetworkOutput& student, const at::Tensor& targets,
-                                const GeneratorWeights& weights, GeneratorForm form) {
+Result<GeneratorGradient> GeneratorLoss(const NetworkOutput& student, const at::Tensor& targets,
+                                        const GeneratorWeights& weights, GeneratorForm form, std::int64_t rows,
+                                        Collective& gang) {
   const at::NoGradGuard no_grad;
-  const at::Tensor logits = student.logits.detach(), features = student.features.detach();
-  const auto rows = static_cast<double>(logits.size(0));
-  const at::Tensor log_p = at::log_softmax(logits, 1), p = log_p.exp();
-  GeneratorGradient out{at::Tensor(), at::zeros_like(features), 0};
-  const at::Tensor own = at::one_hot(logits.argmax(1), logits.size(1)).to(p.scalar_type());
-  out.logits = (p - own) * (weights.one_hot / rows);
-  out.loss = -weights.one_hot * (own * log_p).sum().item<double>() / rows;
-  if (targets.defined()) {
-    out.logits.add_(p * targets.sum(1, true) - targets, 1 / rows);
-    out.loss -= (targets * log_p).sum().item<double>() / rows;
-  }
-  out.loss += AddEntropy(p, log_p, weights.information_entropy, form, out.logits);
-  out.loss += AddActivation(features, weights.activation_norm, form, out.features);
-  return out;
+  Terms terms(student, form, rows, gang);
+  RETORT_ASSIGN_OR_RETURN(const Totals totals, SumTotals(terms.p(), terms.features(), rows, gang));
+  terms.AddOneHot(weights.one_hot);
+  if (targets.defined()) terms.AddTargets(targets);
+  terms.AddEntropy(weights.information_entropy, totals);
+  terms.AddActivation(weights.activation_norm, totals);
+  return terms.Take();
 }
 
 }  // namespace retort::worker

@@ -3,7 +3,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
+#include "experiments/spec/status.h"
 #include "experiments/spec/trial_spec.h"
+#include "worker/gang/collective.h"
 #include "worker/models/network.h"
 
 namespace retort::worker {
@@ -18,16 +22,18 @@ struct GeneratorWeights {
 enum class GeneratorForm : std::uint8_t { dafl, printed };
 
 struct GeneratorGradient {
-  at::Tensor logits;     // d loss / d student logits [rows, classes]
-  at::Tensor features;   // d loss / d student features [rows, d]
-  double loss = 0;
+  at::Tensor logits;     // d loss / d student logits [own rows, classes]
+  at::Tensor features;   // d loss / d student features [own rows, d]
+  double loss = 0;       // this member's part; the parts sum to the loss
 };
 
 // loss = L_S + L_G with
 //   L_S = mean_i CE(p_i, y_i), y detached; leaves the sum when `targets` is undefined,
 //   L_G = one_hot * mean_i CE(p_i, argmax p_i) + information_entropy * H-term + activation_norm * A-term.
-// All on detached student outputs; targets [rows, classes] f32.
-[[nodiscard]] GeneratorGradient GeneratorLoss(const NetworkOutput& student, const at::Tensor& targets,
-                                              const GeneratorWeights& weights, GeneratorForm form);
+// All on detached student outputs. `student` and `targets` [own rows, classes] f32 are this member's rows of a
+// batch of `rows`; means and norms are those of the whole batch. Error: of the gang.
+[[nodiscard]] Result<GeneratorGradient> GeneratorLoss(const NetworkOutput& student, const at::Tensor& targets,
+                                                      const GeneratorWeights& weights, GeneratorForm form,
+                                                      std::int64_t rows, Collective& gang);
 
 }  // namespace retort::worker

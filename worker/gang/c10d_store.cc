@@ -1,5 +1,6 @@
 #include "worker/gang/c10d_store.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <exception>
@@ -21,15 +22,16 @@ using Bytes = std::vector<std::uint8_t>;
 // std::runtime_error, as c10d expects; CatchC10d turns that into a Status.
 class StoreClient final : public c10d::Store {
  public:
-  StoreClient(std::string host, std::uint16_t port, std::chrono::milliseconds timeout)
-      : Store(timeout), host_(std::move(host)), port_(port) {
+  StoreClient(std::string host, std::uint16_t port, std::string secret, std::chrono::milliseconds timeout)
+      : Store(timeout), host_(std::move(host)), port_(port), secret_(std::move(secret)) {
     auto connected = ConnectTo(host_, port_, Deadline(timeout));
     Require(connected.status());
     socket_ = std::move(connected).value();
+    Ask({StoreOperation::admit, {}, secret_});
   }
 
   // Not marked override: older torch has no clone.
-  c10::intrusive_ptr<c10d::Store> clone() { return c10::make_intrusive<StoreClient>(host_, port_, timeout_); }
+  c10::intrusive_ptr<c10d::Store> clone() { return c10::make_intrusive<StoreClient>(host_, port_, secret_, timeout_); }
 
   void set(const std::string& key, const Bytes& value) override {
     Ask({StoreOperation::set, key, std::string(value.begin(), value.end())});
@@ -105,6 +107,7 @@ class StoreClient final : public c10d::Store {
 
   std::string host_;
   std::uint16_t port_;
+  std::string secret_;
   std::mutex mutex_;
   StoreSocket socket_;
   std::string buffer_;
@@ -123,17 +126,20 @@ Status CatchC10d(const std::string& what, const std::function<void()>& body) {
 }
 
 Result<c10::intrusive_ptr<c10d::Store>> ConnectGangStore(const GangMembership& membership) {
-  const std::string& address = membership.address;
+  const std::size_t slash = std::min(membership.address.find('/'), membership.address.size());
+  const std::string address = membership.address.substr(0, slash);
   const std::size_t colon = address.rfind(':');
   const char* end = address.data() + address.size();
   std::uint16_t port = 0;
   if (colon == std::string::npos || std::from_chars(address.data() + colon + 1, end, port).ptr != end ||
       port == 0) {
-    return EnvironmentError("The gang's address \"" + address + "\" is not HOST:PORT.");
+    return EnvironmentError("The gang's address \"" + address + "\" is not HOST:PORT/SECRET.");
   }
   c10::intrusive_ptr<c10d::Store> store;
   RETORT_RETURN_IF_ERROR(CatchC10d("Reaching the gang's store at " + address, [&] {
-    auto client = c10::make_intrusive<StoreClient>(address.substr(0, colon), port, membership.deadline);
+    auto client = c10::make_intrusive<StoreClient>(address.substr(0, colon), port,
+                                                   slash < membership.address.size() ? membership.address.substr(slash + 1) : "",
+                                                   membership.meeting());
     store =
         c10::make_intrusive<c10d::PrefixStore>("gang/" + std::to_string(membership.generation.value), client);
   }));

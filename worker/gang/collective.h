@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
 #include <vector>
 
 #include "experiments/spec/ids.h"
@@ -13,8 +14,15 @@ namespace retort::worker {
 
 // Every member calls the same operations in the same order with equal shapes and types. Each call
 // ends inside the deadline that the collective was made with; a lost or silent peer is an error
-// (environment), after which the collective is of no use. Tensors are contiguous, f32 or i32, on the
-// gang's device. Not thread-safe.
+// (environment), after which the collective is of no use. Tensors are contiguous, f32, f64, i32, i64 or u8,
+// on the gang's device. Not thread-safe.
+class PendingOperation {
+ public:
+  virtual ~PendingOperation() = default;  // waits
+  // Once. The error that the operation itself would have had.
+  [[nodiscard]] virtual Status Wait() = 0;
+};
+
 class Collective {
  public:
   virtual ~Collective() = default;
@@ -22,10 +30,15 @@ class Collective {
   [[nodiscard]] virtual int size() const = 0;
   // In place; every member ends with the same bits. i32 wraps, as two's complement.
   [[nodiscard]] virtual Status AllReduceSum(at::Tensor& values) = 0;
+  // The same, under way while the caller computes; `values` is nobody's until Wait. Several may be under way,
+  // and other operations begin behind them; every member begins all of them in the same order.
+  [[nodiscard]] virtual Result<std::unique_ptr<PendingOperation>> BeginAllReduceSum(at::Tensor& values);
   // In place: the root's values everywhere.
   [[nodiscard]] virtual Status Broadcast(at::Tensor& values, GangRank root) = 0;
   // On the root one tensor of each rank, in rank order; elsewhere empty.
   [[nodiscard]] virtual Result<std::vector<at::Tensor>> Gather(const at::Tensor& values, GangRank root) = 0;
+  // On every member one tensor of each rank, in rank order.
+  [[nodiscard]] virtual Result<std::vector<at::Tensor>> AllGather(const at::Tensor& values) = 0;
   [[nodiscard]] virtual Status Barrier() = 0;
 };
 

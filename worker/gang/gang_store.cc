@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -18,15 +20,43 @@
 namespace retort::worker {
 namespace {
 
+constexpr std::size_t kSecretBytes = 32;
+constexpr std::size_t kMostConnections = 1024;
+
 struct Connection {
   StoreSocket socket;
   std::string buffer;
+  bool admitted = false;
 };
+
+// Hexadecimal, from the operating system's entropy.
+Result<std::string> MakeSecret() {
+  std::array<std::uint8_t, kSecretBytes> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return EnvironmentError("The system gave no random bytes for the gang's secret.");
+  std::string secret;
+  for (const std::uint8_t byte : bytes) {
+    secret.push_back("0123456789abcdef"[byte >> 4]);
+    secret.push_back("0123456789abcdef"[byte & 15]);
+  }
+  return secret;
+}
+
+// In a time that does not tell where they differ.
+bool SameSecret(const std::string& a, const std::string& b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);
+  return difference == 0;
+}
 
 class TcpGangStore final : public GangStore {
  public:
-  TcpGangStore(StoreSocket listener, StoreSocket stop, std::string address)
-      : listener_(std::move(listener)), stop_(std::move(stop)), address_(std::move(address)) {
+  TcpGangStore(StoreSocket listener, StoreSocket stop, std::string address, std::string secret)
+      : listener_(std::move(listener)),
+        stop_(std::move(stop)),
+        address_(std::move(address)),
+        secret_(std::move(secret)) {
     thread_ = std::thread([this] { Serve(); });
   }
 
@@ -36,7 +66,7 @@ class TcpGangStore final : public GangStore {
     thread_.join();
   }
 
-  std::string address() const override { return address_; }
+  std::string address() const override { return address_ + "/" + secret_; }
 
  private:
   void Serve() {
@@ -58,10 +88,11 @@ class TcpGangStore final : public GangStore {
 
   void Accept() {
     StoreSocket accepted(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (accepted.get() >= 0) connections_.push_back({std::move(accepted), {}});
+    if (accepted.get() >= 0 && connections_.size() < kMostConnections)
+      connections_.push_back({std::move(accepted), {}});
   }
 
-  // False when the connection is over or speaks another language.
+  // False when the connection is over, speaks another language or does not know the secret.
   bool ServeOne(Connection& connection) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     if (!ReceiveSome(connection.socket, connection.buffer, deadline).ok()) return false;
@@ -70,7 +101,9 @@ class TcpGangStore final : public GangStore {
       if (!frame.ok()) return false;
       if (!frame->has_value()) return true;
       const auto request = DecodeStoreRequest(**frame);
-      if (!request.ok() || !SendAll(connection.socket, Answer(*request), deadline).ok()) return false;
+      if (!request.ok()) return false;
+      if (request->operation == StoreOperation::admit) connection.admitted = SameSecret(request->value, secret_);
+      if (!connection.admitted || !SendAll(connection.socket, Answer(*request), deadline).ok()) return false;
     }
   }
 
@@ -93,12 +126,14 @@ class TcpGangStore final : public GangStore {
         return EncodeStoreReply(values_.erase(request.key) > 0, {});
       case StoreOperation::count:
         return EncodeStoreReply(true, std::to_string(values_.size()));
+      case StoreOperation::admit:
+        return EncodeStoreReply(true, {});
     }
     return EncodeStoreReply(false, {});
   }
 
   StoreSocket listener_, stop_;
-  std::string address_;
+  std::string address_, secret_;
   std::vector<Connection> connections_;
   std::map<std::string, std::string> values_;
   std::thread thread_;  // last: uses all of the above
@@ -111,8 +146,9 @@ Result<std::unique_ptr<GangStore>> OpenGangStore(const std::string& host) {
   RETORT_ASSIGN_OR_RETURN(StoreSocket listener, ListenOn(host, port));
   StoreSocket stop(eventfd(0, EFD_CLOEXEC));
   if (stop.get() < 0) return EnvironmentError("No event descriptor is left for the gang's store.");
-  return std::unique_ptr<GangStore>(std::make_unique<TcpGangStore>(std::move(listener), std::move(stop),
-                                                                   host + ":" + std::to_string(port)));
+  RETORT_ASSIGN_OR_RETURN(std::string secret, MakeSecret());
+  return std::unique_ptr<GangStore>(std::make_unique<TcpGangStore>(
+      std::move(listener), std::move(stop), host + ":" + std::to_string(port), std::move(secret)));
 }
 
 }  // namespace retort::worker

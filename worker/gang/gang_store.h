@@ -15,11 +15,11 @@ namespace retort::worker {
 class GangStore {
  public:
   virtual ~GangStore() = default;
-  // "host:port", what GangAddress carries to the other members.
+  // "HOST:PORT/SECRET", what GangAddress carries to the other members.
   [[nodiscard]] virtual std::string address() const = 0;
 };
 
-// Opens a store on a free port. `host` is the name or address by which the others reach this host; the
+// Opens a store on a free port, with a secret of its own: who does not know it is turned away. `host` is the name or address by which the others reach this host; the
 // store listens on that address alone. Error: environment.
 [[nodiscard]] Result<std::unique_ptr<GangStore>> OpenGangStore(const std::string& host);
 

@@ -12,6 +12,24 @@
 namespace retort::worker {
 namespace {
 
+using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+
+class GlooOperation final : public PendingOperation {
+ public:
+  GlooOperation(WorkPointer work, std::string what) : work_(std::move(work)), what_(std::move(what)) {}
+  ~GlooOperation() override {
+    if (work_) static_cast<void>(Wait());
+  }
+  Status Wait() override {
+    const WorkPointer work = std::exchange(work_, nullptr);
+    return CatchC10d(what_, [&] { work->wait(); });
+  }
+
+ private:
+  WorkPointer work_;
+  std::string what_;
+};
+
 class GlooCollective final : public Collective {
  public:
   GlooCollective(c10::intrusive_ptr<c10d::ProcessGroupGloo> group, std::chrono::milliseconds deadline)
@@ -27,6 +45,17 @@ class GlooCollective final : public Collective {
       options.timeout = deadline_;
       group_->allreduce(tensors, options)->wait();
     });
+  }
+
+  Result<std::unique_ptr<PendingOperation>> BeginAllReduceSum(at::Tensor& values) override {
+    WorkPointer work;
+    RETORT_RETURN_IF_ERROR(Operation("all-reduce", [&] {
+      std::vector<at::Tensor> tensors{values};
+      c10d::AllreduceOptions options;
+      options.timeout = deadline_;
+      work = group_->allreduce(tensors, options);
+    }));
+    return std::unique_ptr<PendingOperation>(std::make_unique<GlooOperation>(std::move(work), Named("all-reduce")));
   }
 
   Status Broadcast(at::Tensor& values, GangRank root) override {
@@ -56,6 +85,19 @@ class GlooCollective final : public Collective {
     return gathered;
   }
 
+  Result<std::vector<at::Tensor>> AllGather(const at::Tensor& values) override {
+    std::vector<at::Tensor> gathered;
+    RETORT_RETURN_IF_ERROR(Operation("all-gather", [&] {
+      for (int i = 0; i < group_->getSize(); ++i) gathered.push_back(at::empty_like(values));
+      std::vector<std::vector<at::Tensor>> outputs{gathered};
+      std::vector<at::Tensor> inputs{values};
+      c10d::AllgatherOptions options;
+      options.timeout = deadline_;
+      group_->allgather(outputs, inputs, options)->wait();
+    }));
+    return gathered;
+  }
+
   Status Barrier() override {
     return Operation("barrier", [&] {
       c10d::BarrierOptions options;
@@ -66,8 +108,10 @@ class GlooCollective final : public Collective {
 
  private:
   Status Operation(const char* name, const std::function<void()>& body) {
-    return CatchC10d(std::string("The gang's ") + name + " on gang rank " + std::to_string(group_->getRank()),
-                     body);
+    return CatchC10d(Named(name), body);
+  }
+  std::string Named(const char* name) const {
+    return std::string("The gang's ") + name + " on gang rank " + std::to_string(group_->getRank());
   }
 
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
@@ -82,7 +126,7 @@ Result<std::unique_ptr<Collective>> JoinGlooGang(const GangMembership& membershi
   const std::string who = "Gang rank " + std::to_string(membership.rank.value) + " of " +
                           std::to_string(membership.size) + ": meeting the gang";
   RETORT_RETURN_IF_ERROR(CatchC10d(who, [&] {
-    auto options = c10d::ProcessGroupGloo::Options::create(membership.deadline);
+    auto options = c10d::ProcessGroupGloo::Options::create(membership.meeting());
     options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(membership.host));
     options->threads = 1;
     joined = std::make_unique<GlooCollective>(

@@ -93,6 +93,13 @@ class LocalCollective final : public Collective {
     return gathered;
   }
 
+  Result<std::vector<at::Tensor>> AllGather(const at::Tensor& values) override {
+    RETORT_ASSIGN_OR_RETURN(const auto parts, meeting_->Exchange(rank_, values.clone()));
+    std::vector<at::Tensor> gathered;
+    for (const at::Tensor& part : *parts) gathered.push_back(part.clone());
+    return gathered;
+  }
+
   Status Barrier() override {
     RETORT_ASSIGN_OR_RETURN([[maybe_unused]] const auto parts, meeting_->Exchange(rank_, at::Tensor()));
     return {};
@@ -110,6 +117,9 @@ class SoloCollective final : public Collective {
   Status AllReduceSum(at::Tensor&) override { return {}; }
   Status Broadcast(at::Tensor&, GangRank) override { return {}; }
   Result<std::vector<at::Tensor>> Gather(const at::Tensor& values, GangRank) override {
+    return std::vector<at::Tensor>{values.clone()};
+  }
+  Result<std::vector<at::Tensor>> AllGather(const at::Tensor& values) override {
     return std::vector<at::Tensor>{values.clone()};
   }
   Status Barrier() override { return {}; }

@@ -91,7 +91,7 @@ std::string EncodeStoreReply(bool found, std::string_view value) {
 }
 
 Result<StoreRequest> DecodeStoreRequest(std::string_view rest) {
-  if (rest.size() < 5 || rest[0] < 1 || rest[0] > 5) return DamageError("No request of the gang's store.");
+  if (rest.size() < 5 || rest[0] < 1 || rest[0] > 6) return DamageError("No request of the gang's store.");
   const std::size_t key = ReadU32(rest.substr(1));
   if (key > rest.size() - 5) return DamageError("A request of the gang's store ends inside its key.");
   return StoreRequest{static_cast<StoreOperation>(rest[0]), std::string(rest.substr(5, key)),

@@ -1,5 +1,6 @@
 // Frames of the gang's store: u32 length of the rest, then the rest; little endian.
 // Request: u8 operation, u32 key length, key, value. Reply: u8 found (0 or 1), value.
+// The first request of a connection is `admit` with the store's secret; any other ends the connection.
 #pragma once
 
 #include <chrono>
@@ -12,12 +13,12 @@
 
 namespace retort::worker {
 
-enum class StoreOperation : std::uint8_t { set = 1, get = 2, add = 3, erase = 4, count = 5 };
+enum class StoreOperation : std::uint8_t { set = 1, get = 2, add = 3, erase = 4, count = 5, admit = 6 };
 
 struct StoreRequest {
   StoreOperation operation = StoreOperation::get;
   std::string key;
-  std::string value;  // set: the value; add: the decimal addend
+  std::string value;  // set: the value; add: the decimal addend; admit: the secret
 };
 
 inline constexpr std::size_t kMaxStoreFrame = std::size_t{1} << 20;

@@ -42,10 +42,11 @@ class DataFreeDistillation final : public Method {
       : spec_(inputs.spec),
         data_(inputs.data),
         tape_(inputs.tape),
+        gang_(inputs.gang),
         teacher_(std::move(parts.teacher)),
         mechanism_(std::move(parts.mechanism)),
         source_(std::move(parts.source)),
-        learner_(std::move(parts.student)),
+        learner_(std::move(parts.student), inputs.gang),
         gallery_(std::min(kSamples, spec_.batch), {data_.shape.channels, data_.shape.height, data_.shape.width},
                  data_.classes) {
     if (spec_.replay > 0) transfer_.emplace(spec_.replay, spec_.batch, data_.shape, data_.classes);
@@ -62,24 +63,27 @@ class DataFreeDistillation final : public Method {
   }
 
   Status Step(std::int64_t step, Series& series) override {
-    const at::Tensor images = source_->Images(step, spec_.batch);
-    const at::Tensor queried = images.detach();
-    const at::Tensor logits = StudentLogits(queried);
+    const at::Tensor images = source_->Images(step, spec_.batch);  // this member's; the rest is whole batches
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor queried, AllGatherRows(images.detach(), spec_.batch, gang_));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor logits,
+                            AllGatherRows(StudentLogits(images.detach()), spec_.batch, gang_));
     at::Tensor undetached;
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook& book) {
-      return Release(step, spec_.detach ? queried : images, logits, undetached, book);
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
+      return Release({queried, logits, step}, images, undetached, book);
     }));
     const double gamma = LinearBetween(step, steps(), spec_.kappa, spec_.kappa_end) / spec_.norm_bound;
     const at::Tensor targets = TargetsOf(logits, released.detach(), gamma);
-    const double loss = TeachStudent(step, queried, targets);
-    GeneratorTarget aim{targets, undetached, -gamma};
-    const double generator_loss =
-        source_->Improve(step, images, learner_.network(), aim, spec_.generator_lr * Decay(step));
+    std::vector<double> losses = {0, 0};
+    RETORT_ASSIGN_OR_RETURN(losses[0], TeachStudent(step, queried, targets));
+    const GeneratorTarget aim{Own(targets, ShareOf(spec_.batch, gang_)), undetached, -gamma};
+    RETORT_ASSIGN_OR_RETURN(losses[1], source_->Improve(step, images, spec_.batch, learner_.network(), aim,
+                                                        spec_.generator_lr * Decay(step)));
+    RETORT_RETURN_IF_ERROR(SumOverGang(losses, gang_));
     if (transfer_) transfer_->Push(queried, targets);
     gallery_.Offer(step, queried, released);
-    series.emplace_back("train.student_loss", loss);
-    series.emplace_back("train.generator_loss", generator_loss);
-    if ((step + 1) % kEvaluateEvery == 0 && data_.public_split.size() > 0) {
+    series.emplace_back("train.student_loss", losses[0]);
+    series.emplace_back("train.generator_loss", losses[1]);
+    if (gang_.rank().value == 0 && (step + 1) % kEvaluateEvery == 0 && data_.public_split.size() > 0) {
       series.emplace_back("public.accuracy", Evaluate(learner_.network(), data_.public_split).accuracy);
     }
     return {};
@@ -103,14 +107,19 @@ class DataFreeDistillation final : public Method {
     return learner_.network().Forward(images).logits;
   }
 
-  // `undetached` keeps the release's graph to the images where the trap is asked for.
-  Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, const at::Tensor& logits,
-                             at::Tensor& undetached, release::ChargeBook& book) {
-    const release::Query query{images, logits, step};
-    const release::Answers answers = spec_.detach ? release::Oracle::Ask(*teacher_, query)
-                                                  : release::Oracle::AskUndetached(*teacher_, query);
+  // Each member asks about its own rows; gang rank 0 has all answers and releases. `undetached` keeps the
+  // release's graph to the images where the trap is asked for, in a gang of one.
+  Result<at::Tensor> Release(const release::Query& whole, const at::Tensor& images, at::Tensor& undetached,
+                             release::ChargeBook* book) {
+    const release::Query own{images, Own(whole.student_logits, ShareOf(spec_.batch, gang_)), whole.step};
+    RETORT_ASSIGN_OR_RETURN(
+        const release::Answers answers,
+        release::Oracle::GatherRows(spec_.detach ? release::Oracle::Ask(*teacher_, own)
+                                                 : release::Oracle::AskUndetached(*teacher_, own),
+                                    whole, gang_));
+    if (book == nullptr) return at::Tensor();
     RETORT_ASSIGN_OR_RETURN(release::Charge charge,
-                            book.Take(mechanism_->Describe(spec_.batch), mechanism_->DrawsFor(answers)));
+                            book->Take(mechanism_->Describe(spec_.batch), mechanism_->DrawsFor(answers)));
     RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
     if (!spec_.detach) undetached = released.values;
     return released.values.detach();
@@ -123,7 +132,7 @@ class DataFreeDistillation final : public Method {
   }
 
   // spec.student_steps steps of student_batch rows: fresh ones of this batch and replayed ones of earlier batches.
-  double TeachStudent(std::int64_t step, const at::Tensor& images, const at::Tensor& targets) {
+  Result<double> TeachStudent(std::int64_t step, const at::Tensor& images, const at::Tensor& targets) {
     const bool replaying = transfer_ && transfer_->stored() > 0;
     const auto wanted = static_cast<double>(spec_.student_batch);
     const std::int64_t replayed = replaying ? static_cast<std::int64_t>(wanted * spec_.replay_fraction) : 0;
@@ -141,7 +150,8 @@ class DataFreeDistillation final : public Method {
         x = at::cat({x, old_x});
         y = at::cat({y, old_y});
       }
-      loss = learner_.Teach(x, y, spec_.lr * Decay(step), dropout.Lane(lane), spec_.temperature);
+      RETORT_ASSIGN_OR_RETURN(loss, learner_.Teach(OwnPart(x, y, gang_), spec_.lr * Decay(step),
+                                                   dropout.Lane(lane), spec_.temperature));
     }
     return loss;
   }
@@ -164,6 +174,7 @@ class DataFreeDistillation final : public Method {
   const TrialSpec& spec_;
   const Dataset& data_;
   ReleaseTape& tape_;
+  Collective& gang_;
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::Mechanism> mechanism_;
   std::unique_ptr<SourceGenerator> source_;
@@ -179,13 +190,16 @@ Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inp
   if (spec.source != QuerySource::generator) {
     return UsageError("dpdfd with a single teacher queries a generator: source must be \"generator\".");
   }
+  if (!spec.detach && inputs.gang.size() > 1) {
+    return UsageError("detach = false keeps the teacher's graph to the images, which no gang can share: set devices = 1.");
+  }
   Parts parts;
-  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data));
+  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   RETORT_ASSIGN_OR_RETURN(parts.mechanism,
                           release::MakeMechanism(spec, inputs.data.classes, 1, release::KeyFor(spec)));
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
                                                      RngStream(spec.seed, Purpose::parameters)));
-  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape));
+  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape, inputs.gang));
   return std::unique_ptr<Method>(std::make_unique<DataFreeDistillation>(inputs, std::move(parts)));
 }
 

@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "worker/evaluation.h"
 #include "worker/methods/method.h"
@@ -25,6 +26,7 @@ class DpSgd final : public Method {
       : spec_(inputs.spec),
         data_(inputs.data),
         tape_(inputs.tape),
+        gang_(inputs.gang),
         network_(std::move(network)),
         mechanism_(std::move(mechanism)),
         velocity_(at::zeros_like(network_->parameters().flat())),
@@ -40,7 +42,7 @@ class DpSgd final : public Method {
   Status Step(std::int64_t step, Series& series) override {
     RETORT_ASSIGN_OR_RETURN(
         const at::Tensor noisy,
-        tape_.Obtain(step, [&](release::ChargeBook& book) { return Release(step, book); }));
+        tape_.Obtain(step, [&](release::ChargeBook* book) { return Release(step, book); }));
     const at::NoGradGuard no_grad;
     ParameterArena& parameters = network_->parameters();
     SpreadGradient(noisy / static_cast<double>(spec_.batch), parameters);
@@ -61,25 +63,43 @@ class DpSgd final : public Method {
   }
 
  private:
-  Result<at::Tensor> Release(std::int64_t step, release::ChargeBook& book) {
-    RETORT_ASSIGN_OR_RETURN(release::Charge charge, book.Take(mechanism_.Describe(1), 1));
-    const double rate = std::min(1.0, static_cast<double>(spec_.batch) / static_cast<double>(data_.train.size()));
-    const at::Tensor rows = PoissonSample(data_.train.size(), rate, spec_.noise, spec_.seed, step);
+  // The sampled rows' clipped gradients, each member's share of them by itself, then summed; gang rank 0 draws
+  // the sample and the noise.
+  Result<at::Tensor> Release(std::int64_t step, release::ChargeBook* book) {
+    std::optional<release::Charge> charge;
+    at::Tensor sample;
+    if (book != nullptr) {
+      RETORT_ASSIGN_OR_RETURN(release::Charge taken, book->Take(mechanism_.Describe(1), 1));
+      charge.emplace(std::move(taken));
+      const double rate = std::min(1.0, static_cast<double>(spec_.batch) / static_cast<double>(data_.train.size()));
+      sample = PoissonSample(data_.train.size(), rate, spec_.noise, spec_.seed, step);
+    }
+    RETORT_ASSIGN_OR_RETURN(sample, BroadcastFromRoot(sample, gang_));
+    RETORT_ASSIGN_OR_RETURN(release::ClippedSum sum, SumOwnShare(step, sample));
+    RETORT_RETURN_IF_ERROR(sum.Reduce(gang_));
+    if (!charge) return at::Tensor();
+    return mechanism_.Release(std::move(sum), step, std::move(*charge));
+  }
+
+  Result<release::ClippedSum> SumOwnShare(std::int64_t step, const at::Tensor& sample) {
+    const RowShare share = ShareOf(sample.size(0), gang_);
+    const at::Tensor rows = Own(sample, share);
     release::ClippedSum sum(coordinates_, spec_.norm_bound);
     const std::int64_t chunk = std::clamp<std::int64_t>(kChunkFloats / coordinates_, 1, 512);
     const RngStream shifts(spec_.seed, Purpose::shifts, static_cast<std::uint64_t>(step));
     for (std::int64_t first = 0; first < rows.size(0); first += chunk) {
       const at::Tensor part = rows.narrow(0, first, std::min(chunk, rows.size(0) - first));
       const at::Tensor images = Shifted(data_.train.images.index_select(0, part), spec_.shift,
-                                        shifts.Lane(static_cast<std::uint64_t>(first)));
+                                        {shifts, share.first + first});
       sum.Add(PerSampleGradients(*network_, images, data_.train.labels.index_select(0, part)));
     }
-    return mechanism_.Release(std::move(sum), step, std::move(charge));
+    return sum;
   }
 
   const TrialSpec& spec_;
   const Dataset& data_;
   ReleaseTape& tape_;
+  Collective& gang_;
   std::unique_ptr<Network> network_;
   release::DpSgdStep mechanism_;
   at::Tensor velocity_;

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "worker/evaluation.h"
-#include "worker/gradients.h"
+#include "worker/gang/summed_gradient.h"
 #include "worker/methods/learner.h"
 #include "worker/methods/method.h"
 #include "worker/models/ensemble.h"
@@ -26,6 +26,7 @@ class EnsembleTeacher final : public Method {
   explicit EnsembleTeacher(const MethodInputs& inputs)
       : spec_(inputs.spec),
         data_(inputs.data),
+        gang_(inputs.gang),
         shards_(DisjointShards(inputs.data.train.size(), inputs.spec.members)),
         batch_(std::min(inputs.spec.batch, shards_.size(1))),
         per_epoch_((shards_.size(1) + batch_ - 1) / batch_),
@@ -39,22 +40,31 @@ class EnsembleTeacher final : public Method {
     adam_.Register(state, "teacher/adam/");
   }
 
+  // A gang spreads the networks: each member computes the gradients of its own, and the sum holds all of them.
   Status Step(std::int64_t step, Series& series) override {
-    const at::Tensor rows = RowsOf(step);
-    const RngStream shifts(spec_.seed, Purpose::shifts, static_cast<std::uint64_t>(step));
-    const at::Tensor images = Shifted(data_.train.images.index_select(0, rows.flatten()), spec_.shift, shifts)
-                                  .view({spec_.members, rows.size(1), -1});
-    const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows.flatten()), data_.classes)
-                                   .view({spec_.members, rows.size(1), -1});
-    const at::Tensor logits = ensemble_.ForwardOwn(images);
-    const at::Tensor log_p = at::log_softmax(logits.detach(), 2);
-    const auto per_member = static_cast<double>(rows.size(1));
+    const at::Tensor all_rows = RowsOf(step);
+    const RowShare share = ShareOf(spec_.members, gang_);
+    const at::Tensor rows = Own(all_rows, share);
+    std::vector<at::Tensor> outputs, seeds;
+    std::vector<double> loss = {0};
+    if (share.count > 0) {
+      const RngStream shifts(spec_.seed, Purpose::shifts, static_cast<std::uint64_t>(step));
+      const at::Tensor images = Shifted(data_.train.images.index_select(0, rows.flatten()), spec_.shift,
+                                        {shifts, share.first * rows.size(1)})
+                                    .view({share.count, rows.size(1), -1});
+      const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows.flatten()), data_.classes)
+                                     .view({share.count, rows.size(1), -1});
+      outputs.push_back(ensemble_.ForwardOwn(images, share.first));
+      const at::Tensor log_p = at::log_softmax(outputs[0].detach(), 2);
+      seeds.push_back((log_p.exp() - targets) / static_cast<double>(rows.size(1)));
+      loss[0] = -(targets * log_p).sum().item<double>() / static_cast<double>(all_rows.numel());
+    }
     ParameterArena& parameters = ensemble_.parameters();
-    parameters.Gather(VectorJacobian({logits}, {(log_p.exp() - targets) / per_member}, parameters.leaves()));
+    RETORT_RETURN_IF_ERROR(SumGradients(outputs, seeds, parameters, gang_));
+    RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
     adam_.Step(parameters.flat(), parameters.gradient(),
                spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end));
-    const auto all = static_cast<double>(rows.numel());
-    series.emplace_back("train.loss", -(targets * log_p).sum().item<double>() / all);
+    series.emplace_back("train.loss", loss[0]);
     return {};
   }
 
@@ -99,6 +109,7 @@ class EnsembleTeacher final : public Method {
 
   const TrialSpec& spec_;
   const Dataset& data_;
+  Collective& gang_;
   at::Tensor shards_;
   std::int64_t batch_, per_epoch_;
   LogisticEnsemble ensemble_;

@@ -5,29 +5,37 @@
 #include <ATen/ops/one_hot.h>
 
 #include <utility>
+#include <vector>
 
-#include "worker/gradients.h"
+#include "worker/gang/summed_gradient.h"
 
 namespace retort::worker {
 
-Learner::Learner(std::unique_ptr<Network> network, const AdamSettings& settings)
-    : network_(std::move(network)), adam_(network_->parameters().flat().numel(), settings) {}
-
-void Learner::Apply(const at::Tensor& logits, const at::Tensor& gradient, double learning_rate) {
-  ParameterArena& parameters = network_->parameters();
-  parameters.Gather(VectorJacobian({logits}, {gradient}, parameters.leaves()));
-  adam_.Step(parameters.flat(), parameters.gradient(), learning_rate);
+Minibatch OwnPart(const at::Tensor& images, const at::Tensor& targets, const Collective& gang) {
+  const RowShare share = ShareOf(images.size(0), gang);
+  return {Own(images, share), Own(targets, share), share.first, images.size(0)};
 }
 
-double Learner::Teach(const at::Tensor& images, const at::Tensor& targets, double learning_rate,
-                      const std::optional<RngStream>& dropout, double temperature) {
+Learner::Learner(std::unique_ptr<Network> network, Collective& gang, const AdamSettings& settings)
+    : network_(std::move(network)), gang_(gang), adam_(network_->parameters().flat().numel(), settings) {}
+
+Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, const std::optional<RngStream>& dropout,
+                              double temperature) {
+  ParameterArena& parameters = network_->parameters();
+  std::vector<at::Tensor> outputs, seeds;
   double loss = 0;
-  Inject(images, learning_rate, dropout, [&](const at::Tensor& logits) {
-    const auto rows = static_cast<double>(logits.size(0));
-    const at::Tensor log_p = at::log_softmax(logits / temperature, 1);
-    loss = -(targets * log_p).sum().item<double>() * temperature * temperature / rows;
-    return log_p.exp().mul_(targets.sum(1, true)).sub_(targets).mul_(temperature / rows);
-  });
+  if (batch.images.size(0) > 0) {
+    std::optional<RowStream> masks;
+    if (dropout) masks.emplace(*dropout, batch.first);
+    const NetworkOutput out = network_->Forward(batch.images, masks);
+    const auto rows = static_cast<double>(batch.rows);
+    const at::Tensor log_p = at::log_softmax(out.logits.detach() / temperature, 1);
+    loss = -(batch.targets * log_p).sum().item<double>() * temperature * temperature / rows;
+    outputs.push_back(out.logits);
+    seeds.push_back(log_p.exp().mul_(batch.targets.sum(1, true)).sub_(batch.targets).mul_(temperature / rows));
+  }
+  RETORT_RETURN_IF_ERROR(SumGradients(outputs, seeds, parameters, gang_));
+  adam_.Step(parameters.flat(), parameters.gradient(), learning_rate);
   return loss;
 }
 

@@ -9,28 +9,34 @@
 #include <string>
 
 #include "experiments/spec/status.h"
+#include "worker/gang/row_share.h"
 #include "worker/models/network.h"
 #include "worker/optim/adam.h"
 #include "worker/train_state.h"
 
 namespace retort::worker {
 
+// This member's rows of a batch: those from `first` on, of `rows` in all.
+struct Minibatch {
+  at::Tensor images;   // f32 [own, C, H, W]
+  at::Tensor targets;  // f32 [own, classes]
+  std::int64_t first = 0;
+  std::int64_t rows = 0;
+};
+// Of a batch that every member holds whole.
+[[nodiscard]] Minibatch OwnPart(const at::Tensor& images, const at::Tensor& targets, const Collective& gang);
+
+// Every member of a gang holds the same parameters and moments, bit for bit.
 class Learner {
  public:
-  explicit Learner(std::unique_ptr<Network> network, const AdamSettings& settings = {});
+  // `gang` outlives the learner.
+  Learner(std::unique_ptr<Network> network, Collective& gang, const AdamSettings& settings = {});
 
-  // One Adam step on T^2 mean_i CE(softmax(z_i / T), y_i): injects T (p sum(y) - y) / rows at the logits z, so
-  // y need not be a distribution. images f32 [rows, C, H, W]; targets f32 [rows, classes]. Returns the loss.
-  double Teach(const at::Tensor& images, const at::Tensor& targets, double learning_rate,
-               const std::optional<RngStream>& dropout, double temperature = 1);
-  // One Adam step with `gradient` [rows, classes] injected at the logits of this forward pass, which
-  // `gradient_of` computes from the (detached) logits.
-  template <typename GradientOf>
-  void Inject(const at::Tensor& images, double learning_rate, const std::optional<RngStream>& dropout,
-              const GradientOf& gradient_of) {
-    const NetworkOutput out = network_->Forward(images, dropout);
-    Apply(out.logits, gradient_of(out.logits.detach()), learning_rate);
-  }
+  // One Adam step on T^2 mean_i CE(softmax(z_i / T), y_i) over the whole batch: injects
+  // T (p sum(y) - y) / rows at the logits z, so y need not be a distribution. Returns this member's part of
+  // the loss; the parts sum to it. Error: of the gang.
+  [[nodiscard]] Result<double> Teach(const Minibatch& batch, double learning_rate,
+                                     const std::optional<RngStream>& dropout, double temperature = 1);
 
   [[nodiscard]] Network& network() { return *network_; }
   [[nodiscard]] const Network& network() const { return *network_; }
@@ -39,8 +45,8 @@ class Learner {
   void ResetOptimiser() { adam_.Reset(); }
 
  private:
-  void Apply(const at::Tensor& logits, const at::Tensor& gradient, double learning_rate);
   std::unique_ptr<Network> network_;
+  Collective& gang_;
   Adam adam_;
 };
 

@@ -13,6 +13,7 @@
 #include "experiments/spec/trial_spec.h"
 #include "storage/attempt_file.h"
 #include "worker/data/dataset.h"
+#include "worker/gang/row_share.h"
 #include "worker/release_tape.h"
 #include "worker/train_state.h"
 
@@ -30,6 +31,7 @@ struct MethodInputs {
   const Dataset& data;
   const TeacherArtifact* teacher = nullptr;        // null when the trial has no parent
   ReleaseTape& tape;
+  Collective& gang;
 };
 
 using Series = std::vector<std::pair<std::string, double>>;
@@ -41,6 +43,8 @@ struct Outcome {
   std::optional<storage::Samples> samples;
 };
 
+// Runs on every member of the trial's gang at once, each step in the same order of collective operations; every
+// member holds the same state.
 class Method {
  public:
   virtual ~Method() = default;
@@ -51,9 +55,9 @@ class Method {
   virtual void Register(TrainState& state) = 0;
   // Steps come in order from 0, or from the step of the checkpoint that was loaded. A step obtains its
   // release before it changes any registered state: when that fails, the state is still the one before
-  // the step. `series` receives new points of the curves.
+  // the step. `series` receives new points of the curves; those of gang rank 0 are kept.
   [[nodiscard]] virtual Status Step(std::int64_t step, Series& series) = 0;
-  // After the last step.
+  // After the last step; on gang rank 0 alone.
   [[nodiscard]] virtual Result<Outcome> Finish() = 0;
 };
 

@@ -19,7 +19,8 @@ class PlainTeacher final : public Method {
         data_(inputs.data),
         batch_(std::min(inputs.spec.batch, inputs.data.train.size())),
         per_epoch_((inputs.data.train.size() + batch_ - 1) / batch_),
-        learner_(std::move(network)) {}
+        gang_(inputs.gang),
+        learner_(std::move(network), inputs.gang) {}
 
   std::int64_t steps() const override { return spec_.epochs * per_epoch_; }
   std::string phase(std::int64_t) const override { return "train"; }
@@ -32,14 +33,22 @@ class PlainTeacher final : public Method {
       const RngStream stream(spec_.seed, Purpose::batches, static_cast<std::uint64_t>(epoch));
       order_ = at::tensor(Permutation(data_.train.size(), stream), at::kLong);
     }
-    const at::Tensor rows = order_.narrow(0, first, std::min(batch_, data_.train.size() - first));
+    const at::Tensor batch = order_.narrow(0, first, std::min(batch_, data_.train.size() - first));
+    const RowShare share = ShareOf(batch.size(0), gang_);
+    const at::Tensor rows = Own(batch, share);
     const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.smoothing);
     const auto at_step = static_cast<std::uint64_t>(step);
     const at::Tensor images = Shifted(data_.train.images.index_select(0, rows), spec_.shift,
-                                      RngStream(spec_.seed, Purpose::shifts, at_step));
+                                      {RngStream(spec_.seed, Purpose::shifts, at_step), share.first});
     const double rate = spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
-    const double loss = learner_.Teach(images, targets, rate, RngStream(spec_.seed, Purpose::dropout, at_step));
-    if (step % kCurveEvery == 0 || step + 1 == steps()) series.emplace_back("train.loss", loss);
+    RETORT_ASSIGN_OR_RETURN(const double loss,
+                            learner_.Teach({images, targets, share.first, batch.size(0)}, rate,
+                                           RngStream(spec_.seed, Purpose::dropout, at_step)));
+    if (step % kCurveEvery == 0 || step + 1 == steps()) {
+      std::vector<double> sums = {loss};
+      RETORT_RETURN_IF_ERROR(SumOverGang(sums, gang_));
+      series.emplace_back("train.loss", sums[0]);
+    }
     return {};
   }
 
@@ -56,6 +65,7 @@ class PlainTeacher final : public Method {
   const TrialSpec& spec_;
   const Dataset& data_;
   std::int64_t batch_, per_epoch_;
+  Collective& gang_;
   Learner learner_;
   std::int64_t epoch_ = -1;   // of order_
   at::Tensor order_;

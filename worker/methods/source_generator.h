@@ -10,6 +10,7 @@
 #include "experiments/spec/status.h"
 #include "experiments/spec/trial_spec.h"
 #include "worker/distill/generator_loss.h"
+#include "worker/gang/row_share.h"
 #include "worker/models/generator.h"
 #include "worker/models/network.h"
 #include "worker/optim/adam.h"
@@ -19,7 +20,7 @@ namespace retort::worker {
 
 // What the released annotations of one batch look like to the generator's L_S.
 struct GeneratorTarget {
-  at::Tensor y;          // f32 [rows, classes], detached; undefined: no L_S
+  at::Tensor y;          // f32 [own rows, classes], detached; undefined: no L_S
   // The printed trap (detach = false): the release with its graph to the images, and d y / d release.
   at::Tensor released;   // undefined unless the trap is asked for
   double slope = 0;      // y = constant + slope * released
@@ -28,23 +29,29 @@ struct GeneratorTarget {
 class SourceGenerator {
  public:
   // Error: usage, as Generator::Create.
-  [[nodiscard]] static Result<std::unique_ptr<SourceGenerator>> Create(const TrialSpec& spec, ImageShape image);
+  // `gang` outlives the generator.
+  [[nodiscard]] static Result<std::unique_ptr<SourceGenerator>> Create(const TrialSpec& spec, ImageShape image,
+                                                                       Collective& gang);
 
-  // Images of this step's latents [rows, C, H, W], part of the graph to the generator's parameters.
-  // Row i is a function of (seed, step, i) and the parameters.
+  // This member's share of this step's `rows` images, [own, C, H, W], part of the graph to the generator's
+  // parameters. Row i of the whole is a function of (seed, step, i) and the parameters, but for batch
+  // normalisation, which sees the share alone.
   [[nodiscard]] at::Tensor Images(std::int64_t step, std::int64_t rows) const;
-  // spec.generator_steps Adam steps on L_S + L_G. `images` is what Images(step, rows) gave, with its graph,
-  // and serves the first of them; later ones draw the same latents anew. Returns the last loss.
-  double Improve(std::int64_t step, const at::Tensor& images, const Network& student,
-                 const GeneratorTarget& target, double learning_rate);
+  // spec.generator_steps Adam steps on L_S + L_G of the whole batch. `images` is what Images(step, rows) gave,
+  // with its graph, and serves the first of them; later ones draw the same latents anew. Returns this member's
+  // part of the last loss. Error: of the gang.
+  [[nodiscard]] Result<double> Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows,
+                                       const Network& student, const GeneratorTarget& target,
+                                       double learning_rate);
   void Register(TrainState& state, const std::string& prefix);
   [[nodiscard]] Generator& generator() { return *generator_; }
 
  private:
-  SourceGenerator(const TrialSpec& spec, std::unique_ptr<Generator> generator);
-  double OneStep(const at::Tensor& images, const Network& student, const GeneratorTarget& target,
-                 double learning_rate);
+  SourceGenerator(const TrialSpec& spec, std::unique_ptr<Generator> generator, Collective& gang);
+  [[nodiscard]] Result<double> OneStep(const at::Tensor& images, std::int64_t rows, const Network& student,
+                                       const GeneratorTarget& target, double learning_rate);
   const TrialSpec& spec_;
+  Collective& gang_;
   std::unique_ptr<Generator> generator_;
   Adam adam_;
 };

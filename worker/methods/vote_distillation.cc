@@ -36,9 +36,10 @@ class VoteDistillation final : public Method {
       : spec_(inputs.spec),
         data_(inputs.data),
         tape_(inputs.tape),
+        gang_(inputs.gang),
         teacher_(std::move(teacher)),
         mechanism_(std::move(mechanism)),
-        learner_(std::move(student)),
+        learner_(std::move(student), inputs.gang),
         rows_(std::min(spec_.batch, spec_.queries)),
         releases_((spec_.queries + rows_ - 1) / rows_),
         histograms_(at::zeros({spec_.queries, data_.classes}, at::kInt)),
@@ -63,8 +64,13 @@ class VoteDistillation final : public Method {
     const std::int64_t fit = step - releases_, within = fit % spec_.label_steps;
     if (fit == 0) series.emplace_back("train.vote_gap", AimAtVotes());
     if (fit == spec_.label_steps) AimAtEverything();
-    const double loss = Fit(step, within, fit < spec_.label_steps ? spec_.queries : data_.public_split.size());
-    if (within % kCurveEvery == 0 || within + 1 == spec_.label_steps) series.emplace_back("train.student_loss", loss);
+    std::vector<double> loss = {0};
+    RETORT_ASSIGN_OR_RETURN(
+        loss[0], Fit(step, within, fit < spec_.label_steps ? spec_.queries : data_.public_split.size()));
+    if (within % kCurveEvery == 0 || within + 1 == spec_.label_steps) {
+      RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
+      series.emplace_back("train.student_loss", loss[0]);
+    }
     return {};
   }
 
@@ -83,7 +89,7 @@ class VoteDistillation final : public Method {
   Status Query(std::int64_t step) {
     const std::int64_t first = step * rows_, rows = std::min(rows_, spec_.queries - first);
     const at::Tensor images = data_.public_split.images.narrow(0, first, rows);
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook& book) {
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
       return Release(step, images, book);
     }));
     histograms_.narrow(0, first, rows).copy_(released);
@@ -91,13 +97,17 @@ class VoteDistillation final : public Method {
     return {};
   }
 
-  Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook& book) {
+  // Every member's networks vote; gang rank 0 adds the noise to the sum.
+  Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook* book) {
+    RETORT_ASSIGN_OR_RETURN(
+        const release::Answers answers,
+        release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step}), gang_));
+    if (book == nullptr) return at::Tensor();
     // What earlier attempts released answers equal images here, too.
     const std::int64_t known = step * rows_;
     mechanism_->Remember(data_.public_split.images.narrow(0, 0, known), histograms_.narrow(0, 0, known));
-    const release::Answers answers = release::Oracle::Ask(*teacher_, {images, at::Tensor(), step});
     RETORT_ASSIGN_OR_RETURN(release::Charge charge,
-                            book.Take(mechanism_->Describe(rows_), mechanism_->DrawsFor(answers)));
+                            book->Take(mechanism_->Describe(rows_), mechanism_->DrawsFor(answers)));
     RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
     return released.values;
   }
@@ -134,22 +144,24 @@ class VoteDistillation final : public Method {
   }
 
   // One optimiser step on student_batch of the first `pool` public images.
-  double Fit(std::int64_t step, std::int64_t within, std::int64_t pool) {
+  Result<double> Fit(std::int64_t step, std::int64_t within, std::int64_t pool) {
     const auto at_step = static_cast<std::uint64_t>(step);
     const RngStream pick(spec_.seed, Purpose::batches, at_step);
     std::vector<std::int64_t> rows(static_cast<std::size_t>(spec_.student_batch));
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pick.Below(i, pool);
-    const at::Tensor index = at::tensor(rows, at::kLong);
+    const RowShare share = ShareOf(spec_.student_batch, gang_);
+    const at::Tensor index = Own(at::tensor(rows, at::kLong), share);
     const at::Tensor images = Shifted(data_.public_split.images.index_select(0, index), spec_.shift,
-                                      RngStream(spec_.seed, Purpose::shifts, at_step));
+                                      {RngStream(spec_.seed, Purpose::shifts, at_step), share.first});
     const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
-    return learner_.Teach(images, targets_.index_select(0, index), rate,
+    return learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,
                           RngStream(spec_.seed, Purpose::dropout, at_step));
   }
 
   const TrialSpec& spec_;
   const Dataset& data_;
   ReleaseTape& tape_;
+  Collective& gang_;
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::NoisyVotes> mechanism_;
   Learner learner_;
@@ -183,7 +195,8 @@ Status CheckQueries(const MethodInputs& inputs) {
 Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   RETORT_RETURN_IF_ERROR(CheckQueries(inputs));
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::TeacherModel> teacher, LoadTeacher(*inputs.teacher, inputs.data));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::TeacherModel> teacher,
+                          LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   RETORT_ASSIGN_OR_RETURN(
       std::unique_ptr<release::NoisyVotes> mechanism,
       release::NoisyVotes::Create({.scale = spec.vote_noise, .classes = inputs.data.classes}, release::KeyFor(spec)));

@@ -39,10 +39,11 @@ class VoteGeneration final : public Method {
       : spec_(inputs.spec),
         data_(inputs.data),
         tape_(inputs.tape),
+        gang_(inputs.gang),
         teacher_(std::move(parts.teacher)),
         mechanism_(std::move(parts.mechanism)),
         source_(std::move(parts.source)),
-        learner_(std::move(parts.student)),
+        learner_(std::move(parts.student), inputs.gang),
         rows_(std::min(spec_.batch, (spec_.queries + spec_.steps - 1) / spec_.steps)),
         transfer_((spec_.queries + rows_ - 1) / rows_, rows_, data_.shape, data_.classes),
         gallery_(std::min(kSamples, rows_), {data_.shape.channels, data_.shape.height, data_.shape.width},
@@ -58,21 +59,27 @@ class VoteGeneration final : public Method {
   }
 
   Status Step(std::int64_t step, Series& series) override {
-    const at::Tensor images = source_->Images(step, std::max(spec_.batch, rows_));
-    if (step < spec_.queries / rows_) RETORT_RETURN_IF_ERROR(Query(step, images.detach().narrow(0, 0, rows_)));
+    const std::int64_t batch = std::max(spec_.batch, rows_);
+    const at::Tensor images = source_->Images(step, batch);
+    if (step < spec_.queries / rows_) {
+      RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(images.detach(), batch, gang_));
+      RETORT_RETURN_IF_ERROR(Query(step, all.narrow(0, 0, rows_)));
+    }
     const double decay = HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
     const auto at_step = static_cast<std::uint64_t>(step);
     const RngStream replay(spec_.seed, Purpose::replay, at_step), dropout(spec_.seed, Purpose::dropout, at_step);
-    double loss = 0;
+    std::vector<double> losses = {0, 0};
     for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
       const auto lane = static_cast<std::uint64_t>(i);
       const auto [x, y] = transfer_.Sample(spec_.student_batch, replay.Lane(lane));
-      loss = learner_.Teach(x, y, spec_.lr * decay, dropout.Lane(lane));
+      RETORT_ASSIGN_OR_RETURN(losses[0],
+                              learner_.Teach(OwnPart(x, y, gang_), spec_.lr * decay, dropout.Lane(lane)));
     }
-    const double generator_loss =
-        source_->Improve(step, images, learner_.network(), {}, spec_.generator_lr * decay);
-    series.emplace_back("train.student_loss", loss);
-    series.emplace_back("train.generator_loss", generator_loss);
+    RETORT_ASSIGN_OR_RETURN(losses[1], source_->Improve(step, images, batch, learner_.network(), {},
+                                                        spec_.generator_lr * decay));
+    RETORT_RETURN_IF_ERROR(SumOverGang(losses, gang_));
+    series.emplace_back("train.student_loss", losses[0]);
+    series.emplace_back("train.generator_loss", losses[1]);
     return {};
   }
 
@@ -88,7 +95,7 @@ class VoteGeneration final : public Method {
 
  private:
   Status Query(std::int64_t step, const at::Tensor& images) {
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook& book) {
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
       return Release(step, images, book);
     }));
     const auto classes = static_cast<double>(data_.classes);
@@ -99,10 +106,14 @@ class VoteGeneration final : public Method {
     return {};
   }
 
-  Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook& book) {
-    const release::Answers answers = release::Oracle::Ask(*teacher_, {images, at::Tensor(), step});
+  // Every member's networks vote; gang rank 0 adds the noise to the sum.
+  Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook* book) {
+    RETORT_ASSIGN_OR_RETURN(
+        const release::Answers answers,
+        release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step}), gang_));
+    if (book == nullptr) return at::Tensor();
     RETORT_ASSIGN_OR_RETURN(release::Charge charge,
-                            book.Take(mechanism_->Describe(rows_), mechanism_->DrawsFor(answers)));
+                            book->Take(mechanism_->Describe(rows_), mechanism_->DrawsFor(answers)));
     RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
     return released.values;
   }
@@ -110,6 +121,7 @@ class VoteGeneration final : public Method {
   const TrialSpec& spec_;
   const Dataset& data_;
   ReleaseTape& tape_;
+  Collective& gang_;
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::Mechanism> mechanism_;
   std::unique_ptr<SourceGenerator> source_;
@@ -128,12 +140,12 @@ Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
   }
   if (spec.queries < 1) return UsageError("Votes need queries >= 1.");
   Parts parts;
-  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data));
+  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   RETORT_ASSIGN_OR_RETURN(parts.mechanism, release::MakeMechanism(spec, inputs.data.classes,
                                                                   parts.teacher->members(), release::KeyFor(spec)));
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
                                                      RngStream(spec.seed, Purpose::parameters)));
-  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape));
+  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape, inputs.gang));
   return std::unique_ptr<Method>(std::make_unique<VoteGeneration>(inputs, std::move(parts)));
 }
 

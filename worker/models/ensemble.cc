@@ -16,15 +16,19 @@ LogisticEnsemble::LogisticEnsemble(std::int64_t members, ImageShape input, std::
                    {"bias", {members, classes}, FanInBound(input.size())}},
                   stream) {}
 
-at::Tensor LogisticEnsemble::ForwardOwn(const at::Tensor& images) const {
+at::Tensor LogisticEnsemble::ForwardOwn(const at::Tensor& images, std::int64_t first) const {
   const std::vector<at::Tensor>& p = parameters_.leaves();
-  return at::baddbmm(p[1].unsqueeze(1), images, p[0].transpose(1, 2));
+  const std::int64_t count = images.size(0);
+  return at::baddbmm(p[1].narrow(0, first, count).unsqueeze(1), images,
+                     p[0].narrow(0, first, count).transpose(1, 2));
 }
 
-at::Tensor LogisticEnsemble::ForwardShared(const at::Tensor& images) const {
+at::Tensor LogisticEnsemble::ForwardShared(const at::Tensor& images, std::int64_t first,
+                                           std::int64_t count) const {
   const std::vector<at::Tensor>& p = parameters_.leaves();
-  const at::Tensor all = at::matmul(images.flatten(1), p[0].view({members_ * classes_, pixels_}).t());
-  return (all.view({-1, members_, classes_}) + p[1]).transpose(0, 1);
+  const at::Tensor weight = p[0].narrow(0, first, count).view({count * classes_, pixels_});
+  const at::Tensor all = at::matmul(images.flatten(1), weight.t());
+  return (all.view({-1, count, classes_}) + p[1].narrow(0, first, count)).transpose(0, 1);
 }
 
 at::Tensor DisjointShards(std::int64_t examples, std::int64_t members) {

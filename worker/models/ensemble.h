@@ -20,10 +20,14 @@ class LogisticEnsemble {
 
   [[nodiscard]] std::int64_t members() const { return members_; }
   [[nodiscard]] std::int64_t classes() const { return classes_; }
-  // Each member on its own rows: [members, rows, pixels] -> [members, rows, classes].
-  [[nodiscard]] at::Tensor ForwardOwn(const at::Tensor& images) const;
-  // Every member on the same rows: [rows, C, H, W] -> [members, rows, classes].
-  [[nodiscard]] at::Tensor ForwardShared(const at::Tensor& images) const;
+  // Members first, first + 1, ... each on its own rows: [count, rows, pixels] -> [count, rows, classes].
+  [[nodiscard]] at::Tensor ForwardOwn(const at::Tensor& images, std::int64_t first = 0) const;
+  // Members [first, first + count) on the same rows: [rows, C, H, W] -> [count, rows, classes].
+  [[nodiscard]] at::Tensor ForwardShared(const at::Tensor& images, std::int64_t first, std::int64_t count) const;
+  // Every member.
+  [[nodiscard]] at::Tensor ForwardShared(const at::Tensor& images) const {
+    return ForwardShared(images, 0, members_);
+  }
   // "weight" [members, classes, pixels] and "bias" [members, classes].
   [[nodiscard]] ParameterArena& parameters() { return parameters_; }
 

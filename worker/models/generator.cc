@@ -9,6 +9,8 @@
 
 #include <vector>
 
+#include "worker/gang/gang_batch_norm.h"
+
 namespace retort::worker {
 namespace {
 
@@ -17,7 +19,9 @@ constexpr double kEpsilon = 1e-5;
 constexpr double kInnerEpsilon = 0.8;
 constexpr double kSlope = 0.2;
 
-at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon) {
+at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon,
+                     Collective* gang) {
+  if (gang != nullptr && gang->size() > 1) return GangBatchNorm(x, weight, bias, epsilon, *gang);
   return at::batch_norm(x, weight, bias, {}, {}, /*training=*/true, /*momentum=*/0, epsilon,
                         /*cudnn_enabled=*/false);
 }
@@ -66,16 +70,16 @@ Result<std::unique_ptr<Generator>> Generator::Create(ImageShape image, std::int6
   return std::unique_ptr<Generator>(new Generator(image, latent, width, stream));
 }
 
-at::Tensor Generator::Forward(const at::Tensor& latents) const {
+at::Tensor Generator::Forward(const at::Tensor& latents, Collective* gang) const {
   const std::vector<at::Tensor>& p = parameters_->leaves();
   at::Tensor x = at::linear(latents, p[0], p[1]).view({-1, width_, image_.height / 4, image_.width / 4});
-  x = BatchNorm(x.contiguous(at::MemoryFormat::ChannelsLast), p[2], p[3], kEpsilon);
+  x = BatchNorm(x.contiguous(at::MemoryFormat::ChannelsLast), p[2], p[3], kEpsilon, gang);
   x = at::conv2d(Doubled(x), p[4], p[5], 1, 1);
-  x = Rectified(BatchNorm(x, p[6], p[7], kInnerEpsilon));
+  x = Rectified(BatchNorm(x, p[6], p[7], kInnerEpsilon, gang));
   x = at::conv2d(Doubled(x), p[8], p[9], 1, 1);
-  x = Rectified(BatchNorm(x, p[10], p[11], kInnerEpsilon));
+  x = Rectified(BatchNorm(x, p[10], p[11], kInnerEpsilon, gang));
   x = at::conv2d(x, p[12], p[13], 1, 1).tanh_();
-  return BatchNorm(x, {}, {}, kEpsilon);
+  return BatchNorm(x, {}, {}, kEpsilon, gang);
 }
 
 }  // namespace retort::worker

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "experiments/spec/status.h"
+#include "worker/gang/collective.h"
 #include "worker/models/network.h"
 #include "worker/models/parameter_arena.h"
 
@@ -21,8 +22,10 @@ class Generator {
   // Error: usage, when height or width is no multiple of 4. width >= 2.
   [[nodiscard]] static Result<std::unique_ptr<Generator>> Create(ImageShape image, std::int64_t latent,
                                                                  std::int64_t width, const RngStream& stream);
-  // latents f32 [rows, latent] -> images f32 [rows, C, H, W], channels last.
-  [[nodiscard]] at::Tensor Forward(const at::Tensor& latents) const;
+  // latents f32 [rows, latent] -> images f32 [rows, C, H, W], channels last. With a gang of several members,
+  // the rows are this member's and BN uses the statistics of all members' rows: see gang_batch_norm.h for
+  // what is thrown.
+  [[nodiscard]] at::Tensor Forward(const at::Tensor& latents, Collective* gang = nullptr) const;
   [[nodiscard]] ParameterArena& parameters() { return *parameters_; }
   [[nodiscard]] const ParameterArena& parameters() const { return *parameters_; }
 

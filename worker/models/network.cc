@@ -70,7 +70,7 @@ Network::Network(std::vector<Layer> layers, ImageShape input, const RngStream& s
   parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream);
 }
 
-NetworkOutput Network::Forward(const at::Tensor& images, const std::optional<RngStream>& dropout,
+NetworkOutput Network::Forward(const at::Tensor& images, const std::optional<RowStream>& dropout,
                                LayerTrace* trace) const {
   const std::vector<at::Tensor>& leaves = parameters_->leaves();
   // What a layer hands on is overwritten by the next one, unless somebody wants to look at it.
@@ -93,7 +93,8 @@ NetworkOutput Network::Forward(const at::Tensor& images, const std::optional<Rng
       case LayerKind::max_pool: x = at::max_pool2d(x, layer.kernel, layer.stride); break;
       case LayerKind::dropout:
         if (dropout) {
-          const at::Tensor mask = DropoutMask(x, layer.rate, dropout->Lane(dropout_layer));
+          const at::Tensor mask = DropoutMask(
+              x, layer.rate, {dropout->stream.Lane(dropout_layer), dropout->first_row});
           x = in_place ? x.mul_(mask) : x * mask;
         }
         ++dropout_layer;

@@ -47,9 +47,9 @@ class Network {
   Network(std::vector<Layer> layers, ImageShape input, const RngStream& stream);
 
   // images: f32 [batch, channels, height, width], any dense layout. `dropout`: the stream of this forward
-  // pass; nothing = evaluation. `trace`, when not null, is filled.
+  // pass, and which rows of the whole batch these are; nothing = evaluation. `trace`, when not null, is filled.
   [[nodiscard]] NetworkOutput Forward(const at::Tensor& images,
-                                      const std::optional<RngStream>& dropout = std::nullopt,
+                                      const std::optional<RowStream>& dropout = std::nullopt,
                                       LayerTrace* trace = nullptr) const;
   [[nodiscard]] ParameterArena& parameters() { return *parameters_; }
   [[nodiscard]] const ParameterArena& parameters() const { return *parameters_; }

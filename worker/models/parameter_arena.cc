@@ -39,6 +39,7 @@ ParameterArena::ParameterArena(std::vector<ParameterShape> shapes, const RngStre
     const std::int64_t n = Numel(p.shape);
     leaves_.push_back(flat_.narrow(0, offset, n).view(p.shape).detach().requires_grad_(true));
     gradient_views_.push_back(gradient_.narrow(0, offset, n).view(p.shape));
+    offsets_.push_back(offset);
     offset += Padded(n);
   }
   Redraw(stream);

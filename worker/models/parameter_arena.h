@@ -34,6 +34,10 @@ class ParameterArena {
   [[nodiscard]] at::Tensor& flat() { return flat_; }
   [[nodiscard]] const at::Tensor& flat() const { return flat_; }
   [[nodiscard]] at::Tensor& gradient() { return gradient_; }  // same layout as flat()
+  // Views into gradient(), in the order of leaves().
+  [[nodiscard]] const std::vector<at::Tensor>& gradient_views() const { return gradient_views_; }
+  // Where each parameter begins in flat().
+  [[nodiscard]] const std::vector<std::int64_t>& offsets() const { return offsets_; }
   // Initial values once more, from another stream.
   void Redraw(const RngStream& stream);
   // Copies one gradient a leaf into gradient(); an undefined tensor counts as zero.
@@ -50,6 +54,7 @@ class ParameterArena {
   std::vector<ParameterShape> shapes_;
   at::Tensor flat_, gradient_;
   std::vector<at::Tensor> leaves_, gradient_views_;
+  std::vector<std::int64_t> offsets_;
 };
 
 // Uniform on +-1/sqrt(fan_in), the usual default for weights and biases of conv and linear layers.

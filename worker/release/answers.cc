@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "worker/gang/row_share.h"
+
 namespace retort::worker::release {
 namespace {
 
@@ -22,6 +24,7 @@ void CheckShape(const at::Tensor& logits, std::int64_t dimensions, std::int64_t 
 
 // One-hot votes of every member, summed: i32 [rows, classes].
 at::Tensor CountVotes(const at::Tensor& member_logits) {
+  if (member_logits.size(0) == 0) return at::zeros({member_logits.size(1), member_logits.size(2)}, at::kInt);
   const at::Tensor choice = Sanitised(member_logits).argmax(-1);  // [members, rows]
   return at::one_hot(choice, member_logits.size(-1)).sum(0).to(at::kInt);
 }
@@ -61,15 +64,14 @@ Answers Oracle::AskUndetached(TeacherModel& teacher, const Query& query) {
   return answers;
 }
 
-Result<Answers> Oracle::GatherRows(Answers local, Collective& gang) {
+Result<Answers> Oracle::GatherRows(Answers local, const Query& whole, Collective& gang) {
   if (gang.size() == 1) return local;
-  for (at::Tensor* part :
-       {&local.query_.inputs, &local.query_.student_logits, &local.logits_, &local.votes_}) {
-    if (!part->defined()) continue;
-    RETORT_ASSIGN_OR_RETURN(const std::vector<at::Tensor> parts,
-                            gang.Gather(part->contiguous(), GangRank{0}));
-    if (!parts.empty()) *part = at::cat(parts);
-  }
+  RETORT_CHECK(local.logits_.defined());
+  const std::int64_t rows = whole.inputs.size(0);
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor logits, GatherRowsToRoot(local.logits_, rows, gang));
+  if (!logits.defined()) return local;
+  local.logits_ = logits;
+  local.query_ = {whole.inputs.detach(), whole.student_logits, whole.step};
   return local;
 }
 

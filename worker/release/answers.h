@@ -32,7 +32,8 @@ class TeacherModel {
   // inputs [rows, ...] -> [rows, classes] f32. Evaluation mode; differentiable to the inputs where
   // gradients are enabled. Ensembles: unused.
   [[nodiscard]] virtual at::Tensor Logits(const at::Tensor& inputs) = 0;
-  // inputs [rows, ...] -> [members, rows, classes] f32. Only for members() > 1.
+  // inputs [rows, ...] -> [members asked here, rows, classes] f32: all of them, or a gang member's share.
+  // Only for members() > 1.
   [[nodiscard]] virtual at::Tensor MemberLogits(const at::Tensor& inputs);
 };
 
@@ -68,8 +69,10 @@ class Oracle {
   // The printed trap: answers keep their graph to the inputs. Every claim becomes unbounded; only a
   // mechanism made with detach = false takes such answers.
   [[nodiscard]] static Answers AskUndetached(TeacherModel& teacher, const Query& query);
-  // Rows of all gang ranks, in rank order, on gang rank 0; elsewhere the local ones unchanged.
-  [[nodiscard]] static Result<Answers> GatherRows(Answers local, Collective& gang);
+  // Each member asked about its share of `rows` rows (ShareOf): all of them, in rank order, on gang rank 0;
+  // elsewhere the local ones unchanged. `whole` holds their inputs and student logits, which every member
+  // knows already.
+  [[nodiscard]] static Result<Answers> GatherRows(Answers local, const Query& whole, Collective& gang);
   // The same rows on every rank, each holding other members: votes summed over the gang.
   [[nodiscard]] static Result<Answers> SumVotes(Answers local, Collective& gang);
 };

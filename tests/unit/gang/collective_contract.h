@@ -101,6 +101,35 @@ TEST_P(CollectiveContract, GatherBringsEveryMembersValuesToTheRootInRankOrder) {
   });
 }
 
+TEST_P(CollectiveContract, AllGatherBringsEveryMembersValuesToAllInRankOrder) {
+  InEveryMember([&](Collective& gang) {
+    const auto parts = gang.AllGather(at::full({2, 3}, std::int64_t{gang.rank().value}, at::kLong));
+    ASSERT_TRUE(parts.ok());
+    ASSERT_EQ(parts->size(), static_cast<std::size_t>(gang.size()));
+    for (std::size_t i = 0; i < parts->size(); ++i)
+      EXPECT_TRUE(at::equal((*parts)[i], at::full({2, 3}, static_cast<std::int64_t>(i), at::kLong)));
+  });
+}
+
+TEST_P(CollectiveContract, SumsUnderWayAtOnceAreThoseOfTheBlockingCall) {
+  InEveryMember([&](Collective& gang) {
+    std::vector<at::Tensor> values;
+    for (int i = 0; i < 8; ++i)
+      values.push_back(at::full({100 + i}, static_cast<float>((i + 1) * (gang.rank().value + 1))));
+    std::vector<std::unique_ptr<PendingOperation>> pending;
+    for (at::Tensor& part : values) {
+      auto begun = gang.BeginAllReduceSum(part);
+      ASSERT_TRUE(begun.ok());
+      pending.push_back(std::move(*begun));
+    }
+    for (auto& operation : pending) ASSERT_TRUE(operation->Wait().ok());
+    const int n = gang.size();
+    for (int i = 0; i < 8; ++i)
+      EXPECT_TRUE(at::equal(values[static_cast<std::size_t>(i)],
+                            at::full({100 + i}, static_cast<float>((i + 1) * n * (n + 1) / 2))));
+  });
+}
+
 TEST_P(CollectiveContract, ManyOperationsKeepTheirOrder) {
   InEveryMember([&](Collective& gang) {
     for (int i = 0; i < 50; ++i) {

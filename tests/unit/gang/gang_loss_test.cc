@@ -28,7 +28,7 @@ pid_t ForkMember(int read_end, const std::function<void(Collective&)>& end) {
   const pid_t child = fork();
   if (child != 0) return child;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  std::array<char, 64> buffer{};
+  std::array<char, 256> buffer{};
   if (read(read_end, buffer.data(), buffer.size() - 1) <= 0) _exit(2);
   auto gang = JoinGlooGang(Membership(1, buffer.data()));
   if (!gang.ok() || !(*gang)->Barrier().ok()) _exit(3);

@@ -209,14 +209,6 @@ TEST_F(RecoveryTest, SweepOfAnotherNameIsRefused) {
   EXPECT_THAT(status.message(), HasSubstr("--results"));
 }
 
-TEST_F(RecoveryTest, GangIsAUsageErrorThatSaysWhatIsSupported) {
-  Own();
-  const Status status = Open(PlanOf({TrialBuilder(1).Devices(2).Build()}));
-  EXPECT_EQ(status.code(), StatusCode::usage);
-  EXPECT_THAT(status.message(), HasSubstr("devices = 2"));
-  EXPECT_THAT(status.message(), HasSubstr("one device"));
-}
-
 TEST_F(RecoveryTest, FolderOfAnotherFormatIsAUsageError) {
   Start(FamilyPlan(1, 0));
   Outbox outbox;

@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "worker/gang/local_collective.h"
 #include "worker/distill/generator_loss.h"
 #include "worker/distill/transfer_set.h"
 #include "worker/distill/vote_targets.h"
@@ -32,11 +33,13 @@ at::Tensor Objective(const Outputs& o, const GeneratorWeights& w, GeneratorForm 
 
 TEST(GeneratorLoss, IsTheGradientOfItsObjective) {
   const GeneratorWeights weights{0.7, 3, 0.2};
+  const auto solo = MakeSoloCollective();
   for (const GeneratorForm form : {GeneratorForm::dafl, GeneratorForm::printed}) {
     const Outputs o;
     const at::Tensor objective = Objective(o, weights, form);
     const auto want = VectorJacobian({objective}, {at::ones({}, at::kDouble)}, {o.logits, o.features});
-    const GeneratorGradient got = GeneratorLoss({o.logits, o.features}, o.targets, weights, form);
+    const GeneratorGradient got =
+        GeneratorLoss({o.logits, o.features}, o.targets, weights, form, o.logits.size(0), *solo).value();
     EXPECT_TRUE(at::allclose(got.logits, want[0], 1e-9, 1e-12));
     EXPECT_TRUE(at::allclose(got.features, want[1], 1e-9, 1e-12));
     EXPECT_NEAR(got.loss, objective.item<double>(), 1e-9);
@@ -45,7 +48,9 @@ TEST(GeneratorLoss, IsTheGradientOfItsObjective) {
 
 TEST(GeneratorLoss, LeavesOutTheTargetsThatAreNotThere) {
   const Outputs o;
-  const GeneratorGradient got = GeneratorLoss({o.logits, o.features}, {}, {0, 0, 0}, GeneratorForm::dafl);
+  const auto solo = MakeSoloCollective();
+  const GeneratorGradient got =
+      GeneratorLoss({o.logits, o.features}, {}, {0, 0, 0}, GeneratorForm::dafl, o.logits.size(0), *solo).value();
   EXPECT_EQ(got.logits.abs().max().item<double>(), 0);
   EXPECT_EQ(got.features.abs().max().item<double>(), 0);
 }
@@ -68,11 +73,12 @@ TEST(ZeroSum, LeavesNoMeanAndChangesNothingElse) {
 
 TEST(Learner, DescendsTheCrossEntropyToItsTargets) {
   auto network = std::move(MakeNetwork("logistic", {1, 4, 4}, 3, RngStream(1, Purpose::parameters))).value();
-  Learner learner(std::move(network));
+  const auto solo = MakeSoloCollective();
+  Learner learner(std::move(network), *solo);
   const at::Tensor images = at::randn({32, 1, 4, 4}), targets = OneHotTargets(at::randint(3, {32}, at::kLong), 3, 0.1);
-  const double first = learner.Teach(images, targets, 0.05, std::nullopt);
+  const double first = learner.Teach(OwnPart(images, targets, *solo), 0.05, std::nullopt).value();
   double last = first;
-  for (int i = 0; i < 50; ++i) last = learner.Teach(images, targets, 0.05, std::nullopt);
+  for (int i = 0; i < 50; ++i) last = learner.Teach(OwnPart(images, targets, *solo), 0.05, std::nullopt).value();
   EXPECT_LT(last, 0.7 * first);
 }
 
@@ -86,8 +92,9 @@ TEST(Learner, InjectsTheGradientOfTheSoftenedCrossEntropy) {
   const at::Tensor loss =
       -(targets * at::log_softmax(logits / kTemperature, 1)).sum(1).mean() * kTemperature * kTemperature;
   const auto want = VectorJacobian({loss}, {at::ones({})}, leaves);
-  Learner learner(std::move(network));
-  const double got = learner.Teach(images, targets, 0, std::nullopt, kTemperature);
+  const auto solo = MakeSoloCollective();
+  Learner learner(std::move(network), *solo);
+  const double got = learner.Teach(OwnPart(images, targets, *solo), 0, std::nullopt, kTemperature).value();
   EXPECT_NEAR(got, loss.item<double>(), 1e-4);
   const at::Tensor flat = learner.network().parameters().gradient();
   EXPECT_TRUE(at::allclose(flat.narrow(0, 0, want[0].numel()), want[0].flatten(), 1e-4, 1e-6));

@@ -43,6 +43,10 @@ class TwinHost final : public TrialHost {
     checkpoints.push_back(committed);
     return {};
   }
+  Status AnnounceGang(const std::string&) override { return {}; }
+  Result<std::string> AwaitGang(std::chrono::milliseconds) override {
+    return EnvironmentError("This host knows no gang.");
+  }
   std::optional<cluster::Stop> StopRequested() override {
     if (stop_at == 0 || ++asked_ < stop_at) return std::nullopt;
     return cluster::Stop{true, 10};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/worker/tiny_trials.h"
+#include "worker/gang/local_collective.h"
 #include "worker/methods/source_generator.h"
 #include "worker/models/model_registry.h"
 #include "worker/release/mechanism.h"
@@ -29,7 +30,8 @@ class SlopedTeacher final : public release::TeacherModel {
 // Generator parameters after one update against a teacher with the given slope.
 at::Tensor Updated(TrialSpec spec, double slope) {
   const ImageShape shape{1, 16, 16};
-  auto source = std::move(SourceGenerator::Create(spec, shape)).value();
+  const auto solo = MakeSoloCollective();
+  auto source = std::move(SourceGenerator::Create(spec, shape, *solo)).value();
   auto student = std::move(MakeNetwork("datalens", shape, 4, RngStream(1, Purpose::parameters))).value();
   auto mechanism = std::move(release::MakeMechanism(spec, 4, 1, release::KeyFor(spec))).value();
   SlopedTeacher teacher(slope);
@@ -46,7 +48,8 @@ at::Tensor Updated(TrialSpec spec, double slope) {
   EXPECT_TRUE(released.ok()) << released.status().message();
   const double gamma = spec.kappa / spec.norm_bound;
   const at::Tensor y = at::softmax(logits, 1) - gamma * released->values.detach();
-  source->Improve(0, images, *student, {y, spec.detach ? at::Tensor() : released->values, -gamma}, 1e-2);
+  const GeneratorTarget target{y, spec.detach ? at::Tensor() : released->values, -gamma};
+  EXPECT_TRUE(source->Improve(0, images, spec.batch, *student, target, 1e-2).ok());
   return source->generator().parameters().flat().clone();
 }
 

@@ -1,0 +1,29 @@
+// One tiny trial for every method and reading.
+#pragma once
+
+#include <string>
+
+#include "tests/unit/worker/tiny_trials.h"
+
+namespace retort::worker {
+
+struct TrialCase {
+  std::string name;
+  TrialSpec (*spec)(const TinyTrials&);
+  std::string teacher;   // method; empty: none
+};
+
+inline const TrialCase kTrialCases[] = {
+    {"PlainTeacher", [](const TinyTrials& t) { return t.Teacher("plain"); }, ""},
+    {"EnsembleTeacher", [](const TinyTrials& t) { return t.Teacher("ensemble"); }, ""},
+    {"DpSgdTeacher", [](const TinyTrials& t) { return t.Teacher("dpsgd"); }, ""},
+    {"DpSgdStudent", [](const TinyTrials& t) { return t.DpSgdStudent(); }, ""},
+    {"Working", [](const TinyTrials& t) { return t.Student(Reading::working); }, "plain"},
+    {"Printed", [](const TinyTrials& t) { return t.Student(Reading::printed); }, "plain"},
+    {"RowAveraged", [](const TinyTrials& t) { return t.Student(Reading::row_averaged); }, "plain"},
+    {"SoundByDpSgdTeacher", [](const TinyTrials& t) { return t.Student(Reading::sound); }, "dpsgd"},
+    {"VotesOnPublic", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::public_split); }, "ensemble"},
+    {"VotesOnGenerator", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::generator); }, "ensemble"},
+};
+
+}  // namespace retort::worker
