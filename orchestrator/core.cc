@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 namespace retort::orchestrator {
 namespace {
@@ -26,13 +27,14 @@ Status Core::Apply(const JournalEvent& event) {
 }
 
 Status Core::On(const SweepOpened& event) {
-  if (event.format_version != kResultsFormatVersion)
+  if (event.format_version < 1 || event.format_version > kResultsFormatVersion)
     return UsageError("the results folder has format " + std::to_string(event.format_version) +
-                      ", this retort writes format " + std::to_string(kResultsFormatVersion) +
+                      ", this retort reads formats up to " + std::to_string(kResultsFormatVersion) +
                       ": use the retort that wrote it, or another folder (--results)");
   if (event.name.empty()) return DamageError("journal: a sweep without a name");
   sweep_ = event.name;
   resolved_toml_ = event.resolved_toml;
+  format_version_ = event.format_version;
   return {};
 }
 
@@ -136,12 +138,16 @@ Status Core::On(const AttemptEnded& event) {
 Status Core::On(const RowWritten& event) {
   const std::optional<TrialId> id = TrialId::FromHex(event.row.trial);
   if (!id) return DamageError("journal: a row of no trial: " + event.row.trial);
-  RETORT_ASSIGN_OR_RETURN(const std::size_t index, IndexOf(*id));
+  return Restore(*id, StoredRow(event.row));
+}
+
+Status Core::Restore(TrialId id, StoredRow row) {
+  RETORT_ASSIGN_OR_RETURN(const std::size_t index, IndexOf(id));
   Trial& trial = trials_[index];
   if (!IsFinal(trial.state)) return Illegal(trial, "and cannot have a row");
   if (trial.row) return Illegal(trial, "and its row is immutable");
   Delist(trial, index);
-  trial.row = event.row;
+  trial.row = std::move(row);
   trial.ended.reset();
   Enlist(trial, index);
   return {};
@@ -208,8 +214,8 @@ void Core::Enlist(const Trial& trial, std::size_t index) {
 void Core::Delist(const Trial& trial, std::size_t index) {
   if (!trial.planned) return;
   --counts_[static_cast<std::size_t>(trial.state)];
-  ready_.erase({-trial.spec.priority, trial.position, index});
-  owed_.erase({trial.position, index});
+  if (trial.state == TrialState::queued) ready_.erase({-trial.spec.priority, trial.position, index});
+  if (IsFinal(trial.state) && !trial.row) owed_.erase({trial.position, index});
 }
 
 const Trial* Core::Find(TrialId id) const {

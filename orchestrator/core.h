@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -59,10 +60,13 @@ class Core {
   // queued or parent-failed) happens too. Error: damage, for an event that is illegal here; the state is
   // then unspecified.
   [[nodiscard]] Status Apply(const JournalEvent& event);
+  // A row_written of the journal whose row is left packed.
+  [[nodiscard]] Status Restore(TrialId trial, StoredRow row);
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] const std::string& sweep() const { return sweep_; }
   [[nodiscard]] const std::string& resolved_toml() const { return resolved_toml_; }
+  [[nodiscard]] int format_version() const { return format_version_; }  // that the journal last said
   [[nodiscard]] bool opened() const { return !sweep_.empty(); }
   [[nodiscard]] const Trial* Find(TrialId id) const;
   [[nodiscard]] const Trial& Get(TrialId id) const;  // must be known
@@ -126,7 +130,8 @@ class Core {
 
   Settings settings_;
   std::string sweep_, resolved_toml_;
-  std::vector<Trial> trials_;
+  int format_version_ = kResultsFormatVersion;
+  std::deque<Trial> trials_;
   std::unordered_map<TrialId, std::size_t> by_id_;
   std::vector<std::size_t> plan_;
   std::array<std::size_t, 9> counts_{};  // by TrialState

@@ -175,7 +175,7 @@ void Take(const Json& json, SweepInterrupted& event) { event.cause = json.at("ca
 
 // The one place that catches the JSON library's exceptions.
 template <typename T>
-Result<JournalEvent> DecodeAs(const char* name, const std::string& payload) {
+Result<JournalEvent> DecodeAs(const char* name, std::string_view payload) {
   try {
     const Json json = Json::parse(payload);
     JournalEvent decoded;
@@ -208,7 +208,7 @@ std::string EncodeEvent(const JournalEvent& event) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Result<JournalEvent> DecodeEvent(std::uint16_t type, const std::string& payload) {
+Result<JournalEvent> DecodeEvent(std::uint16_t type, std::string_view payload) {
   switch (static_cast<EventType>(type)) {
     case EventType::sweep_opened:
       return DecodeAs<SweepOpened>("sweep_opened", payload);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,7 +18,8 @@
 namespace retort::orchestrator {
 
 // Of the results folder as a whole: journal events, folder layout, row fields.
-inline constexpr int kResultsFormatVersion = 1;
+// Version 1 has journals of JSON alone; it is still read, and goes on as version 2.
+inline constexpr int kResultsFormatVersion = 2;
 
 // Append only: record types on disk.
 enum class EventType : std::uint16_t {
@@ -118,6 +120,6 @@ struct JournalEvent {
 [[nodiscard]] std::string EncodeEvent(const JournalEvent& event);
 // Error: damage, naming the event and the field that is missing or wrong; usage for a type that this
 // version does not know.
-[[nodiscard]] Result<JournalEvent> DecodeEvent(std::uint16_t type, const std::string& payload);
+[[nodiscard]] Result<JournalEvent> DecodeEvent(std::uint16_t type, std::string_view payload);
 
 }  // namespace retort::orchestrator

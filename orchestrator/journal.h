@@ -9,6 +9,7 @@
 #include "experiments/spec/status.h"
 #include "orchestrator/core.h"
 #include "orchestrator/events.h"
+#include "orchestrator/journal_codec.h"
 #include "storage/env.h"
 #include "storage/record_log.h"
 
@@ -18,9 +19,11 @@ namespace retort::orchestrator {
 [[nodiscard]] std::string LedgerPath(const std::string& results);
 [[nodiscard]] std::string LockPath(const std::string& results);
 
-// Applies every record to a new core. Error: damage with the offset; usage for a folder of another
-// format version.
-[[nodiscard]] Status ReplayJournal(const storage::LogContents& contents, Core& core);
+// The next record of a journal. Error: as below, without the offset.
+[[nodiscard]] Status ReplayRecord(const storage::Record& record, JournalCodec& codec, Core& core);
+// Applies every record to a new core; `codec` is new, too, and can go on with the journal then. Error: damage
+// with the offset; usage for a folder of another format version.
+[[nodiscard]] Status ReplayJournal(const storage::LogContents& contents, JournalCodec& codec, Core& core);
 
 // The one writer, held by the owner of the folder's lock.
 class Journal {
@@ -32,8 +35,10 @@ class Journal {
   [[nodiscard]] std::uint64_t bytes() const { return log_->size(); }
 
  private:
-  explicit Journal(std::unique_ptr<storage::RecordLog> log) : log_(std::move(log)) {}
+  Journal(std::unique_ptr<storage::RecordLog> log, JournalCodec codec)
+      : log_(std::move(log)), codec_(std::move(codec)) {}
   std::unique_ptr<storage::RecordLog> log_;
+  JournalCodec codec_;
 };
 
 }  // namespace retort::orchestrator

@@ -21,8 +21,11 @@ Status PublishExitCode(storage::Env& env, const std::string& results, int exit_c
 
 Status PublishResults(storage::Env& env, const Core& core, const std::vector<storage::LedgerEntry>& ledger) {
   std::vector<storage::ResultRow> rows;
-  for (const std::size_t index : core.plan())
-    if (core.At(index).row) rows.push_back(*core.At(index).row);
+  for (const std::size_t index : core.plan()) {
+    if (!core.At(index).row) continue;
+    RETORT_ASSIGN_OR_RETURN(storage::ResultRow row, core.At(index).row.Read());
+    rows.push_back(std::move(row));
+  }
   return storage::WriteResultFile(env, core.settings().results, core.sweep(), rows, ledger);
 }
 

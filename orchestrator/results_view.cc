@@ -8,7 +8,7 @@
 namespace retort::orchestrator {
 namespace {
 
-TrialView ViewOf(const Trial& trial, bool running) {
+Result<TrialView> ViewOf(const Trial& trial, bool running) {
   TrialView view;
   view.spec = trial.spec;
   view.state = trial.state;
@@ -22,7 +22,9 @@ TrialView ViewOf(const Trial& trial, bool running) {
   view.retry_at = trial.retry_at;
   view.step = trial.step;
   view.total_steps = trial.total_steps;
-  view.row = trial.row;
+  if (trial.row) {
+    RETORT_ASSIGN_OR_RETURN(view.row, trial.row.Read());
+  }
   return view;
 }
 
@@ -47,9 +49,13 @@ Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory)
   RETORT_ASSIGN_OR_RETURN(const storage::LogContents contents,
                           storage::ReadRecordLog(env, JournalPath(directory), storage::LogKind::journal));
   Core core(Settings{.results = directory, .provenance_json = {}});
-  RETORT_RETURN_IF_ERROR(ReplayJournal(contents, core));
+  JournalCodec codec;
+  RETORT_RETURN_IF_ERROR(ReplayJournal(contents, codec, core));
   view.sweep = core.sweep();
-  for (const std::size_t index : core.plan()) view.trials.push_back(ViewOf(core.At(index), view.running));
+  for (const std::size_t index : core.plan()) {
+    RETORT_ASSIGN_OR_RETURN(TrialView trial, ViewOf(core.At(index), view.running));
+    view.trials.push_back(std::move(trial));
+  }
   RETORT_ASSIGN_OR_RETURN(view.ledger, storage::ReadLedger(env, LedgerPath(directory)));
   return view;
 }

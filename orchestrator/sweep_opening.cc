@@ -52,7 +52,8 @@ Status OpenSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox) {
   if (same && core.AllFinal() && core.owed_rows().empty()) return {};
   const std::string& provenance = core.settings().provenance_json;
   if (core.opened()) Record(core, RunStarted{provenance}, now, outbox);
-  if (!same)
+  // A folder of an older format goes on in the newest.
+  if (!same || core.format_version() != kResultsFormatVersion)
     Record(core, SweepOpened{kResultsFormatVersion, plan.name, plan.resolved_toml, provenance}, now, outbox);
   for (const TrialSpec& spec : plan.trials) PlanTrial(core, spec, now, outbox);
   if (!same) {

@@ -12,8 +12,8 @@
 #include "experiments/spec/ids.h"
 #include "experiments/spec/trial_spec.h"
 #include "orchestrator/events.h"
+#include "orchestrator/stored_row.h"
 #include "orchestrator/trial_state.h"
-#include "storage/result_file.h"
 
 namespace retort::orchestrator {
 
@@ -34,7 +34,7 @@ struct Trial {
   std::string phase;
   std::vector<std::size_t> children;  // indices of the trials that name this one as their teacher
   std::optional<AttemptEnded> ended;  // the last attempt, until the row holds what it says
-  std::optional<storage::ResultRow> row;
+  StoredRow row;
 };
 
 // Folder of a trial that is leased for the first time, below the results folder: "trials/<name>-<id>".

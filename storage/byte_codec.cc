@@ -53,10 +53,7 @@ std::uint64_t ByteReader::Integer(int bytes) {
 
 double ByteReader::F64() { return std::bit_cast<double>(U64()); }
 
-std::string ByteReader::Text() {
-  const std::uint32_t size = U32();
-  return std::string(Raw(size));
-}
+std::string ByteReader::Text() { return std::string(TextView()); }
 
 TensorBlob ByteReader::Tensor() {
   TensorBlob tensor;

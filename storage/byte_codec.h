@@ -43,12 +43,15 @@ class ByteReader {
   [[nodiscard]] std::int64_t I64() { return static_cast<std::int64_t>(Integer(8)); }
   [[nodiscard]] double F64();
   [[nodiscard]] std::string Text();
+  // Into the bytes that the reader was given.
+  [[nodiscard]] std::string_view TextView() { return Raw(U32()); }
+  [[nodiscard]] std::string_view Raw(std::uint64_t size);
   [[nodiscard]] TensorBlob Tensor();
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] bool AtEnd() const { return rest_.empty(); }
+  [[nodiscard]] std::string_view rest() const { return rest_; }
 
  private:
-  [[nodiscard]] std::string_view Raw(std::uint64_t size);
   [[nodiscard]] std::uint64_t Integer(int bytes);
   std::string_view rest_;
   bool ok_ = true;

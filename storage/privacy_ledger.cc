@@ -25,7 +25,7 @@ std::string EncodeReservation(const LedgerEntry& entry) {
                    {"event", nlohmann::json::parse(privacy::EncodeEvent(entry.event))}});
 }
 
-Result<LedgerEntry> DecodeReservation(const std::string& payload) {
+Result<LedgerEntry> DecodeReservation(std::string_view payload) {
   return ReadJson<LedgerEntry>(
       payload, "a reservation", [](const nlohmann::json& json) -> Result<LedgerEntry> {
         LedgerEntry entry;
@@ -41,7 +41,7 @@ Result<LedgerEntry> DecodeReservation(const std::string& payload) {
       });
 }
 
-Result<Settlement> DecodeSettlement(const std::string& payload) {
+Result<Settlement> DecodeSettlement(std::string_view payload) {
   return ReadJson<Settlement>(payload, "a settlement", [](const nlohmann::json& json) -> Result<Settlement> {
     Settlement settlement;
     json.at("id").get_to(settlement.id);

@@ -122,8 +122,10 @@ Status CheckHeader(std::string_view bytes, const std::string& path, LogKind kind
                     "): files of the results folder were mixed up; move it back.");
 }
 
-Result<LogContents> ParseLog(std::string_view bytes, const std::string& path, LogKind kind) {
+Result<LogContents> ParseLog(std::shared_ptr<const std::string> file, const std::string& path, LogKind kind) {
   LogContents contents;
+  const std::string_view bytes = *file;
+  contents.bytes = std::move(file);
   bool torn_header = false;
   RETORT_RETURN_IF_ERROR(CheckHeader(bytes, path, kind, torn_header));
   if (torn_header) {
@@ -141,7 +143,7 @@ Result<LogContents> ParseLog(std::string_view bytes, const std::string& path, Lo
     record.type = ByteReader(bytes.substr(offset + 8, 2)).U16();
     record.payload = bytes.substr(offset + kRecordHeaderBytes, length);
     record.offset = offset;
-    contents.records.push_back(std::move(record));
+    contents.records.push_back(record);
     offset += kRecordHeaderBytes + length;
   }
   contents.valid_bytes = offset;
@@ -153,8 +155,8 @@ Result<LogContents> ParseLog(std::string_view bytes, const std::string& path, Lo
 
 Result<LogContents> ReadRecordLog(Env& env, const std::string& path, LogKind kind) {
   if (!env.Exists(path)) return LogContents();
-  RETORT_ASSIGN_OR_RETURN(const std::string bytes, env.ReadFile(path));
-  return ParseLog(bytes, path, kind);
+  RETORT_ASSIGN_OR_RETURN(std::string bytes, env.ReadFile(path));
+  return ParseLog(std::make_shared<const std::string>(std::move(bytes)), path, kind);
 }
 
 RecordLog::RecordLog(std::unique_ptr<AppendFile> file, std::string path, std::uint64_t size)

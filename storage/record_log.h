@@ -19,12 +19,13 @@ enum class LogKind : std::uint16_t { journal = 1, ledger = 2, series = 3, transc
 inline constexpr std::uint16_t kLogFormatVersion = 1;
 
 struct Record {
-  std::uint16_t type = 0;  // meaning belongs to the log's kind
-  std::string payload;
+  std::uint16_t type = 0;    // meaning belongs to the log's kind
+  std::string_view payload;  // in the bytes of its LogContents
   std::uint64_t offset = 0;  // of the record's first byte in the file
 };
 
 struct LogContents {
+  std::shared_ptr<const std::string> bytes;  // of the file; empty when it is absent
   std::vector<Record> records;
   std::uint64_t valid_bytes = 0;  // prefix made of whole records
   std::uint64_t torn_bytes = 0;   // after it, cut by the next writer

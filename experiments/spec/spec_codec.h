@@ -1,6 +1,7 @@
 // TrialSpec as bytes: the canonical encoding behind TrialId, and the JSON that travels and is stored.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,18 @@ namespace retort {
 // JSON object of every field, data set included; doubles round-trip exactly.
 [[nodiscard]] std::string EncodeTrialSpec(const TrialSpec& spec);
 [[nodiscard]] Result<TrialSpec> DecodeTrialSpec(const std::string& json);
+
+// Decodes the specs of one sweep one after the other: trials with the same data set share its description.
+class TrialSpecReader {
+ public:
+  // As DecodeTrialSpec.
+  [[nodiscard]] Result<TrialSpec> Read(const std::string& json);
+
+ private:
+  std::string data_text_;  // of the newest spec's data set
+  std::shared_ptr<const DataSpec> data_;
+};
+
 // SHA-256 as 64 hex digits.
 [[nodiscard]] std::string Sha256Hex(std::string_view bytes);
 

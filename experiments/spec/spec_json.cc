@@ -8,6 +8,7 @@
 
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/spec_keys.h"
+#include "experiments/spec/spec_scan.h"
 
 namespace retort {
 namespace {
@@ -150,6 +151,14 @@ Result<TrialSpec> DecodeTrialSpec(const std::string& json) {
   } catch (const std::exception& failure) {
     return DamageError(std::string("the trial's spec cannot be read: ") + failure.what());
   }
+}
+
+Result<TrialSpec> TrialSpecReader::Read(const std::string& json) {
+  if (std::optional<TrialSpec> quick = ScanTrialSpec(json, data_text_, data_)) return std::move(*quick);
+  RETORT_ASSIGN_OR_RETURN(TrialSpec spec, DecodeTrialSpec(json));
+  data_text_ = ScanDataText(json);
+  data_ = spec.data;
+  return spec;
 }
 
 }  // namespace retort

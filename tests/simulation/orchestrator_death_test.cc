@@ -81,10 +81,9 @@ TEST(OrchestratorDeath, EveryJournalPrefixReplaysToALegalCore) {
   ASSERT_TRUE(log.ok());
   ASSERT_GT(log->records.size(), 50U);
   orchestrator::Core core(orchestrator::Settings{});
+  orchestrator::JournalCodec codec;
   for (const storage::Record& record : log->records) {
-    const Result<orchestrator::JournalEvent> event = orchestrator::DecodeEvent(record.type, record.payload);
-    ASSERT_TRUE(event.ok()) << event.status().message();
-    const Status applied = core.Apply(*event);
+    const Status applied = orchestrator::ReplayRecord(record, codec, core);
     ASSERT_TRUE(applied.ok()) << applied.message();
     const Status legal = core.CheckInvariants();
     ASSERT_TRUE(legal.ok()) << legal.message();

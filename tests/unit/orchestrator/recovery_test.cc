@@ -218,7 +218,7 @@ TEST_F(RecoveryTest, FolderOfAnotherFormatIsAUsageError) {
   const Result<Recovered> recovered =
       RecoverResults(env_, Settings{.results = "results", .provenance_json = {}});
   EXPECT_EQ(recovered.status().code(), StatusCode::usage);
-  EXPECT_THAT(recovered.status().message(), HasSubstr("format 2"));
+  EXPECT_THAT(recovered.status().message(), HasSubstr("format 3"));
 }
 
 TEST_F(RecoveryTest, JournalThatContradictsItselfIsDamageWithItsOffset) {

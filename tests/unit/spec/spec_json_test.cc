@@ -65,6 +65,47 @@ TEST(SpecJson, EveryKeyComesBackExactly) {
   EXPECT_EQ(CanonicalEncoding(*decoded), CanonicalEncoding(spec));
 }
 
+TEST(SpecJson, ReaderAgreesWithTheDecoderAndSharesTheDataSet) {
+  TrialSpecReader reader;
+  TrialSpec spec = Unusual();
+  std::shared_ptr<const DataSpec> data;
+  for (int i = 0; i < 3; ++i) {
+    spec.seed = static_cast<std::uint64_t>(i);
+    const auto read = reader.Read(EncodeTrialSpec(spec));
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_EQ(EncodeTrialSpec(*read), EncodeTrialSpec(spec));
+    if (i > 0) {
+      EXPECT_EQ(read->data, data);
+    }
+    data = read->data;
+  }
+  auto other = std::make_shared<DataSpec>(*spec.data);
+  other->path = "/els\"ewhere{";
+  spec.data = other;
+  spec.name = "escaped \"name\"";
+  for (int i = 0; i < 2; ++i) {
+    const auto read = reader.Read(EncodeTrialSpec(spec));
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(EncodeTrialSpec(*read), EncodeTrialSpec(spec));
+  }
+}
+
+TEST(SpecJson, ReaderIsNoLessStrictThanTheDecoder) {
+  const std::string whole = EncodeTrialSpec(Unusual());
+  TrialSpecReader reader;
+  ASSERT_TRUE(reader.Read(whole).ok());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::string cut = whole.substr(0, i) + whole.substr(i + 1);
+    const auto thorough = DecodeTrialSpec(cut);
+    const auto read = reader.Read(cut);
+    ASSERT_EQ(read.ok(), thorough.ok()) << cut;
+    if (read.ok()) {
+      EXPECT_EQ(EncodeTrialSpec(*read), EncodeTrialSpec(*thorough)) << i;
+    }
+    ASSERT_TRUE(reader.Read(whole).ok());
+  }
+}
+
 TEST(SpecJson, DataSetComesBackExactly) {
   const TrialSpec spec = Unusual();
   const auto decoded = DecodeTrialSpec(EncodeTrialSpec(spec));

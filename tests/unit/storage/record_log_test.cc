@@ -16,7 +16,7 @@ constexpr char kPath[] = "log";
 
 std::vector<std::string> Payloads(const LogContents& contents) {
   std::vector<std::string> payloads;
-  for (const Record& record : contents.records) payloads.push_back(record.payload);
+  for (const Record& record : contents.records) payloads.emplace_back(record.payload);
   return payloads;
 }
 
