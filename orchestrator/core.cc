@@ -138,6 +138,9 @@ Status Core::On(const AttemptEnded& event) {
 Status Core::On(const RowWritten& event) {
   const std::optional<TrialId> id = TrialId::FromHex(event.row.trial);
   if (!id) return DamageError("journal: a row of no trial: " + event.row.trial);
+  const Trial* known = Find(*id);
+  if (known != nullptr && IsFinal(known->state) && event.row.state != StateName(known->state))
+    return Illegal(*known, "and its row says " + event.row.state);
   return Restore(*id, StoredRow(event.row));
 }
 

@@ -22,8 +22,9 @@ Status PublishExitCode(storage::Env& env, const std::string& results, int exit_c
 Status PublishResults(storage::Env& env, const Core& core, const std::vector<storage::LedgerEntry>& ledger) {
   std::vector<storage::ResultRow> rows;
   for (const std::size_t index : core.plan()) {
-    if (!core.At(index).row) continue;
-    RETORT_ASSIGN_OR_RETURN(storage::ResultRow row, core.At(index).row.Read());
+    const Trial& trial = core.At(index);
+    if (!trial.row) continue;
+    RETORT_ASSIGN_OR_RETURN(storage::ResultRow row, trial.row.Read(StateName(trial.state)));
     rows.push_back(std::move(row));
   }
   return storage::WriteResultFile(env, core.settings().results, core.sweep(), rows, ledger);

@@ -23,7 +23,7 @@ Result<TrialView> ViewOf(const Trial& trial, bool running) {
   view.step = trial.step;
   view.total_steps = trial.total_steps;
   if (trial.row) {
-    RETORT_ASSIGN_OR_RETURN(view.row, trial.row.Read());
+    RETORT_ASSIGN_OR_RETURN(view.row, trial.row.Read(StateName(trial.state)));
   }
   return view;
 }

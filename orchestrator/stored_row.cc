@@ -4,9 +4,17 @@
 
 namespace retort::orchestrator {
 
-Result<storage::ResultRow> StoredRow::Read() const {
+Result<storage::ResultRow> StoredRow::Read(std::string_view state) const {
   RETORT_CHECK(has_value());
   if (row_ != nullptr) return *row_;
+  RETORT_ASSIGN_OR_RETURN(storage::ResultRow row, Unpack());
+  if (row.state != state)
+    return DamageError("journal: trial " + row.trial + " is " + std::string(state) + ", its row says " +
+                       row.state);
+  return row;
+}
+
+Result<storage::ResultRow> StoredRow::Unpack() const {
   std::string json;
   texts_->Expand(stored_, json);
   RETORT_ASSIGN_OR_RETURN(storage::ResultRow row, storage::DecodeRow(json));
@@ -17,7 +25,7 @@ Result<storage::ResultRow> StoredRow::Read() const {
 
 const storage::ResultRow& StoredRow::operator*() const {
   if (row_ != nullptr) return *row_;
-  Result<storage::ResultRow> row = Read();
+  Result<storage::ResultRow> row = Unpack();
   if (!row.ok()) {
     storage::ResultRow unreadable;
     unreadable.trial = trial_.Hex();

@@ -27,9 +27,9 @@ class StoredRow {
   [[nodiscard]] explicit operator bool() const { return has_value(); }
   void reset() { *this = {}; }
 
-  // A packed row is unpacked and not kept. Error: damage, for a packed row that is none or of another trial.
-  // There must be one.
-  [[nodiscard]] Result<storage::ResultRow> Read() const;
+  // A packed row is unpacked and not kept. Error: damage, for a packed row that is none, or of another trial
+  // or another `state` than its trial has. There must be a row.
+  [[nodiscard]] Result<storage::ResultRow> Read(std::string_view state) const;
   // Unpacked at the first use and kept. A row that cannot be read has no field but its trial and, in
   // `detail`, the reason.
   [[nodiscard]] const storage::ResultRow& operator*() const;
@@ -39,6 +39,7 @@ class StoredRow {
   TrialId trial_;
   std::shared_ptr<const storage::TextTable> texts_;
   std::string stored_;
+  [[nodiscard]] Result<storage::ResultRow> Unpack() const;
   mutable std::shared_ptr<const storage::ResultRow> row_;
 };
 

@@ -8,9 +8,11 @@
 
 #include "storage/account_tables.h"
 #include "storage/curves.h"
+#include "storage/file_seal.h"
 #include "storage/format_version.h"
 #include "storage/hdf5_reader.h"
 #include "storage/hdf5_writer.h"
+#include "storage/sealed_hdf5.h"
 #include "storage/tensor_group.h"
 
 namespace retort::storage {
@@ -118,12 +120,6 @@ Result<Evaluation> ReadEvaluation(const Hdf5Reader& reader) {
   return evaluation;
 }
 
-Result<Hdf5Reader> OpenAttempt(const std::string& path) {
-  RETORT_ASSIGN_OR_RETURN(Hdf5Reader reader, Hdf5Reader::OpenPath(path));
-  RETORT_RETURN_IF_ERROR(CheckConventions(reader));
-  return reader;
-}
-
 }  // namespace
 
 Status WriteAttemptFile(Env& env, const std::string& path, const AttemptFile& file) {
@@ -140,17 +136,18 @@ Status WriteAttemptFile(Env& env, const std::string& path, const AttemptFile& fi
   WriteTensors(writer, "", file.parameters);
   writer.CompoundTable("/ledger", LedgerTable(file.ledger));
   writer.CompoundTable("/claims", ClaimTable(file.claims, {}));
-  RETORT_ASSIGN_OR_RETURN(const std::string image, writer.Finish());
+  RETORT_ASSIGN_OR_RETURN(std::string image, writer.Finish());
+  image += SealOf(image);
   return env.WriteFileAtomically(path, image);
 }
 
 Result<std::vector<TensorBlob>> ReadParameters(const std::string& path, const std::string& prefix) {
-  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, OpenAttempt(path));
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, OpenSealedHdf5(path));
   return ReadTensors(reader, "", GroupsFor(prefix));
 }
 
 Result<AttemptFile> ReadAttemptFile(const std::string& path) {
-  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, OpenAttempt(path));
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, OpenSealedHdf5(path));
   AttemptFile file;
   RETORT_RETURN_IF_ERROR(ReadHeader(reader, file));
   RETORT_ASSIGN_OR_RETURN(file.curves, ReadCurves(reader, "/curves"));

@@ -11,10 +11,6 @@ constexpr std::uint8_t kLastDType = static_cast<std::uint8_t>(DType::u64);
 
 }  // namespace
 
-void ByteWriter::Integer(std::uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) bytes_.push_back(static_cast<char>((value >> (8 * i)) & 255U));
-}
-
 void ByteWriter::F64(double value) { U64(std::bit_cast<std::uint64_t>(value)); }
 
 void ByteWriter::Text(std::string_view text) {
@@ -30,25 +26,6 @@ void ByteWriter::Tensor(const TensorBlob& tensor) {
   U8(static_cast<std::uint8_t>(tensor.shape.size()));
   for (const std::int64_t extent : tensor.shape) I64(extent);
   bytes_.append(tensor.bytes.begin(), tensor.bytes.end());
-}
-
-std::string_view ByteReader::Raw(std::uint64_t size) {
-  if (size > rest_.size()) {
-    ok_ = false;
-    rest_ = {};
-    return {};
-  }
-  const std::string_view bytes = rest_.substr(0, size);
-  rest_.remove_prefix(size);
-  return bytes;
-}
-
-std::uint64_t ByteReader::Integer(int bytes) {
-  const std::string_view raw = Raw(static_cast<std::uint64_t>(bytes));
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < raw.size(); ++i)
-    value |= std::uint64_t{static_cast<unsigned char>(raw[i])} << (8 * i);
-  return value;
 }
 
 double ByteReader::F64() { return std::bit_cast<double>(U64()); }

@@ -1,6 +1,7 @@
 // Little-endian bytes for record payloads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,11 +16,11 @@ namespace retort::storage {
 
 class ByteWriter {
  public:
-  void U8(std::uint8_t value) { Integer(value, 1); }
-  void U16(std::uint16_t value) { Integer(value, 2); }
-  void U32(std::uint32_t value) { Integer(value, 4); }
-  void U64(std::uint64_t value) { Integer(value, 8); }
-  void I64(std::int64_t value) { Integer(static_cast<std::uint64_t>(value), 8); }
+  void U8(std::uint8_t value) { Integer<1>(value); }
+  void U16(std::uint16_t value) { Integer<2>(value); }
+  void U32(std::uint32_t value) { Integer<4>(value); }
+  void U64(std::uint64_t value) { Integer<8>(value); }
+  void I64(std::int64_t value) { Integer<8>(static_cast<std::uint64_t>(value)); }
   void F64(double value);            // bit pattern
   void Text(std::string_view text);  // u32 length, bytes
   void Raw(std::string_view bytes) { bytes_ += bytes; }
@@ -28,7 +29,12 @@ class ByteWriter {
   [[nodiscard]] std::string Take() && { return std::move(bytes_); }
 
  private:
-  void Integer(std::uint64_t value, int bytes);
+  template <std::size_t kBytes>
+  void Integer(std::uint64_t value) {
+    char bytes[kBytes];
+    for (std::size_t i = 0; i < kBytes; ++i) bytes[i] = static_cast<char>((value >> (8 * i)) & 255U);
+    bytes_.append(bytes, kBytes);
+  }
   std::string bytes_;
 };
 
@@ -36,23 +42,40 @@ class ByteWriter {
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
-  [[nodiscard]] std::uint8_t U8() { return static_cast<std::uint8_t>(Integer(1)); }
-  [[nodiscard]] std::uint16_t U16() { return static_cast<std::uint16_t>(Integer(2)); }
-  [[nodiscard]] std::uint32_t U32() { return static_cast<std::uint32_t>(Integer(4)); }
-  [[nodiscard]] std::uint64_t U64() { return Integer(8); }
-  [[nodiscard]] std::int64_t I64() { return static_cast<std::int64_t>(Integer(8)); }
+  [[nodiscard]] std::uint8_t U8() { return static_cast<std::uint8_t>(Integer<1>()); }
+  [[nodiscard]] std::uint16_t U16() { return static_cast<std::uint16_t>(Integer<2>()); }
+  [[nodiscard]] std::uint32_t U32() { return static_cast<std::uint32_t>(Integer<4>()); }
+  [[nodiscard]] std::uint64_t U64() { return Integer<8>(); }
+  [[nodiscard]] std::int64_t I64() { return static_cast<std::int64_t>(Integer<8>()); }
   [[nodiscard]] double F64();
   [[nodiscard]] std::string Text();
   // Into the bytes that the reader was given.
   [[nodiscard]] std::string_view TextView() { return Raw(U32()); }
-  [[nodiscard]] std::string_view Raw(std::uint64_t size);
+  [[nodiscard]] std::string_view Raw(std::uint64_t size) {
+    if (size > rest_.size()) {
+      ok_ = false;
+      rest_ = {};
+      return {};
+    }
+    const std::string_view bytes = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return bytes;
+  }
   [[nodiscard]] TensorBlob Tensor();
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] bool AtEnd() const { return rest_.empty(); }
   [[nodiscard]] std::string_view rest() const { return rest_; }
 
  private:
-  [[nodiscard]] std::uint64_t Integer(int bytes);
+  template <std::size_t kBytes>
+  [[nodiscard]] std::uint64_t Integer() {
+    const std::string_view raw = Raw(kBytes);
+    std::uint64_t value = 0;
+    if (raw.empty()) return value;
+    for (std::size_t i = 0; i < kBytes; ++i)
+      value |= std::uint64_t{static_cast<unsigned char>(raw[i])} << (8 * i);
+    return value;
+  }
   std::string_view rest_;
   bool ok_ = true;
 };

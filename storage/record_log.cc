@@ -14,6 +14,7 @@ constexpr std::string_view kMagic("RETORTLG", 8);
 constexpr std::size_t kHeaderBytes = 16;        // magic 8, version 2, kind 2, CRC-32C of those 12
 constexpr std::size_t kRecordHeaderBytes = 10;  // length 4, CRC-32C 4, type 2
 constexpr std::size_t kMaxPayloadBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostSearchBytes = std::size_t{1} << 32;  // checksums of about a second
 
 std::string EncodeHeader(LogKind kind) {
   ByteWriter header;
@@ -77,14 +78,21 @@ bool WholeRecordAt(std::string_view bytes, std::size_t offset) {
 
 // The bytes from `offset` are no whole record. An interrupted append leaves a prefix of one, or zeros
 // where the file was grown and its data never reached the disk. Everything else is damage: a whole
-// record further on, a record whose length alone is wrong, or one that fits and does not end in zeros.
+// record further on, a record whose length alone is wrong, or one that fits and does not end in zeros. So is
+// a tail in which so much looks like the beginning of a record that the search would not end in reasonable
+// time.
 bool IsTornTail(std::string_view bytes, std::size_t offset) {
   const std::size_t left = bytes.size() - offset;
   if (left < kRecordHeaderBytes) return true;
   if (AllZero(bytes.substr(offset))) return true;
   if (IsWhole(bytes, offset, left - kRecordHeaderBytes)) return false;
+  std::size_t effort = kMostSearchBytes;
   for (std::size_t next = offset + 1; next + kRecordHeaderBytes <= bytes.size(); ++next) {
     if (WholeRecordAt(bytes, next)) return false;
+    const std::size_t checked = kRecordHeaderBytes + HeaderAt(bytes, next).length;
+    if (checked > bytes.size() - next) continue;  // was not checked
+    if (checked > effort) return false;
+    effort -= checked;
   }
   const bool overruns = HeaderAt(bytes, offset).length > left - kRecordHeaderBytes;
   return overruns || bytes.back() == '\0';

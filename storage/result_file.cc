@@ -9,6 +9,7 @@
 #include "storage/hdf5_reader.h"
 #include "storage/hdf5_writer.h"
 #include "storage/row_table.h"
+#include "storage/sealed_hdf5.h"
 
 namespace retort::storage {
 namespace {
@@ -26,8 +27,7 @@ Table AllClaims(const std::vector<ResultRow>& rows) {
 }
 
 Result<Curves> CurvesOf(const std::string& attempt_path) {
-  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, Hdf5Reader::OpenPath(attempt_path));
-  RETORT_RETURN_IF_ERROR(CheckConventions(reader));
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, OpenSealedHdf5(attempt_path));
   return ReadCurves(reader, "/curves");
 }
 

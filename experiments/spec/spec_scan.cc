@@ -39,13 +39,14 @@ class Scan {
     return true;
   }
 
-  // Without escapes.
+  // Of plain ASCII without escapes.
   std::optional<std::string_view> Text() {
     if (!Skip('"')) return std::nullopt;
     const std::size_t end = rest_.find('"');
     if (end == std::string_view::npos) return std::nullopt;
     const std::string_view text = rest_.substr(0, end);
-    if (text.find('\\') != std::string_view::npos) return std::nullopt;
+    for (const char c : text)
+      if (c == '\\' || c < ' ') return std::nullopt;
     rest_.remove_prefix(end + 1);
     return text;
   }

@@ -94,7 +94,7 @@ TEST(JournalCodec, ARowThatDoesNotUnpackIsAnErrorWhereItIsRead) {
   const Result<std::string_view> stored = texts->Take(reader);
   ASSERT_TRUE(stored.ok());
   const StoredRow row(TrialId(5), texts, *stored);
-  EXPECT_EQ(row.Read().status().code(), StatusCode::damage);
+  EXPECT_EQ(row.Read("succeeded").status().code(), StatusCode::damage);
   EXPECT_EQ(row->trial, TrialId(5).Hex());
   EXPECT_THAT(row->detail, HasSubstr("row"));
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/file_seal.h"
 #include "storage/hdf5_writer.h"
 #include "tests/testing/storage_samples.h"
 #include "tests/testing/temporary_directory.h"
@@ -154,10 +155,34 @@ TEST_F(AttemptFileTest, ATruncatedFileIsDamage) {
   }
 }
 
+TEST_F(AttemptFileTest, AnyChangedByteIsDamageThatNamesTheFile) {
+  Write(SampleAttempt());
+  const std::string whole = PosixEnv().ReadFile(path_).value();
+  for (std::size_t position = 0; position < whole.size(); position += 997) {
+    std::string bytes = whole;
+    bytes[position] = static_cast<char>(static_cast<unsigned char>(bytes[position]) ^ (1U << (position % 8)));
+    ASSERT_TRUE(PosixEnv().WriteFileAtomically(path_, bytes).ok());
+    const auto file = ReadAttemptFile(path_);
+    ASSERT_FALSE(file.ok()) << position;
+    EXPECT_EQ(file.status().code(), StatusCode::damage) << file.status().message();
+    EXPECT_THAT(file.status().message(), HasSubstr("attempt.h5"));
+  }
+}
+
+TEST_F(AttemptFileTest, AFileWithoutASealNeverReachesTheLibrary) {
+  Hdf5Writer writer("unsealed");
+  writer.Attribute("/", "Conventions", std::string_view("Retort-1"));
+  ASSERT_TRUE(PosixEnv().WriteFileAtomically(path_, writer.Finish().value()).ok());
+  const auto file = ReadAttemptFile(path_);
+  EXPECT_EQ(file.status().code(), StatusCode::damage);
+  EXPECT_THAT(file.status().message(), HasSubstr("seal"));
+}
+
 TEST_F(AttemptFileTest, AFileOfAnotherVersionIsAUsageErrorThatNamesBoth) {
   Hdf5Writer writer("future");
   writer.Attribute("/", "Conventions", std::string_view("Retort-2"));
-  ASSERT_TRUE(PosixEnv().WriteFileAtomically(path_, writer.Finish().value()).ok());
+  const std::string image = writer.Finish().value();
+  ASSERT_TRUE(PosixEnv().WriteFileAtomically(path_, image + SealOf(image)).ok());
   const auto file = ReadAttemptFile(path_);
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.status().code(), StatusCode::usage);

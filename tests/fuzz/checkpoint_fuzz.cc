@@ -1,0 +1,48 @@
+// The newest checkpoint's file is any bytes: its digest does not hold, so the one before it is taken, and
+// these bytes never reach the HDF5 library.
+#include "storage/checkpoint_store.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/testing/fault_injection_env.h"
+#include "tests/testing/storage_samples.h"
+
+namespace retort::testing {
+namespace {
+
+using storage::CheckpointStore;
+
+constexpr char kNewest[] = "trial/attempt-1/checkpoint-7.h5";
+
+void WriteAttempt(FaultInjectionEnv& env) {
+  RETORT_CHECK(env.CreateDirectories("trial").ok());
+  auto store = CheckpointStore::Open(env, "trial", 1);
+  RETORT_CHECK(store.ok());
+  for (const std::int64_t step : {5, 7})
+    RETORT_CHECK((*store)->Commit({step, {FloatBlob("w", {1, static_cast<float>(step)})}, {}}).ok());
+}
+
+}  // namespace
+
+std::vector<std::string> FuzzSeeds() {
+  FaultInjectionEnv env;
+  WriteAttempt(env);
+  return {env.Bytes(kNewest)};
+}
+
+}  // namespace retort::testing
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace retort::testing;
+  const std::string bytes(Bytes(data, size));
+  for (const std::uint32_t attempt : {1U, 2U}) {
+    FaultInjectionEnv env;
+    WriteAttempt(env);
+    const bool same = env.Bytes(kNewest) == bytes;
+    env.Put(kNewest, bytes);
+    const auto store = CheckpointStore::Open(env, "trial", attempt);
+    RETORT_CHECK(store.ok());
+    const auto latest = (*store)->Latest();
+    RETORT_CHECK(latest.ok() && latest->has_value());
+    RETORT_CHECK((*latest)->step == (same ? 7 : 5));
+  }
+  return 0;
+}

@@ -1,0 +1,30 @@
+// The quick and the thorough decoder of a trial's spec agree on any bytes.
+#include "experiments/spec/spec_codec.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/testing/finished_sweep.h"
+
+namespace retort::testing {
+
+std::vector<std::string> FuzzSeeds() {
+  std::vector<std::string> seeds;
+  for (const TrialSpec& spec : FamilyPlan(1, 1).trials) seeds.push_back(EncodeTrialSpec(spec));
+  seeds.push_back(EncodeTrialSpec(SweptTrial(3, SmallData())));
+  return seeds;
+}
+
+}  // namespace retort::testing
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace retort;
+  const std::string json(testing::Bytes(data, size));
+  TrialSpecReader reader;
+  RETORT_CHECK(reader.Read(EncodeTrialSpec(testing::SweptTrial(0, testing::SmallData()))).ok());
+  const auto thorough = DecodeTrialSpec(json);
+  for (int again = 0; again < 2; ++again) {
+    const auto quick = reader.Read(json);
+    RETORT_CHECK(quick.ok() == thorough.ok());
+    if (quick.ok()) RETORT_CHECK(EncodeTrialSpec(*quick) == EncodeTrialSpec(*thorough));
+    if (!quick.ok()) testing::CheckRefusal(quick.status());
+  }
+  return 0;
+}
