@@ -18,6 +18,9 @@ Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank ra
   launch.program =
       options.worker_program.empty() ? ProgramDirectory() + "/retort-worker" : options.worker_program;
   RETORT_RETURN_IF_ERROR(cluster::CheckWorkerProgram(launch.program));
+  const std::string sleeper = ProgramDirectory() + "/retort-sleeper";
+  if (options.worker_program.empty() && cluster::CheckWorkerProgram(sleeper).ok())
+    launch.sleep_program = sleeper;
   launch.environment = cluster::WorkerEnvironment(options.environment, {});
   launch.rank = rank;
   const cluster::LaunchEnvironment ranks = cluster::ReadLaunchEnvironment(options.environment);

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "cluster/worker_process.h"
+#include "experiments/spec/spec_codec.h"
+#include "experiments/spec/trial_kind.h"
 #include "storage/env.h"
 
 namespace retort::orchestrator {
@@ -26,6 +28,11 @@ Result<std::string> LogPath(const cluster::Start& start, WorldRank rank, int slo
   const std::string folder = (results / "workers").string();
   RETORT_RETURN_IF_ERROR(storage::PosixEnv().CreateDirectories(folder));
   return folder + "/rank" + std::to_string(rank.value) + "-slot" + std::to_string(slot) + ".log";
+}
+
+bool IsSleep(const cluster::Start& start) {
+  const Result<TrialSpec> spec = DecodeTrialSpec(start.spec);
+  return spec.ok() && KindOf(*spec) == TrialKind::sleeper;
 }
 
 // What was written to the log from `begin` on, at most the last kLastWordsBytes, on one line.
@@ -76,6 +83,8 @@ WorkerSpawner SpawnProcesses(WorkerLaunch launch) {
                                       const cluster::Start& start) -> Result<std::unique_ptr<WorkerPort>> {
     cluster::WorkerCommand command;
     command.program = launch.program;
+    // It becomes retort-worker when a trial comes that trains.
+    if (!launch.sleep_program.empty() && IsSleep(start)) command.program = launch.sleep_program;
     command.environment = launch.environment;
     RETORT_ASSIGN_OR_RETURN(command.log_path, LogPath(start, launch.rank, slot));
     const std::uintmax_t log_begin = SizeOf(command.log_path);

@@ -10,6 +10,7 @@ namespace retort::orchestrator {
 
 struct WorkerLaunch {
   std::string program;                   // path of retort-worker
+  std::string sleep_program;             // of retort-sleeper, which starts faster; empty = do without
   std::vector<std::string> environment;  // complete
   WorldRank rank;                        // its output goes to RESULTS/workers/rank<rank>-slot<slot>.log
 };

@@ -52,7 +52,13 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
       Send(outbox, rank, cluster::Reserved{message.id, true, ""}, attempt.id, attempt.generation);
     return;
   }
-  const DataSpec& data = *core.Get(attempt.id.trial).spec.data;
+  const std::shared_ptr<const DataSpec> known_data = core.Get(attempt.id.trial).spec.data;
+  if (known_data == nullptr) {
+    Send(outbox, rank, cluster::Reserved{message.id, false, "the trial has no data set"}, attempt.id,
+         attempt.generation);
+    return;
+  }
+  const DataSpec& data = *known_data;
   privacy::PrivacyEvent event = message.event;
   event.count = message.count;
   std::optional<std::string> refusal;

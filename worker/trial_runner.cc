@@ -25,6 +25,7 @@
 #include "worker/methods/method.h"
 #include "worker/provenance.h"
 #include "worker/release_tape.h"
+#include "worker/sleep_trial.h"
 #include "worker/tensor_codec.h"
 #include "worker/train_state.h"
 
@@ -349,6 +350,7 @@ class TrialRun {
 }  // namespace
 
 cluster::Ended RunTrial(const TrialOrder& order, TrialHost& host, storage::Env& env, const GangJoiner& join) {
+  if (IsSleep(order.start)) return RunSleep(order, host, env);
   return TrialRun(order, host, env, join).Run();
 }
 

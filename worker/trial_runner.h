@@ -1,24 +1,13 @@
 // One attempt of one trial, from its checkpoint (or nothing) to attempt.h5.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "cluster/messages.h"
-#include "experiments/spec/ids.h"
 #include "storage/env.h"
 #include "worker/gang_formation.h"
 #include "worker/trial_host.h"
+#include "worker/trial_order.h"
 
 namespace retort::worker {
-
-// What the agent asked for.
-struct TrialOrder {
-  AttemptId attempt;
-  std::uint64_t generation = 0;
-  cluster::Start start;
-  std::string build;   // for provenance: what this program was built from
-};
 
 // Never throws and always answers. Between steps it looks for a stop: then it saves and ends with failure
 // `stopped`. The attempt folder holds a checkpoint from before the first step on; after a success it holds

@@ -7,6 +7,7 @@
 #include "cluster/socket_link.h"
 #include "storage/env.h"
 #include "worker/environment.h"
+#include "worker/sleep_service.h"
 #include "worker/worker_service.h"
 
 #ifndef RETORT_VERSION
@@ -28,7 +29,9 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   retort::worker::PrepareTorch();
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
-  const retort::Status status = retort::worker::ServeAgent(link, retort::storage::PosixEnv(), RETORT_VERSION);
+  const auto first = retort::worker::TakenOver(argc, argv);
+  const retort::Status status =
+      first.ok() ? retort::worker::ServeAgent(link, retort::storage::PosixEnv(), RETORT_VERSION, *first) : first.status();
   if (!status.ok()) std::fprintf(stderr, "retort-worker: %s\n", status.message().c_str());
   return retort::ExitCode(status.code());
 }

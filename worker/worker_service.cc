@@ -39,8 +39,10 @@ void PrepareTorch() {
   ::mallopt(M_TOP_PAD, 64 << 20);
 }
 
-Status ServeAgent(cluster::SocketLink& link, storage::Env& env, const std::string& build) {
+Status ServeAgent(cluster::SocketLink& link, storage::Env& env, const std::string& build,
+                  const std::optional<cluster::Envelope>& first) {
   RETORT_RETURN_IF_ERROR(link.Send({{}, {}, 0, cluster::Hello{build, "cpu", {"cpu"}}}));
+  if (first) RETORT_RETURN_IF_ERROR(RunAttempt(link, env, build, *first));
   for (;;) {
     Result<std::optional<cluster::Envelope>> received = link.Receive(kIdleSlice);
     if (!received.ok()) {

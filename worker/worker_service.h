@@ -1,8 +1,10 @@
 // The worker's life: greet the agent, run what it asks for, one attempt at a time, until it hangs up.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "cluster/envelope.h"
 #include "cluster/socket_link.h"
 #include "experiments/spec/status.h"
 #include "storage/env.h"
@@ -10,8 +12,10 @@
 namespace retort::worker {
 
 // Returns when the agent closed the link (ok) or cannot be spoken to (its error). `build` identifies this
-// program in Hello and in provenance.
-[[nodiscard]] Status ServeAgent(cluster::SocketLink& link, storage::Env& env, const std::string& build);
+// program in Hello and in provenance. `first` is a Start that the agent sent before this program took the
+// process over (sleep_service.h); it is run first.
+[[nodiscard]] Status ServeAgent(cluster::SocketLink& link, storage::Env& env, const std::string& build,
+                                const std::optional<cluster::Envelope>& first = std::nullopt);
 
 // Process-wide settings of LibTorch; once, before the first tensor.
 void PrepareTorch();

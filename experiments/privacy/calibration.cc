@@ -231,6 +231,8 @@ Status Solve(TrialSpec& spec) {
     case TrialKind::ensemble_teacher:
       return Cannot(spec,
                     "this teacher is trained without noise; train it with DP-SGD, or let an ensemble vote.");
+    case TrialKind::sleeper:
+      return Cannot(spec, "a sleeping trial releases nothing.");
     case TrialKind::distilled_student:
       return Cannot(spec,
                     "this student adds no noise of its own; its claim is its teacher's, so put epsilon in "

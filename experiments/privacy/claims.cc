@@ -244,6 +244,8 @@ std::vector<Claim> ClaimWriter::Write() {
     case TrialKind::vote_student:
       WriteVotes(claims);
       break;
+    case TrialKind::sleeper:  // saw nothing, says nothing
+      break;
   }
   return claims;
 }

@@ -81,7 +81,8 @@ Status CheckCounts(const TrialSpec& spec, bool steps) {
 Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
   const TrialKind kind = KindOf(spec);
   std::vector<PrivacyEvent> events;
-  if (kind == TrialKind::plain_teacher || kind == TrialKind::ensemble_teacher) return events;
+  if (kind == TrialKind::plain_teacher || kind == TrialKind::ensemble_teacher || kind == TrialKind::sleeper)
+    return events;
   RETORT_RETURN_IF_ERROR(CheckCounts(spec, kind != TrialKind::vote_student));
   switch (kind) {
     case TrialKind::gradient_student:
@@ -106,6 +107,7 @@ Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
     }
     case TrialKind::plain_teacher:
     case TrialKind::ensemble_teacher:
+    case TrialKind::sleeper:
       break;
   }
   return events;

@@ -126,6 +126,8 @@ int MethodRevision(const TrialSpec& spec) {
       return 1;
     case TrialKind::dpsgd_student:
       return 1;
+    case TrialKind::sleeper:
+      return 1;
   }
   return 0;
 }

@@ -31,17 +31,18 @@ std::string TypeText(const SpecKey& key) {
 // Of the kinds that a table at this place is about.
 std::string KindsText(const SpecKey& key, KeyPlace place) {
   std::string text;
-  bool every = true;
+  bool every = true, trained = true;  // all kinds; all that train something
   for (const TrialKind kind : kTrialKinds) {
     if ((kind <= TrialKind::dpsgd_teacher) != (place == kInTeacher)) continue;
     const KindMask mask = MaskOf(kind);
     every = every && (key.kinds & mask) != 0;
+    trained = trained && (kind == TrialKind::sleeper || (key.kinds & mask) != 0);
     if (((key.kinds | key.generator_kinds | key.public_kinds) & mask) == 0) continue;
     text += (text.empty() ? "" : ", ") + std::string(KindName(kind));
     if ((key.kinds & mask) != 0) continue;
     text += (key.generator_kinds & mask) != 0 ? " (`\"generator\"`)" : " (`\"public\"`)";
   }
-  return every ? "all" : text;
+  return every ? "all" : trained ? "all but sleep" : text;
 }
 
 std::string DefaultText(const SpecKey& key) {

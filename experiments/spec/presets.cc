@@ -12,6 +12,7 @@ constexpr KindMask kPlain = MaskOf(TrialKind::plain_teacher);
 constexpr KindMask kEnsemble = MaskOf(TrialKind::ensemble_teacher);
 constexpr KindMask kDpsgd = MaskOf(TrialKind::dpsgd_teacher) | MaskOf(TrialKind::dpsgd_student);
 constexpr KindMask kVotes = MaskOf(TrialKind::vote_student);
+constexpr KindMask kSleep = MaskOf(TrialKind::sleeper);
 constexpr KindMask kGradient = MaskOf(TrialKind::gradient_student);
 
 std::int64_t Index(QuerySource source) { return static_cast<std::int64_t>(source); }
@@ -43,6 +44,7 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kVotes, "label_steps", std::int64_t{250}},
       PresetRow{kVotes, "shift", std::int64_t{2}},
       PresetRow{kVotes, "smoothing", 0.05},
+      PresetRow{kSleep, "steps", std::int64_t{1}},
   };
   return kPresets;
 }

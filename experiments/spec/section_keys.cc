@@ -11,7 +11,13 @@ constexpr Limits kPositions = {0, 9e15, false};
 
 constexpr SectionKey kSections[] = {
     {"", "retort", count, true, {0, 1e9, false}, "", "version of this file format: write retort = 1"},
-    {"", "data", table, true, {}, "", "the data sets, one table each"},
+    {"",
+     "data",
+     table,
+     false,
+     {},
+     "none, which only method \"sleep\" can do",
+     "the data sets, one table each"},
     {"", "teacher", table, false, {}, "no teachers", "the teachers, one table each"},
     {"", "trial", table, false, {}, "presets alone", "what every trial shares"},
     {"", "sweep", table, false, {}, "one trial", "what varies"},

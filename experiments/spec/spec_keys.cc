@@ -27,7 +27,8 @@ constexpr KindMask kVotes = MaskOf(TrialKind::vote_student);
 constexpr KindMask kDpdfd = kGradient | kDistilled | kVotes;
 constexpr KindMask kTeachers = kPlain | kEnsemble | MaskOf(TrialKind::dpsgd_teacher);
 constexpr KindMask kStudents = kDpdfd | MaskOf(TrialKind::dpsgd_student);
-constexpr KindMask kAll = kTeachers | kStudents;
+constexpr KindMask kAll = kTeachers | kStudents;  // that train something
+constexpr KindMask kSleep = MaskOf(TrialKind::sleeper);
 
 template <auto Field>
 using FieldOf = std::remove_cvref_t<decltype(std::declval<TrialSpec&>().*Field)>;
@@ -55,7 +56,7 @@ void Set(TrialSpec& spec, const KeyValue& value) {
 }
 
 constexpr std::uint8_t PlacesOf(KindMask kinds) {
-  return static_cast<std::uint8_t>(((kinds & kStudents) != 0 ? kInTrial : kNowhere) |
+  return static_cast<std::uint8_t>(((kinds & (kStudents | kSleep)) != 0 ? kInTrial : kNowhere) |
                                    ((kinds & kTeachers) != 0 ? kInTeacher : kNowhere));
 }
 
@@ -145,7 +146,7 @@ constexpr Limits kWeight = From(0, 1e6);
 constexpr Limits kRate = Above(0, 1e6);
 
 // Orders are those of the enumerations.
-constexpr std::array<std::string_view, 2> kMethods = {"dpdfd", "dpsgd"};
+constexpr std::array<std::string_view, 3> kMethods = {"dpdfd", "dpsgd", "sleep"};
 constexpr std::array<std::string_view, 4> kReadings = {"working", "printed", "row-averaged", "sound"};
 constexpr std::array<std::string_view, 2> kNoiseModes = {"secure", "seeded"};
 constexpr std::array<std::string_view, 3> kSources = {"generator", "public", "private"};
@@ -160,15 +161,16 @@ using S = TrialSpec;
 constexpr SpecKey kKeys[] = {
     Only(kInTrial,
          Choice<&S::method>(
-             "method", kMethods, kAll,
-             "how the student is trained; a teacher's follows from its definition (plain, ensemble, dpsgd)")),
+             "method", kMethods, kAll | kSleep,
+             "how the student is trained; a teacher's follows from its definition (plain, ensemble, dpsgd); "
+             "sleep: not at all, for tests and benches of the scheduler")),
     Choice<&S::reading>("reading", kReadings, kDpdfd, "which reading of the paper's equations"),
     Named(
         "teacher", [](const S& s) -> KeyValue { return s.teacher; }, kDpdfd,
         "name of the [teacher] that answers"),
     Named("data", DataName, kAll, "name of the [data] set; may be left out when there is only one"),
     As("student", Choice<&S::network>("network", kNetworks, kAll, "the network that is trained")),
-    Only(kNowhere, Row<&S::seed>("seed", From(0, 9e15), kAll,
+    Only(kNowhere, Row<&S::seed>("seed", From(0, 9e15), kAll | kSleep,
                                  "from sweep.seeds: fixes initialisation, order and latents")),
     Only(kInTrial,
          Inherited(Choice<&S::noise>(
@@ -176,7 +178,7 @@ constexpr SpecKey kKeys[] = {
              "where privacy noise comes from; seeded is for tests, and every claim of it is unbounded"))),
     Inherited(Row<&S::threads>("threads", From(1, 1024), kAll,
                                "CPU threads inside an operation; sums depend on it")),
-    Row<&S::devices>("devices", From(1, 4096), kAll, "gang size; sums depend on it"),
+    Row<&S::devices>("devices", From(1, 4096), kAll | kSleep, "gang size; sums depend on it"),
 
     Only(kInTrial,
          Inherited(Row<&S::delta>("delta", {0, 1, true}, kStudents | kDpsgd, "delta of every claim"))),
@@ -189,8 +191,11 @@ constexpr SpecKey kKeys[] = {
              "calibrate", kCalibrations, kStudents | kDpsgd,
              "what epsilon decides: the noise at the given releases, or the releases at the given noise")),
 
-    Generated(kVotes, Row<&S::steps>("steps", kCounts, kGradient | kDistilled | kDpsgd,
-                                     "releases of a batch (dpdfd), or optimiser steps (dpsgd)")),
+    Generated(kVotes,
+              Row<&S::steps>("steps", kCounts, kGradient | kDistilled | kDpsgd | kSleep,
+                             "releases of a batch (dpdfd), optimiser steps (dpsgd), or naps (sleep)")),
+    Row<&S::seconds>("seconds", Above(0, 1e7), kSleep,
+                     "how long all steps of a sleeping trial take together"),
     Row<&S::epochs>("epochs", kCounts, kPlain | kEnsemble, "passes over the training examples"),
     Row<&S::batch>("batch", From(1, 1e7), kAll,
                    "rows of one step over all devices; the expected size under Poisson sampling (dpsgd)"),
@@ -232,7 +237,8 @@ constexpr SpecKey kKeys[] = {
     Public(kVotes, Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain, "label smoothing")),
     Public(kVotes,
            Row<&S::label_steps>("label_steps", From(0, 1e9), 0, "optimiser steps on the released labels")),
-    Public(kVotes, Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd, "pixels of random translation")),
+    Public(kVotes,
+           Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd, "pixels of random translation")),
 
     Row<&S::lr>("lr", kRate, kAll, "learning rate at the start"),
     Row<&S::lr_hold>("lr_hold", kFraction, kAll, "fraction of the steps at the full rate"),
@@ -252,11 +258,11 @@ constexpr SpecKey kKeys[] = {
                                                "weight of the generator's activation loss")),
 
     Execution(Duration<&S::deadline_seconds>(
-        "deadline", From(0, 1e7), kAll,
+        "deadline", From(0, 1e7), kAll | kSleep,
         "longest time without step progress; 0s = from the measured step time")),
-    Execution(Duration<&S::checkpoint_seconds>("checkpoint_every", From(0, 1e7), kAll,
+    Execution(Duration<&S::checkpoint_seconds>("checkpoint_every", From(0, 1e7), kAll | kSleep,
                                                "least time between two checkpoints")),
-    Execution(Row<&S::priority>("priority", From(-1000, 1000), kAll, "larger is placed first")),
+    Execution(Row<&S::priority>("priority", From(-1000, 1000), kAll | kSleep, "larger is placed first")),
     Execution(Row<&S::reserve_block>("reserve_block", From(1, 1e9), kAll,
                                      "releases charged to the ledger at once")),
 };

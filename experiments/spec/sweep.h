@@ -1,6 +1,7 @@
 // A parsed sweep file and its expansion into trials.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,12 +23,22 @@ struct TableSpec {
   std::string published;             // "dpdfd-ijcai23/table1" or empty
 };
 
+// Caps on what a results folder may use; 0 = no cap. What is spent is read from the journal.
+struct Quota {
+  std::int64_t trials = 0;       // begun: those with an attempt
+  double wall_seconds = 0;       // of runs, summed
+  std::int64_t concurrency = 0;  // trials at once
+  double device_hours = 0;       // of attempts, ended ones in full, summed over their devices
+  bool operator==(const Quota&) const = default;
+};
+
 struct SweepPlan {
   std::string name;                  // [sweep] name
   std::string file;                  // path as given
   std::vector<TrialSpec> trials;     // teachers before the students that need them; fixed order; ids set
   std::vector<TableSpec> tables;
   std::vector<std::shared_ptr<const DataSpec>> data;
+  Quota quota;
   std::string resolved_toml;         // what sweep.toml in the results folder holds
   std::vector<Diagnostic> warnings;
 };

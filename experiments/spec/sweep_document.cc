@@ -1,5 +1,6 @@
 #include "experiments/spec/sweep_document.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -95,6 +96,19 @@ const TeacherDefinition* SweepDocument::FindTeacher(const std::string& teacher_n
   return nullptr;
 }
 
+bool SweepDocument::NamesSleep() const {
+  const auto sleeps = [](const Assignments& values) {
+    return std::any_of(values.begin(), values.end(), [](const Assignment& value) {
+      return value.valid && value.key->name == "method" && value.value == KeyValue(std::string("sleep"));
+    });
+  };
+  const auto in_axis = [&](const Axis& axis) {
+    return std::any_of(axis.rows.begin(), axis.rows.end(), sleeps);
+  };
+  return sleeps(trial) || std::any_of(axes.begin(), axes.end(), in_axis) ||
+         std::any_of(when.begin(), when.end(), [&](const WhenRule& rule) { return sleeps(rule.set); });
+}
+
 std::vector<std::string> SweepDocument::DataNames() const {
   std::vector<std::string> names;
   for (const DataTable& table : data) names.push_back(table.data->name);
@@ -184,6 +198,8 @@ SweepDocument ReadSweepDocument(const std::string& text, const std::string& path
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   ReadContext context{document, complaints, lookup, folder.string(), "", false};
   ReadTables(root, context);
+  if (root.Find("data") == nullptr && !document.NamesSleep())
+    complaints.Error(root.where, "data", "missing data: the data sets, one table each");
   // The copy in the results folder stands elsewhere, so paths become absolute.
   for (const DataTable& table : document.data) {
     TomlEntry* entry = root.Find("data")->value.Find(table.data->name);

@@ -78,6 +78,8 @@ struct SweepDocument {
   std::uint32_t assignments = 0;  // numbers given out
   std::string resolved_toml;
 
+  // Some trial may do without a data set: the method "sleep" is named somewhere.
+  [[nodiscard]] bool NamesSleep() const;
   [[nodiscard]] const DataTable* FindData(const std::string& data_name) const;
   [[nodiscard]] const TeacherDefinition* FindTeacher(const std::string& teacher_name) const;
   [[nodiscard]] std::vector<std::string> DataNames() const;

@@ -8,6 +8,7 @@ TrialKind KindOf(const TrialSpec& spec) {
     return spec.method == "dpsgd" ? TrialKind::dpsgd_teacher : TrialKind::plain_teacher;
   }
   if (spec.method == "dpsgd") return TrialKind::dpsgd_student;
+  if (spec.method == "sleep") return TrialKind::sleeper;
   if (spec.reading != Reading::sound) return TrialKind::gradient_student;
   return spec.queries > 0 ? TrialKind::vote_student : TrialKind::distilled_student;
 }
@@ -28,6 +29,8 @@ std::string_view KindName(TrialKind kind) {
       return "sound dpdfd student of an ensemble";
     case TrialKind::dpsgd_student:
       return "dpsgd student";
+    case TrialKind::sleeper:
+      return "sleeping trial";
   }
   return "trial";
 }

@@ -17,11 +17,12 @@ enum class TrialKind : std::uint8_t {
   distilled_student,  // dpdfd, reading sound, taught by a DP-SGD teacher: post-processing
   vote_student,       // dpdfd, reading sound, taught by noisy votes of an ensemble
   dpsgd_student,      // trained directly with DP-SGD
+  sleeper,            // trains nothing: holds a device for a time
 };
 inline constexpr std::array kTrialKinds = {TrialKind::plain_teacher,     TrialKind::ensemble_teacher,
                                            TrialKind::dpsgd_teacher,     TrialKind::gradient_student,
                                            TrialKind::distilled_student, TrialKind::vote_student,
-                                           TrialKind::dpsgd_student};
+                                           TrialKind::dpsgd_student,     TrialKind::sleeper};
 
 // From role, method, reading and queries alone. Votes are the sound students that ask queries.
 [[nodiscard]] TrialKind KindOf(const TrialSpec& spec);

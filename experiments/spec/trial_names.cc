@@ -14,12 +14,13 @@ namespace {
 
 std::string Stem(const TrialSpec& spec) {
   if (spec.role == Role::teacher) return "teacher-" + spec.teacher;
-  if (spec.method == "dpsgd") return spec.method;
+  if (spec.method == "dpsgd" || spec.method == "sleep") return spec.method;
   return spec.method + "-" + KeyText(spec, "reading");
 }
 
 std::string Tail(const TrialSpec& spec) {
-  return "-" + (spec.data ? spec.data->name : "none") + "-s" + std::to_string(spec.seed);
+  const std::string data = spec.method == "sleep" ? "" : "-" + (spec.data ? spec.data->name : "none");
+  return data + "-s" + std::to_string(spec.seed);
 }
 
 // "sigma" and "50" as "sigma50", a word by itself; only characters that suit a folder.

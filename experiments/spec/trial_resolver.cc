@@ -43,6 +43,12 @@ void TrialResolver::Select(const Layers& layers, Composition& composition) const
       if (selects) assignment.key->set(spec, assignment.value);
     }
   }
+  if (spec.method == "sleep") {
+    composition.kind = TrialKind::sleeper;
+    spec.reading = Reading::working;
+    spec.source = QuerySource::generator;
+    return;
+  }
   if (spec.method == "dpsgd") {
     spec.reading = Reading::working;
     spec.source = QuerySource::private_split;

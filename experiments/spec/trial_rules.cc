@@ -145,16 +145,36 @@ void CheckPrivacy(const Composition& trial, Judge& judge) {
   }
 }
 
+// A silent worker is killed; the time that is allowed before any step was measured is two minutes.
+void CheckSleep(const TrialSpec& spec, Judge& judge) {
+  constexpr double kLongestStep = 60;
+  const double step = spec.seconds / static_cast<double>(spec.steps);
+  if (spec.deadline_seconds == 0 && step > kLongestStep) {
+    judge.Say(
+        {"seconds", "steps"},
+        "seconds / steps is more than 60 s, and a trial that shows no progress is ended: raise steps, or "
+        "set deadline",
+        {"steps", "deadline"});
+  }
+}
+
 }  // namespace
 
 bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDocument& document,
                   Complaints& complaints) {
   Judge judge(layers, document, complaints);
   const TrialSpec& spec = trial.spec;
+  if (trial.kind == TrialKind::sleeper) {
+    CheckSleep(spec, judge);
+    return judge.good();
+  }
   CheckTeaching(trial, document, judge);
   CheckPrivacy(trial, judge);
   if (trial.data == nullptr) {
-    judge.Say({"data"}, "no data set chosen: set trial.data", document.DataNames());
+    judge.Say({"data"},
+              document.data.empty() ? "missing data: method \"" + spec.method + "\" needs a [data.NAME] table"
+                                    : "no data set chosen: set trial.data",
+              document.DataNames());
     return false;
   }
   CheckSource(trial, layers, judge);

@@ -23,6 +23,8 @@ enum class Normalization : std::uint8_t { row, frobenius, clip };
 enum class ClaimTarget : std::uint8_t { none, paper, answer, slot, teacher, member, example };
 enum class Calibrate : std::uint8_t { none, noise, steps };
 enum class DistillationLoss : std::uint8_t { dkd, kd, ce_hard };
+// What a stop rule looks at: nothing, the loss of the step, or the accuracy on the test split.
+enum class StopMetric : std::uint8_t { none, loss, accuracy };
 
 // Positions [begin, end) in the permutation of all indices that `shuffle` fixes.
 struct IndexRange {
@@ -62,11 +64,11 @@ struct DataSpec {
 // Units: steps and epochs are counts; seconds are wall clock; learning rates are per optimiser step.
 struct TrialSpec {
   Role role = Role::student;
-  std::string method = "dpdfd";      // student: dpdfd | dpsgd;  teacher: plain | ensemble | dpsgd
+  std::string method = "dpdfd";  // student: dpdfd | dpsgd | sleep;  teacher: plain | ensemble | dpsgd
   Reading reading = Reading::working;
   std::string teacher;               // name in [teacher]; for a teacher trial its own name; display only
   std::optional<TrialId> parent;     // the teacher trial; part of identity
-  std::shared_ptr<const DataSpec> data;
+  std::shared_ptr<const DataSpec> data;  // null for sleep
   std::string network = "datalens";  // datalens | tanh-cnn | logistic  (key: student, or network in [teacher])
   std::uint64_t seed = 0;
   NoiseMode noise = NoiseMode::secure;
@@ -122,6 +124,16 @@ struct TrialSpec {
   std::int64_t latent = 100;
   std::int64_t generator_width = 32;
   double one_hot = 1, information_entropy = 5, activation_norm = 0.1;
+
+  // sleep
+  double seconds = 0.1;  // of all steps together
+
+  // stop rule; the claims stay those of all steps
+  StopMetric stop_metric = StopMetric::none;
+  bool stop_above = true;  // false: stops below the threshold
+  double stop_threshold = 0;
+  std::int64_t stop_after = 0;  // completed steps at the first look
+  std::int64_t stop_every = 1;  // steps between two looks
 
   // execution; not part of identity
   double deadline_seconds = 0;       // without step progress; 0 = from the measured step time

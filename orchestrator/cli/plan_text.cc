@@ -18,6 +18,7 @@ std::string EstimateText(const std::optional<CostEstimate>& estimate) {
 }
 
 std::string DataText(const SweepPlan& plan) {
+  if (plan.data.empty()) return "Data: none\n";
   std::string out = "Data\n";
   for (const auto& data : plan.data) {
     const SplitSpec& split = data->split;

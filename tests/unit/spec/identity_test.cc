@@ -31,6 +31,7 @@ std::vector<TrialSpec> Samples() {
     if (kind == TrialKind::plain_teacher) spec.method = "plain";
     if (kind == TrialKind::ensemble_teacher) spec.method = "ensemble";
     if (kind == TrialKind::dpsgd_teacher || kind == TrialKind::dpsgd_student) spec.method = "dpsgd";
+    if (kind == TrialKind::sleeper) spec.method = "sleep";
     if (kind == TrialKind::distilled_student || kind == TrialKind::vote_student)
       spec.reading = Reading::sound;
     ApplyPreset(spec, kind);

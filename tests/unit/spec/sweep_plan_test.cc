@@ -336,5 +336,44 @@ TEST(SweepPlan, TablesAreRead) {
   EXPECT_EQ(plan.tables[0].published, "a/b");
 }
 
+TEST(SweepPlan, SleepingTrialsNeedNeitherDataNorTeacher) {
+  const SweepPlan plan =
+      GoodPlan("retort = 1\n[trial]\nmethod = \"sleep\"\nsteps = 2\n[sweep]\ngrid.seconds = [0.5, 1]\n");
+  ASSERT_EQ(plan.trials.size(), 2U);
+  EXPECT_EQ(plan.trials[0].data, nullptr);
+  EXPECT_EQ(plan.trials[0].parent, std::nullopt);
+  EXPECT_EQ(plan.trials[0].seconds, 0.5);
+  EXPECT_EQ(plan.trials[0].steps, 2);
+  EXPECT_THAT(Names(plan), ElementsAre("sleep-seconds0.5-s0", "sleep-seconds1-s0"));
+  EXPECT_NE(plan.trials[0].id, plan.trials[1].id);
+}
+
+TEST(SweepPlan, SleepBesideRealTrialsLeavesTheirDataAndTeacherAlone) {
+  const auto students = Students(
+      GoodPlan(kBase + "[sweep]\nzip.row = [{ method = \"sleep\", seconds = 2 }, { method = \"dpdfd\" }]\n"));
+  ASSERT_EQ(students.size(), 2U);
+  EXPECT_EQ(students[0].data, nullptr);
+  EXPECT_EQ(students[0].steps, 1) << "its preset";
+  EXPECT_EQ(students[0].parent, std::nullopt);
+  EXPECT_NE(students[1].data, nullptr);
+}
+
+TEST(SweepPlan, OtherMethodsStillNeedData) {
+  const PlanOutcome outcome = PlanText(
+      "retort = 1\n[sweep]\nzip.row = [{ method = \"sleep\" }, { method = \"dpsgd\", noise_multiplier = 1 "
+      "}]\n");
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_THAT(outcome.errors[0].message, HasSubstr("needs a [data.NAME] table"));
+}
+
+TEST(SweepPlan, LongNapIsAnErrorUnlessTheDeadlineAllowsIt) {
+  const std::string text = "retort = 1\n[trial]\nmethod = \"sleep\"\nseconds = 600\n";
+  const PlanOutcome outcome = PlanText(text);
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_THAT(outcome.errors[0].message, HasSubstr("raise steps"));
+  EXPECT_EQ(GoodPlan(text + "steps = 10\n").trials.size(), 1U);
+  EXPECT_EQ(GoodPlan(text + "deadline = \"1h\"\n").trials.size(), 1U);
+}
+
 }  // namespace
 }  // namespace retort

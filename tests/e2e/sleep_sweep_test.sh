@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Trials that train nothing, by the real worker programs: alone, beside trained ones, stopped and resumed.
+#   sleep_sweep_test.sh RETORT SOURCE_DIR
+set -u
+retort="$1"
+source_dir="$2"
+. "$(dirname "$0")/expect.sh"
+cd "$scratch" || exit 1
+
+cat >naps.toml <<'TOML'
+retort = 1
+
+[trial]
+method = "sleep"
+steps = 4
+
+[sweep]
+name = "naps"
+grid.seconds = [0.01, 0.05]
+seeds = [0, 1, 2]
+TOML
+
+case_name="a sweep of naps needs no data, no teacher, and no LibTorch"
+run "$retort" run naps.toml --slots 2
+expect_code 0
+expect_no_file results/naps/trials
+run "$retort" list
+expect_out "6 trials"
+run "$retort" show sleep-seconds0.01-s0
+expect_out "sleep.steps: 4"
+expect_out "nothing was charged"
+run "$retort" verify
+expect_code 0
+first="$("$retort" list --json 2>/dev/null | tr ',' '\n' | grep row_digest | sort)"
+
+case_name="stopped in the middle, then resumed: the same rows"
+"$retort" run naps.toml --results results/again 'sweep.grid.seconds=[0.01, 0.05]' --quiet >/dev/null 2>"$scratch/.err" &
+running=$!
+while [ ! -e results/again/workers ] && kill -0 "$running" 2>/dev/null; do sleep 0.02; done
+kill -TERM "$running"
+wait "$running"
+expect_same $? 75
+run "$retort" run naps.toml --results results/again
+expect_code 0
+expect_same "$("$retort" list --json --results results/again | tr ',' '\n' | grep row_digest | sort)" "$first"
+
+case_name="a worker that slept becomes one that trains"
+ln -s "$source_dir/experiments/data" data
+cat >mixed.toml <<'TOML'
+retort = 1
+
+[data.digits]
+reader = "idx"
+path = "data/mnist10k"
+split = { shuffle = 1, train = [0, 256], test = [256, 512] }
+
+[trial]
+student = "logistic"
+threads = 1
+batch = 16
+steps = 2
+
+[sweep]
+name = "mixed"
+zip.row = [
+  { method = "sleep", seconds = 0.01, priority = 2 },
+  { method = "dpsgd", noise_multiplier = 1, norm_bound = 0.1, lr = 1, priority = 1 },
+  { method = "sleep", seconds = 0.02 },
+]
+TOML
+run "$retort" run mixed.toml
+expect_code 0
+run "$retort" list --results results/mixed --where state=succeeded
+expect_out "3 trials"
+run "$retort" verify --results results/mixed
+expect_code 0
+
+finish

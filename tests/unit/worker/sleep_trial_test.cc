@@ -1,0 +1,92 @@
+#include "worker/sleep_trial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "experiments/spec/spec_codec.h"
+#include "storage/checkpoint_store.h"
+#include "tests/testing/temporary_directory.h"
+#include "tests/unit/worker/twin_host.h"
+
+namespace retort::worker {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SleepTrial : public ::testing::Test {
+ protected:
+  static TrialSpec Spec(double seconds, std::int64_t steps, std::uint64_t seed = 3) {
+    TrialSpec spec;
+    spec.method = "sleep";
+    spec.seconds = seconds;
+    spec.steps = steps;
+    spec.seed = seed;
+    return spec;
+  }
+  cluster::Ended Run(const TrialSpec& spec, std::uint32_t attempt = 1) {
+    TrialOrder order;
+    order.attempt = {TrialId(0x77), attempt};
+    order.start.spec = EncodeTrialSpec(spec);
+    order.start.trial_directory = folder_ / "trials/sleep";
+    order.start.attempt_directory = order.start.trial_directory + "/attempt-" + std::to_string(attempt);
+    EXPECT_TRUE(IsSleep(order.start));
+    return RunSleep(order, host_, storage::PosixEnv());
+  }
+
+  testing::TemporaryDirectory folder_;
+  TwinHost host_;
+};
+
+TEST_F(SleepTrial, TakesItsTimeAndTouchesNoFile) {
+  const auto began = std::chrono::steady_clock::now();
+  const cluster::Ended ended = Run(Spec(0.05, 1));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  EXPECT_GE(took.count(), 0.05);
+  EXPECT_EQ(ended.file, "");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "trials"));
+  EXPECT_EQ(host_.progress.back().step, 1);
+  EXPECT_TRUE(host_.grants.empty());
+}
+
+TEST_F(SleepTrial, DigestDependsOnSeedAndEveryStep) {
+  const std::string digest = Run(Spec(1e-3, 4)).parameters_digest;
+  EXPECT_EQ(digest.size(), 64U);
+  EXPECT_EQ(Run(Spec(2e-3, 4)).parameters_digest, digest) << "time is no part of it";
+  EXPECT_NE(Run(Spec(1e-3, 4, 4)).parameters_digest, digest);
+  EXPECT_NE(Run(Spec(1e-3, 5)).parameters_digest, digest);
+}
+
+TEST_F(SleepTrial, StoppedTrialGoesOnWhereItStood) {
+  const TrialSpec spec = Spec(0.08, 40);
+  host_.stop_at = 30;
+  const cluster::Ended stopped = Run(spec);
+  EXPECT_FALSE(stopped.succeeded);
+  EXPECT_EQ(stopped.failure, FailureKind::stopped);
+  EXPECT_THAT(stopped.detail, HasSubstr("the state is saved"));
+  ASSERT_EQ(host_.checkpoints.size(), 1U);
+  const std::int64_t reached = host_.checkpoints[0].step;
+  EXPECT_GT(reached, 0);
+  EXPECT_LT(reached, 40);
+  host_ = TwinHost();
+  const cluster::Ended ended = Run(spec, 2);
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  EXPECT_EQ(host_.progress.front().step, reached + 1);
+  EXPECT_EQ(ended.parameters_digest, Run(Spec(1e-3, 40), 9).parameters_digest);
+}
+
+TEST_F(SleepTrial, CheckpointOfAnotherMethodIsRefused) {
+  const std::string trial = folder_ / "trials/sleep";
+  auto store = storage::CheckpointStore::Open(storage::PosixEnv(), trial, 1);
+  ASSERT_TRUE(store.ok());
+  ASSERT_TRUE((*store)->Commit({1, {}, {{"gang_size", "1"}}}).ok());
+  const cluster::Ended ended = Run(Spec(1e-3, 2), 2);
+  EXPECT_FALSE(ended.succeeded);
+  EXPECT_EQ(ended.failure, FailureKind::disk);
+}
+
+}  // namespace
+}  // namespace retort::worker
