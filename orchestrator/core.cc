@@ -158,6 +158,11 @@ Status Core::Restore(TrialId id, StoredRow row) {
 
 Status Core::On(const TrialCancelled& event) {
   RETORT_ASSIGN_OR_RETURN(const std::size_t index, IndexOf(event.trial));
+  if (trials_[index].state == TrialState::parent_failed) {  // its row says so, and it owes another one
+    Delist(trials_[index], index);
+    trials_[index].row.reset();
+    Enlist(trials_[index], index);
+  }
   return Move(index, TrialEvent::cancel);
 }
 

@@ -20,9 +20,6 @@ inline constexpr double kAgentWatchMarginSeconds = 60;  // the agent's own watch
 // Makes `plan` the sweep of a core that was recovered from the journal or is new. Trials that are
 // finished stay so. Error: usage for a plan that this version cannot run, or of another sweep name.
 [[nodiscard]] Status OpenSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox);
-// Failed planned trials, and what failed because of them, are queued again. Returns how many failed
-// trials there were.
-int ReopenFailed(Core& core, Now now, Outbox& outbox);
 
 // A message from the agent of `from`, its own or forwarded from a worker. What belongs to an attempt or
 // generation that is over is dropped and counted.

@@ -4,14 +4,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 
+#include "orchestrator/folder_lock.h"
 #include "orchestrator/local_agent.h"
 #include "orchestrator/mpi_run.h"
 #include "orchestrator/orchestrator_loop.h"
@@ -22,18 +21,6 @@
 
 namespace retort::orchestrator {
 namespace {
-
-constexpr int kLockTries = 5;  // `retort status` holds the lock for an instant
-constexpr auto kLockPause = std::chrono::milliseconds(50);
-
-Result<std::unique_ptr<storage::FileLock>> LockFolder(storage::Env& env, const std::string& results) {
-  RETORT_RETURN_IF_ERROR(env.CreateDirectories(results));
-  for (int tried = 1;; ++tried) {
-    Result<std::unique_ptr<storage::FileLock>> lock = env.Lock(LockPath(results));
-    if (lock.ok() || tried == kLockTries) return lock;
-    std::this_thread::sleep_for(kLockPause);
-  }
-}
 
 std::size_t TerminalWidth() {
   winsize size{};
@@ -93,9 +80,7 @@ class SweepRun {
     RETORT_ASSIGN_OR_RETURN(Recovered recovered, RecoverResults(env_, settings));
     Outbox outbox;
     RETORT_RETURN_IF_ERROR(OpenSweep(recovered.core, plan_, started_, outbox));
-    const int reopened = options_.reopen_failed ? ReopenFailed(recovered.core, started_, outbox) : 0;
     if (outbox.empty() && recovered.core.AllFinal()) return AlreadyDone(recovered);
-    if (reopened > 0) view_.Say(fmt::format("{} failed trials are tried again", reopened), started_);
     return Work(recovered, std::move(outbox));
   }
 

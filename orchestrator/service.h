@@ -23,7 +23,6 @@ struct RunOptions {
   std::string worker_program;     // empty: retort-worker beside this program
   double grace_seconds = 25;      // from the first signal until workers are killed
   double time_limit_seconds = 0;  // then as if signalled; 0 = none
-  bool reopen_failed = false;     // failed trials of an earlier run get new attempts
 };
 
 // Runs the sweep, or what is left of it, to its end. Returns the exit code of the command: 0 all trials

@@ -65,14 +65,4 @@ Status OpenSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox) {
   return {};
 }
 
-int ReopenFailed(Core& core, Now now, Outbox& outbox) {
-  int reopened = 0;
-  for (const std::size_t index : core.plan()) {
-    if (core.At(index).state != TrialState::failed) continue;
-    Record(core, TrialReopened{core.At(index).spec.id}, now, outbox);
-    ++reopened;
-  }
-  return reopened;
-}
-
 }  // namespace retort::orchestrator

@@ -162,6 +162,11 @@ bool IsSleep(const cluster::Start& start) {
 }
 
 cluster::Ended RunSleep(const TrialOrder& order, TrialHost& host, storage::Env& env) {
+  if (order.start.gang_rank > 0) {
+    cluster::Ended ended;
+    ended.succeeded = true;  // gang rank 0 sleeps for all
+    return ended;
+  }
   return SleepRun(order, host, env).Run();
 }
 

@@ -80,6 +80,15 @@ void AddResultCommands(CLI::App& app, CommandLine& line, Positionals& positional
       AddCommand(app, "show", "One trial: row, claims, ledger, files", "retort show dpdfd-working-digits-s0");
   show->add_option("TRIAL", positionals.trial, "Id, unique prefix of an id, or shown name")->required();
 
+  CLI::App* retry = AddCommand(app, "retry", "Queue failed or cancelled trials again, with their students",
+                               "retort retry teacher-single-digits-s0");
+  retry->add_option("TRIAL", line.trials, "Ids, unique prefixes of ids, or shown names");
+  retry->add_flag("--failed", line.failed, "Every trial that failed");
+
+  CLI::App* cancel = AddCommand(app, "cancel", "Leave trials out that have not ended yet",
+                                "retort cancel dpdfd-working-digits-s0");
+  cancel->add_option("TRIAL", line.trials, "Ids, unique prefixes of ids, or shown names")->required();
+
   AddCommand(app, "verify", "Check digests, manifests, logs, and the ledger against the rows",
              "retort verify --results results/quickstart");
 }
@@ -178,8 +187,8 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
 }  // namespace
 
 const std::vector<std::string>& CommandNames() {
-  static const std::vector<std::string> names = {"plan", "run",  "table",  "status", "explain",
-                                                 "list", "show", "verify", "schema", "version"};
+  static const std::vector<std::string> names = {"plan", "run",   "table",  "status", "explain", "list",
+                                                 "show", "retry", "cancel", "verify", "schema",  "version"};
   return names;
 }
 

@@ -24,6 +24,8 @@ struct CommandLine {
   std::string table;                   // name in [table]; empty = every table
   std::string format = "text";         // text | markdown | csv | latex | json
   std::string trial;                   // id, unique prefix of an id, or shown name
+  std::vector<std::string> trials;     // of retry and cancel, each as `trial`
+  bool failed = false;                 // retry: every failed trial
   std::vector<std::string> where;      // KEY=VALUE, all must hold
   std::string metrics_listen;          // ADDR:PORT; empty = 127.0.0.1 and the next free port from 9477
   int slots = 0;                       // workers at once on this rank; 0 = the default

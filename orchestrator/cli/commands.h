@@ -24,6 +24,8 @@ struct Invocation {
 [[nodiscard]] int ExplainCommand(const Invocation& call);
 [[nodiscard]] int ListCommand(const Invocation& call);
 [[nodiscard]] int ShowCommand(const Invocation& call);
+[[nodiscard]] int RetryCommand(const Invocation& call);
+[[nodiscard]] int CancelCommand(const Invocation& call);
 [[nodiscard]] int TableCommand(const Invocation& call);
 [[nodiscard]] int VerifyCommand(const Invocation& call);
 [[nodiscard]] int SchemaCommand(const Invocation& call);

@@ -8,13 +8,15 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 10> kCommands = {{{"plan", PlanCommand},
+  constexpr std::array<std::pair<std::string_view, Command>, 12> kCommands = {{{"plan", PlanCommand},
                                                                                {"run", RunCommand},
                                                                                {"table", TableCommand},
                                                                                {"status", StatusCommand},
                                                                                {"explain", ExplainCommand},
                                                                                {"list", ListCommand},
                                                                                {"show", ShowCommand},
+                                                                               {"retry", RetryCommand},
+                                                                               {"cancel", CancelCommand},
                                                                                {"verify", VerifyCommand},
                                                                                {"schema", SchemaCommand},
                                                                                {"version", VersionCommand}}};

@@ -106,7 +106,9 @@ void ExplainFailed(const TrialView& trial, Explanation& out) {
       rule.max_attempts <= 1
           ? "A failure of this kind repeats itself and is not retried."
           : fmt::format("A failure of this kind is tried at most {} times.", rule.max_attempts));
-  out.next = std::string(Advice(trial.failure));
+  const std::string advice(Advice(trial.failure));
+  out.next = advice + (advice.empty() ? "" : " Then: ") + "`retort retry " + ShownName(trial.spec) +
+             "`, and run the sweep again.";
 }
 
 void ExplainSucceeded(const TrialView& trial, Explanation& out) {
@@ -161,6 +163,7 @@ Explanation Explain(const ResultsView& view, const TrialView& trial, double now_
     }
     case TrialState::cancelled:
       out.sentences.emplace_back("It was cancelled.");
+      out.next = "`retort retry " + ShownName(trial.spec) + "` queues it again.";
       break;
   }
   return out;

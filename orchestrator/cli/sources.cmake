@@ -2,6 +2,7 @@
 # retort::orchestrator is defined; defines both targets itself.
 set(RETORT_CLI_DIR "${CMAKE_CURRENT_LIST_DIR}")
 set(RETORT_CLI_SOURCES
+    amend_command.cc
     build_commands.cc
     claim_json.cc
     claim_text.cc

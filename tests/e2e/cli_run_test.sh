@@ -164,11 +164,60 @@ expect_out "1 failed"
 run "$retort" verify --results results/failing
 expect_code 0
 
+case_name="retry"
+run "$retort" retry dpdfd-working-digits-s1004 --results results/failing
+expect_code 2
+expect_err "teacher-single-digits-s1004"
+run "$retort" retry --results results/failing
+expect_code 2
+expect_err "--failed"
+expect_file results/failing/exit-code
+run "$retort" explain teacher-single-digits-s1004 --results results/failing
+expect_out "retort retry"
+run "$retort" retry --failed --results results/failing
+expect_code 0
+expect_out "teacher-single-digits-s1004"
+expect_out "queued"
+expect_out "waiting"
+expect_no_file results/failing/exit-code
+run "$retort" run s.toml --results results/failing 'sweep.seeds=[1004]'
+expect_code 1
+run "$retort" show teacher-single-digits-s1004 --results results/failing
+expect_out "2 attempts"
+run "$retort" retry teacher-single-digits-s0 --results results/made
+expect_code 2
+expect_err "its row is final"
+
+case_name="cancel"
+run "$retort" retry --failed --results results/failing --json
+expect_code 0
+expect_out '"changed"'
+run "$retort" cancel teacher-single-digits-s1004 --results results/failing
+expect_code 0
+expect_out "cancelled"
+expect_out "parent-failed"
+run "$retort" cancel dpdfd-working-digits-s1004 --results results/failing
+expect_code 0
+run "$retort" cancel dpdfd-working-digits-s1004 --results results/failing
+expect_code 0
+expect_err "nothing to do"
+run "$retort" run s.toml --results results/failing 'sweep.seeds=[1004]'
+expect_code 0
+expect_err "2 cancelled"
+expect_same "$(cat results/failing/exit-code)" 0
+run "$retort" verify --results results/failing
+expect_code 0
+run "$retort" cancel teacher-single --results results/nowhere
+expect_code 3
+
 case_name="interrupted, then resumed"
 "$retort" run s.toml --results results/slow 'sweep.seeds=[1006]' >/dev/null 2>"$scratch/.err" &
 slow=$!
 while ! grep -q "running" "$scratch/.err" && kill -0 "$slow" 2>/dev/null; do sleep 0.05; done
 sleep 0.3
+run "$retort" cancel dpdfd-working-digits-s1006 --results results/slow
+expect_code 3
+expect_err "locked by process"
 kill -INT "$slow"
 code=0
 wait "$slow" || code=$?

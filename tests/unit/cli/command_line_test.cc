@@ -39,8 +39,8 @@ TEST(CommandLine, UnknownCommandNamesTheNearest) {
 }
 
 TEST(CommandLine, LaterCommandsDoNotExistYet) {
-  for (const char* later : {"report", "retry", "cancel", "export", "repair", "epsilon", "calibrate", "data",
-                            "model", "doctor", "chaos", "audit", "plot", "metrics", "completion"})
+  for (const char* later : {"report", "export", "repair", "epsilon", "calibrate", "data", "model", "doctor",
+                            "chaos", "audit", "plot", "metrics", "completion"})
     EXPECT_FALSE(ParseCommandLine({later}).errors.empty()) << later;
 }
 
@@ -92,6 +92,17 @@ TEST(CommandLine, WhereMayBeRepeated) {
       ParseCommandLine({"list", "--where", "method=dpdfd", "--where", "state=failed"});
   ASSERT_TRUE(parsed.command);
   EXPECT_THAT(parsed.command->where, ElementsAre("method=dpdfd", "state=failed"));
+}
+
+TEST(CommandLine, RetryAndCancelTakeSeveralTrials) {
+  ParsedCommandLine parsed = ParseCommandLine({"retry", "one", "two"});
+  ASSERT_TRUE(parsed.command);
+  EXPECT_THAT(parsed.command->trials, ElementsAre("one", "two"));
+  EXPECT_FALSE(parsed.command->failed);
+  EXPECT_TRUE(ParseCommandLine({"retry", "--failed"}).command->failed);
+  EXPECT_THAT(ParseCommandLine({"cancel", "one"}).command->trials, ElementsAre("one"));
+  EXPECT_FALSE(ParseCommandLine({"cancel"}).errors.empty());
+  EXPECT_FALSE(ParseCommandLine({"cancel", "one", "--failed"}).errors.empty());
 }
 
 TEST(CommandLine, JsonIsKnownEvenWhenTheRestIsWrong) {

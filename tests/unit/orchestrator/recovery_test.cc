@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/amendment.h"
 #include "orchestrator/commit.h"
 #include "orchestrator/reactor.h"
 #include "orchestrator/results_view.h"
@@ -189,9 +190,9 @@ TEST_F(RecoveryTest, ReopenedTrialsRunAgainWithTheirStudents) {
   ASSERT_EQ(core().CountIn(TrialState::parent_failed), 2U);
   Own();
   ASSERT_TRUE(Open(plan).ok());
-  int reopened = 0;
-  Do([&](Core& core, Now now, Outbox& outbox) { reopened = ReopenFailed(core, now, outbox); });
-  EXPECT_EQ(reopened, 1);
+  Do([&](Core& core, Now now, Outbox& outbox) {
+    ASSERT_TRUE(Amend(core, Amendment::retry, FailedTrials(core), now, outbox).ok());
+  });
   EXPECT_EQ(core().CountIn(TrialState::queued), 1U);
   EXPECT_EQ(core().CountIn(TrialState::waiting), 2U);
   Register();

@@ -1,0 +1,17 @@
+// The right to write to a results folder.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "experiments/spec/status.h"
+#include "storage/env.h"
+
+namespace retort::orchestrator {
+
+// Creates the folder when absent. Waits a moment for a reader that only looked whether it is held. Error:
+// environment, naming the process and host that hold it, or why the folder cannot be written.
+[[nodiscard]] Result<std::unique_ptr<storage::FileLock>> LockFolder(storage::Env& env,
+                                                                    const std::string& results);
+
+}  // namespace retort::orchestrator
