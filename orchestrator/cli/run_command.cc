@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cluster/allocation_end.h"
 #include "cluster/launch_environment.h"
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
@@ -9,7 +12,9 @@
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/version.h"
 #include "orchestrator/environment.h"
+#include "orchestrator/progress_text.h"
 #include "orchestrator/service.h"
+#include "orchestrator/system_clock.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -25,6 +30,28 @@ RunOptions OptionsOf(const Invocation& call) {
   options.color = call.console.options().color_err;
   options.worker_program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
   return options;
+}
+
+// Stops the run in time for the end of the allocation that it is in, if any. A value is the exit code of
+// a run that has nothing left to start.
+std::optional<int> KeepToAllocation(const Invocation& call, RunOptions& options) {
+  const Result<std::optional<cluster::AllocationEnd>> found = cluster::FindAllocationEnd(options.environment);
+  if (!found.ok()) return call.console.Fail(found.status());
+  if (!found->has_value()) return std::nullopt;
+  const cluster::AllocationEnd& end = **found;
+  const double now = ReadClocks().unix_seconds;
+  const double work = cluster::WorkSeconds(end, now, options.grace_seconds);
+  const std::string ends = fmt::format("the allocation ends in {} ({})",
+                                       DurationText(std::max(0.0, end.unix_seconds - now)), end.named_by);
+  if (work <= 0) {
+    call.console.Message(
+        fmt::format("{}: too little to start anything; run the same command in a new one", ends));
+    return ExitCode(StatusCode::cancelled);
+  }
+  call.console.Message(fmt::format("{}; work stops, saved, in {}", ends, DurationText(work)));
+  const double limit = options.time_limit_seconds;
+  options.time_limit_seconds = limit > 0 ? std::min(limit, work) : work;
+  return std::nullopt;
 }
 
 // The document of `run --json`: how the sweep stands now.
@@ -59,6 +86,7 @@ int RunCommand(const Invocation& call) {
     const Result<int> agent = RunAgentRank(options);
     return agent.ok() ? *agent : call.console.Fail(agent.status());
   }
+  if (const std::optional<int> code = KeepToAllocation(call, options)) return EndRun(options, *code);
   const CommandLine& line = call.line;
   const LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile});
   if (!loaded.plan) return EndRun(options, call.console.Fail(loaded.errors, loaded.code));

@@ -7,20 +7,12 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
+from launching import PATIENCE, environment
+
 RANK_PROGRAM, WRAPPER = sys.argv[1:3]
-PATIENCE = 60  # seconds; generous, since a loaded machine is slow
-
-
-def environment(**changes):
-    # A test that itself runs under mpirun or Slurm must not pass that on.
-    kept = {k: v for k, v in os.environ.items() if not re.match("OMPI_|PMIX_|ORTE_|SLURM_|PMI_", k)}
-    kept["HWLOC_HIDE_ERRORS"] = "2"
-    kept.update(changes)
-    return kept
 
 
 class Run:
@@ -145,42 +137,6 @@ class LaunchTest(unittest.TestCase):
                               text=True, capture_output=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 3)
         self.assertIn("/nonexistent/mpirun", done.stderr)
-
-
-class SlurmScriptTest(unittest.TestCase):
-    """The batch script's loop, without Slurm: it is a shell script that starts the wrapper."""
-
-    ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(WRAPPER))))
-
-    def start(self, program):
-        return subprocess.Popen(["bash", os.path.join(self.ROOT, "cluster/launch/slurm.sbatch")], text=True,
-                                cwd=self.ROOT, env=environment(SWEEP="s.toml", RETORT=program, SLURM_NTASKS="2"),
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
-
-    def test_a_run_that_was_interrupted_is_started_again_until_it_is_complete(self):
-        with tempfile.TemporaryDirectory() as folder:
-            program = os.path.join(folder, "program")
-            with open(program, "w") as file:
-                file.write(f"""#!/bin/sh
-                    [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
-                    echo "$@" >>{folder}/tries
-                    if [ "$(wc -l <{folder}/tries)" -lt 3 ]; then echo 75; else echo 1; fi >"$RETORT_EXIT_CODE_FILE"
-                    """)
-            os.chmod(program, 0o755)
-            batch = self.start(program)
-            output, _ = batch.communicate(timeout=PATIENCE)
-            self.assertEqual(batch.returncode, 1, output)
-            with open(os.path.join(folder, "tries")) as tries:
-                self.assertEqual(tries.read(), "run s.toml\n" * 3)
-
-    def test_the_time_limit_signal_reaches_the_ranks_and_the_script_ends_with_75(self):
-        batch = self.start(RANK_PROGRAM)
-        while "pid" not in batch.stdout.readline():
-            pass
-        batch.send_signal(signal.SIGUSR1)
-        output, _ = batch.communicate(timeout=PATIENCE)
-        self.assertEqual(batch.returncode, 75, output)
-        self.assertEqual(len(re.findall(r"rank \d signalled 1", output)), 2, output)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,243 @@
+"""The scripts that keep a sweep going: the restart loop, and the batch scripts around it. Batch systems are stand-ins
+here; tests/slurm has the real one.
+
+Arguments: the rank program, the wrapper script.
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from launching import PATIENCE, environment, write_program
+
+RANK_PROGRAM, WRAPPER = sys.argv[1:3]
+LAUNCH = os.path.dirname(os.path.abspath(WRAPPER))
+ROOT = os.path.dirname(os.path.dirname(LAUNCH))
+
+
+class Scratch(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
+    def start(self, *command, **changes):
+        return subprocess.Popen(command, text=True, cwd=ROOT, env=environment(**changes), stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, start_new_session=True)
+
+
+class UntilCompleteTest(Scratch):
+    def loop(self, body, **changes):
+        """The loop around a program that notes each try in the file `tries`."""
+        program = write_program(self.path("program"), f"echo try >>{self.path('tries')}\n{body}\n")
+        return self.start(os.path.join(LAUNCH, "until-complete.sh"), program, **changes)
+
+    def ending_with(self, codes):
+        listed = " ".join(map(str, codes))
+        return f"codes=({listed}); exit ${{codes[$(wc -l <{self.path('tries')}) - 1]}}"
+
+    def tries(self):
+        return self.read("tries").count("try")
+
+    def until_it_runs(self, loop):
+        while "ready" not in (line := loop.stdout.readline()):
+            self.assertTrue(line, "the loop ended")
+
+    def test_a_saved_and_a_killed_try_are_followed_by_another(self):
+        loop = self.loop(self.ending_with([75, 137, 75, 0]))
+        output, _ = loop.communicate(timeout=PATIENCE)
+        self.assertEqual((loop.returncode, self.tries()), (0, 4), output)
+
+    def test_the_sweeps_own_codes_and_a_second_ctrl_c_are_final(self):
+        for code in (0, 1, 2, 3, 130):
+            loop = self.loop(f"exit {code}")
+            loop.communicate(timeout=PATIENCE)
+            self.assertEqual((loop.returncode, self.tries()), (code, 1))
+            os.remove(self.path("tries"))
+
+    def test_tries_that_are_killed_at_once_end_the_loop_with_their_code(self):
+        loop = self.loop("exit 139", RETORT_QUICK_TRIES="2")
+        output, _ = loop.communicate(timeout=PATIENCE)
+        self.assertEqual((loop.returncode, self.tries()), (139, 2))
+        self.assertIn("giving up", output)
+
+    def test_each_signal_is_passed_on_and_ends_the_loop_with_75(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+            loop = self.loop("trap 'exit 75' USR1; echo ready; for i in $(seq 600); do sleep 0.1; done; exit 9")
+            self.until_it_runs(loop)
+            loop.send_signal(number)
+            output, _ = loop.communicate(timeout=PATIENCE)
+            self.assertEqual(loop.returncode, 75, output)
+
+    def test_a_second_signal_is_passed_on_too(self):
+        loop = self.loop("n=0; trap 'n=$((n + 1)); echo ready; [ $n -lt 2 ] || exit 130' USR1; echo ready\n"
+                         "for i in $(seq 600); do sleep 0.1; done; exit 9")
+        for _ in range(2):
+            self.until_it_runs(loop)
+            loop.send_signal(signal.SIGTERM)
+        output, _ = loop.communicate(timeout=PATIENCE)
+        self.assertEqual(loop.returncode, 130, output)
+
+    def test_a_job_that_is_killed_while_it_saves_is_not_started_again(self):
+        loop = self.loop("trap 'exit 137' USR1; echo ready; for i in $(seq 600); do sleep 0.1; done")
+        self.until_it_runs(loop)
+        loop.send_signal(signal.SIGTERM)
+        loop.communicate(timeout=PATIENCE)
+        self.assertEqual((loop.returncode, self.tries()), (75, 1))
+
+    def test_nothing_is_started_again_in_the_last_minute_of_an_allocation(self):
+        for variable in ("RETORT_END_TIME", "SLURM_JOB_END_TIME"):
+            loop = self.loop("exit 137", **{variable: str(int(time.time()) + 30)})
+            loop.communicate(timeout=PATIENCE)
+            self.assertEqual((loop.returncode, self.tries()), (75, 1))
+            os.remove(self.path("tries"))
+
+    def test_an_allocation_without_an_end_does_not_stop_the_loop(self):
+        for end in ("0", "4294967295", "UNLIMITED"):
+            loop = self.loop(self.ending_with([75, 0]), SLURM_JOB_END_TIME=end)
+            output, _ = loop.communicate(timeout=PATIENCE)
+            self.assertEqual(loop.returncode, 0, output)
+            os.remove(self.path("tries"))
+
+    def test_a_signal_between_two_tries_ends_the_loop(self):
+        loop = self.loop(self.ending_with([137, 137, 137]))
+        while "starting it again" not in loop.stdout.readline():
+            pass
+        while "starting it again" not in loop.stdout.readline():    # now it pauses for four seconds
+            pass
+        loop.send_signal(signal.SIGTERM)
+        loop.communicate(timeout=PATIENCE)
+        self.assertEqual(loop.returncode, 75)
+
+    def test_without_a_command_it_says_how(self):
+        done = subprocess.run([os.path.join(LAUNCH, "until-complete.sh")], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("usage:", done.stderr)
+
+
+class SlurmScriptTest(Scratch):
+    def sbatch(self, program, **changes):
+        return self.start("bash", os.path.join(LAUNCH, "slurm.sbatch"), SWEEP="s.toml", RETORT=program,
+                          SLURM_NTASKS="2", **changes)
+
+    def test_a_run_that_was_interrupted_is_started_again_until_it_is_complete(self):
+        program = write_program(self.path("program"), f"""
+            [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
+            echo "$@" >>{self.path('tries')}
+            if [ "$(wc -l <{self.path('tries')})" -lt 3 ]; then echo 75; else echo 1; fi >"$RETORT_EXIT_CODE_FILE"
+            """)
+        batch = self.sbatch(program)
+        output, _ = batch.communicate(timeout=PATIENCE)
+        self.assertEqual(batch.returncode, 1, output)
+        self.assertEqual(self.read("tries"), "run s.toml\n" * 3)
+
+    def stopped_job(self, **changes):
+        """The output of a job that got its signal before the limit, and what it asked Slurm for."""
+        write_program(self.path("scontrol"), f"echo \"$@\" >>{self.path('asked')}\n")
+        write_program(self.path("squeue"), "date -d '+2 hours' +%Y-%m-%dT%H:%M:%S\n")
+        batch = self.sbatch(RANK_PROGRAM, SLURM_JOB_ID="7", PATH=self.folder + ":" + os.environ["PATH"], **changes)
+        while "pid" not in batch.stdout.readline():
+            pass
+        batch.send_signal(signal.SIGUSR1)
+        output, _ = batch.communicate(timeout=PATIENCE)
+        self.assertEqual(batch.returncode, 75, output)
+        self.assertEqual(len(re.findall(r"rank \d signalled 1", output)), 2, output)
+        return output, self.read("asked") if os.path.exists(self.path("asked")) else ""
+
+    def test_the_time_limit_signal_reaches_the_ranks_and_the_job_is_requeued(self):
+        output, asked = self.stopped_job(RETORT_LEAST_SECONDS="0")
+        self.assertEqual(asked, "requeue 7\n", output)
+
+    def test_a_job_with_hardly_any_time_is_not_requeued_for_ever(self):
+        output, asked = self.stopped_job(RETORT_LEAST_SECONDS="60")
+        self.assertEqual(asked, "")
+        self.assertIn("ask for more", output)
+
+    def test_the_end_of_the_allocation_comes_from_squeue_where_slurm_does_not_say_it(self):
+        write_program(self.path("squeue"), "echo 2030-01-01T00:00:00\n")
+        program = write_program(self.path("program"), f"""
+            [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
+            echo "$RETORT_END_TIME" >{self.path('end')}
+            echo 0 >"$RETORT_EXIT_CODE_FILE"
+            """)
+        batch = self.sbatch(program, SLURM_JOB_ID="7", PATH=self.folder + ":" + os.environ["PATH"], TZ="UTC")
+        output, _ = batch.communicate(timeout=PATIENCE)
+        self.assertEqual(batch.returncode, 0, output)
+        self.assertEqual(self.read("end"), "1893456000\n")
+
+
+class PbsScriptTest(Scratch):
+    """PBS itself could not be had: qstat and qsub are stand-ins."""
+
+    def test_the_walltime_is_passed_on_and_a_stopped_job_submits_itself_again(self):
+        write_program(self.path("qstat"), "echo '    Resource_List.ncpus = 2'; "
+                                          "echo '    Resource_List.walltime = 01:02:03'\n")
+        write_program(self.path("qsub"), f"echo \"$@\" >>{self.path('asked')}\n")
+        with open(self.path("nodes"), "w", encoding="utf-8") as nodes:
+            nodes.write("localhost\nlocalhost\n")
+        program = write_program(self.path("program"), f"""
+            [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
+            echo "$RETORT_END_TIME" "$OMPI_COMM_WORLD_SIZE" "$@" >{self.path('seen')}
+            echo 75 >"$RETORT_EXIT_CODE_FILE"
+            """)
+        begun = int(time.time())
+        batch = self.start("bash", os.path.join(LAUNCH, "pbs.sh"), SWEEP="s.toml", RETORT=program, PBS_JOBID="9.host",
+                           PBS_NODEFILE=self.path("nodes"), PATH=self.folder + ":" + os.environ["PATH"],
+                           RETORT_ARGUMENTS="--quiet --results r", RETORT_LEAST_SECONDS="0", PBS_O_WORKDIR=ROOT)
+        while not os.path.exists(self.path("seen")):
+            time.sleep(0.05)
+        batch.send_signal(signal.SIGTERM)
+        output, _ = batch.communicate(timeout=PATIENCE)
+        self.assertEqual(batch.returncode, 75, output)
+        end, ranks, rest = self.read("seen").split(" ", 2)
+        self.assertLess(abs(int(end) - begun - 3723), 30)
+        self.assertEqual((ranks, rest), ("2", "run s.toml --quiet --results r\n"))
+        self.assertIn("-W depend=afterany:9.host", self.read("asked"))
+        self.assertIn("SWEEP=s.toml", self.read("asked"))
+
+    def test_a_walltime_that_nobody_knows_is_said(self):
+        program = write_program(self.path("program"), 'echo 0 >"$RETORT_EXIT_CODE_FILE"\n')
+        batch = self.start("bash", os.path.join(LAUNCH, "pbs.sh"), SWEEP="s.toml", RETORT=program)
+        output, _ = batch.communicate(timeout=PATIENCE)
+        self.assertEqual(batch.returncode, 0, output)
+        self.assertIn("RETORT_WALLTIME_SECONDS", output)
+
+
+class RecipeTest(unittest.TestCase):
+    """Container and cluster recipes, as far as they can be checked without a container engine."""
+
+    def test_every_file_they_name_is_there(self):
+        for name in ("kubernetes.yaml", "Dockerfile", "apptainer.def", "slurm.sbatch", "pbs.sh", "until-complete.sh"):
+            with open(os.path.join(LAUNCH, name), encoding="utf-8") as file:
+                text = file.read()
+            for path in re.findall(r"(?<![\w./])(?:/opt/retort/)?((?:cluster|experiments)/[\w./-]+\w)", text):
+                self.assertTrue(os.path.exists(os.path.join(ROOT, path)), f"{name}: {path}")
+
+    def test_the_job_counts_no_saved_stop_as_a_failure_and_its_grace_covers_ours(self):
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest("python3-yaml is not installed")
+        with open(os.path.join(LAUNCH, "kubernetes.yaml"), encoding="utf-8") as file:
+            job = next(d for d in yaml.safe_load_all(file) if d["kind"] == "Job")["spec"]
+        pod = job["template"]["spec"]
+        actions = {tuple(r["onExitCodes"]["values"]): r["action"]
+                   for r in job["podFailurePolicy"]["rules"] if "onExitCodes" in r}
+        self.assertEqual(actions, {(1, 2, 3): "FailJob", (75,): "Ignore"})
+        self.assertEqual(pod["restartPolicy"], "Never")    # or the policy above is refused
+        self.assertGreaterEqual(pod["terminationGracePeriodSeconds"], 25 + 15)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
