@@ -24,9 +24,9 @@ int main(int argc, char** argv) {
     return retort::ExitCode(status.code());
   }
   retort::worker::LimitSpinning(argv);
-  // The terminal's Ctrl-C is the agent's business; it sends a Stop.
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
+  // Terminals and batch systems signal every process they see. What it means is the agent's business: it sends
+  // a Stop, or SIGKILL.
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
   retort::worker::PrepareTorch();
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
   const auto first = retort::worker::TakenOver(argc, argv);

@@ -9,7 +9,12 @@
 #   state and leave. mpirun itself would give them a moment, and kill them on a second signal.
 # - A second one is passed on the same way: the ranks leave at once. A third kills the job.
 # - The exit code is the one that world rank 0 wrote; every rank ends with 0, since mpirun ends the whole
-#   job when one does not. If mpirun or a rank was killed, the exit code is mpirun's.
+#   job when one does not. When a rank or a host is lost, rank 0 still saves and says 75; where it could not,
+#   the code is above 128. until-complete.sh then starts the job again.
+# - Hosts given by --hostfile or --host that do not answer are left out, and -np is lowered to what is left.
+#   A host that falls silent ends the job after 25 s (Open MPI's own value is 8 minutes).
+# - On one host the ranks talk through shared memory and open no port; mpirun itself always listens for its
+#   daemons on other hosts.
 set -u
 
 if [ "$#" -eq 0 ]; then
@@ -31,22 +36,51 @@ ready="$RETORT_EXIT_CODE_FILE.ready"
 # right that containers mostly withhold, and our messages are small.
 options=(--bind-to none --oversubscribe
   --mca odls_base_sigkill_timeout "${RETORT_GRACE_SECONDS:-5}"
+  --mca oob_tcp_keepalive_time 10 --mca oob_tcp_keepalive_intvl 3 --mca oob_tcp_keepalive_probes 5
   --mca btl_vader_single_copy_mechanism none)
 if [ "$(id -u)" -eq 0 ]; then options+=(--allow-run-as-root); fi
 export HWLOC_HIDE_ERRORS=${HWLOC_HIDE_ERRORS:-2}
 
-# The file that rank 0 writes in the results folder, for a rank 0 on another host.
+# Which hosts, how many ranks; and the results folder, where a rank 0 on another host writes the exit code.
+hosts=""    # the option that names them
+host_at=0
+count_at=0
+several_hosts=0
+own_transport=0
 results=""
-previous=""
-for argument in "$@"; do
-  if [ "$previous" = --results ]; then results=$argument; fi
-  case $argument in --results=*) results=${argument#--results=} ;; esac
-  previous=$argument
+arguments=("$@")
+for ((i = 1; i < $#; i++)); do
+  value=${arguments[i]}
+  case ${arguments[i - 1]} in
+    --hostfile | -hostfile | --machinefile | -machinefile) hosts=--hostfile host_at=$i ;;
+    --host | -host | -H) hosts=--host host_at=$i ;;
+    -np | --np | -n | --n | -c) if [ "$count_at" -eq 0 ]; then count_at=$i; fi ;;
+    --mca | -mca)
+      case $value in btl) own_transport=1 ;; plm_rsh_agent) export RETORT_LAUNCH_AGENT=${arguments[i + 1]:-} ;; esac ;;
+    --results) results=$value ;;
+  esac
+  case $value in --results=*) results=${value#--results=} ;; esac
 done
+if [ -n "$hosts" ]; then
+  "$(dirname "$0")/live-hosts.sh" "$hosts" "${arguments[host_at]}" >"$state/hosts" || exit
+  arguments[host_at - 1]=--hostfile
+  arguments[host_at]="$state/hosts"
+  places=$(sed 's/.*slots=//' "$state/hosts" | paste -sd+ | { read -r sum; echo $((sum)); })
+  if [ "$count_at" -gt 0 ] && [ "${arguments[count_at]}" -gt "$places" ] 2>/dev/null; then
+    echo "$0: ${arguments[count_at]} ranks were asked for, the hosts have room for $places" >&2
+    arguments[count_at]=$places
+  fi
+  if [ "$(wc -l <"$state/hosts")" -gt 1 ] || ! grep -q "^$(hostname) \|^localhost " "$state/hosts"; then
+    several_hosts=1
+  fi
+elif [ "${SLURM_JOB_NUM_NODES:-1}" -gt 1 ] || [ -n "${LSB_HOSTS:-}" ]; then
+  several_hosts=1
+fi
+if [ "$several_hosts" -eq 0 ] && [ "$own_transport" -eq 0 ]; then options+=(--mca btl "self,vader"); fi
 
 # A session of its own: Ctrl-C in the terminal reaches this script alone. If this script is killed, mpirun
 # goes with it, and the ranks with mpirun.
-setsid setpriv --pdeathsig KILL -- "$mpirun" "${options[@]}" "$@" </dev/null &
+setsid setpriv --pdeathsig KILL -- "$mpirun" "${options[@]}" "${arguments[@]}" </dev/null &
 job=$!
 
 received=0
@@ -54,10 +88,20 @@ trap 'received=$((received + 1))' TERM INT USR1
 
 sent=0
 waited=0    # tenths of a second, for the ranks to get ready
+said_at=""  # when rank 0 was seen to have written its exit code
 while kill -0 "$job" 2>/dev/null; do
   if [ "$received" -ge 3 ]; then
     kill -KILL "$job" 2>/dev/null
     break
+  fi
+  # Rank 0 has ended the run, and the ranks meet for ten seconds at most: after that mpirun alone is left,
+  # waiting for a host that is gone.
+  if [ -s "$RETORT_EXIT_CODE_FILE" ]; then
+    said_at=${said_at:-$SECONDS}
+    if [ $((SECONDS - said_at)) -ge 15 ]; then
+      kill -KILL "$job" 2>/dev/null
+      break
+    fi
   fi
   if [ "$received" -gt "$sent" ]; then
     # A signal before a rank has its handlers would kill it. Without a sign of readiness (rank 0 on
@@ -81,11 +125,15 @@ while [ "$code" -gt 128 ] && kill -0 "$job" 2>/dev/null; do    # a signal interr
   code=$?
 done
 
-if [ "$code" -le 128 ]; then
-  if [ -s "$RETORT_EXIT_CODE_FILE" ]; then
-    read -r code <"$RETORT_EXIT_CODE_FILE"
-  elif [ -n "$results" ] && [ "$results/exit-code" -nt "$state" ]; then
+if [ -s "$RETORT_EXIT_CODE_FILE" ]; then
+  read -r code <"$RETORT_EXIT_CODE_FILE"
+elif [ "$code" -le 128 ]; then
+  if [ -n "$results" ] && [ "$results/exit-code" -nt "$state" ]; then
     read -r code <"$results/exit-code"
+  elif [ -e "$ready" ]; then
+    # Rank 0 was there and had no last word.
+    echo "$0: the job was lost (mpirun ended with $code); what was reached is saved" >&2
+    code=137
   fi
 fi
 exit "$code"

@@ -24,7 +24,8 @@ void InstallHandlers() {
 }
 
 int Leave(retort::cluster::MpiWorld& world, const retort::cluster::LaunchEnvironment& launch, int exit_code) {
-  if (world.channel().rank().value == 0) std::ofstream(launch.exit_code_file) << exit_code << "\n";
+  if (world.channel().rank().value == 0 && !launch.exit_code_file.empty())
+    std::ofstream(launch.exit_code_file) << exit_code << "\n";
   const auto end = world.Finalize(std::chrono::seconds(20));
   if (!end.ok()) world.Abort(3);
   return 0;
@@ -51,6 +52,11 @@ int main(int argc, char** argv) {
   const int rank = (*world)->channel().rank().value;
   std::printf("rank %d pid %d\n", rank, ::getpid());
   std::fflush(stdout);
+  if (action == "silent") return Leave(**world, {}, 0);
+  if (action == "linger") {  // rank 0 has its last word, and the others never leave
+    if (rank == 0) std::ofstream(launch.exit_code_file) << 1 << "\n";
+    for (;;) ::pause();
+  }
   if (action.starts_with("exit-")) return Leave(**world, launch, std::atoi(action.c_str() + 5));
   retort::cluster::IdleWait wait;
   while (g_signals == 0) {

@@ -179,6 +179,7 @@ class ScriptedTrial {
 int main() {
   if (!retort::cluster::DieWithParent(retort::cluster::kWorkerSocket).ok()) return 3;
   ::prctl(PR_SET_DUMPABLE, 0);  // no core files
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) std::signal(signal, SIG_IGN);  // as the real one
   SocketLink link(retort::cluster::kWorkerSocket);
   if (!link.Send({{}, {}, 0, retort::cluster::Hello{"scripted", "cpu", {}}}).ok()) return 4;
   for (;;) {

@@ -1,0 +1,184 @@
+"""A sweep over two hosts, one of which is cut off. The hosts are network namespaces (two_hosts.py).
+
+usage: two_hosts_test.py --retort PROGRAM --source DIR --scripted-worker PROGRAM [--worker]
+Exit 77 where such hosts cannot be had. --worker: the real worker was built as well.
+"""
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import two_hosts
+
+OPTIONS = None
+HOSTS = None
+FOLDER = None
+
+# Seven trials; the seed tells the scripted worker to take 50 ms a step.
+SWEEP = """
+retort = 1
+[data.digits]
+reader = "idx"
+path = "{source}/experiments/data/mnist10k"
+split = {{ shuffle = 1, train = [0, 8000], public = [8000, 9000], test = [9000, 10000] }}
+[teacher]
+single = {{ network = "datalens", epochs = 5 }}
+[trial]
+data = "digits"
+student = "datalens"
+steps = {steps}
+delta = 1e-5
+[sweep]
+name = "slow"
+seeds = [1006]
+grid.batch = [16, 32]
+zip.row = [
+  {{ method = "dpdfd", reading = "working", teacher = "single" }},
+  {{ method = "dpdfd", reading = "printed", teacher = "single" }},
+  {{ method = "dpdfd", reading = "row-averaged", teacher = "single" }},
+]
+"""
+
+
+def wait_for(condition, what, seconds=60):
+    until = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > until:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.2)
+    return value
+
+
+def retort(*arguments):
+    return subprocess.run([OPTIONS.retort, *arguments], capture_output=True, text=True, check=False)
+
+
+class Sweep:
+    """The restart loop around four ranks, two on each host, started on n1."""
+
+    def __init__(self, name, sweep, *arguments, **variables):
+        self.results = os.path.join(FOLDER, name)
+        self.output = self.results + ".output"
+        command = [os.path.join(OPTIONS.source, "cluster/launch/until-complete.sh"),
+                   os.path.join(OPTIONS.source, "cluster/launch/mpirun.sh"), "-np", "4", "--host", "n1:2,n2:2",
+                   OPTIONS.retort, "run", sweep, *arguments, "--results", self.results]
+        with open(self.output, "wb") as log:
+            self.process = subprocess.Popen(
+                HOSTS.command("n1", *command), stdout=log, stderr=log, start_new_session=True,
+                env={**os.environ, "HWLOC_HIDE_ERRORS": "2", "OMPI_MCA_plm_rsh_agent": HOSTS.agent, **variables})
+        self.begun = time.monotonic()
+
+    def text(self):
+        with open(self.output, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def end(self, seconds=150):
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {seconds} s: {self.text()}") from None
+
+    def trials(self):
+        return json.loads(retort("list", "--json", "--results", self.results).stdout)["trials"]
+
+    def rows(self):
+        return {t["trial"]: (t["state"], t["row_digest"]) for t in self.trials()}
+
+
+def slow_sweep(steps):
+    path = os.path.join(FOLDER, f"slow-{steps}.toml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(SWEEP.format(source=OPTIONS.source, steps=steps))
+    return path
+
+
+class TwoHostsTest(unittest.TestCase):
+    def tearDown(self):
+        HOSTS.mend("n2")
+        for host in HOSTS.names:
+            for pid, _ in HOSTS.processes(host):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
+    def workers_on(self, host, name):
+        return wait_for(lambda: HOSTS.processes(host, name), f"a worker on {host}")
+
+    def check_whole(self, sweep, trials):
+        self.assertEqual([t["state"] for t in sweep.trials()], ["succeeded"] * trials, sweep.text())
+        verified = retort("verify", "--results", sweep.results)
+        self.assertEqual(verified.returncode, 0, verified.stdout)
+        wait_for(lambda: not HOSTS.processes("n1", "retort") and not HOSTS.processes("n2"), "nothing is left running")
+
+    def test_a_cut_host_ends_the_job_which_is_started_again_without_it_and_loses_nothing(self):
+        sweep = Sweep("cut", slow_sweep(360), RETORT_WORKER=OPTIONS.scripted_worker)
+        self.workers_on("n1", "scripted_worker")
+        self.workers_on("n2", "scripted_worker")    # it spreads over both
+        time.sleep(2)
+        cut = time.monotonic()
+        HOSTS.cut("n2")
+        wait_for(lambda: "host n2 does not answer" in sweep.text(), "the job is started again without n2; " + sweep.text())
+        print(f"the cut to the restarted job: {time.monotonic() - cut:.1f} s")
+        wait_for(lambda: not HOSTS.processes("n2"), "the cut host's ranks and workers have ended by themselves")
+        print(f"the cut to the end of the last process there: {time.monotonic() - cut:.1f} s")
+        self.assertEqual(sweep.end(), 0, sweep.text())
+        print(f"complete {time.monotonic() - sweep.begun:.0f} s after its start, {time.monotonic() - cut:.0f} s after the cut")
+        self.check_whole(sweep, 7)
+        self.assertGreaterEqual(sum(t["attempts"] > 1 for t in sweep.trials()), 2)    # those that ran on n2, at least
+
+    def test_a_link_that_comes_back_within_seconds_costs_nothing(self):
+        sweep = Sweep("blink", slow_sweep(200), RETORT_WORKER=OPTIONS.scripted_worker)
+        self.workers_on("n2", "scripted_worker")
+        HOSTS.cut("n2")
+        time.sleep(5)
+        HOSTS.mend("n2")
+        self.assertEqual(sweep.end(), 0, sweep.text())
+        self.check_whole(sweep, 7)
+        self.assertEqual([t["attempts"] for t in sweep.trials()], [1] * 7)
+
+    def test_the_rows_of_a_sweep_that_lost_a_host_equal_an_undisturbed_ones(self):
+        if not OPTIONS.worker:
+            self.skipTest("the real worker was not built")
+        smoke = os.path.join(OPTIONS.source, "experiments/configs/smoke.toml")
+        more = ["trial.steps=40", "trial.student_steps=10"]
+        sweep = Sweep("real", smoke, *more)
+        self.workers_on("n2", "retort-worker")
+        HOSTS.cut("n2")
+        self.assertEqual(sweep.end(), 0, sweep.text())
+        self.check_whole(sweep, 9)
+        alone = os.path.join(FOLDER, "alone")
+        done = retort("run", smoke, *more, "--results", alone, "--quiet", "--slots", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        disturbed, sweep.results = sweep.rows(), alone
+        self.assertEqual(disturbed, sweep.rows())
+
+
+def main():
+    global OPTIONS, HOSTS, FOLDER
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--retort", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--scripted-worker", required=True)
+    parser.add_argument("--worker", action="store_true")
+    OPTIONS = parser.parse_args()
+    if two_hosts.ENTERED not in os.environ and (why := two_hosts.cannot()):
+        print(f"SKIPPED: {why}")
+        return 77
+    two_hosts.enter()
+    FOLDER = tempfile.mkdtemp(prefix="retort-hosts-")
+    HOSTS = two_hosts.Hosts(FOLDER, ["n1", "n2"])
+    passed = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False).result.wasSuccessful()
+    if passed:
+        shutil.rmtree(FOLDER)
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
