@@ -224,8 +224,10 @@ class TrialRun {
         ledger_->BeginStep(next_);
       }
       Series series;
+      const Clock::time_point began = Clock::now();
       const Status done = method_->Step(next_, series);
       if (!done.ok()) return StepFailed(done);
+      series.emplace_back("step_seconds", SecondsSince(began));
       if (MaybeFailure failure = Record(series)) return failure;
       if (!Leads() || SecondsSince(committed_) < spec_.checkpoint_seconds || next_ + 1 == method_->steps()) continue;
       ++next_;
