@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "storage/curves.h"
 #include "storage/file_seal.h"
 #include "storage/format_version.h"
+#include "storage/free_space.h"
 #include "storage/hdf5_reader.h"
 #include "storage/hdf5_writer.h"
 #include "storage/sealed_hdf5.h"
@@ -49,9 +51,31 @@ void WriteHeader(Hdf5Writer& writer, const AttemptFile& file) {
   writer.Attribute("/", "sweep", file.sweep);
   writer.Attribute("/", "spec_json", file.spec_json);
   writer.Attribute("/", "provenance_json", file.provenance_json);
+  writer.Attribute("/", "teacher_digest", file.teacher_digest);
   writer.Attribute(
       "/", "history",
       "written once, when attempt " + std::to_string(file.attempt) + " of " + file.trial + " ended");
+}
+
+using Values = std::vector<std::pair<std::string, double>>;
+
+Table ValueTable(const Values& values) {
+  std::vector<std::string> names;
+  std::vector<double> numbers;
+  for (const auto& [name, value] : values) {
+    names.push_back(name);
+    numbers.push_back(value);
+  }
+  return {{"name", std::move(names)}, {"value", std::move(numbers)}};
+}
+
+Result<Values> ReadValues(const Hdf5Reader& reader, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const Table table, reader.CompoundTable(path));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, ColumnOf<std::string>(table, "name"));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<double> numbers, ColumnOf<double>(table, "value"));
+  Values values;
+  for (std::size_t i = 0; i < names.size(); ++i) values.emplace_back(names[i], numbers[i]);
+  return values;
 }
 
 void WriteSamples(Hdf5Writer& writer, const Samples& samples) {
@@ -91,6 +115,7 @@ Status ReadHeader(const Hdf5Reader& reader, AttemptFile& file) {
   RETORT_ASSIGN_OR_RETURN(file.sweep, reader.TextAttribute("/", "sweep"));
   RETORT_ASSIGN_OR_RETURN(file.spec_json, reader.TextAttribute("/", "spec_json"));
   RETORT_ASSIGN_OR_RETURN(file.provenance_json, reader.TextAttribute("/", "provenance_json"));
+  RETORT_ASSIGN_OR_RETURN(file.teacher_digest, reader.TextAttribute("/", "teacher_digest"));
   return {};
 }
 
@@ -136,8 +161,12 @@ Status WriteAttemptFile(Env& env, const std::string& path, const AttemptFile& fi
   WriteTensors(writer, "", file.parameters);
   writer.CompoundTable("/ledger", LedgerTable(file.ledger));
   writer.CompoundTable("/claims", ClaimTable(file.claims, {}));
+  writer.CompoundTable("/metrics", ValueTable(file.metrics));
+  writer.CompoundTable("/provenance/timings", ValueTable(file.timings));
   RETORT_ASSIGN_OR_RETURN(std::string image, writer.Finish());
   image += SealOf(image);
+  RETORT_RETURN_IF_ERROR(CheckFreeSpace(env, std::filesystem::path(path).parent_path().string(), image.size(),
+                                        "a finished attempt"));
   return env.WriteFileAtomically(path, image);
 }
 
@@ -161,6 +190,8 @@ Result<AttemptFile> ReadAttemptFile(const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(file.ledger, LedgerFrom(ledger));
   RETORT_ASSIGN_OR_RETURN(const Table claims, reader.CompoundTable("/claims"));
   RETORT_ASSIGN_OR_RETURN(file.claims, ClaimsFrom(claims));
+  RETORT_ASSIGN_OR_RETURN(file.metrics, ReadValues(reader, "/metrics"));
+  RETORT_ASSIGN_OR_RETURN(file.timings, ReadValues(reader, "/provenance/timings"));
   RETORT_ASSIGN_OR_RETURN(file.parameters, ReadTensors(reader, "", GroupsFor("")));
   return file;
 }

@@ -33,6 +33,7 @@ struct Evaluation {
 
 struct AttemptFile {
   std::string trial, sweep, spec_json, provenance_json;
+  std::string teacher_digest;  // TensorDigest of the teacher's parameters; empty without a teacher
   std::uint32_t attempt = 0;
   std::map<std::string, std::vector<std::pair<std::int64_t, double>>> curves;
   std::optional<Samples> samples;
@@ -40,6 +41,7 @@ struct AttemptFile {
   std::optional<Evaluation> evaluation;
   std::vector<LedgerEntry> ledger;  // the attempt's own view of what it was granted and used
   std::vector<privacy::Claim> claims;
+  std::vector<std::pair<std::string, double>> metrics, timings;  // as reported at its end, in this order
 };
 
 [[nodiscard]] Status WriteAttemptFile(Env& env, const std::string& path, const AttemptFile& file);

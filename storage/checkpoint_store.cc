@@ -8,11 +8,11 @@
 #include "storage/attempt_import.h"
 #include "storage/attempt_logs.h"
 #include "storage/checkpoint_file.h"
+#include "storage/free_space.h"
 
 namespace retort::storage {
 namespace {
 
-constexpr std::size_t kKeptCheckpoints = 2;
 constexpr std::int64_t kBeforeAll = -1;  // a rewind to it voids every point
 
 bool IsCheckpointName(const std::string& name) { return name.rfind("checkpoint-", 0) == 0; }
@@ -29,13 +29,15 @@ bool IsLive(const std::vector<CommittedCheckpoint>& live, const std::string& fil
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(Env& env, std::string directory)
-    : env_(env), directory_(std::move(directory)) {}
+CheckpointStore::CheckpointStore(Env& env, std::string directory, std::size_t kept)
+    : env_(env), directory_(std::move(directory)), kept_(kept) {
+  RETORT_CHECK(kept_ >= 1);
+}
 
 Result<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(Env& env, const std::string& trial_directory,
-                                                               std::uint32_t attempt) {
+                                                               std::uint32_t attempt, std::size_t kept) {
   std::unique_ptr<CheckpointStore> store(
-      new CheckpointStore(env, AttemptDirectory(trial_directory, attempt)));
+      new CheckpointStore(env, AttemptDirectory(trial_directory, attempt), kept));
   RETORT_RETURN_IF_ERROR(env.CreateDirectories(store->directory_));
   const std::string path = store->Path("manifest.log");
   LogContents contents;
@@ -183,10 +185,11 @@ Result<std::string> CheckpointStore::Commit(const Checkpoint& checkpoint) {
   committed.sha256 = Sha256Hex(image);
   RETORT_RETURN_IF_ERROR(series_->Sync());
   if (!live_.empty() && live_.back().sha256 == committed.sha256) return committed.sha256;
+  RETORT_RETURN_IF_ERROR(CheckFreeSpace(env_, directory_, image.size(), "a checkpoint"));
   RETORT_RETURN_IF_ERROR(env_.WriteFileAtomically(Path(committed.file), image));
   AppendCommitted(*manifest_, committed);
   std::vector<std::string> superseded;
-  for (std::size_t i = 0; i + kKeptCheckpoints <= live_.size(); ++i) superseded.push_back(live_[i].file);
+  for (std::size_t i = 0; i + kept_ <= live_.size(); ++i) superseded.push_back(live_[i].file);
   for (const std::string& file : superseded) AppendRemoved(*manifest_, file);
   RETORT_RETURN_IF_ERROR(manifest_->Sync());
   live_.erase(live_.begin(), live_.begin() + static_cast<std::ptrdiff_t>(superseded.size()));

@@ -1,8 +1,9 @@
 // Resumable state of one attempt. Files in ATTEMPT/: checkpoint-<step>.h5, manifest.log,
-// transcript.log, series.log. A checkpoint exists when its manifest record does. The last two are kept;
+// transcript.log, series.log. A checkpoint exists when its manifest record does. The newest are kept;
 // a damaged newest one gives way to the one before it. Not thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,14 +34,18 @@ struct TranscriptRecord {
   std::vector<TensorBlob> released;
 };
 
+inline constexpr std::size_t kKeptCheckpoints = 2;
+
 class CheckpointStore {
  public:
   // Creates the attempt folder. If an earlier attempt-<m> (m < this one) of the trial holds a committed
   // checkpoint, the newest such attempt's checkpoint, transcript and series are imported first, so that
-  // the new folder stands alone; its manifest record is written last.
+  // the new folder stands alone; its manifest record is written last. `kept` (at least 1) newest checkpoints
+  // stay; of one alone, damage means beginning anew.
   [[nodiscard]] static Result<std::unique_ptr<CheckpointStore>> Open(Env& env,
                                                                      const std::string& trial_directory,
-                                                                     std::uint32_t attempt);
+                                                                     std::uint32_t attempt,
+                                                                     std::size_t kept = kKeptCheckpoints);
   // The newest committed checkpoint whose digest holds; nothing when there is none.
   [[nodiscard]] Result<std::optional<Checkpoint>> Latest();
   // Releases recorded after Latest(), in order; without a checkpoint, those since the beginning (of an
@@ -55,8 +60,9 @@ class CheckpointStore {
   void AppendSeries(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
   [[nodiscard]] Status FlushSeries();
   // Temporary file, fsync, rename, fsync folder, manifest record; then the transcript is emptied and the
-  // checkpoint before last removed. Returns the SHA-256 hex of the checkpoint file's bytes. Error: refused
-  // when the step is below the last one's.
+  // checkpoints beyond those kept are removed. Returns the SHA-256 hex of the checkpoint file's bytes. Error:
+  // refused when the step is below the last one's; environment, with nothing written, when the disk has no
+  // room.
   [[nodiscard]] Result<std::string> Commit(const Checkpoint& checkpoint);
   // Curves as recorded, points past the resumed step dropped and overwritten.
   [[nodiscard]] Result<std::map<std::string, std::vector<std::pair<std::int64_t, double>>>> Series();
@@ -66,7 +72,7 @@ class CheckpointStore {
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
  private:
-  CheckpointStore(Env& env, std::string directory);
+  CheckpointStore(Env& env, std::string directory, std::size_t kept);
   [[nodiscard]] Status Begin();
   [[nodiscard]] Status Recover();
   [[nodiscard]] Status OpenLogs();
@@ -81,6 +87,7 @@ class CheckpointStore {
   Env& env_;
   std::string directory_, trial_directory_;
   std::uint32_t attempt_ = 0;
+  std::size_t kept_;
   std::unique_ptr<RecordLog> manifest_, transcript_, series_;
   std::vector<CommittedCheckpoint> live_;  // oldest first
   std::int64_t transcript_end_ = 0;        // one past the newest step in transcript.log

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -124,6 +125,7 @@ class PosixEnvironment final : public Env {
   Status Remove(const std::string& path) override;
   Status CreateDirectories(const std::string& path) override;
   Result<std::vector<std::string>> List(const std::string& directory) override;
+  Result<std::uint64_t> FreeBytes(const std::string& directory) override;
   bool Exists(const std::string& path) override;
   Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override;
 };
@@ -230,6 +232,15 @@ Result<std::vector<std::string>> PosixEnvironment::List(const std::string& direc
   if (errno != 0) return FileError(errno, "list folder", directory);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+Result<std::uint64_t> PosixEnvironment::FreeBytes(const std::string& directory) {
+  struct statvfs status {};
+  while (::statvfs(directory.c_str(), &status) != 0) {
+    if (errno == EINTR) continue;
+    return FileError(errno, "ask for the free space of", directory);
+  }
+  return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
 bool PosixEnvironment::Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,6 +47,11 @@ class Env {
   [[nodiscard]] virtual Status CreateDirectories(const std::string& path) = 0;
   [[nodiscard]] virtual Result<std::vector<std::string>> List(
       const std::string& directory) = 0;  // sorted names
+  // Left to this user on the file system of the folder; the most there is where that cannot be told.
+  [[nodiscard]] virtual Result<std::uint64_t> FreeBytes(const std::string& directory) {
+    (void)directory;
+    return std::numeric_limits<std::uint64_t>::max();
+  }
   [[nodiscard]] virtual bool Exists(const std::string& path) = 0;
   // Advisory, whole file, non-blocking. Error: environment, naming who holds it where known.
   [[nodiscard]] virtual Result<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace retort::worker {
@@ -33,7 +34,9 @@ LedgerEntry EntryOf(const nlohmann::json& json) {
   entry.attempt.number = json.at("attempt").get<std::uint32_t>();
   entry.generation = json.at("generation").get<std::uint64_t>();
   entry.state = json.at("settled").get<bool>() ? LedgerState::settled : LedgerState::reserved;
-  entry.event = privacy::DecodeEvent(json.at("event").dump()).value();
+  Result<privacy::PrivacyEvent> event = privacy::DecodeEvent(json.at("event").dump());
+  if (!event.ok()) throw std::invalid_argument(event.status().message());
+  entry.event = std::move(*event);
   entry.used = json.at("used").get<std::int64_t>();
   return entry;
 }

@@ -17,8 +17,11 @@
 #include "experiments/spec/spec_codec.h"
 #include "storage/attempt_file.h"
 #include "storage/checkpoint_store.h"
+#include "storage/tensor_digest.h"
+#include "worker/checkpoint_stamp.h"
 #include "worker/data/dataset.h"
 #include "worker/failure.h"
+#include "worker/finished_attempt.h"
 #include "worker/gang/row_share.h"
 #include "worker/gang/watched_collective.h"
 #include "worker/ledger_view.h"
@@ -73,6 +76,7 @@ class TrialRun {
     }
     ended.succeeded = true;
     if (!Leads()) return ended;
+    if (finished_) return *finished_;
     ended.metrics = outcome_.metrics;
     ended.timings = Timings();
     ended.parameters_digest = DigestOf(outcome_.parameters);
@@ -83,6 +87,8 @@ class TrialRun {
  private:
   MaybeFailure Stages() {
     if (MaybeFailure failure = Prepare()) return failure;
+    if (MaybeFailure failure = TakeOverFinished()) return failure;
+    if (finished_) return std::nullopt;
     if (MaybeFailure failure = JoinGang()) return failure;
     if (Leads()) {
       if (MaybeFailure failure = OpenStore()) return failure;
@@ -136,12 +142,22 @@ class TrialRun {
     Result<TrialSpec> spec = DecodeTrialSpec(file->spec_json);
     if (!spec.ok()) return FailureOf(spec.status(), FailureKind::disk);
     teacher_claims_ = std::move(file->claims);
+    teacher_digest_ = storage::TensorDigest(file->parameters);
     teacher_.emplace(TeacherArtifact{std::move(spec).value(), std::move(file->parameters)});
     return std::nullopt;
   }
 
+  // An earlier attempt may have published its file and died before anybody heard of it.
+  MaybeFailure TakeOverFinished() {
+    auto finished = FindFinishedAttempt(env_, order_, spec_, teacher_digest_);
+    if (!finished.ok()) return FailureOf(finished.status(), FailureKind::disk);
+    finished_ = std::move(finished).value();
+    return std::nullopt;
+  }
+
   MaybeFailure OpenStore() {
-    auto store = storage::CheckpointStore::Open(env_, order_.start.trial_directory, order_.attempt.number);
+    auto store = storage::CheckpointStore::Open(env_, order_.start.trial_directory, order_.attempt.number,
+                                                static_cast<std::size_t>(spec_.checkpoint_keep));
     if (!store.ok()) return FailureOf(store.status(), FailureKind::disk);
     store_ = std::move(store).value();
     ledger_ = std::make_unique<LedgerView>(host_, *store_, order_.attempt, order_.generation, spec_.data->digest);
@@ -180,16 +196,6 @@ class TrialRun {
     return Check(tape_->ShareReplays(), FailureKind::gang_broken);
   }
 
-  // A checkpoint of another gang size rounded its sums differently: going on from it would belong to no trial.
-  MaybeFailure CheckGangSize(const storage::Checkpoint& checkpoint) const {
-    const auto found = checkpoint.attributes.find("gang_size");
-    const std::string own = std::to_string(order_.start.gang_size);
-    if (found != checkpoint.attributes.end() && found->second == own) return std::nullopt;
-    return Failure{FailureKind::disk, "The checkpoint of step " + std::to_string(checkpoint.step) + " was written by a gang of " +
-                                          (found == checkpoint.attributes.end() ? "unknown size" : found->second) +
-                                          ", this one has " + own + "."};
-  }
-
   // The newest checkpoint and the releases made after it; or a first checkpoint, so that the folder stands
   // alone whenever the attempt ends.
   MaybeFailure Restore() {
@@ -197,10 +203,11 @@ class TrialRun {
     if (!latest.ok()) return FailureOf(latest.status(), FailureKind::disk);
     if (latest->has_value()) {
       const storage::Checkpoint& checkpoint = **latest;
-      if (MaybeFailure failure = CheckGangSize(checkpoint)) return failure;
+      if (const Status status = CheckStamp(checkpoint.attributes, spec_, order_.start.gang_size); !status.ok())
+        return Failure{FailureKind::configuration, status.message()};
       if (MaybeFailure failure = Check(state_.Load(checkpoint.tensors), FailureKind::disk)) return failure;
       if (MaybeFailure failure = Check(ledger_->Load(checkpoint.attributes), FailureKind::disk)) return failure;
-      next_ = checkpoint.step;
+      next_ = committed_step_ = checkpoint.step;
     }
     Result<std::vector<storage::TranscriptRecord>> transcript = store_->Transcript();
     if (!transcript.ok()) return FailureOf(transcript.status(), FailureKind::disk);
@@ -229,7 +236,7 @@ class TrialRun {
       if (!done.ok()) return StepFailed(done);
       series.emplace_back("step_seconds", SecondsSince(began));
       if (MaybeFailure failure = Record(series)) return failure;
-      if (!Leads() || SecondsSince(committed_) < spec_.checkpoint_seconds || next_ + 1 == method_->steps()) continue;
+      if (!Leads() || !CommitDue() || next_ + 1 == method_->steps()) continue;
       ++next_;
       MaybeFailure failure = Commit();
       --next_;
@@ -237,6 +244,12 @@ class TrialRun {
     }
     training_seconds_ = SecondsSince(training_);
     return Leads() ? Check(book_->SettleAll(), FailureKind::agent_lost) : std::nullopt;
+  }
+
+  // After step `next_`.
+  bool CommitDue() const {
+    if (spec_.checkpoint_steps > 0 && next_ + 1 - committed_step_ >= spec_.checkpoint_steps) return true;
+    return SecondsSince(committed_) >= spec_.checkpoint_seconds;
   }
 
   MaybeFailure StepFailed(const Status& status) {
@@ -281,10 +294,11 @@ class TrialRun {
       return Failure{FailureKind::not_finite, "A parameter is not finite after " + std::to_string(next_) + " steps."};
     }
     ledger_->Save(checkpoint.attributes);
-    checkpoint.attributes["gang_size"] = std::to_string(order_.start.gang_size);
+    StampCheckpoint(checkpoint.attributes, spec_, order_.start.gang_size);
     const Result<std::string> digest = store_->Commit(checkpoint);
     if (!digest.ok()) return FailureOf(digest.status(), FailureKind::disk);
     committed_ = Clock::now();
+    committed_step_ = next_;
     return Check(host_.Report(cluster::CheckpointCommitted{next_, *digest}), FailureKind::agent_lost);
   }
 
@@ -304,6 +318,9 @@ class TrialRun {
     file.spec_json = order_.start.spec;
     file.provenance_json = ProvenanceJson(order_.build, spec_, order_.start.device, Timings());
     file.attempt = order_.attempt.number;
+    file.teacher_digest = teacher_digest_;
+    file.metrics = outcome_.metrics;
+    file.timings = Timings();
     file.curves = std::move(curves).value();
     file.samples = outcome_.samples;
     file.parameters = outcome_.parameters;
@@ -337,6 +354,8 @@ class TrialRun {
   Dataset data_;
   std::optional<TeacherArtifact> teacher_;
   std::vector<privacy::Claim> teacher_claims_;
+  std::string teacher_digest_;
+  std::optional<cluster::Ended> finished_;   // what an earlier attempt left
   std::unique_ptr<storage::CheckpointStore> store_;
   std::unique_ptr<LedgerView> ledger_;
   std::unique_ptr<release::ChargeBook> book_;
@@ -345,6 +364,7 @@ class TrialRun {
   TrainState state_;
   Outcome outcome_;
   std::int64_t next_ = 0, resumed_at_ = 0;   // steps completed; those completed by earlier attempts
+  std::int64_t committed_step_ = 0;          // steps completed at the last commit
   Clock::time_point began_ = Clock::now(), training_ = began_, committed_ = began_, reported_ = began_;
   double training_seconds_ = 0;
 };

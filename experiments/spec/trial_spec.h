@@ -137,7 +137,9 @@ struct TrialSpec {
 
   // execution; not part of identity
   double deadline_seconds = 0;       // without step progress; 0 = from the measured step time
-  double checkpoint_seconds = 10;    // least time between two commits
+  double checkpoint_seconds = 10;    // least time between two commits by the clock
+  std::int64_t checkpoint_steps = 0; // a commit at the latest after so many steps; 0 = by the clock alone
+  std::int64_t checkpoint_keep = 2;  // newest checkpoints that stay
   int priority = 0;
   std::int64_t reserve_block = 64;   // releases charged at once
 

@@ -34,6 +34,8 @@ class FaultInjectionEnv final : public storage::Env {
   // Every operation from now on fails with `error` until CureAll.
   void FailAll(Status error) { standing_ = std::move(error); }
   void CureAll();
+  // What FreeBytes says from now on.
+  void SetFreeBytes(std::uint64_t bytes) { free_bytes_ = bytes; }
   [[nodiscard]] int operations() const { return operations_; }
   [[nodiscard]] bool stopped() const { return stopped_; }
   // Ends the crash. Files open before it must not be used after it. Operations count from 0 again.
@@ -53,6 +55,7 @@ class FaultInjectionEnv final : public storage::Env {
   Status Remove(const std::string& path) override;
   Status CreateDirectories(const std::string& path) override;
   Result<std::vector<std::string>> List(const std::string& directory) override;
+  Result<std::uint64_t> FreeBytes(const std::string&) override { return free_bytes_; }
   bool Exists(const std::string& path) override;
   Result<std::unique_ptr<storage::FileLock>> Lock(const std::string& path) override;
 
@@ -74,6 +77,7 @@ class FaultInjectionEnv final : public storage::Env {
   int operations_ = 0, stop_at_ = -1, fail_at_ = -1;
   Status failure_, standing_;
   bool stopped_ = false;
+  std::uint64_t free_bytes_ = std::uint64_t{1} << 50;
 };
 
 }  // namespace retort::testing

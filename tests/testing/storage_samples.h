@@ -76,6 +76,9 @@ inline storage::AttemptFile SampleAttempt() {
   file.spec_json = R"({"method":"dpdfd"})";
   file.provenance_json = R"({"build":"release"})";
   file.attempt = 2;
+  file.teacher_digest = std::string(64, 'e');
+  file.metrics = {{"test.top5", 1.0}, {"test.accuracy", 0.85}};
+  file.timings = {{"seconds", 12.5}};
   file.curves["loss.student"] = {{0, 2.5}, {1, 1.25}, {2, 0.625}};
   file.curves["test.accuracy"] = {{2, 0.875}};
   file.curves["seconds"] = {{0, 0.1}, {1, 0.2}, {2, 0.3}};

@@ -39,6 +39,9 @@ TEST_F(AttemptFileTest, EveryFieldComesBackExactly) {
   EXPECT_EQ(read.spec_json, written.spec_json);
   EXPECT_EQ(read.provenance_json, written.provenance_json);
   EXPECT_EQ(read.attempt, written.attempt);
+  EXPECT_EQ(read.teacher_digest, written.teacher_digest);
+  EXPECT_EQ(read.metrics, written.metrics);
+  EXPECT_EQ(read.timings, written.timings);
   EXPECT_EQ(read.curves, written.curves);
   EXPECT_EQ(read.parameters, written.parameters);
   EXPECT_EQ(read.claims, written.claims);

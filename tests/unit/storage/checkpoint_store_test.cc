@@ -97,6 +97,37 @@ TEST_F(CheckpointStoreTest, TheLastTwoCheckpointsAreKept) {
                                                 "series.log", "transcript.log"}));
 }
 
+TEST_F(CheckpointStoreTest, AsManyCheckpointsStayAsAreAskedFor) {
+  for (const std::size_t kept : {1U, 4U}) {
+    auto store = CheckpointStore::Open(env_, kTrial, static_cast<std::uint32_t>(kept), kept);
+    ASSERT_TRUE(store.ok());
+    for (std::int64_t step = 100; step < 106; ++step) Commit(**store, step);
+    std::size_t files = 0;
+    for (const std::string& name : Files(static_cast<std::uint32_t>(kept)))
+      files += name.rfind("checkpoint-", 0) == 0 ? 1 : 0;
+    EXPECT_EQ(files, kept);
+    EXPECT_EQ(LatestStep(**store), 105);
+    ASSERT_TRUE((*store)->RemoveCheckpoints().ok());
+  }
+}
+
+TEST_F(CheckpointStoreTest, ACommitThatDoesNotFitIsRefusedBeforeAByteIsWritten) {
+  auto store = Open(1);
+  Commit(*store, 1);
+  const auto before = Files(1);
+  env_.SetFreeBytes(std::uint64_t{8} << 20);
+  const auto refused = store->Commit(At(2));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), StatusCode::environment);
+  EXPECT_THAT(refused.status().message(), HasSubstr("disk is full"));
+  EXPECT_THAT(refused.status().message(), HasSubstr("--results"));
+  EXPECT_EQ(Files(1), before);
+  EXPECT_EQ(LatestStep(*store), 1);
+  env_.SetFreeBytes(std::uint64_t{1} << 30);
+  Commit(*store, 2);
+  EXPECT_EQ(LatestStep(*store), 2);
+}
+
 TEST_F(CheckpointStoreTest, ACommitEmptiesTheTranscript) {
   auto store = Open(1);
   Release(*store, 0);

@@ -1,0 +1,40 @@
+#include "worker/checkpoint_stamp.h"
+
+#include "experiments/spec/spec_codec.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr const char* kRevision = "revision";
+constexpr const char* kGangSize = "gang_size";
+constexpr const char* kSpec = "spec";  // SHA-256 of the canonical encoding
+
+Status Compare(const std::map<std::string, std::string>& attributes, const std::string& key,
+               const std::string& wanted, const std::string& what) {
+  const auto found = attributes.find(key);
+  if (found != attributes.end() && found->second == wanted) return {};
+  const std::string has = found == attributes.end() ? "none" : found->second;
+  return Refused(
+      "The trial's checkpoint cannot be continued: " + what + " differs (the checkpoint has " + has +
+      ", this attempt " + wanted +
+      "). Go on with the program and the sweep file that wrote it, or move the trial's attempt folders "
+      "away to train it anew, which charges its releases again.");
+}
+
+}  // namespace
+
+void StampCheckpoint(std::map<std::string, std::string>& attributes, const TrialSpec& spec, int gang_size) {
+  attributes[kRevision] = std::to_string(kCheckpointRevision);
+  attributes[kGangSize] = std::to_string(gang_size);
+  attributes[kSpec] = Sha256Hex(CanonicalEncoding(spec));
+}
+
+Status CheckStamp(const std::map<std::string, std::string>& attributes, const TrialSpec& spec,
+                  int gang_size) {
+  RETORT_RETURN_IF_ERROR(
+      Compare(attributes, kRevision, std::to_string(kCheckpointRevision), "the revision of its format"));
+  RETORT_RETURN_IF_ERROR(Compare(attributes, kGangSize, std::to_string(gang_size), "the gang's size"));
+  return Compare(attributes, kSpec, Sha256Hex(CanonicalEncoding(spec)), "the trial's spec");
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,58 @@
+#include "worker/finished_attempt.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "experiments/spec/spec_codec.h"
+#include "storage/attempt_file.h"
+#include "storage/attempt_import.h"
+#include "storage/tensor_digest.h"
+
+namespace retort::worker {
+namespace {
+
+bool IsOf(const storage::AttemptFile& file, const TrialOrder& order, std::uint32_t attempt,
+          const TrialSpec& spec, const std::string& teacher_digest) {
+  if (file.trial != order.attempt.trial.Hex() || file.attempt != attempt) return false;
+  if (file.teacher_digest != teacher_digest) return false;
+  Result<TrialSpec> found = DecodeTrialSpec(file.spec_json);
+  if (!found.ok()) return false;
+  found->id = spec.id;
+  return CanonicalEncoding(*found) == CanonicalEncoding(spec);
+}
+
+cluster::Ended EndOf(const storage::AttemptFile& file, const std::string& path) {
+  cluster::Ended ended;
+  ended.succeeded = true;
+  ended.detail = "taken over from attempt " + std::to_string(file.attempt) + ", which had finished";
+  ended.metrics = file.metrics;
+  ended.timings = file.timings;
+  ended.parameters_digest = storage::TensorDigest(file.parameters);
+  ended.file = path;
+  return ended;
+}
+
+}  // namespace
+
+Result<std::optional<cluster::Ended>> FindFinishedAttempt(storage::Env& env, const TrialOrder& order,
+                                                          const TrialSpec& spec,
+                                                          const std::string& teacher_digest) {
+  const std::filesystem::path trial(order.start.trial_directory);
+  if (!env.Exists(order.start.trial_directory)) return std::optional<cluster::Ended>();
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts,
+                          storage::EarlierAttempts(env, order.start.trial_directory, order.attempt.number));
+  for (const std::uint32_t attempt : attempts) {
+    const std::string path = storage::AttemptDirectory(order.start.trial_directory, attempt) + "/attempt.h5";
+    if (!env.Exists(path)) continue;
+    const Result<storage::AttemptFile> file = storage::ReadAttemptFile(path);
+    if (!file.ok() || !IsOf(*file, order, attempt, spec, teacher_digest)) continue;
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path().filename();
+    return std::optional(
+        EndOf(*file, (trial.parent_path().filename() / trial.filename() / folder / "attempt.h5").string()));
+  }
+  return std::optional<cluster::Ended>();
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,24 @@
+// A trial whose attempt.h5 was published and whose end nobody heard of is finished: the next attempt takes
+// the file over and neither trains nor charges again.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cluster/messages.h"
+#include "experiments/spec/trial_spec.h"
+#include "storage/env.h"
+#include "worker/trial_runner.h"
+
+namespace retort::worker {
+
+// The end that the newest finished attempt before `order`'s would have reported; nothing if there is none
+// that is whole, of the same `spec` (in what is part of identity) and taught by the teacher whose parameters
+// have `teacher_digest` (empty: no teacher). Files that are damaged or of something else are passed over and
+// stay where they are. Error: environment.
+[[nodiscard]] Result<std::optional<cluster::Ended>> FindFinishedAttempt(storage::Env& env,
+                                                                        const TrialOrder& order,
+                                                                        const TrialSpec& spec,
+                                                                        const std::string& teacher_digest);
+
+}  // namespace retort::worker
