@@ -20,6 +20,7 @@ Status Core::Apply(const JournalEvent& event) {
   const std::size_t finals = CountIn(TrialState::succeeded) + CountIn(TrialState::failed);
   RETORT_RETURN_IF_ERROR(
       std::visit([this](const auto& alternative) { return On(alternative); }, event.event));
+  usage_.On(event);
   if (CountIn(TrialState::succeeded) + CountIn(TrialState::failed) > finals &&
       std::holds_alternative<AttemptEnded>(event.event))
     last_end_ = event.at;

@@ -19,6 +19,7 @@
 #include "orchestrator/charge_book.h"
 #include "orchestrator/events.h"
 #include "orchestrator/fleet.h"
+#include "orchestrator/quota.h"
 #include "orchestrator/trial.h"
 
 namespace retort::orchestrator {
@@ -90,6 +91,8 @@ class Core {
   [[nodiscard]] const std::set<std::pair<std::size_t, std::size_t>>& owed_rows() const { return owed_; }
   // Larger than any before it.
   [[nodiscard]] Generation NextGeneration() const { return {generation_ + 1}; }
+  // What the runs of this folder have used of the quota.
+  [[nodiscard]] const Usage& usage() const { return usage_; }
   [[nodiscard]] double last_end() const { return last_end_; }  // unix seconds; 0 = no trial ended yet
 
   // Error: refused, naming the broken invariant and the trial.
@@ -98,7 +101,9 @@ class Core {
   Fleet fleet;
   ChargeBook charges;
   Counters counters;
+  Quota quota;  // of the plan
   std::optional<StopRequest> stop;
+  bool quota_spent = false;         // the stop is the quota's: running again would not help
   std::optional<double> last_tick;  // monotonic
   bool ended = false;               // Shutdown has been sent
 
@@ -137,6 +142,7 @@ class Core {
   std::array<std::size_t, 9> counts_{};  // by TrialState
   std::set<ReadyKey> ready_;
   std::set<std::pair<std::size_t, std::size_t>> owed_;
+  Usage usage_;
   std::uint64_t generation_ = 0;
   double last_end_ = 0;
 };

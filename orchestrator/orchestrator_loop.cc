@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "orchestrator/commit.h"
+#include "orchestrator/quota_gate.h"
 #include "orchestrator/reactor.h"
 #include "orchestrator/scheduler.h"
 #include "orchestrator/system_clock.h"
@@ -81,7 +82,12 @@ void OrchestratorLoop::TakeSignals(Now now) {
   if (signals_.stop()) cause = signals_.name();
   const double ran = now.monotonic - facts_.started.monotonic;
   if (limits_.time_limit_seconds > 0 && ran >= limits_.time_limit_seconds) cause = "the time limit";
-  if (cause.empty() || core_.stop || core_.ended) return;
+  if (core_.stop || core_.ended) return;
+  if (cause.empty()) {
+    cause = QuotaStop(core_, now);
+    core_.quota_spent = !cause.empty();
+  }
+  if (cause.empty()) return;
   OnStopRequested(core_, cause, limits_.grace_seconds, now, outbox_);
   view_.Say(fmt::format("{}: saving and stopping within {:.0f} s; a second signal ends at once", cause,
                         limits_.grace_seconds),

@@ -94,7 +94,10 @@ std::vector<std::string> Summary(const Core& core, double seconds) {
         fmt::format("  {} failed: {}: {}", trial.spec.name, FailureName(trial.failure), trial.detail));
   }
   if (named > kFailuresNamed) lines.push_back(fmt::format("  and {} more", named - kFailuresNamed));
-  if (left > 0) lines.emplace_back("interrupted with its state saved: the same command continues it");
+  if (left > 0 && core.quota_spent && core.stop)
+    lines.push_back(core.stop->cause + ": raise [sweep] quota, and the same command continues it");
+  else if (left > 0)
+    lines.emplace_back("interrupted with its state saved: the same command continues it");
   return lines;
 }
 

@@ -82,7 +82,7 @@ double NextDeadline(const Core& core, Now now) {
 }
 
 int SweepExitCode(const Core& core) {
-  if (!core.AllFinal()) return ExitCode(StatusCode::cancelled);
+  if (!core.AllFinal()) return core.quota_spent ? 1 : ExitCode(StatusCode::cancelled);
   return core.CountIn(TrialState::failed) + core.CountIn(TrialState::parent_failed) > 0 ? 1 : 0;
 }
 

@@ -52,6 +52,8 @@ Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory)
   JournalCodec codec;
   RETORT_RETURN_IF_ERROR(ReplayJournal(contents, codec, core));
   view.sweep = core.sweep();
+  view.quota = QuotaOf(core.resolved_toml());
+  view.usage = core.usage();
   for (const std::size_t index : core.plan()) {
     RETORT_ASSIGN_OR_RETURN(TrialView trial, ViewOf(core.At(index), view.running));
     view.trials.push_back(std::move(trial));

@@ -11,7 +11,9 @@
 #include "experiments/spec/failure_kind.h"
 #include "experiments/spec/ids.h"
 #include "experiments/spec/status.h"
+#include "experiments/spec/sweep.h"
 #include "experiments/spec/trial_spec.h"
+#include "orchestrator/quota.h"
 #include "orchestrator/trial_state.h"
 #include "storage/env.h"
 #include "storage/privacy_ledger.h"
@@ -36,6 +38,8 @@ struct ResultsView {
   std::string sweep;              // name
   std::vector<TrialView> trials;  // in plan order
   std::vector<storage::LedgerEntry> ledger;
+  Quota quota;           // of the sweep as it was last run
+  Usage usage;           // of it
   bool running = false;  // another process holds the folder's lock
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "orchestrator/free_seats.h"
+#include "orchestrator/quota_gate.h"
 
 namespace retort::orchestrator {
 
@@ -13,18 +14,23 @@ std::vector<Placement> Schedule(const Core& core, Now now) {
   if (core.stop || !core.fleet.HasFreeSeat() || core.ready().empty()) return placements;
   FreeSeats free(core.fleet);
   bool kept = false;
+  std::int64_t starting_new = 0;
   for (const Core::ReadyKey& key : core.ready()) {
     if (free.empty()) break;
     const Trial& trial = core.At(key.index);
     if (trial.retry_at > now.unix_seconds) continue;
+    const auto starting = static_cast<std::int64_t>(placements.size());
+    if (!QuotaRefusal(core, trial.spec.id, now, starting, starting_new).empty()) continue;
     if (trial.spec.devices == 1) {
       placements.push_back({trial.spec.id, {*free.TakeOne()}});
     } else if (auto seats = free.TakeGang(trial.spec.devices)) {
       placements.push_back({trial.spec.id, std::move(*seats)});
-    } else if (!kept && core.fleet.LiveSeats() >= trial.spec.devices) {
-      free.KeepFor(trial.spec.devices);
-      kept = true;
+    } else {
+      if (!kept && core.fleet.LiveSeats() >= trial.spec.devices) free.KeepFor(trial.spec.devices);
+      kept = kept || core.fleet.LiveSeats() >= trial.spec.devices;
+      continue;
     }
+    if (!core.usage().HasBegun(trial.spec.id)) ++starting_new;
   }
   return placements;
 }

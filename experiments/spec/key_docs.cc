@@ -126,6 +126,7 @@ std::string KeysMarkdown() {
   text += "\n## `[trial]`, axes and arguments\n\n" + KeyTable(kInTrial);
   text += "\n### Presets\n\n" + PresetTable();
   text += "\n## `[sweep]`\n\n" + SectionTable("sweep");
+  text += "\n### `quota`\n\n" + SectionTable("sweep.quota");
   text += "\nConditions of `when` and `exclude`, and `rows` and `columns` of tables, also know `seed`.\n";
   text += "\n## `[table.NAME]`\n\n" + SectionTable("table.*");
   text += "\n## `[profile.NAME]`\n\n" + SectionTable("profile.*");

@@ -109,6 +109,18 @@ constexpr SectionKey kSections[] = {
      "nothing",
      "[{KEY = value or [values]}]: trials that match are left out"},
 
+    {"sweep", "quota", table, false, {}, "no caps", "caps on what the results folder may use"},
+    {"sweep.quota", "trials", count, false, {1, 1e9, false}, "no cap", "trials begun"},
+    {"sweep.quota", "wall", duration, false, {}, "no cap", "time in runs, summed over them"},
+    {"sweep.quota", "concurrency", count, false, {1, 1e6, false}, "no cap", "trials at once"},
+    {"sweep.quota",
+     "device_hours",
+     number,
+     false,
+     {0, 1e9, true},
+     "no cap",
+     "time of attempts, each times its devices, in hours"},
+
     {"table.*", "rows", texts, true, {}, "", "keys that tell rows apart"},
     {"table.*", "columns", texts, false, {}, "one column", "keys that tell columns apart"},
     {"table.*", "metric", text, false, {}, "test.accuracy", "what the cells show"},
@@ -127,6 +139,8 @@ std::string_view SectionTypeName(SectionType type) {
       return "an integer";
     case number:
       return "a number";
+    case duration:
+      return "a duration such as \"30s\" or \"2h\"";
     case range:
       return "a range [begin, end) of two integers";
     case texts:

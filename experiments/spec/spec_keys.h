@@ -92,11 +92,11 @@ struct PresetRow {
 [[nodiscard]] std::span<const PresetRow> PresetRows();
 
 // Structure around the trial keys: [data.NAME], its split and budget, [teacher.NAME.private],
-// [sweep], [table.NAME] and the top level.
-enum class SectionType : std::uint8_t { text, count, number, range, texts, counts, table, tables };
+// [sweep], its quota, [table.NAME] and the top level.
+enum class SectionType : std::uint8_t { text, count, number, range, duration, texts, counts, table, tables };
 struct SectionKey {
   std::string_view section;  // "", "profile.*", "data.*", "data.*.split", "data.*.budget",
-                             // "teacher.*.private", "sweep", "table.*"
+                             // "teacher.*.private", "sweep", "sweep.quota", "table.*"
   std::string_view name;
   SectionType type = SectionType::text;
   bool required = false;

@@ -68,6 +68,9 @@ struct PlanOutcome {
 [[nodiscard]] PlanOutcome ParseSweep(const std::string& text, const std::string& path, const PlanOptions& options,
                                      const PlanHooks& hooks);
 
+// The quota in the resolved text of a sweep; none where there is none, or the text is no sweep.
+[[nodiscard]] Quota QuotaOf(const std::string& resolved_toml);
+
 // JSON Schema of the sweep file, generated from the key table.
 [[nodiscard]] std::string SweepJsonSchema();
 

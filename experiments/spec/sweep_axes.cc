@@ -182,6 +182,8 @@ void ReadSweepTable(const TomlNode& sweep, ReadContext& context) {
       seeds != nullptr && seeds->value.kind == TomlKind::array) {
     ReadSeeds(*seeds, path + ".seeds", context);
   }
+  if (const TomlEntry* quota = sweep.Find("quota"); quota != nullptr && quota->value.kind == TomlKind::table)
+    ReadQuota(quota->value, context);
   ReadAxes(sweep, path + ".", context);
   if (const TomlEntry* when = sweep.Find("when"); when != nullptr && when->value.kind == TomlKind::array) {
     ReadWhen(when->value, path + ".when", context);

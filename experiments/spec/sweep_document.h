@@ -74,6 +74,7 @@ struct SweepDocument {
   std::vector<WhenRule> when;
   std::vector<ExcludeRule> exclude;
   std::vector<TableSpec> tables;
+  Quota quota;
   Position trial_where, sweep_where;
   std::uint32_t assignments = 0;  // numbers given out
   std::string resolved_toml;
@@ -105,6 +106,7 @@ void ReadTables(const TomlNode& root, ReadContext& context);
 void ReadDataTables(const TomlNode& data, ReadContext& context);
 void ReadTeachers(const TomlNode& teachers, ReadContext& context);
 void ReadSweepTable(const TomlNode& sweep, ReadContext& context);
+void ReadQuota(const TomlNode& quota, ReadContext& context);
 
 // The entries of a table as assignments of keys that may stand at `place`. `path` ends in a dot.
 [[nodiscard]] Assignments ReadAssignments(const TomlNode& table, KeyPlace place, const std::string& path,

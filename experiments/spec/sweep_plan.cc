@@ -262,6 +262,7 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
   plan.file = path;
   plan.name = document.name;
   plan.tables = document.tables;
+  plan.quota = document.quota;
   if (!document.data.empty() || document.NamesSleep()) Planner(document, hooks, complaints).Run(plan);
   plan.resolved_toml = std::move(document.resolved_toml);
   PlanOutcome outcome;

@@ -79,6 +79,10 @@ Json SectionValue(const SectionKey& key) {
     case SectionType::text:
       schema["type"] = "string";
       break;
+    case SectionType::duration:
+      schema["type"] = "string";
+      schema["pattern"] = "^[0-9]+(\\.[0-9]*)?(ms|s|m|h|d)$";
+      break;
     case SectionType::count:
       schema["type"] = "integer";
       Bound(schema, key.limits);
@@ -146,6 +150,7 @@ Json SweepSchema(const Json& trial) {
                        {"additionalProperties", {{"type", "array"}, {"items", row}, {"minItems", 1}}}};
   properties["when"]["items"] = Closed({{"if", condition}, {"set", row}}, {"if", "set"});
   properties["exclude"]["items"] = condition;
+  properties["quota"] = SectionSchema("sweep.quota", false);
   return sweep;
 }
 

@@ -70,6 +70,8 @@ bool IsOf(const TomlNode& node, SectionType type) {
   switch (type) {
     case SectionType::text:
       return node.kind == TomlKind::text;
+    case SectionType::duration:
+      return node.kind == TomlKind::text && ParseDuration(node.text).value_or(0) > 0;
     case SectionType::count:
       return node.kind == TomlKind::integer;
     case SectionType::number:

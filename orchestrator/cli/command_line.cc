@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "experiments/spec/value_reader.h"
+
 namespace retort::orchestrator::cli {
 namespace {
 
@@ -18,7 +20,8 @@ constexpr std::string_view kFooter =
     "  retort plan experiments/configs/quickstart.toml\n"
     "  retort run experiments/configs/quickstart.toml\n"
     "  retort table experiments/configs/quickstart.toml\n"
-    "\nExit codes: 0 done, 1 some trials failed or stored data are damaged, 2 usage or configuration,\n"
+    "\nExit codes: 0 done, 1 some trials failed, were left out by a quota, or stored data are damaged, 2 "
+    "usage or configuration,\n"
     "3 environment, 75 interrupted with state saved (run again), 130 second Ctrl-C.\n"
     "Data go to stdout, messages to stderr.";
 
@@ -26,6 +29,7 @@ constexpr std::string_view kFooter =
 struct Positionals {
   std::string sweep, trial;
   std::vector<std::string> rest;
+  std::string grace, time_limit;  // durations
 };
 
 void AddSweep(CLI::App& app, Positionals& positionals, const char* rest_name, const char* rest_help) {
@@ -56,6 +60,13 @@ void AddSweepCommands(CLI::App& app, CommandLine& line, Positionals& positionals
       ->check(CLI::Range(1, 4096));
   run->add_option("--metrics-listen", line.metrics_listen,
                   "ADDR:PORT of the metrics endpoint (default 127.0.0.1 and the next free port from 9477)");
+
+  run->add_option("--time-limit", positionals.time_limit,
+                  "Save and stop after this time, e.g. 90m; exit code 75, run again to go on")
+      ->type_name("DURATION");
+  run->add_option("--grace", positionals.grace,
+                  "Time to save from the first signal until workers are killed (default 25s)")
+      ->type_name("DURATION");
 
   CLI::App* table = AddCommand(app, "table", "Print the tables: published beside measured beside proven",
                                "retort table experiments/configs/quickstart.toml --format markdown");
@@ -114,11 +125,25 @@ bool Takes(const CLI::App& command, std::string_view option) {
   return command.get_option_no_throw(std::string(option)) != nullptr;
 }
 
+void ReadDuration(const char* flag, const std::string& text, double& seconds,
+                  std::vector<Diagnostic>& errors) {
+  if (text.empty()) return;
+  seconds = ParseDuration(text).value_or(0);
+  if (seconds > 0) return;
+  Diagnostic error;
+  error.message = std::string(flag) + " " + text +
+                  " is no duration above zero; write a number and a unit, as in 90s, 30m or 2h.";
+  error.key = flag;
+  errors.push_back(error);
+}
+
 // Sorts what followed SWEEP into overrides and the table's name.
 void SortPositionals(const CLI::App& command, const Positionals& positionals, CommandLine& line,
                      std::vector<Diagnostic>& errors) {
   line.sweep = positionals.sweep;
   line.trial = positionals.trial;
+  ReadDuration("--grace", positionals.grace, line.grace_seconds, errors);
+  ReadDuration("--time-limit", positionals.time_limit, line.time_limit_seconds, errors);
   for (const std::string& word : positionals.rest) {
     if (word.find('=') != std::string::npos) {
       line.overrides.push_back(word);

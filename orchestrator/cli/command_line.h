@@ -28,6 +28,8 @@ struct CommandLine {
   bool failed = false;                 // retry: every failed trial
   std::vector<std::string> where;      // KEY=VALUE, all must hold
   std::string metrics_listen;          // ADDR:PORT; empty = 127.0.0.1 and the next free port from 9477
+  double grace_seconds = 0;            // run: from the first signal until workers are killed; 0 = the default
+  double time_limit_seconds = 0;       // run: then it saves and stops; 0 = none
   int slots = 0;                       // workers at once on this rank; 0 = the default
   bool diff = false, watch = false, verbose = false;
 };

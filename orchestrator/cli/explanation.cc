@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "orchestrator/cli/claim_text.h"
 #include "orchestrator/cli/number_text.h"
+#include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/trial_names.h"
 
 namespace retort::orchestrator::cli {
@@ -62,7 +64,32 @@ std::string FailureSentence(const TrialView& trial) {
   return text + (trial.detail.empty() ? "." : ": " + trial.detail + ".");
 }
 
-void ExplainWaiting(const ResultsView& view, const TrialView& trial, Explanation& out) {
+constexpr std::size_t kDevicesNamed = 4;
+
+// What the quota says, running or not.
+bool ExplainQuota(const ResultsView& view, const TrialView& trial, double now, Explanation& out) {
+  const std::string refusal = RefuseByQuota(view.quota, view.usage, trial.spec.id, now, 0, 0, view.running);
+  if (refusal.empty()) return false;
+  const bool passes =
+      view.running && SpentQuota(view.quota, view.usage, now).empty() && view.usage.active() > 0;
+  out.sentences.push_back("It may not start: " + refusal + ".");
+  if (!passes) out.next = "Raise [sweep] quota in the sweep file, and run it again.";
+  return true;
+}
+
+void ExplainBudget(const ResultsView& view, const TrialView& trial, Explanation& out) {
+  if (!trial.spec.data || !trial.spec.data->budget) return;
+  for (const DataSpending& spending : StatusOf(view).spending) {
+    if (spending.digest != trial.spec.data->digest) continue;
+    out.sentences.push_back(
+        fmt::format("The budget of data set {} is ε ≤ {} at δ = {} over all trials, of which {} is spent; a "
+                    "release that would cross it is refused and ends the trial.",
+                    spending.data, EpsilonText(trial.spec.data->budget->epsilon),
+                    ShortNumber(trial.spec.data->budget->delta), EpsilonText(spending.epsilon)));
+  }
+}
+
+void ExplainWaiting(const ResultsView& view, const TrialView& trial, double now, Explanation& out) {
   const TrialView* teacher = TeacherOf(view, trial);
   if (teacher == nullptr) {
     out.sentences.emplace_back("It waits for a teacher that is not in this sweep.");
@@ -73,30 +100,72 @@ void ExplainWaiting(const ResultsView& view, const TrialView& trial, Explanation
   if (teacher->total_steps > 0 && teacher->state == TrialState::running)
     out.sentences.push_back(
         fmt::format("The teacher is at step {} of {}.", teacher->step, teacher->total_steps));
+  if (teacher->state == TrialState::queued) {
+    Explanation cause = Explain(view, *teacher, now);
+    for (const std::string& sentence : cause.sentences) out.sentences.push_back("Teacher: " + sentence);
+    out.next = cause.next;
+  }
+  ExplainBudget(view, trial, out);
   if (!view.running) out.next = "Nobody is running the sweep: run the same `retort run` command again.";
+}
+
+// Trials that are placed before it: larger priority, then the order of the plan.
+std::size_t QueuedBefore(const ResultsView& view, const TrialView& trial) {
+  std::size_t ahead = 0;
+  bool passed = false;
+  for (const TrialView& other : view.trials) {
+    passed = passed || &other == &trial;
+    const int more = other.spec.priority - trial.spec.priority;
+    if (other.state == TrialState::queued && &other != &trial && (more > 0 || (more == 0 && !passed)))
+      ++ahead;
+  }
+  return ahead;
+}
+
+// "rank 0 slot 1 runs dpdfd-s0 (step 3 of 9)", for the first few.
+void ExplainDevices(const ResultsView& view, const TrialView& trial, Explanation& out) {
+  std::string busy;
+  std::size_t active = 0;
+  for (const TrialView& other : view.trials) {
+    if (other.state != TrialState::running && other.state != TrialState::leased) continue;
+    if (++active > kDevicesNamed) continue;
+    const auto held = view.usage.held().find(other.spec.id);
+    std::string place;
+    if (held != view.usage.held().end())
+      for (const auto& [rank, slot] : held->second.members)
+        place += fmt::format("{}rank {} slot {}", place.empty() ? "" : ", ", rank, slot);
+    busy += fmt::format("{}{} {} {}", busy.empty() ? "" : "; ", place.empty() ? "a device" : place,
+                        other.state == TrialState::running ? "runs" : "starts", ShownName(other.spec));
+    if (other.total_steps > 0) busy += fmt::format(" (step {} of {})", other.step, other.total_steps);
+  }
+  if (active > kDevicesNamed) busy += fmt::format("; and {} more", active - kDevicesNamed);
+  const std::size_t ahead = QueuedBefore(view, trial);
+  out.sentences.push_back(
+      fmt::format("It is queued: every device is busy ({} {} running), {} queued before it.", active,
+                  active == 1 ? "trial" : "trials", ahead));
+  if (!busy.empty()) out.sentences.push_back("Devices: " + busy + ".");
+  if (trial.spec.devices > 1)
+    out.sentences.push_back(fmt::format("It needs {} devices at once.", trial.spec.devices));
+  out.next = "More devices or a larger --slots start it sooner";
+  out.next += ahead > 0 ? "; so does a larger `priority`." : ".";
 }
 
 void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, Explanation& out) {
   if (trial.failure != FailureKind::none && trial.attempts > 0)
     out.sentences.push_back(FailureSentence(trial));
+  const bool kept_back = ExplainQuota(view, trial, now, out);
   if (!view.running) {
     out.sentences.emplace_back("It is queued, and nobody is running the sweep.");
-    out.next = "Run the same `retort run` command again.";
+    if (!kept_back) out.next = "Run the same `retort run` command again.";
   } else if (trial.retry_at > now) {
-    out.sentences.push_back(fmt::format("It is tried again in {}.", DurationText(trial.retry_at - now)));
-  } else {
-    std::size_t active = 0, ahead = 0;
-    for (const TrialView& other : view.trials) {
-      if (&other == &trial) break;
-      if (other.state == TrialState::queued) ++ahead;
-    }
-    for (const TrialView& other : view.trials)
-      if (other.state == TrialState::running || other.state == TrialState::leased) ++active;
     out.sentences.push_back(
-        fmt::format("It is queued: every device is busy ({} {} running), {} queued before it.", active,
-                    active == 1 ? "trial" : "trials", ahead));
-    out.next = "More devices or a larger --slots start it sooner.";
+        fmt::format("It is tried again in {}: after {}, at most {} times in all, with a growing pause.",
+                    DurationText(trial.retry_at - now), FailureName(trial.failure),
+                    RetryRuleFor(trial.failure).max_attempts));
+  } else if (!kept_back) {
+    ExplainDevices(view, trial, out);
   }
+  ExplainBudget(view, trial, out);
 }
 
 void ExplainFailed(const TrialView& trial, Explanation& out) {
@@ -129,7 +198,7 @@ Explanation Explain(const ResultsView& view, const TrialView& trial, double now_
   Explanation out;
   switch (trial.state) {
     case TrialState::waiting:
-      ExplainWaiting(view, trial, out);
+      ExplainWaiting(view, trial, now_unix_seconds, out);
       break;
     case TrialState::queued:
       ExplainQueued(view, trial, now_unix_seconds, out);

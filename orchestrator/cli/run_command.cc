@@ -26,6 +26,8 @@ RunOptions OptionsOf(const Invocation& call) {
   options.build_facts = BuildFacts();
   options.slots = std::max(call.line.slots, 1);
   options.metrics_listen = call.line.metrics_listen;
+  if (call.line.grace_seconds > 0) options.grace_seconds = call.line.grace_seconds;
+  options.time_limit_seconds = call.line.time_limit_seconds;
   options.quiet = call.line.global.quiet;
   options.color = call.console.options().color_err;
   options.worker_program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");

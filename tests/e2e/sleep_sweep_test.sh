@@ -44,6 +44,29 @@ run "$retort" run naps.toml --results results/again
 expect_code 0
 expect_same "$("$retort" list --json --results results/again | tr ',' '\n' | grep row_digest | sort)" "$first"
 
+case_name="a time limit saves and stops"
+run "$retort" run naps.toml --results results/limited 'sweep.grid.seconds=[2, 3]' --time-limit 700ms --grace 20s
+expect_code 75
+expect_err "the time limit"
+expect_file results/limited/trials
+run "$retort" run naps.toml --results results/limited 'sweep.grid.seconds=[2, 3]' --time-limit soon
+expect_code 2
+
+case_name="a quota ends the run and says so"
+run "$retort" run naps.toml --results results/capped --slots 2 'sweep.quota={ trials = 2, concurrency = 1 }'
+expect_code 1
+expect_err "the quota of 2 trials is used up"
+expect_err "raise [sweep] quota"
+run "$retort" list --results results/capped --where state=succeeded
+expect_out "2 trials"
+run "$retort" explain sleep-seconds0.05-s2 --results results/capped
+expect_out "the quota of 2 trials is used up"
+run "$retort" run naps.toml --results results/capped 'sweep.quota={ trials = 6 }'
+expect_code 0
+run "$retort" plan naps.toml 'sweep.quota={ wall = "soon" }'
+expect_code 2
+expect_err "sweep.quota.wall takes a duration"
+
 case_name="a worker that slept becomes one that trains"
 ln -s "$source_dir/experiments/data" data
 cat >mixed.toml <<'TOML'

@@ -105,6 +105,19 @@ TEST(CommandLine, RetryAndCancelTakeSeveralTrials) {
   EXPECT_FALSE(ParseCommandLine({"cancel", "one", "--failed"}).errors.empty());
 }
 
+TEST(CommandLine, RunTakesDurationsAboveZero) {
+  const ParsedCommandLine parsed =
+      ParseCommandLine({"run", "s.toml", "--time-limit", "1.5h", "--grace", "40s"});
+  ASSERT_TRUE(parsed.command);
+  EXPECT_EQ(parsed.command->time_limit_seconds, 5400);
+  EXPECT_EQ(parsed.command->grace_seconds, 40);
+  for (const char* bad : {"90", "0s", "soon", "-1s"}) {
+    const ParsedCommandLine wrong = ParseCommandLine({"run", "s.toml", "--time-limit", bad});
+    ASSERT_EQ(wrong.errors.size(), 1U) << bad;
+    EXPECT_THAT(wrong.errors[0].message, HasSubstr("--time-limit"));
+  }
+}
+
 TEST(CommandLine, JsonIsKnownEvenWhenTheRestIsWrong) {
   EXPECT_TRUE(ParseCommandLine({"plam", "--json"}).json);
 }

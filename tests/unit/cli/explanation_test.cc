@@ -43,6 +43,49 @@ TEST(Explanation, QueuedTellsARetryFromABusyDeviceFromAStoppedSweep) {
   EXPECT_THAT(Explain(sample.view, trial, 100).sentences.at(0), HasSubstr("tried again in 30 s"));
 }
 
+TEST(Explanation, QueuedNamesTheDevicesThatAreBusyAndWhoIsAhead) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.running = true;
+  for (TrialView& other : sample.view.trials) other.state = TrialState::queued;
+  TrialView& running = sample.view.trials[0];
+  running.state = TrialState::running;
+  running.step = 3;
+  running.total_steps = 5;
+  AttemptLeased leased;
+  leased.attempt = {running.spec.id, 1};
+  leased.members = {{1, 2}};
+  sample.view.usage.On({10, leased});
+  const Explanation second = Explain(sample.view, sample.view.trials[2], 20);
+  EXPECT_THAT(second.sentences.at(0), HasSubstr("1 queued before it"));
+  EXPECT_THAT(second.sentences.at(1),
+              HasSubstr("rank 1 slot 2 runs teacher-single-digits-s0-11111111 (step 3 of 5)"));
+  sample.view.trials[3].spec.priority = 2;
+  EXPECT_THAT(Explain(sample.view, sample.view.trials[2], 20).sentences.at(0),
+              HasSubstr("2 queued before it"));
+}
+
+TEST(Explanation, QuotaThatKeepsATrialBackIsNamed) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.quota.wall_seconds = 60;
+  sample.view.usage.On({0, SweepOpened{}});
+  AttemptLeased leased;
+  leased.attempt = {TrialId(1), 1};
+  sample.view.usage.On({70, leased});
+  const Explanation explanation = Explain(sample.view, sample.view.trials[3], 100);
+  EXPECT_THAT(explanation.sentences.at(0), HasSubstr("quota of 60 s wall clock"));
+  EXPECT_THAT(explanation.next, HasSubstr("Raise [sweep] quota"));
+}
+
+TEST(Explanation, RetryNamesTheRule) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.running = true;
+  TrialView& trial = sample.view.trials[3];
+  trial.attempts = 1;
+  trial.failure = FailureKind::worker_crash;
+  trial.retry_at = 130;
+  EXPECT_THAT(Explain(sample.view, trial, 100).sentences.at(1), HasSubstr("after worker_crash, at most"));
+}
+
 TEST(Explanation, FailureSaysWhetherItIsRetriedAndWhatHelps) {
   testing::Sample sample = testing::SampleSweep();
   TrialView& trial = sample.view.trials[1];

@@ -1,0 +1,58 @@
+// [sweep] quota: what the runs of a results folder have used, and whether more may start. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/spec/ids.h"
+#include "experiments/spec/sweep.h"
+#include "orchestrator/events.h"
+
+namespace retort::orchestrator {
+
+// From the journal, every event in order. Times are unix seconds. A run lasts from its first event to the
+// last one about an attempt; an attempt that died with its orchestrator ended when that was last heard of.
+class Usage {
+ public:
+  // An attempt that has not ended.
+  struct Held {
+    double since = 0;
+    std::vector<std::pair<int, int>> members;  // (world rank, slot)
+    [[nodiscard]] double devices() const { return members.empty() ? 1 : static_cast<double>(members.size()); }
+  };
+
+  void On(const JournalEvent& event);
+
+  [[nodiscard]] std::int64_t trials() const { return static_cast<std::int64_t>(begun_.size()); }
+  [[nodiscard]] bool HasBegun(TrialId trial) const { return begun_.contains(trial); }
+  [[nodiscard]] std::int64_t active() const { return static_cast<std::int64_t>(active_.size()); }
+  [[nodiscard]] const std::map<TrialId, Held>& held() const { return active_; }
+  // `running`: a run goes on now. Otherwise up to the last event.
+  [[nodiscard]] double WallSeconds(double now, bool running) const;
+  [[nodiscard]] double DeviceSeconds(double now, bool running) const;
+
+ private:
+  void Begin(double at);
+  void EndActive(double at);
+
+  std::set<TrialId> begun_;
+  std::map<TrialId, Held> active_;
+  double run_began_ = 0, last_ = 0;  // of the newest run: its first event, the last about an attempt
+  double wall_ = 0, device_ = 0;     // of what is over
+  bool opened_ = false;
+};
+
+// Why a trial may not start now, for people: "the quota of 4 trials at once is in use"; empty when it may.
+// `starting` trials are about to start besides, `starting_new` of them for the first time.
+[[nodiscard]] std::string RefuseByQuota(const Quota& quota, const Usage& usage, TrialId trial, double now,
+                                        std::int64_t starting = 0, std::int64_t starting_new = 0,
+                                        bool running = true);
+// The part of the quota that is used up for good, so that running attempts have to end too: wall clock or
+// device-hours; empty while there is some left.
+[[nodiscard]] std::string SpentQuota(const Quota& quota, const Usage& usage, double now, bool running = true);
+
+}  // namespace retort::orchestrator
