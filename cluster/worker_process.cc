@@ -13,6 +13,8 @@
 #include <thread>
 #include <utility>
 
+#include "cluster/oom_kills.h"
+
 namespace retort::cluster {
 namespace {
 
@@ -76,7 +78,7 @@ Life LifeOf(pid_t pid) {
   return state.si_pid == pid ? Life::ended : Life::running;
 }
 
-ExitReport ReportOf(pid_t pid, int status, bool by_agent) {
+ExitReport ReportOf(pid_t pid, int status, bool by_agent, bool short_of_memory) {
   ExitReport report;
   const std::string who = "Worker process " + std::to_string(pid);
   if (WIFSIGNALED(status)) {
@@ -86,10 +88,14 @@ ExitReport ReportOf(pid_t pid, int status, bool by_agent) {
     report.text = who + " was killed by " +
                   (name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(report.value));
     if (const char* const words = ::sigdescr_np(report.value)) report.text += " (" + std::string(words) + ")";
-    if (by_agent)
+    if (by_agent) {
       report.text += " on request of its agent";
-    else if (report.value == SIGKILL)
-      report.text += " from outside: an operator, or the kernel short of memory";
+    } else if (report.value == SIGKILL && short_of_memory) {
+      report.failure = FailureKind::out_of_memory;
+      report.text += " while the kernel was ending processes for lack of memory";
+    } else if (report.value == SIGKILL) {
+      report.text += " from outside";
+    }
   } else {
     report.value = WEXITSTATUS(status);
     report.text = who + " exited with code " + std::to_string(report.value);
@@ -130,14 +136,29 @@ Result<WorkerProcess> WorkerProcess::Spawn(const WorkerCommand& command) {
   return WorkerProcess(pid, std::move(ours));
 }
 
+WorkerProcess::WorkerProcess(pid_t pid, SocketLink link)
+    : pid_(pid),
+      oom_kills_before_(CountOomKills()),
+      oom_kills_(oom_kills_before_),
+      looked_at_(std::chrono::steady_clock::now()),
+      link_(std::move(link)) {}
+
 WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), killed_(other.killed_), link_(std::move(other.link_)) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      killed_(other.killed_),
+      oom_kills_before_(other.oom_kills_before_),
+      oom_kills_(other.oom_kills_),
+      looked_at_(other.looked_at_),
+      link_(std::move(other.link_)) {}
 
 WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
   if (this == &other) return *this;
   End();
   pid_ = std::exchange(other.pid_, -1);
   killed_ = other.killed_;
+  oom_kills_before_ = other.oom_kills_before_;
+  oom_kills_ = other.oom_kills_;
+  looked_at_ = other.looked_at_;
   link_ = std::move(other.link_);
   return *this;
 }
@@ -147,7 +168,10 @@ WorkerProcess::~WorkerProcess() { End(); }
 std::optional<ExitReport> WorkerProcess::Reap() {
   if (pid_ <= 0) return std::nullopt;
   const Life life = LifeOf(pid_);
-  if (life == Life::running) return std::nullopt;
+  if (life == Life::running) {
+    LookAtOomKills();
+    return std::nullopt;
+  }
   if (life == Life::ended) KillGroup();
   int status = 0;
   const pid_t pid = std::exchange(pid_, -1);
@@ -157,7 +181,15 @@ std::optional<ExitReport> WorkerProcess::Reap() {
         "Worker process " + std::to_string(pid) + " is gone and its exit status was taken by someone else.";
     return report;
   }
-  return ReportOf(pid, status, killed_);
+  return ReportOf(pid, status, killed_, CountOomKills() > oom_kills_before_);
+}
+
+void WorkerProcess::LookAtOomKills() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - looked_at_ < std::chrono::seconds(1)) return;
+  looked_at_ = now;
+  oom_kills_before_ = oom_kills_;
+  oom_kills_ = CountOomKills();
 }
 
 void WorkerProcess::Kill() {

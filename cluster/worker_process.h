@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -54,12 +56,16 @@ class WorkerProcess {
   void Kill();
 
  private:
-  WorkerProcess(pid_t pid, SocketLink link) : pid_(pid), link_(std::move(link)) {}
+  WorkerProcess(pid_t pid, SocketLink link);
   void KillGroup() const;
+  void LookAtOomKills();
   void End() noexcept;
 
   pid_t pid_ = -1;
   bool killed_ = false;  // by Kill
+  // Processes that the kernel had killed for memory a second or two ago, and when last looked.
+  std::uint64_t oom_kills_before_ = 0, oom_kills_ = 0;
+  std::chrono::steady_clock::time_point looked_at_{};
   SocketLink link_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "orchestrator/free_seats.h"
 #include "orchestrator/quota_gate.h"
+#include "orchestrator/retry_policy.h"
 
 namespace retort::orchestrator {
 
@@ -18,7 +19,7 @@ std::vector<Placement> Schedule(const Core& core, Now now) {
   for (const Core::ReadyKey& key : core.ready()) {
     if (free.empty()) break;
     const Trial& trial = core.At(key.index);
-    if (trial.retry_at > now.unix_seconds) continue;
+    if (!RetryIsDue(trial.retry_at, now.unix_seconds)) continue;
     const auto starting = static_cast<std::int64_t>(placements.size());
     if (!QuotaRefusal(core, trial.spec.id, now, starting, starting_new).empty()) continue;
     if (trial.spec.devices == 1) {
@@ -26,8 +27,9 @@ std::vector<Placement> Schedule(const Core& core, Now now) {
     } else if (auto seats = free.TakeGang(trial.spec.devices)) {
       placements.push_back({trial.spec.id, std::move(*seats)});
     } else {
-      if (!kept && core.fleet.LiveSeats() >= trial.spec.devices) free.KeepFor(trial.spec.devices);
-      kept = kept || core.fleet.LiveSeats() >= trial.spec.devices;
+      const bool can_start = core.fleet.LiveSeats() >= trial.spec.devices;
+      if (can_start && !kept) free.KeepFor(trial.spec.devices);
+      kept = kept || can_start;
       continue;
     }
     if (!core.usage().HasBegun(trial.spec.id)) ++starting_new;
@@ -52,7 +54,7 @@ double NextRetry(const Core& core, Now now) {
   double next = 0;
   for (const Core::ReadyKey& key : core.ready()) {
     const double at = core.At(key.index).retry_at;
-    if (at > now.unix_seconds && (next == 0 || at < next)) next = at;
+    if (!RetryIsDue(at, now.unix_seconds) && (next == 0 || at < next)) next = at;
   }
   return next;
 }

@@ -31,16 +31,16 @@ Result<StopSignals> StopSignals::Open() {
     return EnvironmentError(std::string("cannot watch for signals: ") + std::strerror(error));
   }
   struct sigaction ignore {};
-  struct sigaction pipe {};
+  std::array<struct sigaction, 2> ignored{};
   ignore.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignore, &pipe);
-  return StopSignals(fd, previous, pipe);
+  for (std::size_t i = 0; i < kIgnored.size(); ++i) sigaction(kIgnored[i], &ignore, &ignored[i]);
+  return StopSignals(fd, previous, ignored);
 }
 
 StopSignals::StopSignals(StopSignals&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       previous_(other.previous_),
-      pipe_(other.pipe_),
+      ignored_(other.ignored_),
       first_(other.first_),
       at_once_(other.at_once_),
       name_(std::move(other.name_)) {}
@@ -51,7 +51,7 @@ StopSignals::~StopSignals() {
   signalfd_siginfo pending{};
   while (read(fd_, &pending, sizeof pending) == static_cast<ssize_t>(sizeof pending)) continue;
   close(fd_);
-  sigaction(SIGPIPE, &pipe_, nullptr);
+  for (std::size_t i = 0; i < kIgnored.size(); ++i) sigaction(kIgnored[i], &ignored_[i], nullptr);
   pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
 }
 

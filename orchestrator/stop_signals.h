@@ -1,6 +1,7 @@
 // SIGINT, SIGTERM and SIGUSR1 as something to poll.
 #pragma once
 
+#include <array>
 #include <csignal>
 #include <string>
 
@@ -9,8 +10,8 @@
 namespace retort::orchestrator {
 
 // While it lives, the three signals are blocked in the thread that made it and in every thread started
-// after it, and can be read here; SIGPIPE is ignored, so that a reader of stderr who leaves ends nothing.
-// Restores both at its end.
+// after it, and can be read here; SIGPIPE and SIGXFSZ are ignored: a reader of stderr who leaves ends
+// nothing, and a write past the limit of file sizes fails, as on a full disk. Restores all at its end.
 class StopSignals {
  public:
   [[nodiscard]] static Result<StopSignals> Open();
@@ -27,12 +28,14 @@ class StopSignals {
   [[nodiscard]] const std::string& name() const { return name_; }  // of the first: "SIGINT"
 
   static constexpr double kSameSignalSeconds = 0.5;
+  static constexpr std::array<int, 2> kIgnored = {SIGPIPE, SIGXFSZ};
 
  private:
-  StopSignals(int fd, sigset_t previous, struct sigaction pipe) : fd_(fd), previous_(previous), pipe_(pipe) {}
+  StopSignals(int fd, sigset_t previous, const std::array<struct sigaction, 2>& ignored)
+      : fd_(fd), previous_(previous), ignored_(ignored) {}
   int fd_ = -1;
   sigset_t previous_{};
-  struct sigaction pipe_ {};
+  std::array<struct sigaction, 2> ignored_{};  // what was done before with kIgnored
   double first_ = 0;
   bool at_once_ = false;
   std::string name_;

@@ -2,16 +2,28 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <new>
 #include <string_view>
 
 namespace retort::worker {
 namespace {
 
-// The CPU allocator throws a plain c10::Error; its text is all there is to tell it by.
-bool IsAllocationFailure(std::string_view text) {
-  return text.find("can't allocate memory") != std::string_view::npos ||
-         text.find("out of memory") != std::string_view::npos;
+bool HoldsAny(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
+// Most of what LibTorch throws is a plain c10::Error; its text is all there is to tell it by. After an error of the
+// device's every later call in the process fails as well, so it must not pass for an error of the trial's.
+FailureKind KindOf(std::string_view text) {
+  if (HoldsAny(text, {"can't allocate memory", "out of memory", "_STATUS_ALLOC_FAILED"}))
+    return FailureKind::out_of_memory;
+  if (HoldsAny(text, {"CUDA error", "CUDA driver error", "cuDNN error", "CUDNN_STATUS_", "CUBLAS_STATUS_",
+                      "CUSOLVER_STATUS_", "CUFFT_"}))
+    return FailureKind::device;
+  return FailureKind::internal;
 }
 
 }  // namespace
@@ -36,8 +48,7 @@ std::optional<Failure> CatchTorch(const std::function<std::optional<Failure>()>&
   } catch (const c10::OutOfMemoryError& error) {
     return Failure{FailureKind::out_of_memory, error.what_without_backtrace()};
   } catch (const c10::Error& error) {
-    const bool memory = IsAllocationFailure(error.what_without_backtrace());
-    return Failure{memory ? FailureKind::out_of_memory : FailureKind::internal, error.what_without_backtrace()};
+    return Failure{KindOf(error.what_without_backtrace()), error.what_without_backtrace()};
   } catch (const std::exception& error) {
     return Failure{FailureKind::internal, error.what()};
   }

@@ -20,7 +20,7 @@ struct Failure {
 [[nodiscard]] Failure FailureOf(const Status& status, FailureKind otherwise);
 
 // Calls `body`. The one place where exceptions of LibTorch end: failed allocations become out_of_memory,
-// everything else internal. Nothing when `body` returned nothing.
+// errors of the device device, everything else internal. Nothing when `body` returned nothing.
 [[nodiscard]] std::optional<Failure> CatchTorch(const std::function<std::optional<Failure>()>& body);
 
 }  // namespace retort::worker

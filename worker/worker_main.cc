@@ -25,8 +25,8 @@ int main(int argc, char** argv) {
   }
   retort::worker::LimitSpinning(argv);
   // Terminals and batch systems signal every process they see. What it means is the agent's business: it sends
-  // a Stop, or SIGKILL.
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
+  // a Stop, or SIGKILL. A write past the limit of file sizes fails, as on a full disk.
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   retort::worker::PrepareTorch();
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
   const auto first = retort::worker::TakenOver(argc, argv);

@@ -14,7 +14,7 @@ struct Row {
 // A killed or lost process is nobody's fault and is retried often; what the configuration or the
 // data cause repeats itself and is not.
 constexpr int kManyAttempts = 20;
-constexpr std::array<Row, 15> kRows = {{
+constexpr std::array<Row, 16> kRows = {{
     {FailureKind::none, "none", {1, 0.0}},
     {FailureKind::worker_crash, "worker_crash", {kManyAttempts, 0.1}},
     {FailureKind::worker_hang, "worker_hang", {3, 1.0}},
@@ -30,6 +30,7 @@ constexpr std::array<Row, 15> kRows = {{
     {FailureKind::stopped, "stopped", {1'000'000, 0.0}},
     {FailureKind::internal, "internal", {2, 0.5}},
     {FailureKind::gang_broken, "gang_broken", {kManyAttempts, 0.1}},
+    {FailureKind::device, "device", {3, 1.0}},
 }};
 
 }  // namespace

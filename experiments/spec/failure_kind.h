@@ -23,6 +23,7 @@ enum class FailureKind : std::uint8_t {
   stopped = 12,             // asked to stop (signal, drain); state was saved
   internal = 13,            // an exception that no other kind describes
   gang_broken = 14,         // a member of the gang could not be reached
+  device = 15,              // the device failed, or its context is poisoned
 };
 
 // How a failure is treated. `max_attempts` counts all attempts that ended with this kind for one

@@ -53,6 +53,9 @@ std::string_view Advice(FailureKind kind) {
     case FailureKind::gang_broken:
       return "Its devices could not reach each other. On several hosts, RETORT_GANG_INTERFACE names the network "
              "to use; a firewall must let it through.";
+    case FailureKind::device:
+      return "The device reported an error. The worker was replaced; when it happens again, look at the driver's "
+             "messages (`dmesg`, `nvidia-smi -q`), or take the device out (CUDA_VISIBLE_DEVICES).";
     case FailureKind::internal:
       return "This is a bug; the detail above and the attempt folder belong in the report.";
   }

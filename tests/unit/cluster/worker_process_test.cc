@@ -13,8 +13,10 @@
 #include <sstream>
 #include <thread>
 
+#include "cluster/oom_kills.h"
 #include "cluster/worker_environment.h"
 #include "tests/testing/message_samples.h"
+#include "tests/testing/temporary_directory.h"
 
 namespace retort::cluster {
 namespace {
@@ -126,6 +128,16 @@ TEST(WorkerProcessTest, AKillFromOutsideIsToldApart) {
   AwaitHello(worker);
   ::kill(worker.pid(), SIGKILL);
   EXPECT_THAT(AwaitEnd(worker).text, HasSubstr("from outside"));
+}
+
+TEST(OomKillsTest, AreReadFromTheKernelsCounters) {
+  testing::TemporaryDirectory folder;
+  const std::string path = folder / "vmstat";
+  std::ofstream(path) << "nr_free_pages 12\noom_kill_other 9\noom_kill 3\nlast 1\n";
+  EXPECT_EQ(CountOomKills(path), 3U);
+  std::ofstream(path) << "nr_free_pages 12\n";
+  EXPECT_EQ(CountOomKills(path), 0U);
+  EXPECT_EQ(CountOomKills(folder / "nothing"), 0U);
 }
 
 TEST(WorkerProcessTest, AMalformedFrameIsRefusedAndTheAgentGoesOn) {

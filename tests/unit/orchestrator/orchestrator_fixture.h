@@ -21,7 +21,7 @@ class OrchestratorTest : public ::testing::Test {
     settings.world_size = 2;
     return settings;
   }
-  [[nodiscard]] Now now() const { return {time_, 1.7e9 + time_}; }
+  [[nodiscard]] Now now() const { return {time_, 1.7e9 + time_ + clock_error_}; }
 
   void Open(const SweepPlan& plan) {
     const Status status = OpenSweep(core_, plan, now(), outbox_);
@@ -100,6 +100,7 @@ class OrchestratorTest : public ::testing::Test {
   }
 
   double time_ = 1000;
+  double clock_error_ = 0;  // seconds by which somebody has set the wall clock wrong
   Core core_{TestSettings()};
   Outbox outbox_;
   std::uint64_t entries_ = 0;

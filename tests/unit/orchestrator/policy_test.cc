@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 TEST(RetryPolicy, StopsAtTheCapOfEachKind) {
   for (const FailureKind kind :
        {FailureKind::worker_crash, FailureKind::worker_hang, FailureKind::out_of_memory,
-        FailureKind::bad_message, FailureKind::spawn, FailureKind::internal}) {
+        FailureKind::bad_message, FailureKind::spawn, FailureKind::internal, FailureKind::device}) {
     const int cap = RetryRuleFor(kind).max_attempts;
     EXPECT_TRUE(DecideRetry({{kind, cap - 1}}, kind).retry) << FailureName(kind);
     EXPECT_FALSE(DecideRetry({{kind, cap}}, kind).retry) << FailureName(kind);
@@ -42,6 +42,13 @@ TEST(RetryPolicy, BackoffDoublesUpToItsCap) {
   EXPECT_EQ(DecideRetry({{FailureKind::worker_crash, 3}}, FailureKind::worker_crash).wait_seconds, 4 * first);
   EXPECT_EQ(DecideRetry({{FailureKind::worker_crash, 19}}, FailureKind::worker_crash).wait_seconds,
             kLongestBackoffSeconds);
+}
+
+TEST(RetryPolicy, RetryIsDueAtItsTimeAndWhenItsTimeCannotBeRight) {
+  EXPECT_FALSE(RetryIsDue(1010, 1000));
+  EXPECT_TRUE(RetryIsDue(1010, 1010));
+  EXPECT_FALSE(RetryIsDue(1000 + kLongestBackoffSeconds, 1000));
+  EXPECT_TRUE(RetryIsDue(1001 + kLongestBackoffSeconds, 1000));
 }
 
 TEST(StepWatch, HoldsTheDeadlineOfTheSpec) {

@@ -120,6 +120,25 @@ TEST_F(ReactorTest, RetryWaitsForItsBackoff) {
   EXPECT_EQ(StateOf(trial), TrialState::leased);
 }
 
+TEST_F(ReactorTest, ClockThatIsPutBackHoldsNoRetryUp) {
+  const TrialId trial = LeaseOne();
+  Fail(trial, FailureKind::internal);
+  clock_error_ = -86400;
+  Tick(0.1);
+  EXPECT_EQ(StateOf(trial), TrialState::leased);
+}
+
+TEST_F(ReactorTest, ClockThatJumpsLosesNobodyAndEndsNothing) {
+  const TrialId trial = LeaseOne();
+  Say(trial, cluster::Progress{1, 10, "train", {}});
+  for (const double error : {86400.0, -86400.0}) {
+    clock_error_ = error;
+    Pass(20);
+    EXPECT_EQ(StateOf(trial), TrialState::running);
+    EXPECT_EQ(core_.fleet.LiveAgents(), 1);
+  }
+}
+
 TEST_F(ReactorTest, TrialFailsForGoodAtTheCapOfItsFailure) {
   const TrialId trial = LeaseOne();
   Fail(trial, FailureKind::out_of_memory);

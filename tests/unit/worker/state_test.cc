@@ -53,6 +53,31 @@ TEST(TrainState, MissingTensorIsDamage) {
   EXPECT_EQ(state.Load({}).code(), StatusCode::damage);
 }
 
+// What CUDA and its libraries say, as LibTorch throws it: there need not be a device to know it again.
+TEST(CatchTorch, TellsADeviceFromItsMemoryAndFromTheRest) {
+  const auto kind_of = [](const char* text) {
+    return CatchTorch([&]() -> std::optional<Failure> {
+             TORCH_CHECK(false, text);
+             return std::nullopt;
+           })->kind;
+  };
+  for (const char* const poisoned :
+       {"CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be asynchronously reported",
+        "CUDA error: device-side assert triggered", "CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`",
+        "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"})
+    EXPECT_EQ(kind_of(poisoned), FailureKind::device) << poisoned;
+  for (const char* const memory :
+       {"CUDA error: out of memory", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB"})
+    EXPECT_EQ(kind_of(memory), FailureKind::out_of_memory) << memory;
+  EXPECT_EQ(kind_of("mat1 and mat2 shapes cannot be multiplied"), FailureKind::internal);
+  const auto device_memory = CatchTorch([]() -> std::optional<Failure> {
+    TORCH_CHECK_WITH(OutOfMemoryError, false, "Tried to allocate 2.00 GiB");
+    return std::nullopt;
+  });
+  EXPECT_EQ(device_memory->kind, FailureKind::out_of_memory);
+}
+
 TEST(CatchTorch, TellsMemoryFromTheRest) {
   const auto memory = CatchTorch([]() -> std::optional<Failure> { throw std::bad_alloc(); });
   EXPECT_EQ(memory->kind, FailureKind::out_of_memory);
