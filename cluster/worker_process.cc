@@ -78,6 +78,11 @@ Life LifeOf(pid_t pid) {
   return state.si_pid == pid ? Life::ended : Life::running;
 }
 
+// Signals that a program does not bring upon itself.
+bool IsFromOutside(int signal) {
+  return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+}
+
 ExitReport ReportOf(pid_t pid, int status, bool by_agent, bool short_of_memory) {
   ExitReport report;
   const std::string who = "Worker process " + std::to_string(pid);
@@ -93,7 +98,8 @@ ExitReport ReportOf(pid_t pid, int status, bool by_agent, bool short_of_memory) 
     } else if (report.value == SIGKILL && short_of_memory) {
       report.failure = FailureKind::out_of_memory;
       report.text += " while the kernel was ending processes for lack of memory";
-    } else if (report.value == SIGKILL) {
+    } else if (IsFromOutside(report.value)) {
+      report.failure = FailureKind::worker_killed;
       report.text += " from outside";
     }
   } else {

@@ -1,5 +1,6 @@
 #include "orchestrator/core.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -81,8 +82,11 @@ Status Core::On(const PlanAdopted& event) {
 }
 
 Status Core::On(const RunStarted&) {
-  for (std::size_t index = 0; index < trials_.size(); ++index)
+  for (std::size_t index = 0; index < trials_.size(); ++index) {
     if (IsActive(trials_[index].state)) RETORT_RETURN_IF_ERROR(Move(index, TrialEvent::attempt_failed_retry));
+    trials_[index].failed_at.clear();  // the slots of this run are others
+  }
+  drained_.clear();
   return {};
 }
 
@@ -95,6 +99,7 @@ Status Core::On(const AttemptLeased& event) {
   if (trial.folder.empty()) trial.folder = TrialDirectory(trial.spec);
   trial.attempts = event.attempt.number;
   trial.retry_at = 0;
+  if (!event.members.empty()) trial.place = event.members.front();
   generation_ = event.generation.value;
   return {};
 }
@@ -131,6 +136,9 @@ Status Core::On(const AttemptEnded& event) {
     return Move(index, TrialEvent::attempt_succeeded);
   }
   ++trial.failures[event.failure];
+  const bool new_place =
+      std::find(trial.failed_at.begin(), trial.failed_at.end(), trial.place) == trial.failed_at.end();
+  if (IsTelling(event.failure) && new_place) trial.failed_at.push_back(trial.place);
   trial.retry_at = event.for_good ? 0 : event.retry_at;
   if (event.for_good) trial.ended = event;
   return Move(index, event.for_good ? TrialEvent::attempt_failed_for_good : TrialEvent::attempt_failed_retry);
@@ -174,11 +182,17 @@ Status Core::On(const TrialReopened& event) {
 
 Status Core::On(const SweepInterrupted&) { return {}; }
 
+Status Core::On(const SlotDrained& event) {
+  drained_.push_back(event);
+  return {};
+}
+
 Status Core::Reopen(std::size_t index) {
   Delist(trials_[index], index);
   trials_[index].row.reset();
   trials_[index].ended.reset();
   trials_[index].failures.clear();
+  trials_[index].failed_at.clear();
   trials_[index].retry_at = 0;
   Enlist(trials_[index], index);
   RETORT_RETURN_IF_ERROR(Move(index, TrialEvent::reopen));

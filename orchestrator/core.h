@@ -93,6 +93,8 @@ class Core {
   [[nodiscard]] Generation NextGeneration() const { return {generation_ + 1}; }
   // What the runs of this folder have used of the quota.
   [[nodiscard]] const Usage& usage() const { return usage_; }
+  // Of the newest run.
+  [[nodiscard]] const std::vector<SlotDrained>& drained() const { return drained_; }
   [[nodiscard]] double last_end() const { return last_end_; }  // unix seconds; 0 = no trial ended yet
 
   // Error: refused, naming the broken invariant and the trial.
@@ -121,6 +123,7 @@ class Core {
   Status On(const TrialCancelled& event);
   Status On(const TrialReopened& event);
   Status On(const SweepInterrupted& event);
+  Status On(const SlotDrained& event);
 
   [[nodiscard]] Result<std::size_t> IndexOf(TrialId id) const;
   [[nodiscard]] Result<std::size_t> IndexOf(AttemptId id) const;  // its newest attempt, active
@@ -143,6 +146,7 @@ class Core {
   std::set<ReadyKey> ready_;
   std::set<std::pair<std::size_t, std::size_t>> owed_;
   Usage usage_;
+  std::vector<SlotDrained> drained_;
   std::uint64_t generation_ = 0;
   double last_end_ = 0;
 };

@@ -1,5 +1,7 @@
 #include "orchestrator/decision.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "experiments/spec/spec_codec.h"
@@ -72,6 +74,23 @@ void LeaseOne(Core& core, const Placement& placement, Now now, Outbox& outbox) {
   }
 }
 
+// Where else such a trial has failed, as the end of a sentence; empty when nowhere.
+std::string FailedBefore(const Trial& trial, Seat place) {
+  for (const auto& [rank, slot] : trial.failed_at)
+    if (Seat{WorldRank{rank}, slot} != place)
+      return fmt::format("; it failed on slot {} of rank {} as well, so it is not tried again", slot, rank);
+  return "";
+}
+
+// The last slot that is left stays in use: whatever is wrong with it, nobody else can do the work.
+void DrainSlot(Core& core, Seat seat, Now now, Outbox& outbox) {
+  const AgentSeats& agent = core.fleet.agents().at(seat.rank);
+  if (agent.lost || core.fleet.LiveSeats() < 2) return;
+  SlotDrained drained{seat.rank.value, seat.slot, agent.registration.host, core.fleet.quarantine.SuspectsAt(seat)};
+  core.fleet.Drain(seat);
+  Record(core, std::move(drained), now, outbox);
+}
+
 // Wherever workers of an attempt that is over may still run: what is left of a gang is of no use, and a
 // worker may outlive its agent.
 void StopMembers(const ActiveAttempt& attempt, Outbox& outbox) {
@@ -94,19 +113,26 @@ void Send(Outbox& outbox, WorldRank to, cluster::Message message, AttemptId atte
 
 void EndBadly(Core& core, AttemptId attempt, FailureKind failure, const std::string& detail, Now now,
               Outbox& outbox) {
-  std::map<FailureKind, int> failures = core.Get(attempt.trial).failures;
+  const Trial& trial = core.Get(attempt.trial);
+  std::map<FailureKind, int> failures = trial.failures;
   ++failures[failure];
-  const RetryDecision decision = DecideRetry(failures, failure);
+  const Seat place = core.fleet.Find(attempt.trial)->seats.front();
+  const std::string before = IsTelling(failure) ? FailedBefore(trial, place) : "";
+  const RetryDecision decision = before.empty() ? DecideRetry(failures, failure) : RetryDecision();
   AttemptEnded ended;
   ended.attempt = attempt;
   ended.for_good = !decision.retry;
   ended.failure = failure;
-  ended.detail = detail;
+  ended.detail = detail + before;
   ended.retry_at = decision.wait_seconds > 0 ? now.unix_seconds + decision.wait_seconds : 0;
   StopMembers(*core.fleet.Find(attempt.trial), outbox);
   core.fleet.Vacate(attempt.trial);
   ++core.counters.failures[failure];
   Record(core, std::move(ended), now, outbox);
+  if (!before.empty())
+    core.fleet.quarantine.Blame(attempt.trial);
+  else if (IsTelling(failure) && core.fleet.quarantine.Failed(place, attempt.trial))
+    DrainSlot(core, place, now, outbox);
 }
 
 void WriteOwedRows(Core& core, Now now, Outbox& outbox) {

@@ -173,6 +173,20 @@ void Take(const Json& json, TrialReopened& event) { event.trial = TrialFromJson(
 void Put(Json& json, const SweepInterrupted& event) { json["cause"] = event.cause; }
 void Take(const Json& json, SweepInterrupted& event) { event.cause = json.at("cause").get<std::string>(); }
 
+void Put(Json& json, const SlotDrained& event) {
+  json["rank"] = event.rank;
+  json["slot"] = event.slot;
+  json["host"] = event.host;
+  json["trials"] = Json::array();
+  for (const TrialId trial : event.trials) json["trials"].push_back(trial.Hex());
+}
+void Take(const Json& json, SlotDrained& event) {
+  event.rank = json.at("rank").get<int>();
+  event.slot = json.at("slot").get<int>();
+  event.host = json.at("host").get<std::string>();
+  for (const Json& trial : json.at("trials")) event.trials.push_back(TrialFromJson(trial));
+}
+
 // The one place that catches the JSON library's exceptions.
 template <typename T>
 Result<JournalEvent> DecodeAs(const char* name, std::string_view payload) {
@@ -195,7 +209,7 @@ TrialPlanned PlannedAs(const TrialSpec& spec) { return {spec, EncodeTrialSpec(sp
 
 EventType TypeOf(const Event& event) {
   // The alternatives of Event stand in the order of their numbers.
-  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::sweep_interrupted));
+  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::slot_drained));
   static_assert(std::is_same_v<std::variant_alternative_t<8, Event>, AttemptEnded>);
   return static_cast<EventType>(event.index() + 1);
 }
@@ -236,6 +250,8 @@ Result<JournalEvent> DecodeEvent(std::uint16_t type, std::string_view payload) {
       return DecodeAs<TrialReopened>("trial_reopened", payload);
     case EventType::sweep_interrupted:
       return DecodeAs<SweepInterrupted>("sweep_interrupted", payload);
+    case EventType::slot_drained:
+      return DecodeAs<SlotDrained>("slot_drained", payload);
   }
   return UsageError(
       "journal event type " + std::to_string(type) +

@@ -36,6 +36,7 @@ enum class EventType : std::uint16_t {
   trial_cancelled = 11,
   trial_reopened = 12,
   sweep_interrupted = 13,
+  slot_drained = 14,
 };
 
 // First record of a journal; again when the sweep file was edited.
@@ -106,9 +107,18 @@ struct SweepInterrupted {
   std::string cause;
 };
 
+// Different trials failed at one place, and until now nothing succeeded there: it gets no more of them in this
+// run.
+struct SlotDrained {
+  int rank = 0;
+  int slot = 0;
+  std::string host;
+  std::vector<TrialId> trials;  // that failed there, and nowhere else
+};
+
 using Event = std::variant<SweepOpened, TrialPlanned, PlanAdopted, RunStarted, AttemptLeased, AttemptStarted,
                            CheckpointNoted, ProgressNoted, AttemptEnded, RowWritten, TrialCancelled,
-                           TrialReopened, SweepInterrupted>;
+                           TrialReopened, SweepInterrupted, SlotDrained>;
 
 struct JournalEvent {
   double at = 0;  // unix seconds

@@ -21,6 +21,8 @@ void Fleet::Register(WorldRank rank, const cluster::Register& registration, doub
   seats.registration = registration;
   seats.last_heard = now;
   seats.slots.resize(static_cast<std::size_t>(std::max(0, registration.slots)));
+  seats.drained.resize(seats.slots.size(), false);
+  for (int slot = 0; slot < registration.slots; ++slot) quarantine.Succeeded({rank, slot});
   agents_[rank] = std::move(seats);
   free_ = CountFree();
 }
@@ -39,6 +41,14 @@ bool Fleet::Heard(WorldRank rank, double now) {
 void Fleet::Lose(WorldRank rank) {
   RETORT_CHECK(AttemptsOn(rank).empty());
   agents_.at(rank).lost = true;
+  free_ = CountFree();
+}
+
+void Fleet::Drain(Seat seat) {
+  AgentSeats& agent = agents_.at(seat.rank);
+  const auto slot = static_cast<std::size_t>(seat.slot);
+  RETORT_CHECK(!agent.slots.at(slot).has_value() && !agent.drained.at(slot));
+  agent.drained[slot] = true;
   free_ = CountFree();
 }
 
@@ -94,7 +104,7 @@ std::vector<Seat> Fleet::FreeSeats() const {
   for (const auto& [rank, agent] : agents_) {
     if (agent.lost) continue;
     for (std::size_t slot = 0; slot < agent.slots.size(); ++slot)
-      if (!agent.slots[slot]) seats.push_back({rank, static_cast<int>(slot)});
+      if (!agent.slots[slot] && !agent.drained[slot]) seats.push_back({rank, static_cast<int>(slot)});
   }
   std::sort(seats.begin(), seats.end(), [](const Seat& a, const Seat& b) {
     return a.slot != b.slot ? a.slot < b.slot : a.rank < b.rank;
@@ -117,15 +127,17 @@ int Fleet::LiveAgents() const {
 int Fleet::LiveSeats() const {
   int seats = 0;
   for (const auto& [rank, agent] : agents_)
-    if (!agent.lost) seats += static_cast<int>(agent.slots.size());
+    if (!agent.lost) seats += static_cast<int>(std::count(agent.drained.begin(), agent.drained.end(), false));
   return seats;
 }
 
 int Fleet::CountFree() const {
   int free = 0;
-  for (const auto& [rank, agent] : agents_)
-    if (!agent.lost)
-      free += static_cast<int>(std::count(agent.slots.begin(), agent.slots.end(), std::nullopt));
+  for (const auto& [rank, agent] : agents_) {
+    if (agent.lost) continue;
+    for (std::size_t slot = 0; slot < agent.slots.size(); ++slot)
+      if (!agent.slots[slot] && !agent.drained[slot]) ++free;
+  }
   return free;
 }
 
@@ -134,6 +146,7 @@ Status Fleet::CheckInvariants() const {
   for (const auto& [rank, agent] : agents_) {
     for (std::size_t slot = 0; slot < agent.slots.size(); ++slot) {
       if (!agent.slots[slot]) continue;
+      if (agent.drained[slot]) return Refused("a drained slot holds an attempt");
       ++seated;
       const ActiveAttempt* attempt = Find(*agent.slots[slot]);
       if (attempt == nullptr) return Refused("a slot holds a trial that is not active");

@@ -13,16 +13,11 @@
 #include "experiments/spec/ids.h"
 #include "experiments/spec/status.h"
 #include "orchestrator/charge_book.h"
+#include "orchestrator/quarantine.h"
+#include "orchestrator/seat.h"
 #include "orchestrator/step_watch.h"
 
 namespace retort::orchestrator {
-
-// A place for one worker.
-struct Seat {
-  WorldRank rank;
-  int slot = 0;
-  constexpr auto operator<=>(const Seat&) const = default;
-};
 
 struct Grant {
   ChargeBook::Handle charge = 0;
@@ -54,6 +49,7 @@ struct AgentSeats {
   double last_heard = 0;  // monotonic
   bool lost = false;
   std::vector<std::optional<TrialId>> slots;
+  std::vector<bool> drained;  // by slot: gets no more work until the agent starts anew
 };
 
 class Fleet {
@@ -63,6 +59,8 @@ class Fleet {
   // False when no such agent registered.
   bool Heard(WorldRank rank, double now);
   void Lose(WorldRank rank);
+  // A free slot of a live agent gets no more work.
+  void Drain(Seat seat);
   // Time that nobody could use: see StepWatch::Forgive.
   void Forgive(double seconds);
 
@@ -73,15 +71,16 @@ class Fleet {
   [[nodiscard]] ActiveAttempt* Find(AttemptId id, Generation generation, WorldRank rank);
   [[nodiscard]] const ActiveAttempt* Find(TrialId trial) const;
 
-  // Free slots of live agents, spread over the ranks: every agent's first slot before any second one.
+  // Free slots of live agents that are not drained, spread over the ranks: every agent's first slot before any second one.
   [[nodiscard]] std::vector<Seat> FreeSeats() const;
   [[nodiscard]] bool HasFreeSeat() const { return free_ > 0; }
-  // Slots of live agents, busy or not.
+  // Slots of live agents that are not drained, busy or not.
   [[nodiscard]] int LiveSeats() const;
   [[nodiscard]] const std::map<WorldRank, AgentSeats>& agents() const { return agents_; }
   [[nodiscard]] const std::map<TrialId, ActiveAttempt>& active() const { return active_; }
   [[nodiscard]] std::vector<ActiveAttempt> AttemptsOn(WorldRank rank) const;
   [[nodiscard]] int LiveAgents() const;
+  Quarantine quarantine;
   // Error: refused, naming what does not fit.
   [[nodiscard]] Status CheckInvariants() const;
 

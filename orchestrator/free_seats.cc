@@ -15,7 +15,7 @@ FreeSeats::FreeSeats(const Fleet& fleet) {
     const std::string& name = agent.registration.host;
     auto host = std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& h) { return h.name == name; });
     if (host == hosts_.end()) host = hosts_.insert(hosts_.end(), Host{name, 0, {}});
-    host->seats += static_cast<int>(agent.slots.size());
+    host->seats += static_cast<int>(std::count(agent.drained.begin(), agent.drained.end(), false));
   }
   for (const Seat& seat : fleet.FreeSeats()) {
     const std::string& name = fleet.agents().at(seat.rank).registration.host;
@@ -33,12 +33,26 @@ std::vector<Seat> FreeSeats::TakeFrom(Host& host, std::size_t count) {
   return taken;
 }
 
-std::optional<Seat> FreeSeats::TakeOne() {
-  Host* best = nullptr;
-  for (Host& host : hosts_)
-    if (!host.free.empty() && (best == nullptr || SlotFirst(host.free.front(), best->free.front()))) best = &host;
-  if (best == nullptr) return std::nullopt;
-  return TakeFrom(*best, 1).front();
+std::optional<Seat> FreeSeats::TakeOne(const std::vector<std::pair<int, int>>& avoid) {
+  const auto avoided = [&avoid](const Seat& seat) {
+    return std::find(avoid.begin(), avoid.end(), std::pair(seat.rank.value, seat.slot)) != avoid.end();
+  };
+  const auto before = [&avoided](const Seat& a, const Seat& b) {
+    return avoided(a) != avoided(b) ? avoided(b) : SlotFirst(a, b);
+  };
+  std::vector<Seat>* from = nullptr;
+  std::vector<Seat>::iterator best;
+  for (Host& host : hosts_) {
+    const auto own = std::min_element(host.free.begin(), host.free.end(), before);
+    if (own == host.free.end() || (from != nullptr && !before(*own, *best))) continue;
+    from = &host.free;
+    best = own;
+  }
+  if (from == nullptr) return std::nullopt;
+  const Seat taken = *best;
+  from->erase(best);
+  --free_;
+  return taken;
 }
 
 std::optional<std::vector<Seat>> FreeSeats::TakeGang(int devices) {

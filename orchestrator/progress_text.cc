@@ -67,10 +67,21 @@ std::string ProgressLine(const Core& core, std::size_t width) {
   return line;
 }
 
+std::string DrainedText(const Core& core, const SlotDrained& drained) {
+  std::string names;
+  for (const TrialId id : drained.trials) {
+    const Trial* trial = core.Find(id);
+    names += (names.empty() ? "" : ", ") + (trial == nullptr ? id.Hex() : trial->spec.name);
+  }
+  return fmt::format("slot {} of rank {} ({}) gets no more trials: {} failed there and nowhere else", drained.slot,
+                     drained.rank, drained.host, names);
+}
+
 std::string EventLine(const Core& core, const Event& event) {
   if (const auto* ended = std::get_if<AttemptEnded>(&event)) return LineOf(core, *ended);
   if (const auto* row = std::get_if<RowWritten>(&event); row != nullptr && row->row.state == "parent-failed")
     return row->row.name + ": not run, its teacher did not succeed";
+  if (const auto* drained = std::get_if<SlotDrained>(&event)) return DrainedText(core, *drained);
   return "";
 }
 

@@ -12,6 +12,8 @@ namespace retort::orchestrator {
 // "3 of 8 trials done, 2 running, 3 queued: dpdfd-working-digits-s0 train 40/160 …". At most `width`
 // characters when width > 0.
 [[nodiscard]] std::string ProgressLine(const Core& core, std::size_t width = 0);
+// A sentence about a slot that was left out.
+[[nodiscard]] std::string DrainedText(const Core& core, const SlotDrained& drained);
 // A sentence for events that a person should see when they happen, empty for the others: a trial that
 // ended, an attempt that is retried.
 [[nodiscard]] std::string EventLine(const Core& core, const Event& event);

@@ -118,6 +118,7 @@ void OnEnded(Core& core, ActiveAttempt& attempt, const cluster::Ended& message, 
     EndBadly(core, id, named ? message.failure : FailureKind::internal, message.detail, now, outbox);
     return;
   }
+  core.fleet.quarantine.Succeeded(attempt.seats.front());
   core.fleet.Vacate(id.trial);
   AttemptEnded ended;
   ended.attempt = id;

@@ -4,6 +4,7 @@
 
 #include "orchestrator/core.h"
 #include "orchestrator/journal.h"
+#include "orchestrator/progress_text.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -54,6 +55,7 @@ Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory)
   view.sweep = core.sweep();
   view.quota = QuotaOf(core.resolved_toml());
   view.usage = core.usage();
+  for (const SlotDrained& drained : core.drained()) view.drained.push_back(DrainedText(core, drained));
   for (const std::size_t index : core.plan()) {
     RETORT_ASSIGN_OR_RETURN(TrialView trial, ViewOf(core.At(index), view.running));
     view.trials.push_back(std::move(trial));

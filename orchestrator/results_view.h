@@ -40,6 +40,7 @@ struct ResultsView {
   std::vector<storage::LedgerEntry> ledger;
   Quota quota;           // of the sweep as it was last run
   Usage usage;           // of it
+  std::vector<std::string> drained;  // sentences about slots that the newest run left out
   bool running = false;  // another process holds the folder's lock
 };
 

@@ -23,7 +23,7 @@ std::vector<Placement> Schedule(const Core& core, Now now) {
     const auto starting = static_cast<std::int64_t>(placements.size());
     if (!QuotaRefusal(core, trial.spec.id, now, starting, starting_new).empty()) continue;
     if (trial.spec.devices == 1) {
-      placements.push_back({trial.spec.id, {*free.TakeOne()}});
+      placements.push_back({trial.spec.id, {*free.TakeOne(trial.failed_at)}});
     } else if (auto seats = free.TakeGang(trial.spec.devices)) {
       placements.push_back({trial.spec.id, std::move(*seats)});
     } else {

@@ -14,9 +14,9 @@ struct Row {
 // A killed or lost process is nobody's fault and is retried often; what the configuration or the
 // data cause repeats itself and is not.
 constexpr int kManyAttempts = 20;
-constexpr std::array<Row, 16> kRows = {{
+constexpr std::array<Row, 17> kRows = {{
     {FailureKind::none, "none", {1, 0.0}},
-    {FailureKind::worker_crash, "worker_crash", {kManyAttempts, 0.1}},
+    {FailureKind::worker_crash, "worker_crash", {3, 0.5}},
     {FailureKind::worker_hang, "worker_hang", {3, 1.0}},
     {FailureKind::out_of_memory, "out_of_memory", {2, 1.0}},
     {FailureKind::not_finite, "not_finite", {1, 0.0}},
@@ -31,6 +31,7 @@ constexpr std::array<Row, 16> kRows = {{
     {FailureKind::internal, "internal", {2, 0.5}},
     {FailureKind::gang_broken, "gang_broken", {kManyAttempts, 0.1}},
     {FailureKind::device, "device", {3, 1.0}},
+    {FailureKind::worker_killed, "worker_killed", {kManyAttempts, 0.1}},
 }};
 
 }  // namespace
@@ -39,6 +40,21 @@ RetryRule RetryRuleFor(FailureKind kind) {
   for (const Row& row : kRows)
     if (row.kind == kind) return row.rule;
   return {1, 0.0};
+}
+
+bool IsTelling(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::worker_crash:
+    case FailureKind::worker_hang:
+    case FailureKind::out_of_memory:
+    case FailureKind::bad_message:
+    case FailureKind::spawn:
+    case FailureKind::internal:
+    case FailureKind::device:
+      return true;
+    default:
+      return false;
+  }
 }
 
 std::string_view FailureName(FailureKind kind) {

@@ -9,7 +9,7 @@ namespace retort {
 
 enum class FailureKind : std::uint8_t {
   none = 0,
-  worker_crash = 1,         // signal or unexpected exit of the worker process
+  worker_crash = 1,         // the worker process broke: SIGSEGV, SIGABRT, ..., or an unexpected exit
   worker_hang = 2,          // no step progress before the deadline
   out_of_memory = 3,        // host or device allocation failed
   not_finite = 4,           // a loss or parameter became NaN or infinite
@@ -24,6 +24,7 @@ enum class FailureKind : std::uint8_t {
   internal = 13,            // an exception that no other kind describes
   gang_broken = 14,         // a member of the gang could not be reached
   device = 15,              // the device failed, or its context is poisoned
+  worker_killed = 16,       // the worker process was killed from outside: SIGKILL, SIGTERM, ...
 };
 
 // How a failure is treated. `max_attempts` counts all attempts that ended with this kind for one
@@ -33,6 +34,11 @@ struct RetryRule {
   int max_attempts;
   double backoff_seconds;
 };
+
+// Whether such a failure points at the trial or at the place where it ran, so that a second one, of the same
+// trial elsewhere or of another trial there, tells which. False for what is nobody's fault and for what is
+// known to be the trial's.
+[[nodiscard]] bool IsTelling(FailureKind kind);
 
 [[nodiscard]] RetryRule RetryRuleFor(FailureKind kind);
 // snake_case name, stable: used as metric label, in JSON and in journals.

@@ -26,6 +26,8 @@ std::string_view Advice(FailureKind kind) {
     case FailureKind::none:
     case FailureKind::stopped:
       return "";
+    case FailureKind::worker_killed:
+      return "Somebody or something outside retort killed the worker; see the batch system's or the kernel's log.";
     case FailureKind::worker_crash:
       return "Look at the worker's last lines in the attempt folder; a crash that repeats is a bug or a "
              "broken library.";

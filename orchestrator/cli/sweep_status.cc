@@ -76,6 +76,8 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataS
                                       EpsilonText(spent.budget->epsilon), ShortNumber(spent.delta)),
                           "raise [data." + spent.data + "] budget, or ask for fewer trials",
                           {}});
+  for (const std::string& drained : view.drained)
+    problems.push_back({75, drained, "look at that host; a new run uses the slot again", {}});
   if (!finished && !view.running)
     problems.push_back({60,
                         "nobody is running this sweep, and it is not finished",

@@ -98,7 +98,6 @@ TEST(SchedulerSimulation, GangsStartWholeAndEndInEveryStorm) {
   EXPECT_EQ(calm.core().CountIn(TrialState::succeeded), plan.trials.size());
   Storm storm;
   storm.worker_crash = 0.01;
-  storm.worker_hang = 0.001;
   storm.agent_death = 0.002;
   storm.stale = 0.2;
   storm.duplicate = 0.05;

@@ -101,7 +101,7 @@ void SimulatedCluster::Work(int rank, std::optional<Worker>& slot) {
   Worker& worker = *slot;
   if (worker.hung || worker.waiting) return;
   if (Happens(storm_.worker_crash)) {
-    Say(rank, cluster::WorkerLost{FailureKind::worker_crash, "it crashed"}, &worker);
+    Say(rank, cluster::WorkerLost{FailureKind::worker_killed, "it was killed"}, &worker);
     slot.reset();
   } else if (Happens(storm_.worker_failure)) {
     cluster::Ended ended;

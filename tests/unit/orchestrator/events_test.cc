@@ -43,7 +43,8 @@ std::vector<Event> OneOfEach() {
           RowWritten{row},
           TrialCancelled{kAttempt.trial},
           TrialReopened{kAttempt.trial},
-          SweepInterrupted{"SIGTERM"}};
+          SweepInterrupted{"SIGTERM"},
+          SlotDrained{1, 2, "node1", {kAttempt.trial, TrialId(7)}}};
 }
 
 TEST(Events, EachSurvivesEncodingByteForByte) {

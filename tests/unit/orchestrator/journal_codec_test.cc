@@ -39,6 +39,7 @@ std::vector<JournalEvent> SweepEvents() {
   events.push_back({4, TrialReopened{TrialId(7)}});
   events.push_back({4, TrialCancelled{TrialId(7)}});
   events.push_back({4, SweepInterrupted{"SIGTERM"}});
+  events.push_back({4, SlotDrained{1, 2, "node1", {TrialId(7)}}});
   events.push_back({4, RunStarted{"{}"}});
   return events;
 }
@@ -101,12 +102,12 @@ TEST(JournalCodec, ARowThatDoesNotUnpackIsAnErrorWhereItIsRead) {
 
 class JournalFormats : public ::testing::Test {
  protected:
-  // A folder of JSON alone, as format 1 wrote it; the last five events are of no planned trial.
+  // A folder of JSON alone, as format 1 wrote it; the last six events are of no planned trial.
   void WriteFormat1() {
     auto log = storage::RecordLog::Open(env_, JournalPath("results"), storage::LogKind::journal);
     ASSERT_TRUE(log.ok());
     std::vector<JournalEvent> events = SweepEvents();
-    events.resize(events.size() - 5);
+    events.resize(events.size() - 6);
     std::get<SweepOpened>(events[0].event).format_version = 1;
     for (const JournalEvent& event : events)
       (*log)->Append(static_cast<std::uint16_t>(TypeOf(event.event)), EncodeEvent(event));

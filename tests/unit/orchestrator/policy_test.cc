@@ -32,15 +32,15 @@ TEST(RetryPolicy, WhatRepeatsItselfIsNeverTriedAgain) {
 
 TEST(RetryPolicy, OtherKindsDoNotCount) {
   EXPECT_TRUE(
-      DecideRetry({{FailureKind::worker_hang, 2}, {FailureKind::worker_crash, 19}}, FailureKind::worker_hang)
+      DecideRetry({{FailureKind::worker_hang, 2}, {FailureKind::worker_killed, 19}}, FailureKind::worker_hang)
           .retry);
 }
 
 TEST(RetryPolicy, BackoffDoublesUpToItsCap) {
-  const double first = RetryRuleFor(FailureKind::worker_crash).backoff_seconds;
-  EXPECT_EQ(DecideRetry({{FailureKind::worker_crash, 1}}, FailureKind::worker_crash).wait_seconds, first);
-  EXPECT_EQ(DecideRetry({{FailureKind::worker_crash, 3}}, FailureKind::worker_crash).wait_seconds, 4 * first);
-  EXPECT_EQ(DecideRetry({{FailureKind::worker_crash, 19}}, FailureKind::worker_crash).wait_seconds,
+  const double first = RetryRuleFor(FailureKind::worker_killed).backoff_seconds;
+  EXPECT_EQ(DecideRetry({{FailureKind::worker_killed, 1}}, FailureKind::worker_killed).wait_seconds, first);
+  EXPECT_EQ(DecideRetry({{FailureKind::worker_killed, 3}}, FailureKind::worker_killed).wait_seconds, 4 * first);
+  EXPECT_EQ(DecideRetry({{FailureKind::worker_killed, 19}}, FailureKind::worker_killed).wait_seconds,
             kLongestBackoffSeconds);
 }
 

@@ -78,7 +78,7 @@ class QuotaRun : public ::testing::Test {
     plan_.quota = quota;
     ASSERT_TRUE(OpenSweep(core_, plan_, now(), outbox_).ok());
     OnMessage(core_, WorldRank{0},
-              {{}, {}, 0, cluster::Register{"node", 8, std::vector<std::string>(8, "cpu"), ""}}, now(),
+              {{}, {}, 0, cluster::Register{"node", 8, std::vector<std::string>(8, "cpu"), "", ""}}, now(),
               outbox_);
     OnTick(core_, now(), outbox_);
   }
@@ -133,7 +133,7 @@ TEST_F(QuotaRun, LargerPriorityIsPlacedFirst) {
   plan.trials[2].priority = 5;
   plan.quota.concurrency = 1;
   ASSERT_TRUE(OpenSweep(core_, plan, now(), outbox_).ok());
-  OnMessage(core_, WorldRank{0}, {{}, {}, 0, cluster::Register{"node", 1, {"cpu"}, ""}}, now(), outbox_);
+  OnMessage(core_, WorldRank{0}, {{}, {}, 0, cluster::Register{"node", 1, {"cpu"}, "", ""}}, now(), outbox_);
   OnTick(core_, now(), outbox_);
   EXPECT_NE(core_.fleet.Find(plan.trials[2].id), nullptr);
 }

@@ -73,7 +73,7 @@ TEST_F(ReactorTest, SuccessWritesTheRowAndEndsTheSweep) {
 TEST_F(ReactorTest, StaleAttemptMessageIsDroppedAndCounted) {
   const TrialId trial = LeaseOne();
   const ActiveAttempt old = *core_.fleet.Find(trial);
-  Fail(trial, FailureKind::worker_crash);
+  Fail(trial, FailureKind::worker_killed);
   Pass(1);
   ASSERT_EQ(core_.fleet.Find(trial)->id.number, 2U);
   const std::uint64_t stale = core_.counters.stale;
@@ -105,7 +105,7 @@ TEST_F(ReactorTest, AttemptNumbersAndGenerationsOnlyGrow) {
   for (std::uint32_t attempt = 1; attempt <= 5; ++attempt) {
     ASSERT_EQ(core_.fleet.Find(trial)->id.number, attempt);
     ASSERT_EQ(core_.fleet.Find(trial)->generation.value, attempt);
-    Fail(trial, FailureKind::worker_crash);
+    Fail(trial, FailureKind::worker_killed);
     Pass(10);
   }
 }

@@ -58,7 +58,7 @@ TEST_F(RunSweepTest, CrashedSilentAndBabblingWorkersAreReplacedAndTheirTrialsEnd
   Runner run(results_, {"0", "0", "1001", "1002", "1003"}, 2);
   EXPECT_EQ(run.Wait(), 0) << run.Log();
   for (std::size_t trial = 0; trial < 3; ++trial) EXPECT_EQ(AttemptsOf(results_, trial), 2);
-  for (const char* cause : {"worker_crash", "about to die", "worker_hang", "bad_message"})
+  for (const char* cause : {"worker_killed", "about to die", "worker_hang", "bad_message"})
     EXPECT_THAT(run.Log(), HasSubstr(cause));
 }
 
