@@ -176,15 +176,15 @@ TEST_F(RunSweepTest, ResultsFolderThatIsAFileIsAnEnvironmentError) {
 
 TEST_F(RunSweepTest, FullDiskEndsTheRunCleanlyAndTheNextOneGoesOn) {
   // No file may grow past 100 KiB: the journal will.
-  Runner run(results_, {"1", "60"}, 2, Tool("scripted_worker"),
+  Runner run(results_, {"1", "240"}, 2, Tool("scripted_worker"),
              {"/bin/bash", "-c", "trap '' XFSZ; ulimit -f 100; exec \"$@\"", "bash"});
   EXPECT_EQ(run.Wait(), 3);
   EXPECT_THAT(run.Log(), HasSubstr("journal.log"));
   EXPECT_THAT(run.Log(), HasSubstr("everything recorded before is kept"));
   EXPECT_FALSE(std::filesystem::exists(results_ + "/exit-code"));
-  Runner again(results_, {"1", "60"}, 2);
+  Runner again(results_, {"1", "240"}, 2);
   EXPECT_EQ(again.Wait(), 0) << again.Log();
-  EXPECT_EQ(Digests(results_).size(), 61U);
+  EXPECT_EQ(Digests(results_).size(), 241U);
 }
 
 TEST_F(RunSweepTest, FolderOfAnotherSweepOrGarbageIsRefused) {
