@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -41,8 +42,10 @@ Result<std::optional<cluster::Ended>> FindFinishedAttempt(storage::Env& env, con
                                                           const std::string& teacher_digest) {
   const std::filesystem::path trial(order.start.trial_directory);
   if (!env.Exists(order.start.trial_directory)) return std::optional<cluster::Ended>();
-  RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts,
-                          storage::EarlierAttempts(env, order.start.trial_directory, order.attempt.number));
+  // A repaired journal may have forgotten attempts, so a number says nothing about what came first.
+  RETORT_ASSIGN_OR_RETURN(
+      const std::vector<std::uint32_t> attempts,
+      storage::EarlierAttempts(env, order.start.trial_directory, std::numeric_limits<std::uint32_t>::max()));
   for (const std::uint32_t attempt : attempts) {
     const std::string path = storage::AttemptDirectory(order.start.trial_directory, attempt) + "/attempt.h5";
     if (!env.Exists(path)) continue;

@@ -12,7 +12,7 @@
 
 namespace retort::worker {
 
-// The end that the newest finished attempt before `order`'s would have reported; nothing if there is none
+// The end that the newest finished attempt of the trial would have reported; nothing if there is none
 // that is whole, of the same `spec` (in what is part of identity) and taught by the teacher whose parameters
 // have `teacher_digest` (empty: no teacher). Files that are damaged or of something else are passed over and
 // stay where they are. Error: environment.
