@@ -100,7 +100,7 @@ bool IsTornTail(std::string_view bytes, std::size_t offset) {
 
 Status Damaged(const std::string& path, std::size_t offset, const std::string& what) {
   return DamageError("'" + path + "' is damaged at byte " + std::to_string(offset) + ": " + what +
-                     ". Restore the file from a copy, or run 'retort verify' to see what is lost.");
+                     ". Restore the file from a copy, or run 'retort repair' to see what can be saved.");
 }
 
 // ok: the header is whole. Sets `torn` when nothing but the beginning of one is there.
@@ -130,22 +130,10 @@ Status CheckHeader(std::string_view bytes, const std::string& path, LogKind kind
                     "): files of the results folder were mixed up; move it back.");
 }
 
-Result<LogContents> ParseLog(std::shared_ptr<const std::string> file, const std::string& path, LogKind kind) {
-  LogContents contents;
-  const std::string_view bytes = *file;
-  contents.bytes = std::move(file);
-  bool torn_header = false;
-  RETORT_RETURN_IF_ERROR(CheckHeader(bytes, path, kind, torn_header));
-  if (torn_header) {
-    contents.torn_bytes = bytes.size();
-    return contents;
-  }
+// From behind the header to the first record that is not whole.
+void ReadWholeRecords(std::string_view bytes, LogContents& contents) {
   std::size_t offset = kHeaderBytes;
-  while (offset < bytes.size()) {
-    if (!WholeRecordAt(bytes, offset)) {
-      if (!IsTornTail(bytes, offset)) return Damaged(path, offset, "a record's checksum does not hold");
-      break;
-    }
+  while (offset < bytes.size() && WholeRecordAt(bytes, offset)) {
     const std::size_t length = HeaderAt(bytes, offset).length;
     Record record;
     record.type = ByteReader(bytes.substr(offset + 8, 2)).U16();
@@ -156,6 +144,21 @@ Result<LogContents> ParseLog(std::shared_ptr<const std::string> file, const std:
   }
   contents.valid_bytes = offset;
   contents.torn_bytes = bytes.size() - offset;
+}
+
+Result<LogContents> ParseLog(std::shared_ptr<const std::string> file, const std::string& path, LogKind kind) {
+  LogContents contents;
+  const std::string_view bytes = *file;
+  contents.bytes = std::move(file);
+  bool torn_header = false;
+  RETORT_RETURN_IF_ERROR(CheckHeader(bytes, path, kind, torn_header));
+  if (torn_header) {
+    contents.torn_bytes = bytes.size();
+    return contents;
+  }
+  ReadWholeRecords(bytes, contents);
+  if (contents.torn_bytes > 0 && !IsTornTail(bytes, contents.valid_bytes))
+    return Damaged(path, contents.valid_bytes, "a record's checksum does not hold");
   return contents;
 }
 
@@ -165,6 +168,25 @@ Result<LogContents> ReadRecordLog(Env& env, const std::string& path, LogKind kin
   if (!env.Exists(path)) return LogContents();
   RETORT_ASSIGN_OR_RETURN(std::string bytes, env.ReadFile(path));
   return ParseLog(std::make_shared<const std::string>(std::move(bytes)), path, kind);
+}
+
+Result<SalvagedLog> SalvageRecordLog(Env& env, const std::string& path, LogKind kind) {
+  SalvagedLog salvaged;
+  salvaged.whole = EncodeHeader(kind);
+  if (!env.Exists(path)) return salvaged;
+  RETORT_ASSIGN_OR_RETURN(std::string read, env.ReadFile(path));
+  const auto file = std::make_shared<const std::string>(std::move(read));
+  const Result<LogContents> parsed = ParseLog(file, path, kind);
+  if (!parsed.ok() && parsed.status().code() != StatusCode::damage) return parsed.status();
+  salvaged.damage = parsed.status();
+  salvaged.contents.bytes = file;
+  salvaged.contents.valid_bytes = kHeaderBytes;
+  salvaged.lost_bytes = file->size();
+  if (file->size() < kHeaderBytes) return salvaged;
+  ReadWholeRecords(*file, salvaged.contents);
+  salvaged.lost_bytes = salvaged.contents.torn_bytes;
+  salvaged.whole += file->substr(kHeaderBytes, salvaged.contents.valid_bytes - kHeaderBytes);
+  return salvaged;
 }
 
 RecordLog::RecordLog(std::unique_ptr<AppendFile> file, std::string path, std::uint64_t size)

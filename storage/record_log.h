@@ -35,6 +35,16 @@ struct LogContents {
 // wrong before the tail; usage for another kind or a newer format version.
 [[nodiscard]] Result<LogContents> ReadRecordLog(Env& env, const std::string& path, LogKind kind);
 
+// What can be saved of a log of which something may be wrong: its whole records from the front.
+struct SalvagedLog {
+  LogContents contents;          // valid_bytes and offsets as in `whole`
+  std::string whole;             // a good header and these records: what a repaired file holds
+  Status damage;                 // what ReadRecordLog would say; ok with a torn tail
+  std::uint64_t lost_bytes = 0;  // behind these records, torn or damaged
+};
+// Error: environment; usage for another kind or format version, which is no damage.
+[[nodiscard]] Result<SalvagedLog> SalvageRecordLog(Env& env, const std::string& path, LogKind kind);
+
 // One writer per file. Not thread-safe.
 class RecordLog {
  public:

@@ -102,6 +102,10 @@ void AddResultCommands(CLI::App& app, CommandLine& line, Positionals& positional
 
   AddCommand(app, "verify", "Check digests, manifests, logs, and the ledger against the rows",
              "retort verify --results results/quickstart");
+
+  CLI::App* repair = AddCommand(app, "repair", "Say what is torn, missing or left over, and put it right",
+                                "retort repair --results results/quickstart --apply");
+  repair->add_flag("--apply", line.apply, "Do it; what is taken out of the way is kept in quarantine-<n>/");
 }
 
 void AddPlainCommands(CLI::App& app, CommandLine& line) {
@@ -212,8 +216,9 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
 }  // namespace
 
 const std::vector<std::string>& CommandNames() {
-  static const std::vector<std::string> names = {"plan", "run",   "table",  "status", "explain", "list",
-                                                 "show", "retry", "cancel", "verify", "schema",  "version"};
+  static const std::vector<std::string> names = {"plan",   "run",    "table",  "status", "explain",
+                                                 "list",   "show",   "retry",  "cancel", "verify",
+                                                 "repair", "schema", "version"};
   return names;
 }
 

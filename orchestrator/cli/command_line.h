@@ -31,6 +31,7 @@ struct CommandLine {
   double grace_seconds = 0;            // run: from the first signal until workers are killed; 0 = the default
   double time_limit_seconds = 0;       // run: then it saves and stops; 0 = none
   int slots = 0;                       // workers at once on this rank; 0 = the default
+  bool apply = false;                  // repair: do it
   bool diff = false, watch = false, verbose = false;
 };
 

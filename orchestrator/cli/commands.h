@@ -28,6 +28,7 @@ struct Invocation {
 [[nodiscard]] int CancelCommand(const Invocation& call);
 [[nodiscard]] int TableCommand(const Invocation& call);
 [[nodiscard]] int VerifyCommand(const Invocation& call);
+[[nodiscard]] int RepairCommand(const Invocation& call);
 [[nodiscard]] int SchemaCommand(const Invocation& call);
 [[nodiscard]] int VersionCommand(const Invocation& call);
 

@@ -22,6 +22,7 @@ set(RETORT_CLI_SOURCES
     plan_text.cc
     published.cc
     quoted_cells.cc
+    repair_command.cc
     result_table.cc
     results_location.cc
     run_command.cc

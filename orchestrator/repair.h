@@ -1,0 +1,45 @@
+// `retort repair`: what is torn, missing or left over in a results folder, and what can be done about it.
+// Nothing is deleted: what is taken out of the way lies in RESULTS/quarantine-<n>/ under the same name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/spec/status.h"
+#include "storage/env.h"
+
+namespace retort::orchestrator {
+
+enum class RepairAction : std::uint8_t {
+  rewrite,     // the file is replaced by `content`; as it was, it is kept aside
+  move_aside,  // the file is kept aside
+  none,        // beyond repair: only the user can do something
+};
+[[nodiscard]] std::string_view ActionName(RepairAction action);  // "rewrite", "move-aside", "none"
+
+struct RepairItem {
+  std::string where;   // below the results folder
+  std::string what;    // is wrong
+  std::string remedy;  // what the action does; for `none`, what the user can do
+  RepairAction action = RepairAction::none;
+  std::string content;  // of rewrite
+};
+
+struct RepairPlan {
+  std::vector<RepairItem> items;
+  std::vector<std::string> notes;  // harmless
+  [[nodiscard]] std::size_t BeyondRepair() const;
+};
+
+// Reads only; the caller holds the folder's lock. Error: environment when there is no journal or a file
+// cannot be read; usage for a folder of another format version.
+[[nodiscard]] Result<RepairPlan> PlanRepair(storage::Env& env, const std::string& directory);
+
+// Does what the plan says and makes results.h5 anew. Returns the quarantine folder's name; empty when nothing
+// was kept aside. A stop in between loses nothing: repair again. Error: environment.
+[[nodiscard]] Result<std::string> ApplyRepair(storage::Env& env, const std::string& directory,
+                                              const RepairPlan& plan);
+
+}  // namespace retort::orchestrator

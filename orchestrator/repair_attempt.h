@@ -1,0 +1,19 @@
+// Repair of one attempt's folder.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "experiments/spec/status.h"
+#include "orchestrator/repair.h"
+#include "storage/env.h"
+
+namespace retort::orchestrator {
+
+// Adds what is wrong in `directory`/`attempt` ("trials/<name>-<id>/attempt-<n>"). `referenced`: the attempt
+// files that rows name. Error: environment.
+[[nodiscard]] Status PlanAttemptRepair(storage::Env& env, const std::string& directory,
+                                       const std::string& attempt, const std::set<std::string>& referenced,
+                                       RepairPlan& plan);
+
+}  // namespace retort::orchestrator
