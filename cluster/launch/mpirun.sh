@@ -10,7 +10,7 @@
 # - A second one is passed on the same way: the ranks leave at once. A third kills the job.
 # - The exit code is the one that world rank 0 wrote; every rank ends with 0, since mpirun ends the whole
 #   job when one does not. When a rank or a host is lost, rank 0 still saves and says 75; where it could not,
-#   the code is above 128. until-complete.sh then starts the job again.
+#   the code is above 128. until-complete.sh then starts the job again. 3: mpirun could not start the ranks.
 # - Hosts given by --hostfile or --host that do not answer are left out, and -np is lowered to what is left.
 #   A host that falls silent ends the job after 25 s (Open MPI's own value is 8 minutes).
 # - On one host the ranks talk through shared memory and open no port; mpirun itself always listens for its
@@ -134,6 +134,9 @@ elif [ "$code" -le 128 ]; then
     # Rank 0 was there and had no last word.
     echo "$0: the job was lost (mpirun ended with $code); what was reached is saved" >&2
     code=137
+  elif [ "$code" -ne 0 ]; then
+    echo "$0: mpirun ended with $code before the run began; its own message says why" >&2
+    code=3
   fi
 fi
 exit "$code"

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -18,8 +19,9 @@ RANK_PROGRAM, WRAPPER = sys.argv[1:3]
 class Run:
     """The wrapper running three ranks; what they print, and their process ids."""
 
-    def __init__(self, *arguments, ranks=3, **changes):
-        command = [WRAPPER, "-np", str(ranks), RANK_PROGRAM, *arguments]
+    def __init__(self, *arguments, ranks=3, hosts="", hostfile="", **changes):
+        where = ["--host", hosts] if hosts else ["--hostfile", hostfile] if hostfile else []
+        command = [WRAPPER, "-np", str(ranks), *where, RANK_PROGRAM, *arguments]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                         env=environment(**changes), start_new_session=True)
         self.lines = []
@@ -169,6 +171,25 @@ class LaunchTest(unittest.TestCase):
     def test_without_a_launcher_mpi_is_not_touched(self):
         done = subprocess.run([RANK_PROGRAM], env=environment(), text=True, capture_output=True, timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stderr), (0, "alone\n"))
+
+    def test_hosts_that_do_not_answer_are_left_out_and_named(self):
+        run = Run("exit-0", ranks=4, hosts="localhost:2,nowhere:2", OMPI_MCA_plm_rsh_agent="/bin/false")
+        self.assertEqual(run.end(), 0, run.text())
+        self.assertIn("host nowhere does not answer", run.text())
+        self.assertEqual(len(re.findall(r"rank \d pid", run.text())), 2, run.text())
+
+    def test_a_job_whose_hosts_are_all_gone_is_an_environment_error(self):
+        run = Run("exit-0", hosts="nowhere,neverwhere", OMPI_MCA_plm_rsh_agent="/bin/false")
+        self.assertEqual(run.end(), 3)
+        self.assertIn("no host answers", run.text())
+
+    def test_a_hostfile_counts_its_slots(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".hosts") as file:
+            file.write("# ours\nlocalhost slots=1\nnowhere slots=3 # gone\nlocalhost\n\n")
+            file.flush()
+            run = Run("exit-0", ranks=9, hostfile=file.name, OMPI_MCA_plm_rsh_agent="/bin/false")
+            self.assertEqual(run.end(), 0, run.text())
+            self.assertEqual(len(re.findall(r"rank \d pid", run.text())), 2, run.text())
 
     def test_a_missing_mpirun_is_named(self):
         done = subprocess.run([WRAPPER, "-np", "2", "true"], env=environment(RETORT_MPIRUN="/nonexistent/mpirun"),

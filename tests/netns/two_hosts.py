@@ -65,7 +65,7 @@ fi
 exec ip netns exec "$host" unshare --uts sh -c 'hostname "$0"; exec sh -c "$*"' "$host" "$@"
 """)
         os.chmod(self.agent, 0o755)
-        run("ip", "link", "add", "switch", "type", "bridge")
+        run("ip", "link", "add", "switch", "type", "bridge", "forward_delay", "0")
         run("ip", "link", "set", "switch", "up")
         for name in names:
             run("ip", "netns", "add", name)
