@@ -29,7 +29,7 @@ constexpr std::string_view kFooter =
 struct Positionals {
   std::string sweep, trial;
   std::vector<std::string> rest;
-  std::string grace, time_limit;  // durations
+  std::string grace, time_limit, pace;  // durations
 };
 
 void AddSweep(CLI::App& app, Positionals& positionals, const char* rest_name, const char* rest_help) {
@@ -72,6 +72,23 @@ void AddSweepCommands(CLI::App& app, CommandLine& line, Positionals& positionals
                                "retort table experiments/configs/quickstart.toml --format markdown");
   AddSweep(*table, positionals, "TABLE", "Name of one table, and KEY=VALUE overrides as given to `run`");
   table->add_option("--format", line.format, "text, markdown, csv, latex or json");
+}
+
+void AddChaos(CLI::App& app, CommandLine& line, Positionals& positionals) {
+  CLI::App* chaos = AddCommand(
+      app, "chaos", "Run the sweep while killing, stopping and starving its processes, then compare",
+      "retort chaos experiments/configs/chaos.toml --kills 200 --slots 2");
+  AddSweep(*chaos, positionals, "KEY=VALUE", "KEY=VALUE overrides, as of `run`");
+  chaos->add_option("--kills", line.kills, "How many times something is killed (default 20)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->default_val(20);
+  chaos->add_option("--seed", line.seed, "Number of the plan of disturbances (default 0)");
+  chaos
+      ->add_option("--every", positionals.pace, "Mean time between two disturbances (default from the sweep)")
+      ->type_name("DURATION");
+  chaos->add_option("--slots", line.slots, "As of `run`")->check(CLI::Range(1, 4096));
+  chaos->add_option("--launcher", line.launcher,
+                    "Words before `retort run`, e.g. \"cluster/launch/mpirun.sh -np 3\"");
 }
 
 void AddResultCommands(CLI::App& app, CommandLine& line, Positionals& positionals) {
@@ -147,6 +164,7 @@ void SortPositionals(const CLI::App& command, const Positionals& positionals, Co
   line.sweep = positionals.sweep;
   line.trial = positionals.trial;
   ReadDuration("--grace", positionals.grace, line.grace_seconds, errors);
+  ReadDuration("--every", positionals.pace, line.pace_seconds, errors);
   ReadDuration("--time-limit", positionals.time_limit, line.time_limit_seconds, errors);
   for (const std::string& word : positionals.rest) {
     if (word.find('=') != std::string::npos) {
@@ -216,9 +234,9 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
 }  // namespace
 
 const std::vector<std::string>& CommandNames() {
-  static const std::vector<std::string> names = {"plan",   "run",    "table",  "status", "explain",
-                                                 "list",   "show",   "retry",  "cancel", "verify",
-                                                 "repair", "schema", "version"};
+  static const std::vector<std::string> names = {"plan",   "run",   "table",  "status", "explain",
+                                                 "list",   "show",  "retry",  "cancel", "verify",
+                                                 "repair", "chaos", "schema", "version"};
   return names;
 }
 
@@ -236,6 +254,7 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   app.require_subcommand(0, 1);
   AddGlobals(app, line.global);
   AddSweepCommands(app, line, positionals);
+  AddChaos(app, line, positionals);
   AddResultCommands(app, line, positionals);
   AddPlainCommands(app, line);
   parsed = ParseOrExplain(app, {arguments.rbegin(), arguments.rend()}, std::move(parsed));

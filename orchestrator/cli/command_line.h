@@ -1,6 +1,7 @@
 // The command line as a value. Parsing touches nothing outside.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,10 @@ struct CommandLine {
   std::string metrics_listen;          // ADDR:PORT; empty = 127.0.0.1 and the next free port from 9477
   double grace_seconds = 0;            // run: from the first signal until workers are killed; 0 = the default
   double time_limit_seconds = 0;       // run: then it saves and stops; 0 = none
+  int kills = 0;                       // chaos
+  std::uint64_t seed = 0;              // chaos: of the plan of disturbances
+  double pace_seconds = 0;             // chaos: between two disturbances in the mean; 0 = from the sweep
+  std::string launcher;                // chaos: words before `retort run`
   int slots = 0;                       // workers at once on this rank; 0 = the default
   bool apply = false;                  // repair: do it
   bool diff = false, watch = false, verbose = false;

@@ -29,6 +29,7 @@ struct Invocation {
 [[nodiscard]] int TableCommand(const Invocation& call);
 [[nodiscard]] int VerifyCommand(const Invocation& call);
 [[nodiscard]] int RepairCommand(const Invocation& call);
+[[nodiscard]] int ChaosCommand(const Invocation& call);
 [[nodiscard]] int SchemaCommand(const Invocation& call);
 [[nodiscard]] int VersionCommand(const Invocation& call);
 

@@ -8,7 +8,7 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 13> kCommands = {{{"plan", PlanCommand},
+  constexpr std::array<std::pair<std::string_view, Command>, 14> kCommands = {{{"plan", PlanCommand},
                                                                                {"run", RunCommand},
                                                                                {"table", TableCommand},
                                                                                {"status", StatusCommand},
@@ -19,6 +19,7 @@ int Dispatch(const Invocation& call) {
                                                                                {"cancel", CancelCommand},
                                                                                {"verify", VerifyCommand},
                                                                                {"repair", RepairCommand},
+                                                                               {"chaos", ChaosCommand},
                                                                                {"schema", SchemaCommand},
                                                                                {"version", VersionCommand}}};
   for (const auto& [name, command] : kCommands)

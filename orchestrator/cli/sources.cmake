@@ -4,6 +4,11 @@ set(RETORT_CLI_DIR "${CMAKE_CURRENT_LIST_DIR}")
 set(RETORT_CLI_SOURCES
     amend_command.cc
     build_commands.cc
+    chaos_command.cc
+    chaos_plan.cc
+    chaos_process.cc
+    chaos_run.cc
+    chaos_verdict.cc
     claim_json.cc
     claim_text.cc
     command_line.cc
@@ -20,6 +25,7 @@ set(RETORT_CLI_SOURCES
     plan_json.cc
     plan_report.cc
     plan_text.cc
+    process_tree.cc
     published.cc
     quoted_cells.cc
     repair_command.cc

@@ -39,7 +39,7 @@ TEST(CommandLine, UnknownCommandNamesTheNearest) {
 }
 
 TEST(CommandLine, LaterCommandsDoNotExistYet) {
-  for (const char* later : {"report", "export", "epsilon", "calibrate", "data", "model", "doctor", "chaos",
+  for (const char* later : {"report", "export", "epsilon", "calibrate", "data", "model", "doctor",
                             "audit", "plot", "metrics", "completion"})
     EXPECT_FALSE(ParseCommandLine({later}).errors.empty()) << later;
 }

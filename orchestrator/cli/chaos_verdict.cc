@@ -1,0 +1,95 @@
+#include "orchestrator/cli/chaos_verdict.h"
+
+#include <fmt/format.h>
+
+#include "orchestrator/charge_book.h"
+#include "orchestrator/cli/trial_names.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using privacy::PrivacyEvent;
+
+std::int64_t Sum(const std::vector<PrivacyEvent>& events) {
+  std::int64_t sum = 0;
+  for (const PrivacyEvent& event : events) sum += event.count;
+  return sum;
+}
+
+void Append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+std::string Difference(const storage::ResultRow& expected, const storage::ResultRow& found) {
+  if (expected.state != found.state) return fmt::format("is {}, not {}", found.state, expected.state);
+  for (std::size_t i = 0; i < expected.metrics.size() && i < found.metrics.size(); ++i)
+    if (expected.metrics[i] != found.metrics[i])
+      return fmt::format("{} is {}, not {}", found.metrics[i].first, found.metrics[i].second,
+                         expected.metrics[i].second);
+  if (expected.parameters_digest != found.parameters_digest) return "has other parameters";
+  return "has another row digest";
+}
+
+// Per attempt: the ledger's entries against what the worker wrote down for itself.
+void CheckWitnesses(const ResultsView& view, const TrialView& trial,
+                    const std::vector<storage::LedgerEntry>& witnessed, ChaosVerdict& verdict) {
+  std::map<std::uint32_t, std::int64_t> charged, drawn;
+  for (const storage::LedgerEntry& entry : view.ledger)
+    if (entry.attempt.trial == trial.spec.id) charged[entry.attempt.number] += entry.Charged().count;
+  for (const storage::LedgerEntry& entry : witnessed) drawn[entry.attempt.number] += entry.Charged().count;
+  for (const auto& [attempt, count] : drawn)
+    if (charged[attempt] < count)
+      verdict.undercounted.push_back(fmt::format("{}: attempt {} drew {}, the ledger has {}",
+                                                 ShownName(trial.spec), attempt, count, charged[attempt]));
+}
+
+}  // namespace
+
+void ChaosVerdict::Add(const ChaosVerdict& other) {
+  rows += other.rows;
+  equal += other.equal;
+  charged += other.charged;
+  drawn += other.drawn;
+  Append(lost, other.lost);
+  Append(different, other.different);
+  Append(undercounted, other.undercounted);
+  Append(damage, other.damage);
+}
+
+ChaosVerdict Judge(const ResultsView& undisturbed, const ResultsView& disturbed,
+                   const WitnessedDraws& draws) {
+  ChaosVerdict verdict;
+  std::map<TrialId, const TrialView*> found;
+  for (const TrialView& trial : disturbed.trials) found[trial.spec.id] = &trial;
+  ChargeBook expected_charges, charges;
+  expected_charges.Load(undisturbed.ledger);
+  charges.Load(disturbed.ledger);
+  for (const TrialView& expected : undisturbed.trials) {
+    if (!expected.row) continue;
+    ++verdict.rows;
+    const auto other = found.find(expected.spec.id);
+    if (other == found.end() || !other->second->row) {
+      verdict.lost.push_back(ShownName(expected.spec));
+      continue;
+    }
+    const TrialView& trial = *other->second;
+    if (trial.row->row_digest == expected.row->row_digest && trial.row->state == expected.row->state)
+      ++verdict.equal;
+    else
+      verdict.different.push_back(ShownName(trial.spec) + " " + Difference(*expected.row, *trial.row));
+    if (trial.state != TrialState::succeeded) continue;
+    // Undisturbed every reservation is settled: its ledger says what the result takes.
+    const std::int64_t needed = Sum(expected_charges.EventsOf(expected.spec.id));
+    const std::int64_t charged = Sum(charges.EventsOf(trial.spec.id));
+    verdict.charged += charged;
+    verdict.drawn += needed;
+    if (charged < needed)
+      verdict.undercounted.push_back(
+          fmt::format("{}: drew {}, the ledger has {}", ShownName(trial.spec), needed, charged));
+    if (const auto witnessed = draws.find(trial.spec.id); witnessed != draws.end())
+      CheckWitnesses(disturbed, trial, witnessed->second, verdict);
+  }
+  return verdict;
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# A small sweep survives a few kills, and says so.
+#   chaos_test.sh RETORT SOURCE_DIR
+set -u
+retort="$1"
+source_dir="$2"
+. "$(dirname "$0")/expect.sh"
+cd "$scratch" || exit 1
+ln -s "$source_dir/experiments/data" data
+
+cat >small.toml <<'TOML'
+retort = 1
+
+[data.digits]
+reader = "idx"
+path = "data/mnist10k"
+split = { shuffle = 1, train = [0, 256], test = [256, 512] }
+
+[teacher]
+single = { network = "logistic", epochs = 1 }
+
+[trial]
+student = "logistic"
+noise = "seeded"
+threads = 1
+batch = 16
+steps = 12
+student_steps = 2
+generator_width = 8
+latent = 16
+checkpoint_every = "50ms"
+reserve_block = 2
+
+[sweep]
+name = "small"
+zip.row = [
+  { method = "dpdfd", reading = "working", teacher = "single" },
+  { method = "dpsgd", noise_multiplier = 1, norm_bound = 0.1, lr = 1 },
+  { method = "sleep", seconds = 0.4, steps = 4 },
+]
+TOML
+
+case_name="survives"
+run timeout 100 "$retort" chaos small.toml --kills 10 --seed 2 --slots 2 --every 300ms
+expect_code 0
+expect_out "0 trials lost"
+expect_out "verdict: survived"
+expect_file results/small-chaos/undisturbed/results.h5
+expect_file results/small-chaos/round-1/results.h5
+
+case_name="the report is kept"
+run cat results/small-chaos/chaos.json
+expect_out '"ok": true'
+expect_out '"kills": 10'
+
+case_name="noise that cannot be drawn again cannot be compared"
+run "$retort" chaos small.toml trial.noise=secure
+expect_code 2
+expect_err "trial.noise=seeded"
+
+case_name="a folder of something else stays"
+mkdir -p results/mine
+touch results/mine/precious
+run "$retort" chaos small.toml --results results/mine
+expect_code 2
+expect_err "holds something else"
+expect_file results/mine/precious
+
+finish
