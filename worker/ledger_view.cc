@@ -107,7 +107,13 @@ Result<bool> LedgerView::Absorb(const storage::TranscriptRecord& record) {
   if (record.released.size() != 1 || record.released[0].name != kGrantName) return false;
   const std::vector<std::uint8_t>& bytes = record.released[0].bytes;
   RETORT_ASSIGN_OR_RETURN(std::vector<LedgerEntry> entries, ParseEntries(std::string(bytes.begin(), bytes.end())));
-  for (LedgerEntry& entry : entries) entries_.push_back(std::move(entry));
+  // A checkpoint that was committed while the transcript was replayed holds the grants of steps after it too.
+  for (LedgerEntry& entry : entries) {
+    const bool known = std::any_of(entries_.begin(), entries_.end(), [&entry](const LedgerEntry& other) {
+      return other.id == entry.id && other.attempt == entry.attempt;
+    });
+    if (!known) entries_.push_back(std::move(entry));
+  }
   return true;
 }
 

@@ -48,7 +48,7 @@ TEST_F(SleepTrial, TakesItsTimeAndTouchesNoFile) {
   EXPECT_GE(took.count(), 0.05);
   EXPECT_EQ(ended.file, "");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "trials"));
-  EXPECT_EQ(host_.progress.back().step, 1);
+  EXPECT_TRUE(host_.progress.empty()) << "the end follows at once";
   EXPECT_TRUE(host_.grants.empty());
 }
 

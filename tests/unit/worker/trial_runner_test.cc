@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "tests/unit/worker/tiny_trials.h"
 
@@ -140,6 +141,28 @@ TEST_F(TrialRunner, SecureNoiseDiffersFromRunToRun) {
   TrialSpec spec = tiny_.Student(Reading::working);
   spec.noise = NoiseMode::secure;
   EXPECT_NE(Run(spec, "a", teacher).parameters_digest, Run(spec, "b", teacher).parameters_digest);
+}
+
+TEST_F(TrialRunner, GrantsAreCountedOnceThoughTheReplayWasCheckpointed) {
+  const TrialSpec spec = tiny_.DpSgdStudent();
+  host_.refuse_at = 3;   // dies with four steps in the transcript and no checkpoint of them
+  ASSERT_FALSE(Run(spec, "replayed").succeeded);
+  TwinHost second;
+  second.stop_at = 3;    // saved in the middle of the replay
+  order_ = tiny_.Order(spec, "replayed", 2);
+  ASSERT_EQ(RunTrial(order_, second, storage::PosixEnv()).failure, FailureKind::stopped);
+  TwinHost third;
+  order_ = tiny_.Order(spec, "replayed", 3);
+  const cluster::Ended ended = RunTrial(order_, third, storage::PosixEnv());
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  std::int64_t charged = 0;
+  std::set<std::pair<std::uint32_t, std::uint64_t>> seen;
+  for (const storage::LedgerEntry& entry : File().ledger) {
+    EXPECT_TRUE(seen.emplace(entry.attempt.number, entry.id).second)
+        << "attempt " << entry.attempt.number << " reservation " << entry.id << " twice";
+    charged += entry.Charged().count;
+  }
+  EXPECT_EQ(charged, spec.steps);
 }
 
 }  // namespace
