@@ -82,6 +82,13 @@ Result<std::uint64_t> LedgerView::Reserve(const privacy::PrivacyEvent& event, st
   return id;
 }
 
+Status LedgerView::ChargeUnused(std::int64_t count) {
+  if (count <= 0 || entries_.empty()) return {};
+  const privacy::PrivacyEvent event = entries_.back().event;
+  RETORT_ASSIGN_OR_RETURN(const std::uint64_t id, Reserve(event, count));
+  return Settle(id, count);
+}
+
 Status LedgerView::Settle(std::uint64_t id, std::int64_t used) {
   RETORT_RETURN_IF_ERROR(host_.Settle(id, used));
   for (LedgerEntry& entry : entries_) {

@@ -26,6 +26,9 @@ class LedgerView final : public release::ReservationPort {
              std::uint64_t generation, std::string data_digest);
 
   [[nodiscard]] Result<std::uint64_t> Reserve(const privacy::PrivacyEvent& event, std::int64_t count) override;
+  // Charges `count` (>= 0) more draws of the mechanism that was charged last, though nobody draws them. Nothing
+  // when nothing was ever charged. Error: as Reserve.
+  [[nodiscard]] Status ChargeUnused(std::int64_t count);
   [[nodiscard]] Status Settle(std::uint64_t id, std::int64_t used) override;
   // The step that grants belong to from now on: that of the release they are for.
   void BeginStep(std::int64_t step) { step_ = step; }

@@ -29,6 +29,7 @@
 #include "worker/provenance.h"
 #include "worker/release_tape.h"
 #include "worker/sleep_trial.h"
+#include "worker/stop_rule.h"
 #include "worker/tensor_codec.h"
 #include "worker/train_state.h"
 
@@ -236,6 +237,11 @@ class TrialRun {
       if (!done.ok()) return StepFailed(done);
       series.emplace_back("step_seconds", SecondsSince(began));
       if (MaybeFailure failure = Record(series)) return failure;
+      if (next_ + 1 < method_->steps() && IsLook(spec_, next_ + 1)) {
+        const Result<bool> stop = AgreeToStop(series);
+        if (!stop.ok()) return FailureOf(stop.status(), FailureKind::internal);
+        if (*stop) return StopByRule();
+      }
       if (!Leads() || !CommitDue() || next_ + 1 == method_->steps()) continue;
       ++next_;
       MaybeFailure failure = Commit();
@@ -250,6 +256,28 @@ class TrialRun {
   bool CommitDue() const {
     if (spec_.checkpoint_steps > 0 && next_ + 1 - committed_step_ >= spec_.checkpoint_steps) return true;
     return SecondsSince(committed_) >= spec_.checkpoint_seconds;
+  }
+
+  // Gang rank 0 measures; all stop together.
+  Result<bool> AgreeToStop(const Series& series) {
+    bool stop = false;
+    if (Leads()) {
+      RETORT_ASSIGN_OR_RETURN(stop, StopsHere(spec_, series, *method_));
+    }
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor agreed,
+                            BroadcastFromRoot(at::full({1}, stop ? 1 : 0, at::kLong), *gang_));
+    return agreed.item<std::int64_t>() != 0;
+  }
+
+  // The claims stay those of all steps, since the step it stopped at depends on what was released: what the plan
+  // has left is charged as if it had been drawn.
+  MaybeFailure StopByRule() {
+    stopped_at_ = ++next_;
+    training_seconds_ = SecondsSince(training_);
+    if (!Leads()) return std::nullopt;
+    if (MaybeFailure failure = Check(book_->SettleAll(), FailureKind::agent_lost)) return failure;
+    const Status charged = ledger_->ChargeUnused(DrawsLeft());
+    return charged.ok() ? std::nullopt : StepFailed(charged);
   }
 
   MaybeFailure StepFailed(const Status& status) {
@@ -306,6 +334,10 @@ class TrialRun {
     Result<Outcome> outcome = method_->Finish();
     if (!outcome.ok()) return FailureOf(outcome.status(), FailureKind::internal);
     outcome_ = std::move(outcome).value();
+    if (spec_.stop_metric != StopMetric::none) {
+      const std::int64_t steps = stopped_at_ > 0 ? stopped_at_ : method_->steps();
+      outcome_.metrics.emplace_back("stop.step", static_cast<double>(steps));
+    }
     if (!AllFinite(outcome_.parameters)) {
       return Failure{FailureKind::not_finite, "A final parameter is not finite."};
     }
@@ -333,7 +365,8 @@ class TrialRun {
   }
 
   Series Timings() const {
-    const auto steps = static_cast<double>(std::max<std::int64_t>(1, method_->steps() - resumed_at_));
+    const std::int64_t last = stopped_at_ > 0 ? stopped_at_ : method_->steps();
+    const auto steps = static_cast<double>(std::max<std::int64_t>(1, last - resumed_at_));
     return {{"seconds", SecondsSince(began_)},
             {"training_seconds", training_seconds_},
             {"step_seconds", training_seconds_ / steps}};
@@ -363,6 +396,7 @@ class TrialRun {
   std::unique_ptr<Method> method_;
   TrainState state_;
   Outcome outcome_;
+  std::int64_t stopped_at_ = 0;              // steps completed when the stop rule ended it; 0 = it did not
   std::int64_t next_ = 0, resumed_at_ = 0;   // steps completed; those completed by earlier attempts
   std::int64_t committed_step_ = 0;          // steps completed at the last commit
   Clock::time_point began_ = Clock::now(), training_ = began_, committed_ = began_, reported_ = began_;

@@ -124,6 +124,15 @@ std::string KeysMarkdown() {
       KeyTable(kInTeacher);
   text += "\n### `private`\n\n" + SectionTable("teacher.*.private");
   text += "\n## `[trial]`, axes and arguments\n\n" + KeyTable(kInTrial);
+  text +=
+      "\n### `stop`\n\n"
+      "Here and in `[teacher]`: the trial ends at a look that finds the metric beyond the threshold. Looks "
+      "come at "
+      "fixed\nsteps, so that the same trial always stops at the same one; the row's `stop.step` tells which. "
+      "The claims "
+      "stay those of\nall steps. Part of the id where it is set. A step that records no loss is not looked "
+      "at.\n\n" +
+      SectionTable("stop");
   text += "\n### Presets\n\n" + PresetTable();
   text += "\n## `[sweep]`\n\n" + SectionTable("sweep");
   text += "\n### `quota`\n\n" + SectionTable("sweep.quota");

@@ -78,6 +78,18 @@ constexpr SectionKey kSections[] = {
      "",
      "noise over norm bound; this or epsilon"},
 
+    {"stop",
+     "metric",
+     text,
+     true,
+     {},
+     "",
+     "\"loss\", of the step, or \"test.accuracy\", measured at the look"},
+    {"stop", "above", number, false, {-1e300, 1e300, false}, "", "stops above this; this or below"},
+    {"stop", "below", number, false, {-1e300, 1e300, false}, "", "stops below this; this or above"},
+    {"stop", "after", count, false, {0, 1e12, false}, "0", "completed steps before the first look"},
+    {"stop", "every", count, false, {1, 1e12, false}, "1", "steps between two looks"},
+
     {"sweep",
      "name",
      text,

@@ -154,6 +154,7 @@ constexpr std::array<std::string_view, 3> kNormalizations = {"row", "frobenius",
 constexpr std::array<std::string_view, 7> kClaims = {"none",    "paper",  "answer", "slot",
                                                      "teacher", "member", "example"};
 constexpr std::array<std::string_view, 3> kCalibrations = {"none", "noise", "steps"};
+constexpr std::array<std::string_view, 3> kStopMetrics = {"none", "loss", "test.accuracy"};
 constexpr std::array<std::string_view, 3> kLosses = {"dkd", "kd", "ce-hard"};
 constexpr std::array<std::string_view, 4> kNetworks = {"datalens", "datalens-x0.125", "tanh-cnn", "logistic"};
 
@@ -256,6 +257,13 @@ constexpr SpecKey kKeys[] = {
                                                    "weight of the generator's batch entropy loss")),
     Generated(kDpdfd, Row<&S::activation_norm>("activation_norm", kWeight, 0,
                                                "weight of the generator's activation loss")),
+
+    // Written as the table `stop` (stop_table.cc); part of identity where there is a rule.
+    Only(kNowhere, Choice<&S::stop_metric>("stop_metric", kStopMetrics, kAll, "what the stop rule looks at")),
+    Only(kNowhere, Row<&S::stop_above>("stop_above", {}, kAll, "stops above the threshold; false: below")),
+    Only(kNowhere, Row<&S::stop_threshold>("stop_threshold", From(-1e300, 1e300), kAll, "of the stop rule")),
+    Only(kNowhere, Row<&S::stop_after>("stop_after", From(0, 1e12), kAll, "steps before the first look")),
+    Only(kNowhere, Row<&S::stop_every>("stop_every", kCounts, kAll, "steps between two looks")),
 
     Execution(Duration<&S::deadline_seconds>(
         "deadline", From(0, 1e7), kAll | kSleep,

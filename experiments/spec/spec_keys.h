@@ -96,7 +96,8 @@ struct PresetRow {
 enum class SectionType : std::uint8_t { text, count, number, range, duration, texts, counts, table, tables };
 struct SectionKey {
   std::string_view section;  // "", "profile.*", "data.*", "data.*.split", "data.*.budget",
-                             // "teacher.*.private", "sweep", "sweep.quota", "table.*"
+                             // "teacher.*.private", "sweep", "sweep.quota", "stop",
+                             // "table.*"
   std::string_view name;
   SectionType type = SectionType::text;
   bool required = false;

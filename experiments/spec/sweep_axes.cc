@@ -47,6 +47,10 @@ Axis ReadGridAxis(const TomlEntry& entry, const std::string& path, ReadContext& 
   std::set<KeyValue> seen;
   for (const TomlNode& item : entry.value.items) {
     const TomlEntry one{entry.key, entry.where, item};
+    if (entry.key == "stop") {
+      axis.rows.push_back(ReadStop(one, path, context));
+      continue;
+    }
     Assignment assignment = ReadAssignment(one, kInTrial, path, context);
     if (assignment.key == nullptr) return axis;
     if (assignment.valid && !seen.insert(assignment.value).second) {
@@ -73,7 +77,7 @@ Axis ReadZipAxis(const TomlEntry& entry, const std::string& path, ReadContext& c
   for (const TomlNode& item : entry.value.items) {
     Assignments row = ReadAssignments(item, kInTrial, path + entry.key + ".", context);
     std::map<std::string_view, KeyValue> content;
-    bool valid = row.size() == item.entries.size();
+    bool valid = row.size() >= item.entries.size();
     for (const Assignment& assignment : row) {
       content[assignment.key->name] = assignment.value;
       valid = valid && assignment.valid;

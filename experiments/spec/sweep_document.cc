@@ -144,6 +144,10 @@ Assignments ReadAssignments(const TomlNode& table, KeyPlace place, const std::st
                             ReadContext& context) {
   Assignments assignments;
   for (const TomlEntry& entry : table.entries) {
+    if (entry.key == "stop") {
+      for (Assignment& part : ReadStop(entry, path, context)) assignments.push_back(std::move(part));
+      continue;
+    }
     Assignment assignment = ReadAssignment(entry, place, path, context);
     if (assignment.key != nullptr) assignments.push_back(std::move(assignment));
   }

@@ -115,6 +115,9 @@ void ReadQuota(const TomlNode& quota, ReadContext& context);
 [[nodiscard]] Assignment ReadAssignment(const TomlEntry& entry, KeyPlace place, const std::string& path,
                                         ReadContext& context);
 
+// The entry `stop` of such a table. Nothing, after a complaint, when it is wrong.
+[[nodiscard]] Assignments ReadStop(const TomlEntry& entry, const std::string& path, ReadContext& context);
+
 // Lays the chosen profile and the KEY=VALUE overrides on `root`, takes [profile] out of it, and checks
 // the profiles that were not chosen. `sources` gains one text for each argument.
 void OverlayDocument(TomlNode& root, const PlanOptions& options, SourceTexts& sources, const Lookup& lookup,

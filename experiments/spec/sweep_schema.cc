@@ -61,14 +61,6 @@ Json Closed(Json properties, Json required = Json::array()) {
   return schema;
 }
 
-Json KeysSchema(KeyPlace place) {
-  Json properties = Json::object();
-  for (const SpecKey& key : SpecKeys()) {
-    if ((key.places & place) != 0) properties[std::string(key.NameIn(place))] = ValueSchema(key);
-  }
-  return properties;
-}
-
 Json SectionValue(const SectionKey& key) {
   Json schema{{"description", key.doc}};
   const auto list = [&schema](Json item) {
@@ -122,6 +114,15 @@ Json SectionSchema(std::string_view section, bool partial) {
     if (key.required && !partial) required.push_back(key.name);
   }
   return Closed(std::move(properties), std::move(required));
+}
+
+Json KeysSchema(KeyPlace place) {
+  Json properties = Json::object();
+  for (const SpecKey& key : SpecKeys()) {
+    if ((key.places & place) != 0) properties[std::string(key.NameIn(place))] = ValueSchema(key);
+  }
+  properties["stop"] = SectionSchema("stop", false);
+  return properties;
 }
 
 // Every key with one value, or an array of them.

@@ -96,6 +96,11 @@ void ReadTeachers(const TomlNode& teachers, ReadContext& context) {
         ReadPrivate(item, path, teacher, context);
         continue;
       }
+      if (item.key == "stop") {
+        for (Assignment& part : ReadStop(item, path + ".", context))
+          teacher.assignments.push_back(std::move(part));
+        continue;
+      }
       Assignment assignment = ReadAssignment(item, kInTeacher, path + ".", context);
       if (assignment.key == nullptr) {
         teacher.valid = false;

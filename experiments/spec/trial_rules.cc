@@ -145,6 +145,16 @@ void CheckPrivacy(const Composition& trial, Judge& judge) {
   }
 }
 
+// A loss on private examples says more about them than the noise allows, and so would the step it stops at.
+constexpr KindMask kPrivateLoss = MaskOf(TrialKind::dpsgd_teacher) | MaskOf(TrialKind::dpsgd_student);
+constexpr const char* kNoPrivateLoss =
+    "a stop rule may not look at the loss of DP-SGD, which is of private examples: use metric = "
+    "\"test.accuracy\"";
+
+bool StopsByPrivateLoss(const Composition& trial) {
+  return trial.spec.stop_metric == StopMetric::loss && (MaskOf(trial.kind) & kPrivateLoss) != 0;
+}
+
 // A silent worker is killed; the time that is allowed before any step was measured is two minutes.
 void CheckSleep(const TrialSpec& spec, Judge& judge) {
   constexpr double kLongestStep = 60;
@@ -170,6 +180,7 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
   }
   CheckTeaching(trial, document, judge);
   CheckPrivacy(trial, judge);
+  if (StopsByPrivateLoss(trial)) judge.Say({"stop_metric"}, kNoPrivateLoss, {"test.accuracy"});
   if (trial.data == nullptr) {
     judge.Say({"data"},
               document.data.empty() ? "missing data: method \"" + spec.method + "\" needs a [data.NAME] table"
@@ -211,6 +222,7 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
         {});
   };
   if (trial.kind == TrialKind::dpsgd_teacher) fits("batch", spec.batch);
+  if (StopsByPrivateLoss(trial)) say("stop_metric", kNoPrivateLoss, {"test.accuracy"});
   if (trial.kind == TrialKind::ensemble_teacher) {
     fits("members", spec.members);
     if (spec.network != "logistic") {

@@ -57,7 +57,8 @@ class Method {
   // release before it changes any registered state: when that fails, the state is still the one before
   // the step. `series` receives new points of the curves; those of gang rank 0 are kept.
   [[nodiscard]] virtual Status Step(std::int64_t step, Series& series) = 0;
-  // After the last step; on gang rank 0 alone.
+  // On gang rank 0 alone: after the last step, and where a stop rule measures (stop_rule.h). Changes nothing that a
+  // step depends on.
   [[nodiscard]] virtual Result<Outcome> Finish() = 0;
 };
 

@@ -38,6 +38,7 @@ std::vector<TrialSpec> Samples() {
     spec.data = Digits();
     if (kind == TrialKind::dpsgd_student) spec.source = QuerySource::private_split;
     if (spec.role == Role::student && spec.method == "dpdfd") spec.parent = TrialId(7);
+    if (kind != TrialKind::sleeper) spec.stop_metric = StopMetric::loss;
     EXPECT_EQ(KindOf(spec), kind);
     samples.push_back(spec);
   }

@@ -375,5 +375,50 @@ TEST(SweepPlan, LongNapIsAnErrorUnlessTheDeadlineAllowsIt) {
   EXPECT_EQ(GoodPlan(text + "deadline = \"1h\"\n").trials.size(), 1U);
 }
 
+TEST(SweepPlan, StopRuleIsATableAndPartOfTheIdentity) {
+  const auto plain = Students(GoodPlan(kBase));
+  const auto ruled =
+      Students(GoodPlan(kBase + "stop = { metric = \"loss\", below = 0.5, after = 20, every = 5 }\n"));
+  ASSERT_EQ(ruled.size(), 1U);
+  EXPECT_EQ(ruled[0].stop_metric, StopMetric::loss);
+  EXPECT_FALSE(ruled[0].stop_above);
+  EXPECT_EQ(ruled[0].stop_threshold, 0.5);
+  EXPECT_EQ(ruled[0].stop_after, 20);
+  EXPECT_EQ(ruled[0].stop_every, 5);
+  EXPECT_NE(ruled[0].id, plain[0].id);
+  const auto axis = Students(GoodPlan(
+      kBase + "[sweep]\nzip.a = [{ stop = { metric = \"test.accuracy\", above = 0.9 } }, { steps = 7 }]\n"));
+  EXPECT_EQ(axis[0].stop_metric, StopMetric::accuracy);
+  EXPECT_TRUE(axis[0].stop_above);
+  EXPECT_EQ(axis[1].stop_metric, StopMetric::none);
+}
+
+TEST(SweepPlan, BadStopRulesAreLocated) {
+  for (const auto& [text, complaint] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"stop = 3", "takes a table"},
+           {"stop = { metric = \"loss\" }", "either above or below"},
+           {"stop = { metric = \"los\", above = 1 }", "did you mean \"loss\"?"},
+           {"stop = { above = 1 }", "missing trial.stop.metric"},
+           {"stop = { metric = \"loss\", above = 1, evry = 2 }", "did you mean \"every\"?"}}) {
+    const PlanOutcome outcome = PlanText(kBase + text + "\n");
+    ASSERT_EQ(outcome.errors.size(), 1U) << text;
+    EXPECT_THAT(outcome.errors[0].message, HasSubstr(complaint)) << text;
+    EXPECT_EQ(outcome.errors[0].line, 12) << text;
+  }
+}
+
+TEST(SweepPlan, StopByThePrivateLossOfDpSgdIsRefused) {
+  const std::string rule = "stop = { metric = \"loss\", below = 1 }";
+  const PlanOutcome student =
+      PlanText(kHead + "[trial]\nmethod = \"dpsgd\"\nnoise_multiplier = 1\n" + rule + "\n");
+  ASSERT_EQ(student.errors.size(), 1U);
+  EXPECT_THAT(student.errors[0].message, HasSubstr("private examples"));
+  const PlanOutcome teacher =
+      PlanText(kHead + "[teacher]\ndp = { private = { noise_multiplier = 1, norm_bound = 0.1 }, " + rule +
+               " }\n[trial]\nteacher = \"dp\"\nreading = \"sound\"\n");
+  ASSERT_EQ(teacher.errors.size(), 1U);
+  EXPECT_THAT(teacher.errors[0].message, HasSubstr("private examples"));
+}
+
 }  // namespace
 }  // namespace retort

@@ -165,5 +165,61 @@ TEST_F(TrialRunner, GrantsAreCountedOnceThoughTheReplayWasCheckpointed) {
   EXPECT_EQ(charged, spec.steps);
 }
 
+TrialSpec Stopping(TrialSpec spec, StopMetric metric, double threshold) {
+  spec.stop_metric = metric;
+  spec.stop_above = false;
+  spec.stop_threshold = threshold;
+  spec.stop_after = 2;
+  spec.stop_every = 2;
+  return spec;
+}
+
+std::int64_t ChargedBy(const std::vector<storage::LedgerEntry>& ledger) {
+  std::int64_t charged = 0;
+  for (const storage::LedgerEntry& entry : ledger) charged += entry.Charged().count;
+  return charged;
+}
+
+double Metric(const cluster::Ended& ended, const std::string& name) {
+  for (const auto& [key, value] : ended.metrics)
+    if (key == name) return value;
+  ADD_FAILURE() << "no metric " << name;
+  return -1;
+}
+
+TEST_F(TrialRunner, StopRuleEndsAtALookAndIsChargedForAllSteps) {
+  const TrialSpec spec = Stopping(tiny_.Student(Reading::working), StopMetric::loss, 1e9);
+  const cluster::Ended ended = Run(spec, "ruled", tiny_.TeacherFile("plain"));
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  EXPECT_EQ(Metric(ended, "stop.step"), 2);
+  EXPECT_EQ(ChargedBy(File().ledger), spec.steps * spec.batch) << "the claim is that of all steps";
+}
+
+TEST_F(TrialRunner, StopRuleThatIsNeverMetChangesNothing) {
+  const TrialSpec plain = tiny_.DpSgdStudent();
+  const cluster::Ended without = Run(plain, "without");
+  const cluster::Ended with = Run(Stopping(plain, StopMetric::accuracy, -1), "with");
+  ASSERT_TRUE(without.succeeded && with.succeeded);
+  EXPECT_EQ(with.parameters_digest, without.parameters_digest) << "measuring leaves the trial as it is";
+  EXPECT_EQ(Metric(with, "stop.step"), static_cast<double>(plain.steps));
+}
+
+TEST_F(TrialRunner, StopRuleByAccuracyStopsAtTheSameStepAfterAResume) {
+  TrialSpec spec = Stopping(tiny_.DpSgdStudent(), StopMetric::accuracy, 2);
+  spec.stop_after = 4;
+  const cluster::Ended once = Run(spec, "once");
+  ASSERT_TRUE(once.succeeded) << once.detail;
+  EXPECT_EQ(Metric(once, "stop.step"), 4);
+  host_.stop_at = 4;
+  ASSERT_EQ(Run(spec, "twice").failure, FailureKind::stopped);
+  TwinHost second;
+  order_ = tiny_.Order(spec, "twice", 2);
+  const cluster::Ended resumed = RunTrial(order_, second, storage::PosixEnv());
+  ASSERT_TRUE(resumed.succeeded) << resumed.detail;
+  EXPECT_EQ(resumed.parameters_digest, once.parameters_digest);
+  EXPECT_EQ(Metric(resumed, "stop.step"), 4);
+  EXPECT_EQ(ChargedBy(File().ledger), spec.steps);
+}
+
 }  // namespace
 }  // namespace retort::worker

@@ -1,0 +1,19 @@
+// stop = {...}: whether a trial ends before its last step. Deterministic: fixed steps, nothing but the state.
+#pragma once
+
+#include <cstdint>
+
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+#include "worker/methods/method.h"
+
+namespace retort::worker {
+
+// Whether the rule looks after `completed` (>= 1) steps. Always false without a rule.
+[[nodiscard]] bool IsLook(const TrialSpec& spec, std::int64_t completed);
+
+// `series` holds the points of the step that was just done. The accuracy is measured by `method`, which goes on
+// unchanged. False where the step recorded no loss. Error: the method's.
+[[nodiscard]] Result<bool> StopsHere(const TrialSpec& spec, const Series& series, Method& method);
+
+}  // namespace retort::worker
