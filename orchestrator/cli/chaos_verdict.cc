@@ -30,17 +30,25 @@ std::string Difference(const storage::ResultRow& expected, const storage::Result
   return "has another row digest";
 }
 
-// Per attempt: the ledger's entries against what the worker wrote down for itself.
+// A worker numbers its reservations from 1, and the ledger grants them in that order. What a worker asked for
+// and then lost its memory of may be in the ledger besides; what it remembers must be.
 void CheckWitnesses(const ResultsView& view, const TrialView& trial,
                     const std::vector<storage::LedgerEntry>& witnessed, ChaosVerdict& verdict) {
-  std::map<std::uint32_t, std::int64_t> charged, drawn;
+  std::map<std::uint32_t, std::vector<const storage::LedgerEntry*>> granted;  // by attempt
   for (const storage::LedgerEntry& entry : view.ledger)
-    if (entry.attempt.trial == trial.spec.id) charged[entry.attempt.number] += entry.Charged().count;
-  for (const storage::LedgerEntry& entry : witnessed) drawn[entry.attempt.number] += entry.Charged().count;
-  for (const auto& [attempt, count] : drawn)
-    if (charged[attempt] < count)
-      verdict.undercounted.push_back(fmt::format("{}: attempt {} drew {}, the ledger has {}",
-                                                 ShownName(trial.spec), attempt, count, charged[attempt]));
+    if (entry.attempt.trial == trial.spec.id) granted[entry.attempt.number].push_back(&entry);
+  for (const storage::LedgerEntry& entry : witnessed) {
+    const std::vector<const storage::LedgerEntry*>& list = granted[entry.attempt.number];
+    const bool known = entry.id >= 1 && entry.id <= list.size();
+    const std::int64_t reserved = known ? list[entry.id - 1]->event.count : 0;
+    const std::int64_t charged = known ? list[entry.id - 1]->Charged().count : 0;
+    const bool settled = entry.state == storage::LedgerState::settled;
+    if (reserved >= entry.event.count && (!settled || charged >= entry.used)) continue;
+    verdict.undercounted.push_back(fmt::format(
+        "{}: reservation {} of attempt {} was for {} draws{}; the ledger reserved {} and charges {}",
+        ShownName(trial.spec), entry.id, entry.attempt.number, entry.event.count,
+        settled ? fmt::format(", {} made", entry.used) : "", reserved, charged));
+  }
 }
 
 }  // namespace

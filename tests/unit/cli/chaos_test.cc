@@ -131,9 +131,23 @@ TEST_F(ChaosVerdictTest, GrantThatOnlyTheWorkerRemembersIsUndercounted) {
   draws_[Student().spec.id].push_back(again);
   const ChaosVerdict verdict = Verdict();
   EXPECT_FALSE(verdict.ok());
-  EXPECT_THAT(verdict.undercounted, ElementsAre(HasSubstr("the ledger has 0")));
+  EXPECT_THAT(verdict.undercounted, ElementsAre(HasSubstr("reservation 1 of attempt 2")));
   disturbed_.ledger.push_back(again);
   EXPECT_TRUE(Verdict().ok()) << "more in the ledger is fine";
+  disturbed_.ledger.back().used -= 1;
+  EXPECT_FALSE(Verdict().ok()) << "less than the worker says it made";
+}
+
+TEST_F(ChaosVerdictTest, BlockThatTheWorkerDidNotSeeSettledIsFine) {
+  storage::LedgerEntry again = Entry();
+  again.attempt.number += 1;
+  again.used = 7;
+  disturbed_.ledger.push_back(again);
+  again.state = storage::LedgerState::reserved;  // it died between settling and saving
+  draws_[Student().spec.id].push_back(again);
+  EXPECT_TRUE(Verdict().ok());
+  draws_[Student().spec.id].back().event.count += 1;
+  EXPECT_FALSE(Verdict().ok()) << "a smaller reservation than it drew from";
 }
 
 TEST_F(ChaosVerdictTest, SumOfRoundsIsRedWhenOneIs) {
