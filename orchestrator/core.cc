@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "experiments/spec/spec_codec.h"
+
 namespace retort::orchestrator {
 namespace {
 
@@ -46,6 +48,7 @@ Status Core::On(const TrialPlanned& event) {
     if (IsActive(trial.state)) return Illegal(trial, "and cannot be planned anew");
     Delist(trial, known->second);
     trial.spec = event.spec;
+    trial.spec_text.reset();
     trial.spec_hash = std::hash<std::string>()(event.spec_json);
     Enlist(trial, known->second);
     return {};
@@ -161,6 +164,7 @@ Status Core::Restore(TrialId id, StoredRow row) {
   Delist(trial, index);
   trial.row = std::move(row);
   trial.ended.reset();
+  trial.spec_text.reset();
   Enlist(trial, index);
   return {};
 }
@@ -250,6 +254,12 @@ const Trial& Core::Get(TrialId id) const {
   const Trial* trial = Find(id);
   RETORT_CHECK(trial != nullptr);
   return *trial;
+}
+
+const std::string& Core::SpecText(TrialId id) {
+  Trial& trial = trials_[by_id_.at(id)];
+  if (trial.spec_text == nullptr) trial.spec_text = std::make_shared<const std::string>(EncodeTrialSpec(trial.spec));
+  return *trial.spec_text;
 }
 
 bool Core::AllFinal() const {

@@ -89,6 +89,8 @@ class Core {
   [[nodiscard]] const std::set<ReadyKey>& ready() const { return ready_; }
   // Planned trials that ended and have no row yet: (position, index).
   [[nodiscard]] const std::set<std::pair<std::size_t, std::size_t>>& owed_rows() const { return owed_; }
+  // EncodeTrialSpec of the trial, kept until its row is written.
+  [[nodiscard]] const std::string& SpecText(TrialId id);
   // Larger than any before it.
   [[nodiscard]] Generation NextGeneration() const { return {generation_ + 1}; }
   // What the runs of this folder have used of the quota.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "experiments/spec/spec_codec.h"
 #include "orchestrator/reactor.h"
 #include "orchestrator/retry_policy.h"
 #include "orchestrator/row.h"
@@ -14,11 +13,11 @@ namespace retort::orchestrator {
 namespace {
 
 // For all members but for what differs between them.
-cluster::Start StartOf(const Core& core, const Trial& trial, std::uint32_t attempt) {
+cluster::Start StartOf(Core& core, const Trial& trial, std::uint32_t attempt) {
   const TrialSpec& spec = trial.spec;
   const std::string& results = core.settings().results;
   cluster::Start start;
-  start.spec = EncodeTrialSpec(spec);
+  start.spec = core.SpecText(spec.id);
   start.trial_directory = results + "/" + trial.folder;
   start.attempt_directory = start.trial_directory + "/attempt-" + std::to_string(attempt);
   start.data_path = spec.data ? spec.data->path : "";

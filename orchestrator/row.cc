@@ -76,12 +76,12 @@ storage::ResultRow ComposeRow(const Core& core, const Trial& trial) {
   row.seed = spec.seed;
   row.state = std::string(StateName(trial.state));
   row.attempts = trial.attempts;
-  row.spec_json = EncodeTrialSpec(spec);
+  row.spec_json = trial.spec_text != nullptr ? *trial.spec_text : EncodeTrialSpec(spec);
   row.provenance_json = core.settings().provenance_json;
   row.axes = spec.axes;
   FillFromAttempt(trial, row);
   row.claims = ClaimsOf(core, trial);
-  row.row_digest = storage::RowDigest(row);
+  row.row_digest = storage::RowDigest(row, spec);
   return row;
 }
 

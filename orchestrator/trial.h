@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@ namespace retort::orchestrator {
 
 struct Trial {
   TrialSpec spec;
+  std::shared_ptr<const std::string> spec_text;  // EncodeTrialSpec(spec), from a lease until the row; else null
   std::size_t spec_hash = 0;  // std::hash of its stored text: tells whether it was edited
   TrialState state = TrialState::queued;
   bool planned = false;                 // part of the sweep as it is now

@@ -86,6 +86,20 @@ std::string IdentityOf(const std::string& spec_json) {
   return spec.ok() ? CanonicalEncoding(*spec) : spec_json;
 }
 
+std::string DigestOver(const ResultRow& row, const std::string& identity) {
+  const std::map<std::string, double> metrics(row.metrics.begin(), row.metrics.end());
+  ByteWriter bytes;
+  bytes.Text("retort-row-1");
+  bytes.Text(identity);
+  bytes.U32(static_cast<std::uint32_t>(metrics.size()));
+  for (const auto& [name, value] : metrics) {
+    bytes.Text(name);
+    bytes.F64(value);
+  }
+  bytes.Text(row.parameters_digest);
+  return Sha256Hex(bytes.bytes());
+}
+
 }  // namespace
 
 std::string EncodeRow(const ResultRow& row) {
@@ -121,18 +135,10 @@ Result<ResultRow> DecodeRow(const std::string& json) {
   return ReadJson<ResultRow>(json, "a result row", RowFrom);
 }
 
-std::string RowDigest(const ResultRow& row) {
-  const std::map<std::string, double> metrics(row.metrics.begin(), row.metrics.end());
-  ByteWriter bytes;
-  bytes.Text("retort-row-1");
-  bytes.Text(IdentityOf(row.spec_json));
-  bytes.U32(static_cast<std::uint32_t>(metrics.size()));
-  for (const auto& [name, value] : metrics) {
-    bytes.Text(name);
-    bytes.F64(value);
-  }
-  bytes.Text(row.parameters_digest);
-  return Sha256Hex(bytes.bytes());
+std::string RowDigest(const ResultRow& row) { return DigestOver(row, IdentityOf(row.spec_json)); }
+
+std::string RowDigest(const ResultRow& row, const TrialSpec& spec) {
+  return DigestOver(row, CanonicalEncoding(spec));
 }
 
 }  // namespace retort::storage

@@ -32,6 +32,7 @@
 #include "worker/stop_rule.h"
 #include "worker/tensor_codec.h"
 #include "worker/train_state.h"
+#include "worker/trial_inputs.h"
 
 namespace retort::worker {
 namespace {
@@ -117,40 +118,15 @@ class TrialRun {
     return {FailureKind::gang_broken, gang_->status().message()};
   }
 
-  // Spec, threads, data, teacher.
   MaybeFailure Prepare() {
-    const cluster::Start& start = order_.start;
-    Result<TrialSpec> spec = DecodeTrialSpec(start.spec);
-    if (!spec.ok()) return FailureOf(spec.status(), FailureKind::configuration);
-    spec_ = std::move(spec).value();
-    spec_.id = order_.attempt.trial;
-    if (spec_.data == nullptr) return Failure{FailureKind::configuration, "The trial names no data set."};
-    if (start.device != "cpu") {
-      return Failure{FailureKind::configuration, "This worker trains on CPUs; it was given '" + start.device + "'."};
-    }
+    if (MaybeFailure failure = LoadTrialInputs(order_, env_, inputs_)) return failure;
     at::set_num_threads(spec_.threads);
-    DataSpec where = *spec_.data;
-    if (!start.data_path.empty()) where.path = start.data_path;
-    Result<Dataset> data = LoadDataset(env_, where);
-    if (!data.ok()) return FailureOf(data.status(), FailureKind::data);
-    data_ = std::move(data).value();
-    return start.teacher_file.empty() ? std::nullopt : LoadTeacherFile();
-  }
-
-  MaybeFailure LoadTeacherFile() {
-    Result<storage::AttemptFile> file = storage::ReadAttemptFile(order_.start.teacher_file);
-    if (!file.ok()) return FailureOf(file.status(), FailureKind::disk);
-    Result<TrialSpec> spec = DecodeTrialSpec(file->spec_json);
-    if (!spec.ok()) return FailureOf(spec.status(), FailureKind::disk);
-    teacher_claims_ = std::move(file->claims);
-    teacher_digest_ = storage::TensorDigest(file->parameters);
-    teacher_.emplace(TeacherArtifact{std::move(spec).value(), std::move(file->parameters)});
     return std::nullopt;
   }
 
   // An earlier attempt may have published its file and died before anybody heard of it.
   MaybeFailure TakeOverFinished() {
-    auto finished = FindFinishedAttempt(env_, order_, spec_, teacher_digest_);
+    auto finished = FindFinishedAttempt(env_, order_, spec_, inputs_.teacher_digest);
     if (!finished.ok()) return FailureOf(finished.status(), FailureKind::disk);
     finished_ = std::move(finished).value();
     return std::nullopt;
@@ -168,7 +144,7 @@ class TrialRun {
   MaybeFailure BuildMethod() {
     tape_ = std::make_unique<ReleaseTape>(store_.get(), *gang_);
     Result<std::unique_ptr<Method>> method =
-        MakeMethod({spec_, data_, teacher_ ? &*teacher_ : nullptr, *tape_, *gang_});
+        MakeMethod({spec_, inputs_.data, inputs_.teacher ? &*inputs_.teacher : nullptr, *tape_, *gang_});
     if (!method.ok()) return FailureOf(method.status(), FailureKind::data);
     method_ = std::move(method).value();
     method_->Register(state_);
@@ -350,7 +326,7 @@ class TrialRun {
     file.spec_json = order_.start.spec;
     file.provenance_json = ProvenanceJson(order_.build, spec_, order_.start.device, Timings());
     file.attempt = order_.attempt.number;
-    file.teacher_digest = teacher_digest_;
+    file.teacher_digest = inputs_.teacher_digest;
     file.metrics = outcome_.metrics;
     file.timings = Timings();
     file.curves = std::move(curves).value();
@@ -358,7 +334,7 @@ class TrialRun {
     file.parameters = outcome_.parameters;
     file.evaluation = outcome_.evaluation;
     file.ledger = ledger_->entries();
-    file.claims = privacy::ClaimsFor({&spec_, teacher_claims_}, ledger_->Charged());
+    file.claims = privacy::ClaimsFor({&spec_, inputs_.teacher_claims}, ledger_->Charged());
     const Status written = storage::WriteAttemptFile(env_, order_.start.attempt_directory + "/attempt.h5", file);
     if (!written.ok()) return FailureOf(written, FailureKind::disk);
     return Check(store_->RemoveCheckpoints(), FailureKind::disk);
@@ -383,11 +359,8 @@ class TrialRun {
   storage::Env& env_;
   const GangJoiner& join_;
   std::unique_ptr<WatchedCollective> gang_;
-  TrialSpec spec_;
-  Dataset data_;
-  std::optional<TeacherArtifact> teacher_;
-  std::vector<privacy::Claim> teacher_claims_;
-  std::string teacher_digest_;
+  TrialInputs inputs_;
+  const TrialSpec& spec_ = inputs_.spec;
   std::optional<cluster::Ended> finished_;   // what an earlier attempt left
   std::unique_ptr<storage::CheckpointStore> store_;
   std::unique_ptr<LedgerView> ledger_;

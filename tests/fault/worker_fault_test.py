@@ -155,7 +155,7 @@ class WorkerFaultTest(unittest.TestCase):
         for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGKILL):
             run = Run()
             os.kill(run.worker_in_training(), number)
-            self.check_survived(run, "worker_crash")
+            self.check_survived(run, "worker_killed" if number == signal.SIGKILL else "worker_crash")
             self.assertIn(signal.Signals(number).name, run.text())
 
     def test_signals_that_are_meant_for_the_whole_job_do_not_end_a_worker(self):

@@ -141,7 +141,7 @@ TEST_P(GangTrial, RefusesACheckpointOfAnotherGangSize) {
   ASSERT_EQ(first.ended[0].failure, FailureKind::stopped);
   const GangRun second = Run("-resized", 2, 1);
   ASSERT_FALSE(second.ended[0].succeeded);
-  EXPECT_NE(second.ended[0].detail.find("a gang of 2, this one has 1"), std::string::npos)
+  EXPECT_NE(second.ended[0].detail.find("the checkpoint has 2, this attempt 1"), std::string::npos)
       << second.ended[0].detail;
 }
 

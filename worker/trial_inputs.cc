@@ -1,0 +1,43 @@
+#include "worker/trial_inputs.h"
+
+#include <utility>
+
+#include "experiments/spec/spec_codec.h"
+#include "storage/attempt_file.h"
+#include "storage/tensor_digest.h"
+
+namespace retort::worker {
+namespace {
+
+std::optional<Failure> LoadTeacherFile(const std::string& path, TrialInputs& inputs) {
+  Result<storage::AttemptFile> file = storage::ReadAttemptFile(path);
+  if (!file.ok()) return FailureOf(file.status(), FailureKind::disk);
+  Result<TrialSpec> spec = DecodeTrialSpec(file->spec_json);
+  if (!spec.ok()) return FailureOf(spec.status(), FailureKind::disk);
+  inputs.teacher_claims = std::move(file->claims);
+  inputs.teacher_digest = storage::TensorDigest(file->parameters);
+  inputs.teacher.emplace(TeacherArtifact{std::move(spec).value(), std::move(file->parameters)});
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& env, TrialInputs& inputs) {
+  const cluster::Start& start = order.start;
+  Result<TrialSpec> spec = DecodeTrialSpec(start.spec);
+  if (!spec.ok()) return FailureOf(spec.status(), FailureKind::configuration);
+  inputs.spec = std::move(spec).value();
+  inputs.spec.id = order.attempt.trial;
+  if (inputs.spec.data == nullptr) return Failure{FailureKind::configuration, "The trial names no data set."};
+  if (start.device != "cpu") {
+    return Failure{FailureKind::configuration, "This worker trains on CPUs; it was given '" + start.device + "'."};
+  }
+  DataSpec where = *inputs.spec.data;
+  if (!start.data_path.empty()) where.path = start.data_path;
+  Result<Dataset> data = LoadDataset(env, where);
+  if (!data.ok()) return FailureOf(data.status(), FailureKind::data);
+  inputs.data = std::move(data).value();
+  return start.teacher_file.empty() ? std::nullopt : LoadTeacherFile(start.teacher_file, inputs);
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,30 @@
+// What one attempt works on: its spec, its data set, and what its teacher left.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/privacy/claim.h"
+#include "experiments/spec/trial_spec.h"
+#include "storage/env.h"
+#include "worker/data/dataset.h"
+#include "worker/failure.h"
+#include "worker/methods/method.h"
+#include "worker/trial_order.h"
+
+namespace retort::worker {
+
+struct TrialInputs {
+  TrialSpec spec;
+  Dataset data;
+  std::optional<TeacherArtifact> teacher;
+  std::vector<privacy::Claim> teacher_claims;
+  std::string teacher_digest;  // over its parameters; empty without a teacher
+};
+
+// Fills `inputs`, or says what is missing: configuration, data, or disk for the teacher's file.
+[[nodiscard]] std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& env,
+                                                     TrialInputs& inputs);
+
+}  // namespace retort::worker
