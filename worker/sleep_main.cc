@@ -42,8 +42,8 @@ int main(int argc, char** argv) {
   if (const retort::Status status = retort::cluster::DieWithParent(retort::cluster::kWorkerSocket);
       !status.ok())
     return Fail(status);
-  std::signal(SIGINT, SIG_IGN);  // the terminal's Ctrl-C is the agent's business; it sends a Stop
-  std::signal(SIGPIPE, SIG_IGN);
+  // As in retort-worker: what a terminal or a batch system means is the agent's business.
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
   const auto start = retort::worker::ServeSleep(link, retort::storage::PosixEnv(), RETORT_VERSION);
   if (!start.ok()) return Fail(start.status());

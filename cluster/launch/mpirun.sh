@@ -95,10 +95,12 @@ while kill -0 "$job" 2>/dev/null; do
     break
   fi
   # Rank 0 has ended the run, and the ranks meet for ten seconds at most: after that mpirun alone is left,
-  # waiting for a host that is gone.
+  # waiting for a host that is gone. After a second signal nobody waits for anybody.
   if [ -s "$RETORT_EXIT_CODE_FILE" ]; then
     said_at=${said_at:-$SECONDS}
-    if [ $((SECONDS - said_at)) -ge 15 ]; then
+    patience=15
+    if [ "$received" -ge 2 ]; then patience=2; fi
+    if [ $((SECONDS - said_at)) -ge "$patience" ]; then
       kill -KILL "$job" 2>/dev/null
       break
     fi

@@ -56,17 +56,18 @@ def wait_for(condition, what, seconds=60):
 
 
 def retort(*arguments):
-    return subprocess.run([OPTIONS.retort, *arguments], capture_output=True, text=True, check=False)
+    return subprocess.run(HOSTS.command("n1", OPTIONS.retort, *arguments), capture_output=True, text=True, check=False,
+                          timeout=200)
 
 
 class Sweep:
-    """The restart loop around four ranks, two on each host, started on n1."""
+    """The restart loop around ranks on the hosts, started on n1."""
 
-    def __init__(self, name, sweep, *arguments, **variables):
+    def __init__(self, name, sweep, *arguments, hosts="n1:2,n2:2", **variables):
         self.results = os.path.join(FOLDER, name)
         self.output = self.results + ".output"
         command = [os.path.join(OPTIONS.source, "cluster/launch/until-complete.sh"),
-                   os.path.join(OPTIONS.source, "cluster/launch/mpirun.sh"), "-np", "4", "--host", "n1:2,n2:2",
+                   os.path.join(OPTIONS.source, "cluster/launch/mpirun.sh"), "-np", "4", "--host", hosts,
                    OPTIONS.retort, "run", sweep, *arguments, "--results", self.results]
         with open(self.output, "wb") as log:
             self.process = subprocess.Popen(
@@ -85,7 +86,7 @@ class Sweep:
             raise AssertionError(f"still running after {seconds} s: {self.text()}") from None
 
     def trials(self):
-        return json.loads(retort("list", "--json", "--results", self.results).stdout)["trials"]
+        return json.loads(retort("list", "--json", "--results", self.results).stdout).get("trials", [])    # none yet
 
     def rows(self):
         return {t["trial"]: (t["state"], t["row_digest"]) for t in self.trials()}
@@ -100,8 +101,8 @@ def slow_sweep(steps):
 
 class TwoHostsTest(unittest.TestCase):
     def tearDown(self):
-        HOSTS.mend("n2")
         for host in HOSTS.names:
+            HOSTS.mend(host)
             for pid, _ in HOSTS.processes(host):
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -115,7 +116,8 @@ class TwoHostsTest(unittest.TestCase):
         self.assertEqual([t["state"] for t in sweep.trials()], ["succeeded"] * trials, sweep.text())
         verified = retort("verify", "--results", sweep.results)
         self.assertEqual(verified.returncode, 0, verified.stdout)
-        wait_for(lambda: not HOSTS.processes("n1", "retort") and not HOSTS.processes("n2"), "nothing is left running")
+        wait_for(lambda: not any(HOSTS.processes(host, name) for host in HOSTS.names for name in ("retort", "orted")),
+                 "nothing is left running")
 
     def test_a_cut_host_ends_the_job_which_is_started_again_without_it_and_loses_nothing(self):
         sweep = Sweep("cut", slow_sweep(360), RETORT_WORKER=OPTIONS.scripted_worker)
@@ -160,6 +162,32 @@ class TwoHostsTest(unittest.TestCase):
         self.assertEqual(disturbed, sweep.rows())
 
 
+    def test_a_gang_that_lost_a_host_trains_again_on_the_others_and_gives_the_same_rows(self):
+        if not OPTIONS.worker:
+            self.skipTest("the real worker was not built")
+        smoke = os.path.join(OPTIONS.source, "experiments/configs/smoke.toml")
+        more = ["trial.devices=2", "trial.steps=60", "trial.student_steps=10"]
+        sweep = Sweep("gang", smoke, *more, hosts="n1:1,n2:1,n3:1")
+
+        def away():
+            training = any(t["name"].startswith("dpdfd") and t["state"] == "running" for t in sweep.trials())
+            return training and next((h for h in ("n2", "n3") if HOSTS.processes(h, "retort-worker")), None)
+        lost = wait_for(away, "a gang trains over two hosts; " + sweep.text())
+        time.sleep(0.5)
+        cut = time.monotonic()
+        HOSTS.cut(lost)
+        self.assertEqual(sweep.end(), 0, sweep.text())
+        print(f"a gang's host {lost} was cut; complete {time.monotonic() - cut:.0f} s later, in "
+              f"{sweep.text().count('starting it again') + 1} jobs")
+        self.check_whole(sweep, 9)
+        self.assertGreaterEqual(max(t["attempts"] for t in sweep.trials()), 2)
+        alone = os.path.join(FOLDER, "gang-alone")
+        done = retort("run", smoke, *more, "--results", alone, "--quiet", "--slots", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        disturbed, sweep.results = sweep.rows(), alone
+        self.assertEqual(disturbed, sweep.rows())
+
+
 def main():
     global OPTIONS, HOSTS, FOLDER
     parser = argparse.ArgumentParser()
@@ -173,7 +201,7 @@ def main():
         return 77
     two_hosts.enter()
     FOLDER = tempfile.mkdtemp(prefix="retort-hosts-")
-    HOSTS = two_hosts.Hosts(FOLDER, ["n1", "n2"])
+    HOSTS = two_hosts.Hosts(FOLDER, ["n1", "n2", "n3"])
     passed = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False).result.wasSuccessful()
     if passed:
         shutil.rmtree(FOLDER)

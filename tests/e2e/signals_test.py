@@ -1,0 +1,244 @@
+"""Signals, the end of an allocation, and open ports: `retort run` with real workers, by itself and under mpirun.
+
+usage: signals_test.py --retort PROGRAM --source DIR [--mpirun SCRIPT]
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+OPTIONS = None
+FOLDER = None
+PATIENCE = 60
+MORE = ["trial.steps=30", "trial.student_steps=10"]    # some seconds of work
+
+
+def wait_for(condition, what, seconds=PATIENCE):
+    until = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > until:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.02)
+    return value
+
+
+def process_tree(root):
+    """{pid: name} of the live descendants of `root`, itself included."""
+    parents, names = {}, {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                stat = file.read()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        state, parent = stat.rsplit(")", 1)[1].split()[:2]
+        if state != "Z":
+            parents[int(pid)], names[int(pid)] = int(parent), stat[stat.index("(") + 1:stat.rindex(")")]
+
+    def descends(pid):
+        while pid in parents and pid != root:
+            pid = parents[pid]
+        return pid == root
+    return {pid: name for pid, name in names.items() if descends(pid)}
+
+
+def listening(pid):
+    """(protocol, address) of the process's sockets that take connections or datagrams from others."""
+    inodes = set()
+    try:
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            if match := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(f"/proc/{pid}/fd/{fd}")):
+                inodes.add(match[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    found = []
+    for table, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
+        with open(f"/proc/net/{table}", encoding="ascii") as file:
+            for fields in (line.split() for line in list(file)[1:]):
+                if fields[3] == state and fields[9] in inodes:
+                    found.append((table, fields[1]))
+    return found
+
+
+LOOPBACK = re.compile(r"0100007F:|00000000000000000000000001000000:|0000000000000000FFFF00000100007F:")
+
+
+class Run:
+    count = 0
+
+    def __init__(self, *arguments, launcher=(), results="", **variables):
+        Run.count += 1
+        self.results = results or os.path.join(FOLDER, f"results-{Run.count}")
+        self.log = os.path.join(FOLDER, f"log-{Run.count}")
+        sweep = os.path.join(OPTIONS.source, "experiments/configs/smoke.toml")
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                [*launcher, OPTIONS.retort, "run", sweep, *MORE, "--results", self.results, "--metrics-listen",
+                 "127.0.0.1:0", *arguments], stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
+                env={**os.environ, **variables})
+
+    def text(self):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def until_a_student_trains(self):
+        wait_for(lambda: glob.glob(f"{self.results}/trials/dpdfd-*/attempt-1/checkpoint-*.h5"), "a student; " + self.text())
+        return self
+
+    def workers(self):
+        return [pid for pid, name in process_tree(self.process.pid).items() if name == "retort-worker"]
+
+    def end(self, seconds=PATIENCE):
+        try:
+            return self.process.wait(seconds)
+        finally:
+            if self.process.poll() is None:
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def trials(self):
+        done = subprocess.run([OPTIONS.retort, "list", "--json", "--results", self.results], capture_output=True,
+                              text=True, check=True)
+        return json.loads(done.stdout)["trials"]
+
+    def rows(self):
+        return {t["trial"]: (t["state"], t["row_digest"]) for t in self.trials()}
+
+
+def launchers():
+    yield "by itself", ()
+    if OPTIONS.mpirun:
+        yield "under mpirun", (OPTIONS.mpirun, "-np", "2")
+
+
+class SignalsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        run = Run()
+        assert run.end() == 0, run.text()
+        cls.expected = run.rows()
+
+    def test_the_first_signal_saves_and_ends_with_75_and_the_next_run_gives_the_same_rows(self):
+        for name, launcher in launchers():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+                with self.subTest(launcher=name, signal=number.name):
+                    run = Run(launcher=launcher).until_a_student_trains()
+                    begun = time.monotonic()
+                    run.process.send_signal(number)
+                    self.assertEqual(run.end(25), 75, run.text())
+                    print(f"{number.name} {name}: ended after {time.monotonic() - begun:.2f} s", flush=True)
+                    self.assertIn("saving and stopping", run.text())
+                    stopped = [t for t in run.trials() if t["attempts"] > 0 and t["state"] != "succeeded"]
+                    self.assertTrue(stopped, "the signal came too late to show anything")
+                    self.assertEqual({t["failure"] for t in stopped}, {"stopped"}, run.text())
+                    again = Run(launcher=launcher, results=run.results)
+                    self.assertEqual(again.end(), 0, again.text())
+                    self.assertEqual(again.rows(), self.expected)
+
+    def test_a_second_signal_ends_at_once_whatever_a_worker_does(self):
+        for name, launcher in launchers():
+            with self.subTest(launcher=name):
+                run = Run(launcher=launcher).until_a_student_trains()
+                for worker in run.workers():
+                    os.kill(worker, signal.SIGSTOP)    # deaf to every request
+                run.process.send_signal(signal.SIGTERM)
+                wait_for(lambda: "saving and stopping" in run.text(), run.text())
+                time.sleep(1)
+                self.assertIsNone(run.process.poll(), run.text())
+                begun = time.monotonic()
+                run.process.send_signal(signal.SIGTERM)
+                self.assertEqual(run.end(20), 130, run.text())
+                print(f"second signal {name}: ended after {time.monotonic() - begun:.2f} s", flush=True)
+
+    def test_a_worker_that_does_not_save_is_killed_at_the_end_of_the_grace_period(self):
+        run = Run("--grace", "2s").until_a_student_trains()
+        for worker in run.workers():
+            os.kill(worker, signal.SIGSTOP)
+        begun = time.monotonic()
+        run.process.send_signal(signal.SIGTERM)
+        self.assertEqual(run.end(20), 75, run.text())
+        self.assertGreater(time.monotonic() - begun, 1.5)
+        self.assertLess(time.monotonic() - begun, 10)
+
+
+class AllocationTest(unittest.TestCase):
+    def test_a_run_ends_saved_before_its_allocation_does(self):
+        for variable in ("RETORT_END_TIME", "SLURM_JOB_END_TIME"):
+            run = Run("trial.steps=1000", **{variable: str(int(time.time()) + 25 + 15 + 4)})
+            begun = time.monotonic()
+            self.assertEqual(run.end(), 75, run.text())
+            self.assertLess(time.monotonic() - begun, 25)
+            self.assertIn(variable, run.text())
+            self.assertIn("the time limit: saving", run.text())
+
+    def test_an_allocation_with_no_time_left_starts_nothing_and_says_so(self):
+        run = Run(RETORT_END_TIME=str(int(time.time()) + 30))
+        self.assertEqual(run.end(), 75)
+        self.assertIn("too little to start anything", run.text())
+        self.assertFalse(os.path.exists(run.results))
+
+    def test_an_end_that_is_no_time_is_a_usage_error(self):
+        run = Run(RETORT_END_TIME="tomorrow")
+        self.assertEqual(run.end(), 2)
+        self.assertIn("RETORT_END_TIME=tomorrow is no time", run.text())
+        self.assertFalse(os.path.exists(run.results))
+
+
+class PortsTest(unittest.TestCase):
+    """Which ports a run opens on one host. Gangs over several hosts have to reach each other; here they do not."""
+
+    def test_no_process_of_ours_listens_beyond_loopback(self):
+        cases = [(name, launcher, ()) for name, launcher in launchers()]
+        cases += [(name + ", gangs of two", launcher, ("trial.devices=2", *(() if launcher else ("--slots", "2"))))
+                  for name, launcher in launchers()]
+        for name, launcher, more in cases:
+            with self.subTest(launcher=name):
+                run = Run(*more, launcher=launcher).until_a_student_trains()
+                seen = {}
+                while run.process.poll() is None:
+                    for pid, program in process_tree(run.process.pid).items():
+                        for socket in listening(pid):
+                            seen.setdefault(program, set()).add(socket)
+                    time.sleep(0.1)
+                self.assertEqual(run.end(), 0, run.text())
+                self.assertIn("retort", seen, "the metrics endpoint was not seen: this test sees nothing")
+                self.assertEqual("retort-worker" in seen, "gangs" in name, "a gang's store is its workers' only port")
+                for program, sockets in seen.items():
+                    if program == "mpirun":
+                        continue    # Open MPI's launcher waits for daemons on other hosts; it cannot be told not to
+                    beyond = [s for s in sockets if not LOOPBACK.match(s[1])]
+                    self.assertEqual(beyond, [], f"{program} {name}")
+
+    def test_a_port_beyond_loopback_would_be_seen(self):
+        with subprocess.Popen([sys.executable, "-c", "import socket, time; s = socket.create_server(('0.0.0.0', 0)); "
+                               "print('open', flush=True); time.sleep(60)"], stdout=subprocess.PIPE) as other:
+            other.stdout.readline()
+            found = listening(other.pid)
+            other.kill()
+        self.assertEqual(len(found), 1)
+        self.assertFalse(LOOPBACK.match(found[0][1]))
+
+
+def main():
+    global OPTIONS, FOLDER
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--retort", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--mpirun", default="")
+    OPTIONS = parser.parse_args()
+    FOLDER = tempfile.mkdtemp(prefix="retort-signals-")
+    passed = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False).result.wasSuccessful()
+    if passed:
+        shutil.rmtree(FOLDER)
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,224 @@
+"""What can go wrong with the job around a sweep: killed and stopped ranks, a killed mpirun, a killed orchestrator. The
+restart loop must carry the sweep to its end with nothing lost.
+
+usage: restart_test.py --retort PROGRAM --source DIR --scripted-worker PROGRAM
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from launching import environment
+
+OPTIONS = None
+FOLDER = None
+RANKS = 3
+
+# Six trials of 60 steps; the seed tells the scripted worker to take 50 ms a step.
+SWEEP = """
+retort = 1
+[data.digits]
+reader = "idx"
+path = "{source}/experiments/data/mnist10k"
+split = {{ shuffle = 1, train = [0, 8000], public = [8000, 9000], test = [9000, 10000] }}
+[trial]
+data = "digits"
+student = "logistic"
+steps = 60
+delta = 1e-5
+noise = "seeded"
+[sweep]
+name = "slow"
+seeds = [1006]
+grid.noise_multiplier = [1, 2, 3, 4, 5, 6]
+zip.row = [{{ method = "dpsgd" }}]
+"""
+
+
+def wait_for(condition, what, seconds=60):
+    until = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > until:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.05)
+    return value
+
+
+def processes():
+    """{pid: (parent, name, command line)} of every live process."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                stat = file.read()
+            with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+                line = file.read()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        state, parent = stat.rsplit(")", 1)[1].split()[:2]
+        if state != "Z":
+            found[int(pid)] = (int(parent), stat[stat.index("(") + 1:stat.rindex(")")], line)
+    return found
+
+
+class Sweep:
+    """The loop around mpirun.sh around `retort run`."""
+
+    def __init__(self, name):
+        self.results = os.path.join(FOLDER, name)
+        launch = os.path.join(OPTIONS.source, "cluster/launch")
+        sweep = os.path.join(FOLDER, "sweep.toml")
+        with open(sweep, "w", encoding="utf-8") as file:
+            file.write(SWEEP.format(source=OPTIONS.source))
+        with open(self.results + ".log", "wb") as log:
+            self.process = subprocess.Popen(
+                [launch + "/until-complete.sh", launch + "/mpirun.sh", "-np", str(RANKS), OPTIONS.retort, "run", sweep,
+                 "--results", self.results, "--metrics-listen", "127.0.0.1:0"],
+                stdout=log, stderr=log, start_new_session=True,
+                env=environment(RETORT_WORKER=OPTIONS.scripted_worker, RETORT_GRACE_SECONDS="1"))
+        self.begun = time.monotonic()
+
+    def text(self):
+        with open(self.results + ".log", encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def tries(self):
+        return self.text().count("starting it again") + 1
+
+    def mpirun(self):
+        return next((pid for pid, (_, name, line) in processes().items() if name == "mpirun" and self.results in line),
+                    None)
+
+    def ranks(self):
+        """Pids of the ranks by number."""
+        found = {}
+        for pid, (_, name, line) in processes().items():
+            if name != "retort" or self.results not in line:
+                continue
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    match = re.search(rb"OMPI_COMM_WORLD_RANK=(\d+)", file.read())
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if match:
+                found[int(match[1])] = pid
+        return found
+
+    def workers_of(self, rank):
+        return [pid for pid, (parent, name, _) in processes().items() if parent == rank and name == "scripted_worker"]
+
+    def until_every_rank_works(self):
+        def busy():
+            ranks = self.ranks()
+            return ranks if len(ranks) == RANKS and all(self.workers_of(pid) for pid in ranks.values()) else None
+        ranks = wait_for(busy, "every rank has a worker; " + self.text())
+        time.sleep(0.5)    # and is in the middle of a trial
+        return ranks
+
+    def trials(self):
+        done = subprocess.run([OPTIONS.retort, "list", "--json", "--results", self.results], capture_output=True,
+                              text=True, check=True)
+        return json.loads(done.stdout)["trials"]
+
+    def stop(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+class RestartTest(unittest.TestCase):
+    def start(self):
+        sweep = Sweep(self.id().rsplit(".", 1)[1])
+        self.addCleanup(sweep.stop)
+        return sweep, sweep.until_every_rank_works()
+
+    def check_complete(self, sweep, tries):
+        begun = time.monotonic()
+        self.assertEqual(sweep.process.wait(120), 0, sweep.text())
+        print(f"complete {time.monotonic() - begun:.1f} s after the fault, tries: {sweep.tries()}", flush=True)
+        self.assertEqual([t["state"] for t in sweep.trials()], ["succeeded"] * 6)
+        self.assertEqual(sweep.tries(), tries, sweep.text())
+        wait_for(lambda: not any(sweep.results in line for _, _, line in processes().values()), "nothing is left running")
+        done = subprocess.run([OPTIONS.retort, "verify", "--results", sweep.results], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_mpirun_is_killed(self):
+        sweep, _ = self.start()
+        os.kill(sweep.mpirun(), signal.SIGKILL)
+        self.check_complete(sweep, tries=2)
+
+    def test_an_agent_rank_is_killed(self):
+        sweep, ranks = self.start()
+        workers = sweep.workers_of(ranks[2])
+        os.kill(ranks[2], signal.SIGKILL)
+        wait_for(lambda: not any(pid in processes() for pid in workers), "its workers are gone too")
+        self.check_complete(sweep, tries=2)
+
+    def test_the_orchestrator_is_killed(self):
+        sweep, ranks = self.start()
+        os.kill(ranks[0], signal.SIGKILL)
+        self.check_complete(sweep, tries=2)
+
+    def test_all_ranks_are_killed_at_once(self):
+        sweep, ranks = self.start()
+        for pid in ranks.values():
+            os.kill(pid, signal.SIGKILL)
+        self.check_complete(sweep, tries=2)
+
+    def test_every_worker_is_killed_at_once(self):
+        sweep, ranks = self.start()
+        for rank in ranks.values():
+            for pid in sweep.workers_of(rank):
+                os.kill(pid, signal.SIGKILL)
+        self.check_complete(sweep, tries=1)
+
+    def test_a_stopped_agent_loses_its_trial_to_the_others_and_comes_back(self):
+        sweep, ranks = self.start()
+        os.kill(ranks[2], signal.SIGSTOP)
+        wait_for(lambda: "agent_lost" in sweep.text(), "the silent agent is given up", 40)
+        os.kill(ranks[2], signal.SIGCONT)
+        self.check_complete(sweep, tries=1)
+        self.assertIn("nothing was heard from rank 2", sweep.text())
+
+    def test_a_stopped_orchestrator_goes_on_where_it_was(self):
+        sweep, ranks = self.start()
+        os.kill(ranks[0], signal.SIGSTOP)
+        time.sleep(8)
+        os.kill(ranks[0], signal.SIGCONT)
+        self.check_complete(sweep, tries=1)
+        self.assertEqual([t["attempts"] for t in sweep.trials()], [1] * 6)
+
+    def test_a_signal_to_the_loop_saves_and_the_next_start_completes(self):
+        sweep, _ = self.start()
+        sweep.process.send_signal(signal.SIGTERM)
+        self.assertEqual(sweep.process.wait(40), 75, sweep.text())
+        self.assertEqual(sweep.tries(), 1)
+        again = Sweep(self.id().rsplit(".", 1)[1])
+        self.addCleanup(again.stop)
+        self.check_complete(again, tries=1)
+
+
+def main():
+    global OPTIONS, FOLDER
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--retort", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--scripted-worker", required=True)
+    OPTIONS = parser.parse_args()
+    FOLDER = tempfile.mkdtemp(prefix="retort-restart-")
+    passed = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False).result.wasSuccessful()
+    if passed:
+        shutil.rmtree(FOLDER)
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
