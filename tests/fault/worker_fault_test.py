@@ -152,10 +152,11 @@ class WorkerFaultTest(unittest.TestCase):
         self.assertIn(failure, run.text())
 
     def test_a_worker_that_dies_of_a_signal_is_replaced(self):
-        for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGKILL):
+        for number, failure in ((signal.SIGSEGV, "worker_crash"), (signal.SIGABRT, "worker_crash"),
+                                (signal.SIGBUS, "worker_crash"), (signal.SIGKILL, "worker_killed")):
             run = Run()
             os.kill(run.worker_in_training(), number)
-            self.check_survived(run, "worker_killed" if number == signal.SIGKILL else "worker_crash")
+            self.check_survived(run, failure)
             self.assertIn(signal.Signals(number).name, run.text())
 
     def test_signals_that_are_meant_for_the_whole_job_do_not_end_a_worker(self):
