@@ -1,5 +1,6 @@
 #include "cluster/launch_environment.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace retort::cluster {
@@ -12,6 +13,27 @@ std::optional<int> FindNumber(const std::vector<std::string>& environment, std::
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error != std::errc() || end != text->data() + text->size() || value < 0) return std::nullopt;
   return value;
+}
+
+// Tasks of Slurm's `node`, from a list like "2(x3),1": two tasks on each of three nodes, one on the fourth.
+std::optional<int> TasksOnNode(std::string_view list, int node) {
+  const char* at = list.data();
+  const char* const end = at + list.size();
+  while (at < end) {
+    int tasks = 0, nodes = 1;
+    auto parsed = std::from_chars(at, end, tasks);
+    if (parsed.ec != std::errc()) return std::nullopt;
+    if (std::string_view(parsed.ptr, end).starts_with("(x")) {
+      parsed = std::from_chars(parsed.ptr + 2, end, nodes);
+      if (parsed.ec != std::errc() || parsed.ptr == end || *parsed.ptr != ')') return std::nullopt;
+      ++parsed.ptr;
+    }
+    if (node < nodes) return tasks;
+    node -= nodes;
+    if (parsed.ptr < end && *parsed.ptr != ',') return std::nullopt;
+    at = parsed.ptr + 1;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -48,6 +70,13 @@ LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environm
   const bool has_pmix = FindVariable(environment, "PMIX_RANK").has_value();
   if (declare("SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE")) {
     launch.under_mpi = has_pmix;
+    const std::string tasks = FindVariable(environment, "SLURM_STEP_TASKS_PER_NODE").value_or("");
+    const int node = FindNumber(environment, "SLURM_NODEID").value_or(0);
+    launch.local_size = std::max(TasksOnNode(tasks, node).value_or(1), launch.local_rank + 1);
+    // srun --gpus-per-task shows each task its own devices only.
+    launch.own_devices =
+        FindVariable(environment, "SLURM_GPUS_PER_TASK").has_value() ||
+        FindVariable(environment, "SLURM_TRES_PER_TASK").value_or("").find("gpu") != std::string::npos;
   } else if (declare("PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")) {
     launch.under_mpi = false;  // another MPI's launcher, or a PMI that Open MPI 4 does not speak
   }

@@ -16,6 +16,7 @@ struct LaunchEnvironment {
   std::string declared_by;  // the variable that says so; empty when none does
   int local_rank = 0;       // among the ranks on this host
   int local_size = 1;
+  bool own_devices = false;  // each rank was given devices of its own: those that it sees are not shared
   // Set by cluster/launch/mpirun.sh: world rank 0 writes the exit code of the whole run here (decimal,
   // newline); "<it>.ready" is created by OpenMpiWorld once signals may be sent. Empty: no wrapper.
   std::string exit_code_file;

@@ -28,8 +28,9 @@ Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank ra
   identity.host = HostName();
   identity.build = options.version;
   RETORT_ASSIGN_OR_RETURN(identity.address, cluster::HostAddress(options.environment));
-  identity.devices = cluster::DevicesOf(cluster::DiscoverHost(options.environment), ranks.local_rank,
-                                        ranks.local_size, options.slots);
+  identity.devices =
+      cluster::DevicesOf(cluster::DiscoverHost(options.environment), ranks.own_devices ? 0 : ranks.local_rank,
+                         ranks.own_devices ? 1 : ranks.local_size, options.slots);
   return std::make_unique<Agent>(std::move(identity), SpawnProcesses(std::move(launch)),
                                  ReadClocks().monotonic);
 }

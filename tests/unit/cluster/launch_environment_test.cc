@@ -43,6 +43,29 @@ TEST(LaunchEnvironmentTest, SrunWithPmixOpensMpiAndWithoutDoesNot) {
   EXPECT_FALSE(StartedUnderMpi(ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=2"})));
 }
 
+TEST(LaunchEnvironmentTest, SlurmsListOfTasksIsReadForThisNode) {
+  const auto local_size = [](const std::string& list, const std::string& node, const std::string& rank) {
+    return ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=7", "SLURM_STEP_TASKS_PER_NODE=" + list,
+                                  "SLURM_NODEID=" + node, "SLURM_LOCALID=" + rank})
+        .local_size;
+  };
+  EXPECT_EQ(local_size("2(x3),1", "0", "1"), 2);
+  EXPECT_EQ(local_size("2(x3),1", "2", "0"), 2);
+  EXPECT_EQ(local_size("2(x3),1", "3", "0"), 1);
+  EXPECT_EQ(local_size("4,3", "1", "0"), 3);
+  for (const char* const wrong : {"", "x", "2(3)", "2(x", "2(x3),1,"})
+    EXPECT_EQ(local_size(wrong, "9", "2"), 3) << wrong;  // what its own number shows
+}
+
+TEST(LaunchEnvironmentTest, SrunMayGiveEachTaskDevicesOfItsOwn) {
+  EXPECT_TRUE(ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=4", "SLURM_GPUS_PER_TASK=1"}).own_devices);
+  EXPECT_TRUE(
+      ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=4", "SLURM_TRES_PER_TASK=cpu:2,gres/gpu:1"}).own_devices);
+  EXPECT_FALSE(ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=4", "SLURM_TRES_PER_TASK=cpu:2"}).own_devices);
+  // Under mpirun all ranks of a host see what its daemon sees, also in such an allocation.
+  EXPECT_FALSE(ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=4", "SLURM_GPUS_PER_TASK=1"}).own_devices);
+}
+
 TEST(LaunchEnvironmentTest, NumbersThatAreNoneAreIgnored) {
   for (const char* const value : {"", "x", "3x", "-1", "0"}) {
     EXPECT_FALSE(StartedUnderMpi(ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=" + std::string(value)})))
