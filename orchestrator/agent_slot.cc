@@ -10,7 +10,7 @@ namespace retort::orchestrator {
 namespace {
 
 constexpr double kEndGraceSeconds = 1;  // from end of file on the socket to SIGKILL
-constexpr double kLookAgainSeconds = 0.01;
+constexpr double kLookAgainSeconds = 0.002;
 
 cluster::SpawnBackoff::TimePoint PointOf(double seconds) {
   return cluster::SpawnBackoff::TimePoint(
