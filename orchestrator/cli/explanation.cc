@@ -84,14 +84,14 @@ bool ExplainQuota(const ResultsView& view, const TrialView& trial, double now, E
 
 void ExplainBudget(const ResultsView& view, const TrialView& trial, Explanation& out) {
   if (!trial.spec.data || !trial.spec.data->budget) return;
-  for (const DataSpending& spending : StatusOf(view).spending) {
-    if (spending.digest != trial.spec.data->digest) continue;
-    out.sentences.push_back(
-        fmt::format("The budget of data set {} is ε ≤ {} at δ = {} over all trials, of which {} is spent; a "
-                    "release that would cross it is refused and ends the trial.",
-                    spending.data, EpsilonText(trial.spec.data->budget->epsilon),
-                    ShortNumber(trial.spec.data->budget->delta), EpsilonText(spending.epsilon)));
-  }
+  double spent = 0;
+  for (const DataSpending& spending : StatusOf(view).spending)
+    if (spending.digest == trial.spec.data->digest) spent = spending.epsilon;
+  out.sentences.push_back(
+      fmt::format("The budget of data set {} is ε ≤ {} at δ = {} over all trials, of which {} is spent; a "
+                  "release that would cross it is refused and ends the trial.",
+                  trial.spec.data->name, EpsilonText(trial.spec.data->budget->epsilon),
+                  ShortNumber(trial.spec.data->budget->delta), EpsilonText(spent)));
 }
 
 void ExplainWaiting(const ResultsView& view, const TrialView& trial, double now, Explanation& out) {

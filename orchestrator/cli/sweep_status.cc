@@ -55,6 +55,22 @@ void AddTogether(const ResultsView& view, TrialState state, int severity, const 
   problems.push_back(std::move(problem));
 }
 
+// Trials that another run would not start either.
+void AddQuota(const ResultsView& view, std::vector<Problem>& problems) {
+  Problem problem{65, "", "raise [sweep] quota in the sweep file, and run it again", {}};
+  std::string refusal;
+  for (const TrialView& trial : view.trials) {
+    if (view.running || trial.state != TrialState::queued) continue;
+    refusal = RefuseByQuota(view.quota, view.usage, trial.spec.id, 0, 0, 0, false);
+    if (refusal.empty()) return;  // the next run has something to do
+    problem.trials.push_back(trial.spec.id);
+  }
+  if (problem.trials.empty()) return;
+  problem.what = fmt::format("{}: {} {} left out", refusal, problem.trials.size(),
+                             problem.trials.size() == 1 ? "trial is" : "trials are");
+  problems.push_back(std::move(problem));
+}
+
 std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataSpending>& spending,
                                 bool finished) {
   std::vector<Problem> problems;
@@ -68,6 +84,7 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataS
   AddTogether(view, TrialState::parent_failed, 80, "cannot run because their teacher failed",
               "see the teacher's failure", problems);
   AddTogether(view, TrialState::cancelled, 20, "cancelled", "", problems);
+  AddQuota(view, problems);
   for (const DataSpending& spent : spending)
     if (spent.budget && spent.epsilon > 0.9 * spent.budget->epsilon)
       problems.push_back({70,

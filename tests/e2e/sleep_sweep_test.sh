@@ -59,10 +59,16 @@ expect_err "the quota of 2 trials is used up"
 expect_err "raise [sweep] quota"
 run "$retort" list --results results/capped --where state=succeeded
 expect_out "2 trials"
+run "$retort" status --results results/capped
+expect_out "the quota of 2 trials is used up: 4 trials are left out"
 run "$retort" explain sleep-seconds0.05-s2 --results results/capped
 expect_out "the quota of 2 trials is used up"
 run "$retort" run naps.toml --results results/capped 'sweep.quota={ trials = 6 }'
 expect_code 0
+run "$retort" run naps.toml --results results/late 'sweep.grid.seconds=[2, 3]' 'sweep.quota={ wall = "600ms" }'
+expect_code 1
+expect_err "the quota of 0.6 s wall clock is used up"
+expect_file results/late/trials
 run "$retort" plan naps.toml 'sweep.quota={ wall = "soon" }'
 expect_code 2
 expect_err "sweep.quota.wall takes a duration"

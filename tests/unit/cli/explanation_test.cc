@@ -76,6 +76,16 @@ TEST(Explanation, QuotaThatKeepsATrialBackIsNamed) {
   EXPECT_THAT(explanation.next, HasSubstr("Raise [sweep] quota"));
 }
 
+TEST(Explanation, BudgetOfTheDataSetIsNamed) {
+  testing::Sample sample = testing::SampleSweep();
+  TrialView& trial = sample.view.trials[3];
+  auto data = std::make_shared<DataSpec>(*trial.spec.data);
+  data->budget = Budget{3, 1e-5};
+  trial.spec.data = data;
+  const Explanation explanation = Explain(sample.view, trial, 0);
+  EXPECT_THAT(explanation.sentences.back(), HasSubstr("The budget of data set digits is ε ≤ 3.000"));
+}
+
 TEST(Explanation, RetryNamesTheRule) {
   testing::Sample sample = testing::SampleSweep();
   sample.view.running = true;
