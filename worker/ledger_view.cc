@@ -6,12 +6,15 @@
 #include <stdexcept>
 #include <utility>
 
+#include "experiments/privacy/claim.h"
+
 namespace retort::worker {
 namespace {
 
 using storage::LedgerEntry;
 using storage::LedgerState;
 
+constexpr std::int64_t kUnknownDraws = std::int64_t{1} << 50;
 constexpr const char* kGrantName = "ledger/grant";
 constexpr const char* kAttribute = "ledger";
 
@@ -128,6 +131,15 @@ std::vector<privacy::PrivacyEvent> LedgerView::Charged() const {
   std::vector<privacy::PrivacyEvent> events;
   for (const LedgerEntry& entry : entries_) events.push_back(entry.Charged());
   return events;
+}
+
+std::int64_t LedgerView::DrawsLeft(const TrialSpec& spec) const {
+  const Result<std::vector<privacy::PrivacyEvent>> planned = privacy::PlannedEvents(spec);
+  if (!planned.ok()) return kUnknownDraws;
+  std::int64_t draws = 0;
+  for (const privacy::PrivacyEvent& event : *planned) draws += event.count;
+  for (const privacy::PrivacyEvent& event : Charged()) draws -= event.count;
+  return std::max<std::int64_t>(draws, 0);
 }
 
 }  // namespace retort::worker

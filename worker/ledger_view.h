@@ -11,6 +11,7 @@
 #include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/ids.h"
 #include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
 #include "storage/checkpoint_store.h"
 #include "storage/privacy_ledger.h"
 #include "worker/release/charge.h"
@@ -40,6 +41,9 @@ class LedgerView final : public release::ReservationPort {
   [[nodiscard]] Result<bool> Absorb(const storage::TranscriptRecord& record);
 
   [[nodiscard]] const std::vector<storage::LedgerEntry>& entries() const { return entries_; }
+  // What the plan of `spec` leaves to draw after all that was charged; for a spec without a plan, more draws than any
+  // trial makes.
+  [[nodiscard]] std::int64_t DrawsLeft(const TrialSpec& spec) const;
   // The ledger's own words when it refused; empty otherwise.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
   // One event for each entry: what was used where that is known, what was reserved elsewhere.

@@ -1,6 +1,7 @@
 #include "worker/tensor_codec.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/isfinite.h>
 
 #include <cstring>
 #include <utility>
@@ -57,5 +58,14 @@ Result<at::Tensor> FromBlob(const storage::TensorBlob& blob) {
 }
 
 std::string DigestOf(const std::vector<storage::TensorBlob>& blobs) { return storage::TensorDigest(blobs); }
+
+bool AllFinite(const std::vector<storage::TensorBlob>& blobs) {
+  for (const storage::TensorBlob& blob : blobs) {
+    if (blob.dtype != storage::DType::f32) continue;
+    const Result<at::Tensor> tensor = FromBlob(blob);
+    if (!tensor.ok() || !tensor->isfinite().all().item<bool>()) return false;
+  }
+  return true;
+}
 
 }  // namespace retort::worker

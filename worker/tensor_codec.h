@@ -15,6 +15,8 @@ namespace retort::worker {
 [[nodiscard]] storage::TensorBlob ToBlob(std::string name, const at::Tensor& tensor);
 // A tensor of its own memory, on the CPU. Error: damage, when bytes and shape disagree.
 [[nodiscard]] Result<at::Tensor> FromBlob(const storage::TensorBlob& blob);
+// Whether every f32 value is finite; false for a blob that is none.
+[[nodiscard]] bool AllFinite(const std::vector<storage::TensorBlob>& blobs);
 // SHA-256 hex over names, types, shapes and bytes, in the order given.
 [[nodiscard]] std::string DigestOf(const std::vector<storage::TensorBlob>& blobs);
 

@@ -42,8 +42,6 @@ using MaybeFailure = std::optional<Failure>;
 
 constexpr double kReportSeconds = 0.5;
 constexpr std::chrono::seconds kBlameDelay{2};
-// More draws than any trial makes: the block size then follows from reserve_block alone.
-constexpr std::int64_t kUnknownDraws = std::int64_t{1} << 50;
 
 double SecondsSince(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
@@ -51,15 +49,6 @@ double SecondsSince(Clock::time_point then) { return std::chrono::duration<doubl
 MaybeFailure Check(const Status& status, FailureKind otherwise) {
   if (status.ok()) return std::nullopt;
   return FailureOf(status, otherwise);
-}
-
-bool AllFinite(const std::vector<storage::TensorBlob>& blobs) {
-  for (const storage::TensorBlob& blob : blobs) {
-    if (blob.dtype != storage::DType::f32) continue;
-    const Result<at::Tensor> tensor = FromBlob(blob);
-    if (!tensor.ok() || !tensor->isfinite().all().item<bool>()) return false;
-  }
-  return true;
 }
 
 class TrialRun {
@@ -151,16 +140,6 @@ class TrialRun {
     return std::nullopt;
   }
 
-  // What the plan leaves to draw after all that was charged, so that the last block is no larger than needed.
-  std::int64_t DrawsLeft() const {
-    const Result<std::vector<privacy::PrivacyEvent>> planned = privacy::PlannedEvents(spec_);
-    if (!planned.ok()) return kUnknownDraws;
-    std::int64_t draws = 0;
-    for (const privacy::PrivacyEvent& event : *planned) draws += event.count;
-    for (const privacy::PrivacyEvent& event : ledger_->Charged()) draws -= event.count;
-    return std::max<std::int64_t>(draws, 0);
-  }
-
   // Gang rank 0 restores; the others take over its state.
   MaybeFailure Resume() {
     if (Leads()) {
@@ -194,7 +173,7 @@ class TrialRun {
       if (*grant) continue;
       if (MaybeFailure failure = Check(tape_->Insert(record), FailureKind::disk)) return failure;
     }
-    book_ = std::make_unique<release::ChargeBook>(ledger_.get(), spec_.reserve_block, DrawsLeft());
+    book_ = std::make_unique<release::ChargeBook>(ledger_.get(), spec_.reserve_block, ledger_->DrawsLeft(spec_));
     tape_->Fund(*book_);
     return latest->has_value() ? std::nullopt : Commit();
   }
@@ -252,7 +231,7 @@ class TrialRun {
     training_seconds_ = SecondsSince(training_);
     if (!Leads()) return std::nullopt;
     if (MaybeFailure failure = Check(book_->SettleAll(), FailureKind::agent_lost)) return failure;
-    const Status charged = ledger_->ChargeUnused(DrawsLeft());
+    const Status charged = ledger_->ChargeUnused(ledger_->DrawsLeft(spec_));
     return charged.ok() ? std::nullopt : StepFailed(charged);
   }
 
