@@ -22,10 +22,10 @@ namespace {
 
 constexpr double kLongestRun = 900;        // seconds that nothing may go on for
 constexpr double kLimitedSeconds = 1;      // more for a run to find its disk full
-constexpr double kVictimSeconds = 2;       // to wait for a worker that can be disturbed
+constexpr double kVictimSeconds = 0.4;     // to wait for a worker that can be disturbed
 constexpr double kEndSeconds = 30;         // for processes to be gone
 constexpr std::uint64_t kDiskLeft = 2048;  // most bytes that a full disk still takes
-constexpr int kWorkerKillsPerTrial = 4;    // in one round: retries of a trial wait longer each time
+constexpr int kWorkerKillsPerTrial = 2;    // in one round: retries of a trial wait longer each time
 
 double Seconds() { return ReadClocks().monotonic; }
 
@@ -96,7 +96,7 @@ class Chaos {
                                           LogPath()));
     report_.undisturbed_seconds = Seconds() - began;
     RETORT_ASSIGN_OR_RETURN(undisturbed_, ReadResults(env_, results_));
-    report_.pace = order_.pace > 0 ? order_.pace : std::clamp(report_.undisturbed_seconds / 10, 0.3, 1.0);
+    report_.pace = order_.pace > 0 ? order_.pace : std::clamp(report_.undisturbed_seconds / 10, 0.3, 0.6);
     say_(
         fmt::format("undisturbed: {} trials in {:.1f} s; now {} disturbances, one every {:.2f} s in the mean",
                     undisturbed_.trials.size(), report_.undisturbed_seconds, plan_.size(), report_.pace));
