@@ -1,21 +1,40 @@
 #include "storage/checkpoint_file.h"
 
+#include <utility>
+#include <vector>
+
 #include "storage/format_version.h"
 #include "storage/hdf5_reader.h"
 #include "storage/hdf5_writer.h"
+#include "storage/tensor_fill.h"
 #include "storage/tensor_group.h"
 
 namespace retort::storage {
 
-Result<std::string> EncodeCheckpoint(const Checkpoint& checkpoint, const std::string& name) {
-  Hdf5Writer writer(name);
+namespace {
+
+Result<std::string> WriteAt(const std::string& temporary, const Checkpoint& checkpoint,
+                            const std::string& name) {
+  Hdf5Writer writer(name, temporary);
   writer.Attribute("/", "Conventions", std::string_view(kConventions));
   writer.Attribute("/", "step", checkpoint.step);
   writer.Group("/attributes");
   for (const auto& [key, value] : checkpoint.attributes) writer.Attribute("/attributes", key, value);
   writer.Group("/tensors");
   WriteTensors(writer, "/tensors", checkpoint.tensors);
-  return writer.Finish();
+  RETORT_ASSIGN_OR_RETURN(std::vector<TensorRoom> rooms, writer.Close());
+  return FillTensors(temporary, std::move(rooms));
+}
+
+}  // namespace
+
+Result<std::string> WriteCheckpoint(Env& env, const std::string& path, const Checkpoint& checkpoint) {
+  std::string sha256;
+  RETORT_RETURN_IF_ERROR(env.PublishFile(path, [&](const std::string& temporary) -> Status {
+    RETORT_ASSIGN_OR_RETURN(sha256, WriteAt(temporary, checkpoint, path));
+    return {};
+  }));
+  return sha256;
 }
 
 Result<Checkpoint> DecodeCheckpoint(std::string_view bytes, const std::string& name) {

@@ -9,8 +9,10 @@
 
 namespace retort::storage {
 
-// Equal checkpoints give equal bytes. `name` stands in messages.
-[[nodiscard]] Result<std::string> EncodeCheckpoint(const Checkpoint& checkpoint, const std::string& name);
+// Publishes the file by rename. Equal checkpoints give equal bytes. Returns the SHA-256 hex of the bytes.
+// Error: environment; refused for what HDF5 cannot hold.
+[[nodiscard]] Result<std::string> WriteCheckpoint(Env& env, const std::string& path,
+                                                  const Checkpoint& checkpoint);
 // Error: damage, or usage for another format version.
 [[nodiscard]] Result<Checkpoint> DecodeCheckpoint(std::string_view bytes, const std::string& name);
 

@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "experiments/spec/spec_codec.h"
 #include "storage/attempt_import.h"
 #include "storage/attempt_logs.h"
 #include "storage/checkpoint_file.h"
@@ -25,6 +24,14 @@ bool IsTemporary(const std::string& name) {
 bool IsLive(const std::vector<CommittedCheckpoint>& live, const std::string& file) {
   return std::any_of(live.begin(), live.end(),
                      [&](const CommittedCheckpoint& known) { return known.file == file; });
+}
+
+// Of what is about to be written, but for a few kilobytes around the tensors.
+std::uint64_t SizeOf(const Checkpoint& checkpoint) {
+  std::uint64_t bytes = 0;
+  for (const TensorBlob& tensor : checkpoint.tensors) bytes += tensor.bytes.size();
+  for (const auto& [name, value] : checkpoint.attributes) bytes += name.size() + value.size();
+  return bytes;
 }
 
 }  // namespace
@@ -173,6 +180,12 @@ std::string CheckpointStore::NewName(std::int64_t step) const {
   return name;
 }
 
+Result<bool> CheckpointStore::IsCommitted(const Checkpoint& checkpoint) {
+  if (live_.empty() || live_.back().step != checkpoint.step) return false;
+  RETORT_ASSIGN_OR_RETURN(const std::optional<Checkpoint> latest, Latest());
+  return latest->tensors == checkpoint.tensors && latest->attributes == checkpoint.attributes;
+}
+
 Result<std::string> CheckpointStore::Commit(const Checkpoint& checkpoint) {
   if (checkpoint.step < CompletedSteps()) {
     return Refused("A checkpoint of " + std::to_string(checkpoint.step) +
@@ -181,12 +194,11 @@ Result<std::string> CheckpointStore::Commit(const Checkpoint& checkpoint) {
   CommittedCheckpoint committed;
   committed.step = checkpoint.step;
   committed.file = NewName(checkpoint.step);
-  RETORT_ASSIGN_OR_RETURN(const std::string image, EncodeCheckpoint(checkpoint, Path(committed.file)));
-  committed.sha256 = Sha256Hex(image);
   RETORT_RETURN_IF_ERROR(series_->Sync());
-  if (!live_.empty() && live_.back().sha256 == committed.sha256) return committed.sha256;
-  RETORT_RETURN_IF_ERROR(CheckFreeSpace(env_, directory_, image.size(), "a checkpoint"));
-  RETORT_RETURN_IF_ERROR(env_.WriteFileAtomically(Path(committed.file), image));
+  RETORT_ASSIGN_OR_RETURN(const bool committed_already, IsCommitted(checkpoint));
+  if (committed_already) return live_.back().sha256;
+  RETORT_RETURN_IF_ERROR(CheckFreeSpace(env_, directory_, SizeOf(checkpoint), "a checkpoint"));
+  RETORT_ASSIGN_OR_RETURN(committed.sha256, WriteCheckpoint(env_, Path(committed.file), checkpoint));
   AppendCommitted(*manifest_, committed);
   std::vector<std::string> superseded;
   for (std::size_t i = 0; i + kept_ <= live_.size(); ++i) superseded.push_back(live_[i].file);

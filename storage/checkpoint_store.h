@@ -81,6 +81,7 @@ class CheckpointStore {
   [[nodiscard]] Status RemoveLive(RecordLog& manifest, const std::string& directory,
                                   const std::vector<CommittedCheckpoint>& live);
   [[nodiscard]] std::int64_t CompletedSteps() const;
+  [[nodiscard]] Result<bool> IsCommitted(const Checkpoint& checkpoint);
   [[nodiscard]] std::string NewName(std::int64_t step) const;
   [[nodiscard]] std::string Path(const std::string& name) const { return directory_ + "/" + name; }
 

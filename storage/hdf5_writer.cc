@@ -23,13 +23,16 @@ Hdf5Handle ObjectProperties(hid_t property_class) {
   return properties;
 }
 
-Hdf5Handle CreateInMemory(const std::string& name) {
+Hdf5Handle Create(const std::string& path, bool in_memory) {
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_fapl_core(access.id(), kMemoryIncrement, false);
+  if (in_memory) H5Pset_fapl_core(access.id(), kMemoryIncrement, false);
+#if H5_VERSION_GE(1, 10, 7)
+  H5Pset_file_locking(access.id(), false, true);  // the name is the writer's own
+#endif
   // The earliest superblock carries no checksum, which H5Fget_file_image would leave stale.
   H5Pset_libver_bounds(access.id(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
   const Hdf5Handle creation = ObjectProperties(H5P_FILE_CREATE);
-  return {H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose};
+  return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose};
 }
 
 std::vector<hsize_t> Extents(const std::vector<std::int64_t>& shape) { return {shape.begin(), shape.end()}; }
@@ -45,7 +48,13 @@ Hdf5Handle SpaceOf(const std::vector<hsize_t>& extents, bool extendible) {
 
 Hdf5Writer::Hdf5Writer(std::string name) : name_(std::move(name)) {
   QuietHdf5();
-  file_ = CreateInMemory(name_);
+  file_ = Create(name_, true);
+  Check(file_.valid(), "create", name_);
+}
+
+Hdf5Writer::Hdf5Writer(std::string name, const std::string& path) : name_(std::move(name)), at_path_(true) {
+  QuietHdf5();
+  file_ = Create(path, false);
   Check(file_.valid(), "create", name_);
 }
 
@@ -97,9 +106,26 @@ void Hdf5Writer::Dataset(const std::string& path, const TensorBlob& tensor,
     return Fail(Refused("The tensor for '" + path + "' of '" + name_ +
                         "' does not have as many bytes as its shape says."));
   }
+  if (at_path_ && chunk.empty()) return LeaveRoom(path, tensor);
   const bool empty = std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end();
   Write(path, NativeType(tensor.dtype), tensor.shape, tensor.bytes.data(),
         empty ? std::vector<std::int64_t>() : chunk, false);
+}
+
+void Hdf5Writer::LeaveRoom(const std::string& path, const TensorBlob& tensor) {
+  if (!Prepare(path)) return;
+  const Hdf5Handle space = SpaceOf(Extents(tensor.shape), false);
+  const Hdf5Handle properties = ObjectProperties(H5P_DATASET_CREATE);
+  H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(properties.id(), H5D_FILL_TIME_NEVER);
+  const Hdf5Handle dataset(H5Dcreate2(file_.id(), path.c_str(), NativeType(tensor.dtype), space.id(),
+                                      H5P_DEFAULT, properties.id(), H5P_DEFAULT),
+                           H5Dclose);
+  Check(dataset.valid(), "create", path);
+  if (!dataset.valid() || tensor.bytes.empty()) return;
+  const haddr_t offset = H5Dget_offset(dataset.id());
+  Check(offset != HADDR_UNDEF, "place", path);
+  rooms_.push_back({offset, {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()}});
 }
 
 void Hdf5Writer::Dataset(const std::string& path, const std::vector<double>& values) {
@@ -171,7 +197,17 @@ void Hdf5Writer::CompoundTable(const std::string& path, const Table& table) {
         true);
 }
 
+Result<std::vector<TensorRoom>> Hdf5Writer::Close() {
+  RETORT_CHECK(at_path_);
+  RETORT_RETURN_IF_ERROR(status_);
+  Check(H5Fflush(file_.id(), H5F_SCOPE_GLOBAL) >= 0, "flush", "/");
+  RETORT_RETURN_IF_ERROR(status_);
+  file_.Reset();
+  return std::move(rooms_);
+}
+
 Result<std::string> Hdf5Writer::Finish() {
+  RETORT_CHECK(!at_path_);
   RETORT_RETURN_IF_ERROR(status_);
   Check(H5Fflush(file_.id(), H5F_SCOPE_GLOBAL) >= 0, "flush", "/");
   const ssize_t size = status_.ok() ? H5Fget_file_image(file_.id(), nullptr, 0) : -1;

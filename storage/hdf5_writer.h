@@ -12,6 +12,7 @@
 #include "storage/hdf5_handle.h"
 #include "storage/hdf5_table.h"
 #include "storage/tensor_blob.h"
+#include "storage/tensor_fill.h"
 
 namespace retort::storage {
 
@@ -21,6 +22,9 @@ class Hdf5Writer {
  public:
   // `name` stands in messages.
   explicit Hdf5Writer(std::string name);
+  // Writes the file at `path`, which it creates, and leaves room for the elements of tensors without chunks
+  // in place of writing them.
+  Hdf5Writer(std::string name, const std::string& path);
 
   void Group(const std::string& path);
   // `tensor` without regard to its name. `chunk` empty = contiguous.
@@ -39,8 +43,10 @@ class Hdf5Writer {
   void CompoundTable(const std::string& path, const Table& table);
   void Fail(Status status);
 
-  // The file's bytes.
+  // The file's bytes, where it is built in memory.
   [[nodiscard]] Result<std::string> Finish();
+  // Ends the file at its path. Returns the rooms, which refer to the tensors' bytes.
+  [[nodiscard]] Result<std::vector<TensorRoom>> Close();
 
  private:
   [[nodiscard]] bool Prepare(const std::string& path);
@@ -49,8 +55,12 @@ class Hdf5Writer {
   void WriteAttribute(const std::string& object, const std::string& name, Hdf5Id type, const void* value);
   void Check(bool ok, const std::string& doing, const std::string& path);
 
+  void LeaveRoom(const std::string& path, const TensorBlob& tensor);
+
   std::string name_;
+  bool at_path_ = false;
   Hdf5Handle file_;
+  std::vector<TensorRoom> rooms_;
   std::set<std::string> groups_;
   Status status_;
 };

@@ -237,6 +237,7 @@ Status RecordLog::Sync() {
 
 Status RecordLog::Reset() {
   RETORT_RETURN_IF_ERROR(poisoned_);
+  if (buffer_.empty() && size_ == kHeaderBytes) return {};
   buffer_.clear();
   Status status = file_->Truncate(kHeaderBytes);
   if (status.ok()) status = file_->Sync();

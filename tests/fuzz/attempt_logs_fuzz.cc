@@ -1,5 +1,7 @@
 // Manifest, transcript and series of any bytes: the next attempt goes on from what holds, and the same
 // attempt either goes on or says what is damaged.
+#include <map>
+
 #include "storage/checkpoint_store.h"
 #include "tests/fuzz/framed_log.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -15,7 +17,8 @@ constexpr char kTrial[] = "trial";
 constexpr char kAttempt[] = "trial/attempt-1/";
 
 // An attempt with two checkpoints, a release after the last and a curve.
-void WriteAttempt(FaultInjectionEnv& env) {
+std::map<std::string, std::string> MakeAttempt() {
+  FaultInjectionEnv env;
   RETORT_CHECK(env.CreateDirectories(kTrial).ok());
   auto store = CheckpointStore::Open(env, kTrial, 1);
   RETORT_CHECK(store.ok());
@@ -26,6 +29,19 @@ void WriteAttempt(FaultInjectionEnv& env) {
     RETORT_CHECK((*store)->AppendReleased({step + 1, {FloatBlob("released", {4, 5})}}).ok());
   }
   RETORT_CHECK((*store)->FlushSeries().ok());
+  std::map<std::string, std::string> files;
+  const auto names = env.List(std::string(kTrial) + "/attempt-1");
+  RETORT_CHECK(names.ok());
+  for (const std::string& name : *names)
+    files[kAttempt + name] = env.Bytes(kAttempt + name);
+  return files;
+}
+
+// The same in every run, so it is made once.
+void WriteAttempt(FaultInjectionEnv& env) {
+  static const std::map<std::string, std::string> files = MakeAttempt();
+  RETORT_CHECK(env.CreateDirectories(std::string(kTrial) + "/attempt-1").ok());
+  for (const auto& [path, bytes] : files) env.Put(path, bytes);
 }
 
 struct Log {

@@ -1,6 +1,7 @@
 #include "tests/testing/fault_injection_env.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -164,7 +165,8 @@ Status FaultInjectionEnv::WriteFileAtomically(const std::string& path, std::stri
 Status FaultInjectionEnv::PublishFile(const std::string& path,
                                       const std::function<Status(const std::string&)>& write) {
   if (stopped_) return Stopped();
-  const std::filesystem::path real = std::filesystem::path(::testing::TempDir()) / "published";
+  const std::filesystem::path real =
+      std::filesystem::path(::testing::TempDir()) / ("published-" + std::to_string(::getpid()));
   Status status = write(real.string());
   std::ifstream stream(real, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
