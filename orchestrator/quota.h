@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -39,7 +39,7 @@ class Usage {
   void Begin(double at);
   void EndActive(double at);
 
-  std::set<TrialId> begun_;
+  std::unordered_set<TrialId> begun_;
   std::map<TrialId, Held> active_;
   double run_began_ = 0, last_ = 0;  // of the newest run: its first event, the last about an attempt
   double wall_ = 0, device_ = 0;     // of what is over
