@@ -129,7 +129,7 @@ class Chaos {
   }
 
   Result<bool> Ended(int code) {
-    if (!WaitForNobody(kEndSeconds)) return EnvironmentError("workers outlive their run: see " + LogPath());
+    if (!WaitForNobody(kEndSeconds)) return Outlived();
     if (code == 0) return true;
     if (limited_) ++report_.full_disk_ends;
     if (code == 1) RETORT_RETURN_IF_ERROR(RetryFailed());
@@ -167,8 +167,7 @@ class Chaos {
       return {};
     }
     Count(what.kind);
-    if (!run_.Wait(kEndSeconds) || !WaitForNobody(kEndSeconds))
-      return EnvironmentError("something outlives a killed run: see " + LogPath());
+    if (!run_.Wait(kEndSeconds) || !WaitForNobody(kEndSeconds)) return Outlived();
     return Restart(what);
   }
 
@@ -218,6 +217,12 @@ class Chaos {
     RETORT_RETURN_IF_ERROR(env_.CreateDirectories(results_));
     RunOrder command;
     command.words = order_.launcher;
+    if (largest_file > 0 && !order_.launcher.empty()) {
+      // The disk of the ranks is full, not the launcher's own. The shell counts in blocks of 512 bytes.
+      const std::string limited = fmt::format("trap '' XFSZ; ulimit -f {}; exec \"$@\"", largest_file / 512);
+      command.words.insert(command.words.end(), {"sh", "-c", limited, "sh"});
+      largest_file = 0;
+    }
     command.words.push_back(order_.program);
     command.words.insert(command.words.end(), order_.run.begin(), order_.run.end());
     command.words.insert(command.words.end(), {"--results", results_, "--quiet"});
@@ -241,6 +246,13 @@ class Chaos {
     return {};
   }
 
+  [[nodiscard]] Status Outlived() const {
+    std::string left;
+    for (const LiveProcess& process : Descendants())
+      left += fmt::format(" {} ({})", process.name, process.pid);
+    return EnvironmentError(
+        fmt::format("after {:.0f} s these outlive their run:{}; see {}", kEndSeconds, left, LogPath()));
+  }
   [[nodiscard]] std::string LogPath() const { return order_.directory + "/chaos.log"; }
 
   storage::Env& env_;
