@@ -20,7 +20,7 @@ packages=(g++ cmake ninja-build ccache mold pkg-config python3 python3-venv
   libtomlplusplus-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libhdf5-dev prometheus-cpp-dev
   libsodium-dev zlib1g-dev libssl-dev libboost-math-dev libgtest-dev libgmock-dev libbenchmark-dev
   libopenmpi-dev openmpi-bin libgloo-dev)
-test_packages=(prometheus procps)
+test_packages=(prometheus procps iproute2)
 test_wheels=(pandas==3.1.1 tables==3.11.1 h5py==3.16.0 xarray==2026.9.0 h5netcdf==1.8.2)
 bench_wheels=("torch==$torch_version" numpy==2.3.5)
 venv=build/deps/torch-venv

@@ -168,20 +168,12 @@ class WorkerFaultTest(unittest.TestCase):
         self.assertEqual(run.trials()[0]["attempts"], 1, run.text())
 
     def test_a_worker_without_progress_is_killed_at_its_deadline_and_replaced(self):
-        run = Run(sweep=sweep_file(deadline="2s"))
+        run = Run(sweep=sweep_file(deadline="4s"))
         begun = time.monotonic()
         os.kill(run.worker_in_training(), signal.SIGSTOP)
         self.check_survived(run, "worker_hang")
-        self.assertIn("no step progress for 2 s", run.text())
+        self.assertIn("no step progress for 4 s", run.text())
         print(f"from the hang to the finished sweep: {time.monotonic() - begun:.1f} s")
-
-    def test_a_trial_that_hangs_each_time_fails_for_good_after_three_attempts(self):
-        run = Run(sweep=sweep_file(deadline="1s"))
-        for attempt in (1, 2, 3):
-            os.kill(run.worker_in_training(attempt), signal.SIGSTOP)
-        self.assertEqual(run.end(), 1, run.text())
-        trial = run.trials()[0]
-        self.assertEqual((trial["state"], trial["failure"], trial["attempts"]), ("failed", "worker_hang", 3))
 
     def test_a_worker_out_of_address_space_says_so_and_is_replaced(self):
         # Gradients of 512 examples: larger than what the worker keeps from step to step.
@@ -220,17 +212,19 @@ class WorkerFaultTest(unittest.TestCase):
         states = [t["state"] for t in run.trials()]
         self.assertEqual((states.count("parent-failed"), states.count("succeeded")), (3, 5), run.text())
 
-    def test_one_failed_trial_does_not_hold_the_others_up(self):
-        run = Run(sweep=sweep_file(deadline="1s", seeds="[0, 1]"))
+    def test_a_trial_that_hangs_each_time_fails_for_good_after_three_attempts(self):
+        run = Run(sweep=sweep_file(deadline="5s", seeds="[0, 1]"))
         for attempt in (1, 2, 3):
             wait_for(lambda n=attempt: glob.glob(f"{run.results}/trials/*s0-*/attempt-{n}/checkpoint-*"), "it trains")
             os.kill(wait_for(run.workers, "a worker")[0], signal.SIGSTOP)
-            wait_for(lambda n=attempt: run.text().count("worker_hang") >= n, "the hang is noticed")
+            wait_for(lambda n=attempt: run.text().count("worker_hang") >= n, "the hang is noticed; " + run.text())
         self.assertEqual(run.end(), 1, run.text())
-        self.assertEqual(sorted(t["state"] for t in run.trials()), ["failed", "succeeded"], run.text())
+        hung, other = run.trials()
+        self.assertEqual((hung["state"], hung["failure"], hung["attempts"]), ("failed", "worker_hang", 3), run.text())
+        self.assertEqual(other["state"], "succeeded", run.text())    # it held nobody up
 
     def test_nobody_is_blamed_for_the_time_in_which_retort_itself_was_stopped(self):
-        run = Run(sweep=sweep_file(deadline="2s"))
+        run = Run(sweep=sweep_file(deadline="4s"))
         run.worker_in_training()
         run.process.send_signal(signal.SIGSTOP)
         time.sleep(6)
