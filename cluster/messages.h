@@ -71,9 +71,14 @@ struct Register {
   std::vector<std::string> devices;
   std::string build;
   std::string address;             // of the host, as other hosts reach it
+  int seats_per_slot = 1;          // workers that one slot can hold: slot + n * slots is the n-th more of it
 };
 struct Lease { std::vector<std::pair<int, int>> members; int slot = 0; Start start; };  // members: (world rank, slot)
-struct Heartbeat { double uptime_seconds = 0; };
+struct Heartbeat {
+  double uptime_seconds = 0;
+  std::int64_t memory_available = 0;  // bytes of the host that new processes can have; 0 = not known
+  std::int64_t worker_peak = 0;       // bytes that the largest of its workers has used at once; 0 = not known
+};
 struct Drain { bool save = true; double deadline_seconds = 0; };
 struct Shutdown {};
 // The agent's own observation about a worker that cannot speak for itself.

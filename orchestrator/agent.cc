@@ -14,13 +14,14 @@ Agent::Agent(AgentIdentity identity, WorkerSpawner spawn, double now)
       started_(now),
       last_poll_(now),
       next_heartbeat_(now + kHeartbeatSeconds) {
-  for (std::size_t slot = 0; slot < identity_.devices.size(); ++slot)
+  const std::size_t slots = identity_.devices.size();
+  for (std::size_t slot = 0; slot < slots * static_cast<std::size_t>(identity_.seats_per_slot); ++slot)
     slots_.emplace_back(static_cast<int>(slot), spawn_, outgoing_);
   outgoing_.push_back({{},
                        {},
                        0,
-                       cluster::Register{identity_.host, static_cast<int>(slots_.size()), identity_.devices,
-                                         identity_.build, identity_.address}});
+                       cluster::Register{identity_.host, static_cast<int>(slots), identity_.devices, identity_.build,
+                                         identity_.address, identity_.seats_per_slot}});
 }
 
 void Agent::OnMessage(const cluster::Envelope& envelope, double now) {
@@ -60,7 +61,10 @@ void Agent::Poll(double now) {
   for (AgentSlot& slot : slots_) slot.Poll(now);
   if (now < next_heartbeat_) return;
   next_heartbeat_ = now + kHeartbeatSeconds;
-  outgoing_.push_back({{}, {}, 0, cluster::Heartbeat{now - started_}});
+  cluster::Heartbeat heartbeat{now - started_};
+  if (identity_.memory_available) heartbeat.memory_available = identity_.memory_available();
+  for (const AgentSlot& slot : slots_) heartbeat.worker_peak = std::max(heartbeat.worker_peak, slot.PeakBytes());
+  outgoing_.push_back({{}, {}, 0, heartbeat});
 }
 
 std::vector<cluster::Envelope> Agent::TakeOutgoing() {

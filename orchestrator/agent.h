@@ -1,7 +1,9 @@
 // Every rank has one: it supervises the workers of its devices and speaks for them.
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,8 @@ struct AgentIdentity {
   std::string build;
   std::vector<std::string> devices;  // one slot each: "cpu", "cuda:0"
   std::string address;               // of the host, as other hosts reach it
+  int seats_per_slot = 1;            // workers that share a device at most
+  std::function<std::int64_t()> memory_available;  // of the host, in bytes, 0 = not known; may be empty
 };
 
 // One thread; never blocks. Times are monotonic seconds.

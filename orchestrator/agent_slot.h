@@ -39,6 +39,7 @@ class AgentSlot {
 
   [[nodiscard]] int fd() { return worker_ && !closed_ ? worker_->fd() : -1; }
   [[nodiscard]] bool has_worker() const { return worker_ != nullptr; }
+  [[nodiscard]] std::int64_t PeakBytes() const { return worker_ ? worker_->PeakBytes() : 0; }
   [[nodiscard]] bool busy() const { return assignment_.has_value(); }
   // Monotonic time at which Poll has something to do though the worker is silent; infinity when never.
   [[nodiscard]] double NextDeadline() const;

@@ -90,6 +90,7 @@ Status Core::On(const RunStarted&) {
     trials_[index].failed_at.clear();  // the slots of this run are others
   }
   drained_.clear();
+  packed_.clear();
   return {};
 }
 
@@ -188,6 +189,11 @@ Status Core::On(const SweepInterrupted&) { return {}; }
 
 Status Core::On(const SlotDrained& event) {
   drained_.push_back(event);
+  return {};
+}
+
+Status Core::On(const PackingMeasured& event) {
+  packed_.push_back(event);
   return {};
 }
 

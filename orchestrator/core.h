@@ -19,6 +19,7 @@
 #include "orchestrator/charge_book.h"
 #include "orchestrator/events.h"
 #include "orchestrator/fleet.h"
+#include "orchestrator/packing.h"
 #include "orchestrator/quota.h"
 #include "orchestrator/trial.h"
 
@@ -97,12 +98,14 @@ class Core {
   [[nodiscard]] const Usage& usage() const { return usage_; }
   // Of the newest run.
   [[nodiscard]] const std::vector<SlotDrained>& drained() const { return drained_; }
+  [[nodiscard]] const std::vector<PackingMeasured>& packed() const { return packed_; }  // of the newest run
   [[nodiscard]] double last_end() const { return last_end_; }  // unix seconds; 0 = no trial ended yet
 
   // Error: refused, naming the broken invariant and the trial.
   [[nodiscard]] Status CheckInvariants() const;
 
   Fleet fleet;
+  Packing packing;
   ChargeBook charges;
   Counters counters;
   Quota quota;  // of the plan
@@ -126,6 +129,7 @@ class Core {
   Status On(const TrialReopened& event);
   Status On(const SweepInterrupted& event);
   Status On(const SlotDrained& event);
+  Status On(const PackingMeasured& event);
 
   [[nodiscard]] Result<std::size_t> IndexOf(TrialId id) const;
   [[nodiscard]] Result<std::size_t> IndexOf(AttemptId id) const;  // its newest attempt, active
@@ -149,6 +153,7 @@ class Core {
   std::set<std::pair<std::size_t, std::size_t>> owed_;
   Usage usage_;
   std::vector<SlotDrained> drained_;
+  std::vector<PackingMeasured> packed_;
   std::uint64_t generation_ = 0;
   double last_end_ = 0;
 };

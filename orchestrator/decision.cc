@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "orchestrator/packed_seats.h"
 #include "orchestrator/reactor.h"
 #include "orchestrator/retry_policy.h"
 #include "orchestrator/row.h"
@@ -32,7 +33,7 @@ cluster::Start StartOf(Core& core, const Trial& trial, std::uint32_t attempt) {
 
 std::string DeviceOf(const AgentSeats& agent, int slot) {
   const std::vector<std::string>& devices = agent.registration.devices;
-  const auto index = static_cast<std::size_t>(slot);
+  const auto index = static_cast<std::size_t>(slot % std::max(1, agent.registration.slots));
   return index < devices.size() ? devices[index] : "cpu";
 }
 
@@ -55,11 +56,15 @@ void LeaseOne(Core& core, const Placement& placement, Now now, Outbox& outbox) {
   const AttemptId attempt{placement.trial, trial.attempts + 1};
   const Generation generation = core.NextGeneration();
   ++core.counters.leases;
-  std::vector<std::pair<int, int>> members;
-  for (const Seat& seat : placement.seats) members.emplace_back(seat.rank.value, seat.slot);
-  Record(core, AttemptLeased{attempt, generation, members}, now, outbox);
+  std::vector<std::pair<int, int>> members, slots;
+  for (const Seat& seat : placement.seats) {
+    members.emplace_back(seat.rank.value, seat.slot);
+    slots.emplace_back(seat.rank.value, core.fleet.SlotOf(seat).slot);
+  }
+  Record(core, AttemptLeased{attempt, generation, std::move(slots)}, now, outbox);
   core.fleet.Occupy(placement.seats, attempt, generation,
                     StepWatch(now.monotonic, trial.spec.deadline_seconds, kAgentWatchMarginSeconds));
+  SeatForPacking(core, trial.spec, placement.seats, now);
   cluster::Lease lease;
   lease.members = members;
   lease.start = StartOf(core, trial, attempt.number);
@@ -84,7 +89,7 @@ std::string FailedBefore(const Trial& trial, Seat place) {
 // The last slot that is left stays in use: whatever is wrong with it, nobody else can do the work.
 void DrainSlot(Core& core, Seat seat, Now now, Outbox& outbox) {
   const AgentSeats& agent = core.fleet.agents().at(seat.rank);
-  if (agent.lost || core.fleet.LiveSeats() < 2) return;
+  if (agent.lost || core.fleet.LiveSeats() < 2 || agent.held[static_cast<std::size_t>(seat.slot)] > 0) return;
   SlotDrained drained{seat.rank.value, seat.slot, agent.registration.host, core.fleet.quarantine.SuspectsAt(seat)};
   core.fleet.Drain(seat);
   Record(core, std::move(drained), now, outbox);
@@ -113,9 +118,12 @@ void Send(Outbox& outbox, WorldRank to, cluster::Message message, AttemptId atte
 void EndBadly(Core& core, AttemptId attempt, FailureKind failure, const std::string& detail, Now now,
               Outbox& outbox) {
   const Trial& trial = core.Get(attempt.trial);
+  const bool out_of_memory = failure == FailureKind::out_of_memory;
+  if (out_of_memory && core.packing.IsCrowded(attempt.trial)) failure = FailureKind::crowded;
+  core.packing.Left(attempt.trial, out_of_memory, now.monotonic);
   std::map<FailureKind, int> failures = trial.failures;
   ++failures[failure];
-  const Seat place = core.fleet.Find(attempt.trial)->seats.front();
+  const Seat place = core.fleet.SlotOf(core.fleet.Find(attempt.trial)->seats.front());
   const std::string before = IsTelling(failure) ? FailedBefore(trial, place) : "";
   const RetryDecision decision = before.empty() ? DecideRetry(failures, failure) : RetryDecision();
   AttemptEnded ended;

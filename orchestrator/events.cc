@@ -187,6 +187,29 @@ void Take(const Json& json, SlotDrained& event) {
   for (const Json& trial : json.at("trials")) event.trials.push_back(TrialFromJson(trial));
 }
 
+void Put(Json& json, const PackingMeasured& event) {
+  json["host"] = event.host;
+  json["device"] = event.device;
+  json["shape"] = event.shape;
+  json["width"] = event.width;
+  json["rate"] = NumberToJson(event.rate);
+  json["than_width"] = event.than_width;
+  json["than_rate"] = NumberToJson(event.than_rate);
+  json["kept"] = event.kept;
+  json["cause"] = event.cause;
+}
+void Take(const Json& json, PackingMeasured& event) {
+  event.host = json.at("host").get<std::string>();
+  event.device = json.at("device").get<std::string>();
+  event.shape = json.at("shape").get<std::string>();
+  event.width = json.at("width").get<int>();
+  event.rate = NumberFromJson(json.at("rate"));
+  event.than_width = json.at("than_width").get<int>();
+  event.than_rate = NumberFromJson(json.at("than_rate"));
+  event.kept = json.at("kept").get<bool>();
+  event.cause = json.at("cause").get<std::string>();
+}
+
 // The one place that catches the JSON library's exceptions.
 template <typename T>
 Result<JournalEvent> DecodeAs(const char* name, std::string_view payload) {
@@ -209,7 +232,7 @@ TrialPlanned PlannedAs(const TrialSpec& spec) { return {spec, EncodeTrialSpec(sp
 
 EventType TypeOf(const Event& event) {
   // The alternatives of Event stand in the order of their numbers.
-  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::slot_drained));
+  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::packing_measured));
   static_assert(std::is_same_v<std::variant_alternative_t<8, Event>, AttemptEnded>);
   return static_cast<EventType>(event.index() + 1);
 }
@@ -252,6 +275,8 @@ Result<JournalEvent> DecodeEvent(std::uint16_t type, std::string_view payload) {
       return DecodeAs<SweepInterrupted>("sweep_interrupted", payload);
     case EventType::slot_drained:
       return DecodeAs<SlotDrained>("slot_drained", payload);
+    case EventType::packing_measured:
+      return DecodeAs<PackingMeasured>("packing_measured", payload);
   }
   return UsageError(
       "journal event type " + std::to_string(type) +

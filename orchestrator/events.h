@@ -37,6 +37,7 @@ enum class EventType : std::uint16_t {
   trial_reopened = 12,
   sweep_interrupted = 13,
   slot_drained = 14,
+  packing_measured = 15,
 };
 
 // First record of a journal; again when the sweep file was edited.
@@ -116,9 +117,23 @@ struct SlotDrained {
   std::vector<TrialId> trials;  // that failed there, and nowhere else
 };
 
+// How fast trials of one shape were that shared a device, and what follows from it.
+struct PackingMeasured {
+  std::string host;
+  std::string device;  // "cpu" stands for all CPU slots of the host
+  std::string shape;   // of the trials, for people
+  int width = 0;       // trials at once
+  double rate = 0;     // their steps per second in sum; 0 = not measured
+  int than_width = 0;  // in comparison with so many
+  double than_rate = 0;
+  bool kept = false;  // false: at most `than_width` from now on
+  std::string cause;  // of a refusal, where it was not the rate
+};
+
 using Event = std::variant<SweepOpened, TrialPlanned, PlanAdopted, RunStarted, AttemptLeased, AttemptStarted,
                            CheckpointNoted, ProgressNoted, AttemptEnded, RowWritten, TrialCancelled,
-                           TrialReopened, SweepInterrupted, SlotDrained>;
+                           TrialReopened, SweepInterrupted, SlotDrained,
+                           PackingMeasured>;
 
 struct JournalEvent {
   double at = 0;  // unix seconds

@@ -20,8 +20,10 @@ void Fleet::Register(WorldRank rank, const cluster::Register& registration, doub
   AgentSeats seats;
   seats.registration = registration;
   seats.last_heard = now;
-  seats.slots.resize(static_cast<std::size_t>(std::max(0, registration.slots)));
-  seats.drained.resize(seats.slots.size(), false);
+  const auto slots = static_cast<std::size_t>(std::max(0, registration.slots));
+  seats.slots.resize(slots * static_cast<std::size_t>(std::max(1, registration.seats_per_slot)));
+  seats.held.resize(slots, 0);
+  seats.drained.resize(slots, false);
   for (int slot = 0; slot < registration.slots; ++slot) quarantine.Succeeded({rank, slot});
   agents_[rank] = std::move(seats);
   free_ = CountFree();
@@ -47,7 +49,7 @@ void Fleet::Lose(WorldRank rank) {
 void Fleet::Drain(Seat seat) {
   AgentSeats& agent = agents_.at(seat.rank);
   const auto slot = static_cast<std::size_t>(seat.slot);
-  RETORT_CHECK(!agent.slots.at(slot).has_value() && !agent.drained.at(slot));
+  RETORT_CHECK(agent.held.at(slot) == 0 && !agent.drained.at(slot));
   agent.drained[slot] = true;
   free_ = CountFree();
 }
@@ -65,7 +67,9 @@ ActiveAttempt& Fleet::Occupy(const std::vector<Seat>& seats, AttemptId id, Gener
     std::optional<TrialId>& slot = agents_.at(seat.rank).slots.at(static_cast<std::size_t>(seat.slot));
     RETORT_CHECK(!slot.has_value());
     slot = id.trial;
-    --free_;
+    const Seat home = SlotOf(seat);
+    if (agents_.at(seat.rank).held[static_cast<std::size_t>(home.slot)]++ == 0) --free_;
+    if (home != seat) ++extra_;
   }
   ActiveAttempt attempt;
   attempt.id = id;
@@ -81,7 +85,9 @@ void Fleet::Vacate(TrialId trial) {
   for (const Seat& seat : found->second.seats) {
     AgentSeats& agent = agents_.at(seat.rank);
     agent.slots.at(static_cast<std::size_t>(seat.slot)).reset();
-    if (!agent.lost) ++free_;
+    const Seat home = SlotOf(seat);
+    if (--agent.held[static_cast<std::size_t>(home.slot)] == 0 && !agent.lost) ++free_;
+    if (home != seat) --extra_;
   }
   active_.erase(found);
 }
@@ -103,11 +109,20 @@ std::vector<Seat> Fleet::FreeSeats() const {
   std::vector<Seat> seats;
   for (const auto& [rank, agent] : agents_) {
     if (agent.lost) continue;
-    for (std::size_t slot = 0; slot < agent.slots.size(); ++slot)
-      if (!agent.slots[slot] && !agent.drained[slot]) seats.push_back({rank, static_cast<int>(slot)});
+    for (std::size_t slot = 0; slot < agent.held.size(); ++slot)
+      if (agent.held[slot] == 0 && !agent.drained[slot]) seats.push_back({rank, static_cast<int>(slot)});
   }
   std::sort(seats.begin(), seats.end(), [](const Seat& a, const Seat& b) {
     return a.slot != b.slot ? a.slot < b.slot : a.rank < b.rank;
+  });
+  if (extra_ == 0) return seats;
+  // A device whose other slots hold more than one attempt each is as busy as if this one were taken.
+  std::map<Device, int> left;
+  std::erase_if(seats, [&](const Seat& seat) {
+    const Device device = DeviceOf(seat);
+    const auto [room, fresh] = left.try_emplace(device, 0);
+    if (fresh) room->second = SlotsOn(device) - HeldOn(device);
+    return room->second-- <= 0;
   });
   return seats;
 }
@@ -131,12 +146,61 @@ int Fleet::LiveSeats() const {
   return seats;
 }
 
+Seat Fleet::SlotOf(Seat seat) const {
+  const int slots = agents_.at(seat.rank).registration.slots;
+  return {seat.rank, slots > 0 ? seat.slot % slots : seat.slot};
+}
+
+Device Fleet::DeviceOf(Seat seat) const {
+  const cluster::Register& registration = agents_.at(seat.rank).registration;
+  const auto slot = static_cast<std::size_t>(SlotOf(seat).slot);
+  return {registration.host, slot < registration.devices.size() ? registration.devices[slot] : "cpu"};
+}
+
+int Fleet::SlotsOn(const Device& device) const {
+  int slots = 0;
+  for (const auto& [rank, agent] : agents_) {
+    if (agent.lost || agent.registration.host != device.host) continue;
+    for (std::size_t slot = 0; slot < agent.held.size(); ++slot)
+      if (!agent.drained[slot] && DeviceOf({rank, static_cast<int>(slot)}) == device) ++slots;
+  }
+  return slots;
+}
+
+int Fleet::HeldOn(const Device& device) const {
+  int held = 0;
+  for (const auto& [rank, agent] : agents_) {
+    if (agent.lost || agent.registration.host != device.host) continue;
+    for (std::size_t slot = 0; slot < agent.held.size(); ++slot)
+      if (DeviceOf({rank, static_cast<int>(slot)}) == device) held += agent.held[slot];
+  }
+  return held;
+}
+
+std::optional<Seat> Fleet::SpareSeat(const Device& device, const std::vector<Seat>& taken) const {
+  std::optional<Seat> best;
+  int fewest = 0;
+  for (const auto& [rank, agent] : agents_) {
+    if (agent.lost || agent.registration.host != device.host) continue;
+    for (std::size_t place = 0; place < agent.slots.size(); ++place) {
+      const Seat seat{rank, static_cast<int>(place)};
+      const auto slot = static_cast<std::size_t>(SlotOf(seat).slot);
+      if (agent.slots[place] || agent.drained[slot] || DeviceOf(seat) != device) continue;
+      if (std::find(taken.begin(), taken.end(), seat) != taken.end()) continue;
+      if (best && agent.held[slot] >= fewest) continue;
+      best = seat;
+      fewest = agent.held[slot];
+    }
+  }
+  return best;
+}
+
 int Fleet::CountFree() const {
   int free = 0;
   for (const auto& [rank, agent] : agents_) {
     if (agent.lost) continue;
-    for (std::size_t slot = 0; slot < agent.slots.size(); ++slot)
-      if (!agent.slots[slot] && !agent.drained[slot]) ++free;
+    for (std::size_t slot = 0; slot < agent.held.size(); ++slot)
+      if (agent.held[slot] == 0 && !agent.drained[slot]) ++free;
   }
   return free;
 }
@@ -146,7 +210,7 @@ Status Fleet::CheckInvariants() const {
   for (const auto& [rank, agent] : agents_) {
     for (std::size_t slot = 0; slot < agent.slots.size(); ++slot) {
       if (!agent.slots[slot]) continue;
-      if (agent.drained[slot]) return Refused("a drained slot holds an attempt");
+      if (agent.drained[slot % agent.drained.size()]) return Refused("a drained slot holds an attempt");
       ++seated;
       const ActiveAttempt* attempt = Find(*agent.slots[slot]);
       if (attempt == nullptr) return Refused("a slot holds a trial that is not active");

@@ -13,6 +13,7 @@
 #include "experiments/spec/ids.h"
 #include "experiments/spec/status.h"
 #include "orchestrator/charge_book.h"
+#include "orchestrator/packing.h"
 #include "orchestrator/quarantine.h"
 #include "orchestrator/seat.h"
 #include "orchestrator/step_watch.h"
@@ -48,7 +49,10 @@ struct AgentSeats {
   cluster::Register registration;
   double last_heard = 0;  // monotonic
   bool lost = false;
+  // The registered slots, then as many once more for each further seat of a slot: seat s belongs to slot
+  // s % registration.slots.
   std::vector<std::optional<TrialId>> slots;
+  std::vector<int> held;      // by slot: attempts on its seats
   std::vector<bool> drained;  // by slot: gets no more work until the agent starts anew
 };
 
@@ -74,6 +78,13 @@ class Fleet {
   // Free slots of live agents that are not drained, spread over the ranks: every agent's first slot before any second one.
   [[nodiscard]] std::vector<Seat> FreeSeats() const;
   [[nodiscard]] bool HasFreeSeat() const { return free_ > 0; }
+  // The slot that the seat belongs to.
+  [[nodiscard]] Seat SlotOf(Seat seat) const;
+  [[nodiscard]] Device DeviceOf(Seat seat) const;
+  // Slots of live agents on the device that are not drained.
+  [[nodiscard]] int SlotsOn(const Device& device) const;
+  // An empty seat on the device, of the slot that holds the fewest attempts, none of `taken`.
+  [[nodiscard]] std::optional<Seat> SpareSeat(const Device& device, const std::vector<Seat>& taken) const;
   // Slots of live agents that are not drained, busy or not.
   [[nodiscard]] int LiveSeats() const;
   [[nodiscard]] const std::map<WorldRank, AgentSeats>& agents() const { return agents_; }
@@ -86,9 +97,11 @@ class Fleet {
 
  private:
   [[nodiscard]] int CountFree() const;
+  [[nodiscard]] int HeldOn(const Device& device) const;
   std::map<WorldRank, AgentSeats> agents_;
   std::map<TrialId, ActiveAttempt> active_;
-  int free_ = 0;
+  int free_ = 0;   // slots without any attempt
+  int extra_ = 0;  // attempts on seats beyond the registered slots
 };
 
 }  // namespace retort::orchestrator

@@ -3,11 +3,13 @@
 #include <utility>
 
 #include "cluster/host_address.h"
+#include "cluster/host_memory.h"
 #include "cluster/launch_environment.h"
 #include "cluster/topology.h"
 #include "cluster/worker_environment.h"
 #include "cluster/worker_process.h"
 #include "orchestrator/environment.h"
+#include "orchestrator/packing.h"
 #include "orchestrator/process_worker_port.h"
 #include "orchestrator/system_clock.h"
 
@@ -27,6 +29,8 @@ Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank ra
   AgentIdentity identity;
   identity.host = HostName();
   identity.build = options.version;
+  identity.seats_per_slot = kMostPerSlot;
+  identity.memory_available = [] { return cluster::AvailableMemory(); };
   RETORT_ASSIGN_OR_RETURN(identity.address, cluster::HostAddress(options.environment));
   identity.devices =
       cluster::DevicesOf(cluster::DiscoverHost(options.environment), ranks.own_devices ? 0 : ranks.local_rank,

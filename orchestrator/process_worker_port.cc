@@ -5,6 +5,7 @@
 #include <fstream>
 #include <utility>
 
+#include "cluster/host_memory.h"
 #include "cluster/worker_process.h"
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/trial_kind.h"
@@ -68,6 +69,7 @@ class ProcessWorkerPort final : public WorkerPort {
     return end;
   }
   void Kill() override { process_.Kill(); }
+  std::int64_t PeakBytes() const override { return cluster::PeakResident(process_.pid()); }
   int fd() override { return process_.link().fd(); }
 
  private:

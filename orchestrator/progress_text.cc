@@ -77,11 +77,22 @@ std::string DrainedText(const Core& core, const SlotDrained& drained) {
                      drained.rank, drained.host, names);
 }
 
+std::string PackedText(const PackingMeasured& measured) {
+  const std::string figures = fmt::format("{} at once do {:.4g} steps/s, {} did {:.4g}", measured.width, measured.rate,
+                                          measured.than_width, measured.than_rate);
+  const std::string where = fmt::format("{} of {}, {}: ", measured.device, measured.host, measured.shape);
+  if (measured.kept) return where + figures + ": kept";
+  const std::string what =
+      measured.cause.empty() ? figures : fmt::format("{} at once: {}", measured.width, measured.cause);
+  return where + what + fmt::format(": turned down, at most {} from now on", measured.than_width);
+}
+
 std::string EventLine(const Core& core, const Event& event) {
   if (const auto* ended = std::get_if<AttemptEnded>(&event)) return LineOf(core, *ended);
   if (const auto* row = std::get_if<RowWritten>(&event); row != nullptr && row->row.state == "parent-failed")
     return row->row.name + ": not run, its teacher did not succeed";
   if (const auto* drained = std::get_if<SlotDrained>(&event)) return DrainedText(core, *drained);
+  if (const auto* measured = std::get_if<PackingMeasured>(&event)) return PackedText(*measured);
   return "";
 }
 

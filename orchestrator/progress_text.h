@@ -14,6 +14,8 @@ namespace retort::orchestrator {
 [[nodiscard]] std::string ProgressLine(const Core& core, std::size_t width = 0);
 // A sentence about a slot that was left out.
 [[nodiscard]] std::string DrainedText(const Core& core, const SlotDrained& drained);
+// A sentence about trials that shared a device: what was measured, and whether it goes on.
+[[nodiscard]] std::string PackedText(const PackingMeasured& measured);
 // A sentence for events that a person should see when they happen, empty for the others: a trial that
 // ended, an attempt that is retried.
 [[nodiscard]] std::string EventLine(const Core& core, const Event& event);

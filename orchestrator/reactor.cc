@@ -33,6 +33,7 @@ void OnProgress(Core& core, ActiveAttempt& attempt, const cluster::Progress& mes
   attempt.watch.Progressed(now.monotonic, message.step, message.phase);
   if (attempt.step > 0 && message.step > attempt.step)
     core.counters.steps += static_cast<std::uint64_t>(message.step - attempt.step);
+  core.packing.Progressed(attempt.id.trial, message.step, message.total_steps, now.monotonic);
   const bool phase_changed = attempt.phase != message.phase;
   attempt.step = message.step;
   attempt.total_steps = message.total_steps;
@@ -118,7 +119,8 @@ void OnEnded(Core& core, ActiveAttempt& attempt, const cluster::Ended& message, 
     EndBadly(core, id, named ? message.failure : FailureKind::internal, message.detail, now, outbox);
     return;
   }
-  core.fleet.quarantine.Succeeded(attempt.seats.front());
+  core.fleet.quarantine.Succeeded(core.fleet.SlotOf(attempt.seats.front()));
+  core.packing.Left(id.trial, false, now.monotonic);
   core.fleet.Vacate(id.trial);
   AttemptEnded ended;
   ended.attempt = id;
@@ -191,7 +193,10 @@ void OnMessage(Core& core, WorldRank from, const cluster::Envelope& envelope, No
   else if (const auto* drain = std::get_if<cluster::Drain>(&envelope.message))
     OnStopRequested(core, fmt::format("rank {} was signalled", from.value), drain->deadline_seconds, now,
                     outbox);
-  else if (!std::holds_alternative<cluster::Heartbeat>(envelope.message))
+  else if (const auto* heartbeat = std::get_if<cluster::Heartbeat>(&envelope.message))
+    core.packing.SawMemory(core.fleet.agents().at(from).registration.host, heartbeat->memory_available,
+                           heartbeat->worker_peak);
+  else
     ++core.counters.stale;
 }
 

@@ -15,6 +15,20 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // Beyond the deadline that agents were given, for their answers to arrive.
 constexpr double kStopMarginSeconds = 2;
+// For a trial that has to leave its device, to save its state.
+constexpr double kStepBackSeconds = 25;
+
+// What was found out about trials that share a device is recorded; those that are too many are saved and
+// stopped, and wait for their turn.
+void FollowPacking(Core& core, Now now, Outbox& outbox) {
+  core.packing.Tick(now.monotonic);
+  for (PackingMeasured& finding : core.packing.TakeFindings()) Record(core, std::move(finding), now, outbox);
+  for (const TrialId trial : core.packing.TakeUnwelcome()) {
+    const ActiveAttempt* attempt = core.fleet.Find(trial);
+    if (attempt == nullptr || core.stop) continue;
+    Send(outbox, attempt->leader(), cluster::Stop{true, kStepBackSeconds}, attempt->id, attempt->generation);
+  }
+}
 
 // A process that was stopped finds everybody silent, itself included.
 void ForgiveGap(Core& core, Now now) {
@@ -65,6 +79,7 @@ void OnTick(Core& core, Now now, Outbox& outbox) {
   LoseSilentAgents(core, now, outbox);
   EndSilentAttempts(core, now, outbox);
   WriteOwedRows(core, now, outbox);
+  FollowPacking(core, now, outbox);
   LeaseQueued(core, now, outbox);
   EndWhenDone(core, now, outbox);
 }
@@ -78,7 +93,7 @@ double NextDeadline(const Core& core, Now now) {
     next = std::min(next, core.stop->kill_at + kStopMarginSeconds);
   else if (const double retry = NextRetry(core, now); retry > 0)
     next = std::min(next, now.monotonic + retry - now.unix_seconds);
-  return next;
+  return std::min(next, core.packing.NextDeadline());
 }
 
 int SweepExitCode(const Core& core) {

@@ -56,6 +56,7 @@ Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory)
   view.quota = QuotaOf(core.resolved_toml());
   view.usage = core.usage();
   for (const SlotDrained& drained : core.drained()) view.drained.push_back(DrainedText(core, drained));
+  for (const PackingMeasured& measured : core.packed()) view.packed.push_back(PackedText(measured));
   for (const std::size_t index : core.plan()) {
     RETORT_ASSIGN_OR_RETURN(TrialView trial, ViewOf(core.At(index), view.running));
     view.trials.push_back(std::move(trial));

@@ -41,6 +41,7 @@ struct ResultsView {
   Quota quota;           // of the sweep as it was last run
   Usage usage;           // of it
   std::vector<std::string> drained;  // sentences about slots that the newest run left out
+  std::vector<std::string> packed;   // sentences about trials that shared a device in the newest run
   bool running = false;  // another process holds the folder's lock
 };
 

@@ -34,7 +34,7 @@ void CollectTrials(const Core& core, MetricValues& values) {
 void CollectWorkers(const Core& core, MetricValues& values) {
   int seats = 0, lost = 0, starting = 0;
   for (const auto& [rank, agent] : core.fleet.agents())
-    (agent.lost ? lost : seats) += static_cast<int>(agent.slots.size());
+    (agent.lost ? lost : seats) += static_cast<int>(agent.held.size());
   for (const auto& [trial, attempt] : core.fleet.active())
     if (!attempt.started) ++starting;
   const int active = static_cast<int>(core.fleet.active().size());

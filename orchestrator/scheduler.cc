@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "orchestrator/free_seats.h"
+#include "orchestrator/packed_seats.h"
 #include "orchestrator/quota_gate.h"
 #include "orchestrator/retry_policy.h"
 
@@ -12,19 +14,31 @@ namespace retort::orchestrator {
 
 std::vector<Placement> Schedule(const Core& core, Now now) {
   std::vector<Placement> placements;
-  if (core.stop || !core.fleet.HasFreeSeat() || core.ready().empty()) return placements;
+  if (core.stop || core.ready().empty()) return placements;
+  if (!core.fleet.HasFreeSeat() && core.packing.empty()) return placements;
   FreeSeats free(core.fleet);
+  PackedSeats packed(core);
+  std::optional<int> left_over;  // the highest priority, negated, of a trial that found no place
   bool kept = false;
   std::int64_t starting_new = 0;
   for (const Core::ReadyKey& key : core.ready()) {
-    if (free.empty()) break;
+    if (free.empty() && (packed.empty() || kept)) break;
     const Trial& trial = core.At(key.index);
     if (!RetryIsDue(trial.retry_at, now.unix_seconds)) continue;
     const auto starting = static_cast<std::int64_t>(placements.size());
     if (!QuotaRefusal(core, trial.spec.id, now, starting, starting_new).empty()) continue;
     if (trial.spec.devices == 1) {
-      placements.push_back({trial.spec.id, {*free.TakeOne(trial.failed_at)}});
+      std::optional<Seat> seat = free.TakeOne(trial.failed_at);
+      if (seat) packed.Close({*seat});
+      const bool may_pass = !kept && (!left_over || *left_over == key.negative_priority);
+      if (!seat && may_pass) seat = packed.Take(trial.spec);
+      if (!seat) {
+        if (!left_over) left_over = key.negative_priority;
+        continue;
+      }
+      placements.push_back({trial.spec.id, {*seat}});
     } else if (auto seats = free.TakeGang(trial.spec.devices)) {
+      packed.Close(*seats);
       placements.push_back({trial.spec.id, std::move(*seats)});
     } else {
       const bool can_start = core.fleet.LiveSeats() >= trial.spec.devices;

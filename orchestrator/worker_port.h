@@ -2,6 +2,7 @@
 // (process_worker_port.h), fakes in tests.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,6 +31,8 @@ class WorkerPort {
   // The end of the process, once. Does not block.
   [[nodiscard]] virtual std::optional<WorkerEnd> Reap() = 0;
   virtual void Kill() = 0;
+  // Bytes of memory that it has used at once; 0 = not known.
+  [[nodiscard]] virtual std::int64_t PeakBytes() const { return 0; }
   [[nodiscard]] virtual int fd() = 0;  // readable when there is something to receive; -1 = none
 };
 

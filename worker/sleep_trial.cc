@@ -11,6 +11,7 @@
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/trial_kind.h"
 #include "storage/checkpoint_store.h"
+#include "worker/report_interval.h"
 
 namespace retort::worker {
 namespace {
@@ -19,7 +20,6 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds kLook{0.02};
-constexpr double kReportSeconds = 0.5;
 constexpr const char* kPhase = "sleep";
 
 std::string Link(const std::string& chain, std::uint64_t seed, std::int64_t step) {
@@ -126,7 +126,7 @@ class SleepRun {
 
   Status Report() {
     // The end says it all, and a word just before it costs the journal a record of its own.
-    if (next_ + 1 == spec_.steps || (next_ != resumed_at_ && Since(reported_) < kReportSeconds)) return {};
+    if (next_ + 1 == spec_.steps || (next_ != resumed_at_ && Since(reported_) < ReportSeconds(spec_))) return {};
     reported_ = Clock::now();
     const Status said = host_.Report(cluster::Progress{next_ + 1, spec_.steps, kPhase, {}});
     return said.ok() ? said : Fail(FailureKind::agent_lost, said);

@@ -28,6 +28,7 @@
 #include "worker/methods/method.h"
 #include "worker/provenance.h"
 #include "worker/release_tape.h"
+#include "worker/report_interval.h"
 #include "worker/sleep_trial.h"
 #include "worker/stop_rule.h"
 #include "worker/tensor_codec.h"
@@ -40,7 +41,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using MaybeFailure = std::optional<Failure>;
 
-constexpr double kReportSeconds = 0.5;
 constexpr std::chrono::seconds kBlameDelay{2};
 
 double SecondsSince(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
@@ -264,7 +264,7 @@ class TrialRun {
     }
     if (Leads()) store_->AppendSeries(next_, series);
     const bool last = next_ + 1 == method_->steps();
-    if (!last && next_ != resumed_at_ && SecondsSince(reported_) < kReportSeconds) return std::nullopt;
+    if (!last && next_ != resumed_at_ && SecondsSince(reported_) < ReportSeconds(spec_)) return std::nullopt;
     reported_ = Clock::now();
     return Check(host_.Report(cluster::Progress{next_ + 1, method_->steps(), method_->phase(next_), series}),
                  FailureKind::agent_lost);

@@ -14,7 +14,7 @@ struct Row {
 // A killed or lost process is nobody's fault and is retried often; what the configuration or the
 // data cause repeats itself and is not.
 constexpr int kManyAttempts = 20;
-constexpr std::array<Row, 17> kRows = {{
+constexpr std::array<Row, 18> kRows = {{
     {FailureKind::none, "none", {1, 0.0}},
     {FailureKind::worker_crash, "worker_crash", {3, 0.5}},
     {FailureKind::worker_hang, "worker_hang", {3, 1.0}},
@@ -32,6 +32,7 @@ constexpr std::array<Row, 17> kRows = {{
     {FailureKind::gang_broken, "gang_broken", {kManyAttempts, 0.1}},
     {FailureKind::device, "device", {3, 1.0}},
     {FailureKind::worker_killed, "worker_killed", {kManyAttempts, 0.1}},
+    {FailureKind::crowded, "crowded", {kManyAttempts, 0.1}},
 }};
 
 }  // namespace

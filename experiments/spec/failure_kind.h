@@ -25,6 +25,7 @@ enum class FailureKind : std::uint8_t {
   gang_broken = 14,         // a member of the gang could not be reached
   device = 15,              // the device failed, or its context is poisoned
   worker_killed = 16,       // the worker process was killed from outside: SIGKILL, SIGTERM, ...
+  crowded = 17,             // out of memory while more trials shared its device than it has slots
 };
 
 // How a failure is treated. `max_attempts` counts all attempts that ended with this kind for one

@@ -154,6 +154,7 @@ constexpr std::array<std::string_view, 3> kNormalizations = {"row", "frobenius",
 constexpr std::array<std::string_view, 7> kClaims = {"none",    "paper",  "answer", "slot",
                                                      "teacher", "member", "example"};
 constexpr std::array<std::string_view, 3> kCalibrations = {"none", "noise", "steps"};
+constexpr std::array<std::string_view, 2> kPackModes = {"off", "auto"};
 constexpr std::array<std::string_view, 3> kStopMetrics = {"none", "loss", "test.accuracy"};
 constexpr std::array<std::string_view, 3> kLosses = {"dkd", "kd", "ce-hard"};
 constexpr std::array<std::string_view, 4> kNetworks = {"datalens", "datalens-x0.125", "tanh-cnn", "logistic"};
@@ -275,6 +276,8 @@ constexpr SpecKey kKeys[] = {
     Execution(Row<&S::checkpoint_keep>("checkpoint_keep", From(1, 100), kAll,
                                        "newest checkpoints that stay on disk")),
     Execution(Row<&S::priority>("priority", From(-1000, 1000), kAll | kSleep, "larger is placed first")),
+    Execution(Choice<&S::pack>("pack", kPackModes, kAll | kSleep,
+                               "auto: shares its device with others of its shape while that is measured to be faster")),
     Execution(Row<&S::reserve_block>("reserve_block", From(1, 1e9), kAll,
                                      "releases charged to the ledger at once")),
 };

@@ -25,6 +25,8 @@ enum class Calibrate : std::uint8_t { none, noise, steps };
 enum class DistillationLoss : std::uint8_t { dkd, kd, ce_hard };
 // What a stop rule looks at: nothing, the loss of the step, or the accuracy on the test split.
 enum class StopMetric : std::uint8_t { none, loss, accuracy };
+// Whether a trial may share its device with others of its shape.
+enum class PackMode : std::uint8_t { off, automatic };
 
 // Positions [begin, end) in the permutation of all indices that `shuffle` fixes.
 struct IndexRange {
@@ -141,6 +143,7 @@ struct TrialSpec {
   std::int64_t checkpoint_steps = 0; // a commit at the latest after so many steps; 0 = by the clock alone
   std::int64_t checkpoint_keep = 2;  // newest checkpoints that stay
   int priority = 0;
+  PackMode pack = PackMode::off;
   std::int64_t reserve_block = 64;   // releases charged at once
 
   // derived, not keys

@@ -26,6 +26,9 @@ std::string_view Advice(FailureKind kind) {
     case FailureKind::none:
     case FailureKind::stopped:
       return "";
+    case FailureKind::crowded:
+      return "It shared its device with too many; fewer do from now on. `pack = \"off\"` gives each trial a device of "
+             "its own.";
     case FailureKind::worker_killed:
       return "Somebody or something outside retort killed the worker; see the batch system's or the kernel's log.";
     case FailureKind::worker_crash:
@@ -151,6 +154,8 @@ void ExplainDevices(const ResultsView& view, const TrialView& trial, Explanation
   if (!busy.empty()) out.sentences.push_back("Devices: " + busy + ".");
   if (trial.spec.devices > 1)
     out.sentences.push_back(fmt::format("It needs {} devices at once.", trial.spec.devices));
+  if (trial.spec.pack == PackMode::automatic && trial.spec.devices == 1)
+    for (const std::string& measured : view.packed) out.sentences.push_back("Sharing a device: " + measured + ".");
   out.next = "More devices or a larger --slots start it sooner";
   out.next += ahead > 0 ? "; so does a larger `priority`." : ".";
 }

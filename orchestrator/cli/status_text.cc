@@ -80,6 +80,7 @@ std::string StatusAsText(const SweepStatus& status, double now_unix_seconds, std
   out += fmt::format("Trials: {}", view.trials.size());
   for (const auto& [state, count] : status.counts) out += fmt::format(", {} {}", count, state);
   out += "\n" + ActiveText(view, now_unix_seconds);
+  for (const std::string& measured : view.packed) out += "Sharing a device: " + measured + "\n";
   if (!status.spending.empty()) out += "Privacy spent\n" + SpendingText(status, width);
   if (!status.finished) out += TimeLeftText(status.remaining);
   return out + "Next: " + status.next + "\n";
@@ -112,6 +113,7 @@ std::string StatusAsJson(const SweepStatus& status) {
                           : ordered_json();
     document["epsilon"][spent.data] = std::move(entry);
   }
+  document["packing"] = status.view->packed;
   document["problems"] = ordered_json::array();
   for (const Problem& problem : status.problems) {
     ordered_json ids = ordered_json::array();

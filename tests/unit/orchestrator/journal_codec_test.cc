@@ -40,6 +40,7 @@ std::vector<JournalEvent> SweepEvents() {
   events.push_back({4, TrialCancelled{TrialId(7)}});
   events.push_back({4, SweepInterrupted{"SIGTERM"}});
   events.push_back({4, SlotDrained{1, 2, "node1", {TrialId(7)}}});
+  events.push_back({4, PackingMeasured{"node1", "cpu", "dpdfd", 2, 1.0 / 3, 1, 0.25, true, ""}});
   events.push_back({4, RunStarted{"{}"}});
   return events;
 }

@@ -1,0 +1,129 @@
+// How many trials may share one device, found by measuring. Pure: it is told who sits where and how far
+// they are, and keeps what it saw.
+//
+// A device starts with as many trials as it has slots. Once their steps per second are known, one trial of
+// the same shape joins; that is kept if together they are at least kLeastGain faster, and taken back if not.
+// Such an attempt may cost at most kMostLoss of what the trials that are left would take without it.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/spec/ids.h"
+#include "orchestrator/events.h"
+
+namespace retort::orchestrator {
+
+inline constexpr int kMostPerSlot = 8;       // trials at once, for each slot of a device
+inline constexpr double kLeastGain = 1.02;   // of the summed steps per second
+inline constexpr double kMostLoss = 0.02;    // of the time that one trial at a time would take
+inline constexpr int kReportsPerTrial = 5;   // that make a measurement, with as many seconds as below
+inline constexpr double kSecondsPerTrial = 0.5;
+
+// What trials compete for: a GPU, or all CPU slots of a host.
+struct Device {
+  std::string host;
+  std::string name;  // "cuda:0"; "cpu"
+  auto operator<=>(const Device&) const = default;
+};
+
+// Times are monotonic seconds.
+class Packing {
+ public:
+  // An attempt was leased; of a gang, for each of its members. `base`: slots of the device. `shape`: trials of one shape take equally long for a
+  // step. `packable`: the trial asks for pack = "auto" and is no gang.
+  void Seated(TrialId trial, const Device& device, const std::string& shape, bool packable, int base, double now);
+  // `step` of `total_steps` are complete, as its worker said.
+  void Progressed(TrialId trial, std::int64_t step, std::int64_t total_steps, double now);
+  // The attempt ended; `out_of_memory` says how.
+  void Left(TrialId trial, bool out_of_memory, double now);
+  // What the host has left, and the most that one of its workers used, in bytes; 0 = not known. Before the
+  // first word about a host nothing is tried there.
+  void SawMemory(const std::string& host, std::int64_t available, std::int64_t worker_peak);
+  // Gives up on a joined trial that takes too long to tell.
+  void Tick(double now);
+  [[nodiscard]] double NextDeadline() const;  // of Tick; infinity when never
+
+  // Whether some device could take more trials than it has slots.
+  [[nodiscard]] bool empty() const { return packable_ == 0; }
+  // Whether a trial may be added to those on the device, beside `joining` others that are about to be.
+  // `queued`: trials of this shape that wait for this device, at least.
+  [[nodiscard]] bool MayJoin(const Device& device, const std::string& shape, int joining, int queued) const;
+  // Devices whose trials are all of one shape and may be packed, with that shape.
+  [[nodiscard]] std::vector<std::pair<Device, std::string>> Candidates() const;
+  // Whether the device of the trial holds more trials than it has slots.
+  [[nodiscard]] bool IsCrowded(TrialId trial) const;
+
+  // Since the last call: what was found, and the trials that are to be saved and stopped because of it.
+  [[nodiscard]] std::vector<PackingMeasured> TakeFindings() { return std::exchange(findings_, {}); }
+  [[nodiscard]] std::vector<TrialId> TakeUnwelcome() { return std::exchange(unwelcome_, {}); }
+
+ private:
+  struct Member {
+    TrialId trial;
+    std::string shape;
+    bool packable = false;
+    double seated_at = 0;
+    bool reported = false;
+    std::int64_t step = 0;
+    double at = 0;  // of the newest report
+  };
+  struct Crowd {
+    int base = 1;
+    double settled_at = 0;  // since then the same trials are at work
+    std::vector<Member> members;  // in the order in which they came
+    [[nodiscard]] int width() const { return static_cast<int>(members.size()); }
+    [[nodiscard]] bool Uniform() const;
+    [[nodiscard]] bool AllReported() const;
+  };
+  // Of one width, over all trials; older observations fade.
+  struct Pace {
+    double steps = 0, seconds = 0;
+    int reports = 0;
+    void Add(double more_steps, double more_seconds, int width);
+    [[nodiscard]] bool Known(int width) const;
+    [[nodiscard]] double Sum(int width) const { return seconds > 0 ? width * steps / seconds : 0; }
+  };
+  struct Knowledge {
+    int base = 1;
+    int width = 1;                // trials at once that are known to be worth it
+    std::optional<int> limit;     // more were tried and turned down
+    bool short_of_memory = false;  // said so
+    std::optional<double> since;  // one more than `width` is being tried
+    double tried = 0;             // seconds of earlier tries of the same width
+    double allowance = 0;         // seconds in all that this try may take
+    double spent = 0;             // seconds of tries that were turned down
+    std::int64_t steps = 0;       // of a trial, the fewest
+    double startup = 0;           // from lease to first report, the longest
+    std::map<int, Pace> paces;
+    [[nodiscard]] double Allowance() const;
+    [[nodiscard]] bool WorthTrying(double steps_left) const;
+  };
+  struct Memory {
+    std::int64_t available = 0, peak = 0;
+    [[nodiscard]] bool Fits() const { return available == 0 || (peak > 0 && peak <= available); }
+  };
+  using Key = std::pair<Device, std::string>;
+
+  void Leave(const Device& device, TrialId trial, bool out_of_memory, double now);
+  void Judge(const Key& key, Crowd& crowd, double now);
+  void JudgeTry(const Key& key, Knowledge& known, Crowd& crowd, double now);
+  void TurnDown(const Key& key, Knowledge& known, Crowd& crowd, const std::string& cause, double now);
+  void StepBack(const Crowd& crowd, int width);
+  void Find(const Key& key, const Knowledge& known, int tried, int than, bool kept, const std::string& cause);
+
+  std::map<Device, Crowd> crowds_;
+  std::map<Key, Knowledge> known_;
+  std::map<std::string, Memory> hosts_;
+  std::map<TrialId, std::vector<Device>> places_;  // several of a gang
+  int packable_ = 0;
+  std::vector<PackingMeasured> findings_;
+  std::vector<TrialId> unwelcome_;
+};
+
+}  // namespace retort::orchestrator
