@@ -19,7 +19,7 @@ struct AgentIdentity {
   std::vector<std::string> devices;  // one slot each: "cpu", "cuda:0"
   std::string address;               // of the host, as other hosts reach it
   int seats_per_slot = 1;            // workers that share a device at most
-  std::function<std::int64_t()> memory_available;  // of the host, in bytes, 0 = not known; may be empty
+  std::function<std::int64_t()> memory_available = {};  // bytes of the host, 0 = not known; may be empty
 };
 
 // One thread; never blocks. Times are monotonic seconds.

@@ -24,6 +24,7 @@ struct WorkerLife {
   std::deque<Result<std::optional<cluster::Envelope>>> says;
   std::vector<cluster::Envelope> told;
   bool killed = false, gone = false, closed = false;
+  std::int64_t peak = 0;
   bool dies_slowly = false;  // SIGKILL takes its time
   std::optional<WorkerEnd> end;
 };
@@ -52,6 +53,7 @@ class FakePort final : public WorkerPort {
     return std::exchange(life_->end, std::nullopt);
   }
   void Kill() override { life_->killed = true; }
+  std::int64_t PeakBytes() const override { return life_->peak; }
   int fd() override { return 100; }
 
  private:
@@ -62,10 +64,10 @@ class AgentTest : public ::testing::Test {
  protected:
   AgentTest() { Make(1); }
 
-  void Make(int slots) {
+  void Make(int slots, int seats_per_slot = 1) {
     agent_ = std::make_unique<Agent>(
         AgentIdentity{"host", "build", std::vector<std::string>(static_cast<std::size_t>(slots), "cpu"),
-                      "10.0.0.7"},
+                      "10.0.0.7", seats_per_slot, [] { return std::int64_t{1} << 30; }},
         [this](int, const cluster::Start&) -> Result<std::unique_ptr<WorkerPort>> {
           if (refuse_) return EnvironmentError("no such program");
           workers_.push_back(std::make_shared<WorkerLife>());
@@ -152,6 +154,32 @@ TEST_F(AgentTest, SpawnsNothingBeforeTheFirstLease) {
 TEST_F(AgentTest, SendsHeartbeatsEveryFiveSeconds) {
   for (int i = 0; i < 20; ++i) Poll(1);
   EXPECT_THAT(Take<cluster::Heartbeat>(), SizeIs(4));
+}
+
+TEST_F(AgentTest, ADeviceThatIsSharedHasAWorkerForEachSeat) {
+  Make(1, 2);
+  Lease(1, 0);
+  Lease(2, 1);
+  EXPECT_EQ(agent_->busy(), 2);
+  EXPECT_THAT(workers_, SizeIs(2));
+  Lease(3, 2);
+  EXPECT_EQ(agent_->busy(), 2) << "there is no third seat";
+}
+
+TEST_F(AgentTest, HeartbeatsSayWhatMemoryThereIs) {
+  Make(2);
+  Lease(1, 0);
+  Lease(2, 1);
+  workers_[0]->peak = 300;
+  workers_[1]->peak = 500;
+  now_ += kHeartbeatSeconds + 1;
+  Poll();
+  std::vector<cluster::Heartbeat> beats;
+  for (const cluster::Envelope& envelope : agent_->TakeOutgoing())
+    if (const auto* beat = std::get_if<cluster::Heartbeat>(&envelope.message)) beats.push_back(*beat);
+  ASSERT_THAT(beats, SizeIs(1));
+  EXPECT_EQ(beats[0].memory_available, std::int64_t{1} << 30);
+  EXPECT_EQ(beats[0].worker_peak, 500);
 }
 
 TEST_F(AgentTest, StartGoesToTheWorkerAfterItsHello) {
