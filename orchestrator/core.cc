@@ -39,6 +39,7 @@ Status Core::On(const SweepOpened& event) {
   sweep_ = event.name;
   resolved_toml_ = event.resolved_toml;
   format_version_ = event.format_version;
+  run_provenance_ = event.provenance_json;
   return {};
 }
 
@@ -84,7 +85,8 @@ Status Core::On(const PlanAdopted& event) {
   return {};
 }
 
-Status Core::On(const RunStarted&) {
+Status Core::On(const RunStarted& event) {
+  run_provenance_ = event.provenance_json;
   for (std::size_t index = 0; index < trials_.size(); ++index) {
     if (IsActive(trials_[index].state)) RETORT_RETURN_IF_ERROR(Move(index, TrialEvent::attempt_failed_retry));
     trials_[index].failed_at.clear();  // the slots of this run are others

@@ -17,6 +17,7 @@
 #include "experiments/spec/ids.h"
 #include "experiments/spec/status.h"
 #include "orchestrator/charge_book.h"
+#include "orchestrator/cost_model.h"
 #include "orchestrator/events.h"
 #include "orchestrator/fleet.h"
 #include "orchestrator/packing.h"
@@ -99,6 +100,7 @@ class Core {
   // Of the newest run.
   [[nodiscard]] const std::vector<SlotDrained>& drained() const { return drained_; }
   [[nodiscard]] const std::vector<PackingMeasured>& packed() const { return packed_; }  // of the newest run
+  [[nodiscard]] const std::string& run_provenance() const { return run_provenance_; }  // of the newest run
   [[nodiscard]] double last_end() const { return last_end_; }  // unix seconds; 0 = no trial ended yet
 
   // Error: refused, naming the broken invariant and the trial.
@@ -109,6 +111,8 @@ class Core {
   ChargeBook charges;
   Counters counters;
   Quota quota;  // of the plan
+  CostModel costs;                  // of what has run on machines like these
+  std::optional<double> work_ends;  // monotonic: then it saves and stops; nothing = no limit
   std::optional<StopRequest> stop;
   bool quota_spent = false;         // the stop is the quota's: running again would not help
   std::optional<double> last_tick;  // monotonic
@@ -154,6 +158,7 @@ class Core {
   Usage usage_;
   std::vector<SlotDrained> drained_;
   std::vector<PackingMeasured> packed_;
+  std::string run_provenance_;
   std::uint64_t generation_ = 0;
   double last_end_ = 0;
 };

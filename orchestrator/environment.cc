@@ -4,12 +4,36 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string_view>
 
 #include "cluster/launch_environment.h"
+#include "cluster/topology.h"
 
 namespace retort::orchestrator {
+namespace {
+
+// What follows the colon of the first line that starts with `key`; empty when there is none.
+std::string FieldOf(const std::filesystem::path& path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (!line.starts_with(key) || colon == std::string::npos) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+std::string GpuModel() {
+  std::error_code error;
+  for (const auto& gpu : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error))
+    if (std::string model = FieldOf(gpu.path() / "information", "Model"); !model.empty()) return model;
+  return "CUDA device";
+}
+
+}  // namespace
 
 std::vector<std::string> ProcessEnvironment() {
   std::vector<std::string> entries;
@@ -35,6 +59,22 @@ std::string ProgramDirectory() {
 std::string HostName() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+std::string MachineKind(const std::vector<std::string>& environment) {
+  const cluster::HostTopology host = cluster::DiscoverHost(environment);
+  const std::string processor = FieldOf("/proc/cpuinfo", "model name");
+  std::string kind = processor.empty() ? "unknown processor" : processor;
+  kind += " x" + std::to_string(host.cpus);
+  if (host.cuda_devices > 0) kind += ", " + GpuModel();
+  return kind;
+}
+
+std::string CacheDirectory(const std::vector<std::string>& environment) {
+  const std::string own = cluster::FindVariable(environment, "XDG_CACHE_HOME").value_or("");
+  if (own.starts_with('/')) return own + "/retort";
+  const std::string home = cluster::FindVariable(environment, "HOME").value_or("");
+  return home.starts_with('/') ? home + "/.cache/retort" : "";
 }
 
 }  // namespace retort::orchestrator

@@ -11,6 +11,7 @@
 #include "orchestrator/reactor.h"
 #include "orchestrator/scheduler.h"
 #include "orchestrator/system_clock.h"
+#include "orchestrator/time_fit.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -33,7 +34,7 @@ Status Interrupted(const Status& cause) {
 
 OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel,
                                    Publication& publication, ProgressView& view, std::unique_ptr<Agent> agent,
-                                   RunFacts facts, LoopLimits limits)
+                                   RunFacts facts, LoopLimits limits, CostRecorder& costs)
     : recovered_(recovered),
       core_(recovered.core),
       signals_(signals),
@@ -43,6 +44,7 @@ OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, c
       agent_(std::move(agent)),
       facts_(std::move(facts)),
       limits_(limits),
+      costs_(costs),
       idle_(WaitFor(channel)) {}
 
 Result<bool> OrchestratorLoop::Run(Outbox outbox) {
@@ -87,6 +89,7 @@ void OrchestratorLoop::TakeSignals(Now now) {
     cause = QuotaStop(core_, now);
     core_.quota_spent = !cause.empty();
   }
+  if (cause.empty() && devices_checked_) cause = TimeStop(core_, now);
   if (cause.empty()) return;
   OnStopRequested(core_, cause, limits_.grace_seconds, now, outbox_);
   view_.Say(fmt::format("{}: saving and stopping within {:.0f} s; a second signal ends at once", cause,
@@ -127,6 +130,8 @@ Status OrchestratorLoop::Commit(Now now) {
   RETORT_RETURN_IF_ERROR(CommitOutbox(recovered_, outbox_));
   for (const JournalEvent& event : outbox_.journal)
     if (std::holds_alternative<RowWritten>(event.event)) publication_.RowsChanged();
+  if (const std::string complaint = costs_.Events(core_, outbox_.journal, now); !complaint.empty())
+    view_.Say(complaint, now, true);
   view_.Events(core_, outbox_.journal, now);
   RETORT_RETURN_IF_ERROR(SendMessages());
   outbox_ = {};

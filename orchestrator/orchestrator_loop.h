@@ -9,6 +9,7 @@
 #include "cluster/idle_wait.h"
 #include "experiments/spec/status.h"
 #include "orchestrator/agent.h"
+#include "orchestrator/cost_recorder.h"
 #include "orchestrator/outbox.h"
 #include "orchestrator/progress_view.h"
 #include "orchestrator/publication.h"
@@ -28,7 +29,7 @@ class OrchestratorLoop {
   // `channel` reaches the other ranks; null when there are none. Everything but `agent` is borrowed.
   OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel,
                    Publication& publication, ProgressView& view, std::unique_ptr<Agent> agent, RunFacts facts,
-                   LoopLimits limits);
+                   LoopLimits limits, CostRecorder& costs);
 
   // Starts with what OpenSweep put into `outbox`; returns when the sweep is over or interrupted. Value:
   // whether a second signal ended it at once (workers are gone, nothing more was saved). Error:
@@ -59,6 +60,7 @@ class OrchestratorLoop {
   std::unique_ptr<Agent> agent_;
   RunFacts facts_;
   LoopLimits limits_;
+  CostRecorder& costs_;
   Outbox outbox_;
   std::vector<cluster::Envelope> for_agent_;
   cluster::IdleWait idle_;

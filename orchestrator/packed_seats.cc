@@ -25,7 +25,7 @@ void SeatForPacking(Core& core, const TrialSpec& spec, const std::vector<Seat>& 
   for (const Seat& seat : seats) {
     const Device device = core.fleet.DeviceOf(seat);
     core.packing.Seated(spec.id, device, packable ? ShapeOf(spec) : "", packable,
-                        packable ? core.fleet.SlotsOn(device) : 1, now.monotonic);
+                        packable ? core.fleet.SlotsOn(device) : 0, now.monotonic);
   }
 }
 

@@ -62,12 +62,12 @@ bool Packing::Knowledge::WorthTrying(double steps_left) const {
 void Packing::Seated(TrialId trial, const Device& device, const std::string& shape, bool packable, int base,
                      double now) {
   Crowd& crowd = crowds_[device];
-  crowd.base = base;
   crowd.settled_at = now;
   crowd.members.push_back({trial, shape, packable, now, false, 0, now});
   places_[trial].push_back(device);
   if (!packable) return;
   ++packable_;
+  crowd.base = base;
   Knowledge& known = known_[{device, shape}];
   known.base = base;
   known.width = std::max(known.width, base);
@@ -246,7 +246,9 @@ bool Packing::IsCrowded(TrialId trial) const {
   const auto place = places_.find(trial);
   if (place == places_.end()) return false;
   const Crowd& crowd = crowds_.at(place->second.front());
-  return crowd.width() > crowd.base;
+  const bool shared = std::any_of(crowd.members.begin(), crowd.members.end(),
+                                  [](const Member& member) { return member.packable; });
+  return shared && crowd.width() > crowd.base;
 }
 
 }  // namespace retort::orchestrator

@@ -35,8 +35,9 @@ struct Device {
 // Times are monotonic seconds.
 class Packing {
  public:
-  // An attempt was leased; of a gang, for each of its members. `base`: slots of the device. `shape`: trials of one shape take equally long for a
-  // step. `packable`: the trial asks for pack = "auto" and is no gang.
+  // An attempt was leased; of a gang, for each of its members. `shape`: trials of one shape take equally long
+  // for a step. `packable`: the trial asks for pack = "auto" and is no gang; `base`: slots of the device, of
+  // no meaning when it is not.
   void Seated(TrialId trial, const Device& device, const std::string& shape, bool packable, int base, double now);
   // `step` of `total_steps` are complete, as its worker said.
   void Progressed(TrialId trial, std::int64_t step, std::int64_t total_steps, double now);

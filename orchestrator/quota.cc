@@ -21,10 +21,15 @@ void Usage::On(const JournalEvent& event) {
   }
   if (const auto* leased = std::get_if<AttemptLeased>(&what)) {
     begun_.insert(leased->attempt.trial);
-    active_[leased->attempt.trial] = {event.at, leased->members};
+    Held& held = active_[leased->attempt.trial];
+    devices_ -= static_cast<int>(held.members.size());
+    held = {event.at, leased->members};
+    devices_ += static_cast<int>(held.members.size());
+    peak_ = std::max(peak_, devices_);
   } else if (const auto* ended = std::get_if<AttemptEnded>(&what)) {
     if (const auto held = active_.find(ended->attempt.trial); held != active_.end()) {
       device_ += std::max(0.0, event.at - held->second.since) * held->second.devices();
+      devices_ -= static_cast<int>(held->second.members.size());
       active_.erase(held);
     }
   } else if (!std::holds_alternative<AttemptStarted>(what) && !std::holds_alternative<ProgressNoted>(what) &&
@@ -39,11 +44,13 @@ void Usage::Begin(double at) {
   EndActive(last_);
   wall_ += last_ - run_began_;
   run_began_ = last_ = at;
+  peak_ = 0;
 }
 
 void Usage::EndActive(double at) {
   for (const auto& [trial, held] : active_) device_ += std::max(0.0, at - held.since) * held.devices();
   active_.clear();
+  devices_ = 0;
 }
 
 double Usage::WallSeconds(double now, bool running) const {

@@ -31,6 +31,8 @@ class Usage {
   [[nodiscard]] bool HasBegun(TrialId trial) const { return begun_.contains(trial); }
   [[nodiscard]] std::int64_t active() const { return static_cast<std::int64_t>(active_.size()); }
   [[nodiscard]] const std::map<TrialId, Held>& held() const { return active_; }
+  // Most devices that the newest run has held at once.
+  [[nodiscard]] int peak_devices() const { return peak_; }
   // `running`: a run goes on now. Otherwise up to the last event.
   [[nodiscard]] double WallSeconds(double now, bool running) const;
   [[nodiscard]] double DeviceSeconds(double now, bool running) const;
@@ -43,6 +45,7 @@ class Usage {
   std::map<TrialId, Held> active_;
   double run_began_ = 0, last_ = 0;  // of the newest run: its first event, the last about an attempt
   double wall_ = 0, device_ = 0;     // of what is over
+  int devices_ = 0, peak_ = 0;       // held now, and at most in the newest run
   bool opened_ = false;
 };
 

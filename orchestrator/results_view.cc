@@ -55,6 +55,7 @@ Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory)
   view.sweep = core.sweep();
   view.quota = QuotaOf(core.resolved_toml());
   view.usage = core.usage();
+  view.terms = ReadRunTerms(core.run_provenance());
   for (const SlotDrained& drained : core.drained()) view.drained.push_back(DrainedText(core, drained));
   for (const PackingMeasured& measured : core.packed()) view.packed.push_back(PackedText(measured));
   for (const std::size_t index : core.plan()) {

@@ -14,6 +14,7 @@
 #include "experiments/spec/sweep.h"
 #include "experiments/spec/trial_spec.h"
 #include "orchestrator/quota.h"
+#include "orchestrator/run_terms.h"
 #include "orchestrator/trial_state.h"
 #include "storage/env.h"
 #include "storage/privacy_ledger.h"
@@ -40,6 +41,7 @@ struct ResultsView {
   std::vector<storage::LedgerEntry> ledger;
   Quota quota;           // of the sweep as it was last run
   Usage usage;           // of it
+  RunTerms terms;        // of the newest run
   std::vector<std::string> drained;  // sentences about slots that the newest run left out
   std::vector<std::string> packed;   // sentences about trials that shared a device in the newest run
   bool running = false;  // another process holds the folder's lock

@@ -9,6 +9,7 @@
 #include "orchestrator/packed_seats.h"
 #include "orchestrator/quota_gate.h"
 #include "orchestrator/retry_policy.h"
+#include "orchestrator/time_fit.h"
 
 namespace retort::orchestrator {
 
@@ -27,6 +28,7 @@ std::vector<Placement> Schedule(const Core& core, Now now) {
     if (!RetryIsDue(trial.retry_at, now.unix_seconds)) continue;
     const auto starting = static_cast<std::int64_t>(placements.size());
     if (!QuotaRefusal(core, trial.spec.id, now, starting, starting_new).empty()) continue;
+    if (!TimeRefusal(core, trial, now).empty()) continue;
     if (trial.spec.devices == 1) {
       std::optional<Seat> seat = free.TakeOne(trial.failed_at);
       if (seat) packed.Close({*seat});

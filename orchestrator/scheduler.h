@@ -13,9 +13,10 @@ struct Placement {
 };
 
 // Fills the free slots with queued trials, by priority and then plan order, leaving out those whose
-// back-off has not passed and those that the quota keeps back. A gang gets all its slots at once, on one host where one has enough. The first
-// gang that finds too few keeps those that it will need free; later trials fill only the others, so that
-// it starts when enough of what runs now has ended. Pure; changes nothing.
+// back-off has not passed, those that the quota keeps back, and those that would save nothing before the run
+// has to stop (time_fit.h). A gang gets all its slots at once, on one host where one has enough. The first
+// gang that finds too few keeps those that it will need free; later trials fill only the others, so that it
+// starts when enough of what runs now has ended. Pure; changes nothing.
 [[nodiscard]] std::vector<Placement> Schedule(const Core& core, Now now);
 // Once every agent has registered: error usage for a trial that asks for more devices than there are, with
 // both numbers.

@@ -10,6 +10,9 @@
 #include <optional>
 #include <utility>
 
+#include "orchestrator/cost_history.h"
+#include "orchestrator/cost_recorder.h"
+#include "orchestrator/environment.h"
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/local_agent.h"
 #include "orchestrator/mpi_run.h"
@@ -76,7 +79,9 @@ class SweepRun {
     Settings settings;
     settings.results = results;
     settings.world_size = channel_ == nullptr ? 1 : channel_->size();
-    settings.provenance_json = ProvenanceJson(options_, settings.world_size);
+    const double limit = options_.time_limit_seconds;
+    settings.provenance_json =
+        ProvenanceJson(options_, settings.world_size, limit > 0 ? started_.unix_seconds + limit : 0);
     RETORT_ASSIGN_OR_RETURN(Recovered recovered, RecoverResults(env_, settings));
     Outbox outbox;
     RETORT_RETURN_IF_ERROR(OpenSweep(recovered.core, plan_, started_, outbox));
@@ -114,12 +119,26 @@ class SweepRun {
     view_.Say(fmt::format("sweep {}: {} trials, metrics at http://{}/metrics", plan_.name,
                           plan_.trials.size(), exporter_->address()),
               started_);
+    CostRecorder costs(env_, OpenCostCache(env_, options_.environment), HostName());
+    if (!costs.warning().empty()) view_.Say(costs.warning(), started_, true);
+    LearnCosts(recovered.core, costs);
     Publication publication(env_, exporter_.get());
     OrchestratorLoop loop(recovered, signals_, channel_, publication, view_, std::move(agent_),
-                          FactsOf(options_, started_), {options_.grace_seconds, options_.time_limit_seconds});
+                          FactsOf(options_, started_), {options_.grace_seconds, options_.time_limit_seconds},
+                          costs);
     RETORT_ASSIGN_OR_RETURN(const bool at_once, loop.Run(std::move(outbox)));
+    if (const std::string complaint = costs.Finish(); !complaint.empty())
+      view_.Say(complaint, ReadClocks(), true);
     if (at_once) return 130;
     return Close(recovered, publication, loop.facts());
+  }
+
+  // From this folder and from earlier sweeps, and when it all has to be over.
+  void LearnCosts(Core& core, const CostRecorder& costs) {
+    core.costs = costs.known();
+    if (options_.time_limit_seconds <= 0) return;
+    core.costs.Merge(CostsOf(core, MachineKind(options_.environment)));
+    core.work_ends = started_.monotonic + options_.time_limit_seconds;
   }
 
   Result<int> Close(const Recovered& recovered, Publication& publication, const RunFacts& facts) {

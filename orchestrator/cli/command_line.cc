@@ -52,6 +52,9 @@ void AddSweepCommands(CLI::App& app, CommandLine& line, Positionals& positionals
                               "retort plan experiments/configs/quickstart.toml trial.steps=40");
   AddSweep(*plan, positionals, "KEY=VALUE", kOverrides);
   plan->add_flag("--diff", line.diff, "Compare with what the results folder already holds");
+  plan->add_option("--slots", line.slots,
+                   "Workers at once that the time is for (default: as the last run, else 1)")
+      ->check(CLI::Range(1, 4096));
 
   CLI::App* run = AddCommand(app, "run", "Run the sweep, or resume it; running a finished sweep does nothing",
                              "retort run experiments/configs/quickstart.toml --slots 2");

@@ -4,6 +4,7 @@
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/explanation.h"
+#include "orchestrator/cli/known_costs.h"
 #include "orchestrator/cli/open_results.h"
 #include "orchestrator/cli/text_table.h"
 #include "orchestrator/cli/trial_json.h"
@@ -18,7 +19,7 @@ int ExplainCommand(const Invocation& call) {
   if (!trial.ok()) return call.console.Fail(trial.status());
   const double now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  const Explanation explanation = Explain(*view, **trial, now);
+  const Explanation explanation = Explain(*view, **trial, now, KnownCosts(OpenCosts(call), &*view));
   if (call.line.global.json) {
     nlohmann::ordered_json document;
     document["schema_version"] = kSchemaVersion;

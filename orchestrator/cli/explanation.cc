@@ -9,6 +9,7 @@
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/trial_names.h"
+#include "orchestrator/time_fit.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -97,7 +98,23 @@ void ExplainBudget(const ResultsView& view, const TrialView& trial, Explanation&
                   ShortNumber(trial.spec.data->budget->delta), EpsilonText(spent)));
 }
 
-void ExplainWaiting(const ResultsView& view, const TrialView& trial, double now, Explanation& out) {
+// A run that has to stop soon starts only what gets to a checkpoint before.
+bool ExplainTime(const ResultsView& view, const TrialView& trial, double now, const CostModel& costs,
+                 Explanation& out) {
+  if (!view.running || view.terms.work_ends <= 0) return false;
+  const TrialView* teacher = TeacherOf(view, trial);
+  const std::string refusal =
+      RefuseByTime(SecondsToCheckpoint(costs, trial.spec, teacher == nullptr ? nullptr : &teacher->spec,
+                                       FractionDone(trial.step, trial.total_steps)),
+                   view.terms.work_ends - now);
+  if (refusal.empty()) return false;
+  out.sentences.push_back("It is not started any more in this run: " + refusal + ".");
+  out.next = "The next run, with more time, starts it: run the same `retort run` command again.";
+  return true;
+}
+
+void ExplainWaiting(const ResultsView& view, const TrialView& trial, double now, const CostModel& costs,
+                    Explanation& out) {
   const TrialView* teacher = TeacherOf(view, trial);
   if (teacher == nullptr) {
     out.sentences.emplace_back("It waits for a teacher that is not in this sweep.");
@@ -109,7 +126,7 @@ void ExplainWaiting(const ResultsView& view, const TrialView& trial, double now,
     out.sentences.push_back(
         fmt::format("The teacher is at step {} of {}.", teacher->step, teacher->total_steps));
   if (teacher->state == TrialState::queued) {
-    Explanation cause = Explain(view, *teacher, now);
+    Explanation cause = Explain(view, *teacher, now, costs);
     for (const std::string& sentence : cause.sentences) out.sentences.push_back("Teacher: " + sentence);
     out.next = cause.next;
   }
@@ -160,10 +177,12 @@ void ExplainDevices(const ResultsView& view, const TrialView& trial, Explanation
   out.next += ahead > 0 ? "; so does a larger `priority`." : ".";
 }
 
-void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, Explanation& out) {
+void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, const CostModel& costs,
+                   Explanation& out) {
   if (trial.failure != FailureKind::none && trial.attempts > 0)
     out.sentences.push_back(FailureSentence(trial));
-  const bool kept_back = ExplainQuota(view, trial, now, out);
+  bool kept_back = ExplainQuota(view, trial, now, out);
+  kept_back = ExplainTime(view, trial, now, costs, out) || kept_back;
   if (!view.running) {
     out.sentences.emplace_back("It is queued, and nobody is running the sweep.");
     if (!kept_back) out.next = "Run the same `retort run` command again.";
@@ -204,14 +223,15 @@ void ExplainSucceeded(const TrialView& trial, Explanation& out) {
 
 }  // namespace
 
-Explanation Explain(const ResultsView& view, const TrialView& trial, double now_unix_seconds) {
+Explanation Explain(const ResultsView& view, const TrialView& trial, double now_unix_seconds,
+                    const CostModel& costs) {
   Explanation out;
   switch (trial.state) {
     case TrialState::waiting:
-      ExplainWaiting(view, trial, now_unix_seconds, out);
+      ExplainWaiting(view, trial, now_unix_seconds, costs, out);
       break;
     case TrialState::queued:
-      ExplainQueued(view, trial, now_unix_seconds, out);
+      ExplainQueued(view, trial, now_unix_seconds, costs, out);
       break;
     case TrialState::leased:
       out.sentences.push_back(
@@ -235,7 +255,7 @@ Explanation Explain(const ResultsView& view, const TrialView& trial, double now_
       const TrialView* teacher = TeacherOf(view, trial);
       out.sentences.emplace_back("It never ran, because its teacher did not succeed.");
       if (teacher == nullptr) break;
-      Explanation cause = Explain(view, *teacher, now_unix_seconds);
+      Explanation cause = Explain(view, *teacher, now_unix_seconds, costs);
       out.sentences.push_back("Teacher " + ShownName(teacher->spec) + ": " + cause.sentences.front());
       out.next = cause.next;
       break;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "orchestrator/cost_model.h"
 #include "orchestrator/results_view.h"
 
 namespace retort::orchestrator::cli {
@@ -13,7 +14,9 @@ struct Explanation {
   std::string next;                    // what to do; may be empty
 };
 
-// Follows teachers: a trial that waits for a failed teacher is explained by the teacher's failure.
-[[nodiscard]] Explanation Explain(const ResultsView& view, const TrialView& trial, double now_unix_seconds);
+// Follows teachers: a trial that waits for a failed teacher is explained by the teacher's failure. `costs`:
+// for what a running sweep that has to stop soon leaves out.
+[[nodiscard]] Explanation Explain(const ResultsView& view, const TrialView& trial, double now_unix_seconds,
+                                  const CostModel& costs = {});
 
 }  // namespace retort::orchestrator::cli

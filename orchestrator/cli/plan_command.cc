@@ -1,20 +1,24 @@
-#include <filesystem>
+#include <algorithm>
+#include <optional>
 #include <string_view>
-#include <system_error>
 
+#include "cluster/topology.h"
 #include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/known_costs.h"
 #include "orchestrator/cli/load_sweep.h"
 #include "orchestrator/cli/plan_report.h"
 #include "orchestrator/cli/results_location.h"
+#include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/results_view.h"
 
 namespace retort::orchestrator::cli {
 namespace {
 
-std::optional<std::uint64_t> SizeOf(const std::string& path) {
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
-  return error ? std::nullopt : std::optional<std::uint64_t>(bytes);
+// Those of the last run, else those that `run` would take here.
+int SlotsFor(const Invocation& call, const ResultsView* view) {
+  if (view != nullptr && call.line.slots == 0) return SlotsOf(*view);
+  const cluster::HostTopology host = cluster::DiscoverHost(call.environment);
+  return static_cast<int>(cluster::DevicesOf(host, 0, 1, std::max(call.line.slots, 1)).size());
 }
 
 }  // namespace
@@ -34,8 +38,9 @@ int PlanCommand(const Invocation& call) {
   if (!line.global.json)
     for (const Diagnostic& warning : plan.warnings) call.console.Warn(warning);
   const std::size_t claimed = line.global.json ? plan.trials.size() : line.diff ? 0 : kListedTrials;
-  const FileSize file_size = [&results](const std::string& path) { return SizeOf(results + "/" + path); };
-  const PlanReport report = ReportPlan(plan, results, view ? &*view : nullptr, claimed, file_size);
+  const ResultsView* stored = view ? &*view : nullptr;
+  const PlanReport report =
+      ReportPlan(plan, results, stored, claimed, KnownCosts(OpenCosts(call), stored), SlotsFor(call, stored));
   if (line.global.json)
     WritePlanAsJson(report, [&call](std::string_view text) { call.console.Data(text); });
   else if (line.diff)

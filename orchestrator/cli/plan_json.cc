@@ -19,6 +19,19 @@ ordered_json EstimateJson(const std::optional<CostEstimate>& estimate) {
           {"measured", estimate->measured}};
 }
 
+ordered_json TotalJson(const std::optional<SweepEstimate>& total) {
+  if (!total) return {};
+  return {{"seconds", total->seconds.mean},
+          {"low", total->seconds.low},
+          {"high", total->seconds.high},
+          {"measured", total->measured},
+          {"slots", total->slots},
+          {"device_hours",
+           {{"mean", total->device_hours.mean},
+            {"low", total->device_hours.low},
+            {"high", total->device_hours.high}}}};
+}
+
 TrialView UnknownTrial(const TrialSpec& spec) {
   TrialView view;
   view.spec = spec;
@@ -61,8 +74,9 @@ void WritePlanAsJson(const PlanReport& report, const std::function<void(std::str
   document["sweep"] = report.plan->name;
   document["results"] = report.results;
   document["data"] = DataJson(*report.plan);
-  document["estimate"] = EstimateJson(report.total);
-  document["disk_bytes"] = report.disk_bytes ? ordered_json(*report.disk_bytes) : ordered_json();
+  document["estimate"] = TotalJson(report.total);
+  document["disk_bytes"] =
+      report.total && report.total->disk_bytes ? ordered_json(*report.total->disk_bytes) : ordered_json();
   document["dropped"] = ordered_json::array();
   for (const TrialView* trial : report.dropped)
     document["dropped"].push_back({{"trial", trial->spec.id.Hex()}, {"name", ShownName(trial->spec)}});

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "orchestrator/cli/load_sweep.h"
+#include "orchestrator/time_fit.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -29,23 +31,8 @@ std::string ReasonFor(const TrialView& stored) {
   return "";
 }
 
-// Nothing when a kind among `specs` has left no file yet.
-std::optional<std::uint64_t> DiskNeeded(const std::vector<const TrialSpec*>& specs, const ResultsView& view,
-                                        const FileSize& file_size) {
-  if (!file_size) return std::nullopt;
-  std::map<std::string, std::uint64_t> bytes;
-  for (const TrialView& trial : view.trials) {
-    if (!trial.row || trial.row->attempt_file.empty()) continue;
-    std::uint64_t& largest = bytes[KindOfWork(trial.spec)];
-    largest = std::max(largest, file_size(trial.row->attempt_file).value_or(0));
-  }
-  std::uint64_t sum = 0;
-  for (const TrialSpec* spec : specs) {
-    const auto known = bytes.find(KindOfWork(*spec));
-    if (known == bytes.end() || known->second == 0) return std::nullopt;
-    sum += known->second;
-  }
-  return sum;
+double DoneOf(const TrialView* stored) {
+  return stored == nullptr ? 0 : FractionDone(stored->step, stored->total_steps);
 }
 
 }  // namespace
@@ -55,11 +42,11 @@ std::string ReasonOf(const PlannedTrial& trial) {
 }
 
 std::optional<CostEstimate> EstimateOf(const PlanReport& report, const PlannedTrial& trial) {
-  return report.costs ? report.costs->For(*trial.spec) : std::nullopt;
+  return report.costs.For(*trial.spec, trial.teacher);
 }
 
 PlanReport ReportPlan(const SweepPlan& plan, const std::string& results, const ResultsView* view,
-                      std::size_t claimed, const FileSize& file_size) {
+                      std::size_t claimed, CostModel costs, int slots) {
   PlanReport report;
   report.plan = &plan;
   report.results = results;
@@ -67,22 +54,28 @@ PlanReport ReportPlan(const SweepPlan& plan, const std::string& results, const R
   std::unordered_map<TrialId, const TrialView*> stored;  // and not met in the plan yet
   if (view != nullptr)
     for (const TrialView& trial : view->trials) stored.emplace(trial.spec.id, &trial);
-  std::vector<const TrialSpec*> to_run;
+  report.costs = std::move(costs);
+  report.slots = slots;
+  std::unordered_map<TrialId, const TrialSpec*> specs;  // met in the plan
+  std::vector<PendingTrial> to_run;
   report.trials.reserve(plan.trials.size());
   for (const TrialSpec& spec : plan.trials) {
     const auto found = stored.find(spec.id);
     const TrialView* known = found == stored.end() ? nullptr : found->second;
-    report.trials.push_back({&spec, known, known == nullptr || !IsFinal(known->state)});
-    if (report.trials.back().runs) to_run.push_back(&spec);
+    const auto teacher = spec.parent ? specs.find(*spec.parent) : specs.end();
+    specs.emplace(spec.id, &spec);
+    PlannedTrial trial{&spec, known, known == nullptr || !IsFinal(known->state),
+                       teacher == specs.end() ? nullptr : teacher->second};
+    if (trial.runs) to_run.push_back({&spec, trial.teacher, DoneOf(known), false});
+    report.trials.push_back(trial);
     if (known != nullptr) stored.erase(found);
   }
   if (view != nullptr) {
     for (const TrialView& trial : view->trials)
       if (stored.contains(trial.spec.id)) report.dropped.push_back(&trial);
-    report.costs.emplace(*view);
-    report.total = report.costs->Sum(to_run);
-    report.disk_bytes = DiskNeeded(to_run, *view, file_size);
   }
+  report.total = EstimateSweep(report.costs, to_run, slots, static_cast<int>(plan.quota.concurrency));
+  if (!report.total) report.unknown = CountUnknown(report.costs, to_run);
   report.claimed = std::min(claimed, plan.trials.size());
   report.claims = PlannedClaims(plan.trials, report.claimed);
   return report;

@@ -11,8 +11,9 @@
 
 #include "experiments/privacy/claim.h"
 #include "experiments/spec/sweep.h"
-#include "orchestrator/cli/cost_model.h"
+#include "orchestrator/cost_model.h"
 #include "orchestrator/results_view.h"
+#include "orchestrator/sweep_estimate.h"
 
 namespace retort::orchestrator::cli {
 
@@ -20,6 +21,7 @@ struct PlannedTrial {
   const TrialSpec* spec = nullptr;    // owned by the plan
   const TrialView* stored = nullptr;  // owned by the view; null when the folder does not know it
   bool runs = true;                   // something is left to do
+  const TrialSpec* teacher = nullptr;  // owned by the plan; null without one
 };
 // "not in the results folder", "done", "failed: …", ...
 [[nodiscard]] std::string ReasonOf(const PlannedTrial& trial);
@@ -29,11 +31,11 @@ struct PlanReport {
   std::string results;  // folder
   bool has_results = false;
   std::vector<PlannedTrial> trials;       // in plan order
-  std::optional<CostModel> costs;         // of what is stored
+  CostModel costs;                        // measured on machines like this one
   std::vector<const TrialView*> dropped;  // stored, but no longer planned
-  std::optional<CostEstimate> total;      // of the trials that run, one after the other
-  std::optional<std::uint64_t>
-      disk_bytes;  // that the trials which run will leave, from stored ones of their kind
+  std::optional<SweepEstimate> total;     // of the trials that run; nothing when one's cost is unknown
+  std::size_t unknown = 0;                // trials that run and whose cost is unknown
+  int slots = 1;                          // that `total` is for
   std::map<TrialId, std::vector<privacy::Claim>> claims;  // of the first `claimed` trials and their teachers
   std::size_t claimed = 0;
 };
@@ -41,15 +43,13 @@ struct PlanReport {
 // Terminals list this many trials; JSON lists all.
 inline constexpr std::size_t kListedTrials = 60;
 
-// Bytes of a file of the results folder, relative to it; nothing when it is not there.
-using FileSize = std::function<std::optional<std::uint64_t>(const std::string& path)>;
-
 [[nodiscard]] std::optional<CostEstimate> EstimateOf(const PlanReport& report, const PlannedTrial& trial);
 
-// `view` may be null: nothing is stored. Claims are worked out for the first `claimed` trials.
+// `view` may be null: nothing is stored. Claims are worked out for the first `claimed` trials. `slots`:
+// trials of one device that run at once.
 [[nodiscard]] PlanReport ReportPlan(const SweepPlan& plan, const std::string& results,
                                     const ResultsView* view, std::size_t claimed = kListedTrials,
-                                    const FileSize& file_size = {});
+                                    CostModel costs = {}, int slots = 1);
 
 [[nodiscard]] std::string PlanAsText(const PlanReport& report, std::size_t width);
 // Trials that are new, done and dropped, without what is the same in both.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "orchestrator/cli/claim_text.h"
+#include "orchestrator/cli/estimate_text.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/plan_report.h"
 #include "orchestrator/cli/text_table.h"
@@ -14,7 +15,10 @@ namespace {
 constexpr std::size_t kNamesOfAGroup = 4;
 
 std::string EstimateText(const std::optional<CostEstimate>& estimate) {
-  return estimate ? "~" + DurationText(estimate->seconds) : "unknown";
+  if (!estimate) return "unknown";
+  if (estimate->low == estimate->high) return "~" + DurationText(estimate->seconds);
+  return fmt::format("~{} ({} to {})", DurationText(estimate->seconds), DurationText(estimate->low),
+                     DurationText(estimate->high));
 }
 
 std::string DataText(const SweepPlan& plan) {
@@ -62,13 +66,15 @@ std::string CountsText(const PlanReport& report) {
   if (!report.dropped.empty())
     out += fmt::format("; {} stored ones are not in this plan", report.dropped.size());
   if (runs == 0) return out + ". Nothing is left to run.\n";
-  if (!report.total) return out + ".\nTime and disk: unknown until the first trials of each kind have run.\n";
-  out += ".\nTime: about " + DurationText(report.total->seconds) + " one after the other";
-  out += report.total->low < report.total->high
-             ? fmt::format(" ({} to {}, from measured trials).", DurationText(report.total->low),
-                           DurationText(report.total->high))
-             : ", from one measured trial of each kind.";
-  return out + (report.disk_bytes ? " Disk: about " + BytesText(*report.disk_bytes) + ".\n" : "\n");
+  out += ".\n";
+  if (report.total) return out + "Time: " + SweepEstimateText(*report.total) + ".\n";
+  if (report.unknown == 0)
+    return out +
+           fmt::format("Time: unknown, since a trial needs more devices than {} (--slots).\n", report.slots);
+  return out + fmt::format(
+                   "Time and disk: unknown until the first trials of each kind have run on a machine like "
+                   "this one ({} of {} to run are of an unmeasured kind).\n",
+                   CountText(static_cast<std::int64_t>(report.unknown)), CountText(runs));
 }
 
 std::vector<std::string> GroupNames(const std::vector<const TrialSpec*>& specs) {

@@ -13,10 +13,11 @@ set(RETORT_CLI_SOURCES
     claim_text.cc
     command_line.cc
     console.cc
-    cost_model.cc
     dispatch.cc
+    estimate_text.cc
     explain_command.cc
     explanation.cc
+    known_costs.cc
     list_command.cc
     load_sweep.cc
     number_text.cc

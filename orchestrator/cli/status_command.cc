@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/known_costs.h"
 #include "orchestrator/cli/open_results.h"
 #include "orchestrator/cli/sweep_status.h"
 
@@ -19,14 +20,15 @@ double UnixSeconds() {
 int StatusCommand(const Invocation& call) {
   Result<ResultsView> view = OpenResults(call);
   if (!view.ok()) return call.console.Fail(view.status());
+  const CostCache cache = OpenCosts(call);
   if (call.line.global.json) {
-    call.console.Data(StatusAsJson(StatusOf(*view)));
+    call.console.Data(StatusAsJson(StatusOf(*view, KnownCosts(cache, &*view))));
     return 0;
   }
   const ConsoleOptions& options = call.console.options();
   std::vector<std::pair<std::string, int>> printed;
   while (true) {
-    const SweepStatus status = StatusOf(*view);
+    const SweepStatus status = StatusOf(*view, KnownCosts(cache, &*view));
     if (call.line.watch && options.live) call.console.Data("\x1b[H\x1b[2J");
     // Without a terminal to redraw, only what changed is worth saying again.
     if (options.live || status.counts != printed)

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/estimate_text.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/text_table.h"
@@ -60,12 +61,20 @@ std::string ProblemsText(const SweepStatus& status, std::size_t width) {
   return out;
 }
 
-std::string TimeLeftText(const std::optional<CostEstimate>& left) {
+std::string TimeLeftText(const std::optional<SweepEstimate>& left) {
   if (!left) return "Time left: unknown until a trial of each kind has finished\n";
-  std::string text = "Time left: about " + DurationText(left->seconds);
-  if (left->low < left->high)
-    text += fmt::format(" ({} to {})", DurationText(left->low), DurationText(left->high));
-  return text + "\n";
+  return "Time left: " + SweepEstimateText(*left) + "\n";
+}
+
+ordered_json IntervalJson(const Interval& interval) {
+  return {{"mean", interval.mean}, {"low", interval.low}, {"high", interval.high}};
+}
+
+void AddEstimate(const std::optional<SweepEstimate>& left, ordered_json& document) {
+  document["eta_seconds"] = left ? IntervalJson(left->seconds) : ordered_json();
+  document["device_hours_left"] = left ? IntervalJson(left->device_hours) : ordered_json();
+  document["disk_bytes_left"] = left && left->disk_bytes ? ordered_json(*left->disk_bytes) : ordered_json();
+  document["slots"] = left ? ordered_json(left->slots) : ordered_json();
 }
 
 }  // namespace
@@ -95,10 +104,7 @@ std::string StatusAsJson(const SweepStatus& status) {
   document["finished"] = status.finished;
   document["counts"] = ordered_json::object();
   for (const auto& [state, count] : status.counts) document["counts"][state] = count;
-  document["eta_seconds"] = status.remaining ? ordered_json{{"mean", status.remaining->seconds},
-                                                            {"low", status.remaining->low},
-                                                            {"high", status.remaining->high}}
-                                             : ordered_json();
+  AddEstimate(status.remaining, document);
   document["epsilon"] = ordered_json::object();
   for (const DataSpending& spent : status.spending) {
     ordered_json entry;

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <unordered_map>
 
 #include "experiments/privacy/claim.h"
 #include "experiments/spec/trial_kind.h"
 #include "orchestrator/charge_book.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/trial_names.h"
+#include "orchestrator/time_fit.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -161,17 +163,18 @@ std::vector<DataSpending> SpendingOf(const ResultsView& view) {
   return all;
 }
 
-std::optional<CostEstimate> RemainingOf(const ResultsView& view) {
-  std::vector<const TrialSpec*> left;
-  double running = 0;
+std::optional<SweepEstimate> RemainingOf(const ResultsView& view, const CostModel& costs) {
+  std::unordered_map<TrialId, const TrialSpec*> specs;
+  std::vector<PendingTrial> left;
   for (const TrialView& trial : view.trials) {
-    if (!IsFinal(trial.state)) left.push_back(&trial.spec);
-    if (trial.state == TrialState::running) ++running;
+    specs.emplace(trial.spec.id, &trial.spec);
+    if (IsFinal(trial.state)) continue;
+    const auto teacher = trial.spec.parent ? specs.find(*trial.spec.parent) : specs.end();
+    left.push_back({&trial.spec, teacher == specs.end() ? nullptr : teacher->second,
+                    FractionDone(trial.step, trial.total_steps),
+                    trial.state == TrialState::running || trial.state == TrialState::leased});
   }
-  std::optional<CostEstimate> sum = CostModel(view).Sum(left);
-  if (!sum) return sum;
-  const double at_once = std::max(running, 1.0);
-  return CostEstimate{sum->seconds / at_once, sum->low / at_once, sum->high / at_once, sum->measured};
+  return EstimateSweep(costs, left, SlotsOf(view), static_cast<int>(view.quota.concurrency));
 }
 
 }  // namespace
@@ -186,7 +189,9 @@ std::vector<std::pair<std::string, int>> CountStates(const ResultsView& view) {
   return counts;
 }
 
-SweepStatus StatusOf(const ResultsView& view) {
+int SlotsOf(const ResultsView& view) { return std::max({view.terms.slots, view.usage.peak_devices(), 1}); }
+
+SweepStatus StatusOf(const ResultsView& view, const CostModel& costs) {
   SweepStatus status;
   status.view = &view;
   status.counts = CountStates(view);
@@ -194,7 +199,7 @@ SweepStatus StatusOf(const ResultsView& view) {
                                 [](const TrialView& t) { return IsFinal(t.state); });
   status.spending = SpendingOf(view);
   status.problems = ProblemsOf(view, status.spending, status.finished);
-  if (!status.finished) status.remaining = RemainingOf(view);
+  if (!status.finished) status.remaining = RemainingOf(view, costs);
   const bool explained = !status.problems.empty() && status.problems.front().remedy.starts_with("retort ");
   if (status.finished && explained)
     status.next = status.problems.front().remedy + " --results " + view.directory;

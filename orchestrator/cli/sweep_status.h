@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "experiments/spec/trial_spec.h"
-#include "orchestrator/cli/cost_model.h"
+#include "orchestrator/cost_model.h"
 #include "orchestrator/results_view.h"
+#include "orchestrator/sweep_estimate.h"
 
 namespace retort::orchestrator::cli {
 
@@ -33,13 +34,16 @@ struct SweepStatus {
   std::vector<std::pair<std::string, int>> counts;  // states that occur, in the order of TrialState
   std::vector<Problem> problems;
   std::vector<DataSpending> spending;
-  std::optional<CostEstimate> remaining;  // seconds, divided by the trials running at once
-  bool finished = false;                  // every trial is final
-  std::string next;                       // the next command
+  std::optional<SweepEstimate> remaining;  // nothing when a trial's cost is unknown, or all are final
+  bool finished = false;                   // every trial is final
+  std::string next;                        // the next command
 };
 
 [[nodiscard]] std::vector<std::pair<std::string, int>> CountStates(const ResultsView& view);
-[[nodiscard]] SweepStatus StatusOf(const ResultsView& view);
+// Slots of the newest run, as far as the journal tells; at least 1.
+[[nodiscard]] int SlotsOf(const ResultsView& view);
+// `costs`: measured on machines like those that run the sweep.
+[[nodiscard]] SweepStatus StatusOf(const ResultsView& view, const CostModel& costs = {});
 
 [[nodiscard]] std::string StatusAsText(const SweepStatus& status, double now_unix_seconds, std::size_t width);
 [[nodiscard]] std::string StatusAsJson(const SweepStatus& status);

@@ -6,6 +6,7 @@ failures=0
 case_name=""
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
+export XDG_CACHE_HOME="$scratch/cache"
 
 run() {
   code=0

@@ -45,11 +45,11 @@ expect_code 0
 expect_same "$("$retort" list --json --results results/again | tr ',' '\n' | grep row_digest | sort)" "$first"
 
 case_name="a time limit saves and stops"
-run "$retort" run naps.toml --results results/limited 'sweep.grid.seconds=[2, 3]' --time-limit 700ms --grace 20s
+run "$retort" run naps.toml --results results/limited 'sweep.grid.seconds=[2, 3]' trial.checkpoint_every=100ms --time-limit 1500ms --grace 20s
 expect_code 75
 expect_err "the time limit"
 expect_file results/limited/trials
-run "$retort" run naps.toml --results results/limited 'sweep.grid.seconds=[2, 3]' --time-limit soon
+run "$retort" run naps.toml --results results/limited 'sweep.grid.seconds=[2, 3]' trial.checkpoint_every=100ms --time-limit soon
 expect_code 2
 
 case_name="a quota ends the run and says so"

@@ -247,13 +247,14 @@ TEST(PackingSimulation, WhoDoesNotAskIsNotShared) {
 }
 
 TEST(PackingSimulation, GangsAndCrashesAndSharingGoTogether) {
+  constexpr std::uint64_t kTrials = 120;
   int shared = 0;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::vector<TrialSpec> specs;
-    for (std::uint64_t i = 0; i < 40; ++i) {
-      specs.push_back(testing::TrialBuilder(i).Steps(i % 3 == 0 ? 500 : 1000).Devices(i % 7 == 3 ? 3 : 1).Build());
-      specs.back().pack = i % 5 == 4 ? PackMode::off : PackMode::automatic;
+    for (std::uint64_t i = 0; i < kTrials; ++i) {
+      specs.push_back(testing::TrialBuilder(i).Steps(i % 3 == 0 ? 500 : 1000).Devices(i % 29 == 28 ? 3 : 1).Build());
+      specs.back().pack = i % 20 == 4 ? PackMode::off : PackMode::automatic;
       specs.back().priority = static_cast<int>(i % 2);
     }
     Machines machines(2, 2, [](int n) { return 100.0 * std::min(n, 5); });
@@ -261,7 +262,7 @@ TEST(PackingSimulation, GangsAndCrashesAndSharingGoTogether) {
     machines.crash = 0.001;
     machines.agent_death = 0.0005;
     machines.Run(testing::PlanOf(std::move(specs)));
-    EXPECT_EQ(machines.core().CountIn(TrialState::succeeded), 40U);
+    EXPECT_EQ(machines.core().CountIn(TrialState::succeeded), kTrials);
     EXPECT_EQ(machines.shared_gangs(), 0);
     EXPECT_EQ(machines.core().fleet.LiveSeats(), 4);
     shared += machines.widest() > 2 ? 1 : 0;

@@ -86,6 +86,22 @@ TEST(Explanation, BudgetOfTheDataSetIsNamed) {
   EXPECT_THAT(explanation.sentences.back(), HasSubstr("The budget of data set digits is ε ≤ 3.000"));
 }
 
+TEST(Explanation, TimeThatIsTooShortIsNamedWithBothTimes) {
+  testing::Sample sample = testing::SampleSweep();
+  const CostModel costs = testing::SampleCosts(sample.view);
+  sample.view.running = true;
+  sample.view.terms.work_ends = 1005;
+  TrialView& trial = sample.view.trials[3];
+  trial.spec.checkpoint_seconds = 60;
+  const Explanation explanation = Explain(sample.view, trial, 1000, costs);
+  EXPECT_THAT(explanation.sentences.at(0), HasSubstr("not started any more in this run"));
+  EXPECT_THAT(explanation.sentences.at(0), HasSubstr("the run stops in 5 s"));
+  EXPECT_THAT(explanation.next, HasSubstr("more time"));
+  EXPECT_THAT(Explain(sample.view, trial, 900, costs).sentences.at(0), HasSubstr("every device is busy"));
+  EXPECT_THAT(Explain(sample.view, trial, 1000).sentences.at(0), HasSubstr("every device is busy"))
+      << "of unknown cost it would start";
+}
+
 TEST(Explanation, RetryNamesTheRule) {
   testing::Sample sample = testing::SampleSweep();
   sample.view.running = true;

@@ -29,38 +29,66 @@ TEST(PlanReport, WithoutResultsEverythingIsNewAndCostsAreUnknown) {
 
 TEST(PlanReport, FinishedTrialsAreSkippedAndTheRestIsEstimatedFromThem) {
   const testing::Sample sample = testing::SampleSweep();
-  const PlanReport report = ReportPlan(sample.plan, "results/sample", &sample.view);
+  const PlanReport report =
+      ReportPlan(sample.plan, "results/sample", &sample.view, 5, testing::SampleCosts(sample.view), 2);
   EXPECT_FALSE(report.trials[1].runs);
   EXPECT_EQ(ReasonOf(report.trials[1]), "done");
   EXPECT_TRUE(report.trials[3].runs);
   ASSERT_TRUE(report.total);
-  EXPECT_DOUBLE_EQ(report.total->seconds, 110);  // mean of 100 and 120 for the one seed that is left
-  EXPECT_DOUBLE_EQ(report.total->low, 100);
-  EXPECT_DOUBLE_EQ(report.total->high, 120);
+  EXPECT_DOUBLE_EQ(report.total->seconds.mean, 110);  // mean of 100 and 120 for the one seed that is left
+  EXPECT_LT(report.total->seconds.low, 100);
+  EXPECT_GT(report.total->seconds.high, 120);
+  EXPECT_DOUBLE_EQ(report.total->device_hours.mean, 110.0 / 3600);
+  EXPECT_EQ(report.total->measured, 2);
+  EXPECT_THAT(PlanAsText(report, 110), HasSubstr("Time: about 1 min 50 s on 2 slots ("));
+}
+
+TEST(PlanReport, AnotherFoldersSweepOfTheSameShapesIsEstimatedWhole) {
+  const testing::Sample sample = testing::SampleSweep();
+  const CostModel costs = testing::SampleCosts(sample.view);
+  const auto seconds = [&](int slots) {
+    return ReportPlan(sample.plan, "results/new", nullptr, 0, costs, slots).total->seconds.mean;
+  };
+  // A teacher of 10 s, then three students of 110 s; a baseline of 30 s beside them.
+  EXPECT_DOUBLE_EQ(seconds(1), 10 + 3 * 110 + 30);
+  EXPECT_DOUBLE_EQ(seconds(4), 10 + 110);
+}
+
+TEST(PlanReport, RowsOfAnotherMachineAreNotMixedIn) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.trials[1].row->provenance_json = R"({"machine":"elsewhere"})";
+  const CostModel costs = CostsOf(sample.view, "here");
+  EXPECT_DOUBLE_EQ(ReportPlan(sample.plan, "r", &sample.view, 0, costs).total->seconds.mean, 120);
 }
 
 TEST(PlanReport, CostGrowsWithTheSteps) {
   testing::Sample sample = testing::SampleSweep();
   TrialSpec longer = sample.plan.trials[3];
   longer.steps *= 2;
-  const auto estimate = CostModel(sample.view).For(longer);
+  const TrialSpec* teacher = &sample.plan.trials[0];
+  const CostModel costs = testing::SampleCosts(sample.view);
+  const auto estimate = costs.For(longer, teacher);
   ASSERT_TRUE(estimate);
   EXPECT_DOUBLE_EQ(estimate->seconds, 220);
   longer.batch *= 2;
-  EXPECT_FALSE(CostModel(sample.view).For(longer));
+  EXPECT_FALSE(costs.For(longer, teacher));
 }
 
-TEST(PlanReport, DiskComesFromTheLargestStoredFileOfTheKind) {
+TEST(PlanReport, UnmeasuredKindsAreCountedAndSoIsAGangThatNeverFits) {
   testing::Sample sample = testing::SampleSweep();
-  sample.view.trials[1].row->attempt_file = "trials/a/attempt.h5";
-  sample.view.trials[2].row->attempt_file = "trials/b/attempt.h5";
-  const FileSize size = [](const std::string& path) {
-    return std::optional<std::uint64_t>(path == "trials/b/attempt.h5" ? 700 : 500);
-  };
-  EXPECT_EQ(ReportPlan(sample.plan, "r", &sample.view, 0, size).disk_bytes, 700U);
-  sample.view.trials[1].row->attempt_file.clear();
-  sample.view.trials[2].row->attempt_file.clear();
-  EXPECT_FALSE(ReportPlan(sample.plan, "r", &sample.view, 0, size).disk_bytes);
+  sample.plan.trials[3].batch *= 2;
+  const CostModel costs = testing::SampleCosts(sample.view);
+  EXPECT_THAT(PlanAsText(ReportPlan(sample.plan, "r", nullptr, 0, costs, 1), 110),
+              HasSubstr("(1 of 5 to run"));
+  sample = testing::SampleSweep();
+  sample.plan.trials[3].devices = 2;
+  CostModel gangs = costs;
+  CostSample gang;
+  gang.trial = "g";
+  gang.unit_seconds = 1;
+  gangs.Add(ShapeOf(sample.plan.trials[3], &sample.plan.trials[0]), gang);
+  EXPECT_THAT(PlanAsText(ReportPlan(sample.plan, "r", nullptr, 0, gangs, 1), 110),
+              HasSubstr("needs more devices than 1"));
 }
 
 TEST(PlanReport, ClaimsOfStudentsAreWorkedOutWithTheirTeachers) {
@@ -89,7 +117,8 @@ TEST(PlanReport, NothingLeftIsSaidSo) {
 TEST(PlanReport, JsonIsTheListFormWithReasonEstimateAndClaims) {
   const testing::Sample sample = testing::SampleSweep();
   std::string text;
-  WritePlanAsJson(ReportPlan(sample.plan, "results/sample", &sample.view),
+  const CostModel costs = testing::SampleCosts(sample.view);
+  WritePlanAsJson(ReportPlan(sample.plan, "results/sample", &sample.view, 5, costs, 3),
                   [&text](std::string_view piece) { text += piece; });
   const auto document = nlohmann::json::parse(text);
   EXPECT_EQ(document.at("schema_version"), 1);
@@ -100,6 +129,9 @@ TEST(PlanReport, JsonIsTheListFormWithReasonEstimateAndClaims) {
   EXPECT_EQ(trial.at("trial"), "abc0000000000002");
   EXPECT_EQ(trial.at("new"), false);
   EXPECT_DOUBLE_EQ(trial.at("estimate").at("seconds").get<double>(), 110);
+  EXPECT_LT(trial.at("estimate").at("low").get<double>(), trial.at("estimate").at("high").get<double>());
+  EXPECT_EQ(document.at("estimate").at("slots"), 3);
+  EXPECT_GT(document.at("estimate").at("device_hours").at("high").get<double>(), 0);
   EXPECT_EQ(document.at("data").at(0).at("digest"), std::string(64, 'a'));
 }
 

@@ -64,9 +64,37 @@ TEST(SweepStatus, StoppedSweepIsAProblemAndFinishedOneIsNot) {
 
 TEST(SweepStatus, TimeLeftComesFromTrialsOfTheSameKind) {
   const testing::Sample sample = testing::SampleSweep();
-  const SweepStatus status = StatusOf(sample.view);
+  EXPECT_FALSE(StatusOf(sample.view).remaining) << "nothing is known of this machine";
+  const SweepStatus status = StatusOf(sample.view, testing::SampleCosts(sample.view));
   ASSERT_TRUE(status.remaining);
-  EXPECT_DOUBLE_EQ(status.remaining->seconds, 110);
+  EXPECT_DOUBLE_EQ(status.remaining->seconds.mean, 110);
+}
+
+TEST(SweepStatus, TimeLeftCountsStepsThatAreDoneAndSlotsOfTheRun) {
+  testing::Sample sample = testing::SampleSweep();
+  const CostModel costs = testing::SampleCosts(sample.view);
+  for (const std::size_t index : {1U, 2U}) {
+    sample.view.trials[index].state = TrialState::running;
+    sample.view.trials[index].row.reset();
+    sample.view.trials[index].step = 40;
+    sample.view.trials[index].total_steps = 160;
+  }
+  const auto left = [&] { return StatusOf(sample.view, costs).remaining->seconds.mean; };
+  sample.view.terms.slots = 2;
+  EXPECT_DOUBLE_EQ(left(), 0.75 * 110 + 110);
+  sample.view.terms.slots = 3;
+  EXPECT_DOUBLE_EQ(left(), 110);
+  sample.view.terms.slots = 0;
+  AttemptLeased leased;
+  leased.attempt = {TrialId(1), 1};
+  leased.members = {{0, 0}, {0, 1}};
+  sample.view.usage.On({10, leased});
+  EXPECT_DOUBLE_EQ(left(), 0.75 * 110 + 110) << "two devices were held at once";
+  sample.view.trials[2].state = TrialState::queued;
+  sample.view.trials[2].step = 0;
+  EXPECT_DOUBLE_EQ(left(), 0.75 * 110 + 110);
+  sample.view.quota.concurrency = 1;
+  EXPECT_DOUBLE_EQ(left(), 0.75 * 110 + 110 + 110);
 }
 
 TEST(SweepStatus, SpendingIsTheTotalOverAllTrialsOfADataSet) {
@@ -107,13 +135,18 @@ TEST(SweepStatus, StudentsOfAPrivateTeacherCostNothingMore) {
 TEST(SweepStatus, TextAndJsonSayTheSame) {
   testing::Sample sample = testing::SampleSweep();
   sample.view.ledger = {VoteEntry(sample.view)};
-  const SweepStatus status = StatusOf(sample.view);
+  const SweepStatus status = StatusOf(sample.view, testing::SampleCosts(sample.view));
+  EXPECT_THAT(StatusAsText(status, 0, 110), HasSubstr("Time left: about 1 min 50 s on 1 slot ("));
   EXPECT_THAT(StatusAsText(status, 0, 110), HasSubstr("Trials: 5, 1 queued, 4 succeeded"));
   const auto document = nlohmann::json::parse(StatusAsJson(status));
   EXPECT_EQ(document.at("schema_version"), 1);
   EXPECT_EQ(document.at("counts").at("succeeded"), 4);
   EXPECT_EQ(document.at("epsilon").at("digits").at("adjacency"), "example");
   EXPECT_DOUBLE_EQ(document.at("eta_seconds").at("mean").get<double>(), 110);
+  EXPECT_LT(document.at("eta_seconds").at("low").get<double>(), 110);
+  EXPECT_GT(document.at("eta_seconds").at("high").get<double>(), 110);
+  EXPECT_DOUBLE_EQ(document.at("device_hours_left").at("mean").get<double>(), 110.0 / 3600);
+  EXPECT_EQ(document.at("slots"), 1);
   EXPECT_EQ(document.at("problems").size(), status.problems.size());
 }
 

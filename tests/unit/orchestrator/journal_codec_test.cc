@@ -103,12 +103,12 @@ TEST(JournalCodec, ARowThatDoesNotUnpackIsAnErrorWhereItIsRead) {
 
 class JournalFormats : public ::testing::Test {
  protected:
-  // A folder of JSON alone, as format 1 wrote it; the last six events are of no planned trial.
+  // A folder of JSON alone, as format 1 wrote it; the last seven events are of no planned trial.
   void WriteFormat1() {
     auto log = storage::RecordLog::Open(env_, JournalPath("results"), storage::LogKind::journal);
     ASSERT_TRUE(log.ok());
     std::vector<JournalEvent> events = SweepEvents();
-    events.resize(events.size() - 6);
+    events.resize(events.size() - 7);
     std::get<SweepOpened>(events[0].event).format_version = 1;
     for (const JournalEvent& event : events)
       (*log)->Append(static_cast<std::uint16_t>(TypeOf(event.event)), EncodeEvent(event));

@@ -1,0 +1,165 @@
+#include "orchestrator/cost_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "experiments/spec/trial_kind.h"
+
+namespace retort::orchestrator {
+namespace {
+
+// Before anything is measured, trials of one shape are taken to differ by this much (standard deviation of
+// the logarithm), which weighs as much as so many measurements.
+constexpr double kUsualSpread = 0.15;
+constexpr int kUsualWeight = 4;
+constexpr double kNormal90 = 1.6449;
+
+// Two-sided 90 % quantile of Student's t for at least kUsualWeight degrees of freedom.
+double StudentQuantile(int degrees) {
+  constexpr std::array<double, 17> kTable = {2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812, 1.796, 1.782,
+                                             1.771, 1.761, 1.753, 1.746, 1.740, 1.734, 1.729, 1.725};
+  const auto index = static_cast<std::size_t>(std::max(degrees - kUsualWeight, 0));
+  return kTable[std::min(index, kTable.size() - 1)];
+}
+
+std::optional<double> TimingOf(const std::vector<std::pair<std::string, double>>& timings,
+                               std::string_view name) {
+  for (const auto& [key, value] : timings)
+    if (key == name && std::isfinite(value) && value >= 0) return value;
+  return std::nullopt;
+}
+
+bool SameEnd(const CostSample& a, const CostSample& b) {
+  return a.trial == b.trial && a.unit_seconds == b.unit_seconds && a.start_seconds == b.start_seconds;
+}
+
+// Of the logarithm of the time of one more trial, scaled to a normal deviate.
+double SpreadOf(const std::vector<CostSample>& samples, double work) {
+  double mean = 0, squares = 0;
+  std::vector<double> logs;
+  for (const CostSample& sample : samples)
+    logs.push_back(std::log(sample.unit_seconds * work + sample.start_seconds));
+  for (const double value : logs) mean += value / static_cast<double>(logs.size());
+  for (const double value : logs) squares += (value - mean) * (value - mean);
+  const int degrees = kUsualWeight + static_cast<int>(logs.size()) - 1;
+  const double variance = (kUsualWeight * kUsualSpread * kUsualSpread + squares) / degrees;
+  return std::sqrt(variance) * StudentQuantile(degrees) / kNormal90;
+}
+
+CostEstimate SleepEstimate(const TrialSpec& spec) {
+  CostEstimate estimate;
+  estimate.seconds = estimate.low = estimate.high = spec.seconds;
+  estimate.unit_seconds = spec.seconds / WorkOf(spec);
+  estimate.file_bytes = 0;
+  return estimate;
+}
+
+}  // namespace
+
+std::string ShapeOf(const TrialSpec& spec, const TrialSpec* teacher) {
+  const TrialKind kind = KindOf(spec);
+  std::string data = "none";
+  if (spec.data)
+    data = fmt::format("{}x{}x{}:{}", spec.data->channels, spec.data->height, spec.data->width,
+                       spec.data->classes);
+  std::string shape =
+      fmt::format("{}/{}/{}/{}/{}/{}x{}/b{}/t{}/d{}", spec.role == Role::teacher ? "teacher" : "student",
+                  spec.method, static_cast<int>(kind), static_cast<int>(spec.reading), spec.network, data,
+                  spec.members, spec.batch, spec.threads, spec.devices);
+  if (spec.role == Role::student && spec.parent) {
+    shape += fmt::format("/{}+{}*{}/g{}*{}+{}/q{}:{}", spec.replay, spec.student_steps, spec.student_batch,
+                         spec.generator_steps, spec.generator_width, spec.latent,
+                         static_cast<int>(spec.source), static_cast<int>(spec.loss));
+    if (teacher != nullptr)
+      shape +=
+          fmt::format("/of:{}:{}x{}", static_cast<int>(KindOf(*teacher)), teacher->network, teacher->members);
+  }
+  if (kind == TrialKind::vote_student)
+    shape += fmt::format("/votes:{}:{}:{}", spec.queries, spec.label_steps, spec.steps);
+  return shape;
+}
+
+double WorkOf(const TrialSpec& spec) {
+  const TrialKind kind = KindOf(spec);
+  if (kind == TrialKind::vote_student) return 1;
+  double work = static_cast<double>(spec.steps);
+  if ((kind == TrialKind::plain_teacher || kind == TrialKind::ensemble_teacher) && spec.data) {
+    const double rows = static_cast<double>(spec.data->split.train.size()) /
+                        static_cast<double>(std::max<std::int64_t>(spec.members, 1));
+    const double batch = static_cast<double>(std::max<std::int64_t>(spec.batch, 1));
+    work = static_cast<double>(spec.epochs) * std::ceil(std::floor(rows) / batch);
+  }
+  return std::max(work, 1.0);
+}
+
+std::optional<CostSample> SampleOf(const TrialSpec& spec,
+                                   const std::vector<std::pair<std::string, double>>& timings,
+                                   double total_steps) {
+  const std::optional<double> seconds = TimingOf(timings, "seconds");
+  if (!seconds) return std::nullopt;
+  const double work = WorkOf(spec);
+  CostSample sample;
+  sample.trial = spec.id.Hex();
+  sample.unit_seconds = *seconds / work;
+  const std::optional<double> training = TimingOf(timings, "training_seconds");
+  if (training && *training <= *seconds) {
+    sample.start_seconds = *seconds - *training;
+    // A resumed attempt trained the last steps alone: what one step took, times all of them.
+    const std::optional<double> step = TimingOf(timings, "step_seconds");
+    const double whole = step && total_steps > 0 ? *step * total_steps : *training;
+    sample.unit_seconds = whole / work;
+  }
+  if (sample.unit_seconds <= 0) return std::nullopt;
+  return sample;
+}
+
+void CostModel::Add(const std::string& shape, const CostSample& sample) {
+  std::vector<CostSample>& kept = samples_[shape];
+  const auto known =
+      std::find_if(kept.begin(), kept.end(), [&](const CostSample& other) { return SameEnd(sample, other); });
+  if (known != kept.end()) {
+    known->at = std::max(known->at, sample.at);
+    known->file_bytes = std::max(known->file_bytes, sample.file_bytes);
+    known->checkpoint_bytes = std::max(known->checkpoint_bytes, sample.checkpoint_bytes);
+    return;
+  }
+  const auto later =
+      std::find_if(kept.begin(), kept.end(), [&](const CostSample& other) { return other.at > sample.at; });
+  kept.insert(later, sample);
+  if (kept.size() > kKept) kept.erase(kept.begin());
+}
+
+void CostModel::Merge(const CostModel& other) {
+  for (const auto& [shape, samples] : other.samples_)
+    for (const CostSample& sample : samples) Add(shape, sample);
+}
+
+std::optional<CostEstimate> CostModel::For(const TrialSpec& spec, const TrialSpec* teacher) const {
+  if (KindOf(spec) == TrialKind::sleeper) return SleepEstimate(spec);
+  const auto found = samples_.find(ShapeOf(spec, teacher));
+  if (found == samples_.end() || found->second.empty()) return std::nullopt;
+  const std::vector<CostSample>& samples = found->second;
+  const auto count = static_cast<double>(samples.size());
+  const double work = WorkOf(spec);
+  CostEstimate estimate;
+  estimate.measured = static_cast<int>(samples.size());
+  double file_bytes = 0;
+  for (const CostSample& sample : samples) {
+    estimate.unit_seconds += sample.unit_seconds / count;
+    estimate.start_seconds += sample.start_seconds / count;
+    file_bytes = std::max(file_bytes, sample.file_bytes);
+    estimate.checkpoint_bytes = std::max(estimate.checkpoint_bytes, sample.checkpoint_bytes);
+  }
+  if (file_bytes > 0) estimate.file_bytes = file_bytes;
+  estimate.seconds = estimate.unit_seconds * work + estimate.start_seconds;
+  estimate.spread = SpreadOf(samples, work);
+  const double reach = std::exp(kNormal90 * estimate.spread * std::sqrt(1 + 1 / count));
+  estimate.low = estimate.seconds / reach;
+  estimate.high = estimate.seconds * reach;
+  return estimate;
+}
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,44 @@
+// Learns from the trials of a run what trials cost, and keeps it for the next sweep.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "orchestrator/core.h"
+#include "orchestrator/cost_cache.h"
+#include "storage/env.h"
+
+namespace retort::orchestrator {
+
+class CostRecorder {
+ public:
+  static constexpr double kSavePauseSeconds = 30;
+
+  // `host`: name of this host. Trials of other hosts are not counted: their machines may be of another kind.
+  CostRecorder(storage::Env& env, CostCache cache, std::string host);
+
+  // What earlier sweeps have measured on such a machine.
+  [[nodiscard]] const CostModel& known() const { return cache_.costs; }
+  [[nodiscard]] const std::string& warning() const { return cache_.warning; }
+  // Events that were applied and are durable. What is measured goes to `core.costs` at once, to the file when
+  // kSavePauseSeconds have passed. Returns the complaint about a file that cannot be written, once.
+  [[nodiscard]] std::string Events(Core& core, const std::vector<JournalEvent>& events, Now now);
+  // To the file, now.
+  [[nodiscard]] std::string Finish();
+
+ private:
+  void NoteCheckpoint(const Core& core, const CheckpointNoted& event);
+  void NoteEnd(Core& core, const AttemptEnded& event, double unix_seconds);
+
+  storage::Env& env_;
+  CostCache cache_;
+  std::string host_;
+  CostModel fresh_;                             // measured in this run
+  std::map<TrialId, double> checkpoint_bytes_;  // largest of each trial that is under way
+  bool unsaved_ = false;
+  bool complained_ = false;
+  double next_save_ = 0;  // monotonic
+};
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,146 @@
+#include "orchestrator/sweep_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "orchestrator/list_schedule.h"
+
+namespace retort::orchestrator {
+namespace {
+
+constexpr double kHour = 3600;
+constexpr std::uint64_t kSeed = 20;      // of the simulated sweeps: the same plan says the same twice
+constexpr std::size_t kMostDraws = 199;  // simulated sweeps
+constexpr std::size_t kFewestDraws = 19;
+constexpr std::size_t kTrialsDrawn = 200'000;  // in all simulated sweeps together, about
+
+struct Priced {
+  CostEstimate cost;
+  std::size_t shape = 0;  // index of its common factor
+  double left = 0;        // expected seconds
+};
+
+std::vector<Job> JobsOf(const std::vector<PendingTrial>& trials, const std::vector<Priced>& priced) {
+  std::unordered_map<TrialId, std::size_t> index;
+  std::vector<Job> jobs;
+  jobs.reserve(trials.size());
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const TrialSpec& spec = *trials[i].spec;
+    Job job{priced[i].left, spec.devices, spec.priority, trials[i].running, Job::kNoTeacher};
+    if (spec.parent)
+      if (const auto teacher = index.find(*spec.parent); teacher != index.end())
+        job.teacher = teacher->second;
+    index.emplace(spec.id, i);
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
+double DeviceHours(const std::vector<Job>& jobs) {
+  double seconds = 0;
+  for (const Job& job : jobs) seconds += job.seconds * job.devices;
+  return seconds / kHour;
+}
+
+// The fifth and the ninety-fifth of a hundred.
+Interval IntervalOf(double mean, std::vector<double> draws) {
+  std::sort(draws.begin(), draws.end());
+  const auto at = [&draws](double fraction) {
+    const double position = fraction * static_cast<double>(draws.size() - 1);
+    return draws[static_cast<std::size_t>(std::lround(position))];
+  };
+  return {mean, std::min(mean, at(0.05)), std::max(mean, at(0.95))};
+}
+
+// One number in (0, 1), the same with every standard library.
+double Uniform(std::mt19937_64& random) {
+  return (static_cast<double>(random() >> 11U) + 0.5) / 9007199254740992.0;
+}
+double Normal(std::mt19937_64& random) {
+  constexpr double kTwoPi = 6.283185307179586;
+  const double radius = std::sqrt(-2 * std::log(Uniform(random)));
+  return radius * std::cos(kTwoPi * Uniform(random));
+}
+
+// Every trial of a shape is off by the same factor, since few were measured, and by one of its own.
+void DrawSeconds(const std::vector<Priced>& priced, std::size_t shapes, std::mt19937_64& random,
+                 std::vector<Job>& jobs) {
+  std::vector<double> common(shapes);
+  for (double& factor : common) factor = Normal(random);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const CostEstimate& cost = priced[i].cost;
+    if (cost.spread == 0) continue;
+    const double shared = common[priced[i].shape] / std::sqrt(std::max(cost.measured, 1));
+    jobs[i].seconds = priced[i].left * std::exp(cost.spread * (shared + Normal(random)));
+  }
+}
+
+// Files that stay, and checkpoints of the trials that need most of them at once.
+std::optional<std::uint64_t> DiskOf(const std::vector<PendingTrial>& trials,
+                                    const std::vector<Priced>& priced, int slots) {
+  double bytes = 0;
+  std::vector<double> checkpoints;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const CostEstimate& cost = priced[i].cost;
+    if (!cost.file_bytes) return std::nullopt;
+    bytes += *cost.file_bytes;
+    // One more is being written while the oldest is still there.
+    checkpoints.push_back(cost.checkpoint_bytes * static_cast<double>(trials[i].spec->checkpoint_keep + 1));
+  }
+  std::sort(checkpoints.begin(), checkpoints.end(), std::greater<>());
+  checkpoints.resize(std::min(checkpoints.size(), static_cast<std::size_t>(std::max(slots, 0))));
+  for (const double size : checkpoints) bytes += size;
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace
+
+std::optional<SweepEstimate> EstimateSweep(const CostModel& costs, const std::vector<PendingTrial>& trials,
+                                           int slots, int at_once) {
+  std::vector<Priced> priced;
+  std::map<std::string, std::size_t> shapes;
+  SweepEstimate sweep;
+  sweep.slots = slots;
+  for (const PendingTrial& trial : trials) {
+    const std::optional<CostEstimate> cost = costs.For(*trial.spec, trial.teacher);
+    if (!cost) return std::nullopt;
+    const std::size_t shape =
+        shapes.try_emplace(ShapeOf(*trial.spec, trial.teacher), shapes.size()).first->second;
+    const double left =
+        cost->seconds - (cost->seconds - cost->start_seconds) * std::clamp(trial.done, 0.0, 1.0);
+    priced.push_back({*cost, shape, left});
+    if (cost->measured > 0)
+      sweep.measured = sweep.measured == 0 ? cost->measured : std::min(sweep.measured, cost->measured);
+  }
+  std::vector<Job> jobs = JobsOf(trials, priced);
+  const std::optional<double> mean = Makespan(jobs, slots, at_once);
+  if (!mean) return std::nullopt;
+  const double hours = DeviceHours(jobs);
+  std::vector<double> makespans, device_hours;
+  std::mt19937_64 random(kSeed);
+  const std::size_t draws =
+      std::clamp(kTrialsDrawn / std::max<std::size_t>(trials.size(), 1), kFewestDraws, kMostDraws);
+  for (std::size_t draw = 0; draw < draws; ++draw) {
+    DrawSeconds(priced, shapes.size(), random, jobs);
+    makespans.push_back(Makespan(jobs, slots, at_once).value_or(*mean));
+    device_hours.push_back(DeviceHours(jobs));
+  }
+  sweep.seconds = IntervalOf(*mean, std::move(makespans));
+  sweep.device_hours = IntervalOf(hours, std::move(device_hours));
+  sweep.disk_bytes = DiskOf(trials, priced, slots);
+  return sweep;
+}
+
+std::size_t CountUnknown(const CostModel& costs, const std::vector<PendingTrial>& trials) {
+  return static_cast<std::size_t>(std::count_if(trials.begin(), trials.end(), [&](const PendingTrial& trial) {
+    return !costs.For(*trial.spec, trial.teacher);
+  }));
+}
+
+}  // namespace retort::orchestrator
