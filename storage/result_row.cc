@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "experiments/spec/json_writer.h"
 #include "experiments/spec/spec_codec.h"
 #include "storage/byte_codec.h"
 #include "storage/json_text.h"
@@ -16,12 +17,15 @@ using Values = std::vector<std::pair<std::string, double>>;
 using Texts = std::vector<std::pair<std::string, std::string>>;
 
 // JSON has no infinities and no NaN; a NaN keeps its bits.
-nlohmann::json EncodeNumber(double value) {
-  if (std::isfinite(value)) return value;
+void WriteNumber(JsonWriter& json, double value) {
+  if (std::isfinite(value)) {
+    json.Number(value);
+    return;
+  }
   char bits[24] = {};
   std::snprintf(bits, sizeof(bits), "0x%016llx",
                 static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(value)));
-  return bits;
+  json.Text(bits);
 }
 
 double DecodeNumber(const nlohmann::json& json) {
@@ -29,10 +33,14 @@ double DecodeNumber(const nlohmann::json& json) {
   return std::bit_cast<double>(std::uint64_t{std::strtoull(json.get<std::string>().c_str(), nullptr, 16)});
 }
 
-nlohmann::json EncodeValues(const Values& values) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const auto& [name, value] : values) list.push_back({name, EncodeNumber(value)});
-  return list;
+void WriteValues(JsonWriter& json, const Values& values) {
+  json.BeginArray();
+  for (const auto& [name, value] : values) {
+    json.BeginArray().Text(name);
+    WriteNumber(json, value);
+    json.EndArray();
+  }
+  json.EndArray();
 }
 
 Values DecodeValues(const nlohmann::json& list) {
@@ -42,10 +50,16 @@ Values DecodeValues(const nlohmann::json& list) {
   return values;
 }
 
-nlohmann::json EncodeTexts(const Texts& texts) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const auto& [name, value] : texts) list.push_back({name, value});
-  return list;
+void WriteTexts(JsonWriter& json, const Texts& texts) {
+  json.BeginArray();
+  for (const auto& [name, value] : texts) json.BeginArray().Text(name).Text(value).EndArray();
+  json.EndArray();
+}
+
+void WriteClaims(JsonWriter& json, const std::vector<privacy::Claim>& claims) {
+  json.BeginArray();
+  for (const privacy::Claim& claim : claims) json.Raw(privacy::EncodeClaim(claim));
+  json.EndArray();
 }
 
 Result<ResultRow> RowFrom(const nlohmann::json& json) {
@@ -103,32 +117,22 @@ std::string DigestOver(const ResultRow& row, const std::string& identity) {
 }  // namespace
 
 std::string EncodeRow(const ResultRow& row) {
-  nlohmann::json claims = nlohmann::json::array();
-  for (const privacy::Claim& claim : row.claims)
-    claims.push_back(nlohmann::json::parse(privacy::EncodeClaim(claim)));
-  const nlohmann::json json = {{"trial", row.trial},
-                               {"name", row.name},
-                               {"role", row.role},
-                               {"method", row.method},
-                               {"reading", row.reading},
-                               {"teacher", row.teacher},
-                               {"data", row.data},
-                               {"network", row.network},
-                               {"seed", row.seed},
-                               {"state", row.state},
-                               {"attempts", row.attempts},
-                               {"failure", row.failure},
-                               {"detail", row.detail},
-                               {"metrics", EncodeValues(row.metrics)},
-                               {"timings", EncodeValues(row.timings)},
-                               {"row_digest", row.row_digest},
-                               {"parameters_digest", row.parameters_digest},
-                               {"spec_json", row.spec_json},
-                               {"provenance_json", row.provenance_json},
-                               {"attempt_file", row.attempt_file},
-                               {"axes", EncodeTexts(row.axes)},
-                               {"claims", claims}};
-  return DumpJson(json);
+  JsonWriter json;
+  json.BeginObject().Key("attempt_file").Text(row.attempt_file).Key("attempts").Integer(row.attempts);
+  json.Key("axes");
+  WriteTexts(json, row.axes);
+  json.Key("claims");
+  WriteClaims(json, row.claims);
+  json.Key("data").Text(row.data).Key("detail").Text(row.detail).Key("failure").Text(row.failure);
+  json.Key("method").Text(row.method).Key("metrics");
+  WriteValues(json, row.metrics);
+  json.Key("name").Text(row.name).Key("network").Text(row.network);
+  json.Key("parameters_digest").Text(row.parameters_digest).Key("provenance_json").Text(row.provenance_json);
+  json.Key("reading").Text(row.reading).Key("role").Text(row.role).Key("row_digest").Text(row.row_digest);
+  json.Key("seed").Integer(row.seed).Key("spec_json").Text(row.spec_json).Key("state").Text(row.state);
+  json.Key("teacher").Text(row.teacher).Key("timings");
+  WriteValues(json, row.timings);
+  return json.Key("trial").Text(row.trial).EndObject().Take();
 }
 
 Result<ResultRow> DecodeRow(const std::string& json) {

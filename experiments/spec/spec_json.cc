@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "experiments/spec/json_writer.h"
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/spec_keys.h"
 #include "experiments/spec/spec_scan.h"
@@ -15,31 +16,46 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json EncodeRange(const IndexRange& range) { return Json::array({range.begin, range.end}); }
-
-Json EncodeData(const DataSpec& data) {
-  Json json{{"name", data.name}, {"reader", data.reader}, {"path", data.path}, {"digest", data.digest}};
-  if (data.published_as) json["published_as"] = *data.published_as;
-  json["split"] = {{"shuffle", data.split.shuffle},
-                   {"train", EncodeRange(data.split.train)},
-                   {"public", EncodeRange(data.split.public_range)},
-                   {"test", EncodeRange(data.split.test)}};
-  if (data.budget) json["budget"] = {{"epsilon", data.budget->epsilon}, {"delta", data.budget->delta}};
-  json["examples"] = data.examples;
-  json["channels"] = data.channels;
-  json["height"] = data.height;
-  json["width"] = data.width;
-  json["classes"] = data.classes;
-  return json;
+void WriteRange(JsonWriter& json, std::string_view name, const IndexRange& range) {
+  json.Key(name).BeginArray().Integer(range.begin).Integer(range.end).EndArray();
 }
 
-Json EncodeValue(const SpecKey& key, const KeyValue& value) {
-  if (const bool* flag = std::get_if<bool>(&value)) return *flag;
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  const auto count = std::get<std::int64_t>(value);
-  if (key.indexed) return std::string(key.choices[static_cast<std::size_t>(count)]);
-  return count;
+void WriteData(JsonWriter& json, const DataSpec& data) {
+  json.BeginObject().Key("name").Text(data.name).Key("reader").Text(data.reader);
+  json.Key("path").Text(data.path).Key("digest").Text(data.digest);
+  if (data.published_as) json.Key("published_as").Text(*data.published_as);
+  json.Key("split").BeginObject().Key("shuffle").Integer(data.split.shuffle);
+  WriteRange(json, "train", data.split.train);
+  WriteRange(json, "public", data.split.public_range);
+  WriteRange(json, "test", data.split.test);
+  json.EndObject();
+  if (data.budget) {
+    json.Key("budget").BeginObject().Key("epsilon").Number(data.budget->epsilon);
+    json.Key("delta").Number(data.budget->delta).EndObject();
+  }
+  json.Key("examples").Integer(data.examples).Key("channels").Integer(data.channels);
+  json.Key("height").Integer(data.height).Key("width").Integer(data.width);
+  json.Key("classes").Integer(data.classes).EndObject();
+}
+
+void WriteValue(JsonWriter& json, const SpecKey& key, const KeyValue& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) {
+    json.Flag(*flag);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    json.Text(*text);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    json.Number(*real);
+  } else if (const auto count = std::get<std::int64_t>(value); key.indexed) {
+    json.Text(key.choices[static_cast<std::size_t>(count)]);
+  } else {
+    json.Integer(count);
+  }
+}
+
+void WriteAxes(JsonWriter& json, const TrialSpec& spec) {
+  json.Key("axes").BeginArray();
+  for (const auto& [name, value] : spec.axes) json.BeginArray().Text(name).Text(value).EndArray();
+  json.EndArray();
 }
 
 [[noreturn]] void Reject(const std::string& what) { throw std::invalid_argument(what); }
@@ -127,19 +143,21 @@ TrialSpec DecodeObject(const Json& json) {
 }  // namespace
 
 std::string EncodeTrialSpec(const TrialSpec& spec) {
-  Json json{{"role", spec.role == Role::teacher ? "teacher" : "student"}};
+  JsonWriter json;
+  json.BeginObject().Key("role").Text(spec.role == Role::teacher ? "teacher" : "student");
   for (const SpecKey& key : SpecKeys()) {
-    if (key.name == "data") {
-      if (spec.data) json["data"] = EncodeData(*spec.data);
-    } else {
-      json[std::string(key.name)] = EncodeValue(key, key.get(spec));
+    if (key.name != "data") {
+      json.Key(key.name);
+      WriteValue(json, key, key.get(spec));
+    } else if (spec.data) {
+      json.Key("data");
+      WriteData(json, *spec.data);
     }
   }
-  if (spec.parent) json["parent"] = spec.parent->Hex();
-  json["id"] = spec.id.Hex();
-  json["name"] = spec.name;
-  json["axes"] = spec.axes;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (spec.parent) json.Key("parent").Text(spec.parent->Hex());
+  json.Key("id").Text(spec.id.Hex()).Key("name").Text(spec.name);
+  WriteAxes(json, spec);
+  return json.EndObject().Take();
 }
 
 // The one place where nlohmann_json may throw.
