@@ -54,6 +54,14 @@ double SecondsOfSteps(Learner& learner, const Minibatch& batch, int steps) {
   return std::chrono::duration<double>(Clock::now() - began).count() / steps;
 }
 
+// Of the slower member.
+double Slowest(Collective& gang, double seconds) {
+  const at::Tensor own = at::full({1}, seconds, at::kDouble);
+  double slowest = 0;
+  for (const at::Tensor& one : Require(gang.AllGather(own))) slowest = std::max(slowest, one.item<double>());
+  return slowest;
+}
+
 // Seconds a step: apart, together.
 std::vector<std::pair<double, double>> Measure(const Options& options, int rank, const std::string& address) {
   at::set_num_threads(1);
@@ -67,10 +75,10 @@ std::vector<std::pair<double, double>> Measure(const Options& options, int rank,
   std::vector<std::pair<double, double>> seconds;
   for (int round = -1; round < options.rounds; ++round) {
     Require(Result<int>(gang->Barrier().ok() ? 0 : 1));
-    const double a = SecondsOfSteps(apart, own, options.steps);
+    const double slowest = Slowest(*gang, SecondsOfSteps(apart, own, options.steps));
     Require(Result<int>(gang->Barrier().ok() ? 0 : 1));
     const double b = SecondsOfSteps(together, own, options.steps);
-    if (round >= 0) seconds.emplace_back(a, b);  // the first one warms up
+    if (round >= 0) seconds.emplace_back(slowest, b);  // the first one warms up
   }
   return seconds;
 }
