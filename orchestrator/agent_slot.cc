@@ -55,11 +55,12 @@ void AgentSlot::ToWorker(const cluster::Envelope& envelope, double now) {
     return;
   }
   const bool addressed = std::holds_alternative<cluster::GangReady>(envelope.message) ? !Leads() : Leads();
-  if (!addressed || !worker_ || condemned_) return;
-  if (!assignment_->sent)
-    assignment_->early = envelope;
-  else if (!worker_->Send(envelope).ok())
-    closed_ = true;
+  if (!addressed) return;
+  if (!assignment_->sent) {
+    assignment_->early = envelope;  // its worker is on its way, or the one before it is still going
+    return;
+  }
+  if (worker_ && !condemned_ && !worker_->Send(envelope).ok()) closed_ = true;
 }
 
 void AgentSlot::Drain(bool save, double deadline_seconds, double now) {

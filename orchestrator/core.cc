@@ -89,7 +89,6 @@ Status Core::On(const RunStarted& event) {
   run_provenance_ = event.provenance_json;
   for (std::size_t index = 0; index < trials_.size(); ++index) {
     if (IsActive(trials_[index].state)) RETORT_RETURN_IF_ERROR(Move(index, TrialEvent::attempt_failed_retry));
-    trials_[index].failed_at.clear();  // the slots of this run are others
   }
   drained_.clear();
   packed_.clear();
@@ -118,7 +117,11 @@ Status Core::On(const AttemptStarted& event) {
 Status Core::On(const CheckpointNoted& event) {
   RETORT_ASSIGN_OR_RETURN(const std::size_t index, IndexOf(event.attempt));
   RETORT_RETURN_IF_ERROR(Move(index, TrialEvent::progress));
-  trials_[index].step = event.step;
+  Trial& trial = trials_[index];
+  trial.step = event.step;
+  // It gets on: what came from outside before is no sign of what will.
+  if (event.step > trial.failed_step)
+    std::erase_if(trial.failures, [](const auto& failure) { return ComesFromOutside(failure.first); });
   return {};
 }
 
@@ -142,9 +145,7 @@ Status Core::On(const AttemptEnded& event) {
     return Move(index, TrialEvent::attempt_succeeded);
   }
   ++trial.failures[event.failure];
-  const bool new_place =
-      std::find(trial.failed_at.begin(), trial.failed_at.end(), trial.place) == trial.failed_at.end();
-  if (IsTelling(event.failure) && new_place) trial.failed_at.push_back(trial.place);
+  trial.failed_step = trial.step;
   trial.retry_at = event.for_good ? 0 : event.retry_at;
   if (event.for_good) trial.ended = event;
   return Move(index, event.for_good ? TrialEvent::attempt_failed_for_good : TrialEvent::attempt_failed_retry);
@@ -194,6 +195,13 @@ Status Core::On(const SlotDrained& event) {
   return {};
 }
 
+Status Core::On(const SlotRestored& event) {
+  std::erase_if(drained_, [&event](const SlotDrained& drained) {
+    return drained.rank == event.rank && drained.slot == event.slot;
+  });
+  return {};
+}
+
 Status Core::On(const PackingMeasured& event) {
   packed_.push_back(event);
   return {};
@@ -204,8 +212,8 @@ Status Core::Reopen(std::size_t index) {
   trials_[index].row.reset();
   trials_[index].ended.reset();
   trials_[index].failures.clear();
-  trials_[index].failed_at.clear();
   trials_[index].retry_at = 0;
+  fleet.quarantine.Forget(trials_[index].spec.id);
   Enlist(trials_[index], index);
   RETORT_RETURN_IF_ERROR(Move(index, TrialEvent::reopen));
   for (const std::size_t child : trials_[index].children)

@@ -114,6 +114,7 @@ class Core {
   CostModel costs;                  // of what has run on machines like these
   std::optional<double> work_ends;  // monotonic: then it saves and stops; nothing = no limit
   std::optional<StopRequest> stop;
+  bool may_lease = true;            // false: not all agents have had their time to register
   bool quota_spent = false;         // the stop is the quota's: running again would not help
   std::optional<double> last_tick;  // monotonic
   bool ended = false;               // Shutdown has been sent
@@ -134,6 +135,7 @@ class Core {
   Status On(const SweepInterrupted& event);
   Status On(const SlotDrained& event);
   Status On(const PackingMeasured& event);
+  Status On(const SlotRestored& event);
 
   [[nodiscard]] Result<std::size_t> IndexOf(TrialId id) const;
   [[nodiscard]] Result<std::size_t> IndexOf(AttemptId id) const;  // its newest attempt, active

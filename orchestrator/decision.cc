@@ -79,20 +79,52 @@ void LeaseOne(Core& core, const Placement& placement, Now now, Outbox& outbox) {
 }
 
 // Where else such a trial has failed, as the end of a sentence; empty when nowhere.
-std::string FailedBefore(const Trial& trial, Seat place) {
-  for (const auto& [rank, slot] : trial.failed_at)
-    if (Seat{WorldRank{rank}, slot} != place)
-      return fmt::format("; it failed on slot {} of rank {} as well, so it is not tried again", slot, rank);
+std::string FailedBefore(const Core& core, TrialId trial, Seat place) {
+  for (const Seat& seat : core.fleet.quarantine.FailedAt(trial))
+    if (seat != place)
+      return fmt::format("; it failed on slot {} of rank {} as well, so it is not tried again", seat.slot, seat.rank.value);
   return "";
 }
 
-// The last slot that is left stays in use: whatever is wrong with it, nobody else can do the work.
+// The slot that a failure speaks about; nothing when it speaks about none, or it is not known which member of
+// a gang it was: its members all hang when one does. `reporter`: the rank that told.
+std::optional<Seat> PlaceOf(const Core& core, const ActiveAttempt& attempt, FailureKind failure,
+                            std::optional<WorldRank> reporter) {
+  if (!IsTelling(failure)) return std::nullopt;
+  if (attempt.seats.size() == 1) return core.fleet.SlotOf(attempt.seats.front());
+  if (!reporter || failure == FailureKind::worker_hang) return std::nullopt;
+  std::optional<Seat> place;
+  for (const Seat& seat : attempt.seats) {
+    if (seat.rank != *reporter) continue;
+    if (place) return std::nullopt;
+    place = core.fleet.SlotOf(seat);
+  }
+  return place;
+}
+
+// Of the trials that have not ended, the most that one needs.
+int MostDevices(const Core& core) {
+  int most = 1;
+  for (const std::size_t index : core.plan())
+    if (!IsFinal(core.At(index).state)) most = std::max(most, core.At(index).spec.devices);
+  return most;
+}
+
+// Slots that are needed for what is left stay in use: whatever is wrong with them, nobody else can do it.
 void DrainSlot(Core& core, Seat seat, Now now, Outbox& outbox) {
   const AgentSeats& agent = core.fleet.agents().at(seat.rank);
-  if (agent.lost || core.fleet.LiveSeats() < 2 || agent.held[static_cast<std::size_t>(seat.slot)] > 0) return;
+  if (agent.lost || agent.drained[static_cast<std::size_t>(seat.slot)]) return;
+  if (core.fleet.LiveSeats() <= MostDevices(core)) return;
   SlotDrained drained{seat.rank.value, seat.slot, agent.registration.host, core.fleet.quarantine.SuspectsAt(seat)};
   core.fleet.Drain(seat);
   Record(core, std::move(drained), now, outbox);
+}
+
+void RestoreSlot(Core& core, Seat seat, TrialId trial, Now now, Outbox& outbox) {
+  const auto agent = core.fleet.agents().find(seat.rank);
+  if (agent == core.fleet.agents().end() || !agent->second.drained[static_cast<std::size_t>(seat.slot)]) return;
+  core.fleet.Restore(seat);
+  Record(core, SlotRestored{seat.rank.value, seat.slot, agent->second.registration.host, trial}, now, outbox);
 }
 
 // Wherever workers of an attempt that is over may still run: what is left of a gang is of no use, and a
@@ -116,15 +148,15 @@ void Send(Outbox& outbox, WorldRank to, cluster::Message message, AttemptId atte
 }
 
 void EndBadly(Core& core, AttemptId attempt, FailureKind failure, const std::string& detail, Now now,
-              Outbox& outbox) {
+              Outbox& outbox, std::optional<WorldRank> reporter) {
   const Trial& trial = core.Get(attempt.trial);
   const bool out_of_memory = failure == FailureKind::out_of_memory;
   if (out_of_memory && core.packing.IsCrowded(attempt.trial)) failure = FailureKind::crowded;
   core.packing.Left(attempt.trial, out_of_memory, now.monotonic);
   std::map<FailureKind, int> failures = trial.failures;
   ++failures[failure];
-  const Seat place = core.fleet.SlotOf(core.fleet.Find(attempt.trial)->seats.front());
-  const std::string before = IsTelling(failure) ? FailedBefore(trial, place) : "";
+  const std::optional<Seat> place = PlaceOf(core, *core.fleet.Find(attempt.trial), failure, reporter);
+  const std::string before = place ? FailedBefore(core, attempt.trial, *place) : "";
   const RetryDecision decision = before.empty() ? DecideRetry(failures, failure) : RetryDecision();
   AttemptEnded ended;
   ended.attempt = attempt;
@@ -136,10 +168,12 @@ void EndBadly(Core& core, AttemptId attempt, FailureKind failure, const std::str
   core.fleet.Vacate(attempt.trial);
   ++core.counters.failures[failure];
   Record(core, std::move(ended), now, outbox);
-  if (!before.empty())
-    core.fleet.quarantine.Blame(attempt.trial);
-  else if (IsTelling(failure) && core.fleet.quarantine.Failed(place, attempt.trial))
-    DrainSlot(core, place, now, outbox);
+  if (!before.empty()) {
+    for (const Seat seat : core.fleet.quarantine.Blame(attempt.trial))
+      RestoreSlot(core, seat, attempt.trial, now, outbox);
+  } else if (place && core.fleet.quarantine.Failed(*place, attempt.trial)) {
+    DrainSlot(core, *place, now, outbox);
+  }
 }
 
 void WriteOwedRows(Core& core, Now now, Outbox& outbox) {

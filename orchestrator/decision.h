@@ -16,9 +16,9 @@ void Send(Outbox& outbox, WorldRank to, cluster::Message message, AttemptId atte
           Generation generation = {});
 
 // Ends an active attempt without success: retried by the policy or failed for good, its slots are free. All
-// members are told to stop at once.
+// members are told to stop at once. `reporter`: the rank whose worker it was, where one told.
 void EndBadly(Core& core, AttemptId attempt, FailureKind failure, const std::string& detail, Now now,
-              Outbox& outbox);
+              Outbox& outbox, std::optional<WorldRank> reporter = std::nullopt);
 // The row of every planned trial that has ended, teachers before their students.
 void WriteOwedRows(Core& core, Now now, Outbox& outbox);
 // Leases of queued trials to free slots.

@@ -210,6 +210,19 @@ void Take(const Json& json, PackingMeasured& event) {
   event.cause = json.at("cause").get<std::string>();
 }
 
+void Put(Json& json, const SlotRestored& event) {
+  json["rank"] = event.rank;
+  json["slot"] = event.slot;
+  json["host"] = event.host;
+  json["trial"] = event.trial.Hex();
+}
+void Take(const Json& json, SlotRestored& event) {
+  event.rank = json.at("rank").get<int>();
+  event.slot = json.at("slot").get<int>();
+  event.host = json.at("host").get<std::string>();
+  event.trial = TrialFromJson(json.at("trial"));
+}
+
 // The one place that catches the JSON library's exceptions.
 template <typename T>
 Result<JournalEvent> DecodeAs(const char* name, std::string_view payload) {
@@ -232,7 +245,7 @@ TrialPlanned PlannedAs(const TrialSpec& spec) { return {spec, EncodeTrialSpec(sp
 
 EventType TypeOf(const Event& event) {
   // The alternatives of Event stand in the order of their numbers.
-  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::packing_measured));
+  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::slot_restored));
   static_assert(std::is_same_v<std::variant_alternative_t<8, Event>, AttemptEnded>);
   return static_cast<EventType>(event.index() + 1);
 }
@@ -277,6 +290,8 @@ Result<JournalEvent> DecodeEvent(std::uint16_t type, std::string_view payload) {
       return DecodeAs<SlotDrained>("slot_drained", payload);
     case EventType::packing_measured:
       return DecodeAs<PackingMeasured>("packing_measured", payload);
+    case EventType::slot_restored:
+      return DecodeAs<SlotRestored>("slot_restored", payload);
   }
   return UsageError(
       "journal event type " + std::to_string(type) +

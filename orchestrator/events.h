@@ -38,6 +38,7 @@ enum class EventType : std::uint16_t {
   sweep_interrupted = 13,
   slot_drained = 14,
   packing_measured = 15,
+  slot_restored = 16,
 };
 
 // First record of a journal; again when the sweep file was edited.
@@ -130,10 +131,18 @@ struct PackingMeasured {
   std::string cause;  // of a refusal, where it was not the rate
 };
 
+// A drained slot gets work again: enough of what failed there failed elsewhere as well.
+struct SlotRestored {
+  int rank = 0;
+  int slot = 0;
+  std::string host;
+  TrialId trial;  // that failed in a second place
+};
+
 using Event = std::variant<SweepOpened, TrialPlanned, PlanAdopted, RunStarted, AttemptLeased, AttemptStarted,
                            CheckpointNoted, ProgressNoted, AttemptEnded, RowWritten, TrialCancelled,
                            TrialReopened, SweepInterrupted, SlotDrained,
-                           PackingMeasured>;
+                           PackingMeasured, SlotRestored>;
 
 struct JournalEvent {
   double at = 0;  // unix seconds

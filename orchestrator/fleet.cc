@@ -24,7 +24,7 @@ void Fleet::Register(WorldRank rank, const cluster::Register& registration, doub
   seats.slots.resize(slots * static_cast<std::size_t>(std::max(1, registration.seats_per_slot)));
   seats.held.resize(slots, 0);
   seats.drained.resize(slots, false);
-  for (int slot = 0; slot < registration.slots; ++slot) quarantine.Succeeded({rank, slot});
+  for (int slot = 0; slot < registration.slots; ++slot) quarantine.Reset({rank, slot});
   agents_[rank] = std::move(seats);
   free_ = CountFree();
 }
@@ -47,10 +47,12 @@ void Fleet::Lose(WorldRank rank) {
 }
 
 void Fleet::Drain(Seat seat) {
-  AgentSeats& agent = agents_.at(seat.rank);
-  const auto slot = static_cast<std::size_t>(seat.slot);
-  RETORT_CHECK(agent.held.at(slot) == 0 && !agent.drained.at(slot));
-  agent.drained[slot] = true;
+  agents_.at(seat.rank).drained.at(static_cast<std::size_t>(seat.slot)) = true;
+  free_ = CountFree();
+}
+
+void Fleet::Restore(Seat seat) {
+  agents_.at(seat.rank).drained.at(static_cast<std::size_t>(seat.slot)) = false;
   free_ = CountFree();
 }
 
@@ -86,7 +88,8 @@ void Fleet::Vacate(TrialId trial) {
     AgentSeats& agent = agents_.at(seat.rank);
     agent.slots.at(static_cast<std::size_t>(seat.slot)).reset();
     const Seat home = SlotOf(seat);
-    if (--agent.held[static_cast<std::size_t>(home.slot)] == 0 && !agent.lost) ++free_;
+    const auto slot = static_cast<std::size_t>(home.slot);
+    if (--agent.held[slot] == 0 && !agent.lost && !agent.drained[slot]) ++free_;
     if (home != seat) --extra_;
   }
   active_.erase(found);
@@ -210,7 +213,6 @@ Status Fleet::CheckInvariants() const {
   for (const auto& [rank, agent] : agents_) {
     for (std::size_t slot = 0; slot < agent.slots.size(); ++slot) {
       if (!agent.slots[slot]) continue;
-      if (agent.drained[slot % agent.drained.size()]) return Refused("a drained slot holds an attempt");
       ++seated;
       const ActiveAttempt* attempt = Find(*agent.slots[slot]);
       if (attempt == nullptr) return Refused("a slot holds a trial that is not active");

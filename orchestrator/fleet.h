@@ -63,8 +63,9 @@ class Fleet {
   // False when no such agent registered.
   bool Heard(WorldRank rank, double now);
   void Lose(WorldRank rank);
-  // A free slot of a live agent gets no more work.
+  // The slot gets no more work; what sits there goes on. And the other way round.
   void Drain(Seat seat);
+  void Restore(Seat seat);
   // Time that nobody could use: see StepWatch::Forgive.
   void Forgive(double seconds);
 

@@ -33,9 +33,9 @@ std::vector<Seat> FreeSeats::TakeFrom(Host& host, std::size_t count) {
   return taken;
 }
 
-std::optional<Seat> FreeSeats::TakeOne(const std::vector<std::pair<int, int>>& avoid) {
+std::optional<Seat> FreeSeats::TakeOne(const std::vector<Seat>& avoid) {
   const auto avoided = [&avoid](const Seat& seat) {
-    return std::find(avoid.begin(), avoid.end(), std::pair(seat.rank.value, seat.slot)) != avoid.end();
+    return std::find(avoid.begin(), avoid.end(), seat) != avoid.end();
   };
   const auto before = [&avoided](const Seat& a, const Seat& b) {
     return avoided(a) != avoided(b) ? avoided(b) : SlotFirst(a, b);

@@ -17,7 +17,7 @@ class FreeSeats {
   [[nodiscard]] bool empty() const { return free_ == 0; }
   // One slot, spread over the ranks: every agent's first slot before any second one; where there is a choice,
   // none of `avoid`, (world rank, slot).
-  [[nodiscard]] std::optional<Seat> TakeOne(const std::vector<std::pair<int, int>>& avoid = {});
+  [[nodiscard]] std::optional<Seat> TakeOne(const std::vector<Seat>& avoid = {});
   // All or nothing: on the host with the fewest free slots that still has enough, else on as few hosts as
   // possible, the fullest last. Slots of one host are neighbours in the answer.
   [[nodiscard]] std::optional<std::vector<Seat>> TakeGang(int devices);

@@ -18,6 +18,9 @@ namespace {
 
 using Milliseconds = std::chrono::milliseconds;
 
+// For all ranks to say that they are there, from the start of rank 0's loop.
+constexpr double kRegistrationSeconds = 60;
+
 // MPI has no descriptor to wait on and is polled; alone, only workers, signals and deadlines matter.
 cluster::IdleWait WaitFor(const cluster::Channel* channel) {
   if (channel == nullptr) return cluster::IdleWait(Milliseconds(1000), Milliseconds(1000));
@@ -49,6 +52,8 @@ OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, c
 
 Result<bool> OrchestratorLoop::Run(Outbox outbox) {
   outbox_ = std::move(outbox);
+  core_.may_lease = false;
+  lease_from_ = clock_.Read().monotonic + kRegistrationSeconds;
   for (;;) {
     Result<bool> over = Turn();
     if (!over.ok() || *over || signals_.at_once()) {
@@ -57,17 +62,18 @@ Result<bool> OrchestratorLoop::Run(Outbox outbox) {
       if (!over.ok()) return Interrupted(over.status());
       return signals_.at_once();
     }
-    Wait(ReadClocks());
+    Wait(clock_.Read());
   }
 }
 
 Result<bool> OrchestratorLoop::Turn() {
-  const Now now = ReadClocks();
+  const Now now = clock_.Read();
+  OnWake(core_, now);
   TakeSignals(now);
   RETORT_RETURN_IF_ERROR(Receive(now));
   agent_->Poll(now.monotonic);
   FromLocalAgent(now);
-  RETORT_RETURN_IF_ERROR(CheckDevices());
+  RETORT_RETURN_IF_ERROR(CheckDevices(now));
   OnTick(core_, now, outbox_);
   RETORT_RETURN_IF_ERROR(Commit(now));
   DeliverToAgent(now);
@@ -89,7 +95,7 @@ void OrchestratorLoop::TakeSignals(Now now) {
     cause = QuotaStop(core_, now);
     core_.quota_spent = !cause.empty();
   }
-  if (cause.empty() && devices_checked_) cause = TimeStop(core_, now);
+  if (cause.empty() && core_.may_lease) cause = TimeStop(core_, now);
   if (cause.empty()) return;
   OnStopRequested(core_, cause, limits_.grace_seconds, now, outbox_);
   view_.Say(fmt::format("{}: saving and stopping within {:.0f} s; a second signal ends at once", cause,
@@ -118,10 +124,17 @@ void OrchestratorLoop::FromLocalAgent(Now now) {
     OnMessage(core_, WorldRank{0}, envelope, now, outbox_);
 }
 
-Status OrchestratorLoop::CheckDevices() {
-  if (devices_checked_ || core_.fleet.LiveAgents() < core_.settings().world_size) return {};
-  devices_checked_ = true;
-  return CheckPlaceable(core_);
+Status OrchestratorLoop::CheckDevices(Now now) {
+  const int there = core_.fleet.LiveAgents(), expected = core_.settings().world_size;
+  if (!devices_checked_ && there >= expected) {
+    devices_checked_ = core_.may_lease = true;
+    return CheckPlaceable(core_);
+  }
+  if (!core_.may_lease && now.monotonic >= lease_from_) {
+    core_.may_lease = true;
+    view_.Say(fmt::format("{} of {} ranks have come up; starting without the others", there, expected), now, true);
+  }
+  return {};
 }
 
 Status OrchestratorLoop::Commit(Now now) {
@@ -165,7 +178,7 @@ RunFacts OrchestratorLoop::facts() const {
 void OrchestratorLoop::Wait(Now now) {
   if (agent_->has_outgoing()) return;
   double until = std::min(
-      {agent_->NextDeadline(), NextDeadline(core_, now), publication_.NextDeadline(), view_.NextRefresh()});
+      {core_.may_lease ? agent_->NextDeadline() : std::min(agent_->NextDeadline(), lease_from_), NextDeadline(core_, now), publication_.NextDeadline(), view_.NextRefresh()});
   if (limits_.time_limit_seconds > 0)
     until = std::min(until, facts_.started.monotonic + limits_.time_limit_seconds);
   std::vector<int> fds = agent_->ReadableFds();

@@ -15,6 +15,7 @@
 #include "orchestrator/publication.h"
 #include "orchestrator/recovery.h"
 #include "orchestrator/stop_signals.h"
+#include "orchestrator/system_clock.h"
 #include "storage/env.h"
 
 namespace retort::orchestrator {
@@ -43,8 +44,9 @@ class OrchestratorLoop {
   [[nodiscard]] Status Receive(Now now);
   void TakeSignals(Now now);
   void FromLocalAgent(Now now);
-  // Once all ranks are there: whether every trial can ever be placed.
-  [[nodiscard]] Status CheckDevices();
+  // Nothing is leased before all ranks are there, or had kRegistrationSeconds to come: only then it is known
+  // whether every trial can ever be placed.
+  [[nodiscard]] Status CheckDevices(Now now);
   // Ledger, then journal, then messages. Messages to this rank wait in `for_agent_`.
   [[nodiscard]] Status Commit(Now now);
   [[nodiscard]] Status SendMessages();
@@ -64,9 +66,11 @@ class OrchestratorLoop {
   Outbox outbox_;
   std::vector<cluster::Envelope> for_agent_;
   cluster::IdleWait idle_;
+  RunClock clock_;
   std::uint64_t sequence_ = 0;
   std::uint64_t malformed_ = 0;
   bool devices_checked_ = false;
+  double lease_from_ = 0;  // monotonic; at the latest, whoever is there by then
 };
 
 }  // namespace retort::orchestrator

@@ -77,6 +77,12 @@ std::string DrainedText(const Core& core, const SlotDrained& drained) {
                      drained.rank, drained.host, names);
 }
 
+std::string RestoredText(const Core& core, const SlotRestored& restored) {
+  const Trial* trial = core.Find(restored.trial);
+  return fmt::format("slot {} of rank {} ({}) gets trials again: {} failed elsewhere as well", restored.slot, restored.rank,
+                     restored.host, trial == nullptr ? restored.trial.Hex() : trial->spec.name);
+}
+
 std::string PackedText(const PackingMeasured& measured) {
   const std::string figures = fmt::format("{} at once do {:.4g} steps/s, {} did {:.4g}", measured.width, measured.rate,
                                           measured.than_width, measured.than_rate);
@@ -92,6 +98,7 @@ std::string EventLine(const Core& core, const Event& event) {
   if (const auto* row = std::get_if<RowWritten>(&event); row != nullptr && row->row.state == "parent-failed")
     return row->row.name + ": not run, its teacher did not succeed";
   if (const auto* drained = std::get_if<SlotDrained>(&event)) return DrainedText(core, *drained);
+  if (const auto* restored = std::get_if<SlotRestored>(&event)) return RestoredText(core, *restored);
   if (const auto* measured = std::get_if<PackingMeasured>(&event)) return PackedText(*measured);
   return "";
 }

@@ -15,6 +15,7 @@ namespace retort::orchestrator {
 // A sentence about a slot that was left out.
 [[nodiscard]] std::string DrainedText(const Core& core, const SlotDrained& drained);
 // A sentence about trials that shared a device: what was measured, and whether it goes on.
+[[nodiscard]] std::string RestoredText(const Core& core, const SlotRestored& restored);
 [[nodiscard]] std::string PackedText(const PackingMeasured& measured);
 // A sentence for events that a person should see when they happen, empty for the others: a trial that
 // ended, an attempt that is retried.

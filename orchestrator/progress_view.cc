@@ -24,7 +24,7 @@ bool IsTrouble(const Event& event) {
   const auto* ended = std::get_if<AttemptEnded>(&event);
   const auto* row = std::get_if<RowWritten>(&event);
   return (ended != nullptr && !ended->succeeded) || (row != nullptr && row->row.state != "succeeded") ||
-         std::holds_alternative<SlotDrained>(event);
+         std::holds_alternative<SlotDrained>(event) || std::holds_alternative<SlotRestored>(event);
 }
 
 }  // namespace

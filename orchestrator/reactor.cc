@@ -112,14 +112,15 @@ void OnGangAddress(ActiveAttempt& attempt, const cluster::GangAddress& message, 
     Send(outbox, rank, cluster::GangReady{message.blob}, attempt.id, attempt.generation);
 }
 
-void OnEnded(Core& core, ActiveAttempt& attempt, const cluster::Ended& message, Now now, Outbox& outbox) {
+void OnEnded(Core& core, WorldRank from, ActiveAttempt& attempt, const cluster::Ended& message, Now now,
+             Outbox& outbox) {
   const AttemptId id = attempt.id;
   if (!message.succeeded) {
     const bool named = message.failure != FailureKind::none;
-    EndBadly(core, id, named ? message.failure : FailureKind::internal, message.detail, now, outbox);
+    EndBadly(core, id, named ? message.failure : FailureKind::internal, message.detail, now, outbox, from);
     return;
   }
-  core.fleet.quarantine.Succeeded(core.fleet.SlotOf(attempt.seats.front()));
+  for (const Seat& seat : attempt.seats) core.fleet.quarantine.Succeeded(core.fleet.SlotOf(seat), id.trial);
   core.packing.Left(id.trial, false, now.monotonic);
   core.fleet.Vacate(id.trial);
   AttemptEnded ended;
@@ -141,7 +142,7 @@ void OnAttemptMessage(Core& core, WorldRank from, const cluster::Envelope& envel
     return;
   }
   if (const auto* lost = std::get_if<cluster::WorkerLost>(&envelope.message)) {
-    EndBadly(core, attempt->id, lost->failure, lost->detail, now, outbox);
+    EndBadly(core, attempt->id, lost->failure, lost->detail, now, outbox, from);
     return;
   }
   const auto* ended = std::get_if<cluster::Ended>(&envelope.message);
@@ -161,7 +162,7 @@ void OnAttemptMessage(Core& core, WorldRank from, const cluster::Envelope& envel
   else if (const auto* address = std::get_if<cluster::GangAddress>(&envelope.message))
     OnGangAddress(*attempt, *address, now, outbox);
   else if (ended != nullptr)
-    OnEnded(core, *attempt, *ended, now, outbox);
+    OnEnded(core, from, *attempt, *ended, now, outbox);
 }
 
 bool BelongsToAttempt(const cluster::Message& message) {

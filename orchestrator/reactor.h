@@ -28,6 +28,9 @@ void OnMessage(Core& core, WorldRank from, const cluster::Envelope& envelope, No
 void OnLedgerReserved(Core& core, const LedgerReserve& reserve, std::uint64_t entry, Outbox& outbox);
 // The user, the batch system or the time limit wants the sweep to end soon. A second call changes nothing.
 void OnStopRequested(Core& core, const std::string& cause, double grace_seconds, Now now, Outbox& outbox);
+// Call before every batch of the above: a process that did not run for a while (stopped, or the machine slept)
+// finds everybody silent, itself included, and holds it against nobody.
+void OnWake(Core& core, Now now);
 // Call after every batch of the above and when NextDeadline has passed: lost agents, silent attempts,
 // owed rows, leases, the end.
 void OnTick(Core& core, Now now, Outbox& outbox);

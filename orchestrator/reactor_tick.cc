@@ -30,13 +30,6 @@ void FollowPacking(Core& core, Now now, Outbox& outbox) {
   }
 }
 
-// A process that was stopped finds everybody silent, itself included.
-void ForgiveGap(Core& core, Now now) {
-  if (core.last_tick && now.monotonic - *core.last_tick > kHeartbeatSeconds)
-    core.fleet.Forgive(now.monotonic - *core.last_tick);
-  core.last_tick = now.monotonic;
-}
-
 void LoseSilentAgents(Core& core, Now now, Outbox& outbox) {
   std::vector<WorldRank> silent;
   for (const auto& [rank, agent] : core.fleet.agents())
@@ -73,9 +66,15 @@ void EndWhenDone(Core& core, Now now, Outbox& outbox) {
 
 }  // namespace
 
+void OnWake(Core& core, Now now) {
+  if (core.last_tick && now.monotonic - *core.last_tick > kHeartbeatSeconds)
+    core.fleet.Forgive(now.monotonic - *core.last_tick);
+  core.last_tick = now.monotonic;
+}
+
 void OnTick(Core& core, Now now, Outbox& outbox) {
   if (core.ended) return;
-  ForgiveGap(core, now);
+  OnWake(core, now);
   LoseSilentAgents(core, now, outbox);
   EndSilentAttempts(core, now, outbox);
   WriteOwedRows(core, now, outbox);

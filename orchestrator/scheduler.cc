@@ -15,7 +15,7 @@ namespace retort::orchestrator {
 
 std::vector<Placement> Schedule(const Core& core, Now now) {
   std::vector<Placement> placements;
-  if (core.stop || core.ready().empty()) return placements;
+  if (core.stop || !core.may_lease || core.ready().empty()) return placements;
   if (!core.fleet.HasFreeSeat() && core.packing.empty()) return placements;
   FreeSeats free(core.fleet);
   PackedSeats packed(core);
@@ -30,7 +30,7 @@ std::vector<Placement> Schedule(const Core& core, Now now) {
     if (!QuotaRefusal(core, trial.spec.id, now, starting, starting_new).empty()) continue;
     if (!TimeRefusal(core, trial, now).empty()) continue;
     if (trial.spec.devices == 1) {
-      std::optional<Seat> seat = free.TakeOne(trial.failed_at);
+      std::optional<Seat> seat = free.TakeOne(core.fleet.quarantine.FailedAt(trial.spec.id));
       if (seat) packed.Close({*seat});
       const bool may_pass = !kept && (!left_over || *left_over == key.negative_priority);
       if (!seat && may_pass) seat = packed.Take(trial.spec);

@@ -34,9 +34,9 @@ struct Trial {
   std::string detail;
   double retry_at = 0;                     // unix seconds; 0 = at once
   std::int64_t step = 0, total_steps = 0;  // newest journaled progress
+  std::int64_t failed_step = 0;            // `step` when the newest attempt failed
   std::string phase;
   std::pair<int, int> place;                   // (world rank, slot) of the newest attempt's gang rank 0
-  std::vector<std::pair<int, int>> failed_at;  // places of telling failures of this run, each once
   std::vector<std::size_t> children;  // indices of the trials that name this one as their teacher
   std::optional<AttemptEnded> ended;  // the last attempt, until the row holds what it says
   StoredRow row;

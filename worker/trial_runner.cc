@@ -104,6 +104,8 @@ class TrialRun {
   Failure GangBroken() {
     const auto until = Clock::now() + kBlameDelay;
     while (Clock::now() < until && !host_.StopRequested()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    // Gang rank 0, which was asked as well, is gone because it has saved; its answer counts.
+    if (!Leads() && host_.StopRequested()) return {FailureKind::stopped, "stopped with its gang"};
     return {FailureKind::gang_broken, gang_->status().message()};
   }
 

@@ -58,6 +58,8 @@ bool IsTelling(FailureKind kind) {
   }
 }
 
+bool ComesFromOutside(FailureKind kind) { return RetryRuleFor(kind).max_attempts == kManyAttempts; }
+
 std::string_view FailureName(FailureKind kind) {
   for (const Row& row : kRows)
     if (row.kind == kind) return row.name;

@@ -41,6 +41,9 @@ struct RetryRule {
 // known to be the trial's.
 [[nodiscard]] bool IsTelling(FailureKind kind);
 
+// Whether neither trial nor slot has a part in it: retried often, and forgotten once the trial gets on.
+[[nodiscard]] bool ComesFromOutside(FailureKind kind);
+
 [[nodiscard]] RetryRule RetryRuleFor(FailureKind kind);
 // snake_case name, stable: used as metric label, in JSON and in journals.
 [[nodiscard]] std::string_view FailureName(FailureKind kind);

@@ -484,6 +484,27 @@ TEST_F(AgentTest, AGangsAddressWaitsForAMemberThatIsStillStarting) {
   EXPECT_TRUE(std::holds_alternative<cluster::GangReady>(workers_[1]->told[1].message));
 }
 
+TEST_F(AgentTest, AGangsAddressWaitsForAMemberWhosePredecessorIsStillGoing) {
+  Make(2);
+  LeaseGang(1);
+  Greet(*workers_[0]);
+  Greet(*workers_[1]);
+  workers_[1]->dies_slowly = true;
+  agent_->OnMessage({attempt_, Generation{1}, 0, cluster::Stop{false, 0}}, now_);
+  ASSERT_TRUE(workers_[1]->killed);
+  LeaseGang(2);
+  agent_->OnMessage({attempt_, Generation{2}, 0, cluster::GangReady{"store"}}, now_);
+  workers_[1]->end = WorkerEnd();
+  for (int i = 0; i < 5; ++i) Poll(1);
+  ASSERT_GT(workers_.size(), 2U);
+  for (std::size_t i = 2; i < workers_.size(); ++i) Greet(*workers_[i]);
+  int ready = 0;
+  for (std::size_t i = 2; i < workers_.size(); ++i)
+    for (const cluster::Envelope& told : workers_[i]->told)
+      ready += std::holds_alternative<cluster::GangReady>(told.message) ? 1 : 0;
+  EXPECT_EQ(ready, 1);
+}
+
 TEST_F(AgentTest, StopEndsEveryMemberOfAGangOnThisAgent) {
   Make(2);
   LeaseGang(1);

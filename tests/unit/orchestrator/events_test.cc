@@ -45,7 +45,8 @@ std::vector<Event> OneOfEach() {
           TrialReopened{kAttempt.trial},
           SweepInterrupted{"SIGTERM"},
           SlotDrained{1, 2, "node1", {kAttempt.trial, TrialId(7)}},
-          PackingMeasured{"node1", "cuda:0", "dpdfd", 3, 1.0 / 3, 2, 0.25, false, "out of memory"}};
+          PackingMeasured{"node1", "cuda:0", "dpdfd", 3, 1.0 / 3, 2, 0.25, false, "out of memory"},
+          SlotRestored{1, 2, "node1", kAttempt.trial}};
 }
 
 TEST(Events, EachSurvivesEncodingByteForByte) {

@@ -41,6 +41,7 @@ std::vector<JournalEvent> SweepEvents() {
   events.push_back({4, SweepInterrupted{"SIGTERM"}});
   events.push_back({4, SlotDrained{1, 2, "node1", {TrialId(7)}}});
   events.push_back({4, PackingMeasured{"node1", "cpu", "dpdfd", 2, 1.0 / 3, 1, 0.25, true, ""}});
+  events.push_back({4, SlotRestored{1, 2, "node1", TrialId(7)}});
   events.push_back({4, RunStarted{"{}"}});
   return events;
 }
@@ -103,12 +104,12 @@ TEST(JournalCodec, ARowThatDoesNotUnpackIsAnErrorWhereItIsRead) {
 
 class JournalFormats : public ::testing::Test {
  protected:
-  // A folder of JSON alone, as format 1 wrote it; the last seven events are of no planned trial.
+  // A folder of JSON alone, as format 1 wrote it; the last eight events are of no planned trial.
   void WriteFormat1() {
     auto log = storage::RecordLog::Open(env_, JournalPath("results"), storage::LogKind::journal);
     ASSERT_TRUE(log.ok());
     std::vector<JournalEvent> events = SweepEvents();
-    events.resize(events.size() - 7);
+    events.resize(events.size() - 8);
     std::get<SweepOpened>(events[0].event).format_version = 1;
     for (const JournalEvent& event : events)
       (*log)->Append(static_cast<std::uint16_t>(TypeOf(event.event)), EncodeEvent(event));

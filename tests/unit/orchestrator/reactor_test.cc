@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/system_clock.h"
 #include "tests/unit/orchestrator/orchestrator_fixture.h"
 
 namespace retort::orchestrator {
@@ -237,6 +238,64 @@ TEST_F(ReactorTest, StoppedOrchestratorBlamesNobodyForTheGap) {
   Tick(3600);
   EXPECT_EQ(StateOf(trial), TrialState::running);
   EXPECT_EQ(core_.fleet.LiveAgents(), 1);
+}
+
+TEST_F(ReactorTest, SilenceAfterAGapIsNoticedAsSoonAsEver) {
+  const TrialId trial = LeaseOne();
+  Say(trial, cluster::Progress{1, 10, "train", {}});
+  Tick(1);
+  time_ += 600;  // the process was stopped; what agents said meanwhile is read first
+  OnWake(core_, now());
+  Say(trial, cluster::Progress{2, 10, "train", {}});
+  Tick();
+  EXPECT_EQ(core_.fleet.active().begin()->second.watch.allowed(), kSilenceFloorSeconds + kAgentWatchMarginSeconds);
+  for (double silent = 0; silent < kAgentSilenceSeconds; ++silent) Tick(1);
+  EXPECT_EQ(core_.Get(trial).failure, FailureKind::agent_lost);
+}
+
+TEST_F(ReactorTest, NothingIsLeasedBeforeAllAgentsHadTheirTime) {
+  core_.may_lease = false;
+  Open(FamilyPlan(2, 0));
+  Register(0, 2);
+  Tick();
+  EXPECT_TRUE(core_.fleet.active().empty());
+  core_.may_lease = true;
+  Tick();
+  EXPECT_THAT(core_.fleet.active(), SizeIs(2));
+}
+
+TEST_F(ReactorTest, WhatCameFromOutsideIsForgottenOnceTheTrialGetsOn) {
+  const TrialId trial = LeaseOne(TrialBuilder(1).Steps(1000).Build());
+  for (std::int64_t kill = 1; kill <= 60; ++kill) {
+    for (int i = 0; i < 70 && core_.fleet.Find(trial) == nullptr; ++i) Pass(1);
+    ASSERT_NE(core_.fleet.Find(trial), nullptr) << "after " << kill << " kills";
+    Say(trial, cluster::CheckpointCommitted{kill * 10, "digest"});
+    Say(trial, cluster::Progress{kill * 10 + 5, 1000, "train", {}});
+    Fail(trial, kill % 2 == 0 ? FailureKind::worker_killed : FailureKind::agent_lost);
+  }
+  EXPECT_EQ(StateOf(trial), TrialState::queued);
+}
+
+TEST_F(ReactorTest, WhatComesFromOutsideCountsWhileTheTrialStandsStill) {
+  const TrialId trial = LeaseOne(TrialBuilder(1).Steps(1000).Build());
+  int kills = 0;
+  for (; StateOf(trial) != TrialState::failed && kills < 100; ++kills) {
+    for (int i = 0; i < 70 && core_.fleet.Find(trial) == nullptr; ++i) Pass(1);
+    Say(trial, cluster::Progress{15, 1000, "train", {}});
+    Say(trial, cluster::CheckpointCommitted{10, "digest"});
+    Fail(trial, FailureKind::worker_killed);
+  }
+  EXPECT_EQ(kills, RetryRuleFor(FailureKind::worker_killed).max_attempts);
+}
+
+TEST(RunClock, KeepsItsPaceWhenSomebodySetsTheClock) {
+  Clocks system{50, 1.7e9, 80};
+  const RunClock clock([&system] { return system; });
+  system = {60, 1.7e9 + 86400, 90};  // ten seconds later, put forward by a day
+  EXPECT_DOUBLE_EQ(clock.Read().unix_seconds, 1.7e9 + 10);
+  EXPECT_DOUBLE_EQ(clock.Read().monotonic, 60);
+  system = {60, 1.7e9 + 86400, 3690};  // the machine slept for an hour
+  EXPECT_DOUBLE_EQ(clock.Read().unix_seconds, 1.7e9 + 3610);
 }
 
 TEST_F(ReactorTest, SilentAttemptIsEndedWhenItsAgentDoesNot) {
