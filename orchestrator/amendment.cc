@@ -48,14 +48,19 @@ bool IsAsked(Amendment amendment, TrialState state) {
 
 }  // namespace
 
-Result<std::vector<TrialId>> Amend(Core& core, Amendment amendment, const std::vector<TrialId>& trials,
-                                   Now now, Outbox& outbox) {
+Status CheckAmendment(const Core& core, Amendment amendment, const std::vector<TrialId>& trials) {
   const std::set<TrialId> asked(trials.begin(), trials.end());
   for (const TrialId id : trials) {
     const Trial& trial = core.Get(id);
-    RETORT_RETURN_IF_ERROR(amendment == Amendment::retry ? CheckRetry(core, trial, asked)
-                                                         : CheckCancel(trial));
+    RETORT_RETURN_IF_ERROR(amendment == Amendment::retry ? CheckRetry(core, trial, asked) : CheckCancel(trial));
   }
+  return {};
+}
+
+Result<std::vector<TrialId>> Amend(Core& core, Amendment amendment, const std::vector<TrialId>& trials,
+                                   Now now, Outbox& outbox) {
+  RETORT_RETURN_IF_ERROR(CheckAmendment(core, amendment, trials));
+  const std::set<TrialId> asked(trials.begin(), trials.end());
   std::vector<TrialState> before;
   for (const std::size_t index : core.plan()) before.push_back(core.At(index).state);
   // Teachers come first in the plan: a student that came back with its teacher needs nothing more.

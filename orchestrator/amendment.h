@@ -1,4 +1,4 @@
-// What a user changes about single trials of a sweep that nobody runs: try again, or never mind.
+// What a user changes about single trials of a sweep: try again, or never mind.
 #pragma once
 
 #include <string>
@@ -6,14 +6,17 @@
 
 #include "experiments/spec/ids.h"
 #include "experiments/spec/status.h"
+#include "orchestrator/amend_request.h"
 #include "orchestrator/core.h"
 #include "orchestrator/outbox.h"
 
 namespace retort::orchestrator {
 
-enum class Amendment { retry, cancel };
+// Why Amend would refuse. Error: refused, naming trial and reason.
+[[nodiscard]] Status CheckAmendment(const Core& core, Amendment amendment, const std::vector<TrialId>& trials);
 
-// Pure, as the reactor's functions are. All of `trials`, which are known, or none:
+// Pure, as the reactor's functions are. All of `trials`, which are known, or none; of those to cancel none has an
+// attempt on a device (live_amendment.h ends it first):
 //   retry   failed and cancelled trials are queued again, their failure counts forgotten; a parent-failed one
 //           comes back with its teacher, and alone is refused, naming the teacher
 //   cancel  trials that have not ended, and parent-failed ones; students of a cancelled teacher are

@@ -55,6 +55,14 @@ struct StopRequest {
   double kill_at = 0;  // monotonic: attempts that still run then are given up
 };
 
+// A request to cancel trials, some of which still save their state.
+struct OpenCancel {
+  std::string request;
+  std::vector<TrialId> saving;
+  std::vector<TrialId> changed;  // so far
+  std::string text;              // what became of those that are not cancelled
+};
+
 class Core {
  public:
   explicit Core(Settings settings) : settings_(std::move(settings)) {}
@@ -118,6 +126,7 @@ class Core {
   bool quota_spent = false;         // the stop is the quota's: running again would not help
   std::optional<double> last_tick;  // monotonic
   bool ended = false;               // Shutdown has been sent
+  std::vector<OpenCancel> cancels;  // oldest first
 
  private:
   Status On(const SweepOpened& event);

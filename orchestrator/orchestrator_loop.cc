@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "orchestrator/commit.h"
+#include "orchestrator/live_amendment.h"
 #include "orchestrator/quota_gate.h"
 #include "orchestrator/reactor.h"
 #include "orchestrator/scheduler.h"
@@ -37,7 +38,7 @@ Status Interrupted(const Status& cause) {
 
 OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel,
                                    Publication& publication, ProgressView& view, std::unique_ptr<Agent> agent,
-                                   RunFacts facts, LoopLimits limits, CostRecorder& costs)
+                                   RunFacts facts, LoopLimits limits, CostRecorder& costs, RequestInbox requests)
     : recovered_(recovered),
       core_(recovered.core),
       signals_(signals),
@@ -48,6 +49,7 @@ OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, c
       facts_(std::move(facts)),
       limits_(limits),
       costs_(costs),
+      requests_(std::move(requests)),
       idle_(WaitFor(channel)) {}
 
 Result<bool> OrchestratorLoop::Run(Outbox outbox) {
@@ -74,6 +76,7 @@ Result<bool> OrchestratorLoop::Turn() {
   agent_->Poll(now.monotonic);
   FromLocalAgent(now);
   RETORT_RETURN_IF_ERROR(CheckDevices(now));
+  TakeRequests(now);
   OnTick(core_, now, outbox_);
   RETORT_RETURN_IF_ERROR(Commit(now));
   DeliverToAgent(now);
@@ -142,13 +145,35 @@ Status OrchestratorLoop::Commit(Now now) {
   idle_.Reset();
   RETORT_RETURN_IF_ERROR(CommitOutbox(recovered_, outbox_));
   for (const JournalEvent& event : outbox_.journal)
-    if (std::holds_alternative<RowWritten>(event.event)) publication_.RowsChanged();
+    if (std::holds_alternative<RowWritten>(event.event) || std::holds_alternative<TrialReopened>(event.event))
+      publication_.RowsChanged();
   if (const std::string complaint = costs_.Events(core_, outbox_.journal, now); !complaint.empty())
     view_.Say(complaint, now, true);
   view_.Events(core_, outbox_.journal, now);
   RETORT_RETURN_IF_ERROR(SendMessages());
+  GiveAnswers(now);
   outbox_ = {};
   return {};
+}
+
+// After the end they are left to the next run.
+void OrchestratorLoop::TakeRequests(Now now) {
+  if (core_.ended) return;
+  for (const ReceivedRequest& received : requests_.Look(now)) {
+    if (received.request.ok())
+      OnAmendRequest(core_, received.name, *received.request, limits_.grace_seconds, now, outbox_);
+    else
+      outbox_.answers.push_back({received.name, {AnswerKind::refused, received.request.status().message(), {}}});
+  }
+}
+
+void OrchestratorLoop::GiveAnswers(Now now) {
+  for (const AddressedAnswer& answer : outbox_.answers) {
+    if (answer.answer.kind == AnswerKind::refused)
+      view_.Say("a request was refused: " + answer.answer.text, now, true);
+    if (const Status given = requests_.Answer(answer); !given.ok())
+      view_.Say("a request cannot be answered: " + given.message(), now, true);
+  }
 }
 
 Status OrchestratorLoop::SendMessages() {

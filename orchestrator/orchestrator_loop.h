@@ -14,6 +14,7 @@
 #include "orchestrator/progress_view.h"
 #include "orchestrator/publication.h"
 #include "orchestrator/recovery.h"
+#include "orchestrator/request_inbox.h"
 #include "orchestrator/stop_signals.h"
 #include "orchestrator/system_clock.h"
 #include "storage/env.h"
@@ -30,7 +31,7 @@ class OrchestratorLoop {
   // `channel` reaches the other ranks; null when there are none. Everything but `agent` is borrowed.
   OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel,
                    Publication& publication, ProgressView& view, std::unique_ptr<Agent> agent, RunFacts facts,
-                   LoopLimits limits, CostRecorder& costs);
+                   LoopLimits limits, CostRecorder& costs, RequestInbox requests);
 
   // Starts with what OpenSweep put into `outbox`; returns when the sweep is over or interrupted. Value:
   // whether a second signal ended it at once (workers are gone, nothing more was saved). Error:
@@ -47,6 +48,9 @@ class OrchestratorLoop {
   // Nothing is leased before all ranks are there, or had kRegistrationSeconds to come: only then it is known
   // whether every trial can ever be placed.
   [[nodiscard]] Status CheckDevices(Now now);
+  // What users ask for.
+  void TakeRequests(Now now);
+  void GiveAnswers(Now now);
   // Ledger, then journal, then messages. Messages to this rank wait in `for_agent_`.
   [[nodiscard]] Status Commit(Now now);
   [[nodiscard]] Status SendMessages();
@@ -63,6 +67,7 @@ class OrchestratorLoop {
   RunFacts facts_;
   LoopLimits limits_;
   CostRecorder& costs_;
+  RequestInbox requests_;
   Outbox outbox_;
   std::vector<cluster::Envelope> for_agent_;
   cluster::IdleWait idle_;

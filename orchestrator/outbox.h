@@ -1,5 +1,5 @@
 // What the reactor wants done. The service does it in this order: ledger, journal (appended and
-// synced), messages.
+// synced), messages, answers.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "cluster/envelope.h"
 #include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/ids.h"
+#include "orchestrator/amend_request.h"
 #include "orchestrator/events.h"
 
 namespace retort::orchestrator {
@@ -33,11 +34,20 @@ struct Outgoing {
   cluster::Envelope envelope;
 };
 
+// To a request of the user, by the name under which it was put to the reactor.
+struct AddressedAnswer {
+  std::string request;
+  AmendAnswer answer;
+};
+
 struct Outbox {
   std::vector<std::variant<LedgerReserve, LedgerSettle>> ledger;
   std::vector<JournalEvent> journal;  // already applied to the core
   std::vector<Outgoing> messages;
-  [[nodiscard]] bool empty() const { return ledger.empty() && journal.empty() && messages.empty(); }
+  std::vector<AddressedAnswer> answers;
+  [[nodiscard]] bool empty() const {
+    return ledger.empty() && journal.empty() && messages.empty() && answers.empty();
+  }
 };
 
 }  // namespace retort::orchestrator

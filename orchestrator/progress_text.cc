@@ -95,8 +95,12 @@ std::string PackedText(const PackingMeasured& measured) {
 
 std::string EventLine(const Core& core, const Event& event) {
   if (const auto* ended = std::get_if<AttemptEnded>(&event)) return LineOf(core, *ended);
-  if (const auto* row = std::get_if<RowWritten>(&event); row != nullptr && row->row.state == "parent-failed")
+  const auto* row = std::get_if<RowWritten>(&event);
+  if (row != nullptr && row->row.state == "parent-failed")
     return row->row.name + ": not run, its teacher did not succeed";
+  if (row != nullptr && row->row.state == "cancelled") return row->row.name + ": cancelled";
+  if (const auto* reopened = std::get_if<TrialReopened>(&event))
+    return core.Get(reopened->trial).spec.name + ": tried again, as asked";
   if (const auto* drained = std::get_if<SlotDrained>(&event)) return DrainedText(core, *drained);
   if (const auto* restored = std::get_if<SlotRestored>(&event)) return RestoredText(core, *restored);
   if (const auto* measured = std::get_if<PackingMeasured>(&event)) return PackedText(*measured);

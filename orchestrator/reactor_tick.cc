@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "orchestrator/decision.h"
+#include "orchestrator/live_amendment.h"
 #include "orchestrator/reactor.h"
 #include "orchestrator/scheduler.h"
 
@@ -77,6 +78,7 @@ void OnTick(Core& core, Now now, Outbox& outbox) {
   OnWake(core, now);
   LoseSilentAgents(core, now, outbox);
   EndSilentAttempts(core, now, outbox);
+  FinishCancels(core, now, outbox);
   WriteOwedRows(core, now, outbox);
   FollowPacking(core, now, outbox);
   LeaseQueued(core, now, outbox);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "orchestrator/amend_results.h"
 #include "orchestrator/cost_history.h"
 #include "orchestrator/cost_recorder.h"
 #include "orchestrator/environment.h"
@@ -83,6 +84,8 @@ class SweepRun {
     settings.provenance_json =
         ProvenanceJson(options_, settings.world_size, limit > 0 ? started_.unix_seconds + limit : 0);
     RETORT_ASSIGN_OR_RETURN(Recovered recovered, RecoverResults(env_, settings));
+    RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> left, ApplyLeftRequests(env_, recovered, started_));
+    for (const std::string& sentence : left) view_.Say(sentence, started_);
     Outbox outbox;
     RETORT_RETURN_IF_ERROR(OpenSweep(recovered.core, plan_, started_, outbox));
     if (outbox.empty() && recovered.core.AllFinal()) return AlreadyDone(recovered);
@@ -125,7 +128,7 @@ class SweepRun {
     Publication publication(env_, exporter_.get());
     OrchestratorLoop loop(recovered, signals_, channel_, publication, view_, std::move(agent_),
                           FactsOf(options_, started_), {options_.grace_seconds, options_.time_limit_seconds},
-                          costs);
+                          costs, RequestInbox(env_, recovered.core.settings().results));
     RETORT_ASSIGN_OR_RETURN(const bool at_once, loop.Run(std::move(outbox)));
     if (const std::string complaint = costs.Finish(); !complaint.empty())
       view_.Say(complaint, ReadClocks(), true);

@@ -119,6 +119,7 @@ class PosixEnvironment final : public Env {
  public:
   Result<std::unique_ptr<AppendFile>> OpenAppend(const std::string& path) override;
   Result<std::string> ReadFile(const std::string& path) override;
+  Result<std::string> ReadSmallFile(const std::string& path, std::uint64_t most_bytes) override;
   Status WriteFileAtomically(const std::string& path, std::string_view bytes) override;
   Status PublishFile(const std::string& path,
                      const std::function<Status(const std::string&)>& write) override;
@@ -143,16 +144,13 @@ Result<std::unique_ptr<AppendFile>> PosixEnvironment::OpenAppend(const std::stri
   return std::unique_ptr<AppendFile>(std::make_unique<PosixAppendFile>(std::move(existing), path));
 }
 
-Result<std::string> PosixEnvironment::ReadFile(const std::string& path) {
-  const Descriptor file = OpenFile(path, O_RDONLY);
-  if (!file.valid()) return FileError(errno, "open", path);
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return FileError(errno, "read", path);
-  std::string bytes(static_cast<std::size_t>(std::max<off_t>(status.st_size, 0)), '\0');
+// Until the end of the file, or until there is more than `most`.
+Result<std::string> ReadAll(int fd, std::uint64_t size, std::uint64_t most, const std::string& path) {
+  std::string bytes(static_cast<std::size_t>(std::min(size, most)), '\0');
   std::size_t filled = 0;
-  while (true) {
+  while (filled <= most) {
     if (filled == bytes.size()) bytes.resize(bytes.size() + 4096);
-    const ssize_t got = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
+    const ssize_t got = ::read(fd, bytes.data() + filled, bytes.size() - filled);
     if (got < 0) {
       if (errno == EINTR) continue;
       return FileError(errno, "read", path);
@@ -161,6 +159,33 @@ Result<std::string> PosixEnvironment::ReadFile(const std::string& path) {
     filled += static_cast<std::size_t>(got);
   }
   bytes.resize(filled);
+  return bytes;
+}
+
+Status TooLarge(const std::string& path, std::uint64_t most_bytes) {
+  return Refused("'" + path + "' has more than the " + std::to_string(most_bytes) + " bytes that it may have");
+}
+
+Result<std::string> PosixEnvironment::ReadFile(const std::string& path) {
+  const Descriptor file = OpenFile(path, O_RDONLY);
+  if (!file.valid()) return FileError(errno, "open", path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return FileError(errno, "read", path);
+  return ReadAll(file.get(), static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0)),
+                 std::numeric_limits<std::uint64_t>::max(), path);
+}
+
+Result<std::string> PosixEnvironment::ReadSmallFile(const std::string& path, std::uint64_t most_bytes) {
+  const Descriptor file = OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!file.valid()) {
+    if (errno == ELOOP) return Refused("'" + path + "' is a link, and no link is followed here");
+    return FileError(errno, "open", path);
+  }
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return FileError(errno, "read", path);
+  if (!S_ISREG(status.st_mode)) return Refused("'" + path + "' is no plain file");
+  RETORT_ASSIGN_OR_RETURN(std::string bytes, ReadAll(file.get(), static_cast<std::uint64_t>(status.st_size), most_bytes, path));
+  if (bytes.size() > most_bytes) return TooLarge(path, most_bytes);
   return bytes;
 }
 
@@ -265,6 +290,12 @@ Result<std::unique_ptr<FileLock>> PosixEnvironment::Lock(const std::string& path
 }
 
 }  // namespace
+
+Result<std::string> Env::ReadSmallFile(const std::string& path, std::uint64_t most_bytes) {
+  RETORT_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
+  if (bytes.size() > most_bytes) return TooLarge(path, most_bytes);
+  return bytes;
+}
 
 Env& PosixEnv() {
   static PosixEnvironment environment;

@@ -37,6 +37,9 @@ class Env {
   // Created when absent; existing bytes are kept.
   [[nodiscard]] virtual Result<std::unique_ptr<AppendFile>> OpenAppend(const std::string& path) = 0;
   [[nodiscard]] virtual Result<std::string> ReadFile(const std::string& path) = 0;
+  // A file that anybody may have put there. Error: refused, for more than `most_bytes` and for what is no plain
+  // file; a link is not followed, and a pipe is not waited for.
+  [[nodiscard]] virtual Result<std::string> ReadSmallFile(const std::string& path, std::uint64_t most_bytes);
   // Temporary name in the same folder, fsync, rename, fsync the folder.
   [[nodiscard]] virtual Status WriteFileAtomically(const std::string& path, std::string_view bytes) = 0;
   // `write` creates the file at the temporary path it is given; then fsync, rename, fsync the folder.

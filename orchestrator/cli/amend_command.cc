@@ -1,17 +1,23 @@
 // retort retry, retort cancel
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "orchestrator/amend_results.h"
+#include "orchestrator/ask_runner.h"
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/open_results.h"
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/version.h"
+#include "orchestrator/environment.h"
+#include "orchestrator/request_inbox.h"
 #include "orchestrator/system_clock.h"
 
 namespace retort::orchestrator::cli {
@@ -39,14 +45,70 @@ bool Holds(const std::vector<TrialId>& trials, TrialId id) {
   return std::find(trials.begin(), trials.end(), id) != trials.end();
 }
 
+constexpr std::chrono::milliseconds kBetweenLooks{100};
+
+// What the run that holds the folder is asked for.
+Result<AmendRequest> RequestOf(const ResultsView& view, const AmendmentOrder& order) {
+  AmendRequest request{order.amendment, view.sweep, {}};
+  for (const TrialView& trial : view.trials)
+    if (order.every_failed ? trial.state == TrialState::failed : Holds(order.trials, trial.spec.id))
+      request.trials.push_back({trial.spec.id, trial.attempts});
+  if (request.trials.size() > kMostAsked || request.sweep.size() > kMaxSweepNameBytes)
+    return UsageError(fmt::format("that are {} trials, and a run takes at most {} in one request: name them in parts",
+                                  request.trials.size(), kMostAsked));
+  return request;
+}
+
+Result<AmendmentReport> Ask(const Invocation& call, const RunOptions& options, const ResultsView& view,
+                            const AmendmentOrder& order) {
+  RETORT_ASSIGN_OR_RETURN(const AmendRequest request, RequestOf(view, order));
+  if (request.trials.empty()) return AmendmentReport{};
+  Patience patience;
+  patience.pause = [] { std::this_thread::sleep_for(kBetweenLooks); };
+  const std::string name = RequestName(ReadClocks().unix_seconds, HostName(), ::getpid());
+  return AskRunner(call.env, options, request, name, patience, [] { return ReadClocks(); });
+}
+
+// At once, or through whoever runs the sweep.
+Result<AmendmentReport> AmendOrAsk(const Invocation& call, const ResultsView& view, const AmendmentOrder& order) {
+  const RunOptions options = OptionsOf(call, view.directory);
+  if (!view.running) {
+    Result<std::vector<TrialId>> changed = AmendResults(call.env, options, order, ReadClocks());
+    if (changed.ok()) return AmendmentReport{AmendmentReport::Outcome::done, *std::move(changed), ""};
+    // Somebody may have begun to run it in between.
+    if (const Result<ResultsView> again = ReadResults(call.env, view.directory); !again.ok() || !again->running)
+      return changed.status();
+  }
+  return Ask(call, options, view, order);
+}
+
+void SayOutcome(const Invocation& call, const AmendmentReport& report) {
+  using Outcome = AmendmentReport::Outcome;
+  if (!report.text.empty()) call.console.Message(report.text);
+  if (report.outcome == Outcome::saving)
+    call.console.Message("the run has taken it up: workers save their state, and then it is done");
+  else if (report.outcome == Outcome::queued)
+    call.console.Message("nobody has answered yet: the request is queued, and done by the run or by the next one");
+  else if (report.changed.empty())
+    call.console.Message("nothing to do: every trial named is as asked for");
+}
+
+const char* OutcomeName(AmendmentReport::Outcome outcome) {
+  if (outcome == AmendmentReport::Outcome::done) return "done";
+  return outcome == AmendmentReport::Outcome::saving ? "saving" : "queued";
+}
+
 // How the folder stands now.
-int PrintOutcome(const Invocation& call, const std::string& directory, const std::vector<TrialId>& changed) {
+int PrintOutcome(const Invocation& call, const std::string& directory, const AmendmentReport& report) {
+  const std::vector<TrialId>& changed = report.changed;
   const Result<ResultsView> view = ReadResults(call.env, directory);
   if (!view.ok()) return call.console.Fail(view.status());
   if (call.line.global.json) {
     nlohmann::ordered_json document;
     document["schema_version"] = kSchemaVersion;
     document["results"] = directory;
+    document["outcome"] = OutcomeName(report.outcome);
+    document["text"] = report.text;
     document["changed"] = nlohmann::ordered_json::array();
     for (const TrialView& trial : view->trials)
       if (Holds(changed, trial.spec.id))
@@ -60,8 +122,8 @@ int PrintOutcome(const Invocation& call, const std::string& directory, const std
   for (const TrialView& trial : view->trials)
     if (Holds(changed, trial.spec.id))
       call.console.Data(fmt::format("{}: {}\n", ShownName(trial.spec), StateName(trial.state)));
-  if (changed.empty()) call.console.Message("nothing to do: every trial named is as asked for");
-  if (!changed.empty() && call.line.command == "retry")
+  SayOutcome(call, report);
+  if (!changed.empty() && call.line.command == "retry" && !view->running)
     call.console.Message("next: run the same `retort run` command again");
   return 0;
 }
@@ -77,14 +139,13 @@ int Amend(const Invocation& call, Amendment amendment) {
   if (!view.ok()) return call.console.Fail(view.status());
   const Result<std::vector<TrialId>> trials = NamedTrials(*view, line.trials);
   if (!trials.ok()) return call.console.Fail(trials.status());
-  const Result<std::vector<TrialId>> changed =
-      AmendResults(call.env, OptionsOf(call, view->directory), {amendment, *trials, every}, ReadClocks());
-  if (!changed.ok()) {
+  const Result<AmendmentReport> report = AmendOrAsk(call, *view, {amendment, *trials, every});
+  if (!report.ok()) {
     // What the state of a trial does not allow is the caller's to mend.
-    const Status& status = changed.status();
+    const Status& status = report.status();
     return call.console.Fail(status.code() == StatusCode::refused ? UsageError(status.message()) : status);
   }
-  return PrintOutcome(call, view->directory, *changed);
+  return PrintOutcome(call, view->directory, *report);
 }
 
 }  // namespace

@@ -118,6 +118,31 @@ TEST(SchedulerSimulation, GangsStartWholeAndEndInEveryStorm) {
   EXPECT_GT(broken, 0U) << "the storm broke no gang";
 }
 
+TEST(SchedulerSimulation, EveryRequestOfAUserIsAnsweredOnceInEveryStorm) {
+  std::uint64_t cancelled = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const SweepPlan plan = seed % 2 == 0 ? MixedPlan() : FamilyPlan(3, 6);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Storm storm = HeavyStorm();
+    storm.request = 0.1;
+    SimulatedCluster cluster(seed, 4, 2, storm);
+    ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
+    for (int step = 0; step < 400 && !cluster.core().ended; ++step) {
+      const Status status = cluster.Step();
+      ASSERT_TRUE(status.ok()) << status.message();
+    }
+    cluster.CalmDown();
+    const Status status = cluster.RunToEnd(kPatience);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ExpectEnded(cluster, plan);
+    EXPECT_TRUE(cluster.core().cancels.empty());
+    EXPECT_GT(cluster.requests(), 0);
+    EXPECT_EQ(cluster.final_answers(), cluster.requests());
+    cancelled += cluster.core().CountIn(TrialState::cancelled);
+  }
+  EXPECT_GT(cancelled, 0U) << "nothing was cancelled";
+}
+
 TEST(SchedulerSimulation, StoppedSweepKeepsItsStateAndGoesOn) {
   const SweepPlan plan = FamilyPlan(2, 4);
   for (int steps = 1; steps < 45; steps += 4) {

@@ -4,6 +4,7 @@
 
 #include "experiments/spec/spec_codec.h"
 #include "orchestrator/commit.h"
+#include "orchestrator/live_amendment.h"
 #include "orchestrator/reactor.h"
 
 namespace retort::testing {
@@ -168,8 +169,11 @@ void SimulatedCluster::Obey(int rank, const cluster::Envelope& envelope) {
   }
   for (std::optional<Worker>& slot : agent.slots) {
     if (!slot || slot->attempt != envelope.attempt || slot->generation != envelope.generation) continue;
-    if (std::holds_alternative<cluster::Stop>(envelope.message)) {
-      slot.reset();
+    if (const auto* stop = std::get_if<cluster::Stop>(&envelope.message)) {
+      if (stop->save)
+        Save(rank, slot);
+      else
+        slot.reset();
     } else if (std::holds_alternative<cluster::GangReady>(envelope.message)) {
       slot->waiting = false;
     } else if (const auto* reserved = std::get_if<cluster::Reserved>(&envelope.message)) {
@@ -182,6 +186,23 @@ void SimulatedCluster::Obey(int rank, const cluster::Envelope& envelope) {
       if (reserved->granted && !backed) ++unbacked_grants_;
     }
   }
+}
+
+void SimulatedCluster::Save(int rank, std::optional<Worker>& slot) {
+  if (slot->hung) return;
+  cluster::Ended ended;
+  ended.failure = FailureKind::stopped;
+  Say(rank, ended, &*slot);
+  slot.reset();
+}
+
+void SimulatedCluster::AskForSomething(orchestrator::Outbox& outbox) {
+  if (!Happens(storm_.request) || core().plan().empty()) return;
+  const std::size_t which = std::uniform_int_distribution<std::size_t>(0, core().plan().size() - 1)(random_);
+  const orchestrator::Trial& trial = core().At(core().plan()[which]);
+  const auto amendment = Happens(0.5) ? orchestrator::Amendment::cancel : orchestrator::Amendment::retry;
+  orchestrator::OnAmendRequest(core(), std::to_string(++requests_),
+                               {amendment, core().sweep(), {{trial.spec.id, trial.attempts}}}, 10, now(), outbox);
 }
 
 void SimulatedCluster::Misfortune() {
@@ -226,6 +247,8 @@ Status SimulatedCluster::Deliver() {
     orchestrator::OnMessage(core(), WorldRank{rank}, envelope, now(), outbox);
     RETORT_RETURN_IF_ERROR(core().CheckInvariants());
   }
+  AskForSomething(outbox);
+  RETORT_RETURN_IF_ERROR(core().CheckInvariants());
   orchestrator::OnTick(core(), now(), outbox);
   RETORT_RETURN_IF_ERROR(core().CheckInvariants());
   return Commit(outbox);
@@ -239,6 +262,8 @@ Status SimulatedCluster::Commit(orchestrator::Outbox& outbox) {
     const bool own = ended->failure == FailureKind::agent_lost || ended->failure == FailureKind::worker_hang;
     if (!own && !ends_said_.contains({ended->attempt, ended->failure})) ++foreign_ends_;
   }
+  for (const orchestrator::AddressedAnswer& answer : outbox.answers)
+    if (answer.answer.kind != orchestrator::AnswerKind::saving) ++final_answers_;
   for (const orchestrator::Outgoing& message : outbox.messages) Obey(message.to.value, message.envelope);
   return {};
 }

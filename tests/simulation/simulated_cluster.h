@@ -31,6 +31,7 @@ struct Storm {
   double duplicate = 0;
   double stale = 0;  // an old message is said again, each step
   double delay = 0;  // a message arrives out of turn
+  double request = 0;  // the user cancels or retries some trial, each step
 };
 
 class SimulatedCluster {
@@ -59,6 +60,9 @@ class SimulatedCluster {
   [[nodiscard]] std::uint64_t broken_gangs() const { return broken_gangs_; }
   // Leases that reached a slot while a member of the same attempt elsewhere was already gone for another one.
   [[nodiscard]] int split_gangs() const { return split_gangs_; }
+  // Requests of the user, and final answers to them.
+  [[nodiscard]] int requests() const { return requests_; }
+  [[nodiscard]] int final_answers() const { return final_answers_; }
   // Journaled ends that the worker of that very attempt never said.
   [[nodiscard]] int foreign_ends() const { return foreign_ends_; }
   static constexpr const char* kResults = "results";
@@ -90,6 +94,9 @@ class SimulatedCluster {
   void Finish(int rank, std::optional<Worker>& slot);
   void Obey(int rank, const cluster::Envelope& envelope);
   void Misfortune();
+  void AskForSomething(orchestrator::Outbox& outbox);
+  // The worker of a member was told to save and stop.
+  void Save(int rank, std::optional<Worker>& slot);
   [[nodiscard]] Status Deliver();
   [[nodiscard]] Status Commit(orchestrator::Outbox& outbox);
 
@@ -107,6 +114,7 @@ class SimulatedCluster {
   int split_gangs_ = 0;
   int unbacked_grants_ = 0;
   int foreign_ends_ = 0;
+  int requests_ = 0, final_answers_ = 0;
 };
 
 }  // namespace retort::testing
