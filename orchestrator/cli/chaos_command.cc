@@ -47,7 +47,15 @@ Status ClearDirectory(storage::Env& env, const std::string& directory) {
   return env.WriteFileAtomically(directory + "/" + kReportName, "{}\n");
 }
 
-ChaosOrder OrderOf(const Invocation& call, const std::string& directory) {
+// Room for the largest gang, where a rank alone has to hold it.
+int DefaultSlots(const SweepPlan& plan, bool launched) {
+  int largest = 1;
+  if (launched) return largest;
+  for (const TrialSpec& spec : plan.trials) largest = std::max(largest, static_cast<int>(spec.devices));
+  return largest;
+}
+
+ChaosOrder OrderOf(const Invocation& call, const SweepPlan& plan, const std::string& directory) {
   const CommandLine& line = call.line;
   ChaosOrder order;
   std::istringstream words(line.launcher);
@@ -55,7 +63,8 @@ ChaosOrder OrderOf(const Invocation& call, const std::string& directory) {
   order.program = ProgramDirectory() + "/retort";
   order.run = {"run", line.sweep};
   order.run.insert(order.run.end(), line.overrides.begin(), line.overrides.end());
-  order.run.insert(order.run.end(), {"--slots", std::to_string(std::max(line.slots, 1))});
+  const int slots = line.slots > 0 ? line.slots : DefaultSlots(plan, !order.launcher.empty());
+  order.run.insert(order.run.end(), {"--slots", std::to_string(slots)});
   if (!line.global.profile.empty()) order.run.insert(order.run.end(), {"--profile", line.global.profile});
   order.directory = directory;
   order.options.environment = call.environment;
@@ -89,6 +98,7 @@ std::string ReportText(const ChaosReport& report) {
   list("DIFFERENT", verdict.different);
   list("UNDERCOUNTED", verdict.undercounted);
   list("DAMAGED", verdict.damage);
+  list("NOT BY A DISTURBANCE", verdict.unexplained);
   return out + (verdict.ok() ? "verdict: survived\n" : "verdict: NOT SURVIVED\n");
 }
 
@@ -116,6 +126,7 @@ ordered_json ReportJson(const ChaosOrder& order, const std::string& sweep, const
   document["different"] = verdict.different;
   document["undercounted"] = verdict.undercounted;
   document["damage"] = verdict.damage;
+  document["unexplained_failures"] = verdict.unexplained;
   document["ok"] = verdict.ok();
   return document;
 }
@@ -132,7 +143,7 @@ int ChaosCommand(const Invocation& call) {
   const std::string directory = std::filesystem::absolute(named).lexically_normal().string();
   if (const Status status = ClearDirectory(call.env, directory); !status.ok())
     return call.console.Fail(status);
-  const ChaosOrder order = OrderOf(call, directory);
+  const ChaosOrder order = OrderOf(call, *loaded.plan, directory);
   const Result<ChaosReport> report =
       RunChaos(call.env, order, [&call](const std::string& text) { call.console.Message(text); });
   if (!report.ok()) return call.console.Fail(report.status());

@@ -11,6 +11,7 @@
 #include "orchestrator/amend_results.h"
 #include "orchestrator/cli/chaos_process.h"
 #include "orchestrator/cli/process_tree.h"
+#include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/verify.h"
 #include "orchestrator/journal.h"
 #include "orchestrator/system_clock.h"
@@ -26,6 +27,7 @@ constexpr double kVictimSeconds = 0.4;     // to wait for a worker that can be d
 constexpr double kEndSeconds = 30;         // for processes to be gone
 constexpr std::uint64_t kDiskLeft = 2048;  // most bytes that a full disk still takes
 constexpr int kWorkerKillsPerTrial = 2;    // in one round: retries of a trial wait longer each time
+constexpr std::size_t kMostUnexplained = 8;  // failures, after which the verdict is clear
 
 double Seconds() { return ReadClocks().monotonic; }
 
@@ -106,7 +108,8 @@ class Chaos {
   // One folder, until its sweep is complete.
   Status Round() {
     results_ = fmt::format("{}/round-{}", order_.directory, ++report_.rounds);
-    worker_kills_ = 0;
+    worker_kills_ = kills_ = 0;
+    full_disk_ = false;
     RETORT_RETURN_IF_ERROR(Start(0));
     for (;;) {
       RETORT_ASSIGN_OR_RETURN(const bool complete, Progress());
@@ -119,9 +122,14 @@ class Chaos {
   Result<bool> Progress() {
     const bool more = next_ < plan_.size();
     const double wait =
-        more ? plan_[next_].wait * report_.pace + (limited_ ? kLimitedSeconds : 0) : kLongestRun;
-    const std::optional<int> code = run_.Wait(wait);
-    if (code) return Ended(*code);
+        more ? plan_[next_].wait * report_.pace + (limited_ ? kLimitedSeconds : 0) - waited_ : kLongestRun;
+    const double began = Seconds();
+    const std::optional<int> code = run_.Wait(std::max(wait, 0.0));
+    if (code) {
+      waited_ += Seconds() - began;
+      return Ended(*code);
+    }
+    waited_ = 0;
     if (!more) return EnvironmentError("the disturbed run does not end: see " + LogPath());
     const Disturbance what = plan_[next_++];
     RETORT_RETURN_IF_ERROR(IsFreeze(what.kind) ? Freeze(what) : Kill(what));
@@ -132,23 +140,36 @@ class Chaos {
     if (!WaitForNobody(kEndSeconds)) return Outlived();
     if (code == 0) return true;
     if (limited_) ++report_.full_disk_ends;
-    if (code == 1) RETORT_RETURN_IF_ERROR(RetryFailed());
     if (code == 2) return EnvironmentError("the run refuses its own folder: see " + LogPath());
+    if (code == 1) {
+      RETORT_ASSIGN_OR_RETURN(const bool hopeless, RetryFailed());
+      if (hopeless) return true;
+    }
     RETORT_RETURN_IF_ERROR(Start(0));
     return false;
   }
 
-  Status RetryFailed() {
+  // A disk that was full is the only thing that `retort retry` may put right unnoticed. True, and nothing done,
+  // when the failures would not come to an end.
+  Result<bool> RetryFailed() {
     RunOptions options = order_.options;
     options.results = results_;
     RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadResults(env_, results_));
-    for (const TrialView& trial : view.trials)
-      if (trial.state == TrialState::failed)
-        say_(fmt::format("{} failed for good ({}): retried", trial.spec.name, FailureName(trial.failure)));
+    std::vector<std::string>& unexplained = report_.verdict.unexplained;
+    for (const TrialView& trial : view.trials) {
+      if (trial.state != TrialState::failed) continue;
+      const std::string how = fmt::format("{} failed for good in round {} ({}: {})", ShownName(trial.spec),
+                                          report_.rounds, FailureName(trial.failure), trial.detail);
+      say_(how);
+      if (!ExplainsFailure(trial.failure, full_disk_, kills_)) unexplained.push_back(how);
+    }
+    if (unexplained.size() >= kMostUnexplained) next_ = plan_.size();
+    if (!unexplained.empty() && next_ == plan_.size()) return true;
     RETORT_ASSIGN_OR_RETURN(const std::vector<TrialId> changed,
                             AmendResults(env_, options, {Amendment::retry, {}, true}, ReadClocks()));
+    if (changed.empty()) return EnvironmentError("the run ended with 1 though no trial failed: see " + LogPath());
     report_.retried += static_cast<int>(changed.size());
-    return {};
+    return false;
   }
 
   Status Kill(Disturbance what) {
@@ -157,6 +178,7 @@ class Chaos {
           worker_kills_ >= kWorkerKillsPerTrial * static_cast<int>(undisturbed_.trials.size());
       if (!enough && Signal(what, IsWorker, SIGKILL)) {
         ++worker_kills_;
+        ++kills_;
         Count(what.kind);
         return {};
       }
@@ -166,6 +188,7 @@ class Chaos {
       --next_;  // it has just ended by itself: the disturbance waits for the next run
       return {};
     }
+    ++kills_;
     Count(what.kind);
     if (!run_.Wait(kEndSeconds) || !WaitForNobody(kEndSeconds)) return Outlived();
     return Restart(what);
@@ -214,6 +237,7 @@ class Chaos {
 
   Status Start(std::uint64_t largest_file) {
     limited_ = largest_file > 0;
+    full_disk_ = full_disk_ || limited_;
     RETORT_RETURN_IF_ERROR(env_.CreateDirectories(results_));
     RunOrder command;
     command.words = order_.launcher;
@@ -264,8 +288,12 @@ class Chaos {
   ResultsView undisturbed_;
   std::string results_;  // of the round
   ChaosProcess run_;
+  double waited_ = 0;  // for the next disturbance, in runs that ended before it was due
   bool limited_ = false;  // run_ has a full disk before it
-  int worker_kills_ = 0;  // in this round
+  // In this round:
+  int worker_kills_ = 0;
+  int kills_ = 0;           // those, and of runs
+  bool full_disk_ = false;  // some run had it
 };
 
 }  // namespace

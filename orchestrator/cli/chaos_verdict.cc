@@ -62,6 +62,20 @@ void ChaosVerdict::Add(const ChaosVerdict& other) {
   Append(different, other.different);
   Append(undercounted, other.undercounted);
   Append(damage, other.damage);
+  Append(unexplained, other.unexplained);
+}
+
+bool ExplainsFailure(FailureKind failure, bool full_disk, int kills) {
+  switch (failure) {
+    case FailureKind::disk:
+      return full_disk;
+    case FailureKind::worker_killed:
+    case FailureKind::agent_lost:
+    case FailureKind::gang_broken:
+      return kills >= RetryRuleFor(failure).max_attempts;
+    default:
+      return false;
+  }
 }
 
 ChaosVerdict Judge(const ResultsView& undisturbed, const ResultsView& disturbed,

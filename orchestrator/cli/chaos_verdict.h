@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/spec/failure_kind.h"
 #include "experiments/spec/ids.h"
 #include "orchestrator/results_view.h"
 #include "storage/privacy_ledger.h"
@@ -23,14 +24,19 @@ struct ChaosVerdict {
   std::vector<std::string> different;     // with another row; says what differs
   std::vector<std::string> undercounted;  // charged less than was drawn; says by how much
   std::vector<std::string> damage;        // what `retort verify` finds
+  std::vector<std::string> unexplained;   // failed for good though no disturbance does that; says how
   [[nodiscard]] bool ok() const {
-    return lost.empty() && different.empty() && undercounted.empty() && damage.empty();
+    return lost.empty() && different.empty() && undercounted.empty() && damage.empty() && unexplained.empty();
   }
   // The sum of several folders.
   void Add(const ChaosVerdict& other);
 };
 
-// `damage` is left to the caller. Both folders are of the same sweep.
+// Whether what was done to a folder can make a trial there fail for good in this way. `full_disk`: a run had no room
+// to write; `kills`: SIGKILLs, to workers or runs.
+[[nodiscard]] bool ExplainsFailure(FailureKind failure, bool full_disk, int kills);
+
+// `damage` and `unexplained` are left to the caller. Both folders are of the same sweep.
 [[nodiscard]] ChaosVerdict Judge(const ResultsView& undisturbed, const ResultsView& disturbed,
                                  const WitnessedDraws& draws);
 

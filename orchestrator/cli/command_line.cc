@@ -89,7 +89,7 @@ void AddChaos(CLI::App& app, CommandLine& line, Positionals& positionals) {
   chaos
       ->add_option("--every", positionals.pace, "Mean time between two disturbances (default from the sweep)")
       ->type_name("DURATION");
-  chaos->add_option("--slots", line.slots, "As of `run`")->check(CLI::Range(1, 4096));
+  chaos->add_option("--slots", line.slots, "As of `run` (default: as the largest gang needs)")->check(CLI::Range(1, 4096));
   chaos->add_option("--launcher", line.launcher,
                     "Words before `retort run`, e.g. \"cluster/launch/mpirun.sh -np 3\"");
 }

@@ -53,6 +53,33 @@ run cat results/small-chaos/chaos.json
 expect_out '"ok": true'
 expect_out '"kills": 10'
 
+case_name="a trial that fails for good by itself is not survived, though a retry succeeds"
+cat >worker.sh <<SH
+#!/usr/bin/env bash
+# Its first three starts in a disturbed folder break; no disturbance does that.
+for n in 1 2 3; do
+  if [ -d "$scratch/results/broken/round-1" ] && mkdir "$scratch/broken-\$n" 2>/dev/null; then exit 9; fi
+done
+exec "$(dirname "$retort")/retort-sleeper" "\$@"
+SH
+chmod +x worker.sh
+cat >one.toml <<'TOML'
+retort = 1
+[trial]
+method = "sleep"
+seconds = 3
+steps = 30
+[sweep]
+name = "one"
+seeds = [0]
+TOML
+run env RETORT_WORKER="$scratch/worker.sh" timeout 100 "$retort" chaos one.toml --kills 1 --seed 1 --every 5s --results results/broken
+expect_code 1
+expect_out "0 trials lost"
+expect_out "NOT BY A DISTURBANCE: sleep"
+expect_out "spawn"
+expect_out "verdict: NOT SURVIVED"
+
 case_name="noise that cannot be drawn again cannot be compared"
 run "$retort" chaos small.toml trial.noise=secure
 expect_code 2

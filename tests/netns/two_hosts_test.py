@@ -161,6 +161,22 @@ class TwoHostsTest(unittest.TestCase):
         disturbed, sweep.results = sweep.rows(), alone
         self.assertEqual(disturbed, sweep.rows())
 
+    def test_the_last_word_of_a_rank_0_on_another_host_is_the_jobs_code(self):
+        folder = os.path.join(FOLDER, "word")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "word.toml"), "w", encoding="utf-8") as file:
+            file.write('retort = 1\n[trial]\nmethod = "sleep"\nseconds = 3\nsteps = 30\n[sweep]\nname = "word"\nseeds = [0]\n')
+        command = HOSTS.command("n1", os.path.join(OPTIONS.source, "cluster/launch/mpirun.sh"), "-np", "1", "--host", "n2",
+                                OPTIONS.retort, "run", "word.toml")    # in the default results folder
+        environment = {**os.environ, "HWLOC_HIDE_ERRORS": "2", "OMPI_MCA_plm_rsh_agent": HOSTS.agent}
+        with subprocess.Popen(command, cwd=folder, env=environment, text=True, stderr=subprocess.PIPE) as job:
+            self.workers_on("n2", "retort-sleeper")
+            job.send_signal(signal.SIGTERM)
+            output = job.communicate(timeout=60)[1]
+        self.assertEqual(job.returncode, 75, output)
+        again = subprocess.run(command, cwd=folder, env=environment, text=True, capture_output=True, timeout=60, check=False)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(sorted(os.listdir(folder)), ["results", "word.toml"])
 
     def test_a_gang_that_lost_a_host_trains_again_on_the_others_and_gives_the_same_rows(self):
         if not OPTIONS.worker:

@@ -108,7 +108,8 @@ class SlurmTest(unittest.TestCase):
         cls.limited = Job("limited", slow_sweep(800), options=["--nodes=2", "--time=2", "--signal=B:USR1@70"],
                           **scripted)
         # No useful signal: the program itself has to know the end of the allocation.
-        cls.unwarned = Job("unwarned", slow_sweep(600), options=["--time=1", "--signal=B:CONT@1"], **scripted)
+        cls.unwarned = Job("unwarned", slow_sweep(600), options=["--time=1", "--signal=B:CONT@1"],
+                           RETORT_LEAST_SECONDS="10", **scripted)
 
     def check_complete(self, job, trials):
         CLUSTER.wait_for_state(job.number, "COMPLETED", seconds=180)

@@ -150,6 +150,28 @@ TEST_F(ChaosVerdictTest, BlockThatTheWorkerDidNotSeeSettledIsFine) {
   EXPECT_FALSE(Verdict().ok()) << "a smaller reservation than it drew from";
 }
 
+TEST_F(ChaosVerdictTest, FailureThatNoDisturbanceCausedIsNotSurvivedThoughARetrySucceeded) {
+  ChaosVerdict sum = Verdict(), round = Verdict();
+  round.unexplained.push_back("a trial failed for good in round 1 (worker_crash: segmentation fault)");
+  EXPECT_FALSE(round.ok());
+  sum.Add(round);
+  EXPECT_FALSE(sum.ok());
+  EXPECT_EQ(sum.equal, sum.rows);
+}
+
+TEST(ChaosFailure, OnlyAFullDiskAndAsManyKillsAsARuleAllowsExplainOne) {
+  EXPECT_TRUE(ExplainsFailure(FailureKind::disk, true, 0));
+  EXPECT_FALSE(ExplainsFailure(FailureKind::disk, false, 100));
+  for (const FailureKind kind : {FailureKind::worker_killed, FailureKind::gang_broken, FailureKind::agent_lost}) {
+    const int cap = RetryRuleFor(kind).max_attempts;
+    EXPECT_TRUE(ExplainsFailure(kind, false, cap));
+    EXPECT_FALSE(ExplainsFailure(kind, true, cap - 1)) << FailureName(kind);
+  }
+  for (const FailureKind kind : {FailureKind::worker_crash, FailureKind::worker_hang, FailureKind::spawn,
+                                 FailureKind::internal, FailureKind::bad_message, FailureKind::configuration})
+    EXPECT_FALSE(ExplainsFailure(kind, true, 1000)) << FailureName(kind);
+}
+
 TEST_F(ChaosVerdictTest, SumOfRoundsIsRedWhenOneIs) {
   ChaosVerdict sum = Verdict();
   Student().row.reset();
