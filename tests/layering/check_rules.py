@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the rules that keep the structure: who may include whom, headers that stand alone, sizes, names, and README.
+"""Checks the rules that keep the structure: who may include whom, headers that stand alone, sizes, names, README, and the
+list of environment variables.
 
-usage: check_rules.py CHECK --root DIR [options]     CHECK: includes | headers | sizes | names | readme
+usage: check_rules.py CHECK --root DIR [options]     CHECK: includes | headers | sizes | names | readme | environment
 Prints one line for each violation (file:line: what, and the rule) and exits 1 when there is any.
 """
 import argparse
@@ -106,6 +107,57 @@ def check_names(root):
                 yield f"{path}:{number}: getenv belongs to a module's environment.cc"
 
 
+def files(root, folders, extensions):
+    for top in folders:
+        for folder, names, found in os.walk(os.path.join(root, top)):
+            names.sort()
+            for name in sorted(found):
+                if name.endswith(extensions):
+                    yield os.path.relpath(os.path.join(folder, name), root)
+
+
+ENVIRONMENT_LIST = "cluster/ENVIRONMENT.md"
+# A program names a variable that it reads in a string of its own, a shell script after a dollar sign.
+NAMED_IN_PROGRAM = re.compile(r'"(RETORT_[A-Z0-9_]+)"')
+NAMED_IN_SHELL = re.compile(r"\$\{?!?(RETORT_[A-Z0-9_]+)")
+
+
+def variables_read(root):
+    """{name: where it is read first} of our own variables. The rules' own tests name some that nobody reads."""
+    found = {}
+    for path in files(root, (*MODULES, "tests"), (".h", ".cc", ".cu", ".py", ".sh", ".sbatch")):
+        if path.startswith("tests/layering/"):
+            continue
+        pattern = NAMED_IN_SHELL if path.endswith((".sh", ".sbatch")) else NAMED_IN_PROGRAM
+        for number, line in enumerate(lines_of(root, path), 1):
+            for name in pattern.findall(line):
+                found.setdefault(name, f"{path}:{number}")
+    return found
+
+
+def variables_listed(root):
+    """{name: line} of the names in the first column of the list's tables."""
+    listed = {}
+    for number, line in enumerate(lines_of(root, ENVIRONMENT_LIST), 1):
+        if line.startswith("| `"):
+            for name in re.findall(r"`([A-Z][A-Z0-9_]*)`", line.split("|")[1]):
+                listed[name] = number
+    return listed
+
+
+def check_environment(root):
+    read, listed = variables_read(root), variables_listed(root)
+    for name, place in sorted(read.items()):
+        if name not in listed:
+            yield f"{place}: {name} is read, and {ENVIRONMENT_LIST} does not list it"
+    text = "\n".join("\n".join(lines_of(root, path)) for path in files(
+        root, (*MODULES, "tests"), (".h", ".cc", ".py", ".sh", ".sbatch", ".cmake")))
+    for name, number in sorted(listed.items()):
+        known = name in read if name.startswith("RETORT_") else re.search(rf"\b{name}\b", text)
+        if not known:
+            yield f"{ENVIRONMENT_LIST}:{number}: nothing reads {name}"
+
+
 def compile_header(arguments):
     root, path, compiler, flags, scratch = arguments
     unit = os.path.join(scratch, path.replace("/", "_") + ".cc")
@@ -196,7 +248,7 @@ def check_readme(root, program):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("check", choices=["includes", "headers", "sizes", "names", "readme"])
+    parser.add_argument("check", choices=["includes", "headers", "sizes", "names", "readme", "environment"])
     parser.add_argument("--root", required=True)
     parser.add_argument("--compiler", default="g++", help="may carry a launcher, e.g. 'ccache g++'")
     parser.add_argument("--flag", action="append", default=[], help="compiler flag, repeatable")
@@ -210,6 +262,7 @@ def main():
         "sizes": lambda: check_sizes(root),
         "names": lambda: check_names(root),
         "headers": lambda: check_headers(root, shlex.split(options.compiler), options.flag, options.scratch, options.skip),
+        "environment": lambda: check_environment(root),
         "readme": lambda: check_readme(root, options.retort),
     }[options.check]()
     violations = list(found)

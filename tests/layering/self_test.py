@@ -14,6 +14,9 @@ GOOD = {
     "storage/log.h": '#pragma once\n#include "experiments/spec/ids.h"\nId First();\n',
     "worker/release/answers.h": "#pragma once\n",
     "README.md": "See `experiments/spec/ids.h`.\n",
+    "cluster/ENVIRONMENT.md": "| `RETORT_END` | it | `RETORT_TEXT` of a meaning |\n| `RETORT_QUICK`, `HOME` | a script | x |\n",
+    "cluster/end.cc": 'auto end = Find("RETORT_END");\n',
+    "cluster/launch/loop.sh": "tries=${RETORT_QUICK:-5}\ncd $HOME\n",
 }
 
 BROKEN = [
@@ -31,6 +34,11 @@ BROKEN = [
     ("names", "storage/bad.cc", 'auto* p = std::getenv("HOME");\n', "getenv"),
     ("readme", "README.md", "See `storage/absent.h`.\n", "does not exist"),
     ("readme", "README.md", "See [this](docs/absent.md).\n", "does not exist"),
+    ("environment", "orchestrator/bad.cc", 'auto x = Find("RETORT_MORE");\n', "RETORT_MORE is read"),
+    ("environment", "cluster/launch/more.sbatch", "sleep $RETORT_MORE\n", "RETORT_MORE is read"),
+    ("environment", "tests/e2e/more.py", 'os.environ.get("RETORT_MORE")\n', "RETORT_MORE is read"),
+    ("environment", "cluster/end.cc", "// RETORT_END was read here\n", "nothing reads RETORT_END"),
+    ("environment", "cluster/launch/loop.sh", "tries=${RETORT_QUICK:-5}\n", "nothing reads HOME"),
     ("readme", "README.md", "Run `bash cluster/setup.sh --nonsense`.\n", "has no --nonsense"),
 ]
 BROKEN_WITH_PROGRAM = [
@@ -52,7 +60,7 @@ def run(check, files):
 
 class RulesFailWhenBroken(unittest.TestCase):
     def test_an_unbroken_tree_passes_every_check(self):
-        for check in ("includes", "headers", "sizes", "names", "readme"):
+        for check in ("includes", "headers", "sizes", "names", "readme", "environment"):
             with self.subTest(check):
                 outcome = run(check, {})
                 self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)
