@@ -1,0 +1,85 @@
+#include "experiments/privacy/audit_bounds.h"
+
+#include <algorithm>
+#include <boost/math/special_functions/beta.hpp>
+#include <boost/math/special_functions/erf.hpp>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace retort::privacy {
+namespace {
+
+// P[Binomial(trials, p) >= least].
+double AtLeast(std::int64_t trials, std::int64_t least, double p) {
+  if (least <= 0) return 1;
+  if (least > trials) return 0;
+  return boost::math::ibeta(static_cast<double>(least), static_cast<double>(trials - least + 1), p);
+}
+
+double LowerLimit(std::int64_t hits, std::int64_t runs, double error) {
+  if (hits == 0) return 0;
+  return boost::math::ibeta_inv(static_cast<double>(hits), static_cast<double>(runs - hits + 1), error);
+}
+
+double UpperLimit(std::int64_t hits, std::int64_t runs, double error) {
+  if (hits == runs) return 1;
+  return boost::math::ibetac_inv(static_cast<double>(hits + 1), static_cast<double>(runs - hits), error);
+}
+
+bool InRange(const OneRunAudit& audit) {
+  return audit.correct >= 0 && audit.correct <= audit.guesses && audit.guesses >= 1 &&
+         audit.guesses <= audit.canaries;
+}
+
+}  // namespace
+
+double AttackEpsilonLower(const AttackCounts& counts, double delta, double confidence) {
+  const bool valid = counts.runs > 0 && counts.true_positives >= 0 && counts.true_positives <= counts.runs &&
+                     counts.false_positives >= 0 && counts.false_positives <= counts.runs && delta >= 0 &&
+                     delta < 1 && confidence > 0 && confidence < 1;
+  if (!valid) return 0;
+  const double error = (1 - confidence) / 2;
+  const double hit = LowerLimit(counts.true_positives, counts.runs, error) - delta;
+  const double alarm = UpperLimit(counts.false_positives, counts.runs, error);
+  return hit > alarm ? std::log(hit / alarm) : 0;
+}
+
+double OneRunPValue(const OneRunAudit& audit, double epsilon, double delta) {
+  if (!InRange(audit) || !(epsilon >= 0) || !(delta >= 0 && delta <= 1)) return 1;
+  const double right = 1 / (1 + std::exp(-epsilon));
+  const double beaten = AtLeast(audit.guesses, audit.correct, right);
+  if (delta == 0) return beaten;
+  double worst = 0;
+  for (std::int64_t i = 1; i <= audit.correct; ++i) {
+    const double between = AtLeast(audit.guesses, audit.correct - i, right) - beaten;
+    worst = std::max(worst, between / static_cast<double>(i));
+  }
+  return std::min(1.0, beaten + 2 * static_cast<double>(audit.canaries) * delta * worst);
+}
+
+double OneRunEpsilonLower(const OneRunAudit& audit, double delta, double significance) {
+  if (!InRange(audit) || !(significance > 0 && significance < 1)) return 0;
+  const auto refuted = [&](double epsilon) { return OneRunPValue(audit, epsilon, delta) <= significance; };
+  if (!refuted(0)) return 0;
+  double low = 0;
+  double high = 1;
+  while (high < 1000 && refuted(high)) {
+    low = high;
+    high *= 2;
+  }
+  for (int round = 0; round < 60 && high - low > 1e-12 * high; ++round) {
+    const double middle = (low + high) / 2;
+    (refuted(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+double GdpTruePositiveRate(double mu, double false_positive_rate) {
+  if (!(mu >= 0) || !(false_positive_rate > 0 && false_positive_rate < 1))
+    return std::numeric_limits<double>::quiet_NaN();
+  const double threshold = std::numbers::sqrt2 * boost::math::erfc_inv(2 * false_positive_rate);
+  return std::erfc((threshold - mu) / std::numbers::sqrt2) / 2;
+}
+
+}  // namespace retort::privacy

@@ -1,0 +1,36 @@
+// Lower bounds on epsilon from what attacks achieved.
+#pragma once
+
+#include <cstdint>
+
+namespace retort::privacy {
+
+// Counts of one attack on two neighbouring inputs, `runs` runs each.
+struct AttackCounts {
+  std::int64_t runs = 0;             // > 0, per side
+  std::int64_t true_positives = 0;   // in [0, runs]
+  std::int64_t false_positives = 0;  // in [0, runs]
+};
+
+// log((TPR - delta) / FPR) with Clopper-Pearson limits of both rates, each one-sided at (1 - confidence) / 2,
+// so that both hold at `confidence` in (0, 1). 0 where it says nothing; 0 out of range.
+[[nodiscard]] double AttackEpsilonLower(const AttackCounts& counts, double delta, double confidence);
+
+// One run with `canaries` examples, each in or out by a fair coin, and `guesses` of them guessed, a number
+// fixed in advance.
+struct OneRunAudit {
+  std::int64_t canaries = 0;
+  std::int64_t guesses = 0;  // <= canaries
+  std::int64_t correct = 0;  // <= guesses
+};
+
+// The probability, at most, of this many correct guesses if the mechanism is (epsilon, delta)-DP
+// [Steinke-Nasr-Jagielski 2023, theorem 5.2]. 1 out of range.
+[[nodiscard]] double OneRunPValue(const OneRunAudit& audit, double epsilon, double delta);
+// The largest epsilon that such a run refutes at significance in (0, 1); 0 when none.
+[[nodiscard]] double OneRunEpsilonLower(const OneRunAudit& audit, double delta, double significance);
+
+// The largest true positive rate at a false positive rate in (0, 1) that mu-GDP allows. NaN out of range.
+[[nodiscard]] double GdpTruePositiveRate(double mu, double false_positive_rate);
+
+}  // namespace retort::privacy

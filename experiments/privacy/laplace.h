@@ -1,0 +1,13 @@
+// The Laplace mechanism of scale b on a value of sensitivity 1, with its ratio r = sensitivity / b.
+#pragma once
+
+namespace retort::privacy {
+
+// delta at epsilon of one release: 1 - e^((epsilon - r)/2), and 0 from r on; exact for epsilon >= 0. 1 out
+// of range (ratio <= 0, NaN).
+[[nodiscard]] double LaplaceDelta(double ratio, double epsilon);
+
+// RDP of one release at an order > 1 [Mironov 2017, proposition 6]. Infinity out of range.
+[[nodiscard]] double LaplaceRdp(double ratio, double order);
+
+}  // namespace retort::privacy

@@ -1,0 +1,277 @@
+#include "experiments/privacy/loss_composition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <vector>
+
+namespace retort::privacy {
+namespace {
+
+using Real = long double;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
+
+// One distribution of one step's loss, tilted: mass * e^(tilt * loss) / e^log_moment, which adds up to 1.
+class TiltedStep {
+ public:
+  // `rounding`: +1 inflates every mass by more than all rounding before it, -1 deflates.
+  TiltedStep(const std::vector<LossAtom>& atoms, double spacing, double tilt, double rounding)
+      : atoms_(atoms), spacing_(spacing) {
+    constexpr double kQuadrature = 4e-14;
+    logs_.reserve(atoms.size());
+    for (const LossAtom& atom : atoms) {
+      const double exponent = tilt * spacing * static_cast<double>(atom.index);
+      const double log_mass = std::log(atom.mass);
+      const double slack = kQuadrature + 8 * kUnit * (2 + std::abs(exponent) + std::abs(log_mass));
+      logs_.push_back(log_mass + exponent + rounding * slack);
+    }
+    log_moment_ = logs_.empty() ? -kInfinity : LogMoment(0);
+  }
+
+  [[nodiscard]] bool empty() const { return atoms_.empty(); }
+  [[nodiscard]] double log_moment() const { return log_moment_; }
+
+  // Adds the masses to `out`, indices modulo its size.
+  void AddTo(std::vector<double>& out) const {
+    const auto size = static_cast<std::int64_t>(out.size());
+    for (std::size_t i = 0; i < atoms_.size(); ++i) {
+      const std::int64_t position = ((atoms_[i].index % size) + size) % size;
+      out[static_cast<std::size_t>(position)] += std::exp(logs_[i] - log_moment_);
+    }
+  }
+
+  // A bound on the tilted sum's mass above (theta > 0) or below (theta < 0) a loss [Chernoff].
+  [[nodiscard]] double Tail(double steps, double loss, double theta) const {
+    const double log = steps * (LogMoment(theta) - log_moment_ + 16 * kUnit) - theta * loss;
+    return std::min(1.0, std::exp(log));
+  }
+
+ private:
+  // log of the sum of masses * e^((tilt + theta) * loss).
+  [[nodiscard]] double LogMoment(double theta) const {
+    double most = -kInfinity;
+    const auto at = [&](std::size_t i) {
+      return logs_[i] + theta * spacing_ * static_cast<double>(atoms_[i].index);
+    };
+    for (std::size_t i = 0; i < atoms_.size(); ++i) most = std::max(most, at(i));
+    Real sum = 0;
+    for (std::size_t i = 0; i < atoms_.size(); ++i) {
+      if (const double log = at(i) - most; log > -60) sum += std::exp(log);
+    }
+    return most +
+           static_cast<double>(std::log(sum));  // what was left out is below e^-60 of the largest, each
+  }
+
+  const std::vector<LossAtom>& atoms_;
+  double spacing_;
+  std::vector<double> logs_;
+  double log_moment_ = 0;
+};
+
+// Bounds on what a computed coefficient and its power miss.
+struct PowerError {
+  double linear = 0;   // sum over coefficients
+  double squares = 0;  // sum of squares, of what is multiplied by the transform's own error
+};
+
+std::complex<double> Power(std::complex<double> base, std::int64_t exponent) {
+  std::complex<double> power(1, 0);
+  for (; exponent > 0; exponent /= 2) {
+    if (exponent % 2 == 1)
+      power = {power.real() * base.real() - power.imag() * base.imag(),
+               power.real() * base.imag() + power.imag() * base.real()};
+    base = {base.real() * base.real() - base.imag() * base.imag(), 2 * base.real() * base.imag()};
+  }
+  return power;
+}
+
+class Powers {
+ public:
+  Powers(std::int64_t steps, double transform_error)
+      : steps_(steps),
+        count_(static_cast<double>(steps)),
+        transform_error_(transform_error),
+        // Products of complex numbers err by sqrt(5) units each; a power by squaring is as good as count of
+        // them.
+        power_error_(std::expm1(3 * kUnit * count_)) {
+    const double cut = std::exp(-kNegligible / count_) - transform_error;
+    least_ = cut > 0 ? cut * cut : 0;
+  }
+
+  // value^steps; `weight` coefficients (1, or 2 for a conjugate pair) count this one's error.
+  [[nodiscard]] std::complex<double> Of(std::complex<double> value, double weight, PowerError& error) const {
+    const double square = std::norm(value);
+    if (square < least_) {
+      error.linear += weight * std::exp(-kNegligible);
+      return {0, 0};
+    }
+    const double log_size = std::log(std::sqrt(square) + transform_error_);
+    error.linear += weight * power_error_ * std::exp(count_ * log_size);
+    error.squares += weight * std::exp(2 * (count_ - 1) * log_size);
+    return Power(value, steps_);
+  }
+  // Largest error of one mass of the sum, before the backward transform's own.
+  [[nodiscard]] double Mass(const PowerError& error, double points) const {
+    return (error.linear + count_ * transform_error_ * std::sqrt(error.squares)) / points;
+  }
+
+ private:
+  static constexpr double kNegligible = 80;
+  std::int64_t steps_;
+  double count_, transform_error_, power_error_;
+  double least_ = 0;
+};
+
+// Masses of the tilted sums of both distributions, index modulo the size, and one bound on the error of each.
+struct TiltedSums {
+  std::vector<double> more, less;
+  double error = 0;
+};
+
+double Norm(const std::vector<double>& a, const std::vector<double>& b) {
+  Real sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    sum += static_cast<Real>(a[i]) * a[i] + static_cast<Real>(b[i]) * b[i];
+  return static_cast<double>(std::sqrt(sum)) * (1 + 1e-12);
+}
+
+// Both in one complex transform: `more` is the real part, `less` the imaginary one.
+TiltedSums SumsOf(const TiltedStep& more, const TiltedStep& less, std::int64_t steps, const FourierPlan& plan,
+                  std::size_t points) {
+  TiltedSums sums;
+  sums.more.assign(points, 0);
+  sums.less.assign(points, 0);
+  more.AddTo(sums.more);
+  less.AddTo(sums.less);
+  const auto size = static_cast<double>(points);
+  const Powers powers(steps, plan.RelativeError() * std::sqrt(size) * Norm(sums.more, sums.less));
+  plan.Forward(sums.more, sums.less);
+  PowerError more_error;
+  PowerError less_error;
+  for (std::size_t i = 0; i < points; ++i) {
+    const std::size_t j = FourierPlan::Opposite(i);
+    if (j < i) continue;
+    const double weight = i == j ? 1 : 2;
+    const std::complex<double> a((sums.more[i] + sums.more[j]) / 2, (sums.less[i] - sums.less[j]) / 2);
+    const std::complex<double> b((sums.less[i] + sums.less[j]) / 2, (sums.more[j] - sums.more[i]) / 2);
+    const std::complex<double> p = powers.Of(a, weight, more_error);
+    const std::complex<double> r = powers.Of(b, weight, less_error);
+    sums.more[i] = p.real() - r.imag();
+    sums.less[i] = p.imag() + r.real();
+    sums.more[j] = p.real() + r.imag();
+    sums.less[j] = r.real() - p.imag();
+  }
+  const double backward = plan.RelativeError() * Norm(sums.more, sums.less) / std::sqrt(size);
+  sums.error = std::max(powers.Mass(more_error, size), powers.Mass(less_error, size)) + backward;
+  plan.Backward(sums.more, sums.less);
+  for (std::size_t i = 0; i < points; ++i) {
+    sums.more[i] /= size;
+    sums.less[i] /= size;
+  }
+  return sums;
+}
+
+// The curve delta(epsilon) = sum over losses S > epsilon of (1 - e^(epsilon - S)) P(S), moved by what the
+// computation may miss, and where it crosses delta.
+struct Curve {
+  const std::vector<double>& masses;  // tilted
+  double log_scale;                   // log of e^(steps * log moment)
+  double missing;                     // tilted mass that is added (> 0) or taken off (< 0) at any epsilon
+  double beyond;                      // tilted mass above the window
+  double delta;                       // what remains of it, > 0
+};
+
+// The epsilon at which the curve reaches delta, within the window; `before` when it stays below, infinity
+// when it is above at the window's end.
+double Crossing(const Curve& curve, double spacing, const LossWindow& window, double before) {
+  const auto points = static_cast<std::int64_t>(window.points);
+  const std::int64_t top = window.first + points - 1;
+  const auto wrapped = [&](std::int64_t index) {
+    return static_cast<std::size_t>(((index % points) + points) % points);
+  };
+  // Everything relative to the tilt's weight at the top of the window, so that weights grow downwards.
+  const Real tilt = window.tilt;
+  const Real step = spacing;
+  const Real scale = static_cast<Real>(curve.log_scale) - tilt * step * static_cast<Real>(top);
+  const Real target = static_cast<Real>(curve.delta) * std::exp(-scale);
+  const Real growth = std::exp(tilt * step);
+  const Real decay = std::exp(-step);
+  const Real beyond = curve.beyond;
+  Real weight = 1;      // e^(-tilt (S - top)) at S = index
+  Real mass = 0;        // sum of weighted masses of S > index
+  Real discounted = 0;  // the same times e^(index - S)
+  for (std::int64_t index = top;; --index) {
+    const Real missing = static_cast<Real>(curve.missing) * weight + beyond;
+    if (mass - discounted + missing > target) {
+      if (index == top) return kInfinity;
+      if (!(discounted > 0)) return static_cast<double>(static_cast<Real>(index + 1) * step);
+      // Between index and index + 1 only the discount changes: e^inside = (mass + missing -
+      // target)/discounted.
+      const Real inside = std::log((mass + missing - target) / discounted);
+      return static_cast<double>((static_cast<Real>(index) * step) + std::clamp(inside, Real{0}, step));
+    }
+    if (index == window.first) return before;
+    const Real here = weight * static_cast<Real>(std::max(curve.masses[wrapped(index)], 0.0));
+    mass += here;
+    discounted = decay * (discounted + here);
+    weight *= growth;
+  }
+}
+
+}  // namespace
+
+LossBounds BoundsOfSum(const DirectionGrid& grid, double spacing, std::int64_t steps, double delta,
+                       const LossWindow& window, const FourierPlan& plan) {
+  const auto count = static_cast<double>(steps);
+  const TiltedStep more(grid.more, spacing, window.tilt, 1);
+  const TiltedStep less(grid.less, spacing, window.tilt, -1);
+  LossBounds bounds{0, kInfinity};
+  if (more.empty() || less.empty() || !std::isfinite(more.log_moment()) || !std::isfinite(less.log_moment()))
+    return bounds;
+  const TiltedSums sums = SumsOf(more, less, steps, plan, window.points);
+  const double below = static_cast<double>(window.first) * spacing;
+  const double extent = static_cast<double>(window.points - 1) * spacing;
+  const double above = below + extent;
+  // An error of one mass counts once for each sum above epsilon, weighted by the tilt.
+  const double repeats =
+      std::min(static_cast<double>(window.points), 1 - 1 / std::expm1(-window.tilt * spacing));
+  const double rounding = sums.error * repeats;
+  const auto log_scale = [&](const TiltedStep& step, double sign) {
+    return count * step.log_moment() + sign * 8 * kUnit *
+                                           (count + std::abs(count * step.log_moment()) +
+                                            window.tilt * (std::abs(below) + std::abs(above)));
+  };
+  const double spent = count * grid.infinite * (1 + 1e-9);
+  if (spent < delta) {
+    // Sums outside the window stand inside it modulo its size, which adds to `upper` alone.
+    const Curve curve = {sums.more, log_scale(more, 1), rounding, more.Tail(count, above, window.rise),
+                         delta - spent};
+    const double upper = Crossing(curve, spacing, window, below);
+    // Each edge between intervals may stand a few units off its loss.
+    bounds.upper = std::max(0.0, upper * (1 + 1e-14) + count * 1e-15 * (1 + spacing));
+  }
+  // Bernstein: below this the slacks of all steps fall with a probability of at most delta / 10^6.
+  const double rare = std::log(1e6) - std::log(delta);
+  const double range = grid.slack_mean - grid.slack_least;
+  const double third = range * rare / 3;
+  const double slack =
+      count * grid.slack_mean - third - std::sqrt(third * third + 2 * count * grid.slack_variance * rare);
+  // A sum that stands inside the window by mistake and above epsilon is below the window or above epsilon
+  // plus its extent. Where the crossing turns out below the epsilon assumed here, the window's start is.
+  for (const double assumed : {std::max(below, bounds.upper - 0.02 * std::abs(bounds.upper)), below}) {
+    if (!std::isfinite(assumed)) continue;
+    const double strays =
+        less.Tail(count, below, -window.fall) + less.Tail(count, assumed + extent, window.rise);
+    const Curve curve = {sums.less, log_scale(less, -1), -rounding - strays, 0, delta * (1 + 1e-6)};
+    const double crossing = Crossing(curve, spacing, window, -kInfinity);
+    if (crossing < assumed) continue;
+    bounds.lower = std::max(0.0, crossing * (1 - 1e-14) + slack - count * 1e-15 * (1 + spacing));
+    break;
+  }
+  return bounds;
+}
+
+}  // namespace retort::privacy

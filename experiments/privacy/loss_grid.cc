@@ -1,0 +1,235 @@
+#include "experiments/privacy/loss_grid.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numbers>
+
+namespace retort::privacy {
+namespace {
+
+// What one interval of outcomes holds. With x and y its lower and upper end in loss: rise = P - e^x Q and
+// fall = e^y Q - P, both >= 0 and computed without cancellation.
+struct Interval {
+  std::int64_t low = 0, high = 0;  // indices of the ends
+  double p = 0, q = 0, rise = 0, fall = 0;
+};
+
+// The loss under remove as a function of the outcome t: log(1 - q + q e^{(2t-1)/(2 z^2)}), which grows.
+class Mechanism {
+ public:
+  explicit Mechanism(const SubsampledStep& step)
+      : q_(step.q), z_(step.multiplier), precision_(1 / (z_ * z_)) {
+    // Tails of N(0, z^2) to the left and of N(1, z^2) to the right, by erfc(x) <= e^{-x^2}.
+    const double far = std::sqrt(-2 * std::log(step.tail)) * z_;
+    first_ = -far;
+    last_ = 1 + far;
+  }
+
+  [[nodiscard]] double Loss(double t) const {
+    const double exponent = (2 * t - 1) * precision_ / 2;
+    if (q_ == 1) return exponent;
+    return exponent > 30 ? exponent + std::log(q_) + std::log1p((1 - q_) / q_ * std::exp(-exponent))
+                         : std::log1p(q_ * std::expm1(exponent));
+  }
+  // Where the loss is x; -infinity where it never gets that low.
+  [[nodiscard]] double Outcome(double x) const {
+    const double log_excess =
+        x > 30 ? x + std::log1p(-(1 - q_) * std::exp(-x)) : std::log(std::fmax(std::expm1(x) + q_, 0.0));
+    return z_ * z_ * (log_excess - std::log(q_)) + 0.5;
+  }
+  [[nodiscard]] double Noise(double t) const {  // density of N(0, z^2)
+    constexpr double kRoot = 0.3989422804014326779399460599343819;
+    return kRoot / z_ * std::exp(-t * t * precision_ / 2);
+  }
+  [[nodiscard]] double q() const { return q_; }
+  [[nodiscard]] double z() const { return z_; }
+  [[nodiscard]] double precision() const { return precision_; }
+  [[nodiscard]] double first() const { return first_; }
+  [[nodiscard]] double last() const { return last_; }
+  // Mass beyond the ends.
+  [[nodiscard]] double Below(double mean) const { return Tail((mean - first_) / z_); }
+  [[nodiscard]] double Above(double mean) const { return Tail((last_ - mean) / z_); }
+
+ private:
+  static double Tail(double deviations) { return std::erfc(deviations / std::numbers::sqrt2) / 2; }
+  double q_, z_, precision_, first_ = 0, last_ = 0;
+};
+
+struct Rule {
+  std::array<double, 6> node;  // in (0, 1)
+  std::array<double, 6> weight;
+  std::size_t count;
+};
+
+// Gauss-Legendre on the unit interval.
+constexpr Rule kShort = {
+    {0.1127016653792583, 0.5, 0.8872983346207417, 0, 0, 0}, {5.0 / 18, 8.0 / 18, 5.0 / 18, 0, 0, 0}, 3};
+constexpr Rule kLong = {{0.03376524289842399, 0.1693953067668677, 0.3806904069584015, 0.6193095930415985,
+                         0.8306046932331323, 0.9662347571015760},
+                        {0.08566224618958517, 0.1803807865240693, 0.2339569672863455, 0.2339569672863455,
+                         0.1803807865240693, 0.08566224618958517},
+                        6};
+
+// Outcomes from `from` to `to` of the interval whose losses lie between those of `start` and `end`.
+struct Span {
+  double from, to;
+  double start, end;  // start = -infinity where the mechanism's loss never gets as low as the interval's
+  double floor;       // e^x at the lower end
+};
+
+void AddPanel(const Mechanism& m, const Rule& rule, double from, double to, const Span& span, Interval& sum) {
+  const bool everything = std::isinf(span.start);
+  for (std::size_t i = 0; i < rule.count; ++i) {
+    const double t = from + (to - from) * rule.node[i];
+    const double weight = (to - from) * rule.weight[i];
+    const double noise = m.Noise(t);
+    const double moved = m.q() * m.Noise(t - 1);
+    sum.q += weight * noise;
+    sum.p += weight * ((1 - m.q()) * noise + moved);
+    sum.rise += weight * (everything ? (1 - m.q() - span.floor) * noise + moved
+                                     : -moved * std::expm1((span.start - t) * m.precision()));
+    sum.fall += weight * moved * std::expm1((span.end - t) * m.precision());
+  }
+}
+
+void Integrate(const Mechanism& m, const Span& span, Interval& sum) {
+  // How fast the integrands change, per unit of outcome.
+  const double reach = std::max({std::abs(span.from), std::abs(span.to), std::abs(span.to - 1)});
+  const double rate = (reach + 1) * m.precision() + 1 / m.z();
+  const double turns = (span.to - span.from) * rate;
+  if (turns <= 0.05) return AddPanel(m, kShort, span.from, span.to, span, sum);
+  const double panels = std::ceil(turns / 0.4);
+  const double width = (span.to - span.from) / panels;
+  for (double i = 0; i < panels; ++i)
+    AddPanel(m, kLong, span.from + i * width, i + 1 < panels ? span.from + (i + 1) * width : span.to, span,
+             sum);
+}
+
+// Edges from 0 outwards to `limit` > 0: h apart, then 1/512 of the loss.
+std::vector<std::int64_t> EdgesTo(double limit) {
+  std::vector<std::int64_t> edges = {0};
+  while (static_cast<double>(edges.back()) < limit)
+    edges.push_back(edges.back() + std::max<std::int64_t>(1, edges.back() / 512));
+  return edges;
+}
+
+std::vector<Interval> IntervalsOf(const Mechanism& m, double spacing) {
+  std::vector<std::int64_t> edges = EdgesTo(-m.Loss(m.first()) / spacing);
+  for (std::int64_t& edge : edges) edge = -edge;
+  std::reverse(edges.begin(), edges.end());
+  const std::vector<std::int64_t> upper = EdgesTo(m.Loss(m.last()) / spacing);
+  edges.insert(edges.end(), upper.begin() + 1, upper.end());
+  std::vector<Interval> intervals;
+  intervals.reserve(edges.size());
+  double start = m.Outcome(static_cast<double>(edges.front()) * spacing);
+  for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
+    Interval interval;
+    interval.low = edges[i];
+    interval.high = edges[i + 1];
+    const double end = m.Outcome(static_cast<double>(edges[i + 1]) * spacing);
+    const double floor = std::exp(static_cast<double>(edges[i]) * spacing);
+    const double from = std::max(start, m.first());
+    Integrate(m, {from, std::clamp(end, from, std::max(from, m.last())), start, end, floor}, interval);
+    intervals.push_back(interval);
+    start = end;
+  }
+  return intervals;
+}
+
+// One direction's view of an interval, lower end first.
+Interval Turned(const Interval& remove, double spacing) {
+  Interval add;
+  add.low = -remove.high;
+  add.high = -remove.low;
+  add.p = remove.q;
+  add.q = remove.p;
+  add.rise = remove.fall * std::exp(static_cast<double>(add.low) * spacing);
+  add.fall = remove.rise * std::exp(static_cast<double>(add.high) * spacing);
+  return add;
+}
+
+void AddMore(const std::vector<Interval>& intervals, double spacing, DirectionGrid& grid) {
+  grid.more.reserve(2 * intervals.size());
+  for (const Interval& interval : intervals) {
+    const double width = static_cast<double>(interval.high - interval.low) * spacing;
+    const double to_high = interval.rise / -std::expm1(-width);
+    const double to_low = interval.fall / std::expm1(width);
+    if (to_low > 0) grid.more.push_back({interval.low, to_low});
+    if (to_high > 0) grid.more.push_back({interval.high, to_high});
+  }
+}
+
+void AddLess(const std::vector<Interval>& intervals, double spacing, DirectionGrid& grid) {
+  const double least = -spacing / 4;
+  double known = 0;
+  const auto add = [&](std::int64_t index, double mass, double slack) {
+    if (!(mass > 0)) return;
+    grid.less.push_back({index, mass});
+    known += mass;
+    grid.slack_mean += mass * slack;
+    grid.slack_variance += mass * slack * slack;
+  };
+  add(intervals.front().low, intervals.front().p / 2, 0);
+  for (std::size_t i = 0; i + 1 < intervals.size(); ++i) {
+    const Interval& below = intervals[i];
+    const Interval& above = intervals[i + 1];
+    const double p = (below.p + above.p) / 2;
+    const double slack = p > 0 ? -std::log1p(-(above.rise - below.fall) / (2 * p)) : 0;
+    if (slack >= least) {
+      add(above.low, p, slack);
+    } else {  // too far below its edge: labelled by the one before
+      const double width = static_cast<double>(below.high - below.low) * spacing;
+      add(below.low, p, std::clamp(width + slack, 0.0, width));
+    }
+  }
+  add(intervals.back().low, intervals.back().p / 2, 0);
+  // What is missing has no label, so it may be given any slack: the mean of the rest.
+  grid.slack_mean /= known;
+  grid.slack_variance /= known;
+  grid.slack_least = least;
+}
+
+}  // namespace
+
+LossGrid GridOf(const SubsampledStep& step, double spacing) {
+  const Mechanism mechanism(step);
+  std::vector<Interval> intervals = IntervalsOf(mechanism, spacing);
+  LossGrid grid;
+  grid.spacing = spacing;
+  AddMore(intervals, spacing, grid.remove);
+  AddLess(intervals, spacing, grid.remove);
+  // Left of the first outcome: little loss, so it counts as the first interval's upper end.
+  const double q = step.q;
+  grid.remove.more.push_back({intervals.front().high, (1 - q) * mechanism.Below(0) + q * mechanism.Below(1)});
+  grid.remove.infinite = (1 - q) * mechanism.Above(0) + q * mechanism.Above(1);
+  grid.add.infinite = mechanism.Below(0);
+  const std::int64_t last = -intervals.back().low;
+  for (Interval& interval : intervals) interval = Turned(interval, spacing);
+  std::reverse(intervals.begin(), intervals.end());
+  AddMore(intervals, spacing, grid.add);
+  AddLess(intervals, spacing, grid.add);
+  grid.add.more.push_back({last, mechanism.Above(0)});
+  return grid;
+}
+
+LossSample SampleOf(const SubsampledStep& step) {
+  const Mechanism mechanism(step);
+  const double width = mechanism.z() / 8;
+  LossSample sample;
+  const double from = mechanism.first();
+  const auto count = static_cast<std::size_t>(std::ceil((mechanism.last() - from) / width));
+  // Small noise needs no finer points: an estimate is all that is asked for.
+  const double stride = (mechanism.last() - from) / static_cast<double>(std::min<std::size_t>(count, 4000));
+  for (double t = from + stride / 2; t < mechanism.last(); t += stride) {
+    const double noise = mechanism.Noise(t) * stride;
+    sample.loss.push_back(mechanism.Loss(t));
+    sample.add.push_back(noise);
+    sample.remove.push_back((1 - step.q) * noise + step.q * mechanism.Noise(t - 1) * stride);
+  }
+  return sample;
+}
+
+}  // namespace retort::privacy

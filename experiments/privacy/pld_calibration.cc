@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "experiments/privacy/pld_accountant.h"
+#include "experiments/privacy/rdp_accountant.h"
+
+namespace retort::privacy {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kMostSteps = 1'000'000'000'000;
+
+// One end of a bracket: the parameter's logarithm and by how much, in logarithms, epsilon is missed there.
+struct End {
+  double at = 0, excess = 0;
+};
+
+// Narrows [meets, exceeds], where the excess is <= 0 and > 0, until they are `width` apart. The excess is
+// nearly linear in these logarithms, so the chord is a good guess; it is kept off the ends.
+End Narrowed(End meets, End exceeds, double width, const std::function<double(double)>& excess) {
+  for (int round = 0; round < 60 && std::abs(exceeds.at - meets.at) > width; ++round) {
+    double share = std::isfinite(exceeds.excess) ? meets.excess / (meets.excess - exceeds.excess) : 0.5;
+    share = std::clamp(share, round % 3 == 2 ? 0.5 : 0.02, 0.98);
+    // A little to the side that meets, so that the chord's guess mostly does.
+    const double gap = exceeds.at - meets.at;
+    const double guess = meets.at + share * gap - std::copysign(std::min(width / 2, std::abs(gap) / 50), gap);
+    const End middle{guess, excess(guess)};
+    (middle.excess <= 0 ? meets : exceeds) = middle;
+  }
+  return meets;
+}
+
+bool InRange(double q, double delta, double epsilon) {
+  return q > 0 && q <= 1 && delta > 0 && delta < 1 && epsilon > 0 && std::isfinite(epsilon);
+}
+
+}  // namespace
+
+double SubsampledGaussianPldNoise(double q, std::int64_t steps, double delta, double epsilon) {
+  if (!InRange(q, delta, epsilon) || steps < 1) return std::numeric_limits<double>::quiet_NaN();
+  const auto excess = [=](double log_z) {
+    return std::log(SubsampledGaussianPld(q, std::exp(log_z), steps, delta, kInfinity).upper / epsilon);
+  };
+  // What the looser accountant asks for is enough, and there is less to search below it.
+  const double rdp = SubsampledGaussianNoise(q, static_cast<double>(steps), delta, epsilon);
+  if (!std::isfinite(rdp)) return rdp;
+  End meets{std::log(rdp), 0};
+  meets.excess = excess(meets.at);
+  if (meets.excess > 0) return rdp;
+  End exceeds = meets;
+  for (double step = 0.1; exceeds.excess <= 0; step *= 2) {
+    meets = exceeds;
+    if (meets.at < -12) return std::exp(meets.at);
+    exceeds.at = meets.at - step;
+    exceeds.excess = excess(exceeds.at);
+  }
+  return std::exp(Narrowed(meets, exceeds, 5e-6, excess).at);
+}
+
+std::int64_t SubsampledGaussianPldSteps(double q, double z, double delta, double epsilon) {
+  if (!InRange(q, delta, epsilon) || !(z > 0) || std::isinf(z)) return -1;
+  const auto whole = [](double log_steps) { return static_cast<std::int64_t>(std::exp(log_steps) + 1e-9); };
+  const auto excess = [=](double log_steps) {
+    return std::log(
+        SubsampledGaussianPld(q, z, std::max<std::int64_t>(whole(log_steps), 1), delta, kInfinity).upper /
+        epsilon);
+  };
+  End meets{0, excess(0)};
+  if (meets.excess > 0) return 0;
+  End exceeds = meets;
+  for (double step = std::log(4.0); exceeds.excess <= 0; step *= 1.5) {
+    meets = exceeds;
+    if (meets.at >= std::log(static_cast<double>(kMostSteps))) return -1;
+    exceeds.at = std::min(meets.at + step, std::log(static_cast<double>(kMostSteps)));
+    exceeds.excess = excess(exceeds.at);
+  }
+  std::int64_t low = whole(meets.at);
+  std::int64_t high = whole(exceeds.at);
+  const End end = Narrowed(meets, exceeds, 5e-6, [&](double at) {
+    const double value = excess(at);
+    (value <= 0 ? low : high) = whole(at);
+    return value;
+  });
+  low = std::max(low, whole(end.at));
+  // Few steps: every whole number counts.
+  while (low < 100'000 && high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (excess(std::log(static_cast<double>(middle))) <= 0 ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace retort::privacy
