@@ -10,7 +10,8 @@
 # - A second one is passed on the same way: the ranks leave at once. A third kills the job.
 # - The exit code is the one that world rank 0 wrote; every rank ends with 0, since mpirun ends the whole
 #   job when one does not. When a rank or a host is lost, rank 0 still saves and says 75; where it could not,
-#   the code is above 128. until-complete.sh then starts the job again. 3: mpirun could not start the ranks.
+#   the code is above 128. until-complete.sh then starts the job again. 3: mpirun could not start the ranks, or
+#   rank 0 is on a host that shares neither this folder nor that of --results, so that its word is not known.
 # - Hosts given by --hostfile or --host that do not answer are left out, and -np is lowered to what is left.
 #   A host that falls silent ends the job after 25 s (Open MPI's own value is 8 minutes).
 # - On one host the ranks talk through shared memory and open no port; mpirun itself always listens for its
@@ -28,9 +29,8 @@ if ! command -v "$mpirun" >/dev/null; then
 fi
 
 state=$(mktemp -d "${TMPDIR:-/tmp}/retort-mpirun.XXXXXX") || exit 3
-trap 'rm -rf "$state"' EXIT
-export RETORT_EXIT_CODE_FILE="$state/exit-code"
-ready="$RETORT_EXIT_CODE_FILE.ready"
+word_folder=$state
+trap 'rm -rf "$state" "$word_folder"' EXIT
 
 # --bind-to none: otherwise every rank and its workers share one core. The single-copy mechanism needs a
 # right that containers mostly withhold, and our messages are small.
@@ -41,7 +41,7 @@ options=(--bind-to none --oversubscribe
 if [ "$(id -u)" -eq 0 ]; then options+=(--allow-run-as-root); fi
 export HWLOC_HIDE_ERRORS=${HWLOC_HIDE_ERRORS:-2}
 
-# Which hosts, how many ranks; and the results folder, where a rank 0 on another host writes the exit code.
+# Which hosts, how many ranks; and the results folder, where rank 0 writes the exit code too.
 hosts=""    # the option that names them
 host_at=0
 count_at=0
@@ -77,6 +77,14 @@ elif [ "${SLURM_JOB_NUM_NODES:-1}" -gt 1 ] || [ -n "${LSB_HOSTS:-}" ]; then
   several_hosts=1
 fi
 if [ "$several_hosts" -eq 0 ] && [ "$own_transport" -eq 0 ]; then options+=(--mca btl "self,vader"); fi
+
+# Rank 0 may be on another host: it writes into this folder, which the hosts mostly share, as they share the results.
+if [ "$several_hosts" -eq 1 ]; then
+  word_folder=$(mktemp -d "$PWD/.retort-mpirun.XXXXXX" 2>/dev/null) || word_folder=$state
+  options+=(-x RETORT_EXIT_CODE_FILE)
+fi
+export RETORT_EXIT_CODE_FILE="$word_folder/exit-code"
+ready="$RETORT_EXIT_CODE_FILE.ready"
 
 # A session of its own: Ctrl-C in the terminal reaches this script alone. If this script is killed, mpirun
 # goes with it, and the ranks with mpirun.
@@ -127,6 +135,11 @@ while [ "$code" -gt 128 ] && kill -0 "$job" 2>/dev/null; do    # a signal interr
   code=$?
 done
 
+# A network file system may show another host's file a moment later; to list the folder asks for it.
+for ((i = 0; several_hosts == 1 && i < 20; i++)); do
+  if ls "$word_folder" | grep -qx exit-code; then break; fi
+  sleep 0.2
+done
 if [ -s "$RETORT_EXIT_CODE_FILE" ]; then
   read -r code <"$RETORT_EXIT_CODE_FILE"
 elif [ "$code" -le 128 ]; then
@@ -138,6 +151,10 @@ elif [ "$code" -le 128 ]; then
     code=137
   elif [ "$code" -ne 0 ]; then
     echo "$0: mpirun ended with $code before the run began; its own message says why" >&2
+    code=3
+  elif [ "$several_hosts" -eq 1 ]; then
+    echo "$0: the job has ended, but rank 0's last word is not known: its host does not see $PWD." \
+      "Start it in a folder that all hosts share, or give --results with such a folder; \`retort status\` says what is done." >&2
     code=3
   fi
 fi

@@ -8,7 +8,11 @@
 # end this script with the same code. It ends with 75, and the same command goes on later, when
 #   - TERM, INT or USR1 came: passed on to the command as USR1, a second one as well;
 #   - the allocation ends within a minute (RETORT_END_TIME or SLURM_JOB_END_TIME, Unix seconds).
-# RETORT_QUICK_TRIES (5): so many tries in a row that were killed within a minute end it with their code.
+# RETORT_QUICK_TRIES (5): so many tries in a row that came to nothing end it with their code. A try came to nothing when
+# it was killed within a minute, or stopped by itself (75) within RETORT_LEAST_SECONDS (20): a time limit that leaves
+# no room for the next checkpoint stops every try at once. Between such tries it waits ever longer.
+# RETORT_WORKED_FILE: where to write, at the end, how many seconds the tries worked that did not stop so early. The
+# batch scripts do not queue a job again that hardly worked.
 set -u
 
 if [ "$#" -eq 0 ]; then
@@ -16,12 +20,20 @@ if [ "$#" -eq 0 ]; then
   exit 2
 fi
 most_quick=${RETORT_QUICK_TRIES:-5}
+least=${RETORT_LEAST_SECONDS:-20}
 end=${RETORT_END_TIME:-${SLURM_JOB_END_TIME:-0}}
 case $end in *[!0-9]* | "" | 429496729[45]) end=0 ;; esac
 
 child=""
-stopped=0
-trap 'stopped=1; if [ -n "$child" ]; then kill -USR1 "$child" 2>/dev/null; fi' TERM INT USR1
+received=0
+passed=0
+pass_on() {    # signals, also those that came before there was anybody to tell
+  while [ -n "$child" ] && [ "$passed" -lt "$received" ]; do
+    passed=$((passed + 1))
+    kill -USR1 "$child" 2>/dev/null
+  done
+}
+trap 'received=$((received + 1)); pass_on' TERM INT USR1
 
 allocation_is_over() { [ "$end" -gt 0 ] && [ $((end - $(date +%s))) -lt 60 ]; }
 
@@ -33,11 +45,17 @@ pause() {    # seconds; a signal ends it
 
 quick=0
 try=0
+worked=0
+leave() {    # exit code
+  if [ -n "${RETORT_WORKED_FILE:-}" ]; then echo "$worked" >"$RETORT_WORKED_FILE"; fi
+  exit "$1"
+}
 while :; do
   try=$((try + 1))
   begun=$SECONDS
   "$@" &
   child=$!
+  pass_on
   wait "$child"
   code=$?
   while kill -0 "$child" 2>/dev/null; do    # a signal interrupted the wait
@@ -45,15 +63,20 @@ while :; do
     code=$?
   done
   child=""
-  if [ "$code" -ne 75 ] && { [ "$code" -le 128 ] || [ "$code" -eq 130 ]; }; then exit "$code"; fi
-  if [ "$stopped" -eq 1 ] || allocation_is_over; then exit 75; fi
-  if [ "$code" -ne 75 ] && [ $((SECONDS - begun)) -lt 60 ]; then quick=$((quick + 1)); else quick=0; fi
+  took=$((SECONDS - begun))
+  hardly=0
+  if [ "$code" -eq 75 ] && [ "$received" -eq 0 ] && [ "$took" -lt "$least" ]; then hardly=1; fi
+  if [ "$hardly" -eq 0 ]; then worked=$((worked + took)); fi
+  if [ "$code" -ne 75 ] && { [ "$code" -le 128 ] || [ "$code" -eq 130 ]; }; then leave "$code"; fi
+  if [ "$received" -gt 0 ] || allocation_is_over; then leave 75; fi
+  if [ "$hardly" -eq 1 ] || { [ "$code" -ne 75 ] && [ "$took" -lt 60 ]; }; then quick=$((quick + 1)); else quick=0; fi
   if [ "$quick" -ge "$most_quick" ]; then
-    echo "$0: try $try ended with $code, like the $((quick - 1)) before it, each within a minute: giving up." \
-      "What was reached is saved; the messages above say what killed it." >&2
-    exit "$code"
+    echo "$0: try $try ended with $code after $took s, and $((quick - 1)) before it as early: giving up." \
+      "What was reached is saved; the messages above say why. More time (--time-limit, the allocation) helps" \
+      "where it was too little for a first checkpoint." >&2
+    leave "$code"
   fi
   echo "$0: try $try ended with $code; starting it again" >&2
   if [ "$quick" -gt 0 ]; then pause $((quick * quick)); fi
-  if [ "$stopped" -eq 1 ]; then exit 75; fi
+  if [ "$received" -gt 0 ]; then leave 75; fi
 done

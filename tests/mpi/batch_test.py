@@ -55,9 +55,26 @@ class UntilCompleteTest(Scratch):
             self.assertTrue(line, "the loop ended")
 
     def test_a_saved_and_a_killed_try_are_followed_by_another(self):
-        loop = self.loop(self.ending_with([75, 137, 75, 0]))
+        loop = self.loop(self.ending_with([75, 137, 75, 0]), RETORT_LEAST_SECONDS="0")
         output, _ = loop.communicate(timeout=PATIENCE)
         self.assertEqual((loop.returncode, self.tries()), (0, 4), output)
+
+    def test_tries_that_stop_at_once_pause_and_end_the_loop_with_75(self):
+        begun = time.monotonic()
+        loop = self.loop("exit 75", RETORT_QUICK_TRIES="3", RETORT_WORKED_FILE=self.path("worked"))
+        output, _ = loop.communicate(timeout=PATIENCE)
+        self.assertEqual((loop.returncode, self.tries()), (75, 3), output)
+        self.assertGreater(time.monotonic() - begun, 1 + 4)
+        self.assertIn("giving up", output)
+        self.assertIn("--time-limit", output)
+        self.assertEqual(self.read("worked"), "0\n")
+
+    def test_a_try_that_worked_forgives_those_that_stopped_at_once(self):
+        loop = self.loop(f"[ $(wc -l <{self.path('tries')}) -ne 2 ] || sleep 2\n" + self.ending_with([75, 75, 75, 0]),
+                         RETORT_QUICK_TRIES="2", RETORT_LEAST_SECONDS="1", RETORT_WORKED_FILE=self.path("worked"))
+        output, _ = loop.communicate(timeout=PATIENCE)
+        self.assertEqual((loop.returncode, self.tries()), (0, 4), output)
+        self.assertIn(int(self.read("worked")), range(2, 10))
 
     def test_the_sweeps_own_codes_and_a_second_ctrl_c_are_final(self):
         for code in (0, 1, 2, 3, 130):
@@ -128,8 +145,8 @@ class UntilCompleteTest(Scratch):
 
 class SlurmScriptTest(Scratch):
     def sbatch(self, program, **changes):
-        return self.start("bash", os.path.join(LAUNCH, "slurm.sbatch"), SWEEP="s.toml", RETORT=program,
-                          SLURM_NTASKS="2", **changes)
+        return self.start("bash", os.path.join(LAUNCH, "slurm.sbatch"),
+                          **{"SWEEP": "s.toml", "RETORT": program, "SLURM_NTASKS": "2", **changes})
 
     def test_a_run_that_was_interrupted_is_started_again_until_it_is_complete(self):
         program = write_program(self.path("program"), f"""
@@ -137,7 +154,7 @@ class SlurmScriptTest(Scratch):
             echo "$@" >>{self.path('tries')}
             if [ "$(wc -l <{self.path('tries')})" -lt 3 ]; then echo 75; else echo 1; fi >"$RETORT_EXIT_CODE_FILE"
             """)
-        batch = self.sbatch(program)
+        batch = self.sbatch(program, RETORT_LEAST_SECONDS="0")
         output, _ = batch.communicate(timeout=PATIENCE)
         self.assertEqual(batch.returncode, 1, output)
         self.assertEqual(self.read("tries"), "run s.toml\n" * 3)
@@ -164,6 +181,19 @@ class SlurmScriptTest(Scratch):
         self.assertEqual(asked, "")
         self.assertIn("ask for more", output)
 
+    def test_a_job_whose_tries_all_stop_at_once_is_not_requeued_however_long_it_tried(self):
+        write_program(self.path("scontrol"), f"echo \"$@\" >>{self.path('asked')}\n")
+        write_program(self.path("squeue"), "date -d '+2 hours' +%Y-%m-%dT%H:%M:%S\n")
+        program = write_program(self.path("program"), 'echo 75 >"$RETORT_EXIT_CODE_FILE"\n')
+        begun = time.monotonic()
+        batch = self.sbatch(program, SLURM_JOB_ID="7", SLURM_NTASKS="1", RETORT_QUICK_TRIES="3",
+                            RETORT_LEAST_SECONDS="4", PATH=self.folder + ":" + os.environ["PATH"])
+        output, _ = batch.communicate(timeout=PATIENCE)
+        self.assertEqual(batch.returncode, 75, output)
+        self.assertGreater(time.monotonic() - begun, 4)
+        self.assertFalse(os.path.exists(self.path("asked")), output)
+        self.assertIn("ask for more", output)
+
     def test_the_end_of_the_allocation_comes_from_squeue_where_slurm_does_not_say_it(self):
         write_program(self.path("squeue"), "echo 2030-01-01T00:00:00\n")
         program = write_program(self.path("program"), f"""
@@ -180,31 +210,83 @@ class SlurmScriptTest(Scratch):
 class PbsScriptTest(Scratch):
     """PBS itself could not be had: qstat and qsub are stand-ins."""
 
-    def test_the_walltime_is_passed_on_and_a_stopped_job_submits_itself_again(self):
-        write_program(self.path("qstat"), "echo '    Resource_List.ncpus = 2'; "
-                                          "echo '    Resource_List.walltime = 01:02:03'\n")
-        write_program(self.path("qsub"), f"echo \"$@\" >>{self.path('asked')}\n")
+    VARIABLES = {"SWEEP": "a, b.toml", "RETORT_ARGUMENTS": "--quiet sweep.seeds=[0,1]", "RETORT_LEAST_SECONDS": "0",
+                 "RETORT_GRACE_SECONDS": "3"}
+
+    def setUp(self):
+        super().setUp()
+        os.makedirs(self.path("work"))
+        os.symlink(os.path.join(ROOT, "cluster"), self.path("work/cluster"))
+        write_program(self.path("qstat"), """printf 'Job Id: 9.host\\n    Job_Name = mine\\n    queue = gpu\\n'
+            printf '    Resource_List.ncpus = 4\\n    Resource_List.select = 2:ncpus=2:mpi\\n\\tprocs=1\\n'
+            printf '    Resource_List.walltime = 01:02:03\\n    project = _pbs_project_default\\n'
+            """)
+        write_program(self.path("qsub"), f"printf '%s\\n' \"$@\" >>{self.path('asked')}\n")
         with open(self.path("nodes"), "w", encoding="utf-8") as nodes:
             nodes.write("localhost\nlocalhost\n")
-        program = write_program(self.path("program"), f"""
+        self.program = write_program(self.path("program"), f"""
             [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
-            echo "$RETORT_END_TIME" "$OMPI_COMM_WORLD_SIZE" "$@" >{self.path('seen')}
+            printf '%s\\n' "$RETORT_END_TIME" "$OMPI_COMM_WORLD_SIZE" "$@" >{self.path('seen')}
             echo 75 >"$RETORT_EXIT_CODE_FILE"
             """)
-        begun = int(time.time())
-        batch = self.start("bash", os.path.join(LAUNCH, "pbs.sh"), SWEEP="s.toml", RETORT=program, PBS_JOBID="9.host",
-                           PBS_NODEFILE=self.path("nodes"), PATH=self.folder + ":" + os.environ["PATH"],
-                           RETORT_ARGUMENTS="--quiet --results r", RETORT_LEAST_SECONDS="0", PBS_O_WORKDIR=ROOT)
+
+    def job(self, **changes):
+        return self.start("bash", os.path.join(LAUNCH, "pbs.sh"), **{
+            "RETORT": self.program, "PBS_JOBID": "9.host", "PBS_NODEFILE": self.path("nodes"),
+            "PATH": self.folder + ":" + os.environ["PATH"], "PBS_O_WORKDIR": self.path("work"), **changes})
+
+    def signalled(self, job, number):
+        """The output of a job that got this signal once its program had been started."""
         while not os.path.exists(self.path("seen")):
             time.sleep(0.05)
-        batch.send_signal(signal.SIGTERM)
-        output, _ = batch.communicate(timeout=PATIENCE)
-        self.assertEqual(batch.returncode, 75, output)
-        end, ranks, rest = self.read("seen").split(" ", 2)
+        job.send_signal(number)
+        output, _ = job.communicate(timeout=PATIENCE)
+        self.assertEqual(job.returncode, 75, output)
+        return output
+
+    def test_the_walltime_is_passed_on_and_a_stopped_job_submits_itself_again_as_it_was(self):
+        begun = int(time.time())
+        output = self.signalled(self.job(**self.VARIABLES), signal.SIGUSR1)
+        end, *rest = self.read("seen").splitlines()
         self.assertLess(abs(int(end) - begun - 3723), 30)
-        self.assertEqual((ranks, rest), ("2", "run s.toml --quiet --results r\n"))
-        self.assertIn("-W depend=afterany:9.host", self.read("asked"))
-        self.assertIn("SWEEP=s.toml", self.read("asked"))
+        expected = ["2", "run", "a, b.toml", "--quiet", "sweep.seeds=[0,1]"]
+        self.assertEqual(rest, expected)
+        asked = self.read("asked").splitlines()
+        self.assertEqual(asked[:-1], ["-q", "gpu", "-N", "mine", "-l", "walltime=01:02:03", "-l",
+                                      "select=2:ncpus=2:mpiprocs=1", "-W", "depend=afterany:9.host", "-v",
+                                      "RETORT_PBS_VARIABLES=.retort-pbs-9.host.env"], output)
+        # The next job knows nothing else than that: it does the same, and hands over the same.
+        os.remove(self.path("seen"))
+        name, value = asked[-2].split("=")
+        with open(self.path("work/" + value), encoding="utf-8") as file:
+            handed_over = file.read()
+        self.signalled(self.job(PBS_JOBID="10.host", **{name: value}), signal.SIGUSR1)
+        self.assertEqual(self.read("seen").splitlines()[1:], expected)
+        with open(self.path("work/" + value), encoding="utf-8") as file:
+            self.assertEqual(file.read(), handed_over)
+        for variable in self.VARIABLES:
+            self.assertIn(f"export {variable}=", handed_over)
+        self.assertNotIn("RETORT_END_TIME", handed_over)
+
+    def test_a_complete_sweep_leaves_no_file_of_variables(self):
+        with open(self.path("work/variables"), "w", encoding="utf-8") as file:
+            file.write("export SWEEP=s.toml\n")
+        program = write_program(self.path("program"), 'echo 0 >"$RETORT_EXIT_CODE_FILE"\n')
+        job = self.job(RETORT=program, RETORT_PBS_VARIABLES="variables")
+        output, _ = job.communicate(timeout=PATIENCE)
+        self.assertEqual(job.returncode, 0, output)
+        self.assertFalse(os.path.exists(self.path("work/variables")))
+
+    def test_a_deleted_job_does_not_come_back(self):
+        output = self.signalled(self.job(**self.VARIABLES), signal.SIGTERM)
+        self.assertFalse(os.path.exists(self.path("asked")), output)
+
+    def test_a_job_whose_tries_all_stop_at_once_is_not_submitted_again(self):
+        job = self.job(**self.VARIABLES | {"RETORT_LEAST_SECONDS": "30", "RETORT_QUICK_TRIES": "2"})
+        output, _ = job.communicate(timeout=PATIENCE)
+        self.assertEqual(job.returncode, 75, output)
+        self.assertFalse(os.path.exists(self.path("asked")), output)
+        self.assertIn("ask for more", output)
 
     def test_a_walltime_that_nobody_knows_is_said(self):
         program = write_program(self.path("program"), 'echo 0 >"$RETORT_EXIT_CODE_FILE"\n')

@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-from launching import PATIENCE, environment
+from launching import PATIENCE, environment, write_program
 
 RANK_PROGRAM, WRAPPER = sys.argv[1:3]
 
@@ -190,6 +190,36 @@ class LaunchTest(unittest.TestCase):
             run = Run("exit-0", ranks=9, hostfile=file.name, OMPI_MCA_plm_rsh_agent="/bin/false")
             self.assertEqual(run.end(), 0, run.text())
             self.assertEqual(len(re.findall(r"rank \d pid", run.text())), 2, run.text())
+
+    def elsewhere(self, exports, rank_0):
+        """The wrapper's end when rank 0 runs on another host, for which a stand-in mpirun starts it without the wrapper's
+        environment but what -x names; `exports` says whether that host sees the wrapper's folder."""
+        with tempfile.TemporaryDirectory() as folder:
+            agent = write_program(os.path.join(folder, "agent"), "exit 0\n")
+            mpirun = write_program(os.path.join(folder, "mpirun"), f"""
+                case " $* " in *" -x RETORT_EXIT_CODE_FILE "*) ;; *) unset RETORT_EXIT_CODE_FILE ;; esac
+                {'' if exports else 'unset RETORT_EXIT_CODE_FILE'}
+                cd /
+                {rank_0}
+                exit 0
+                """)
+            done = subprocess.run(
+                [os.path.abspath(WRAPPER), "--host", "elsewhere,farther", "-np", "2", "retort", "run", "s.toml"], cwd=folder, text=True,
+                env=environment(RETORT_MPIRUN=mpirun, RETORT_LAUNCH_AGENT=agent), capture_output=True, timeout=PATIENCE)
+            self.assertEqual(sorted(os.listdir(folder)), ["agent", "mpirun"], "it leaves something behind")
+            return done
+
+    def test_the_last_word_of_a_rank_0_on_another_host_comes_through_the_shared_folder(self):
+        for code in (0, 75):
+            done = self.elsewhere(True, f'echo {code} >"$RETORT_EXIT_CODE_FILE"')
+            self.assertEqual(done.returncode, code, done.stderr)
+
+    def test_a_job_on_other_hosts_that_ends_without_a_last_word_is_no_success(self):
+        done = self.elsewhere(False, "true")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("--results", done.stderr)
+        done = self.elsewhere(True, 'echo ready >"$RETORT_EXIT_CODE_FILE.ready"')
+        self.assertEqual(done.returncode, 137, done.stderr)
 
     def test_a_missing_mpirun_is_named(self):
         done = subprocess.run([WRAPPER, "-np", "2", "true"], env=environment(RETORT_MPIRUN="/nonexistent/mpirun"),
