@@ -2,7 +2,7 @@
 # Installs what Retort's build needs and is not there yet; safe to run again. Says what it will do before it does it.
 #
 #   bash cluster/setup.sh            Debian packages, and LibTorch from its PyPI wheel into build/deps/
-#   bash cluster/setup.sh --tests    also what only the tests need (readers for pandas, h5py, xarray; promtool)
+#   bash cluster/setup.sh --tests    also what only the tests need (readers for pandas, h5py, xarray; promtool; Slurm)
 #   bash cluster/setup.sh --cuda     also the GPU wheels that libretort_cuda.so links
 #   bash cluster/setup.sh --bench    also what Python's torch needs to run, for the peers in tests/bench
 #   bash cluster/setup.sh --check    changes nothing; exit 3 when something is missing
@@ -20,7 +20,7 @@ packages=(g++ cmake ninja-build ccache mold pkg-config python3 python3-venv
   libtomlplusplus-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libhdf5-dev prometheus-cpp-dev
   libsodium-dev zlib1g-dev libssl-dev libboost-math-dev libgtest-dev libgmock-dev libbenchmark-dev
   libopenmpi-dev openmpi-bin libgloo-dev)
-test_packages=(prometheus procps iproute2)
+test_packages=(prometheus procps iproute2 slurm-wlm munge)
 test_wheels=(pandas==3.1.1 tables==3.11.1 h5py==3.16.0 xarray==2026.9.0 h5netcdf==1.8.2)
 bench_wheels=("torch==$torch_version" numpy==2.3.5 dask==2026.8.0 distributed==2026.8.0)
 venv=build/deps/torch-venv

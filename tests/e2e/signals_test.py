@@ -192,29 +192,43 @@ class AllocationTest(unittest.TestCase):
 
 
 class PortsTest(unittest.TestCase):
-    """Which ports a run opens on one host. Gangs over several hosts have to reach each other; here they do not."""
+    """Which sockets the processes of a run listen on, on one host. A gang over several hosts opens its store, and Gloo's or
+    NCCL's data port of each member, on the address by which the hosts reach each other (RETORT_GANG_INTERFACE)."""
 
-    def test_no_process_of_ours_listens_beyond_loopback(self):
-        cases = [(name, launcher, ()) for name, launcher in launchers()]
-        cases += [(name + ", gangs of two", launcher, ("trial.devices=2", *(() if launcher else ("--slots", "2"))))
+    # Program -> the most sockets that one process of it listens on, by case. Open MPI's launcher is left out: it waits
+    # for daemons on other hosts, and cannot be told not to.
+    ALONE = {"retort": 1}    # the metrics endpoint, of rank 0
+    GANGS = {"retort": 1, "retort-worker": 2}    # Gloo's data port, and on the leader's the store of the gang
+
+    def listeners(self, run):
+        """{program: {pid: [sockets at one moment, ...]}} of all processes below the run that were ever seen listening."""
+        seen = {}
+        while run.process.poll() is None:
+            for pid, program in process_tree(run.process.pid).items():
+                if program != "mpirun" and (sockets := listening(pid)):
+                    seen.setdefault(program, {}).setdefault(pid, []).append(sockets)
+            time.sleep(0.2)
+        return seen
+
+    def test_what_listens_is_the_metrics_endpoint_and_the_members_of_gangs_all_on_loopback(self):
+        cases = [(name, launcher, (), self.ALONE) for name, launcher in launchers()]
+        cases += [(name + ", gangs of two", launcher,
+                   ("trial.devices=2", *(() if launcher else ("--slots", "2"))), self.GANGS)
                   for name, launcher in launchers()]
-        for name, launcher, more in cases:
+        for name, launcher, more, expected in cases:
             with self.subTest(launcher=name):
-                run = Run(*more, launcher=launcher).until_a_student_trains()
-                seen = {}
-                while run.process.poll() is None:
-                    for pid, program in process_tree(run.process.pid).items():
-                        for socket in listening(pid):
-                            seen.setdefault(program, set()).add(socket)
-                    time.sleep(0.1)
+                run = Run(*more, launcher=launcher)
+                seen = self.listeners(run)
                 self.assertEqual(run.end(), 0, run.text())
-                self.assertIn("retort", seen, "the metrics endpoint was not seen: this test sees nothing")
-                self.assertEqual("retort-worker" in seen, "gangs" in name, "a gang's store is its workers' only port")
-                for program, sockets in seen.items():
-                    if program == "mpirun":
-                        continue    # Open MPI's launcher waits for daemons on other hosts; it cannot be told not to
-                    beyond = [s for s in sockets if not LOOPBACK.match(s[1])]
+                self.assertEqual(set(seen), set(expected), f"{name}: other programs listen than these: {seen}")
+                for program, processes in seen.items():
+                    moments = [sockets for process in processes.values() for sockets in process]
+                    most = max(len(sockets) for sockets in moments)
+                    print(f"{name}: {len(processes)} {program} listen on at most {most} sockets each", flush=True)
+                    self.assertLessEqual(most, expected[program], moments)
+                    beyond = [s for sockets in moments for s in sockets if not LOOPBACK.match(s[1])]
                     self.assertEqual(beyond, [], f"{program} {name}")
+                self.assertEqual(len(seen["retort"]), 1, f"rank 0 alone has the metrics endpoint: {seen}")
 
     def test_a_port_beyond_loopback_would_be_seen(self):
         with subprocess.Popen([sys.executable, "-c", "import socket, time; s = socket.create_server(('0.0.0.0', 0)); "
