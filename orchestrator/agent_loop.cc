@@ -4,9 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 
 #include "cluster/idle_wait.h"
+#include "cluster/launch_environment.h"
 #include "orchestrator/agent.h"
+#include "orchestrator/environment.h"
 #include "orchestrator/local_agent.h"
 #include "orchestrator/mpi_run.h"
 #include "orchestrator/service.h"
@@ -85,11 +88,15 @@ class AgentLoop {
 
 }  // namespace
 
-Result<int> RunAgentRank(const RunOptions& options) {
+Result<int> RunAgentRank(const RunOptions& asked) {
+  const RunOptions options = OnUsableDevices(asked);
   RETORT_ASSIGN_OR_RETURN(StopSignals signals, StopSignals::Open());
   RETORT_ASSIGN_OR_RETURN(MpiRun mpi, MpiRun::Open(options));
   if (mpi.channel() == nullptr)
     return EnvironmentError("an agent without an orchestrator: it was not started by mpirun");
+  // World rank 0 says it for its own host.
+  if (!options.device_notice.empty() && cluster::ReadLaunchEnvironment(options.environment).local_rank == 0)
+    std::fprintf(stderr, "%s: %s\n", HostName().c_str(), options.device_notice.c_str());
   Result<std::unique_ptr<Agent>> agent = MakeAgent(options, mpi.channel()->rank());
   Status status = agent.status();
   if (agent.ok()) status = AgentLoop(**agent, *mpi.channel(), signals, options.grace_seconds).Run();

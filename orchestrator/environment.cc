@@ -10,6 +10,7 @@
 
 #include "cluster/launch_environment.h"
 #include "cluster/topology.h"
+#include "orchestrator/usable_devices.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -62,7 +63,9 @@ std::string HostName() {
 }
 
 std::string MachineKind(const std::vector<std::string>& environment) {
-  const cluster::HostTopology host = cluster::DiscoverHost(environment);
+  const UsableDevices usable =
+      FindUsableDevices(environment, ProgramDirectory() + "/retort-worker", DeviceProbe::look);
+  const cluster::HostTopology host = cluster::DiscoverHost(usable.environment);
   const std::string processor = FieldOf("/proc/cpuinfo", "model name");
   std::string kind = processor.empty() ? "unknown processor" : processor;
   kind += " x" + std::to_string(host.cpus);

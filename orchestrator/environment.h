@@ -14,7 +14,7 @@ namespace retort::orchestrator {
 // Folder of the running program.
 [[nodiscard]] std::string ProgramDirectory();
 [[nodiscard]] std::string HostName();
-// What decides how fast trials are on this host: processor model, processors, CUDA devices. Equal on equal
+// What decides how fast trials are on this host: processor model, processors, usable CUDA devices. Equal on equal
 // machines.
 [[nodiscard]] std::string MachineKind(const std::vector<std::string>& environment);
 // Where Retort may keep what it can do without: XDG_CACHE_HOME/retort, else HOME/.cache/retort; empty when

@@ -12,13 +12,25 @@
 #include "orchestrator/packing.h"
 #include "orchestrator/process_worker_port.h"
 #include "orchestrator/system_clock.h"
+#include "orchestrator/usable_devices.h"
 
 namespace retort::orchestrator {
 
+std::string WorkerProgram(const RunOptions& options) {
+  return options.worker_program.empty() ? ProgramDirectory() + "/retort-worker" : options.worker_program;
+}
+
+RunOptions OnUsableDevices(RunOptions options) {
+  UsableDevices usable =
+      FindUsableDevices(options.environment, WorkerProgram(options), DeviceProbe::run, options.device_directory);
+  options.environment = std::move(usable.environment);
+  options.device_notice = std::move(usable.notice);
+  return options;
+}
+
 Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank rank) {
   WorkerLaunch launch;
-  launch.program =
-      options.worker_program.empty() ? ProgramDirectory() + "/retort-worker" : options.worker_program;
+  launch.program = WorkerProgram(options);
   RETORT_RETURN_IF_ERROR(cluster::CheckWorkerProgram(launch.program));
   const std::string sleeper = ProgramDirectory() + "/retort-sleeper";
   if (options.worker_program.empty() && cluster::CheckWorkerProgram(sleeper).ok())

@@ -21,6 +21,7 @@ std::string ProvenanceJson(const RunOptions& options, int world_size, double wor
   const auto own = cluster::DevicesOf(host, 0, 1, std::max(options.slots, 1));
   json["slots"] =
       host.cuda_devices > 0 ? static_cast<int>(own.size()) : world_size * static_cast<int>(own.size());
+  if (!options.device_notice.empty()) json["device_notice"] = options.device_notice;
   if (work_ends > 0) json["work_ends"] = work_ends;
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

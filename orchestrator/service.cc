@@ -122,6 +122,7 @@ class SweepRun {
     view_.Say(fmt::format("sweep {}: {} trials, metrics at http://{}/metrics", plan_.name,
                           plan_.trials.size(), exporter_->address()),
               started_);
+    if (!options_.device_notice.empty()) view_.Say(options_.device_notice, started_, true);
     CostRecorder costs(env_, OpenCostCache(env_, options_.environment), HostName());
     if (!costs.warning().empty()) view_.Say(costs.warning(), started_, true);
     LearnCosts(recovered.core, costs);
@@ -169,7 +170,8 @@ class SweepRun {
 
 }  // namespace
 
-Result<int> RunSweep(const SweepPlan& plan, const RunOptions& options) {
+Result<int> RunSweep(const SweepPlan& plan, const RunOptions& asked) {
+  const RunOptions options = OnUsableDevices(asked);
   RETORT_ASSIGN_OR_RETURN(StopSignals signals, StopSignals::Open());
   RETORT_ASSIGN_OR_RETURN(MpiRun mpi, MpiRun::Open(options));
   const Result<int> code = SweepRun(plan, options, signals, mpi.channel()).Run();

@@ -13,15 +13,28 @@ constexpr const char* kVariable = "GOMP_SPINCOUNT";
 // Some tens of microseconds: longer than the gap between two operations, shorter than a time slice.
 constexpr const char* kSpins = "1000";
 
+// By its own path, not by the link's name. Empty when the system does not tell.
+std::string ProgramPath() {
+  std::array<char, PATH_MAX> program{};
+  const ssize_t length = ::readlink("/proc/self/exe", program.data(), program.size() - 1);
+  return length > 0 ? std::string(program.data(), static_cast<std::size_t>(length)) : "";
+}
+
 }  // namespace
+
+std::string ProgramDirectory() {
+  const std::string program = ProgramPath();
+  const std::size_t slash = program.rfind('/');
+  return slash == std::string::npos ? "." : program.substr(0, slash);
+}
+
+void FixCublasWorkspace() { static_cast<void>(::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0)); }
 
 void LimitSpinning(char** arguments) {
   if (std::getenv(kVariable) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   if (::setenv(kVariable, kSpins, 0) != 0) return;
   // By its own path, which `ps` and `pkill` then show; the link's name would be "exe".
-  std::array<char, PATH_MAX> program{};
-  const ssize_t length = ::readlink("/proc/self/exe", program.data(), program.size() - 1);
-  if (length > 0) ::execv(program.data(), arguments);
+  if (const std::string program = ProgramPath(); !program.empty()) ::execv(program.c_str(), arguments);
 }
 
 }  // namespace retort::worker

@@ -1,7 +1,16 @@
 // The only place of the worker that touches the process environment.
 #pragma once
 
+#include <string>
+
 namespace retort::worker {
+
+// Folder of the running program; "." when the system does not tell.
+[[nodiscard]] std::string ProgramDirectory();
+
+// cuBLAS sums in one order only with a workspace of a fixed size, which it and LibTorch read from the environment
+// before the first product. A size that is set already stays. Before any thread begins.
+void FixCublasWorkspace();
 
 // OpenMP threads that wait by spinning starve their neighbours as soon as workers share cores, and the runtime
 // reads how long to spin before main begins. When the variable is not set, sets it and starts this program

@@ -19,8 +19,8 @@ storage::Evaluation Evaluate(const at::Tensor& logits, const at::Tensor& labels)
   out.n = logits.size(0);
   out.confusion.assign(static_cast<std::size_t>(out.classes * out.classes), 0);
   if (out.n == 0) return out;
-  const at::Tensor best = std::get<1>(logits.topk(std::min<std::int64_t>(5, out.classes), 1)).contiguous();
-  const at::Tensor truth = labels.contiguous();
+  const at::Tensor best = std::get<1>(logits.topk(std::min<std::int64_t>(5, out.classes), 1)).cpu().contiguous();
+  const at::Tensor truth = labels.cpu().contiguous();
   const auto* guess = best.const_data_ptr<std::int64_t>();
   const auto* label = truth.const_data_ptr<std::int64_t>();
   const std::int64_t k = best.size(1);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "worker/gang/gang_store.h"
-#include "worker/gang/gloo_collective.h"
 #include "worker/gang/local_collective.h"
 
 namespace retort::worker {
@@ -44,8 +43,8 @@ class GangWithStore final : public Collective {
 
 }  // namespace
 
-Result<std::unique_ptr<Collective>> FormGang(const cluster::Start& start, Generation generation,
-                                             TrialHost& host) {
+Result<std::unique_ptr<Collective>> FormGangBy(const DeviceMeeting& meet, const cluster::Start& start,
+                                               Generation generation, TrialHost& host) {
   if (start.gang_size == 1) return MakeSoloCollective();
   GangMembership membership;
   membership.rank = {start.gang_rank};
@@ -62,8 +61,12 @@ Result<std::unique_ptr<Collective>> FormGang(const cluster::Start& start, Genera
   } else {
     RETORT_ASSIGN_OR_RETURN(membership.address, host.AwaitGang(kMeetingDeadline));
   }
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Collective> gang, JoinGlooGang(membership));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Collective> gang, meet(membership, start.device));
   return std::unique_ptr<Collective>(std::make_unique<GangWithStore>(std::move(store), std::move(gang)));
+}
+
+Result<std::unique_ptr<Collective>> FormGang(const cluster::Start& start, Generation generation, TrialHost& host) {
+  return FormGangBy(MeetOnHost, start, generation, host);
 }
 
 }  // namespace retort::worker

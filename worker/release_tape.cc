@@ -33,12 +33,17 @@ Result<at::Tensor> ReleaseTape::Obtain(std::int64_t step,
   if (found != replay_.end()) {
     const at::Tensor value = std::move(found->second);
     replay_.erase(found);
-    return BroadcastFromRoot(value, gang_);
+    return Shared(value);
   }
   RETORT_CHECK(!Leads() || book_ != nullptr);
   RETORT_ASSIGN_OR_RETURN(const at::Tensor value, draw(book_));
   if (Leads()) RETORT_RETURN_IF_ERROR(store_->AppendReleased({step, {ToBlob("released", value)}}));
-  return BroadcastFromRoot(value, gang_);
+  return Shared(value);
+}
+
+Result<at::Tensor> ReleaseTape::Shared(const at::Tensor& value) {
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor shared, BroadcastFromRoot(value, gang_));
+  return shared.to(device_);
 }
 
 }  // namespace retort::worker

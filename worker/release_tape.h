@@ -17,8 +17,9 @@ namespace retort::worker {
 
 class ReleaseTape {
  public:
-  // `store` is null but on gang rank 0. Both outlive the tape.
-  ReleaseTape(storage::CheckpointStore* store, Collective& gang) : store_(store), gang_(gang) {}
+  // `store` is null but on gang rank 0. Both outlive the tape. Answers are handed out on `device`.
+  ReleaseTape(storage::CheckpointStore* store, Collective& gang, at::Device device = at::kCPU)
+      : store_(store), gang_(gang), device_(device) {}
 
   // Where fresh releases are paid from; on gang rank 0, before the first one. `book` outlives the tape.
   void Fund(release::ChargeBook& book) { book_ = &book; }
@@ -34,9 +35,11 @@ class ReleaseTape {
                                           bool* replayed = nullptr);
 
  private:
+  [[nodiscard]] Result<at::Tensor> Shared(const at::Tensor& value);
   [[nodiscard]] bool Leads() const { return gang_.rank().value == 0; }
   storage::CheckpointStore* store_;
   Collective& gang_;
+  at::Device device_;
   release::ChargeBook* book_ = nullptr;
   std::map<std::int64_t, at::Tensor> replay_;  // undefined tensors but on gang rank 0
 };

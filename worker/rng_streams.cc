@@ -107,7 +107,7 @@ at::Tensor UniformTensor(at::IntArrayRef shape, double bound, const RngStream& s
 
 at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& rows) {
   RETORT_CHECK(p >= 0 && p < 1);
-  at::Tensor mask = at::empty_like(like);
+  at::Tensor mask = at::empty_like(like, like.options().device(at::kCPU));
   RETORT_CHECK(mask.is_non_overlapping_and_dense() && mask.scalar_type() == at::kFloat);
   const std::int64_t row = like.size(0) > 0 ? like.numel() / like.size(0) : 0, offset = rows.first_row * row;
   RETORT_CHECK(offset + mask.numel() < (std::int64_t{1} << 32));
@@ -120,7 +120,7 @@ at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& rows) 
     FillMask(data + begin, static_cast<std::uint32_t>(offset + begin), static_cast<std::uint32_t>(end - begin),
              first_key, second_key, threshold, keep);
   });
-  return mask;
+  return mask.to(like.device());
 }
 
 }  // namespace retort::worker

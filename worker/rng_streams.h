@@ -47,10 +47,10 @@ class RngStream {
 
 // Fisher-Yates over 0..n-1: for i = n-1 down to 1, swap i with Below(i, i + 1).
 [[nodiscard]] std::vector<std::int64_t> Permutation(std::int64_t n, const RngStream& stream);
-// f32 [rows, columns] of N(0, 1) by Box-Muller; row r is drawn from stream.Lane(first_row + r).
+// f32 [rows, columns] of N(0, 1) by Box-Muller, on the CPU; row r is drawn from stream.Lane(first_row + r).
 [[nodiscard]] at::Tensor NormalRows(std::int64_t rows, std::int64_t columns, const RngStream& stream,
                                     std::int64_t first_row = 0);
-// f32 of the given shape, uniform on [-bound, bound).
+// f32 of the given shape, on the CPU, uniform on [-bound, bound).
 [[nodiscard]] at::Tensor UniformTensor(at::IntArrayRef shape, double bound, const RngStream& stream);
 // Random numbers for rows first_row, first_row + 1, ... of a batch whose other rows are elsewhere.
 struct RowStream {
@@ -60,7 +60,7 @@ struct RowStream {
   std::int64_t first_row = 0;
 };
 
-// f32 of `like`'s shape and layout, rows outermost in memory: 1 / (1 - p) with probability 1 - p, else 0. p to
+// f32 of `like`'s shape, layout and device, rows outermost in memory: 1 / (1 - p) with probability 1 - p, else 0. p to
 // 32 bits. The mask of a row depends on its number in the whole batch alone, below 2^32 elements.
 [[nodiscard]] at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& stream);
 

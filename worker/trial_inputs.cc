@@ -22,21 +22,22 @@ std::optional<Failure> LoadTeacherFile(const std::string& path, TrialInputs& inp
 
 }  // namespace
 
-std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& env, TrialInputs& inputs) {
+std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& env, const DeviceOpener& open,
+                                       TrialInputs& inputs) {
   const cluster::Start& start = order.start;
   Result<TrialSpec> spec = DecodeTrialSpec(start.spec);
   if (!spec.ok()) return FailureOf(spec.status(), FailureKind::configuration);
   inputs.spec = std::move(spec).value();
   inputs.spec.id = order.attempt.trial;
   if (inputs.spec.data == nullptr) return Failure{FailureKind::configuration, "The trial names no data set."};
-  if (start.device != "cpu") {
-    return Failure{FailureKind::configuration, "This worker trains on CPUs; it was given '" + start.device + "'."};
-  }
+  const Result<at::Device> device = open(start.device);
+  if (!device.ok()) return FailureOf(device.status(), FailureKind::device);
   DataSpec where = *inputs.spec.data;
   if (!start.data_path.empty()) where.path = start.data_path;
   Result<Dataset> data = LoadDataset(env, where);
   if (!data.ok()) return FailureOf(data.status(), FailureKind::data);
   inputs.data = std::move(data).value();
+  MoveTo(*device, inputs.data);
   return start.teacher_file.empty() ? std::nullopt : LoadTeacherFile(start.teacher_file, inputs);
 }
 

@@ -9,6 +9,7 @@
 #include "experiments/spec/trial_spec.h"
 #include "storage/env.h"
 #include "worker/data/dataset.h"
+#include "worker/devices.h"
 #include "worker/failure.h"
 #include "worker/methods/method.h"
 #include "worker/trial_order.h"
@@ -17,14 +18,14 @@ namespace retort::worker {
 
 struct TrialInputs {
   TrialSpec spec;
-  Dataset data;
+  Dataset data;  // on the attempt's device
   std::optional<TeacherArtifact> teacher;
   std::vector<privacy::Claim> teacher_claims;
   std::string teacher_digest;  // over its parameters; empty without a teacher
 };
 
-// Fills `inputs`, or says what is missing: configuration, data, or disk for the teacher's file.
+// Fills `inputs`, or says what is missing: configuration, device, data, or disk for the teacher's file.
 [[nodiscard]] std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& env,
-                                                     TrialInputs& inputs);
+                                                     const DeviceOpener& open, TrialInputs& inputs);
 
 }  // namespace retort::worker

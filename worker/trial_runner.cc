@@ -53,8 +53,9 @@ MaybeFailure Check(const Status& status, FailureKind otherwise) {
 
 class TrialRun {
  public:
-  TrialRun(const TrialOrder& order, TrialHost& host, storage::Env& env, const GangJoiner& join)
-      : order_(order), host_(host), env_(env), join_(join) {}
+  TrialRun(const TrialOrder& order, TrialHost& host, storage::Env& env, const GangJoiner& join,
+           const DeviceOpener& open)
+      : order_(order), host_(host), env_(env), join_(join), open_(open) {}
 
   cluster::Ended Run() {
     cluster::Ended ended;
@@ -110,7 +111,7 @@ class TrialRun {
   }
 
   MaybeFailure Prepare() {
-    if (MaybeFailure failure = LoadTrialInputs(order_, env_, inputs_)) return failure;
+    if (MaybeFailure failure = LoadTrialInputs(order_, env_, open_, inputs_)) return failure;
     at::set_num_threads(spec_.threads);
     return std::nullopt;
   }
@@ -133,7 +134,7 @@ class TrialRun {
   }
 
   MaybeFailure BuildMethod() {
-    tape_ = std::make_unique<ReleaseTape>(store_.get(), *gang_);
+    tape_ = std::make_unique<ReleaseTape>(store_.get(), *gang_, inputs_.data.device);
     Result<std::unique_ptr<Method>> method =
         MakeMethod({spec_, inputs_.data, inputs_.teacher ? &*inputs_.teacher : nullptr, *tape_, *gang_});
     if (!method.ok()) return FailureOf(method.status(), FailureKind::data);
@@ -339,6 +340,7 @@ class TrialRun {
   TrialHost& host_;
   storage::Env& env_;
   const GangJoiner& join_;
+  const DeviceOpener& open_;
   std::unique_ptr<WatchedCollective> gang_;
   TrialInputs inputs_;
   const TrialSpec& spec_ = inputs_.spec;
@@ -359,9 +361,10 @@ class TrialRun {
 
 }  // namespace
 
-cluster::Ended RunTrial(const TrialOrder& order, TrialHost& host, storage::Env& env, const GangJoiner& join) {
+cluster::Ended RunTrial(const TrialOrder& order, TrialHost& host, storage::Env& env, const GangJoiner& join,
+                        const DeviceOpener& open) {
   if (IsSleep(order.start)) return RunSleep(order, host, env);
-  return TrialRun(order, host, env, join).Run();
+  return TrialRun(order, host, env, join, open).Run();
 }
 
 }  // namespace retort::worker

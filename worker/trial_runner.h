@@ -3,6 +3,7 @@
 
 #include "cluster/messages.h"
 #include "storage/env.h"
+#include "worker/devices.h"
 #include "worker/gang_formation.h"
 #include "worker/trial_host.h"
 #include "worker/trial_order.h"
@@ -14,7 +15,9 @@ namespace retort::worker {
 // attempt.h5 and logs.
 // Every member of a gang runs it; gang rank 0 alone writes, reserves and has results. A gang that breaks ends
 // each of its members with failure `gang_broken`.
+// `open` gives the device that the order names; what the attempt writes does not say which one it was, but for
+// provenance, and an attempt on another device goes on from it.
 [[nodiscard]] cluster::Ended RunTrial(const TrialOrder& order, TrialHost& host, storage::Env& env,
-                                      const GangJoiner& join = FormGang);
+                                      const GangJoiner& join = FormGang, const DeviceOpener& open = OpenHost);
 
 }  // namespace retort::worker

@@ -3,9 +3,11 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cluster/cuda_probe.h"
 #include "cluster/parent_death.h"
 #include "cluster/socket_link.h"
 #include "storage/env.h"
+#include "worker/devices.h"
 #include "worker/environment.h"
 #include "worker/sleep_service.h"
 #include "worker/worker_service.h"
@@ -14,15 +16,28 @@
 #define RETORT_VERSION "unknown"
 #endif
 
+namespace {
+
+int ProbeCuda(retort::worker::Devices& devices) {
+  retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
+  const auto answer = retort::cluster::CudaAnswer(RETORT_VERSION, devices.CountCuda());
+  return retort::ExitCode(link.Send({{}, {}, 0, answer}).code());
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--version") == 0) {
     std::puts("retort-worker " RETORT_VERSION);
     return 0;
   }
+  retort::worker::Devices devices(retort::worker::ProgramDirectory() + "/libretort_cuda.so");
   if (const retort::Status status = retort::cluster::DieWithParent(retort::cluster::kWorkerSocket); !status.ok()) {
     std::fprintf(stderr, "retort-worker: %s\n", status.message().c_str());
     return retort::ExitCode(status.code());
   }
+  if (argc > 1 && std::strcmp(argv[1], retort::cluster::kProbeCuda) == 0) return ProbeCuda(devices);
+  retort::worker::FixCublasWorkspace();
   retort::worker::LimitSpinning(argv);
   // Terminals and batch systems signal every process they see. What it means is the agent's business: it sends
   // a Stop, or SIGKILL. A write past the limit of file sizes fails, as on a full disk.
@@ -31,7 +46,7 @@ int main(int argc, char** argv) {
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
   const auto first = retort::worker::TakenOver(argc, argv);
   const retort::Status status =
-      first.ok() ? retort::worker::ServeAgent(link, retort::storage::PosixEnv(), RETORT_VERSION, *first) : first.status();
+      first.ok() ? retort::worker::ServeAgent(link, retort::storage::PosixEnv(), RETORT_VERSION, devices, *first) : first.status();
   if (!status.ok()) std::fprintf(stderr, "retort-worker: %s\n", status.message().c_str());
   return retort::ExitCode(status.code());
 }

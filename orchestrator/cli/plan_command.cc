@@ -9,7 +9,9 @@
 #include "orchestrator/cli/plan_report.h"
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/sweep_status.h"
+#include "orchestrator/environment.h"
 #include "orchestrator/results_view.h"
+#include "orchestrator/usable_devices.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -17,7 +19,9 @@ namespace {
 // Those of the last run, else those that `run` would take here.
 int SlotsFor(const Invocation& call, const ResultsView* view) {
   if (view != nullptr && call.line.slots == 0) return SlotsOf(*view);
-  const cluster::HostTopology host = cluster::DiscoverHost(call.environment);
+  const UsableDevices usable =
+      FindUsableDevices(call.environment, ProgramDirectory() + "/retort-worker", DeviceProbe::look);
+  const cluster::HostTopology host = cluster::DiscoverHost(usable.environment);
   return static_cast<int>(cluster::DevicesOf(host, 0, 1, std::max(call.line.slots, 1)).size());
 }
 

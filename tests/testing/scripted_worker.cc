@@ -8,7 +8,8 @@
 //   1005         reserves releases until it is refused, and fails with that
 //   1006         slow: 50 ms a step
 //   1008         falls silent after the first step of every attempt, deaf to Stop as well
-// It saves the step it has reached in TRIAL/resume before it says so, and goes on from there.
+// Asked for CUDA devices, it says that it can use two. It saves the step it has reached in TRIAL/resume before it
+// says so, and goes on from there.
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
@@ -16,11 +17,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
 
+#include "cluster/cuda_probe.h"
 #include "cluster/parent_death.h"
 #include "cluster/socket_link.h"
 #include "experiments/spec/spec_codec.h"
@@ -176,11 +179,13 @@ class ScriptedTrial {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   if (!retort::cluster::DieWithParent(retort::cluster::kWorkerSocket).ok()) return 3;
   ::prctl(PR_SET_DUMPABLE, 0);  // no core files
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) std::signal(signal, SIG_IGN);  // as the real one
   SocketLink link(retort::cluster::kWorkerSocket);
+  if (argc > 1 && std::strcmp(argv[1], retort::cluster::kProbeCuda) == 0)
+    return link.Send({{}, {}, 0, retort::cluster::CudaAnswer("scripted", 2)}).ok() ? 0 : 4;
   if (!link.Send({{}, {}, 0, retort::cluster::Hello{"scripted", "cpu", {}}}).ok()) return 4;
   for (;;) {
     Result<std::optional<Envelope>> received = link.Receive(std::chrono::hours(1));

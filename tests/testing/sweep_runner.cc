@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/launch_environment.h"
 #include "orchestrator/environment.h"
 #include "orchestrator/service.h"
 #include "tests/testing/trial_builder.h"
@@ -20,6 +21,8 @@ int main(int argc, char** argv) {
   options.version = "tested";
   options.metrics_listen = "127.0.0.1:0";
   options.grace_seconds = 2;
+  options.device_directory =
+      retort::cluster::FindVariable(options.environment, "TEST_DEVICE_DIRECTORY").value_or(options.device_directory);
   retort::SweepPlan plan = retort::testing::FamilyPlan(std::stoi(argv[4]), std::stoi(argv[5]));
   for (int i = 6; i < argc; ++i) {
     const std::uint64_t seed = std::stoull(argv[i]);

@@ -31,7 +31,11 @@ struct Dataset {
   Examples train;          // the private examples
   Examples public_split;   // may be empty
   Examples test;
+  at::Device device = at::kCPU;   // where all of them lie, and with them everything that a trial computes
 };
+
+// Copies the examples to `device`; on the CPU nothing is copied.
+void MoveTo(const at::Device& device, Dataset& data);
 
 // Position i of the split is index SplitOrder(n, shuffle)[i] of the files. shuffle 0 = file order;
 // otherwise Permutation(n) of the stream (shuffle, Purpose::split): independent of the records.
@@ -45,7 +49,7 @@ struct Dataset {
 [[nodiscard]] at::Tensor ToBytes(const at::Tensor& images);
 
 // Each image moved by its own whole number of pixels, at most `reach` along each axis; what moves in is
-// black. Row i uses stream.Lane(first_row + i). reach 0 returns the images themselves.
+// black. Row i uses stream.Lane(first_row + i). The same bits on every device. reach 0 returns the images themselves.
 [[nodiscard]] at::Tensor Shifted(const at::Tensor& images, int reach, const RowStream& stream);
 
 }  // namespace retort::worker

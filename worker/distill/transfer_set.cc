@@ -9,11 +9,12 @@
 
 namespace retort::worker {
 
-TransferSet::TransferSet(std::int64_t batches, std::int64_t rows, ImageShape image, std::int64_t classes)
+TransferSet::TransferSet(std::int64_t batches, std::int64_t rows, ImageShape image, std::int64_t classes,
+                         at::Device device)
     : rows_(rows),
       capacity_(batches * rows),
-      images_(at::empty({capacity_, image.channels, image.height, image.width}, at::kFloat)),
-      targets_(at::empty({capacity_, classes}, at::kFloat)),
+      images_(at::empty({capacity_, image.channels, image.height, image.width}, at::device(device).dtype(at::kFloat))),
+      targets_(at::empty({capacity_, classes}, images_.options())),
       next_(at::zeros({1}, at::kLong)) {
   RETORT_CHECK(batches > 0 && rows > 0);
 }
@@ -33,6 +34,7 @@ std::pair<at::Tensor, at::Tensor> TransferSet::Sample(std::int64_t count, const 
   at::Tensor rows = at::empty({count}, at::kLong);
   auto* index = rows.mutable_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < count; ++i) index[i] = stream.Below(static_cast<std::uint64_t>(i), stored_);
+  rows = rows.to(images_.device());
   return {images_.index_select(0, rows), targets_.index_select(0, rows)};
 }
 

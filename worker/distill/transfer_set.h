@@ -15,7 +15,8 @@ namespace retort::worker {
 // Ring of `batches` x `rows` images; the oldest batch is overwritten.
 class TransferSet {
  public:
-  TransferSet(std::int64_t batches, std::int64_t rows, ImageShape image, std::int64_t classes);
+  TransferSet(std::int64_t batches, std::int64_t rows, ImageShape image, std::int64_t classes,
+              at::Device device = at::kCPU);
 
   // images f32 [rows, C, H, W]; targets f32 [rows, classes].
   void Push(const at::Tensor& images, const at::Tensor& targets);
@@ -28,7 +29,7 @@ class TransferSet {
   std::int64_t rows_, capacity_;
   std::int64_t stored_ = 0;
   at::Tensor images_, targets_;
-  at::Tensor next_;   // i64 [1]: row where the next batch goes
+  at::Tensor next_;   // i64 [1], on the CPU: row where the next batch goes
 };
 
 }  // namespace retort::worker

@@ -28,7 +28,7 @@ struct Normalise : torch::autograd::Function<Normalise> {
   // Returns x normalised, without weight and bias, whose gradients autograd finds by itself.
   static Variable forward(AutogradContext* context, const Variable& x, double epsilon, Collective* gang) {
     const at::Tensor squares = SumOfChannels(x.to(at::kDouble).square());
-    at::Tensor sums = at::cat({SumOfChannels(x), squares, at::full({1}, x.numel() / x.size(1), at::kDouble)});
+    at::Tensor sums = at::cat({SumOfChannels(x), squares, at::full({1}, x.numel() / x.size(1), squares.options())});
     SumInGang(sums, *gang);
     const std::int64_t channels = x.size(1);
     const at::Tensor count = sums[2 * channels];

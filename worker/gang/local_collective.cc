@@ -13,6 +13,10 @@ namespace {
 
 using Parts = std::vector<at::Tensor>;
 
+at::Tensor CopyOf(const at::Tensor& part, at::Device device) {
+  return part.to(device, part.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+}
+
 // Where the threads of one gang meet: each operation is one round in which every member leaves a
 // tensor and takes all of them.
 class Meeting {
@@ -74,7 +78,7 @@ class LocalCollective final : public Collective {
   Status AllReduceSum(at::Tensor& values) override {
     RETORT_ASSIGN_OR_RETURN(const auto parts, meeting_->Exchange(rank_, values.clone()));
     at::Tensor sum = parts->front().clone();
-    for (std::size_t i = 1; i < parts->size(); ++i) sum += (*parts)[i];
+    for (std::size_t i = 1; i < parts->size(); ++i) sum += (*parts)[i].to(sum.device());
     values.copy_(sum);
     return {};
   }
@@ -89,14 +93,14 @@ class LocalCollective final : public Collective {
     RETORT_ASSIGN_OR_RETURN(const auto parts, meeting_->Exchange(rank_, values.clone()));
     std::vector<at::Tensor> gathered;
     if (rank_ != root.value) return gathered;
-    for (const at::Tensor& part : *parts) gathered.push_back(part.clone());
+    for (const at::Tensor& part : *parts) gathered.push_back(CopyOf(part, values.device()));
     return gathered;
   }
 
   Result<std::vector<at::Tensor>> AllGather(const at::Tensor& values) override {
     RETORT_ASSIGN_OR_RETURN(const auto parts, meeting_->Exchange(rank_, values.clone()));
     std::vector<at::Tensor> gathered;
-    for (const at::Tensor& part : *parts) gathered.push_back(part.clone());
+    for (const at::Tensor& part : *parts) gathered.push_back(CopyOf(part, values.device()));
     return gathered;
   }
 

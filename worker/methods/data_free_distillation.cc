@@ -48,8 +48,8 @@ class DataFreeDistillation final : public Method {
         source_(std::move(parts.source)),
         learner_(std::move(parts.student), inputs.gang),
         gallery_(std::min(kSamples, spec_.batch), {data_.shape.channels, data_.shape.height, data_.shape.width},
-                 data_.classes) {
-    if (spec_.replay > 0) transfer_.emplace(spec_.replay, spec_.batch, data_.shape, data_.classes);
+                 data_.classes, data_.device) {
+    if (spec_.replay > 0) transfer_.emplace(spec_.replay, spec_.batch, data_.shape, data_.classes, data_.device);
   }
 
   std::int64_t steps() const override { return spec_.steps; }
@@ -168,7 +168,7 @@ class DataFreeDistillation final : public Method {
       }
       rows.push_back(permutation[static_cast<std::size_t>(k % spec_.batch)]);
     }
-    return at::tensor(rows, at::kLong);
+    return at::tensor(rows, at::device(data_.device).dtype(at::kLong));
   }
 
   const TrialSpec& spec_;
@@ -198,8 +198,9 @@ Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inp
   RETORT_ASSIGN_OR_RETURN(parts.mechanism,
                           release::MakeMechanism(spec, inputs.data.classes, 1, release::KeyFor(spec)));
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
-                                                     RngStream(spec.seed, Purpose::parameters)));
-  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape, inputs.gang));
+                                                     RngStream(spec.seed, Purpose::parameters), inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape, inputs.gang,
+                                                                inputs.data.device));
   return std::unique_ptr<Method>(std::make_unique<DataFreeDistillation>(inputs, std::move(parts)));
 }
 

@@ -83,7 +83,7 @@ class DpSgd final : public Method {
 
   Result<release::ClippedSum> SumOwnShare(std::int64_t step, const at::Tensor& sample) {
     const RowShare share = ShareOf(sample.size(0), gang_);
-    const at::Tensor rows = Own(sample, share);
+    const at::Tensor rows = Own(sample, share).to(data_.device);
     release::ClippedSum sum(coordinates_, spec_.norm_bound);
     const std::int64_t chunk = std::clamp<std::int64_t>(kChunkFloats / coordinates_, 1, 512);
     const RngStream shifts(spec_.seed, Purpose::shifts, static_cast<std::uint64_t>(step));
@@ -113,7 +113,7 @@ Result<std::unique_ptr<Method>> MakeDpSgd(const MethodInputs& inputs) {
   if (inputs.data.train.size() == 0) return UsageError("DP-SGD needs training examples: split.train is empty.");
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
                           MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes,
-                                      RngStream(inputs.spec.seed, Purpose::parameters)));
+                                      RngStream(inputs.spec.seed, Purpose::parameters), inputs.data.device));
   RETORT_ASSIGN_OR_RETURN(release::DpSgdStep mechanism,
                           release::DpSgdStep::FromSpec(inputs.spec, network->parameters().parameter_count()));
   return std::unique_ptr<Method>(std::make_unique<DpSgd>(inputs, std::move(network), std::move(mechanism)));

@@ -30,8 +30,9 @@ class EnsembleTeacher final : public Method {
         shards_(DisjointShards(inputs.data.train.size(), inputs.spec.members)),
         batch_(std::min(inputs.spec.batch, shards_.size(1))),
         per_epoch_((shards_.size(1) + batch_ - 1) / batch_),
-        ensemble_(spec_.members, data_.shape, data_.classes, RngStream(spec_.seed, Purpose::parameters)),
-        adam_(ensemble_.parameters().flat().numel(), {.weight_decay = kWeightDecay}) {}
+        ensemble_(spec_.members, data_.shape, data_.classes, RngStream(spec_.seed, Purpose::parameters),
+                  data_.device),
+        adam_(ensemble_.parameters().flat().numel(), {.weight_decay = kWeightDecay}, data_.device) {}
 
   std::int64_t steps() const override { return spec_.epochs * per_epoch_; }
   std::string phase(std::int64_t) const override { return "train"; }
@@ -103,6 +104,7 @@ class EnsembleTeacher final : public Method {
         const auto order = Permutation(shards_.size(1), stream.Lane(static_cast<std::uint64_t>(m)));
         order_[m].copy_(shards_[m].index_select(0, at::tensor(order, at::kLong)));
       }
+      order_ = order_.to(data_.device);
     }
     return order_.narrow(1, first, std::min(batch_, shards_.size(1) - first));
   }

@@ -17,7 +17,9 @@ Minibatch OwnPart(const at::Tensor& images, const at::Tensor& targets, const Col
 }
 
 Learner::Learner(std::unique_ptr<Network> network, Collective& gang, const AdamSettings& settings)
-    : network_(std::move(network)), gang_(gang), adam_(network_->parameters().flat().numel(), settings) {}
+    : network_(std::move(network)),
+      gang_(gang),
+      adam_(network_->parameters().flat().numel(), settings, network_->parameters().flat().device()) {}
 
 Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, const std::optional<RngStream>& dropout,
                               double temperature) {

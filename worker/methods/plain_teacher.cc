@@ -31,7 +31,7 @@ class PlainTeacher final : public Method {
     if (epoch != epoch_) {
       epoch_ = epoch;
       const RngStream stream(spec_.seed, Purpose::batches, static_cast<std::uint64_t>(epoch));
-      order_ = at::tensor(Permutation(data_.train.size(), stream), at::kLong);
+      order_ = at::tensor(Permutation(data_.train.size(), stream), at::device(data_.device).dtype(at::kLong));
     }
     const at::Tensor batch = order_.narrow(0, first, std::min(batch_, data_.train.size() - first));
     const RowShare share = ShareOf(batch.size(0), gang_);
@@ -77,7 +77,7 @@ Result<std::unique_ptr<Method>> MakePlainTeacher(const MethodInputs& inputs) {
   if (inputs.data.train.size() == 0) return UsageError("A teacher needs training examples: split.train is empty.");
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
                           MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes,
-                                      RngStream(inputs.spec.seed, Purpose::parameters)));
+                                      RngStream(inputs.spec.seed, Purpose::parameters), inputs.data.device));
   return std::unique_ptr<Method>(std::make_unique<PlainTeacher>(inputs, std::move(network)));
 }
 

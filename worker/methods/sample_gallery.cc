@@ -11,10 +11,12 @@
 
 namespace retort::worker {
 
-SampleGallery::SampleGallery(std::int64_t rows, std::vector<std::int64_t> image_shape, std::int64_t classes)
-    : annotations_(at::zeros({rows, classes}, at::kFloat)), step_(at::zeros({1}, at::kLong)) {
+SampleGallery::SampleGallery(std::int64_t rows, std::vector<std::int64_t> image_shape, std::int64_t classes,
+                             at::Device device)
+    : annotations_(at::zeros({rows, classes}, at::device(device).dtype(at::kFloat))),
+      step_(at::zeros({1}, at::kLong)) {
   image_shape.insert(image_shape.begin(), rows);
-  images_ = at::zeros(image_shape, at::kFloat);
+  images_ = at::zeros(image_shape, annotations_.options());
 }
 
 void SampleGallery::Offer(std::int64_t step, const at::Tensor& images, const at::Tensor& annotations) {

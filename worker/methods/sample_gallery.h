@@ -15,7 +15,8 @@ namespace retort::worker {
 // Rows of the newest batch offered, with the annotation released for each.
 class SampleGallery {
  public:
-  SampleGallery(std::int64_t rows, std::vector<std::int64_t> image_shape, std::int64_t classes);
+  SampleGallery(std::int64_t rows, std::vector<std::int64_t> image_shape, std::int64_t classes,
+                at::Device device = at::kCPU);
   // Keeps the first rows of images [n, C, H, W] and annotations f32 [n, classes].
   void Offer(std::int64_t step, const at::Tensor& images, const at::Tensor& annotations);
   void Register(TrainState& state, const std::string& prefix);
@@ -24,7 +25,7 @@ class SampleGallery {
 
  private:
   at::Tensor images_, annotations_;
-  at::Tensor step_;        // i64 [1]
+  at::Tensor step_;        // i64 [1], on the CPU
   std::int64_t rows_ = 0;  // kept
 };
 

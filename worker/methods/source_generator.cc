@@ -15,20 +15,21 @@ SourceGenerator::SourceGenerator(const TrialSpec& spec, std::unique_ptr<Generato
     : spec_(spec),
       gang_(gang),
       generator_(std::move(generator)),
-      adam_(generator_->parameters().flat().numel(), {.beta1 = 0.5}) {}
+      adam_(generator_->parameters().flat().numel(), {.beta1 = 0.5}, generator_->parameters().flat().device()) {}
 
 Result<std::unique_ptr<SourceGenerator>> SourceGenerator::Create(const TrialSpec& spec, ImageShape image,
-                                                                 Collective& gang) {
+                                                                 Collective& gang, at::Device device) {
   const RngStream stream = RngStream(spec.seed, Purpose::parameters, 0, 1);
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Generator> generator,
-                          Generator::Create(image, spec.latent, spec.generator_width, stream));
+                          Generator::Create(image, spec.latent, spec.generator_width, stream, device));
   return std::unique_ptr<SourceGenerator>(new SourceGenerator(spec, std::move(generator), gang));
 }
 
 at::Tensor SourceGenerator::Images(std::int64_t step, std::int64_t rows) const {
   const RngStream stream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(step));
   const RowShare own = ShareOf(rows, gang_);
-  return generator_->Forward(NormalRows(own.count, spec_.latent, stream, own.first), &gang_);
+  const at::Tensor latents = NormalRows(own.count, spec_.latent, stream, own.first);
+  return generator_->Forward(latents.to(generator_->parameters().flat().device()), &gang_);
 }
 
 Result<double> SourceGenerator::OneStep(const at::Tensor& images, std::int64_t rows, const Network& student,

@@ -31,7 +31,8 @@ class SourceGenerator {
   // Error: usage, as Generator::Create.
   // `gang` outlives the generator.
   [[nodiscard]] static Result<std::unique_ptr<SourceGenerator>> Create(const TrialSpec& spec, ImageShape image,
-                                                                       Collective& gang);
+                                                                       Collective& gang,
+                                                                       at::Device device = at::kCPU);
 
   // This member's share of this step's `rows` images, [own, C, H, W], part of the graph to the generator's
   // parameters. Row i of the whole is a function of (seed, step, i) and the parameters, but for batch

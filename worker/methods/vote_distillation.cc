@@ -42,10 +42,10 @@ class VoteDistillation final : public Method {
         learner_(std::move(student), inputs.gang),
         rows_(std::min(spec_.batch, spec_.queries)),
         releases_((spec_.queries + rows_ - 1) / rows_),
-        histograms_(at::zeros({spec_.queries, data_.classes}, at::kInt)),
-        targets_(at::zeros({data_.public_split.size(), data_.classes}, at::kFloat)),
+        histograms_(at::zeros({spec_.queries, data_.classes}, at::device(data_.device).dtype(at::kInt))),
+        targets_(at::zeros({data_.public_split.size(), data_.classes}, at::device(data_.device).dtype(at::kFloat))),
         gallery_(std::min(kSamples, spec_.queries), {data_.shape.channels, data_.shape.height, data_.shape.width},
-                 data_.classes) {}
+                 data_.classes, data_.device) {}
 
   std::int64_t steps() const override { return releases_ + 2 * spec_.label_steps; }
   std::string phase(std::int64_t step) const override {
@@ -150,7 +150,7 @@ class VoteDistillation final : public Method {
     std::vector<std::int64_t> rows(static_cast<std::size_t>(spec_.student_batch));
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pick.Below(i, pool);
     const RowShare share = ShareOf(spec_.student_batch, gang_);
-    const at::Tensor index = Own(at::tensor(rows, at::kLong), share);
+    const at::Tensor index = Own(at::tensor(rows, at::device(data_.device).dtype(at::kLong)), share);
     const at::Tensor images = Shifted(data_.public_split.images.index_select(0, index), spec_.shift,
                                       {RngStream(spec_.seed, Purpose::shifts, at_step), share.first});
     const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
@@ -202,7 +202,7 @@ Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs)
       release::NoisyVotes::Create({.scale = spec.vote_noise, .classes = inputs.data.classes}, release::KeyFor(spec)));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student,
                           MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
-                                      RngStream(spec.seed, Purpose::parameters)));
+                                      RngStream(spec.seed, Purpose::parameters), inputs.data.device));
   return std::unique_ptr<Method>(
       std::make_unique<VoteDistillation>(inputs, std::move(teacher), std::move(mechanism), std::move(student)));
 }

@@ -45,9 +45,9 @@ class VoteGeneration final : public Method {
         source_(std::move(parts.source)),
         learner_(std::move(parts.student), inputs.gang),
         rows_(std::min(spec_.batch, (spec_.queries + spec_.steps - 1) / spec_.steps)),
-        transfer_((spec_.queries + rows_ - 1) / rows_, rows_, data_.shape, data_.classes),
+        transfer_((spec_.queries + rows_ - 1) / rows_, rows_, data_.shape, data_.classes, data_.device),
         gallery_(std::min(kSamples, rows_), {data_.shape.channels, data_.shape.height, data_.shape.width},
-                 data_.classes) {}
+                 data_.classes, data_.device) {}
 
   std::int64_t steps() const override { return spec_.steps; }
   std::string phase(std::int64_t) const override { return "distill"; }
@@ -144,8 +144,9 @@ Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
   RETORT_ASSIGN_OR_RETURN(parts.mechanism, release::MakeMechanism(spec, inputs.data.classes,
                                                                   parts.teacher->members(), release::KeyFor(spec)));
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
-                                                     RngStream(spec.seed, Purpose::parameters)));
-  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape, inputs.gang));
+                                                     RngStream(spec.seed, Purpose::parameters), inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape, inputs.gang,
+                                                                inputs.data.device));
   return std::unique_ptr<Method>(std::make_unique<VoteGeneration>(inputs, std::move(parts)));
 }
 

@@ -8,13 +8,13 @@
 namespace retort::worker {
 
 LogisticEnsemble::LogisticEnsemble(std::int64_t members, ImageShape input, std::int64_t classes,
-                                   const RngStream& stream)
+                                   const RngStream& stream, at::Device device)
     : members_(members),
       classes_(classes),
       pixels_(input.size()),
       parameters_({{"weight", {members, classes, input.size()}, FanInBound(input.size())},
                    {"bias", {members, classes}, FanInBound(input.size())}},
-                  stream) {}
+                  stream, device) {}
 
 at::Tensor LogisticEnsemble::ForwardOwn(const at::Tensor& images, std::int64_t first) const {
   const std::vector<at::Tensor>& p = parameters_.leaves();

@@ -16,7 +16,8 @@ namespace retort::worker {
 // Member m classifies by weight[m] x + bias[m]; one tensor holds all members.
 class LogisticEnsemble {
  public:
-  LogisticEnsemble(std::int64_t members, ImageShape input, std::int64_t classes, const RngStream& stream);
+  LogisticEnsemble(std::int64_t members, ImageShape input, std::int64_t classes, const RngStream& stream,
+                   at::Device device = at::kCPU);
 
   [[nodiscard]] std::int64_t members() const { return members_; }
   [[nodiscard]] std::int64_t classes() const { return classes_; }

@@ -45,7 +45,8 @@ void AddConv(std::vector<ParameterShape>& shapes, const std::string& name, std::
 
 }  // namespace
 
-Generator::Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream)
+Generator::Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream,
+                     at::Device device)
     : image_(image), width_(width) {
   const std::int64_t cells = width * (image.height / 4) * (image.width / 4);
   std::vector<ParameterShape> shapes;
@@ -57,17 +58,17 @@ Generator::Generator(ImageShape image, std::int64_t latent, std::int64_t width, 
   AddConv(shapes, "conv2", width, width / 2);
   AddNorm(shapes, "bn2", width / 2);
   AddConv(shapes, "conv3", width / 2, image.channels);
-  parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream);
+  parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream, device);
 }
 
 Result<std::unique_ptr<Generator>> Generator::Create(ImageShape image, std::int64_t latent, std::int64_t width,
-                                                     const RngStream& stream) {
+                                                     const RngStream& stream, at::Device device) {
   if (image.height % 4 != 0 || image.width % 4 != 0) {
     return UsageError("The generator doubles its image twice, so height and width must be multiples of 4; these are " +
                       std::to_string(image.height) + " x " + std::to_string(image.width) + ".");
   }
   RETORT_CHECK(latent >= 1 && width >= 2);
-  return std::unique_ptr<Generator>(new Generator(image, latent, width, stream));
+  return std::unique_ptr<Generator>(new Generator(image, latent, width, stream, device));
 }
 
 at::Tensor Generator::Forward(const at::Tensor& latents, Collective* gang) const {

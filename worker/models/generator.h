@@ -21,7 +21,8 @@ class Generator {
  public:
   // Error: usage, when height or width is no multiple of 4. width >= 2.
   [[nodiscard]] static Result<std::unique_ptr<Generator>> Create(ImageShape image, std::int64_t latent,
-                                                                 std::int64_t width, const RngStream& stream);
+                                                                 std::int64_t width, const RngStream& stream,
+                                                                 at::Device device = at::kCPU);
   // latents f32 [rows, latent] -> images f32 [rows, C, H, W], channels last. With a gang of several members,
   // the rows are this member's and BN uses the statistics of all members' rows: see gang_batch_norm.h for
   // what is thrown.
@@ -30,7 +31,7 @@ class Generator {
   [[nodiscard]] const ParameterArena& parameters() const { return *parameters_; }
 
  private:
-  Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream);
+  Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream, at::Device device);
   ImageShape image_;
   std::int64_t width_;
   std::unique_ptr<ParameterArena> parameters_;

@@ -71,7 +71,7 @@ const std::vector<std::string>& NetworkNames() {
 }
 
 Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape input, std::int64_t classes,
-                                             const RngStream& stream) {
+                                             const RngStream& stream, at::Device device) {
   for (const Entry& entry : Entries()) {
     if (entry.name != name) continue;
     if (input.height < entry.least_extent || input.width < entry.least_extent) {
@@ -79,7 +79,7 @@ Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape
                         std::to_string(entry.least_extent) + " pixels a side; these are " +
                         std::to_string(input.height) + " x " + std::to_string(input.width) + ".");
     }
-    return std::make_unique<Network>(entry.layers(classes), input, stream);
+    return std::make_unique<Network>(entry.layers(classes), input, stream, device);
   }
   std::string known;
   for (const std::string& candidate : NetworkNames()) known += (known.empty() ? "" : ", ") + candidate;

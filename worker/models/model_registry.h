@@ -13,6 +13,7 @@ namespace retort::worker {
 [[nodiscard]] const std::vector<std::string>& NetworkNames();
 // Error: usage for an unknown name (lists the names) and for images too small for the network.
 [[nodiscard]] Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape input,
-                                                           std::int64_t classes, const RngStream& stream);
+                                                           std::int64_t classes, const RngStream& stream,
+                                                           at::Device device = at::kCPU);
 
 }  // namespace retort::worker

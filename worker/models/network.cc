@@ -64,10 +64,10 @@ at::Tensor ChannelsLast(const at::Tensor& images) {
 
 }  // namespace
 
-Network::Network(std::vector<Layer> layers, ImageShape input, const RngStream& stream)
+Network::Network(std::vector<Layer> layers, ImageShape input, const RngStream& stream, at::Device device)
     : layers_(std::move(layers)), input_(input) {
   std::vector<ParameterShape> shapes = ShapesOf(layers_, input_, classes_);
-  parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream);
+  parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream, device);
 }
 
 NetworkOutput Network::Forward(const at::Tensor& images, const std::optional<RowStream>& dropout,

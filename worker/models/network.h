@@ -43,8 +43,8 @@ struct NetworkOutput {
 
 class Network {
  public:
-  // Initial parameters are drawn from `stream`.
-  Network(std::vector<Layer> layers, ImageShape input, const RngStream& stream);
+  // Initial parameters are drawn from `stream`: the same on every device.
+  Network(std::vector<Layer> layers, ImageShape input, const RngStream& stream, at::Device device = at::kCPU);
 
   // images: f32 [batch, channels, height, width], any dense layout. `dropout`: the stream of this forward
   // pass, and which rows of the whole batch these are; nothing = evaluation. `trace`, when not null, is filled.

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
@@ -27,12 +28,12 @@ std::int64_t Padded(std::int64_t n) { return (n + kAlignment - 1) / kAlignment *
 
 double FanInBound(std::int64_t fan_in) { return 1.0 / std::sqrt(static_cast<double>(fan_in)); }
 
-ParameterArena::ParameterArena(std::vector<ParameterShape> shapes, const RngStream& stream)
+ParameterArena::ParameterArena(std::vector<ParameterShape> shapes, const RngStream& stream, at::Device device)
     : shapes_(std::move(shapes)) {
   std::int64_t size = 0;
   for (const ParameterShape& p : shapes_) size += Padded(Numel(p.shape));
-  flat_ = at::zeros({size}, at::kFloat);
-  gradient_ = at::zeros({size}, at::kFloat);
+  flat_ = at::zeros({size}, at::device(device).dtype(at::kFloat));
+  gradient_ = at::zeros_like(flat_);
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const ParameterShape& p = shapes_[i];

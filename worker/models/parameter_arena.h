@@ -23,7 +23,7 @@ struct ParameterShape {
 
 class ParameterArena {
  public:
-  ParameterArena(std::vector<ParameterShape> shapes, const RngStream& stream);
+  ParameterArena(std::vector<ParameterShape> shapes, const RngStream& stream, at::Device device = at::kCPU);
   ParameterArena(const ParameterArena&) = delete;
   ParameterArena& operator=(const ParameterArena&) = delete;
 

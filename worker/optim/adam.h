@@ -17,9 +17,9 @@ struct AdamSettings {
 
 class Adam {
  public:
-  // `size`: elements of the flat buffer.
-  explicit Adam(std::int64_t size, const AdamSettings& settings = {});
-  // parameters, gradient: f32 [size], contiguous. Bits do not depend on the thread count.
+  // `size`: elements of the flat buffer, which lies on `device`.
+  explicit Adam(std::int64_t size, const AdamSettings& settings = {}, at::Device device = at::kCPU);
+  // parameters, gradient: f32 [size], contiguous, on the device. Bits do not depend on the thread count.
   void Step(at::Tensor& parameters, const at::Tensor& gradient, double learning_rate);
   void Register(TrainState& state, const std::string& prefix) const;
   // Forgets the moments and the step count.
@@ -28,7 +28,7 @@ class Adam {
  private:
   AdamSettings settings_;
   at::Tensor moments_;   // f32 [2, size]: mean, uncentred variance
-  at::Tensor count_;     // i64 [1]: steps taken
+  at::Tensor count_;     // i64 [1], on the CPU: steps taken
 };
 
 }  // namespace retort::worker

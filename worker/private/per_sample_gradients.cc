@@ -36,7 +36,7 @@ at::Tensor PerSampleGradients(const Network& network, const at::Tensor& images, 
   const std::vector<at::Tensor> gradients = VectorJacobian({out.logits}, {seed}, trace.outputs);
   const at::NoGradGuard no_grad;
   const std::int64_t rows = images.size(0);
-  at::Tensor all = at::empty({rows, network.parameters().parameter_count()}, at::kFloat);
+  at::Tensor all = at::empty({rows, network.parameters().parameter_count()}, logits.options());
   std::int64_t column = 0;
   const auto put = [&](const at::Tensor& part) {
     all.narrow(1, column, part.size(1)).copy_(part);

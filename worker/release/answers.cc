@@ -24,7 +24,9 @@ void CheckShape(const at::Tensor& logits, std::int64_t dimensions, std::int64_t 
 
 // One-hot votes of every member, summed: i32 [rows, classes].
 at::Tensor CountVotes(const at::Tensor& member_logits) {
-  if (member_logits.size(0) == 0) return at::zeros({member_logits.size(1), member_logits.size(2)}, at::kInt);
+  if (member_logits.size(0) == 0) {
+    return at::zeros({member_logits.size(1), member_logits.size(2)}, member_logits.options().dtype(at::kInt));
+  }
   const at::Tensor choice = Sanitised(member_logits).argmax(-1);  // [members, rows]
   return at::one_hot(choice, member_logits.size(-1)).sum(0).to(at::kInt);
 }

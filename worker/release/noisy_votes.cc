@@ -116,7 +116,7 @@ void NoisyVotes::Restore(const VoteMemory& memory) {
 }
 
 void NoisyVotes::Remember(const at::Tensor& inputs, const at::Tensor& values) {
-  const at::Tensor rows = values.contiguous();
+  const at::Tensor rows = values.cpu().contiguous();
   RETORT_CHECK(rows.size(0) == inputs.size(0) && rows.size(1) == settings_.classes);
   const auto* value = rows.const_data_ptr<std::int32_t>();
   for (const std::string& digest : RowDigests(inputs)) {

@@ -48,6 +48,20 @@ TEST_F(RunSweepTest, FinishedSweepDoesNothingInUnderASecond) {
   EXPECT_EQ(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec, 0) << "over a second of computing";
 }
 
+// This build's library is not beside the scripted worker.
+TEST_F(RunSweepTest, HostWhoseDevicesCannotBeUsedTrainsOnItsCpusAndSaysSo) {
+  std::filesystem::create_directories(folder_ / "dev");
+  std::ofstream(folder_ / "dev/nvidia0");
+  const std::string environment = "TEST_DEVICE_DIRECTORY=" + (folder_ / "dev");
+  Runner run(results_, {"1", "2"}, 2, Tool("scripted_worker"), {"/usr/bin/env", environment});
+  EXPECT_EQ(run.Wait(), 0) << run.Log();
+  EXPECT_THAT(run.Log(), HasSubstr("trials run on the CPU: 1 CUDA device cannot be used, this build has no "));
+  EXPECT_EQ(Digests(results_).size(), 3U);
+  std::ostringstream journal;
+  journal << std::ifstream(results_ + "/journal.log", std::ios::binary).rdbuf();
+  EXPECT_THAT(journal.str(), HasSubstr("device_notice"));
+}
+
 TEST_F(RunSweepTest, EditedSweepRunsOnlyNewTrials) {
   ASSERT_EQ(Runner(results_, {"1", "2"}).Wait(), 0);
   ASSERT_EQ(Runner(results_, {"1", "2", "7"}).Wait(), 0);

@@ -22,7 +22,8 @@ class WorkerService : public ::testing::Test {
     agent_ = cluster::SocketLink(pair->first, cluster::SendMode::queued);
     worker_ = std::thread([fd = pair->second] {
       cluster::SocketLink link(fd);
-      EXPECT_TRUE(ServeAgent(link, storage::PosixEnv(), "test-build").ok());
+      Devices devices("/nowhere/libretort_cuda.so");
+      EXPECT_TRUE(ServeAgent(link, storage::PosixEnv(), "test-build", devices).ok());
     });
     const Envelope hello = Next();
     ASSERT_TRUE(std::holds_alternative<cluster::Hello>(hello.message));

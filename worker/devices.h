@@ -1,0 +1,50 @@
+// The devices that this process can train on.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "experiments/spec/status.h"
+#include "worker/cuda_plugin.h"
+#include "worker/gang/collective.h"
+#include "worker/gang/gloo_collective.h"
+
+namespace retort::worker {
+
+// The device that a Start names ("cpu", "cuda:1"), ready for tensors. Error: usage for a name that is none;
+// environment, saying what is missing, for one that this process cannot use.
+using DeviceOpener = std::function<Result<at::Device>(const std::string& name)>;
+// How the members of a gang, each with its device, come together.
+using DeviceMeeting = std::function<Result<std::unique_ptr<Collective>>(const GangMembership& membership,
+                                                                        const std::string& device)>;
+
+// "cpu" alone.
+[[nodiscard]] Result<at::Device> OpenHost(const std::string& name);
+// By Gloo.
+[[nodiscard]] Result<std::unique_ptr<Collective>> MeetOnHost(const GangMembership& membership,
+                                                             const std::string& device);
+
+// CPUs, and CUDA devices by way of libretort_cuda.so. One for the process; not thread-safe.
+class Devices {
+ public:
+  // `library`: path of libretort_cuda.so, loaded when the first CUDA device is asked for.
+  explicit Devices(std::string library) : library_(std::move(library)) {}
+
+  // As DeviceOpener. A CUDA device becomes the current one.
+  [[nodiscard]] Result<at::Device> Open(const std::string& name);
+  // As DeviceMeeting: CUDA devices by NCCL, where tensors of the CPU may take part too; CPUs by Gloo.
+  [[nodiscard]] Result<std::unique_ptr<Collective>> Meet(const GangMembership& membership,
+                                                         const std::string& device);
+  // How many CUDA devices can be used. Error: environment, saying why there are none.
+  [[nodiscard]] Result<int> CountCuda();
+
+ private:
+  [[nodiscard]] Status Load();
+  std::string library_;
+  std::unique_ptr<CudaPlugin> plugin_;
+};
+
+}  // namespace retort::worker
