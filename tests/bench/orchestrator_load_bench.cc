@@ -1,5 +1,7 @@
-// What world rank 0 costs: the real core, reactor, journal, ledger and codecs; agents and workers that answer at
-// once, from this process, whose work is not counted.
+// What world rank 0 costs: all that a turn of OrchestratorLoop does but for the agent of this rank: signals'
+// rules (quota, time), core, reactor, journal, ledger, codecs, learned costs, progress, publication of
+// metrics and rows, deadlines. Agents and workers answer at once, from this process; their work is not
+// counted.
 //   orchestrator_load_bench trials [TRIALS] [SLOTS]      a durable trial that does nothing, start to row
 //   orchestrator_load_bench reports [WORKERS] [SECONDS]  workers that report once a second
 // Exit 3: the limit was missed.
@@ -17,7 +19,13 @@
 
 #include "cluster/envelope.h"
 #include "orchestrator/commit.h"
+#include "orchestrator/cost_recorder.h"
+#include "orchestrator/progress_view.h"
+#include "orchestrator/publication.h"
+#include "orchestrator/quota_gate.h"
 #include "orchestrator/reactor.h"
+#include "orchestrator/system_clock.h"
+#include "orchestrator/time_fit.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {
@@ -76,7 +84,11 @@ struct Said {
 
 class Load {
  public:
-  Load(const std::string& folder, std::int64_t trials, int agents, int slots) : agents_(agents), slots_(slots) {
+  // `quota`: of the sweep. `own_clock`: time passes only by Advance.
+  Load(const std::string& folder, std::int64_t trials, int agents, int slots, const Quota& quota,
+       bool own_clock)
+      : own_clock_(own_clock) {
+    facts_.started = now();
     Settings settings{.results = folder, .provenance_json = "{}"};
     settings.world_size = agents;
     Result<Recovered> recovered = RecoverResults(storage::PosixEnv(), settings);
@@ -87,8 +99,10 @@ class Load {
       specs.push_back(
           testing::TrialBuilder(static_cast<std::uint64_t>(i)).Teacher("t" + std::to_string(i)).Build());
     Outbox outbox;
-    if (const Status opened = OpenSweep(core(), testing::PlanOf(std::move(specs)), now(), outbox); !opened.ok())
-      Fail(opened);
+    SweepPlan plan = testing::PlanOf(std::move(specs));
+    plan.quota = quota;
+    if (const Status opened = OpenSweep(core(), plan, now(), outbox); !opened.ok()) Fail(opened);
+    core().work_ends = now().monotonic + 1e6;
     Commit(outbox);
     for (int rank = 0; rank < agents; ++rank) {
       cluster::Register message;
@@ -103,12 +117,14 @@ class Load {
   void Advance(double seconds) { time_ += seconds; }
   void Say(int rank, const cluster::Envelope& envelope) { said_.push_back({rank, cluster::Encode(envelope)}); }
 
-  // The orchestrator's part: everything that was said, one tick, one commit, the messages encoded.
+  // The orchestrator's part, in the order of OrchestratorLoop::Turn.
   void Turn(Meter& meter) {
     std::vector<Said> said = std::exchange(said_, {});
     sent_.clear();
     const Meter::Running running(meter);
     Outbox outbox;
+    if (!QuotaStop(core(), now()).empty() || !TimeStop(core(), now()).empty())
+      Fail(Refused("it wants to stop"));
     for (const Said& one : said) {
       Result<cluster::Envelope> envelope = cluster::Decode(one.bytes);
       if (!envelope.ok()) Fail(envelope.status());
@@ -120,17 +136,35 @@ class Load {
       bytes_sent_ += cluster::Encode(message.envelope).size();
       sent_.push_back(std::move(message));
     }
+    facts_.journal_bytes = recovered_->journal.bytes();
+    facts_.ledger_bytes = recovered_->ledger->bytes();
+    if (const std::string said_so = publication_.Tick(core(), recovered_->ledger->entries(), facts_, now());
+        !said_so.empty())
+      Fail(Refused(said_so));
+    view_.Refresh(core(), now());
+    next_ = std::min({NextDeadline(core(), now()), publication_.NextDeadline(), view_.NextRefresh()});
   }
   [[nodiscard]] const std::vector<Outgoing>& sent() const { return sent_; }
 
  private:
-  [[nodiscard]] Now now() const { return {time_, 1.7e9 + time_}; }
+  [[nodiscard]] Now now() const { return own_clock_ ? Now{time_, 1.7e9 + time_} : ReadClocks(); }
   void Commit(Outbox& outbox) {
     if (const Status committed = CommitOutbox(*recovered_, outbox); !committed.ok()) Fail(committed);
+    for (const JournalEvent& event : outbox.journal)
+      if (std::holds_alternative<RowWritten>(event.event)) publication_.RowsChanged();
+    if (const std::string said_so = costs_.Events(core(), outbox.journal, now()); !said_so.empty())
+      Fail(Refused(said_so));
+    view_.Events(core(), outbox.journal, now());
   }
 
-  int agents_, slots_;
+  bool own_clock_;
   double time_ = 1000;
+  double next_ = 0;
+  std::size_t shown_ = 0;
+  RunFacts facts_;
+  Publication publication_{storage::PosixEnv(), nullptr};
+  CostRecorder costs_{storage::PosixEnv(), {}, "node0"};
+  ProgressView view_{{}, [this](std::string_view text) { shown_ += text.size(); }};
   std::optional<Recovered> recovered_;
   std::vector<Said> said_;
   std::vector<Outgoing> sent_;
@@ -149,11 +183,12 @@ cluster::Ended Success(TrialId trial) {
 
 int Trials(const std::string& folder, std::int64_t trials, int slots) {
   const int agents = std::max(1, slots / kSlotsOfAnAgent);
-  Load load(folder, trials, agents, slots / agents);
+  // Some slots stay free all the time, so that each turn looks for trials that the quota keeps back.
+  const Quota quota{.wall_seconds = 1e6, .concurrency = slots, .device_hours = 1e6};
+  Load load(folder, trials, agents, slots / agents + 1, quota, false);
   Meter meter;
   for (int turns = 0; !load.core().ended; ++turns) {
     load.Turn(meter);
-    load.Advance(0.001);
     const std::vector<Outgoing> sent = load.sent();
     for (const Outgoing& message : sent) {
       if (!std::holds_alternative<cluster::Lease>(message.envelope.message)) continue;
@@ -170,7 +205,7 @@ int Trials(const std::string& folder, std::int64_t trials, int slots) {
 }
 
 int Reports(const std::string& folder, int workers, int seconds) {
-  Load load(folder, workers, workers / kSlotsOfAnAgent, kSlotsOfAnAgent);
+  Load load(folder, workers, workers / kSlotsOfAnAgent, kSlotsOfAnAgent, {}, true);
   Meter opening, meter;
   load.Turn(opening);
   struct Worker {
