@@ -49,7 +49,8 @@ RETORT_MESSAGE(Reserved, reserved, RETORT_FIELD(id), RETORT_FIELD(granted), RETO
 RETORT_MESSAGE(Stop, stop, RETORT_FIELD(save), RETORT_FIELD(deadline_seconds));
 
 RETORT_MESSAGE(Register, register_agent, RETORT_FIELD(host), RETORT_FIELD(slots), RETORT_FIELD(devices),
-               RETORT_FIELD(build), RETORT_FIELD(address), RETORT_FIELD(seats_per_slot));
+               RETORT_FIELD(build), RETORT_FIELD(address), RETORT_FIELD(seats_per_slot),
+               RETORT_FIELD(identity));
 RETORT_MESSAGE(Lease, lease, RETORT_FIELD(members), RETORT_FIELD(slot), RETORT_FIELD(start));
 RETORT_MESSAGE(Heartbeat, heartbeat, RETORT_FIELD(uptime_seconds), RETORT_FIELD(memory_available),
                RETORT_FIELD(worker_peak));

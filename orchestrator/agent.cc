@@ -17,11 +17,12 @@ Agent::Agent(AgentIdentity identity, WorkerSpawner spawn, double now)
   const std::size_t slots = identity_.devices.size();
   for (std::size_t slot = 0; slot < slots * static_cast<std::size_t>(identity_.seats_per_slot); ++slot)
     slots_.emplace_back(static_cast<int>(slot), spawn_, outgoing_);
-  outgoing_.push_back({{},
-                       {},
-                       0,
-                       cluster::Register{identity_.host, static_cast<int>(slots), identity_.devices, identity_.build,
-                                         identity_.address, identity_.seats_per_slot}});
+  outgoing_.push_back(
+      {{},
+       {},
+       0,
+       cluster::Register{identity_.host, static_cast<int>(slots), identity_.devices, identity_.build,
+                         identity_.address, identity_.seats_per_slot, identity_.host_identity}});
 }
 
 void Agent::OnMessage(const cluster::Envelope& envelope, double now) {

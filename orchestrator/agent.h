@@ -20,6 +20,7 @@ struct AgentIdentity {
   std::string address;               // of the host, as other hosts reach it
   int seats_per_slot = 1;            // workers that share a device at most
   std::function<std::int64_t()> memory_available = {};  // bytes of the host, 0 = not known; may be empty
+  std::string host_identity = {};                       // tells hosts of one name apart; may be empty
 };
 
 // One thread; never blocks. Times are monotonic seconds.

@@ -11,6 +11,13 @@ namespace {
 
 constexpr double kEndGraceSeconds = 1;  // from end of file on the socket to SIGKILL
 constexpr double kLookAgainSeconds = 0.002;
+// A process that outlives its SIGKILL by that much waits for a disk or a device, and may do so for hours.
+constexpr double kStuckSeconds = 1;
+constexpr double kLookRarelySeconds = 1;
+// Of one worker that talks without end, before others have their turn.
+constexpr int kMostMessagesAPoll = 256;
+// Of a process that is gone: more than its socket holds.
+constexpr int kMostLastWords = 1 << 16;
 
 cluster::SpawnBackoff::TimePoint PointOf(double seconds) {
   return cluster::SpawnBackoff::TimePoint(
@@ -78,7 +85,7 @@ void AgentSlot::Drain(bool save, double deadline_seconds, double now) {
 
 void AgentSlot::Poll(double now) {
   if (worker_) {
-    ReceiveAll(now);
+    Receive(now, kMostMessagesAPoll);
     ReapWorker(now);
   }
   CheckDeadlines(now);
@@ -88,14 +95,14 @@ void AgentSlot::Poll(double now) {
 
 void AgentSlot::ReapWorker(double now) {
   if (std::optional<WorkerEnd> end = worker_->Reap()) {
-    ReceiveAll(now);  // its last words
+    Receive(now, kMostLastWords);
     OnWorkerEnd(*end, now);
     return;
   }
   if (!closed_ && !condemned_) return;
-  look_again_ = now + kLookAgainSeconds;
   // Without its socket the process is of no use, whatever it still does.
   if (end_due_ == 0) end_due_ = now + kEndGraceSeconds;
+  look_again_ = now + (now >= end_due_ + kStuckSeconds ? kLookRarelySeconds : kLookAgainSeconds);
   if (now >= end_due_) worker_->Kill();
 }
 
@@ -129,8 +136,8 @@ void AgentSlot::SendStart(double now) {
     closed_ = true;
 }
 
-void AgentSlot::ReceiveAll(double now) {
-  while (worker_ && !closed_) {
+void AgentSlot::Receive(double now, int most) {
+  for (; worker_ && !closed_ && most > 0; --most) {
     Result<std::optional<cluster::Envelope>> received = worker_->Receive();
     if (received.ok() && !received->has_value()) return;
     if (received.ok()) {

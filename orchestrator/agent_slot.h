@@ -61,7 +61,8 @@ class AgentSlot {
   [[nodiscard]] bool IsCurrent(AttemptId attempt, Generation generation) const;
   void Spawn(double now);
   void SendStart(double now);
-  void ReceiveAll(double now);
+  // At most `most` messages; what is left keeps the descriptor readable.
+  void Receive(double now, int most);
   void FromWorker(const cluster::Envelope& envelope, double now);
   void OnEnded(const cluster::Envelope& envelope, const cluster::Ended& ended);
   void ReapWorker(double now);

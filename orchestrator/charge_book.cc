@@ -43,7 +43,7 @@ std::vector<privacy::PrivacyEvent> ChargeBook::EventsOf(TrialId trial) const {
     if (same == events.end())
       events.push_back(event);
     else
-      same->count += event.count;
+      same->Count(event.count);
   }
   return events;
 }

@@ -250,14 +250,22 @@ Status Core::TellChildren(std::size_t index) {
 void Core::Enlist(const Trial& trial, std::size_t index) {
   if (!trial.planned) return;
   ++counts_[static_cast<std::size_t>(trial.state)];
-  if (trial.state == TrialState::queued) ready_.insert({-trial.spec.priority, trial.position, index});
+  if (trial.state == TrialState::queued) {
+    ready_.insert({-trial.spec.priority, trial.position, index});
+    if (trial.retry_at > 0) retries_.insert({trial.retry_at, index});
+    if (trial.attempts > 0) ++ready_begun_;
+  }
   if (IsFinal(trial.state) && !trial.row) owed_.insert({trial.position, index});
 }
 
 void Core::Delist(const Trial& trial, std::size_t index) {
   if (!trial.planned) return;
   --counts_[static_cast<std::size_t>(trial.state)];
-  if (trial.state == TrialState::queued) ready_.erase({-trial.spec.priority, trial.position, index});
+  if (trial.state == TrialState::queued) {
+    ready_.erase({-trial.spec.priority, trial.position, index});
+    retries_.erase({trial.retry_at, index});
+    if (trial.attempts > 0) --ready_begun_;
+  }
   if (IsFinal(trial.state) && !trial.row) owed_.erase({trial.position, index});
 }
 
@@ -332,14 +340,19 @@ Status Core::CheckTrial(std::size_t index) const {
 Status Core::CheckInvariants() const {
   RETORT_RETURN_IF_ERROR(fleet.CheckInvariants());
   std::array<std::size_t, 9> counts{};
-  std::size_t ready = 0, owed = 0, rowless = 0;
+  std::size_t ready = 0, owed = 0, rowless = 0, retries = 0, begun = 0;
   for (std::size_t index = 0; index < trials_.size(); ++index) {
     RETORT_RETURN_IF_ERROR(CheckTrial(index));
     const Trial& trial = trials_[index];
     if (!trial.planned) continue;
     ++counts[static_cast<std::size_t>(trial.state)];
-    if (trial.state == TrialState::queued)
+    if (trial.state == TrialState::queued) {
       ready += ready_.count({-trial.spec.priority, trial.position, index});
+      if (trial.retry_at > 0 && !retries_.contains({trial.retry_at, index}))
+        return Illegal(trial, "and its retry is not on the list");
+      retries += trial.retry_at > 0 ? 1 : 0;
+      begun += trial.attempts > 0 ? 1 : 0;
+    }
     if (IsFinal(trial.state) && !trial.row) {
       ++rowless;
       owed += owed_.count({trial.position, index});
@@ -349,6 +362,8 @@ Status Core::CheckInvariants() const {
   }
   if (counts != counts_) return Refused("counts by state are wrong");
   if (ready != ready_.size() || ready != CountIn(TrialState::queued)) return Refused("the queue is wrong");
+  if (retries != retries_.size()) return Refused("the list of retries is wrong");
+  if (begun != ready_begun_) return Refused("the count of queued trials that were begun is wrong");
   if (owed != owed_.size() || owed != rowless) return Refused("the list of owed rows is wrong");
   for (const auto& [id, attempt] : fleet.active())
     if (Find(id) == nullptr) return Refused("an unknown trial is active");

@@ -97,6 +97,9 @@ class Core {
     constexpr auto operator<=>(const ReadyKey&) const = default;
   };
   [[nodiscard]] const std::set<ReadyKey>& ready() const { return ready_; }
+  // Of ready(): those that may wait for a retry, (retry_at, index); and how many have been started before.
+  [[nodiscard]] const std::set<std::pair<double, std::size_t>>& retries() const { return retries_; }
+  [[nodiscard]] std::size_t ready_begun() const { return ready_begun_; }
   // Planned trials that ended and have no row yet: (position, index).
   [[nodiscard]] const std::set<std::pair<std::size_t, std::size_t>>& owed_rows() const { return owed_; }
   // EncodeTrialSpec of the trial, kept until its row is written.
@@ -125,6 +128,7 @@ class Core {
   bool may_lease = true;            // false: not all agents have had their time to register
   bool quota_spent = false;         // the stop is the quota's: running again would not help
   std::optional<double> last_tick;  // monotonic
+  double silence_due = 0;           // monotonic: nobody can have been silent too long before
   bool ended = false;               // Shutdown has been sent
   std::vector<OpenCancel> cancels;  // oldest first
 
@@ -165,6 +169,8 @@ class Core {
   std::vector<std::size_t> plan_;
   std::array<std::size_t, 9> counts_{};  // by TrialState
   std::set<ReadyKey> ready_;
+  std::set<std::pair<double, std::size_t>> retries_;
+  std::size_t ready_begun_ = 0;
   std::set<std::pair<std::size_t, std::size_t>> owed_;
   Usage usage_;
   std::vector<SlotDrained> drained_;

@@ -8,6 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "orchestrator/host_key.h"
+
 namespace retort::orchestrator {
 namespace {
 
@@ -55,7 +57,7 @@ void CostRecorder::NoteEnd(Core& core, const AttemptEnded& event, double unix_se
   const Trial& trial = core.Get(event.attempt.trial);
   if (!event.succeeded || !trial.spec.data) return;  // what sleeps costs what it says
   const auto agent = core.fleet.agents().find(WorldRank{trial.place.first});
-  if (agent == core.fleet.agents().end() || agent->second.registration.host != host_) return;
+  if (agent == core.fleet.agents().end() || HostKey(agent->second.registration) != host_) return;
   std::optional<CostSample> sample =
       SampleOf(trial.spec, event.timings, static_cast<double>(trial.total_steps));
   if (!sample) return;

@@ -15,7 +15,8 @@ class CostRecorder {
  public:
   static constexpr double kSavePauseSeconds = 30;
 
-  // `host`: name of this host. Trials of other hosts are not counted: their machines may be of another kind.
+  // `host`: HostKey of this host. Trials of other hosts are not counted: their machines may be of another
+  // kind.
   CostRecorder(storage::Env& env, CostCache cache, std::string host);
 
   // What earlier sweeps have measured on such a machine.

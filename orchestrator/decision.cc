@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "orchestrator/host_key.h"
 #include "orchestrator/packed_seats.h"
 #include "orchestrator/reactor.h"
 #include "orchestrator/retry_policy.h"
@@ -44,7 +45,7 @@ std::string GangHostOf(const Core& core, const std::vector<Seat>& seats, WorldRa
     return core.fleet.agents().at(of).registration;
   };
   const bool together = std::all_of(seats.begin(), seats.end(), [&](const Seat& seat) {
-    return registration(seat.rank).host == registration(seats.front().rank).host;
+    return HostKey(registration(seat.rank)) == HostKey(registration(seats.front().rank));
   });
   if (together) return "127.0.0.1";
   const cluster::Register& own = registration(rank);

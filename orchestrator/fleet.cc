@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "orchestrator/host_key.h"
+
 namespace retort::orchestrator {
 
 bool ActiveAttempt::IsOn(WorldRank rank) const {
@@ -157,13 +159,14 @@ Seat Fleet::SlotOf(Seat seat) const {
 Device Fleet::DeviceOf(Seat seat) const {
   const cluster::Register& registration = agents_.at(seat.rank).registration;
   const auto slot = static_cast<std::size_t>(SlotOf(seat).slot);
-  return {registration.host, slot < registration.devices.size() ? registration.devices[slot] : "cpu"};
+  return {registration.host, slot < registration.devices.size() ? registration.devices[slot] : "cpu",
+          registration.identity};
 }
 
 int Fleet::SlotsOn(const Device& device) const {
   int slots = 0;
   for (const auto& [rank, agent] : agents_) {
-    if (agent.lost || agent.registration.host != device.host) continue;
+    if (agent.lost || HostKey(agent.registration) != device.HostKey()) continue;
     for (std::size_t slot = 0; slot < agent.held.size(); ++slot)
       if (!agent.drained[slot] && DeviceOf({rank, static_cast<int>(slot)}) == device) ++slots;
   }
@@ -173,7 +176,7 @@ int Fleet::SlotsOn(const Device& device) const {
 int Fleet::HeldOn(const Device& device) const {
   int held = 0;
   for (const auto& [rank, agent] : agents_) {
-    if (agent.lost || agent.registration.host != device.host) continue;
+    if (agent.lost || HostKey(agent.registration) != device.HostKey()) continue;
     for (std::size_t slot = 0; slot < agent.held.size(); ++slot)
       if (DeviceOf({rank, static_cast<int>(slot)}) == device) held += agent.held[slot];
   }
@@ -184,7 +187,7 @@ std::optional<Seat> Fleet::SpareSeat(const Device& device, const std::vector<Sea
   std::optional<Seat> best;
   int fewest = 0;
   for (const auto& [rank, agent] : agents_) {
-    if (agent.lost || agent.registration.host != device.host) continue;
+    if (agent.lost || HostKey(agent.registration) != device.HostKey()) continue;
     for (std::size_t place = 0; place < agent.slots.size(); ++place) {
       const Seat seat{rank, static_cast<int>(place)};
       const auto slot = static_cast<std::size_t>(SlotOf(seat).slot);

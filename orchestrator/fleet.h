@@ -20,6 +20,8 @@
 
 namespace retort::orchestrator {
 
+inline constexpr double kPhaseNotesAtOnce = 8;
+
 struct Grant {
   ChargeBook::Handle charge = 0;
   std::optional<std::uint64_t> entry;  // of the ledger, once it is durable
@@ -33,6 +35,9 @@ struct ActiveAttempt {
   bool started = false;
   StepWatch watch;
   double noted_at = 0;  // monotonic; when progress was last journaled
+  std::string noted_phase;
+  double phase_notes = kPhaseNotesAtOnce;  // changes of phase that may be journaled now; one more each second
+  double phase_notes_at = 0;               // monotonic; when that was last said
   std::int64_t step = 0, total_steps = 0;
   std::string phase;
   std::vector<std::pair<std::string, double>> series;  // newest value of each curve

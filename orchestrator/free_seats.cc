@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "orchestrator/host_key.h"
+
 namespace retort::orchestrator {
 namespace {
 
@@ -12,15 +14,16 @@ bool SlotFirst(const Seat& a, const Seat& b) { return a.slot != b.slot ? a.slot 
 FreeSeats::FreeSeats(const Fleet& fleet) {
   for (const auto& [rank, agent] : fleet.agents()) {
     if (agent.lost) continue;
-    const std::string& name = agent.registration.host;
-    auto host = std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& h) { return h.name == name; });
-    if (host == hosts_.end()) host = hosts_.insert(hosts_.end(), Host{name, 0, {}});
+    const std::string& key = HostKey(agent.registration);
+    auto host = std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& h) { return h.key == key; });
+    if (host == hosts_.end()) host = hosts_.insert(hosts_.end(), Host{key, 0, {}});
     host->seats += static_cast<int>(std::count(agent.drained.begin(), agent.drained.end(), false));
   }
   for (const Seat& seat : fleet.FreeSeats()) {
-    const std::string& name = fleet.agents().at(seat.rank).registration.host;
-    std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& h) { return h.name == name; })
-        ->free.push_back(seat);
+    const std::string& key = HostKey(fleet.agents().at(seat.rank).registration);
+    std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& h) {
+      return h.key == key;
+    })->free.push_back(seat);
     ++free_;
   }
 }

@@ -27,7 +27,7 @@ class FreeSeats {
 
  private:
   struct Host {
-    std::string name;
+    std::string key;
     int seats = 0;  // of live agents, busy or not
     std::vector<Seat> free;
   };

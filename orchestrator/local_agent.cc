@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cluster/host_address.h"
+#include "cluster/host_identity.h"
 #include "cluster/host_memory.h"
 #include "cluster/launch_environment.h"
 #include "cluster/topology.h"
@@ -40,6 +41,7 @@ Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank ra
   const cluster::LaunchEnvironment ranks = cluster::ReadLaunchEnvironment(options.environment);
   AgentIdentity identity;
   identity.host = HostName();
+  identity.host_identity = cluster::HostIdentity();
   identity.build = options.version;
   identity.seats_per_slot = kMostPerSlot;
   identity.memory_available = [] { return cluster::AvailableMemory(); };

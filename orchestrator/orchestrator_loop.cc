@@ -21,6 +21,8 @@ using Milliseconds = std::chrono::milliseconds;
 
 // For all ranks to say that they are there, from the start of rank 0's loop.
 constexpr double kRegistrationSeconds = 60;
+// Of all agents, before workers, signals and the disk have their turn.
+constexpr int kMostMessagesATurn = 4096;
 
 // MPI has no descriptor to wait on and is polled; alone, only workers, signals and deadlines matter.
 cluster::IdleWait WaitFor(const cluster::Channel* channel) {
@@ -107,7 +109,9 @@ void OrchestratorLoop::TakeSignals(Now now) {
 }
 
 Status OrchestratorLoop::Receive(Now now) {
-  while (channel_ != nullptr) {
+  more_to_receive_ = false;
+  if (channel_ == nullptr) return {};
+  for (int received_now = 0; received_now < kMostMessagesATurn; ++received_now) {
     Result<std::optional<std::pair<WorldRank, cluster::Envelope>>> received = channel_->Receive();
     if (received.ok() && !received->has_value()) return {};
     if (received.ok()) {
@@ -119,6 +123,7 @@ Status OrchestratorLoop::Receive(Now now) {
       return received.status();
     }
   }
+  more_to_receive_ = true;
   return {};
 }
 
@@ -201,9 +206,10 @@ RunFacts OrchestratorLoop::facts() const {
 }
 
 void OrchestratorLoop::Wait(Now now) {
-  if (agent_->has_outgoing()) return;
+  if (agent_->has_outgoing() || more_to_receive_) return;
   double until = std::min(
-      {core_.may_lease ? agent_->NextDeadline() : std::min(agent_->NextDeadline(), lease_from_), NextDeadline(core_, now), publication_.NextDeadline(), view_.NextRefresh()});
+      {agent_->NextDeadline(), NextDeadline(core_, now), publication_.NextDeadline(), view_.NextRefresh()});
+  if (!core_.may_lease) until = std::min(until, lease_from_);
   if (limits_.time_limit_seconds > 0)
     until = std::min(until, facts_.started.monotonic + limits_.time_limit_seconds);
   std::vector<int> fds = agent_->ReadableFds();

@@ -76,6 +76,7 @@ class OrchestratorLoop {
   std::uint64_t malformed_ = 0;
   bool devices_checked_ = false;
   double lease_from_ = 0;  // monotonic; at the latest, whoever is there by then
+  bool more_to_receive_ = false;  // the last turn left messages in the channel
 };
 
 }  // namespace retort::orchestrator

@@ -141,7 +141,7 @@ void Packing::Judge(const Key& key, Crowd& crowd, double now) {
     JudgeTry(key, known, crowd, now);
     return;
   }
-  const auto host = hosts_.find(key.first.host);
+  const auto host = hosts_.find(key.first.HostKey());
   const bool short_of_memory = host != hosts_.end() && host->second.peak > 0 && !host->second.Fits();
   if (short_of_memory && !known.short_of_memory) {
     known.short_of_memory = true;
@@ -230,7 +230,7 @@ bool Packing::MayJoin(const Device& device, const std::string& shape, int joinin
   if (crowd.width() + joining < known.width) return true;
   if (joining > 0 || crowd.width() > known.width || known.since || !crowd.AllReported()) return false;
   if (known.width >= std::min(known.limit.value_or(kMostPerSlot * known.base), kMostPerSlot * known.base)) return false;
-  const auto host = hosts_.find(device.host);
+  const auto host = hosts_.find(device.HostKey());
   if (host == hosts_.end() || !host->second.Fits()) return false;
   return known.WorthTrying(static_cast<double>(queued) * static_cast<double>(known.steps));
 }

@@ -27,8 +27,10 @@ inline constexpr double kSecondsPerTrial = 0.5;
 
 // What trials compete for: a GPU, or all CPU slots of a host.
 struct Device {
-  std::string host;
-  std::string name;  // "cuda:0"; "cpu"
+  std::string host;           // its name
+  std::string name;           // "cuda:0"; "cpu"
+  std::string identity = {};  // of the host, as it registered
+  [[nodiscard]] const std::string& HostKey() const { return identity.empty() ? host : identity; }
   auto operator<=>(const Device&) const = default;
 };
 
@@ -43,8 +45,8 @@ class Packing {
   void Progressed(TrialId trial, std::int64_t step, std::int64_t total_steps, double now);
   // The attempt ended; `out_of_memory` says how.
   void Left(TrialId trial, bool out_of_memory, double now);
-  // What the host has left, and the most that one of its workers used, in bytes; 0 = not known. Before the
-  // first word about a host nothing is tried there.
+  // What the host (by its key) has left, and the most that one of its workers used, in bytes; 0 = not known.
+  // Before the first word about a host nothing is tried there.
   void SawMemory(const std::string& host, std::int64_t available, std::int64_t worker_peak);
   // Gives up on a joined trial that takes too long to tell.
   void Tick(double now);

@@ -7,11 +7,14 @@
 
 #include "orchestrator/budget.h"
 #include "orchestrator/decision.h"
+#include "orchestrator/host_key.h"
 #include "orchestrator/row.h"
 #include "orchestrator/scheduler.h"
 
 namespace retort::orchestrator {
 namespace {
+
+constexpr double kMostCounted = 9e18;  // of a counter that people read
 
 void OnRegister(Core& core, WorldRank from, const cluster::Register& message, Now now, Outbox& outbox) {
   for (const ActiveAttempt& attempt : core.fleet.AttemptsOn(from))
@@ -28,20 +31,41 @@ void NoteStarted(Core& core, ActiveAttempt& attempt, Now now, Outbox& outbox) {
   Record(core, AttemptStarted{attempt.id}, now, outbox);
 }
 
+// A worker that changes its phase without end does not fill the journal: one change a second, and a few at
+// once.
+bool MayNotePhase(ActiveAttempt& attempt, double now) {
+  attempt.phase_notes = std::min(kPhaseNotesAtOnce, attempt.phase_notes + now - attempt.phase_notes_at);
+  attempt.phase_notes_at = now;
+  if (attempt.phase_notes < 1) return false;
+  attempt.phase_notes -= 1;
+  return true;
+}
+
 void OnProgress(Core& core, ActiveAttempt& attempt, const cluster::Progress& message, Now now,
                 Outbox& outbox) {
   attempt.watch.Progressed(now.monotonic, message.step, message.phase);
   if (attempt.step > 0 && message.step > attempt.step)
     core.counters.steps += static_cast<std::uint64_t>(message.step - attempt.step);
   core.packing.Progressed(attempt.id.trial, message.step, message.total_steps, now.monotonic);
-  const bool phase_changed = attempt.phase != message.phase;
   attempt.step = message.step;
   attempt.total_steps = message.total_steps;
   attempt.phase = message.phase;
   if (!message.series.empty()) attempt.series = message.series;
-  if (!phase_changed && now.monotonic - attempt.noted_at < kProgressNoteSeconds) return;
+  const bool due = now.monotonic - attempt.noted_at >= kProgressNoteSeconds;
+  if (!due && (attempt.noted_phase == message.phase || !MayNotePhase(attempt, now.monotonic))) return;
   attempt.noted_at = now.monotonic;
+  attempt.noted_phase = message.phase;
   Record(core, ProgressNoted{attempt.id, message.step, message.total_steps, message.phase}, now, outbox);
+}
+
+// Why no such reservation is granted to anybody; empty when it may be.
+std::string Malformed(const cluster::Reserve& message) {
+  if (message.count <= 0 || message.count > privacy::kMostDraws)
+    return fmt::format("a reservation of {} draws", message.count);
+  const std::int64_t rows = message.event.rows_per_batch;
+  if (rows < 1 || rows > privacy::kMostRowsPerBatch)
+    return fmt::format("a reservation of {} rows in a batch", rows);
+  return "";
 }
 
 void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& message, Now now, Outbox& outbox) {
@@ -63,8 +87,8 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
   privacy::PrivacyEvent event = message.event;
   event.count = message.count;
   std::optional<std::string> refusal;
-  if (message.count <= 0)
-    refusal = "a reservation of " + std::to_string(message.count) + " draws";
+  if (std::string malformed = Malformed(message); !malformed.empty())
+    refusal = std::move(malformed);
   else if (data.budget && CostsItsData(core, attempt.id.trial, &event))
     refusal =
         RefuseOverBudget(core.charges, data, event, [&core](TrialId id) { return CostsItsData(core, id); });
@@ -79,12 +103,14 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
       LedgerReserve{data.digest, attempt.id, attempt.generation, rank, message.id, event});
 }
 
-// Rows that the event annotates: one for each draw, or a whole batch.
+// Rows that the event annotates: one for each draw, or a whole batch. Within the bounds of Malformed.
 std::uint64_t RowsOf(const privacy::PrivacyEvent& event) {
   if (event.kind == privacy::MechanismKind::subsampled_gaussian)
     return 0;  // a training step annotates nothing
   const std::int64_t rows = event.unit == privacy::EventUnit::batch ? event.rows_per_batch : 1;
-  return static_cast<std::uint64_t>(event.count * std::max<std::int64_t>(rows, 1));
+  const double product =
+      static_cast<double>(event.count) * static_cast<double>(std::max<std::int64_t>(rows, 1));
+  return static_cast<std::uint64_t>(std::min(product, kMostCounted));
 }
 
 void OnSettle(Core& core, ActiveAttempt& attempt, const cluster::Settle& message, Now now, Outbox& outbox) {
@@ -195,7 +221,7 @@ void OnMessage(Core& core, WorldRank from, const cluster::Envelope& envelope, No
     OnStopRequested(core, fmt::format("rank {} was signalled", from.value), drain->deadline_seconds, now,
                     outbox);
   else if (const auto* heartbeat = std::get_if<cluster::Heartbeat>(&envelope.message))
-    core.packing.SawMemory(core.fleet.agents().at(from).registration.host, heartbeat->memory_available,
+    core.packing.SawMemory(HostKey(core.fleet.agents().at(from).registration), heartbeat->memory_available,
                            heartbeat->worker_peak);
   else
     ++core.counters.stale;

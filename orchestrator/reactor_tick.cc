@@ -18,6 +18,9 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kStopMarginSeconds = 2;
 // For a trial that has to leave its device, to save its state.
 constexpr double kStepBackSeconds = 25;
+// Between two looks for silence, at least and at most.
+constexpr double kCloseWatchSeconds = 0.1;
+constexpr double kLooseWatchSeconds = 1;
 
 // What was found out about trials that share a device is recorded; those that are too many are saved and
 // stopped, and wait for their turn.
@@ -55,6 +58,19 @@ void EndSilentAttempts(Core& core, Now now, Outbox& outbox) {
   }
 }
 
+// Those who were heard since the last look can only fall silent later, and nobody falls silent sooner than
+// kLooseWatchSeconds after it came: between two looks nothing is missed.
+void WatchForSilence(Core& core, Now now, Outbox& outbox) {
+  if (now.monotonic < core.silence_due) return;
+  LoseSilentAgents(core, now, outbox);
+  EndSilentAttempts(core, now, outbox);
+  double next = now.monotonic + kLooseWatchSeconds;
+  for (const auto& [rank, agent] : core.fleet.agents())
+    if (!agent.lost) next = std::min(next, agent.last_heard + kAgentSilenceSeconds);
+  for (const auto& [trial, attempt] : core.fleet.active()) next = std::min(next, attempt.watch.expires_at());
+  core.silence_due = std::max(next, now.monotonic + kCloseWatchSeconds);
+}
+
 void EndWhenDone(Core& core, Now now, Outbox& outbox) {
   const bool idle = core.fleet.active().empty();
   const bool given_up = core.stop && now.monotonic >= core.stop->kill_at + kStopMarginSeconds;
@@ -76,8 +92,7 @@ void OnWake(Core& core, Now now) {
 void OnTick(Core& core, Now now, Outbox& outbox) {
   if (core.ended) return;
   OnWake(core, now);
-  LoseSilentAgents(core, now, outbox);
-  EndSilentAttempts(core, now, outbox);
+  WatchForSilence(core, now, outbox);
   FinishCancels(core, now, outbox);
   WriteOwedRows(core, now, outbox);
   FollowPacking(core, now, outbox);
@@ -86,10 +101,7 @@ void OnTick(Core& core, Now now, Outbox& outbox) {
 }
 
 double NextDeadline(const Core& core, Now now) {
-  double next = kNever;
-  for (const auto& [rank, agent] : core.fleet.agents())
-    if (!agent.lost) next = std::min(next, agent.last_heard + kAgentSilenceSeconds);
-  for (const auto& [trial, attempt] : core.fleet.active()) next = std::min(next, attempt.watch.expires_at());
+  double next = core.fleet.agents().empty() ? kNever : core.silence_due;
   if (core.stop)
     next = std::min(next, core.stop->kill_at + kStopMarginSeconds);
   else if (const double retry = NextRetry(core, now); retry > 0)

@@ -21,13 +21,13 @@ std::vector<Placement> Schedule(const Core& core, Now now) {
   PackedSeats packed(core);
   std::optional<int> left_over;  // the highest priority, negated, of a trial that found no place
   bool kept = false;
-  std::int64_t starting_new = 0;
+  QuotaGate gate(core, now);
   for (const Core::ReadyKey& key : core.ready()) {
     if (free.empty() && (packed.empty() || kept)) break;
     const Trial& trial = core.At(key.index);
+    if (gate.Full(static_cast<std::int64_t>(placements.size()))) break;
+    if (!gate.Admits(trial)) continue;
     if (!RetryIsDue(trial.retry_at, now.unix_seconds)) continue;
-    const auto starting = static_cast<std::int64_t>(placements.size());
-    if (!QuotaRefusal(core, trial.spec.id, now, starting, starting_new).empty()) continue;
     if (!TimeRefusal(core, trial, now).empty()) continue;
     if (trial.spec.devices == 1) {
       std::optional<Seat> seat = free.TakeOne(core.fleet.quarantine.FailedAt(trial.spec.id));
@@ -48,7 +48,7 @@ std::vector<Placement> Schedule(const Core& core, Now now) {
       kept = kept || can_start;
       continue;
     }
-    if (!core.usage().HasBegun(trial.spec.id)) ++starting_new;
+    gate.Started(trial);
   }
   return placements;
 }
@@ -67,12 +67,9 @@ Status CheckPlaceable(const Core& core) {
 }
 
 double NextRetry(const Core& core, Now now) {
-  double next = 0;
-  for (const Core::ReadyKey& key : core.ready()) {
-    const double at = core.At(key.index).retry_at;
-    if (!RetryIsDue(at, now.unix_seconds) && (next == 0 || at < next)) next = at;
-  }
-  return next;
+  for (const auto& [at, index] : core.retries())
+    if (!RetryIsDue(at, now.unix_seconds)) return at;
+  return 0;
 }
 
 }  // namespace retort::orchestrator

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "cluster/host_identity.h"
 #include "orchestrator/amend_results.h"
 #include "orchestrator/cost_history.h"
 #include "orchestrator/cost_recorder.h"
@@ -123,7 +124,7 @@ class SweepRun {
                           plan_.trials.size(), exporter_->address()),
               started_);
     if (!options_.device_notice.empty()) view_.Say(options_.device_notice, started_, true);
-    CostRecorder costs(env_, OpenCostCache(env_, options_.environment), HostName());
+    CostRecorder costs(env_, OpenCostCache(env_, options_.environment), cluster::HostIdentity());
     if (!costs.warning().empty()) view_.Say(costs.warning(), started_, true);
     LearnCosts(recovered.core, costs);
     Publication publication(env_, exporter_.get());

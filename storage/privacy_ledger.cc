@@ -37,6 +37,7 @@ Result<LedgerEntry> DecodeReservation(std::string_view payload) {
         json.at("attempt").get_to(entry.attempt.number);
         json.at("generation").get_to(entry.generation);
         RETORT_ASSIGN_OR_RETURN(entry.event, privacy::DecodeEvent(json.at("event").dump()));
+        if (entry.event.count <= 0) return DamageError("a reservation counts no release");
         return entry;
       });
 }
@@ -105,7 +106,7 @@ void Aggregate(std::vector<privacy::PrivacyEvent>& events, privacy::PrivacyEvent
   if (event.count == 0) return;
   for (privacy::PrivacyEvent& known : events) {
     if (known.SameMechanism(event)) {
-      known.count += event.count;
+      known.Count(event.count);
       return;
     }
   }

@@ -95,7 +95,7 @@ Status LedgerView::ChargeUnused(std::int64_t count) {
 Status LedgerView::Settle(std::uint64_t id, std::int64_t used) {
   RETORT_RETURN_IF_ERROR(host_.Settle(id, used));
   for (LedgerEntry& entry : entries_) {
-    if (entry.id != id || !(entry.attempt == attempt_)) continue;
+    if (entry.id != id || !(entry.attempt == attempt_) || entry.generation != generation_) continue;
     entry.state = LedgerState::settled;
     entry.used = used;
   }
@@ -120,7 +120,7 @@ Result<bool> LedgerView::Absorb(const storage::TranscriptRecord& record) {
   // A checkpoint that was committed while the transcript was replayed holds the grants of steps after it too.
   for (LedgerEntry& entry : entries) {
     const bool known = std::any_of(entries_.begin(), entries_.end(), [&entry](const LedgerEntry& other) {
-      return other.id == entry.id && other.attempt == entry.attempt;
+      return other.id == entry.id && other.attempt == entry.attempt && other.generation == entry.generation;
     });
     if (!known) entries_.push_back(std::move(entry));
   }
@@ -138,8 +138,8 @@ std::int64_t LedgerView::DrawsLeft(const TrialSpec& spec) const {
   if (!planned.ok()) return kUnknownDraws;
   std::int64_t draws = 0;
   for (const privacy::PrivacyEvent& event : *planned) draws += event.count;
-  for (const privacy::PrivacyEvent& event : Charged()) draws -= event.count;
-  return std::max<std::int64_t>(draws, 0);
+  for (const privacy::PrivacyEvent& event : Charged()) draws = std::max<std::int64_t>(draws - event.count, 0);
+  return draws;
 }
 
 }  // namespace retort::worker

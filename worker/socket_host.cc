@@ -11,6 +11,8 @@ using std::chrono::milliseconds;
 // The ledger syncs a file before it grants; an orchestrator that needs longer than this is gone.
 constexpr milliseconds kGrantDeadline{300'000};
 constexpr milliseconds kSlice{1'000};
+// Between two steps: an agent that talks without end does not keep the trial from its work.
+constexpr int kMostMessagesAtOnce = 256;
 
 }  // namespace
 
@@ -67,7 +69,7 @@ Result<std::string> SocketHost::AwaitGang(milliseconds deadline) {
 }
 
 std::optional<cluster::Stop> SocketHost::StopRequested() {
-  while (!stop_) {
+  for (int received_now = 0; !stop_ && received_now < kMostMessagesAtOnce; ++received_now) {
     const Result<std::optional<cluster::Envelope>> received = link_.Receive(milliseconds(0));
     if (!received.ok()) {
       if (received.status().code() == StatusCode::refused) continue;   // one frame that does not decode

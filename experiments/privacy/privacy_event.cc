@@ -1,5 +1,6 @@
 #include "experiments/privacy/privacy_event.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -32,6 +33,17 @@ Result<Dyadic> Dyadic::FromDouble(double value) {
     ++dyadic.exponent;
   }
   return dyadic;
+}
+
+void PrivacyEvent::Count(std::int64_t more) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (more <= kMost - std::max<std::int64_t>(count, 0)) {
+    count += more;
+    return;
+  }
+  count = kMost;
+  const bool said = std::find(voids.begin(), voids.end(), kVoidTooManyDraws) != voids.end();
+  if (!said) voids.emplace_back(kVoidTooManyDraws);
 }
 
 bool PrivacyEvent::SameMechanism(const PrivacyEvent& other) const {

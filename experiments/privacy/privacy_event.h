@@ -49,6 +49,8 @@ inline constexpr std::string_view kVoidSoftOutput = "soft-output";
 inline constexpr std::string_view kVoidSupportLeak = "teacher-dependent-support";
 // One draw of noise covered two releases.
 inline constexpr std::string_view kVoidNoiseReused = "noise-reused";
+// More draws than can be counted.
+inline constexpr std::string_view kVoidTooManyDraws = "too-many-draws";
 
 // Names for PrivacyEvent::assumptions.
 // Noise drawn and added in floating point.
@@ -57,6 +59,10 @@ inline constexpr std::string_view kAssumeFloatNoise = "float-noise";
 inline constexpr std::string_view kAssumePoissonSampling = "poisson-sampling";
 // The members of an ensemble saw disjoint shards, cut by index.
 inline constexpr std::string_view kAssumeDisjointShards = "disjoint-shards-by-index";
+
+// Larger reservations are nobody's: no trial makes as many draws, and sums of a few thousand still fit.
+inline constexpr std::int64_t kMostDraws = std::int64_t{1} << 50;
+inline constexpr std::int64_t kMostRowsPerBatch = std::int64_t{1} << 40;
 
 enum class MechanismKind : std::uint8_t {
   none = 0,                 // raw answers leave: every claim unbounded
@@ -108,6 +114,9 @@ struct PrivacyEvent {
   std::vector<std::string> voids;
   std::vector<std::string> assumptions;
 
+  // Adds `more` (>= 0) to count. A sum that does not fit becomes kVoidTooManyDraws: never less than was
+  // drawn.
+  void Count(std::int64_t more);
   // Equal in everything but count: such events aggregate.
   [[nodiscard]] bool SameMechanism(const PrivacyEvent& other) const;
 };

@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kRawAnswers, "Answers of the teacher left without noise."},
     {reason::kNoNoise, "The noise had standard deviation 0."},
@@ -32,6 +32,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTexts =
     {kVoidSoftOutput, "The mechanism returned the teacher's soft answer instead of one class."},
     {kVoidSupportLeak, "Which outputs are possible depends on the teacher."},
     {kVoidNoiseReused, "One draw of noise covered two releases."},
+    {kVoidTooManyDraws, "More draws were charged than can be counted."},
 }};
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cluster/host_identity.h"
+
 namespace retort::cluster {
 namespace {
 
@@ -74,6 +76,24 @@ TEST(TopologyTest, ThisHostHasANameAndACpu) {
   const HostTopology host = DiscoverHost({});
   EXPECT_FALSE(host.host.empty());
   EXPECT_GE(host.cpus, 1);
+}
+
+TEST(HostIdentityTest, NetworksAndBootsAreToldApart) {
+  const std::filesystem::path proc =
+      std::filesystem::temp_directory_path() / ("retort-proc-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(proc / "sys/kernel/random");
+  std::filesystem::create_directories(proc / "self/ns");
+  std::ofstream(proc / "sys/kernel/random/boot_id") << "5a3c-11\n";
+  std::filesystem::create_symlink("net:[7]", proc / "self/ns/net");
+  const std::string first = HostIdentity(proc);
+  EXPECT_THAT(first, ::testing::EndsWith("/5a3c-11/net:[7]"));
+  EXPECT_EQ(first, HostIdentity(proc));
+  std::filesystem::remove(proc / "self/ns/net");
+  std::filesystem::create_symlink("net:[8]", proc / "self/ns/net");
+  EXPECT_NE(HostIdentity(proc), first);
+  std::filesystem::remove_all(proc);
+  EXPECT_THAT(HostIdentity(proc), ::testing::EndsWith("//")) << "what cannot be read is empty";
+  EXPECT_EQ(HostIdentity(), HostIdentity());
 }
 
 }  // namespace

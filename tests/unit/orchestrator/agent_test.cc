@@ -516,6 +516,40 @@ TEST_F(AgentTest, StopEndsEveryMemberOfAGangOnThisAgent) {
   EXPECT_EQ(agent_->busy(), 0);
 }
 
+TEST_F(AgentTest, WorkerThatNotEvenSigkillEndsIsLookedAtOnceASecond) {
+  WorkerLife& worker = Busy();
+  worker.dies_slowly = true;
+  agent_->OnMessage({attempt_, Generation{1}, 0, cluster::Stop{false, 0}}, now_);
+  Poll();
+  EXPECT_LE(agent_->NextDeadline(), now_ + 0.01) << "most are gone in milliseconds";
+  Poll(3);
+  EXPECT_GE(agent_->NextDeadline(), now_ + 0.5);
+  worker.dies_slowly = false;
+  Poll(1);
+  EXPECT_TRUE(worker.gone);
+}
+
+TEST_F(AgentTest, WorkerThatTalksWithoutEndLeavesOthersTheirTurn) {
+  Make(2);
+  LeaseGang(1);
+  Greet(*workers_[0]);
+  Greet(*workers_[1]);
+  static_cast<void>(agent_->TakeOutgoing());
+  for (int step = 0; step < 10'000; ++step)
+    workers_[0]->says.emplace_back(std::optional(
+        cluster::Envelope{attempt_, Generation{1}, 0, cluster::Progress{step, 10'000, "train", {}}}));
+  workers_[1]->says.emplace_back(std::optional(
+      cluster::Envelope{attempt_, Generation{1}, 0,
+                        cluster::Ended{false, FailureKind::out_of_memory, "no memory", {}, {}, "", ""}}));
+  Poll();
+  EXPECT_GT(workers_[0]->says.size(), 9'000U);
+  const std::vector<cluster::Envelope> outgoing = agent_->TakeOutgoing();
+  EXPECT_LT(outgoing.size(), 1'000U);
+  EXPECT_TRUE(std::holds_alternative<cluster::Ended>(outgoing.back().message));
+  for (int poll = 0; poll < 50; ++poll) Poll();
+  EXPECT_THAT(workers_[0]->says, IsEmpty()) << "nothing is lost";
+}
+
 TEST_F(AgentTest, WaitsNoLongerThanTheNearestDeadline) {
   EXPECT_LE(agent_->NextDeadline(), now_ + kHeartbeatSeconds);
   Busy();

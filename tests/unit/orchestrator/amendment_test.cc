@@ -30,7 +30,8 @@ class AmendmentTest : public ::testing::Test {
     plan_ = plan;
     Outbox outbox;
     ASSERT_TRUE(OpenSweep(core_, plan_, kNow, outbox).ok());
-    OnMessage(core_, WorldRank{0}, {{}, {}, 0, cluster::Register{"node", 1, {"cpu"}, "", ""}}, kNow, outbox);
+    OnMessage(core_, WorldRank{0}, {{}, {}, 0, cluster::Register{"node", 1, {"cpu"}, "", "", 1, ""}}, kNow,
+              outbox);
     OnTick(core_, kNow, outbox);
   }
   void End(TrialId trial, bool succeeded) {

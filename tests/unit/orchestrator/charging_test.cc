@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/unit/orchestrator/orchestrator_fixture.h"
 
 namespace retort::orchestrator {
@@ -104,6 +106,39 @@ TEST_F(ChargingTest, ReservationOfNothingIsRefused) {
     ASSERT_THAT(refused, SizeIs(1));
     EXPECT_FALSE(refused[0].second.granted);
   }
+}
+
+TEST_F(ChargingTest, ReservationBeyondWhatCanBeCountedIsRefused) {
+  std::uint64_t id = 0;
+  const auto refused = [&](const privacy::PrivacyEvent& event, std::int64_t count) {
+    Say(trial_, cluster::Reserve{++id, event, count});
+    const auto answers = Take<cluster::Reserved>();
+    return answers.size() == 1 && !answers[0].second.granted;
+  };
+  EXPECT_TRUE(refused(Votes(), std::int64_t{1} << 62));
+  EXPECT_TRUE(refused(Votes(), privacy::kMostDraws + 1));
+  for (const std::int64_t rows : {std::int64_t{0}, std::int64_t{-3}, privacy::kMostRowsPerBatch + 1}) {
+    auto event = Votes();
+    event.rows_per_batch = rows;
+    EXPECT_TRUE(refused(event, 1)) << rows;
+  }
+  EXPECT_THAT(outbox_.ledger, IsEmpty());
+  EXPECT_EQ(Charged(), 0);
+}
+
+TEST(ChargeBook, SumThatDoesNotFitIsUnboundedAndNeverLess) {
+  ChargeBook book;
+  const TrialId trial(7);
+  auto event = Votes();
+  event.count = (std::int64_t{1} << 62) + 1;
+  for (int i = 0; i < 3; ++i) book.Add("data", trial, event);
+  double total = 0;
+  for (const privacy::PrivacyEvent& sum : book.EventsOf(trial)) {
+    EXPECT_GT(sum.count, 0);
+    total += static_cast<double>(sum.count);
+  }
+  EXPECT_GE(total, 9.2e18);
+  EXPECT_EQ(privacy::TotalEpsilon(book.EventsOn("data"), 1e-5), std::numeric_limits<double>::infinity());
 }
 
 TEST_F(ChargingTest, SettlingChargesWhatWasUsed) {

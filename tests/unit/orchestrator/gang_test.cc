@@ -58,6 +58,36 @@ TEST_F(GangTest, OneHostIsPreferredAndNeedsNoNetwork) {
   for (const auto& [rank, lease] : Take<cluster::Lease>()) EXPECT_EQ(lease.start.gang_host, "127.0.0.1");
 }
 
+// Containers of one name, each with a network of its own.
+TEST_F(GangTest, HostsOfOneNameAreToldApart) {
+  const TrialSpec apart = Gang(1, 3), together = Gang(2, 2);
+  Open(PlanOf({apart, together}));
+  for (int rank = 0; rank < 2; ++rank) {
+    cluster::Register message{"node",
+                              2,
+                              {"cpu", "cpu"},
+                              "",
+                              "10.0.0." + std::to_string(rank),
+                              8,
+                              "node/boot/net:[" + std::to_string(rank) + "]"};
+    Hear(rank, {{}, {}, 0, message});
+  }
+  Tick();
+  const auto leases = Take<cluster::Lease>();
+  ASSERT_EQ(leases.size(), 3U);
+  for (const auto& [rank, lease] : leases)
+    EXPECT_EQ(lease.start.gang_host, "10.0.0." + std::to_string(rank)) << "loopback reaches one of them only";
+  const Device first = core_.fleet.DeviceOf({WorldRank{0}, 0}),
+               second = core_.fleet.DeviceOf({WorldRank{1}, 0});
+  EXPECT_EQ(first.host, "node") << "what people read";
+  EXPECT_NE(first, second);
+  EXPECT_EQ(core_.fleet.SlotsOn(first), 2);
+  Succeed(apart.id);
+  Tick();
+  ASSERT_EQ(SeatsOf(together).size(), 2U);
+  EXPECT_EQ(SeatsOf(together)[0].rank, SeatsOf(together)[1].rank);
+}
+
 TEST_F(GangTest, NothingIsPlacedInPart) {
   const TrialSpec gang = Gang(1, 3);
   Open(PlanOf({gang}));

@@ -78,8 +78,8 @@ class QuotaRun : public ::testing::Test {
     plan_.quota = quota;
     ASSERT_TRUE(OpenSweep(core_, plan_, now(), outbox_).ok());
     OnMessage(core_, WorldRank{0},
-              {{}, {}, 0, cluster::Register{"node", 8, std::vector<std::string>(8, "cpu"), "", ""}}, now(),
-              outbox_);
+              {{}, {}, 0, cluster::Register{"node", 8, std::vector<std::string>(8, "cpu"), "", "", 1, ""}},
+              now(), outbox_);
     OnTick(core_, now(), outbox_);
   }
   void EndAll() {
@@ -120,6 +120,22 @@ TEST_F(QuotaRun, CapOnTrialsEndsTheRunOnceNothingMoreMayStart) {
   EXPECT_THAT(QuotaStop(core_, now()), HasSubstr("3 trials"));
 }
 
+TEST_F(QuotaRun, TrialThatWasBegunGoesOnThoughTheCapOnTrialsIsReached) {
+  Start({.trials = 3});
+  const ActiveAttempt failed = core_.fleet.active().begin()->second;
+  cluster::Ended ended;
+  ended.failure = FailureKind::worker_killed;
+  OnMessage(core_, WorldRank{0}, {failed.id, failed.generation, 0, ended}, now(), outbox_);
+  EXPECT_EQ(core_.ready_begun(), 1U);
+  for (int i = 0; i < 100; ++i) {
+    time_ += 0.1;
+    OnTick(core_, now(), outbox_);
+  }
+  EXPECT_NE(core_.fleet.Find(failed.id.trial), nullptr);
+  EXPECT_EQ(core_.fleet.active().size(), 3U) << "nobody new";
+  EXPECT_TRUE(core_.CheckInvariants().ok());
+}
+
 TEST_F(QuotaRun, WallClockStopsWhatRuns) {
   Start({.wall_seconds = 60});
   time_ += 59;
@@ -133,7 +149,8 @@ TEST_F(QuotaRun, LargerPriorityIsPlacedFirst) {
   plan.trials[2].priority = 5;
   plan.quota.concurrency = 1;
   ASSERT_TRUE(OpenSweep(core_, plan, now(), outbox_).ok());
-  OnMessage(core_, WorldRank{0}, {{}, {}, 0, cluster::Register{"node", 1, {"cpu"}, "", ""}}, now(), outbox_);
+  OnMessage(core_, WorldRank{0}, {{}, {}, 0, cluster::Register{"node", 1, {"cpu"}, "", "", 1, ""}}, now(),
+            outbox_);
   OnTick(core_, now(), outbox_);
   EXPECT_NE(core_.fleet.Find(plan.trials[2].id), nullptr);
 }

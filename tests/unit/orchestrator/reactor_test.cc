@@ -57,6 +57,20 @@ TEST_F(ReactorTest, ProgressIsJournaledRarely) {
   EXPECT_EQ(core_.counters.steps, 99U);
 }
 
+TEST_F(ReactorTest, WorkerThatChangesItsPhaseWithoutEndDoesNotFillTheJournal) {
+  const TrialId trial = LeaseOne();
+  for (int i = 0; i < 1000; ++i) {
+    Say(trial, cluster::Progress{1, 100, i % 2 == 0 ? "a" : "b", {}});
+    Tick(0.01);
+  }
+  EXPECT_GE(CountJournaled<ProgressNoted>(), 10);
+  EXPECT_LE(CountJournaled<ProgressNoted>(), 20);
+  // Nothing is left out for good.
+  Tick(2);
+  Say(trial, cluster::Progress{1, 100, "evaluate", {}});
+  EXPECT_EQ(core_.Get(trial).phase, "evaluate");
+}
+
 TEST_F(ReactorTest, SuccessWritesTheRowAndEndsTheSweep) {
   const TrialId trial = LeaseOne();
   Succeed(trial);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/testing/fault_injection_env.h"
 #include "tests/testing/storage_samples.h"
 
@@ -115,6 +117,31 @@ TEST_F(PrivacyLedgerTest, AReservationOfNothingIsRefused) {
   auto ledger = Open();
   EXPECT_EQ(ledger->Reserve("digest", {kTrial, 1}, 0, VoteEvent(0)).status().code(), StatusCode::refused);
   EXPECT_EQ(ledger->Reserve("digest", {kTrial, 1}, 0, VoteEvent(-1)).status().code(), StatusCode::refused);
+}
+
+TEST_F(PrivacyLedgerTest, ASumThatDoesNotFitIsVoidAndNeverLess) {
+  auto ledger = Open();
+  const std::int64_t half = (std::int64_t{1} << 62) + 1;
+  Reserve(*ledger, kTrial, VoteEvent(half));
+  Reserve(*ledger, kTrial, VoteEvent(half));
+  const auto events = ledger->EventsOf(kTrial);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].count, std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(events[0].voids, std::vector<std::string>{std::string(privacy::kVoidTooManyDraws)});
+}
+
+TEST_F(PrivacyLedgerTest, AnEntryOnDiskThatCountsNothingIsDamage) {
+  {
+    auto log = RecordLog::Open(env_, kPath, LogKind::ledger);
+    ASSERT_TRUE(log.ok());
+    const std::string event = privacy::EncodeEvent(VoteEvent(-5));
+    (*log)->Append(1, R"({"id":1,"data":"x","trial":"0000000000000007","attempt":1,"generation":1,"event":)" +
+                          event + "}");
+    ASSERT_TRUE((*log)->Sync().ok());
+  }
+  const auto ledger = ReadLedger(env_, kPath);
+  ASSERT_FALSE(ledger.ok());
+  EXPECT_EQ(ledger.status().code(), StatusCode::damage);
 }
 
 TEST_F(PrivacyLedgerTest, AFullDiskGrantsNothingFromThenOn) {

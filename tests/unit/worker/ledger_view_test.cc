@@ -1,0 +1,83 @@
+#include "worker/ledger_view.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/testing/fault_injection_env.h"
+
+namespace retort::worker {
+namespace {
+
+const TrialId kTrial(7);
+
+privacy::PrivacyEvent Votes() {
+  privacy::PrivacyEvent event;
+  event.kind = privacy::MechanismKind::noisy_votes;
+  event.unit = privacy::EventUnit::vote;
+  event.sensitivity = 1.5;
+  event.noise_std = 40;
+  return event;
+}
+
+// Grants everything, from 1 on: as a worker's host does, which numbers its requests anew in each process.
+class Granting final : public release::ReservationPort {
+ public:
+  Result<std::uint64_t> Reserve(const privacy::PrivacyEvent&, std::int64_t) override { return ++last_; }
+  Status Settle(std::uint64_t, std::int64_t) override { return {}; }
+
+ private:
+  std::uint64_t last_ = 0;
+};
+
+class LedgerViewTest : public ::testing::Test {
+ protected:
+  LedgerView View(std::uint32_t attempt, std::uint64_t generation) {
+    store_ = storage::CheckpointStore::Open(env_, "trials/t", attempt).value();
+    host_ = {};
+    return LedgerView(host_, *store_, {kTrial, attempt}, generation, "digest");
+  }
+  static std::int64_t Draws(const LedgerView& view) {
+    std::int64_t sum = 0;
+    for (const privacy::PrivacyEvent& event : view.Charged()) sum += event.count;
+    return sum;
+  }
+  void AbsorbTranscript(LedgerView& view) {
+    for (const storage::TranscriptRecord& record : store_->Transcript().value())
+      EXPECT_TRUE(view.Absorb(record).value());
+  }
+
+  testing::FaultInjectionEnv env_;
+  std::unique_ptr<storage::CheckpointStore> store_;
+  Granting host_;
+};
+
+TEST_F(LedgerViewTest, GrantIsTakenBackOnceHoweverOftenItIsRead) {
+  LedgerView view = View(1, 1);
+  ASSERT_TRUE(view.Reserve(Votes(), 4).ok());
+  LedgerView next = View(2, 2);
+  AbsorbTranscript(next);
+  AbsorbTranscript(next);
+  EXPECT_EQ(Draws(next), 4);
+}
+
+// After a repair the journal may give out an attempt's number once more: only the generation is new.
+TEST_F(LedgerViewTest, GrantsOfTwoGenerationsOfOneAttemptBothCount) {
+  LedgerView lost = View(2, 3);
+  ASSERT_TRUE(lost.Reserve(Votes(), 4).ok());
+  std::map<std::string, std::string> saved;
+  lost.Save(saved);
+
+  LedgerView view = View(2, 5);
+  ASSERT_TRUE(view.Load(saved).ok());
+  const std::uint64_t id = view.Reserve(Votes(), 4).value();
+  ASSERT_EQ(id, lost.entries()[0].id) << "the case needs equal ids";
+  ASSERT_TRUE(view.Settle(id, 1).ok());
+  EXPECT_EQ(Draws(view), 4 + 1) << "the grant of the lost generation stays charged in full";
+
+  LedgerView resumed = View(3, 6);
+  ASSERT_TRUE(resumed.Load(saved).ok());
+  AbsorbTranscript(resumed);
+  EXPECT_EQ(Draws(resumed), 4 + 4);
+}
+
+}  // namespace
+}  // namespace retort::worker
