@@ -26,8 +26,12 @@ privacy::PrivacyEvent StepEvent() {
 
 }  // namespace
 
-SimulatedCluster::SimulatedCluster(std::uint64_t seed, int agents, int slots, Storm storm)
-    : random_(seed), storm_(storm), slots_(slots), agents_(static_cast<std::size_t>(agents)) {
+SimulatedCluster::SimulatedCluster(std::uint64_t seed, int agents, int slots, Storm storm, Mutant mutant)
+    : random_(seed),
+      storm_(storm),
+      slots_(slots),
+      agents_(static_cast<std::size_t>(agents)),
+      mutant_(mutant) {
   for (Agent& agent : agents_) agent.slots.resize(static_cast<std::size_t>(slots));
 }
 
@@ -38,6 +42,7 @@ bool SimulatedCluster::Happens(double chance) {
 Status SimulatedCluster::StartOrchestrator(const SweepPlan& plan) {
   recovered_.reset();
   to_orchestrator_.clear();
+  checks_.Restarted();
   orchestrator::Settings settings;
   settings.results = kResults;
   settings.provenance_json = "{}";
@@ -45,8 +50,8 @@ Status SimulatedCluster::StartOrchestrator(const SweepPlan& plan) {
   RETORT_RETURN_IF_ERROR(disk_.CreateDirectories(kResults));
   RETORT_ASSIGN_OR_RETURN(recovered_, orchestrator::RecoverResults(disk_, settings));
   for (std::size_t rank = 0; rank < agents_.size(); ++rank) {
+    agents_[rank] = {};
     agents_[rank].slots.assign(static_cast<std::size_t>(slots_), std::nullopt);
-    agents_[rank].alive = true;
     Register(static_cast<int>(rank));
   }
   orchestrator::Outbox outbox;
@@ -75,13 +80,20 @@ void SimulatedCluster::Say(int rank, cluster::Message message, const Worker* wor
   if (worker != nullptr && worker->gang_rank > 0 && !std::holds_alternative<cluster::WorkerLost>(message) &&
       (ended == nullptr || ended->succeeded))
     return;
-  if (ended != nullptr)
-    ends_said_.emplace(worker->attempt, ended->failure);
+  if (ended != nullptr) checks_.SaidEnd(worker->attempt, ended->failure);
   if (const auto* lost = std::get_if<cluster::WorkerLost>(&message))
-    ends_said_.emplace(worker->attempt, lost->failure);
+    checks_.SaidEnd(worker->attempt, lost->failure);
   envelope.message = std::move(message);
   std::string bytes = cluster::Encode(envelope);
   said_.emplace_back(rank, bytes);
+  if (IsFrozen(agents_[static_cast<std::size_t>(rank)])) {
+    agents_[static_cast<std::size_t>(rank)].kept.push_back(std::move(bytes));
+    return;
+  }
+  Enqueue(rank, std::move(bytes));
+}
+
+void SimulatedCluster::Enqueue(int rank, std::string bytes) {
   if (Happens(storm_.drop)) return;
   if (Happens(storm_.duplicate)) to_orchestrator_.emplace_back(rank, bytes);
   if (Happens(storm_.delay) && !to_orchestrator_.empty())
@@ -123,6 +135,7 @@ void SimulatedCluster::Work(int rank, std::optional<Worker>& slot) {
     Finish(rank, slot);
   } else {
     ++worker.step;
+    if (worker.step % kBlock != 1) checks_.Drew(worker.attempt.trial, 1);
     if (worker.members.size() > 1) ++gang_steps_;
     Say(rank, cluster::Progress{worker.step, worker.steps, "train", {{"loss", 1.0}}}, &worker);
     if (worker.step % kBlock == 1) {
@@ -149,22 +162,44 @@ void SimulatedCluster::Finish(int rank, std::optional<Worker>& slot) {
     agents_[static_cast<std::size_t>(member)].slots[static_cast<std::size_t>(place)].reset();
 }
 
+void SimulatedCluster::Lease(int rank, const cluster::Envelope& envelope, const cluster::Lease& lease) {
+  Worker worker;
+  worker.attempt = envelope.attempt;
+  worker.generation = envelope.generation;
+  worker.steps = DecodeTrialSpec(lease.start.spec)->steps;
+  worker.members = lease.members;
+  worker.gang_rank = lease.start.gang_rank;
+  worker.waiting = lease.start.gang_size > 1;
+  checks_.GotLease(static_cast<int>(lease.members.size()) == lease.start.gang_size &&
+                   (lease.start.gang_size == 1 || lease.members[static_cast<std::size_t>(worker.gang_rank)] ==
+                                                      std::pair(rank, lease.slot)));
+  if (worker.waiting && worker.gang_rank == 0) Say(rank, cluster::GangAddress{"here"}, &worker);
+  agents_[static_cast<std::size_t>(rank)].slots[static_cast<std::size_t>(lease.slot)] = worker;
+}
+
+void SimulatedCluster::OnReserved(std::optional<Worker>& slot, int rank, const cluster::Reserved& reserved) {
+  if (slot->gang_rank > 0 || reserved.id != slot->requests) return;
+  if (!reserved.granted) {
+    cluster::Ended ended;
+    ended.failure = FailureKind::budget_refused;
+    Say(rank, ended, &*slot);
+    slot.reset();
+    return;
+  }
+  checks_.Granted(slot->attempt, slot->generation, reserved.id, *recovered_->ledger);
+  if (slot->waiting) checks_.Drew(slot->attempt.trial, 1);  // of the step that asked
+  slot->waiting = false;
+}
+
 void SimulatedCluster::Obey(int rank, const cluster::Envelope& envelope) {
   Agent& agent = agents_[static_cast<std::size_t>(rank)];
   if (!agent.alive) return;
+  if (IsFrozen(agent)) {
+    agent.orders.push_back(envelope);
+    return;
+  }
   if (const auto* lease = std::get_if<cluster::Lease>(&envelope.message)) {
-    Worker worker;
-    worker.attempt = envelope.attempt;
-    worker.generation = envelope.generation;
-    worker.steps = DecodeTrialSpec(lease->start.spec)->steps;
-    worker.members = lease->members;
-    worker.gang_rank = lease->start.gang_rank;
-    worker.waiting = lease->start.gang_size > 1;
-    if (static_cast<int>(lease->members.size()) != lease->start.gang_size ||
-        lease->members[static_cast<std::size_t>(worker.gang_rank)] != std::pair(rank, lease->slot))
-      ++split_gangs_;
-    if (worker.waiting && worker.gang_rank == 0) Say(rank, cluster::GangAddress{"here"}, &worker);
-    agent.slots[static_cast<std::size_t>(lease->slot)] = worker;
+    Lease(rank, envelope, *lease);
     return;
   }
   for (std::optional<Worker>& slot : agent.slots) {
@@ -177,13 +212,7 @@ void SimulatedCluster::Obey(int rank, const cluster::Envelope& envelope) {
     } else if (std::holds_alternative<cluster::GangReady>(envelope.message)) {
       slot->waiting = false;
     } else if (const auto* reserved = std::get_if<cluster::Reserved>(&envelope.message)) {
-      if (slot->gang_rank > 0) continue;
-      slot->waiting = false;
-      const auto& entries = recovered_->ledger->entries();
-      const bool backed = std::any_of(entries.begin(), entries.end(), [&](const storage::LedgerEntry& entry) {
-        return entry.attempt == envelope.attempt && entry.generation == envelope.generation.value;
-      });
-      if (reserved->granted && !backed) ++unbacked_grants_;
+      OnReserved(slot, rank, *reserved);
     }
   }
 }
@@ -205,16 +234,30 @@ void SimulatedCluster::AskForSomething(orchestrator::Outbox& outbox) {
                                {amendment, core().sweep(), {{trial.spec.id, trial.attempts}}}, 10, now(), outbox);
 }
 
+void SimulatedCluster::Thaw(int rank) {
+  Agent& agent = agents_[static_cast<std::size_t>(rank)];
+  agent.frozen_until = 0;
+  for (std::string& bytes : std::exchange(agent.kept, {})) Enqueue(rank, std::move(bytes));
+  for (const cluster::Envelope& order : std::exchange(agent.orders, {})) Obey(rank, order);
+}
+
 void SimulatedCluster::Misfortune() {
   for (std::size_t rank = 0; rank < agents_.size(); ++rank) {
     Agent& agent = agents_[rank];
     if (agent.alive && Happens(storm_.agent_death)) {
+      const std::size_t slots = agent.slots.size();
+      agent = {};
       agent.alive = false;
-      agent.slots.assign(agent.slots.size(), std::nullopt);
+      agent.slots.resize(slots);
       agent.back_at = time_ + std::uniform_real_distribution<double>(0, 60)(random_);
     } else if (!agent.alive && time_ >= agent.back_at) {
       agent.alive = true;
       Register(static_cast<int>(rank));
+    } else if (agent.alive && agent.frozen_until > 0 && !IsFrozen(agent)) {
+      Thaw(static_cast<int>(rank));
+    } else if (agent.alive && agent.frozen_until == 0 && Happens(storm_.freeze)) {
+      agent.frozen_until = time_ + std::uniform_real_distribution<double>(0, 60)(random_);
+      ++frozen_agents_;
     }
   }
   if (!said_.empty() && Happens(storm_.stale)) {
@@ -231,7 +274,7 @@ Status SimulatedCluster::Step() {
     if (!agent.alive) continue;
     for (std::optional<Worker>& slot : agent.slots)
       if (slot) Work(static_cast<int>(rank), slot);
-    if (time_ < agent.heartbeat_at) continue;
+    if (time_ < agent.heartbeat_at || IsFrozen(agent)) continue;
     agent.heartbeat_at = time_ + orchestrator::kHeartbeatSeconds;
     Say(static_cast<int>(rank), cluster::Heartbeat{time_});
   }
@@ -241,9 +284,10 @@ Status SimulatedCluster::Step() {
 Status SimulatedCluster::Deliver() {
   orchestrator::Outbox outbox;
   while (!to_orchestrator_.empty()) {
-    const auto [rank, bytes] = to_orchestrator_.front();
+    auto [rank, bytes] = to_orchestrator_.front();
     to_orchestrator_.pop_front();
-    RETORT_ASSIGN_OR_RETURN(const cluster::Envelope envelope, cluster::Decode(bytes));
+    RETORT_ASSIGN_OR_RETURN(cluster::Envelope envelope, cluster::Decode(bytes));
+    CorruptHeard(rank, envelope);
     orchestrator::OnMessage(core(), WorldRank{rank}, envelope, now(), outbox);
     RETORT_RETURN_IF_ERROR(core().CheckInvariants());
   }
@@ -255,17 +299,31 @@ Status SimulatedCluster::Deliver() {
 }
 
 Status SimulatedCluster::Commit(orchestrator::Outbox& outbox) {
+  CorruptOutbox(outbox);
   RETORT_RETURN_IF_ERROR(orchestrator::CommitOutbox(*recovered_, outbox));
-  for (const orchestrator::JournalEvent& event : outbox.journal) {
-    const auto* ended = std::get_if<orchestrator::AttemptEnded>(&event.event);
-    if (ended == nullptr) continue;
-    const bool own = ended->failure == FailureKind::agent_lost || ended->failure == FailureKind::worker_hang;
-    if (!own && !ends_said_.contains({ended->attempt, ended->failure})) ++foreign_ends_;
-  }
   for (const orchestrator::AddressedAnswer& answer : outbox.answers)
     if (answer.answer.kind != orchestrator::AnswerKind::saving) ++final_answers_;
-  for (const orchestrator::Outgoing& message : outbox.messages) Obey(message.to.value, message.envelope);
-  return {};
+  for (const orchestrator::Outgoing& message : outbox.messages) {
+    if (mutant_ == Mutant::never_stops && std::holds_alternative<cluster::Stop>(message.envelope.message))
+      continue;
+    Obey(message.to.value, message.envelope);
+  }
+  checks_.Committed(outbox, *recovered_->ledger);
+  CheckWorkers();
+  return checks_.status();
+}
+
+void SimulatedCluster::CheckWorkers() {
+  if (core().ended) return;
+  for (std::size_t rank = 0; rank < agents_.size(); ++rank) {
+    const Agent& agent = agents_[rank];
+    if (!agent.alive || IsFrozen(agent)) continue;
+    for (std::size_t slot = 0; slot < agent.slots.size(); ++slot) {
+      const std::optional<Worker>& worker = agent.slots[slot];
+      const orchestrator::Seat seat{WorldRank{static_cast<int>(rank)}, static_cast<int>(slot)};
+      if (worker) checks_.Works(core(), worker->attempt, worker->generation, seat);
+    }
+  }
 }
 
 Status SimulatedCluster::RunToEnd(int most) {

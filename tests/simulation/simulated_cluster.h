@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "experiments/spec/sweep.h"
 #include "orchestrator/outbox.h"
 #include "orchestrator/recovery.h"
+#include "tests/simulation/world_checks.h"
 #include "tests/testing/fault_injection_env.h"
 
 namespace retort::testing {
@@ -32,17 +32,29 @@ struct Storm {
   double stale = 0;  // an old message is said again, each step
   double delay = 0;  // a message arrives out of turn
   double request = 0;  // the user cancels or retries some trial, each step
+  double freeze = 0;  // of an agent, each step: it falls silent for up to a minute while its workers work on
+};
+
+// Ways in which an orchestrator could be wrong, done to what the real one decided. Each must be noticed.
+enum class Mutant {
+  none,
+  grants_unasked_ledger,  // answers a reservation that it never wrote down
+  settles_too_little,     // writes down fewer draws than were made
+  leases_twice,           // a trial to a second slot as well
+  never_stops,            // leaves the workers of an attempt that is over alone
+  splits_gangs,           // sends a member of a gang to another slot
+  believes_the_dead,      // takes what an old attempt says for the word of the newest
 };
 
 class SimulatedCluster {
  public:
-  SimulatedCluster(std::uint64_t seed, int agents, int slots, Storm storm);
+  SimulatedCluster(std::uint64_t seed, int agents, int slots, Storm storm, Mutant mutant = Mutant::none);
 
   // Opens journal and ledger (what is in them is kept) and plans the sweep: a new orchestrator. Whatever
   // ran under its predecessor is gone. Error: of the orchestrator.
   [[nodiscard]] Status StartOrchestrator(const SweepPlan& plan);
   // One step of everything: time passes, workers work, messages arrive, the orchestrator acts. Error: of
-  // the disk, or a broken invariant.
+  // the disk, a broken invariant, or what no cluster may show (see world_checks.h).
   [[nodiscard]] Status Step();
   // Steps until the orchestrator has sent Shutdown. Error: as Step; refused after `most` steps.
   [[nodiscard]] Status RunToEnd(int most);
@@ -53,18 +65,13 @@ class SimulatedCluster {
   [[nodiscard]] orchestrator::Now now() const { return {time_, 1.7e9 + time_}; }
   // row_digest by trial, of trials that succeeded.
   [[nodiscard]] std::map<std::string, std::string> Digests();
-  // Answers given to workers without a durable reservation behind them.
-  [[nodiscard]] int unbacked_grants() const { return unbacked_grants_; }
   // Steps that a gang made, and attempts it gave up because a member was gone.
   [[nodiscard]] std::uint64_t gang_steps() const { return gang_steps_; }
   [[nodiscard]] std::uint64_t broken_gangs() const { return broken_gangs_; }
-  // Leases that reached a slot while a member of the same attempt elsewhere was already gone for another one.
-  [[nodiscard]] int split_gangs() const { return split_gangs_; }
   // Requests of the user, and final answers to them.
   [[nodiscard]] int requests() const { return requests_; }
   [[nodiscard]] int final_answers() const { return final_answers_; }
-  // Journaled ends that the worker of that very attempt never said.
-  [[nodiscard]] int foreign_ends() const { return foreign_ends_; }
+  [[nodiscard]] std::uint64_t frozen_agents() const { return frozen_agents_; }
   static constexpr const char* kResults = "results";
 
  private:
@@ -82,10 +89,23 @@ class SimulatedCluster {
     bool alive = true;
     double back_at = 0;
     double heartbeat_at = 0;
+    double frozen_until = 0;               // neither hears nor speaks; its workers go on
+    std::deque<std::string> kept;          // what it will say when it thaws
+    std::deque<cluster::Envelope> orders;  // what it will hear then
     std::vector<std::optional<Worker>> slots;
   };
 
   [[nodiscard]] bool Happens(double chance);
+  [[nodiscard]] bool IsFrozen(const Agent& agent) const { return time_ < agent.frozen_until; }
+  void Enqueue(int rank, std::string bytes);
+  void Thaw(int rank);
+  void Lease(int rank, const cluster::Envelope& envelope, const cluster::Lease& lease);
+  void OnReserved(std::optional<Worker>& slot, int rank, const cluster::Reserved& reserved);
+  // The mutant's part; nothing without one.
+  void CorruptHeard(int& rank, cluster::Envelope& envelope);
+  void CorruptOutbox(orchestrator::Outbox& outbox);
+  void LeaseTwice(orchestrator::Outbox& outbox);
+  void CheckWorkers();
   void Register(int rank);
   void Say(int rank, cluster::Message message, const Worker* worker = nullptr);
   // Whether every member of the worker's attempt is at its place.
@@ -109,12 +129,10 @@ class SimulatedCluster {
   std::vector<std::pair<int, std::string>> said_;            // everything, for repetition
   FaultInjectionEnv disk_;
   std::optional<orchestrator::Recovered> recovered_;
-  std::set<std::pair<AttemptId, FailureKind>> ends_said_;  // none = success
-  std::uint64_t gang_steps_ = 0, broken_gangs_ = 0;
-  int split_gangs_ = 0;
-  int unbacked_grants_ = 0;
-  int foreign_ends_ = 0;
   int requests_ = 0, final_answers_ = 0;
+  Mutant mutant_;
+  WorldChecks checks_;
+  std::uint64_t gang_steps_ = 0, broken_gangs_ = 0, frozen_agents_ = 0;
 };
 
 }  // namespace retort::testing

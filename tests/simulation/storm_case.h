@@ -15,9 +15,11 @@ struct StormCase {
   int slots = 2;   // of each agent
   int trials = 24;
   int gang = 4;    // largest gang
+  bool rough = false;  // trials may fail for good, slots may be drained
   [[nodiscard]] std::string Text() const {
-    return "seed " + std::to_string(seed) + ", " + std::to_string(agents) + " agents of " + std::to_string(slots) +
-           " slots, " + std::to_string(trials) + " trials, gangs up to " + std::to_string(gang);
+    return "seed " + std::to_string(seed) + ", " + std::to_string(agents) + " agents of " +
+           std::to_string(slots) + " slots, " + std::to_string(trials) + " trials, gangs up to " +
+           std::to_string(gang) + (rough ? ", rough" : "");
   }
 };
 

@@ -1,0 +1,54 @@
+// What no cluster may ever show, seen from the workers' side: by what they were told and what they did, and
+// not by what the orchestrator believes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "experiments/spec/failure_kind.h"
+#include "experiments/spec/ids.h"
+#include "experiments/spec/status.h"
+#include "orchestrator/core.h"
+#include "orchestrator/outbox.h"
+#include "storage/privacy_ledger.h"
+
+namespace retort::testing {
+
+// Keeps the first alarm.
+class WorldChecks {
+ public:
+  // A new orchestrator reads the ledger anew.
+  void Restarted();
+  // A worker was told that its reservation is granted.
+  void Granted(AttemptId attempt, Generation generation, std::uint64_t request,
+               const storage::PrivacyLedger& ledger);
+  void Drew(TrialId trial, std::int64_t draws);
+  // A worker, or its agent, said how its attempt ended; none = success.
+  void SaidEnd(AttemptId attempt, FailureKind failure) { ends_.emplace(attempt, failure); }
+  void GotLease(bool at_its_place);
+  // A worker is at work there, and its agent has obeyed everything it was told.
+  void Works(const orchestrator::Core& core, AttemptId attempt, Generation generation,
+             orchestrator::Seat seat);
+  // Call after each commit, with what the orchestrator wanted written.
+  void Committed(const orchestrator::Outbox& outbox, const storage::PrivacyLedger& ledger);
+
+  [[nodiscard]] const Status& status() const { return alarm_; }
+
+ private:
+  void Alarm(const std::string& what);
+  void CheckDraws(const storage::PrivacyLedger& ledger);
+
+  using Attempt = std::pair<AttemptId, Generation>;
+  Status alarm_;
+  std::map<Attempt, std::set<std::uint64_t>> granted_;  // requests
+  std::map<Attempt, std::size_t> entries_;              // of the ledger
+  std::size_t entries_read_ = 0;
+  std::map<TrialId, std::int64_t> drawn_;
+  std::set<TrialId> touched_;  // since the last commit, by draws or settlements
+  std::set<std::pair<AttemptId, FailureKind>> ends_;
+};
+
+}  // namespace retort::testing
