@@ -69,14 +69,16 @@ Result<AmendRequest> DecodeRequest(std::string_view bytes) {
                        ", which is neither retry nor cancel (amendment)");
   request.amendment = static_cast<Amendment>(amendment);
   request.sweep = reader.Text();
-  if (request.sweep.size() > kMaxSweepNameBytes) return DamageError("the request: its sweep's name is too long (sweep)");
+  if (request.sweep.size() > kMaxSweepNameBytes)
+    return DamageError("the request: its sweep's name is too long (sweep)");
   const std::uint32_t count = reader.U32();
   if (count > kMostAsked) return DamageError("the request: it names too many trials (count)");
   for (std::uint32_t i = 0; i < count && reader.ok(); ++i) {
     const TrialId trial(reader.U64());
     request.trials.push_back({trial, reader.U32()});
   }
-  if (!reader.ok() || !reader.AtEnd()) return DamageError("the request: its length does not fit its fields (trials)");
+  if (!reader.ok() || !reader.AtEnd())
+    return DamageError("the request: its length does not fit its fields (trials)");
   return request;
 }
 
@@ -95,7 +97,8 @@ Result<AmendAnswer> DecodeAnswer(std::string_view bytes) {
   storage::ByteReader reader(body);
   AmendAnswer answer;
   const std::uint8_t kind = reader.U8();
-  if (kind < static_cast<std::uint8_t>(AnswerKind::done) || kind > static_cast<std::uint8_t>(AnswerKind::refused))
+  if (kind < static_cast<std::uint8_t>(AnswerKind::done) ||
+      kind > static_cast<std::uint8_t>(AnswerKind::refused))
     return DamageError("the answer: unknown kind " + std::to_string(kind));
   answer.kind = static_cast<AnswerKind>(kind);
   answer.text = reader.Text();
@@ -103,7 +106,8 @@ Result<AmendAnswer> DecodeAnswer(std::string_view bytes) {
   const std::uint32_t count = reader.U32();
   if (count > kMostAsked) return DamageError("the answer: it names too many trials (count)");
   for (std::uint32_t i = 0; i < count && reader.ok(); ++i) answer.changed.emplace_back(reader.U64());
-  if (!reader.ok() || !reader.AtEnd()) return DamageError("the answer: its length does not fit its fields (trials)");
+  if (!reader.ok() || !reader.AtEnd())
+    return DamageError("the answer: its length does not fit its fields (trials)");
   return answer;
 }
 

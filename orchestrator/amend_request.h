@@ -1,5 +1,5 @@
-// What a user asks of a run that goes on: to cancel or retry trials. It is a file below the results folder, so
-// that whoever may write there may ask; bytes in storage/FORMAT.md. Pure.
+// What a user asks of a run that goes on: to cancel or retry trials. It is a file below the results folder,
+// so that whoever may write there may ask; bytes in storage/FORMAT.md. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,15 @@ namespace retort::orchestrator {
 
 enum class Amendment : std::uint8_t { retry = 1, cancel = 2 };  // append only: in requests
 
-inline constexpr std::size_t kMostAsked = 65'536;             // trials of one request
-inline constexpr std::size_t kMaxRequestBytes = 1U << 20U;    // of a request or an answer
+inline constexpr std::size_t kMostAsked = 65'536;           // trials of one request
+inline constexpr std::size_t kMaxRequestBytes = 1U << 20U;  // of a request or an answer
 inline constexpr std::size_t kMaxSweepNameBytes = 1024;
-inline constexpr std::size_t kMaxAnswerText = 16'384;         // bytes; a longer one is cut
+inline constexpr std::size_t kMaxAnswerText = 16'384;  // bytes; a longer one is cut
 
 struct AskedTrial {
   TrialId trial;
-  std::uint32_t attempts = 0;  // begun when it was asked: a retry of a trial that was tried since is done already
+  std::uint32_t attempts =
+      0;  // begun when it was asked: a retry of a trial that was tried since is done already
   bool operator==(const AskedTrial&) const = default;
 };
 

@@ -27,16 +27,18 @@ Status PublishEnd(storage::Env& env, const Recovered& recovered) {
 
 std::string LeftText(const Result<AmendRequest>& request, const AmendAnswer& answer) {
   const std::string what =
-      !request.ok() ? "a request"
-                    : fmt::format("a request to {} {} trial(s)",
-                                  request->amendment == Amendment::cancel ? "cancel" : "retry", request->trials.size());
+      !request.ok()
+          ? "a request"
+          : fmt::format("a request to {} {} trial(s)",
+                        request->amendment == Amendment::cancel ? "cancel" : "retry", request->trials.size());
   if (answer.kind == AnswerKind::refused) return what + " was left here and is refused: " + answer.text;
   return fmt::format("{} was left here: done, {} changed{}", what, answer.changed.size(),
                      answer.text.empty() ? "" : "; " + answer.text);
 }
 
 // Nothing runs, so that every answer is final.
-Result<std::string> ApplyLeft(const ReceivedRequest& left, RequestInbox& inbox, Recovered& recovered, Now now) {
+Result<std::string> ApplyLeft(const ReceivedRequest& left, RequestInbox& inbox, Recovered& recovered,
+                              Now now) {
   Outbox outbox;
   if (left.request.ok())
     OnAmendRequest(recovered.core, left.name, *left.request, 0, now, outbox);

@@ -35,7 +35,8 @@ Result<AmendmentReport> AfterRun(storage::Env& env, const RunOptions& options, c
   if (!RequestIsWaiting(env, options.results, name))
     return AmendmentReport{Outcome::done, {}, "the run took the request, and ended before it answered"};
   RETORT_RETURN_IF_ERROR(WithdrawRequest(env, options.results, name));
-  RETORT_ASSIGN_OR_RETURN(std::vector<TrialId> changed, AmendHeldResults(env, options, OrderOf(request), now));
+  RETORT_ASSIGN_OR_RETURN(std::vector<TrialId> changed,
+                          AmendHeldResults(env, options, OrderOf(request), now));
   return AmendmentReport{Outcome::done, std::move(changed), ""};
 }
 

@@ -24,12 +24,13 @@ struct AmendmentReport {
 };
 
 struct Patience {
-  int looks = 50;                // for an answer
+  int looks = 50;               // for an answer
   std::function<void()> pause;  // before each
 };
 
-// Leaves the request for the run and waits for its answer. When the run ends first, the request is withdrawn and
-// done here. Error: refused or damage, as the run says; environment, for a folder that may not be written.
+// Leaves the request for the run and waits for its answer. When the run ends first, the request is withdrawn
+// and done here. Error: refused or damage, as the run says; environment, for a folder that may not be
+// written.
 [[nodiscard]] Result<AmendmentReport> AskRunner(storage::Env& env, const RunOptions& options,
                                                 const AmendRequest& request, const std::string& name,
                                                 const Patience& patience, const std::function<Now()>& clock);

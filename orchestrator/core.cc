@@ -21,9 +21,11 @@ Status Illegal(const Trial& trial, const std::string& what) {
 
 Status Core::Apply(const JournalEvent& event) {
   const std::size_t finals = CountIn(TrialState::succeeded) + CountIn(TrialState::failed);
+  newest_event_ = event.at;
   RETORT_RETURN_IF_ERROR(
       std::visit([this](const auto& alternative) { return On(alternative); }, event.event));
   usage_.On(event);
+  inventory_.On(event);
   if (CountIn(TrialState::succeeded) + CountIn(TrialState::failed) > finals &&
       std::holds_alternative<AttemptEnded>(event.event))
     last_end_ = event.at;
@@ -88,7 +90,10 @@ Status Core::On(const PlanAdopted& event) {
 Status Core::On(const RunStarted& event) {
   run_provenance_ = event.provenance_json;
   for (std::size_t index = 0; index < trials_.size(); ++index) {
-    if (IsActive(trials_[index].state)) RETORT_RETURN_IF_ERROR(Move(index, TrialEvent::attempt_failed_retry));
+    if (IsActive(trials_[index].state)) {
+      trials_[index].step = trials_[index].saved_step;
+      RETORT_RETURN_IF_ERROR(Move(index, TrialEvent::attempt_failed_retry));
+    }
   }
   drained_.clear();
   packed_.clear();
@@ -104,6 +109,7 @@ Status Core::On(const AttemptLeased& event) {
   if (trial.folder.empty()) trial.folder = TrialDirectory(trial.spec);
   trial.attempts = event.attempt.number;
   trial.retry_at = 0;
+  trial.pace = {};
   if (!event.members.empty()) trial.place = event.members.front();
   generation_ = event.generation.value;
   return {};
@@ -118,10 +124,10 @@ Status Core::On(const CheckpointNoted& event) {
   RETORT_ASSIGN_OR_RETURN(const std::size_t index, IndexOf(event.attempt));
   RETORT_RETURN_IF_ERROR(Move(index, TrialEvent::progress));
   Trial& trial = trials_[index];
-  trial.step = event.step;
   // It gets on: what came from outside before is no sign of what will.
-  if (event.step > trial.failed_step)
+  if (event.step > trial.saved_step)
     std::erase_if(trial.failures, [](const auto& failure) { return ComesFromOutside(failure.first); });
+  trial.step = trial.saved_step = event.step;
   return {};
 }
 
@@ -132,6 +138,7 @@ Status Core::On(const ProgressNoted& event) {
   trial.step = event.step;
   trial.total_steps = event.total_steps;
   trial.phase = event.phase;
+  trial.pace.Note(event.step, newest_event_);
   return {};
 }
 
@@ -144,8 +151,8 @@ Status Core::On(const AttemptEnded& event) {
     trial.ended = event;
     return Move(index, TrialEvent::attempt_succeeded);
   }
+  trial.step = trial.saved_step;
   ++trial.failures[event.failure];
-  trial.failed_step = trial.step;
   trial.retry_at = event.for_good ? 0 : event.retry_at;
   if (event.for_good) trial.ended = event;
   return Move(index, event.for_good ? TrialEvent::attempt_failed_for_good : TrialEvent::attempt_failed_retry);
@@ -206,6 +213,8 @@ Status Core::On(const PackingMeasured& event) {
   packed_.push_back(event);
   return {};
 }
+
+Status Core::On(const AgentNoted&) { return {}; }
 
 Status Core::Reopen(std::size_t index) {
   Delist(trials_[index], index);

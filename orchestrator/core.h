@@ -20,6 +20,7 @@
 #include "orchestrator/cost_model.h"
 #include "orchestrator/events.h"
 #include "orchestrator/fleet.h"
+#include "orchestrator/inventory.h"
 #include "orchestrator/packing.h"
 #include "orchestrator/quota.h"
 #include "orchestrator/trial.h"
@@ -108,6 +109,10 @@ class Core {
   [[nodiscard]] Generation NextGeneration() const { return {generation_ + 1}; }
   // What the runs of this folder have used of the quota.
   [[nodiscard]] const Usage& usage() const { return usage_; }
+  // Devices of the newest run, as the journal tells.
+  [[nodiscard]] const Inventory& inventory() const { return inventory_; }
+  // Unix seconds of the newest event; 0 = there is none.
+  [[nodiscard]] double newest_event() const { return newest_event_; }
   // Of the newest run.
   [[nodiscard]] const std::vector<SlotDrained>& drained() const { return drained_; }
   [[nodiscard]] const std::vector<PackingMeasured>& packed() const { return packed_; }  // of the newest run
@@ -149,6 +154,7 @@ class Core {
   Status On(const SlotDrained& event);
   Status On(const PackingMeasured& event);
   Status On(const SlotRestored& event);
+  Status On(const AgentNoted& event);
 
   [[nodiscard]] Result<std::size_t> IndexOf(TrialId id) const;
   [[nodiscard]] Result<std::size_t> IndexOf(AttemptId id) const;  // its newest attempt, active
@@ -173,6 +179,8 @@ class Core {
   std::size_t ready_begun_ = 0;
   std::set<std::pair<std::size_t, std::size_t>> owed_;
   Usage usage_;
+  Inventory inventory_;
+  double newest_event_ = 0;
   std::vector<SlotDrained> drained_;
   std::vector<PackingMeasured> packed_;
   std::string run_provenance_;

@@ -9,24 +9,24 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
-constexpr std::size_t kFields = 6;
+constexpr std::size_t kFields = 7;  // the last was not always there
 
 ordered_json SampleJson(const CostSample& sample) {
   return {sample.trial,         sample.at,         sample.unit_seconds,
-          sample.start_seconds, sample.file_bytes, sample.checkpoint_bytes};
+          sample.start_seconds, sample.file_bytes, sample.checkpoint_bytes, sample.share};
 }
 
 bool ReadSample(const ordered_json& json, CostSample& sample) {
-  if (!json.is_array() || json.size() != kFields || !json[0].is_string()) return false;
+  if (!json.is_array() || json.size() > kFields || json.size() + 1 < kFields || !json[0].is_string()) return false;
   sample.trial = json[0].get<std::string>();
   double* const fields[] = {&sample.at, &sample.unit_seconds, &sample.start_seconds, &sample.file_bytes,
-                            &sample.checkpoint_bytes};
-  for (std::size_t i = 1; i < kFields; ++i) {
+                            &sample.checkpoint_bytes, &sample.share};
+  for (std::size_t i = 1; i < json.size(); ++i) {
     if (!json[i].is_number()) return false;
     *fields[i - 1] = json[i].get<double>();
     if (!std::isfinite(*fields[i - 1]) || *fields[i - 1] < 0) return false;
   }
-  return sample.unit_seconds > 0;
+  return sample.unit_seconds > 0 && sample.share > 0 && sample.share <= 1;
 }
 
 }  // namespace

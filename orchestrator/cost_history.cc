@@ -22,7 +22,7 @@ class CostHistory {
     if (!spec.data || !IsOfMachine(row.provenance_json)) return;
     const std::optional<CostSample> sample = SampleOf(spec, row.timings, total_steps);
     if (!sample) return;
-    auto& kept = samples_[ShapeOf(spec, teacher)];
+    auto& kept = samples_[CostShapeOf(spec, teacher)];
     kept.emplace_back(*sample, row.attempt_file);
     if (kept.size() > CostModel::kKept) kept.pop_front();
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include "experiments/spec/trial_kind.h"
 
@@ -16,6 +17,7 @@ namespace {
 constexpr double kUsualSpread = 0.15;
 constexpr int kUsualWeight = 4;
 constexpr double kNormal90 = 1.6449;
+constexpr std::string_view kSharing = "/shares";
 
 // Two-sided 90 % quantile of Student's t for at least kUsualWeight degrees of freedom.
 double StudentQuantile(int degrees) {
@@ -59,7 +61,7 @@ CostEstimate SleepEstimate(const TrialSpec& spec) {
 
 }  // namespace
 
-std::string ShapeOf(const TrialSpec& spec, const TrialSpec* teacher) {
+std::string CostShapeOf(const TrialSpec& spec, const TrialSpec* teacher) {
   const TrialKind kind = KindOf(spec);
   std::string data = "none";
   if (spec.data)
@@ -79,6 +81,7 @@ std::string ShapeOf(const TrialSpec& spec, const TrialSpec* teacher) {
   }
   if (kind == TrialKind::vote_student)
     shape += fmt::format("/votes:{}:{}:{}", spec.queries, spec.label_steps, spec.steps);
+  if (spec.pack == PackMode::automatic && spec.devices == 1) shape += kSharing;
   return shape;
 }
 
@@ -113,6 +116,8 @@ std::optional<CostSample> SampleOf(const TrialSpec& spec,
     sample.unit_seconds = whole / work;
   }
   if (sample.unit_seconds <= 0) return std::nullopt;
+  const double share = TimingOf(timings, kDeviceShare).value_or(1);
+  sample.share = share > 0 ? std::min(share, 1.0) : 1;
   return sample;
 }
 
@@ -139,7 +144,10 @@ void CostModel::Merge(const CostModel& other) {
 
 std::optional<CostEstimate> CostModel::For(const TrialSpec& spec, const TrialSpec* teacher) const {
   if (KindOf(spec) == TrialKind::sleeper) return SleepEstimate(spec);
-  const auto found = samples_.find(ShapeOf(spec, teacher));
+  const std::string shape = CostShapeOf(spec, teacher);
+  auto found = samples_.find(shape);
+  if (found == samples_.end() && shape.ends_with(kSharing))
+    found = samples_.find(shape.substr(0, shape.size() - kSharing.size()));
   if (found == samples_.end() || found->second.empty()) return std::nullopt;
   const std::vector<CostSample>& samples = found->second;
   const auto count = static_cast<double>(samples.size());
@@ -147,12 +155,15 @@ std::optional<CostEstimate> CostModel::For(const TrialSpec& spec, const TrialSpe
   CostEstimate estimate;
   estimate.measured = static_cast<int>(samples.size());
   double file_bytes = 0;
+  estimate.share = 0;
   for (const CostSample& sample : samples) {
+    estimate.share += sample.share * sample.unit_seconds / count;
     estimate.unit_seconds += sample.unit_seconds / count;
     estimate.start_seconds += sample.start_seconds / count;
     file_bytes = std::max(file_bytes, sample.file_bytes);
     estimate.checkpoint_bytes = std::max(estimate.checkpoint_bytes, sample.checkpoint_bytes);
   }
+  estimate.share /= estimate.unit_seconds;  // so that their product is the mean of what each one took
   if (file_bytes > 0) estimate.file_bytes = file_bytes;
   estimate.seconds = estimate.unit_seconds * work + estimate.start_seconds;
   estimate.spread = SpreadOf(samples, work);

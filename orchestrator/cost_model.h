@@ -12,6 +12,9 @@
 
 namespace retort::orchestrator {
 
+// Timing of an attempt that shared its device: its mean part of a slot, below 1.
+inline constexpr const char* kDeviceShare = "device_share";
+
 // One trial that succeeded.
 struct CostSample {
   std::string trial;            // id in hex
@@ -20,6 +23,7 @@ struct CostSample {
   double start_seconds = 0;     // besides: loading, evaluation, writing
   double file_bytes = 0;        // of attempt.h5; 0 = unknown
   double checkpoint_bytes = 0;  // of its largest checkpoint; 0 = unknown
+  double share = 1;             // of a slot that it had meanwhile, in (0, 1]
 };
 
 struct CostEstimate {
@@ -30,11 +34,13 @@ struct CostEstimate {
   double spread = 0;  // of the logarithm of a single trial's time, scaled so that 1.645 of it are 90 %
   std::optional<double> file_bytes;  // largest measured
   double checkpoint_bytes = 0;       // largest measured; 0 = unknown
+  double share = 1;                  // of a slot; times seconds: what it takes from the others
 };
 
 // Equal for trials whose units of work cost the same: method, role, network, shape of the data, batch,
-// threads, devices, what distillation repeats, and the teacher's network. `teacher` may be null.
-[[nodiscard]] std::string ShapeOf(const TrialSpec& spec, const TrialSpec* teacher);
+// threads, devices, what distillation repeats, the teacher's network, and whether it may share its device.
+// `teacher` may be null.
+[[nodiscard]] std::string CostShapeOf(const TrialSpec& spec, const TrialSpec* teacher);
 // Units of work: the steps the worker makes, or 1 where steps of a trial differ in kind.
 [[nodiscard]] double WorkOf(const TrialSpec& spec);
 // From the timings of an attempt that succeeded; `total_steps` as its worker reported them, 0 = unknown.
@@ -50,6 +56,7 @@ class CostModel {
   // The same end of the same trial counts once, with all that is known of it.
   void Add(const std::string& shape, const CostSample& sample);
   void Merge(const CostModel& other);
+  // Of a trial that may share its device and whose like were measured alone only: as if it were alone.
   [[nodiscard]] std::optional<CostEstimate> For(const TrialSpec& spec, const TrialSpec* teacher) const;
   // By shape, oldest first.
   [[nodiscard]] const std::map<std::string, std::vector<CostSample>>& samples() const { return samples_; }

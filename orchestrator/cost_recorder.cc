@@ -56,16 +56,17 @@ void CostRecorder::NoteEnd(Core& core, const AttemptEnded& event, double unix_se
   if (noted != checkpoint_bytes_.end()) checkpoint_bytes_.erase(noted);
   const Trial& trial = core.Get(event.attempt.trial);
   if (!event.succeeded || !trial.spec.data) return;  // what sleeps costs what it says
-  const auto agent = core.fleet.agents().find(WorldRank{trial.place.first});
-  if (agent == core.fleet.agents().end() || HostKey(agent->second.registration) != host_) return;
   std::optional<CostSample> sample =
       SampleOf(trial.spec, event.timings, static_cast<double>(trial.total_steps));
   if (!sample) return;
   sample->at = unix_seconds;
   sample->checkpoint_bytes = checkpoint;
   if (!event.file.empty()) sample->file_bytes = SizeOf(core.settings().results + "/" + event.file);
-  const std::string shape = ShapeOf(trial.spec, TeacherOf(core, trial.spec));
+  const std::string shape = CostShapeOf(trial.spec, TeacherOf(core, trial.spec));
   core.costs.Add(shape, *sample);
+  // Other hosts' machines may be of another kind: they count for this run alone.
+  const auto agent = core.fleet.agents().find(WorldRank{trial.place.first});
+  if (agent == core.fleet.agents().end() || HostKey(agent->second.registration) != host_) return;
   fresh_.Add(shape, *sample);
   unsaved_ = true;
 }

@@ -1,5 +1,7 @@
 #include "orchestrator/events.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -223,6 +225,26 @@ void Take(const Json& json, SlotRestored& event) {
   event.trial = TrialFromJson(json.at("trial"));
 }
 
+constexpr std::array<std::pair<AgentChange, const char*>, 3> kChanges = {
+    {{AgentChange::joined, "joined"}, {AgentChange::lost, "lost"}, {AgentChange::returned, "returned"}}};
+
+void Put(Json& json, const AgentNoted& event) {
+  json["rank"] = event.rank;
+  for (const auto& [change, name] : kChanges)
+    if (change == event.change) json["change"] = name;
+  json["host"] = event.host;
+  json["devices"] = event.devices;
+}
+void Take(const Json& json, AgentNoted& event) {
+  event.rank = json.at("rank").get<int>();
+  const auto name = json.at("change").get<std::string>();
+  const auto known = std::find_if(kChanges.begin(), kChanges.end(), [&](const auto& c) { return name == c.second; });
+  if (known == kChanges.end()) throw nlohmann::json::other_error::create(605, "unknown change " + name, &json);
+  event.change = known->first;
+  event.host = json.at("host").get<std::string>();
+  event.devices = json.at("devices").get<std::vector<std::string>>();
+}
+
 // The one place that catches the JSON library's exceptions.
 template <typename T>
 Result<JournalEvent> DecodeAs(const char* name, std::string_view payload) {
@@ -245,7 +267,7 @@ TrialPlanned PlannedAs(const TrialSpec& spec) { return {spec, EncodeTrialSpec(sp
 
 EventType TypeOf(const Event& event) {
   // The alternatives of Event stand in the order of their numbers.
-  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::slot_restored));
+  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::agent_noted));
   static_assert(std::is_same_v<std::variant_alternative_t<8, Event>, AttemptEnded>);
   return static_cast<EventType>(event.index() + 1);
 }
@@ -292,6 +314,8 @@ Result<JournalEvent> DecodeEvent(std::uint16_t type, std::string_view payload) {
       return DecodeAs<PackingMeasured>("packing_measured", payload);
     case EventType::slot_restored:
       return DecodeAs<SlotRestored>("slot_restored", payload);
+    case EventType::agent_noted:
+      return DecodeAs<AgentNoted>("agent_noted", payload);
   }
   return UsageError(
       "journal event type " + std::to_string(type) +

@@ -39,6 +39,7 @@ enum class EventType : std::uint16_t {
   slot_drained = 14,
   packing_measured = 15,
   slot_restored = 16,
+  agent_noted = 17,
 };
 
 // First record of a journal; again when the sweep file was edited.
@@ -139,10 +140,20 @@ struct SlotRestored {
   TrialId trial;  // that failed in a second place
 };
 
+enum class AgentChange : std::uint8_t { joined, lost, returned };
+
+// An agent came with its devices, was given up because nothing was heard of it, or was heard of again.
+struct AgentNoted {
+  int rank = 0;
+  AgentChange change = AgentChange::joined;
+  std::string host;                  // of one that joined
+  std::vector<std::string> devices;  // by slot, of the same: "cuda:0", "cpu"
+};
+
 using Event = std::variant<SweepOpened, TrialPlanned, PlanAdopted, RunStarted, AttemptLeased, AttemptStarted,
                            CheckpointNoted, ProgressNoted, AttemptEnded, RowWritten, TrialCancelled,
                            TrialReopened, SweepInterrupted, SlotDrained,
-                           PackingMeasured, SlotRestored>;
+                           PackingMeasured, SlotRestored, AgentNoted>;
 
 struct JournalEvent {
   double at = 0;  // unix seconds

@@ -48,6 +48,11 @@ void Fleet::Lose(WorldRank rank) {
   free_ = CountFree();
 }
 
+bool Fleet::IsLost(WorldRank rank) const {
+  const auto found = agents_.find(rank);
+  return found != agents_.end() && found->second.lost;
+}
+
 void Fleet::Drain(Seat seat) {
   agents_.at(seat.rank).drained.at(static_cast<std::size_t>(seat.slot)) = true;
   free_ = CountFree();

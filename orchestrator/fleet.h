@@ -68,6 +68,7 @@ class Fleet {
   // False when no such agent registered.
   bool Heard(WorldRank rank, double now);
   void Lose(WorldRank rank);
+  [[nodiscard]] bool IsLost(WorldRank rank) const;
   // The slot gets no more work; what sits there goes on. And the other way round.
   void Drain(Seat seat);
   void Restore(Seat seat);

@@ -12,7 +12,7 @@ namespace retort::orchestrator {
 namespace {
 
 void Reply(Outbox& outbox, const std::string& name, AnswerKind kind, std::string text,
-            std::vector<TrialId> changed = {}) {
+           std::vector<TrialId> changed = {}) {
   outbox.answers.push_back({name, {kind, std::move(text), std::move(changed)}});
 }
 
@@ -30,10 +30,12 @@ void AddSentence(std::string& text, const std::string& sentence) {
   text += (text.empty() ? "" : "; ") + sentence;
 }
 
-// Trials of the request that are to be looked at; those that were tried again since are left out, with a word.
+// Trials of the request that are to be looked at; those that were tried again since are left out, with a
+// word.
 Result<std::vector<TrialId>> TrialsOf(const Core& core, const AmendRequest& request, std::string& text) {
   if (request.sweep != core.sweep())
-    return Refused(fmt::format("the request is for sweep '{}', and this is '{}'", request.sweep, core.sweep()));
+    return Refused(
+        fmt::format("the request is for sweep '{}', and this is '{}'", request.sweep, core.sweep()));
   std::vector<TrialId> trials;
   for (const AskedTrial& asked : request.trials) {
     const Trial* trial = core.Find(asked.trial);

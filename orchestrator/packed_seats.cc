@@ -13,7 +13,7 @@ bool IsPackable(const TrialSpec& spec) { return spec.pack == PackMode::automatic
 
 }  // namespace
 
-std::string ShapeOf(const TrialSpec& spec) {
+std::string PackingShapeOf(const TrialSpec& spec) {
   if (spec.data == nullptr) return fmt::format("{} of {:.4g} s in {} steps", spec.method, spec.seconds, spec.steps);
   return fmt::format("{} {} ({}, batch {}, {} threads, {} members, {}x{} student steps, {}x{} generator steps)",
                      KindName(KindOf(spec)), spec.network, spec.data->name, spec.batch, spec.threads, spec.members,
@@ -24,7 +24,7 @@ void SeatForPacking(Core& core, const TrialSpec& spec, const std::vector<Seat>& 
   const bool packable = IsPackable(spec);
   for (const Seat& seat : seats) {
     const Device device = core.fleet.DeviceOf(seat);
-    core.packing.Seated(spec.id, device, packable ? ShapeOf(spec) : "", packable,
+    core.packing.Seated(spec.id, device, packable ? PackingShapeOf(spec) : "", packable,
                         packable ? core.fleet.SlotsOn(device) : 0, now.monotonic);
   }
 }
@@ -39,7 +39,7 @@ PackedSeats::PackedSeats(const Core& core) : core_(core) {
     if (++seen > kLookAhead) break;
     const TrialSpec& spec = core.At(key.index).spec;
     if (!IsPackable(spec)) continue;
-    const std::string shape = ShapeOf(spec);
+    const std::string shape = PackingShapeOf(spec);
     for (Place& place : places_)
       if (place.shape == shape) ++place.queued;
   }
@@ -61,7 +61,7 @@ void PackedSeats::Close(const std::vector<Seat>& seats) {
 
 std::optional<Seat> PackedSeats::Take(const TrialSpec& spec) {
   if (left_-- <= 0 || !IsPackable(spec)) return std::nullopt;
-  const std::string shape = ShapeOf(spec);
+  const std::string shape = PackingShapeOf(spec);
   for (Place& place : places_) {
     if (place.shape != shape) continue;
     if (!core_.packing.MayJoin(place.device, shape, place.joining, place.queued)) continue;

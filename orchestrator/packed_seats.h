@@ -14,8 +14,9 @@ namespace retort::orchestrator {
 
 inline constexpr int kLookAhead = 1000;  // queued trials that are looked at for company
 
-// What decides how long a step of the trial takes, in words: trials of one shape can be compared.
-[[nodiscard]] std::string ShapeOf(const TrialSpec& spec);
+// What decides how many steps a trial makes in a second, in words: steps of trials of one such shape count alike.
+// Finer than CostShapeOf (cost_model.h), which tells how long a trial takes from how long others did.
+[[nodiscard]] std::string PackingShapeOf(const TrialSpec& spec);
 // Tells the core's packing about a lease.
 void SeatForPacking(Core& core, const TrialSpec& spec, const std::vector<Seat>& seats, Now now);
 

@@ -24,6 +24,24 @@ bool Packing::Crowd::AllReported() const {
   return std::all_of(members.begin(), members.end(), [](const Member& member) { return member.reported; });
 }
 
+void Packing::Crowd::Count(double now) {
+  for (Member& member : members) {
+    member.had += Share() * (now - member.counted_at);
+    member.counted_at = now;
+  }
+}
+
+double Packing::ShareOf(TrialId trial, double now) const {
+  const auto place = places_.find(trial);
+  if (place == places_.end() || place->second.size() != 1) return 1;
+  const Crowd& crowd = crowds_.at(place->second.front());
+  const auto member = std::find_if(crowd.members.begin(), crowd.members.end(),
+                                   [trial](const Member& m) { return m.trial == trial; });
+  const double lasted = now - member->seated_at;
+  if (!member->packable || lasted <= 0) return 1;
+  return (member->had + crowd.Share() * (now - member->counted_at)) / lasted;
+}
+
 void Packing::Pace::Add(double more_steps, double more_seconds, int width) {
   if (reports >= 4 * kReportsPerTrial * width) {
     steps /= 2;
@@ -62,8 +80,9 @@ bool Packing::Knowledge::WorthTrying(double steps_left) const {
 void Packing::Seated(TrialId trial, const Device& device, const std::string& shape, bool packable, int base,
                      double now) {
   Crowd& crowd = crowds_[device];
+  crowd.Count(now);
   crowd.settled_at = now;
-  crowd.members.push_back({trial, shape, packable, now, false, 0, now});
+  crowd.members.push_back({trial, shape, packable, now, 0, now, false, 0, now});
   places_[trial].push_back(device);
   if (!packable) return;
   ++packable_;
@@ -112,6 +131,7 @@ void Packing::Left(TrialId trial, bool out_of_memory, double now) {
 void Packing::Leave(const Device& device, TrialId trial, bool out_of_memory, double now) {
   Crowd& crowd = crowds_.at(device);
   const int before = crowd.width();
+  crowd.Count(now);
   const auto member = std::find_if(crowd.members.begin(), crowd.members.end(),
                                    [trial](const Member& m) { return m.trial == trial; });
   const Member gone = *member;

@@ -59,6 +59,9 @@ class Packing {
   [[nodiscard]] bool MayJoin(const Device& device, const std::string& shape, int joining, int queued) const;
   // Devices whose trials are all of one shape and may be packed, with that shape.
   [[nodiscard]] std::vector<std::pair<Device, std::string>> Candidates() const;
+  // Of a slot of its device, how much the trial had since it was seated, in (0, 1]: less than 1 when more trials
+  // than slots shared it. 1 for what may not be packed.
+  [[nodiscard]] double ShareOf(TrialId trial, double now) const;
   // Whether the device of the trial holds more trials than it has slots.
   [[nodiscard]] bool IsCrowded(TrialId trial) const;
 
@@ -72,6 +75,8 @@ class Packing {
     std::string shape;
     bool packable = false;
     double seated_at = 0;
+    double had = 0;         // slot-seconds, until `counted_at`
+    double counted_at = 0;
     bool reported = false;
     std::int64_t step = 0;
     double at = 0;  // of the newest report
@@ -83,6 +88,9 @@ class Packing {
     [[nodiscard]] int width() const { return static_cast<int>(members.size()); }
     [[nodiscard]] bool Uniform() const;
     [[nodiscard]] bool AllReported() const;
+    [[nodiscard]] double Share() const { return width() > base ? static_cast<double>(base) / width() : 1; }
+    // Before members come or go.
+    void Count(double now);
   };
   // Of one width, over all trials; older observations fade.
   struct Pace {

@@ -41,6 +41,13 @@ void AppendCount(std::string& text, std::size_t count, const char* what) {
   if (count > 0) text += fmt::format(", {} {}", count, what);
 }
 
+std::string TimeLeft(const Interval& seconds) {
+  std::string text = fmt::format(", about {} left", DurationText(seconds.mean));
+  if (seconds.low != seconds.high)
+    text += fmt::format(" ({} to {})", DurationText(seconds.low), DurationText(seconds.high));
+  return text;
+}
+
 }  // namespace
 
 std::string DurationText(double seconds) {
@@ -50,7 +57,7 @@ std::string DurationText(double seconds) {
   return fmt::format("{} s", whole);
 }
 
-std::string ProgressLine(const Core& core, std::size_t width) {
+std::string ProgressLine(const Core& core, std::size_t width, const std::optional<SweepEstimate>& left) {
   std::string line = fmt::format("{} of {} trials done", Done(core), core.plan().size());
   AppendCount(line, core.CountIn(TrialState::failed) + core.CountIn(TrialState::parent_failed),
               "of them failed");
@@ -58,6 +65,7 @@ std::string ProgressLine(const Core& core, std::size_t width) {
   AppendCount(line, core.CountIn(TrialState::queued), "queued");
   AppendCount(line, core.CountIn(TrialState::waiting), "waiting");
   if (core.stop) line += ", stopping";
+  if (left && !core.stop) line += TimeLeft(left->seconds);
   const char* separator = ": ";
   for (const auto& [trial, attempt] : core.fleet.active()) {
     line += separator + Doing(core, attempt);

@@ -1,17 +1,20 @@
 // What people read while a sweep runs. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "orchestrator/core.h"
 #include "orchestrator/events.h"
+#include "orchestrator/sweep_estimate.h"
 
 namespace retort::orchestrator {
 
-// "3 of 8 trials done, 2 running, 3 queued: dpdfd-working-digits-s0 train 40/160 …". At most `width`
-// characters when width > 0.
-[[nodiscard]] std::string ProgressLine(const Core& core, std::size_t width = 0);
+// "3 of 8 trials done, 2 running, 3 queued, about 4 min left (3 min to 6 min): dpdfd-working-digits-s0 train 40/160
+// …". At most `width` characters when width > 0. Without an estimate nothing is said of the time.
+[[nodiscard]] std::string ProgressLine(const Core& core, std::size_t width = 0,
+                                       const std::optional<SweepEstimate>& left = std::nullopt);
 // A sentence about a slot that was left out.
 [[nodiscard]] std::string DrainedText(const Core& core, const SlotDrained& drained);
 // A sentence about trials that shared a device: what was measured, and whether it goes on.

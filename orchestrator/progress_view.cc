@@ -39,7 +39,7 @@ void ProgressView::Events(const Core& core, const std::vector<JournalEvent>& eve
 
 void ProgressView::Refresh(const Core& core, Now now) {
   if (options_.quiet || now.monotonic < next_) return;
-  const std::string line = ProgressLine(core, options_.live ? options_.width : 0);
+  const std::string line = ProgressLine(core, options_.live ? options_.width : 0, estimate_.Of(core, now));
   next_ = now.monotonic + (options_.live ? kLiveRefreshSeconds : kPlainLineSeconds);
   if (line == shown_) return;
   shown_ = line;

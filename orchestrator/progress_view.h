@@ -9,6 +9,7 @@
 
 #include "orchestrator/core.h"
 #include "orchestrator/events.h"
+#include "orchestrator/live_estimate.h"
 
 namespace retort::orchestrator {
 
@@ -42,6 +43,7 @@ class ProgressView {
   void EraseLive();
   ProgressOptions options_;
   Sink sink_;
+  LiveEstimate estimate_;
   std::string shown_;  // last progress line
   bool live_shown_ = false;
   double next_ = 0;

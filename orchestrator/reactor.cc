@@ -20,6 +20,9 @@ void OnRegister(Core& core, WorldRank from, const cluster::Register& message, No
   for (const ActiveAttempt& attempt : core.fleet.AttemptsOn(from))
     EndBadly(core, attempt.id, FailureKind::agent_lost, "its agent started anew", now, outbox);
   core.fleet.Register(from, message, now.monotonic);
+  AgentNoted joined{from.value, AgentChange::joined, message.host, message.devices};
+  joined.devices.resize(static_cast<std::size_t>(std::max(0, message.slots)), "cpu");
+  Record(core, std::move(joined), now, outbox);
   if (core.stop) Send(outbox, from, cluster::Drain{true, std::max(0.0, core.stop->kill_at - now.monotonic)});
 }
 
@@ -147,6 +150,7 @@ void OnEnded(Core& core, WorldRank from, ActiveAttempt& attempt, const cluster::
     return;
   }
   for (const Seat& seat : attempt.seats) core.fleet.quarantine.Succeeded(core.fleet.SlotOf(seat), id.trial);
+  const double share = core.packing.ShareOf(id.trial, now.monotonic);
   core.packing.Left(id.trial, false, now.monotonic);
   core.fleet.Vacate(id.trial);
   AttemptEnded ended;
@@ -154,6 +158,7 @@ void OnEnded(Core& core, WorldRank from, ActiveAttempt& attempt, const cluster::
   ended.succeeded = true;
   ended.metrics = message.metrics;
   ended.timings = message.timings;
+  if (share < 1) ended.timings.emplace_back(kDeviceShare, share);
   ended.parameters_digest = message.parameters_digest;
   ended.file = message.file;
   Record(core, std::move(ended), now, outbox);
@@ -209,10 +214,12 @@ void OnMessage(Core& core, WorldRank from, const cluster::Envelope& envelope, No
     OnRegister(core, from, *registration, now, outbox);
     return;
   }
+  const bool was_lost = core.fleet.IsLost(from);
   if (!core.fleet.Heard(from, now.monotonic)) {
     ++core.counters.stale;  // of an agent that never registered
     return;
   }
+  if (was_lost) Record(core, AgentNoted{from.value, AgentChange::returned, "", {}}, now, outbox);
   if (BelongsToAttempt(envelope.message))
     OnAttemptMessage(core, from, envelope, now, outbox);
   else if (std::holds_alternative<cluster::Hello>(envelope.message))

@@ -45,6 +45,7 @@ void LoseSilentAgents(Core& core, Now now, Outbox& outbox) {
                now, outbox);
     }
     core.fleet.Lose(rank);
+    Record(core, AgentNoted{rank.value, AgentChange::lost, "", {}}, now, outbox);
   }
 }
 

@@ -100,7 +100,8 @@ Status WithdrawRequest(storage::Env& env, const std::string& results, const std:
   return env.Remove(PathOf(RequestsPath(results), name, kRequestSuffix));
 }
 
-std::optional<AmendAnswer> FetchAnswer(storage::Env& env, const std::string& results, const std::string& name) {
+std::optional<AmendAnswer> FetchAnswer(storage::Env& env, const std::string& results,
+                                       const std::string& name) {
   const std::string path = PathOf(RequestsPath(results), name, kAnswerSuffix);
   if (!env.Exists(path)) return std::nullopt;
   const Result<std::string> bytes = env.ReadSmallFile(path, kMaxRequestBytes);

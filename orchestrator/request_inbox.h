@@ -1,4 +1,5 @@
-// The folder of a results folder in which users leave requests for the run that holds it, and find its answers.
+// The folder of a results folder in which users leave requests for the run that holds it, and find its
+// answers.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +27,16 @@ struct ReceivedRequest {
 class RequestInbox {
  public:
   static constexpr double kLookSeconds = 1;
-  static constexpr std::size_t kMostAtOnce = 16;    // requests of one look
+  static constexpr std::size_t kMostAtOnce = 16;   // requests of one look
   static constexpr std::size_t kMostAnswers = 64;  // that nobody fetched; older ones are removed
 
   RequestInbox(storage::Env& env, std::string results);
 
-  // When it is time again: requests that were not given out yet, oldest first, those that cannot be read included.
+  // When it is time again: requests that were not given out yet, oldest first, those that cannot be read
+  // included.
   [[nodiscard]] std::vector<ReceivedRequest> Look(Now now);
-  // Writes the answer; a final one ends the request, whose file goes. Error: environment; a request that stays
-  // for this reason is not given out again by this object.
+  // Writes the answer; a final one ends the request, whose file goes. Error: environment; a request that
+  // stays for this reason is not given out again by this object.
   [[nodiscard]] Status Answer(const AddressedAnswer& answer);
 
  private:

@@ -5,6 +5,7 @@
 #include "orchestrator/core.h"
 #include "orchestrator/journal.h"
 #include "orchestrator/progress_text.h"
+#include "orchestrator/request_inbox.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -23,6 +24,7 @@ Result<TrialView> ViewOf(const Trial& trial, bool running) {
   view.retry_at = trial.retry_at;
   view.step = trial.step;
   view.total_steps = trial.total_steps;
+  view.pace = trial.pace;
   if (trial.row) {
     RETORT_ASSIGN_OR_RETURN(view.row, trial.row.Read(StateName(trial.state)));
   }
@@ -55,6 +57,9 @@ Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory)
   view.sweep = core.sweep();
   view.quota = QuotaOf(core.resolved_toml());
   view.usage = core.usage();
+  view.inventory = core.inventory();
+  view.newest_event = core.newest_event();
+  view.requests = CountRequests(env, directory);
   view.terms = ReadRunTerms(core.run_provenance());
   for (const SlotDrained& drained : core.drained()) view.drained.push_back(DrainedText(core, drained));
   for (const PackingMeasured& measured : core.packed()) view.packed.push_back(PackedText(measured));

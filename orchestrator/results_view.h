@@ -13,6 +13,8 @@
 #include "experiments/spec/status.h"
 #include "experiments/spec/sweep.h"
 #include "experiments/spec/trial_spec.h"
+#include "orchestrator/inventory.h"
+#include "orchestrator/pace.h"
 #include "orchestrator/quota.h"
 #include "orchestrator/run_terms.h"
 #include "orchestrator/trial_state.h"
@@ -31,6 +33,7 @@ struct TrialView {
   std::string detail;                       // of the same
   double retry_at = 0;                      // unix seconds; 0 = not waiting for a retry
   std::int64_t step = 0, total_steps = 0;   // newest journaled progress
+  Pace pace;                                // of the newest attempt
   std::optional<storage::ResultRow> row;    // once it ended for good
 };
 
@@ -42,6 +45,9 @@ struct ResultsView {
   Quota quota;           // of the sweep as it was last run
   Usage usage;           // of it
   RunTerms terms;        // of the newest run
+  Inventory inventory;   // of it
+  double newest_event = 0;    // unix seconds: what is shown of a run is as old as this
+  std::size_t requests = 0;   // of users, that nobody has answered yet
   std::vector<std::string> drained;  // sentences about slots that the newest run left out
   std::vector<std::string> packed;   // sentences about trials that shared a device in the newest run
   bool running = false;  // another process holds the folder's lock

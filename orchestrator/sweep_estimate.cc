@@ -18,13 +18,33 @@ constexpr double kHour = 3600;
 constexpr std::uint64_t kSeed = 20;      // of the simulated sweeps: the same plan says the same twice
 constexpr std::size_t kMostDraws = 199;  // simulated sweeps
 constexpr std::size_t kFewestDraws = 19;
-constexpr std::size_t kTrialsDrawn = 200'000;  // in all simulated sweeps together, about
 
 struct Priced {
   CostEstimate cost;
   std::size_t shape = 0;  // index of its common factor
-  double left = 0;        // expected seconds
+  double left = 0;        // expected seconds of a slot
 };
+
+// With what running trials show, where nothing like them has ended.
+CostModel WithPaces(const CostModel& costs, const std::vector<PendingTrial>& trials, bool& used) {
+  CostModel known = costs;
+  for (const PendingTrial& trial : trials) {
+    if (trial.step_seconds <= 0 || trial.total_steps <= 0 || costs.For(*trial.spec, trial.teacher)) continue;
+    CostSample sample;
+    sample.trial = trial.spec->id.Hex();
+    sample.unit_seconds = trial.step_seconds * static_cast<double>(trial.total_steps) / WorkOf(*trial.spec);
+    known.Add(CostShapeOf(*trial.spec, trial.teacher), sample);
+    used = true;
+  }
+  return known;
+}
+
+bool MayShareDevice(const TrialSpec& spec) { return spec.pack == PackMode::automatic && spec.devices == 1; }
+
+double LeftOf(const CostEstimate& cost, const PendingTrial& trial) {
+  if (trial.step_seconds > 0) return trial.steps_left_seconds + cost.start_seconds;
+  return cost.seconds - (cost.seconds - cost.start_seconds) * std::clamp(trial.done, 0.0, 1.0);
+}
 
 std::vector<Job> JobsOf(const std::vector<PendingTrial>& trials, const std::vector<Priced>& priced) {
   std::unordered_map<TrialId, std::size_t> index;
@@ -101,20 +121,38 @@ std::optional<std::uint64_t> DiskOf(const std::vector<PendingTrial>& trials,
 
 }  // namespace
 
+void SetPace(PendingTrial& trial, const Pace& pace, std::int64_t step, std::int64_t total_steps, double now) {
+  const double seconds = pace.SecondsPerStep();
+  if (seconds <= 0 || total_steps <= 0) return;
+  trial.step_seconds = seconds;
+  trial.total_steps = total_steps;
+  const double ahead = seconds * static_cast<double>(std::max<std::int64_t>(total_steps - step, 0));
+  trial.steps_left_seconds = std::max(0.0, ahead - std::max(0.0, now - pace.noted_at()));
+}
+
+std::optional<double> SecondsLeft(const CostModel& costs, const PendingTrial& trial) {
+  const std::optional<CostEstimate> cost = costs.For(*trial.spec, trial.teacher);
+  if (cost) return LeftOf(*cost, trial);
+  if (trial.step_seconds > 0) return trial.steps_left_seconds;
+  return std::nullopt;
+}
+
 std::optional<SweepEstimate> EstimateSweep(const CostModel& costs, const std::vector<PendingTrial>& trials,
-                                           int slots, int at_once) {
+                                           int slots, int at_once, std::size_t drawn) {
   std::vector<Priced> priced;
   std::map<std::string, std::size_t> shapes;
   SweepEstimate sweep;
   sweep.slots = slots;
+  bool exact = true;
+  const CostModel known = WithPaces(costs, trials, sweep.from_running);
   for (const PendingTrial& trial : trials) {
-    const std::optional<CostEstimate> cost = costs.For(*trial.spec, trial.teacher);
+    const std::optional<CostEstimate> cost = known.For(*trial.spec, trial.teacher);
     if (!cost) return std::nullopt;
     const std::size_t shape =
-        shapes.try_emplace(ShapeOf(*trial.spec, trial.teacher), shapes.size()).first->second;
-    const double left =
-        cost->seconds - (cost->seconds - cost->start_seconds) * std::clamp(trial.done, 0.0, 1.0);
-    priced.push_back({*cost, shape, left});
+        shapes.try_emplace(CostShapeOf(*trial.spec, trial.teacher), shapes.size()).first->second;
+    priced.push_back({*cost, shape, cost->share * LeftOf(*cost, trial)});
+    exact = exact && cost->spread == 0;
+    sweep.as_if_alone = sweep.as_if_alone || (MayShareDevice(*trial.spec) && cost->share == 1);
     if (cost->measured > 0)
       sweep.measured = sweep.measured == 0 ? cost->measured : std::min(sweep.measured, cost->measured);
   }
@@ -125,7 +163,7 @@ std::optional<SweepEstimate> EstimateSweep(const CostModel& costs, const std::ve
   std::vector<double> makespans, device_hours;
   std::mt19937_64 random(kSeed);
   const std::size_t draws =
-      std::clamp(kTrialsDrawn / std::max<std::size_t>(trials.size(), 1), kFewestDraws, kMostDraws);
+      exact ? 1 : std::clamp(drawn / std::max<std::size_t>(trials.size(), 1), kFewestDraws, kMostDraws);
   for (std::size_t draw = 0; draw < draws; ++draw) {
     DrawSeconds(priced, shapes.size(), random, jobs);
     makespans.push_back(Makespan(jobs, slots, at_once).value_or(*mean));

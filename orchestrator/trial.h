@@ -14,6 +14,7 @@
 #include "experiments/spec/ids.h"
 #include "experiments/spec/trial_spec.h"
 #include "orchestrator/events.h"
+#include "orchestrator/pace.h"
 #include "orchestrator/stored_row.h"
 #include "orchestrator/trial_state.h"
 
@@ -33,9 +34,10 @@ struct Trial {
   FailureKind failure = FailureKind::none;  // of the newest ended attempt
   std::string detail;
   double retry_at = 0;                     // unix seconds; 0 = at once
-  std::int64_t step = 0, total_steps = 0;  // newest journaled progress
-  std::int64_t failed_step = 0;            // `step` when the newest attempt failed
+  std::int64_t step = 0, total_steps = 0;  // newest journaled progress; of one that runs no more, what it saved
+  std::int64_t saved_step = 0;             // of the newest checkpoint
   std::string phase;
+  Pace pace;  // of the newest attempt
   std::pair<int, int> place;                   // (world rank, slot) of the newest attempt's gang rank 0
   std::vector<std::size_t> children;  // indices of the trials that name this one as their teacher
   std::optional<AttemptEnded> ended;  // the last attempt, until the row holds what it says

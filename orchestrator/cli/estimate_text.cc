@@ -18,6 +18,8 @@ std::string SweepEstimateText(const SweepEstimate& estimate) {
   if (!sure) text += fmt::format(" ({:.2g} to {:.2g})", hours.low, hours.high);
   if (estimate.disk_bytes && *estimate.disk_bytes > 0)
     text += ", disk about " + BytesText(*estimate.disk_bytes);
+  if (estimate.from_running) text += "; judged by trials that have not ended yet";
+  if (estimate.as_if_alone) text += "; as if no trials shared a device, which makes it shorter where it gains";
   return text;
 }
 

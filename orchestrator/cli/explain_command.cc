@@ -3,6 +3,7 @@
 
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/device_json.h"
 #include "orchestrator/cli/explanation.h"
 #include "orchestrator/cli/known_costs.h"
 #include "orchestrator/cli/open_results.h"
@@ -25,6 +26,7 @@ int ExplainCommand(const Invocation& call) {
     document["schema_version"] = kSchemaVersion;
     document.update(TrialJson(**trial));
     document["explanation"] = explanation.sentences;
+    document["devices"] = DevicesJson(DevicesOf(*view));
     document["next"] = explanation.next;
     call.console.Data(DocumentText(document));
     return 0;

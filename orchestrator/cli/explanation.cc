@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "orchestrator/cli/claim_text.h"
+#include "orchestrator/cli/devices.h"
+#include "orchestrator/cli/explain_devices.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/trial_names.h"
@@ -73,8 +75,6 @@ std::string FailureSentence(const TrialView& trial) {
   return text + (trial.detail.empty() ? "." : ": " + trial.detail + ".");
 }
 
-constexpr std::size_t kDevicesNamed = 4;
-
 // What the quota says, running or not.
 bool ExplainQuota(const ResultsView& view, const TrialView& trial, double now, Explanation& out) {
   const std::string refusal = RefuseByQuota(view.quota, view.usage, trial.spec.id, now, 0, 0, view.running);
@@ -122,9 +122,9 @@ void ExplainWaiting(const ResultsView& view, const TrialView& trial, double now,
   }
   out.sentences.push_back(fmt::format("It waits for its teacher {}, which is {}.", ShownName(teacher->spec),
                                       StateName(teacher->state)));
-  if (teacher->total_steps > 0 && teacher->state == TrialState::running)
-    out.sentences.push_back(
-        fmt::format("The teacher is at step {} of {}.", teacher->step, teacher->total_steps));
+  if (teacher->state == TrialState::running)
+    if (const std::string progress = ProgressText(*teacher, nullptr, now, costs); !progress.empty())
+      out.sentences.push_back("The teacher: " + progress + ".");
   if (teacher->state == TrialState::queued) {
     Explanation cause = Explain(view, *teacher, now, costs);
     for (const std::string& sentence : cause.sentences) out.sentences.push_back("Teacher: " + sentence);
@@ -132,49 +132,6 @@ void ExplainWaiting(const ResultsView& view, const TrialView& trial, double now,
   }
   ExplainBudget(view, trial, out);
   if (!view.running) out.next = "Nobody is running the sweep: run the same `retort run` command again.";
-}
-
-// Trials that are placed before it: larger priority, then the order of the plan.
-std::size_t QueuedBefore(const ResultsView& view, const TrialView& trial) {
-  std::size_t ahead = 0;
-  bool passed = false;
-  for (const TrialView& other : view.trials) {
-    passed = passed || &other == &trial;
-    const int more = other.spec.priority - trial.spec.priority;
-    if (other.state == TrialState::queued && &other != &trial && (more > 0 || (more == 0 && !passed)))
-      ++ahead;
-  }
-  return ahead;
-}
-
-// "rank 0 slot 1 runs dpdfd-s0 (step 3 of 9)", for the first few.
-void ExplainDevices(const ResultsView& view, const TrialView& trial, Explanation& out) {
-  std::string busy;
-  std::size_t active = 0;
-  for (const TrialView& other : view.trials) {
-    if (other.state != TrialState::running && other.state != TrialState::leased) continue;
-    if (++active > kDevicesNamed) continue;
-    const auto held = view.usage.held().find(other.spec.id);
-    std::string place;
-    if (held != view.usage.held().end())
-      for (const auto& [rank, slot] : held->second.members)
-        place += fmt::format("{}rank {} slot {}", place.empty() ? "" : ", ", rank, slot);
-    busy += fmt::format("{}{} {} {}", busy.empty() ? "" : "; ", place.empty() ? "a device" : place,
-                        other.state == TrialState::running ? "runs" : "starts", ShownName(other.spec));
-    if (other.total_steps > 0) busy += fmt::format(" (step {} of {})", other.step, other.total_steps);
-  }
-  if (active > kDevicesNamed) busy += fmt::format("; and {} more", active - kDevicesNamed);
-  const std::size_t ahead = QueuedBefore(view, trial);
-  out.sentences.push_back(
-      fmt::format("It is queued: every device is busy ({} {} running), {} queued before it.", active,
-                  active == 1 ? "trial" : "trials", ahead));
-  if (!busy.empty()) out.sentences.push_back("Devices: " + busy + ".");
-  if (trial.spec.devices > 1)
-    out.sentences.push_back(fmt::format("It needs {} devices at once.", trial.spec.devices));
-  if (trial.spec.pack == PackMode::automatic && trial.spec.devices == 1)
-    for (const std::string& measured : view.packed) out.sentences.push_back("Sharing a device: " + measured + ".");
-  out.next = "More devices or a larger --slots start it sooner";
-  out.next += ahead > 0 ? "; so does a larger `priority`." : ".";
 }
 
 void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, const CostModel& costs,
@@ -192,7 +149,7 @@ void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, 
                     DurationText(trial.retry_at - now), FailureName(trial.failure),
                     RetryRuleFor(trial.failure).max_attempts));
   } else if (!kept_back) {
-    ExplainDevices(view, trial, out);
+    ExplainDevices(view, trial, now, costs, out);
   }
   ExplainBudget(view, trial, out);
 }
@@ -207,6 +164,22 @@ void ExplainFailed(const TrialView& trial, Explanation& out) {
   const std::string advice(Advice(trial.failure));
   out.next = advice + (advice.empty() ? "" : " Then: ") + "`retort retry " + ShownName(trial.spec) +
              "`, and run the sweep again.";
+}
+
+// The devices that it has.
+std::string PlacesOf(const ResultsView& view, const TrialView& trial) {
+  std::string places;
+  for (const DeviceView& device : DevicesOf(view))
+    if (std::find(device.trials.begin(), device.trials.end(), &trial) != device.trials.end())
+      places += (places.empty() ? "" : ", ") + DevicePlace(device);
+  return places.empty() ? "a device" : places;
+}
+
+std::string RunningText(const ResultsView& view, const TrialView& trial, double now, const CostModel& costs) {
+  const TrialView* teacher = TeacherOf(view, trial);
+  const std::string progress = ProgressText(trial, teacher == nullptr ? nullptr : &teacher->spec, now, costs);
+  return fmt::format("Attempt {} is running on {}{}{}.", trial.attempts, PlacesOf(view, trial),
+                     progress.empty() ? "" : ": ", progress);
 }
 
 void ExplainSucceeded(const TrialView& trial, Explanation& out) {
@@ -235,11 +208,10 @@ Explanation Explain(const ResultsView& view, const TrialView& trial, double now_
       break;
     case TrialState::leased:
       out.sentences.push_back(
-          fmt::format("Attempt {} has a device, and its worker is starting.", trial.attempts));
+          fmt::format("Attempt {} has {}, and its worker is starting.", trial.attempts, PlacesOf(view, trial)));
       break;
     case TrialState::running:
-      out.sentences.push_back(fmt::format("Attempt {} is running, step {} of {}.", trial.attempts, trial.step,
-                                          trial.total_steps));
+      out.sentences.push_back(RunningText(view, trial, now_unix_seconds, costs));
       if (trial.failure != FailureKind::none && trial.attempts > 1)
         out.sentences.push_back(fmt::format("The attempt before it ended with {}{}.",
                                             FailureName(trial.failure),

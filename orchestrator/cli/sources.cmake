@@ -13,9 +13,11 @@ set(RETORT_CLI_SOURCES
     claim_text.cc
     command_line.cc
     console.cc
+    devices.cc
     dispatch.cc
     estimate_text.cc
     explain_command.cc
+    explain_devices.cc
     explanation.cc
     known_costs.cc
     list_command.cc

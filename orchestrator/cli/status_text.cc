@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/device_json.h"
 #include "orchestrator/cli/estimate_text.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/sweep_status.h"
@@ -17,14 +20,31 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t kShownProblems = 10;
 
-std::string ActiveText(const ResultsView& view, double now) {
+// Where the trials run, by trial.
+std::map<TrialId, std::string> PlacesOf(const std::vector<DeviceView>& devices) {
+  std::map<TrialId, std::string> places;
+  for (const DeviceView& device : devices) {
+    for (const TrialView* trial : device.trials) {
+      std::string& text = places[trial->spec.id];
+      text += (text.empty() ? "on " : ", ") + DevicePlace(device);
+    }
+  }
+  return places;
+}
+
+std::string ActiveText(const SweepStatus& status, double now) {
   std::string out;
-  for (const TrialView& trial : view.trials) {
+  const std::map<TrialId, std::string> places = PlacesOf(status.devices);
+  std::unordered_map<TrialId, const TrialSpec*> specs;
+  for (const TrialView& trial : status.view->trials) {
+    specs.emplace(trial.spec.id, &trial.spec);
     if (trial.state == TrialState::running || trial.state == TrialState::leased) {
       out += fmt::format("  {}  {}", ShownName(trial.spec), StateName(trial.state));
-      if (trial.total_steps > 0)
-        out += fmt::format(", step {} of {} ({} %)", trial.step, trial.total_steps,
-                           100 * trial.step / trial.total_steps);
+      const auto teacher = trial.spec.parent ? specs.find(*trial.spec.parent) : specs.end();
+      const std::string progress =
+          ProgressText(trial, teacher == specs.end() ? nullptr : teacher->second, now, status.costs);
+      if (!progress.empty()) out += ", " + progress;
+      if (const auto place = places.find(trial.spec.id); place != places.end()) out += ", " + place->second;
       out += fmt::format(", attempt {}\n", trial.attempts);
     } else if (!IsFinal(trial.state) && trial.retry_at > now) {
       out +=
@@ -88,7 +108,12 @@ std::string StatusAsText(const SweepStatus& status, double now_unix_seconds, std
   if (!status.problems.empty()) out += "Problems\n" + ProblemsText(status, width);
   out += fmt::format("Trials: {}", view.trials.size());
   for (const auto& [state, count] : status.counts) out += fmt::format(", {} {}", count, state);
-  out += "\n" + ActiveText(view, now_unix_seconds);
+  out += "\n" + ActiveText(status, now_unix_seconds);
+  if (!status.devices.empty()) out += "Devices: " + DeviceCounts(status.devices) + "\n";
+  if (view.requests > 0)
+    out += fmt::format("Requests: {} to cancel or retry, not answered yet\n", view.requests);
+  if (const std::optional<double> age = Staleness(view, now_unix_seconds))
+    out += fmt::format("The run has written nothing for {}: all this is as old\n", DurationText(*age));
   for (const std::string& measured : view.packed) out += "Sharing a device: " + measured + "\n";
   if (!status.spending.empty()) out += "Privacy spent\n" + SpendingText(status, width);
   if (!status.finished) out += TimeLeftText(status.remaining);
@@ -119,6 +144,9 @@ std::string StatusAsJson(const SweepStatus& status) {
                           : ordered_json();
     document["epsilon"][spent.data] = std::move(entry);
   }
+  document["devices"] = DevicesJson(status.devices);
+  document["newest_event"] = status.view->newest_event;
+  document["requests"] = status.view->requests;
   document["packing"] = status.view->packed;
   document["problems"] = ordered_json::array();
   for (const Problem& problem : status.problems) {

@@ -73,6 +73,19 @@ void AddQuota(const ResultsView& view, std::vector<Problem>& problems) {
   problems.push_back(std::move(problem));
 }
 
+void AddLostDevices(const ResultsView& view, std::vector<Problem>& problems) {
+  const std::vector<DeviceView> devices = DevicesOf(view);
+  const int lost = CountIn(devices, DeviceState::lost);
+  if (lost == 0) return;
+  const auto first = std::find_if(devices.begin(), devices.end(),
+                                  [](const DeviceView& device) { return device.state == DeviceState::lost; });
+  problems.push_back({85,
+                      fmt::format("{} of {} devices are lost, as nothing is heard of their agents; {} is the first",
+                                  lost, devices.size(), DevicePlace(*first)),
+                      "look at that host; when it is gone, end the run and start it again",
+                      {}});
+}
+
 std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataSpending>& spending,
                                 bool finished) {
   std::vector<Problem> problems;
@@ -97,6 +110,7 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataS
                           {}});
   for (const std::string& drained : view.drained)
     problems.push_back({75, drained, "look at that host; a new run uses the slot again", {}});
+  AddLostDevices(view, problems);
   if (!finished && !view.running)
     problems.push_back({60,
                         "nobody is running this sweep, and it is not finished",
@@ -163,16 +177,14 @@ std::vector<DataSpending> SpendingOf(const ResultsView& view) {
   return all;
 }
 
-std::optional<SweepEstimate> RemainingOf(const ResultsView& view, const CostModel& costs) {
+std::optional<SweepEstimate> RemainingOf(const ResultsView& view, const CostModel& costs, double now) {
   std::unordered_map<TrialId, const TrialSpec*> specs;
   std::vector<PendingTrial> left;
   for (const TrialView& trial : view.trials) {
     specs.emplace(trial.spec.id, &trial.spec);
     if (IsFinal(trial.state)) continue;
     const auto teacher = trial.spec.parent ? specs.find(*trial.spec.parent) : specs.end();
-    left.push_back({&trial.spec, teacher == specs.end() ? nullptr : teacher->second,
-                    FractionDone(trial.step, trial.total_steps),
-                    trial.state == TrialState::running || trial.state == TrialState::leased});
+    left.push_back(PendingOf(trial, teacher == specs.end() ? nullptr : teacher->second, now));
   }
   return EstimateSweep(costs, left, SlotsOf(view), static_cast<int>(view.quota.concurrency));
 }
@@ -189,9 +201,12 @@ std::vector<std::pair<std::string, int>> CountStates(const ResultsView& view) {
   return counts;
 }
 
-int SlotsOf(const ResultsView& view) { return std::max({view.terms.slots, view.usage.peak_devices(), 1}); }
+int SlotsOf(const ResultsView& view) {
+  if (const int live = view.running ? view.inventory.LiveSlots() : 0; live > 0) return live;
+  return std::max({view.terms.slots, view.usage.peak_devices(), 1});
+}
 
-SweepStatus StatusOf(const ResultsView& view, const CostModel& costs) {
+SweepStatus StatusOf(const ResultsView& view, const CostModel& costs, double now_unix_seconds) {
   SweepStatus status;
   status.view = &view;
   status.counts = CountStates(view);
@@ -199,7 +214,10 @@ SweepStatus StatusOf(const ResultsView& view, const CostModel& costs) {
                                 [](const TrialView& t) { return IsFinal(t.state); });
   status.spending = SpendingOf(view);
   status.problems = ProblemsOf(view, status.spending, status.finished);
-  if (!status.finished) status.remaining = RemainingOf(view, costs);
+  const double now = now_unix_seconds > 0 ? now_unix_seconds : view.newest_event;
+  if (!status.finished) status.remaining = RemainingOf(view, costs, now);
+  status.devices = DevicesOf(view);
+  status.costs = costs;
   const bool explained = !status.problems.empty() && status.problems.front().remedy.starts_with("retort ");
   if (status.finished && explained)
     status.next = status.problems.front().remedy + " --results " + view.directory;

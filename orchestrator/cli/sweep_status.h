@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/spec/trial_spec.h"
+#include "orchestrator/cli/devices.h"
 #include "orchestrator/cost_model.h"
 #include "orchestrator/results_view.h"
 #include "orchestrator/sweep_estimate.h"
@@ -35,6 +36,8 @@ struct SweepStatus {
   std::vector<Problem> problems;
   std::vector<DataSpending> spending;
   std::optional<SweepEstimate> remaining;  // nothing when a trial's cost is unknown, or all are final
+  std::vector<DeviceView> devices;         // of a run that goes on
+  CostModel costs;                         // that `remaining` rests on
   bool finished = false;                   // every trial is final
   std::string next;                        // the next command
 };
@@ -42,8 +45,8 @@ struct SweepStatus {
 [[nodiscard]] std::vector<std::pair<std::string, int>> CountStates(const ResultsView& view);
 // Slots of the newest run, as far as the journal tells; at least 1.
 [[nodiscard]] int SlotsOf(const ResultsView& view);
-// `costs`: measured on machines like those that run the sweep.
-[[nodiscard]] SweepStatus StatusOf(const ResultsView& view, const CostModel& costs = {});
+// `costs`: measured on machines like those that run the sweep. `now_unix_seconds` 0: as of the newest event.
+[[nodiscard]] SweepStatus StatusOf(const ResultsView& view, const CostModel& costs = {}, double now_unix_seconds = 0);
 
 [[nodiscard]] std::string StatusAsText(const SweepStatus& status, double now_unix_seconds, std::size_t width);
 [[nodiscard]] std::string StatusAsJson(const SweepStatus& status);

@@ -215,7 +215,7 @@ case_name="interrupted, then resumed"
 slow=$!
 while ! grep -q "running" "$scratch/.err" && kill -0 "$slow" 2>/dev/null; do sleep 0.05; done
 sleep 0.3
-run "$retort" cancel dpdfd-working-digits-s1006 --results results/slow
+run "$retort" run s.toml --results results/slow 'sweep.seeds=[1006]'
 expect_code 3
 expect_err "locked by process"
 kill -INT "$slow"

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/cli/devices.h"
 #include "tests/unit/cli/sample_results.h"
 
 namespace retort::orchestrator::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Explanation, ParentFailedIsExplainedByTheTeachersFailure) {
   testing::Sample sample = testing::SampleSweep();
@@ -38,30 +40,90 @@ TEST(Explanation, QueuedTellsARetryFromABusyDeviceFromAStoppedSweep) {
   TrialView& trial = sample.view.trials[3];
   EXPECT_THAT(Explain(sample.view, trial, 0).sentences.at(0), HasSubstr("nobody is running"));
   sample.view.running = true;
-  EXPECT_THAT(Explain(sample.view, trial, 0).sentences.at(0), HasSubstr("every device is busy"));
+  EXPECT_THAT(Explain(sample.view, trial, 0).sentences.at(0), HasSubstr("It is queued, "));
   trial.retry_at = 130;
   EXPECT_THAT(Explain(sample.view, trial, 100).sentences.at(0), HasSubstr("tried again in 30 s"));
 }
 
-TEST(Explanation, QueuedNamesTheDevicesThatAreBusyAndWhoIsAhead) {
+// Two hosts of two GPUs each; the teacher holds one of the first.
+testing::Sample SampleOnDevices() {
   testing::Sample sample = testing::SampleSweep();
   sample.view.running = true;
-  for (TrialView& other : sample.view.trials) other.state = TrialState::queued;
-  TrialView& running = sample.view.trials[0];
-  running.state = TrialState::running;
-  running.step = 3;
-  running.total_steps = 5;
+  sample.view.newest_event = 1000;
+  for (TrialView& other : sample.view.trials) {
+    other.state = TrialState::queued;
+    other.row.reset();
+  }
+  for (int rank = 0; rank < 2; ++rank)
+    sample.view.inventory.On(
+        {900, AgentNoted{rank, AgentChange::joined, "gpu" + std::to_string(rank), {"cuda:0", "cuda:1"}}});
+  return sample;
+}
+
+void Hold(testing::Sample& sample, std::size_t index, std::vector<std::pair<int, int>> members) {
+  TrialView& trial = sample.view.trials[index];
+  trial.state = TrialState::running;
   AttemptLeased leased;
-  leased.attempt = {running.spec.id, 1};
-  leased.members = {{1, 2}};
-  sample.view.usage.On({10, leased});
-  const Explanation second = Explain(sample.view, sample.view.trials[2], 20);
-  EXPECT_THAT(second.sentences.at(0), HasSubstr("1 queued before it"));
-  EXPECT_THAT(second.sentences.at(1),
-              HasSubstr("rank 1 slot 2 runs teacher-single-digits-s0-11111111 (step 3 of 5)"));
-  sample.view.trials[3].spec.priority = 2;
-  EXPECT_THAT(Explain(sample.view, sample.view.trials[2], 20).sentences.at(0),
-              HasSubstr("2 queued before it"));
+  leased.attempt = {trial.spec.id, 1};
+  leased.members = std::move(members);
+  sample.view.usage.On({910, leased});
+}
+
+std::string All(const Explanation& explanation) {
+  std::string text;
+  for (const std::string& sentence : explanation.sentences) text += sentence + "\n";
+  return text;
+}
+
+TEST(Explanation, QueuedNamesEveryDeviceItWaitsForAndWhoHasItUntilWhen) {
+  testing::Sample sample = SampleOnDevices();
+  Hold(sample, 0, {{0, 1}});
+  Hold(sample, 1, {{1, 0}});
+  Hold(sample, 4, {{0, 0}, {1, 1}});
+  TrialView& teacher = sample.view.trials[0];
+  teacher.step = 3;
+  teacher.total_steps = 5;
+  teacher.pace.Note(1, 980);
+  teacher.pace.Note(3, 1000);
+  const std::string text = All(Explain(sample.view, sample.view.trials[3], 1010));
+  EXPECT_THAT(text, HasSubstr("It is queued, 1 before it, and needs a device."));
+  EXPECT_THAT(text, HasSubstr("The run has 4 devices on 2 hosts: 4 busy."));
+  EXPECT_THAT(text, HasSubstr("It waits for cuda:1 of gpu0 (rank 0 slot 1), which runs "
+                              "teacher-single-digits-s0-11111111, step 3 of 5 (10 s ago), about 10 s left; "))
+      << text;
+  EXPECT_THAT(text, HasSubstr("cuda:0 of gpu1 (rank 1 slot 0), which runs dpdfd-working-digits-s0-abc00000"));
+  EXPECT_THAT(text, HasSubstr("cuda:1 of gpu1 (rank 1 slot 1), which runs dpsgd-digits-s0-dd000000"));
+  sample.view.trials[4].state = TrialState::queued;
+  sample.view.trials[4].spec.priority = 2;
+  EXPECT_THAT(All(Explain(sample.view, sample.view.trials[3], 1010)), HasSubstr("queued, 2 before it"));
+}
+
+TEST(Explanation, GangWaitsForTheHostThatLacksTheFewest) {
+  testing::Sample sample = SampleOnDevices();
+  sample.view.trials[2].spec.devices = 2;
+  Hold(sample, 0, {{0, 0}, {0, 1}});
+  Hold(sample, 1, {{1, 0}});
+  const std::string text = All(Explain(sample.view, sample.view.trials[2], 1010));
+  EXPECT_THAT(text, HasSubstr("needs 2 devices at once"));
+  EXPECT_THAT(text, HasSubstr("It gets those of gpu1"));
+  EXPECT_THAT(text, HasSubstr("It waits for cuda:0 of gpu1"));
+  EXPECT_THAT(text, Not(HasSubstr("of gpu0 (")));
+  EXPECT_THAT(All(Explain(sample.view, sample.view.trials[3], 1010)),
+              HasSubstr("1 is free, and may be kept for dpdfd-working-digits-s1-abc00000, a gang of 2"));
+}
+
+TEST(Explanation, LostAndDrainedDevicesAndASilentRunAreNamed) {
+  testing::Sample sample = SampleOnDevices();
+  Hold(sample, 0, {{0, 0}});
+  sample.view.inventory.On({950, SlotDrained{0, 1, "gpu0", {}}});
+  sample.view.inventory.On({970, AgentNoted{1, AgentChange::lost, "", {}}});
+  const std::string text = All(Explain(sample.view, sample.view.trials[3], 1090));
+  EXPECT_THAT(text, HasSubstr("4 devices on 2 hosts: 1 busy, 1 drained, 2 lost"));
+  EXPECT_THAT(text, HasSubstr("cuda:0 of gpu1 (rank 1 slot 0) has been lost for 2 min 0 s"));
+  EXPECT_THAT(text, HasSubstr("cuda:1 of gpu0 (rank 0 slot 1) is drained"));
+  EXPECT_THAT(text, HasSubstr("written nothing for 1 min 30 s"));
+  sample.view.running = false;
+  EXPECT_TRUE(DevicesOf(sample.view).empty()) << "what an earlier run had says nothing";
 }
 
 TEST(Explanation, QuotaThatKeepsATrialBackIsNamed) {
@@ -97,8 +159,8 @@ TEST(Explanation, TimeThatIsTooShortIsNamedWithBothTimes) {
   EXPECT_THAT(explanation.sentences.at(0), HasSubstr("not started any more in this run"));
   EXPECT_THAT(explanation.sentences.at(0), HasSubstr("the run stops in 5 s"));
   EXPECT_THAT(explanation.next, HasSubstr("more time"));
-  EXPECT_THAT(Explain(sample.view, trial, 900, costs).sentences.at(0), HasSubstr("every device is busy"));
-  EXPECT_THAT(Explain(sample.view, trial, 1000).sentences.at(0), HasSubstr("every device is busy"))
+  EXPECT_THAT(Explain(sample.view, trial, 900, costs).sentences.at(0), HasSubstr("It is queued, "));
+  EXPECT_THAT(Explain(sample.view, trial, 1000).sentences.at(0), HasSubstr("It is queued, "))
       << "of unknown cost it would start";
 }
 

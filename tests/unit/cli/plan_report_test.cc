@@ -86,7 +86,7 @@ TEST(PlanReport, UnmeasuredKindsAreCountedAndSoIsAGangThatNeverFits) {
   CostSample gang;
   gang.trial = "g";
   gang.unit_seconds = 1;
-  gangs.Add(ShapeOf(sample.plan.trials[3], &sample.plan.trials[0]), gang);
+  gangs.Add(CostShapeOf(sample.plan.trials[3], &sample.plan.trials[0]), gang);
   EXPECT_THAT(PlanAsText(ReportPlan(sample.plan, "r", nullptr, 0, gangs, 1), 110),
               HasSubstr("needs more devices than 1"));
 }

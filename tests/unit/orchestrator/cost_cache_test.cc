@@ -24,7 +24,7 @@ class CostCacheTest : public ::testing::Test {
     CostSample sample;
     sample.trial = trial;
     sample.unit_seconds = unit_seconds;
-    costs.Add(ShapeOf(spec_, nullptr), sample);
+    costs.Add(CostShapeOf(spec_, nullptr), sample);
     return costs;
   }
   testing::TemporaryDirectory folder_;

@@ -27,7 +27,7 @@ CostSample SampleFrom(const std::string& trial, double unit_seconds, double star
 CostModel Measured(const TrialSpec& spec, const std::vector<double>& units) {
   CostModel costs;
   for (std::size_t i = 0; i < units.size(); ++i)
-    costs.Add(ShapeOf(spec, nullptr), SampleFrom(std::to_string(i), units[i], 0, static_cast<double>(i)));
+    costs.Add(CostShapeOf(spec, nullptr), SampleFrom(std::to_string(i), units[i], 0, static_cast<double>(i)));
   return costs;
 }
 
@@ -36,14 +36,14 @@ TEST(Shape, SeedStepsAndDataOfTheSameShapeShareIt) {
   auto other_digits = SmallData();
   other_digits->digest = std::string(64, 'e');
   other_digits->name = "other";
-  EXPECT_EQ(ShapeOf(one, nullptr), ShapeOf(TrialBuilder(2).Steps(99).With(other_digits).Build(), nullptr));
+  EXPECT_EQ(CostShapeOf(one, nullptr), CostShapeOf(TrialBuilder(2).Steps(99).With(other_digits).Build(), nullptr));
 }
 
 TEST(Shape, WhateverChangesTheCostOfAStepSplitsIt) {
   const TrialSpec base = TrialBuilder(1).Build();
   auto colour = SmallData();
   colour->channels = 3;
-  const auto differs = [&base](TrialSpec other) { return ShapeOf(other, nullptr) != ShapeOf(base, nullptr); };
+  const auto differs = [&base](TrialSpec other) { return CostShapeOf(other, nullptr) != CostShapeOf(base, nullptr); };
   TrialSpec batch = base, threads = base, devices = base, network = base, data = base, reading = base;
   batch.batch *= 2;
   threads.threads += 1;
@@ -57,7 +57,7 @@ TEST(Shape, WhateverChangesTheCostOfAStepSplitsIt) {
   const TrialSpec student = TrialBuilder(1).Of(teacher).Build();
   TrialSpec larger = teacher;
   larger.network = "tanh-cnn";
-  EXPECT_NE(ShapeOf(student, &teacher), ShapeOf(student, &larger));
+  EXPECT_NE(CostShapeOf(student, &teacher), CostShapeOf(student, &larger));
 }
 
 TEST(Sample, ResumedAttemptIsScaledToAllSteps) {
@@ -86,7 +86,7 @@ TEST(CostModel, NothingMeasuredIsNothingSaid) {
 TEST(CostModel, TimeIsStartPlusUnitsTimesWork) {
   TrialSpec spec = TrialBuilder().Steps(10).Build();
   CostModel costs;
-  costs.Add(ShapeOf(spec, nullptr), SampleFrom("a", 2, 5));
+  costs.Add(CostShapeOf(spec, nullptr), SampleFrom("a", 2, 5));
   spec.steps = 30;
   EXPECT_DOUBLE_EQ(costs.For(spec, nullptr)->seconds, 65);
 }
@@ -131,7 +131,7 @@ TEST(CostModel, NineOfTenFallIntoTheInterval) {
 
 TEST(CostModel, NewestSamplesStayAndTheSameEndCountsOnce) {
   const TrialSpec spec = TrialBuilder().Steps(1).Build();
-  const std::string shape = ShapeOf(spec, nullptr);
+  const std::string shape = CostShapeOf(spec, nullptr);
   CostModel costs;
   for (int i = 0; i < 40; ++i) costs.Add(shape, SampleFrom(std::to_string(i), 1 + i, 0, i));
   ASSERT_EQ(costs.samples().at(shape).size(), CostModel::kKept);

@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "orchestrator/live_estimate.h"
 #include "orchestrator/progress_text.h"
 #include "orchestrator/progress_view.h"
 #include "orchestrator/run_metrics.h"
@@ -41,6 +42,25 @@ class ProgressTest : public OrchestratorTest {
 TEST_F(ProgressTest, LineSaysHowManyAndWhatRuns) {
   EXPECT_EQ(ProgressLine(core_), "0 of 3 trials done, 1 running, 2 waiting: teacher-t0-s0 train 4/10");
   EXPECT_EQ(ProgressLine(core_, 20).size(), 20U);
+}
+
+TEST_F(ProgressTest, LineSaysHowLongItStillTakesOnceThatIsKnown) {
+  EXPECT_FALSE(EstimateRun(core_, now(), 100)) << "nothing is known of students";
+  for (const std::size_t index : core_.plan()) {
+    const TrialSpec& spec = core_.At(index).spec;
+    const Trial* teacher = spec.parent ? core_.Find(*spec.parent) : nullptr;
+    CostSample sample;
+    sample.trial = "a";
+    sample.unit_seconds = 60 / WorkOf(spec);
+    core_.costs.Add(CostShapeOf(spec, teacher == nullptr ? nullptr : &teacher->spec), sample);
+  }
+  EXPECT_FALSE(EstimateRun(core_, now(), 2)) << "too many to be worth the time";
+  const auto left = EstimateRun(core_, now(), 100);
+  ASSERT_TRUE(left);
+  EXPECT_DOUBLE_EQ(left->seconds.mean, 0.6 * 60 + 60 * 2) << "one device: the rest of the teacher, two students";
+  EXPECT_THAT(ProgressLine(core_, 0, left), ::testing::HasSubstr("2 waiting, about 2 min 36 s left ("));
+  core_.stop = StopRequest{};
+  EXPECT_FALSE(EstimateRun(core_, now(), 100)) << "it is ending";
 }
 
 TEST_F(ProgressTest, PlainViewPrintsAtMostOneLineAMinute) {

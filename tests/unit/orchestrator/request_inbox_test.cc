@@ -95,7 +95,8 @@ TEST(RequestInbox, WhateverLiesThereIsReadOrRefused) {
   EXPECT_THAT(inbox.Look({2, 0}), IsEmpty()) << "each once";
   for (const ReceivedRequest& request : received) {
     const bool folder_stays = request.name == "3";
-    EXPECT_EQ(inbox.Answer({request.name, {AnswerKind::refused, "no", {}}}).ok(), !folder_stays) << request.name;
+    EXPECT_EQ(inbox.Answer({request.name, {AnswerKind::refused, "no", {}}}).ok(), !folder_stays)
+        << request.name;
   }
   EXPECT_EQ(CountRequests(env, folder.path()), 1U);
   EXPECT_THAT(inbox.Look({9, 0}), IsEmpty()) << "what cannot be removed is left alone";
@@ -127,7 +128,8 @@ class RequestsOfAFolderTest : public ::testing::Test {
     ASSERT_TRUE(owner.ok());
     Outbox outbox;
     ASSERT_TRUE(OpenSweep(owner->core, plan_, kNow, outbox).ok());
-    OnMessage(owner->core, WorldRank{0}, {{}, {}, 0, cluster::Register{"node", 1, {"cpu"}, "", ""}}, kNow, outbox);
+    OnMessage(owner->core, WorldRank{0}, {{}, {}, 0, cluster::Register{"node", 1, {"cpu"}, "", ""}}, kNow,
+              outbox);
     OnTick(owner->core, kNow, outbox);
     const ActiveAttempt* attempt = owner->core.fleet.Find(Id(0));
     cluster::Ended ended;
@@ -141,7 +143,9 @@ class RequestsOfAFolderTest : public ::testing::Test {
     owner.core.stop = StopRequest{"test", 0};
     OnTick(owner.core, kNow, outbox);
   }
-  Result<Recovered> Recover() { return RecoverResults(env_, {.results = "results", .provenance_json = "{}"}); }
+  Result<Recovered> Recover() {
+    return RecoverResults(env_, {.results = "results", .provenance_json = "{}"});
+  }
   [[nodiscard]] TrialId Id(std::size_t index) const { return plan_.trials[index].id; }
   Result<ResultsView> View() { return ReadResults(env_, "results"); }
   template <typename T>
@@ -219,7 +223,8 @@ class AskRunnerTest : public RequestsOfAFolderTest {
     Patience patience;
     patience.looks = 12;
     patience.pause = [&, look = 0]() mutable { meanwhile(look++); };
-    return AskRunner(env_, options_, {Amendment::retry, "tested", {{Id(0), 1}}}, "1", patience, [] { return kNow; });
+    return AskRunner(env_, options_, {Amendment::retry, "tested", {{Id(0), 1}}}, "1", patience,
+                     [] { return kNow; });
   }
   void Hold() {
     env_.Put(LockPath("results"), "");

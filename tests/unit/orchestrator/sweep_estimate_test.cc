@@ -48,7 +48,7 @@ class SweepEstimateTest : public ::testing::Test {
       sample.unit_seconds = 1;
       sample.file_bytes = file;
       sample.checkpoint_bytes = checkpoint;
-      costs_.Add(ShapeOf(spec, teacher), sample);
+      costs_.Add(CostShapeOf(spec, teacher), sample);
     }
   }
   CostModel costs_;
@@ -114,8 +114,50 @@ TEST_F(SweepEstimateTest, DiskIsFilesThatStayAndCheckpointsOfWhatRunsAtOnce) {
   CostSample sample;
   sample.trial = "a";
   sample.unit_seconds = 1;
-  unmeasured.Add(ShapeOf(spec, nullptr), sample);
+  unmeasured.Add(CostShapeOf(spec, nullptr), sample);
   EXPECT_FALSE(EstimateSweep(unmeasured, trials, 2)->disk_bytes);
+}
+
+TEST_F(SweepEstimateTest, WhatRunsTellsOfWhatIsLikeItBeforeAnythingHasEnded) {
+  const TrialSpec running = TrialBuilder(1).Steps(100).Build(), queued = TrialBuilder(2).Steps(50).Build();
+  PendingTrial first{&running, nullptr, 0.5, true};
+  EXPECT_FALSE(EstimateSweep(costs_, {first, {&queued, nullptr}}, 1));
+  Pace pace;
+  pace.Note(10, 1000);
+  pace.Note(50, 1080);
+  SetPace(first, pace, 50, 100, 1090);
+  const auto estimate = EstimateSweep(costs_, {first, {&queued, nullptr}}, 1);
+  ASSERT_TRUE(estimate);
+  EXPECT_TRUE(estimate->from_running);
+  EXPECT_DOUBLE_EQ(estimate->seconds.mean, 50 * 2 - 10 + 50 * 2);
+  EXPECT_LT(estimate->seconds.low, estimate->seconds.mean);
+  EXPECT_DOUBLE_EQ(*SecondsLeft(costs_, first), 90);
+  Measure(running, nullptr);
+  EXPECT_DOUBLE_EQ(EstimateSweep(costs_, {first, {&queued, nullptr}}, 1)->seconds.mean, 90 + 50)
+      << "its own pace for what runs, what ended for the rest";
+}
+
+TEST_F(SweepEstimateTest, TrialsThatSharedADeviceTakeTheirPartOfIt) {
+  TrialSpec spec = TrialBuilder(1).Steps(10).Build();
+  spec.pack = PackMode::automatic;
+  const std::vector<PendingTrial> four(4, PendingTrial{&spec, nullptr});
+  TrialSpec alone = spec;
+  alone.pack = PackMode::off;
+  Measure(alone, nullptr);
+  const auto before = EstimateSweep(costs_, four, 1);
+  ASSERT_TRUE(before) << "as if alone, until something is measured";
+  EXPECT_TRUE(before->as_if_alone);
+  EXPECT_DOUBLE_EQ(before->seconds.mean, 40);
+  // Two at once take 1.5 s a step each: four trials need 30 s, not 60.
+  const std::vector<std::pair<std::string, double>> timings = {{"seconds", 15}, {kDeviceShare, 0.5}};
+  const auto sample = SampleOf(spec, timings, 10);
+  ASSERT_TRUE(sample);
+  costs_.Add(CostShapeOf(spec, nullptr), *sample);
+  const auto after = EstimateSweep(costs_, four, 1);
+  EXPECT_FALSE(after->as_if_alone);
+  EXPECT_DOUBLE_EQ(after->seconds.mean, 30);
+  EXPECT_DOUBLE_EQ(costs_.For(spec, nullptr)->seconds, 15) << "a single trial does take that long";
+  EXPECT_DOUBLE_EQ(costs_.For(alone, nullptr)->seconds, 10);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ CostModel Costs(const TrialSpec& spec, double unit_seconds, double start_seconds
   sample.trial = "a";
   sample.unit_seconds = unit_seconds;
   sample.start_seconds = start_seconds;
-  costs.Add(ShapeOf(spec, nullptr), sample);
+  costs.Add(CostShapeOf(spec, nullptr), sample);
   return costs;
 }
 

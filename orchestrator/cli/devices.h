@@ -1,0 +1,43 @@
+// The devices of a run that goes on: which there are, and what each is doing, as the journal tells.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orchestrator/cost_model.h"
+#include "orchestrator/results_view.h"
+#include "orchestrator/sweep_estimate.h"
+
+namespace retort::orchestrator::cli {
+
+enum class DeviceState { free, held, drained, lost };
+[[nodiscard]] std::string_view DeviceStateName(DeviceState state);
+
+struct DeviceView {
+  std::string host, device;  // "cuda:0"; "cpu" is one slot of the host's
+  int rank = 0, slot = 0;
+  DeviceState state = DeviceState::free;
+  std::vector<const TrialView*> trials;  // that have it; borrowed from the view
+  double since = 0;                      // of a lost one: unix seconds
+};
+
+// By host, then rank and slot. Empty when nobody runs the sweep: what an earlier run had says nothing.
+[[nodiscard]] std::vector<DeviceView> DevicesOf(const ResultsView& view);
+[[nodiscard]] int CountIn(const std::vector<DeviceView>& devices, DeviceState state);
+// "cuda:0 of gpu01 (rank 0 slot 0)".
+[[nodiscard]] std::string DevicePlace(const DeviceView& device);
+// "4 devices on 2 hosts: 3 busy, 1 free".
+[[nodiscard]] std::string DeviceCounts(const std::vector<DeviceView>& devices);
+
+// A trial that has a device or waits, as EstimateSweep and SecondsLeft take it.
+[[nodiscard]] PendingTrial PendingOf(const TrialView& trial, const TrialSpec* teacher,
+                                     double now_unix_seconds);
+// "step 3 of 9 (12 s ago), about 4 min left"; empty when nothing is known. `teacher` may be null.
+[[nodiscard]] std::string ProgressText(const TrialView& trial, const TrialSpec* teacher,
+                                       double now_unix_seconds, const CostModel& costs);
+// Seconds since the run last wrote anything, when that is long enough to be said; nothing otherwise.
+[[nodiscard]] std::optional<double> Staleness(const ResultsView& view, double now_unix_seconds);
+
+}  // namespace retort::orchestrator::cli
