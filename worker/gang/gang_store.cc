@@ -7,26 +7,31 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
-#include <cstdlib>
-#include <map>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "worker/gang/store_wire.h"
+#include "worker/gang/store_dialogue.h"
 
 namespace retort::worker {
 namespace {
 
 constexpr std::size_t kSecretBytes = 32;
-constexpr std::size_t kMostConnections = 1024;
+constexpr std::size_t kMostMembers = 1024;
+constexpr std::chrono::milliseconds kSendDeadline{5000};  // for a member to take its answer
+constexpr std::chrono::milliseconds kPause{100};          // when the system has no descriptor left
+
+using Clock = std::chrono::steady_clock;
 
 struct Connection {
   StoreSocket socket;
-  std::string buffer;
-  bool admitted = false;
+  StoreDialogue dialogue;
+  Clock::time_point due;  // to be admitted
 };
 
 // Hexadecimal, from the operating system's entropy.
@@ -42,21 +47,15 @@ Result<std::string> MakeSecret() {
   return secret;
 }
 
-// In a time that does not tell where they differ.
-bool SameSecret(const std::string& a, const std::string& b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);
-  return difference == 0;
-}
-
 class TcpGangStore final : public GangStore {
  public:
-  TcpGangStore(StoreSocket listener, StoreSocket stop, std::string address, std::string secret)
+  TcpGangStore(StoreSocket listener, StoreSocket stop, std::string address, std::string secret,
+               StrangerLimits limits)
       : listener_(std::move(listener)),
         stop_(std::move(stop)),
         address_(std::move(address)),
-        secret_(std::move(secret)) {
+        secret_(std::move(secret)),
+        limits_(limits) {
     thread_ = std::thread([this] { Serve(); });
   }
 
@@ -71,10 +70,15 @@ class TcpGangStore final : public GangStore {
  private:
   void Serve() {
     for (;;) {
-      std::vector<pollfd> entries = {{stop_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+      const auto now = Clock::now();
+      const bool paused = now < listens_again_;
+      std::vector<pollfd> entries = {{stop_.get(), POLLIN, 0}, {paused ? -1 : listener_.get(), POLLIN, 0}};
       for (const Connection& connection : connections_)
         entries.push_back({connection.socket.get(), POLLIN, 0});
-      if (poll(entries.data(), entries.size(), -1) < 0) continue;
+      if (poll(entries.data(), entries.size(), PatienceFrom(now)) < 0) {
+        if (errno != EINTR) std::this_thread::sleep_for(kPause);
+        continue;
+      }
       if (entries[0].revents != 0) return;
       std::vector<Connection> kept;
       for (std::size_t i = 0; i < connections_.size(); ++i) {
@@ -82,73 +86,77 @@ class TcpGangStore final : public GangStore {
           kept.push_back(std::move(connections_[i]));
       }
       connections_ = std::move(kept);
+      std::erase_if(connections_, [at = Clock::now()](const Connection& connection) {
+        return !connection.dialogue.admitted() && at >= connection.due;
+      });
       if (entries[1].revents != 0) Accept();
     }
   }
 
+  // Milliseconds until something is due though nobody speaks; -1 = never.
+  [[nodiscard]] int PatienceFrom(Clock::time_point now) const {
+    std::optional<Clock::time_point> next;
+    if (now < listens_again_) next = listens_again_;
+    for (const Connection& connection : connections_)
+      if (!connection.dialogue.admitted() && (!next || connection.due < *next)) next = connection.due;
+    if (!next) return -1;
+    return static_cast<int>(
+        std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(*next - now).count()));
+  }
+
+  // Connections stand in the order in which they came. False when there is no stranger.
+  bool DropOldestStranger() {
+    const auto oldest = std::find_if(connections_.begin(), connections_.end(),
+                                     [](const Connection& c) { return !c.dialogue.admitted(); });
+    if (oldest == connections_.end()) return false;
+    connections_.erase(oldest);
+    return true;
+  }
+
   void Accept() {
     StoreSocket accepted(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (accepted.get() >= 0 && connections_.size() < kMostConnections)
-      connections_.push_back({std::move(accepted), {}});
+    if (accepted.get() < 0) {
+      const bool full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+      // Who waits stays in the kernel's queue: polling for it at once would never end.
+      if (full && !DropOldestStranger()) listens_again_ = Clock::now() + kPause;
+      return;
+    }
+    const auto members = static_cast<std::size_t>(std::count_if(
+        connections_.begin(), connections_.end(), [](const Connection& c) { return c.dialogue.admitted(); }));
+    if (members >= kMostMembers) return;
+    if (connections_.size() - members >= limits_.connections) static_cast<void>(DropOldestStranger());
+    connections_.push_back(
+        {std::move(accepted), StoreDialogue(values_, secret_), Clock::now() + limits_.deadline});
   }
 
-  // False when the connection is over, speaks another language or does not know the secret.
+  // False when the connection is over.
   bool ServeOne(Connection& connection) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    if (!ReceiveSome(connection.socket, connection.buffer, deadline).ok()) return false;
-    for (;;) {
-      auto frame = TakeStoreFrame(connection.buffer);
-      if (!frame.ok()) return false;
-      if (!frame->has_value()) return true;
-      const auto request = DecodeStoreRequest(**frame);
-      if (!request.ok()) return false;
-      if (request->operation == StoreOperation::admit) connection.admitted = SameSecret(request->value, secret_);
-      if (!connection.admitted || !SendAll(connection.socket, Answer(*request), deadline).ok()) return false;
-    }
-  }
-
-  std::string Answer(const StoreRequest& request) {
-    const auto entry = values_.find(request.key);
-    const bool found = entry != values_.end();
-    switch (request.operation) {
-      case StoreOperation::set:
-        values_[request.key] = request.value;
-        return EncodeStoreReply(true, {});
-      case StoreOperation::get:
-        return EncodeStoreReply(found, found ? entry->second : std::string());
-      case StoreOperation::add: {
-        const long long sum =
-            (found ? std::atoll(entry->second.c_str()) : 0) + std::atoll(request.value.c_str());
-        values_[request.key] = std::to_string(sum);
-        return EncodeStoreReply(true, values_[request.key]);
-      }
-      case StoreOperation::erase:
-        return EncodeStoreReply(values_.erase(request.key) > 0, {});
-      case StoreOperation::count:
-        return EncodeStoreReply(true, std::to_string(values_.size()));
-      case StoreOperation::admit:
-        return EncodeStoreReply(true, {});
-    }
-    return EncodeStoreReply(false, {});
+    const auto deadline = Clock::now() + kSendDeadline;
+    std::string bytes, replies;
+    if (!ReceiveSome(connection.socket, bytes, deadline).ok()) return false;
+    const bool goes_on = connection.dialogue.Take(bytes, replies);
+    return SendAll(connection.socket, replies, deadline).ok() && goes_on;
   }
 
   StoreSocket listener_, stop_;
   std::string address_, secret_;
+  StrangerLimits limits_;
+  StoreValues values_;
   std::vector<Connection> connections_;
-  std::map<std::string, std::string> values_;
+  Clock::time_point listens_again_{};
   std::thread thread_;  // last: uses all of the above
 };
 
 }  // namespace
 
-Result<std::unique_ptr<GangStore>> OpenGangStore(const std::string& host) {
+Result<std::unique_ptr<GangStore>> OpenGangStore(const std::string& host, StrangerLimits limits) {
   std::uint16_t port = 0;
   RETORT_ASSIGN_OR_RETURN(StoreSocket listener, ListenOn(host, port));
   StoreSocket stop(eventfd(0, EFD_CLOEXEC));
   if (stop.get() < 0) return EnvironmentError("No event descriptor is left for the gang's store.");
   RETORT_ASSIGN_OR_RETURN(std::string secret, MakeSecret());
   return std::unique_ptr<GangStore>(std::make_unique<TcpGangStore>(
-      std::move(listener), std::move(stop), host + ":" + std::to_string(port), std::move(secret)));
+      std::move(listener), std::move(stop), host + ":" + std::to_string(port), std::move(secret), limits));
 }
 
 }  // namespace retort::worker

@@ -4,6 +4,8 @@
 // once, each connection then takes many seconds. This one looks nothing up.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -19,8 +21,16 @@ class GangStore {
   [[nodiscard]] virtual std::string address() const = 0;
 };
 
-// Opens a store on a free port, with a secret of its own: who does not know it is turned away. `host` is the name or address by which the others reach this host; the
-// store listens on that address alone. Error: environment.
-[[nodiscard]] Result<std::unique_ptr<GangStore>> OpenGangStore(const std::string& host);
+// What connections may take that have not shown the secret.
+struct StrangerLimits {
+  std::chrono::milliseconds deadline{5000};  // to show it, from the connection on
+  std::size_t connections = 64;              // at once; the oldest goes
+};
+
+// Opens a store on a free port, with a secret of its own: who does not know it is turned away. `host` is the
+// name or address by which the others reach this host; the store listens on that address alone. Error:
+// environment.
+[[nodiscard]] Result<std::unique_ptr<GangStore>> OpenGangStore(const std::string& host,
+                                                               StrangerLimits limits = {});
 
 }  // namespace retort::worker

@@ -9,6 +9,7 @@ set(RETORT_GANG_SOURCES
   gang/local_collective.cc
   gang/row_share.cc
   gang/staged_collective.cc
+  gang/store_dialogue.cc
   gang/store_wire.cc
   gang/summed_gradient.cc
   gang/watched_collective.cc)

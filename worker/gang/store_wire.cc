@@ -98,10 +98,10 @@ Result<StoreRequest> DecodeStoreRequest(std::string_view rest) {
                       std::string(rest.substr(5 + key))};
 }
 
-Result<std::optional<std::string>> TakeStoreFrame(std::string& buffer) {
+Result<std::optional<std::string>> TakeStoreFrame(std::string& buffer, std::size_t most) {
   if (buffer.size() < 4) return std::optional<std::string>();
   const std::size_t length = ReadU32(buffer);
-  if (length > kMaxStoreFrame) return DamageError("A frame of the gang's store is too long.");
+  if (length > most) return DamageError("A frame of the gang's store is too long.");
   if (buffer.size() < 4 + length) return std::optional<std::string>();
   std::optional<std::string> frame = buffer.substr(4, length);
   buffer.erase(0, 4 + length);

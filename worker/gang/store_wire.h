@@ -27,8 +27,10 @@ inline constexpr std::size_t kMaxStoreFrame = std::size_t{1} << 20;
 [[nodiscard]] std::string EncodeStoreReply(bool found, std::string_view value);
 // Error: damage, when the bytes are no request.
 [[nodiscard]] Result<StoreRequest> DecodeStoreRequest(std::string_view rest);
-// Takes the first whole frame (without its length) off `buffer`, if there is one. Error: damage, too long.
-[[nodiscard]] Result<std::optional<std::string>> TakeStoreFrame(std::string& buffer);
+// Takes the first whole frame (without its length) off `buffer`, if there is one. Error: damage, when it is
+// longer than `most` bytes.
+[[nodiscard]] Result<std::optional<std::string>> TakeStoreFrame(std::string& buffer,
+                                                                std::size_t most = kMaxStoreFrame);
 
 // A connected TCP socket. Closed by the destructor; move-only.
 class StoreSocket {

@@ -1,8 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <ctime>
 #include <string>
+#include <thread>
 
 #include "worker/gang/c10d_store.h"
 #include "worker/gang/gang_store.h"
@@ -90,6 +96,78 @@ TEST(GangStore, StrangersWithoutTheSecretAreTurnedAway) {
   std::string reply;
   EXPECT_FALSE(ReceiveSome(stranger, reply, Soon()).ok());
   EXPECT_TRUE(member->check({"key"}));
+}
+
+std::uint16_t PortOf(const GangStore& store) {
+  const std::string address = store.address();
+  return static_cast<std::uint16_t>(std::stoi(address.substr(address.find(':') + 1)));
+}
+
+bool IsClosed(const StoreSocket& socket, std::chrono::milliseconds wait) {
+  std::string reply;
+  pollfd entry{socket.get(), POLLIN, 0};
+  return poll(&entry, 1, static_cast<int>(wait.count())) == 1 && !ReceiveSome(socket, reply, Soon()).ok();
+}
+
+TEST(GangStore, StrangerThatSaysNothingIsDroppedAtItsDeadlineAndAMemberIsNot) {
+  const auto store = OpenGangStore("127.0.0.1", {milliseconds(200), 64}).value();
+  const auto member = Connect(*store);
+  const StoreSocket stranger = ConnectTo("127.0.0.1", PortOf(*store), Soon()).value();
+  EXPECT_TRUE(IsClosed(stranger, milliseconds(5000)));
+  member->set("key", std::vector<std::uint8_t>{1});
+  EXPECT_TRUE(member->check({"key"}));
+}
+
+TEST(GangStore, StrangersDoNotLockAMemberOut) {
+  const auto store = OpenGangStore("127.0.0.1", {milliseconds(60'000), 4}).value();
+  std::vector<StoreSocket> strangers;
+  for (int i = 0; i < 7; ++i) strangers.push_back(ConnectTo("127.0.0.1", PortOf(*store), Soon()).value());
+  const auto member = Connect(*store);
+  member->set("key", std::vector<std::uint8_t>{1});
+  EXPECT_TRUE(member->check({"key"}));
+  // The oldest have made room; the newest are still there.
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(IsClosed(strangers[i], milliseconds(5000))) << i;
+  EXPECT_FALSE(IsClosed(strangers[6], milliseconds(0)));
+}
+
+TEST(GangStore, StrangerCannotMakeItKeepALongFrame) {
+  const auto store = OpenGangStore("127.0.0.1").value();
+  const StoreSocket stranger = ConnectTo("127.0.0.1", PortOf(*store), Soon()).value();
+  ASSERT_TRUE(SendAll(stranger, std::string("\201\0\0\0", 4), Soon()).ok());  // 129 bytes to come
+  EXPECT_TRUE(IsClosed(stranger, milliseconds(5000)));
+}
+
+double ProcessCpuSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+TEST(GangStore, WithoutADescriptorItWaitsInsteadOfSpinning) {
+  const auto store = OpenGangStore("127.0.0.1").value();
+  const StoreSocket waiting(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  rlimit none = limit;
+  none.rlim_cur = 3;  // whatever is open stays open
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(PortOf(*store));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const int connected = connect(waiting.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const double before = ProcessCpuSeconds();
+  std::this_thread::sleep_for(milliseconds(500));
+  const double spent = ProcessCpuSeconds() - before;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  ASSERT_EQ(connected, 0);
+  EXPECT_LT(spent, 0.1);
+  // Whoever waited is served once there are descriptors again.
+  const std::string secret = store->address().substr(store->address().find('/') + 1);
+  ASSERT_TRUE(SendAll(waiting, EncodeStoreRequest({StoreOperation::admit, {}, secret}), Soon()).ok());
+  std::string reply;
+  EXPECT_TRUE(ReceiveSome(waiting, reply, Soon()).ok());
+  EXPECT_EQ(reply, EncodeStoreReply(true, {}));
 }
 
 TEST(GangStore, OwnersEndIsAnErrorForItsMembers) {
