@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/privacy/claim.h"
+#include "experiments/privacy/exact_gdp.h"
 #include "experiments/privacy/number_text.h"
 #include "experiments/privacy/paper_formulas.h"
 #include "experiments/privacy/parameter_key.h"
@@ -54,9 +55,6 @@ double NineDigitsUp(double value) {
   return digits >= 0 ? std::ceil(value * scale) / scale : std::ceil(value / scale) * scale;
 }
 
-// Epsilons are rounded up to thousandths with a margin of about 1e-10, which the solution leaves free.
-double Aim(double epsilon) { return epsilon - (1e-9 + 1e-9 * epsilon); }
-
 // The relation that the claim is about, where the trial has one.
 std::optional<Relation> RelationOf(const TrialSpec& spec) {
   const bool votes = KindOf(spec) == TrialKind::vote_student;
@@ -101,7 +99,7 @@ Status SolveNoise(TrialSpec& spec, const Relation& relation, double TrialSpec::*
   TrialSpec unit = spec;
   unit.*noise = 1;
   RETORT_ASSIGN_OR_RETURN(const double mu, PlannedMu(unit, relation));
-  const double target = GaussianMu(Aim(spec.epsilon), spec.delta);
+  const double target = GaussianMu(AimOf(spec.epsilon), spec.delta);
   if (!(target > 0)) return Cannot(spec, "no amount of noise reaches an epsilon this small.");
   spec.*noise = NineDigitsUp(mu / target);
   for (int round = 0; round < 100 && !Meets(spec, relation); ++round)
@@ -143,11 +141,11 @@ Status SolvePaper(TrialSpec& spec) {
   formula.rows = static_cast<double>(spec.batch) * static_cast<double>(spec.steps);
   formula.delta = spec.delta;
   if (spec.calibrate == Calibrate::noise) {
-    RETORT_ASSIGN_OR_RETURN(const double sigma, GradientFormulaSigma(formula, Aim(spec.epsilon)));
+    RETORT_ASSIGN_OR_RETURN(const double sigma, GradientFormulaSigma(formula, AimOf(spec.epsilon)));
     spec.sigma = NineDigitsUp(sigma);
     return {};
   }
-  RETORT_ASSIGN_OR_RETURN(const double rows, GradientFormulaRows(formula, Aim(spec.epsilon)));
+  RETORT_ASSIGN_OR_RETURN(const double rows, GradientFormulaRows(formula, AimOf(spec.epsilon)));
   const double steps = std::floor(rows / static_cast<double>(spec.batch));
   if (steps < 1) return Cannot(spec, "one step alone costs more by the formula; raise sigma or epsilon.");
   if (steps > static_cast<double>(kMostReleases))
@@ -163,7 +161,7 @@ Status SolveDpSgd(TrialSpec& spec) {
   if (spec.calibrate == Calibrate::noise) unit.noise_multiplier = 1;
   RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlannedEvents(unit));
   const double rate = events.front().sampling_rate;
-  const double aim = Aim(spec.epsilon);
+  const double aim = AimOf(spec.epsilon);
   if (spec.calibrate == Calibrate::noise) {
     const double noise = SubsampledGaussianNoise(rate, static_cast<double>(spec.steps), spec.delta, aim);
     if (!std::isfinite(noise)) return Cannot(spec, "no noise multiplier up to a million reaches it.");
@@ -262,6 +260,12 @@ std::string KeyOf(const TrialSpec& spec) {
 }
 
 }  // namespace
+
+double AimOf(double epsilon) {
+  const bool whole = RoundGivenEpsilonUp(epsilon) == epsilon;
+  const double thousandth = whole ? epsilon : std::floor(epsilon * 1000) / 1000;
+  return thousandth - (1e-9 + 1e-9 * thousandth);
+}
 
 Status Calibrator::Calibrate(TrialSpec& spec) {
   if (spec.calibrate == Calibrate::none) return {};

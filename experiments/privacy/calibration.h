@@ -10,6 +10,9 @@
 
 namespace retort::privacy {
 
+// The largest computed epsilon whose claim, rounded up to thousandths with its margin, is at most `epsilon`.
+[[nodiscard]] double AimOf(double epsilon);
+
 // What CalibrateTrial does, solved once for equal parameters: a sweep over seeds and data splits asks for
 // few distinct ones. Not thread-safe.
 class Calibrator {

@@ -98,4 +98,11 @@ double RoundEpsilonUp(double epsilon) {
   return std::ceil((epsilon * (1 + 1e-10) + 1e-10) * 1000) / 1000;
 }
 
+double RoundGivenEpsilonUp(double epsilon) {
+  const double thousandths = epsilon * 1000;
+  const double near = std::round(thousandths);
+  const bool whole = std::abs(near - thousandths) <= 4 * std::numeric_limits<double>::epsilon() * thousandths;
+  return whole && epsilon > 0 && epsilon < 1e12 ? near / 1000 : RoundEpsilonUp(epsilon);
+}
+
 }  // namespace retort::privacy

@@ -39,4 +39,7 @@ struct GaussianTerm {
 // Infinity for NaN and for negative values; 0 stays 0.
 [[nodiscard]] double RoundEpsilonUp(double epsilon);
 
+// The same for a number that was given and not computed: no margin, so that a whole thousandth stays one.
+[[nodiscard]] double RoundGivenEpsilonUp(double epsilon);
+
 }  // namespace retort::privacy

@@ -14,29 +14,50 @@ using Real = long double;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// log P(s changes of loss +1 in the balance) for s = count, count - 1, ..., 0, at index count - s. The loss
-// of one answer is +1 with probability p, -1 with probability p e^-e0 and 0 otherwise.
-std::vector<Real> UpperHalf(Real epsilon0, Real choices, std::int64_t count) {
-  const Real log_keep = -std::log1p((choices - 1) * std::exp(-epsilon0));
-  const Real down = std::exp(-epsilon0);   // over p
-  const Real stay = (choices - 2) * down;  // over p
-  const auto n = static_cast<Real>(count);
-  std::vector<Real> logs(static_cast<std::size_t>(count) + 1);
-  Real offset = n * log_keep;
-  Real before = 0;
-  Real here = 1;
-  for (std::int64_t i = 0; i <= count; ++i) {
-    logs[static_cast<std::size_t>(i)] = offset + std::log(here);
-    // Coefficients of (1 + stay x + down x^2)^n; every term is positive up to the middle.
-    const auto m = static_cast<Real>(i);
-    Real next = (stay * (n - m) * here + down * (2 * n - m + 1) * before) / (m + 1);
+// P(the losses of `count` answers add up to s e0) for s = count, count - 1, ..., 0. The loss of one answer is
+// +e0 with probability p, -e0 with probability p e^-e0 and 0 otherwise.
+class LatticeWalk {
+ public:
+  LatticeWalk(Real epsilon0, Real choices, std::int64_t count)
+      : down_(std::exp(-epsilon0)),
+        stay_((choices - 2) * down_),
+        count_(static_cast<Real>(count)),
+        offset_(-count_ * std::log1p((choices - 1) * down_)),
+        scale_(std::exp(offset_)) {}
+
+  // Of the sum that the walk stands at; 0 where it is below 1e-4600.
+  [[nodiscard]] Real Probability() const { return here_ * scale_; }
+  [[nodiscard]] Real LogProbability() const { return offset_ + std::log(here_); }
+
+  // To the next lower sum. Coefficients of (1 + stay x + down x^2)^count, the probabilities over p^count;
+  // every term is positive up to the middle.
+  void Step() {
+    Real next =
+        (stay_ * (count_ - passed_) * here_ + down_ * (2 * count_ - passed_ + 1) * before_) / (passed_ + 1);
+    ++passed_;
     if (next > 1e300L) {
-      offset += std::log(1e300L);
-      here /= 1e300L;
+      offset_ += std::log(1e300L);
+      scale_ = std::exp(offset_);
+      here_ /= 1e300L;
       next /= 1e300L;
     }
-    before = here;
-    here = next;
+    before_ = here_;
+    here_ = next;
+  }
+
+ private:
+  Real down_, stay_;  // probabilities over p
+  Real count_, offset_, scale_;
+  Real passed_ = 0, before_ = 0, here_ = 1;
+};
+
+std::vector<Real> UpperHalf(Real epsilon0, Real choices, std::int64_t count) {
+  LatticeWalk walk(epsilon0, choices, count);
+  std::vector<Real> logs;
+  logs.reserve(static_cast<std::size_t>(count) + 1);
+  for (std::int64_t i = 0; i <= count; ++i) {
+    logs.push_back(walk.LogProbability());
+    walk.Step();
   }
   return logs;
 }
@@ -62,12 +83,13 @@ double ResponseRdp(double epsilon0, std::int64_t choices, double order) {
 
 double ComposedResponseEpsilon(double epsilon0, std::int64_t choices, std::int64_t count, double delta) {
   if (!InRange(epsilon0, choices, count) || !(delta > 0 && delta < 1)) return kInfinity;
-  const std::vector<Real> logs = UpperHalf(epsilon0, static_cast<Real>(choices), count);
+  LatticeWalk walk(epsilon0, static_cast<Real>(choices), count);
   const Real decay = std::exp(-static_cast<Real>(epsilon0));
   Real mass = 0;      // sum of P(s) over s > m
   Real weighted = 0;  // the same times e^{(m - s) e0}
   for (std::int64_t m = count - 1; m >= 0; --m) {
-    const Real probability = std::exp(logs[static_cast<std::size_t>(count - m - 1)]);
+    const Real probability = walk.Probability();
+    walk.Step();
     mass += probability;
     weighted = decay * (weighted + probability);
     if (mass - weighted <= static_cast<Real>(delta)) continue;

@@ -4,6 +4,10 @@ set(RETORT_PRIVACY_LIBS Boost::headers)
 set(RETORT_PRIVACY_SOURCES
     privacy/accountant.cc
     privacy/audit_bounds.cc
+    privacy/calculator.cc
+    privacy/calculator_papers.cc
+    privacy/calculator_rules.cc
+    privacy/calculator_solve.cc
     privacy/calibration.cc
     privacy/claim.cc
     privacy/claims.cc
@@ -17,12 +21,14 @@ set(RETORT_PRIVACY_SOURCES
     privacy/loss_composition.cc
     privacy/loss_grid.cc
     privacy/number_text.cc
+    privacy/paper_events.cc
     privacy/paper_formulas.cc
     privacy/planned_events.cc
     privacy/pld_accountant.cc
     privacy/pld_calibration.cc
     privacy/privacy_event.cc
     privacy/privacy_statement.cc
+    privacy/published_settings.cc
     privacy/randomized_response.cc
     privacy/rdp_accountant.cc
     privacy/reasons.cc

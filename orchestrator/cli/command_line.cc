@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/spec/value_reader.h"
+#include "orchestrator/cli/calculator_options.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -30,6 +31,7 @@ struct Positionals {
   std::string sweep, trial;
   std::vector<std::string> rest;
   std::string grace, time_limit, pace;  // durations
+  CalculatorWords calculator;
 };
 
 void AddSweep(CLI::App& app, Positionals& positionals, const char* rest_name, const char* rest_help) {
@@ -169,6 +171,7 @@ void SortPositionals(const CLI::App& command, const Positionals& positionals, Co
   ReadDuration("--grace", positionals.grace, line.grace_seconds, errors);
   ReadDuration("--every", positionals.pace, line.pace_seconds, errors);
   ReadDuration("--time-limit", positionals.time_limit, line.time_limit_seconds, errors);
+  ReadCalculator(positionals.calculator, line, errors);
   for (const std::string& word : positionals.rest) {
     if (word.find('=') != std::string::npos) {
       line.overrides.push_back(word);
@@ -217,18 +220,27 @@ Diagnostic UnknownCommandError(const std::string& word) {
 
 // CLI11 reports misuse by exceptions; this is where they end.
 ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reversed, ParsedCommandLine parsed) {
-  const auto active = [&app]() -> CLI::App* {
-    const auto commands = app.get_subcommands();
-    return commands.empty() ? &app : commands.front();
+  // The innermost command, and the words that lead to it.
+  std::string words;
+  const auto active = [&app, &words]() -> CLI::App* {
+    CLI::App* command = &app;
+    words = "retort";
+    while (!command->get_subcommands().empty()) {
+      if (command != &app) words += " " + command->get_name();
+      command = command->get_subcommands().front();
+    }
+    return command;
   };
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    parsed.text = active() == &app ? app.help() : active()->help("retort");
+    const CLI::App* command = active();
+    parsed.text = command == &app ? app.help() : command->help(words);
   } catch (const CLI::ParseError& misuse) {
+    const CLI::App* command = active();
     Diagnostic error;
-    error.message = std::string(misuse.what()) + " (`retort " +
-                    (active() == &app ? "" : active()->get_name() + " ") + "--help` shows what is valid.)";
+    error.message = std::string(misuse.what()) + " (`" + words + " " +
+                    (command == &app ? "" : command->get_name() + " ") + "--help` shows what is valid.)";
     parsed.errors.push_back(error);
   }
   return parsed;
@@ -237,9 +249,9 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
 }  // namespace
 
 const std::vector<std::string>& CommandNames() {
-  static const std::vector<std::string> names = {"plan",   "run",   "table",  "status", "explain",
-                                                 "list",   "show",  "retry",  "cancel", "verify",
-                                                 "repair", "chaos", "schema", "version"};
+  static const std::vector<std::string> names = {
+      "plan",   "run",    "table",  "status", "explain", "list",      "show",   "retry",
+      "cancel", "verify", "repair", "chaos",  "epsilon", "calibrate", "schema", "version"};
   return names;
 }
 
@@ -248,6 +260,10 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   parsed.json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
   if (const auto unknown = UnknownCommand(arguments)) {
     parsed.errors.push_back(UnknownCommandError(*unknown));
+    return parsed;
+  }
+  if (auto unknown = UnknownMechanism(arguments)) {
+    parsed.errors.push_back(*std::move(unknown));
     return parsed;
   }
   CommandLine line;
@@ -259,6 +275,13 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   AddSweepCommands(app, line, positionals);
   AddChaos(app, line, positionals);
   AddResultCommands(app, line, positionals);
+  CLI::App* epsilon = AddCommand(app, "epsilon", "Accountants as a calculator: every claim of a mechanism",
+                                 "retort epsilon votes --noise 100 --queries 5000 --delta 1e-5 --explain");
+  AddCalculator(*epsilon, line, positionals.calculator);
+  CLI::App* calibrate =
+      AddCommand(app, "calibrate", "The least noise or the most releases that meet an epsilon",
+                 "retort calibrate votes --epsilon 3 --queries 5000 --delta 1e-5");
+  AddCalculator(*calibrate, line, positionals.calculator);
   AddPlainCommands(app, line);
   parsed = ParseOrExplain(app, {arguments.rbegin(), arguments.rend()}, std::move(parsed));
   if (!parsed.text.empty() || !parsed.errors.empty()) return parsed;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/privacy/calculator_rules.h"
 #include "experiments/spec/diagnostic.h"
 
 namespace retort::orchestrator::cli {
@@ -37,6 +38,9 @@ struct CommandLine {
   std::string launcher;                // chaos: words before `retort run`
   int slots = 0;                       // workers at once on this rank; 0 = the default
   bool apply = false;                  // repair: do it
+  privacy::Question question;          // epsilon and calibrate; no mechanism = none was named
+  double epsilon = 0;                  // calibrate: what is to be met
+  bool papers = false, explain = false;
   bool diff = false, watch = false, verbose = false;
 };
 

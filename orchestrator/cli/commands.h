@@ -30,6 +30,8 @@ struct Invocation {
 [[nodiscard]] int VerifyCommand(const Invocation& call);
 [[nodiscard]] int RepairCommand(const Invocation& call);
 [[nodiscard]] int ChaosCommand(const Invocation& call);
+[[nodiscard]] int EpsilonCommand(const Invocation& call);
+[[nodiscard]] int CalibrateCommand(const Invocation& call);
 [[nodiscard]] int SchemaCommand(const Invocation& call);
 [[nodiscard]] int VersionCommand(const Invocation& call);
 

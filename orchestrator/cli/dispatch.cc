@@ -8,20 +8,23 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 14> kCommands = {{{"plan", PlanCommand},
-                                                                               {"run", RunCommand},
-                                                                               {"table", TableCommand},
-                                                                               {"status", StatusCommand},
-                                                                               {"explain", ExplainCommand},
-                                                                               {"list", ListCommand},
-                                                                               {"show", ShowCommand},
-                                                                               {"retry", RetryCommand},
-                                                                               {"cancel", CancelCommand},
-                                                                               {"verify", VerifyCommand},
-                                                                               {"repair", RepairCommand},
-                                                                               {"chaos", ChaosCommand},
-                                                                               {"schema", SchemaCommand},
-                                                                               {"version", VersionCommand}}};
+  constexpr std::array<std::pair<std::string_view, Command>, 16> kCommands = {
+      {{"plan", PlanCommand},
+       {"run", RunCommand},
+       {"table", TableCommand},
+       {"status", StatusCommand},
+       {"explain", ExplainCommand},
+       {"list", ListCommand},
+       {"show", ShowCommand},
+       {"retry", RetryCommand},
+       {"cancel", CancelCommand},
+       {"verify", VerifyCommand},
+       {"repair", RepairCommand},
+       {"chaos", ChaosCommand},
+       {"epsilon", EpsilonCommand},
+       {"calibrate", CalibrateCommand},
+       {"schema", SchemaCommand},
+       {"version", VersionCommand}}};
   for (const auto& [name, command] : kCommands)
     if (name == call.line.command) return command(call);
   return call.console.Fail(UsageError("there is no command `" + call.line.command + "`."));

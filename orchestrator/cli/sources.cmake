@@ -4,6 +4,9 @@ set(RETORT_CLI_DIR "${CMAKE_CURRENT_LIST_DIR}")
 set(RETORT_CLI_SOURCES
     amend_command.cc
     build_commands.cc
+    calculator_command.cc
+    calculator_options.cc
+    calculator_text.cc
     chaos_command.cc
     chaos_plan.cc
     chaos_process.cc

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <sstream>
+
 namespace retort::orchestrator::cli {
 namespace {
 
@@ -39,8 +42,8 @@ TEST(CommandLine, UnknownCommandNamesTheNearest) {
 }
 
 TEST(CommandLine, LaterCommandsDoNotExistYet) {
-  for (const char* later : {"report", "export", "epsilon", "calibrate", "data", "model", "doctor",
-                            "audit", "plot", "metrics", "completion"})
+  for (const char* later :
+       {"report", "export", "data", "model", "doctor", "audit", "plot", "metrics", "completion"})
     EXPECT_FALSE(ParseCommandLine({later}).errors.empty()) << later;
 }
 
@@ -120,6 +123,57 @@ TEST(CommandLine, RunTakesDurationsAboveZero) {
 
 TEST(CommandLine, JsonIsKnownEvenWhenTheRestIsWrong) {
   EXPECT_TRUE(ParseCommandLine({"plam", "--json"}).json);
+}
+
+TEST(CalculatorLine, MechanismParametersBecomeNumbers) {
+  const ParsedCommandLine parsed = ParseCommandLine(
+      {"epsilon", "votes", "--noise", "100", "--queries", "5e3", "--delta", "1e-5", "--explain", "--json"});
+  ASSERT_TRUE(parsed.command);
+  EXPECT_EQ(parsed.command->question.mechanism, "votes");
+  EXPECT_EQ(parsed.command->question.values,
+            (std::map<std::string, double>{{"noise", 100}, {"queries", 5000}, {"delta", 1e-5}}));
+  EXPECT_TRUE(parsed.command->explain);
+  EXPECT_TRUE(parsed.command->global.json);
+}
+
+TEST(CalculatorLine, CalibrateTakesTheEpsilonToBeMet) {
+  const ParsedCommandLine parsed =
+      ParseCommandLine({"calibrate", "paper", "--method", "dpdfd", "--epsilon", "1.5", "--delta=1e-5"});
+  ASSERT_TRUE(parsed.command);
+  EXPECT_EQ(parsed.command->epsilon, 1.5);
+  EXPECT_EQ(parsed.command->question.method, "dpdfd");
+  EXPECT_FALSE(ParseCommandLine({"calibrate", "votes", "--delta", "1e-5"}).errors.empty());
+  EXPECT_FALSE(ParseCommandLine({"epsilon", "votes", "--epsilon", "1"}).errors.empty());
+}
+
+TEST(CalculatorLine, WordsThatAreNoNumbersOrMechanismsAreNamed) {
+  for (const char* word : {"x", "1e", "1,5", "5%", "0x10"}) {
+    const ParsedCommandLine parsed = ParseCommandLine({"epsilon", "votes", "--noise", word});
+    ASSERT_EQ(parsed.errors.size(), 1U) << word;
+    EXPECT_THAT(parsed.errors[0].message, HasSubstr("--noise " + std::string(word) + " is no number"));
+  }
+  const ParsedCommandLine parsed = ParseCommandLine({"epsilon", "vote"});
+  ASSERT_EQ(parsed.errors.size(), 1U);
+  EXPECT_EQ(parsed.errors[0].choices[0], "votes");
+  EXPECT_TRUE(ParseCommandLine({"table", "epsilon", "main"}).command);
+}
+
+TEST(CalculatorLine, EveryMechanismHasAnExampleThatParses) {
+  for (const std::string command : {"epsilon", "calibrate"}) {
+    for (const privacy::MechanismRule& rule : privacy::MechanismRules()) {
+      const std::string help = ParseCommandLine({command, std::string(rule.name), "--help"}).text;
+      EXPECT_THAT(help, HasSubstr("Usage: retort " + command + " " + std::string(rule.name)));
+      const std::string lead = "  retort " + command + " " + std::string(rule.name) + " --";
+      const std::size_t at = help.find(lead);
+      ASSERT_NE(at, std::string::npos) << rule.name;
+      std::istringstream words(help.substr(at, help.find('\n', at) - at));
+      std::string word;
+      std::vector<std::string> arguments;
+      words >> word;
+      while (words >> word) arguments.push_back(word);
+      EXPECT_TRUE(ParseCommandLine(arguments).command) << help.substr(at);
+    }
+  }
 }
 
 }  // namespace

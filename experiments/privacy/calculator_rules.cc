@@ -1,0 +1,222 @@
+#include "experiments/privacy/calculator_rules.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/privacy/number_text.h"
+#include "experiments/spec/diagnostic.h"
+
+namespace retort::privacy {
+namespace {
+
+using enum ParameterRange;
+
+constexpr ParameterRule kDelta{"delta", probability, "δ of the claim"};
+constexpr ParameterRule kSensitivity{"sensitivity", positive, "L2 change of one release between neighbours"};
+constexpr ParameterRule kCount{"count", whole, "number of releases"};
+constexpr ParameterRule kEpsilon0{"epsilon0", positive, "ε of one answer"};
+constexpr ParameterRule kSigma{"sigma", positive, "noise over the norm bound, as the papers print it"};
+constexpr ParameterRule kNormBound{"norm-bound", positive, "C, which the papers also call β"};
+constexpr ParameterRule kClasses{"classes", whole, "number of classes"};
+constexpr ParameterRule kBatch{"batch", whole, "rows of one step"};
+constexpr ParameterRule kSteps{"steps", whole, "number of steps"};
+
+std::vector<MechanismRule> Rules() {
+  return {
+      {"gaussian",
+       "",
+       "N(0, S²) noise on each of N releases",
+       {{"noise", positive, "standard deviation S"}, kSensitivity, kCount, kDelta},
+       {"noise", "count"},
+       "--noise 40 --sensitivity 1 --count 1000 --delta 1e-5"},
+      {"votes",
+       "",
+       "integer Gaussian noise on vote histograms of an ensemble",
+       {{"noise", positive, "standard deviation in votes"}, {"queries", whole, "answered queries"}, kDelta},
+       {"noise", "queries"},
+       "--noise 100 --queries 5000 --delta 1e-5"},
+      {"randomized-response",
+       "",
+       "one of K choices, kept with probability e^ε₀/(e^ε₀ + K - 1)",
+       {kEpsilon0, {"choices", ParameterRange::choices, "K"}, kCount, kDelta},
+       {"epsilon0", "count"},
+       "--epsilon0 1 --choices 3 --count 1000 --delta 1e-5"},
+      {"subsampled-gaussian",
+       "",
+       "Gaussian noise on sums over Poisson samples (DP-SGD)",
+       {{"noise-multiplier", positive, "standard deviation over the norm bound"},
+        {"sampling-rate", rate, "probability that a step samples an example"},
+        kSteps,
+        kDelta},
+       {"noise-multiplier", "steps"},
+       "--noise-multiplier 1.1 --sampling-rate 0.00427 --steps 14062 --delta 1e-5"},
+      {"laplace",
+       "",
+       "Laplace noise of scale S on each of N releases",
+       {{"scale", positive, "scale S"},
+        {"sensitivity", positive, "L1 change of one release between neighbours"},
+        kCount,
+        kDelta},
+       {"scale", "count"},
+       "--scale 2 --sensitivity 1 --count 10 --delta 1e-5"},
+      {"discrete-gaussian",
+       "",
+       "the Gaussian on the whole numbers, N releases",
+       {{"noise", positive, "parameter S"},
+        {"sensitivity", positive, "L2 change of one release between neighbours"},
+        kCount,
+        kDelta},
+       {"noise", "count"},
+       "--noise 10 --sensitivity 1 --count 10 --delta 1e-5"},
+      {"paper",
+       "dpdfd",
+       "DPDFD theorem 3, and what its mechanism really costs",
+       {kSigma, kNormBound, kClasses, kBatch, kSteps, kDelta},
+       {"sigma", "steps"},
+       "--method dpdfd --sigma 100 --norm-bound 1e-3 --classes 10 --batch 256 --steps 200 --delta 1e-5"},
+      {"paper",
+       "dpsd-data",
+       "DPSD theorem 1: the same formula for its data branch",
+       {kSigma, kNormBound, kClasses, kBatch, kSteps, kDelta},
+       {"sigma", "steps"},
+       "--method dpsd-data --sigma 100 --norm-bound 1e-3 --classes 10 --batch 256 --steps 200 --delta 1e-5"},
+      {"paper",
+       "dp-dfd",
+       "DP-DFD: ε of one label",
+       {kEpsilon0,
+        kDelta,
+        {"choices", ParameterRange::choices, "size of the selected set", true},
+        {"batch", whole, "rows of one step", true},
+        {"steps", whole, "number of steps", true}},
+       {"epsilon0"},
+       "--method dp-dfd --epsilon0 1 --choices 3 --delta 1e-5"},
+      {"paper",
+       "dpsd-label",
+       "DPSD theorem 2: ε of one label of its label branch",
+       {kEpsilon0,
+        {"choices", ParameterRange::choices, "size of the selected set"},
+        kClasses,
+        kDelta,
+        {"batch", whole, "rows of one step", true},
+        {"steps", whole, "number of steps", true}},
+       {"epsilon0"},
+       "--method dpsd-label --epsilon0 1 --choices 3 --classes 10 --delta 1e-5"},
+      {"paper",
+       "rona",
+       "RONA theorem 2, with the constant that fits its figures",
+       {kSigma, {"query-rate", rate, "share of the public examples queried"}, kSteps, kDelta},
+       {"sigma", "steps"},
+       "--method rona --sigma 20 --query-rate 0.2 --steps 1280 --delta 1e-5"},
+  };
+}
+
+std::string Flag(std::string_view name) { return "--" + std::string(name); }
+
+std::string RangeText(ParameterRange range) {
+  switch (range) {
+    case positive:
+      return "be a finite number above 0";
+    case rate:
+      return "be above 0 and at most 1";
+    case probability:
+      return "lie between 0 and 1, both excluded";
+    case whole:
+      return "be a whole number from 1 to 10^15";
+    case ParameterRange::choices:
+      return "be a whole number from 2 to 10^9";
+  }
+  return "";
+}
+
+bool Inside(ParameterRange range, double value) {
+  switch (range) {
+    case positive:
+      return value > 0 && std::isfinite(value);
+    case rate:
+      return value > 0 && value <= 1;
+    case probability:
+      return value > 0 && value < 1;
+    case whole:
+      return value >= 1 && value <= 1e15 && value == std::floor(value);
+    case ParameterRange::choices:
+      return value >= 2 && value <= 1e9 && value == std::floor(value);
+  }
+  return false;
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+Status Unknown(const std::string& what, const std::string& word, const std::vector<std::string>& known) {
+  const std::vector<std::string> near = NearestOf(word, known);
+  return UsageError(
+      "There is no " + what + " `" + word + "`" +
+      (near.empty() ? "; known are " + Listed(known) + "." : "; did you mean " + near.front() + "?"));
+}
+
+Result<const MechanismRule*> RuleOf(const Question& question) {
+  const MechanismRule* same = nullptr;
+  for (const MechanismRule& rule : MechanismRules()) {
+    if (rule.name != question.mechanism) continue;
+    if (rule.method == question.method) return &rule;
+    same = &rule;
+  }
+  if (same == nullptr) return Unknown("mechanism", question.mechanism, MechanismNames());
+  if (same->method.empty())
+    return UsageError("--method belongs to `paper`; " + question.mechanism + " has none.");
+  if (question.method.empty())
+    return UsageError("`paper` needs --method: one of " + Listed(PaperMethodNames()) + ".");
+  return Unknown("paper method", question.method, PaperMethodNames());
+}
+
+}  // namespace
+
+const std::vector<MechanismRule>& MechanismRules() {
+  static const std::vector<MechanismRule> rules = Rules();
+  return rules;
+}
+
+std::vector<std::string> MechanismNames() {
+  std::vector<std::string> names;
+  for (const MechanismRule& rule : MechanismRules())
+    if (names.empty() || names.back() != rule.name) names.emplace_back(rule.name);
+  return names;
+}
+
+std::vector<std::string> PaperMethodNames() {
+  std::vector<std::string> names;
+  for (const MechanismRule& rule : MechanismRules())
+    if (!rule.method.empty()) names.emplace_back(rule.method);
+  return names;
+}
+
+Result<const MechanismRule*> CheckedRule(const Question& question, std::string_view unknown) {
+  RETORT_ASSIGN_OR_RETURN(const MechanismRule* rule, RuleOf(question));
+  const std::string who = rule->method.empty() ? question.mechanism : std::string(rule->method);
+  for (const auto& [name, value] : question.values) {
+    const auto known = std::find_if(rule->parameters.begin(), rule->parameters.end(),
+                                    [&](const ParameterRule& one) { return one.name == name; });
+    if (known == rule->parameters.end()) return UsageError(Flag(name) + " is no parameter of " + who + ".");
+    if (!Inside(known->range, value))
+      return UsageError(Flag(name) + " must " + RangeText(known->range) + ", not " + ShortNumber(value) +
+                        ".");
+  }
+  for (const ParameterRule& parameter : rule->parameters) {
+    if (parameter.optional || parameter.name == unknown ||
+        question.values.contains(std::string(parameter.name)))
+      continue;
+    return UsageError(who + " needs " + Flag(parameter.name) + ": " + std::string(parameter.meaning) + ".");
+  }
+  if (question.accountant.empty()) return rule;
+  if (question.mechanism != "subsampled-gaussian")
+    return UsageError("--accountant belongs to subsampled-gaussian; " + who +
+                      " has one way to be accounted for.");
+  if (question.accountant != "rdp" && question.accountant != "pld")
+    return Unknown("accountant", question.accountant, {"rdp", "pld"});
+  return rule;
+}
+
+}  // namespace retort::privacy

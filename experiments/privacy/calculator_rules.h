@@ -1,0 +1,55 @@
+// What the calculator can be asked: mechanisms, their parameters and the ranges of those.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/spec/status.h"
+
+namespace retort::privacy {
+
+enum class ParameterRange : unsigned char {
+  positive,     // finite, > 0
+  rate,         // (0, 1]
+  probability,  // (0, 1)
+  whole,        // 1, 2, ... up to 10^15
+  choices,      // 2, 3, ... up to 10^9
+};
+
+struct ParameterRule {
+  std::string_view name;  // as the flag, without dashes
+  ParameterRange range;
+  std::string_view meaning;
+  bool optional = false;
+};
+
+struct MechanismRule {
+  std::string_view name;    // "gaussian", ...; "paper" has one rule for each method
+  std::string_view method;  // of "paper": "dpdfd", ...; else empty
+  std::string_view meaning;
+  std::vector<ParameterRule> parameters;
+  std::vector<std::string_view> solvable;  // parameters that can be solved for, least noise first
+  std::string_view example;                // of `retort epsilon`, after the mechanism
+};
+
+// In the order of the help.
+[[nodiscard]] const std::vector<MechanismRule>& MechanismRules();
+[[nodiscard]] std::vector<std::string> MechanismNames();  // each once
+[[nodiscard]] std::vector<std::string> PaperMethodNames();
+
+struct Question {
+  std::string mechanism;
+  std::string method;                    // of "paper"
+  std::string accountant;                // "rdp" or "pld" for subsampled-gaussian; empty = every one
+  std::map<std::string, double> values;  // by parameter name
+};
+
+// The rule of the question's mechanism, when every value has one, lies in its range, and none but `unknown`
+// (or an optional one) is missing. Error: usage, naming the flag, its range and the value given.
+[[nodiscard]] Result<const MechanismRule*> CheckedRule(const Question& question,
+                                                       std::string_view unknown = "");
+
+}  // namespace retort::privacy

@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "experiments/privacy/calculator.h"
+#include "experiments/privacy/calibration.h"
+#include "experiments/privacy/exact_gdp.h"
+#include "experiments/privacy/number_text.h"
+#include "experiments/privacy/pld_accountant.h"
+#include "experiments/privacy/rdp_accountant.h"
+
+namespace retort::privacy {
+namespace {
+
+constexpr double kMostWhole = 1e15;
+
+bool IsWhole(const ParameterRule& rule) {
+  return rule.range == ParameterRange::whole || rule.range == ParameterRange::choices;
+}
+
+// The parameter that is left out.
+Result<const ParameterRule*> UnknownOf(const Question& question, const MechanismRule& rule) {
+  const ParameterRule* unknown = nullptr;
+  int missing = 0;
+  std::string flags;
+  for (const std::string_view name : rule.solvable) {
+    flags += (flags.empty() ? "--" : " and --") + std::string(name);
+    if (question.values.contains(std::string(name))) continue;
+    ++missing;
+    unknown = &*std::find_if(rule.parameters.begin(), rule.parameters.end(),
+                             [&](const ParameterRule& one) { return one.name == name; });
+  }
+  if (missing == 1) return unknown;
+  const char* many = rule.solvable.size() == 1 ? "Leave out " : "Leave out exactly one of ";
+  return UsageError(many + flags + ": it is what is solved for.");
+}
+
+// Up to nine significant digits for noise.
+double NineDigitsUp(double value) {
+  const double digits = 8 - std::floor(std::log10(value));
+  const double scale = std::pow(10.0, std::abs(digits));
+  return digits >= 0 ? std::ceil(value * scale) / scale : std::ceil(value / scale) * scale;
+}
+
+double FirstEpsilon(Question question, const ParameterRule& unknown, double value) {
+  question.values[std::string(unknown.name)] = value;
+  const Result<std::vector<Answer>> answers = EpsilonOf(question);
+  return answers.ok() ? answers->front().claim.epsilon : std::numeric_limits<double>::infinity();
+}
+
+// More noise, or more releases or a larger epsilon of one answer: what the parameter is.
+bool IsNoise(const ParameterRule& rule) { return !IsWhole(rule) && rule.name != "epsilon0"; }
+
+// The least noise or the most of anything else by doubling and halving in logarithms; claims are monotone in
+// either. `meets` is true on the side asked for.
+std::optional<double> Searched(const ParameterRule& unknown, const std::function<bool(double)>& meets) {
+  const bool noise = IsNoise(unknown);
+  const bool whole = IsWhole(unknown);
+  const double most = whole ? kMostWhole : 1e12;
+  const double least = whole ? 1 : 1e-12;
+  // `good` meets; `bad` does not, and lies towards less noise or more releases.
+  double good = noise ? most : least;
+  double bad = noise ? least : most;
+  if (!meets(good)) return std::nullopt;
+  if (meets(bad)) return bad;
+  double near = 1;
+  const bool at_one = meets(near);
+  (at_one ? good : bad) = near;
+  const double factor = at_one == noise ? 0.5 : 2;
+  for (near *= factor; near > least && near < most; near *= factor) {
+    const bool met = meets(near);
+    (met ? good : bad) = near;
+    if (met != at_one) break;
+  }
+  for (int round = 0; round < 120; ++round) {
+    if (whole ? std::abs(good - bad) <= 1 : std::abs(good - bad) <= 1e-10 * good) break;
+    const double middle = whole ? std::floor((good + bad) / 2) : std::sqrt(good * bad);
+    (meets(middle) ? good : bad) = middle;
+  }
+  return good;
+}
+
+// By its own accountant where one solves faster than a search: then a search would repeat a slow bound.
+std::optional<double> SolvedByPld(const Question& question, const ParameterRule& unknown, double epsilon) {
+  const auto value = [&](const char* name) { return question.values.at(name); };
+  const double aim = AimOf(epsilon);
+  if (!(aim > 0)) return std::nullopt;
+  if (unknown.name == "steps") {
+    const std::int64_t steps =
+        SubsampledGaussianPldSteps(value("sampling-rate"), value("noise-multiplier"), value("delta"), aim);
+    if (steps < 1) return std::nullopt;
+    return static_cast<double>(steps);
+  }
+  const double noise =
+      SubsampledGaussianPldNoise(value("sampling-rate"), std::llround(value("steps")), value("delta"), aim);
+  if (!std::isfinite(noise)) return std::nullopt;
+  return noise;
+}
+
+}  // namespace
+
+Result<Solution> SolveFor(const Question& question, double epsilon) {
+  if (!(epsilon > 0) || !std::isfinite(epsilon))
+    return UsageError("--epsilon must be a finite number above 0, not " + ShortNumber(epsilon) + ".");
+  Question probe = question;
+  const MechanismRule* rule = nullptr;
+  for (const MechanismRule& one : MechanismRules())
+    if (one.name == question.mechanism && one.method == question.method) rule = &one;
+  if (rule == nullptr) return CheckedRule(question).status();
+  RETORT_ASSIGN_OR_RETURN(const ParameterRule* unknown, UnknownOf(question, *rule));
+  RETORT_RETURN_IF_ERROR(CheckedRule(question, unknown->name).status());
+  if (probe.mechanism == "subsampled-gaussian" && probe.accountant.empty()) probe.accountant = "pld";
+  const auto meets = [&](double value) { return FirstEpsilon(probe, *unknown, value) <= epsilon; };
+  const bool pld = probe.accountant == "pld";
+  std::optional<double> value = pld ? SolvedByPld(probe, *unknown, epsilon) : Searched(*unknown, meets);
+  const std::string name = "--" + std::string(unknown->name);
+  if (!value) {
+    return UsageError("No " + name + " brings epsilon to " + ShortNumber(epsilon) +
+                      " here; raise epsilon, or change the other parameters.");
+  }
+  if (IsNoise(*unknown)) {
+    value = NineDigitsUp(*value);
+    for (int round = 0; round < 100 && !meets(*value); ++round) value = NineDigitsUp(*value * (1 + 1e-8));
+  } else if (unknown->name == "epsilon0") {
+    while (!meets(*value)) value = *value * (1 - 1e-9);
+  }
+  Solution solution;
+  solution.parameter = unknown->name;
+  solution.value = *value;
+  Question solved = question;
+  solved.values[solution.parameter] = solution.value;
+  RETORT_ASSIGN_OR_RETURN(solution.answers, EpsilonOf(solved));
+  return solution;
+}
+
+}  // namespace retort::privacy

@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/privacy/calculator.h"
+#include "experiments/privacy/number_text.h"
+#include "experiments/privacy/published_settings.h"
+#include "orchestrator/cli/calculator_text.h"
+#include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/commands.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+Status NoMechanism() {
+  std::string names;
+  for (const std::string& name : privacy::MechanismNames()) names += (names.empty() ? "" : ", ") + name;
+  return UsageError("Name a mechanism: " + names + ".");
+}
+
+int PapersCommand(const Invocation& call) {
+  if (!call.line.question.mechanism.empty())
+    return call.console.Fail(
+        UsageError("--papers stands alone; leave out " + call.line.question.mechanism + "."));
+  const std::vector<privacy::PublishedSetting> settings = privacy::PublishedSettings();
+  if (call.line.global.json) {
+    ordered_json document;
+    document["schema_version"] = kSchemaVersion;
+    document["settings"] = SettingsJson(settings);
+    call.console.Data(DocumentText(document));
+  } else {
+    call.console.Data(SettingsText(settings, call.console.options().width));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int EpsilonCommand(const Invocation& call) {
+  if (call.line.papers) return PapersCommand(call);
+  if (call.line.question.mechanism.empty()) return call.console.Fail(NoMechanism());
+  const Result<std::vector<privacy::Answer>> answers = privacy::EpsilonOf(call.line.question);
+  if (!answers.ok()) return call.console.Fail(answers.status());
+  if (call.line.global.json) {
+    ordered_json document;
+    document["schema_version"] = kSchemaVersion;
+    AddAnswers(*answers, document);
+    call.console.Data(DocumentText(document));
+    return 0;
+  }
+  call.console.Data(AnswersText(*answers, call.line.explain, call.console.options().width));
+  return 0;
+}
+
+int CalibrateCommand(const Invocation& call) {
+  if (call.line.question.mechanism.empty()) return call.console.Fail(NoMechanism());
+  const Result<privacy::Solution> solution = privacy::SolveFor(call.line.question, call.line.epsilon);
+  if (!solution.ok()) return call.console.Fail(solution.status());
+  if (call.line.global.json) {
+    ordered_json document;
+    document["schema_version"] = kSchemaVersion;
+    document["parameter"] = solution->parameter;
+    document["value"] = solution->value;
+    AddAnswers(solution->answers, document);
+    call.console.Data(DocumentText(document));
+    return 0;
+  }
+  call.console.Data(fmt::format("{} = {}\n\n", solution->parameter, privacy::ExactNumber(solution->value)));
+  call.console.Data(AnswersText(solution->answers, call.line.explain, call.console.options().width));
+  return 0;
+}
+
+}  // namespace retort::orchestrator::cli
