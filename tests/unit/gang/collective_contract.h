@@ -26,7 +26,7 @@ struct GangMaker {
   at::DeviceType kind = at::kCPU;
 };
 
-class CollectiveContract : public testing::TestWithParam<GangMaker> {
+class CollectiveContract : public ::testing::TestWithParam<GangMaker> {
  protected:
   // Where the member's tensors lie.
   static at::TensorOptions On(const Collective& gang, at::ScalarType type = at::kFloat) {

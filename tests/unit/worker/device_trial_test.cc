@@ -13,6 +13,7 @@
 
 #include "storage/curves.h"
 #include "tests/testing/pretend_device.h"
+#include "tests/unit/gang/devices_only.h"
 #include "tests/unit/worker/trial_cases.h"
 #include "worker/devices.h"
 #include "worker/gang/local_collective.h"
@@ -156,37 +157,6 @@ const TrialCase kVariants[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Variants, DeviceTrial, ::testing::ValuesIn(kVariants),
                          [](const auto& test) { return test.param.name; });
-
-// Stands in for NCCL: threads that refuse what is not on a device.
-class DevicesOnly final : public Collective {
- public:
-  explicit DevicesOnly(std::unique_ptr<Collective> gang) : gang_(std::move(gang)) {}
-  GangRank rank() const override { return gang_->rank(); }
-  int size() const override { return gang_->size(); }
-  Status AllReduceSum(at::Tensor& values) override {
-    return Checked(values, [&] { return gang_->AllReduceSum(values); });
-  }
-  Status Broadcast(at::Tensor& values, GangRank root) override {
-    return Checked(values, [&] { return gang_->Broadcast(values, root); });
-  }
-  Result<std::vector<at::Tensor>> Gather(const at::Tensor& values, GangRank root) override {
-    RETORT_RETURN_IF_ERROR(Checked(values, [] { return Status(); }));
-    return gang_->Gather(values, root);
-  }
-  Result<std::vector<at::Tensor>> AllGather(const at::Tensor& values) override {
-    RETORT_RETURN_IF_ERROR(Checked(values, [] { return Status(); }));
-    return gang_->AllGather(values);
-  }
-  Status Barrier() override { return gang_->Barrier(); }
-
- private:
-  static Status Checked(const at::Tensor& values, const std::function<Status()>& operation) {
-    if (values.is_cpu() || !values.is_contiguous())
-      return EnvironmentError("The gang was given a tensor of the CPU.");
-    return operation();
-  }
-  std::unique_ptr<Collective> gang_;
-};
 
 class DeviceGang : public DeviceTrial {};
 
