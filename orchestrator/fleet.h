@@ -42,6 +42,7 @@ struct ActiveAttempt {
   std::string phase;
   std::vector<std::pair<std::string, double>> series;  // newest value of each curve
   std::map<std::uint64_t, Grant> grants;               // by the worker's own request id
+  int unwritten_grants = 0;                            // of them: the ledger has not answered yet
 
   // Where gang rank 0 sits: it alone reserves, reports and ends the attempt.
   [[nodiscard]] WorldRank leader() const { return seats.front().rank; }

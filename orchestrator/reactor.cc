@@ -14,6 +14,8 @@
 namespace retort::orchestrator {
 namespace {
 
+// A worker waits for each; the ledger syncs each.
+constexpr int kMostReservesAtOnce = 16;
 constexpr double kMostCounted = 9e18;  // of a counter that people read
 
 void OnRegister(Core& core, WorldRank from, const cluster::Register& message, Now now, Outbox& outbox) {
@@ -92,6 +94,8 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
   std::optional<std::string> refusal;
   if (std::string malformed = Malformed(message); !malformed.empty())
     refusal = std::move(malformed);
+  else if (attempt.unwritten_grants >= kMostReservesAtOnce)
+    refusal = fmt::format("more than {} reservations at once", kMostReservesAtOnce);
   else if (data.budget && CostsItsData(core, attempt.id.trial, &event))
     refusal =
         RefuseOverBudget(core.charges, data, event, [&core](TrialId id) { return CostsItsData(core, id); });
@@ -102,6 +106,7 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
   Grant grant;
   grant.charge = core.charges.Add(data.digest, attempt.id.trial, event);
   attempt.grants[message.id] = grant;
+  ++attempt.unwritten_grants;
   outbox.ledger.emplace_back(
       LedgerReserve{data.digest, attempt.id, attempt.generation, rank, message.id, event});
 }
@@ -241,6 +246,7 @@ void OnLedgerReserved(Core& core, const LedgerReserve& reserve, std::uint64_t en
   ActiveAttempt* attempt = core.fleet.Find(reserve.attempt, reserve.generation, reserve.rank);
   if (attempt == nullptr) return;  // it ended meanwhile; the reservation stays spent
   attempt->grants.at(reserve.request).entry = entry;
+  --attempt->unwritten_grants;
   Send(outbox, reserve.rank, cluster::Reserved{reserve.request, true, ""}, reserve.attempt,
        reserve.generation);
 }

@@ -67,9 +67,10 @@ Status CheckPlaceable(const Core& core) {
 }
 
 double NextRetry(const Core& core, Now now) {
-  for (const auto& [at, index] : core.retries())
-    if (!RetryIsDue(at, now.unix_seconds)) return at;
-  return 0;
+  // The first that lies ahead; one that is due all the same is so because the clock was put back, and so are
+  // all after it.
+  const auto next = core.retries().upper_bound({now.unix_seconds, ~std::size_t{0}});
+  return next == core.retries().end() || RetryIsDue(next->first, now.unix_seconds) ? 0 : next->first;
 }
 
 }  // namespace retort::orchestrator

@@ -126,6 +126,18 @@ TEST_F(ChargingTest, ReservationBeyondWhatCanBeCountedIsRefused) {
   EXPECT_EQ(Charged(), 0);
 }
 
+TEST_F(ChargingTest, WorkerThatReservesWithoutEndDoesNotBusyTheLedger) {
+  privacy::PrivacyEvent event = Votes();
+  event.noise_std = 1e6;  // far below the budget
+  for (std::uint64_t id = 1; id <= 100; ++id) Say(trial_, cluster::Reserve{id, event, 1});
+  EXPECT_THAT(outbox_.ledger, SizeIs(16));
+  EXPECT_THAT(Take<cluster::Reserved>(), SizeIs(84)) << "refused";
+  GrantAll();
+  EXPECT_THAT(Take<cluster::Reserved>(), SizeIs(16));
+  Say(trial_, cluster::Reserve{101, event, 1});
+  EXPECT_THAT(outbox_.ledger, SizeIs(1)) << "the next one is served again";
+}
+
 TEST(ChargeBook, SumThatDoesNotFitIsUnboundedAndNeverLess) {
   ChargeBook book;
   const TrialId trial(7);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/scheduler.h"
 #include "orchestrator/system_clock.h"
 #include "tests/unit/orchestrator/orchestrator_fixture.h"
 
@@ -133,6 +134,28 @@ TEST_F(ReactorTest, RetryWaitsForItsBackoff) {
   EXPECT_NEAR(NextDeadline(core_, now()), time_ + 0.4, 1e-6);
   Tick(0.5);
   EXPECT_EQ(StateOf(trial), TrialState::leased);
+}
+
+TEST_F(ReactorTest, NextDeadlineIsTheFirstRetryThatLiesAhead) {
+  std::vector<TrialSpec> specs;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed)
+    specs.push_back(TrialBuilder(seed).Teacher("t" + std::to_string(seed)).Build());
+  Open(PlanOf(specs));
+  Register(0, 3);
+  Tick();
+  Register(1, 1);
+  for (const TrialSpec& spec : specs) {
+    Fail(spec.id, FailureKind::internal);  // 0.5 s
+    time_ += 0.1;
+  }
+  EXPECT_EQ(core_.retries().size(), 3U);
+  EXPECT_NEAR(NextRetry(core_, now()), now().unix_seconds + 0.2, 1e-6);
+  time_ += 0.25;  // one is due and has no slot yet
+  EXPECT_NEAR(NextRetry(core_, now()), now().unix_seconds + 0.05, 1e-6);
+  time_ += 10;
+  EXPECT_EQ(NextRetry(core_, now()), 0);
+  Tick();
+  EXPECT_TRUE(core_.retries().empty());
 }
 
 TEST_F(ReactorTest, ClockThatIsPutBackHoldsNoRetryUp) {

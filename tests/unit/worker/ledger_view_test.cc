@@ -41,8 +41,8 @@ class LedgerViewTest : public ::testing::Test {
     return sum;
   }
   void AbsorbTranscript(LedgerView& view) {
-    for (const storage::TranscriptRecord& record : store_->Transcript().value())
-      EXPECT_TRUE(view.Absorb(record).value());
+    const std::vector<storage::TranscriptRecord> records = store_->Transcript().value();
+    for (const storage::TranscriptRecord& record : records) EXPECT_TRUE(view.Absorb(record).value());
   }
 
   testing::FaultInjectionEnv env_;
