@@ -73,7 +73,8 @@ class Machines {
 
   void Register(int rank) {
     cluster::Register message{"node" + std::to_string(rank), slots_,
-                              std::vector<std::string>(static_cast<std::size_t>(slots_), "cpu"), "", "", kMostPerSlot};
+                              std::vector<std::string>(static_cast<std::size_t>(slots_), "cpu"), "", "", kMostPerSlot,
+                              ""};
     OnMessage(core_, WorldRank{rank}, {{}, {}, 0, message}, now(), outbox_);
   }
   void Say(const Worker& worker, cluster::Message message) {

@@ -49,7 +49,7 @@ class RecoveryTest : public ::testing::Test {
     Register();
   }
   void Register() {
-    cluster::Register message{"node", 8, std::vector<std::string>(8, "cpu"), "", ""};
+    cluster::Register message{"node", 8, std::vector<std::string>(8, "cpu"), "", "", 1, ""};
     Hear({{}, {}, 0, message});
     Do([](Core& core, Now now, Outbox& outbox) { OnTick(core, now, outbox); });
   }
