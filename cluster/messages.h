@@ -72,7 +72,7 @@ struct Register {
   std::string build;
   std::string address;             // of the host, as other hosts reach it
   int seats_per_slot = 1;          // workers that one slot can hold: slot + n * slots is the n-th more of it
-  std::string identity;            // of the host, where its name may be that of another; empty = the name is
+  std::string identity = {};       // of the host, where its name may be that of another; empty = the name is
 };
 struct Lease { std::vector<std::pair<int, int>> members; int slot = 0; Start start; };  // members: (world rank, slot)
 struct Heartbeat {
