@@ -73,4 +73,32 @@ run "$retort" run naps.toml --results results/naps
 expect_code 0
 expect_err "a request was left here and is refused"
 expect_no_file results/naps/requests/1.request
+run "$retort" verify --results results/naps
+expect_code 0
+
+if [ "${#ranks[@]}" -eq 0 ]; then
+  case_name="a run that does not answer: the request is queued, and done by the next run"
+  "$retort" run naps.toml --results results/stuck --quiet 2>stuck.err &
+  stuck=$!
+  stuck_runs() { "$retort" explain sleep-seconds300-s0 --results results/stuck 2>/dev/null | grep -q "is running on cpu of"; }
+  wait_for 30 stuck_runs
+  run "$retort" status --results results/stuck
+  expect_out "Devices: 1 device on 1 host: 1 busy"
+  run "$retort" explain sleep-seconds301-s0 --results results/stuck
+  expect_out "It waits for cpu of"
+  expect_out "which runs sleep-seconds300-s0"
+  kill -STOP "$stuck"
+  run "$retort" cancel sleep-seconds300-s0 sleep-seconds301-s0 sleep-seconds302-s0 sleep-seconds303-s0 --results results/stuck
+  expect_code 0
+  expect_err "nobody has answered yet"
+  run "$retort" status --results results/stuck
+  expect_out "Requests: 1 to cancel or retry"
+  kill -KILL "$stuck"
+  wait "$stuck" 2>/dev/null
+  run "$retort" run naps.toml --results results/stuck
+  expect_code 0
+  expect_err "a request to cancel 4 trial(s) was left here: done, 4 changed"
+  run "$retort" list --results results/stuck --where state=cancelled
+  expect_out "4 trials"
+fi
 finish

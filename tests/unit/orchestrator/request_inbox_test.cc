@@ -258,6 +258,7 @@ TEST_F(AskRunnerTest, ARunThatSavesOrRefusesOrSaysNothingIsTold) {
   EXPECT_EQ(Ask([](int) {})->outcome, AmendmentReport::Outcome::queued);
   EXPECT_EQ(CountRequests(env_, "results"), 1U) << "it stays for the run";
   EXPECT_EQ(Ask(reply(AnswerKind::saving))->outcome, AmendmentReport::Outcome::saving);
+  EXPECT_EQ(CountRequests(env_, "results"), 1U) << "until it is done, whoever comes next finds it";
   const auto refused = Ask(reply(AnswerKind::refused));
   EXPECT_EQ(refused.status().code(), StatusCode::refused);
   EXPECT_EQ(refused.status().message(), "why");
