@@ -18,7 +18,7 @@ class LiveEstimate {
  public:
   static constexpr double kPauseSeconds = 5;
   static constexpr double kPauseFactor = 200;  // times what the last one took
-  static constexpr std::size_t kMostTrials = 10'000;
+  static constexpr std::size_t kMostTrials = 5'000;
 
   [[nodiscard]] const std::optional<SweepEstimate>& Of(const Core& core, Now now);
 

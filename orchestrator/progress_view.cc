@@ -23,7 +23,8 @@ std::string TimeOfDay(Now now) {
 bool IsTrouble(const Event& event) {
   const auto* ended = std::get_if<AttemptEnded>(&event);
   const auto* row = std::get_if<RowWritten>(&event);
-  return (ended != nullptr && !ended->succeeded) || (row != nullptr && row->row.state != "succeeded") ||
+  const bool bad_row = row != nullptr && row->row.state != "succeeded" && row->row.state != "cancelled";
+  return (ended != nullptr && !ended->succeeded) || bad_row ||
          std::holds_alternative<SlotDrained>(event) || std::holds_alternative<SlotRestored>(event);
 }
 

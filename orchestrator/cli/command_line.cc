@@ -118,7 +118,7 @@ void AddResultCommands(CLI::App& app, CommandLine& line, Positionals& positional
   retry->add_option("TRIAL", line.trials, "Ids, unique prefixes of ids, or shown names");
   retry->add_flag("--failed", line.failed, "Every trial that failed");
 
-  CLI::App* cancel = AddCommand(app, "cancel", "Leave trials out that have not ended yet",
+  CLI::App* cancel = AddCommand(app, "cancel", "Leave trials out that have not ended yet; what runs is saved first",
                                 "retort cancel dpdfd-working-digits-s0");
   cancel->add_option("TRIAL", line.trials, "Ids, unique prefixes of ids, or shown names")->required();
 

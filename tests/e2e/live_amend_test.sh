@@ -29,11 +29,18 @@ wait_for() { # SECONDS COMMAND…
   shift
   until "$@" || [ "$((tries--))" -eq 0 ]; do sleep 0.2; done
 }
-first_runs() { "$retort" explain sleep-seconds300-s0 2>/dev/null | grep -q "is running"; }
+first_runs() { "$retort" explain sleep-seconds300-s0 --results results/naps 2>/dev/null | grep -q "is running"; }
 
 "${ranks[@]}" "$retort" run naps.toml --results results/naps --quiet >run.out 2>run.err &
 running=$!
 wait_for 30 first_runs
+
+case_name="the devices of all ranks are known"
+devices="1 device on 1 host"
+[ "${#ranks[@]}" -gt 0 ] && devices="3 devices on 1 host"
+devices_known() { "$retort" status --results results/naps 2>/dev/null | grep -q "Devices: $devices"; }
+wait_for 10 devices_known
+devices_known || complain "not $devices: $("$retort" status --results results/naps)"
 
 case_name="a queued trial is cancelled at once, a running one when it is saved"
 run "$retort" cancel sleep-seconds302-s0 --results results/naps
