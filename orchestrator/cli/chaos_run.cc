@@ -24,7 +24,7 @@ namespace {
 constexpr double kLongestRun = 900;        // seconds that nothing may go on for
 constexpr double kLimitedSeconds = 1;      // more for a run to find its disk full
 constexpr double kVictimSeconds = 0.4;     // to wait for a worker that can be disturbed
-constexpr double kEndSeconds = 30;         // for processes to be gone
+constexpr double kEndSeconds = 60;         // for processes to be gone; mpirun.sh gives a stuck mpirun up after 25
 constexpr std::uint64_t kDiskLeft = 2048;  // most bytes that a full disk still takes
 constexpr int kWorkerKillsPerTrial = 2;    // in one round: retries of a trial wait longer each time
 constexpr std::size_t kMostUnexplained = 8;  // failures, after which the verdict is clear
@@ -273,7 +273,7 @@ class Chaos {
   [[nodiscard]] Status Outlived() const {
     std::string left;
     for (const LiveProcess& process : Descendants())
-      left += fmt::format(" {} ({})", process.name, process.pid);
+      left += fmt::format(" {} ({}, state {})", process.name, process.pid, process.state);
     return EnvironmentError(
         fmt::format("after {:.0f} s these outlive their run:{}; see {}", kEndSeconds, left, LogPath()));
   }

@@ -32,6 +32,7 @@ bool ReadEntry(const std::string& pid, Entry& entry) {
   std::istringstream rest(text.substr(close + 1));
   char state = 'Z';
   rest >> state >> entry.parent;
+  entry.process.state = state;
   return state != 'Z' && state != 'X';
 }
 

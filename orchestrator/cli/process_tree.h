@@ -10,6 +10,7 @@ namespace retort::orchestrator::cli {
 
 struct LiveProcess {
   pid_t pid = 0;
+  char state = '?';  // as ps shows it: R, S, D (waits for a disk), T (stopped)
   std::string name;  // of the program, at most 15 characters
 };
 
