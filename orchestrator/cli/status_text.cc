@@ -82,7 +82,7 @@ std::string ProblemsText(const SweepStatus& status, std::size_t width) {
 }
 
 std::string TimeLeftText(const std::optional<SweepEstimate>& left) {
-  if (!left) return "Time left: unknown until a trial of each kind has finished\n";
+  if (!left) return "Time left: unknown until a trial of each kind has run for half a minute, or has finished\n";
   return "Time left: " + SweepEstimateText(*left) + "\n";
 }
 
