@@ -112,7 +112,13 @@ class SlurmTest(unittest.TestCase):
                            RETORT_LEAST_SECONDS="10", **scripted)
 
     def check_complete(self, job, trials):
-        CLUSTER.wait_for_state(job.number, "COMPLETED", seconds=180)
+        def completed():    # through as many requeues as it takes, each of which Slurm would let wait two minutes
+            state = CLUSTER.job(job.number).get("JobState")
+            if state == "PENDING":
+                CLUSTER.say("scontrol", "update", f"JobId={job.number}", "StartTime=now")
+            self.assertNotIn(state, ("FAILED", "CANCELLED", "TIMEOUT"), job.text())
+            return state == "COMPLETED"
+        wait_for(completed, f"job {job.number} is complete; it said: {job.text()}", seconds=180, step=1)
         states = [state for state, _ in job.rows().values()]
         self.assertEqual(states, ["succeeded"] * trials, job.text())
 

@@ -50,6 +50,16 @@ TEST(ShippedSweeps, ReadingsComparesThreeReadingsOfOneTeacher) {
                           "dpdfd-row-averaged-digits-s0", "dpdfd-working-digits-s0"));
 }
 
+TEST(ShippedSweeps, ChaosHasGangsAndTrialsThatMayShareADevice) {
+  int gangs = 0, sharing = 0;
+  for (const TrialSpec& trial : Shipped("chaos.toml").trials) {
+    gangs += trial.devices == 2 ? 1 : 0;
+    sharing += trial.pack == PackMode::automatic ? 1 : 0;
+  }
+  EXPECT_EQ(gangs, 2);
+  EXPECT_GE(sharing, 2);
+}
+
 TEST(ShippedSweeps, SmokeIsSeededAndReachesEveryKindOfTrial) {
   const SweepPlan plan = Shipped("smoke.toml");
   EXPECT_GE(plan.trials.size(), 8U);
