@@ -50,6 +50,11 @@ class LoadedPlugin final : public CudaPlugin {
     return std::unique_ptr<Collective>(static_cast<Collective*>(collective));
   }
 
+  Status ReleaseMemory() override {
+    RetortCudaError error{};
+    return FromPlugin(abi_->release_memory(&error), error);
+  }
+
   Status FillNormal(const noise::NoiseKey& key, noise::StreamId stream, double scale,
                     at::Tensor& out) override {
     CheckOnDevice(out);

@@ -22,6 +22,8 @@ class CudaPlugin {
   // NCCL between the members' current devices.
   [[nodiscard]] virtual Result<std::unique_ptr<Collective>> JoinNcclGang(const GangMembership& membership,
                                                                          int device) = 0;
+  // Gives memory that no tensor uses back to the devices. Error: environment, from a context that is broken.
+  [[nodiscard]] virtual Status ReleaseMemory() = 0;
   // As noise::FillNormal with first = 0, into a contiguous f32 CUDA tensor; the same bits as on the CPU.
   [[nodiscard]] virtual Status FillNormal(const noise::NoiseKey& key, noise::StreamId stream, double scale,
                                           at::Tensor& out) = 0;

@@ -38,6 +38,8 @@ class Devices {
   // As DeviceMeeting: CUDA devices by NCCL, where tensors of the CPU may take part too; CPUs by Gloo.
   [[nodiscard]] Result<std::unique_ptr<Collective>> Meet(const GangMembership& membership,
                                                          const std::string& device);
+  // Between trials: memory that no tensor uses goes back, for the other workers of the device.
+  void Rest();
   // How many CUDA devices can be used. Error: environment, saying why there are none.
   [[nodiscard]] Result<int> CountCuda();
 

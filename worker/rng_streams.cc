@@ -1,6 +1,8 @@
 #include "worker/rng_streams.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
@@ -42,17 +44,39 @@ void FillNormals(float* out, std::int64_t columns, const RngStream& lane) {
   }
 }
 
+// Factors of Wang and Wellons' finaliser.
+constexpr std::uint32_t kFirstFactor = 0x21f0aaadU, kSecondFactor = 0xd35a2d97U;
+
+struct MaskKeys {
+  std::uint32_t first, second, threshold;
+  float keep;
+};
+
 // mask[i] for i in [0, count): `keep` where a keyed 32-bit hash of first + i (Wang and Wellons' finaliser) is at or
 // above `threshold`, else 0. Cheap enough to vectorise; plenty for dropout.
-RETORT_WIDEST void FillMask(float* mask, std::uint32_t first, std::uint32_t count, std::uint32_t first_key,
-                            std::uint32_t second_key, std::uint32_t threshold, float keep) {
+RETORT_WIDEST void FillMask(float* mask, std::uint32_t first, std::uint32_t count, const MaskKeys& keys) {
   for (std::uint32_t i = 0; i < count; ++i) {
-    std::uint32_t h = (first + i) ^ first_key;
-    h = (h ^ (h >> 16)) * 0x21f0aaadU;
-    h = (h ^ (h >> 15)) * 0xd35a2d97U;
-    h = (h ^ (h >> 15)) * second_key;
-    mask[i] = h >= threshold ? keep : 0.0F;
+    std::uint32_t h = (first + i) ^ keys.first;
+    h = (h ^ (h >> 16)) * kFirstFactor;
+    h = (h ^ (h >> 15)) * kSecondFactor;
+    h = (h ^ (h >> 15)) * keys.second;
+    mask[i] = h >= keys.threshold ? keys.keep : 0.0F;
   }
+}
+
+// The same by operations of the device that `mask` lies on, in 64-bit numbers of which the low half counts.
+void FillMaskOnDevice(at::Tensor& mask, std::int64_t first, const MaskKeys& keys) {
+  constexpr std::int64_t kLow = 0xffffffff;
+  at::Tensor h = at::arange(first, first + mask.numel(), mask.options().dtype(at::kLong));
+  const auto mix = [&h](std::int64_t shift, std::uint32_t factor) {
+    h.bitwise_xor_(h.bitwise_right_shift(shift)).mul_(std::int64_t{factor}).bitwise_and_(kLow);
+  };
+  h.bitwise_xor_(std::int64_t{keys.first});
+  mix(16, kFirstFactor);
+  mix(15, kSecondFactor);
+  mix(15, keys.second);
+  const at::Tensor kept = h.ge(std::int64_t{keys.threshold}).to(at::kFloat).mul_(keys.keep);
+  mask.copy_(kept.as_strided(mask.sizes(), mask.strides()));
 }
 
 }  // namespace
@@ -107,20 +131,23 @@ at::Tensor UniformTensor(at::IntArrayRef shape, double bound, const RngStream& s
 
 at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& rows) {
   RETORT_CHECK(p >= 0 && p < 1);
-  at::Tensor mask = at::empty_like(like, like.options().device(at::kCPU));
+  at::Tensor mask = at::empty_like(like);
   RETORT_CHECK(mask.is_non_overlapping_and_dense() && mask.scalar_type() == at::kFloat);
   const std::int64_t row = like.size(0) > 0 ? like.numel() / like.size(0) : 0, offset = rows.first_row * row;
   RETORT_CHECK(offset + mask.numel() < (std::int64_t{1} << 32));
+  const MaskKeys keys{.first = static_cast<std::uint32_t>(rows.stream.Word(0)),
+                      .second = static_cast<std::uint32_t>(rows.stream.Word(1)) | 1U,
+                      .threshold = static_cast<std::uint32_t>(std::llround(p * 0x1p32)),
+                      .keep = static_cast<float>(1.0 / (1.0 - p))};
+  if (!mask.is_cpu()) {
+    FillMaskOnDevice(mask, offset, keys);
+    return mask;
+  }
   float* data = mask.mutable_data_ptr<float>();
-  const auto threshold = static_cast<std::uint32_t>(std::llround(p * 0x1p32));
-  const auto keep = static_cast<float>(1.0 / (1.0 - p));
-  const auto first_key = static_cast<std::uint32_t>(rows.stream.Word(0));
-  const auto second_key = static_cast<std::uint32_t>(rows.stream.Word(1)) | 1U;
   at::parallel_for(0, mask.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    FillMask(data + begin, static_cast<std::uint32_t>(offset + begin), static_cast<std::uint32_t>(end - begin),
-             first_key, second_key, threshold, keep);
+    FillMask(data + begin, static_cast<std::uint32_t>(offset + begin), static_cast<std::uint32_t>(end - begin), keys);
   });
-  return mask.to(like.device());
+  return mask;
 }
 
 }  // namespace retort::worker

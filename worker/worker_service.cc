@@ -30,7 +30,9 @@ Status RunAttempt(cluster::SocketLink& link, storage::Env& env, const std::strin
   const auto join = [&meet](const cluster::Start& start, Generation generation, TrialHost& trial_host) {
     return FormGangBy(meet, start, generation, trial_host);
   };
-  return host.Send(RunTrial(order, host, env, join, open));
+  const cluster::Ended ended = RunTrial(order, host, env, join, open);
+  devices.Rest();
+  return host.Send(ended);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // libretort_cuda.so: what of the worker needs CUDA headers, behind plugin_abi.h.
 #include <ATen/ATen.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
@@ -63,6 +64,12 @@ int FillNormal(const RetortNormalStream* stream, double scale, float* out, int64
                   error);
 }
 
+int ReleaseMemory(RetortCudaError* error) {
+  const Status status =
+      CatchC10d("Giving memory back", [] { c10::cuda::CUDACachingAllocator::emptyCache(); });
+  return status.ok() ? 0 : Fail(error, status.message().c_str());
+}
+
 int NormaliseAndNoise(const float* gradient, int64_t rows, int64_t classes, double bound, double floor,
                       double noise_std, const RetortNormalStream* stream, float* values, int device,
                       RetortCudaError* error) {
@@ -80,8 +87,8 @@ int NormaliseAndNoise(const float* gradient, int64_t rows, int64_t classes, doub
   return status.ok() ? code : Fail(error, status.message().c_str());
 }
 
-constexpr RetortCudaAbi kAbi = {RETORT_CUDA_ABI_VERSION, TORCH_VERSION, DeviceCount, JoinNccl, FillNormal,
-                                NormaliseAndNoise};
+constexpr RetortCudaAbi kAbi = {RETORT_CUDA_ABI_VERSION, TORCH_VERSION,    DeviceCount, JoinNccl, FillNormal,
+                                ReleaseMemory,           NormaliseAndNoise};
 
 }  // namespace
 }  // namespace retort::worker

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RETORT_CUDA_ABI_VERSION 1
+#define RETORT_CUDA_ABI_VERSION 2
 #define RETORT_CUDA_ENTRY "retort_cuda_abi"
 
 extern "C" {
@@ -29,6 +29,8 @@ struct RetortCudaAbi {
   // out[0, count) on `device`, on its current stream: scale times draw i of the stream.
   int (*fill_normal)(const RetortNormalStream* stream, double scale, float* out, int64_t count, int device,
                      RetortCudaError* error);
+  // Gives memory that no tensor uses back to the devices.
+  int (*release_memory)(RetortCudaError* error);
   // gradient, values: [rows, classes] on `device`, on its current stream.
   int (*normalise_and_noise)(const float* gradient, int64_t rows, int64_t classes, double bound, double floor,
                              double noise_std, const RetortNormalStream* stream, float* values, int device,

@@ -15,6 +15,7 @@
 #include "tests/testing/pretend_device.h"
 #include "tests/unit/gang/devices_only.h"
 #include "tests/unit/worker/trial_cases.h"
+#include "worker/data/dataset.h"
 #include "worker/devices.h"
 #include "worker/gang/local_collective.h"
 #include "worker/gang/staged_collective.h"
@@ -196,6 +197,23 @@ TEST_P(DeviceGang, GivesTheRowOfAGangOfCpus) {
 
 INSTANTIATE_TEST_SUITE_P(EveryMethod, DeviceGang, ::testing::ValuesIn(kTrialCases),
                          [](const auto& test) { return test.param.name; });
+
+TEST(RandomNumbers, HaveTheSameBitsOnEveryDevice) {
+  const RngStream stream(3, Purpose::dropout);
+  const at::Tensor flat = at::arange(5 * 3 * 7 * 4, at::kFloat).view({5, 3, 7, 4});
+  for (const at::Tensor& like : {flat, flat.contiguous(at::MemoryFormat::ChannelsLast), flat.flatten(1)}) {
+    const at::Tensor there = like.to(PretendDevice());
+    for (const std::int64_t first : {0, 11}) {
+      const at::Tensor mask = DropoutMask(there, 0.3, {stream, first});
+      EXPECT_EQ(mask.device(), PretendDevice());
+      EXPECT_EQ(mask.strides(), like.strides());
+      EXPECT_TRUE(at::equal(mask.cpu(), DropoutMask(like, 0.3, {stream, first})));
+    }
+  }
+  for (const int reach : {1, 2, 4})
+    EXPECT_TRUE(at::equal(Shifted(flat.to(PretendDevice()), reach, {stream, 2}).cpu(),
+                          Shifted(flat, reach, {stream, 2})));
+}
 
 TEST(DeviceName, ThatNoWorkerCanUseEndsTheTrialWithWhatIsMissing) {
   const TinyTrials tiny;
