@@ -8,6 +8,7 @@ namespace {
 constexpr const char* kRevision = "revision";
 constexpr const char* kGangSize = "gang_size";
 constexpr const char* kSpec = "spec";  // SHA-256 of the canonical encoding
+constexpr const char* kTrainedOn = "trained_on";
 
 Status Compare(const std::map<std::string, std::string>& attributes, const std::string& key,
                const std::string& wanted, const std::string& what) {
@@ -35,6 +36,17 @@ Status CheckStamp(const std::map<std::string, std::string>& attributes, const Tr
       Compare(attributes, kRevision, std::to_string(kCheckpointRevision), "the revision of its format"));
   RETORT_RETURN_IF_ERROR(Compare(attributes, kGangSize, std::to_string(gang_size), "the gang's size"));
   return Compare(attributes, kSpec, Sha256Hex(CanonicalEncoding(spec)), "the trial's spec");
+}
+
+std::string TrainedOn(const std::map<std::string, std::string>& attributes, const std::string& device) {
+  const std::string kind = device.substr(0, device.find(':'));
+  const auto found = attributes.find(kTrainedOn);
+  if (found == attributes.end() || found->second == kind) return kind;
+  return found->second.ends_with(", " + kind) ? found->second : found->second + ", " + kind;
+}
+
+void StampTrainedOn(std::map<std::string, std::string>& attributes, const std::string& trained_on) {
+  attributes[kTrainedOn] = trained_on;
 }
 
 }  // namespace retort::worker

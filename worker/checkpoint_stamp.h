@@ -18,4 +18,9 @@ void StampCheckpoint(std::map<std::string, std::string>& attributes, const Trial
 [[nodiscard]] Status CheckStamp(const std::map<std::string, std::string>& attributes, const TrialSpec& spec,
                                 int gang_size);
 
+// Kinds of device that the trial's steps were made on, in order, up to and with `device`: "cuda, cpu". Told by
+// provenance, refused by nothing: bits are promised on the same kind of device alone.
+[[nodiscard]] std::string TrainedOn(const std::map<std::string, std::string>& attributes, const std::string& device);
+void StampTrainedOn(std::map<std::string, std::string>& attributes, const std::string& trained_on);
+
 }  // namespace retort::worker

@@ -10,6 +10,7 @@
 namespace retort::worker {
 
 std::string ProvenanceJson(const std::string& build, const TrialSpec& spec, const std::string& device,
+                           const std::string& trained_on,
                            const std::vector<std::pair<std::string, double>>& timings) {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
@@ -18,6 +19,7 @@ std::string ProvenanceJson(const std::string& build, const TrialSpec& spec, cons
                          {"cpu_capability", at::get_cpu_capability()},
                          {"host", host.data()},
                          {"device", device},
+                         {"trained_on", trained_on},
                          {"threads", spec.threads}};
   for (const auto& [name, value] : timings) json["timings"][name] = value;
   return json.dump();

@@ -9,8 +9,10 @@
 
 namespace retort::worker {
 
-// One JSON object: build, torch, cpu capability, host, device, threads, timings.
+// One JSON object: build, torch, cpu capability, host, device, kinds of device that it was trained on (TrainedOn),
+// threads, timings.
 [[nodiscard]] std::string ProvenanceJson(const std::string& build, const TrialSpec& spec, const std::string& device,
+                                         const std::string& trained_on,
                                          const std::vector<std::pair<std::string, double>>& timings);
 
 }  // namespace retort::worker

@@ -166,6 +166,7 @@ class TrialRun {
         return Failure{FailureKind::configuration, status.message()};
       if (MaybeFailure failure = Check(state_.Load(checkpoint.tensors), FailureKind::disk)) return failure;
       if (MaybeFailure failure = Check(ledger_->Load(checkpoint.attributes), FailureKind::disk)) return failure;
+      trained_on_ = TrainedOn(checkpoint.attributes, order_.start.device);
       next_ = committed_step_ = checkpoint.step;
     }
     Result<std::vector<storage::TranscriptRecord>> transcript = store_->Transcript();
@@ -281,6 +282,7 @@ class TrialRun {
     }
     ledger_->Save(checkpoint.attributes);
     StampCheckpoint(checkpoint.attributes, spec_, order_.start.gang_size);
+    StampTrainedOn(checkpoint.attributes, trained_on_);
     const Result<std::string> digest = store_->Commit(checkpoint);
     if (!digest.ok()) return FailureOf(digest.status(), FailureKind::disk);
     committed_ = Clock::now();
@@ -306,7 +308,7 @@ class TrialRun {
     file.trial = order_.attempt.trial.Hex();
     file.sweep = order_.start.sweep;
     file.spec_json = order_.start.spec;
-    file.provenance_json = ProvenanceJson(order_.build, spec_, order_.start.device, Timings());
+    file.provenance_json = ProvenanceJson(order_.build, spec_, order_.start.device, trained_on_, Timings());
     file.attempt = order_.attempt.number;
     file.teacher_digest = inputs_.teacher_digest;
     file.metrics = outcome_.metrics;
@@ -351,6 +353,7 @@ class TrialRun {
   std::unique_ptr<ReleaseTape> tape_;
   std::unique_ptr<Method> method_;
   TrainState state_;
+  std::string trained_on_ = TrainedOn({}, order_.start.device);
   Outcome outcome_;
   std::int64_t stopped_at_ = 0;              // steps completed when the stop rule ended it; 0 = it did not
   std::int64_t next_ = 0, resumed_at_ = 0;   // steps completed; those completed by earlier attempts

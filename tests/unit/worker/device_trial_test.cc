@@ -110,6 +110,9 @@ TEST_P(DeviceTrial, GoesOnWithTheSameBitsAfterAnInterruption) {
     ASSERT_TRUE(again.ended.succeeded) << again.ended.detail;
     EXPECT_EQ(again.ended.parameters_digest, whole.ended.parameters_digest);
     EXPECT_EQ(again.ended.metrics, whole.ended.metrics);
+    // Nothing of what crashed was saved but the state before the first step, which counts as well.
+    const std::string where = polite ? R"("trained_on":"pretend")" : R"("trained_on":"pretend, cpu")";
+    EXPECT_NE(again.file.provenance_json.find(where), std::string::npos) << again.file.provenance_json;
   }
 }
 
