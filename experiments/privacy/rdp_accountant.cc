@@ -45,28 +45,64 @@ std::size_t IndexOfBest(const std::vector<Candidate>& grid) {
   return static_cast<std::size_t>(std::min_element(grid.begin(), grid.end(), better) - grid.begin());
 }
 
-// Golden-section search in log(order - 1), where the objective has one valley.
-Candidate Refine(Probe& probe, double low, double high, Candidate best) {
-  constexpr double kGolden = 0.6180339887498949;
-  constexpr double kWidth = 1e-3;  // of log(order - 1): the valley is flat to 1e-7 there
-  double a = std::log(low - 1);
-  double b = std::log(high - 1);
-  const auto at = [&probe](double t) { return probe.At(1 + std::exp(t)); };
-  Candidate left = at(b - kGolden * (b - a));
-  Candidate right = at(a + kGolden * (b - a));
-  for (int round = 0; round < 60 && b - a > kWidth; ++round) {
-    const bool keep_left = left.epsilon < right.epsilon;
-    if (keep_left) {
-      b = std::log(right.order - 1);
-      right = left;
-      left = at(b - kGolden * (b - a));
+// Where the parabola through three points is lowest; NaN or outside when it is no valley.
+double Vertex(double a, double at_a, double m, double at_m, double b, double at_b) {
+  const double left = (m - a) * (at_m - at_b);
+  const double right = (m - b) * (at_m - at_a);
+  return m - ((m - a) * left - (m - b) * right) / (2 * (left - right));
+}
+
+struct Valley {
+  Candidate low, best, high;
+};
+
+// Narrowed to neighbouring whole orders, which cost a fraction of the others.
+Valley NarrowedToWhole(Probe& probe, Valley valley) {
+  constexpr double kGolden = 0.3819660112501051;
+  const auto step = [](double distance) { return std::max(1.0, std::round(kGolden * distance)); };
+  while (valley.best.order >= 3) {
+    const double below = valley.best.order - valley.low.order;
+    const double above = valley.high.order - valley.best.order;
+    if (below <= 1 && above <= 1) break;
+    const bool up = above > below;
+    const Candidate next = probe.At(up ? valley.best.order + step(above) : valley.best.order - step(below));
+    if (next.epsilon < valley.best.epsilon) {
+      (up ? valley.low : valley.high) = valley.best;
+      valley.best = next;
     } else {
-      a = std::log(left.order - 1);
-      left = right;
-      right = at(a + kGolden * (b - a));
+      (up ? valley.high : valley.low) = next;
     }
-    for (const Candidate& candidate : {left, right}) {
-      if (candidate.epsilon < best.epsilon) best = candidate;
+  }
+  return valley;
+}
+
+// The valley between three orders, in log(order - 1): by parabolas, and by golden section where they fail. It
+// is flat to 1e-7 within a thousandth.
+Candidate Refine(Probe& probe, Valley valley) {
+  auto& [low, best, high] = valley;
+  constexpr double kWidth = 3e-4;
+  constexpr double kNear = 0.01;
+  constexpr double kGolden = 0.3819660112501051;
+  for (int round = 0; round < 60; ++round) {
+    const double a = std::log(low.order - 1);
+    const double m = std::log(best.order - 1);
+    const double b = std::log(high.order - 1);
+    double t = Vertex(a, low.epsilon, m, best.epsilon, b, high.epsilon);
+    const bool still = std::abs(t - m) < kWidth;
+    const double wider = std::max(b - m, m - a);
+    if (wider <= kWidth || (still && wider <= 1.5 * kNear)) break;
+    // Far ends mislead a parabola: where it stands still, each side is tried close by.
+    const double side = b - m > m - a ? 1 : -1;
+    if (still)
+      t = m + side * std::min(kNear, kGolden * wider);
+    else if (!(t > a && t < b) || round % 6 == 5)
+      t = m + side * kGolden * wider;
+    const Candidate next = probe.At(1 + std::exp(t));
+    if (next.epsilon < best.epsilon) {
+      (t < m ? high : low) = best;
+      best = next;
+    } else {
+      (t < m ? low : high) = next;
     }
   }
   return best;
@@ -99,9 +135,8 @@ RdpEpsilon Search(Probe probe) {
   const std::size_t middle = IndexOfBest(grid);
   Candidate best = grid[middle];
   if (!probe.wrong() && std::isfinite(best.epsilon) && best.epsilon > 0) {
-    const double low = middle > 0 ? grid[middle - 1].order : best.order;
-    const double high = middle + 1 < grid.size() ? grid[middle + 1].order : best.order;
-    best = Refine(probe, low, high, best);
+    const bool inside = middle > 0 && middle + 1 < grid.size();
+    if (inside) best = Refine(probe, NarrowedToWhole(probe, {grid[middle - 1], best, grid[middle + 1]}));
   }
   if (probe.wrong()) return {kInfinity, 0, kWrongCurve};
   return Finished(best);

@@ -19,7 +19,7 @@ constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
 class SignedLogSum {
  public:
   void Add(Real log_magnitude, bool positive) {
-    if (log_magnitude == -kInfinity) return;
+    if (log_magnitude < scale_ - kNegligible || log_magnitude == -kInfinity) return;
     if (log_magnitude > scale_) {
       sum_ = scale_ == -kInfinity ? 0 : sum_ * std::exp(scale_ - log_magnitude);
       scale_ = log_magnitude;
@@ -27,10 +27,13 @@ class SignedLogSum {
     const Real term = std::exp(log_magnitude - scale_);
     sum_ += positive ? term : -term;
   }
+  // Whether a term of this size would be left out.
+  [[nodiscard]] bool Skips(Real log_magnitude) const { return log_magnitude < scale_ - kNegligible; }
   // NaN when the sum is negative.
   [[nodiscard]] Real Log() const { return scale_ == -kInfinity ? -kInfinity : scale_ + std::log(sum_); }
 
  private:
+  static constexpr Real kNegligible = 65;  // beyond the last digit, even after the terms alternate
   Real scale_ = -kInfinity;
   Real sum_ = 0;
 };
@@ -39,14 +42,34 @@ class SignedLogSum {
 Real LogHalfErfc(Real x) {
   constexpr Real kLogTwo = 0.693147180559945309417232121458176568L;
   constexpr Real kLogSqrtPi = 0.572364942924700087071713675676529356L;
+  if (x < -7) return 0;  // to 1e-22
   if (x < 60) return std::log(std::erfc(x)) - kLogTwo;
   const Real inverse = 1 / (2 * x * x);
   return -x * x - std::log(x) - kLogSqrtPi + std::log1p(-inverse * (1 - 3 * inverse)) - kLogTwo;
 }
 
 // Order a whole number: A - 1 = sum over k >= 2 of C(a,k) (1-q)^(a-k) q^k (e^{(k^2-k)/(2z^2)} - 1), all terms
-// positive, so that small values keep their digits.
-Real LogMomentWhole(Real q, Real z, Real order) {
+// positive, so that small values keep their digits. Factors by multiplication alone; infinity when one of
+// them overflows, for LogMomentWholeInLogs to do.
+Real LogMomentWholeByFactors(Real q, Real z, Real order) {
+  const Real odds = q / (1 - q);
+  const Real start = std::exp(order * std::log1p(-q));
+  if (!(start > 0)) return kInfinity;
+  const Real rate = std::expm1(1 / (z * z));
+  Real weight = start * order * odds;  // C(a,k) (1-q)^(a-k) q^k at k = 1
+  Real growth = 0;                     // e^{(k^2-k)/(2z^2)} - 1
+  Real ratio = rate;                   // e^{k/z^2} - 1
+  Real excess = 0;
+  for (Real k = 2; k <= order; ++k) {
+    weight *= odds * (order - k + 1) / k;
+    growth += ratio * (1 + growth);
+    ratio += rate * (1 + ratio);
+    excess += weight * growth;
+  }
+  return std::isfinite(excess) ? std::log1p(excess) : kInfinity;
+}
+
+Real LogMomentWholeInLogs(Real q, Real z, Real order) {
   const Real log_q = std::log(q);
   const Real log_rest = std::log1p(-q);
   const Real half_precision = 1 / (2 * z * z);
@@ -60,6 +83,11 @@ Real LogMomentWhole(Real q, Real z, Real order) {
   }
   const Real log_excess = excess.Log();
   return log_excess > 40 ? log_excess : std::log1p(std::exp(log_excess));
+}
+
+Real LogMomentWhole(Real q, Real z, Real order) {
+  const Real quick = LogMomentWholeByFactors(q, z, order);
+  return std::isfinite(quick) ? quick : LogMomentWholeInLogs(q, z, order);
 }
 
 // An alternating series from its first terms by repeated averaging of its partial sums (Euler).
@@ -94,8 +122,11 @@ Real LogMomentReal(Real q, Real z, Real order) {
     const Real j = order - i;
     const Real below = log_binomial + i * log_q + j * log_rest + (i * i - i) * half_precision +
                        LogHalfErfc((i - cut) / width);
-    const Real above = log_binomial + j * log_q + i * log_rest + (j * j - j) * half_precision +
-                       LogHalfErfc((cut - j) / width);
+    // erfc(x) <= e^{-x^2} for x >= 0: most terms of this half need no more to be seen as nothing.
+    const Real x = (cut - j) / width;
+    const Real above_start = log_binomial + j * log_q + i * log_rest + (j * j - j) * half_precision;
+    const bool nothing = i < smooth && x > 0 && sum.Skips(above_start - x * x);
+    const Real above = nothing ? -kInfinity : above_start + LogHalfErfc(x);
     if (i > order + 1 && std::max(below, above) < kNegligible) {
       if (tail.empty()) return sum.Log();
       break;
