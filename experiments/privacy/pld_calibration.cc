@@ -21,6 +21,7 @@ struct End {
 // nearly linear in these logarithms, so the chord is a good guess; it is kept off the ends.
 End Narrowed(End meets, End exceeds, double width, const std::function<double(double)>& excess) {
   for (int round = 0; round < 60 && std::abs(exceeds.at - meets.at) > width; ++round) {
+    if (meets.excess > -width) break;  // epsilon is met as closely as the bounds are tight
     double share = std::isfinite(exceeds.excess) ? meets.excess / (meets.excess - exceeds.excess) : 0.5;
     share = std::clamp(share, round % 3 == 2 ? 0.5 : 0.02, 0.98);
     // A little to the side that meets, so that the chord's guess mostly does.

@@ -117,7 +117,7 @@ RdpEpsilon Search(Probe probe) {
   constexpr double kLowest = 1 + 1e-6;
   constexpr double kHighest = 1e8;
   std::vector<Candidate> grid;
-  for (const double order : {1.5, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 65.0}) grid.push_back(probe.At(order));
+  for (const double order : {2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 65.0}) grid.push_back(probe.At(order));
   while (!probe.wrong()) {
     const std::size_t best = IndexOfBest(grid);
     if (!std::isfinite(grid[best].epsilon) || best == 0) {
