@@ -34,4 +34,5 @@ set(RETORT_PRIVACY_SOURCES
     privacy/reasons.cc
     privacy/relation.cc
     privacy/subsampled_delta.cc
-    privacy/subsampled_rdp.cc)
+    privacy/subsampled_rdp.cc
+    privacy/trial_statement.cc)

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "experiments/privacy/trial_statement.h"
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/claim_text.h"
 #include "orchestrator/cli/commands.h"
@@ -66,9 +67,18 @@ std::string RowText(const TrialView& trial) {
                            trial.row->parameters_digest);
 }
 
-std::string ClaimsText(const TrialView& trial, std::size_t width) {
+// The trial's privacy in a paragraph; empty before there is a row.
+std::string StatementOf(const TrialView& trial, const std::vector<storage::LedgerEntry>& ledger) {
   if (!trial.row) return "";
-  std::string out = "\nPrivacy\n";
+  std::vector<privacy::PrivacyEvent> events;
+  for (const storage::LedgerEntry& entry : ledger) events.push_back(entry.Charged());
+  return privacy::TrialStatement(trial.spec, trial.row->claims, events);
+}
+
+std::string ClaimsText(const TrialView& trial, const std::vector<storage::LedgerEntry>& ledger,
+                       std::size_t width) {
+  if (!trial.row) return "";
+  std::string out = "\nPrivacy\n  " + Wrap(StatementOf(trial, ledger), width - 2, 2) + "\n\nClaims\n";
   for (const privacy::Claim& claim : trial.row->claims)
     out += "  " + Wrap(PrivacyParagraph(claim), width - 2, 4) + "\n";
   return out;
@@ -114,6 +124,7 @@ ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerE
   document["timings"] = ordered_json::object();
   if (trial.row)
     for (const auto& [name, value] : trial.row->timings) document["timings"][name] = value;
+  document["statement"] = StatementOf(trial, ledger);
   document["claims"] = trial.row ? ClaimsJson(trial.row->claims) : ordered_json::array();
   document["ledger"] = ordered_json::array();
   for (const storage::LedgerEntry& entry : ledger) document["ledger"].push_back(LedgerEntryJson(entry));
@@ -137,8 +148,8 @@ int ShowCommand(const Invocation& call) {
     call.console.Data(DocumentText(ShowJson(trial, ledger, files)));
     return 0;
   }
-  call.console.Data(RowText(trial) + ClaimsText(trial, call.console.options().width) + LedgerText(ledger) +
-                    FilesText(files, view->directory));
+  call.console.Data(RowText(trial) + ClaimsText(trial, ledger, call.console.options().width) +
+                    LedgerText(ledger) + FilesText(files, view->directory));
   return 0;
 }
 

@@ -1,0 +1,156 @@
+#include "experiments/privacy/trial_statement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "experiments/privacy/number_text.h"
+#include "experiments/privacy/privacy_statement.h"
+#include "experiments/privacy/reasons.h"
+#include "experiments/privacy/relation.h"
+#include "experiments/spec/trial_kind.h"
+
+namespace retort::privacy {
+namespace {
+
+bool Proven(const Claim& claim) {
+  return claim.status == ClaimStatus::proven && std::isfinite(claim.epsilon);
+}
+
+// Sentence after sentence, one space between.
+void Say(std::string& text, const std::string& sentence) {
+  if (sentence.empty()) return;
+  text += (text.empty() ? "" : " ") + sentence;
+}
+
+std::string NoiseText(const PrivacyEvent& event) {
+  const char* source = "";
+  if (event.source == NoiseSource::seeded) source = " from a seed";
+  if (event.source == NoiseSource::none) source = " from no recorded source";
+  return "Gaussian noise of standard deviation " + ShortNumber(event.noise_std) + source;
+}
+
+// What one kind of release was, and how often.
+std::string ReleaseSentence(const PrivacyEvent& event) {
+  const std::string count = std::to_string(event.count);
+  const std::string sensitivity = "sensitivity " + ShortNumber(event.sensitivity);
+  switch (event.kind) {
+    case MechanismKind::gaussian_gradient:
+      return "Released: output gradients of " + sensitivity + " with " + NoiseText(event) + ", drawn " +
+             count +
+             (event.unit == EventUnit::batch ? " times, once for a batch of "
+                                             : " times, once for a row, in batches of ") +
+             std::to_string(event.rows_per_batch) +
+             (event.frobenius ? ", the norm taken over the batch." : ".");
+    case MechanismKind::noisy_votes:
+      return "Released: " + count + " vote histograms of " + sensitivity + " with " + NoiseText(event) +
+             " on whole numbers.";
+    case MechanismKind::subsampled_gaussian:
+      return "Released: " + count + " sums of gradients of " + sensitivity + " with " + NoiseText(event) +
+             ", over samples that hold each example with probability " + ShortNumber(event.sampling_rate) +
+             ".";
+    case MechanismKind::randomized_response:
+      return "Released: " + count + " answers by randomised response over " + std::to_string(event.choices) +
+             " choices, each at epsilon " + ShortNumber(event.epsilon0) + " for that answer alone.";
+    case MechanismKind::loss_noise:
+      return "Released: " + count +
+             " updates computed from losses with noise, which the noise does not reach.";
+    case MechanismKind::none:
+      return "Released: " + count + " answers of the teacher without noise.";
+  }
+  return "";
+}
+
+std::string NeighbourText(Neighbour neighbour) {
+  switch (neighbour) {
+    case Neighbour::replace:
+      return "replaced by any other";
+    case Neighbour::add_remove:
+      return "added or removed";
+    case Neighbour::zero_out:
+      return "silenced";
+    case Neighbour::answer:
+      return "changed";
+  }
+  return "";
+}
+
+std::string AssumptionsText(const Claim& claim) {
+  std::string names;
+  for (const std::string& name : claim.assumptions) names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "" : " This rests on " + names + ".";
+}
+
+std::string ProvenSentence(const Claim& claim) {
+  return "Proven when " + claim.units + " is " + NeighbourText(claim.neighbour) + ": epsilon at most " +
+         ThreeDecimals(claim.epsilon) + " at delta " + ExactNumber(claim.delta) + ", by " + claim.accountant +
+         (claim.reason.empty() ? "" : " (" + claim.reason + ")") + "." + AssumptionsText(claim);
+}
+
+std::string AboutPeople(const std::vector<Claim>& claims) {
+  std::string text;
+  const Claim* unbounded = nullptr;
+  for (const Claim& claim : claims) {
+    if (claim.adjacency != Adjacency::example || claim.status == ClaimStatus::paper_formula) continue;
+    if (Proven(claim))
+      Say(text, ProvenSentence(claim));
+    else
+      unbounded = &claim;
+  }
+  if (!text.empty()) return text;
+  if (unbounded == nullptr) return "Nothing is claimed about the people whose examples were used.";
+  return "No finite epsilon holds for one training example. " + std::string(ReasonText(unbounded->reason));
+}
+
+std::string AboutOthers(const std::vector<Claim>& claims) {
+  std::string text;
+  for (const Claim& claim : claims) {
+    if (claim.adjacency == Adjacency::example || !Proven(claim)) continue;
+    Say(text, ProvenSentence(claim));
+    if (claim.adjacency == Adjacency::answer || claim.adjacency == Adjacency::slot)
+      Say(text, "Such answers belong to nobody: this protects no person.");
+  }
+  for (const Claim& claim : claims) {
+    if (claim.status != ClaimStatus::paper_formula) continue;
+    Say(text, "The paper's formula (" + claim.accountant + ") gives " + EpsilonText(claim) + " at delta " +
+                  ExactNumber(claim.delta) + " here, which guarantees nothing.");
+  }
+  return text;
+}
+
+std::string NotCovered(const TrialSpec& spec, const std::vector<Claim>& claims) {
+  std::string text =
+      "Not covered: what was chosen by looking at results on private examples; other trials on the same "
+      "data, which "
+      "add up (`retort status` shows the sum); the time that answers took";
+  const auto rests_on = [&](std::string_view name) {
+    return std::any_of(claims.begin(), claims.end(), [&](const Claim& claim) {
+      return std::find(claim.assumptions.begin(), claim.assumptions.end(), name) != claim.assumptions.end();
+    });
+  };
+  if (rests_on(kAssumeFloatNoise)) text += "; the last digits of floating-point noise";
+  if (rests_on(kAssumePoissonSampling)) text += "; the number of private examples";
+  if (rests_on(kAssumeDisjointShards)) text += "; examples that stand in two shards";
+  if (spec.source == QuerySource::public_split) text += "; the public examples";
+  return text + ".";
+}
+
+}  // namespace
+
+std::string TrialStatement(const TrialSpec& spec, const std::vector<Claim>& claims,
+                           const std::vector<PrivacyEvent>& events) {
+  std::string text;
+  const std::vector<PrivacyEvent> sums = Aggregate(events);
+  for (const PrivacyEvent& event : sums) Say(text, ReleaseSentence(event));
+  const TrialKind kind = KindOf(spec);
+  if (sums.empty() && kind == TrialKind::sleeper) return "The trial trains nothing and releases nothing.";
+  if (sums.empty()) Say(text, "The trial charged no release to its ledger.");
+  Say(text, AboutPeople(claims));
+  Say(text, AboutOthers(claims));
+  if (!claims.empty() && claims.front().delta > 0 && spec.data)
+    Say(text, DeltaWarning(claims.front(), spec.data->split.train.size()));
+  Say(text, NotCovered(spec, claims));
+  return text;
+}
+
+}  // namespace retort::privacy

@@ -1,0 +1,74 @@
+#include "experiments/privacy/trial_statement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/privacy/trials.h"
+
+namespace retort::privacy {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string StatementOf(const TrialSpec& spec, const std::vector<Claim>& teacher = {}) {
+  const std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+  return TrialStatement(spec, ClaimsFor({&spec, teacher}, events), events);
+}
+
+TEST(TrialStatement, DpSgdNamesSamplingNoiseNeighboursAndAccountant) {
+  TrialSpec spec = DpSgd(Role::student);
+  spec.noise_multiplier = 2.0073;
+  const std::string text = StatementOf(spec);
+  EXPECT_THAT(text, HasSubstr("Released: 80 sums of gradients"));
+  EXPECT_THAT(text, HasSubstr("each example with probability 0.128"));
+  EXPECT_THAT(text, HasSubstr("Proven when one training example is added or removed: epsilon at most "));
+  EXPECT_THAT(text, HasSubstr(" at delta 1e-05, by rdp"));
+  EXPECT_THAT(text, HasSubstr("float-noise, poisson-sampling"));
+  EXPECT_THAT(text, HasSubstr("the number of private examples"));
+  EXPECT_THAT(text, Not(HasSubstr("No finite epsilon")));
+}
+
+TEST(TrialStatement, VotesNameTheMemberAndTheShards) {
+  const std::string text = StatementOf(VoteStudent());
+  EXPECT_THAT(text, HasSubstr("Released: 300 vote histograms"));
+  EXPECT_THAT(text, HasSubstr("one teacher of the ensemble is silenced"));
+  EXPECT_THAT(text, HasSubstr("disjoint-shards-by-index"));
+  EXPECT_THAT(text, HasSubstr("the public examples"));
+}
+
+TEST(TrialStatement, AnswersAreSaidToProtectNobodyAndTheFormulaNothing) {
+  const std::string text = StatementOf(GradientStudent(Reading::working));
+  EXPECT_THAT(text, HasSubstr("once for a row, in batches of 256"));
+  EXPECT_THAT(text, HasSubstr("this protects no person"));
+  EXPECT_THAT(text, HasSubstr("which guarantees nothing"));
+  EXPECT_THAT(text, HasSubstr("Not covered: "));
+}
+
+TEST(TrialStatement, WhatHasNoBoundSaysWhyAndShowsNoNumberForPeople) {
+  TrialSpec spec = GradientStudent(Reading::printed);
+  spec.noise = NoiseMode::seeded;
+  const std::string text = StatementOf(spec);
+  EXPECT_THAT(text, HasSubstr("from a seed, drawn 160 times, once for a batch of 256"));
+  EXPECT_THAT(text,
+              HasSubstr("No finite epsilon holds for one training example. The noise came from a seed"));
+  EXPECT_THAT(text, Not(HasSubstr("epsilon at most")));
+}
+
+TEST(TrialStatement, TeacherWithoutNoiseReleasesNothingAndClaimsNothing) {
+  TrialSpec spec = GradientStudent(Reading::working);
+  spec.role = Role::teacher;
+  spec.method = "plain";
+  const std::string text = StatementOf(spec);
+  EXPECT_THAT(text, HasSubstr("charged no release"));
+  EXPECT_THAT(text, HasSubstr("trained on private examples without noise"));
+}
+
+TEST(TrialStatement, LargeDeltaIsWarnedOf) {
+  TrialSpec spec = VoteStudent();
+  spec.delta = 1e-3;
+  EXPECT_THAT(StatementOf(spec), HasSubstr("larger than 1/N for the 8000 private examples"));
+}
+
+}  // namespace
+}  // namespace retort::privacy
