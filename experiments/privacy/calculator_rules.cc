@@ -12,6 +12,7 @@ namespace {
 using enum ParameterRange;
 
 constexpr ParameterRule kDelta{"delta", probability, "δ of the claim"};
+constexpr ParameterRule kExamples{"examples", whole, "private examples N; warns when δ is above 1/N", true};
 constexpr ParameterRule kSensitivity{"sensitivity", positive, "L2 change of one release between neighbours"};
 constexpr ParameterRule kCount{"count", whole, "number of releases"};
 constexpr ParameterRule kEpsilon0{"epsilon0", positive, "ε of one answer"};
@@ -175,7 +176,11 @@ Result<const MechanismRule*> RuleOf(const Question& question) {
 }  // namespace
 
 const std::vector<MechanismRule>& MechanismRules() {
-  static const std::vector<MechanismRule> rules = Rules();
+  static const std::vector<MechanismRule> rules = [] {
+    std::vector<MechanismRule> all = Rules();
+    for (MechanismRule& rule : all) rule.parameters.push_back(kExamples);
+    return all;
+  }();
   return rules;
 }
 

@@ -4,6 +4,7 @@
 
 #include "experiments/privacy/calculator.h"
 #include "experiments/privacy/number_text.h"
+#include "experiments/privacy/privacy_statement.h"
 #include "experiments/privacy/published_settings.h"
 #include "orchestrator/cli/calculator_text.h"
 #include "orchestrator/cli/claim_json.h"
@@ -18,6 +19,15 @@ Status NoMechanism() {
   std::string names;
   for (const std::string& name : privacy::MechanismNames()) names += (names.empty() ? "" : ", ") + name;
   return UsageError("Name a mechanism: " + names + ".");
+}
+
+// A delta above 1/N would let a mechanism publish some examples whole.
+void WarnOfDelta(const Invocation& call, const std::vector<privacy::Answer>& answers) {
+  const auto examples = call.line.question.values.find("examples");
+  if (examples == call.line.question.values.end()) return;
+  const std::string warning =
+      privacy::DeltaWarning(answers.front().claim, static_cast<std::int64_t>(examples->second));
+  if (!warning.empty()) call.console.Message("warning: " + warning);
 }
 
 int PapersCommand(const Invocation& call) {
@@ -43,6 +53,7 @@ int EpsilonCommand(const Invocation& call) {
   if (call.line.question.mechanism.empty()) return call.console.Fail(NoMechanism());
   const Result<std::vector<privacy::Answer>> answers = privacy::EpsilonOf(call.line.question);
   if (!answers.ok()) return call.console.Fail(answers.status());
+  WarnOfDelta(call, *answers);
   if (call.line.global.json) {
     ordered_json document;
     document["schema_version"] = kSchemaVersion;
@@ -58,6 +69,7 @@ int CalibrateCommand(const Invocation& call) {
   if (call.line.question.mechanism.empty()) return call.console.Fail(NoMechanism());
   const Result<privacy::Solution> solution = privacy::SolveFor(call.line.question, call.line.epsilon);
   if (!solution.ok()) return call.console.Fail(solution.status());
+  WarnOfDelta(call, solution->answers);
   if (call.line.global.json) {
     ordered_json document;
     document["schema_version"] = kSchemaVersion;

@@ -38,6 +38,12 @@ case_name="calibration"
 run "$retort" calibrate gaussian --epsilon 1 --sensitivity 1 --count 1 --delta 1e-5
 expect_code 0; expect_out "noise = 3.73063164"; expect_out "≤ 1.000"
 
+case_name="delta above 1/N"
+run "$retort" epsilon votes --noise 100 --queries 5000 --delta 1e-3 --examples 8000
+expect_code 0; expect_err "warning: δ=0.001 is larger than 1/N for the 8000 private examples"
+run "$retort" epsilon $votes --examples 8000
+expect_code 0; expect_no_err "warning"
+
 # mistake TEXT ARGUMENTS…: one error that says TEXT, exit 2, nothing on stdout.
 mistake() {
   local text="$1"; shift

@@ -32,6 +32,7 @@ double Usual(std::string_view name) {
   if (name == "classes") return 10;
   if (name == "batch") return 16;
   if (name == "query-rate") return 0.2;
+  if (name == "examples") return 8000;
   return 1e-5;  // delta
 }
 

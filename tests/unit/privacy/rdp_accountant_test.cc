@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -95,6 +96,36 @@ TEST(RdpSearch, GridGrowsDownwardsWhenTheBestOrderIsAtItsEdge) {
   const RdpEpsilon best = EpsilonFromRdp([rho](double order) { return rho * order; }, 1e-5);
   EXPECT_LT(best.order, 1.05);
   EXPECT_LT(best.epsilon, GaussianEpsilon(1e-5, std::sqrt(2 * rho)) * 1.002);
+}
+
+// The best order lies close above a whole one, beyond which the curve climbs by hundreds.
+TEST(RdpSearch, SteepValleysAreNotLeftEarly) {
+  const auto scanned = [](double q, double z, double steps, double delta) {
+    double best = kInfinity;
+    for (double order = 2; order < 20; order += 0.01)
+      best = std::min(best, ConvertRdp(steps * SubsampledGaussianRdp(q, z, order), order, delta,
+                                       RdpConversion::canonne_kamath_steinke));
+    return best;
+  };
+  EXPECT_LE(SubsampledGaussianEpsilon(0.00151037, 0.837352, 92, 3.3e-6).epsilon,
+            scanned(0.00151037, 0.837352, 92, 3.3e-6) * (1 + 1e-6));
+  EXPECT_LE(SubsampledGaussianEpsilon(0.00142248, 0.798909, 1056, 1.9e-8).epsilon,
+            scanned(0.00142248, 0.798909, 1056, 1.9e-8) * (1 + 1e-6));
+}
+
+TEST(SubsampledRdp, WholeOrdersByFactorsAndByLogarithmsMeet) {
+  // Just below and just above where the factors overflow, the curve stays smooth.
+  const double z = 0.35;
+  double before = SubsampledGaussianRdp(0.01, z, 40);
+  double slope = 0;
+  for (double order = 41; order < 90; ++order) {
+    const double here = SubsampledGaussianRdp(0.01, z, order);
+    if (slope > 0) {
+      EXPECT_NEAR(here - before, slope, 2e-3 * slope) << order;
+    }
+    slope = here - before;
+    before = here;
+  }
 }
 
 TEST(RdpSearch, StandsAboveTheExactGaussianAndNearIt) {
