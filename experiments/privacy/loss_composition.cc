@@ -221,6 +221,13 @@ double Crossing(const Curve& curve, double spacing, const LossWindow& window, do
   }
 }
 
+// Fail closed: a distribution that lost mass, or a slack that is no number, bounds nothing.
+bool WholeMass(const DirectionGrid& grid) {
+  double mass = grid.infinite;
+  for (const LossAtom& atom : grid.more) mass += atom.mass;
+  return std::abs(mass - 1) <= 1e-11 && std::isfinite(grid.slack_mean) && std::isfinite(grid.slack_variance);
+}
+
 }  // namespace
 
 LossBounds BoundsOfSum(const DirectionGrid& grid, double spacing, std::int64_t steps, double delta,
@@ -229,6 +236,7 @@ LossBounds BoundsOfSum(const DirectionGrid& grid, double spacing, std::int64_t s
   const TiltedStep more(grid.more, spacing, window.tilt, 1);
   const TiltedStep less(grid.less, spacing, window.tilt, -1);
   LossBounds bounds{0, kInfinity};
+  if (!WholeMass(grid)) return bounds;
   if (more.empty() || less.empty() || !std::isfinite(more.log_moment()) || !std::isfinite(less.log_moment()))
     return bounds;
   const TiltedSums sums = SumsOf(more, less, steps, plan, window.points);

@@ -10,11 +10,15 @@
 namespace retort::privacy {
 namespace {
 
-// What one interval of outcomes holds. With x and y its lower and upper end in loss: rise = P - e^x Q and
-// fall = e^y Q - P, both >= 0 and computed without cancellation.
+// What one interval of outcomes holds in one direction. With x and y its lower and upper end in loss:
+// rise = P - e^x Q and fall = e^y Q - P, both >= 0 and computed without cancellation.
 struct Interval {
   std::int64_t low = 0, high = 0;  // indices of the ends
   double p = 0, q = 0, rise = 0, fall = 0;
+};
+
+struct BothWays {
+  Interval remove, add;
 };
 
 // The loss under remove as a function of the outcome t: log(1 - q + q e^{(2t-1)/(2 z^2)}), which grows.
@@ -34,11 +38,21 @@ class Mechanism {
     return exponent > 30 ? exponent + std::log(q_) + std::log1p((1 - q_) / q_ * std::exp(-exponent))
                          : std::log1p(q_ * std::expm1(exponent));
   }
+  // e^x - (1 - q); at most 0 where the loss never gets as low as x.
+  [[nodiscard]] double Excess(double x) const {
+    return x < -0.5 ? std::exp(x) - (1 - q_) : std::expm1(x) + q_;
+  }
   // Where the loss is x; -infinity where it never gets that low.
   [[nodiscard]] double Outcome(double x) const {
+    if (q_ == 1) return z_ * z_ * x + 0.5;
     const double log_excess =
-        x > 30 ? x + std::log1p(-(1 - q_) * std::exp(-x)) : std::log(std::fmax(std::expm1(x) + q_, 0.0));
+        x > 30 ? x + std::log1p(-(1 - q_) * std::exp(-x)) : std::log(std::fmax(Excess(x), 0.0));
     return z_ * z_ * (log_excess - std::log(q_)) + 0.5;
+  }
+  // The moved component's share of the mixture over noise at loss x: Excess(x) / e^x.
+  [[nodiscard]] double Share(double x) const {
+    if (q_ == 1) return 1;
+    return x > 30 ? 1 - (1 - q_) * std::exp(-x) : Excess(x) * std::exp(-x);
   }
   [[nodiscard]] double Noise(double t) const {  // density of N(0, z^2)
     constexpr double kRoot = 0.3989422804014326779399460599343819;
@@ -76,26 +90,36 @@ constexpr Rule kLong = {{0.03376524289842399, 0.1693953067668677, 0.380690406958
 // Outcomes from `from` to `to` of the interval whose losses lie between those of `start` and `end`.
 struct Span {
   double from, to;
-  double start, end;  // start = -infinity where the mechanism's loss never gets as low as the interval's
-  double floor;       // e^x at the lower end
+  double start, end;             // start = -infinity where the loss never gets as low as the interval's
+  double low, high;              // losses there
+  double low_share, high_share;  // Share of them
 };
 
-void AddPanel(const Mechanism& m, const Rule& rule, double from, double to, const Span& span, Interval& sum) {
+// Each direction's integrals are weighted by that direction's P, so that neither underflows before its own
+// mass.
+void AddPanel(const Mechanism& m, const Rule& rule, double from, double to, const Span& span, BothWays& sum) {
   const bool everything = std::isinf(span.start);
   for (std::size_t i = 0; i < rule.count; ++i) {
     const double t = from + (to - from) * rule.node[i];
     const double weight = (to - from) * rule.weight[i];
-    const double noise = m.Noise(t);
-    const double moved = m.q() * m.Noise(t - 1);
-    sum.q += weight * noise;
-    sum.p += weight * ((1 - m.q()) * noise + moved);
-    sum.rise += weight * (everything ? (1 - m.q() - span.floor) * noise + moved
-                                     : -moved * std::expm1((span.start - t) * m.precision()));
-    sum.fall += weight * moved * std::expm1((span.end - t) * m.precision());
+    const double noise = weight * m.Noise(t);
+    const double moved = weight * m.q() * m.Noise(t - 1);
+    const double mixture = (1 - m.q()) * noise + moved;
+    const double to_end = (span.end - t) * m.precision();
+    const double from_start = (t - span.start) * m.precision();
+    sum.remove.p += mixture;
+    sum.remove.q += noise;
+    sum.remove.rise +=
+        everything ? (1 - m.q() - std::exp(span.low)) * noise + moved : -moved * std::expm1(-from_start);
+    // Wide intervals: the exponential alone would overflow.
+    sum.remove.fall += to_end > 30 ? m.Excess(span.high) * noise - moved : moved * std::expm1(to_end);
+    sum.add.rise -= span.high_share * noise * std::expm1(-to_end);
+    sum.add.fall += everything || from_start > 30 ? std::exp(-span.low) * mixture - noise
+                                                  : span.low_share * noise * std::expm1(from_start);
   }
 }
 
-void Integrate(const Mechanism& m, const Span& span, Interval& sum) {
+void Integrate(const Mechanism& m, const Span& span, BothWays& sum) {
   // How fast the integrands change, per unit of outcome.
   const double reach = std::max({std::abs(span.from), std::abs(span.to), std::abs(span.to - 1)});
   const double rate = (reach + 1) * m.precision() + 1 / m.z();
@@ -116,47 +140,47 @@ std::vector<std::int64_t> EdgesTo(double limit) {
   return edges;
 }
 
-std::vector<Interval> IntervalsOf(const Mechanism& m, double spacing) {
+std::vector<BothWays> IntervalsOf(const Mechanism& m, double spacing) {
   std::vector<std::int64_t> edges = EdgesTo(-m.Loss(m.first()) / spacing);
   for (std::int64_t& edge : edges) edge = -edge;
   std::reverse(edges.begin(), edges.end());
   const std::vector<std::int64_t> upper = EdgesTo(m.Loss(m.last()) / spacing);
   edges.insert(edges.end(), upper.begin() + 1, upper.end());
-  std::vector<Interval> intervals;
+  std::vector<BothWays> intervals;
   intervals.reserve(edges.size());
-  double start = m.Outcome(static_cast<double>(edges.front()) * spacing);
+  double low = static_cast<double>(edges.front()) * spacing;
+  double start = m.Outcome(low);
   for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
-    Interval interval;
-    interval.low = edges[i];
-    interval.high = edges[i + 1];
-    const double end = m.Outcome(static_cast<double>(edges[i + 1]) * spacing);
-    const double floor = std::exp(static_cast<double>(edges[i]) * spacing);
+    const double high = static_cast<double>(edges[i + 1]) * spacing;
+    const double end = m.Outcome(high);
     const double from = std::max(start, m.first());
-    Integrate(m, {from, std::clamp(end, from, std::max(from, m.last())), start, end, floor}, interval);
+    const double to = std::clamp(end, from, std::max(from, m.last()));
+    BothWays interval;
+    interval.remove.low = edges[i];
+    interval.remove.high = edges[i + 1];
+    interval.add.low = -edges[i + 1];
+    interval.add.high = -edges[i];
+    Integrate(m, {from, to, start, end, low, high, m.Share(low), m.Share(high)}, interval);
+    interval.add.p = interval.remove.q;
+    interval.add.q = interval.remove.p;
     intervals.push_back(interval);
+    low = high;
     start = end;
   }
   return intervals;
-}
-
-// One direction's view of an interval, lower end first.
-Interval Turned(const Interval& remove, double spacing) {
-  Interval add;
-  add.low = -remove.high;
-  add.high = -remove.low;
-  add.p = remove.q;
-  add.q = remove.p;
-  add.rise = remove.fall * std::exp(static_cast<double>(add.low) * spacing);
-  add.fall = remove.rise * std::exp(static_cast<double>(add.high) * spacing);
-  return add;
 }
 
 void AddMore(const std::vector<Interval>& intervals, double spacing, DirectionGrid& grid) {
   grid.more.reserve(2 * intervals.size());
   for (const Interval& interval : intervals) {
     const double width = static_cast<double>(interval.high - interval.low) * spacing;
-    const double to_high = interval.rise / -std::expm1(-width);
-    const double to_low = interval.fall / std::expm1(width);
+    // The smaller share keeps its digits; the other is the rest, so that no mass is lost.
+    double to_high = interval.rise / -std::expm1(-width);
+    double to_low = interval.fall / std::expm1(width);
+    if (to_high < interval.p / 2)
+      to_low = interval.p - to_high;
+    else
+      to_high = interval.p - std::clamp(to_low, 0.0, interval.p);
     if (to_low > 0) grid.more.push_back({interval.low, to_low});
     if (to_high > 0) grid.more.push_back({interval.high, to_high});
   }
@@ -196,22 +220,24 @@ void AddLess(const std::vector<Interval>& intervals, double spacing, DirectionGr
 
 LossGrid GridOf(const SubsampledStep& step, double spacing) {
   const Mechanism mechanism(step);
-  std::vector<Interval> intervals = IntervalsOf(mechanism, spacing);
+  const std::vector<BothWays> both = IntervalsOf(mechanism, spacing);
+  std::vector<Interval> removal;
+  std::vector<Interval> addition;
+  for (const BothWays& one : both) removal.push_back(one.remove);
+  for (auto one = both.rbegin(); one != both.rend(); ++one) addition.push_back(one->add);
   LossGrid grid;
   grid.spacing = spacing;
-  AddMore(intervals, spacing, grid.remove);
-  AddLess(intervals, spacing, grid.remove);
-  // Left of the first outcome: little loss, so it counts as the first interval's upper end.
+  AddMore(removal, spacing, grid.remove);
+  AddLess(removal, spacing, grid.remove);
+  AddMore(addition, spacing, grid.add);
+  AddLess(addition, spacing, grid.add);
+  // Beyond the first and the last outcome: an infinite loss, or no more than the nearest interval's upper
+  // end.
   const double q = step.q;
-  grid.remove.more.push_back({intervals.front().high, (1 - q) * mechanism.Below(0) + q * mechanism.Below(1)});
+  grid.remove.more.push_back({removal.front().high, (1 - q) * mechanism.Below(0) + q * mechanism.Below(1)});
   grid.remove.infinite = (1 - q) * mechanism.Above(0) + q * mechanism.Above(1);
+  grid.add.more.push_back({addition.front().high, mechanism.Above(0)});
   grid.add.infinite = mechanism.Below(0);
-  const std::int64_t last = -intervals.back().low;
-  for (Interval& interval : intervals) interval = Turned(interval, spacing);
-  std::reverse(intervals.begin(), intervals.end());
-  AddMore(intervals, spacing, grid.add);
-  AddLess(intervals, spacing, grid.add);
-  grid.add.more.push_back({last, mechanism.Above(0)});
   return grid;
 }
 

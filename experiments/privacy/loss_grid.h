@@ -13,8 +13,8 @@
 
 namespace retort::privacy {
 
-// Below it the integrals of one step would take too many points; epsilon is in the thousands there.
-inline constexpr double kLeastMultiplier = 0.02;
+// Below it losses of one step span hundreds, where masses underflow; epsilon is in the hundreds there.
+inline constexpr double kLeastMultiplier = 0.1;
 
 struct SubsampledStep {
   double q = 1;           // rate in (0, 1]

@@ -65,12 +65,15 @@ TEST(LossGrid, OneDistributionLosesMoreThanTheStepAndOneLess) {
 }
 
 TEST(LossGrid, NoMassIsLostOnTheSideOfMoreLoss) {
-  for (const double q : {0.003, 0.5, 1.0}) {
-    const LossGrid grid = GridOf({q, 0.8, 1e-12}, 0.003);
-    for (const DirectionGrid* direction : {&grid.remove, &grid.add}) {
-      double mass = direction->infinite;
-      for (const LossAtom& atom : direction->more) mass += atom.mass;
-      EXPECT_NEAR(mass, 1, 1e-12);
+  for (const double q : {1e-6, 0.003, 0.5, 1 - 1e-10, 1.0}) {
+    for (const double z : {kLeastMultiplier, 0.8, 30.0}) {
+      const LossGrid grid = GridOf({q, z, 1e-38}, 0.03);
+      for (const DirectionGrid* direction : {&grid.remove, &grid.add}) {
+        double mass = direction->infinite;
+        for (const LossAtom& atom : direction->more) mass += atom.mass;
+        EXPECT_NEAR(mass, 1, 1e-12) << q << " " << z;
+        EXPECT_TRUE(std::isfinite(direction->slack_mean + direction->slack_variance)) << q << " " << z;
+      }
     }
   }
 }
@@ -87,6 +90,17 @@ TEST(Pld, BracketHoldsTheExactGaussianWithoutSubsampling) {
         EXPECT_GT(bracket.lower, exact * (1 - 3e-3)) << z << " " << steps << " " << delta;
       }
     }
+  }
+}
+
+// Losses of hundreds in one step: what one direction hardly sees is the other's whole mass.
+TEST(Pld, BracketHoldsTheExactGaussianOfTinyNoise) {
+  for (const double z : {0.0314347, 0.0370089, 0.12}) {
+    const double exact = GaussianEpsilon(1e-29, std::sqrt(30) / z);
+    const PldBracket bracket = SubsampledGaussianPld(1, z, 30, 1e-29);
+    EXPECT_LE(bracket.lower, exact) << z;
+    EXPECT_GE(bracket.upper, exact) << z;
+    EXPECT_LT(bracket.upper, 1.02 * exact) << z;
   }
 }
 
