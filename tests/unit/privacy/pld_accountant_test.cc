@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <random>
 
 #include "experiments/privacy/exact_gdp.h"
 #include "experiments/privacy/loss_grid.h"
@@ -90,6 +91,23 @@ TEST(Pld, BracketHoldsTheExactGaussianWithoutSubsampling) {
         EXPECT_GT(bracket.lower, exact * (1 - 3e-3)) << z << " " << steps << " " << delta;
       }
     }
+  }
+}
+
+TEST(Pld, BracketHoldsTheExactGaussianAtScatteredParameters) {
+  std::mt19937 draw(11);
+  const auto between = [&draw](double low, double high) {
+    return low * std::pow(high / low, std::uniform_real_distribution<double>(0, 1)(draw));
+  };
+  for (int i = 0; i < 40; ++i) {
+    const double z = between(kLeastMultiplier, 300);
+    const auto steps = static_cast<std::int64_t>(between(1, 100000));
+    const double delta = between(1e-30, 0.2);
+    const double exact = GaussianEpsilon(delta, ComposedMu({{steps, 1, z, 1}}));
+    const PldBracket bracket = SubsampledGaussianPld(1, z, steps, delta);
+    EXPECT_LE(bracket.lower, exact * (1 + 1e-12)) << z << " " << steps << " " << delta;
+    EXPECT_GE(bracket.upper * (1 + 1e-12), exact) << z << " " << steps << " " << delta;
+    EXPECT_LE(bracket.upper, exact * 1.001 + 1e-5) << z << " " << steps << " " << delta;
   }
 }
 
