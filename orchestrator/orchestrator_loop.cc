@@ -85,7 +85,7 @@ Result<bool> OrchestratorLoop::Turn() {
   if (const std::string complaint = publication_.Tick(core_, recovered_.ledger->entries(), facts(), now);
       !complaint.empty())
     view_.Say(complaint, now, true);
-  view_.Refresh(core_, now);
+  if (core_.may_lease) view_.Refresh(core_, now);
   return core_.ended && agent_->shut_down();
 }
 
@@ -208,8 +208,8 @@ RunFacts OrchestratorLoop::facts() const {
 void OrchestratorLoop::Wait(Now now) {
   if (agent_->has_outgoing() || more_to_receive_) return;
   double until = std::min(
-      {agent_->NextDeadline(), NextDeadline(core_, now), publication_.NextDeadline(), view_.NextRefresh()});
-  if (!core_.may_lease) until = std::min(until, lease_from_);
+      {agent_->NextDeadline(), NextDeadline(core_, now), publication_.NextDeadline()});
+  until = std::min(until, core_.may_lease ? view_.NextRefresh() : lease_from_);
   if (limits_.time_limit_seconds > 0)
     until = std::min(until, facts_.started.monotonic + limits_.time_limit_seconds);
   std::vector<int> fds = agent_->ReadableFds();

@@ -109,7 +109,8 @@ void Packing::Progressed(TrialId trial, std::int64_t step, std::int64_t total_st
   if (known.steps == 0 || total_steps < known.steps) known.steps = total_steps;
   if (!member->reported) {
     member->reported = true;
-    known.startup = std::max(known.startup, now - member->seated_at);
+    const double startup = now - member->seated_at;
+    known.startup = known.startup == 0 ? startup : (known.startup + startup) / 2;  // the first one is a cold one
     crowd.settled_at = now;
   } else if (step > member->step && now > member->at && member->at >= crowd.settled_at && crowd.AllReported() &&
              crowd.Uniform()) {

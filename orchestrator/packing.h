@@ -110,7 +110,7 @@ class Packing {
     double allowance = 0;         // seconds in all that this try may take
     double spent = 0;             // seconds of tries that were turned down
     std::int64_t steps = 0;       // of a trial, the fewest
-    double startup = 0;           // from lease to first report, the longest
+    double startup = 0;           // from lease to first report; older ones fade
     std::map<int, Pace> paces;
     [[nodiscard]] double Allowance() const;
     [[nodiscard]] bool WorthTrying(double steps_left) const;

@@ -30,7 +30,7 @@ def wait_for(condition, what, seconds=PATIENCE, step=0.2):
     until = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > until:
-            raise AssertionError(f"not within {seconds} s: {what}")
+            raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what}")
         time.sleep(step)
     return value
 

@@ -64,7 +64,7 @@ class Job:
             return file.read()
 
     def wait_for_text(self, text, seconds=60):
-        wait_for(lambda: text in self.text(), f"job {self.number} says '{text}'; it said: {self.text()}", seconds)
+        wait_for(lambda: text in self.text(), lambda: f"job {self.number} says '{text}'; it said: {self.text()}", seconds)
 
     def wait_for_requeue(self, seconds=120):
         """Until it is back in the queue; then lets it start at once, where Slurm would wait two minutes."""

@@ -68,9 +68,15 @@ class DataFreeDistillation final : public Method {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor logits,
                             AllGatherRows(StudentLogits(images.detach()), spec_.batch, gang_));
     at::Tensor undetached;
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
+    bool replayed = false;
+    const auto draw = [&](release::ChargeBook* book) {
       return Release({queried, logits, step}, images, undetached, book);
-    }));
+    };
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, draw, &replayed));
+    if (replayed && !spec_.detach) {
+      RETORT_ASSIGN_OR_RETURN(undetached, mechanism_->GraphOf(
+                                              release::Oracle::AskUndetached(*teacher_, {images, logits, step})));
+    }
     const double gamma = LinearBetween(step, steps(), spec_.kappa, spec_.kappa_end) / spec_.norm_bound;
     const at::Tensor targets = TargetsOf(logits, released.detach(), gamma);
     std::vector<double> losses = {0, 0};

@@ -91,6 +91,23 @@ privacy::PrivacyEvent GaussianGradient::Describe(std::int64_t rows) const {
   return event;
 }
 
+// C g^ of every row.
+at::Tensor GaussianGradient::Bounded(const Answers& answers) const {
+  const at::Tensor gradient = DistillationGradient(settings_.loss, answers.query_.student_logits, answers.logits_,
+                                                   settings_.alpha, settings_.beta, settings_.temperature);
+  return NormaliseGradient(gradient, settings_.normalization, settings_.norm_bound, settings_.floor);
+}
+
+Result<at::Tensor> GaussianGradient::GraphOf(const Answers& answers) const {
+  if (settings_.detach) return Mechanism::GraphOf(answers);
+  const at::AutoGradMode graph(true);
+  const auto batch = static_cast<double>(settings_.batch);
+  at::Tensor values = Bounded(answers);
+  if (settings_.reading == Reading::printed) values = (values.sum(0, true) / batch).expand_as(values).contiguous();
+  if (settings_.reading == Reading::row_averaged) values = values / batch;
+  return values - values.detach();
+}
+
 Result<Released> GaussianGradient::Release(const Answers& answers, Charge&& charge) {
   const Charge spent = std::move(charge);
   const privacy::PrivacyEvent event = Describe(answers.rows());
@@ -109,10 +126,7 @@ Result<Released> GaussianGradient::Release(const Answers& answers, Charge&& char
   last_step_ = query.step;
 
   const at::AutoGradMode graph(!settings_.detach);
-  const at::Tensor gradient = DistillationGradient(settings_.loss, query.student_logits, answers.logits_,
-                                                   settings_.alpha, settings_.beta, settings_.temperature);
-  at::Tensor bounded =
-      NormaliseGradient(gradient, settings_.normalization, settings_.norm_bound, settings_.floor);
+  const at::Tensor bounded = Bounded(answers);
   at::Tensor noise = at::empty({event.count, settings_.classes}, at::kFloat);
   noise::FillNormal(key_, {static_cast<std::uint64_t>(query.step), noise::Purpose::gradient}, 0,
                     event.noise_std,

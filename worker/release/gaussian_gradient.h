@@ -32,9 +32,11 @@ class GaussianGradient final : public Mechanism {
                                                                         noise::NoiseKey key);
   [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t rows) const override;
   [[nodiscard]] Result<Released> Release(const Answers& answers, Charge&& charge) override;
+  [[nodiscard]] Result<at::Tensor> GraphOf(const Answers& answers) const override;
 
  private:
   GaussianGradient(const GradientSettings& settings, noise::NoiseKey key);
+  [[nodiscard]] at::Tensor Bounded(const Answers& answers) const;
   GradientSettings settings_;
   noise::NoiseKey key_;
   std::int64_t last_step_ = -1;

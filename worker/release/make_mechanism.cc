@@ -38,6 +38,10 @@ noise::NoiseKey KeyFor(const TrialSpec& spec) {
   return noise::NoiseKey::FromOperatingSystem();
 }
 
+Result<at::Tensor> Mechanism::GraphOf(const Answers&) const {
+  return Refused("Releases of this mechanism have no graph.");
+}
+
 Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int64_t classes,
                                                  std::int64_t members, noise::NoiseKey key) {
   if (spec.method != "dpdfd") {

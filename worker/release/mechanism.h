@@ -34,6 +34,9 @@ class Mechanism {
   // when the release fails. Error: refused, when the charge does not fit or the step does not grow
   // (a noise stream is never drawn twice).
   [[nodiscard]] virtual Result<Released> Release(const Answers& answers, Charge&& charge) = 0;
+  // Zeros that have the graph to the inputs which the release of these undetached answers had: a transcript gives
+  // a release back without it. Error: refused, when releases of this mechanism are detached.
+  [[nodiscard]] virtual Result<at::Tensor> GraphOf(const Answers& answers) const;
 };
 
 // The mechanism that `spec` (a student's) names by method, reading, teacher and source.

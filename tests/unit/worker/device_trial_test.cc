@@ -99,8 +99,6 @@ TEST_P(DeviceTrial, GoesOnWithTheSameBitsAfterAnInterruption) {
   const DeviceRun whole = Run("pretend:0", "-whole");
   ASSERT_TRUE(whole.ended.succeeded) << whole.ended.detail;
   for (const bool polite : {true, false}) {
-    // The transcript holds what a trial with detach = false released, but not the graph that it had.
-    if (!polite && GetParam().name == "Undetached") continue;
     // On another device, and on the CPU, which here rounds alike.
     const std::string name = polite ? "-stopped" : "-crashed", second = polite ? "pretend:1" : "cpu";
     const DeviceRun first = Run("pretend:0", name, 1, polite ? 3 : 0, polite ? 0 : 1);
