@@ -14,23 +14,6 @@
 namespace retort::privacy {
 namespace {
 
-constexpr Relation kAnswer{Adjacency::answer, Neighbour::answer};
-constexpr Relation kSlot{Adjacency::slot, Neighbour::answer};
-constexpr Relation kTeacher{Adjacency::teacher, Neighbour::replace};
-
-std::string UnitsOf(Adjacency adjacency) {
-  switch (adjacency) {
-    case Adjacency::answer:
-      return "one answer on one synthetic point";
-    case Adjacency::slot:
-      return "the answers on one synthetic slot over all steps";
-    case Adjacency::teacher:
-      return "the whole teacher";
-    default:
-      return "one training example";
-  }
-}
-
 PaperSetting SettingOf(const Question& question) {
   const auto value = [&](const char* name, double otherwise) {
     const auto found = question.values.find(name);

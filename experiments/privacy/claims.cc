@@ -15,30 +15,6 @@
 namespace retort::privacy {
 namespace {
 
-constexpr Relation kAnswer{Adjacency::answer, Neighbour::answer};
-constexpr Relation kSlot{Adjacency::slot, Neighbour::answer};
-constexpr Relation kTeacher{Adjacency::teacher, Neighbour::replace};
-constexpr Relation kMember{Adjacency::member, Neighbour::replace};
-constexpr Relation kZeroedMember{Adjacency::member, Neighbour::zero_out};
-constexpr Relation kExample{Adjacency::example, Neighbour::replace};
-constexpr Relation kExampleAdded{Adjacency::example, Neighbour::add_remove};
-
-std::string UnitsOf(Adjacency adjacency) {
-  switch (adjacency) {
-    case Adjacency::example:
-      return "one training example";
-    case Adjacency::answer:
-      return "one answer on one synthetic point";
-    case Adjacency::slot:
-      return "the answers on one synthetic slot over all steps";
-    case Adjacency::teacher:
-      return "the whole teacher";
-    case Adjacency::member:
-      return "one teacher of the ensemble";
-  }
-  return "";
-}
-
 bool IsProven(const Claim& claim) {
   return claim.status == ClaimStatus::proven && std::isfinite(claim.epsilon) && claim.epsilon >= 0;
 }

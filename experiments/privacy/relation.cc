@@ -220,4 +220,20 @@ Bound BoundFor(const Relation& relation, const std::vector<PrivacyEvent>& events
   return worst;
 }
 
+std::string UnitsOf(Adjacency adjacency) {
+  switch (adjacency) {
+    case Adjacency::example:
+      return "one training example";
+    case Adjacency::answer:
+      return "one answer on one synthetic point";
+    case Adjacency::slot:
+      return "the answers on one synthetic slot over all steps";
+    case Adjacency::teacher:
+      return "the whole teacher";
+    case Adjacency::member:
+      return "one teacher of the ensemble";
+  }
+  return "";
+}
+
 }  // namespace retort::privacy

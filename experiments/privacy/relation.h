@@ -16,6 +16,17 @@ struct Relation {
   Neighbour neighbour = Neighbour::replace;
 };
 
+inline constexpr Relation kAnswer{Adjacency::answer, Neighbour::answer};
+inline constexpr Relation kSlot{Adjacency::slot, Neighbour::answer};
+inline constexpr Relation kTeacher{Adjacency::teacher, Neighbour::replace};
+inline constexpr Relation kMember{Adjacency::member, Neighbour::replace};
+inline constexpr Relation kZeroedMember{Adjacency::member, Neighbour::zero_out};
+inline constexpr Relation kExample{Adjacency::example, Neighbour::replace};
+inline constexpr Relation kExampleAdded{Adjacency::example, Neighbour::add_remove};
+
+// What the adjacency protects, for people.
+[[nodiscard]] std::string UnitsOf(Adjacency adjacency);
+
 // Equal mechanisms added up, in order of first appearance. A sum of counts that overflows becomes a negative
 // count, which EventProblem refuses.
 [[nodiscard]] std::vector<PrivacyEvent> Aggregate(const std::vector<PrivacyEvent>& events);

@@ -98,13 +98,24 @@ at::Tensor GaussianGradient::Bounded(const Answers& answers) const {
   return NormaliseGradient(gradient, settings_.normalization, settings_.norm_bound, settings_.floor);
 }
 
+// `noise`: [1, classes] for printed, else as `bounded`.
+at::Tensor GaussianGradient::AsReading(const at::Tensor& bounded, const at::Tensor& noise) const {
+  const auto batch = static_cast<double>(settings_.batch);
+  switch (settings_.reading) {
+    case Reading::printed:
+      return ((bounded.sum(0, true) + noise) / batch).expand_as(bounded).contiguous();
+    case Reading::row_averaged:
+      return (bounded + noise) / batch;
+    default:
+      return bounded + noise;
+  }
+}
+
 Result<at::Tensor> GaussianGradient::GraphOf(const Answers& answers) const {
   if (settings_.detach) return Mechanism::GraphOf(answers);
   const at::AutoGradMode graph(true);
-  const auto batch = static_cast<double>(settings_.batch);
-  at::Tensor values = Bounded(answers);
-  if (settings_.reading == Reading::printed) values = (values.sum(0, true) / batch).expand_as(values).contiguous();
-  if (settings_.reading == Reading::row_averaged) values = values / batch;
+  const at::Tensor bounded = Bounded(answers);
+  const at::Tensor values = AsReading(bounded, at::zeros({}, bounded.options()));
   return values - values.detach();
 }
 
@@ -132,15 +143,7 @@ Result<Released> GaussianGradient::Release(const Answers& answers, Charge&& char
                     event.noise_std,
                     std::span(noise.data_ptr<float>(), static_cast<std::size_t>(noise.numel())));
   noise = noise.to(bounded.device());
-  const auto batch = static_cast<double>(settings_.batch);
-  switch (settings_.reading) {
-    case Reading::printed:
-      return Released{((bounded.sum(0, true) + noise) / batch).expand_as(bounded).contiguous()};
-    case Reading::row_averaged:
-      return Released{(bounded + noise) / batch};
-    default:
-      return Released{bounded + noise};
-  }
+  return Released{AsReading(bounded, noise)};
 }
 
 }  // namespace retort::worker::release

@@ -37,6 +37,7 @@ class GaussianGradient final : public Mechanism {
  private:
   GaussianGradient(const GradientSettings& settings, noise::NoiseKey key);
   [[nodiscard]] at::Tensor Bounded(const Answers& answers) const;
+  [[nodiscard]] at::Tensor AsReading(const at::Tensor& bounded, const at::Tensor& noise) const;
   GradientSettings settings_;
   noise::NoiseKey key_;
   std::int64_t last_step_ = -1;
