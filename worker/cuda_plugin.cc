@@ -89,8 +89,11 @@ Result<std::unique_ptr<CudaPlugin>> LoadCudaPlugin(const std::string& path) {
   // Global: torch's CUDA libraries register themselves with libtorch_cpu's symbols.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
-    const char* reason = dlerror();
-    return EnvironmentError("No GPU support: " + std::string(reason != nullptr ? reason : path));
+    const char* error = dlerror();
+    const std::string reason = error != nullptr ? error : path;
+    const bool absent = reason.ends_with("cannot open shared object file: No such file or directory");
+    return EnvironmentError("No GPU support: " + reason +
+                            (absent ? std::string("; ") + kCudaRemedy : std::string()));
   }
   void* symbol = dlsym(library, RETORT_CUDA_ENTRY);
   if (symbol == nullptr)

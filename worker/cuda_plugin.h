@@ -33,6 +33,9 @@ class CudaPlugin {
                                                  noise::StreamId stream, at::Tensor& values) = 0;
 };
 
+// Ends the error where the loader misses a library that is part of neither torch's CPU wheel nor the driver.
+inline constexpr const char* kCudaRemedy = "`bash cluster/setup.sh --cuda` and the build again bring it.";
+
 // `path` of the library. Error: environment, with the loader's own words, when it is missing, was
 // built for other headers, or finds no device: the worker then runs on the CPU.
 [[nodiscard]] Result<std::unique_ptr<CudaPlugin>> LoadCudaPlugin(const std::string& path);

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <span>
 #include <utility>
 
+#include "tests/gpu/without_device.h"
 #include "tests/unit/gang/collective_contract.h"
 #include "worker/cuda_plugin.h"
 #include "worker/gang/gang_store.h"
@@ -90,10 +90,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   auto loaded = retort::worker::LoadCudaPlugin(RETORT_CUDA_LIBRARY);
   if (!loaded.ok()) {
-    // A library that does not load is no reason to skip.
-    const bool none = loaded.status().message().ends_with("shows no device.");
-    std::printf("%s: %s\n", none ? "skipped" : "failed", loaded.status().message().c_str());
-    return none ? 77 : 1;
+    return retort::worker::WithoutDevice(loaded.status());
   }
   retort::worker::Plugin() = std::move(loaded).value();
   const int result = RUN_ALL_TESTS();

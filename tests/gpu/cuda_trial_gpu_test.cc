@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "storage/curves.h"
+#include "tests/gpu/without_device.h"
 #include "tests/unit/worker/trial_cases.h"
 #include "worker/devices.h"
 #include "worker/gang_formation.h"
@@ -163,10 +164,7 @@ int main(int argc, char** argv) {
   retort::worker::PrepareTorch();
   const auto usable = retort::worker::TheDevices().CountCuda();
   if (!usable.ok()) {
-    // A library that does not load is no reason to skip.
-    const bool none = usable.status().message().ends_with("shows no device.");
-    std::printf("%s: %s\n", none ? "skipped" : "failed", usable.status().message().c_str());
-    return none ? 77 : 1;
+    return retort::worker::WithoutDevice(usable.status());
   }
   return RUN_ALL_TESTS();
 }
