@@ -82,7 +82,8 @@ std::string AssumptionsText(const Claim& claim) {
 }
 
 std::string ProvenSentence(const Claim& claim) {
-  return "Proven when " + claim.units + " is " + NeighbourText(claim.neighbour) + ": epsilon at most " +
+  const char* verb = claim.adjacency == Adjacency::slot ? " are " : " is ";
+  return "Proven when " + claim.units + verb + NeighbourText(claim.neighbour) + ": epsilon at most " +
          ThreeDecimals(claim.epsilon) + " at delta " + ExactNumber(claim.delta) + ", by " + claim.accountant +
          (claim.reason.empty() ? "" : " (" + claim.reason + ")") + "." + AssumptionsText(claim);
 }

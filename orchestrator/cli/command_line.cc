@@ -77,6 +77,8 @@ void AddSweepCommands(CLI::App& app, CommandLine& line, Positionals& positionals
                                "retort table experiments/configs/quickstart.toml --format markdown");
   AddSweep(*table, positionals, "TABLE", "Name of one table, and KEY=VALUE overrides as given to `run`");
   table->add_option("--format", line.format, "text, markdown, csv, latex or json");
+  table->add_flag("--statements", line.statements,
+                  "Below the table, the privacy of each row in a paragraph (text, markdown, latex; json: in notes)");
 }
 
 void AddChaos(CLI::App& app, CommandLine& line, Positionals& positionals) {

@@ -48,6 +48,7 @@ set(RETORT_CLI_SOURCES
     table_csv.cc
     table_json.cc
     table_lines.cc
+    table_statements.cc
     table_markup.cc
     table_text.cc
     table_words.cc

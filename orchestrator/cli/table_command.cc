@@ -2,6 +2,7 @@
 #include "orchestrator/cli/load_sweep.h"
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/table_format.h"
+#include "orchestrator/cli/table_statements.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -56,6 +57,7 @@ int TableCommand(const Invocation& call) {
   std::vector<ResultTable> tables;
   for (const TableSpec& spec : *specs) {
     tables.push_back(BuildTable(*loaded.plan, spec, *view, PublishedTable(spec.published)));
+    if (line.statements) tables.back().statements = StatementsOf(tables.back(), *view);
   }
   const std::string format = line.global.json ? "json" : line.format;
   call.console.Data(Formatted(tables, format, call.console.options().width));

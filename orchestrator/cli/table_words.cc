@@ -88,6 +88,7 @@ std::vector<std::string> LegendOf(const ResultTable& table) {
                      " is for the data set, method and ε of these rows.");
   for (const std::string& warning : table.warnings) legend.push_back("Warning: " + warning);
   if (table.running) legend.emplace_back("The sweep is running: this is what has finished so far.");
+  legend.insert(legend.end(), table.statements.begin(), table.statements.end());
   return legend;
 }
 
