@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "storage/file_error.h"
@@ -20,7 +22,7 @@ namespace {
 // Owns a descriptor. Close() reports what close(2) says; the destructor is quiet.
 class Descriptor {
  public:
-  explicit Descriptor(int fd) : fd_(fd) {}
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Descriptor& operator=(Descriptor&&) = delete;
   ~Descriptor() {
@@ -28,6 +30,7 @@ class Descriptor {
   }
   [[nodiscard]] int get() const { return fd_; }
   [[nodiscard]] bool valid() const { return fd_ >= 0; }
+  [[nodiscard]] int Release() { return std::exchange(fd_, -1); }
   // Linux releases the descriptor even when close is interrupted: never retried.
   [[nodiscard]] int Close() { return ::close(std::exchange(fd_, -1)) == 0 || errno == EINTR ? 0 : errno; }
 
@@ -79,6 +82,16 @@ Status SyncFolder(const std::string& path) {
     return FileError(errno, "sync folder", path);
   }
   return {};
+}
+
+// By a thread of its own; here where none can be had.
+void CloseAside(Descriptor file) {
+  const int fd = file.Release();
+  try {
+    std::thread([fd] { ::close(fd); }).detach();
+  } catch (const std::system_error&) {
+    ::close(fd);
+  }
 }
 
 class PosixAppendFile final : public AppendFile {
@@ -163,7 +176,8 @@ Result<std::string> ReadAll(int fd, std::uint64_t size, std::uint64_t most, cons
 }
 
 Status TooLarge(const std::string& path, std::uint64_t most_bytes) {
-  return Refused("'" + path + "' has more than the " + std::to_string(most_bytes) + " bytes that it may have");
+  return Refused("'" + path + "' has more than the " + std::to_string(most_bytes) +
+                 " bytes that it may have");
 }
 
 Result<std::string> PosixEnvironment::ReadFile(const std::string& path) {
@@ -184,7 +198,8 @@ Result<std::string> PosixEnvironment::ReadSmallFile(const std::string& path, std
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return FileError(errno, "read", path);
   if (!S_ISREG(status.st_mode)) return Refused("'" + path + "' is no plain file");
-  RETORT_ASSIGN_OR_RETURN(std::string bytes, ReadAll(file.get(), static_cast<std::uint64_t>(status.st_size), most_bytes, path));
+  RETORT_ASSIGN_OR_RETURN(std::string bytes,
+                          ReadAll(file.get(), static_cast<std::uint64_t>(status.st_size), most_bytes, path));
   if (bytes.size() > most_bytes) return TooLarge(path, most_bytes);
   return bytes;
 }
@@ -218,8 +233,16 @@ Status PosixEnvironment::PublishFile(const std::string& path,
   return SyncFolder(ParentOf(path));
 }
 
+// The name goes at once. Giving the blocks of a large file back takes the kernel milliseconds that nobody has
+// to wait for: the last reference to them is dropped by a thread of its own.
 Status PosixEnvironment::Remove(const std::string& path) {
+  constexpr off_t kLarge = off_t{4} << 20;
+  struct stat status {};
+  const bool large =
+      ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= kLarge;
+  Descriptor blocks = large ? OpenFile(path, O_PATH | O_NOFOLLOW) : Descriptor();
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return FileError(errno, "remove", path);
+  if (blocks.valid()) CloseAside(std::move(blocks));
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 
+#include <algorithm>
 #include <span>
 
 #include "experiments/spec/spec_codec.h"
@@ -42,8 +43,16 @@ Sha256::Sha256() : state_(std::make_unique<State>()) {
 
 Sha256::~Sha256() = default;
 
+// Page by page, the next one on its way from memory meanwhile: the compression loop reads too little at once
+// for the processor to run ahead, which costs a third of the speed where the bytes are in no cache.
 void Sha256::Update(std::string_view bytes) {
-  RETORT_CHECK(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1);
+  constexpr std::size_t kPage = 4096, kLine = 64;
+  while (!bytes.empty()) {
+    const std::string_view page = bytes.substr(0, kPage);
+    bytes.remove_prefix(page.size());
+    for (std::size_t at = 0; at < std::min(bytes.size(), kPage); at += kLine) __builtin_prefetch(&bytes[at]);
+    RETORT_CHECK(EVP_DigestUpdate(state_->context, page.data(), page.size()) == 1);
+  }
 }
 
 void Sha256::UpdateLength(std::uint64_t length) {

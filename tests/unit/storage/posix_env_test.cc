@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <set>
 
 #include "storage/env.h"
@@ -58,6 +59,26 @@ TEST(PosixEnv, TheLockOfADeadProcessIsFree) {
   ASSERT_EQ(::waitpid(child, &state, 0), child);
   EXPECT_EQ(state, 0);
   EXPECT_TRUE(PosixEnv().Lock(folder / "lock").ok());
+}
+
+TEST(PosixEnv, TheNameOfARemovedLargeFileIsFreeAtOnceAndItsBlocksSoon) {
+  const retort::testing::TemporaryDirectory folder;
+  const std::string path = folder / "large";
+  ASSERT_TRUE(PosixEnv().WriteFileAtomically(path, std::string(std::size_t{8} << 20, 'x')).ok());
+  const auto opened = [&path] {  // what this process holds open, by the names that the system knows
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      count += std::filesystem::read_symlink(entry, gone).string().rfind(path, 0) == 0 ? 1U : 0U;
+    }
+    return count;
+  };
+  ASSERT_TRUE(PosixEnv().Remove(path).ok());
+  EXPECT_FALSE(PosixEnv().Exists(path));
+  ASSERT_TRUE(PosixEnv().WriteFileAtomically(path, "small").ok());
+  EXPECT_EQ(PosixEnv().ReadFile(path).value(), "small");
+  for (int wait = 0; opened() > 0 && wait < 1000; ++wait) ::usleep(10'000);
+  EXPECT_EQ(opened(), 0U) << "the blocks are held";
 }
 
 TEST(FileError, EveryCauseThatUsersMeetHasItsOwnRemedy) {
