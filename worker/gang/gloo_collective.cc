@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "worker/gang/c10d_store.h"
+#include "worker/gang/pair_sum.h"
 
 namespace retort::worker {
 namespace {
@@ -33,21 +34,18 @@ class GlooOperation final : public PendingOperation {
 class GlooCollective final : public Collective {
  public:
   GlooCollective(c10::intrusive_ptr<c10d::ProcessGroupGloo> group, std::chrono::milliseconds deadline)
-      : group_(std::move(group)), deadline_(deadline) {}
+      : group_(std::move(group)), pair_(group_, deadline), deadline_(deadline) {}
 
   GangRank rank() const override { return {group_->getRank()}; }
   int size() const override { return group_->getSize(); }
 
   Status AllReduceSum(at::Tensor& values) override {
-    return Operation("all-reduce", [&] {
-      std::vector<at::Tensor> tensors{values};
-      c10d::AllreduceOptions options;
-      options.timeout = deadline_;
-      group_->allreduce(tensors, options)->wait();
-    });
+    RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<PendingOperation> pending, BeginAllReduceSum(values));
+    return pending->Wait();
   }
 
   Result<std::unique_ptr<PendingOperation>> BeginAllReduceSum(at::Tensor& values) override {
+    if (group_->getSize() == 2) return pair_.Begin(values, Named("all-reduce"));
     WorkPointer work;
     RETORT_RETURN_IF_ERROR(Operation("all-reduce", [&] {
       std::vector<at::Tensor> tensors{values};
@@ -55,7 +53,8 @@ class GlooCollective final : public Collective {
       options.timeout = deadline_;
       work = group_->allreduce(tensors, options);
     }));
-    return std::unique_ptr<PendingOperation>(std::make_unique<GlooOperation>(std::move(work), Named("all-reduce")));
+    return std::unique_ptr<PendingOperation>(
+        std::make_unique<GlooOperation>(std::move(work), Named("all-reduce")));
   }
 
   Status Broadcast(at::Tensor& values, GangRank root) override {
@@ -115,6 +114,7 @@ class GlooCollective final : public Collective {
   }
 
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+  PairSum pair_;
   std::chrono::milliseconds deadline_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace retort::worker {
 
-inline constexpr std::int64_t kBucketFloats = std::int64_t{1} << 18;  // 1 MiB
+inline constexpr std::int64_t kBucketFloats = std::int64_t{1} << 20;  // 4 MiB
 
 // parameters.gradient() becomes the sum over the gang of sum_k <seeds[k], outputs[k]> differentiated by the
 // parameters; the same bits on every member. It is cut into buckets of whole parameters, at least
