@@ -33,6 +33,9 @@ class Collective {
   // The same, under way while the caller computes; `values` is nobody's until Wait. Several may be under way,
   // and other operations begin behind them; every member begins all of them in the same order.
   [[nodiscard]] virtual Result<std::unique_ptr<PendingOperation>> BeginAllReduceSum(at::Tensor& values);
+  // `values` will be summed by BeginAllReduceSum, before any other tensor lies where it does: what other members
+  // have of it may come in from now on. A hint, given by all members in the same order; free to do nothing.
+  virtual void Expect(const at::Tensor& values) { static_cast<void>(values); }
   // In place: the root's values everywhere.
   [[nodiscard]] virtual Status Broadcast(at::Tensor& values, GangRank root) = 0;
   // On the root one tensor of each rank, in rank order; elsewhere empty.

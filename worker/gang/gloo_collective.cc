@@ -57,6 +57,10 @@ class GlooCollective final : public Collective {
         std::make_unique<GlooOperation>(std::move(work), Named("all-reduce")));
   }
 
+  void Expect(const at::Tensor& values) override {
+    if (group_->getSize() == 2) pair_.Expect(values);
+  }
+
   Status Broadcast(at::Tensor& values, GangRank root) override {
     return Operation("broadcast", [&] {
       std::vector<at::Tensor> tensors{values};

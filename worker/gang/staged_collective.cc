@@ -49,6 +49,10 @@ class StagedCollective final : public Collective {
     return std::unique_ptr<PendingOperation>(std::move(operation));
   }
 
+  void Expect(const at::Tensor& values) override {
+    if (Here(values)) gang_->Expect(values);
+  }
+
   Status Broadcast(at::Tensor& values, GangRank root) override {
     if (Here(values)) return gang_->Broadcast(values, root);
     at::Tensor staged = values.to(device_);

@@ -34,6 +34,7 @@ class BucketSum {
   BucketSum(ParameterArena& parameters, Collective& gang, std::int64_t bucket_floats)
       : parameters_(parameters), gang_(gang), buckets_(CutFromTheEnd(parameters, bucket_floats)) {
     parameters.gradient().zero_();
+    for (const Bucket& bucket : buckets_) gang.Expect(bucket.values);
   }
 
   void Ready(std::size_t parameter, const at::Tensor& gradient) {

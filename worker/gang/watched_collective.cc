@@ -28,6 +28,8 @@ Result<std::unique_ptr<PendingOperation>> WatchedCollective::BeginAllReduceSum(a
   return std::unique_ptr<PendingOperation>(std::make_unique<WatchedOperation>(*this, std::move(*begun)));
 }
 
+void WatchedCollective::Expect(const at::Tensor& values) { gang_->Expect(values); }
+
 Status WatchedCollective::Broadcast(at::Tensor& values, GangRank root) {
   return Note(gang_->Broadcast(values, root));
 }

@@ -18,6 +18,7 @@ class WatchedCollective final : public Collective {
   [[nodiscard]] int size() const override { return gang_->size(); }
   [[nodiscard]] Status AllReduceSum(at::Tensor& values) override;
   [[nodiscard]] Result<std::unique_ptr<PendingOperation>> BeginAllReduceSum(at::Tensor& values) override;
+  void Expect(const at::Tensor& values) override;
   [[nodiscard]] Status Broadcast(at::Tensor& values, GangRank root) override;
   [[nodiscard]] Result<std::vector<at::Tensor>> Gather(const at::Tensor& values, GangRank root) override;
   [[nodiscard]] Result<std::vector<at::Tensor>> AllGather(const at::Tensor& values) override;
