@@ -2,12 +2,9 @@
 
 usage: signals_test.py --retort PROGRAM --source DIR [--mpirun SCRIPT]
 """
-import argparse
 import glob
-import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,39 +12,24 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+from sweep_run import SweepRun, parse_options, processes, run_tests, wait_for  # noqa: E402
+
 OPTIONS = None
 FOLDER = None
 PATIENCE = 60
 MORE = ["trial.steps=30", "trial.student_steps=10"]    # some seconds of work
 
 
-def wait_for(condition, what, seconds=PATIENCE):
-    until = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > until:
-            raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(0.02)
-    return value
-
-
 def process_tree(root):
     """{pid: name} of the live descendants of `root`, itself included."""
-    parents, names = {}, {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                stat = file.read()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        state, parent = stat.rsplit(")", 1)[1].split()[:2]
-        if state != "Z":
-            parents[int(pid)], names[int(pid)] = int(parent), stat[stat.index("(") + 1:stat.rindex(")")]
+    live = processes()
 
     def descends(pid):
-        while pid in parents and pid != root:
-            pid = parents[pid]
+        while pid in live and pid != root:
+            pid = live[pid][0]
         return pid == root
-    return {pid: name for pid, name in names.items() if descends(pid)}
+    return {pid: name for pid, (_, name, _) in live.items() if descends(pid)}
 
 
 def listening(pid):
@@ -71,11 +53,12 @@ def listening(pid):
 LOOPBACK = re.compile(r"0100007F:|00000000000000000000000001000000:|0000000000000000FFFF00000100007F:")
 
 
-class Run:
+class Run(SweepRun):
     count = 0
 
     def __init__(self, *arguments, launcher=(), results="", **variables):
         Run.count += 1
+        self.retort = OPTIONS.retort
         self.results = results or os.path.join(FOLDER, f"results-{Run.count}")
         self.log = os.path.join(FOLDER, f"log-{Run.count}")
         sweep = os.path.join(OPTIONS.source, "experiments/configs/smoke.toml")
@@ -85,31 +68,12 @@ class Run:
                  "127.0.0.1:0", *arguments], stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
                 env={**os.environ, **variables})
 
-    def text(self):
-        with open(self.log, encoding="utf-8", errors="replace") as file:
-            return file.read()
-
     def until_a_student_trains(self):
         wait_for(lambda: glob.glob(f"{self.results}/trials/dpdfd-*/attempt-1/checkpoint-*.h5"), "a student; " + self.text())
         return self
 
     def workers(self):
         return [pid for pid, name in process_tree(self.process.pid).items() if name == "retort-worker"]
-
-    def end(self, seconds=PATIENCE):
-        try:
-            return self.process.wait(seconds)
-        finally:
-            if self.process.poll() is None:
-                os.killpg(self.process.pid, signal.SIGKILL)
-
-    def trials(self):
-        done = subprocess.run([OPTIONS.retort, "list", "--json", "--results", self.results], capture_output=True,
-                              text=True, check=True)
-        return json.loads(done.stdout)["trials"]
-
-    def rows(self):
-        return {t["trial"]: (t["state"], t["row_digest"]) for t in self.trials()}
 
 
 def launchers():
@@ -221,10 +185,10 @@ class PortsTest(unittest.TestCase):
                 seen = self.listeners(run)
                 self.assertEqual(run.end(), 0, run.text())
                 self.assertEqual(set(seen), set(expected), f"{name}: other programs listen than these: {seen}")
-                for program, processes in seen.items():
-                    moments = [sockets for process in processes.values() for sockets in process]
+                for program, running in seen.items():
+                    moments = [sockets for process in running.values() for sockets in process]
                     most = max(len(sockets) for sockets in moments)
-                    print(f"{name}: {len(processes)} {program} listen on at most {most} sockets each", flush=True)
+                    print(f"{name}: {len(running)} {program} listen on at most {most} sockets each", flush=True)
                     self.assertLessEqual(most, expected[program], moments)
                     beyond = [s for sockets in moments for s in sockets if not LOOPBACK.match(s[1])]
                     self.assertEqual(beyond, [], f"{program} {name}")
@@ -242,16 +206,9 @@ class PortsTest(unittest.TestCase):
 
 def main():
     global OPTIONS, FOLDER
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--retort", required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--mpirun", default="")
-    OPTIONS = parser.parse_args()
+    OPTIONS = parse_options("retort", "source", mpirun="")
     FOLDER = tempfile.mkdtemp(prefix="retort-signals-")
-    passed = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False).result.wasSuccessful()
-    if passed:
-        shutil.rmtree(FOLDER)
-    return 0 if passed else 1
+    return run_tests(FOLDER)
 
 
 if __name__ == "__main__":

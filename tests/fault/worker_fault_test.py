@@ -4,19 +4,19 @@ an undisturbed run.
 
 usage: worker_fault_test.py --retort PROGRAM --source DIR
 """
-import argparse
 import ctypes
 import glob
-import json
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+from sweep_run import SweepRun, parse_options, processes, run_tests, wait_for  # noqa: E402
 
 OPTIONS = None
 FOLDER = None
@@ -57,24 +57,17 @@ def sweep_file(deadline="0s", seeds="[0]"):
     return path
 
 
-def wait_for(condition, what, seconds=PATIENCE):
-    until = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > until:
-            raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(0.01)
-    return value
-
-
-class Run:
+class Run(SweepRun):
     """`retort run` on a folder of its own."""
 
     count = 0
 
     def __init__(self, *arguments, sweep=None, before=None):
         Run.count += 1
+        self.retort = OPTIONS.retort
         self.results = os.path.join(FOLDER, f"results-{Run.count}")
-        with open(self.results + ".log", "wb") as log:
+        self.log = self.results + ".log"
+        with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [OPTIONS.retort, "run", sweep or sweep_file(), "--results", self.results, "--metrics-listen",
                  "127.0.0.1:0", *arguments], stderr=log, stdout=subprocess.DEVNULL, start_new_session=True,
@@ -82,21 +75,8 @@ class Run:
 
     def workers(self):
         """Process ids of its workers."""
-        found = []
-        try:
-            with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as file:
-                children = file.read().split()
-        except FileNotFoundError:
-            return found
-        for pid in children:
-            try:
-                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                    stat = file.read()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if "(retort-worker)" in stat and stat.rsplit(")", 1)[1].split()[0] != "Z":
-                found.append(int(pid))
-        return found
+        return [pid for pid, (parent, name, _) in processes().items()
+                if parent == self.process.pid and name == "retort-worker"]
 
     def worker_in_training(self, attempt=1):
         """The worker, once the attempt has committed a checkpoint past its first."""
@@ -105,22 +85,6 @@ class Run:
             return any(not name.endswith("checkpoint-0.h5") for name in names)
         wait_for(past_the_first, f"attempt {attempt} trains; {self.text()}")
         return wait_for(self.workers, "a worker")[0]
-
-    def text(self):
-        with open(self.results + ".log", encoding="utf-8", errors="replace") as file:
-            return file.read()
-
-    def end(self):
-        try:
-            return self.process.wait(PATIENCE)
-        finally:
-            if self.process.poll() is None:
-                os.killpg(self.process.pid, signal.SIGKILL)
-
-    def trials(self):
-        done = subprocess.run([OPTIONS.retort, "list", "--json", "--results", self.results], capture_output=True,
-                              text=True, check=True)
-        return json.loads(done.stdout)["trials"]
 
 
 def send_garbage(pid):
@@ -262,15 +226,9 @@ class MemoryGroup:
 
 def main():
     global OPTIONS, FOLDER
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--retort", required=True)
-    parser.add_argument("--source", required=True)
-    OPTIONS = parser.parse_args()
+    OPTIONS = parse_options("retort", "source")
     FOLDER = tempfile.mkdtemp(prefix="retort-fault-")
-    passed = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False).result.wasSuccessful()
-    if passed:
-        shutil.rmtree(FOLDER)
-    return 0 if passed else 1
+    return run_tests(FOLDER)
 
 
 if __name__ == "__main__":

@@ -3,16 +3,16 @@ the CPU. Exits with 77, which ctest reports as skipped, where `retort` has no CU
 
 usage: worker_gpu_test.py --retort PROGRAM --source DIR --poison LIBRARY
 """
-import argparse
 import glob
-import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+from sweep_run import SweepRun, parse_options, run_tests  # noqa: E402
 
 OPTIONS = None
 FOLDER = None
@@ -41,43 +41,30 @@ DPDFD = ('{ method = "dpdfd", reading = "working", teacher = "single", student =
          'generator_width = %d }')
 
 
-class Run:
+class Run(SweepRun):
     """`retort run` with one slot for each device, on the first device alone."""
 
     count = 0
 
     def __init__(self, *rows, devices="0", environment=None, arguments=()):
         Run.count += 1
+        self.retort = OPTIONS.retort
         self.results = os.path.join(FOLDER, f"results-{Run.count}")
+        self.log = self.results + ".log"
         sweep = os.path.join(FOLDER, f"sweep-{Run.count}.toml")
         with open(sweep, "w", encoding="utf-8") as file:
             file.write(SWEEP.format(source=OPTIONS.source, rows=", ".join(rows)))
         variables = dict(os.environ, CUDA_VISIBLE_DEVICES=devices, **(environment or {}))
-        with open(self.results + ".log", "wb") as log:
+        with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [OPTIONS.retort, "run", sweep, "--results", self.results, "--metrics-listen", "127.0.0.1:0", *arguments],
-                stderr=log, stdout=subprocess.DEVNULL, env=variables)
+                stderr=log, stdout=subprocess.DEVNULL, env=variables, start_new_session=True)
 
-    def end(self):
-        try:
-            return self.process.wait(PATIENCE)
-        finally:
-            if self.process.poll() is None:
-                self.process.kill()
-
-    def text(self):
-        with open(self.results + ".log", encoding="utf-8", errors="replace") as file:
-            return file.read()
-
-    def trials(self):
-        done = subprocess.run([OPTIONS.retort, "list", "--json", "--results", self.results], capture_output=True,
-                              text=True, check=True)
-        return json.loads(done.stdout)["trials"]
+    def end(self, seconds=PATIENCE):
+        return super().end(seconds)
 
     def ledger(self, trial):
-        done = subprocess.run([OPTIONS.retort, "show", trial, "--json", "--results", self.results], capture_output=True,
-                              text=True, check=True)
-        return json.loads(done.stdout)["ledger"]
+        return self.ask("show", trial)["ledger"]
 
 
 class WorkerGpuTest(unittest.TestCase):
@@ -128,10 +115,7 @@ class WorkerGpuTest(unittest.TestCase):
 
 def main():
     global OPTIONS, FOLDER
-    parser = argparse.ArgumentParser()
-    for name in ("--retort", "--source", "--poison"):
-        parser.add_argument(name, required=True)
-    OPTIONS = parser.parse_args()
+    OPTIONS = parse_options("retort", "source", "poison")
     if not glob.glob("/dev/nvidia[0-9]*"):
         print("skipped: this host shows no CUDA device")
         return 77
@@ -141,10 +125,7 @@ def main():
     if "trials run on the CPU" in probe.text():
         print("skipped: " + probe.text())
         return 77
-    passed = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False).result.wasSuccessful()
-    if passed:
-        shutil.rmtree(FOLDER)
-    return 0 if passed else 1
+    return run_tests(FOLDER)
 
 
 if __name__ == "__main__":

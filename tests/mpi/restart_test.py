@@ -3,11 +3,8 @@ restart loop must carry the sweep to its end with nothing lost.
 
 usage: restart_test.py --retort PROGRAM --source DIR --scripted-worker PROGRAM
 """
-import argparse
-import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +12,9 @@ import tempfile
 import time
 import unittest
 
-from launching import environment
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+from launching import environment  # noqa: E402
+from sweep_run import SweepRun, parse_options, processes, run_tests, wait_for  # noqa: E402
 
 OPTIONS = None
 FOLDER = None
@@ -42,52 +41,24 @@ zip.row = [{{ method = "dpsgd" }}]
 """
 
 
-def wait_for(condition, what, seconds=60):
-    until = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > until:
-            raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(0.05)
-    return value
-
-
-def processes():
-    """{pid: (parent, name, command line)} of every live process."""
-    found = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                stat = file.read()
-            with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
-                line = file.read()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        state, parent = stat.rsplit(")", 1)[1].split()[:2]
-        if state != "Z":
-            found[int(pid)] = (int(parent), stat[stat.index("(") + 1:stat.rindex(")")], line)
-    return found
-
-
-class Sweep:
+class Sweep(SweepRun):
     """The loop around mpirun.sh around `retort run`."""
 
     def __init__(self, name):
+        self.retort = OPTIONS.retort
         self.results = os.path.join(FOLDER, name)
+        self.log = self.results + ".log"
         launch = os.path.join(OPTIONS.source, "cluster/launch")
         sweep = os.path.join(FOLDER, "sweep.toml")
         with open(sweep, "w", encoding="utf-8") as file:
             file.write(SWEEP.format(source=OPTIONS.source))
-        with open(self.results + ".log", "wb") as log:
+        with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [launch + "/until-complete.sh", launch + "/mpirun.sh", "-np", str(RANKS), OPTIONS.retort, "run", sweep,
                  "--results", self.results, "--metrics-listen", "127.0.0.1:0"],
                 stdout=log, stderr=log, start_new_session=True,
                 env=environment(RETORT_WORKER=OPTIONS.scripted_worker, RETORT_GRACE_SECONDS="1"))
         self.begun = time.monotonic()
-
-    def text(self):
-        with open(self.results + ".log", encoding="utf-8", errors="replace") as file:
-            return file.read()
 
     def tries(self):
         return self.text().count("starting it again") + 1
@@ -121,11 +92,6 @@ class Sweep:
         ranks = wait_for(busy, "every rank has a worker; " + self.text())
         time.sleep(0.5)    # and is in the middle of a trial
         return ranks
-
-    def trials(self):
-        done = subprocess.run([OPTIONS.retort, "list", "--json", "--results", self.results], capture_output=True,
-                              text=True, check=True)
-        return json.loads(done.stdout)["trials"]
 
     def stop(self):
         if self.process.poll() is None:
@@ -208,16 +174,9 @@ class RestartTest(unittest.TestCase):
 
 def main():
     global OPTIONS, FOLDER
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--retort", required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--scripted-worker", required=True)
-    OPTIONS = parser.parse_args()
+    OPTIONS = parse_options("retort", "source", "scripted-worker")
     FOLDER = tempfile.mkdtemp(prefix="retort-restart-")
-    passed = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False).result.wasSuccessful()
-    if passed:
-        shutil.rmtree(FOLDER)
-    return 0 if passed else 1
+    return run_tests(FOLDER)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,8 @@
 usage: two_hosts_test.py --retort PROGRAM --source DIR --scripted-worker PROGRAM [--worker]
 Exit 77 where such hosts cannot be had. --worker: the real worker was built as well.
 """
-import argparse
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +13,9 @@ import time
 import unittest
 
 import two_hosts
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+from sweep_run import SweepRun, parse_options, run_tests, wait_for  # noqa: E402
 
 OPTIONS = None
 HOSTS = None
@@ -46,50 +47,35 @@ zip.row = [
 """
 
 
-def wait_for(condition, what, seconds=60):
-    until = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > until:
-            raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(0.2)
-    return value
-
-
 def retort(*arguments):
     return subprocess.run(HOSTS.command("n1", OPTIONS.retort, *arguments), capture_output=True, text=True, check=False,
                           timeout=200)
 
 
-class Sweep:
+class Sweep(SweepRun):
     """The restart loop around ranks on the hosts, started on n1."""
 
     def __init__(self, name, sweep, *arguments, hosts="n1:2,n2:2", **variables):
         self.results = os.path.join(FOLDER, name)
-        self.output = self.results + ".output"
+        self.log = self.results + ".output"
         command = [os.path.join(OPTIONS.source, "cluster/launch/until-complete.sh"),
                    os.path.join(OPTIONS.source, "cluster/launch/mpirun.sh"), "-np", "4", "--host", hosts,
                    OPTIONS.retort, "run", sweep, *arguments, "--results", self.results]
-        with open(self.output, "wb") as log:
+        with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 HOSTS.command("n1", *command), stdout=log, stderr=log, start_new_session=True,
                 env={**os.environ, "HWLOC_HIDE_ERRORS": "2", "OMPI_MCA_plm_rsh_agent": HOSTS.agent, **variables})
         self.begun = time.monotonic()
 
-    def text(self):
-        with open(self.output, encoding="utf-8", errors="replace") as file:
-            return file.read()
-
     def end(self, seconds=150):
-        try:
-            return self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running after {seconds} s: {self.text()}") from None
+        return super().end(seconds)
+
+    def ask(self, *command):
+        answer = retort(*command, "--json", "--results", self.results).stdout
+        return json.loads(answer)
 
     def trials(self):
-        return json.loads(retort("list", "--json", "--results", self.results).stdout).get("trials", [])    # none yet
-
-    def rows(self):
-        return {t["trial"]: (t["state"], t["row_digest"]) for t in self.trials()}
+        return self.ask("list").get("trials", [])    # none yet
 
 
 def slow_sweep(steps):
@@ -206,22 +192,14 @@ class TwoHostsTest(unittest.TestCase):
 
 def main():
     global OPTIONS, HOSTS, FOLDER
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--retort", required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--scripted-worker", required=True)
-    parser.add_argument("--worker", action="store_true")
-    OPTIONS = parser.parse_args()
+    OPTIONS = parse_options("retort", "source", "scripted-worker", worker=False)
     if two_hosts.ENTERED not in os.environ and (why := two_hosts.cannot()):
         print(f"SKIPPED: {why}")
         return 77
     two_hosts.enter()
     FOLDER = tempfile.mkdtemp(prefix="retort-hosts-")
     HOSTS = two_hosts.Hosts(FOLDER, ["n1", "n2", "n3"])
-    passed = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False).result.wasSuccessful()
-    if passed:
-        shutil.rmtree(FOLDER)
-    return 0 if passed else 1
+    return run_tests(FOLDER)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,7 @@
 usage: slurm_test.py --retort PROGRAM --source DIR --scripted-worker PROGRAM [--worker]
 Exit 77 where Slurm, munge or mpirun is not installed. --worker: the real worker was built as well.
 """
-import argparse
 import glob
-import json
 import os
 import shutil
 import subprocess
@@ -15,7 +13,10 @@ import time
 import unittest
 
 import slurm_cluster
-from slurm_cluster import SlurmCluster, wait_for
+from slurm_cluster import SlurmCluster
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+from sweep_run import SweepRun, all_tests_pass, parse_options, wait_for  # noqa: E402
 
 OPTIONS = None
 CLUSTER = None
@@ -43,25 +44,20 @@ zip.row = [
 """
 
 
-class Job:
+class Job(SweepRun):
     """The shipped script in the queue, on a sweep and a results folder of its own."""
 
     def __init__(self, name, sweep, *arguments, options=(), **variables):
+        self.retort = OPTIONS.retort
         self.folder = CLUSTER.path(name)
         os.makedirs(self.folder)
         self.results = os.path.join(self.folder, "results")
-        self.output = os.path.join(self.folder, "output")
+        self.log = os.path.join(self.folder, "output")
         self.begun = time.monotonic()
         self.number = CLUSTER.sbatch(
             os.path.join(OPTIONS.source, "cluster/launch/slurm.sbatch"), "--results", self.results, *arguments,
-            options=["--output", self.output, *options], cwd=OPTIONS.source,
+            options=["--output", self.log, *options], cwd=OPTIONS.source,
             **{"SWEEP": sweep, "RETORT": OPTIONS.retort, **variables})
-
-    def text(self):
-        if not os.path.exists(self.output):
-            return ""
-        with open(self.output, encoding="utf-8", errors="replace") as file:
-            return file.read()
 
     def wait_for_text(self, text, seconds=60):
         wait_for(lambda: text in self.text(), lambda: f"job {self.number} says '{text}'; it said: {self.text()}", seconds)
@@ -75,14 +71,6 @@ class Job:
             CLUSTER.say("scontrol", "update", f"JobId={self.number}", "StartTime=now")
             return CLUSTER.job(self.number).get("JobState") in ("RUNNING", "COMPLETED", "FAILED")
         wait_for(started, f"job {self.number} starts again", step=1)
-
-    def trials(self):
-        done = subprocess.run([OPTIONS.retort, "list", "--json", "--results", self.results], capture_output=True,
-                              text=True, check=True)
-        return json.loads(done.stdout)["trials"]
-
-    def rows(self):
-        return {t["trial"]: (t["state"], t["row_digest"]) for t in self.trials()}
 
 
 def slow_sweep(steps):
@@ -191,12 +179,7 @@ class SlurmTest(unittest.TestCase):
 
 def main():
     global OPTIONS, CLUSTER
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--retort", required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--scripted-worker", required=True)
-    parser.add_argument("--worker", action="store_true")
-    OPTIONS = parser.parse_args()
+    OPTIONS = parse_options("retort", "source", "scripted-worker", worker=False)
     missing = slurm_cluster.missing_programs() + ([] if shutil.which("mpirun") else ["mpirun"])
     if missing:
         print(f"SKIPPED: not installed: {', '.join(missing)} (apt-get install slurm-wlm munge openmpi-bin)")
@@ -211,14 +194,15 @@ def main():
         begun = time.monotonic()
         CLUSTER.start()
         print(f"Slurm is up after {time.monotonic() - begun:.1f} s", flush=True)
-        passed = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False).result.wasSuccessful()
+        passed = all_tests_pass()
     finally:
         CLUSTER.stop()
         if not passed:
             print(CLUSTER.logs())
-    if passed:
-        shutil.rmtree(folder)
-    return 0 if passed else 1
+    if not passed:
+        return 1
+    shutil.rmtree(folder)
+    return 0
 
 
 if __name__ == "__main__":
