@@ -6,18 +6,10 @@ retort="$1"
 source_dir="$2"
 . "$(dirname "$0")/expect.sh"
 cd "$scratch" || exit 1
-ln -s "$source_dir/experiments/data" data
 
 # sweep EDIT…: a good sweep file, changed by sed expressions.
 sweep() {
-  cat >s.toml <<'TOML'
-retort = 1
-
-[data.digits]
-reader = "idx"
-path = "data/mnist10k"
-split = { shuffle = 1, train = [0, 8000], public = [8000, 9000], test = [9000, 10000] }
-
+  digits_sweep s.toml "0, 8000" "8000, 9000" "9000, 10000" <<'TOML'
 [teacher]
 single = { network = "datalens", epochs = 5 }
 

@@ -6,16 +6,8 @@ retort="$1"
 source_dir="$2"
 . "$(dirname "$0")/expect.sh"
 cd "$scratch" || exit 1
-ln -s "$source_dir/experiments/data" data
 
-cat >small.toml <<'TOML'
-retort = 1
-
-[data.digits]
-reader = "idx"
-path = "data/mnist10k"
-split = { shuffle = 1, train = [0, 256], test = [256, 512] }
-
+digits_sweep small.toml "0, 256" "" "256, 512" <<'TOML'
 [trial]
 method = "dpsgd"
 student = "logistic"

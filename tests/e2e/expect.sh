@@ -1,6 +1,7 @@
 # For the tests of this folder: run a program, then say what must be true of it.
 #   run CMD…             sets code, out, err; never ends the test
 #   expect_code N        expect_out TEXT   expect_err TEXT   expect_file PATH   expect_no_file PATH
+#   digits_sweep FILE TRAIN PUBLIC TEST   begins a sweep file over ranges of the digits; stdin goes on
 #   finish               the test's exit status
 failures=0
 case_name=""
@@ -13,6 +14,16 @@ run() {
   "$@" >"$scratch/.out" 2>"$scratch/.err" || code=$?
   out="$(cat "$scratch/.out")"
   err="$(cat "$scratch/.err")"
+}
+
+# Ranges as "0, 256"; PUBLIC may be empty. `source_dir` is the project's.
+digits_sweep() {
+  [ -e data ] || ln -s "$source_dir/experiments/data" data
+  {
+    printf 'retort = 1\n\n[data.digits]\nreader = "idx"\npath = "data/mnist10k"\n'
+    printf 'split = { shuffle = 1, train = [%s],%s test = [%s] }\n\n' "$2" "${3:+ public = [$3],}" "$4"
+    cat
+  } >"$1"
 }
 
 complain() {

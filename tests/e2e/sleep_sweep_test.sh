@@ -74,15 +74,7 @@ expect_code 2
 expect_err "sweep.quota.wall takes a duration"
 
 case_name="a worker that slept becomes one that trains"
-ln -s "$source_dir/experiments/data" data
-cat >mixed.toml <<'TOML'
-retort = 1
-
-[data.digits]
-reader = "idx"
-path = "data/mnist10k"
-split = { shuffle = 1, train = [0, 256], test = [256, 512] }
-
+digits_sweep mixed.toml "0, 256" "" "256, 512" <<'TOML'
 [trial]
 student = "logistic"
 threads = 1
