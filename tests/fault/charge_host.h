@@ -1,0 +1,74 @@
+// The orchestrator as a worker's reservations reach it: the real reactor, ledger and journal behind a port.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "orchestrator/outbox.h"
+#include "orchestrator/recovery.h"
+#include "tests/testing/fault_injection_env.h"
+#include "worker/release/charge.h"
+
+namespace retort::testing {
+
+// Thrown where a process dies.
+struct Killed {};
+
+// The places between operations, numbered as they are passed.
+class Points {
+ public:
+  void KillAt(int point) { left_ = point; }  // counted from now; negative: never
+  void Pass() {
+    if (left_ < 0) return;
+    if (left_-- == 0) throw Killed();
+  }
+
+ private:
+  int left_ = -1;
+};
+
+// Ways to charge that look right as long as nobody dies.
+enum class ChargeFault {
+  none,
+  settles_before_draw,    // settles what was drawn so far, nothing, and corrects it when the block is spent
+  grants_before_durable,  // answers, and writes the reservation when it is settled
+  retries_are_free,       // what a later attempt asks for counts as paid by the first
+};
+
+class ChargeHost final : public worker::release::ReservationPort {
+ public:
+  static constexpr char kResults[] = "/results";
+
+  ChargeHost(FaultInjectionEnv& disk, Points& points, ChargeFault fault);
+  // Recovers what the disk holds and leases the trial.
+  [[nodiscard]] Status Start();
+  // The trial's worker is gone: waits until the trial is leased again; false when it will not be.
+  [[nodiscard]] bool LeaseAgain();
+  [[nodiscard]] const orchestrator::ActiveAttempt* attempt() const;
+  [[nodiscard]] Status Succeed();
+  [[nodiscard]] bool succeeded() const;
+
+  Result<std::uint64_t> Reserve(const privacy::PrivacyEvent& event, std::int64_t count) override;
+  Status Settle(std::uint64_t id, std::int64_t used) override;
+
+ private:
+  [[nodiscard]] Status Say(cluster::Message message, std::vector<orchestrator::Outgoing>* said = nullptr);
+  [[nodiscard]] Status Pass(double seconds);
+  [[nodiscard]] Status Commit(orchestrator::Outbox& outbox);
+  void Spoil(orchestrator::Outbox& outbox);
+  [[nodiscard]] Status Correct(std::uint64_t id, std::int64_t used);
+  [[nodiscard]] orchestrator::Now now() const { return {time_, 1.7e9 + time_}; }
+
+  FaultInjectionEnv& disk_;
+  Points& points_;
+  ChargeFault fault_;
+  std::optional<orchestrator::Recovered> recovered_;
+  TrialId trial_;
+  double time_ = 1000;
+  std::uint64_t last_request_ = 0;
+  std::map<std::uint64_t, orchestrator::LedgerReserve> granted_;  // by the entry that the reactor was told
+};
+
+}  // namespace retort::testing

@@ -1,0 +1,60 @@
+// One trial that releases noisy votes, its worker, its orchestrator and their disks in one thread: everything between
+// reserving and settling is the real code, and any of it can be the last thing that happens.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "experiments/spec/status.h"
+#include "tests/fault/charge_host.h"
+#include "tests/testing/fault_injection_env.h"
+
+namespace retort::testing {
+
+// Where a life ends: at a point between two operations, or in the middle of a disk's operation.
+enum class KillPlace { point, worker_disk, host_disk };
+
+struct Kill {
+  KillPlace place = KillPlace::point;
+  int at = 0;          // from 0, counted anew in each life
+  bool whole = false;  // the orchestrator dies with its worker; always so in the middle of its own disk's operation
+  Crash crash = Crash::process_killed;  // what it does to the disks of whoever dies
+};
+
+struct ChargeTruth {
+  std::int64_t drawn = 0;    // numbers that left the noise source
+  std::int64_t charged = 0;  // numbers that the ledger on disk counts
+};
+
+class ChargeWorld {
+ public:
+  static constexpr int kSteps = 6, kRows = 3, kClasses = 4, kBlock = 2;
+
+  explicit ChargeWorld(ChargeFault fault = ChargeFault::none);
+  ~ChargeWorld();
+
+  // From where the last life ended until `kill` or the trial's end; true when it was killed. Without a kill in reach
+  // the trial is finished.
+  [[nodiscard]] bool Live(const Kill& kill);
+  [[nodiscard]] bool finished() const { return finished_; }
+  // Why a life ended that nobody killed and that did not finish; empty otherwise.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  // As any other process would read it from the orchestrator's disk.
+  [[nodiscard]] ChargeTruth Truth();
+
+ private:
+  class Life;
+  [[nodiscard]] Status LiveOn();
+  void Bury(const Kill& kill);
+
+  ChargeFault fault_;
+  Points points_;
+  FaultInjectionEnv worker_disk_, host_disk_;
+  std::unique_ptr<ChargeHost> host_;
+  std::int64_t drawn_ = 0;
+  bool finished_ = false;
+  std::string trouble_;
+};
+
+}  // namespace retort::testing
