@@ -27,7 +27,7 @@ void AddClaim(ParameterKey& key, const Claim& claim) {
 void AddSpec(ParameterKey& key, const TrialSpec& spec) {
   key.Add(spec.role).Add(spec.method).Add(spec.reading).Add(spec.noise).Add(spec.delta).Add(spec.source);
   key.Add(spec.detach).Add(spec.norm_bound).Add(spec.sigma).Add(spec.batch).Add(spec.steps).Add(spec.queries);
-  key.Add(spec.data ? spec.data->classes : std::int64_t{0});
+  key.Add(spec.stop_metric).Add(spec.data ? spec.data->classes : std::int64_t{0});
 }
 
 }  // namespace

@@ -36,6 +36,14 @@ bool OnlyAsksTheTeacher(const TrialSpec& spec, const std::vector<PrivacyEvent>& 
   });
 }
 
+void LabelSelection(std::vector<Claim>& claims) {
+  for (Claim& claim : claims) {
+    std::vector<std::string>& names = claim.assumptions;
+    const auto place = std::lower_bound(names.begin(), names.end(), kSelectedOnTest);
+    if (place == names.end() || *place != kSelectedOnTest) names.insert(place, std::string(kSelectedOnTest));
+  }
+}
+
 // One trial's claims in the making.
 class ClaimWriter {
  public:
@@ -223,6 +231,7 @@ std::vector<Claim> ClaimWriter::Write() {
     case TrialKind::sleeper:  // saw nothing, says nothing
       break;
   }
+  if (spec_.stop_metric == StopMetric::accuracy) LabelSelection(claims);
   return claims;
 }
 

@@ -59,6 +59,8 @@ inline constexpr std::string_view kAssumeFloatNoise = "float-noise";
 inline constexpr std::string_view kAssumePoissonSampling = "poisson-sampling";
 // The members of an ensemble saw disjoint shards, cut by index.
 inline constexpr std::string_view kAssumeDisjointShards = "disjoint-shards-by-index";
+// Of claims alone: the step that training stopped at was chosen on the test split, whose examples no claim covers.
+inline constexpr std::string_view kSelectedOnTest = "selected-on-test";
 
 // Larger reservations are nobody's: no trial makes as many draws, and sums of a few thousand still fit.
 inline constexpr std::int64_t kMostDraws = std::int64_t{1} << 50;

@@ -80,8 +80,8 @@ Status ChargeHost::Say(cluster::Message message, std::vector<orchestrator::Outgo
   const orchestrator::ActiveAttempt* active = attempt();
   RETORT_CHECK(active != nullptr);
   Outbox outbox;
-  OnMessage(recovered_->core, active->leader(), {active->id, active->generation, 0, std::move(message)}, now(),
-            outbox);
+  OnMessage(recovered_->core, active->leader(), {active->id, active->generation, 0, std::move(message)},
+            now(), outbox);
   RETORT_RETURN_IF_ERROR(Commit(outbox));
   if (said != nullptr) *said = std::move(outbox.messages);
   return {};
@@ -121,9 +121,9 @@ Status ChargeHost::Correct(std::uint64_t id, std::int64_t used) {
     event = entry->event;
   }
   event.count = std::max<std::int64_t>(used, 1);
-  RETORT_ASSIGN_OR_RETURN(const std::uint64_t entry,
-                          recovered_->ledger->Reserve(std::string(64, 'd'), attempt()->id,
-                                                      attempt()->generation.value, event));
+  RETORT_ASSIGN_OR_RETURN(
+      const std::uint64_t entry,
+      recovered_->ledger->Reserve(std::string(64, 'd'), attempt()->id, attempt()->generation.value, event));
   return recovered_->ledger->Settle(entry, used);
 }
 
@@ -145,7 +145,8 @@ Result<std::uint64_t> ChargeHost::Reserve(const privacy::PrivacyEvent& event, st
 
 Status ChargeHost::Settle(std::uint64_t id, std::int64_t used) {
   points_.Pass();
-  const bool corrects = fault_ == ChargeFault::settles_before_draw || fault_ == ChargeFault::grants_before_durable;
+  const bool corrects =
+      fault_ == ChargeFault::settles_before_draw || fault_ == ChargeFault::grants_before_durable;
   RETORT_RETURN_IF_ERROR(corrects ? Correct(id, used) : Say(cluster::Settle{id, used}));
   points_.Pass();
   return {};

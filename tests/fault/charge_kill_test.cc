@@ -1,6 +1,6 @@
-// A worker, or a whole run, dies anywhere between reserve, draw, transcript and settle: the ledger never counts less
-// than was drawn. Drawn is what passed through the noise source, counted there. 880 deaths here, 120 by SIGKILL in
-// charge_sigkill_test.cc.
+// A worker, or a whole run, dies anywhere between reserve, draw, transcript and settle: the ledger never
+// counts less than was drawn. Drawn is what passed through the noise source, counted there. 880 deaths here,
+// 120 by SIGKILL in charge_sigkill_test.cc.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -11,12 +11,14 @@ namespace retort::testing {
 namespace {
 
 constexpr int kDeaths = 880;
-constexpr std::int64_t kBlockNumbers = std::int64_t{ChargeWorld::kBlock} * ChargeWorld::kRows * ChargeWorld::kClasses;
+constexpr std::int64_t kBlockNumbers =
+    std::int64_t{ChargeWorld::kBlock} * ChargeWorld::kRows * ChargeWorld::kClasses;
 
 // Why the books are wrong after `deaths`, or empty. A death may cost a block, and no more.
 std::string Alarm(ChargeWorld& world, int deaths) {
   const ChargeTruth truth = world.Truth();
-  const std::string books = std::to_string(truth.drawn) + " numbers drawn, " + std::to_string(truth.charged) + " charged";
+  const std::string books =
+      std::to_string(truth.drawn) + " numbers drawn, " + std::to_string(truth.charged) + " charged";
   if (truth.charged < truth.drawn) return "undercounted: " + books;
   const std::int64_t lost = truth.charged - truth.drawn;
   if (lost > (deaths + 1) * kBlockNumbers) return "overcounted beyond a block for each death: " + books;
@@ -114,7 +116,8 @@ TEST_P(ChargeKillMutant, GoesUnseenUndisturbedAndIsCaughtWhenSomebodyDies) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, ChargeKillMutant,
-                         ::testing::Values(ChargeFault::settles_before_draw, ChargeFault::grants_before_durable,
+                         ::testing::Values(ChargeFault::settles_before_draw,
+                                           ChargeFault::grants_before_durable,
                                            ChargeFault::retries_are_free));
 
 }  // namespace

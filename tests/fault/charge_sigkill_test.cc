@@ -144,7 +144,8 @@ class ChargeSigkill : public ::testing::Test {
   }
 
   // Kills attempts of one trial after another until it comes through or `kills` died; how many did.
-  int KillAndGoOn(const TrialSpec& spec, const std::string& name, int kills, SigkillFault fault, std::mt19937& random) {
+  int KillAndGoOn(const TrialSpec& spec, const std::string& name, int kills, SigkillFault fault,
+                  std::mt19937& random) {
     shared_->numbers = 0;
     for (int killed = 0;; ++killed) {
       const std::int64_t kill_at = killed < kills ? 1 + static_cast<std::int64_t>(random() % 60) : 0;
@@ -183,8 +184,8 @@ TEST_F(ChargeSigkill, LedgerNeverCountsLessThanWasDrawn) {
   int killed = 0;
   for (int trial = 0; killed < kKills; ++trial) {
     const TrialSpec spec = trial % 4 == 0 ? Gradients() : Votes();
-    killed += KillAndGoOn(spec, "trial-" + std::to_string(trial), std::min(10, kKills - killed), SigkillFault::none,
-                          random);
+    killed += KillAndGoOn(spec, "trial-" + std::to_string(trial), std::min(10, kKills - killed),
+                          SigkillFault::none, random);
     ASSERT_FALSE(undercounted_) << "trial " << trial;
     ASSERT_FALSE(HasFailure());
   }

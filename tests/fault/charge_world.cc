@@ -42,8 +42,9 @@ class ChargeWorld::Life {
     RETORT_ASSIGN_OR_RETURN(store_, storage::CheckpointStore::Open(disk_, "trials/t", attempt.id.number));
     ledger_.emplace(host_, *store_, attempt.id, attempt.generation.value, "digest");
     tape_.emplace(store_.get(), *gang_);
-    RETORT_ASSIGN_OR_RETURN(mechanism_, release::NoisyVotes::Create({.scale = 1.5, .classes = kClasses},
-                                                                    worker::noise::NoiseKey::FromOperatingSystem()));
+    RETORT_ASSIGN_OR_RETURN(mechanism_,
+                            release::NoisyVotes::Create({.scale = 1.5, .classes = kClasses},
+                                                        worker::noise::NoiseKey::FromOperatingSystem()));
     RETORT_ASSIGN_OR_RETURN(const std::optional<storage::Checkpoint> latest, store_->Latest());
     if (latest) {
       RETORT_RETURN_IF_ERROR(ledger_->Load(latest->attributes));
@@ -143,8 +144,7 @@ void ChargeWorld::Bury(const Kill& kill) {
 
 ChargeTruth ChargeWorld::Truth() {
   ChargeTruth truth{drawn_, 0};
-  const auto entries =
-      storage::ReadLedger(host_disk_, orchestrator::LedgerPath(ChargeHost::kResults));
+  const auto entries = storage::ReadLedger(host_disk_, orchestrator::LedgerPath(ChargeHost::kResults));
   RETORT_CHECK(entries.ok());
   for (const storage::LedgerEntry& entry : *entries)
     truth.charged += entry.Charged().count * entry.event.noise_coordinates;

@@ -1,5 +1,5 @@
-// One trial that releases noisy votes, its worker, its orchestrator and their disks in one thread: everything between
-// reserving and settling is the real code, and any of it can be the last thing that happens.
+// One trial that releases noisy votes, its worker, its orchestrator and their disks in one thread: everything
+// between reserving and settling is the real code, and any of it can be the last thing that happens.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,9 @@ enum class KillPlace { point, worker_disk, host_disk };
 
 struct Kill {
   KillPlace place = KillPlace::point;
-  int at = 0;          // from 0, counted anew in each life
-  bool whole = false;  // the orchestrator dies with its worker; always so in the middle of its own disk's operation
+  int at = 0;  // from 0, counted anew in each life
+  bool whole =
+      false;  // the orchestrator dies with its worker; always so in the middle of its own disk's operation
   Crash crash = Crash::process_killed;  // what it does to the disks of whoever dies
 };
 
@@ -34,8 +35,8 @@ class ChargeWorld {
   explicit ChargeWorld(ChargeFault fault = ChargeFault::none);
   ~ChargeWorld();
 
-  // From where the last life ended until `kill` or the trial's end; true when it was killed. Without a kill in reach
-  // the trial is finished.
+  // From where the last life ended until `kill` or the trial's end; true when it was killed. Without a kill
+  // in reach the trial is finished.
   [[nodiscard]] bool Live(const Kill& kill);
   [[nodiscard]] bool finished() const { return finished_; }
   // Why a life ended that nobody killed and that did not finish; empty otherwise.

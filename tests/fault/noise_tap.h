@@ -1,6 +1,6 @@
-// Counts what leaves the noise sources, apart from everything that charges for it. The program that holds this is
-// linked with --wrap for LatticeGaussian::Sample and FillNormal (tests/fault/CMakeLists.txt), so that the real
-// mechanisms draw through it.
+// Counts what leaves the noise sources, apart from everything that charges for it. The program that holds
+// this is linked with --wrap for LatticeGaussian::Sample and FillNormal (tests/fault/CMakeLists.txt), so that
+// the real mechanisms draw through it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace retort::testing {
 
 struct NoiseTap {
-  std::int64_t* numbers = nullptr;   // drawn so far; the memory may be shared with other processes
-  std::function<void()> passed;      // before and after each drawing; need not return
+  std::int64_t* numbers = nullptr;  // drawn so far; the memory may be shared with other processes
+  std::function<void()> passed;     // before and after each drawing; need not return
 };
 
 // Of this program; nothing is counted while `numbers` is null.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the rules that keep the structure: who may include whom, headers that stand alone, sizes, names, README, and the
-list of environment variables.
+list of environment variables, and the table of mutants.
 
-usage: check_rules.py CHECK --root DIR [options]     CHECK: includes | headers | sizes | names | readme | environment
+usage: check_rules.py CHECK --root DIR [options]     CHECK: includes | headers | sizes | names | readme | environment | mutants
 Prints one line for each violation (file:line: what, and the rule) and exits 1 when there is any.
 """
 import argparse
@@ -158,6 +158,40 @@ def check_environment(root):
             yield f"{ENVIRONMENT_LIST}:{number}: nothing reads {name}"
 
 
+MUTANT_LIST = "tests/MUTANTS.md"
+MUTANTS = 20
+MUTANT_ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| [^|]+ \| `(\w+)\.(\w+)` \| `([^`]+)` \|$")
+
+
+def check_mutants(root):
+    """Every row of the table names a test that is compiled and runs by default."""
+    seen = []
+    for number, line in enumerate(lines_of(root, MUTANT_LIST), 1):
+        if not re.match(r"^\| \d", line):
+            continue
+        place, row = f"{MUTANT_LIST}:{number}", MUTANT_ROW.match(line)
+        if not row:
+            yield f"{place}: not a row of number, mutant, how, `Suite.Test` and `file`"
+            continue
+        index, _, suite, test, path = row.groups()
+        seen.append(int(index))
+        if not os.path.exists(os.path.join(root, path)):
+            yield f"{place}: {path} does not exist"
+            continue
+        text = "\n".join(lines_of(root, path))
+        body = re.search(rf"^TEST(?:_F|_P)?\({suite}, {test}\)(.*?)^}}", text, re.M | re.S)
+        if not body:
+            yield f"{place}: {path} has no test {suite}.{test}"
+        elif "GTEST_SKIP" in body.group(1) or not re.search(r"\b(EXPECT|ASSERT)_", body.group(1)):
+            yield f"{place}: {suite}.{test} can be skipped or expects nothing"
+        built = os.path.join(os.path.dirname(path), "CMakeLists.txt")
+        if not os.path.exists(os.path.join(root, built)) or \
+                os.path.basename(path) not in "\n".join(lines_of(root, built)):
+            yield f"{place}: {path} is not built"
+    if seen != list(range(1, MUTANTS + 1)):
+        yield f"{MUTANT_LIST}:1: the rows are not numbered 1 to {MUTANTS}"
+
+
 def compile_header(arguments):
     root, path, compiler, flags, scratch = arguments
     unit = os.path.join(scratch, path.replace("/", "_") + ".cc")
@@ -248,7 +282,7 @@ def check_readme(root, program):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("check", choices=["includes", "headers", "sizes", "names", "readme", "environment"])
+    parser.add_argument("check", choices=["includes", "headers", "sizes", "names", "readme", "environment", "mutants"])
     parser.add_argument("--root", required=True)
     parser.add_argument("--compiler", default="g++", help="may carry a launcher, e.g. 'ccache g++'")
     parser.add_argument("--flag", action="append", default=[], help="compiler flag, repeatable")
@@ -263,6 +297,7 @@ def main():
         "names": lambda: check_names(root),
         "headers": lambda: check_headers(root, shlex.split(options.compiler), options.flag, options.scratch, options.skip),
         "environment": lambda: check_environment(root),
+        "mutants": lambda: check_mutants(root),
         "readme": lambda: check_readme(root, options.retort),
     }[options.check]()
     violations = list(found)

@@ -9,6 +9,9 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = sys.argv.pop() if len(sys.argv) > 1 and os.path.exists(sys.argv[-1]) else ""
 
+MUTANT_ROWS = "".join(f"| {i} | m | how | `Suite.Test` | `tests/m_test.cc` |\n" for i in range(1, 21))
+MUTANT_TEST = "TEST(Suite, Test) {\n  EXPECT_EQ(1, 1);\n}\n"
+
 GOOD = {
     "experiments/spec/ids.h": "#pragma once\nstruct Id { int value; };\n",
     "storage/log.h": '#pragma once\n#include "experiments/spec/ids.h"\nId First();\n',
@@ -16,6 +19,9 @@ GOOD = {
     "README.md": "See `experiments/spec/ids.h`.\n",
     "cluster/ENVIRONMENT.md": "| `RETORT_END` | it | `RETORT_TEXT` of a meaning |\n| `RETORT_QUICK`, `HOME` | a script | x |\n",
     "cluster/end.cc": 'auto end = Find("RETORT_END");\n',
+    "tests/MUTANTS.md": MUTANT_ROWS,
+    "tests/m_test.cc": MUTANT_TEST,
+    "tests/CMakeLists.txt": "SOURCES m_test.cc\n",
     "cluster/launch/loop.sh": "tries=${RETORT_QUICK:-5}\ncd $HOME\n",
 }
 
@@ -39,6 +45,11 @@ BROKEN = [
     ("environment", "tests/e2e/more.py", 'os.environ.get("RETORT_MORE")\n', "RETORT_MORE is read"),
     ("environment", "cluster/end.cc", "// RETORT_END was read here\n", "nothing reads RETORT_END"),
     ("environment", "cluster/launch/loop.sh", "tries=${RETORT_QUICK:-5}\n", "nothing reads HOME"),
+    ("mutants", "tests/MUTANTS.md", MUTANT_ROWS.rsplit("| 20", 1)[0], "not numbered 1 to 20"),
+    ("mutants", "tests/MUTANTS.md", MUTANT_ROWS.replace("| 7 | m | how |", "| 7 | m |"), "not a row"),
+    ("mutants", "tests/m_test.cc", MUTANT_TEST.replace("Test)", "DISABLED_Test)"), "has no test Suite.Test"),
+    ("mutants", "tests/m_test.cc", MUTANT_TEST.replace("EXPECT_EQ(1, 1)", "GTEST_SKIP()"), "can be skipped"),
+    ("mutants", "tests/CMakeLists.txt", "SOURCES other_test.cc\n", "is not built"),
     ("readme", "README.md", "Run `bash cluster/setup.sh --nonsense`.\n", "has no --nonsense"),
 ]
 BROKEN_WITH_PROGRAM = [
@@ -60,7 +71,7 @@ def run(check, files):
 
 class RulesFailWhenBroken(unittest.TestCase):
     def test_an_unbroken_tree_passes_every_check(self):
-        for check in ("includes", "headers", "sizes", "names", "readme", "environment"):
+        for check in ("includes", "headers", "sizes", "names", "readme", "environment", "mutants"):
             with self.subTest(check):
                 outcome = run(check, {})
                 self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)

@@ -124,6 +124,22 @@ TEST_F(Mutants, NoiseReusedAcrossStepsIsCaught) {
   EXPECT_THAT(Check(mutant), Not(IsEmpty()));
 }
 
+TEST_F(Mutants, NoiseDividedByBTwiceIsCaught) {
+  GradientSettings twice = Settings();
+  twice.sigma /= static_cast<double>(kRows);
+  NotPrivateMechanism mutant(Claimed(), Gradient(twice, Seeded()));
+  EXPECT_THAT(Check(mutant), HasSubstr("variance"));
+}
+
+// The printed reading, whose one vector covers a batch, under the event of the row-averaged one.
+TEST_F(Mutants, OneNoiseVectorForTheBatchCountedPerRowIsCaught) {
+  const auto per_row = Gradient(Settings(Reading::row_averaged), Seeded());
+  NotPrivateMechanism mutant(per_row->Describe(1), Gradient(Settings(Reading::printed), Seeded()));
+  const Drawn drawn = DrawGradientNoise(mutant, kSteps, kRows, kClasses, kRows);
+  EXPECT_EQ(drawn.event.unit, privacy::EventUnit::row);
+  EXPECT_THAT(CheckAgainstEvent(drawn.draws, drawn.event), Not(IsEmpty()));
+}
+
 // Two fresh processes of one trial: each makes its mechanism from the spec alone.
 Alarm SourceOf(const std::function<std::unique_ptr<Mechanism>()>& make) {
   const auto first = make(), second = make();
@@ -145,6 +161,16 @@ TEST(NoiseSource, SecureAndSeededTrialsAreWhatTheirEventsSay) {
     const TrialSpec spec = Spec(mode);
     EXPECT_THAT(SourceOf([&] { return MakeMechanism(spec, kClasses, 1, KeyFor(spec)).value(); }), IsEmpty());
   }
+}
+
+// The second attempt draws from the key of the first, which nobody else knows.
+TEST_F(Mutants, KeyReusedAcrossAttemptsIsCaught) {
+  const auto attempt = [] {
+    privacy::PrivacyEvent claimed =
+        Gradient(Settings(), noise::NoiseKey::FromOperatingSystem())->Describe(1);
+    return std::make_unique<NotPrivateMechanism>(claimed, Gradient(Settings(), Seeded()));
+  };
+  EXPECT_THAT(SourceOf(attempt), HasSubstr("the same noise"));
 }
 
 TEST_F(Mutants, SeededSourceCalledSecureIsCaught) {

@@ -99,6 +99,28 @@ Alarm CheckSource(const privacy::PrivacyEvent& event, const at::Tensor& first_ru
   return {};
 }
 
+Alarm CheckPoissonSamples(const std::function<at::Tensor(std::int64_t)>& draw, std::int64_t examples, double rate) {
+  constexpr std::int64_t kSamples = 600;
+  const double mean = static_cast<double>(examples) * rate, variance = mean * (1 - rate);
+  at::Tensor taken = at::zeros({examples}, at::kDouble);
+  double statistic = 0;
+  for (std::int64_t i = 0; i < kSamples; ++i) {
+    const at::Tensor sample = draw(i);
+    const double excess = static_cast<double>(sample.size(0)) - mean;
+    statistic += excess * excess / variance;
+    taken.index_add_(0, sample, at::ones({sample.size(0)}, at::kDouble));
+  }
+  const boost::math::chi_squared chi(static_cast<double>(kSamples));
+  const double low = boost::math::quantile(chi, kFalseAlarm / 4);
+  const double high = boost::math::quantile(boost::math::complement(chi, kFalseAlarm / 4));
+  if (!(statistic > low && statistic < high))
+    return "sizes of samples vary " + std::to_string(statistic / kSamples) + " times as independent draws do";
+  const double share = kFalseAlarm / 2 / static_cast<double>(examples);
+  const double bound = 1.15 * NormalBound(share) * std::sqrt(kSamples * rate * (1 - rate));
+  const double worst = (taken - kSamples * rate).abs().max().item<double>();
+  return worst < bound ? Alarm() : "an example is taken " + std::to_string(worst) + " times too often or too rarely";
+}
+
 Interval ClopperPearson(std::int64_t hits, std::int64_t trials) {
   const auto h = static_cast<double>(hits), n = static_cast<double>(trials);
   Interval interval;

@@ -32,6 +32,11 @@ inline constexpr double kFalseAlarm = 1e-6;
 [[nodiscard]] Alarm CheckSource(const privacy::PrivacyEvent& event, const at::Tensor& first_run,
                                 const at::Tensor& second_run);
 
+// `draw(i)`: the examples of sample i, indices i64 [k]. Does each of `examples` enter each sample independently with
+// probability `rate`? Sizes have the binomial's variance, and every example its share. examples * rate >= 20.
+[[nodiscard]] Alarm CheckPoissonSamples(const std::function<at::Tensor(std::int64_t)>& draw, std::int64_t examples,
+                                        double rate);
+
 // At confidence 1 - kFalseAlarm, from the counts of a distinguishing test (`hits` of `trials` under
 // one neighbour, `false_hits` of as many under the other): a lower bound on the Gaussian-DP mu.
 [[nodiscard]] double MuLowerBound(std::int64_t hits, std::int64_t false_hits, std::int64_t trials);

@@ -88,6 +88,15 @@ TEST(ReleaseAudit, HalvedNoiseGivesAwayMoreThanItsEventClaims) {
   EXPECT_GT(audit.mu_lower, audit.mu_claimed);
 }
 
+TEST(ReleaseAudit, SensitivityCountedAsCInsteadOfTwoCIsCaught) {
+  const Audit audit = AuditGradient([]() -> std::unique_ptr<Mechanism> {
+    privacy::PrivacyEvent claimed = Gradient(kRows)->Describe(1);
+    claimed.sensitivity /= 2;
+    return std::make_unique<NotPrivateMechanism>(claimed, Gradient(kRows));
+  });
+  EXPECT_GT(audit.mu_lower, audit.mu_claimed);
+}
+
 TEST(ReleaseAudit, VoteHistogramGivesAwayWhatItsEventClaimsAndNoMore) {
   const double scale = 2;  // mu = sqrt(2) / 2: one member moves its vote from class 0 to class 1
   const auto teacher = [](std::int64_t changed) {
@@ -113,30 +122,44 @@ TEST(ReleaseAudit, VoteHistogramGivesAwayWhatItsEventClaimsAndNoMore) {
   EXPECT_GE(audit.mu_lower, 0.85 * audit.mu_claimed);
 }
 
-TEST(ReleaseAudit, DpSgdStepGivesAwayWhatItsEventClaimsAndNoMore) {
+constexpr std::int64_t kCoordinates = 8;
+
+// One example far beyond the norm bound, in the sum or not. `unclipped`: what clipping took away is put back.
+Audit AuditDpSgd(bool unclipped) {
   DpSgdSettings settings;
-  settings.coordinates = 8;
+  settings.coordinates = kCoordinates;
   settings.sampling_rate = 1;
   settings.noise_multiplier = 0.5;  // mu = 2
   const auto hits = [&](bool present) {
     MemoryPort port;
     ChargeBook book(&port, kTrials, kTrials);
     DpSgdStep mechanism = DpSgdStep::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
-    at::Tensor example = at::zeros({1, 8});
-    example[0][0] = 100;  // clipped to the bound
+    at::Tensor example = at::zeros({1, kCoordinates});
+    example[0][0] = 100;
+    const auto bound = static_cast<float>(settings.norm_bound);
+    const float put_back = unclipped && present ? 100 - bound : 0;
     std::int64_t count = 0;
     for (std::int64_t step = 0; step < kTrials; ++step) {
-      ClippedSum sum(8, settings.norm_bound);
+      ClippedSum sum(kCoordinates, settings.norm_bound);
       if (present) sum.Add(example);
       Charge charge = book.Take(mechanism.Describe(1), 1).value();
       const at::Tensor released = mechanism.Release(std::move(sum), step, std::move(charge)).value();
-      count += released.const_data_ptr<float>()[0] > static_cast<float>(settings.norm_bound / 2) ? 1 : 0;
+      count += released.const_data_ptr<float>()[0] + put_back > bound / 2 ? 1 : 0;
     }
     return count;
   };
-  const Audit audit = Compare(2, hits(true), hits(false));
+  return Compare(2, hits(true), hits(false));
+}
+
+TEST(ReleaseAudit, DpSgdStepGivesAwayWhatItsEventClaimsAndNoMore) {
+  const Audit audit = AuditDpSgd(false);
   EXPECT_LE(audit.mu_lower, audit.mu_claimed);
   EXPECT_GE(audit.mu_lower, 0.95 * audit.mu_claimed);
+}
+
+TEST(ReleaseAudit, DpSgdWithClippingOffIsCaught) {
+  const Audit audit = AuditDpSgd(true);
+  EXPECT_GT(audit.mu_lower, audit.mu_claimed);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // DP-SGD (Abadi et al. 2016) on the private examples, as a teacher (R1) or as the baseline student.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/linspace.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "worker/methods/method.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
+#include "worker/private/examples_apart.h"
 #include "worker/private/per_sample_gradients.h"
 #include "worker/private/poisson_sample.h"
 #include "worker/release/dpsgd_step.h"
@@ -106,6 +108,16 @@ class DpSgd final : public Method {
   std::int64_t coordinates_;
 };
 
+Status CheckExamplesApart(const Network& network, const MethodInputs& inputs) {
+  const ImageShape& shape = inputs.data.shape;
+  const at::Tensor images = at::linspace(-1, 1, 3 * shape.size(), at::device(inputs.data.device).dtype(at::kFloat))
+                                .sin()
+                                .view({3, shape.channels, shape.height, shape.width});
+  const auto forward = [&network](const at::Tensor& pair) { return network.Forward(pair).logits; };
+  if (ExamplesStayApart(forward, images)) return {};
+  return UsageError("The network '" + inputs.spec.network +
+                    "' mixes the examples of a batch, as batch normalisation does; DP-SGD needs one that does not.");
+}
 
 }  // namespace
 
@@ -114,6 +126,7 @@ Result<std::unique_ptr<Method>> MakeDpSgd(const MethodInputs& inputs) {
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
                           MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes,
                                       RngStream(inputs.spec.seed, Purpose::parameters), inputs.data.device));
+  RETORT_RETURN_IF_ERROR(CheckExamplesApart(*network, inputs));
   RETORT_ASSIGN_OR_RETURN(release::DpSgdStep mechanism,
                           release::DpSgdStep::FromSpec(inputs.spec, network->parameters().parameter_count()));
   return std::unique_ptr<Method>(std::make_unique<DpSgd>(inputs, std::move(network), std::move(mechanism)));

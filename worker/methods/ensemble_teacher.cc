@@ -7,6 +7,7 @@
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "worker/evaluation.h"
 #include "worker/gang/summed_gradient.h"
@@ -23,11 +24,12 @@ constexpr double kWeightDecay = 0.05;
 
 class EnsembleTeacher final : public Method {
  public:
-  explicit EnsembleTeacher(const MethodInputs& inputs)
+  // `shards` i64 [members, shard size], disjoint.
+  EnsembleTeacher(const MethodInputs& inputs, at::Tensor shards)
       : spec_(inputs.spec),
         data_(inputs.data),
         gang_(inputs.gang),
-        shards_(DisjointShards(inputs.data.train.size(), inputs.spec.members)),
+        shards_(std::move(shards)),
         batch_(std::min(inputs.spec.batch, shards_.size(1))),
         per_epoch_((shards_.size(1) + batch_ - 1) / batch_),
         ensemble_(spec_.members, data_.shape, data_.classes, RngStream(spec_.seed, Purpose::parameters),
@@ -130,7 +132,9 @@ Result<std::unique_ptr<Method>> MakeEnsembleTeacher(const MethodInputs& inputs) 
     return UsageError(std::to_string(inputs.spec.members) + " members need as many training examples; there are " +
                       std::to_string(inputs.data.train.size()) + ".");
   }
-  return std::unique_ptr<Method>(std::make_unique<EnsembleTeacher>(inputs));
+  at::Tensor shards = DisjointShards(inputs.data.train.size(), inputs.spec.members);
+  RETORT_RETURN_IF_ERROR(CheckDisjoint(shards, inputs.data.train.size()));
+  return std::unique_ptr<Method>(std::make_unique<EnsembleTeacher>(inputs, std::move(shards)));
 }
 
 }  // namespace retort::worker

@@ -5,6 +5,8 @@
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/matmul.h>
 
+#include <string>
+
 namespace retort::worker {
 
 LogisticEnsemble::LogisticEnsemble(std::int64_t members, ImageShape input, std::int64_t classes,
@@ -34,6 +36,20 @@ at::Tensor LogisticEnsemble::ForwardShared(const at::Tensor& images, std::int64_
 at::Tensor DisjointShards(std::int64_t examples, std::int64_t members) {
   const std::int64_t size = examples / members;
   return at::arange(size * members, at::kLong).view({size, members}).t().contiguous();
+}
+
+Status CheckDisjoint(const at::Tensor& shards, std::int64_t examples) {
+  const at::Tensor indices = shards.contiguous();
+  const auto* index = indices.const_data_ptr<std::int64_t>();
+  std::vector<bool> seen(static_cast<std::size_t>(examples));
+  for (std::int64_t i = 0; i < indices.numel(); ++i) {
+    if (index[i] < 0 || index[i] >= examples)
+      return Refused("A shard holds example " + std::to_string(index[i]) + " of " + std::to_string(examples) + ".");
+    if (seen[static_cast<std::size_t>(index[i])])
+      return Refused("Example " + std::to_string(index[i]) + " stands in two shards.");
+    seen[static_cast<std::size_t>(index[i])] = true;
+  }
+  return {};
 }
 
 }  // namespace retort::worker

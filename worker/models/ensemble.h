@@ -42,4 +42,8 @@ class LogisticEnsemble {
 // i64 [members, shard size].
 [[nodiscard]] at::Tensor DisjointShards(std::int64_t examples, std::int64_t members);
 
+// What claims about members rest on. `shards` i64 [members, shard size]. Error: refused, naming an index outside
+// [0, examples) or one that stands in two places.
+[[nodiscard]] Status CheckDisjoint(const at::Tensor& shards, std::int64_t examples);
+
 }  // namespace retort::worker
