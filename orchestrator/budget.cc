@@ -10,17 +10,19 @@ namespace retort::orchestrator {
 
 std::optional<std::string> RefuseOverBudget(const ChargeBook& charges, const DataSpec& data,
                                             const privacy::PrivacyEvent& event,
-                                            const ChargeBook::Counts& counts) {
+                                            const ChargeBook::Counts& counts,
+                                            const std::vector<privacy::PrivacyEvent>& elsewhere) {
   if (!data.budget) return std::nullopt;
   std::vector<std::vector<privacy::PrivacyEvent>> trials = charges.EventsOn(data.digest, counts);
   trials.push_back({event});
+  trials.push_back(elsewhere);
   const double total = privacy::TotalEpsilon(trials, data.budget->delta);
   if (total <= data.budget->epsilon) return std::nullopt;
   return fmt::format(
-      "data set '{}': this release would bring the total to epsilon = {:.3f} at delta = {:g}, over its "
+      "data set '{}': this release would bring the total{} to epsilon = {:.3f} at delta = {:g}, over its "
       "budget of {:g}; "
       "raise [data.{}] budget, or ask for fewer trials or releases",
-      data.name, total, data.budget->delta, data.budget->epsilon, data.name);
+      data.name, elsewhere.empty() ? "" : ", with what other sweeps in the same results root spent,", total, data.budget->delta, data.budget->epsilon, data.name);
 }
 
 }  // namespace retort::orchestrator

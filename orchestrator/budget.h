@@ -1,8 +1,9 @@
-// The hard cap on what one private data set may cost over a whole results folder.
+// The hard cap on what one private data set may cost over a whole results root.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/trial_spec.h"
@@ -12,10 +13,11 @@ namespace retort::orchestrator {
 
 // Why `event` may not be drawn, or nothing when the total with it stays within
 // data.budget (always so without one). Everything charged to the data set's digest counts, trials that
-// are out of the plan included, that `counts` says true of (empty: of all). An unbounded event crosses every
-// cap.
+// are out of the plan included, that `counts` says true of (empty: of all), and what other sweeps of the results
+// root charged to it. An unbounded event crosses every cap.
 [[nodiscard]] std::optional<std::string> RefuseOverBudget(const ChargeBook& charges, const DataSpec& data,
                                                           const privacy::PrivacyEvent& event,
-                                                          const ChargeBook::Counts& counts = {});
+                                                          const ChargeBook::Counts& counts = {},
+                                                          const std::vector<privacy::PrivacyEvent>& elsewhere = {});
 
 }  // namespace retort::orchestrator

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/ids.h"
 #include "experiments/spec/status.h"
 #include "orchestrator/charge_book.h"
@@ -125,6 +126,8 @@ class Core {
   Fleet fleet;
   Packing packing;
   ChargeBook charges;
+  // By data digest: what other sweeps of the results root have charged, where a budget counts it.
+  std::map<std::string, std::vector<privacy::PrivacyEvent>> charged_elsewhere;
   Counters counters;
   Quota quota;  // of the plan
   CostModel costs;                  // of what has run on machines like these

@@ -22,4 +22,11 @@ Result<std::unique_ptr<storage::FileLock>> LockFolder(storage::Env& env, const s
   }
 }
 
+bool FolderIsLocked(storage::Env& env, const std::string& results) {
+  const std::string path = LockPath(results);
+  if (!env.Exists(path)) return false;
+  const Result<std::unique_ptr<storage::FileLock>> lock = env.Lock(path);
+  return !lock.ok() && lock.status().message().find("is locked by") != std::string::npos;
+}
+
 }  // namespace retort::orchestrator

@@ -14,4 +14,8 @@ namespace retort::orchestrator {
 [[nodiscard]] Result<std::unique_ptr<storage::FileLock>> LockFolder(storage::Env& env,
                                                                     const std::string& results);
 
+// Whether another process holds it. A lock that cannot even be tried (a read-only folder) is held by nobody we could
+// see.
+[[nodiscard]] bool FolderIsLocked(storage::Env& env, const std::string& results);
+
 }  // namespace retort::orchestrator

@@ -73,6 +73,11 @@ std::string Malformed(const cluster::Reserve& message) {
   return "";
 }
 
+std::vector<privacy::PrivacyEvent> ChargedElsewhere(const Core& core, const std::string& digest) {
+  const auto found = core.charged_elsewhere.find(digest);
+  return found == core.charged_elsewhere.end() ? std::vector<privacy::PrivacyEvent>() : found->second;
+}
+
 void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& message, Now now, Outbox& outbox) {
   attempt.watch.Advanced(now.monotonic);
   const WorldRank rank = attempt.leader();
@@ -98,7 +103,8 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
     refusal = fmt::format("more than {} reservations at once", kMostReservesAtOnce);
   else if (data.budget && CostsItsData(core, attempt.id.trial, &event))
     refusal =
-        RefuseOverBudget(core.charges, data, event, [&core](TrialId id) { return CostsItsData(core, id); });
+        RefuseOverBudget(core.charges, data, event, [&core](TrialId id) { return CostsItsData(core, id); },
+                         ChargedElsewhere(core, data.digest));
   if (refusal) {
     Send(outbox, rank, cluster::Reserved{message.id, false, *refusal}, attempt.id, attempt.generation);
     return;

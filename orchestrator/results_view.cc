@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "orchestrator/core.h"
+#include "orchestrator/folder_lock.h"
 #include "orchestrator/journal.h"
 #include "orchestrator/progress_text.h"
 #include "orchestrator/request_inbox.h"
@@ -31,14 +32,6 @@ Result<TrialView> ViewOf(const Trial& trial, bool running) {
   return view;
 }
 
-// A lock that cannot even be tried (a read-only folder) is held by nobody we could see.
-bool IsLocked(storage::Env& env, const std::string& directory) {
-  const std::string path = LockPath(directory);
-  if (!env.Exists(path)) return false;
-  const Result<std::unique_ptr<storage::FileLock>> lock = env.Lock(path);
-  return !lock.ok() && lock.status().message().find("is locked by") != std::string::npos;
-}
-
 }  // namespace
 
 Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory) {
@@ -48,7 +41,7 @@ Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory)
                             "--results");
   ResultsView view;
   view.directory = directory;
-  view.running = IsLocked(env, directory);
+  view.running = FolderIsLocked(env, directory);
   RETORT_ASSIGN_OR_RETURN(const storage::LogContents contents,
                           storage::ReadRecordLog(env, JournalPath(directory), storage::LogKind::journal));
   Core core(Settings{.results = directory, .provenance_json = {}});

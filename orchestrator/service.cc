@@ -18,6 +18,7 @@
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/local_agent.h"
 #include "orchestrator/mpi_run.h"
+#include "orchestrator/neighbours.h"
 #include "orchestrator/orchestrator_loop.h"
 #include "orchestrator/progress_text.h"
 #include "orchestrator/provenance.h"
@@ -76,7 +77,10 @@ class SweepRun {
   // Returns the exit code.
   Result<int> Run() {
     const std::string results = std::filesystem::absolute(options_.results).lexically_normal().string();
-    if (!env_.Exists(results)) RETORT_RETURN_IF_ERROR(Prepare());  // what fails here leaves no folder behind
+    if (!env_.Exists(results)) {  // what fails here leaves no folder behind
+      RETORT_RETURN_IF_ERROR(Prepare());
+      RETORT_RETURN_IF_ERROR(ChargedElsewhere(env_, results, plan_).status());
+    }
     RETORT_ASSIGN_OR_RETURN(lock_, LockFolder(env_, results));
     Settings settings;
     settings.results = results;
@@ -90,6 +94,7 @@ class SweepRun {
     Outbox outbox;
     RETORT_RETURN_IF_ERROR(OpenSweep(recovered.core, plan_, started_, outbox));
     if (outbox.empty() && recovered.core.AllFinal()) return AlreadyDone(recovered);
+    RETORT_ASSIGN_OR_RETURN(recovered.core.charged_elsewhere, ChargedElsewhere(env_, results, plan_));
     return Work(recovered, std::move(outbox));
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
 #include "experiments/privacy/trial_statement.h"
@@ -11,6 +12,7 @@
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/open_results.h"
+#include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/text_table.h"
 #include "orchestrator/cli/trial_json.h"
 #include "orchestrator/cli/trial_names.h"
@@ -109,6 +111,19 @@ std::string LedgerText(const std::vector<storage::LedgerEntry>& entries) {
   return out;
 }
 
+// What the trial's data set has cost, this trial included.
+std::optional<DataSpending> TotalOf(storage::Env& env, const ResultsView& view, const TrialView& trial) {
+  if (!trial.spec.data) return std::nullopt;
+  const RootCharges root = ReadRoot(env, view);
+  for (DataSpending& spent : StatusOf(view, {}, 0, &root).spending)
+    if (spent.digest == trial.spec.data->digest) return std::move(spent);
+  return std::nullopt;
+}
+
+std::string TotalText(const std::optional<DataSpending>& total, std::size_t width) {
+  return total ? "\nThe data set in all\n  " + Wrap(SpendingLine(*total), width - 2, 4) + "\n" : "";
+}
+
 std::string FilesText(const std::vector<StoredFile>& files, const std::string& directory) {
   std::string out = "\nFiles in " + directory + "\n";
   for (const StoredFile& file : files)
@@ -117,7 +132,7 @@ std::string FilesText(const std::vector<StoredFile>& files, const std::string& d
 }
 
 ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerEntry>& ledger,
-                      const std::vector<StoredFile>& files) {
+                      const std::optional<DataSpending>& total, const std::vector<StoredFile>& files) {
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document.update(TrialJson(trial));
@@ -128,6 +143,7 @@ ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerE
   document["claims"] = trial.row ? ClaimsJson(trial.row->claims) : ordered_json::array();
   document["ledger"] = ordered_json::array();
   for (const storage::LedgerEntry& entry : ledger) document["ledger"].push_back(LedgerEntryJson(entry));
+  document["data_total"] = total ? SpendingJson(*total) : ordered_json();
   document["files"] = ordered_json::array();
   for (const StoredFile& file : files)
     document["files"].push_back({{"path", file.path}, {"bytes", file.bytes}});
@@ -143,13 +159,14 @@ int ShowCommand(const Invocation& call) {
   if (!found.ok()) return call.console.Fail(found.status());
   const TrialView& trial = **found;
   const std::vector<storage::LedgerEntry> ledger = LedgerOf(*view, trial.spec.id);
+  const std::optional<DataSpending> total = TotalOf(call.env, *view, trial);
   const std::vector<StoredFile> files = FilesOf(*view, trial);
   if (call.line.global.json) {
-    call.console.Data(DocumentText(ShowJson(trial, ledger, files)));
+    call.console.Data(DocumentText(ShowJson(trial, ledger, total, files)));
     return 0;
   }
   call.console.Data(RowText(trial) + ClaimsText(trial, ledger, call.console.options().width) +
-                    LedgerText(ledger) + FilesText(files, view->directory));
+                    LedgerText(ledger) + TotalText(total, call.console.options().width) + FilesText(files, view->directory));
   return 0;
 }
 

@@ -22,13 +22,15 @@ int StatusCommand(const Invocation& call) {
   if (!view.ok()) return call.console.Fail(view.status());
   const CostCache cache = OpenCosts(call);
   if (call.line.global.json) {
-    call.console.Data(StatusAsJson(StatusOf(*view, KnownCosts(cache, &*view), UnixSeconds())));
+    const RootCharges root = ReadRoot(call.env, *view);
+    call.console.Data(StatusAsJson(StatusOf(*view, KnownCosts(cache, &*view), UnixSeconds(), &root)));
     return 0;
   }
   const ConsoleOptions& options = call.console.options();
   std::vector<std::pair<std::string, int>> printed;
   while (true) {
-    const SweepStatus status = StatusOf(*view, KnownCosts(cache, &*view), UnixSeconds());
+    const RootCharges root = ReadRoot(call.env, *view);
+    const SweepStatus status = StatusOf(*view, KnownCosts(cache, &*view), UnixSeconds(), &root);
     if (call.line.watch && options.live) call.console.Data("\x1b[H\x1b[2J");
     // Without a terminal to redraw, only what changed is worth saying again.
     if (options.live || status.counts != printed)

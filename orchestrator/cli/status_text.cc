@@ -56,17 +56,13 @@ std::string ActiveText(const SweepStatus& status, double now) {
 
 std::string SpendingText(const SweepStatus& status, std::size_t width) {
   std::string out;
-  for (const DataSpending& spent : status.spending) {
-    std::string line =
-        fmt::format("  {}: ε {} {} (example, δ = {}) over {} {}, summed RDP converted once", spent.data,
-                    std::isfinite(spent.epsilon) ? "≤" : "=", EpsilonText(spent.epsilon),
-                    ShortNumber(spent.delta), spent.trials, spent.trials == 1 ? "trial" : "trials");
-    if (spent.budget) line += fmt::format("; budget {}", EpsilonText(spent.budget->epsilon));
-    if (!std::isfinite(spent.epsilon))
-      line += "; at least one trial has no finite bound (see `retort table`)";
-    out += "  " + Wrap(line, width, 4) + "\n";
-  }
+  for (const DataSpending& spent : status.spending)
+    out += "  " + Wrap("  " + SpendingLine(spent), width, 4) + "\n";
   return out;
+}
+
+std::string BoundText(double epsilon) {
+  return std::string(std::isfinite(epsilon) ? "≤ " : "= ") + EpsilonText(epsilon);
 }
 
 std::string ProblemsText(const SweepStatus& status, std::size_t width) {
@@ -98,6 +94,42 @@ void AddEstimate(const std::optional<SweepEstimate>& left, ordered_json& documen
 }
 
 }  // namespace
+
+std::string SpendingLine(const DataSpending& spent) {
+  std::string line = fmt::format("{}: ε {} (example, δ = {}) over {} {}, summed RDP converted once", spent.data,
+                                 BoundText(spent.epsilon), ShortNumber(spent.delta), spent.trials,
+                                 spent.trials == 1 ? "trial" : "trials");
+  if (!spent.root_trouble.empty())
+    line += fmt::format("; over all sweeps in {}: unknown, {}", spent.root, spent.root_trouble);
+  else if (spent.neighbours > 0)
+    line += fmt::format("; with {} other {} in {}: ε {}", spent.neighbours,
+                        spent.neighbours == 1 ? "sweep" : "sweeps", spent.root, BoundText(spent.root_epsilon));
+  if (spent.budget) line += fmt::format("; budget {}", EpsilonText(spent.budget->epsilon));
+  if (!std::isfinite(spent.epsilon)) line += "; at least one trial has no finite bound (see `retort table`)";
+  return line;
+}
+
+ordered_json SpendingJson(const DataSpending& spent) {
+  const auto number = [](double epsilon) {
+    return std::isfinite(epsilon) ? ordered_json(epsilon) : ordered_json("inf");
+  };
+  ordered_json entry;
+  entry["digest"] = spent.digest;
+  entry["adjacency"] = "example";
+  entry["delta"] = spent.delta;
+  entry["epsilon"] = number(spent.epsilon);
+  entry["accountant"] = "rdp-sum";
+  entry["trials"] = spent.trials;
+  entry["budget"] = spent.budget ? ordered_json{{"epsilon", spent.budget->epsilon}, {"delta", spent.budget->delta}}
+                                 : ordered_json();
+  entry["root"] = spent.root.empty()
+                      ? ordered_json()
+                      : ordered_json{{"directory", spent.root},
+                                     {"epsilon", number(spent.root_epsilon)},
+                                     {"other_sweeps", spent.neighbours},
+                                     {"trouble", spent.root_trouble}};
+  return entry;
+}
 
 std::string StatusAsText(const SweepStatus& status, double now_unix_seconds, std::size_t width) {
   const ResultsView& view = *status.view;
@@ -131,19 +163,7 @@ std::string StatusAsJson(const SweepStatus& status) {
   for (const auto& [state, count] : status.counts) document["counts"][state] = count;
   AddEstimate(status.remaining, document);
   document["epsilon"] = ordered_json::object();
-  for (const DataSpending& spent : status.spending) {
-    ordered_json entry;
-    entry["digest"] = spent.digest;
-    entry["adjacency"] = "example";
-    entry["delta"] = spent.delta;
-    entry["epsilon"] = std::isfinite(spent.epsilon) ? ordered_json(spent.epsilon) : ordered_json("inf");
-    entry["accountant"] = "rdp-sum";
-    entry["trials"] = spent.trials;
-    entry["budget"] = spent.budget
-                          ? ordered_json{{"epsilon", spent.budget->epsilon}, {"delta", spent.budget->delta}}
-                          : ordered_json();
-    document["epsilon"][spent.data] = std::move(entry);
-  }
+  for (const DataSpending& spent : status.spending) document["epsilon"][spent.data] = SpendingJson(spent);
   document["devices"] = DevicesJson(status.devices);
   document["newest_event"] = status.view->newest_event;
   document["requests"] = status.view->requests;

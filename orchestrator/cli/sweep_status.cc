@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "experiments/privacy/claim.h"
-#include "experiments/spec/trial_kind.h"
 #include "orchestrator/charge_book.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/trial_names.h"
+#include "orchestrator/costing_entries.h"
 #include "orchestrator/time_fit.h"
 
 namespace retort::orchestrator::cli {
@@ -101,10 +103,10 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataS
   AddTogether(view, TrialState::cancelled, 20, "cancelled", "", problems);
   AddQuota(view, problems);
   for (const DataSpending& spent : spending)
-    if (spent.budget && spent.epsilon > 0.9 * spent.budget->epsilon)
+    if (spent.budget && spent.root_epsilon > 0.9 * spent.budget->epsilon)
       problems.push_back({70,
                           fmt::format("data set {} has spent ε = {} of its budget of {} (example, δ = {})",
-                                      spent.data, EpsilonText(spent.epsilon),
+                                      spent.data, EpsilonText(spent.root_epsilon),
                                       EpsilonText(spent.budget->epsilon), ShortNumber(spent.delta)),
                           "raise [data." + spent.data + "] budget, or ask for fewer trials",
                           {}});
@@ -121,34 +123,30 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataS
   return problems;
 }
 
-// What is made from a private teacher's answers costs the data set nothing beyond the teacher's training.
-bool IsPostProcessing(const ResultsView& view, TrialId id) {
-  const auto find = [&view](TrialId wanted) {
-    const auto found = std::find_if(view.trials.begin(), view.trials.end(),
-                                    [&](const TrialView& trial) { return trial.spec.id == wanted; });
-    return found == view.trials.end() ? nullptr : &found->spec;
-  };
-  const TrialSpec* student = find(id);
-  if (student == nullptr || KindOf(*student) != TrialKind::distilled_student || !student->parent)
-    return false;
-  const TrialSpec* teacher = find(*student->parent);
-  return teacher != nullptr && KindOf(*teacher) == TrialKind::dpsgd_teacher &&
-         student->source != QuerySource::private_split;
-}
-
-// The ledger's entries that cost something.
-std::vector<storage::LedgerEntry> CostingEntries(const ResultsView& view) {
-  std::map<TrialId, bool> free;
-  std::vector<storage::LedgerEntry> entries;
-  for (const storage::LedgerEntry& entry : view.ledger) {
-    const auto [known, fresh] = free.try_emplace(entry.attempt.trial, false);
-    if (fresh) known->second = IsPostProcessing(view, entry.attempt.trial);
-    if (!known->second) entries.push_back(entry);
+// Charged to `digest` by other sweeps of the root, per trial; and by how many of them.
+std::vector<std::vector<privacy::PrivacyEvent>> ChargedBeside(const RootCharges& root, const std::string& digest,
+                                                              int& sweeps) {
+  std::vector<std::vector<privacy::PrivacyEvent>> events;
+  for (const NeighbourSweep& sweep : root.sweeps) {
+    const auto found = sweep.charged.find(digest);
+    if (found == sweep.charged.end()) continue;
+    ++sweeps;
+    events.push_back(found->second);
   }
-  return entries;
+  return events;
 }
 
-std::vector<DataSpending> SpendingOf(const ResultsView& view) {
+void AddRoot(const RootCharges* root, std::vector<std::vector<privacy::PrivacyEvent>> own, DataSpending& spent) {
+  if (root == nullptr) return;
+  spent.root = root->directory;
+  spent.root_trouble = root->trouble;
+  for (std::vector<privacy::PrivacyEvent>& events : ChargedBeside(*root, spent.digest, spent.neighbours))
+    own.push_back(std::move(events));
+  spent.root_epsilon = root->trouble.empty() ? privacy::TotalEpsilon(own, spent.delta)
+                                             : std::numeric_limits<double>::infinity();
+}
+
+std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges* root) {
   ChargeBook charges;
   charges.Load(CostingEntries(view));
   std::map<std::string, const DataSpec*> data;
@@ -171,7 +169,8 @@ std::vector<DataSpending> SpendingOf(const ResultsView& view) {
     spent.delta = spent.budget ? spent.budget->delta : delta.contains(digest) ? delta[digest] : kUsualDelta;
     const auto events = charges.EventsOn(digest);
     spent.trials = static_cast<int>(events.size());
-    spent.epsilon = privacy::TotalEpsilon(events, spent.delta);
+    spent.epsilon = spent.root_epsilon = privacy::TotalEpsilon(events, spent.delta);
+    AddRoot(root, events, spent);
     all.push_back(std::move(spent));
   }
   return all;
@@ -206,13 +205,14 @@ int SlotsOf(const ResultsView& view) {
   return std::max({view.terms.slots, view.usage.peak_devices(), 1});
 }
 
-SweepStatus StatusOf(const ResultsView& view, const CostModel& costs, double now_unix_seconds) {
+SweepStatus StatusOf(const ResultsView& view, const CostModel& costs, double now_unix_seconds,
+                     const RootCharges* root) {
   SweepStatus status;
   status.view = &view;
   status.counts = CountStates(view);
   status.finished = std::all_of(view.trials.begin(), view.trials.end(),
                                 [](const TrialView& t) { return IsFinal(t.state); });
-  status.spending = SpendingOf(view);
+  status.spending = SpendingOf(view, root);
   status.problems = ProblemsOf(view, status.spending, status.finished);
   const double now = now_unix_seconds > 0 ? now_unix_seconds : view.newest_event;
   if (!status.finished) status.remaining = RemainingOf(view, costs, now);

@@ -1,6 +1,7 @@
 // How a sweep stands, as a value: what `retort status` prints.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "experiments/spec/trial_spec.h"
 #include "orchestrator/cli/devices.h"
 #include "orchestrator/cost_model.h"
+#include "orchestrator/neighbours.h"
 #include "orchestrator/results_view.h"
 #include "orchestrator/sweep_estimate.h"
 
@@ -28,6 +30,11 @@ struct DataSpending {
   double delta = 0;    // of the budget, else the smallest of the trials that charged
   std::optional<Budget> budget;
   int trials = 0;  // with a charge
+  // With every other sweep of the results root; `epsilon` where nobody looked. Infinity where one cannot be read.
+  double root_epsilon = 0;
+  int neighbours = 0;        // other sweeps of the root with a charge
+  std::string root;          // the folder that holds the results folder; empty where nobody looked
+  std::string root_trouble;  // why a neighbour cannot be read; empty when all can
 };
 
 struct SweepStatus {
@@ -45,8 +52,13 @@ struct SweepStatus {
 [[nodiscard]] std::vector<std::pair<std::string, int>> CountStates(const ResultsView& view);
 // Slots of the newest run, as far as the journal tells; at least 1.
 [[nodiscard]] int SlotsOf(const ResultsView& view);
-// `costs`: measured on machines like those that run the sweep. `now_unix_seconds` 0: as of the newest event.
-[[nodiscard]] SweepStatus StatusOf(const ResultsView& view, const CostModel& costs = {}, double now_unix_seconds = 0);
+// `costs`: measured on machines like those that run the sweep. `now_unix_seconds` 0: as of the newest event. `root`:
+// what its other sweeps have charged; null: nobody looked.
+[[nodiscard]] SweepStatus StatusOf(const ResultsView& view, const CostModel& costs = {}, double now_unix_seconds = 0,
+                                   const RootCharges* root = nullptr);
+// What is spent of one private data set, in a line without its end.
+[[nodiscard]] std::string SpendingLine(const DataSpending& spent);
+[[nodiscard]] nlohmann::ordered_json SpendingJson(const DataSpending& spent);
 
 [[nodiscard]] std::string StatusAsText(const SweepStatus& status, double now_unix_seconds, std::size_t width);
 [[nodiscard]] std::string StatusAsJson(const SweepStatus& status);

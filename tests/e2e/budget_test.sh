@@ -27,4 +27,22 @@ expect_code 1
 run "$retort" list --results small --json
 expect_out "budget_refused"
 expect_out "over its budget"
+
+case_name="a budget counts what other sweeps of the results root spent"
+spent=$("$retort" status --results r --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["epsilon"]["digits"]["epsilon"])')
+run "$retort" run "$sweep" trial.noise=secure "$only_private" sweep.seeds=[1] "data.digits.budget={epsilon=$spent,delta=1e-4}" --results beside
+expect_code 1
+run "$retort" list --results beside --json
+expect_out "other sweeps in the same results root"
+run "$retort" status --results beside
+expect_out "other sweep"
+
+case_name="a neighbour that cannot be read stops a budgeted run, and names the remedy"
+mkdir -p torn && cp r/ledger.log torn/ledger.log
+printf '\377' | dd of=torn/ledger.log bs=1 seek=40 conv=notrunc 2> /dev/null
+run "$retort" run "$sweep" trial.noise=secure "$only_private" 'data.digits.budget={epsilon=1000,delta=1e-4}' --results third
+expect_code 3
+expect_err "torn"
+expect_err "retort repair"
+[ ! -e third ] || complain "a refused run left a folder"
 finish

@@ -114,6 +114,27 @@ TEST(SweepStatus, SpendingIsTheTotalOverAllTrialsOfADataSet) {
   EXPECT_GT(two.spending[0].epsilon, one.spending[0].epsilon);
 }
 
+TEST(SweepStatus, TotalOverTheRootStandsBesideTheSweeps) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.ledger = {VoteEntry(sample.view)};
+  RootCharges root;
+  root.directory = "results";
+  const auto spent = [&] { return StatusOf(sample.view, {}, 0, &root).spending.at(0); };
+  EXPECT_EQ(spent().root_epsilon, spent().epsilon);
+  EXPECT_THAT(SpendingLine(spent()), ::testing::Not(HasSubstr("other sweep")));
+  NeighbourSweep neighbour;
+  neighbour.charged[sample.view.ledger[0].data_digest] = {sample.view.ledger[0].event};
+  root.sweeps = {neighbour, NeighbourSweep()};
+  EXPECT_GT(spent().root_epsilon, spent().epsilon);
+  EXPECT_THAT(SpendingLine(spent()), HasSubstr("; with 1 other sweep in results: ε ≤ "));
+  EXPECT_EQ(SpendingJson(spent()).at("root").at("other_sweeps"), 1);
+  root.sweeps.clear();
+  root.trouble = "what results/a charged cannot be read: damaged";
+  EXPECT_EQ(spent().root_epsilon, std::numeric_limits<double>::infinity());
+  EXPECT_THAT(SpendingLine(spent()), HasSubstr("over all sweeps in results: unknown, what results/a"));
+  EXPECT_EQ(SpendingJson(spent()).at("root").at("epsilon"), "inf");
+}
+
 TEST(SweepStatus, StudentsOfAPrivateTeacherCostNothingMore) {
   testing::Sample sample = testing::SampleSweep();
   TrialSpec& teacher = sample.view.trials[0].spec;

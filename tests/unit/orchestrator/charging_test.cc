@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+#include <optional>
 
+#include "orchestrator/budget.h"
 #include "tests/unit/orchestrator/orchestrator_fixture.h"
 
 namespace retort::orchestrator {
@@ -90,6 +93,60 @@ TEST_F(ChargingTest, RequestsOfOneBatchOfMessagesSeeEachOther) {
   EXPECT_FALSE(refused[0].second.granted);
   EXPECT_EQ(refused[0].second.id, 2U);
   EXPECT_THAT(refused[0].second.refusal, HasSubstr("budget"));
+}
+
+privacy::PrivacyEvent Counted(std::int64_t count) {
+  privacy::PrivacyEvent event = Votes();
+  event.count = count;
+  return event;
+}
+
+std::shared_ptr<DataSpec> Capped(double epsilon) {
+  auto data = testing::SmallData();
+  data->budget = Budget{epsilon, 1e-5};
+  return data;
+}
+
+TEST(Budget, IsGrantedAtEqualityAndRefusedADoubleBelow) {
+  ChargeBook charges;
+  charges.Add(std::string(64, 'd'), TrialId(1), Counted(40));
+  for (const std::int64_t more : {1, 7, 64, 4000}) {
+    const double total = privacy::TotalEpsilon({{Counted(40)}, {Counted(more)}}, 1e-5);
+    EXPECT_EQ(RefuseOverBudget(charges, *Capped(total), Counted(more)), std::nullopt);
+    EXPECT_NE(RefuseOverBudget(charges, *Capped(std::nextafter(total, 0.0)), Counted(more)), std::nullopt);
+  }
+}
+
+// The same draws in a hundred thousand pieces, in one, or by another sweep: one total, so one answer.
+TEST(Budget, DoesNotDependOnHowTheChargesCameIn) {
+  constexpr int kPieces = 100'000;
+  ChargeBook pieces, whole;
+  privacy::PrivacyEvent small = Counted(3);
+  small.noise_std = 1000.0 / 3;
+  privacy::PrivacyEvent all = small;
+  all.count = std::int64_t{3} * kPieces;
+  for (int i = 0; i < kPieces; ++i) pieces.Add(std::string(64, 'd'), TrialId(1), small);
+  whole.Add(std::string(64, 'd'), TrialId(1), all);
+  const double total = privacy::TotalEpsilon({{all}, {Counted(5)}}, 1e-5);
+  const auto at = Capped(total), below = Capped(std::nextafter(total, 0.0));
+  EXPECT_EQ(RefuseOverBudget(pieces, *at, Counted(5)), std::nullopt);
+  EXPECT_EQ(RefuseOverBudget(whole, *at, Counted(5)), std::nullopt);
+  EXPECT_EQ(RefuseOverBudget({}, *at, Counted(5), {}, {all}), std::nullopt);
+  EXPECT_NE(RefuseOverBudget(pieces, *below, Counted(5)), std::nullopt);
+  EXPECT_NE(RefuseOverBudget(whole, *below, Counted(5)), std::nullopt);
+  EXPECT_THAT(RefuseOverBudget({}, *below, Counted(5), {}, {all}).value(), HasSubstr("same results root"));
+}
+
+TEST_F(ChargingTest, WhatOtherSweepsChargedCountsBeforeTheDraw) {
+  Say(trial_, cluster::Reserve{1, Votes(), 8});
+  GrantAll();
+  ASSERT_TRUE(Take<cluster::Reserved>().at(0).second.granted);
+  core_.charged_elsewhere[std::string(64, 'd')] = {Counted(1'000'000)};
+  Say(trial_, cluster::Reserve{2, Votes(), 8});
+  EXPECT_THAT(outbox_.ledger, IsEmpty());
+  const auto refused = Take<cluster::Reserved>();
+  ASSERT_THAT(refused, SizeIs(1));
+  EXPECT_THAT(refused[0].second.refusal, HasSubstr("other sweeps in the same results root"));
 }
 
 TEST_F(ChargingTest, RefusedRequestIsNotCharged) {

@@ -1,0 +1,50 @@
+// The other sweeps of a results root, the folder that holds this sweep's results folder: what they have
+// charged to private data sets counts against the budgets of this one.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "experiments/privacy/privacy_event.h"
+#include "experiments/spec/sweep.h"
+#include "orchestrator/results_view.h"
+#include "storage/env.h"
+
+namespace retort::orchestrator {
+
+using ChargedByData =
+    std::map<std::string, std::vector<privacy::PrivacyEvent>>;  // by digest, equal ones aggregated
+
+struct NeighbourSweep {
+  std::string directory;
+  bool running = false;
+  ChargedByData charged;           // what costs its data set something
+  std::set<std::string> planned;   // digests of its trials' data sets
+  std::set<std::string> budgeted;  // of these, those under a budget of its own
+};
+
+// Those that have charged one of `digests`, and those that are running with one in their plan. Error:
+// environment or damage, naming the folder that cannot be read; what it charged is then unknown.
+[[nodiscard]] Result<std::vector<NeighbourSweep>> ReadNeighbours(storage::Env& env,
+                                                                 const std::string& results,
+                                                                 const std::set<std::string>& digests);
+
+// What the budgets of `plan` must count beside the sweep's own ledger. A budget covers the root only while
+// nobody else draws there: call under the folder's lock. Error: environment, with the remedy, when a
+// neighbour of a budgeted data set cannot be read or is running, or when a running neighbour has a budget for
+// a data set of this plan.
+[[nodiscard]] Result<ChargedByData> ChargedElsewhere(storage::Env& env, const std::string& results,
+                                                     const SweepPlan& plan);
+
+// For people who ask how much is spent.
+struct RootCharges {
+  std::string directory;  // the root
+  std::vector<NeighbourSweep> sweeps;
+  std::string trouble;  // why they are unknown; empty when they are not
+};
+[[nodiscard]] RootCharges ReadRoot(storage::Env& env, const ResultsView& view);
+
+}  // namespace retort::orchestrator

@@ -1,0 +1,144 @@
+// Budgets over a results root: what other sweeps charged counts, and what cannot be known stops the run.
+#include "orchestrator/neighbours.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/journal.h"
+#include "storage/privacy_ledger.h"
+#include "tests/testing/fault_injection_env.h"
+#include "tests/testing/storage_samples.h"
+#include "tests/testing/trial_builder.h"
+
+namespace retort::orchestrator {
+namespace {
+
+using testing::FaultInjectionEnv;
+using ::testing::HasSubstr;
+using testing::PlanOf;
+using testing::SmallData;
+using testing::TrialBuilder;
+using testing::VoteEvent;
+
+constexpr char kOwn[] = "results/own";
+
+class NeighboursTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(env_.CreateDirectories(kOwn).ok()); }
+
+  static std::shared_ptr<DataSpec> Data(bool budget, char digest = 'd') {
+    auto data = SmallData();
+    data->digest = std::string(64, digest);
+    if (budget) data->budget = Budget{1, 1e-5};
+    return data;
+  }
+  static SweepPlan Plan(const std::shared_ptr<const DataSpec>& data) {
+    SweepPlan plan = PlanOf({TrialBuilder(1).With(data).Build()});
+    plan.data = {data};
+    return plan;
+  }
+  // A sweep of one trial that charged `draws` votes.
+  std::string Sweep(const std::string& name, const std::shared_ptr<const DataSpec>& data,
+                    std::int64_t draws) {
+    const std::string folder = "results/" + name;
+    EXPECT_TRUE(env_.CreateDirectories(folder).ok());
+    const TrialSpec spec = TrialBuilder(7).With(data).Build();
+    Core core(Settings{.results = folder, .provenance_json = "{}"});
+    auto journal = Journal::Open(env_, folder, core);
+    EXPECT_TRUE(journal.ok());
+    EXPECT_TRUE(journal
+                    ->Commit({{1.0, SweepOpened{kResultsFormatVersion, name, "retort = 1\n", "{}"}},
+                              {1.0, PlannedAs(spec)},
+                              {1.0, PlanAdopted{{spec.id}}}})
+                    .ok());
+    auto ledger = storage::PrivacyLedger::Open(env_, LedgerPath(folder)).value();
+    if (draws > 0) {  // in two records, since damage in the last one is a torn tail
+      EXPECT_TRUE(ledger->Reserve(data->digest, {spec.id, 1}, 1, VoteEvent(draws - 1)).ok());
+      EXPECT_TRUE(ledger->Reserve(data->digest, {spec.id, 1}, 1, VoteEvent(1)).ok());
+    }
+    env_.Put(LockPath(folder), "");
+    return folder;
+  }
+  Result<ChargedByData> Elsewhere(const SweepPlan& plan) { return ChargedElsewhere(env_, kOwn, plan); }
+
+  FaultInjectionEnv env_;
+};
+
+std::int64_t Draws(const ChargedByData& charged, char digest) {
+  std::int64_t draws = 0;
+  if (const auto found = charged.find(std::string(64, digest)); found != charged.end())
+    for (const privacy::PrivacyEvent& event : found->second) draws += event.count;
+  return draws;
+}
+
+TEST_F(NeighboursTest, ChargesOfAllSweepsOfTheRootCountForABudget) {
+  Sweep("a", Data(false), 30);
+  Sweep("b", Data(true), 12);
+  Sweep("other-data", Data(false, 'e'), 500);
+  Sweep("own", Data(true), 900);
+  const Result<ChargedByData> charged = Elsewhere(Plan(Data(true)));
+  ASSERT_TRUE(charged.ok()) << charged.status().message();
+  EXPECT_EQ(Draws(*charged, 'd'), 42);
+  EXPECT_EQ(Draws(*charged, 'e'), 0);
+}
+
+TEST_F(NeighboursTest, WithoutABudgetNothingIsRead) {
+  const std::string folder = Sweep("a", Data(false), 30);
+  env_.Bytes(LedgerPath(folder))[40] ^= 0x55;
+  const Result<ChargedByData> charged = Elsewhere(Plan(Data(false)));
+  ASSERT_TRUE(charged.ok());
+  EXPECT_TRUE(charged->empty());
+}
+
+TEST_F(NeighboursTest, DamagedNeighbourStopsABudgetedRunAndIsNamed) {
+  const std::string folder = Sweep("broken", Data(false), 30);
+  env_.Bytes(LedgerPath(folder))[40] ^= 0x55;
+  const Status status = Elsewhere(Plan(Data(true))).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("results/broken"));
+  EXPECT_THAT(status.message(), HasSubstr("retort repair"));
+}
+
+TEST_F(NeighboursTest, NeighbourWithoutAJournalCannotBeCounted) {
+  const std::string folder = Sweep("lost", Data(false), 30);
+  ASSERT_TRUE(env_.Remove(JournalPath(folder)).ok());
+  EXPECT_THAT(Elsewhere(Plan(Data(true))).status().message(), HasSubstr("results/lost"));
+}
+
+TEST_F(NeighboursTest, RunningNeighbourOfTheSameDataStopsABudgetedRun) {
+  const std::string folder = Sweep("busy", Data(false), 0);
+  const auto lock = env_.Lock(LockPath(folder)).value();
+  const Status status = Elsewhere(Plan(Data(true))).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("results/busy is running and draws on data set 'digits'"));
+  EXPECT_THAT(status.message(), HasSubstr("--results"));
+}
+
+TEST_F(NeighboursTest, RunningNeighbourWithABudgetStopsARunWithoutOne) {
+  const std::string folder = Sweep("capped", Data(true), 0);
+  EXPECT_TRUE(Elsewhere(Plan(Data(false))).ok());
+  const auto lock = env_.Lock(LockPath(folder)).value();
+  EXPECT_THAT(Elsewhere(Plan(Data(false))).status().message(), HasSubstr("its budget"));
+}
+
+TEST_F(NeighboursTest, RunningNeighbourOfOtherDataDoesNotMatter) {
+  const std::string folder = Sweep("elsewhere", Data(true, 'e'), 8);
+  const auto lock = env_.Lock(LockPath(folder)).value();
+  EXPECT_TRUE(Elsewhere(Plan(Data(true))).ok());
+  EXPECT_TRUE(Elsewhere(Plan(Data(false))).ok());
+}
+
+TEST_F(NeighboursTest, TotalsOfTheRootSayWhyTheyAreUnknown) {
+  Sweep("own", Data(false), 5);
+  const std::string folder = Sweep("a", Data(false), 30);
+  const ResultsView view = ReadResults(env_, kOwn).value();
+  const RootCharges root = ReadRoot(env_, view);
+  EXPECT_EQ(root.directory, "results");
+  ASSERT_EQ(root.sweeps.size(), 1U);
+  EXPECT_EQ(Draws(root.sweeps[0].charged, 'd'), 30);
+  env_.Bytes(LedgerPath(folder))[40] ^= 0x55;
+  EXPECT_THAT(ReadRoot(env_, view).trouble, HasSubstr("results/a"));
+}
+
+}  // namespace
+}  // namespace retort::orchestrator
