@@ -55,6 +55,11 @@ double NineDigitsUp(double value) {
   return digits >= 0 ? std::ceil(value * scale) / scale : std::ceil(value / scale) * scale;
 }
 
+bool IsDpSgd(const TrialSpec& spec) {
+  const TrialKind kind = KindOf(spec);
+  return kind == TrialKind::dpsgd_teacher || kind == TrialKind::dpsgd_student;
+}
+
 // The relation that the claim is about, where the trial has one.
 std::optional<Relation> RelationOf(const TrialSpec& spec) {
   const bool votes = KindOf(spec) == TrialKind::vote_student;
@@ -79,11 +84,11 @@ std::optional<Relation> RelationOf(const TrialSpec& spec) {
   return std::nullopt;
 }
 
-// mu under the relation when the trial runs as it stands. Error: what makes the claim unbounded.
+// mu under the relation when the trial runs as it stands, and loses as many attempts as it has room for. Error: what makes the claim unbounded.
 Result<double> PlannedMu(const TrialSpec& spec, const Relation& relation) {
   TrialSpec secure = spec;
   secure.noise = NoiseMode::secure;
-  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlannedEvents(secure));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, EventsWithRetries(secure));
   const Composition sum = ComposeFor(relation, events);
   if (!sum.unbounded.empty()) return Cannot(spec, std::string(ReasonText(sum.unbounded)));
   return ComposedMu(sum.gaussian);
@@ -115,6 +120,7 @@ Status SolveReleases(TrialSpec& spec, const Relation& relation, std::int64_t Tri
   }
   TrialSpec one = spec;
   one.*count = 1;
+  one.retries = 0;
   RETORT_ASSIGN_OR_RETURN(const double mu, PlannedMu(one, relation));
   const double target = GaussianMu(spec.epsilon, spec.delta);
   const double ratio = target / mu;
@@ -122,9 +128,24 @@ Status SolveReleases(TrialSpec& spec, const Relation& relation, std::int64_t Tri
     return Cannot(spec, "the noise is so large that " + std::to_string(kMostReleases) + " " + key +
                             " do not spend it.");
   }
-  spec.*count = static_cast<std::int64_t>(std::floor(ratio * ratio)) + 1;
-  while (spec.*count >= 1 && !Meets(spec, relation)) --(spec.*count);
-  if (spec.*count >= 1) return {};
+  const auto meets = [&](std::int64_t releases) {
+    spec.*count = releases;
+    return Meets(spec, relation);
+  };
+  // Without retries the first or second try holds.
+  std::int64_t high = static_cast<std::int64_t>(std::floor(ratio * ratio)) + 1;
+  for (int tries = 0; tries < 4 && high >= 1; ++tries, --high)
+    if (meets(high)) return {};
+  std::int64_t low = 0;  // holds; high + 1 does not
+  while (low < high) {
+    const std::int64_t middle = low + (high - low + 1) / 2;
+    if (meets(middle))
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  spec.*count = low;
+  if (low >= 1) return {};
   return Cannot(spec, "one of the " + std::string(key) +
                           " alone costs more at this noise; raise the noise or epsilon.");
 }
@@ -162,12 +183,16 @@ Status SolveDpSgd(TrialSpec& spec) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlannedEvents(unit));
   const double rate = events.front().sampling_rate;
   const double aim = AimOf(spec.epsilon);
+  const auto charged = [&spec](std::int64_t steps) {
+    return static_cast<double>(steps) +
+           static_cast<double>(spec.retries) * static_cast<double>(std::min(steps, spec.reserve_block));
+  };
   if (spec.calibrate == Calibrate::noise) {
-    const double noise = SubsampledGaussianNoise(rate, static_cast<double>(spec.steps), spec.delta, aim);
+    const double noise = SubsampledGaussianNoise(rate, charged(spec.steps), spec.delta, aim);
     if (!std::isfinite(noise)) return Cannot(spec, "no noise multiplier up to a million reaches it.");
     // The search over orders leaves steps of about 1e-7 in the curve, so the rounded value is tried.
     const auto meets = [&](double z) {
-      return SubsampledGaussianEpsilon(rate, z, static_cast<double>(spec.steps), spec.delta).epsilon <= aim;
+      return SubsampledGaussianEpsilon(rate, z, charged(spec.steps), spec.delta).epsilon <= aim;
     };
     spec.noise_multiplier = NineDigitsUp(noise);
     while (!meets(spec.noise_multiplier))
@@ -177,8 +202,7 @@ Status SolveDpSgd(TrialSpec& spec) {
   if (!(spec.noise_multiplier > 0))
     return Cannot(spec, "calibrate = \"steps\" needs noise_multiplier above 0.");
   const auto fits = [&](std::int64_t steps) {
-    return SubsampledGaussianEpsilon(rate, spec.noise_multiplier, static_cast<double>(steps), spec.delta)
-               .epsilon <= aim;
+    return SubsampledGaussianEpsilon(rate, spec.noise_multiplier, charged(steps), spec.delta).epsilon <= aim;
   };
   if (!fits(1))
     return Cannot(spec, "one step alone costs more at this noise_multiplier; raise it or epsilon.");
@@ -245,6 +269,20 @@ Status Solve(TrialSpec& spec) {
   return {};
 }
 
+// Numbers so far apart that the arithmetic fails end here, and what was solved for can be run.
+Status CheckSolution(const TrialSpec& spec) {
+  TrialSpec secure = spec;
+  secure.noise = NoiseMode::secure;
+  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlannedEvents(secure));
+  for (const PrivacyEvent& event : events) {
+    if (const std::string problem = EventProblem(event); !problem.empty())
+      return Cannot(spec, std::string(ReasonText(problem)));
+  }
+  if (const std::optional<Relation> relation = RelationOf(spec); relation && !IsDpSgd(spec) && !Meets(spec, *relation))
+    return Cannot(spec, "no noise that can be drawn reaches it.");
+  return {};
+}
+
 std::string KeyOf(const TrialSpec& spec) {
   ParameterKey key;
   key.Add(spec.role).Add(spec.method).Add(spec.reading).Add(spec.claim).Add(spec.calibrate).Add(spec.source);
@@ -254,6 +292,7 @@ std::string KeyOf(const TrialSpec& spec) {
       .Add(spec.noise_multiplier)
       .Add(spec.vote_noise)
       .Add(spec.detach);
+  key.Add(spec.retries).Add(spec.reserve_block);
   key.Add(spec.data ? spec.data->classes : std::int64_t{0});
   key.Add(spec.data ? spec.data->split.train.size() : std::int64_t{0});
   return key.bytes();
@@ -274,6 +313,7 @@ Status Calibrator::Calibrate(TrialSpec& spec) {
   if (fresh) {
     TrialSpec trial = spec;
     solution.status = Solve(trial);
+    if (solution.status.ok()) solution.status = CheckSolution(trial);
     solution.sigma = trial.sigma;
     solution.noise_multiplier = trial.noise_multiplier;
     solution.vote_noise = trial.vote_noise;

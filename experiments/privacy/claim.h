@@ -49,6 +49,10 @@ struct ClaimContext {
 // The events that the trial will cause if nothing fails, for planning and calibration.
 [[nodiscard]] Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec);
 
+// The same with what spec.retries lost attempts may charge beside it: a block each of reserve_block releases, and none
+// beyond what the plan draws. Calibration solves for these.
+[[nodiscard]] Result<std::vector<PrivacyEvent>> EventsWithRetries(const TrialSpec& spec);
+
 // Every claim that applies: the paper's formula, and for each adjacency the proven one or the reason
 // there is none. Fails closed: what cannot be bounded is unbounded, with its reason.
 // Planning many trials: see class Accountant (accountant.h), which remembers equal ones.

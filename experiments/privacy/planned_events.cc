@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -76,6 +77,19 @@ Status CheckCounts(const TrialSpec& spec, bool steps) {
   return {};
 }
 
+std::int64_t DrawsOfARelease(const TrialSpec& spec, const PrivacyEvent& event) {
+  switch (event.unit) {
+    case EventUnit::row:
+      return spec.batch;
+    case EventUnit::vote:
+      return std::min(spec.batch, spec.queries);
+    case EventUnit::batch:
+    case EventUnit::step:
+      break;
+  }
+  return 1;
+}
+
 }  // namespace
 
 Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
@@ -109,6 +123,18 @@ Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
     case TrialKind::ensemble_teacher:
     case TrialKind::sleeper:
       break;
+  }
+  return events;
+}
+
+Result<std::vector<PrivacyEvent>> EventsWithRetries(const TrialSpec& spec) {
+  RETORT_ASSIGN_OR_RETURN(std::vector<PrivacyEvent> events, PlannedEvents(spec));
+  for (PrivacyEvent& event : events) {
+    // min(reserve_block * draws, count), without the product
+    const std::int64_t draws = std::max<std::int64_t>(DrawsOfARelease(spec, event), 1);
+    const bool whole = spec.reserve_block > event.count / draws;
+    const std::int64_t block = whole ? event.count : spec.reserve_block * draws;
+    for (std::int64_t lost = 0; lost < spec.retries; ++lost) event.Count(block);
   }
   return events;
 }

@@ -47,7 +47,7 @@ constexpr SectionKey kSections[] = {
     {"data.*", "split", table, true, {}, "", "which examples are private, public and for testing"},
     {"data.*", "classes", count, false, {2, 256, false}, "10", "labels are 0 to classes - 1"},
     {"data.*", "published_as", text, false, {}, "joins nothing", "name under which published tables join"},
-    {"data.*", "budget", table, false, {}, "no cap", "hard cap over all trials of the sweep"},
+    {"data.*", "budget", table, false, {}, "no cap", "hard cap over all trials of every sweep in the results root"},
     {"data.*.split", "shuffle", count, false, kPositions, "0, file order",
      "number of the permutation that ranges are positions in"},
     {"data.*.split", "train", range, true, kPositions, "", "[begin, end) of the private examples"},
@@ -60,7 +60,7 @@ constexpr SectionKey kSections[] = {
      {0, 1e6, true},
      "",
      "summed over the trials, adjacency example"},
-    {"data.*.budget", "delta", number, true, {0, 1, true}, "", "delta of the cap"},
+    {"data.*.budget", "delta", number, true, {0, 0x1.fffffffffffffp-1, true}, "", "delta of the cap"},
 
     {"teacher.*.private", "norm_bound", number, false, {0, 1e9, true}, "0.1", "per-example clip C"},
     {"teacher.*.private",

@@ -183,7 +183,7 @@ constexpr SpecKey kKeys[] = {
     Row<&S::devices>("devices", From(1, 4096), kAll | kSleep, "gang size; sums depend on it"),
 
     Only(kInTrial,
-         Inherited(Row<&S::delta>("delta", {0, 1, true}, kStudents | kDpsgd, "delta of every claim"))),
+         Inherited(Row<&S::delta>("delta", {0, 0x1.fffffffffffffp-1, true}, kStudents | kDpsgd, "delta of every claim"))),
     Only(kInTrial, Row<&S::epsilon>("epsilon", From(0, 1e6), kStudents | kDpsgd,
                                     "epsilon asked for; needs claim and calibrate; 0 = none")),
     Only(kInTrial,
@@ -280,6 +280,9 @@ constexpr SpecKey kKeys[] = {
                                "auto: shares its device with others of its shape while that is measured to be faster")),
     Execution(Row<&S::reserve_block>("reserve_block", From(1, 1e9), kAll,
                                      "releases charged to the ledger at once")),
+    Execution(Row<&S::retries>("retries", From(0, 1000), kDpdfd | kDpsgd,
+                               "lost attempts that calibration leaves room for: each may charge one more block "
+                               "of reserve_block releases")),
 };
 constexpr std::size_t kKeyCount = std::size(kKeys);
 

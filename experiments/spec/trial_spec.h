@@ -145,6 +145,7 @@ struct TrialSpec {
   int priority = 0;
   PackMode pack = PackMode::off;
   std::int64_t reserve_block = 64;   // releases charged at once
+  std::int64_t retries = 0;          // lost attempts that calibration leaves room for, a block each
 
   // derived, not keys
   TrialId id;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "orchestrator/cli/claim_text.h"
 #include "orchestrator/cli/estimate_text.h"
@@ -125,13 +126,31 @@ std::string PrivacyText(const PlanReport& report, std::size_t width) {
   return out;
 }
 
+// What calibrated trials leave for attempts that are lost; empty when none is calibrated.
+std::string RetriesText(const PlanReport& report, std::size_t width) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = -1;
+  for (const PlannedTrial& trial : report.trials) {
+    if (trial.spec->calibrate == Calibrate::none) continue;
+    least = std::min(least, trial.spec->retries);
+    most = std::max(most, trial.spec->retries);
+  }
+  if (most < 0) return "";
+  const std::string room = least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
+  return "  " +
+         Wrap(fmt::format("Calibrated trials leave room for {} lost {} (retries), each charged a block of at most "
+                          "reserve_block releases again; what is lost beyond that shows in the ε of the row.",
+                          room, room == "1" ? "attempt" : "attempts"),
+              width - 2, 2) +
+         "\n";
+}
+
 }  // namespace
 
 std::string PlanAsText(const PlanReport& report, std::size_t width) {
   std::string out = fmt::format("Sweep {} ({}), results in {}{}\n\n", report.plan->name, report.plan->file,
                                 report.results, report.has_results ? "" : " (new)");
   out += DataText(*report.plan) + "\n" + CountsText(report) + TrialsText(report) + "\n" +
-         PrivacyText(report, width);
+         PrivacyText(report, width) + RetriesText(report, width);
   return out;
 }
 

@@ -114,6 +114,17 @@ TEST(PlanReport, NothingLeftIsSaidSo) {
   EXPECT_THAT(text, HasSubstr("Nothing is left to run"));
 }
 
+TEST(PlanReport, RoomForRetriesIsSaidWhereTrialsAreCalibrated) {
+  testing::Sample sample = testing::SampleSweep();
+  const auto text = [&] { return PlanAsText(ReportPlan(sample.plan, "results/x", nullptr), 1000); };
+  EXPECT_THAT(text(), ::testing::Not(HasSubstr("leave room")));
+  sample.plan.trials[1].calibrate = Calibrate::noise;
+  EXPECT_THAT(text(), HasSubstr("leave room for 0 lost attempts (retries)"));
+  sample.plan.trials[2].calibrate = Calibrate::steps;
+  sample.plan.trials[2].retries = 2;
+  EXPECT_THAT(text(), HasSubstr("leave room for 0 to 2 lost attempts"));
+}
+
 TEST(PlanReport, JsonIsTheListFormWithReasonEstimateAndClaims) {
   const testing::Sample sample = testing::SampleSweep();
   std::string text;

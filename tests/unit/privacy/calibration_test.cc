@@ -183,5 +183,50 @@ TEST(Calibration, HundredThousandTrialsOfFewEpsilonsAreSolvedOncePerEpsilon) {
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5);
 }
 
+// The claims when `lost` attempts each lose a whole block.
+double ClaimedAfterLosing(const TrialSpec& spec, std::int64_t lost, Neighbour neighbour) {
+  TrialSpec unlucky = spec;
+  unlucky.retries = lost;
+  const std::vector<Claim> claims = ClaimsFor({&spec, {}}, EventsWithRetries(unlucky).value());
+  return Find(claims, Adjacency::example, neighbour)->epsilon;
+}
+
+TEST(Calibration, RoomForRetriesHoldsThatManyLostBlocksAndNoMore) {
+  for (TrialSpec spec : {GradientStudent(Reading::working), GradientStudent(Reading::printed), VoteStudent(),
+                         DpSgd(Role::student)}) {
+    const bool dpsgd = spec.method == "dpsgd";
+    for (const Calibrate what : {Calibrate::noise, Calibrate::steps}) {
+      TrialSpec asked = Calibrated(spec, ClaimTarget::example, what == Calibrate::steps && !dpsgd ? 400 : 3, what);
+      asked.reserve_block = 8;
+      if (what == Calibrate::steps && !dpsgd) {
+        asked.sigma = asked.reading == Reading::working ? 1e5 : 400;
+        asked.vote_noise = 5;
+      }
+      asked.retries = 2;
+      ASSERT_TRUE(CalibrateTrial(asked).ok());
+      const Neighbour neighbour = dpsgd ? Neighbour::add_remove : Neighbour::replace;
+      EXPECT_LT(ClaimedAfterLosing(asked, 0, neighbour), asked.epsilon);
+      EXPECT_LE(ClaimedAfterLosing(asked, 2, neighbour), asked.epsilon);
+      EXPECT_GT(ClaimedAfterLosing(asked, 4, neighbour), asked.epsilon);
+    }
+  }
+}
+
+TEST(Calibration, WithoutRoomForRetriesALostBlockShows) {
+  TrialSpec spec = Calibrated(VoteStudent(), ClaimTarget::example, 3);
+  ASSERT_TRUE(CalibrateTrial(spec).ok());
+  EXPECT_LE(ClaimedAfterLosing(spec, 0, Neighbour::replace), 3);
+  EXPECT_GT(ClaimedAfterLosing(spec, 1, Neighbour::replace), 3);
+}
+
+TEST(Calibration, RoomForRetriesNeverExceedsWhatThePlanDraws) {
+  TrialSpec spec = VoteStudent();
+  spec.retries = 3;
+  spec.reserve_block = 1'000'000'000;
+  EXPECT_EQ(EventsWithRetries(spec)->front().count, 4 * spec.queries);
+  spec.retries = 0;
+  EXPECT_EQ(EventsWithRetries(spec)->front().count, spec.queries);
+}
+
 }  // namespace
 }  // namespace retort::privacy
