@@ -70,4 +70,15 @@ Status WriteResultFile(Env& env, const std::string& results_directory, const std
   return env.WriteFileAtomically(path, image);
 }
 
+Result<std::map<std::string, std::vector<privacy::Claim>>> ReadShownClaims(const std::string& results_directory) {
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, Hdf5Reader::OpenPath(results_directory + "/results.h5"));
+  RETORT_ASSIGN_OR_RETURN(const Table table, reader.CompoundTable("/claims"));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> trials, ColumnOf<std::string>(table, "trial"));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<privacy::Claim> claims, ClaimsFrom(table));
+  if (trials.size() != claims.size()) return DamageError("Columns of /claims have different lengths.");
+  std::map<std::string, std::vector<privacy::Claim>> shown;
+  for (std::size_t i = 0; i < claims.size(); ++i) shown[trials[i]].push_back(claims[i]);
+  return shown;
+}
+
 }  // namespace retort::storage

@@ -45,4 +45,8 @@ struct ResultRow {
                                      const std::vector<ResultRow>& rows,
                                      const std::vector<LedgerEntry>& ledger);
 
+// The claims that results.h5 shows, by trial (16 hex). Error: environment when it is absent or may not be read; damage.
+[[nodiscard]] Result<std::map<std::string, std::vector<privacy::Claim>>> ReadShownClaims(
+    const std::string& results_directory);
+
 }  // namespace retort::storage

@@ -16,6 +16,7 @@
 #include "orchestrator/cli/verify_attempt.h"
 #include "storage/checkpoint_manifest.h"
 #include "storage/record_log.h"
+#include "storage/result_file.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -101,9 +102,11 @@ class RowCheck {
       : env_(env), view_(view), report_(report) {
     charges_.Load(view.ledger);
     for (const TrialView& trial : view.trials) by_id_[trial.spec.id] = &trial;
+    for (const storage::LedgerEntry& entry : view.ledger) entries_[entry.attempt.trial].push_back(&entry);
   }
 
   void Check(const TrialView& trial) {
+    CheckCharges(trial);
     if (!trial.row) return;
     ++report_.rows;
     const storage::ResultRow& row = *trial.row;
@@ -114,12 +117,50 @@ class RowCheck {
     CheckClaims(trial, name);
     if (!row.attempt_file.empty()) {
       ++report_.attempts;
-      for (std::string& what : AttemptDamage(env_, view_.directory, row))
+      for (std::string& what : AttemptDamage(env_, view_.directory, row, charges_.EventsOf(trial.spec.id)))
         report_.damage.push_back({row.attempt_file, std::move(what)});
     }
   }
 
+  // What people read with other tools must be what the rows say.
+  void CheckShown() {
+    if (!env_.Exists(view_.directory + "/results.h5")) return;
+    const auto shown = storage::ReadShownClaims(view_.directory);
+    if (!shown.ok()) {
+      report_.damage.push_back({"results.h5", shown.status().message()});
+      return;
+    }
+    int behind = 0;
+    for (const TrialView& trial : view_.trials) {
+      if (!trial.row || trial.row->claims.empty()) continue;
+      const auto found = shown->find(trial.row->trial);
+      if (found == shown->end())
+        ++behind;
+      else if (!SameClaims(found->second, trial.row->claims))
+        report_.damage.push_back({"results.h5", "shows other claims of " + ShownName(trial.spec) +
+                                                    " than its row; retort repair --apply makes it anew"});
+    }
+    if (behind > 0)
+      report_.remarks.push_back(fmt::format("results.h5 lacks {} finished {}; the next run publishes it anew", behind,
+                                            behind == 1 ? "trial" : "trials"));
+  }
+
  private:
+  // Entries that no attempt of the trial can have caused.
+  void CheckCharges(const TrialView& trial) {
+    const auto found = entries_.find(trial.spec.id);
+    if (found == entries_.end()) return;
+    for (const storage::LedgerEntry* entry : found->second) {
+      if (trial.spec.data == nullptr || entry->data_digest != trial.spec.data->digest)
+        report_.damage.push_back({"ledger.log", fmt::format("entry {} charges another data set than {} uses",
+                                                            entry->id, ShownName(trial.spec))});
+      if (entry->attempt.number < 1 || entry->attempt.number > trial.attempts)
+        report_.damage.push_back({"ledger.log", fmt::format("entry {} is of attempt {} of {}, which never began",
+                                                            entry->id, entry->attempt.number,
+                                                            ShownName(trial.spec))});
+    }
+  }
+
   void CheckIdentity(const TrialView& trial, const std::string& name) {
     const Result<TrialSpec> spec = DecodeTrialSpec(trial.row->spec_json);
     if (!spec.ok())
@@ -147,6 +188,7 @@ class RowCheck {
   VerifyReport& report_;
   ChargeBook charges_;
   std::map<TrialId, const TrialView*> by_id_;
+  std::map<TrialId, std::vector<const storage::LedgerEntry*>> entries_;
 };
 
 }  // namespace
@@ -163,6 +205,7 @@ VerifyReport Verify(storage::Env& env, const std::string& directory) {
   report.ledger_entries = static_cast<int>(view->ledger.size());
   RowCheck rows(env, *view, report);
   for (const TrialView& trial : view->trials) rows.Check(trial);
+  if (!view->running) rows.CheckShown();
   return report;
 }
 

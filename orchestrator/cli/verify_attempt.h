@@ -9,8 +9,10 @@
 
 namespace retort::orchestrator::cli {
 
-// One sentence for each disagreement; empty when all is well. `row.attempt_file` is relative to `results`.
+// One sentence for each disagreement; empty when all is well. `row.attempt_file` is relative to `results`. `charged`:
+// what the ledger counts for the trial, equal events aggregated.
 [[nodiscard]] std::vector<std::string> AttemptDamage(storage::Env& env, const std::string& results,
-                                                     const storage::ResultRow& row);
+                                                     const storage::ResultRow& row,
+                                                     const std::vector<privacy::PrivacyEvent>& charged);
 
 }  // namespace retort::orchestrator::cli

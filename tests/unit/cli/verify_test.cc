@@ -41,7 +41,7 @@ class VerifyFolder : public ::testing::Test {
     row.spec_json = EncodeTrialSpec(spec_);
     row.attempt_file = TrialDirectory(spec_) + "/attempt-1/attempt.h5";
     row.parameters_digest = storage::TensorDigest(Parameters());
-    row.claims = privacy::ClaimsFor({&spec_, {}}, {});
+    row.claims = privacy::ClaimsFor({&spec_, {}}, events_);
     row.row_digest = storage::RowDigest(row);
     return row;
   }
@@ -66,6 +66,7 @@ class VerifyFolder : public ::testing::Test {
     evaluation.accuracy = accuracy;
     evaluation.n = 4;
     file.evaluation = evaluation;
+    file.ledger = recorded_;
     const std::string folder = folder_ / (TrialDirectory(spec_) + "/attempt-1");
     ASSERT_TRUE(storage::PosixEnv().CreateDirectories(folder).ok());
     const Status written = storage::WriteAttemptFile(storage::PosixEnv(), folder + "/attempt.h5", file);
@@ -122,6 +123,8 @@ class VerifyFolder : public ::testing::Test {
 
   retort::testing::TemporaryDirectory folder_;
   TrialSpec spec_;
+  std::vector<privacy::PrivacyEvent> events_;   // that the row's claims follow from
+  std::vector<storage::LedgerEntry> recorded_;  // in attempt.h5
 };
 
 TEST_F(VerifyFolder, UntouchedFolderHasNoDamage) {
@@ -195,6 +198,93 @@ TEST_F(VerifyFolder, AttemptWithOtherParametersIsFound) {
   parameters[1].bytes[0] ^= 1;
   WriteAttempt(0.5, spec_.id.Hex(), parameters);
   EXPECT_THAT(Report().damage, Contains(Field(&Damage::what, HasSubstr("other parameters"))));
+}
+
+// A student that released 300 noisy vote histograms.
+class VerifyCharged : public VerifyFolder {
+ protected:
+  void SetUp() override {
+    VerifyFolder::SetUp();
+    spec_ = retort::testing::TrialBuilder(0).Build();
+    spec_.reading = Reading::sound;
+    spec_.source = QuerySource::public_split;
+    spec_.queries = kVotes;
+    spec_.vote_noise = 40;
+    spec_.noise = NoiseMode::secure;
+    spec_.id = ComputeTrialId(spec_);
+    events_ = privacy::PlannedEvents(spec_).value();
+    recorded_.resize(1);
+    recorded_[0].id = 1;
+    recorded_[0].data_digest = spec_.data->digest;
+    recorded_[0].attempt = {spec_.id, 1};
+    recorded_[0].event = events_[0];
+  }
+  // With `charged` votes in the ledger, in a row whose claims are those of all.
+  void WriteCharged(std::int64_t charged) {
+    WriteJournal(Row());
+    privacy::PrivacyEvent event = events_[0];
+    event.count = charged;
+    WriteLedger({event});
+    WriteAttempt(0.5, spec_.id.Hex());
+  }
+  void WriteResults(const storage::ResultRow& row) {
+    ASSERT_TRUE(storage::WriteResultFile(storage::PosixEnv(), folder_.path(), "tested", {row}, recorded_).ok());
+  }
+  static constexpr std::int64_t kVotes = 300;
+};
+
+TEST_F(VerifyCharged, RowThatFollowsFromTheLedgerHasNoDamage) {
+  WriteCharged(kVotes);
+  WriteResults(Row());
+  for (const Damage& damage : Report().damage) ADD_FAILURE() << damage.where << ": " << damage.what;
+}
+
+TEST_F(VerifyCharged, LedgerThatCountsLessThanTheRowIsFoundTwice) {
+  WriteCharged(kVotes - 1);
+  const auto damage = Report().damage;
+  EXPECT_THAT(damage, Contains(Field(&Damage::what, HasSubstr("not those that follow from the ledger"))));
+  EXPECT_THAT(damage, Contains(Field(&Damage::what, HasSubstr("more draws of noise than the ledger charges"))));
+}
+
+TEST_F(VerifyCharged, EpsilonEditedInTheRowIsFound) {
+  storage::ResultRow row = Row();
+  for (privacy::Claim& claim : row.claims)
+    if (claim.status == privacy::ClaimStatus::proven) claim.epsilon -= 0.001;
+  row.row_digest = storage::RowDigest(row);
+  WriteJournal(row);
+  WriteLedger(events_);
+  WriteAttempt(0.5, spec_.id.Hex());
+  EXPECT_THAT(Report().damage, Contains(Field(&Damage::what, HasSubstr("not those that follow from the ledger"))));
+}
+
+TEST_F(VerifyCharged, EpsilonEditedInThePublishedResultsIsFound) {
+  WriteCharged(kVotes);
+  storage::ResultRow row = Row();
+  row.claims.back().epsilon = 0.5;
+  WriteResults(row);
+  EXPECT_THAT(Report().damage, Contains(Field(&Damage::where, "results.h5")));
+}
+
+TEST_F(VerifyCharged, ResultsThatLackATrialAreARemark) {
+  WriteCharged(kVotes);
+  storage::ResultRow other = Row();
+  other.trial = "00000000000000ff";
+  WriteResults(other);
+  const VerifyReport report = Report();
+  EXPECT_THAT(report.damage, IsEmpty());
+  EXPECT_THAT(report.remarks, Contains(HasSubstr("results.h5 lacks 1 finished trial")));
+}
+
+TEST_F(VerifyCharged, EntryOfAnotherDataSetOrOfAnAttemptThatNeverBeganIsFound) {
+  WriteCharged(kVotes);
+  auto ledger = storage::PrivacyLedger::Open(storage::PosixEnv(), LedgerPath(folder_.path())).value();
+  privacy::PrivacyEvent event = events_[0];
+  event.noise_std = 41;
+  ASSERT_TRUE(ledger->Reserve(std::string(64, 'e'), {spec_.id, 1}, 1, event).ok());
+  ASSERT_TRUE(ledger->Reserve(spec_.data->digest, {spec_.id, 7}, 1, event).ok());
+  const auto damage = Report().damage;
+  EXPECT_THAT(damage, Contains(Field(&Damage::what, HasSubstr("another data set"))));
+  EXPECT_THAT(damage, Contains(Field(&Damage::what, HasSubstr("attempt 7"))));
 }
 
 }  // namespace
