@@ -168,8 +168,11 @@ std::vector<Answer> RandomizedResponse(const Parameters& given) {
   one.inputs = "ε₀ = " + ShortNumber(epsilon0);
   one.detail = "holds at δ = 0 too";
   one.claim.reason = "one answer";
-  answers.push_back(Bounded(std::move(one), epsilon0, "pure"));
-  answers.back().claim.epsilon = RoundGivenEpsilonUp(epsilon0);
+  one.claim.epsilon = RoundGivenEpsilonUp(epsilon0);
+  one.claim.status = ClaimStatus::proven;
+  one.claim.accountant = "pure";
+  one.unrounded = epsilon0;
+  answers.push_back(std::move(one));
   return answers;
 }
 

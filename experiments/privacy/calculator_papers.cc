@@ -56,6 +56,10 @@ Answer Printed(double epsilon, double delta, std::string accountant, std::string
   answer.claim.epsilon = RoundEpsilonUp(epsilon);
   answer.claim.accountant = std::move(accountant);
   answer.claim.reason = detail + "; not a guarantee";
+  if (!std::isfinite(answer.claim.epsilon)) {
+    answer.claim.reason = reason::kUndefinedFormula;
+    detail = ReasonText(reason::kUndefinedFormula);
+  }
   answer.theorem = std::move(theorem);
   answer.detail = std::move(detail);
   answer.unrounded = epsilon;

@@ -135,6 +135,10 @@ Claim ClaimWriter::PaperClaim() const {
     return claim;
   }
   claim.epsilon = RoundEpsilonUp(value->epsilon);
+  if (!std::isfinite(claim.epsilon)) {
+    claim.reason = reason::kUndefinedFormula;
+    return claim;
+  }
   claim.reason = "theorem 3 at sigma " + ShortNumber(formula.sigma) + ", C " +
                  ShortNumber(formula.norm_bound) + ", n " + ShortNumber(formula.classes) + ", BT " +
                  ShortNumber(formula.rows) + ", lambda " + ShortNumber(value->lambda) + "; not a guarantee";

@@ -99,6 +99,7 @@ double RoundEpsilonUp(double epsilon) {
 }
 
 double RoundGivenEpsilonUp(double epsilon) {
+  if (epsilon >= 1e12 && std::isfinite(epsilon)) return epsilon;  // thousandths are lost in its last digit
   const double thousandths = epsilon * 1000;
   const double near = std::round(thousandths);
   const bool whole = std::abs(near - thousandths) <= 4 * std::numeric_limits<double>::epsilon() * thousandths;

@@ -107,7 +107,7 @@ Real AlternatingSum(const std::vector<Real>& terms) {
 Real LogMomentReal(Real q, Real z, Real order) {
   constexpr Real kNegligible = -50;
   constexpr std::size_t kTail = 24;
-  constexpr Real kLongest = 200'000;
+  constexpr Real kLongest = 20'000;
   const Real log_q = std::log(q);
   const Real log_rest = std::log1p(-q);
   const Real half_precision = 1 / (2 * z * z);
@@ -147,14 +147,33 @@ Real LogMomentReal(Real q, Real z, Real order) {
   return sum.Log();
 }
 
+// Whole orders whose series would be long, bounded in closed form: with X the largest exponent, at k = a,
+// e^x - 1 <= x (e^X - 1)/X for 0 <= x <= X, so A - 1 <= a (a-1) q^2/(2z^2) (e^X - 1)/X. Nor does sampling cost more
+// than none. Close where X is small.
+double LongOrderRdp(double q, double z, double order) {
+  const double largest = (order * order - order) / (2 * z * z);
+  const double factor = largest > 0 ? std::expm1(largest) / largest : 1;
+  return std::nextafter(std::min(factor * order * q * q / (2 * z * z), order / (2 * z * z)),
+                        std::numeric_limits<double>::infinity());
+}
+
+// Beyond these, series take long: whole orders are bounded in closed form, others by the next whole one, since RDP
+// grows with the order.
+constexpr double kLongestSeries = 20'000;
+constexpr double kMostFractional = 2000;
+// From this rate on nearly everything is sampled, and sampling everything costs no less.
+constexpr double kAllButSampled = 1 - 1e-9;
+
 }  // namespace
 
 double SubsampledGaussianRdp(double q, double z, double order) {
   constexpr double kUnbounded = std::numeric_limits<double>::infinity();
   if (!(q >= 0 && q <= 1) || !(z > 0) || !(order > 1) || std::isinf(order)) return kUnbounded;
   if (q == 0 || std::isinf(z)) return 0;
-  if (q == 1) return order / (2 * z * z);
-  const bool whole = order == std::floor(order) && order < 1e6;
+  if (q >= kAllButSampled) return order / (2 * z * z);
+  if (order > kMostFractional) order = std::ceil(order);
+  if (order > kLongestSeries) return LongOrderRdp(q, z, order);
+  const bool whole = order == std::floor(order);
   const Real log_moment = whole ? LogMomentWhole(q, z, order) : LogMomentReal(q, z, order);
   const auto rdp = static_cast<double>(log_moment / (static_cast<Real>(order) - 1));
   return std::isfinite(rdp) && rdp >= 0 ? rdp : kUnbounded;

@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "experiments/spec/spec_keys.h"
 #include "tests/unit/spec/sweep_fixture.h"
 
 namespace retort {
@@ -337,6 +342,39 @@ TEST(SweepErrors, UnknownWordsInProfilesNotChosenAreErrorsToo) {
   EXPECT_EQ(outcome.errors[0].key, "profile.fast.trial.stpes");
   EXPECT_EQ(outcome.errors[0].line, 13);
   EXPECT_EQ(outcome.errors[1].key, "profile.slow.trail");
+}
+
+// Everywhere a number may stand: what is none, is infinite or far out of range is an error that names its key.
+TEST(SweepErrors, NoKeyTakesANumberThatIsNone) {
+  const std::vector<std::string> beyond = {"nan", "inf", "-inf", "1e300", "-1e300"};
+  int tried = 0;
+  const auto expect_refused = [&](const std::string& text, const std::string& key, const std::string& value) {
+    const PlanOutcome outcome = PlanText(text);
+    EXPECT_FALSE(outcome.plan.has_value()) << key << " = " << value;
+    const bool named = std::any_of(outcome.errors.begin(), outcome.errors.end(), [&](const Diagnostic& error) {
+      return error.key.find(key) != std::string::npos && error.line > 0;
+    });
+    EXPECT_TRUE(named) << key << " = " << value;
+    ++tried;
+  };
+  for (const SpecKey& key : SpecKeys()) {
+    if (key.type != KeyType::number && key.type != KeyType::count) continue;
+    if ((key.places & kInTrial) == 0) continue;
+    const std::string name(key.TrialName());
+    for (const std::string& value : beyond)
+      expect_refused(kHead + kTeachers + "[trial]\n" + name + " = " + value + "\n", name, value);
+  }
+  for (const char* name : {"epsilon", "delta"}) {
+    for (const char* value : {"nan", "inf", "0", "-1"}) {
+      const std::string other = name == std::string("epsilon") ? "delta = 1e-5" : "epsilon = 1";
+      std::string head = kHead;
+      head += "budget = { " + std::string(name) + " = " + value + ", " + other + " }\n";
+      expect_refused(head + kTeachers + "[trial]\nteacher = \"single\"\n", std::string("budget.") + name, value);
+    }
+  }
+  for (const char* value : {"nan", "0", "1", "-1", "2"})
+    expect_refused(kHead + kTeachers + "[trial]\ndelta = " + value + "\n", "delta", value);
+  EXPECT_GT(tried, 200);
 }
 
 }  // namespace
