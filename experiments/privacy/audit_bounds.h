@@ -17,8 +17,8 @@ struct AttackCounts {
 [[nodiscard]] double AttackEpsilonLower(const AttackCounts& counts, double delta, double confidence);
 
 // The least mu of Gaussian differential privacy under which both rates are possible, with the same limits of
-// both: Phi^-1(TPR) - Phi^-1(FPR). A mechanism that is mu-GDP gives more with probability 1 - confidence at most.
-// 0 where it says nothing, or out of range.
+// both: Phi^-1(TPR) - Phi^-1(FPR). A mechanism that is mu-GDP gives more with probability 1 - confidence at
+// most. 0 where it says nothing, or out of range.
 [[nodiscard]] double AttackMuLower(const AttackCounts& counts, double confidence);
 
 // Two-sided Clopper-Pearson limits of a rate of `hits` in `runs` at `confidence`. [0, 1] out of range.
@@ -40,9 +40,9 @@ struct OneRunAudit {
 [[nodiscard]] double OneRunPValue(const OneRunAudit& audit, double epsilon, double delta);
 // The largest epsilon that such a run refutes at significance in (0, 1); 0 when none.
 [[nodiscard]] double OneRunEpsilonLower(const OneRunAudit& audit, double delta, double significance);
-// The least epsilon that such a run can tell from 0: that of an attack which is right as often as epsilon allows,
-// and so often that 0 is refuted. `audit.correct` does not matter. Infinity when no number of correct guesses is
-// enough.
+// The least epsilon that such a run can tell from 0: that of an attack which is right as often as epsilon
+// allows, and so often that 0 is refuted. `audit.correct` does not matter. Infinity when no number of correct
+// guesses is enough.
 [[nodiscard]] double OneRunDetectableEpsilon(const OneRunAudit& audit, double delta, double significance);
 
 // The largest true positive rate at a false positive rate in (0, 1) that mu-GDP allows. NaN out of range.

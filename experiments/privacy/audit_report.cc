@@ -20,6 +20,7 @@ json FindingJson(const AuditFinding& finding) {
   out["claim"] = finding.claim ? json::parse(EncodeClaim(*finding.claim)) : json();
   out["confidence"] = finding.confidence;
   out["alarm_lower"] = Maybe(finding.alarm_lower);
+  out["alarm_proven"] = Maybe(finding.alarm_proven);
   out["proven"] = Maybe(finding.proven);
   out["mu_lower"] = Maybe(finding.mu_lower);
   out["mu_proven"] = Maybe(finding.mu_proven);
@@ -56,6 +57,7 @@ Result<AuditFinding> DecodeFinding(const json& object) {
   finding.ran = fields.Flag("ran");
   finding.confidence = fields.Number("confidence");
   finding.alarm_lower = fields.NumberOrNull("alarm_lower");
+  finding.alarm_proven = fields.NumberOrNull("alarm_proven");
   finding.proven = fields.NumberOrNull("proven");
   finding.mu_lower = fields.NumberOrNull("mu_lower");
   finding.mu_proven = fields.NumberOrNull("mu_proven");
@@ -74,7 +76,8 @@ Result<AuditFinding> DecodeFinding(const json& object) {
 }  // namespace
 
 const std::vector<std::string>& AuditKindNames() {
-  static const std::vector<std::string> names = {"release-step", "transcript", "canary", "membership", "inversion"};
+  static const std::vector<std::string> names = {"release-step", "transcript", "canary", "membership",
+                                                 "inversion"};
   return names;
 }
 
@@ -89,11 +92,12 @@ std::optional<AuditKind> AuditKindOf(std::string_view name) {
 std::string ContradictionOf(const AuditFinding& finding) {
   const std::string what = std::string(AuditKindName(finding.kind)) + " audit of " + finding.subject + ": ";
   if (finding.mu_lower && finding.mu_proven && *finding.mu_lower > *finding.mu_proven)
-    return what + "the attack shows mu >= " + ShortNumber(*finding.mu_lower) + ", the claim says mu <= " +
-           ShortNumber(*finding.mu_proven);
-  if (finding.alarm_lower && finding.proven && *finding.alarm_lower > *finding.proven)
+    return what + "the attack shows mu >= " + ShortNumber(*finding.mu_lower) +
+           ", the claim says mu <= " + ShortNumber(*finding.mu_proven);
+  const std::optional<double> proven = finding.alarm_proven ? finding.alarm_proven : finding.proven;
+  if (finding.alarm_lower && proven && *finding.alarm_lower > *proven)
     return what + "the attack shows epsilon >= " + ShortNumber(*finding.alarm_lower) +
-           ", the claim says epsilon <= " + ShortNumber(*finding.proven);
+           ", the claim says epsilon <= " + ShortNumber(*proven);
   return "";
 }
 
@@ -101,8 +105,11 @@ std::string VerdictOf(const AuditFinding& finding) {
   if (!finding.ran) return "not done: " + finding.note;
   if (const std::string contradiction = ContradictionOf(finding); !contradiction.empty())
     return "LEAK beyond what is proven: " + contradiction;
-  if (finding.claim && finding.claim->lower.value_or(0) > 0 && !finding.proven)
-    return "the attack succeeds; nothing is proven that it could contradict";
+  // What a release step or a transcript gives away is what its noise is for.
+  const bool meant = finding.kind == AuditKind::release_step || finding.kind == AuditKind::transcript;
+  if (finding.claim && finding.claim->lower.value_or(0) > 0 && !meant)
+    return finding.proven ? "the attack succeeds, within what is proven"
+                          : "the attack succeeds; nothing is proven that it could contradict";
   return finding.proven || finding.claim ? "no leak detected at this power" : "figures alone, no bound";
 }
 

@@ -15,6 +15,8 @@ namespace retort::privacy {
 
 // Where an audit is held against a proof, it must not be wrong more often than once in a million times.
 inline constexpr double kAlarmConfidence = 1 - 1e-6;
+// One-run audits are compared at this delta: with m coins no result of theirs is surer than about m delta.
+inline constexpr double kAlarmDelta = 1e-12;
 
 enum class AuditKind : std::uint8_t { release_step, transcript, canary, membership, inversion };
 
@@ -30,8 +32,10 @@ struct AuditFinding {
   // Status audited, `lower` at `confidence`; nothing where the attack bounds no epsilon.
   std::optional<Claim> claim;
   double confidence = 0.95;
-  // The lower bound on epsilon at kAlarmConfidence, and the proven bound of what was attacked.
-  std::optional<double> alarm_lower, proven;
+  std::optional<double> proven;  // the bound of what was attacked, at the claim's delta
+  // The lower bound on epsilon at kAlarmConfidence, and what is proven at the delta that it was computed at:
+  // nothing = `proven`.
+  std::optional<double> alarm_lower, alarm_proven;
   // The same as parameters of Gaussian differential privacy, where that is what is proven.
   std::optional<double> mu_lower, mu_proven;
   std::optional<double> detectable;  // the least epsilon that this audit could have told from 0

@@ -40,7 +40,8 @@ double ScoreEpsilonLower(std::span<const double> in, std::span<const double> out
   return AttackEpsilonLower(CountsAt(in.last(half), out.last(half), threshold), delta, confidence);
 }
 
-ScoreCurve::ScoreCurve(std::vector<double> in, std::vector<double> out) : in_(std::move(in)), out_(std::move(out)) {
+ScoreCurve::ScoreCurve(std::vector<double> in, std::vector<double> out)
+    : in_(std::move(in)), out_(std::move(out)) {
   std::sort(in_.begin(), in_.end());
   std::sort(out_.begin(), out_.end());
 }
@@ -60,7 +61,8 @@ double ScoreCurve::BestAccuracy() const {
     const auto hits = in_.end() - std::lower_bound(in_.begin(), in_.end(), threshold);
     const auto passed = std::lower_bound(out_.begin(), out_.end(), threshold) - out_.begin();
     best = std::max(best, (static_cast<double>(hits) / static_cast<double>(in_.size()) +
-                           static_cast<double>(passed) / static_cast<double>(out_.size())) / 2);
+                           static_cast<double>(passed) / static_cast<double>(out_.size())) /
+                              2);
   }
   return best;
 }

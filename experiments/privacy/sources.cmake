@@ -4,6 +4,7 @@ set(RETORT_PRIVACY_LIBS Boost::headers)
 set(RETORT_PRIVACY_SOURCES
     privacy/accountant.cc
     privacy/audit_bounds.cc
+    privacy/audit_order.cc
     privacy/audit_report.cc
     privacy/calculator.cc
     privacy/calculator_papers.cc

@@ -27,9 +27,11 @@ TrialSpec VoteSpec() {
   return spec;
 }
 
-privacy::AuditFinding Audit(const TrialSpec& spec, double mu, std::int64_t samples, std::int64_t classes = kClasses) {
+privacy::AuditFinding Audit(const TrialSpec& spec, double mu, std::int64_t samples,
+                            std::int64_t classes = kClasses) {
   const ScaledStep step = ScaleStep(spec, classes, mu);
-  Result<privacy::AuditFinding> finding = AuditReleaseStep(MakerOf(step, classes), step.pair, {.samples = samples});
+  Result<privacy::AuditFinding> finding =
+      AuditReleaseStep(MakerOf(step, classes), step.pair, {.samples = samples});
   EXPECT_TRUE(finding.ok()) << finding.status().message();
   EXPECT_NEAR(finding->mu_proven.value_or(0), mu, 1e-12 * mu);
   return std::move(finding).value();
@@ -83,8 +85,8 @@ privacy::AuditFinding AuditHalved(const TrialSpec& spec, double mu) {
   const MechanismMaker make = [&]() -> Result<std::unique_ptr<release::Mechanism>> {
     auto says = MakerOf(claimed, kClasses)();
     auto does = MakerOf(drawn, kClasses)();
-    return std::unique_ptr<release::Mechanism>(std::make_unique<release::NotPrivateMechanism>(
-        says.value()->Describe(1), std::move(does).value()));
+    return std::unique_ptr<release::Mechanism>(
+        std::make_unique<release::NotPrivateMechanism>(says.value()->Describe(1), std::move(does).value()));
   };
   return AuditReleaseStep(make, claimed.pair, {.samples = 20'000}).value();
 }
@@ -105,8 +107,8 @@ TEST(ReleaseAudit, MissingNoiseRefutesEpsilonToo) {
   const MechanismMaker make = [&]() -> Result<std::unique_ptr<release::Mechanism>> {
     auto says = MakerOf(claimed, kClasses)();
     auto does = MakerOf(drawn, kClasses)();
-    return std::unique_ptr<release::Mechanism>(std::make_unique<release::NotPrivateMechanism>(
-        says.value()->Describe(1), std::move(does).value()));
+    return std::unique_ptr<release::Mechanism>(
+        std::make_unique<release::NotPrivateMechanism>(says.value()->Describe(1), std::move(does).value()));
   };
   const privacy::AuditFinding finding = AuditReleaseStep(make, claimed.pair, {.samples = 20'000}).value();
   EXPECT_GT(*finding.alarm_lower, *finding.proven);

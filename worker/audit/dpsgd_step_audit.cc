@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t kCoordinates = 8;
 
-Result<std::vector<double>> Scores(const StepMaker& make, double norm_bound, bool present, std::int64_t samples) {
+Result<std::vector<double>> Scores(const StepMaker& make, double norm_bound, bool present,
+                                   std::int64_t samples) {
   RETORT_ASSIGN_OR_RETURN(release::DpSgdStep step, make());
   FreePort port;
   release::ChargeBook book(&port, samples, samples);
@@ -41,7 +42,8 @@ Result<privacy::AuditFinding> AuditDpSgdStep(const StepMaker& make, double norm_
   StepScores scores;
   RETORT_ASSIGN_OR_RETURN(scores.one, Scores(make, norm_bound, true, settings.samples));
   RETORT_ASSIGN_OR_RETURN(scores.other, Scores(make, norm_bound, false, settings.samples));
-  return JudgeScores(scores, "a DP-SGD step", privacy::kExampleAdded, event.sensitivity / event.noise_std, settings);
+  return JudgeScores(scores, "a DP-SGD step", privacy::kExampleAdded, event.sensitivity / event.noise_std,
+                     settings);
 }
 
 StepMaker ScaledDpSgdStep(const TrialSpec& spec, double mu) {

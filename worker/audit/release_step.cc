@@ -35,8 +35,8 @@ Result<at::Tensor> ReleaseOnce(release::Mechanism& mechanism, release::TeacherMo
 }
 
 // `samples` scores under a teacher that says `said`.
-Result<std::vector<double>> Scores(const MechanismMaker& make, const NeighbourPair& pair, const at::Tensor& said,
-                                   std::int64_t samples) {
+Result<std::vector<double>> Scores(const MechanismMaker& make, const NeighbourPair& pair,
+                                   const at::Tensor& said, std::int64_t samples) {
   ToldTeacher teacher(said);
   std::vector<double> scores;
   scores.reserve(static_cast<std::size_t>(samples));
@@ -44,10 +44,13 @@ Result<std::vector<double>> Scores(const MechanismMaker& make, const NeighbourPa
     RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<release::Mechanism> mechanism, make());
     FreePort port;
     release::ChargeBook book(&port, 1, privacy::kMostDraws);
-    for (std::int64_t step = 0; step < kReleasesOfOne; ++step) {
+    for (std::int64_t step = 0; step < kReleasesOfOne && static_cast<std::int64_t>(scores.size()) < samples;
+         ++step) {
       RETORT_ASSIGN_OR_RETURN(const at::Tensor values, ReleaseOnce(*mechanism, teacher, pair, book, step));
+      at::Tensor seen = values.to(at::kDouble);
+      if (pair.base.defined()) seen = seen - pair.base;
       const at::Tensor sums =
-          at::mv(values.to(at::kDouble), pair.direction).reshape({-1, pair.group}).sum(1).contiguous();
+          (seen * pair.direction).reshape({pair.rows / pair.group, -1}).sum(1).contiguous();
       const auto* score = sums.const_data_ptr<double>();
       scores.insert(scores.end(), score, score + sums.numel());
     }
@@ -97,9 +100,10 @@ privacy::AuditFinding JudgeScores(const StepScores& scores, const std::string& n
   claim.units = "one sample of the release step, its noise scaled to mu " + privacy::ShortNumber(mu_proven);
   claim.accountant = "audit:release-step";
   finding.claim = std::move(claim);
-  finding.figures = {{"power", *finding.mu_lower / mu_proven},
-                     {"true_positive_rate", static_cast<double>(counts.true_positives) / static_cast<double>(samples)},
-                     {"false_positive_rate", static_cast<double>(counts.false_positives) / static_cast<double>(samples)}};
+  finding.figures = {
+      {"power", *finding.mu_lower / mu_proven},
+      {"true_positive_rate", static_cast<double>(counts.true_positives) / static_cast<double>(samples)},
+      {"false_positive_rate", static_cast<double>(counts.false_positives) / static_cast<double>(samples)}};
   return finding;
 }
 

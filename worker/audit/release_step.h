@@ -1,5 +1,5 @@
-// Release-step audit: a worst pair of neighbours goes through the real release code many times, and what the best
-// test can tell is held against what the accountant proves of the event that the mechanism describes.
+// Release-step audit: a worst pair of neighbours goes through the real release code many times, and what the
+// best test can tell is held against what the accountant proves of the event that the mechanism describes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,10 +24,11 @@ struct NeighbourPair {
   std::string name;
   privacy::Relation relation;
   std::int64_t rows = 0;
-  at::Tensor one, other;    // their answers: f32 [rows, classes], or [members, rows, classes]
-  at::Tensor student;       // logits f32 [rows, classes]; undefined where the mechanism asks for none
-  at::Tensor direction;     // f64 [classes]: a row's score is its release along it, symmetric about 0
-  std::int64_t group = 1;   // rows whose scores are added up to one sample; divides `rows`
+  at::Tensor one, other;   // their answers: f32 [rows, classes], or [members, rows, classes]
+  at::Tensor student;      // logits f32 [rows, classes]; undefined where the mechanism asks for none
+  at::Tensor direction;    // f64 [rows, classes]: a row's score is its release, less `base`, along it ...
+  at::Tensor base;         // f64 [rows, classes], ... which is symmetric about 0; undefined = 0
+  std::int64_t group = 1;  // rows whose scores are added up to one sample; divides `rows`
 };
 
 struct StepAuditSettings {
@@ -36,8 +37,10 @@ struct StepAuditSettings {
   double confidence = 0.95;
 };
 
-// Error: those of the mechanism; refused, when its event has no bound under the relation (a seeded source, a void).
-[[nodiscard]] Result<privacy::AuditFinding> AuditReleaseStep(const MechanismMaker& make, const NeighbourPair& pair,
+// Error: those of the mechanism; refused, when its event has no bound under the relation (a seeded source, a
+// void).
+[[nodiscard]] Result<privacy::AuditFinding> AuditReleaseStep(const MechanismMaker& make,
+                                                             const NeighbourPair& pair,
                                                              const StepAuditSettings& settings);
 
 // Scores of as many samples under each neighbour, and what was proven of one: a finding. Sizes are equal.

@@ -11,22 +11,24 @@ namespace {
 
 constexpr std::int64_t kRows = 256;      // asked at once where each row is a sample of its own
 constexpr std::int64_t kSharedRows = 4;  // where all rows of a release make one sample
-constexpr std::int64_t kQueries = 8;     // votes: queries of one sample, so that rounding to the lattice costs little
+constexpr std::int64_t kQueries =
+    8;  // votes: queries of one sample, so that rounding to the lattice costs little
 constexpr std::int64_t kVoters = 3;
 
-at::Tensor Direction(std::int64_t classes, double first) {
+at::Tensor Direction(std::int64_t rows, std::int64_t classes, double first) {
   at::Tensor direction = at::zeros({classes}, at::kDouble);
   direction[0] = first;
   direction[1] = -first;
-  return direction;
+  return direction.repeat({rows, 1});
 }
 
 }  // namespace
 
 NeighbourPair OppositeLabels(std::int64_t rows, std::int64_t classes, std::int64_t group) {
   const auto undecided = [&] { return at::full({rows, classes}, -30.0f); };
-  NeighbourPair pair{"noise on gradients", privacy::kTeacher, rows, undecided(), undecided(), undecided(),
-                     Direction(classes, -1), group};  // the gradient pulls the label up
+  NeighbourPair pair{
+      "noise on gradients",         privacy::kTeacher, rows, undecided(), undecided(), undecided(),
+      Direction(rows, classes, -1), at::Tensor(),      group};  // the gradient pulls the label up
   pair.student.slice(1, 0, 2).fill_(0);
   pair.one.slice(1, 0, 2).copy_(at::tensor({15.0f, 0.0f}));
   pair.other.slice(1, 0, 2).copy_(at::tensor({0.0f, 15.0f}));
@@ -40,7 +42,15 @@ NeighbourPair MovedVote(std::int64_t rows, std::int64_t classes, std::int64_t gr
     logits.select(0, kVoters - 1).select(1, moved).fill_(5);
     return logits;
   };
-  return {"noisy votes", privacy::kMember, rows, voters(0), voters(1), at::Tensor(), Direction(classes, 1), group};
+  return {"noisy votes",
+          privacy::kMember,
+          rows,
+          voters(0),
+          voters(1),
+          at::Tensor(),
+          Direction(rows, classes, 1),
+          at::Tensor(),
+          group};
 }
 
 ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
@@ -57,7 +67,8 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
   const std::int64_t rows = frobenius || shared ? kSharedRows : kRows;
   step.spec.batch = rows;
   step.pair = OppositeLabels(rows, classes, frobenius || shared ? rows : 1);
-  // mu of one sample at sigma 1; see contracts of calibration: d is sigma C, in the working reading sigma C / B.
+  // mu of one sample at sigma 1; see contracts of calibration: d is sigma C, in the working reading sigma C /
+  // B.
   const auto batch = static_cast<double>(rows);
   double at_one = 2 * (spec.reading == Reading::working ? batch : 1);
   if (shared) at_one *= frobenius ? std::sqrt(batch) : batch;

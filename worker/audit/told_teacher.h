@@ -10,7 +10,8 @@
 
 namespace retort::worker::audit {
 
-// `logits` f32 [rows, classes], or [members, rows, classes] of an ensemble: the answer to any query of as many rows.
+// `logits` f32 [rows, classes], or [members, rows, classes] of an ensemble: the answer to any query of as
+// many rows.
 class ToldTeacher final : public release::TeacherModel {
  public:
   explicit ToldTeacher(at::Tensor logits) : logits_(std::move(logits)) {}

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/privacy/audit_order.h"
+
 namespace retort::privacy {
 namespace {
 
@@ -23,6 +25,7 @@ AuditFinding Finding() {
   finding.proven = std::numeric_limits<double>::infinity();
   finding.detectable = 1.0 / 3;
   finding.figures = {{"auc", 0.5}, {"nan", std::numeric_limits<double>::quiet_NaN()}};
+  finding.alarm_proven = std::numeric_limits<double>::infinity();
   finding.note = "ε";
   return finding;
 }
@@ -59,14 +62,44 @@ TEST(AuditReport, DamageNamesTheField) {
     EXPECT_FALSE(DecodeAuditReport(text).ok()) << text;
 }
 
+TEST(AuditOrder, RoundTripsAndNamesWhatIsWrong) {
+  AuditOrder order;
+  order.trial = "1f3a";
+  order.spec = "{\"a\":1}";
+  order.kinds = {AuditKind::membership, AuditKind::release_step};
+  order.samples = 7;
+  order.claims = {*Finding().claim};
+  const std::string text = EncodeAuditOrder(order);
+  const Result<AuditOrder> decoded = DecodeAuditOrder(text);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(EncodeAuditOrder(*decoded), text);
+  for (const auto& [from, to, name] :
+       std::vector<std::array<std::string, 3>>{{"\"membership\"", "\"guess\"", "kinds"},
+                                               {"\"samples\":7", "\"samples\":-7", "samples"},
+                                               {"\"confidence\":0.95", "\"confidence\":1.5", "confidence"}}) {
+    std::string wrong = text;
+    const std::size_t at = wrong.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    wrong.replace(at, from.size(), to);
+    const Result<AuditOrder> refused = DecodeAuditOrder(wrong);
+    ASSERT_FALSE(refused.ok()) << from;
+    EXPECT_NE(refused.status().message().find(name), std::string::npos) << refused.status().message();
+  }
+}
+
 TEST(AuditVerdict, LowerBoundAboveTheProofIsALeakAndSaysWhatDisagrees) {
   AuditFinding finding = Finding();
   EXPECT_EQ(ContradictionOf(finding), "");
+  EXPECT_EQ(VerdictOf(finding), "the attack succeeds, within what is proven");
+  finding.claim->lower = 0;
   EXPECT_EQ(VerdictOf(finding), "no leak detected at this power");
+  finding.alarm_proven.reset();
   finding.proven = 0.1;
   EXPECT_EQ(ContradictionOf(finding),
             "canary audit of \"one\" run: the attack shows epsilon >= 0.125, the claim says epsilon <= 0.1");
   EXPECT_EQ(VerdictOf(finding).find("LEAK beyond what is proven"), 0U);
+  finding.alarm_proven = 0.2;  // at the delta of the lower bound
+  EXPECT_EQ(ContradictionOf(finding), "");
   finding.proven.reset();
   finding.mu_lower = 2;
   finding.mu_proven = 1.5;
@@ -76,7 +109,7 @@ TEST(AuditVerdict, LowerBoundAboveTheProofIsALeakAndSaysWhatDisagrees) {
 // The bound at 95 % may lie above a proof by chance, once in twenty audits; only the one at 1 - 1e-6 accuses.
 TEST(AuditVerdict, OnlyTheBoundAtAlarmConfidenceAccuses) {
   AuditFinding finding = Finding();
-  finding.proven = 0.2;
+  finding.proven = finding.alarm_proven = 0.2;
   finding.claim->lower = 0.3;
   EXPECT_EQ(ContradictionOf(finding), "");
 }

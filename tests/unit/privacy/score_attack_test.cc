@@ -37,7 +37,8 @@ TEST(ScoreEpsilon, OfEqualDistributionsIsZero) {
 TEST(ScoreEpsilon, ThresholdIsJudgedOnScoresThatItWasNotChosenOn) {
   int found = 0;
   for (unsigned seed = 0; seed < 200; ++seed)
-    found += ScoreEpsilonLower(Normals(400, 0, 2 * seed), Normals(400, 0, 2 * seed + 1), 1e-5, 0.95) > 0 ? 1 : 0;
+    found +=
+        ScoreEpsilonLower(Normals(400, 0, 2 * seed), Normals(400, 0, 2 * seed + 1), 1e-5, 0.95) > 0 ? 1 : 0;
   EXPECT_LE(found, 10);
 }
 
@@ -66,7 +67,8 @@ TEST(AttackMu, OfExactRatesApproachesMu) {
 }
 
 TEST(ClopperPearson, MatchesPublishedLimits) {
-  const RateLimits limits = ClopperPearsonLimits(10, 100, 0.95);  // 0.0490 to 0.1762 (Clopper and Pearson 1934)
+  const RateLimits limits =
+      ClopperPearsonLimits(10, 100, 0.95);  // 0.0490 to 0.1762 (Clopper and Pearson 1934)
   EXPECT_NEAR(limits.low, 0.0490, 5e-5);
   EXPECT_NEAR(limits.high, 0.1762, 5e-5);
   EXPECT_EQ(ClopperPearsonLimits(0, 10, 0.95).low, 0);
