@@ -1,6 +1,7 @@
 #include "orchestrator/audit_store.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace retort::orchestrator {
@@ -45,6 +46,20 @@ Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& re
   RETORT_RETURN_IF_ERROR(
       env.WriteFileAtomically(PathOf(results, trial), privacy::EncodeAuditReport(report) + "\n"));
   return report;
+}
+
+std::vector<privacy::Claim> AuditedClaims(const privacy::AuditReport& report) {
+  constexpr double kPrinted = 0.95;
+  std::vector<privacy::Claim> claims;
+  for (const privacy::AuditFinding& finding : report.findings) {
+    if (!finding.claim || finding.kind == privacy::AuditKind::release_step || finding.confidence < kPrinted)
+      continue;
+    privacy::Claim claim = *finding.claim;
+    claim.lower = std::floor(claim.lower.value_or(0) * 1000) / 1000;
+    claim.reason = finding.subject + ": " + privacy::VerdictOf(finding);
+    claims.push_back(std::move(claim));
+  }
+  return claims;
 }
 
 std::vector<std::string> Contradictions(const privacy::AuditReport& report) {

@@ -24,6 +24,10 @@ namespace retort::orchestrator {
                                                       const TrialView& trial,
                                                       std::vector<privacy::AuditFinding> findings);
 
+// What the report says of the trial itself at 95 % or more, as claims of status audited: not the release step, whose
+// noise was scaled. Lower bounds are rounded down to thousandths.
+[[nodiscard]] std::vector<privacy::Claim> AuditedClaims(const privacy::AuditReport& report);
+
 // Sentences about what audits of the trial refute; empty when they refute nothing.
 [[nodiscard]] std::vector<std::string> Contradictions(const privacy::AuditReport& report);
 

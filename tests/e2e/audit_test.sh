@@ -55,6 +55,17 @@ expect_out '"verdict": "no leak detected at this power"'
 run "$retort" verify --results r
 expect_code 0
 
+case_name="lower bounds stand among the claims of the table"
+run "$retort" audit dpsgd-digits-s0 --kind canary --kind membership --results r
+run "$retort" table "$sweep" trial.noise=secure "$rows" --results r
+expect_code 0
+expect_out "(95 %)"
+expect_out "audit:membership"
+expect_out "audit:canary"
+run "$retort" table "$sweep" trial.noise=secure "$rows" --results r --format json
+expect_code 0
+expect_out '"status": "audited"'
+
 case_name="a refuted claim"
 RETORT_WORKER="$scripted" run "$retort" audit dpsgd-digits-s0 --kind canary --results r
 expect_code 1

@@ -43,8 +43,11 @@ Result<AuditFinding> AuditStepOf(const AuditedTrial& trial) {
     case TrialKind::distilled_student:
       return NotDone(AuditKind::release_step, trial,
                      "it draws no noise of its own; audit its teacher's DP-SGD steps");
+    case TrialKind::plain_teacher:
+    case TrialKind::ensemble_teacher:
+      return NotDone(AuditKind::release_step, trial, "it is trained without noise and releases nothing by itself");
     default:
-      return NotDone(AuditKind::release_step, trial, "the trial releases nothing");
+      return NotDone(AuditKind::release_step, trial, "this build has no worst neighbours for its release");
   }
 }
 
