@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <boost/math/distributions/beta.hpp>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
@@ -96,6 +97,25 @@ Alarm CheckSource(const privacy::PrivacyEvent& event, const at::Tensor& first_ru
   if (equal && !says_seeded) return "two runs drew the same noise, yet the event calls its source secure";
   if (!equal && says_seeded) return "the event calls its source seeded, yet two runs drew different noise";
   return {};
+}
+
+Interval ClopperPearson(std::int64_t hits, std::int64_t trials) {
+  const auto h = static_cast<double>(hits), n = static_cast<double>(trials);
+  Interval interval;
+  if (hits > 0)
+    interval.low = boost::math::quantile(boost::math::beta_distribution<>(h, n - h + 1), kFalseAlarm / 2);
+  if (hits < trials) {
+    interval.high = boost::math::quantile(
+        boost::math::complement(boost::math::beta_distribution<>(h + 1, n - h), kFalseAlarm / 2));
+  }
+  return interval;
+}
+
+double MuLowerBound(std::int64_t hits, std::int64_t false_hits, std::int64_t trials) {
+  const double power = ClopperPearson(hits, trials).low, error = ClopperPearson(false_hits, trials).high;
+  if (power <= 0 || error >= 1) return 0;
+  const boost::math::normal normal;
+  return std::max(0.0, boost::math::quantile(normal, power) - boost::math::quantile(normal, error));
 }
 
 }  // namespace retort::worker

@@ -32,4 +32,14 @@ inline constexpr double kFalseAlarm = 1e-6;
 [[nodiscard]] Alarm CheckSource(const privacy::PrivacyEvent& event, const at::Tensor& first_run,
                                 const at::Tensor& second_run);
 
+// At confidence 1 - kFalseAlarm, from the counts of a distinguishing test (`hits` of `trials` under
+// one neighbour, `false_hits` of as many under the other): a lower bound on the Gaussian-DP mu.
+[[nodiscard]] double MuLowerBound(std::int64_t hits, std::int64_t false_hits, std::int64_t trials);
+
+// Two-sided Clopper-Pearson bounds at error kFalseAlarm / 2 on each side.
+struct Interval {
+  double low = 0, high = 1;
+};
+[[nodiscard]] Interval ClopperPearson(std::int64_t hits, std::int64_t trials);
+
 }  // namespace retort::worker

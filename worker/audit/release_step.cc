@@ -11,7 +11,7 @@
 #include "experiments/privacy/number_text.h"
 #include "experiments/privacy/score_attack.h"
 #include "worker/audit/free_port.h"
-#include "worker/audit/told_teacher.h"
+#include "worker/release/told_teacher.h"
 
 namespace retort::worker::audit {
 namespace {
@@ -37,7 +37,7 @@ Result<at::Tensor> ReleaseOnce(release::Mechanism& mechanism, release::TeacherMo
 // `samples` scores under a teacher that says `said`.
 Result<std::vector<double>> Scores(const MechanismMaker& make, const NeighbourPair& pair,
                                    const at::Tensor& said, std::int64_t samples) {
-  ToldTeacher teacher(said);
+  release::ToldTeacher teacher(said);
   std::vector<double> scores;
   scores.reserve(static_cast<std::size_t>(samples));
   while (static_cast<std::int64_t>(scores.size()) < samples) {

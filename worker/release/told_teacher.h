@@ -1,4 +1,4 @@
-// A teacher that says what it is told.
+// A teacher that says what it is told: for audits, whose neighbours are made up.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,11 +8,11 @@
 
 #include "worker/release/answers.h"
 
-namespace retort::worker::audit {
+namespace retort::worker::release {
 
 // `logits` f32 [rows, classes], or [members, rows, classes] of an ensemble: the answer to any query of as
 // many rows.
-class ToldTeacher final : public release::TeacherModel {
+class ToldTeacher final : public TeacherModel {
  public:
   explicit ToldTeacher(at::Tensor logits) : logits_(std::move(logits)) {}
   std::int64_t classes() const override { return logits_.size(-1); }
@@ -26,4 +26,4 @@ class ToldTeacher final : public release::TeacherModel {
   at::Tensor logits_;
 };
 
-}  // namespace retort::worker::audit
+}  // namespace retort::worker::release
