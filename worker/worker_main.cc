@@ -6,7 +6,9 @@
 #include "cluster/cuda_probe.h"
 #include "cluster/parent_death.h"
 #include "cluster/socket_link.h"
+#include "experiments/privacy/audit_order.h"
 #include "storage/env.h"
+#include "worker/audit/audit_service.h"
 #include "worker/devices.h"
 #include "worker/environment.h"
 #include "worker/sleep_service.h"
@@ -44,6 +46,10 @@ int main(int argc, char** argv) {
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   retort::worker::PrepareTorch();
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
+  if (argc > 2 && std::strcmp(argv[1], retort::privacy::kAuditArgument) == 0) {
+    const retort::Status sent = retort::worker::audit::ServeAudit(link, argv[2], retort::storage::PosixEnv(), devices);
+    return retort::ExitCode(sent.code());
+  }
   const auto first = retort::worker::TakenOver(argc, argv);
   const retort::Status status =
       first.ok() ? retort::worker::ServeAgent(link, retort::storage::PosixEnv(), RETORT_VERSION, devices, *first) : first.status();

@@ -27,6 +27,17 @@ double UpperLimit(std::int64_t hits, std::int64_t runs, double error) {
   return boost::math::ibetac_inv(static_cast<double>(hits + 1), static_cast<double>(runs - hits), error);
 }
 
+bool InRange(const AttackCounts& counts) {
+  return counts.runs > 0 && counts.true_positives >= 0 && counts.true_positives <= counts.runs &&
+         counts.false_positives >= 0 && counts.false_positives <= counts.runs;
+}
+
+bool IsConfidence(double confidence) { return confidence > 0 && confidence < 1; }
+
+double NormalQuantile(double probability) {
+  return -std::numbers::sqrt2 * boost::math::erfc_inv(2 * probability);
+}
+
 bool InRange(const OneRunAudit& audit) {
   return audit.correct >= 0 && audit.correct <= audit.guesses && audit.guesses >= 1 &&
          audit.guesses <= audit.canaries;
@@ -35,14 +46,26 @@ bool InRange(const OneRunAudit& audit) {
 }  // namespace
 
 double AttackEpsilonLower(const AttackCounts& counts, double delta, double confidence) {
-  const bool valid = counts.runs > 0 && counts.true_positives >= 0 && counts.true_positives <= counts.runs &&
-                     counts.false_positives >= 0 && counts.false_positives <= counts.runs && delta >= 0 &&
-                     delta < 1 && confidence > 0 && confidence < 1;
-  if (!valid) return 0;
+  if (!InRange(counts) || !IsConfidence(confidence) || !(delta >= 0 && delta < 1)) return 0;
   const double error = (1 - confidence) / 2;
   const double hit = LowerLimit(counts.true_positives, counts.runs, error) - delta;
   const double alarm = UpperLimit(counts.false_positives, counts.runs, error);
   return hit > alarm ? std::log(hit / alarm) : 0;
+}
+
+double AttackMuLower(const AttackCounts& counts, double confidence) {
+  if (!InRange(counts) || !IsConfidence(confidence)) return 0;
+  const double error = (1 - confidence) / 2;
+  const double hit = LowerLimit(counts.true_positives, counts.runs, error);
+  const double alarm = UpperLimit(counts.false_positives, counts.runs, error);
+  if (hit <= 0 || alarm >= 1) return 0;
+  return std::max(0.0, NormalQuantile(hit) - NormalQuantile(alarm));
+}
+
+RateLimits ClopperPearsonLimits(std::int64_t hits, std::int64_t runs, double confidence) {
+  if (runs < 1 || hits < 0 || hits > runs || !IsConfidence(confidence)) return {};
+  const double error = (1 - confidence) / 2;
+  return {LowerLimit(hits, runs, error), UpperLimit(hits, runs, error)};
 }
 
 double OneRunPValue(const OneRunAudit& audit, double epsilon, double delta) {
@@ -73,6 +96,24 @@ double OneRunEpsilonLower(const OneRunAudit& audit, double delta, double signifi
     (refuted(middle) ? low : high) = middle;
   }
   return low;
+}
+
+double OneRunDetectableEpsilon(const OneRunAudit& audit, double delta, double significance) {
+  OneRunAudit run{audit.canaries, audit.guesses, audit.guesses};
+  const auto refutes = [&](std::int64_t correct) {
+    run.correct = correct;
+    return OneRunPValue(run, 0, delta) <= significance;
+  };
+  const bool valid = InRange(run) && significance > 0 && significance < 1;
+  if (!valid || !refutes(audit.guesses)) return std::numeric_limits<double>::infinity();
+  std::int64_t few = 0, enough = audit.guesses;
+  while (enough - few > 1) {
+    const std::int64_t middle = few + (enough - few) / 2;
+    (refutes(middle) ? enough : few) = middle;
+  }
+  if (enough == audit.guesses) --enough;  // half a guess short of all: the rate of 1 has no finite epsilon
+  const double rate = static_cast<double>(enough) / static_cast<double>(audit.guesses);
+  return std::max(0.0, std::log(rate / (1 - rate)));
 }
 
 double GdpTruePositiveRate(double mu, double false_positive_rate) {

@@ -16,6 +16,17 @@ struct AttackCounts {
 // so that both hold at `confidence` in (0, 1). 0 where it says nothing; 0 out of range.
 [[nodiscard]] double AttackEpsilonLower(const AttackCounts& counts, double delta, double confidence);
 
+// The least mu of Gaussian differential privacy under which both rates are possible, with the same limits of
+// both: Phi^-1(TPR) - Phi^-1(FPR). A mechanism that is mu-GDP gives more with probability 1 - confidence at
+// most. 0 where it says nothing, or out of range.
+[[nodiscard]] double AttackMuLower(const AttackCounts& counts, double confidence);
+
+// Two-sided Clopper-Pearson limits of a rate of `hits` in `runs` at `confidence`. [0, 1] out of range.
+struct RateLimits {
+  double low = 0, high = 1;
+};
+[[nodiscard]] RateLimits ClopperPearsonLimits(std::int64_t hits, std::int64_t runs, double confidence);
+
 // One run with `canaries` examples, each in or out by a fair coin, and `guesses` of them guessed, a number
 // fixed in advance.
 struct OneRunAudit {
@@ -29,6 +40,10 @@ struct OneRunAudit {
 [[nodiscard]] double OneRunPValue(const OneRunAudit& audit, double epsilon, double delta);
 // The largest epsilon that such a run refutes at significance in (0, 1); 0 when none.
 [[nodiscard]] double OneRunEpsilonLower(const OneRunAudit& audit, double delta, double significance);
+// The least epsilon that such a run can tell from 0: that of an attack which is right as often as epsilon
+// allows, and so often that 0 is refuted. `audit.correct` does not matter. Infinity when no number of correct
+// guesses is enough.
+[[nodiscard]] double OneRunDetectableEpsilon(const OneRunAudit& audit, double delta, double significance);
 
 // The largest true positive rate at a false positive rate in (0, 1) that mu-GDP allows. NaN out of range.
 [[nodiscard]] double GdpTruePositiveRate(double mu, double false_positive_rate);

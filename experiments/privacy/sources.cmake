@@ -4,6 +4,8 @@ set(RETORT_PRIVACY_LIBS Boost::headers)
 set(RETORT_PRIVACY_SOURCES
     privacy/accountant.cc
     privacy/audit_bounds.cc
+    privacy/audit_order.cc
+    privacy/audit_report.cc
     privacy/calculator.cc
     privacy/calculator_papers.cc
     privacy/calculator_rules.cc
@@ -33,6 +35,7 @@ set(RETORT_PRIVACY_SOURCES
     privacy/rdp_accountant.cc
     privacy/reasons.cc
     privacy/relation.cc
+    privacy/score_attack.cc
     privacy/subsampled_delta.cc
     privacy/subsampled_rdp.cc
     privacy/trial_statement.cc)

@@ -21,6 +21,7 @@ using privacy::Neighbour;
 constexpr double kNoProtection = 20;
 
 bool Unbounded(const Claim& claim) {
+  if (claim.status == ClaimStatus::audited) return false;  // a lower bound stands for itself
   return claim.status == ClaimStatus::unbounded || !std::isfinite(claim.epsilon);
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "experiments/privacy/audit_report.h"
 #include "experiments/spec/value_reader.h"
 #include "orchestrator/cli/calculator_options.h"
 
@@ -132,6 +133,29 @@ void AddResultCommands(CLI::App& app, CommandLine& line, Positionals& positional
   repair->add_flag("--apply", line.apply, "Do it; what is taken out of the way is kept in quarantine-<n>/");
 }
 
+void AddAudit(CLI::App& app, CommandLine& line, Positionals& positionals) {
+  CLI::App* audit = AddCommand(app, "audit", "Attack finished trials, and hold what leaks against what is proven",
+                               "retort audit dpdfd-working-digits-s0 --kind release-step --kind membership");
+  audit->add_option("TRIAL|SWEEP", line.audited, "Id, unique prefix of an id, or shown name; or a sweep file")
+      ->required();
+  audit->add_option("KEY=VALUE", positionals.rest, "Overrides, as the sweep was run with");
+  std::vector<std::string> kinds = privacy::AuditKindNames();
+  kinds.emplace_back("all");
+  audit
+      ->add_option("--kind", line.kinds,
+                   "release-step, transcript, canary, membership, inversion or all; may be repeated (default "
+                   "release-step, transcript and membership, which train nothing)")
+      ->take_all()
+      ->check(CLI::IsMember(kinds));
+  audit->add_option("--confidence", line.confidence, "Of the lower bounds that are printed (default 0.95)")
+      ->check(CLI::Range(0.5, 0.999999));
+  audit->add_option("--samples", line.samples, "Releases under each neighbour (default by the mechanism)")
+      ->check(CLI::Range(100, 100'000'000));
+  audit->add_option("--canaries", line.canaries, "Canaries of the one-run audit (default an eighth of the examples)")
+      ->check(CLI::Range(10, 1'000'000));
+  audit->add_option("--shadows", line.shadows, "Networks to train for LiRA (default none)")->check(CLI::Range(2, 4096));
+}
+
 void AddPlainCommands(CLI::App& app, CommandLine& line) {
   AddCommand(app, "schema", "JSON Schema of the sweep file", "retort schema > sweep.schema.json");
   CLI::App* version =
@@ -253,7 +277,7 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
 const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
       "plan",   "run",    "table",  "status", "explain", "list",      "show",   "retry",
-      "cancel", "verify", "repair", "chaos",  "epsilon", "calibrate", "schema", "version"};
+      "cancel", "verify", "repair", "chaos",  "audit",  "epsilon", "calibrate", "schema", "version"};
   return names;
 }
 
@@ -277,6 +301,7 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   AddSweepCommands(app, line, positionals);
   AddChaos(app, line, positionals);
   AddResultCommands(app, line, positionals);
+  AddAudit(app, line, positionals);
   CLI::App* epsilon = AddCommand(app, "epsilon", "Accountants as a calculator: every claim of a mechanism",
                                  "retort epsilon votes --noise 100 --queries 5000 --delta 1e-5 --explain");
   AddCalculator(*epsilon, line, positionals.calculator);

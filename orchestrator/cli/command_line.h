@@ -39,6 +39,10 @@ struct CommandLine {
   std::string launcher;                // chaos: words before `retort run`
   int slots = 0;                       // workers at once on this rank; 0 = the default
   bool apply = false;                  // repair: do it
+  std::string audited;                 // audit: as `trial`, or path of a sweep file
+  std::vector<std::string> kinds;      // audit: names of audits, or "all"; empty = release-step, membership, transcript
+  double confidence = 0.95;            // audit: of the bounds that are printed
+  std::int64_t samples = 0, canaries = 0, shadows = 0;  // audit: 0 = the default
   privacy::Question question;          // epsilon and calibrate; no mechanism = none was named
   double epsilon = 0;                  // calibrate: what is to be met
   bool papers = false, explain = false;

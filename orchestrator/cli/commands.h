@@ -30,6 +30,7 @@ struct Invocation {
 [[nodiscard]] int VerifyCommand(const Invocation& call);
 [[nodiscard]] int RepairCommand(const Invocation& call);
 [[nodiscard]] int ChaosCommand(const Invocation& call);
+[[nodiscard]] int AuditCommand(const Invocation& call);
 [[nodiscard]] int EpsilonCommand(const Invocation& call);
 [[nodiscard]] int CalibrateCommand(const Invocation& call);
 [[nodiscard]] int SchemaCommand(const Invocation& call);

@@ -8,7 +8,7 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 16> kCommands = {
+  constexpr std::array<std::pair<std::string_view, Command>, 17> kCommands = {
       {{"plan", PlanCommand},
        {"run", RunCommand},
        {"table", TableCommand},
@@ -21,6 +21,7 @@ int Dispatch(const Invocation& call) {
        {"verify", VerifyCommand},
        {"repair", RepairCommand},
        {"chaos", ChaosCommand},
+       {"audit", AuditCommand},
        {"epsilon", EpsilonCommand},
        {"calibrate", CalibrateCommand},
        {"schema", SchemaCommand},

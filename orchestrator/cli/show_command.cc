@@ -7,6 +7,8 @@
 #include <system_error>
 
 #include "experiments/privacy/trial_statement.h"
+#include "orchestrator/audit_store.h"
+#include "orchestrator/cli/audit_text.h"
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/claim_text.h"
 #include "orchestrator/cli/commands.h"
@@ -86,6 +88,15 @@ std::string ClaimsText(const TrialView& trial, const std::vector<storage::Ledger
   return out;
 }
 
+// What audits said of the present result; empty without one.
+std::string AuditText(const std::optional<privacy::AuditReport>& audit, std::size_t width) {
+  if (!audit) return "";
+  std::string out = "\nAudits\n" + FindingsText(*audit, width);
+  for (const std::string& sentence : Contradictions(*audit))
+    out += "  " + Wrap("AUDIT FAILED: " + sentence, width - 2, 4) + "\n";
+  return out;
+}
+
 std::string EventText(const storage::LedgerEntry& entry) {
   const privacy::PrivacyEvent& event = entry.event;
   std::string text =
@@ -132,7 +143,8 @@ std::string FilesText(const std::vector<StoredFile>& files, const std::string& d
 }
 
 ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerEntry>& ledger,
-                      const std::optional<DataSpending>& total, const std::vector<StoredFile>& files) {
+                      const std::optional<DataSpending>& total, const std::vector<StoredFile>& files,
+                      const std::optional<privacy::AuditReport>& audit) {
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document.update(TrialJson(trial));
@@ -141,6 +153,7 @@ ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerE
     for (const auto& [name, value] : trial.row->timings) document["timings"][name] = value;
   document["statement"] = StatementOf(trial, ledger);
   document["claims"] = trial.row ? ClaimsJson(trial.row->claims) : ordered_json::array();
+  document["audit"] = audit ? FindingsJson(*audit) : ordered_json();
   document["ledger"] = ordered_json::array();
   for (const storage::LedgerEntry& entry : ledger) document["ledger"].push_back(LedgerEntryJson(entry));
   document["data_total"] = total ? SpendingJson(*total) : ordered_json();
@@ -161,12 +174,15 @@ int ShowCommand(const Invocation& call) {
   const std::vector<storage::LedgerEntry> ledger = LedgerOf(*view, trial.spec.id);
   const std::optional<DataSpending> total = TotalOf(call.env, *view, trial);
   const std::vector<StoredFile> files = FilesOf(*view, trial);
+  const Result<std::optional<privacy::AuditReport>> audit = ReadAudit(call.env, view->directory, trial);
+  if (!audit.ok()) return call.console.Fail(audit.status());
   if (call.line.global.json) {
-    call.console.Data(DocumentText(ShowJson(trial, ledger, total, files)));
+    call.console.Data(DocumentText(ShowJson(trial, ledger, total, files, *audit)));
     return 0;
   }
-  call.console.Data(RowText(trial) + ClaimsText(trial, ledger, call.console.options().width) +
-                    LedgerText(ledger) + TotalText(total, call.console.options().width) + FilesText(files, view->directory));
+  const std::size_t width = call.console.options().width;
+  call.console.Data(RowText(trial) + ClaimsText(trial, ledger, width) + AuditText(*audit, width) +
+                    LedgerText(ledger) + TotalText(total, width) + FilesText(files, view->directory));
   return 0;
 }
 

@@ -3,6 +3,8 @@
 set(RETORT_CLI_DIR "${CMAKE_CURRENT_LIST_DIR}")
 set(RETORT_CLI_SOURCES
     amend_command.cc
+    audit_command.cc
+    audit_text.cc
     build_commands.cc
     calculator_command.cc
     calculator_options.cc

@@ -1,3 +1,7 @@
+#include <optional>
+#include <vector>
+
+#include "orchestrator/audit_store.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/load_sweep.h"
 #include "orchestrator/cli/results_location.h"
@@ -26,6 +30,16 @@ Result<ResultsView> StoredOrEmpty(storage::Env& env, const std::string& results)
   return empty;
 }
 
+// What audits found stands among the claims of its trial. A damaged report is left to `retort show` and `verify`.
+void AddAuditedClaims(storage::Env& env, ResultsView& view) {
+  for (TrialView& trial : view.trials) {
+    const Result<std::optional<privacy::AuditReport>> audit = ReadAudit(env, view.directory, trial);
+    if (!audit.ok() || !audit->has_value()) continue;
+    const std::vector<privacy::Claim> claims = AuditedClaims(**audit);
+    trial.row->claims.insert(trial.row->claims.end(), claims.begin(), claims.end());
+  }
+}
+
 std::string Formatted(const std::vector<ResultTable>& tables, const std::string& format, std::size_t width) {
   if (format == "json") return TablesAsJson(tables);
   std::string out;
@@ -49,8 +63,9 @@ int TableCommand(const Invocation& call) {
   const Result<std::vector<TableSpec>> specs = ChosenTables(*loaded.plan, line.table);
   if (!specs.ok()) return call.console.Fail(specs.status());
   const std::string results = ResultsFor(line.global.results, loaded.plan->name);
-  const Result<ResultsView> view = StoredOrEmpty(call.env, results);
+  Result<ResultsView> view = StoredOrEmpty(call.env, results);
   if (!view.ok()) return call.console.Fail(view.status());
+  AddAuditedClaims(call.env, *view);
   if (view->trials.empty())
     call.console.Message("nothing is stored in " + results + " yet; `retort run " + line.sweep +
                          "` fills the table.");

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "experiments/privacy/claim.h"
 #include "experiments/spec/spec_codec.h"
+#include "orchestrator/audit_store.h"
 #include "orchestrator/charge_book.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/verify_attempt.h"
@@ -115,6 +117,7 @@ class RowCheck {
       report_.damage.push_back({name, "the row's digest is not that of its spec, metrics and parameters"});
     CheckIdentity(trial, name);
     CheckClaims(trial, name);
+    CheckAudit(trial, name);
     if (!row.attempt_file.empty()) {
       ++report_.attempts;
       for (std::string& what : AttemptDamage(env_, view_.directory, row, charges_.EventsOf(trial.spec.id)))
@@ -167,6 +170,15 @@ class RowCheck {
       report_.damage.push_back({name, "the row's spec does not decode: " + spec.status().message()});
     else if (ComputeTrialId(*spec).Hex() != trial.row->trial)
       report_.damage.push_back({name, "the row's spec is not the one that its trial id names"});
+  }
+
+  // A claim that an audit refutes is not to be trusted, whatever the ledger says.
+  void CheckAudit(const TrialView& trial, const std::string& name) {
+    const Result<std::optional<privacy::AuditReport>> audit = ReadAudit(env_, view_.directory, trial);
+    if (!audit.ok()) report_.damage.push_back({name, audit.status().message()});
+    if (!audit.ok() || !audit->has_value()) return;
+    for (std::string& what : Contradictions(**audit))
+      report_.damage.push_back({name, "a claim is refuted by " + std::move(what)});
   }
 
   // What the ledger charged must give the claims that the row prints.

@@ -8,7 +8,7 @@
 //   1005         reserves releases until it is refused, and fails with that
 //   1006         slow: 50 ms a step
 //   1008         falls silent after the first step of every attempt, deaf to Stop as well
-// Asked for CUDA devices, it says that it can use two. It saves the step it has reached in TRIAL/resume before it
+// Asked for an audit, it refutes every claim. Asked for CUDA devices, it says that it can use two. It saves the step it has reached in TRIAL/resume before it
 // says so, and goes on from there.
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -26,6 +26,7 @@
 #include "cluster/cuda_probe.h"
 #include "cluster/parent_death.h"
 #include "cluster/socket_link.h"
+#include "experiments/privacy/audit_order.h"
 #include "experiments/spec/spec_codec.h"
 #include "storage/attempt_file.h"
 #include "storage/env.h"
@@ -177,6 +178,28 @@ class ScriptedTrial {
   std::string refusal_;
 };
 
+retort::cluster::Ended RefuteEverything(const char* text) {
+  retort::cluster::Ended ended;
+  const auto order = retort::privacy::DecodeAuditOrder(text);
+  if (!order.ok()) {
+    ended.failure = FailureKind::configuration;
+    ended.detail = order.status().message();
+    return ended;
+  }
+  retort::privacy::AuditReport report{order->trial, "", {}};
+  for (const retort::privacy::AuditKind kind : order->kinds) {
+    retort::privacy::AuditFinding finding;
+    finding.kind = kind;
+    finding.subject = "a script";
+    finding.alarm_lower = 9;
+    finding.proven = 1.5;
+    report.findings.push_back(finding);
+  }
+  ended.succeeded = true;
+  ended.detail = retort::privacy::EncodeAuditReport(report);
+  return ended;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -186,6 +209,8 @@ int main(int argc, char** argv) {
   SocketLink link(retort::cluster::kWorkerSocket);
   if (argc > 1 && std::strcmp(argv[1], retort::cluster::kProbeCuda) == 0)
     return link.Send({{}, {}, 0, retort::cluster::CudaAnswer("scripted", 2)}).ok() ? 0 : 4;
+  if (argc > 2 && std::strcmp(argv[1], retort::privacy::kAuditArgument) == 0)
+    return link.Send({{}, {}, 0, RefuteEverything(argv[2])}).ok() ? 0 : 4;
   if (!link.Send({{}, {}, 0, retort::cluster::Hello{"scripted", "cpu", {}}}).ok()) return 4;
   for (;;) {
     Result<std::optional<Envelope>> received = link.Receive(std::chrono::hours(1));

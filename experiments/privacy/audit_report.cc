@@ -1,0 +1,143 @@
+#include "experiments/privacy/audit_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/privacy/json_fields.h"
+#include "experiments/privacy/number_text.h"
+
+namespace retort::privacy {
+namespace {
+
+using nlohmann::json;
+
+json Maybe(const std::optional<double>& value) { return value ? NumberToJson(*value) : json(); }
+
+json FindingJson(const AuditFinding& finding) {
+  json out;
+  out["kind"] = AuditKindName(finding.kind);
+  out["subject"] = finding.subject;
+  out["ran"] = finding.ran;
+  out["claim"] = finding.claim ? json::parse(EncodeClaim(*finding.claim)) : json();
+  out["confidence"] = finding.confidence;
+  out["alarm_lower"] = Maybe(finding.alarm_lower);
+  out["alarm_proven"] = Maybe(finding.alarm_proven);
+  out["proven"] = Maybe(finding.proven);
+  out["mu_lower"] = Maybe(finding.mu_lower);
+  out["mu_proven"] = Maybe(finding.mu_proven);
+  out["detectable"] = Maybe(finding.detectable);
+  out["ceiling"] = Maybe(finding.ceiling);
+  out["figures"] = json::array();
+  for (const auto& [name, value] : finding.figures)
+    out["figures"].push_back({{"name", name}, {"value", NumberToJson(value)}});
+  out["note"] = finding.note;
+  return out;
+}
+
+std::string TextOf(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+Status ReadFigures(const json& list, AuditFinding& finding) {
+  if (!list.is_array()) return DamageError("The audit finding has no valid 'figures': expected a list.");
+  for (const json& entry : list) {
+    JsonFields fields(TextOf(entry), "figure of an audit");
+    std::string name = fields.String("name");
+    const double value = fields.Number("value");
+    RETORT_RETURN_IF_ERROR(fields.status());
+    finding.figures.emplace_back(std::move(name), value);
+  }
+  return {};
+}
+
+Result<AuditFinding> DecodeFinding(const json& object) {
+  JsonFields fields(TextOf(object), "audit finding");
+  AuditFinding finding;
+  const std::optional<AuditKind> kind = AuditKindOf(fields.String("kind"));
+  if (!kind) fields.Fail("kind", "the name of an audit");
+  finding.kind = kind.value_or(AuditKind::release_step);
+  finding.subject = fields.String("subject");
+  finding.ran = fields.Flag("ran");
+  finding.confidence = fields.Number("confidence");
+  finding.alarm_lower = fields.NumberOrNull("alarm_lower");
+  finding.alarm_proven = fields.NumberOrNull("alarm_proven");
+  finding.proven = fields.NumberOrNull("proven");
+  finding.mu_lower = fields.NumberOrNull("mu_lower");
+  finding.mu_proven = fields.NumberOrNull("mu_proven");
+  finding.detectable = fields.NumberOrNull("detectable");
+  finding.ceiling = fields.NumberOrNull("ceiling");
+  finding.note = fields.String("note");
+  RETORT_RETURN_IF_ERROR(fields.status());
+  RETORT_RETURN_IF_ERROR(ReadFigures(object.value("figures", json()), finding));
+  const json claim = object.value("claim", json());
+  if (!claim.is_null()) {
+    RETORT_ASSIGN_OR_RETURN(finding.claim, DecodeClaim(TextOf(claim)));
+  }
+  return finding;
+}
+
+}  // namespace
+
+const std::vector<std::string>& AuditKindNames() {
+  static const std::vector<std::string> names = {"release-step", "transcript", "canary", "membership",
+                                                 "inversion"};
+  return names;
+}
+
+std::string_view AuditKindName(AuditKind kind) { return AuditKindNames().at(static_cast<std::size_t>(kind)); }
+
+std::optional<AuditKind> AuditKindOf(std::string_view name) {
+  for (std::size_t i = 0; i < AuditKindNames().size(); ++i)
+    if (AuditKindNames()[i] == name) return static_cast<AuditKind>(i);
+  return std::nullopt;
+}
+
+std::string ContradictionOf(const AuditFinding& finding) {
+  const std::string what = std::string(AuditKindName(finding.kind)) + " audit of " + finding.subject + ": ";
+  if (finding.mu_lower && finding.mu_proven && *finding.mu_lower > *finding.mu_proven)
+    return what + "the attack shows mu >= " + ShortNumber(*finding.mu_lower) +
+           ", the claim says mu <= " + ShortNumber(*finding.mu_proven);
+  const std::optional<double> proven = finding.alarm_proven ? finding.alarm_proven : finding.proven;
+  if (finding.alarm_lower && proven && *finding.alarm_lower > *proven)
+    return what + "the attack shows epsilon >= " + ShortNumber(*finding.alarm_lower) +
+           ", the claim says epsilon <= " + ShortNumber(*proven);
+  return "";
+}
+
+std::string VerdictOf(const AuditFinding& finding) {
+  if (!finding.ran) return "not done: " + finding.note;
+  if (const std::string contradiction = ContradictionOf(finding); !contradiction.empty())
+    return "LEAK beyond what is proven: " + contradiction;
+  // What a release step or a transcript gives away is what its noise is for.
+  const bool meant = finding.kind == AuditKind::release_step || finding.kind == AuditKind::transcript;
+  if (finding.claim && finding.claim->lower.value_or(0) > 0 && !meant)
+    return finding.proven ? "the attack succeeds, within what is proven"
+                          : "the attack succeeds; nothing is proven that it could contradict";
+  return finding.proven || finding.claim ? "no leak detected at this power" : "figures alone, no bound";
+}
+
+std::string EncodeAuditReport(const AuditReport& report) {
+  json out;
+  out["format_version"] = 1;
+  out["trial"] = report.trial;
+  out["row_digest"] = report.row_digest;
+  out["findings"] = json::array();
+  for (const AuditFinding& finding : report.findings) out["findings"].push_back(FindingJson(finding));
+  return TextOf(out);
+}
+
+Result<AuditReport> DecodeAuditReport(const std::string& text) {
+  JsonFields fields(text, "audit report");
+  AuditReport report;
+  if (fields.Integer("format_version") != 1) fields.Fail("format_version", "1");
+  report.trial = fields.String("trial");
+  report.row_digest = fields.String("row_digest");
+  RETORT_RETURN_IF_ERROR(fields.status());
+  const json findings = json::parse(text, nullptr, false).value("findings", json());
+  if (!findings.is_array()) return DamageError("The audit report has no valid 'findings': expected a list.");
+  for (const json& entry : findings) {
+    if (!entry.is_object()) return DamageError("A finding of the audit report is not a JSON object.");
+    RETORT_ASSIGN_OR_RETURN(AuditFinding finding, DecodeFinding(entry));
+    report.findings.push_back(std::move(finding));
+  }
+  return report;
+}
+
+}  // namespace retort::privacy

@@ -1,0 +1,213 @@
+// retort audit
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "cluster/launch_environment.h"
+#include "cluster/worker_environment.h"
+#include "experiments/privacy/audit_order.h"
+#include "experiments/spec/spec_codec.h"
+#include "orchestrator/audit_runner.h"
+#include "orchestrator/audit_store.h"
+#include "orchestrator/charge_book.h"
+#include "orchestrator/cli/audit_text.h"
+#include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/load_sweep.h"
+#include "orchestrator/cli/open_results.h"
+#include "orchestrator/cli/results_location.h"
+#include "orchestrator/cli/trial_names.h"
+#include "orchestrator/environment.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using privacy::AuditKind;
+
+constexpr const char* kCaveat =
+    "An audit that finds nothing is no proof of privacy. The findings come from the private examples: keep "
+    "them where "
+    "the examples are kept.";
+
+std::vector<AuditKind> KindsOf(const CommandLine& line) {
+  std::set<AuditKind> kinds;
+  for (const std::string& name : line.kinds) {
+    if (name == "all")
+      for (const std::string& every : privacy::AuditKindNames()) kinds.insert(*privacy::AuditKindOf(every));
+    else if (const auto kind = privacy::AuditKindOf(name))
+      kinds.insert(*kind);
+  }
+  if (kinds.empty()) kinds = {AuditKind::release_step, AuditKind::transcript, AuditKind::membership};
+  return {kinds.begin(), kinds.end()};
+}
+
+bool NamesSweep(const Invocation& call) {
+  const std::string& word = call.line.audited;
+  return word.ends_with(".toml") || (word.find('/') != std::string::npos && call.env.Exists(word));
+}
+
+// The trials meant, and the folder that they are in.
+struct Audited {
+  ResultsView view;
+  std::vector<const TrialView*> trials;  // of `view`
+  std::vector<std::string> left_out;     // sentences
+};
+
+bool Finished(const TrialView& trial) {
+  return trial.state == TrialState::succeeded && trial.row.has_value();
+}
+
+Result<const TrialView*> OneFinished(const ResultsView& view, const std::string& word) {
+  RETORT_ASSIGN_OR_RETURN(const TrialView* trial, FindTrial(view, word));
+  if (Finished(*trial)) return trial;
+  return UsageError(
+      fmt::format("{} is {}: only a trial that has succeeded can be audited (`retort explain {}` says more).",
+                  ShownName(trial->spec), StateName(trial->state), ShownName(trial->spec)));
+}
+
+Status FindSweepTrials(const SweepPlan& plan, Audited& audited) {
+  std::set<TrialId> planned;
+  for (const TrialSpec& spec : plan.trials) planned.insert(spec.id);
+  for (const TrialView& trial : audited.view.trials) {
+    if (!planned.contains(trial.spec.id)) continue;
+    if (Finished(trial))
+      audited.trials.push_back(&trial);
+    else
+      audited.left_out.push_back(fmt::format("{} is {}", ShownName(trial.spec), StateName(trial.state)));
+  }
+  if (!audited.trials.empty()) return {};
+  return UsageError("no trial of the sweep has succeeded in " + audited.view.directory +
+                    "; `retort run` runs it.");
+}
+
+// An exit code when there is nothing to audit.
+std::optional<int> FindAudited(const Invocation& call, Audited& audited) {
+  const CommandLine& line = call.line;
+  std::optional<SweepPlan> plan;
+  Result<ResultsView> view = ResultsView();
+  if (NamesSweep(call)) {
+    LoadedSweep loaded = LoadWithData(call.env, {line.audited, line.overrides, line.global.profile});
+    if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
+    plan = std::move(loaded.plan);
+    const Result<FoundResults> found = FindResults(call.env, ResultsFor(line.global.results, plan->name));
+    if (!found.ok()) return call.console.Fail(found.status());
+    view = ReadResults(call.env, found->directory);
+  } else if (!line.overrides.empty()) {
+    return call.console.Fail(
+        UsageError("KEY=VALUE goes with a sweep file; \"" + line.audited + "\" names a trial."));
+  } else {
+    view = OpenResults(call);
+  }
+  if (!view.ok()) return call.console.Fail(view.status());
+  audited.view = std::move(view).value();
+  if (plan) {
+    const Status found = FindSweepTrials(*plan, audited);
+    return found.ok() ? std::nullopt : std::optional(call.console.Fail(found));
+  }
+  const Result<const TrialView*> trial = OneFinished(audited.view, line.audited);
+  if (!trial.ok()) return call.console.Fail(trial.status());
+  audited.trials.push_back(*trial);
+  return std::nullopt;
+}
+
+std::string Absolute(const ResultsView& view, const std::string& file) {
+  if (file.empty()) return "";
+  return std::filesystem::absolute(view.directory + "/" + file).lexically_normal().string();
+}
+
+const TrialView* TeacherOf(const ResultsView& view, const TrialView& trial) {
+  const auto teacher = std::find_if(view.trials.begin(), view.trials.end(), [&](const TrialView& other) {
+    return trial.spec.parent && other.spec.id == *trial.spec.parent && other.row;
+  });
+  return teacher == view.trials.end() ? nullptr : &*teacher;
+}
+
+// The trial's claims as they would be at privacy::kAlarmDelta.
+std::vector<privacy::Claim> AlarmClaims(const ChargeBook& charges, const ResultsView& view,
+                                        const TrialView& trial) {
+  TrialSpec spec = trial.spec;
+  spec.delta = privacy::kAlarmDelta;
+  privacy::ClaimContext context;
+  context.spec = &spec;
+  if (const TrialView* teacher = TeacherOf(view, trial))
+    context.teacher_claims = AlarmClaims(charges, view, *teacher);
+  return privacy::ClaimsFor(context, charges.EventsOf(trial.spec.id));
+}
+
+privacy::AuditOrder OrderFor(const CommandLine& line, const ResultsView& view, const TrialView& trial) {
+  privacy::AuditOrder order;
+  order.trial = trial.spec.id.Hex();
+  order.spec = EncodeTrialSpec(trial.spec);
+  order.data_path = trial.spec.data ? trial.spec.data->path : "";
+  order.attempt_file = Absolute(view, trial.row->attempt_file);
+  if (const TrialView* teacher = TeacherOf(view, trial))
+    order.teacher_file = Absolute(view, teacher->row->attempt_file);
+  order.kinds = KindsOf(line);
+  order.confidence = line.confidence;
+  order.samples = line.samples;
+  order.canaries = line.canaries;
+  order.shadows = line.shadows;
+  order.claims = trial.row->claims;
+  ChargeBook charges;
+  charges.Load(view.ledger);
+  order.alarm_claims = AlarmClaims(charges, view, trial);
+  return order;
+}
+
+Result<privacy::AuditReport> AuditOne(const Invocation& call, const ResultsView& view,
+                                      const TrialView& trial) {
+  if (trial.spec.data == nullptr) return privacy::AuditReport{trial.spec.id.Hex(), trial.row->row_digest, {}};
+  std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
+  if (program.empty()) program = ProgramDirectory() + "/retort-worker";
+  const std::string name = ShownName(trial.spec);
+  const auto say = [&](const cluster::Progress& news) {
+    call.console.Message(fmt::format("{}: {} {} of {}", name, news.phase, news.step, news.total_steps));
+  };
+  RETORT_ASSIGN_OR_RETURN(std::vector<privacy::AuditFinding> findings,
+                          AskForAudit(program, cluster::WorkerEnvironment(call.environment, {}),
+                                      OrderFor(call.line, view, trial), say));
+  return StoreAudit(call.env, view.directory, trial, std::move(findings));
+}
+
+}  // namespace
+
+int AuditCommand(const Invocation& call) {
+  Audited audited;
+  if (const std::optional<int> code = FindAudited(call, audited)) return *code;
+  ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document["results"] = audited.view.directory;
+  document["audits"] = ordered_json::array();
+  bool refuted = false;
+  for (const TrialView* trial : audited.trials) {
+    const Result<privacy::AuditReport> report = AuditOne(call, audited.view, *trial);
+    if (!report.ok()) return call.console.Fail(report.status());
+    refuted = refuted || !Contradictions(*report).empty();
+    ordered_json entry;
+    entry["trial"] = trial->spec.id.Hex();
+    entry["name"] = ShownName(trial->spec);
+    entry.update(FindingsJson(*report));
+    document["audits"].push_back(std::move(entry));
+    if (!call.line.global.json)
+      call.console.Data(ShownName(trial->spec) + "\n" + FindingsText(*report, call.console.options().width));
+  }
+  document["left_out"] = audited.left_out;
+  document["ok"] = !refuted;
+  document["caveat"] = kCaveat;
+  for (const std::string& sentence : audited.left_out) call.console.Message("left out: " + sentence);
+  if (call.line.global.json)
+    call.console.Data(DocumentText(document));
+  else
+    call.console.Message(kCaveat);
+  if (refuted)
+    call.console.Message("A proven claim is refuted: do not use these trials, and report the mechanism.");
+  return refuted ? ExitCode(StatusCode::damage) : 0;
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,127 @@
+// The audit of release steps that `retort audit` runs: tight where a proof exists, loud where the noise is not what
+// the event says.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "experiments/privacy/audit_report.h"
+#include "tests/statistical/not_private.h"
+#include "worker/audit/dpsgd_step_audit.h"
+#include "worker/audit/step_pairs.h"
+#include "worker/release/gaussian_gradient.h"
+
+namespace retort::worker::audit {
+namespace {
+
+constexpr std::int64_t kClasses = 10;
+
+TrialSpec GradientSpec(Reading reading) {
+  TrialSpec spec;
+  spec.reading = reading;
+  return spec;
+}
+
+TrialSpec VoteSpec() {
+  TrialSpec spec = GradientSpec(Reading::sound);
+  spec.queries = 1;
+  return spec;
+}
+
+privacy::AuditFinding Audit(const TrialSpec& spec, double mu, std::int64_t samples,
+                            std::int64_t classes = kClasses) {
+  const ScaledStep step = ScaleStep(spec, classes, mu);
+  Result<privacy::AuditFinding> finding =
+      AuditReleaseStep(MakerOf(step, classes), step.pair, {.samples = samples});
+  EXPECT_TRUE(finding.ok()) << finding.status().message();
+  EXPECT_NEAR(finding->mu_proven.value_or(0), mu, 1e-12 * mu);
+  return std::move(finding).value();
+}
+
+void ExpectTightAndTrue(const privacy::AuditFinding& finding) {
+  EXPECT_EQ(privacy::ContradictionOf(finding), "");
+  EXPECT_EQ(privacy::VerdictOf(finding), "no leak detected at this power");
+  EXPECT_GE(PowerOf(finding), 0.95) << "the audit has lost its power";
+  EXPECT_GT(finding.claim->lower.value_or(0), 0.25 * *finding.proven);
+  EXPECT_LE(*finding.alarm_lower, finding.claim->lower.value_or(0));
+  ::testing::Test::RecordProperty("mu_lower", std::to_string(*finding.mu_lower));
+}
+
+TEST(StepAudit, WorkingGradientGivesAwayWhatItsEventClaimsAndNoMore) {
+  ExpectTightAndTrue(Audit(GradientSpec(Reading::working), 2, 100'000));
+  ExpectTightAndTrue(Audit(GradientSpec(Reading::working), 4, 100'000));
+}
+
+TEST(StepAudit, RowAveragedGradientGivesAwayWhatItsEventClaimsAndNoMore) {
+  ExpectTightAndTrue(Audit(GradientSpec(Reading::row_averaged), 2, 100'000));
+}
+
+TEST(StepAudit, PrintedBatchGivesAwayWhatItsEventClaimsAndNoMore) {
+  ExpectTightAndTrue(Audit(GradientSpec(Reading::printed), 3, 50'000));
+}
+
+TEST(StepAudit, FrobeniusBatchGivesAwayWhatItsEventClaimsAndNoMore) {
+  TrialSpec spec = GradientSpec(Reading::working);
+  spec.normalization = Normalization::frobenius;
+  const privacy::AuditFinding finding = Audit(spec, 3, 15'000);
+  EXPECT_EQ(privacy::ContradictionOf(finding), "");
+  EXPECT_GE(PowerOf(finding), 0.85);
+}
+
+TEST(StepAudit, VoteHistogramGivesAwayWhatItsEventClaimsAndNoMore) {
+  ExpectTightAndTrue(Audit(VoteSpec(), 2, 80'000, 3));
+}
+
+TEST(StepAudit, DpSgdStepGivesAwayWhatItsEventClaimsAndNoMore) {
+  TrialSpec spec;
+  const auto finding = AuditDpSgdStep(ScaledDpSgdStep(spec, 3), spec.norm_bound, {.samples = 50'000});
+  ASSERT_TRUE(finding.ok());
+  EXPECT_DOUBLE_EQ(*finding->mu_proven, 3);
+  ExpectTightAndTrue(*finding);
+}
+
+// `claimed` describes, and half the noise is drawn.
+privacy::AuditFinding AuditHalved(const TrialSpec& spec, double mu) {
+  const ScaledStep claimed = ScaleStep(spec, kClasses, mu), drawn = ScaleStep(spec, kClasses, 2 * mu);
+  const MechanismMaker make = [&]() -> Result<std::unique_ptr<release::Mechanism>> {
+    auto says = MakerOf(claimed, kClasses)();
+    auto does = MakerOf(drawn, kClasses)();
+    return std::unique_ptr<release::Mechanism>(
+        std::make_unique<release::NotPrivateMechanism>(says.value()->Describe(1), std::move(does).value()));
+  };
+  return AuditReleaseStep(make, claimed.pair, {.samples = 20'000}).value();
+}
+
+TEST(StepAudit, HalvedNoiseSetsOffTheAlarm) {
+  for (const Reading reading : {Reading::working, Reading::row_averaged}) {
+    const privacy::AuditFinding finding = AuditHalved(GradientSpec(reading), 2);
+    EXPECT_GT(*finding.mu_lower, 1.5 * *finding.mu_proven);
+    EXPECT_NE(privacy::ContradictionOf(finding).find("the claim says mu <= 2"), std::string::npos);
+    EXPECT_NE(privacy::VerdictOf(finding).find("LEAK"), std::string::npos);
+  }
+}
+
+// Without any noise every score tells: epsilon itself is refuted, too.
+TEST(StepAudit, MissingNoiseRefutesEpsilonToo) {
+  const ScaledStep claimed = ScaleStep(GradientSpec(Reading::working), kClasses, 0.5);
+  const ScaledStep drawn = ScaleStep(GradientSpec(Reading::working), kClasses, 1000);
+  const MechanismMaker make = [&]() -> Result<std::unique_ptr<release::Mechanism>> {
+    auto says = MakerOf(claimed, kClasses)();
+    auto does = MakerOf(drawn, kClasses)();
+    return std::unique_ptr<release::Mechanism>(
+        std::make_unique<release::NotPrivateMechanism>(says.value()->Describe(1), std::move(does).value()));
+  };
+  const privacy::AuditFinding finding = AuditReleaseStep(make, claimed.pair, {.samples = 20'000}).value();
+  EXPECT_GT(*finding.alarm_lower, *finding.proven);
+}
+
+TEST(StepAudit, SeededNoiseIsNotAudited) {
+  const ScaledStep step = ScaleStep(GradientSpec(Reading::working), kClasses, 2);
+  const MechanismMaker make = [&step] {
+    return release::MakeMechanism(step.spec, kClasses, 1, noise::NoiseKey::FromSeed(1, TrialId(2)));
+  };
+  const auto finding = AuditReleaseStep(make, step.pair, {.samples = 1000});
+  EXPECT_EQ(finding.status().code(), StatusCode::refused);
+}
+
+}  // namespace
+}  // namespace retort::worker::audit

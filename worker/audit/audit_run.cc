@@ -1,0 +1,115 @@
+#include "worker/audit/audit_run.h"
+
+#include <ATen/Parallel.h>
+
+#include <optional>
+#include <utility>
+
+#include "experiments/spec/trial_kind.h"
+#include "worker/audit/audited_trial.h"
+#include "worker/audit/canaries.h"
+#include "worker/audit/dpsgd_step_audit.h"
+#include "worker/audit/membership.h"
+#include "worker/audit/step_pairs.h"
+#include "worker/audit/transcript.h"
+#include "worker/failure.h"
+
+namespace retort::worker::audit {
+namespace {
+
+using privacy::AuditFinding;
+using privacy::AuditKind;
+
+constexpr double kMu = 2, kSharedMu = 3;  // where a hundred, or fifty, thousand samples are worth 0.95 of mu
+constexpr std::int64_t kSamples = 100'000, kSharedSamples = 50'000;
+
+Result<AuditFinding> AuditStepOf(const AuditedTrial& trial) {
+  const TrialSpec& spec = trial.inputs.spec;
+  const std::int64_t classes = trial.inputs.data.classes;
+  StepAuditSettings settings{trial.order.samples > 0 ? trial.order.samples : kSamples, spec.delta,
+                             trial.order.confidence};
+  const bool shared = spec.reading == Reading::printed || spec.normalization == Normalization::frobenius;
+  switch (KindOf(spec)) {
+    case TrialKind::dpsgd_teacher:
+    case TrialKind::dpsgd_student:
+      if (trial.order.samples == 0) settings.samples = kSharedSamples;
+      return AuditDpSgdStep(ScaledDpSgdStep(spec, kSharedMu), spec.norm_bound, settings);
+    case TrialKind::gradient_student:
+    case TrialKind::vote_student: {
+      if (shared && trial.order.samples == 0) settings.samples = kSharedSamples;
+      const ScaledStep step = ScaleStep(spec, classes, shared ? kSharedMu : kMu);
+      return AuditReleaseStep(MakerOf(step, classes), step.pair, settings);
+    }
+    case TrialKind::distilled_student:
+      return NotDone(AuditKind::release_step, trial,
+                     "it draws no noise of its own; audit its teacher's DP-SGD steps");
+    case TrialKind::plain_teacher:
+    case TrialKind::ensemble_teacher:
+      return NotDone(AuditKind::release_step, trial, "it is trained without noise and releases nothing by itself");
+    default:
+      return NotDone(AuditKind::release_step, trial, "this build has no worst neighbours for its release");
+  }
+}
+
+Result<AuditFinding> AuditReleases(const AuditedTrial& trial, const AuditProgress& progress) {
+  progress("release-step", 0, 1);
+  Result<AuditFinding> finding = AuditStepOf(trial);
+  if (!finding.ok() && finding.status().code() == StatusCode::refused)
+    return NotDone(AuditKind::release_step, trial, finding.status().message());
+  if (finding.ok() && finding->ran && trial.inputs.spec.noise == NoiseMode::seeded)
+    finding->note = "the trial itself drew seeded noise, and nothing is proven of it";
+  return finding;
+}
+
+Status Append(Result<AuditFinding> finding, std::vector<AuditFinding>& findings) {
+  if (!finding.ok()) return finding.status();
+  findings.push_back(std::move(finding).value());
+  return {};
+}
+
+Status RunOne(AuditKind kind, const AuditedTrial& trial, const AuditProgress& progress,
+              std::vector<AuditFinding>& findings) {
+  switch (kind) {
+    case AuditKind::release_step:
+      return Append(AuditReleases(trial, progress), findings);
+    case AuditKind::transcript:
+      return Append(AuditTranscript(trial, progress), findings);
+    case AuditKind::canary:
+      return Append(AuditCanaries(trial, progress), findings);
+    case AuditKind::membership: {
+      RETORT_ASSIGN_OR_RETURN(const std::vector<AuditFinding> found, AuditMembership(trial, progress));
+      findings.insert(findings.end(), found.begin(), found.end());
+      return {};
+    }
+    case AuditKind::inversion:
+      findings.push_back(NotDone(kind, trial, "this build has no model inversion attack"));
+      return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<AuditFinding>> RunAudits(const privacy::AuditOrder& order, storage::Env& env,
+                                            const DeviceOpener& open, const AuditProgress& progress) {
+  std::vector<AuditFinding> findings;
+  Status status;
+  const std::optional<Failure> failure = CatchTorch([&]() -> std::optional<Failure> {
+    const Result<AuditedTrial> trial = LoadAuditedTrial(order, env, open);
+    if (!trial.ok()) {
+      status = trial.status();
+      return std::nullopt;
+    }
+    at::set_num_threads(trial->inputs.spec.threads);
+    for (const AuditKind kind : order.kinds) {
+      status = RunOne(kind, *trial, progress, findings);
+      if (!status.ok()) return std::nullopt;
+    }
+    return std::nullopt;
+  });
+  if (failure) return EnvironmentError(failure->detail);
+  if (!status.ok()) return status;
+  return findings;
+}
+
+}  // namespace retort::worker::audit

@@ -1,0 +1,80 @@
+#include "worker/audit/retraining.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "experiments/privacy/privacy_event.h"
+#include "experiments/spec/trial_kind.h"
+#include "storage/checkpoint_store.h"
+#include "worker/audit/free_port.h"
+#include "worker/gang/local_collective.h"
+#include "worker/methods/method.h"
+#include "worker/models/model_registry.h"
+#include "worker/release_tape.h"
+
+namespace retort::worker::audit {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::error_code error;
+    path_ = fs::temp_directory_path(error) / ("retort-audit-" + std::to_string(::getpid()));
+    fs::remove_all(path_, error);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+bool CanRetrain(const TrialSpec& spec) {
+  const TrialKind kind = KindOf(spec);
+  return kind == TrialKind::plain_teacher || kind == TrialKind::dpsgd_teacher ||
+         kind == TrialKind::dpsgd_student;
+}
+
+Result<std::unique_ptr<Network>> Retrain(const TrialSpec& trial, const Dataset& data, storage::Env& env,
+                                         const std::function<void(std::int64_t, std::int64_t)>& step) {
+  RETORT_CHECK(CanRetrain(trial));
+  TrialSpec spec = trial;
+  spec.noise = NoiseMode::secure;
+  const ScratchFolder scratch;
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<storage::CheckpointStore> store,
+                          storage::CheckpointStore::Open(env, scratch.path(), 1));
+  const std::unique_ptr<Collective> gang = MakeSoloCollective();
+  ReleaseTape tape(store.get(), *gang, data.device);
+  FreePort port;
+  release::ChargeBook book(&port, 1, privacy::kMostDraws);
+  tape.Fund(book);
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Method> method,
+                          MakeMethod({spec, data, nullptr, tape, *gang}));
+  for (std::int64_t done = 0; done < method->steps(); ++done) {
+    Series series;
+    RETORT_RETURN_IF_ERROR(method->Step(done, series));
+    step(done + 1, method->steps());
+  }
+  RETORT_ASSIGN_OR_RETURN(const Outcome outcome, method->Finish());
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
+                          MakeNetwork(spec.network, data.shape, data.classes,
+                                      RngStream(spec.seed, Purpose::parameters), data.device));
+  const char* prefix = spec.role == Role::teacher ? "teacher/" : "student/";
+  RETORT_RETURN_IF_ERROR(network->parameters().FromBlobs(prefix, outcome.parameters));
+  return network;
+}
+
+}  // namespace retort::worker::audit

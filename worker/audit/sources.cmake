@@ -1,0 +1,13 @@
+set(RETORT_AUDIT_SOURCES
+  audit/audit_run.cc
+  audit/audit_service.cc
+  audit/audited_trial.cc
+  audit/canaries.cc
+  audit/confidence_score.cc
+  audit/dpsgd_step_audit.cc
+  audit/membership.cc
+  audit/one_run.cc
+  audit/release_step.cc
+  audit/retraining.cc
+  audit/step_pairs.cc
+  audit/transcript.cc)

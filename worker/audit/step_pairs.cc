@@ -1,0 +1,85 @@
+#include "worker/audit/step_pairs.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "experiments/spec/trial_kind.h"
+
+namespace retort::worker::audit {
+namespace {
+
+constexpr std::int64_t kRows = 256;      // asked at once where each row is a sample of its own
+constexpr std::int64_t kSharedRows = 4;  // where all rows of a release make one sample
+constexpr std::int64_t kQueries =
+    8;  // votes: queries of one sample, so that rounding to the lattice costs little
+constexpr std::int64_t kVoters = 3;
+
+at::Tensor Direction(std::int64_t rows, std::int64_t classes, double first) {
+  at::Tensor direction = at::zeros({classes}, at::kDouble);
+  direction[0] = first;
+  direction[1] = -first;
+  return direction.repeat({rows, 1});
+}
+
+}  // namespace
+
+NeighbourPair OppositeLabels(std::int64_t rows, std::int64_t classes, std::int64_t group) {
+  const auto undecided = [&] { return at::full({rows, classes}, -30.0f); };
+  NeighbourPair pair{
+      "noise on gradients",         privacy::kTeacher, rows, undecided(), undecided(), undecided(),
+      Direction(rows, classes, -1), at::Tensor(),      group};  // the gradient pulls the label up
+  pair.student.slice(1, 0, 2).fill_(0);
+  pair.one.slice(1, 0, 2).copy_(at::tensor({15.0f, 0.0f}));
+  pair.other.slice(1, 0, 2).copy_(at::tensor({0.0f, 15.0f}));
+  return pair;
+}
+
+NeighbourPair MovedVote(std::int64_t rows, std::int64_t classes, std::int64_t group) {
+  const auto voters = [&](std::int64_t moved) {
+    at::Tensor logits = at::zeros({kVoters, rows, classes});
+    logits.slice(0, 0, kVoters - 1).select(2, classes - 1).fill_(5);
+    logits.select(0, kVoters - 1).select(1, moved).fill_(5);
+    return logits;
+  };
+  return {"noisy votes",
+          privacy::kMember,
+          rows,
+          voters(0),
+          voters(1),
+          at::Tensor(),
+          Direction(rows, classes, 1),
+          at::Tensor(),
+          group};
+}
+
+ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
+  ScaledStep step{spec, 1, {}};
+  step.spec.noise = NoiseMode::secure;
+  if (KindOf(spec) == TrialKind::vote_student) {
+    step.members = kVoters;
+    step.spec.vote_noise = std::sqrt(2.0 * kQueries) / mu;
+    step.pair = MovedVote(kRows, classes, kQueries);
+    return step;
+  }
+  const bool frobenius = spec.normalization == Normalization::frobenius;
+  const bool shared = spec.reading == Reading::printed;
+  const std::int64_t rows = frobenius || shared ? kSharedRows : kRows;
+  step.spec.batch = rows;
+  step.pair = OppositeLabels(rows, classes, frobenius || shared ? rows : 1);
+  // mu of one sample at sigma 1; see contracts of calibration: d is sigma C, in the working reading sigma C /
+  // B.
+  const auto batch = static_cast<double>(rows);
+  double at_one = 2 * (spec.reading == Reading::working ? batch : 1);
+  if (shared) at_one *= frobenius ? std::sqrt(batch) : batch;
+  step.spec.sigma = at_one / mu;
+  return step;
+}
+
+MechanismMaker MakerOf(const ScaledStep& step, std::int64_t classes) {
+  return [spec = step.spec, members = step.members, classes] {
+    return release::MakeMechanism(spec, classes, members, noise::NoiseKey::FromOperatingSystem());
+  };
+}
+
+}  // namespace retort::worker::audit

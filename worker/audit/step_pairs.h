@@ -1,0 +1,33 @@
+// The worst neighbours of each release mechanism, and mechanisms whose noise is scaled to what an audit can
+// see.
+#pragma once
+
+#include <cstdint>
+
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+#include "worker/audit/release_step.h"
+
+namespace retort::worker::audit {
+
+// All mass of student and teacher on two classes; the student is undecided, and the neighbours swap the
+// teacher's label: the gradients are antiparallel on every row. `group` as in NeighbourPair.
+[[nodiscard]] NeighbourPair OppositeLabels(std::int64_t rows, std::int64_t classes, std::int64_t group);
+
+// One of three members moves its vote from class 0 to class 1 on every row.
+[[nodiscard]] NeighbourPair MovedVote(std::int64_t rows, std::int64_t classes, std::int64_t group);
+
+// What audits a trial's release step: its own mechanism and worst neighbours, the noise scaled so that one
+// sample has parameter `mu`, since at the trial's own noise no number of samples may show anything.
+struct ScaledStep {
+  TrialSpec spec;  // noise from the operating system
+  std::int64_t members = 1;
+  NeighbourPair pair;
+};
+
+// Of a student of method dpdfd that draws noise: KindOf is gradient_student or vote_student. `mu` in (0,
+// inf).
+[[nodiscard]] ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu);
+[[nodiscard]] MechanismMaker MakerOf(const ScaledStep& step, std::int64_t classes);
+
+}  // namespace retort::worker::audit

@@ -1,0 +1,89 @@
+#include "worker/audit/transcript.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "experiments/spec/trial_kind.h"
+#include "worker/audit/release_step.h"
+#include "worker/models/ensemble.h"
+
+namespace retort::worker::audit {
+namespace {
+
+constexpr std::int64_t kMostDraws = 30'000'000;  // of lattice noise, in all
+constexpr std::int64_t kFewestReplays = 500, kMostReplays = 50'000;
+
+std::string NoTranscript(const AuditedTrial& trial) {
+  const TrialSpec& spec = trial.inputs.spec;
+  if (KindOf(spec) != TrialKind::vote_student) return "a transcript audit is for students of a vote ensemble";
+  if (spec.source != QuerySource::public_split)
+    return "queries of a generator depend on earlier answers, and no transcript of them is kept after the "
+           "trial";
+  if (!trial.inputs.teacher) return "the teacher's attempt.h5 is not there";
+  if (trial.inputs.data.public_split.size() < spec.queries)
+    return "the public split has fewer images than queries";
+  return "";
+}
+
+// What every member says to every query: f32 [members, queries, classes].
+Result<at::Tensor> MemberAnswers(const AuditedTrial& trial) {
+  const TrialInputs& inputs = trial.inputs;
+  LogisticEnsemble ensemble(inputs.teacher->spec.members, inputs.data.shape, inputs.data.classes,
+                            RngStream(0, Purpose::parameters), inputs.data.device);
+  RETORT_RETURN_IF_ERROR(ensemble.parameters().FromBlobs("teacher/", inputs.teacher->parameters));
+  return ensemble.ForwardShared(inputs.data.public_split.images.narrow(0, 0, inputs.spec.queries)).cpu();
+}
+
+// Member 0 against one that says the class after its own, to every query.
+NeighbourPair SwappedMember(const at::Tensor& answers) {
+  const std::int64_t queries = answers.size(1), classes = answers.size(2);
+  const at::Tensor mine = at::one_hot(answers[0].argmax(-1), classes).to(at::kFloat);
+  const at::Tensor swapped = mine.roll({1}, {1});
+  at::Tensor other = answers.clone();
+  other[0].copy_(swapped);
+  at::Tensor votes = at::one_hot(answers.argmax(-1), classes).sum(0).to(at::kDouble);
+  const at::Tensor change = (mine - swapped).to(at::kDouble);
+  return {"the whole transcript of " + std::to_string(queries) + " noisy-vote answers, one of " +
+              std::to_string(answers.size(0)) + " members swapped,",
+          privacy::kMember,
+          queries,
+          answers,
+          other,
+          at::Tensor(),
+          change,
+          votes - change / 2,
+          queries};
+}
+
+}  // namespace
+
+Result<privacy::AuditFinding> AuditTranscript(const AuditedTrial& trial, const AuditProgress& progress) {
+  constexpr privacy::AuditKind kKind = privacy::AuditKind::transcript;
+  if (const std::string why = NoTranscript(trial); !why.empty()) return NotDone(kKind, trial, why);
+  progress("transcript", 0, 1);
+  TrialSpec spec = trial.inputs.spec;
+  spec.noise = NoiseMode::secure;
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor answers, MemberAnswers(trial));
+  const std::int64_t members = answers.size(0), classes = answers.size(2);
+  const MechanismMaker make = [&] {
+    return release::MakeMechanism(spec, classes, members, noise::NoiseKey::FromOperatingSystem());
+  };
+  StepAuditSettings settings{trial.order.samples, spec.delta, trial.order.confidence};
+  if (settings.samples == 0)
+    settings.samples = std::clamp(kMostDraws / (2 * spec.queries * classes), kFewestReplays, kMostReplays);
+  RETORT_ASSIGN_OR_RETURN(privacy::AuditFinding finding,
+                          AuditReleaseStep(make, SwappedMember(answers), settings));
+  finding.kind = kKind;
+  if (finding.claim) {
+    finding.claim->accountant = "audit:transcript";
+    finding.claim->units = privacy::UnitsOf(privacy::Adjacency::member);
+  }
+  if (const std::optional<double> proven = ProvenEpsilon(trial.order.claims, privacy::kMember))
+    finding.proven = proven;
+  return finding;
+}
+
+}  // namespace retort::worker::audit
