@@ -291,6 +291,7 @@ std::string KeyOf(const TrialSpec& spec) {
       .Add(spec.normalization)
       .Add(spec.noise_multiplier)
       .Add(spec.vote_noise)
+      .Add(spec.grain)
       .Add(spec.detach);
   key.Add(spec.retries).Add(spec.reserve_block);
   key.Add(spec.data ? spec.data->classes : std::int64_t{0});

@@ -34,8 +34,8 @@ PrivacyEvent VoteEvent(const TrialSpec& spec) {
   event.kind = MechanismKind::noisy_votes;
   event.unit = EventUnit::vote;
   event.count = spec.queries;
-  event.sensitivity = std::sqrt(2.0);
-  event.noise_std = spec.vote_noise;
+  event.sensitivity = std::sqrt(2.0) * static_cast<double>(spec.grain);
+  event.noise_std = spec.vote_noise * static_cast<double>(spec.grain);
   event.noise_coordinates = event.release_coordinates = spec.data->classes;
   event.source = SourceOf(spec, NoiseSource::secure_lattice);
   event.assumptions.emplace_back(kAssumeDisjointShards);

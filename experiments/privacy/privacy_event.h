@@ -2,8 +2,8 @@
 // Enumerators are append-only: their numbers are in ledgers on disk.
 //
 // What release code writes into each field. B = rows released per step, c = classes, C = norm bound,
-// sigma = noise over norm bound as the papers print it, n = members, G = votes a member may cast (1 for
-// one-hot votes), s = vote noise in votes, q = batch / N_train, z = DP-SGD noise multiplier, P = number
+// sigma = noise over norm bound as the papers print it, n = members, G = parts of a member's vote (1 for
+// one-hot votes, more for noisy probabilities), s = vote noise in votes, q = batch / N_train, z = DP-SGD noise multiplier, P = number
 // of trainable parameters. A block of k steps is one event with the count of the whole block.
 //
 //   mechanism, reading          kind                 unit   count   sensitivity  noise_std  rows_per_batch
@@ -11,6 +11,8 @@
 //   dpdfd row-averaged          gaussian_gradient    row    k*B     2C           sigma*C    B
 //   dpdfd printed (Alg. 1)      gaussian_gradient    batch  k       2C           sigma*C    B
 //   sound, ensemble votes       noisy_votes          vote   queries sqrt(2)*G    s*G        1
+//   randomised response         randomized_response  row    k*B     0            0          B
+//   RONA Alg. 2                 loss_noise           batch  k       1            sigma      B
 //   sound, private teacher      none                 row    k*B     0            0          B
 //   dpsgd student or teacher    subsampled_gaussian  step   k       C            z*C        batch
 //
@@ -22,9 +24,11 @@
 // - frobenius = true when the norm was taken over the whole batch; sensitivity stays 2C (the largest
 //   change of the normalised batch), unit stays as in the table. normalization = clip changes no field.
 // - sampling_rate = q for subsampled_gaussian (each example drawn independently), 1 everywhere else.
-// - epsilon0, choices: randomized_response only, 0 otherwise.
-// - source: where the draw came from: secure_lattice for votes, secure_float for gradients and DP-SGD,
-//   seeded under noise = "seeded", none for kind none.
+// - epsilon0, choices: randomized_response only, 0 otherwise; choices is the least that a set of candidates
+//   may hold (2), the worst case, and release_coordinates the number of classes.
+// - loss_noise: in units of the bound on the loss, which may change from batch to batch.
+// - source: where the draw came from: secure_lattice for votes and responses, secure_float for gradients,
+//   losses and DP-SGD, seeded under noise = "seeded", none for kind none.
 // - voids: the kVoid... names below that apply. assumptions: kAssume... names below that apply.
 #pragma once
 
@@ -79,7 +83,7 @@ enum class EventUnit : std::uint8_t { row = 0, batch = 1, vote = 2, step = 3 };
 
 enum class NoiseSource : std::uint8_t {
   none = 0,
-  secure_lattice = 1,  // ChaCha20 from the operating system, exact on the integer lattice
+  secure_lattice = 1,  // ChaCha20 from the operating system, exact on whole numbers
   secure_float = 2,    // keyed counter-based float noise; claims name `float-noise`
   seeded = 3,          // reproducible; every claim unbounded
 };

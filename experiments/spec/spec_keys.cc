@@ -219,6 +219,9 @@ constexpr SpecKey kKeys[] = {
                                    "noise over norm bound of a DP-SGD step; 0 = from epsilon by calibrate")),
     Row<&S::vote_noise>("vote_noise", From(0, 1048576), kVotes,
                         "standard deviation of the noise on a vote count; 0 = from epsilon by calibrate"),
+    Row<&S::grain>("grain", From(1, 1024), kVotes,
+                   "parts of a member's vote: 1 = all to its first class (noisy votes), more = "
+                   "floor(grain * softmax) to every class (noisy probabilities)"),
     Row<&S::detach>("detach", {}, kGradient,
                     "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
 

@@ -98,6 +98,7 @@ struct TrialSpec {
   double normalization_floor = 1e-4; // e in g / (|g| + e)
   double noise_multiplier = 0;       // dpsgd: noise std over norm_bound; 0 = calibrate fills it
   double vote_noise = 0;             // s of noisy votes, in votes; 0 = calibrate fills it
+  std::int64_t grain = 1;            // G, parts of a member's vote: 1 = one-hot votes, more = floor(G softmax)
   bool detach = true;                // false: the printed trap; claims become unbounded
 
   // distillation

@@ -35,17 +35,18 @@ inline Drawn DrawGradientNoise(Mechanism& mechanism, std::int64_t steps, std::in
 }
 
 // Votes are known; what is left after taking them away is noise.
-inline Drawn DrawVoteNoise(Mechanism& mechanism, std::int64_t steps, std::int64_t rows,
-                           std::int64_t classes) {
+inline Drawn DrawVoteNoise(Mechanism& mechanism, std::int64_t steps, std::int64_t rows, std::int64_t classes,
+                           std::int64_t grain = 1) {
   MemoryPort port;
   ChargeBook book(&port, 1, INT64_MAX);
   const std::int64_t members = 5;
-  FixedTeacher teacher(
-      at::one_hot(at::arange(rows) % classes, classes).to(at::kFloat).expand({members, rows, classes}));
-  const at::Tensor votes = members * at::one_hot(at::arange(rows) % classes, classes);
+  FixedTeacher teacher((100 * at::one_hot(at::arange(rows) % classes, classes))
+                           .to(at::kFloat)
+                           .expand({members, rows, classes}));
+  const at::Tensor votes = members * grain * at::one_hot(at::arange(rows) % classes, classes);
   std::vector<at::Tensor> parts;
   for (std::int64_t step = 0; step < steps; ++step) {
-    const Answers answers = Oracle::Ask(teacher, {DistinctInputs(rows, step), {}, step});
+    const Answers answers = Oracle::Ask(teacher, {DistinctInputs(rows, step), {}, step, grain});
     const at::Tensor values = ChargeAndRelease(mechanism, answers, book).value().values;
     parts.push_back((values - votes).to(at::kDouble));
   }

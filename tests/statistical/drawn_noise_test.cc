@@ -73,6 +73,13 @@ TEST(DrawnNoise, VotesAreWhatTheirEventSays) {
   }
 }
 
+TEST(DrawnNoise, ProbabilitiesAreWhatTheirEventSays) {
+  const auto mechanism = NoisyVotes::Create({2, kClasses, 32}, Seeded()).value();
+  const Drawn drawn = DrawVoteNoise(*mechanism, kSteps, kRows, kClasses, 32);
+  EXPECT_EQ(drawn.event.noise_std, 64);
+  EXPECT_THAT(CheckAgainstEvent(drawn.draws, drawn.event), IsEmpty());
+}
+
 TEST(DrawnNoise, DpSgdIsWhatItsEventSays) {
   DpSgdSettings settings;
   settings.coordinates = 40;

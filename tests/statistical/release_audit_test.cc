@@ -18,12 +18,12 @@ constexpr std::int64_t kRows = 256, kClasses = 10, kTrials = 102'400;
 
 // How many of kTrials released rows lie beyond `threshold` along `direction`, under one neighbour.
 std::int64_t Hits(Mechanism& mechanism, TeacherModel& teacher, const at::Tensor& student,
-                  const at::Tensor& direction, double threshold) {
+                  const at::Tensor& direction, double threshold, std::int64_t grain = 1) {
   MemoryPort port;
   ChargeBook book(&port, 1, INT64_MAX);
   std::int64_t hits = 0;
   for (std::int64_t step = 0; step < kTrials / kRows; ++step) {
-    const Answers answers = Oracle::Ask(teacher, {DistinctInputs(kRows, step), student, step});
+    const Answers answers = Oracle::Ask(teacher, {DistinctInputs(kRows, step), student, step, grain});
     const at::Tensor values = ChargeAndRelease(mechanism, answers, book).value().values.to(at::kDouble);
     hits += (values.matmul(direction) > threshold).sum().item<std::int64_t>();
   }
@@ -94,6 +94,42 @@ TEST(ReleaseAudit, SensitivityCountedAsCInsteadOfTwoCIsCaught) {
     claimed.sensitivity /= 2;
     return std::make_unique<NotPrivateMechanism>(claimed, Gradient(kRows));
   });
+  EXPECT_GT(audit.mu_lower, audit.mu_claimed);
+}
+
+// One member moves all of its grain from class 0 to class 1: mu = sqrt(2) / scale.
+Audit AuditProbabilities(double scale, std::int64_t grain, std::int64_t claimed_grain) {
+  const auto teacher = [](std::int64_t changed) {
+    at::Tensor logits = at::zeros({3, kRows, kClasses});
+    logits.select(0, 2).select(1, changed).fill_(100);
+    return FixedTeacher(logits);
+  };
+  at::Tensor direction = at::zeros({kClasses}, at::kDouble);
+  direction[0] = 1;
+  direction[1] = -1;
+  const auto hits = [&](std::int64_t changed) {
+    FixedTeacher asked = teacher(changed);
+    const auto mechanism =
+        NoisyVotes::Create({scale, kClasses, grain}, noise::NoiseKey::FromOperatingSystem()).value();
+    return Hits(*mechanism, asked, {}, direction, 0, grain);
+  };
+  const privacy::PrivacyEvent event =
+      NoisyVotes::Create({scale, kClasses, claimed_grain}, noise::NoiseKey::FromOperatingSystem())
+          .value()
+          ->Describe(1);
+  return Compare(event.sensitivity / (scale * static_cast<double>(grain)), hits(0), hits(1));
+}
+
+TEST(ReleaseAudit, ProbabilityHistogramGivesAwayWhatItsEventClaimsAndNoMore) {
+  const Audit audit = AuditProbabilities(1, 32, 32);
+  EXPECT_NEAR(audit.mu_claimed, std::sqrt(2.0), 1e-9);
+  EXPECT_LE(audit.mu_lower, audit.mu_claimed);
+  EXPECT_LE(audit.epsilon_lower, audit.epsilon_claimed);
+  EXPECT_GE(audit.mu_lower, 0.95 * audit.mu_claimed) << "the audit has lost its power";
+}
+
+TEST(ReleaseAudit, ProbabilitiesWithTheSensitivityOfHalfTheirGrainAreCaught) {
+  const Audit audit = AuditProbabilities(1, 32, 16);
   EXPECT_GT(audit.mu_lower, audit.mu_claimed);
 }
 

@@ -9,12 +9,15 @@ namespace retort::worker {
 
 // Mean difference between the votes of the right class and of another, as seen in the histograms themselves:
 // for votes v = (u + gap, u, ..., u) in some order, sum_k (v_k - mean)^2 = gap^2 (c - 1) / c; the noise adds
-// (c - 1) s^2 to its expectation. histograms i32 [rows, classes]. Bounded below by the gap of members that
-// are right one time in four: a histogram of pure noise still gives nearly flat targets.
-[[nodiscard]] double EstimateVoteGap(const at::Tensor& histograms, double noise, std::int64_t members);
+// (c - 1) s^2 to its expectation. histograms i32 [rows, classes], `grain` >= 1 counts to a vote. Bounded
+// below by the gap of members that are right one time in four: a histogram of pure noise still gives nearly
+// flat targets.
+[[nodiscard]] double EstimateVoteGap(const at::Tensor& histograms, double noise, std::int64_t members,
+                                     std::int64_t grain = 1);
 
-// log p(label) up to a constant, uniform prior, votes v and noise N(0, s^2) in every count: H gap / s^2.
-// f32 [rows, classes].
-[[nodiscard]] at::Tensor VoteEvidence(const at::Tensor& histograms, double gap, double noise);
+// log p(label) up to a constant, uniform prior, votes v and noise N(0, s^2) in every count: H gap / s^2, with
+// H in votes of `grain` counts. f32 [rows, classes].
+[[nodiscard]] at::Tensor VoteEvidence(const at::Tensor& histograms, double gap, double noise,
+                                      std::int64_t grain = 1);
 
 }  // namespace retort::worker

@@ -101,7 +101,8 @@ class VoteDistillation final : public Method {
   Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook* book) {
     RETORT_ASSIGN_OR_RETURN(
         const release::Answers answers,
-        release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step}), gang_));
+        release::Oracle::SumVotes(
+            release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.grain}), gang_));
     if (book == nullptr) return at::Tensor();
     // What earlier attempts released answers equal images here, too.
     const std::int64_t known = step * rows_;
@@ -113,9 +114,9 @@ class VoteDistillation final : public Method {
   }
 
   at::Tensor Evidence(double* gap = nullptr) const {
-    const double estimate = EstimateVoteGap(histograms_, spec_.vote_noise, teacher_->members());
+    const double estimate = EstimateVoteGap(histograms_, spec_.vote_noise, teacher_->members(), spec_.grain);
     if (gap != nullptr) *gap = estimate;
-    return VoteEvidence(histograms_, estimate, spec_.vote_noise);
+    return VoteEvidence(histograms_, estimate, spec_.vote_noise, spec_.grain);
   }
 
   double AimAtVotes() {
@@ -199,7 +200,8 @@ Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs)
                           LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   RETORT_ASSIGN_OR_RETURN(
       std::unique_ptr<release::NoisyVotes> mechanism,
-      release::NoisyVotes::Create({.scale = spec.vote_noise, .classes = inputs.data.classes}, release::KeyFor(spec)));
+      release::NoisyVotes::Create(
+          {.scale = spec.vote_noise, .classes = inputs.data.classes, .grain = spec.grain}, release::KeyFor(spec)));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student,
                           MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
                                       RngStream(spec.seed, Purpose::parameters), inputs.data.device));

@@ -101,7 +101,7 @@ class VoteGeneration final : public Method {
     const auto classes = static_cast<double>(data_.classes);
     const double gap = static_cast<double>(teacher_->members()) *
                        (kMemberAccuracy - (1 - kMemberAccuracy) / (classes - 1));
-    transfer_.Push(images, at::softmax(VoteEvidence(released, gap, spec_.vote_noise), 1));
+    transfer_.Push(images, at::softmax(VoteEvidence(released, gap, spec_.vote_noise, spec_.grain), 1));
     gallery_.Offer(step, images, released.to(at::kFloat));
     return {};
   }
@@ -110,7 +110,8 @@ class VoteGeneration final : public Method {
   Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook* book) {
     RETORT_ASSIGN_OR_RETURN(
         const release::Answers answers,
-        release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step}), gang_));
+        release::Oracle::SumVotes(
+            release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.grain}), gang_));
     if (book == nullptr) return at::Tensor();
     RETORT_ASSIGN_OR_RETURN(release::Charge charge,
                             book->Take(mechanism_->Describe(rows_), mechanism_->DrawsFor(answers)));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "worker/gang/row_share.h"
+#include "worker/release/vote_shares.h"
 
 namespace retort::worker::release {
 namespace {
@@ -22,13 +23,20 @@ void CheckShape(const at::Tensor& logits, std::int64_t dimensions, std::int64_t 
   RETORT_CHECK(logits.size(-2) == rows && logits.size(-1) == classes);
 }
 
-// One-hot votes of every member, summed: i32 [rows, classes].
-at::Tensor CountVotes(const at::Tensor& member_logits) {
+// Votes of every member, summed: i32 [rows, classes].
+at::Tensor CountVotes(const at::Tensor& member_logits, std::int64_t grain) {
   if (member_logits.size(0) == 0) {
     return at::zeros({member_logits.size(1), member_logits.size(2)}, member_logits.options().dtype(at::kInt));
   }
-  const at::Tensor choice = Sanitised(member_logits).argmax(-1);  // [members, rows]
-  return at::one_hot(choice, member_logits.size(-1)).sum(0).to(at::kInt);
+  return VoteShares(Sanitised(member_logits), grain).sum(0).to(at::kInt);
+}
+
+// As asked, but without a graph.
+Query Detached(const Query& query) {
+  Query detached = query;
+  detached.inputs = query.inputs.detach();
+  if (query.student_logits.defined()) detached.student_logits = query.student_logits.detach();
+  return detached;
 }
 
 }  // namespace
@@ -40,13 +48,12 @@ at::Tensor TeacherModel::MemberLogits(const at::Tensor&) {
 Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
   const at::NoGradGuard no_grad;
   Answers answers;
-  answers.query_ = {query.inputs.detach(), query.student_logits, query.step};
-  if (query.student_logits.defined()) answers.query_.student_logits = query.student_logits.detach();
+  answers.query_ = Detached(query);
   const std::int64_t rows = query.inputs.size(0);
   if (teacher.members() > 1) {
     const at::Tensor logits = teacher.MemberLogits(answers.query_.inputs);
     CheckShape(logits, 3, rows, teacher.classes());
-    answers.votes_ = CountVotes(logits);
+    answers.votes_ = CountVotes(logits, query.grain);
   } else {
     const at::Tensor logits = teacher.Logits(answers.query_.inputs);
     CheckShape(logits, 2, rows, teacher.classes());
@@ -73,7 +80,8 @@ Result<Answers> Oracle::GatherRows(Answers local, const Query& whole, Collective
   RETORT_ASSIGN_OR_RETURN(const at::Tensor logits, GatherRowsToRoot(local.logits_, rows, gang));
   if (!logits.defined()) return local;
   local.logits_ = logits;
-  local.query_ = {whole.inputs.detach(), whole.student_logits, whole.step};
+  local.query_ = whole;
+  local.query_.inputs = whole.inputs.detach();
   return local;
 }
 

@@ -12,11 +12,15 @@ namespace retort::worker::release {
 
 // One batch put to a teacher. `inputs` [rows, channels, height, width] f32. `student_logits`
 // [rows, classes] f32 are the student's on the same rows, for mechanisms that release gradients at
-// them; undefined otherwise. `step` grows from release to release of one mechanism.
+// them; undefined otherwise. `step` grows from release to release of one mechanism. `grain`: how a member of
+// an ensemble votes (VoteShares). `candidates` bool [rows, classes]: what randomised response may answer for
+// each row, chosen without the teacher; undefined = every class.
 struct Query {
   at::Tensor inputs;
   at::Tensor student_logits;
   std::int64_t step = 0;
+  std::int64_t grain = 1;
+  at::Tensor candidates = {};
 };
 
 // A teacher as the room sees it. Its answers are protected: nobody but Oracle can ask.
@@ -53,15 +57,17 @@ class Answers {
   friend class GaussianGradient;
   friend class NoisyVotes;
   friend class Noiseless;
+  friend class RandomizedResponse;
+  friend class LossNoise;
   Answers() = default;
 
   Query query_;
   at::Tensor logits_;  // f32 [rows, classes]; undefined for an ensemble
-  at::Tensor votes_;   // i32 [rows, classes], one-hot votes summed over members; undefined otherwise
+  at::Tensor votes_;   // i32 [rows, classes], VoteShares summed over members; undefined otherwise
 };
 
 // The only caller of a teacher. Rows with a non-finite answer become the fixed vector of zeros
-// (votes: a vote for class 0), by the same code path: stopping would itself tell something.
+// (one-hot votes: a vote for class 0), by the same code path: stopping would itself tell something.
 class Oracle {
  public:
   // Without gradients: nothing of the teacher's Jacobian can reach the inputs.

@@ -16,9 +16,12 @@
 namespace retort::worker::release {
 
 // What left the room. gaussian-gradient: g~ f32 [rows, classes], as drawn, before any projection.
-// noisy-votes: H i32 [rows, classes]. none: the teacher's logits f32 [rows, classes], or votes i32.
+// noisy-votes, noisy-probabilities: H i32 [rows, classes]. randomised response: one-hot i32 [rows, classes].
+// loss-noise: the gradient f32 [rows, classes], and the noised loss f32 []. none: the teacher's logits f32
+// [rows, classes], or votes i32.
 struct Released {
   at::Tensor values;
+  at::Tensor loss = {};
 };
 
 class Mechanism {
@@ -34,8 +37,8 @@ class Mechanism {
   // when the release fails. Error: refused, when the charge does not fit or the step does not grow
   // (a noise stream is never drawn twice).
   [[nodiscard]] virtual Result<Released> Release(const Answers& answers, Charge&& charge) = 0;
-  // Zeros that have the graph to the inputs which the release of these undetached answers had: a transcript gives
-  // a release back without it. Error: refused, when releases of this mechanism are detached.
+  // Zeros that have the graph to the inputs which the release of these undetached answers had: a transcript
+  // gives a release back without it. Error: refused, when releases of this mechanism are detached.
   [[nodiscard]] virtual Result<at::Tensor> GraphOf(const Answers& answers) const;
 };
 

@@ -15,7 +15,7 @@ privacy::PrivacyEvent Noiseless::Describe(std::int64_t rows) const {
 Result<Released> Noiseless::Release(const Answers& answers, Charge&& charge) {
   const Charge spent = std::move(charge);
   RETORT_RETURN_IF_ERROR(spent.Covers(Describe(answers.rows())));
-  return Released{answers.logits_.defined() ? answers.logits_ : answers.votes_};
+  return Released{answers.logits_.defined() ? answers.logits_.detach() : answers.votes_};
 }
 
 }  // namespace retort::worker::release

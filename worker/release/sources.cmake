@@ -1,9 +1,13 @@
 set(RETORT_RELEASE_SOURCES
+  release/answer_memory.cc
   release/answers.cc
   release/charge.cc
   release/dpsgd_step.cc
   release/gaussian_gradient.cc
+  release/loss_noise.cc
   release/make_mechanism.cc
   release/noiseless.cc
   release/noisy_votes.cc
-  release/post_processing.cc)
+  release/post_processing.cc
+  release/randomized_response.cc
+  release/vote_shares.cc)

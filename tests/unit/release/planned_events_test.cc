@@ -68,6 +68,8 @@ TEST(PlannedEvents, EqualWhatNoisyVotesDescribe) {
   ExpectAsPlanned(spec, 100, 300, 1);
   spec.noise = NoiseMode::seeded;
   ExpectAsPlanned(spec, 100, 1, 300);
+  spec.grain = 12;
+  ExpectAsPlanned(spec, 100, 300, 1);
 }
 
 TEST(PlannedEvents, EqualWhatAPrivateTeachersRawAnswersDescribe) {

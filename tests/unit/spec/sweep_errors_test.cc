@@ -110,6 +110,9 @@ const BadSweep kBadSweeps[] = {
      "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nsource = \"public\"\nvote_noise = 1\nlabel_steps = "
      "0\n",
      15, 15, "trial.label_steps", "label_steps must be at least 1", ""},
+    {"VotesFinerThanTheNoise",
+     "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 2000\ngrain = 1000\n", 14, 9,
+     "trial.grain", "at most 1048576", ""},
     {"VotesWithoutNoise", "[trial]\nteacher = \"shards\"\nreading = \"sound\"\n", 12, 11, "trial.reading",
      "noisy votes need noise", "vote_noise"},
     {"DpsgdWithoutNoise", "[trial]\nmethod = \"dpsgd\"\n", 11, 10, "trial.method", "needs noise",

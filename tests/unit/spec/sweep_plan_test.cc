@@ -260,6 +260,17 @@ TEST(SweepPlan, SharedSourceDoesNotReachDpsgd) {
   EXPECT_EQ(students[1].source, QuerySource::private_split);
 }
 
+TEST(SweepPlan, WholeVotesKeepTheirIdentityAndPartsOfVotesHaveTheirOwn) {
+  const std::string shared =
+      kHead + kTeachers + "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 3\n";
+  const auto plain = Students(GoodPlan(shared));
+  const auto students = Students(GoodPlan(shared + "[sweep]\ngrid.grain = [1, 8, 16]\n"));
+  ASSERT_EQ(students.size(), 3U);
+  EXPECT_EQ(students[0].id, plain[0].id);
+  EXPECT_NE(students[1].id, plain[0].id);
+  EXPECT_NE(students[1].id, students[2].id);
+}
+
 TEST(SweepPlan, VotesOnGeneratedInputsHaveStepsAndNoLabelSteps) {
   const auto students =
       Students(GoodPlan(kHead + kTeachers +

@@ -133,6 +133,13 @@ TEST(VoteTargets, GapIsFoundUnderTheNoise) {
   EXPECT_NEAR(EstimateVoteGap(noisy, kNoise, 100), 60, 4);
 }
 
+TEST(VoteTargets, PartsOfAVoteSayWhatWholeVotesSay) {
+  const at::Tensor votes = (at::randn({50, 10}) * 30).round().to(at::kInt);
+  const at::Tensor parts = votes * 16;
+  EXPECT_DOUBLE_EQ(EstimateVoteGap(parts, 20, 100, 16), EstimateVoteGap(votes, 20, 100));
+  EXPECT_TRUE(at::allclose(VoteEvidence(parts, 50, 20, 16), VoteEvidence(votes, 50, 20)));
+}
+
 TEST(VoteTargets, PureNoiseGivesTheLeastGap) {
   const at::Tensor noise = (at::randn({50, 10}) * 300).round().to(at::kInt);
   EXPECT_LE(EstimateVoteGap(noise, 400, 100), 25);

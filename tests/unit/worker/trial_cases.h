@@ -23,6 +23,13 @@ inline const TrialCase kTrialCases[] = {
     {"RowAveraged", [](const TinyTrials& t) { return t.Student(Reading::row_averaged); }, "plain"},
     {"SoundByDpSgdTeacher", [](const TinyTrials& t) { return t.Student(Reading::sound); }, "dpsgd"},
     {"VotesOnPublic", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::public_split); }, "ensemble"},
+    {"ProbabilitiesOnPublic",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.VoteStudent(QuerySource::public_split);
+       spec.grain = 8;
+       return spec;
+     },
+     "ensemble"},
     {"VotesOnGenerator", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::generator); }, "ensemble"},
 };
 

@@ -1,0 +1,92 @@
+#include "worker/release/answer_memory.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <set>
+
+#include "experiments/spec/status.h"
+#include "worker/noise/noise_key.h"
+
+namespace retort::worker::release {
+namespace {
+
+constexpr std::size_t kDigestBytes = 32;
+
+// A digest of each row's bytes.
+std::vector<std::string> RowDigests(const at::Tensor& inputs) {
+  const at::Tensor rows = inputs.detach().cpu().contiguous();
+  std::vector<std::string> digests(static_cast<std::size_t>(rows.size(0)));
+  if (digests.empty()) return digests;
+  const std::size_t bytes = rows.nbytes() / digests.size();
+  const auto* data = static_cast<const std::uint8_t*>(rows.const_data_ptr());
+  for (std::string& digest : digests) {
+    digest = noise::Digest({data, bytes});
+    data += bytes;
+  }
+  return digests;
+}
+
+}  // namespace
+
+std::int64_t AnswerMemory::Fresh(const at::Tensor& inputs) const {
+  std::set<std::string> fresh;
+  for (std::string& digest : RowDigests(inputs)) {
+    if (!remembered_.contains(digest)) fresh.insert(std::move(digest));
+  }
+  return static_cast<std::int64_t>(fresh.size());
+}
+
+std::vector<AnswerMemory::Entry> AnswerMemory::Find(const at::Tensor& inputs) {
+  std::vector<Entry> entries;
+  for (const std::string& digest : RowDigests(inputs)) {
+    auto [entry, fresh] = remembered_.try_emplace(digest);
+    if (fresh) entry->second.resize(static_cast<std::size_t>(classes_));
+    entries.emplace_back(&entry->second, fresh);
+  }
+  return entries;
+}
+
+at::Tensor AnswerMemory::Gather(const std::vector<Entry>& entries) const {
+  at::Tensor values = at::empty({static_cast<std::int64_t>(entries.size()), classes_}, at::kInt);
+  auto* out = values.data_ptr<std::int32_t>();
+  for (const Entry& entry : entries) out = std::copy(entry.first->begin(), entry.first->end(), out);
+  return values;
+}
+
+VoteMemory AnswerMemory::Save() const {
+  const auto rows = static_cast<std::int64_t>(remembered_.size());
+  VoteMemory memory{at::empty({rows, static_cast<std::int64_t>(kDigestBytes)}, at::kByte),
+                    at::empty({rows, classes_}, at::kInt)};
+  auto* digest = memory.digests.data_ptr<std::uint8_t>();
+  auto* value = memory.values.data_ptr<std::int32_t>();
+  for (const auto& [key, released] : remembered_) {
+    digest = std::copy(key.begin(), key.end(), digest);
+    value = std::copy(released.begin(), released.end(), value);
+  }
+  return memory;
+}
+
+void AnswerMemory::Restore(const VoteMemory& memory) {
+  const at::Tensor digests = memory.digests.contiguous();
+  const at::Tensor values = memory.values.contiguous();
+  RETORT_CHECK(digests.size(1) == static_cast<std::int64_t>(kDigestBytes) && values.size(1) == classes_);
+  const auto* digest = digests.const_data_ptr<std::uint8_t>();
+  const auto* value = values.const_data_ptr<std::int32_t>();
+  remembered_.clear();
+  for (std::int64_t row = 0; row < digests.size(0); ++row, digest += kDigestBytes, value += classes_) {
+    remembered_[std::string(digest, digest + kDigestBytes)].assign(value, value + classes_);
+  }
+}
+
+void AnswerMemory::Remember(const at::Tensor& inputs, const at::Tensor& values) {
+  const at::Tensor rows = values.cpu().contiguous();
+  RETORT_CHECK(rows.size(0) == inputs.size(0) && rows.size(1) == classes_);
+  const auto* value = rows.const_data_ptr<std::int32_t>();
+  for (const std::string& digest : RowDigests(inputs)) {
+    remembered_[digest].assign(value, value + classes_);
+    value += classes_;
+  }
+}
+
+}  // namespace retort::worker::release
