@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the rules that keep the structure: who may include whom, headers that stand alone, sizes, names, README, and the
-list of environment variables, and the table of mutants.
+"""Checks the rules that keep the structure: who may include whom, headers that stand alone, sizes, names, README, the list
+of environment variables, who may see a teacher's answer, and the table of mutants.
 
-usage: check_rules.py CHECK --root DIR [options]     CHECK: includes | headers | sizes | names | readme | environment | mutants
+usage: check_rules.py CHECK --root DIR [options]
+CHECK: includes | headers | sizes | names | readme | environment | answers | mutants
 Prints one line for each violation (file:line: what, and the rule) and exits 1 when there is any.
 """
 import argparse
@@ -41,9 +42,23 @@ FOREIGN = [
     (r"^sodium(\.h|/)", r"^worker/noise/|^worker/environment\.cc$"),
 ]
 
-# A teacher's answer is readable in this room alone.
+# A teacher's answer is readable in this room alone, and there by the mechanisms alone: who may be a friend of what holds
+# one, or of the right to draw noise.
 RELEASE_ROOM = "worker/release/"
-ANSWER_INTERNALS = re.compile(r'#include "worker/release/answer_access\.h"')
+SEALED = {
+    "TeacherModel": {"Oracle"},
+    "Answers": {"Oracle", "GaussianGradient", "NoisyVotes", "Noiseless", "RandomizedResponse", "LossNoise"},
+    "ClippedSum": {"DpSgdStep"},
+    "Charge": {"ChargeBook"},
+    "ChargeBook": set(),
+}
+# The only file outside the room that makes a teacher of its parameters, and the one that loads them.
+TEACHER_MAKER = "worker/methods/network_teacher.cc"
+PARAMETER_READERS = (TEACHER_MAKER, "worker/trial_inputs.cc")
+ASKS_A_TEACHER = re.compile(r"(?:->|\.|::)\s*(?:Member)?Logits\s*\(|&\s*[\w:]*TeacherModel::")
+ANSWERS_AS_A_TEACHER = re.compile(r"^\s*(?:virtual\s+)?at::Tensor\s+(?:Member)?Logits\s*\(")
+TEACHER_PARAMETERS = re.compile(r"(?:teacher_?|artifact)(?:->|\.)parameters\b")
+FORCED_OPEN = re.compile(r"#\s*define\s+(?:private|protected|class)\b")
 
 BANNED_SUFFIX = re.compile(r"\b(?:class|struct)\s+\w*(Manager|Helper|Utils?|Handler|Info|Processor)\b")
 MAX_FILE_LINES = 400
@@ -83,11 +98,67 @@ def check_includes(root):
                 yield f"{path}:{number}: {room} may not include {target_room} ({target})"
             if target.startswith("tests/"):
                 yield f"{path}:{number}: product code may not include tests ({target})"
-            if ANSWER_INTERNALS.match(line) and not path.startswith(RELEASE_ROOM):
-                yield f"{path}:{number}: only {RELEASE_ROOM} may read a teacher's answers ({target})"
             for pattern, allowed in FOREIGN:
                 if re.search(pattern, target) and not re.search(allowed, path):
                     yield f"{path}:{number}: {target} is confined to {allowed}"
+
+
+def class_bodies(lines):
+    """(name, [(line number, text, access)]) of every class and struct that is defined in `lines`; nested ones too."""
+    open_classes, depth, pending = [], 0, None
+    for number, line in enumerate(lines, 1):
+        code = re.sub(r'//.*|"(?:\\.|[^"\\])*"', "", line)
+        head = re.match(r"\s*(?:template\s*<.*>\s*)?(class|struct)\s+(?:\[\[\w+\]\]\s*)?(\w+)\b(?!.*;\s*$)", code)
+        if head:
+            pending = (head.group(2), head.group(1), code)
+        access = re.match(r"\s*(public|protected|private)\s*:", code)
+        for entry in open_classes:
+            if access and depth == entry["depth"]:
+                entry["access"] = access.group(1)
+            entry["body"].append((number, code, entry["access"]))
+        for sign in re.findall(r"[{}]", code):
+            if sign == "{":
+                depth += 1
+                if pending:
+                    name, kind, text = pending
+                    open_classes.append({"name": name, "depth": depth, "bases": text, "body": [],
+                                         "access": "private" if kind == "class" else "public"})
+                    pending = None
+            else:
+                if open_classes and open_classes[-1]["depth"] == depth:
+                    entry = open_classes.pop()
+                    yield entry["name"], entry["bases"], entry["body"]
+                depth -= 1
+
+
+def check_sealed_classes(path, lines):
+    for name, bases, body in class_bodies(lines):
+        for number, code, access in body:
+            friend = re.match(r"\s*friend\b\s*(?:class|struct)?\s*([\w:]+)", code)
+            if name in SEALED and friend and friend.group(1) not in SEALED[name]:
+                yield f"{path}:{number}: {friend.group(1)} may not be a friend of {name}: it would see what {name} seals"
+            if "TeacherModel" in bases + name and ANSWERS_AS_A_TEACHER.match(code) and access == "public":
+                yield f"{path}:{number}: {name} answers in public; a teacher's answers are protected"
+            if re.search(r"\busing\s+[\w:]*TeacherModel::", code):
+                yield f"{path}:{number}: {name} opens what TeacherModel protects"
+
+
+def check_answers(root):
+    """Nobody outside the release room can ask a teacher, and nobody inside it but the mechanisms can see what it said."""
+    for path in sources(root):
+        lines = lines_of(root, path)
+        yield from check_sealed_classes(path, lines)
+        for number, line in enumerate(lines, 1):
+            if FORCED_OPEN.match(line):
+                yield f"{path}:{number}: access may not be redefined"
+            if path.startswith(RELEASE_ROOM) or not path.startswith("worker/"):
+                continue
+            if ASKS_A_TEACHER.search(line):
+                yield f"{path}:{number}: only {RELEASE_ROOM} may ask a teacher"
+            if ANSWERS_AS_A_TEACHER.match(line) and path != TEACHER_MAKER:
+                yield f"{path}:{number}: only {TEACHER_MAKER} makes teachers"
+            if TEACHER_PARAMETERS.search(line) and path not in PARAMETER_READERS:
+                yield f"{path}:{number}: a teacher's parameters are for {TEACHER_MAKER} alone"
 
 
 def check_sizes(root):
@@ -282,7 +353,8 @@ def check_readme(root, program):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("check", choices=["includes", "headers", "sizes", "names", "readme", "environment", "mutants"])
+    parser.add_argument("check", choices=["includes", "headers", "sizes", "names", "readme", "environment", "answers",
+                                          "mutants"])
     parser.add_argument("--root", required=True)
     parser.add_argument("--compiler", default="g++", help="may carry a launcher, e.g. 'ccache g++'")
     parser.add_argument("--flag", action="append", default=[], help="compiler flag, repeatable")
@@ -297,6 +369,7 @@ def main():
         "names": lambda: check_names(root),
         "headers": lambda: check_headers(root, shlex.split(options.compiler), options.flag, options.scratch, options.skip),
         "environment": lambda: check_environment(root),
+        "answers": lambda: check_answers(root),
         "mutants": lambda: check_mutants(root),
         "readme": lambda: check_readme(root, options.retort),
     }[options.check]()

@@ -15,7 +15,31 @@ MUTANT_TEST = "TEST(Suite, Test) {\n  EXPECT_EQ(1, 1);\n}\n"
 GOOD = {
     "experiments/spec/ids.h": "#pragma once\nstruct Id { int value; };\n",
     "storage/log.h": '#pragma once\n#include "experiments/spec/ids.h"\nId First();\n',
-    "worker/release/answers.h": "#pragma once\n",
+    "worker/release/answers.h": """#pragma once
+class Answers {
+ public:
+  int rows() const;
+
+ private:
+  friend class Oracle;
+  friend class NoisyVotes;
+  int logits_;
+};
+class TeacherModel {
+ protected:
+  friend class Oracle;
+  virtual int Logits(int inputs) = 0;
+};
+""",
+    "worker/methods/network_teacher.cc": """class SingleTeacher final : public release::TeacherModel {
+ public:
+  int classes() const override { return 1; }
+
+ protected:
+  at::Tensor Logits(const at::Tensor& inputs) override { return network_->Forward(inputs).logits; }
+};
+auto status = network->FromBlobs(artifact.parameters);
+""",
     "README.md": "See `experiments/spec/ids.h`.\n",
     "cluster/ENVIRONMENT.md": "| `RETORT_END` | it | `RETORT_TEXT` of a meaning |\n| `RETORT_QUICK`, `HOME` | a script | x |\n",
     "cluster/end.cc": 'auto end = Find("RETORT_END");\n',
@@ -32,7 +56,26 @@ BROKEN = [
     ("includes", "orchestrator/bad.cc", "#include <hdf5.h>\n", "confined"),
     ("includes", "worker/bad.cc", '#include "orchestrator/core.h"\n', "worker may not include orchestrator"),
     ("includes", "worker/bad.cc", "#include <cuda_runtime.h>\n", "confined"),
-    ("includes", "worker/methods/bad.cc", '#include "worker/release/answer_access.h"\n', "only worker/release/"),
+    ("answers", "worker/release/answers.h", "class Answers {\n  friend class DataFreeDistillation;\n};\n",
+     "DataFreeDistillation may not be a friend of Answers"),
+    ("answers", "worker/release/answers.h", "class TeacherModel {\n  friend class GaussianGradient;\n};\n",
+     "GaussianGradient may not be a friend of TeacherModel"),
+    ("answers", "worker/release/step.h", "class ClippedSum {\n  int sum_;\n  friend at::Tensor Read(const ClippedSum&);\n};\n",
+     "may not be a friend of ClippedSum"),
+    ("answers", "worker/release/charge.h", "class Charge {\n  friend class Mechanism;\n};\n",
+     "Mechanism may not be a friend of Charge"),
+    ("answers", "worker/methods/bad.cc", "auto soft = teacher_->Logits(images);\n", "only worker/release/ may ask"),
+    ("answers", "worker/evaluation.cc", "auto all = model.MemberLogits(images);\n", "only worker/release/ may ask"),
+    ("answers", "worker/methods/bad.cc", "auto ask = &release::TeacherModel::Logits;\n", "only worker/release/ may ask"),
+    ("answers", "worker/methods/bad.cc",
+     "class Open : public release::TeacherModel {\n at::Tensor Logits(const at::Tensor& x) override;\n};\n", "makes teachers"),
+    ("answers", "worker/methods/network_teacher.cc",
+     "class Open : public release::TeacherModel {\n public:\n  at::Tensor Logits(const at::Tensor& x) override;\n};\n",
+     "Open answers in public"),
+    ("answers", "worker/methods/network_teacher.cc",
+     "class Open : public SingleTeacher {\n public:\n  using release::TeacherModel::Logits;\n};\n", "opens what TeacherModel"),
+    ("answers", "worker/methods/bad.cc", "network->FromBlobs(inputs.teacher->parameters);\n", "parameters are for"),
+    ("answers", "worker/methods/bad.cc", "#define private public\n", "access may not be redefined"),
     ("includes", "storage/bad.h", '#include "tests/testing/fake.h"\n', "may not include tests"),
     ("headers", "storage/bad.h", "#pragma once\nId Second();\n", "does not compile alone"),
     ("sizes", "storage/bad.cc", "// line\n" * 401, "401 lines"),
@@ -71,7 +114,7 @@ def run(check, files):
 
 class RulesFailWhenBroken(unittest.TestCase):
     def test_an_unbroken_tree_passes_every_check(self):
-        for check in ("includes", "headers", "sizes", "names", "readme", "environment", "mutants"):
+        for check in ("includes", "headers", "sizes", "names", "readme", "environment", "answers", "mutants"):
             with self.subTest(check):
                 outcome = run(check, {})
                 self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)
