@@ -52,9 +52,10 @@ SEALED = {
     "Charge": {"ChargeBook"},
     "ChargeBook": set(),
 }
-# The only file outside the room that makes a teacher of its parameters, and the one that loads them.
+# The only file outside the room that makes a teacher of its parameters, the one that loads them, and the audit that
+# swaps one member of an ensemble.
 TEACHER_MAKER = "worker/methods/network_teacher.cc"
-PARAMETER_READERS = (TEACHER_MAKER, "worker/trial_inputs.cc")
+PARAMETER_READERS = (TEACHER_MAKER, "worker/trial_inputs.cc", "worker/audit/transcript.cc")
 ASKS_A_TEACHER = re.compile(r"(?:->|\.|::)\s*(?:Member)?Logits\s*\(|&\s*[\w:]*TeacherModel::")
 ANSWERS_AS_A_TEACHER = re.compile(r"^\s*(?:virtual\s+)?at::Tensor\s+(?:Member)?Logits\s*\(")
 TEACHER_PARAMETERS = re.compile(r"(?:teacher_?|artifact)(?:->|\.)parameters\b")

@@ -29,6 +29,7 @@ struct NeighbourPair {
   at::Tensor direction;    // f64 [rows, classes]: a row's score is its release, less `base`, along it ...
   at::Tensor base;         // f64 [rows, classes], ... which is symmetric about 0; undefined = 0
   std::int64_t group = 1;  // rows whose scores are added up to one sample; divides `rows`
+  std::int64_t grain = 1;  // how members vote (worker/release/vote_shares.h)
 };
 
 struct StepAuditSettings {

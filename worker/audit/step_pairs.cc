@@ -14,6 +14,7 @@ constexpr std::int64_t kSharedRows = 4;  // where all rows of a release make one
 constexpr std::int64_t kQueries =
     8;  // votes: queries of one sample, so that rounding to the lattice costs little
 constexpr std::int64_t kVoters = 3;
+constexpr double kCertain = 100;  // logit of a member that gives a class its whole grain
 
 at::Tensor Direction(std::int64_t rows, std::int64_t classes, double first) {
   at::Tensor direction = at::zeros({classes}, at::kDouble);
@@ -38,8 +39,8 @@ NeighbourPair OppositeLabels(std::int64_t rows, std::int64_t classes, std::int64
 NeighbourPair MovedVote(std::int64_t rows, std::int64_t classes, std::int64_t group) {
   const auto voters = [&](std::int64_t moved) {
     at::Tensor logits = at::zeros({kVoters, rows, classes});
-    logits.slice(0, 0, kVoters - 1).select(2, classes - 1).fill_(5);
-    logits.select(0, kVoters - 1).select(1, moved).fill_(5);
+    logits.slice(0, 0, kVoters - 1).select(2, classes - 1).fill_(kCertain);
+    logits.select(0, kVoters - 1).select(1, moved).fill_(kCertain);
     return logits;
   };
   return {"noisy votes",
@@ -60,6 +61,7 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
     step.members = kVoters;
     step.spec.vote_noise = std::sqrt(2.0 * kQueries) / mu;
     step.pair = MovedVote(kRows, classes, kQueries);
+    step.pair.grain = spec.grain;
     return step;
   }
   const bool frobenius = spec.normalization == Normalization::frobenius;

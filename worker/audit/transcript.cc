@@ -9,11 +9,13 @@
 #include "experiments/spec/trial_kind.h"
 #include "worker/audit/release_step.h"
 #include "worker/models/ensemble.h"
+#include "worker/release/vote_shares.h"
 
 namespace retort::worker::audit {
 namespace {
 
 constexpr std::int64_t kMostDraws = 30'000'000;  // of lattice noise, in all
+constexpr double kCertain = 100;                 // logit of a member that gives a class its whole grain
 constexpr std::int64_t kFewestReplays = 500, kMostReplays = 50'000;
 
 std::string NoTranscript(const AuditedTrial& trial) {
@@ -37,15 +39,14 @@ Result<at::Tensor> MemberAnswers(const AuditedTrial& trial) {
   return ensemble.ForwardShared(inputs.data.public_split.images.narrow(0, 0, inputs.spec.queries)).cpu();
 }
 
-// Member 0 against one that says the class after its own, to every query.
-NeighbourPair SwappedMember(const at::Tensor& answers) {
+// Member 0 against one that gives its whole grain to the class that member 0 likes least, at every query.
+NeighbourPair SwappedMember(const at::Tensor& answers, std::int64_t grain) {
   const std::int64_t queries = answers.size(1), classes = answers.size(2);
-  const at::Tensor mine = at::one_hot(answers[0].argmax(-1), classes).to(at::kFloat);
-  const at::Tensor swapped = mine.roll({1}, {1});
+  const at::Tensor mine = release::VoteShares(answers[0], grain);
   at::Tensor other = answers.clone();
-  other[0].copy_(swapped);
-  at::Tensor votes = at::one_hot(answers.argmax(-1), classes).sum(0).to(at::kDouble);
-  const at::Tensor change = (mine - swapped).to(at::kDouble);
+  other[0].copy_(at::one_hot(mine.argmin(-1), classes) * kCertain);
+  const at::Tensor votes = release::VoteShares(answers, grain).sum(0).to(at::kDouble);
+  const at::Tensor change = (mine - release::VoteShares(other[0], grain)).to(at::kDouble);
   return {"the whole transcript of " + std::to_string(queries) + " noisy-vote answers, one of " +
               std::to_string(answers.size(0)) + " members swapped,",
           privacy::kMember,
@@ -55,7 +56,8 @@ NeighbourPair SwappedMember(const at::Tensor& answers) {
           at::Tensor(),
           change,
           votes - change / 2,
-          queries};
+          queries,
+          grain};
 }
 
 }  // namespace
@@ -75,7 +77,7 @@ Result<privacy::AuditFinding> AuditTranscript(const AuditedTrial& trial, const A
   if (settings.samples == 0)
     settings.samples = std::clamp(kMostDraws / (2 * spec.queries * classes), kFewestReplays, kMostReplays);
   RETORT_ASSIGN_OR_RETURN(privacy::AuditFinding finding,
-                          AuditReleaseStep(make, SwappedMember(answers), settings));
+                          AuditReleaseStep(make, SwappedMember(answers, spec.grain), settings));
   finding.kind = kKind;
   if (finding.claim) {
     finding.claim->accountant = "audit:transcript";
