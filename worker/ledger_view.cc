@@ -72,10 +72,12 @@ LedgerView::LedgerView(release::ReservationPort& host, storage::CheckpointStore&
       data_digest_(std::move(data_digest)) {}
 
 Result<std::uint64_t> LedgerView::Reserve(const privacy::PrivacyEvent& event, std::int64_t count) {
-  const Result<std::uint64_t> granted = host_.Reserve(event, count);
+  privacy::PrivacyEvent recorded = event;
+  recorded.facts = facts_;
+  const Result<std::uint64_t> granted = host_.Reserve(recorded, count);
   if (!granted.ok() && granted.status().code() == StatusCode::refused) refusal_ = granted.status().message();
   RETORT_ASSIGN_OR_RETURN(const std::uint64_t id, granted);
-  LedgerEntry entry{id, data_digest_, attempt_, generation_, LedgerState::reserved, event, 0};
+  LedgerEntry entry{id, data_digest_, attempt_, generation_, LedgerState::reserved, std::move(recorded), 0};
   entry.event.count = count;
   const std::string text = Encode({entry});
   storage::TensorBlob blob{kGrantName, storage::DType::u8, {static_cast<std::int64_t>(text.size())}, {}};

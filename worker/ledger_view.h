@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/privacy/privacy_event.h"
@@ -31,6 +32,9 @@ class LedgerView final : public release::ReservationPort {
   // when nothing was ever charged. Error: as Reserve.
   [[nodiscard]] Status ChargeUnused(std::int64_t count);
   [[nodiscard]] Status Settle(std::uint64_t id, std::int64_t used) override;
+  // What is known of the trial's structure (privacy_event.h): written into every event that is reserved from now
+  // on. Nothing until then, and a claim that needs it has no bound.
+  void Record(std::vector<std::string> facts) { facts_ = std::move(facts); }
   // The step that grants belong to from now on: that of the release they are for.
   void BeginStep(std::int64_t step) { step_ = step; }
 
@@ -56,6 +60,7 @@ class LedgerView final : public release::ReservationPort {
   std::uint64_t generation_;
   std::string data_digest_;
   std::int64_t step_ = 0;
+  std::vector<std::string> facts_;
   std::string refusal_;
   std::vector<storage::LedgerEntry> entries_;
 };

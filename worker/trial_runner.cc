@@ -140,6 +140,7 @@ class TrialRun {
     if (!method.ok()) return FailureOf(method.status(), FailureKind::data);
     method_ = std::move(method).value();
     method_->Register(state_);
+    if (Leads()) ledger_->Record(method_->Facts());
     return std::nullopt;
   }
 

@@ -13,6 +13,8 @@ void AddEvent(ParameterKey& key, const PrivacyEvent& event) {
   for (const std::string& name : event.voids) key.Add(name);
   key.Add(event.assumptions.size());
   for (const std::string& name : event.assumptions) key.Add(name);
+  key.Add(event.facts.size());
+  for (const std::string& name : event.facts) key.Add(name);
 }
 
 void AddClaim(ParameterKey& key, const Claim& claim) {
@@ -26,6 +28,7 @@ void AddClaim(ParameterKey& key, const Claim& claim) {
 // Every field of the trial that its claims depend on.
 void AddSpec(ParameterKey& key, const TrialSpec& spec) {
   key.Add(spec.role).Add(spec.method).Add(spec.reading).Add(spec.noise).Add(spec.delta).Add(spec.source);
+  key.Add(spec.stop_metric);
   key.Add(spec.detach).Add(spec.norm_bound).Add(spec.sigma).Add(spec.batch).Add(spec.steps).Add(spec.queries);
   key.Add(spec.stop_metric).Add(spec.data ? spec.data->classes : std::int64_t{0});
 }

@@ -103,6 +103,11 @@ Claim ClaimWriter::Proven(const Relation& relation) const {
   if (private_queries) return Unbounded(relation, reason::kPrivateSource);
   if (!spec_.detach && KindOf(spec_) == TrialKind::gradient_student)
     return Unbounded(relation, kVoidTeacherJacobian);
+  for (const PrivacyEvent& event : events_) {
+    const std::string missing = event.count == 0 ? "" : MissingFact(event, relation);
+    const bool worse = !EventProblem(event).empty() || !VoidOf(event, relation).empty();
+    if (!missing.empty() && !worse) return Unbounded(relation, missing);
+  }
   Claim claim = Blank(relation);
   Bound bound = BoundFor(relation, events_, spec_.delta, &claim.assumptions);
   claim.epsilon = bound.epsilon;
@@ -110,6 +115,8 @@ Claim ClaimWriter::Proven(const Relation& relation) const {
   claim.reason = std::move(bound.reason);
   claim.status = std::isfinite(claim.epsilon) ? ClaimStatus::proven : ClaimStatus::unbounded;
   if (claim.status == ClaimStatus::unbounded) claim.assumptions.clear();
+  if (claim.status == ClaimStatus::proven && spec_.stop_metric == StopMetric::accuracy)
+    claim.assumptions.emplace_back(kSelectedOnTest);  // last in the order of the names
   return claim;
 }
 
@@ -268,6 +275,10 @@ double TotalEpsilon(const std::vector<std::vector<PrivacyEvent>>& trials, double
     return event.count == 0 && EventProblem(event).empty() && VoidOf(event, kExampleAdded).empty();
   });
   if (all.empty()) return 0;
+  const bool unrecorded = std::any_of(all.begin(), all.end(), [](const PrivacyEvent& event) {
+    return !MissingFact(event, kExampleAdded).empty();
+  });
+  if (unrecorded) return std::numeric_limits<double>::infinity();
   const Composition sum = ComposeFor(kExampleAdded, all);
   if (!sum.unbounded.empty() || !(delta > 0 && delta < 1)) return std::numeric_limits<double>::infinity();
   return RoundEpsilonUp(EpsilonFromRdp(RdpCurveOf(sum), delta).epsilon);

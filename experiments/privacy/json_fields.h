@@ -27,6 +27,7 @@ class JsonFields {
   [[nodiscard]] bool Flag(const char* key);
   [[nodiscard]] std::string String(const char* key);
   [[nodiscard]] std::vector<std::string> Strings(const char* key);
+  [[nodiscard]] bool Has(const char* key) { return Find(key) != nullptr; }
   void Fail(const std::string& key, const std::string& expected);
   // ok, or damage naming the object and the first bad field.
   [[nodiscard]] const Status& status() const { return status_; }

@@ -124,6 +124,10 @@ Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
     case TrialKind::sleeper:
       break;
   }
+  for (PrivacyEvent& event : events) {
+    event.facts = FactsNeeded(event.kind);
+    if (!spec.detach) std::erase(event.facts, kFactDetachedTarget);
+  }
   return events;
 }
 

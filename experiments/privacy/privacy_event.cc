@@ -52,7 +52,24 @@ bool PrivacyEvent::SameMechanism(const PrivacyEvent& other) const {
          sampling_rate == other.sampling_rate && rows_per_batch == other.rows_per_batch &&
          noise_coordinates == other.noise_coordinates && release_coordinates == other.release_coordinates &&
          frobenius == other.frobenius && source == other.source && voids == other.voids &&
-         assumptions == other.assumptions;
+         assumptions == other.assumptions && facts == other.facts;
+}
+
+std::vector<std::string> FactsNeeded(MechanismKind kind) {
+  switch (kind) {
+    case MechanismKind::gaussian_gradient:
+    case MechanismKind::randomized_response:
+      return {std::string(kFactDetachedTarget), std::string(kFactStudentDrivesGenerator)};
+    case MechanismKind::noisy_votes:
+      return {std::string(kFactDetachedTarget), std::string(kFactDisjointShards),
+              std::string(kFactStudentDrivesGenerator)};
+    case MechanismKind::subsampled_gaussian:
+      return {std::string(kFactNoBatchNorm)};
+    case MechanismKind::none:
+    case MechanismKind::loss_noise:
+      break;  // unbounded whatever else is known
+  }
+  return {};
 }
 
 std::string EncodeEvent(const PrivacyEvent& event) {
@@ -72,6 +89,7 @@ std::string EncodeEvent(const PrivacyEvent& event) {
   json["source"] = static_cast<std::uint8_t>(event.source);
   json["voids"] = event.voids;
   json["assumptions"] = event.assumptions;
+  if (!event.facts.empty()) json["facts"] = event.facts;
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -93,6 +111,7 @@ Result<PrivacyEvent> DecodeEvent(const std::string& json) {
   event.source = static_cast<NoiseSource>(fields.Enumerator("source", kLastSource));
   event.voids = fields.Strings("voids");
   event.assumptions = fields.Strings("assumptions");
+  if (fields.Has("facts")) event.facts = fields.Strings("facts");
   RETORT_RETURN_IF_ERROR(fields.status());
   return event;
 }

@@ -3,8 +3,9 @@
 //
 // What release code writes into each field. B = rows released per step, c = classes, C = norm bound,
 // sigma = noise over norm bound as the papers print it, n = members, G = parts of a member's vote (1 for
-// one-hot votes, more for noisy probabilities), s = vote noise in votes, q = batch / N_train, z = DP-SGD noise multiplier, P = number
-// of trainable parameters. A block of k steps is one event with the count of the whole block.
+// one-hot votes, more for noisy probabilities), s = vote noise in votes, q = batch / N_train, z = DP-SGD
+// noise multiplier, P = number of trainable parameters. A block of k steps is one event with the count of the
+// whole block.
 //
 //   mechanism, reading          kind                 unit   count   sensitivity  noise_std  rows_per_batch
 //   dpdfd working               gaussian_gradient    row    k*B     2C           sigma*C/B  B
@@ -30,6 +31,7 @@
 // - source: where the draw came from: secure_lattice for votes and responses, secure_float for gradients,
 //   losses and DP-SGD, seeded under noise = "seeded", none for kind none.
 // - voids: the kVoid... names below that apply. assumptions: kAssume... names below that apply.
+// - facts: none; the trial's runner adds them when the event is reserved.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +67,20 @@ inline constexpr std::string_view kAssumePoissonSampling = "poisson-sampling";
 inline constexpr std::string_view kAssumeDisjointShards = "disjoint-shards-by-index";
 // Of claims alone: the step that training stopped at was chosen on the test split, whose examples no claim covers.
 inline constexpr std::string_view kSelectedOnTest = "selected-on-test";
+
+// In claims alone: the step that the trial ended at was chosen by its accuracy on the test split.
+inline constexpr std::string_view kSelectedOnTest = "selected-on-test";
+
+// Names for PrivacyEvent::facts: what the worker knows of the structure of the trial that drew. A claim that
+// needs one and does not find it is unbounded (MissingFact in relation.h).
+// Nothing that reaches the generator has a graph to a teacher.
+inline constexpr std::string_view kFactDetachedTarget = "detached-target";
+// The generator is trained through the student alone, or there is none.
+inline constexpr std::string_view kFactStudentDrivesGenerator = "student-drives-generator";
+// No example of the private set is in two shards; counted over the indices.
+inline constexpr std::string_view kFactDisjointShards = "disjoint-shards";
+// No layer of the network that saw private examples mixes those of a batch.
+inline constexpr std::string_view kFactNoBatchNorm = "no-batch-norm";
 
 // Larger reservations are nobody's: no trial makes as many draws, and sums of a few thousand still fit.
 inline constexpr std::int64_t kMostDraws = std::int64_t{1} << 50;
@@ -119,6 +135,7 @@ struct PrivacyEvent {
   // Flags that void claims, each a reason: e.g. "teacher-jacobian-reaches-generator".
   std::vector<std::string> voids;
   std::vector<std::string> assumptions;
+  std::vector<std::string> facts;
 
   // Adds `more` (>= 0) to count. A sum that does not fit becomes kVoidTooManyDraws: never less than was
   // drawn.
@@ -127,7 +144,10 @@ struct PrivacyEvent {
   [[nodiscard]] bool SameMechanism(const PrivacyEvent& other) const;
 };
 
-// One JSON object; round-trips exactly (doubles in shortest exact form).
+// The facts that claims about events of this kind need, sorted.
+[[nodiscard]] std::vector<std::string> FactsNeeded(MechanismKind kind);
+
+// One JSON object; round-trips exactly (doubles in shortest exact form). Facts may be absent: none.
 [[nodiscard]] std::string EncodeEvent(const PrivacyEvent& event);
 [[nodiscard]] Result<PrivacyEvent> DecodeEvent(const std::string& json);
 

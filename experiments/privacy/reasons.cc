@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kRawAnswers, "Answers of the teacher left without noise."},
     {reason::kNoNoise, "The noise had standard deviation 0."},
@@ -25,6 +25,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kTexts =
     {reason::kLossNoise, "Noise on the value of a loss never reaches the update of the weights."},
     {reason::kNoBound, "The accountant found no finite bound."},
     {reason::kUndefinedFormula, "The paper's formula is undefined at these parameters."},
+    {reason::kUnrecordedDetachment,
+     "Nothing records that the answers were detached before the generator saw them."},
+    {reason::kUnrecordedDriver, "Nothing records that the generator was trained through the student alone."},
+    {reason::kUnrecordedShards, "Nothing records that the members of the ensemble saw disjoint shards."},
+    {reason::kUnrecordedBatchNorm,
+     "Nothing records that no layer of the network mixed the private examples of a batch."},
     {reason::kNoSpec, "Nothing is known about the trial."},
     {kVoidTeacherJacobian,
      "The annotation was not detached: un-noised teacher gradients reach the generator."},

@@ -20,6 +20,10 @@ inline constexpr std::string_view kUnexpectedMechanism = "unexpected-mechanism";
 inline constexpr std::string_view kLossNoise = "noise-does-not-reach-the-update";
 inline constexpr std::string_view kNoBound = "accountant-found-no-bound";
 inline constexpr std::string_view kUndefinedFormula = "formula-undefined-here";
+inline constexpr std::string_view kUnrecordedDetachment = "unrecorded-detached-target";
+inline constexpr std::string_view kUnrecordedDriver = "unrecorded-student-drives-generator";
+inline constexpr std::string_view kUnrecordedShards = "unrecorded-disjoint-shards";
+inline constexpr std::string_view kUnrecordedBatchNorm = "unrecorded-no-batch-norm";
 inline constexpr std::string_view kNoSpec = "no-trial-description";
 
 }  // namespace retort::privacy::reason

@@ -175,6 +175,17 @@ std::string VoidOf(const PrivacyEvent& event, const Relation& relation) {
   return "";
 }
 
+std::string MissingFact(const PrivacyEvent& event, const Relation& relation) {
+  const bool one_answer = relation.adjacency == Adjacency::answer || relation.adjacency == Adjacency::slot;
+  for (const std::string& fact : FactsNeeded(event.kind)) {
+    if (fact == kFactDisjointShards && relation.adjacency != Adjacency::example) continue;
+    if (fact == kFactStudentDrivesGenerator && one_answer) continue;
+    if (std::find(event.facts.begin(), event.facts.end(), fact) == event.facts.end())
+      return "unrecorded-" + fact;
+  }
+  return "";
+}
+
 Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>& events) {
   Composition sum;
   std::set<std::string> assumptions;

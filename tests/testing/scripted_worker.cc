@@ -114,6 +114,7 @@ class ScriptedTrial {
     event.noise_std = 40;
     event.noise_coordinates = event.release_coordinates = 10;
     event.source = retort::privacy::NoiseSource::secure_lattice;
+    event.facts = retort::privacy::FactsNeeded(event.kind);
     const std::int64_t count = spec_.reserve_block;
     do {
       Say(retort::cluster::Reserve{++requests_, event, count});

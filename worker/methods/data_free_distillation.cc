@@ -18,6 +18,7 @@
 #include "worker/methods/network_teacher.h"
 #include "worker/methods/sample_gallery.h"
 #include "worker/methods/source_generator.h"
+#include "worker/methods/structure_facts.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
 #include "worker/release/mechanism.h"
@@ -54,6 +55,11 @@ class DataFreeDistillation final : public Method {
 
   std::int64_t steps() const override { return spec_.steps; }
   std::string phase(std::int64_t) const override { return "distill"; }
+  // Improve takes a network and no teacher, and refuses targets with a graph unless detach = false.
+  std::vector<std::string> Facts() const override {
+    return FactsThatHold(
+        {{privacy::kFactDetachedTarget, spec_.detach}, {privacy::kFactStudentDrivesGenerator, true}});
+  }
 
   void Register(TrainState& state) override {
     learner_.Register(state, "student/");

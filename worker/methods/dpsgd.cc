@@ -9,6 +9,7 @@
 
 #include "worker/evaluation.h"
 #include "worker/methods/method.h"
+#include "worker/methods/structure_facts.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
 #include "worker/private/examples_apart.h"
@@ -36,6 +37,11 @@ class DpSgd final : public Method {
 
   std::int64_t steps() const override { return spec_.steps; }
   std::string phase(std::int64_t) const override { return "train"; }
+  std::vector<std::string> Facts() const override {
+    const std::vector<Layer>& layers = network_->layers();
+    const bool mixes = std::any_of(layers.begin(), layers.end(), [](const Layer& l) { return MixesRows(l.kind); });
+    return FactsThatHold({{privacy::kFactNoBatchNorm, !mixes}});
+  }
   void Register(TrainState& state) override {
     state.Add("parameters", network_->parameters().flat());
     state.Add("velocity", velocity_);

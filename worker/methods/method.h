@@ -51,6 +51,9 @@ class Method {
   // Steps between which the trial can stop, be saved and go on; known at the start.
   [[nodiscard]] virtual std::int64_t steps() const = 0;
   [[nodiscard]] virtual std::string phase(std::int64_t step) const = 0;
+  // What holds of this trial's structure by the names of privacy_event.h (kFact...), sorted: those that its claims
+  // rest on and that were looked at, not assumed.
+  [[nodiscard]] virtual std::vector<std::string> Facts() const { return {}; }
   // Everything that a step changes. Called once, before the first step.
   virtual void Register(TrainState& state) = 0;
   // Steps come in order from 0, or from the step of the checkpoint that was loaded. A step obtains its

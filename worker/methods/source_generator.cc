@@ -56,6 +56,7 @@ Result<double> SourceGenerator::OneStep(const at::Tensor& images, std::int64_t r
 Result<double> SourceGenerator::Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows,
                                         const Network& student, const GeneratorTarget& target,
                                         double learning_rate) {
+  RETORT_RETURN_IF_ERROR(CheckDetached(spec_, target));
   double loss = 0;
   for (std::int64_t i = 0; i < spec_.generator_steps; ++i) {
     const bool first = i == 0;
@@ -65,6 +66,12 @@ Result<double> SourceGenerator::Improve(std::int64_t step, const at::Tensor& ima
         loss, OneStep(first ? images : Images(step, rows), rows, student, now, learning_rate));
   }
   return loss;
+}
+
+Status SourceGenerator::CheckDetached(const TrialSpec& spec, const GeneratorTarget& target) {
+  const bool graph = target.released.defined() || (target.y.defined() && target.y.requires_grad());
+  if (!spec.detach || !graph) return {};
+  return Refused("What the generator is to learn from has a graph to the teacher, and its ledger says that it has none.");
 }
 
 void SourceGenerator::Register(TrainState& state, const std::string& prefix) {

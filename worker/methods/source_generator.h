@@ -44,6 +44,8 @@ class SourceGenerator {
   [[nodiscard]] Result<double> Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows,
                                        const Network& student, const GeneratorTarget& target,
                                        double learning_rate);
+  // detach = true: refused, when `target` still has a graph; a teacher's Jacobian would lie behind it.
+  [[nodiscard]] static Status CheckDetached(const TrialSpec& spec, const GeneratorTarget& target);
   void Register(TrainState& state, const std::string& prefix);
   [[nodiscard]] Generator& generator() { return *generator_; }
 

@@ -18,6 +18,7 @@
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
 #include "worker/methods/sample_gallery.h"
+#include "worker/methods/structure_facts.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
 #include "worker/release/mechanism.h"
@@ -39,6 +40,7 @@ class VoteDistillation final : public Method {
         gang_(inputs.gang),
         teacher_(std::move(teacher)),
         mechanism_(std::move(mechanism)),
+        shards_disjoint_(ShardsAreDisjoint(*inputs.teacher, inputs.data)),
         learner_(std::move(student), inputs.gang),
         rows_(std::min(spec_.batch, spec_.queries)),
         releases_((spec_.queries + rows_ - 1) / rows_),
@@ -51,6 +53,12 @@ class VoteDistillation final : public Method {
   std::string phase(std::int64_t step) const override {
     if (step < releases_) return "release";
     return step < releases_ + spec_.label_steps ? "fit" : "refit";
+  }
+  // Public images: no generator.
+  std::vector<std::string> Facts() const override {
+    return FactsThatHold({{privacy::kFactDetachedTarget, true},
+                          {privacy::kFactStudentDrivesGenerator, true},
+                          {privacy::kFactDisjointShards, shards_disjoint_}});
   }
   void Register(TrainState& state) override {
     learner_.Register(state, "student/");
@@ -165,6 +173,7 @@ class VoteDistillation final : public Method {
   Collective& gang_;
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::NoisyVotes> mechanism_;
+  bool shards_disjoint_;
   Learner learner_;
   std::int64_t rows_, releases_;
   at::Tensor histograms_;   // i32 [queries, classes]: released

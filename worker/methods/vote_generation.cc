@@ -15,6 +15,7 @@
 #include "worker/methods/network_teacher.h"
 #include "worker/methods/sample_gallery.h"
 #include "worker/methods/source_generator.h"
+#include "worker/methods/structure_facts.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
 #include "worker/release/mechanism.h"
@@ -43,6 +44,7 @@ class VoteGeneration final : public Method {
         teacher_(std::move(parts.teacher)),
         mechanism_(std::move(parts.mechanism)),
         source_(std::move(parts.source)),
+        shards_disjoint_(ShardsAreDisjoint(*inputs.teacher, inputs.data)),
         learner_(std::move(parts.student), inputs.gang),
         rows_(std::min(spec_.batch, (spec_.queries + spec_.steps - 1) / spec_.steps)),
         transfer_((spec_.queries + rows_ - 1) / rows_, rows_, data_.shape, data_.classes, data_.device),
@@ -51,6 +53,12 @@ class VoteGeneration final : public Method {
 
   std::int64_t steps() const override { return spec_.steps; }
   std::string phase(std::int64_t) const override { return "distill"; }
+  // Improve takes a network and no teacher, and here no targets at all.
+  std::vector<std::string> Facts() const override {
+    return FactsThatHold({{privacy::kFactDetachedTarget, spec_.detach},
+                          {privacy::kFactStudentDrivesGenerator, true},
+                          {privacy::kFactDisjointShards, shards_disjoint_}});
+  }
   void Register(TrainState& state) override {
     learner_.Register(state, "student/");
     source_->Register(state, "generator/");
@@ -126,6 +134,7 @@ class VoteGeneration final : public Method {
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::Mechanism> mechanism_;
   std::unique_ptr<SourceGenerator> source_;
+  bool shards_disjoint_;
   Learner learner_;
   std::int64_t rows_;      // asked in each step, until fewer than that are left of the queries
   TransferSet transfer_;   // everything asked

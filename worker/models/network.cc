@@ -109,4 +109,18 @@ NetworkOutput Network::Forward(const at::Tensor& images, const std::optional<Row
   return {x, features};
 }
 
+bool MixesRows(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::conv:
+    case LayerKind::linear:
+    case LayerKind::relu:
+    case LayerKind::tanh:
+    case LayerKind::max_pool:
+    case LayerKind::dropout:
+    case LayerKind::flatten:
+      return false;
+  }
+  return true;  // a kind that nobody has judged
+}
+
 }  // namespace retort::worker

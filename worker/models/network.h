@@ -22,6 +22,9 @@ struct ImageShape {
 
 enum class LayerKind : std::uint8_t { conv, linear, relu, tanh, max_pool, dropout, flatten };
 
+// Does a layer of this kind let one row of a batch change what comes out for another, as batch normalisation does?
+[[nodiscard]] bool MixesRows(LayerKind kind);
+
 // `out`: channels or features; `kernel`, `stride`, `padding` in pixels (conv, max_pool); `rate`: dropout.
 struct Layer {
   LayerKind kind;

@@ -29,6 +29,7 @@ storage::LedgerEntry VoteEntry(const ResultsView& view) {
   entry.event.noise_coordinates = 10;
   entry.event.release_coordinates = 10;
   entry.event.source = privacy::NoiseSource::secure_lattice;
+  entry.event.facts = privacy::FactsNeeded(entry.event.kind);
   return entry;
 }
 

@@ -26,6 +26,7 @@ privacy::PrivacyEvent Votes() {
   event.noise_std = 40;
   event.noise_coordinates = event.release_coordinates = 10;
   event.source = privacy::NoiseSource::secure_lattice;
+  event.facts = privacy::FactsNeeded(event.kind);
   return event;
 }
 
@@ -275,6 +276,7 @@ privacy::PrivacyEvent PrivateStep() {
   event.sampling_rate = 0.01;
   event.noise_coordinates = event.release_coordinates = 100;
   event.source = privacy::NoiseSource::secure_float;
+  event.facts = privacy::FactsNeeded(event.kind);
   return event;
 }
 

@@ -91,6 +91,7 @@ privacy::PrivacyEvent Votes(std::int64_t count, double noise = 40) {
   event.noise_std = noise;
   event.noise_coordinates = event.release_coordinates = 10;
   event.source = privacy::NoiseSource::secure_lattice;
+  event.facts = privacy::FactsNeeded(event.kind);
   return event;
 }
 

@@ -132,6 +132,7 @@ TEST_F(ProgressTest, MetricsCountTrialsFailuresAndReleases) {
   event.noise_std = 40;
   event.noise_coordinates = event.release_coordinates = 10;
   event.source = privacy::NoiseSource::secure_lattice;
+  event.facts = privacy::FactsNeeded(event.kind);
   Say(teacher_, cluster::Reserve{1, event, 8});
   GrantAll();
   RunMetrics metrics;

@@ -1,0 +1,108 @@
+// A claim follows from the ledger and from what the worker recorded of the trial's structure: what is not
+// recorded is not true.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "experiments/privacy/reasons.h"
+#include "experiments/privacy/relation.h"
+#include "tests/unit/privacy/trials.h"
+
+namespace retort::privacy {
+namespace {
+
+// The reason of the claim when `fact` was not recorded; empty where the claim is proven all the same.
+std::string Without(const TrialSpec& spec, std::string_view fact, const Relation& relation) {
+  std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+  for (PrivacyEvent& event : events) std::erase(event.facts, fact);
+  const std::vector<Claim> claims = ClaimsFor({&spec, {}}, events);
+  const Claim* claim = Find(claims, relation.adjacency, relation.neighbour);
+  EXPECT_NE(claim, nullptr);
+  if (claim == nullptr || claim->status == ClaimStatus::proven) return "";
+  EXPECT_FALSE(ReasonText(claim->reason).ends_with(claim->reason)) << claim->reason << " has no sentence";
+  return claim->reason;
+}
+
+TEST(Facts, PlannedTrialsHaveAllTheyNeed) {
+  for (const TrialSpec& spec : {GradientStudent(Reading::working), GradientStudent(Reading::printed),
+                                VoteStudent(), DpSgd(Role::student), DpSgd(Role::teacher)}) {
+    for (const PrivacyEvent& event : PlannedEvents(spec).value()) {
+      EXPECT_EQ(event.facts, FactsNeeded(event.kind));
+      EXPECT_FALSE(event.facts.empty());
+      EXPECT_TRUE(std::is_sorted(event.facts.begin(), event.facts.end()));
+    }
+  }
+}
+
+TEST(Facts, GeneratorOfUnknownDriverLeavesOnlyTheSingleAnswers) {
+  const TrialSpec spec = GradientStudent(Reading::working);
+  for (const Relation& relation : {kTeacher, kExample})
+    EXPECT_EQ(Without(spec, kFactStudentDrivesGenerator, relation), reason::kUnrecordedDriver);
+  for (const Relation& relation : {kAnswer, kSlot})
+    EXPECT_EQ(Without(spec, kFactStudentDrivesGenerator, relation), "");
+  EXPECT_EQ(Without(VoteStudent(), kFactStudentDrivesGenerator, kMember), reason::kUnrecordedDriver);
+}
+
+TEST(Facts, AnswersThatAreNotKnownToBeDetachedLeaveNothing) {
+  for (const Relation& relation : {kAnswer, kSlot, kTeacher, kExample})
+    EXPECT_EQ(Without(GradientStudent(Reading::working), kFactDetachedTarget, relation),
+              reason::kUnrecordedDetachment);
+  EXPECT_EQ(Without(VoteStudent(), kFactDetachedTarget, kMember), reason::kUnrecordedDetachment);
+}
+
+TEST(Facts, ShardsThatAreNotKnownToBeDisjointProtectMembersAndNoExamples) {
+  EXPECT_EQ(Without(VoteStudent(), kFactDisjointShards, kExample), reason::kUnrecordedShards);
+  for (const Relation& relation : {kMember, kZeroedMember, kAnswer})
+    EXPECT_EQ(Without(VoteStudent(), kFactDisjointShards, relation), "");
+}
+
+TEST(Facts, NetworkThatMayMixExamplesHasNoDpSgdClaim) {
+  for (const Role role : {Role::student, Role::teacher}) {
+    for (const Relation& relation : {kExample, kExampleAdded})
+      EXPECT_EQ(Without(DpSgd(role), kFactNoBatchNorm, relation), reason::kUnrecordedBatchNorm);
+  }
+}
+
+TEST(Facts, TotalOfADataSetIsInfiniteWithoutThem) {
+  for (const TrialSpec& spec : {GradientStudent(Reading::working), VoteStudent(), DpSgd(Role::student)}) {
+    std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+    EXPECT_TRUE(std::isfinite(TotalEpsilon({events}, 1e-5)));
+    events.front().facts.pop_back();
+    EXPECT_FALSE(std::isfinite(TotalEpsilon({events}, 1e-5)));
+  }
+}
+
+TEST(Facts, OneBatchOfEventsWithoutThemSpoilsTheTrial) {
+  const TrialSpec spec = VoteStudent();
+  std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+  events.push_back(events.front());
+  events.back().facts.clear();
+  const std::vector<Claim> claims = ClaimsFor({&spec, {}}, events);
+  EXPECT_EQ(Find(claims, Adjacency::example, Neighbour::replace)->status, ClaimStatus::unbounded);
+}
+
+TEST(Facts, AreInTheEncodingAndMayBeAbsentFromIt) {
+  PrivacyEvent event = PlannedEvents(VoteStudent()).value().front();
+  EXPECT_EQ(DecodeEvent(EncodeEvent(event)).value().facts, event.facts);
+  PrivacyEvent other = event;
+  other.facts.clear();
+  EXPECT_FALSE(other.SameMechanism(event));
+  const std::string old = EncodeEvent(other);
+  EXPECT_EQ(old.find("facts"), std::string::npos);
+  EXPECT_TRUE(DecodeEvent(old).value().facts.empty());
+}
+
+TEST(Selection, ByTheTestSplitIsNamedInEveryProvenClaim) {
+  TrialSpec spec = VoteStudent();
+  spec.stop_metric = StopMetric::accuracy;
+  for (const Claim& claim : PlannedClaims(spec)) {
+    if (claim.status != ClaimStatus::proven) continue;
+    EXPECT_EQ(claim.assumptions.back(), kSelectedOnTest);
+  }
+  spec.stop_metric = StopMetric::loss;
+  for (const Claim& claim : PlannedClaims(spec))
+    EXPECT_EQ(std::count(claim.assumptions.begin(), claim.assumptions.end(), kSelectedOnTest), 0);
+}
+
+}  // namespace
+}  // namespace retort::privacy

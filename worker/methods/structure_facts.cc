@@ -1,0 +1,23 @@
+#include "worker/methods/structure_facts.h"
+
+#include <algorithm>
+
+#include "worker/models/ensemble.h"
+
+namespace retort::worker {
+
+std::vector<std::string> FactsThatHold(std::initializer_list<std::pair<std::string_view, bool>> facts) {
+  std::vector<std::string> names;
+  for (const auto& [name, holds] : facts) {
+    if (holds) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool ShardsAreDisjoint(const TeacherArtifact& teacher, const Dataset& data) {
+  const std::int64_t examples = data.train.size();
+  return teacher.spec.method == "ensemble" && CheckDisjoint(DisjointShards(examples, teacher.spec.members), examples).ok();
+}
+
+}  // namespace retort::worker
