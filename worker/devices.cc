@@ -26,8 +26,8 @@ int CudaOrdinal(std::string_view name) {
 
 }  // namespace
 
-Result<at::Device> OpenHost(const std::string& name) {
-  if (name == "cpu") return at::Device(at::kCPU);
+Result<OpenDevice> OpenHost(const std::string& name) {
+  if (name == "cpu") return OpenDevice{};
   return UsageError("There is no device '" + name + "' here. Known: cpu.");
 }
 
@@ -46,8 +46,8 @@ Result<int> Devices::CountCuda() {
   return plugin_->device_count();
 }
 
-Result<at::Device> Devices::Open(const std::string& name) {
-  if (name == "cpu") return at::Device(at::kCPU);
+Result<OpenDevice> Devices::Open(const std::string& name) {
+  if (name == "cpu") return OpenDevice{};
   const int ordinal = CudaOrdinal(name);
   if (ordinal < 0) return UsageError("There is no device '" + name + "'. Known: cpu, cuda:0, cuda:1, ...");
   RETORT_ASSIGN_OR_RETURN(const int usable, CountCuda());
@@ -58,7 +58,7 @@ Result<at::Device> Devices::Open(const std::string& name) {
   }
   const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(ordinal));
   c10::impl::getDeviceGuardImpl(at::kCUDA)->setDevice(device);
-  return device;
+  return OpenDevice{device, plugin_.get()};
 }
 
 void Devices::Rest() {
@@ -69,10 +69,10 @@ void Devices::Rest() {
 Result<std::unique_ptr<Collective>> Devices::Meet(const GangMembership& membership,
                                                   const std::string& device) {
   if (device == "cpu") return JoinGlooGang(membership);
-  RETORT_ASSIGN_OR_RETURN(const at::Device opened, Open(device));
+  RETORT_ASSIGN_OR_RETURN(const OpenDevice opened, Open(device));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Collective> gang,
-                          plugin_->JoinNcclGang(membership, opened.index()));
-  return StageOn(opened, std::move(gang));
+                          plugin_->JoinNcclGang(membership, opened.device.index()));
+  return StageOn(opened.device, std::move(gang));
 }
 
 }  // namespace retort::worker

@@ -11,18 +11,25 @@
 #include "worker/cuda_plugin.h"
 #include "worker/gang/collective.h"
 #include "worker/gang/gloo_collective.h"
+#include "worker/noise/noise_kernels.h"
 
 namespace retort::worker {
 
+// Ready for tensors. `noise`: its kernels for keyed noise, which outlive every trial; null: those of the CPU.
+struct OpenDevice {
+  at::Device device = at::kCPU;
+  noise::NoiseKernels* noise = nullptr;
+};
+
 // The device that a Start names ("cpu", "cuda:1"), ready for tensors. Error: usage for a name that is none;
 // environment, saying what is missing, for one that this process cannot use.
-using DeviceOpener = std::function<Result<at::Device>(const std::string& name)>;
+using DeviceOpener = std::function<Result<OpenDevice>(const std::string& name)>;
 // How the members of a gang, each with its device, come together.
 using DeviceMeeting = std::function<Result<std::unique_ptr<Collective>>(const GangMembership& membership,
                                                                         const std::string& device)>;
 
 // "cpu" alone.
-[[nodiscard]] Result<at::Device> OpenHost(const std::string& name);
+[[nodiscard]] Result<OpenDevice> OpenHost(const std::string& name);
 // By Gloo.
 [[nodiscard]] Result<std::unique_ptr<Collective>> MeetOnHost(const GangMembership& membership,
                                                              const std::string& device);
@@ -34,7 +41,7 @@ class Devices {
   explicit Devices(std::string library) : library_(std::move(library)) {}
 
   // As DeviceOpener. A CUDA device becomes the current one.
-  [[nodiscard]] Result<at::Device> Open(const std::string& name);
+  [[nodiscard]] Result<OpenDevice> Open(const std::string& name);
   // As DeviceMeeting: CUDA devices by NCCL, where tensors of the CPU may take part too; CPUs by Gloo.
   [[nodiscard]] Result<std::unique_ptr<Collective>> Meet(const GangMembership& membership,
                                                          const std::string& device);

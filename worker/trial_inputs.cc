@@ -30,14 +30,15 @@ std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& en
   inputs.spec = std::move(spec).value();
   inputs.spec.id = order.attempt.trial;
   if (inputs.spec.data == nullptr) return Failure{FailureKind::configuration, "The trial names no data set."};
-  const Result<at::Device> device = open(start.device);
+  const Result<OpenDevice> device = open(start.device);
   if (!device.ok()) return FailureOf(device.status(), FailureKind::device);
   DataSpec where = *inputs.spec.data;
   if (!start.data_path.empty()) where.path = start.data_path;
   Result<Dataset> data = LoadDataset(env, where);
   if (!data.ok()) return FailureOf(data.status(), FailureKind::data);
   inputs.data = std::move(data).value();
-  MoveTo(*device, inputs.data);
+  MoveTo(device->device, inputs.data);
+  inputs.noise = device->noise;
   return start.teacher_file.empty() ? std::nullopt : LoadTeacherFile(start.teacher_file, inputs);
 }
 

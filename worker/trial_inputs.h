@@ -19,6 +19,7 @@ namespace retort::worker {
 struct TrialInputs {
   TrialSpec spec;
   Dataset data;  // on the attempt's device
+  noise::NoiseKernels* noise = nullptr;  // that device's; null: the CPU's
   std::optional<TeacherArtifact> teacher;
   std::vector<privacy::Claim> teacher_claims;
   std::string teacher_digest;  // over its parameters; empty without a teacher

@@ -119,7 +119,7 @@ int MethodRevision(const TrialSpec& spec) {
     case TrialKind::dpsgd_teacher:
       return 1;
     case TrialKind::gradient_student:
-      return 1;
+      return 2;
     case TrialKind::distilled_student:
       return 1;
     case TrialKind::vote_student:

@@ -9,6 +9,7 @@
 
 #include "tests/gpu/without_device.h"
 #include "tests/unit/gang/collective_contract.h"
+#include "tests/unit/release/release_fixture.h"
 #include "worker/cuda_plugin.h"
 #include "worker/gang/gang_store.h"
 #include "worker/gang/gloo_collective.h"
@@ -46,16 +47,40 @@ TEST(CudaPlugin, NoiseHasTheSameBitsAsOnTheCpu) {
   }
 }
 
-TEST(CudaPlugin, FusedKernelEqualsNormaliseThenNoise) {
-  for (const std::int64_t classes : {2, 10, 100, 1000}) {
+TEST(CudaPlugin, FusedKernelHasTheSameBitsAsOnTheCpu) {
+  noise::HostNoise host;
+  for (const std::int64_t classes : {2, 10, 33, 100, 1000}) {
     const at::Tensor gradient = at::sin(at::arange(256 * classes, at::kFloat)).reshape({256, classes});
-    at::Tensor values = at::empty({256, classes}, kOnDevice);
+    at::Tensor values = at::empty({256, classes}, kOnDevice),
+               expected = at::empty({256, classes}, at::kFloat);
     const Status status =
         Plugin()->NormaliseAndNoise(gradient.to(kOnDevice), 1e-3, 1e-4, 4e-4, Key(), kStream, values);
     ASSERT_TRUE(status.ok()) << status.message();
-    const at::Tensor expected = release::NormaliseGradient(gradient, Normalization::row, 1e-3, 1e-4) +
-                                OnCpu(256 * classes, 4e-4).reshape({256, classes});
-    EXPECT_TRUE(at::allclose(values.cpu(), expected, 1e-5, 1e-9)) << classes;
+    ASSERT_TRUE(host.NormaliseAndNoise(gradient, 1e-3, 1e-4, 4e-4, Key(), kStream, expected).ok());
+    EXPECT_TRUE(at::equal(values.cpu(), expected)) << classes;
+  }
+}
+
+// Answers that lie on the device are noised there: what leaves has the bits of the CPU's noise.
+TEST(CudaPlugin, ReleaseOfAnswersOnTheDeviceHasTheNoiseOfTheCpu) {
+  const at::Tensor logits = at::sin(at::arange(64 * 10, at::kFloat)).reshape({64, 10});
+  for (const Reading reading : {Reading::working, Reading::row_averaged, Reading::printed}) {
+    const auto release = [&](const at::TensorOptions& where, noise::NoiseKernels* kernels) {
+      release::GradientSettings settings;
+      settings.reading = reading;
+      settings.batch = 64;
+      auto mechanism = release::GaussianGradient::Create(settings, Key(), kernels).value();
+      const at::Tensor there = logits.to(where);  // student and teacher agree: all that leaves is noise
+      release::FixedTeacher teacher(there);
+      release::MemoryPort port;
+      release::ChargeBook book(&port, 1, 1000);
+      const auto answers =
+          release::Oracle::Ask(teacher, {release::DistinctInputs(64, 0).to(where), there, 0});
+      return release::ChargeAndRelease(*mechanism, answers, book).value().values;
+    };
+    const at::Tensor values = release(kOnDevice, Plugin().get());
+    EXPECT_TRUE(values.is_cuda());
+    EXPECT_TRUE(at::equal(values.cpu(), release(at::TensorOptions(at::kFloat), nullptr)));
   }
 }
 

@@ -343,6 +343,32 @@ PretendAllocator* TheAllocator() {
 REGISTER_ALLOCATOR(c10::DeviceType::PrivateUse1, TheAllocator())
 C10_REGISTER_GUARD_IMPL(PrivateUse1, PretendGuard)
 // Autograd asks which kind of device has streams.
+// As a plug-in's: the CPU's kernels on the device's memory.
+struct PretendNoise final : worker::noise::NoiseKernels {
+  static PretendNoise& One() {
+    static PretendNoise noise;
+    return noise;
+  }
+  Status FillNormal(const worker::noise::NoiseKey& key, worker::noise::StreamId stream, double scale,
+                    at::Tensor& out) override {
+    TORCH_CHECK(out.device().type() == kPretend, "noise for another device");
+    ++calls;
+    at::Tensor here = Opened(out);
+    return host.FillNormal(key, stream, scale, here);
+  }
+  Status NormaliseAndNoise(const at::Tensor& gradient, double bound, double floor, double noise_std,
+                           const worker::noise::NoiseKey& key, worker::noise::StreamId stream,
+                           at::Tensor& values) override {
+    TORCH_CHECK(gradient.device().type() == kPretend && values.device() == gradient.device(),
+                "noise for another device");
+    ++calls;
+    at::Tensor here = Opened(values);
+    return host.NormaliseAndNoise(Opened(gradient), bound, floor, noise_std, key, stream, here);
+  }
+  worker::noise::HostNoise host;
+  std::atomic<std::int64_t> calls{0};
+};
+
 [[maybe_unused]] const bool kNamed = [] {
   c10::register_privateuse1_backend("pretend");
   at::RegisterPrivateUse1HooksInterface(new PretendHooks);
@@ -368,12 +394,15 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("convolution_backward_overrideable", &ConvolutionBackward);
 }
 
-Result<at::Device> OpenPretend(const std::string& name) {
-  if (name == "cpu") return at::Device(at::kCPU);
+Result<worker::OpenDevice> OpenPretend(const std::string& name) {
+  if (name == "cpu") return worker::OpenDevice{};
   for (int ordinal = 0; ordinal < kPretendDevices; ++ordinal)
-    if (name == "pretend:" + std::to_string(ordinal)) return PretendDevice(ordinal);
+    if (name == "pretend:" + std::to_string(ordinal))
+      return worker::OpenDevice{PretendDevice(ordinal), &PretendNoise::One()};
   return EnvironmentError("There is no pretend device '" + name + "'.");
 }
+
+std::int64_t PretendNoises() { return PretendNoise::One().calls; }
 
 std::int64_t PretendOperations() { return Operations(); }
 

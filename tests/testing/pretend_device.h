@@ -8,6 +8,7 @@
 #include <string>
 
 #include "experiments/spec/status.h"
+#include "worker/devices.h"
 
 namespace retort::testing {
 
@@ -21,7 +22,10 @@ inline constexpr int kPretendDevices = 4;
 }
 
 // A DeviceOpener for "pretend:0" and so on, and for "cpu".
-[[nodiscard]] Result<at::Device> OpenPretend(const std::string& name);
+[[nodiscard]] Result<worker::OpenDevice> OpenPretend(const std::string& name);
+
+// Its kernels for keyed noise have run so often in this process.
+[[nodiscard]] std::int64_t PretendNoises();
 
 // Operations that the pretend devices have run so far in this process.
 [[nodiscard]] std::int64_t PretendOperations();

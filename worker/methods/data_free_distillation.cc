@@ -208,7 +208,7 @@ Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inp
   Parts parts;
   RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   RETORT_ASSIGN_OR_RETURN(parts.mechanism,
-                          release::MakeMechanism(spec, inputs.data.classes, 1, release::KeyFor(spec)));
+                          release::MakeMechanism(spec, inputs.data.classes, 1, release::KeyFor(spec), inputs.noise));
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
                                                      RngStream(spec.seed, Purpose::parameters), inputs.data.device));
   RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape, inputs.gang,

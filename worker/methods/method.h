@@ -14,6 +14,7 @@
 #include "storage/attempt_file.h"
 #include "worker/data/dataset.h"
 #include "worker/gang/row_share.h"
+#include "worker/noise/noise_kernels.h"
 #include "worker/release_tape.h"
 #include "worker/train_state.h"
 
@@ -32,6 +33,7 @@ struct MethodInputs {
   const TeacherArtifact* teacher = nullptr;        // null when the trial has no parent
   ReleaseTape& tape;
   Collective& gang;
+  noise::NoiseKernels* noise = nullptr;            // of the data's device; null: the CPU's
 };
 
 using Series = std::vector<std::pair<std::string, double>>;

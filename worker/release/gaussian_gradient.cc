@@ -4,11 +4,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>
-#include <span>
 #include <string>
 #include <utility>
-
-#include "worker/noise/keyed_normal.h"
 
 namespace retort::worker::release {
 namespace {
@@ -56,11 +53,13 @@ at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normaliza
   return norm_bound * gradient / (norm + floor);
 }
 
-GaussianGradient::GaussianGradient(const GradientSettings& settings, noise::NoiseKey key)
-    : settings_(settings), key_(std::move(key)) {}
+GaussianGradient::GaussianGradient(const GradientSettings& settings, noise::NoiseKey key,
+                                   noise::NoiseKernels* kernels)
+    : settings_(settings), key_(std::move(key)), kernels_(kernels != nullptr ? kernels : &host_) {}
 
 Result<std::unique_ptr<GaussianGradient>> GaussianGradient::Create(const GradientSettings& settings,
-                                                                   noise::NoiseKey key) {
+                                                                   noise::NoiseKey key,
+                                                                   noise::NoiseKernels* kernels) {
   if (settings.reading == Reading::sound) {
     return UsageError("Noise on gradients has no sound reading; use noisy votes or a private teacher.");
   }
@@ -69,7 +68,7 @@ Result<std::unique_ptr<GaussianGradient>> GaussianGradient::Create(const Gradien
     return UsageError(
         "norm_bound, sigma, temperature and batch must be positive, normalization_floor not negative.");
   }
-  return std::unique_ptr<GaussianGradient>(new GaussianGradient(settings, std::move(key)));
+  return std::unique_ptr<GaussianGradient>(new GaussianGradient(settings, std::move(key), kernels));
 }
 
 privacy::PrivacyEvent GaussianGradient::Describe(std::int64_t rows) const {
@@ -91,11 +90,14 @@ privacy::PrivacyEvent GaussianGradient::Describe(std::int64_t rows) const {
   return event;
 }
 
+at::Tensor GaussianGradient::Gradient(const Answers& answers) const {
+  return DistillationGradient(settings_.loss, answers.query_.student_logits, answers.logits_, settings_.alpha,
+                              settings_.beta, settings_.temperature);
+}
+
 // C g^ of every row.
 at::Tensor GaussianGradient::Bounded(const Answers& answers) const {
-  const at::Tensor gradient = DistillationGradient(settings_.loss, answers.query_.student_logits, answers.logits_,
-                                                   settings_.alpha, settings_.beta, settings_.temperature);
-  return NormaliseGradient(gradient, settings_.normalization, settings_.norm_bound, settings_.floor);
+  return NormaliseGradient(Gradient(answers), settings_.normalization, settings_.norm_bound, settings_.floor);
 }
 
 // `noise`: [1, classes] for printed, else as `bounded`.
@@ -136,13 +138,20 @@ Result<Released> GaussianGradient::Release(const Answers& answers, Charge&& char
     return Refused("Step " + std::to_string(query.step) + " drew its noise before.");
   last_step_ = query.step;
 
+  const noise::StreamId stream{static_cast<std::uint64_t>(query.step), noise::Purpose::gradient};
+  const bool rows = settings_.reading == Reading::working && settings_.normalization == Normalization::row;
+  if (rows && settings_.detach) {  // one pass over the rows
+    const at::NoGradGuard no_grad;
+    const at::Tensor gradient = Gradient(answers).contiguous();
+    at::Tensor values = at::empty_like(gradient);
+    RETORT_RETURN_IF_ERROR(kernels_->NormaliseAndNoise(gradient, settings_.norm_bound, settings_.floor,
+                                                       event.noise_std, key_, stream, values));
+    return Released{values};
+  }
   const at::AutoGradMode graph(!settings_.detach);
   const at::Tensor bounded = Bounded(answers);
-  at::Tensor noise = at::empty({event.count, settings_.classes}, at::kFloat);
-  noise::FillNormal(key_, {static_cast<std::uint64_t>(query.step), noise::Purpose::gradient}, 0,
-                    event.noise_std,
-                    std::span(noise.data_ptr<float>(), static_cast<std::size_t>(noise.numel())));
-  noise = noise.to(bounded.device());
+  at::Tensor noise = at::empty({event.count, settings_.classes}, bounded.options().requires_grad(false));
+  RETORT_RETURN_IF_ERROR(kernels_->FillNormal(key_, stream, event.noise_std, noise));
   return Released{AsReading(bounded, noise)};
 }
 

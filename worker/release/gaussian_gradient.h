@@ -1,6 +1,7 @@
 // Noise on normalised output gradients (DPDFD Algorithm 1 and its readings).
 #pragma once
 
+#include "worker/noise/noise_kernels.h"
 #include "worker/release/mechanism.h"
 
 namespace retort::worker::release {
@@ -28,18 +29,22 @@ struct GradientSettings {
 // of C.
 class GaussianGradient final : public Mechanism {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<GaussianGradient>> Create(const GradientSettings& settings,
-                                                                        noise::NoiseKey key);
+  // `kernels`: those of the device that the answers lie on; null: the CPU's. They outlive the mechanism.
+  [[nodiscard]] static Result<std::unique_ptr<GaussianGradient>> Create(
+      const GradientSettings& settings, noise::NoiseKey key, noise::NoiseKernels* kernels = nullptr);
   [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t rows) const override;
   [[nodiscard]] Result<Released> Release(const Answers& answers, Charge&& charge) override;
   [[nodiscard]] Result<at::Tensor> GraphOf(const Answers& answers) const override;
 
  private:
-  GaussianGradient(const GradientSettings& settings, noise::NoiseKey key);
+  GaussianGradient(const GradientSettings& settings, noise::NoiseKey key, noise::NoiseKernels* kernels);
+  [[nodiscard]] at::Tensor Gradient(const Answers& answers) const;
   [[nodiscard]] at::Tensor Bounded(const Answers& answers) const;
   [[nodiscard]] at::Tensor AsReading(const at::Tensor& bounded, const at::Tensor& noise) const;
   GradientSettings settings_;
   noise::NoiseKey key_;
+  noise::HostNoise host_;
+  noise::NoiseKernels* kernels_;
   std::int64_t last_step_ = -1;
 };
 

@@ -43,7 +43,8 @@ Result<at::Tensor> Mechanism::GraphOf(const Answers&) const {
 }
 
 Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int64_t classes,
-                                                 std::int64_t members, noise::NoiseKey key) {
+                                                 std::int64_t members, noise::NoiseKey key,
+                                                 noise::NoiseKernels* kernels) {
   if (spec.method != "dpdfd") {
     return UsageError("Method \"" + spec.method + "\" releases no teacher answers; dpdfd does.");
   }
@@ -54,7 +55,7 @@ Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int
     return AsMechanism(NoisyVotes::Create({spec.vote_noise, classes, spec.grain}, std::move(key)));
   }
   if (spec.reading == Reading::sound) return std::unique_ptr<Mechanism>(new Noiseless(classes, spec.batch));
-  return AsMechanism(GaussianGradient::Create(GradientsOf(spec, classes), std::move(key)));
+  return AsMechanism(GaussianGradient::Create(GradientsOf(spec, classes), std::move(key), kernels));
 }
 
 }  // namespace retort::worker::release

@@ -9,7 +9,7 @@
 #include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/status.h"
 #include "experiments/spec/trial_spec.h"
-#include "worker/noise/noise_key.h"
+#include "worker/noise/noise_kernels.h"
 #include "worker/release/answers.h"
 #include "worker/release/charge.h"
 
@@ -44,9 +44,11 @@ class Mechanism {
 
 // The mechanism that `spec` (a student's) names by method, reading, teacher and source.
 // `classes` of the data; `key` from FromOperatingSystem or, for noise = "seeded", FromSeed.
-// `members` of the teacher: more than one selects noisy votes. Error: usage.
+// `members` of the teacher: more than one selects noisy votes. `kernels`: those of the device that the
+// answers lie on; null: the CPU's. Error: usage.
 [[nodiscard]] Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int64_t classes,
-                                                               std::int64_t members, noise::NoiseKey key);
+                                                               std::int64_t members, noise::NoiseKey key,
+                                                               noise::NoiseKernels* kernels = nullptr);
 
 // Key for a trial's noise as its spec asks.
 [[nodiscard]] noise::NoiseKey KeyFor(const TrialSpec& spec);

@@ -129,7 +129,7 @@ class GaussianGradientTest : public testing::Test {
 TEST_F(GaussianGradientTest, WorkingReadingAddsSigmaCOverBToEveryRow) {
   const auto mechanism = Make();
   const at::Tensor released = ChargeAndRelease(*mechanism, Ask(2), book_).value().values;
-  EXPECT_TRUE(at::allclose(released, Bounded() + Noise(2, kRows, 3 * 0.5 / kRows), 1e-6, 1e-8));
+  EXPECT_TRUE(at::allclose(released, Bounded() + Noise(2, kRows, 3 * 0.5 / kRows), 1e-5, 1e-6));
   const privacy::PrivacyEvent event = mechanism->Describe(kRows);
   EXPECT_EQ(event.unit, privacy::EventUnit::row);
   EXPECT_EQ(event.count, kRows);

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "experiments/spec/trial_kind.h"
 #include "storage/curves.h"
 #include "tests/testing/pretend_device.h"
 #include "tests/unit/gang/devices_only.h"
@@ -26,6 +27,7 @@ namespace {
 
 using retort::testing::OpenPretend;
 using retort::testing::PretendDevice;
+using retort::testing::PretendNoises;
 using retort::testing::PretendOperations;
 
 struct DeviceRun {
@@ -74,10 +76,13 @@ TinyTrials* DeviceTrial::tiny_ = nullptr;
 TEST_P(DeviceTrial, GivesTheRowAndTheChargesOfTheCpu) {
   const DeviceRun want = Run("cpu", "-cpu");
   ASSERT_TRUE(want.ended.succeeded) << want.ended.detail;
-  const std::int64_t before = PretendOperations();
+  const std::int64_t before = PretendOperations(), noises = PretendNoises();
   const DeviceRun got = Run("pretend:0", "-device");
   ASSERT_TRUE(got.ended.succeeded) << got.ended.detail;
   EXPECT_GT(PretendOperations() - before, 100) << "it did not run on the device";
+  const TrialSpec spec = GetParam().spec(*tiny_);
+  const bool noisy_gradients = KindOf(spec) == TrialKind::gradient_student;
+  EXPECT_EQ(PretendNoises() - noises, noisy_gradients ? spec.steps : 0) << "noise was drawn elsewhere";
   EXPECT_EQ(got.ended.metrics, want.ended.metrics);
   EXPECT_EQ(got.ended.parameters_digest, want.ended.parameters_digest);
   EXPECT_EQ(got.file.parameters, want.file.parameters);
