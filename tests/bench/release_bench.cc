@@ -1,0 +1,205 @@
+// What privacy costs: lattice noise, the mechanism of a dpdfd step against a loop over its rows, and the
+// whole step against the same step without noise.
+//   usage: release_bench lattice | mechanism | step [STEPS]
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/checkpoint_store.h"
+#include "storage/env.h"
+#include "tests/unit/release/release_fixture.h"
+#include "worker/data/dataset.h"
+#include "worker/gang/local_collective.h"
+#include "worker/methods/method.h"
+#include "worker/models/model_registry.h"
+#include "worker/noise/lattice_gaussian.h"
+#include "worker/release/gaussian_gradient.h"
+
+namespace retort::worker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsOf(const std::function<void()>& work) {
+  const auto began = Clock::now();
+  work();
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+// What else the machine does adds to every time, and most to the shortest.
+double Least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
+
+template <typename T>
+T Require(Result<T> result) {
+  if (!result.ok()) {
+    std::fprintf(stderr, "%s\n", result.status().message().c_str());
+    std::exit(3);
+  }
+  return std::move(result).value();
+}
+
+void Lattice() {
+  std::vector<std::int32_t> out(1 << 20);
+  for (const double scale : {1.0, 40.0, 400.0, 40960.0}) {
+    const auto lattice = Require(noise::LatticeGaussian::Create(scale));
+    noise::ChaChaStream bits(noise::NoiseKey::FromOperatingSystem(), {1, noise::Purpose::votes});
+    std::vector<double> seconds;
+    for (int i = 0; i < 9; ++i) seconds.push_back(SecondsOf([&] { lattice.Sample(bits, out); }));
+    std::printf("lattice noise, s = %g: %.2f M samples/s on one core\n", scale,
+                static_cast<double>(out.size()) / Median(seconds) / 1e6);
+  }
+}
+
+// DKD of one row, as autograd sees it.
+at::Tensor RowLoss(const at::Tensor& student, const at::Tensor& teacher) {
+  const at::Tensor target = at::one_hot(teacher.argmax(-1), teacher.size(-1)).to(at::kBool);
+  const at::Tensor p = student.softmax(-1), t = teacher.softmax(-1);
+  const at::Tensor p2 = at::stack({p.masked_select(target).sum(), p.masked_select(~target).sum()});
+  const at::Tensor t2 = at::stack({t.masked_select(target).sum(), t.masked_select(~target).sum()});
+  const at::Tensor other = student.masked_fill(target, -1000).log_softmax(-1);
+  const at::Tensor others = teacher.masked_fill(target, -1000).softmax(-1);
+  return (t2 * (t2.log() - p2.log())).sum() - 8 * (others * other).masked_fill(target, 0).sum();
+}
+
+void Mechanism() {
+  constexpr std::int64_t kRows = 256, kClasses = 10;
+  at::manual_seed(1);
+  const at::Tensor student = at::randn({kRows, kClasses}), teacher = 3 * at::randn({kRows, kClasses});
+  release::GradientSettings settings;
+  const auto mechanism =
+      Require(release::GaussianGradient::Create(settings, noise::NoiseKey::FromOperatingSystem()));
+  release::FixedTeacher fixed(teacher);
+  release::MemoryPort port;
+  release::ChargeBook book(&port, 64, INT64_MAX);
+  const at::Tensor inputs = release::DistinctInputs(kRows, 0);
+  std::int64_t step = 0;
+  const auto ours = [&] {
+    const auto answers = release::Oracle::Ask(fixed, {inputs, student, step++});
+    static_cast<void>(Require(release::ChargeAndRelease(*mechanism, answers, book)));
+  };
+  const auto loop = [&] {
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const at::Tensor logits = student[row].clone().requires_grad_(true);
+      const at::Tensor gradient = torch::autograd::grad({RowLoss(logits, teacher[row])}, {logits})[0];
+      const at::Tensor bounded = gradient * (1e-3 / (gradient.norm() + 1e-4));
+      static_cast<void>(bounded + at::randn({kClasses}) * (100 * 1e-3 / 256));
+    }
+  };
+  std::vector<double> fast, slow;
+  for (int i = 0; i < 5; ++i) loop();
+  for (int i = 0; i < 200; ++i) ours();
+  for (int i = 0; i < 25; ++i) {
+    slow.push_back(SecondsOf(loop));
+    fast.push_back(SecondsOf([&] {
+                     for (int k = 0; k < 20; ++k) ours();
+                   }) /
+                   20);
+  }
+  std::printf(
+      "mechanism of 256 rows, 10 classes: %.1f us, charge included; loop over the rows %.0f us: %.0f times\n",
+      1e6 * Least(fast), 1e6 * Least(slow), Least(slow) / Least(fast));
+}
+
+// One trial between its steps.
+class Trial {
+ public:
+  Trial(Reading reading, const Dataset& data, const TeacherArtifact& teacher, std::int64_t steps)
+      : folder_(std::filesystem::temp_directory_path() /
+                ("retort-release-bench-" + std::to_string(static_cast<int>(reading)))),
+        book_(&port_, 64, INT64_MAX),
+        gang_(MakeSoloCollective()) {
+    spec_.reading = reading;
+    spec_.steps = steps;
+    std::filesystem::remove_all(folder_);
+    store_ = Require(storage::CheckpointStore::Open(storage::PosixEnv(), folder_, 1));
+    tape_ = std::make_unique<ReleaseTape>(store_.get(), *gang_);
+    tape_->Fund(book_);
+    method_ = Require(MakeMethod({spec_, data, &teacher, *tape_, *gang_}));
+    method_->Register(state_);
+  }
+  ~Trial() { std::filesystem::remove_all(folder_); }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  double Step(std::int64_t step) {
+    Series series;
+    return SecondsOf([&] {
+      if (!method_->Step(step, series).ok()) std::exit(3);
+    });
+  }
+
+ private:
+  TrialSpec spec_;
+  std::string folder_;
+  release::MemoryPort port_;
+  release::ChargeBook book_;
+  std::unique_ptr<Collective> gang_;
+  std::unique_ptr<storage::CheckpointStore> store_;
+  std::unique_ptr<ReleaseTape> tape_;
+  std::unique_ptr<Method> method_;
+  TrainState state_;
+};
+
+// Steps in turn; both trials write their releases to a transcript. The one without noise releases raw
+// answers.
+void Step(std::int64_t steps) {
+  constexpr std::int64_t kWarmup = 4;
+  auto data_spec = std::make_shared<DataSpec>();
+  data_spec->reader = "idx";
+  data_spec->path = RETORT_SOURCE_DIR "/experiments/data/mnist10k";
+  data_spec->examples = 10000;
+  data_spec->split = {1, {0, 8000}, {8000, 8000}, {9000, 10000}};
+  at::set_num_threads(2);
+  const Dataset data = Require(LoadDataset(storage::PosixEnv(), *data_spec));
+  TeacherArtifact teacher;
+  teacher.spec.role = Role::teacher;
+  teacher.spec.method = "plain";
+  teacher.parameters =
+      Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))
+          ->parameters()
+          .ToBlobs("teacher/");
+  Trial with(Reading::working, data, teacher, steps + kWarmup);
+  Trial without(Reading::sound, data, teacher, steps + kWarmup);
+  std::vector<double> noisy, plain, ratios;
+  for (std::int64_t step = 0; step < steps + kWarmup; ++step) {
+    const double a = with.Step(step), b = without.Step(step);
+    if (step < kWarmup) continue;
+    noisy.push_back(a);
+    plain.push_back(b);
+    ratios.push_back(a / b);
+  }
+  std::printf(
+      "dpdfd step at 10 classes: %.1f ms with noise, %.1f ms without: median ratio %.3f over %zu pairs\n",
+      1e3 * Median(noisy), 1e3 * Median(plain), Median(ratios), ratios.size());
+}
+
+}  // namespace
+}  // namespace retort::worker
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (what != "lattice" && what != "mechanism" && what != "step") {
+    std::fprintf(stderr, "usage: release_bench lattice | mechanism | step [STEPS]\n");
+    return 2;
+  }
+  if (what != "step") at::set_num_threads(1);
+  if (what == "lattice") retort::worker::Lattice();
+  if (what == "mechanism") retort::worker::Mechanism();
+  if (what == "step") retort::worker::Step(argc > 2 ? std::stoll(argv[2]) : 40);
+  return 0;
+}
