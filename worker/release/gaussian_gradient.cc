@@ -32,10 +32,12 @@ at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student
   if (loss == DistillationLoss::ce_hard) {
     return student_logits.softmax(-1) - at::one_hot(label, classes).to(student_logits.dtype());
   }
-  const at::Tensor student = student_logits / temperature;
-  const at::Tensor teacher = teacher_logits / temperature;
+  const bool tempered = temperature != 1;
+  const at::Tensor student = tempered ? student_logits / temperature : student_logits;
+  const at::Tensor teacher = tempered ? teacher_logits / temperature : teacher_logits;
   if (loss == DistillationLoss::kd) return temperature * (student.softmax(-1) - teacher.softmax(-1));
-  const at::Tensor target = at::one_hot(label, classes).to(at::kBool);
+  const at::Tensor target =
+      at::zeros_like(teacher_logits, at::kBool).scatter_(-1, label.unsqueeze(-1), true);
   const Decoupled p = Decouple(student, target);
   const Decoupled t = Decouple(teacher, target);
   // p_r - t_r = (1 - t_r) - (1 - p_r), exact also where both labels are all but certain.
