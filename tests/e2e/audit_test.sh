@@ -41,6 +41,7 @@ expect_out '"ok": true'
 expect_out '"confidence": 0.9'
 expect_out '"kind": "inversion"'
 expect_out '"ran": false'
+expect_file "$(echo r/trials/dpsgd-digits-s0-*/audit-inversion.pgm)"
 expect_out '"contradictions": []'
 
 case_name="what was found is kept and shown, and is no damage"

@@ -9,6 +9,7 @@
 #include "worker/audit/audited_trial.h"
 #include "worker/audit/canaries.h"
 #include "worker/audit/dpsgd_step_audit.h"
+#include "worker/audit/inversion.h"
 #include "worker/audit/membership.h"
 #include "worker/audit/step_pairs.h"
 #include "worker/audit/transcript.h"
@@ -45,7 +46,8 @@ Result<AuditFinding> AuditStepOf(const AuditedTrial& trial) {
                      "it draws no noise of its own; audit its teacher's DP-SGD steps");
     case TrialKind::plain_teacher:
     case TrialKind::ensemble_teacher:
-      return NotDone(AuditKind::release_step, trial, "it is trained without noise and releases nothing by itself");
+      return NotDone(AuditKind::release_step, trial,
+                     "it is trained without noise and releases nothing by itself");
     default:
       return NotDone(AuditKind::release_step, trial, "this build has no worst neighbours for its release");
   }
@@ -82,8 +84,7 @@ Status RunOne(AuditKind kind, const AuditedTrial& trial, const AuditProgress& pr
       return {};
     }
     case AuditKind::inversion:
-      findings.push_back(NotDone(kind, trial, "this build has no model inversion attack"));
-      return {};
+      return Append(AuditInversion(trial, progress), findings);
   }
   return {};
 }

@@ -11,27 +11,15 @@
 
 #include "experiments/privacy/audit_bounds.h"
 #include "experiments/privacy/score_attack.h"
-#include "experiments/spec/trial_kind.h"
 #include "worker/audit/confidence_score.h"
+#include "worker/audit/final_network.h"
 #include "worker/audit/one_run.h"
 #include "worker/audit/retraining.h"
-#include "worker/models/model_registry.h"
 
 namespace retort::worker::audit {
 namespace {
 
 constexpr std::int64_t kGuessedShare = 4;  // a quarter of the pairs is guessed
-
-Result<std::unique_ptr<Network>> FinalNetwork(const AuditedTrial& trial) {
-  const TrialSpec& spec = trial.inputs.spec;
-  const Dataset& data = trial.inputs.data;
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                          MakeNetwork(spec.network, data.shape, data.classes,
-                                      RngStream(spec.seed, Purpose::parameters), data.device));
-  const char* prefix = spec.role == Role::teacher ? "teacher/" : "student/";
-  RETORT_RETURN_IF_ERROR(network->parameters().FromBlobs(prefix, trial.parameters));
-  return network;
-}
 
 Examples First(const Examples& examples, std::int64_t n) {
   return {examples.images.narrow(0, 0, n), examples.labels.narrow(0, 0, n)};
@@ -134,17 +122,6 @@ Result<privacy::AuditFinding> Lira(const AuditedTrial& trial, const Network& net
   return finding;
 }
 
-std::string NoTarget(const AuditedTrial& trial) {
-  const TrialKind kind = KindOf(trial.inputs.spec);
-  if (kind == TrialKind::ensemble_teacher)
-    return "an ensemble is never released; audit the students that it teaches";
-  if (kind == TrialKind::sleeper) return "the trial trains nothing";
-  if (trial.parameters.empty()) return "attempt.h5 holds no parameters";
-  const Dataset& data = trial.inputs.data;
-  if (data.train.size() == 0 || data.test.size() == 0) return "the attack needs private and test examples";
-  return "";
-}
-
 }  // namespace
 
 privacy::AuditFinding JudgeMembership(const AuditedTrial& trial, const std::string& attack,
@@ -173,7 +150,8 @@ privacy::AuditFinding JudgeMembership(const AuditedTrial& trial, const std::stri
 Result<std::vector<privacy::AuditFinding>> AuditMembership(const AuditedTrial& trial,
                                                            const AuditProgress& progress) {
   constexpr privacy::AuditKind kKind = privacy::AuditKind::membership;
-  if (const std::string why = NoTarget(trial); !why.empty()) return std::vector{NotDone(kKind, trial, why)};
+  if (const std::string why = NoFinalNetwork(trial); !why.empty())
+    return std::vector{NotDone(kKind, trial, why)};
   progress("membership", 0, 1);
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, FinalNetwork(trial));
   const Dataset& data = trial.inputs.data;

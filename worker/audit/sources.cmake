@@ -5,6 +5,8 @@ set(RETORT_AUDIT_SOURCES
   audit/canaries.cc
   audit/confidence_score.cc
   audit/dpsgd_step_audit.cc
+  audit/final_network.cc
+  audit/inversion.cc
   audit/membership.cc
   audit/one_run.cc
   audit/release_step.cc

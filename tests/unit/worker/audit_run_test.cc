@@ -63,18 +63,19 @@ std::string Ran(const std::vector<AuditFinding>& findings) {
 }
 
 TEST_F(AuditRun, EachTrialGetsTheAuditsThatApplyAndAReasonForTheRest) {
-  EXPECT_EQ(Ran(Run(OrderFor(trials_.Teacher("plain"), "plain", kAll))), "membership ");
+  EXPECT_EQ(Ran(Run(OrderFor(trials_.Teacher("plain"), "plain", kAll))), "membership inversion ");
   EXPECT_EQ(Ran(Run(OrderFor(trials_.Teacher("ensemble"), "shards", kAll))), "");
-  EXPECT_EQ(Ran(Run(OrderFor(trials_.DpSgdStudent(), "dpsgd", kAll))), "release-step canary membership ");
+  EXPECT_EQ(Ran(Run(OrderFor(trials_.DpSgdStudent(), "dpsgd", kAll))),
+            "release-step canary membership inversion ");
   EXPECT_EQ(
       Ran(Run(OrderFor(trials_.Student(Reading::working), "working", kAll, trials_.TeacherFile("plain")))),
-      "release-step membership ");
+      "release-step membership inversion ");
   EXPECT_EQ(Ran(Run(OrderFor(trials_.VoteStudent(QuerySource::public_split), "votes", kAll,
                              trials_.TeacherFile("ensemble")))),
-            "release-step transcript membership ");
+            "release-step transcript membership inversion ");
   EXPECT_EQ(Ran(Run(OrderFor(trials_.VoteStudent(QuerySource::generator), "asked", kAll,
                              trials_.TeacherFile("ensemble")))),
-            "release-step membership ");
+            "release-step membership inversion ");
 }
 
 TEST_F(AuditRun, UndetachedReleaseHasNoBoundToHoldAnythingAgainst) {
@@ -138,6 +139,32 @@ TEST_F(AuditRun, ShadowNetworksOfADirectTrialAreTrainedAndCounted) {
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_NE(findings[1].subject.find("LiRA with 4 shadow networks"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists("/tmp/retort-audit-" + std::to_string(::getpid())));
+}
+
+// The class of a tiny picture is the quarter that is bright: a network that has learnt that gives it away.
+TEST_F(AuditRun, InversionDrawsWhatTheClassesLookLike) {
+  TrialSpec spec = trials_.Teacher("plain");
+  spec.network = "logistic";
+  spec.epochs = 30;
+  spec.lr = 0.01;
+  const privacy::AuditOrder order = OrderFor(spec, "plain", {AuditKind::inversion});
+  const AuditFinding finding = Run(order).at(0);
+  const auto figure = [&](const std::string& name) {
+    for (const auto& [each, value] : finding.figures)
+      if (each == name) return value;
+    ADD_FAILURE() << name;
+    return 0.0;
+  };
+  EXPECT_GT(figure("confidence"), 0.9);
+  EXPECT_GT(figure("correlation_with_class_mean"), 0.5);
+  EXPECT_LT(figure("correlation_untrained"), 0.4);
+  EXPECT_GT(figure("nearest_private_rms"), 0);
+  EXPECT_FALSE(finding.claim.has_value());
+  EXPECT_EQ(privacy::VerdictOf(finding), "figures alone, no bound");
+  const auto picture = storage::PosixEnv().ReadFile(trials_ / "trials/plain/audit-inversion.pgm");
+  ASSERT_TRUE(picture.ok());
+  EXPECT_EQ(picture->substr(0, 13), "P5\n64 32\n255\n");
+  EXPECT_EQ(picture->size(), 13U + 64 * 32);
 }
 
 TEST_F(AuditRun, FilesOfAnotherTrialOrWithoutDataAreErrors) {

@@ -1,0 +1,30 @@
+#include "worker/audit/final_network.h"
+
+#include "experiments/spec/trial_kind.h"
+#include "worker/models/model_registry.h"
+
+namespace retort::worker::audit {
+
+std::string NoFinalNetwork(const AuditedTrial& trial) {
+  const TrialKind kind = KindOf(trial.inputs.spec);
+  if (kind == TrialKind::ensemble_teacher)
+    return "an ensemble is never released; audit the students that it teaches";
+  if (kind == TrialKind::sleeper) return "the trial trains nothing";
+  if (trial.parameters.empty()) return "attempt.h5 holds no parameters";
+  const Dataset& data = trial.inputs.data;
+  if (data.train.size() == 0 || data.test.size() == 0) return "the attack needs private and test examples";
+  return "";
+}
+
+Result<std::unique_ptr<Network>> FinalNetwork(const AuditedTrial& trial) {
+  const TrialSpec& spec = trial.inputs.spec;
+  const Dataset& data = trial.inputs.data;
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
+                          MakeNetwork(spec.network, data.shape, data.classes,
+                                      RngStream(spec.seed, Purpose::parameters), data.device));
+  const char* prefix = spec.role == Role::teacher ? "teacher/" : "student/";
+  RETORT_RETURN_IF_ERROR(network->parameters().FromBlobs(prefix, trial.parameters));
+  return network;
+}
+
+}  // namespace retort::worker::audit

@@ -1,0 +1,139 @@
+#include "worker/audit/inversion.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "worker/audit/final_network.h"
+#include "worker/data/dataset.h"
+#include "worker/gradients.h"
+#include "worker/models/model_registry.h"
+
+namespace retort::worker::audit {
+namespace {
+
+constexpr std::int64_t kSteps = 300;
+constexpr double kRate = 0.05, kSmoothness = 0.02;
+
+const double kBlack = -kPixelMean / kPixelStd, kWhite = (1 - kPixelMean) / kPixelStd;
+
+Examples First(const Examples& examples, std::int64_t n) {
+  return {examples.images.narrow(0, 0, n), examples.labels.narrow(0, 0, n)};
+}
+
+// Mean images of the classes of `examples`: [classes, ...]. A class without examples stays black.
+at::Tensor ClassMeans(const Examples& examples, std::int64_t classes) {
+  const at::Tensor member = at::one_hot(examples.labels, classes).to(at::kFloat);  // [n, classes]
+  const at::Tensor counts = member.sum(0).clamp_min(1);
+  std::vector<std::int64_t> shape = examples.images.sizes().vec();
+  shape[0] = classes;
+  return (member.t().mm(examples.images.flatten(1)) / counts.unsqueeze(1)).reshape(shape);
+}
+
+// Mean correlation of pictures with pictures of the same class.
+double Correlation(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor x = a.flatten(1) - a.flatten(1).mean(1, true),
+                   y = b.flatten(1) - b.flatten(1).mean(1, true);
+  const at::Tensor scale = (x.norm(2, 1) * y.norm(2, 1)).clamp_min(1e-12);
+  return ((x * y).sum(1) / scale).mean().item<double>();
+}
+
+// Mean root-mean-square distance, per pixel, from a picture to the nearest example of its class.
+double Nearest(const at::Tensor& pictures, const Examples& examples) {
+  const at::Tensor distance = at::cdist(pictures.flatten(1), examples.images.flatten(1));
+  const at::Tensor same =
+      at::arange(pictures.size(0), examples.labels.options()).unsqueeze(1) == examples.labels;
+  const at::Tensor nearest =
+      std::get<0>(at::where(same, distance, at::full({}, 1e30, distance.options())).min(1));
+  const at::Tensor found = nearest.masked_select(nearest < 1e29);
+  if (found.numel() == 0) return 0;
+  return found.mean().item<double>() / std::sqrt(static_cast<double>(pictures[0].numel()));
+}
+
+// Pictures beside each other, [n, C, H, W] u8 -> C, H, n W interleaved by row: rows of a PNM file.
+at::Tensor Strip(const at::Tensor& normalised) {
+  return ToBytes(normalised).permute({2, 0, 3, 1}).contiguous().cpu();
+}
+
+Status WritePictures(const AuditedTrial& trial, const at::Tensor& inverted, const at::Tensor& means) {
+  const std::int64_t channels = inverted.size(1);
+  if (channels != 1 && channels != 3) return {};
+  const std::filesystem::path folder =
+      std::filesystem::path(trial.order.attempt_file).parent_path().parent_path();
+  const at::Tensor pixels = at::cat({Strip(inverted), Strip(means)});
+  std::string text = channels == 1 ? "P5\n" : "P6\n";
+  text += std::to_string(inverted.size(0) * inverted.size(3)) + " " + std::to_string(2 * inverted.size(2)) +
+          "\n255\n";
+  const auto* bytes = static_cast<const char*>(pixels.const_data_ptr());
+  text.append(bytes, pixels.nbytes());
+  return trial.env->WriteFileAtomically(
+      (folder / (channels == 1 ? "audit-inversion.pgm" : "audit-inversion.ppm")).string(), text);
+}
+
+double MeanConfidence(const Network& network, const at::Tensor& pictures) {
+  const at::NoGradGuard no_grad;
+  return network.Forward(pictures).logits.softmax(1).diagonal().mean().item<double>();
+}
+
+}  // namespace
+
+at::Tensor InvertedClasses(const Network& network, std::int64_t classes) {
+  const ImageShape shape = network.input();
+  const at::Tensor& parameters = network.parameters().flat();
+  at::Tensor pictures =
+      at::full({classes, shape.channels, shape.height, shape.width}, kBlack, parameters.options());
+  const at::Tensor label = at::arange(classes, at::device(parameters.device()).dtype(at::kLong)).unsqueeze(1);
+  at::Tensor momentum = at::zeros_like(pictures);
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    at::Tensor leaf = pictures.detach().requires_grad_();
+    const at::AutoGradMode graph(true);
+    const at::Tensor sure = network.Forward(leaf).logits.log_softmax(1).gather(1, label).sum();
+    const at::Tensor rough = leaf.diff(1, 2).square().sum() + leaf.diff(1, 3).square().sum();
+    const at::Tensor aim = sure - kSmoothness * rough;
+    const at::Tensor gradient = VectorJacobian({aim}, {at::ones_like(aim)}, {leaf}).at(0);
+    const at::NoGradGuard no_grad;
+    momentum =
+        0.9 * momentum + gradient / gradient.flatten(1).norm(2, 1).clamp_min(1e-12).reshape({-1, 1, 1, 1});
+    pictures = (pictures + kRate * momentum).clamp(kBlack, kWhite);
+  }
+  return pictures;
+}
+
+Result<privacy::AuditFinding> AuditInversion(const AuditedTrial& trial, const AuditProgress& progress) {
+  constexpr privacy::AuditKind kKind = privacy::AuditKind::inversion;
+  if (const std::string why = NoFinalNetwork(trial); !why.empty()) return NotDone(kKind, trial, why);
+  progress("inversion", 0, 1);
+  const Dataset& data = trial.inputs.data;
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, FinalNetwork(trial));
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> untrained,
+                          MakeNetwork(trial.inputs.spec.network, data.shape, data.classes,
+                                      RngStream(trial.inputs.spec.seed, Purpose::parameters), data.device));
+  const at::Tensor pictures = InvertedClasses(*network, data.classes);
+  const at::Tensor control = InvertedClasses(*untrained, data.classes);
+  const std::int64_t examples = std::min(data.train.size(), data.test.size());
+  const at::Tensor means = ClassMeans(data.train, data.classes);
+  RETORT_RETURN_IF_ERROR(WritePictures(trial, pictures, means));
+  privacy::AuditFinding finding;
+  finding.kind = kKind;
+  finding.subject = "one picture a class by " + std::to_string(kSteps) +
+                    " steps of gradient ascent, against " + std::to_string(examples) +
+                    " private and as many test examples";
+  finding.confidence = trial.order.confidence;
+  finding.figures = {{"confidence", MeanConfidence(*network, pictures)},
+                     {"correlation_with_class_mean", Correlation(pictures, means)},
+                     {"correlation_untrained", Correlation(control, means)},
+                     {"nearest_private_rms", Nearest(pictures, First(data.train, examples))},
+                     {"nearest_test_rms", Nearest(pictures, First(data.test, examples))}};
+  finding.note =
+      "the pictures are in audit-inversion.pgm beside the attempts, above the means of the private examples";
+  return finding;
+}
+
+}  // namespace retort::worker::audit
