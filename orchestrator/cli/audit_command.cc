@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -166,7 +167,14 @@ Result<privacy::AuditReport> AuditOne(const Invocation& call, const ResultsView&
   std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
   if (program.empty()) program = ProgramDirectory() + "/retort-worker";
   const std::string name = ShownName(trial.spec);
+  // A line when something else begins, and once a minute.
+  std::string phase;
+  auto said = std::chrono::steady_clock::now();
   const auto say = [&](const cluster::Progress& news) {
+    const auto now = std::chrono::steady_clock::now();
+    if (news.phase == phase && now - said < std::chrono::minutes(1)) return;
+    phase = news.phase;
+    said = now;
     call.console.Message(fmt::format("{}: {} {} of {}", name, news.phase, news.step, news.total_steps));
   };
   RETORT_ASSIGN_OR_RETURN(std::vector<privacy::AuditFinding> findings,

@@ -68,7 +68,8 @@ Result<OutScores> TrainShadows(const AuditedTrial& trial, const Examples& pool,
   const auto n = static_cast<std::size_t>(pool.size());
   OutScores out{std::vector<double>(n), std::vector<double>(n), std::vector<std::int64_t>(n)};
   for (std::int64_t shadow = 0; shadow < trial.order.shadows; ++shadow) {
-    progress("LiRA shadow networks", shadow, trial.order.shadows);
+    const std::string phase = "LiRA shadow network " + std::to_string(shadow + 1) + " of " +
+                              std::to_string(trial.order.shadows) + ", step";
     const RngStream stream(0x5ad0ull + static_cast<std::uint64_t>(shadow), Purpose::split);
     std::vector<std::int64_t> order = Permutation(pool.size(), stream);
     const auto middle = order.begin() + static_cast<std::ptrdiff_t>(n / 2);
@@ -76,7 +77,8 @@ Result<OutScores> TrainShadows(const AuditedTrial& trial, const Examples& pool,
     spec.seed += 1 + static_cast<std::uint64_t>(shadow);
     const Dataset data = TrainedOn(trial.inputs.data, pool, {order.begin(), middle});
     RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network,
-                            Retrain(spec, data, *trial.env, [](std::int64_t, std::int64_t) {}));
+                            Retrain(spec, data, *trial.env,
+                                    [&](std::int64_t done, std::int64_t of) { progress(phase, done, of); }));
     const std::vector<double> scores = ConfidenceScores(*network, pool);
     for (auto row = middle; row != order.end(); ++row) {
       const auto i = static_cast<std::size_t>(*row);
