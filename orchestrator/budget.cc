@@ -22,7 +22,8 @@ std::optional<std::string> RefuseOverBudget(const ChargeBook& charges, const Dat
       "data set '{}': this release would bring the total{} to epsilon = {:.3f} at delta = {:g}, over its "
       "budget of {:g}; "
       "raise [data.{}] budget, or ask for fewer trials or releases",
-      data.name, elsewhere.empty() ? "" : ", with what other sweeps in the same results root spent,", total, data.budget->delta, data.budget->epsilon, data.name);
+      data.name, elsewhere.empty() ? "" : ", with what other sweeps in the same results root spent,", total,
+      data.budget->delta, data.budget->epsilon, data.name);
 }
 
 }  // namespace retort::orchestrator

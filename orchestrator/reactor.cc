@@ -102,9 +102,9 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
   else if (attempt.unwritten_grants >= kMostReservesAtOnce)
     refusal = fmt::format("more than {} reservations at once", kMostReservesAtOnce);
   else if (data.budget && CostsItsData(core, attempt.id.trial, &event))
-    refusal =
-        RefuseOverBudget(core.charges, data, event, [&core](TrialId id) { return CostsItsData(core, id); },
-                         ChargedElsewhere(core, data.digest));
+    refusal = RefuseOverBudget(
+        core.charges, data, event, [&core](TrialId id) { return CostsItsData(core, id); },
+        ChargedElsewhere(core, data.digest));
   if (refusal) {
     Send(outbox, rank, cluster::Reserved{message.id, false, *refusal}, attempt.id, attempt.generation);
     return;

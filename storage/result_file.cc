@@ -70,7 +70,8 @@ Status WriteResultFile(Env& env, const std::string& results_directory, const std
   return env.WriteFileAtomically(path, image);
 }
 
-Result<std::map<std::string, std::vector<privacy::Claim>>> ReadShownClaims(const std::string& results_directory) {
+Result<std::map<std::string, std::vector<privacy::Claim>>> ReadShownClaims(
+    const std::string& results_directory) {
   RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, Hdf5Reader::OpenPath(results_directory + "/results.h5"));
   RETORT_ASSIGN_OR_RETURN(const Table table, reader.CompoundTable("/claims"));
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> trials, ColumnOf<std::string>(table, "trial"));

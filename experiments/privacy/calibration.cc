@@ -84,7 +84,8 @@ std::optional<Relation> RelationOf(const TrialSpec& spec) {
   return std::nullopt;
 }
 
-// mu under the relation when the trial runs as it stands, and loses as many attempts as it has room for. Error: what makes the claim unbounded.
+// mu under the relation when the trial runs as it stands, and loses as many attempts as it has room for.
+// Error: what makes the claim unbounded.
 Result<double> PlannedMu(const TrialSpec& spec, const Relation& relation) {
   TrialSpec secure = spec;
   secure.noise = NoiseMode::secure;
@@ -278,7 +279,8 @@ Status CheckSolution(const TrialSpec& spec) {
     if (const std::string problem = EventProblem(event); !problem.empty())
       return Cannot(spec, std::string(ReasonText(problem)));
   }
-  if (const std::optional<Relation> relation = RelationOf(spec); relation && !IsDpSgd(spec) && !Meets(spec, *relation))
+  if (const std::optional<Relation> relation = RelationOf(spec);
+      relation && !IsDpSgd(spec) && !Meets(spec, *relation))
     return Cannot(spec, "no noise that can be drawn reaches it.");
   return {};
 }

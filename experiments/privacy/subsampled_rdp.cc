@@ -148,8 +148,8 @@ Real LogMomentReal(Real q, Real z, Real order) {
 }
 
 // Whole orders whose series would be long, bounded in closed form: with X the largest exponent, at k = a,
-// e^x - 1 <= x (e^X - 1)/X for 0 <= x <= X, so A - 1 <= a (a-1) q^2/(2z^2) (e^X - 1)/X. Nor does sampling cost more
-// than none. Close where X is small.
+// e^x - 1 <= x (e^X - 1)/X for 0 <= x <= X, so A - 1 <= a (a-1) q^2/(2z^2) (e^X - 1)/X. Nor does sampling
+// cost more than none. Close where X is small.
 double LongOrderRdp(double q, double z, double order) {
   const double largest = (order * order - order) / (2 * z * z);
   const double factor = largest > 0 ? std::expm1(largest) / largest : 1;
@@ -157,8 +157,8 @@ double LongOrderRdp(double q, double z, double order) {
                         std::numeric_limits<double>::infinity());
 }
 
-// Beyond these, series take long: whole orders are bounded in closed form, others by the next whole one, since RDP
-// grows with the order.
+// Beyond these, series take long: whole orders are bounded in closed form, others by the next whole one,
+// since RDP grows with the order.
 constexpr double kLongestSeries = 20'000;
 constexpr double kMostFractional = 2000;
 // From this rate on nearly everything is sampled, and sampling everything costs no less.

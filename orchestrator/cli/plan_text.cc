@@ -136,12 +136,13 @@ std::string RetriesText(const PlanReport& report, std::size_t width) {
   }
   if (most < 0) return "";
   const std::string room = least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
-  return "  " +
-         Wrap(fmt::format("Calibrated trials leave room for {} lost {} (retries), each charged a block of at most "
-                          "reserve_block releases again; what is lost beyond that shows in the ε of the row.",
-                          room, room == "1" ? "attempt" : "attempts"),
-              width - 2, 2) +
-         "\n";
+  const std::string text =
+      most == 0 ? "Calibrated trials leave no room for lost attempts (retries = 0): each may charge a block of "
+                  "reserve_block releases again, which shows in the ε of the row."
+                : fmt::format("Calibrated trials leave room for {} lost {} (retries), each charged a block of at most "
+                              "reserve_block releases again; what is lost beyond that shows in the ε of the row.",
+                              room, room == "1" ? "attempt" : "attempts");
+  return "  " + Wrap(text, width - 2, 2) + "\n";
 }
 
 }  // namespace

@@ -96,14 +96,15 @@ void AddEstimate(const std::optional<SweepEstimate>& left, ordered_json& documen
 }  // namespace
 
 std::string SpendingLine(const DataSpending& spent) {
-  std::string line = fmt::format("{}: ε {} (example, δ = {}) over {} {}, summed RDP converted once", spent.data,
-                                 BoundText(spent.epsilon), ShortNumber(spent.delta), spent.trials,
+  std::string line = fmt::format("{}: ε {} (example, δ = {}) over {} {}, summed RDP converted once",
+                                 spent.data, BoundText(spent.epsilon), ShortNumber(spent.delta), spent.trials,
                                  spent.trials == 1 ? "trial" : "trials");
   if (!spent.root_trouble.empty())
     line += fmt::format("; over all sweeps in {}: unknown, {}", spent.root, spent.root_trouble);
   else if (spent.neighbours > 0)
-    line += fmt::format("; with {} other {} in {}: ε {}", spent.neighbours,
-                        spent.neighbours == 1 ? "sweep" : "sweeps", spent.root, BoundText(spent.root_epsilon));
+    line +=
+        fmt::format("; with {} other {} in {}: ε {}", spent.neighbours,
+                    spent.neighbours == 1 ? "sweep" : "sweeps", spent.root, BoundText(spent.root_epsilon));
   if (spent.budget) line += fmt::format("; budget {}", EpsilonText(spent.budget->epsilon));
   if (!std::isfinite(spent.epsilon)) line += "; at least one trial has no finite bound (see `retort table`)";
   return line;
@@ -120,14 +121,14 @@ ordered_json SpendingJson(const DataSpending& spent) {
   entry["epsilon"] = number(spent.epsilon);
   entry["accountant"] = "rdp-sum";
   entry["trials"] = spent.trials;
-  entry["budget"] = spent.budget ? ordered_json{{"epsilon", spent.budget->epsilon}, {"delta", spent.budget->delta}}
-                                 : ordered_json();
-  entry["root"] = spent.root.empty()
-                      ? ordered_json()
-                      : ordered_json{{"directory", spent.root},
-                                     {"epsilon", number(spent.root_epsilon)},
-                                     {"other_sweeps", spent.neighbours},
-                                     {"trouble", spent.root_trouble}};
+  entry["budget"] = spent.budget
+                        ? ordered_json{{"epsilon", spent.budget->epsilon}, {"delta", spent.budget->delta}}
+                        : ordered_json();
+  entry["root"] = spent.root.empty() ? ordered_json()
+                                     : ordered_json{{"directory", spent.root},
+                                                    {"epsilon", number(spent.root_epsilon)},
+                                                    {"other_sweeps", spent.neighbours},
+                                                    {"trouble", spent.root_trouble}};
   return entry;
 }
 

@@ -124,8 +124,8 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataS
 }
 
 // Charged to `digest` by other sweeps of the root, per trial; and by how many of them.
-std::vector<std::vector<privacy::PrivacyEvent>> ChargedBeside(const RootCharges& root, const std::string& digest,
-                                                              int& sweeps) {
+std::vector<std::vector<privacy::PrivacyEvent>> ChargedBeside(const RootCharges& root,
+                                                              const std::string& digest, int& sweeps) {
   std::vector<std::vector<privacy::PrivacyEvent>> events;
   for (const NeighbourSweep& sweep : root.sweeps) {
     const auto found = sweep.charged.find(digest);
@@ -136,7 +136,8 @@ std::vector<std::vector<privacy::PrivacyEvent>> ChargedBeside(const RootCharges&
   return events;
 }
 
-void AddRoot(const RootCharges* root, std::vector<std::vector<privacy::PrivacyEvent>> own, DataSpending& spent) {
+void AddRoot(const RootCharges* root, std::vector<std::vector<privacy::PrivacyEvent>> own,
+             DataSpending& spent) {
   if (root == nullptr) return;
   spent.root = root->directory;
   spent.root_trouble = root->trouble;

@@ -144,8 +144,8 @@ class RowCheck {
                                                     " than its row; retort repair --apply makes it anew"});
     }
     if (behind > 0)
-      report_.remarks.push_back(fmt::format("results.h5 lacks {} finished {}; the next run publishes it anew", behind,
-                                            behind == 1 ? "trial" : "trials"));
+      report_.remarks.push_back(fmt::format("results.h5 lacks {} finished {}; the next run publishes it anew",
+                                            behind, behind == 1 ? "trial" : "trials"));
   }
 
  private:
@@ -158,9 +158,9 @@ class RowCheck {
         report_.damage.push_back({"ledger.log", fmt::format("entry {} charges another data set than {} uses",
                                                             entry->id, ShownName(trial.spec))});
       if (entry->attempt.number < 1 || entry->attempt.number > trial.attempts)
-        report_.damage.push_back({"ledger.log", fmt::format("entry {} is of attempt {} of {}, which never began",
-                                                            entry->id, entry->attempt.number,
-                                                            ShownName(trial.spec))});
+        report_.damage.push_back(
+            {"ledger.log", fmt::format("entry {} is of attempt {} of {}, which never began", entry->id,
+                                       entry->attempt.number, ShownName(trial.spec))});
     }
   }
 

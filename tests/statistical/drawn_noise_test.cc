@@ -173,8 +173,7 @@ TEST(NoiseSource, SecureAndSeededTrialsAreWhatTheirEventsSay) {
 // The second attempt draws from the key of the first, which nobody else knows.
 TEST_F(Mutants, KeyReusedAcrossAttemptsIsCaught) {
   const auto attempt = [] {
-    privacy::PrivacyEvent claimed =
-        Gradient(Settings(), noise::NoiseKey::FromOperatingSystem())->Describe(1);
+    privacy::PrivacyEvent claimed = Gradient(Settings(), noise::NoiseKey::FromOperatingSystem())->Describe(1);
     return std::make_unique<NotPrivateMechanism>(claimed, Gradient(Settings(), Seeded()));
   };
   EXPECT_THAT(SourceOf(attempt), HasSubstr("the same noise"));

@@ -99,7 +99,8 @@ Alarm CheckSource(const privacy::PrivacyEvent& event, const at::Tensor& first_ru
   return {};
 }
 
-Alarm CheckPoissonSamples(const std::function<at::Tensor(std::int64_t)>& draw, std::int64_t examples, double rate) {
+Alarm CheckPoissonSamples(const std::function<at::Tensor(std::int64_t)>& draw, std::int64_t examples,
+                          double rate) {
   constexpr std::int64_t kSamples = 600;
   const double mean = static_cast<double>(examples) * rate, variance = mean * (1 - rate);
   at::Tensor taken = at::zeros({examples}, at::kDouble);
@@ -118,7 +119,8 @@ Alarm CheckPoissonSamples(const std::function<at::Tensor(std::int64_t)>& draw, s
   const double share = kFalseAlarm / 2 / static_cast<double>(examples);
   const double bound = 1.15 * NormalBound(share) * std::sqrt(kSamples * rate * (1 - rate));
   const double worst = (taken - kSamples * rate).abs().max().item<double>();
-  return worst < bound ? Alarm() : "an example is taken " + std::to_string(worst) + " times too often or too rarely";
+  return worst < bound ? Alarm()
+                       : "an example is taken " + std::to_string(worst) + " times too often or too rarely";
 }
 
 Interval ClopperPearson(std::int64_t hits, std::int64_t trials) {

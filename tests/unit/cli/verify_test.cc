@@ -228,7 +228,8 @@ class VerifyCharged : public VerifyFolder {
     WriteAttempt(0.5, spec_.id.Hex());
   }
   void WriteResults(const storage::ResultRow& row) {
-    ASSERT_TRUE(storage::WriteResultFile(storage::PosixEnv(), folder_.path(), "tested", {row}, recorded_).ok());
+    ASSERT_TRUE(
+        storage::WriteResultFile(storage::PosixEnv(), folder_.path(), "tested", {row}, recorded_).ok());
   }
   static constexpr std::int64_t kVotes = 300;
 };
@@ -243,7 +244,8 @@ TEST_F(VerifyCharged, LedgerThatCountsLessThanTheRowIsFoundTwice) {
   WriteCharged(kVotes - 1);
   const auto damage = Report().damage;
   EXPECT_THAT(damage, Contains(Field(&Damage::what, HasSubstr("not those that follow from the ledger"))));
-  EXPECT_THAT(damage, Contains(Field(&Damage::what, HasSubstr("more draws of noise than the ledger charges"))));
+  EXPECT_THAT(damage,
+              Contains(Field(&Damage::what, HasSubstr("more draws of noise than the ledger charges"))));
 }
 
 TEST_F(VerifyCharged, EpsilonEditedInTheRowIsFound) {
@@ -254,7 +256,8 @@ TEST_F(VerifyCharged, EpsilonEditedInTheRowIsFound) {
   WriteJournal(row);
   WriteLedger(events_);
   WriteAttempt(0.5, spec_.id.Hex());
-  EXPECT_THAT(Report().damage, Contains(Field(&Damage::what, HasSubstr("not those that follow from the ledger"))));
+  EXPECT_THAT(Report().damage,
+              Contains(Field(&Damage::what, HasSubstr("not those that follow from the ledger"))));
 }
 
 TEST_F(VerifyCharged, EpsilonEditedInThePublishedResultsIsFound) {

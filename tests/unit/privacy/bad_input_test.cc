@@ -220,12 +220,14 @@ TrialSpec DrawnTrial(Dice& dice) {
 
 std::string Text(const TrialSpec& spec) {
   std::string text = spec.method + (spec.queries > 0 ? " votes" : "");
-  for (const double value : {spec.sigma, spec.norm_bound, spec.noise_multiplier, spec.vote_noise, spec.delta, spec.epsilon})
+  for (const double value :
+       {spec.sigma, spec.norm_bound, spec.noise_multiplier, spec.vote_noise, spec.delta, spec.epsilon})
     text += " " + ExactNumber(value);
   for (const std::int64_t value : {spec.steps, spec.queries, spec.batch, spec.retries, spec.reserve_block})
     text += " " + std::to_string(value);
   return text + " reading " + std::to_string(static_cast<int>(spec.reading)) + " calibrate " +
-         std::to_string(static_cast<int>(spec.calibrate)) + " claim " + std::to_string(static_cast<int>(spec.claim));
+         std::to_string(static_cast<int>(spec.calibrate)) + " claim " +
+         std::to_string(static_cast<int>(spec.claim));
 }
 
 void ExpectSound(const std::vector<Claim>& claims, const std::string& where) {

@@ -196,7 +196,8 @@ TEST(Calibration, RoomForRetriesHoldsThatManyLostBlocksAndNoMore) {
                          DpSgd(Role::student)}) {
     const bool dpsgd = spec.method == "dpsgd";
     for (const Calibrate what : {Calibrate::noise, Calibrate::steps}) {
-      TrialSpec asked = Calibrated(spec, ClaimTarget::example, what == Calibrate::steps && !dpsgd ? 400 : 3, what);
+      TrialSpec asked =
+          Calibrated(spec, ClaimTarget::example, what == Calibrate::steps && !dpsgd ? 400 : 3, what);
       asked.reserve_block = 8;
       if (what == Calibrate::steps && !dpsgd) {
         asked.sigma = asked.reading == Reading::working ? 1e5 : 400;

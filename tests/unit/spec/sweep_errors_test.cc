@@ -347,16 +347,17 @@ TEST(SweepErrors, UnknownWordsInProfilesNotChosenAreErrorsToo) {
   EXPECT_EQ(outcome.errors[1].key, "profile.slow.trail");
 }
 
-// Everywhere a number may stand: what is none, is infinite or far out of range is an error that names its key.
+// Everywhere a number may stand: what is none, is infinite or far out of range is an error that names its
+// key.
 TEST(SweepErrors, NoKeyTakesANumberThatIsNone) {
   const std::vector<std::string> beyond = {"nan", "inf", "-inf", "1e300", "-1e300"};
   int tried = 0;
   const auto expect_refused = [&](const std::string& text, const std::string& key, const std::string& value) {
     const PlanOutcome outcome = PlanText(text);
     EXPECT_FALSE(outcome.plan.has_value()) << key << " = " << value;
-    const bool named = std::any_of(outcome.errors.begin(), outcome.errors.end(), [&](const Diagnostic& error) {
-      return error.key.find(key) != std::string::npos && error.line > 0;
-    });
+    const bool named = std::any_of(
+        outcome.errors.begin(), outcome.errors.end(),
+        [&](const Diagnostic& error) { return error.key.find(key) != std::string::npos && error.line > 0; });
     EXPECT_TRUE(named) << key << " = " << value;
     ++tried;
   };
@@ -372,7 +373,8 @@ TEST(SweepErrors, NoKeyTakesANumberThatIsNone) {
       const std::string other = name == std::string("epsilon") ? "delta = 1e-5" : "epsilon = 1";
       std::string head = kHead;
       head += "budget = { " + std::string(name) + " = " + value + ", " + other + " }\n";
-      expect_refused(head + kTeachers + "[trial]\nteacher = \"single\"\n", std::string("budget.") + name, value);
+      expect_refused(head + kTeachers + "[trial]\nteacher = \"single\"\n", std::string("budget.") + name,
+                     value);
     }
   }
   for (const char* value : {"nan", "0", "1", "-1", "2"})

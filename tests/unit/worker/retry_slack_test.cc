@@ -1,5 +1,5 @@
-// A calibrated trial whose worker dies: its claim stays below what was asked for where there was room, and says so
-// where there was none.
+// A calibrated trial whose worker dies: its claim stays below what was asked for where there was room, and
+// says so where there was none.
 #include <gtest/gtest.h>
 
 #include "experiments/privacy/claim.h"
@@ -50,7 +50,9 @@ TEST_F(RetrySlack, RechargedTrialWithRoomStaysBelowWhatWasAsked) {
   EXPECT_GT(epsilon, 0.5 * kEpsilon);
 }
 
-TEST_F(RetrySlack, RechargedTrialWithoutRoomShowsThatItCostMore) { EXPECT_GT(EpsilonAfterADeath(0), kEpsilon); }
+TEST_F(RetrySlack, RechargedTrialWithoutRoomShowsThatItCostMore) {
+  EXPECT_GT(EpsilonAfterADeath(0), kEpsilon);
+}
 
 }  // namespace
 }  // namespace retort::worker
