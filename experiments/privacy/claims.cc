@@ -115,8 +115,6 @@ Claim ClaimWriter::Proven(const Relation& relation) const {
   claim.reason = std::move(bound.reason);
   claim.status = std::isfinite(claim.epsilon) ? ClaimStatus::proven : ClaimStatus::unbounded;
   if (claim.status == ClaimStatus::unbounded) claim.assumptions.clear();
-  if (claim.status == ClaimStatus::proven && spec_.stop_metric == StopMetric::accuracy)
-    claim.assumptions.emplace_back(kSelectedOnTest);  // last in the order of the names
   return claim;
 }
 

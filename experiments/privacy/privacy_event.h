@@ -68,9 +68,6 @@ inline constexpr std::string_view kAssumeDisjointShards = "disjoint-shards-by-in
 // Of claims alone: the step that training stopped at was chosen on the test split, whose examples no claim covers.
 inline constexpr std::string_view kSelectedOnTest = "selected-on-test";
 
-// In claims alone: the step that the trial ended at was chosen by its accuracy on the test split.
-inline constexpr std::string_view kSelectedOnTest = "selected-on-test";
-
 // Names for PrivacyEvent::facts: what the worker knows of the structure of the trial that drew. A claim that
 // needs one and does not find it is unbounded (MissingFact in relation.h).
 // Nothing that reaches the generator has a graph to a teacher.

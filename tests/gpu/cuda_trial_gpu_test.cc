@@ -27,7 +27,7 @@ Devices& TheDevices() {
   return devices;
 }
 
-Result<at::Device> Open(const std::string& name) { return TheDevices().Open(name); }
+Result<OpenDevice> Open(const std::string& name) { return TheDevices().Open(name); }
 
 struct GpuRun {
   cluster::Ended ended;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "experiments/privacy/reasons.h"
 #include "experiments/privacy/relation.h"
@@ -26,7 +27,8 @@ std::string Without(const TrialSpec& spec, std::string_view fact, const Relation
 TEST(Facts, PlannedTrialsHaveAllTheyNeed) {
   for (const TrialSpec& spec : {GradientStudent(Reading::working), GradientStudent(Reading::printed),
                                 VoteStudent(), DpSgd(Role::student), DpSgd(Role::teacher)}) {
-    for (const PrivacyEvent& event : PlannedEvents(spec).value()) {
+    const std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+    for (const PrivacyEvent& event : events) {
       EXPECT_EQ(event.facts, FactsNeeded(event.kind));
       EXPECT_FALSE(event.facts.empty());
       EXPECT_TRUE(std::is_sorted(event.facts.begin(), event.facts.end()));
