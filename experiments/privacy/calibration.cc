@@ -16,6 +16,7 @@
 #include "experiments/privacy/reasons.h"
 #include "experiments/privacy/relation.h"
 #include "experiments/spec/trial_kind.h"
+#include "experiments/spec/trial_rules.h"
 
 namespace retort::privacy {
 namespace {
@@ -282,6 +283,9 @@ Status CheckSolution(const TrialSpec& spec) {
   if (const std::optional<Relation> relation = RelationOf(spec);
       relation && !IsDpSgd(spec) && !Meets(spec, *relation))
     return Cannot(spec, "no noise that can be drawn reaches it.");
+  if (KindOf(spec) == TrialKind::vote_student &&
+      spec.vote_noise * static_cast<double>(spec.grain) > kMostVoteNoise)
+    return Cannot(spec, "vote_noise times grain would be above 1048576, the most that can be drawn: lower grain.");
   return {};
 }
 

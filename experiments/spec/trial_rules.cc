@@ -143,9 +143,8 @@ void CheckPrivacy(const Composition& trial, Judge& judge) {
               "noisy votes need noise: set vote_noise, or epsilon with claim and calibrate = \"noise\"",
               {"vote_noise", "epsilon"});
   }
-  constexpr double kFinestNoise = 1048576;  // the exact sampler's largest scale, in parts of a vote
   if (trial.kind == TrialKind::vote_student &&
-      spec.vote_noise * static_cast<double>(spec.grain) > kFinestNoise) {
+      spec.vote_noise * static_cast<double>(spec.grain) > kMostVoteNoise) {
     judge.Say({"grain", "vote_noise"}, "vote_noise times grain is at most 1048576: lower grain", {});
   }
 }

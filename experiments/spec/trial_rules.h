@@ -5,6 +5,9 @@
 
 namespace retort {
 
+// vote_noise times grain, at most: the range of the exact sampler.
+inline constexpr double kMostVoteNoise = 1048576;
+
 // Complains about each rule that the trial breaks, at the strongest assignment that takes part.
 // Returns whether there was none.
 bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDocument& document,

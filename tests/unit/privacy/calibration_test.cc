@@ -170,6 +170,15 @@ TEST(Calibration, WhatDoesNotApplyIsRefusedWithTheReason) {
   EXPECT_THAT(Refusal(delta), HasSubstr("delta"));
 }
 
+TEST(Calibration, NoiseThatTheSamplerCannotDrawAtThisGrainIsRefused) {
+  TrialSpec votes = Calibrated(VoteStudent(), ClaimTarget::member, 0.01, Calibrate::noise);
+  votes.queries = 100;
+  ASSERT_TRUE(CalibrateTrial(votes).ok());
+  ASSERT_GT(votes.vote_noise * 1024, 1048576);
+  votes.grain = 1024;
+  EXPECT_THAT(Refusal(votes), HasSubstr("lower grain"));
+}
+
 TEST(Calibration, HundredThousandTrialsOfFewEpsilonsAreSolvedOncePerEpsilon) {
   Calibrator calibrator;
   const auto start = std::chrono::steady_clock::now();
