@@ -22,7 +22,7 @@ packages=(g++ cmake ninja-build ccache mold pkg-config python3 python3-venv
   libopenmpi-dev openmpi-bin libgloo-dev)
 test_packages=(prometheus procps iproute2 slurm-wlm munge)
 test_wheels=(pandas==3.1.1 tables==3.11.1 h5py==3.16.0 xarray==2026.9.0 h5netcdf==1.8.2 dp-accounting==0.6.0)
-bench_wheels=("torch==$torch_version" numpy==2.3.5 dask==2026.8.0 distributed==2026.8.0)
+bench_wheels=("torch==$torch_version" numpy==2.3.5 dask==2026.8.0 distributed==2026.8.0 opacus==1.6.0)
 venv=build/deps/torch-venv
 test_venv=build/deps/test-venv
 
@@ -118,7 +118,7 @@ fi
 [[ ${#missing[@]} -gt 0 ]] && say "will install Debian packages: ${missing[*]}"
 [[ $need_torch == 1 ]] && say "will download LibTorch $torch_version from PyPI (about 550 MB) into $venv"
 [[ $need_cuda == 1 ]] && say "will download the GPU wheels (about 2.2 GB) into $venv"
-[[ $need_bench == 1 ]] && say "will download the peers of the benches: Dask, and all that Python's torch needs (about 2.5 GB), into $venv"
+[[ $need_bench == 1 ]] && say "will download the peers of the benches: Dask, Opacus, and all that Python's torch needs (about 2.5 GB), into $venv"
 [[ $need_readers == 1 ]] && say "will download the Python readers that the tests use into $test_venv"
 if [[ $check_only == 1 ]]; then say "run bash cluster/setup.sh to do so"; exit 3; fi
 
