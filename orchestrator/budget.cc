@@ -13,10 +13,8 @@ std::optional<std::string> RefuseOverBudget(const ChargeBook& charges, const Dat
                                             const ChargeBook::Counts& counts,
                                             const std::vector<privacy::PrivacyEvent>& elsewhere) {
   if (!data.budget) return std::nullopt;
-  std::vector<std::vector<privacy::PrivacyEvent>> trials = charges.EventsOn(data.digest, counts);
-  trials.push_back({event});
-  trials.push_back(elsewhere);
-  const double total = privacy::TotalEpsilon(trials, data.budget->delta);
+  const double total =
+      privacy::TotalEpsilon({charges.SumOn(data.digest, counts), {event}, elsewhere}, data.budget->delta);
   if (total <= data.budget->epsilon) return std::nullopt;
   return fmt::format(
       "data set '{}': this release would bring the total{} to epsilon = {:.3f} at delta = {:g}, over its "

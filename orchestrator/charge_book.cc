@@ -5,6 +5,26 @@
 #include "experiments/spec/status.h"
 
 namespace retort::orchestrator {
+namespace {
+
+bool Overflown(const privacy::PrivacyEvent& sum) {
+  return std::find(sum.voids.begin(), sum.voids.end(), privacy::kVoidTooManyDraws) != sum.voids.end();
+}
+
+// Returns where in `sums` the event is counted now.
+std::size_t AddTo(std::vector<privacy::PrivacyEvent>& sums, const privacy::PrivacyEvent& event) {
+  const auto same = std::find_if(sums.begin(), sums.end(), [&event](const privacy::PrivacyEvent& sum) {
+    return sum.SameMechanism(event);
+  });
+  if (same == sums.end()) {
+    sums.push_back(event);
+    return sums.size() - 1;
+  }
+  same->Count(event.count);
+  return static_cast<std::size_t>(same - sums.begin());
+}
+
+}  // namespace
 
 void ChargeBook::Load(const std::vector<storage::LedgerEntry>& entries) {
   for (const storage::LedgerEntry& entry : entries)
@@ -14,38 +34,44 @@ void ChargeBook::Load(const std::vector<storage::LedgerEntry>& entries) {
 ChargeBook::Handle ChargeBook::Add(const std::string& data_digest, TrialId trial,
                                    const privacy::PrivacyEvent& event) {
   const Handle handle = charges_.size();
-  charges_.push_back({trial, event});
-  by_trial_[trial].push_back(handle);
-  std::vector<TrialId>& trials = by_data_[data_digest];
   // A trial has one data set, so its first charge is also its first on this one.
-  if (by_trial_[trial].size() == 1) trials.push_back(trial);
+  if (!by_trial_.contains(trial)) by_data_[data_digest].push_back(trial);
+  Sums& sums = by_trial_[trial];
+  charges_.push_back({trial, AddTo(sums, event), event.count});
   ++version_;
   return handle;
 }
 
+// A sum that once held more than can be counted stays so.
 void ChargeBook::Settle(Handle handle, std::int64_t used) {
   RETORT_CHECK(handle < charges_.size());
-  RETORT_CHECK(used >= 0 && used <= charges_[handle].event.count);
-  charges_[handle].event.count = used;
+  Charge& charge = charges_[handle];
+  RETORT_CHECK(used >= 0 && used <= charge.count);
+  privacy::PrivacyEvent& sum = by_trial_.at(charge.trial)[charge.sum];
+  if (!Overflown(sum)) sum.count -= charge.count - used;
+  charge.count = used;
   ++version_;
 }
 
 std::vector<privacy::PrivacyEvent> ChargeBook::EventsOf(TrialId trial) const {
-  std::vector<privacy::PrivacyEvent> events;
   const auto found = by_trial_.find(trial);
-  if (found == by_trial_.end()) return events;
-  for (const Handle handle : found->second) {
-    const privacy::PrivacyEvent& event = charges_[handle].event;
-    if (event.count == 0) continue;
-    const auto same =
-        std::find_if(events.begin(), events.end(),
-                     [&event](const privacy::PrivacyEvent& other) { return other.SameMechanism(event); });
-    if (same == events.end())
-      events.push_back(event);
-    else
-      same->Count(event.count);
-  }
+  if (found == by_trial_.end()) return {};
+  Sums events = found->second;
+  std::erase_if(events, [](const privacy::PrivacyEvent& event) { return event.count == 0; });
   return events;
+}
+
+std::vector<privacy::PrivacyEvent> ChargeBook::SumOn(const std::string& data_digest,
+                                                     const Counts& counts) const {
+  Sums all;
+  const auto found = by_data_.find(data_digest);
+  if (found == by_data_.end()) return all;
+  for (const TrialId trial : found->second) {
+    if (counts && !counts(trial)) continue;
+    for (const privacy::PrivacyEvent& event : by_trial_.at(trial))
+      if (event.count > 0) AddTo(all, event);
+  }
+  return all;
 }
 
 std::vector<std::vector<privacy::PrivacyEvent>> ChargeBook::EventsOn(const std::string& data_digest,

@@ -24,13 +24,16 @@ class ChargeBook {
   // Charged in full until settled.
   Handle Add(const std::string& data_digest, TrialId trial, const privacy::PrivacyEvent& event);
   void Settle(Handle handle, std::int64_t used);
-  [[nodiscard]] std::int64_t Reserved(Handle handle) const { return charges_[handle].event.count; }
+  [[nodiscard]] std::int64_t Reserved(Handle handle) const { return charges_[handle].count; }
 
   // Charged events of the trial in the order of their first reservation, equal ones aggregated.
   [[nodiscard]] std::vector<privacy::PrivacyEvent> EventsOf(TrialId trial) const;
   // The same for every trial that touched the data set and that `counts` says true of (empty: of all).
   [[nodiscard]] std::vector<std::vector<privacy::PrivacyEvent>> EventsOn(const std::string& data_digest,
                                                                          const Counts& counts = {}) const;
+  // The charged events of those trials together, equal ones aggregated.
+  [[nodiscard]] std::vector<privacy::PrivacyEvent> SumOn(const std::string& data_digest,
+                                                         const Counts& counts = {}) const;
   [[nodiscard]] std::vector<std::string> Digests() const;
   // Changes whenever a charge does.
   [[nodiscard]] std::uint64_t version() const { return version_; }
@@ -38,10 +41,13 @@ class ChargeBook {
  private:
   struct Charge {
     TrialId trial;
-    privacy::PrivacyEvent event;  // count = what counts
+    std::size_t sum = 0;     // which of the trial's sums it is in
+    std::int64_t count = 0;  // what counts
   };
+  // Equal events of one trial, together; in the order of their first charge.
+  using Sums = std::vector<privacy::PrivacyEvent>;
   std::vector<Charge> charges_;
-  std::unordered_map<TrialId, std::vector<Handle>> by_trial_;
+  std::unordered_map<TrialId, Sums> by_trial_;
   std::map<std::string, std::vector<TrialId>> by_data_;  // trials in the order of their first charge
   std::uint64_t version_ = 0;
 };
