@@ -78,12 +78,12 @@ RETORT_WORKED_FILE=$worked cluster/launch/until-complete.sh cluster/launch/mpiru
   "$retort" run "$SWEEP" "${arguments[@]}" &
 child=$!
 pass_on
+while kill -0 "$child" 2>/dev/null; do    # ends with it or a signal; the tick is for one that came just before
+  sleep 1 >/dev/null 2>&1 &
+  wait -n "$child" "$!"
+done
 wait "$child"
 code=$?
-while kill -0 "$child" 2>/dev/null; do    # a signal interrupted the wait
-  wait "$child"
-  code=$?
-done
 
 # A file, since qsub -v takes a comma in a value for the end of it.
 write_variables() {

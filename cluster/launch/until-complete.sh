@@ -56,12 +56,12 @@ while :; do
   "$@" &
   child=$!
   pass_on
+  while kill -0 "$child" 2>/dev/null; do    # ends with it or a signal; the tick is for one that came just before
+    sleep 1 >/dev/null 2>&1 &
+    wait -n "$child" "$!"
+  done
   wait "$child"
   code=$?
-  while kill -0 "$child" 2>/dev/null; do    # a signal interrupted the wait
-    wait "$child"
-    code=$?
-  done
   child=""
   took=$((SECONDS - begun))
   hardly=0
