@@ -16,15 +16,18 @@ std::string NoFinalNetwork(const AuditedTrial& trial) {
   return "";
 }
 
-Result<std::unique_ptr<Network>> FinalNetwork(const AuditedTrial& trial) {
-  const TrialSpec& spec = trial.inputs.spec;
-  const Dataset& data = trial.inputs.data;
+Result<std::unique_ptr<Network>> NetworkWith(const TrialSpec& spec, const Dataset& data,
+                                             const std::vector<storage::TensorBlob>& parameters) {
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
                           MakeNetwork(spec.network, data.shape, data.classes,
                                       RngStream(spec.seed, Purpose::parameters), data.device));
   const char* prefix = spec.role == Role::teacher ? "teacher/" : "student/";
-  RETORT_RETURN_IF_ERROR(network->parameters().FromBlobs(prefix, trial.parameters));
+  RETORT_RETURN_IF_ERROR(network->parameters().FromBlobs(prefix, parameters));
   return network;
+}
+
+Result<std::unique_ptr<Network>> FinalNetwork(const AuditedTrial& trial) {
+  return NetworkWith(trial.inputs.spec, trial.inputs.data, trial.parameters);
 }
 
 }  // namespace retort::worker::audit

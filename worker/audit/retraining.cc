@@ -10,10 +10,10 @@
 #include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/trial_kind.h"
 #include "storage/checkpoint_store.h"
+#include "worker/audit/final_network.h"
 #include "worker/audit/free_port.h"
 #include "worker/gang/local_collective.h"
 #include "worker/methods/method.h"
-#include "worker/models/model_registry.h"
 #include "worker/release_tape.h"
 
 namespace retort::worker::audit {
@@ -69,12 +69,7 @@ Result<std::unique_ptr<Network>> Retrain(const TrialSpec& trial, const Dataset& 
     step(done + 1, method->steps());
   }
   RETORT_ASSIGN_OR_RETURN(const Outcome outcome, method->Finish());
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                          MakeNetwork(spec.network, data.shape, data.classes,
-                                      RngStream(spec.seed, Purpose::parameters), data.device));
-  const char* prefix = spec.role == Role::teacher ? "teacher/" : "student/";
-  RETORT_RETURN_IF_ERROR(network->parameters().FromBlobs(prefix, outcome.parameters));
-  return network;
+  return NetworkWith(spec, data, outcome.parameters);
 }
 
 }  // namespace retort::worker::audit
