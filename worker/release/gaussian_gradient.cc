@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "worker/release/dkd_rows.h"
+
 namespace retort::worker::release {
 namespace {
 
@@ -27,6 +29,10 @@ Decoupled Decouple(const at::Tensor& logits, const at::Tensor& target) {
 at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
                                 const at::Tensor& teacher_logits, double alpha, double beta,
                                 double temperature) {
+  const bool graph =
+      at::GradMode::is_enabled() && (student_logits.requires_grad() || teacher_logits.requires_grad());
+  if (loss == DistillationLoss::dkd && !graph && !student_logits.is_cuda())
+    return DkdRows(student_logits, teacher_logits, alpha, beta, temperature);
   const at::Tensor label = teacher_logits.argmax(-1);
   const std::int64_t classes = teacher_logits.size(-1);
   if (loss == DistillationLoss::ce_hard) {
@@ -36,8 +42,7 @@ at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student
   const at::Tensor student = tempered ? student_logits / temperature : student_logits;
   const at::Tensor teacher = tempered ? teacher_logits / temperature : teacher_logits;
   if (loss == DistillationLoss::kd) return temperature * (student.softmax(-1) - teacher.softmax(-1));
-  const at::Tensor target =
-      at::zeros_like(teacher_logits, at::kBool).scatter_(-1, label.unsqueeze(-1), true);
+  const at::Tensor target = at::zeros_like(teacher_logits, at::kBool).scatter_(-1, label.unsqueeze(-1), true);
   const Decoupled p = Decouple(student, target);
   const Decoupled t = Decouple(teacher, target);
   // p_r - t_r = (1 - t_r) - (1 - p_r), exact also where both labels are all but certain.

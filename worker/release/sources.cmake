@@ -2,6 +2,7 @@ set(RETORT_RELEASE_SOURCES
   release/answer_memory.cc
   release/answers.cc
   release/charge.cc
+  release/dkd_rows.cc
   release/dpsgd_step.cc
   release/gaussian_gradient.cc
   release/loss_noise.cc

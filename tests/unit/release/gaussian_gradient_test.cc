@@ -61,6 +61,26 @@ TEST(DistillationGradient, KdAndHardLabelsAreTheGradientsOfTheirLosses) {
                    AutogradOf(ce, student), 1e-9, 1e-12));
 }
 
+TEST(DistillationGradient, OnePassOverTheRowsGivesWhatTensorOperationsGive) {
+  for (const auto& [rows, classes] : {std::pair{1, 2}, {7, 10}, {300, 1000}}) {
+    for (const double temperature : {1.0, 4.0}) {
+      const at::Tensor teacher =
+          at::sin(at::arange(rows * classes, at::kDouble).mul(2.3)).mul(9).reshape({rows, classes});
+      teacher[0].fill_(1);  // a tie: the first class is the label
+      const at::Tensor student =
+          at::cos(at::arange(rows * classes, at::kDouble)).mul(5).reshape({rows, classes});
+      const at::Tensor one_pass =
+          DistillationGradient(DistillationLoss::dkd, student, teacher, 2, 8, temperature);
+      const at::Tensor operations = DistillationGradient(
+          DistillationLoss::dkd, student.clone().requires_grad_(true), teacher, 2, 8, temperature);
+      EXPECT_TRUE(at::allclose(one_pass, operations.detach(), 1e-11, 1e-13)) << rows << " " << classes;
+      const at::Tensor columns = student.t().contiguous().t();  // the same logits, laid out by class
+      EXPECT_TRUE(at::equal(DistillationGradient(DistillationLoss::dkd, columns, teacher, 2, 8, temperature),
+                            one_pass));
+    }
+  }
+}
+
 TEST(DistillationGradient, StaysFiniteAndSumsToZeroWhereProbabilitiesVanish) {
   for (const double scale : {0.0, 1.0, 60.0, 3e4}) {
     const at::Tensor gradient = DistillationGradient(DistillationLoss::dkd, Logits(scale, 1).to(at::kFloat),
