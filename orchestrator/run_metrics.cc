@@ -79,7 +79,7 @@ void RunMetrics::CollectEpsilon(const Core& core, Now now) {
   for (const auto& [name, data] : data_sets) {
     const double delta = data->budget ? data->budget->delta : kDefaultDelta;
     spent_[name] = privacy::TotalEpsilon(
-        core.charges.EventsOn(data->digest, [&core](TrialId id) { return CostsItsData(core, id); }), delta);
+        {core.charges.SumOn(data->digest, [&core](TrialId id) { return CostsItsData(core, id); })}, delta);
     if (data->budget) budget_[name] = data->budget->epsilon;
   }
 }

@@ -77,18 +77,6 @@ std::string NeighbourWords(const Claim& claim) {
   return "";
 }
 
-bool SameKind(const Claim& a, const Claim& b) {
-  return a.adjacency == b.adjacency && a.neighbour == b.neighbour && a.delta == b.delta &&
-         (a.status == ClaimStatus::paper_formula) == (b.status == ClaimStatus::paper_formula) &&
-         (a.status == ClaimStatus::audited) == (b.status == ClaimStatus::audited) &&
-         (Unbounded(a) || Unbounded(b) || a.accountant == b.accountant);
-}
-
-bool Worse(const Claim& a, const Claim& b) {
-  if (a.status == ClaimStatus::audited) return a.lower.value_or(0) > b.lower.value_or(0);
-  return (Unbounded(a) && !Unbounded(b)) || a.epsilon > b.epsilon;
-}
-
 }  // namespace
 
 std::string Notes::Mark(const std::string& text) {
@@ -148,21 +136,6 @@ std::string AdjacencyLegend(Adjacency adjacency) {
       return "member: neighbours differ in one teacher of the ensemble; protects one shard or client";
   }
   return "";
-}
-
-std::vector<Claim> WorstClaims(const std::vector<std::vector<Claim>>& trials) {
-  std::vector<Claim> worst;
-  for (const std::vector<Claim>& claims : trials) {
-    for (const Claim& claim : claims) {
-      const auto found =
-          std::find_if(worst.begin(), worst.end(), [&](const Claim& w) { return SameKind(w, claim); });
-      if (found == worst.end())
-        worst.push_back(claim);
-      else if (Worse(claim, *found))
-        *found = claim;
-    }
-  }
-  return worst;
 }
 
 std::string WorkingStatement(const std::vector<Claim>& claims) {

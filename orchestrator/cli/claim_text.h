@@ -39,10 +39,6 @@ struct ClaimCells {
 // people".
 [[nodiscard]] std::string AdjacencyLegend(privacy::Adjacency adjacency);
 
-// The worst of several trials' claims: for each (status, adjacency, neighbour, delta, accountant) the largest
-// epsilon, in the order of first appearance. A claim that is unbounded in one of them is unbounded.
-[[nodiscard]] std::vector<privacy::Claim> WorstClaims(const std::vector<std::vector<privacy::Claim>>& trials);
-
 // For the working reading: its honest epsilon of the teacher, in words; empty when the claims hold none.
 [[nodiscard]] std::string WorkingStatement(const std::vector<privacy::Claim>& claims);
 

@@ -11,6 +11,7 @@
 #include "orchestrator/cli/claim_text.h"
 #include "orchestrator/cli/quoted_cells.h"
 #include "orchestrator/cli/spec_field.h"
+#include "orchestrator/cli/worst_claims.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -139,12 +140,48 @@ class Groups {
   std::vector<Gathered> groups_;
 };
 
-// Everything that tells two teachers of one name apart, apart from the seed.
+using RowAndColumn = std::pair<std::vector<std::string>, std::vector<std::string>>;
+
+// Everything that tells two teachers apart, but for the seed.
 std::vector<std::string> TeacherKey(const TrialSpec& spec) {
-  return ValuesOf(spec, {"teacher", "data", "method", "network", "delta", "noise", "threads"});
+  std::vector<std::string> key =
+      ValuesOf(spec, {"data", "method", "network", "delta", "noise", "threads"});
+  key.push_back(spec.teacher);
+  return key;
 }
 
-using RowAndColumn = std::pair<std::vector<std::string>, std::vector<std::string>>;
+bool Holds(const std::vector<std::string>& keys, const std::string& key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+std::vector<std::string> UnplacedAxes(const SweepPlan& plan, const TableSpec& table) {
+  std::vector<std::string> unplaced;
+  for (const TrialSpec& spec : plan.trials)
+    for (const auto& [axis, value] : spec.axes)
+      if (!Holds(table.rows, axis) && !Holds(table.columns, axis) && !Holds(unplaced, axis))
+        unplaced.push_back(axis);
+  return unplaced;
+}
+
+// Students that agree in the row and column keys, and in `axis` do not.
+bool Splits(const SweepPlan& plan, const TableSpec& table, const std::string& axis) {
+  std::map<RowAndColumn, std::string> seen;
+  for (const TrialSpec& spec : plan.trials) {
+    if (spec.role == Role::teacher) continue;
+    const std::string value = SpecField(spec, axis).value_or("");
+    const auto [cell, fresh] =
+        seen.try_emplace({ValuesOf(spec, table.rows), ValuesOf(spec, table.columns)}, value);
+    if (!fresh && cell->second != value) return true;
+  }
+  return false;
+}
+
+// With each axis as a row key along which a cell would hold trials that differ in more than their seed.
+TableSpec WithEveryAxis(const SweepPlan& plan, TableSpec table) {
+  for (const std::string& axis : UnplacedAxes(plan, table))
+    if (Splits(plan, table, axis)) table.rows.push_back(axis);
+  return table;
+}
 
 // Cells of one row stand together, rows in the order of their first trial.
 void SortCells(std::vector<TableCell>& cells) {
@@ -157,7 +194,8 @@ void SortCells(std::vector<TableCell>& cells) {
 std::vector<std::string> WarningsOf(const SweepPlan& plan) {
   std::vector<std::string> warnings;
   for (const TrialSpec& spec : plan.trials) {
-    if (!spec.data) continue;
+    const bool claims_delta = spec.role == Role::student || spec.method == "dpsgd";
+    if (!spec.data || !claims_delta) continue;
     privacy::Claim claim;
     claim.delta = spec.delta;
     std::string warning = privacy::DeltaWarning(claim, spec.data->split.train.size());
@@ -206,8 +244,9 @@ std::string_view CellStateName(CellState state) {
   return "";
 }
 
-ResultTable BuildTable(const SweepPlan& plan, const TableSpec& spec, const ResultsView& view,
+ResultTable BuildTable(const SweepPlan& plan, const TableSpec& asked, const ResultsView& view,
                        const std::vector<PublishedValue>& published) {
+  const TableSpec spec = WithEveryAxis(plan, asked);
   ViewIndex views;
   for (const TrialView& trial : view.trials) views.emplace(trial.spec.id, &trial);
   Groups<RowAndColumn> cells;

@@ -48,8 +48,9 @@ struct ResultTable {
   bool running = false;               // the sweep is being run right now
 };
 
-// Cells of every student of the plan. `view` may hold fewer trials than the plan, or more.
-[[nodiscard]] ResultTable BuildTable(const SweepPlan& plan, const TableSpec& spec, const ResultsView& view,
+// Cells of every student of the plan. `view` may hold fewer trials than the plan, or more. An axis that neither
+// rows nor columns name becomes a row key where trials of one cell differ in it: only seeds share a cell.
+[[nodiscard]] ResultTable BuildTable(const SweepPlan& plan, const TableSpec& asked, const ResultsView& view,
                                      const std::vector<PublishedValue>& published);
 
 // A table over method, reading and teacher, for sweeps that declare none.

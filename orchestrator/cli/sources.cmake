@@ -60,6 +60,7 @@ set(RETORT_CLI_SOURCES
     verify.cc
     verify_attempt.cc
     verify_command.cc
+    worst_claims.cc
     version.cc)
 list(TRANSFORM RETORT_CLI_SOURCES PREPEND "${RETORT_CLI_DIR}/")
 

@@ -93,30 +93,6 @@ TEST(ClaimText, ParagraphStatesTheFactorAndItsCondition) {
   EXPECT_THAT(PrivacyParagraph(testing::NoClaim(Adjacency::example, "seeded-noise")), HasSubstr("ε = ∞"));
 }
 
-TEST(ClaimText, WorstOfSeedsIsTheLargestEpsilon) {
-  const auto low = testing::ProvenClaim(Adjacency::example, Neighbour::replace, 2.9);
-  const auto high = testing::ProvenClaim(Adjacency::example, Neighbour::replace, 3.1);
-  const auto other = testing::ProvenClaim(Adjacency::example, Neighbour::add_remove, 1.0);
-  const std::vector<Claim> worst = WorstClaims({{low, other}, {high}, {low}});
-  ASSERT_EQ(worst.size(), 2U);
-  EXPECT_EQ(worst[0].epsilon, 3.1);
-  EXPECT_EQ(worst[1].epsilon, 1.0);
-}
-
-TEST(ClaimText, OneUnboundedSeedMakesTheCellUnbounded) {
-  const auto finite = testing::ProvenClaim(Adjacency::example, Neighbour::replace, 2.9);
-  const auto none = testing::NoClaim(Adjacency::example, "seeded-noise");
-  for (const auto& worst : {WorstClaims({{finite}, {none}}), WorstClaims({{none}, {finite}})}) {
-    ASSERT_EQ(worst.size(), 1U);
-    EXPECT_EQ(worst[0].status, ClaimStatus::unbounded);
-  }
-}
-
-TEST(ClaimText, FormulaAndProvenOfOneAdjacencyStayApart) {
-  const auto proven = testing::ProvenClaim(Adjacency::example, Neighbour::replace, 1);
-  EXPECT_EQ(WorstClaims({{testing::FormulaClaim(5), proven}}).size(), 2U);
-}
-
 TEST(ClaimText, WorkingStatementGivesItsHonestTeacherEpsilon) {
   const std::string text =
       WorkingStatement({testing::FormulaClaim(0.041),

@@ -37,6 +37,35 @@ TEST(ResultTable, BaselineHasNoReading) {
   EXPECT_FALSE(table.cells[1].working);
 }
 
+TEST(ResultTable, OnlySeedsShareACellWhateverTheTableNames) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.plan.tables[0].rows = {"method"};
+  for (std::size_t i = 0; i < sample.plan.trials.size(); ++i) {
+    TrialSpec& spec = sample.plan.trials[i];
+    if (spec.method == "dpdfd") spec.axes = {{"method", "dpdfd"}, {"sigma", i % 2 == 0 ? "50" : "100"}};
+  }
+  const ResultTable table = TableOf(sample);
+  EXPECT_THAT(table.spec.rows, ElementsAre("method", "sigma"));
+  ASSERT_EQ(table.cells.size(), 3U);
+  for (const TableCell& cell : table.cells) EXPECT_EQ(cell.row.size(), 2U);
+  EXPECT_NE(table.cells[0].row, table.cells[1].row);
+}
+
+TEST(ResultTable, AxisThatFollowsFromTheRowKeysNeedsNoRowKey) {
+  testing::Sample sample = testing::SampleSweep();
+  for (TrialSpec& spec : sample.plan.trials) spec.axes = {{"sigma", spec.method == "dpsgd" ? "" : "50"}};
+  EXPECT_THAT(TableOf(sample).spec.rows, ElementsAre("method", "reading", "teacher"));
+}
+
+TEST(ResultTable, TeachersOfDifferentNamesAreDifferentLines) {
+  testing::Sample sample = testing::SampleSweep();
+  TrialSpec other = sample.plan.trials[0];
+  other.teacher = "another";
+  other.id = TrialId(0x3333);
+  sample.plan.trials.push_back(other);
+  EXPECT_EQ(TableOf(sample).teachers.size(), 2U);
+}
+
 TEST(ResultTable, TeachersStandApart) {
   const ResultTable table = TableOf(testing::SampleSweep());
   ASSERT_EQ(table.teachers.size(), 1U);
