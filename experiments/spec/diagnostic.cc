@@ -8,8 +8,11 @@
 namespace retort {
 namespace {
 
+constexpr std::size_t kLongestWord = 200;  // of what is looked up; nothing known is as long
+
 // Optimal string alignment distance; case, '-' and '_' do not count.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
+  if (a.size() > kLongestWord) return a.size();
   const auto fold = [](char c) {
     return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   };
@@ -59,6 +62,31 @@ std::vector<std::string> NearestFirst(const std::string& word, const std::vector
   return all;
 }
 
+namespace {
+
+constexpr std::size_t kShownColumns = 160;
+
+// The source line with a caret below its column, both indented; of a long line the part around the caret.
+std::string Excerpt(std::string_view line, int number, int column) {
+  std::size_t caret_at = static_cast<std::size_t>(std::max(column, 1)) - 1;
+  std::string shown(line);
+  if (line.size() > kShownColumns) {
+    const std::size_t first =
+        std::min(caret_at - std::min(caret_at, kShownColumns / 2), line.size() - kShownColumns);
+    const bool more = first + kShownColumns < line.size();
+    shown = (first > 0 ? "..." : "") + std::string(line.substr(first, kShownColumns)) + (more ? "..." : "");
+    caret_at = std::min(caret_at - first, kShownColumns) + (first > 0 ? 3 : 0);
+  }
+  std::string indent(caret_at, ' ');
+  for (std::size_t i = 0; i < std::min(caret_at, shown.size()); ++i) {
+    if (shown[i] == '\t') indent[i] = '\t';
+  }
+  const std::string digits = std::to_string(number);
+  return "\n  " + digits + " | " + shown + "\n  " + std::string(digits.size(), ' ') + " | " + indent + "^";
+}
+
+}  // namespace
+
 std::string Render(const Diagnostic& diagnostic) {
   std::string text = diagnostic.file;
   if (diagnostic.line > 0) {
@@ -66,16 +94,8 @@ std::string Render(const Diagnostic& diagnostic) {
   }
   if (!text.empty()) text += ": ";
   text += diagnostic.message;
-  if (!diagnostic.source_line.empty()) {
-    const std::string number = std::to_string(diagnostic.line);
-    const auto caret_at = static_cast<std::size_t>(std::max(diagnostic.column, 1)) - 1;
-    std::string indent(caret_at, ' ');
-    for (std::size_t i = 0; i < std::min(caret_at, diagnostic.source_line.size()); ++i) {
-      if (diagnostic.source_line[i] == '\t') indent[i] = '\t';
-    }
-    text += "\n  " + number + " | " + diagnostic.source_line;
-    text += "\n  " + std::string(number.size(), ' ') + " | " + indent + "^";
-  }
+  if (!diagnostic.source_line.empty())
+    text += Excerpt(diagnostic.source_line, diagnostic.line, diagnostic.column);
   if (!diagnostic.choices.empty()) {
     text += "\n  choose: ";
     for (std::size_t i = 0; i < diagnostic.choices.size(); ++i) {

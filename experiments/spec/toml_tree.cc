@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "experiments/spec/toml_depth.h"
+
 namespace retort {
 namespace {
 
@@ -178,6 +180,12 @@ std::string TomlNode::Describe() const {
 // The one place where toml++ may throw.
 bool ParseToml(std::string_view text, int source, const SourceTexts& sources, TomlNode& tree,
                Diagnostic& error) {
+  if (const auto deep = FindDeepKey(text)) {
+    error = sources.At(
+        {source, deep->line, deep->column}, "",
+        "a key of more than " + std::to_string(kMostKeyParts) + " parts: no key here has that many");
+    return false;
+  }
   try {
     tree = Convert(toml::parse(text, std::string_view("sweep")), source);
     return true;

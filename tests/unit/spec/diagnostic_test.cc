@@ -39,6 +39,16 @@ TEST(Diagnostic, RenderKeepsTabsSoThatTheCaretStandsRight) {
   EXPECT_EQ(Render(diagnostic), "a.toml:1:3: bad\n  1 | \t\tx = 1\n    | \t\t^");
 }
 
+TEST(Diagnostic, OfALongLineThePartAroundTheCaretIsShown) {
+  const std::string line = std::string(5000, 'a') + "HERE" + std::string(5000, 'b');
+  const std::string text = Render({"bad", "a.toml", 1, 5001, "", {}, line});
+  EXPECT_LT(text.size(), 600U);
+  const std::size_t shown = text.find("HERE"), caret = text.find('^');
+  ASSERT_NE(shown, std::string::npos);
+  const auto column = [&text](std::size_t at) { return at - text.rfind('\n', at); };
+  EXPECT_EQ(column(shown), column(caret));
+}
+
 TEST(Diagnostic, RenderWithoutAPlaceIsTheMessage) {
   EXPECT_EQ(Render({"no such file", "a.toml", 0, 0, "", {}, ""}), "a.toml: no such file");
 }

@@ -47,6 +47,31 @@ TEST(TomlTree, SyntaxErrorsAreLocated) {
   EXPECT_GT(error.column, 1);
 }
 
+TEST(TomlTree, KeysOfAbsurdDepthAreRefusedWhereTheyGrowTooDeep) {
+  for (const int parts : {17, 100'000}) {
+    std::string deep = "a";
+    for (int i = 1; i < parts; ++i) deep += ".a";
+    for (const std::string& text : {deep + " = 1", "[" + deep + "]", "x = { y = 1, " + deep + " = 1 }"}) {
+      SourceTexts sources;
+      const std::string whole = "ok = 1\n" + text + "\n";
+      const int source = sources.Add("t.toml", whole);
+      TomlNode tree;
+      Diagnostic error;
+      EXPECT_FALSE(ParseToml(whole, source, sources, tree, error));
+      EXPECT_EQ(error.line, 2);
+      EXPECT_NE(error.message.find("16 parts"), std::string::npos);
+    }
+  }
+}
+
+TEST(TomlTree, DotsInStringsAndCommentsAreNoKeys) {
+  const std::string dots(40, '.');
+  const std::string numbers = "c = [0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1, 0.2]\n";
+  const TomlNode tree = Parse("# " + dots + "\na = \"" + dots + "\\\"" + dots + "\"\nb = \'\'\'\n" + dots +
+                              "\'\'\'\n\"" + dots + "\" = 1.5\n" + numbers);
+  EXPECT_EQ(tree.entries.size(), 4U);
+}
+
 TEST(TomlTree, OverlayMergesTablesAndReplacesTheRest) {
   TomlNode under = Parse("a = 1\n[t]\nx = 1\ny = [1, 2]\n");
   Overlay(under, Parse("[t]\ny = [3]\nz = 4\n"));
