@@ -121,7 +121,9 @@ class TrialRun {
     auto finished = FindFinishedAttempt(env_, order_, spec_, inputs_.teacher_digest);
     if (!finished.ok()) return FailureOf(finished.status(), FailureKind::disk);
     finished_ = std::move(finished).value();
-    return std::nullopt;
+    if (!finished_ || !Leads()) return std::nullopt;
+    if (MaybeFailure failure = OpenStore()) return failure;
+    return Check(store_->RemoveCheckpoints(), FailureKind::disk);
   }
 
   MaybeFailure OpenStore() {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "storage/checkpoint_store.h"
 #include "storage/file_seal.h"
 #include "tests/unit/worker/tiny_trials.h"
 
@@ -53,6 +54,28 @@ TEST_F(FinishedAttempt, IsTakenOverThoughItsLimitsWereEdited) {
   edited.checkpoint_keep = 5;
   TwinHost host;
   EXPECT_EQ(Next(edited, host).file, first_.file);
+}
+
+TEST_F(FinishedAttempt, LosesTheCheckpointsThatItsWorkerCouldNoLongerRemove) {
+  // As if the worker had died between publishing its file and removing them.
+  const std::string directory = Order(spec_, 1).start.trial_directory;
+  {
+    auto store = storage::CheckpointStore::Open(storage::PosixEnv(), directory, 1, 2);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    storage::Checkpoint left;
+    left.step = spec_.steps;
+    ASSERT_TRUE((*store)->Commit(left).ok());
+  }
+  const auto checkpoints = [&directory] {
+    int found = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory))
+      found += entry.path().filename().string().starts_with("checkpoint-") ? 1 : 0;
+    return found;
+  };
+  ASSERT_EQ(checkpoints(), 1);
+  TwinHost host;
+  EXPECT_EQ(Next(spec_, host).file, first_.file);
+  EXPECT_EQ(checkpoints(), 0);
 }
 
 TEST_F(FinishedAttempt, OfAnotherSpecIsPassedOver) {
