@@ -44,6 +44,7 @@ class Agent {
   [[nodiscard]] std::vector<int> ReadableFds();
   [[nodiscard]] double NextDeadline() const;
   [[nodiscard]] bool shut_down() const { return shut_down_; }  // Shutdown came; no worker is left
+  [[nodiscard]] int devices() const { return static_cast<int>(identity_.devices.size()); }
   [[nodiscard]] int busy() const;
   [[nodiscard]] int workers() const;
   [[nodiscard]] std::uint64_t spawns() const;

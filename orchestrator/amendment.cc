@@ -88,4 +88,10 @@ std::vector<TrialId> FailedTrials(const Core& core) {
   return failed;
 }
 
+std::vector<TrialId> FailedByDisk(const Core& core) {
+  std::vector<TrialId> failed = FailedTrials(core);
+  std::erase_if(failed, [&core](TrialId id) { return core.Get(id).failure != FailureKind::disk; });
+  return failed;
+}
+
 }  // namespace retort::orchestrator

@@ -29,5 +29,7 @@ namespace retort::orchestrator {
 
 // Planned trials that failed, in plan order.
 [[nodiscard]] std::vector<TrialId> FailedTrials(const Core& core);
+// Those of them whose last attempt ended by FailureKind::disk.
+[[nodiscard]] std::vector<TrialId> FailedByDisk(const Core& core);
 
 }  // namespace retort::orchestrator

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "orchestrator/amendment.h"
 #include "orchestrator/decision.h"
 #include "orchestrator/live_amendment.h"
 #include "orchestrator/reactor.h"
@@ -112,7 +113,9 @@ double NextDeadline(const Core& core, Now now) {
 
 int SweepExitCode(const Core& core) {
   if (!core.AllFinal()) return core.quota_spent ? 1 : ExitCode(StatusCode::cancelled);
-  return core.CountIn(TrialState::failed) + core.CountIn(TrialState::parent_failed) > 0 ? 1 : 0;
+  const std::size_t failed = core.CountIn(TrialState::failed);
+  if (failed > 0 && failed == FailedByDisk(core).size()) return ExitCode(StatusCode::environment);
+  return failed + core.CountIn(TrialState::parent_failed) > 0 ? 1 : 0;
 }
 
 }  // namespace retort::orchestrator

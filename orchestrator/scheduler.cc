@@ -53,16 +53,29 @@ std::vector<Placement> Schedule(const Core& core, Now now) {
   return placements;
 }
 
+namespace {
+
+Status CheckPlaceable(const TrialSpec& spec, int seats, std::size_t ranks) {
+  if (spec.devices <= seats) return {};
+  return UsageError(
+      fmt::format("trial {}: devices = {}, but this run has {} in all ({} rank{}): lower `devices`, or start more "
+                  "ranks, or more workers on each (--slots).",
+                  spec.name, spec.devices, seats, ranks, ranks == 1 ? "" : "s"));
+}
+
+}  // namespace
+
 Status CheckPlaceable(const Core& core) {
-  const int seats = core.fleet.LiveSeats();
   for (const std::size_t index : core.plan()) {
     const Trial& trial = core.At(index);
-    if (trial.spec.devices <= seats || IsFinal(trial.state)) continue;
-    return UsageError(
-        fmt::format("trial {}: devices = {}, but this run has {} in all ({} ranks): lower `devices`, or start more "
-                    "ranks, or more workers on each (--slots)",
-                    trial.spec.name, trial.spec.devices, seats, core.fleet.agents().size()));
+    if (IsFinal(trial.state)) continue;
+    RETORT_RETURN_IF_ERROR(CheckPlaceable(trial.spec, core.fleet.LiveSeats(), core.fleet.agents().size()));
   }
+  return {};
+}
+
+Status CheckPlaceable(const SweepPlan& plan, int devices) {
+  for (const TrialSpec& spec : plan.trials) RETORT_RETURN_IF_ERROR(CheckPlaceable(spec, devices, 1));
   return {};
 }
 

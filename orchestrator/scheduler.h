@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "experiments/spec/sweep.h"
 #include "orchestrator/core.h"
 
 namespace retort::orchestrator {
@@ -21,6 +22,8 @@ struct Placement {
 // Once every agent has registered: error usage for a trial that asks for more devices than there are, with
 // both numbers.
 [[nodiscard]] Status CheckPlaceable(const Core& core);
+// The same of a plan that one agent with so many devices is to run.
+[[nodiscard]] Status CheckPlaceable(const SweepPlan& plan, int devices);
 // The next moment, in unix seconds, at which a back-off passes; 0 when none is pending.
 [[nodiscard]] double NextRetry(const Core& core, Now now);
 

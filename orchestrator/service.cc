@@ -12,6 +12,7 @@
 
 #include "cluster/host_identity.h"
 #include "orchestrator/amend_results.h"
+#include "orchestrator/amendment.h"
 #include "orchestrator/cost_history.h"
 #include "orchestrator/cost_recorder.h"
 #include "orchestrator/environment.h"
@@ -23,6 +24,7 @@
 #include "orchestrator/progress_text.h"
 #include "orchestrator/provenance.h"
 #include "orchestrator/reactor.h"
+#include "orchestrator/scheduler.h"
 #include "orchestrator/system_clock.h"
 
 namespace retort::orchestrator {
@@ -80,6 +82,7 @@ class SweepRun {
     if (!env_.Exists(results)) {  // what fails here leaves no folder behind
       RETORT_RETURN_IF_ERROR(Prepare());
       RETORT_RETURN_IF_ERROR(ChargedElsewhere(env_, results, plan_).status());
+      if (channel_ == nullptr) RETORT_RETURN_IF_ERROR(CheckPlaceable(plan_, agent_->devices()));
     }
     RETORT_ASSIGN_OR_RETURN(lock_, LockFolder(env_, results));
     Settings settings;
@@ -89,10 +92,12 @@ class SweepRun {
     settings.provenance_json =
         ProvenanceJson(options_, settings.world_size, limit > 0 ? started_.unix_seconds + limit : 0);
     RETORT_ASSIGN_OR_RETURN(Recovered recovered, RecoverResults(env_, settings));
-    RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> left, ApplyLeftRequests(env_, recovered, started_));
+    RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> left,
+                            ApplyLeftRequests(env_, recovered, started_));
     for (const std::string& sentence : left) view_.Say(sentence, started_);
     Outbox outbox;
     RETORT_RETURN_IF_ERROR(OpenSweep(recovered.core, plan_, started_, outbox));
+    RETORT_RETURN_IF_ERROR(TryFullDiskAgain(recovered.core, outbox));
     if (outbox.empty() && recovered.core.AllFinal()) return AlreadyDone(recovered);
     RETORT_ASSIGN_OR_RETURN(recovered.core.charged_elsewhere, ChargedElsewhere(env_, results, plan_));
     return Work(recovered, std::move(outbox));
@@ -104,6 +109,17 @@ class SweepRun {
     if (exporter_ != nullptr) return {};
     RETORT_ASSIGN_OR_RETURN(agent_, MakeAgent(options_, WorldRank{0}));
     RETORT_ASSIGN_OR_RETURN(exporter_, StartExporter(options_));
+    return {};
+  }
+
+  // There may be room now.
+  Status TryFullDiskAgain(Core& core, Outbox& outbox) {
+    RETORT_ASSIGN_OR_RETURN(const std::vector<TrialId> again,
+                            Amend(core, Amendment::retry, FailedByDisk(core), started_, outbox));
+    if (!again.empty())
+      view_.Say(fmt::format("trying again what a full or broken disk had ended: {} trial{}", again.size(),
+                            again.size() == 1 ? "" : "s"),
+                started_);
     return {};
   }
 

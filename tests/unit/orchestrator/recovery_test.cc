@@ -202,6 +202,30 @@ TEST_F(RecoveryTest, ReopenedTrialsRunAgainWithTheirStudents) {
   EXPECT_EQ(core().Get(plan.trials[0].id).row->attempts, 2U);
 }
 
+TEST_F(RecoveryTest, TrialsThatTheDiskEndedComeBackWithTheirStudentsAndOthersStay) {
+  const SweepPlan plan = FamilyPlan(1, 2);
+  Start(plan);
+  for (int attempt = 0; attempt < RetryRuleFor(FailureKind::disk).max_attempts; ++attempt) {
+    time_ += 30;  // past the back-off
+    Do([](Core& core, Now now, Outbox& outbox) { OnTick(core, now, outbox); });
+    End(plan.trials[0].id, false, FailureKind::disk);
+  }
+  ASSERT_EQ(core().CountIn(TrialState::parent_failed), 2U);
+  EXPECT_EQ(SweepExitCode(core()), 3);
+  Own();
+  ASSERT_TRUE(Open(plan).ok());
+  EXPECT_EQ(FailedByDisk(core()), std::vector<TrialId>{plan.trials[0].id});
+  Do([&](Core& core, Now now, Outbox& outbox) {
+    ASSERT_TRUE(Amend(core, Amendment::retry, FailedByDisk(core), now, outbox).ok());
+  });
+  EXPECT_EQ(core().CountIn(TrialState::queued), 1U);
+  EXPECT_EQ(core().CountIn(TrialState::waiting), 2U);
+  Register();
+  End(plan.trials[0].id, false, FailureKind::not_finite);
+  EXPECT_TRUE(FailedByDisk(core()).empty());
+  EXPECT_EQ(SweepExitCode(core()), 1);
+}
+
 TEST_F(RecoveryTest, SweepOfAnotherNameIsRefused) {
   Start(FamilyPlan(1, 0));
   Own();
