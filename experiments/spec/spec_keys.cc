@@ -13,6 +13,7 @@
 #include <array>
 #include <type_traits>
 
+#include "experiments/spec/networks.h"
 #include "experiments/spec/toml_tree.h"
 
 namespace retort {
@@ -157,7 +158,11 @@ constexpr std::array<std::string_view, 3> kCalibrations = {"none", "noise", "ste
 constexpr std::array<std::string_view, 2> kPackModes = {"off", "auto"};
 constexpr std::array<std::string_view, 3> kStopMetrics = {"none", "loss", "test.accuracy"};
 constexpr std::array<std::string_view, 3> kLosses = {"dkd", "kd", "ce-hard"};
-constexpr std::array<std::string_view, 4> kNetworks = {"datalens", "datalens-x0.125", "tanh-cnn", "logistic"};
+constexpr auto kNetworks = [] {
+  std::array<std::string_view, kNamedNetworks.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kNamedNetworks[i].name;
+  return names;
+}();
 
 using S = TrialSpec;
 constexpr SpecKey kKeys[] = {
@@ -254,7 +259,7 @@ constexpr SpecKey kKeys[] = {
                                                "optimiser steps of the generator for each release")),
     Generated(kDpdfd, Row<&S::generator_lr>("generator_lr", kRate, 0, "learning rate of the generator")),
     Generated(kDpdfd, Row<&S::latent>("latent", From(1, 1e6), 0, "length of a latent vector")),
-    Generated(kDpdfd, Row<&S::generator_width>("generator_width", From(1, 4096), 0,
+    Generated(kDpdfd, Row<&S::generator_width>("generator_width", From(2, 4096), 0,
                                                "channels of the generator's first layer")),
     Generated(kDpdfd, Row<&S::one_hot>("one_hot", kWeight, 0, "weight of the generator's one-hot loss")),
     Generated(kDpdfd, Row<&S::information_entropy>("information_entropy", kWeight, 0,

@@ -170,6 +170,7 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
   TrialSpec& spec = student.spec;
   if (student.teacher != nullptr) spec.parent = TeacherFor(student);
   if (!Finish(spec, true, StrongestOf(layers, "epsilon"), document_.trial_where)) return;
+  if (!CheckSolved(student, layers, document_, complaints_)) return;
   spec.axes.reserve(axis_keys_.size());
   for (const SpecKey* key : axis_keys_) {
     if (key->AppliesTo(student.kind, spec.source)) {

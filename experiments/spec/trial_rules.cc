@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/spec/networks.h"
+
 namespace retort {
 namespace {
 
@@ -66,6 +68,15 @@ void CheckTeaching(const Composition& trial, const SweepDocument& document, Judg
   }
 }
 
+// Empty when the images are large enough, or nothing is known of them.
+std::string TooSmallFor(const TrialSpec& spec) {
+  const std::int64_t least = LeastExtent(spec.network);
+  if (spec.data->examples == 0 || (spec.data->height >= least && spec.data->width >= least)) return "";
+  return "the network \"" + spec.network + "\" needs images of at least " + std::to_string(least) +
+         " pixels a side; those of data." + spec.data->name + " are " + std::to_string(spec.data->height) + "x" +
+         std::to_string(spec.data->width);
+}
+
 void CheckSource(const Composition& trial, const Layers& layers, Judge& judge) {
   const TrialSpec& spec = trial.spec;
   const IndexRange& open = spec.data->split.public_range;
@@ -96,10 +107,28 @@ void CheckSource(const Composition& trial, const Layers& layers, Judge& judge) {
   if (open.size() == 0) {
     judge.Say({"source"}, "source = \"public\" needs public examples, and data." + spec.data->name +
                               ".split has no public range");
-  } else if (spec.queries > open.size()) {
-    judge.Say({"queries", "source"}, "queries = " + std::to_string(spec.queries) + " is more than the " +
-                                         std::to_string(open.size()) + " public examples of data." +
-                                         spec.data->name + "; each is answered once");
+  }
+}
+
+// Are there inputs for all the queries?
+void CheckQueryCount(const TrialSpec& spec, bool solved, Judge& judge) {
+  const std::string count =
+      solved
+          ? "epsilon = " + KeyText(spec, "epsilon") +
+                " with calibrate = \"steps\" asks for queries = " + std::to_string(spec.queries) + ", which"
+          : "queries = " + std::to_string(spec.queries);
+  const std::string_view key = solved ? "calibrate" : "queries";
+  const std::int64_t open = spec.data->split.public_range.size();
+  if (spec.source == QuerySource::public_split && open > 0 && spec.queries > open) {
+    judge.Say({key, "source"}, count + " is more than the " + std::to_string(open) +
+                                   " public examples of data." + spec.data->name + "; each is answered once");
+  }
+  if (spec.source == QuerySource::generator && spec.queries / spec.batch >= spec.steps &&
+      spec.queries > spec.batch * spec.steps) {
+    judge.Say({key, "steps", "batch"},
+              count + " is more than batch times steps, " + std::to_string(spec.batch * spec.steps) +
+                  ", which are generated: raise steps, or ask fewer",
+              {});
   }
 }
 
@@ -192,8 +221,11 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
               document.DataNames());
     return false;
   }
+  if (const std::string small = TooSmallFor(spec); !small.empty()) judge.Say({"student", "data"}, small);
   CheckSource(trial, layers, judge);
   CheckQueries(trial, layers, document, judge);
+  if (trial.kind == TrialKind::vote_student && spec.calibrate != Calibrate::steps)
+    CheckQueryCount(spec, false, judge);
   const std::int64_t examples = spec.data->split.train.size();
   if (spec.method == "dpsgd" && spec.batch > examples) {
     judge.Say({"batch"}, "batch = " + std::to_string(spec.batch) + " is more than the " +
@@ -202,6 +234,14 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
   const Assignment* delta = StrongestOf(layers, "delta");
   if (judge.good())
     WarnOfLargeDelta(trial, delta != nullptr ? delta->where : document.trial_where, complaints);
+  return judge.good();
+}
+
+bool CheckSolved(const Composition& trial, const Layers& layers, const SweepDocument& document,
+                 Complaints& complaints) {
+  Judge judge(layers, document, complaints);
+  if (trial.kind == TrialKind::vote_student && trial.spec.calibrate == Calibrate::steps)
+    CheckQueryCount(trial.spec, true, judge);
   return judge.good();
 }
 
@@ -225,6 +265,7 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
             " private examples of data." + spec.data->name,
         {});
   };
+  if (const std::string small = TooSmallFor(spec); !small.empty()) say("network", small, {});
   if (trial.kind == TrialKind::dpsgd_teacher) fits("batch", spec.batch);
   if (StopsByPrivateLoss(trial)) say("stop_metric", kNoPrivateLoss, {"test.accuracy"});
   if (trial.kind == TrialKind::ensemble_teacher) {

@@ -12,6 +12,9 @@ inline constexpr double kMostVoteNoise = 1048576;
 // Returns whether there was none.
 bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDocument& document,
                   Complaints& complaints);
+// The same of what calibration has solved for.
+bool CheckSolved(const Composition& trial, const Layers& layers, const SweepDocument& document,
+                 Complaints& complaints);
 bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Complaints& complaints);
 // delta above 1/N of the private examples.
 void WarnOfLargeDelta(const Composition& trial, Position where, Complaints& complaints);

@@ -21,12 +21,13 @@ TransferSet::TransferSet(std::int64_t batches, std::int64_t rows, ImageShape ima
 
 void TransferSet::Push(const at::Tensor& images, const at::Tensor& targets) {
   const at::NoGradGuard no_grad;
-  RETORT_CHECK(images.size(0) == rows_ && targets.size(0) == rows_);
   auto& at_row = *next_.mutable_data_ptr<std::int64_t>();
-  images_.narrow(0, at_row, rows_).copy_(images);
-  targets_.narrow(0, at_row, rows_).copy_(targets);
-  at_row = (at_row + rows_) % capacity_;
-  stored_ = std::min(stored_ + rows_, capacity_);
+  const std::int64_t rows = images.size(0);
+  RETORT_CHECK(rows > 0 && rows <= rows_ && targets.size(0) == rows && at_row + rows <= capacity_);
+  images_.narrow(0, at_row, rows).copy_(images);
+  targets_.narrow(0, at_row, rows).copy_(targets);
+  at_row = (at_row + rows) % capacity_;
+  stored_ = std::min(stored_ + rows, capacity_);
 }
 
 std::pair<at::Tensor, at::Tensor> TransferSet::Sample(std::int64_t count, const RngStream& stream) const {

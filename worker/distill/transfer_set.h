@@ -18,7 +18,7 @@ class TransferSet {
   TransferSet(std::int64_t batches, std::int64_t rows, ImageShape image, std::int64_t classes,
               at::Device device = at::kCPU);
 
-  // images f32 [rows, C, H, W]; targets f32 [rows, classes].
+  // images f32 [n, C, H, W]; targets f32 [n, classes]; n = rows, or fewer in the last batch that is pushed.
   void Push(const at::Tensor& images, const at::Tensor& targets);
   // `count` rows drawn uniformly, with replacement, from everything stored. At least one batch is stored.
   [[nodiscard]] std::pair<at::Tensor, at::Tensor> Sample(std::int64_t count, const RngStream& stream) const;

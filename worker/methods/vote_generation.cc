@@ -69,9 +69,9 @@ class VoteGeneration final : public Method {
   Status Step(std::int64_t step, Series& series) override {
     const std::int64_t batch = std::max(spec_.batch, rows_);
     const at::Tensor images = source_->Images(step, batch);
-    if (step < spec_.queries / rows_) {
+    if (const std::int64_t left = spec_.queries - step * rows_; left > 0) {
       RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(images.detach(), batch, gang_));
-      RETORT_RETURN_IF_ERROR(Query(step, all.narrow(0, 0, rows_)));
+      RETORT_RETURN_IF_ERROR(Query(step, all.narrow(0, 0, std::min(rows_, left))));
     }
     const double decay = HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
     const auto at_step = static_cast<std::uint64_t>(step);
@@ -122,7 +122,7 @@ class VoteGeneration final : public Method {
             release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.grain}), gang_));
     if (book == nullptr) return at::Tensor();
     RETORT_ASSIGN_OR_RETURN(release::Charge charge,
-                            book->Take(mechanism_->Describe(rows_), mechanism_->DrawsFor(answers)));
+                            book->Take(mechanism_->Describe(images.size(0)), mechanism_->DrawsFor(answers)));
     RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
     return released.values;
   }
@@ -136,7 +136,7 @@ class VoteGeneration final : public Method {
   std::unique_ptr<SourceGenerator> source_;
   bool shards_disjoint_;
   Learner learner_;
-  std::int64_t rows_;      // asked in each step, until fewer than that are left of the queries
+  std::int64_t rows_;      // asked in each step while queries are left; the last may ask fewer
   TransferSet transfer_;   // everything asked
   SampleGallery gallery_;
 };
@@ -149,6 +149,8 @@ Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
     return UsageError("An ensemble answers by noisy votes, which only the reading \"sound\" of dpdfd uses.");
   }
   if (spec.queries < 1) return UsageError("Votes need queries >= 1.");
+  if ((spec.queries + spec.steps - 1) / spec.steps > spec.batch)
+    return UsageError("Votes on generated images need batch times steps of at least queries.");
   Parts parts;
   RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   RETORT_ASSIGN_OR_RETURN(parts.mechanism, release::MakeMechanism(spec, inputs.data.classes,

@@ -30,7 +30,7 @@ at::Tensor LogisticEnsemble::ForwardShared(const at::Tensor& images, std::int64_
   const std::vector<at::Tensor>& p = parameters_.leaves();
   const at::Tensor weight = p[0].narrow(0, first, count).view({count * classes_, pixels_});
   const at::Tensor all = at::matmul(images.flatten(1), weight.t());
-  return (all.view({-1, count, classes_}) + p[1].narrow(0, first, count)).transpose(0, 1);
+  return (all.view({images.size(0), count, classes_}) + p[1].narrow(0, first, count)).transpose(0, 1);
 }
 
 at::Tensor DisjointShards(std::int64_t examples, std::int64_t members) {

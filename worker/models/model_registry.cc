@@ -3,6 +3,8 @@
 #include <functional>
 #include <utility>
 
+#include "experiments/spec/networks.h"
+
 namespace retort::worker {
 namespace {
 
@@ -49,13 +51,12 @@ std::vector<Layer> Logistic(std::int64_t classes) {
 
 struct Entry {
   std::string name;
-  std::int64_t least_extent;   // smallest height and width that leave every layer a pixel
   std::vector<Layer> (*layers)(std::int64_t classes);
 };
 
 const std::vector<Entry>& Entries() {
   static const std::vector<Entry> entries = {
-      {"datalens", 8, &Datalens}, {"datalens-x0.125", 8, &DatalensEighth}, {"tanh-cnn", 14, &TanhCnn}, {"logistic", 1, &Logistic}};
+      {"datalens", &Datalens}, {"datalens-x0.125", &DatalensEighth}, {"tanh-cnn", &TanhCnn}, {"logistic", &Logistic}};
   return entries;
 }
 
@@ -74,9 +75,9 @@ Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape
                                              const RngStream& stream, at::Device device) {
   for (const Entry& entry : Entries()) {
     if (entry.name != name) continue;
-    if (input.height < entry.least_extent || input.width < entry.least_extent) {
-      return UsageError("The network '" + name + "' needs images of at least " +
-                        std::to_string(entry.least_extent) + " pixels a side; these are " +
+    const std::int64_t least = LeastExtent(name);
+    if (input.height < least || input.width < least) {
+      return UsageError("The network '" + name + "' needs images of at least " + std::to_string(least) + " pixels a side; these are " +
                         std::to_string(input.height) + " x " + std::to_string(input.width) + ".");
     }
     return std::make_unique<Network>(entry.layers(classes), input, stream, device);

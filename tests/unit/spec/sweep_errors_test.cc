@@ -104,6 +104,12 @@ const BadSweep kBadSweeps[] = {
      "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nsource = \"public\"\nvote_noise = 1\nqueries = "
      "1001\n",
      15, 11, "trial.queries", "more than the 1000 public examples", ""},
+    {"QueriesBeyondWhatIsGenerated",
+     "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 1\nbatch = 4\nsteps = 4\nqueries = "
+     "17\n",
+     16, 11, "trial.queries", "more than batch times steps, 16", ""},
+    {"GeneratorOfOneChannel", kTrial + "generator_width = 1\n", 12, 19, "trial.generator_width",
+     "must lie in [2, 4096]", ""},
     {"QueriesOfZero", "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 1\nqueries = 0\n", 14,
      11, "trial.queries", "queries must be at least 1", ""},
     {"LabelStepsOfZero",
@@ -322,6 +328,43 @@ TEST(SweepErrors, UnreachableEpsilonOfATeacherStandsInItsDefinition) {
   ASSERT_EQ(outcome.errors.size(), 1U);
   EXPECT_EQ(outcome.errors[0].line, 7);
   EXPECT_EQ(outcome.errors[0].key, "teacher.dp.private.epsilon");
+}
+
+TEST(SweepErrors, CountThatCalibrationSolvesForIsJudgedToo) {
+  PlanHooks hooks = FakeHooks();
+  hooks.calibrate = [](TrialSpec& spec) {
+    if (spec.calibrate == Calibrate::steps) spec.queries = 2000;
+    return Status();
+  };
+  const std::string text = kHead + kTeachers +
+                           "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 1\n"
+                           "epsilon = 3\nclaim = \"example\"\ncalibrate = \"steps\"\n";
+  for (const char* source : {"source = \"public\"\n", "batch = 10\nsteps = 100\n"}) {
+    const PlanOutcome outcome = PlanText(text + source, {}, hooks);
+    ASSERT_EQ(outcome.errors.size(), 1U);
+    EXPECT_EQ(outcome.errors[0].line, 16);
+    EXPECT_THAT(outcome.errors[0].message, HasSubstr("asks for queries = 2000, which is more than"));
+  }
+}
+
+TEST(SweepErrors, ImagesTooSmallForTheNetworkAreNamedWithIt) {
+  PlanHooks hooks = FakeHooks();
+  hooks.inspect = [](DataSpec& data) {
+    data.digest = std::string(64, 'a');
+    data.examples = 10000;
+    data.height = data.width = 8;
+    return Status();
+  };
+  EXPECT_TRUE(PlanText(kHead + kTeachers + "[trial]\nteacher = \"single\"\n", {}, hooks).plan.has_value());
+  const PlanOutcome student = PlanText(
+      kHead + kTeachers + "[trial]\nteacher = \"single\"\nstudent = \"tanh-cnn\"\n", {}, hooks);
+  ASSERT_EQ(student.errors.size(), 1U);
+  EXPECT_EQ(student.errors[0].line, 12);
+  EXPECT_THAT(student.errors[0].message, HasSubstr("at least 14 pixels a side; those of data.digits are 8x8"));
+  const PlanOutcome teacher =
+      PlanText(kHead + "[teacher]\nt = { network = \"tanh-cnn\" }\n[trial]\nteacher = \"t\"\n", {}, hooks);
+  ASSERT_EQ(teacher.errors.size(), 1U);
+  EXPECT_EQ(teacher.errors[0].key, "teacher.t.network");
 }
 
 TEST(SweepErrors, OneMistakeThatReachesManyTrialsIsSaidOnce) {

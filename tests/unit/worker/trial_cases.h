@@ -31,6 +31,13 @@ inline const TrialCase kTrialCases[] = {
      },
      "ensemble"},
     {"VotesOnGenerator", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::generator); }, "ensemble"},
+    {"VotesOnGeneratorWithARest",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.VoteStudent(QuerySource::generator);
+       spec.queries = 32;  // five steps of six and one of two
+       return spec;
+     },
+     "ensemble"},
 };
 
 }  // namespace retort::worker
