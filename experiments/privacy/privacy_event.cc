@@ -62,7 +62,7 @@ std::vector<std::string> FactsNeeded(MechanismKind kind) {
       return {std::string(kFactDetachedTarget), std::string(kFactStudentDrivesGenerator)};
     case MechanismKind::noisy_votes:
       return {std::string(kFactDetachedTarget), std::string(kFactDisjointShards),
-              std::string(kFactStudentDrivesGenerator)};
+              std::string(kFactMembersApart), std::string(kFactStudentDrivesGenerator)};
     case MechanismKind::subsampled_gaussian:
       return {std::string(kFactNoBatchNorm)};
     case MechanismKind::none:

@@ -76,6 +76,9 @@ inline constexpr std::string_view kFactDetachedTarget = "detached-target";
 inline constexpr std::string_view kFactStudentDrivesGenerator = "student-drives-generator";
 // No example of the private set is in two shards; counted over the indices.
 inline constexpr std::string_view kFactDisjointShards = "disjoint-shards";
+// What a member of the ensemble became depends on its own shard alone: nothing that all shards decide
+// together, such as the step that training stopped at, reached it.
+inline constexpr std::string_view kFactMembersApart = "members-trained-apart";
 // No layer of the network that saw private examples mixes those of a batch.
 inline constexpr std::string_view kFactNoBatchNorm = "no-batch-norm";
 

@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 27> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kRawAnswers, "Answers of the teacher left without noise."},
     {reason::kNoNoise, "The noise had standard deviation 0."},
@@ -29,6 +29,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kTexts =
      "Nothing records that the answers were detached before the generator saw them."},
     {reason::kUnrecordedDriver, "Nothing records that the generator was trained through the student alone."},
     {reason::kUnrecordedShards, "Nothing records that the members of the ensemble saw disjoint shards."},
+    {reason::kUnrecordedApart,
+     "Nothing records that each member of the ensemble depends on its own shard alone."},
     {reason::kUnrecordedBatchNorm,
      "Nothing records that no layer of the network mixed the private examples of a batch."},
     {reason::kNoSpec, "Nothing is known about the trial."},

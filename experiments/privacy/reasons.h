@@ -23,6 +23,7 @@ inline constexpr std::string_view kUndefinedFormula = "formula-undefined-here";
 inline constexpr std::string_view kUnrecordedDetachment = "unrecorded-detached-target";
 inline constexpr std::string_view kUnrecordedDriver = "unrecorded-student-drives-generator";
 inline constexpr std::string_view kUnrecordedShards = "unrecorded-disjoint-shards";
+inline constexpr std::string_view kUnrecordedApart = "unrecorded-members-trained-apart";
 inline constexpr std::string_view kUnrecordedBatchNorm = "unrecorded-no-batch-norm";
 inline constexpr std::string_view kNoSpec = "no-trial-description";
 

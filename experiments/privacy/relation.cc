@@ -178,6 +178,7 @@ std::string VoidOf(const PrivacyEvent& event, const Relation& relation) {
 std::string MissingFact(const PrivacyEvent& event, const Relation& relation) {
   const bool one_answer = relation.adjacency == Adjacency::answer || relation.adjacency == Adjacency::slot;
   for (const std::string& fact : FactsNeeded(event.kind)) {
+    if (fact == kFactMembersApart && one_answer) continue;
     if (fact == kFactDisjointShards && relation.adjacency != Adjacency::example) continue;
     if (fact == kFactStudentDrivesGenerator && one_answer) continue;
     if (std::find(event.facts.begin(), event.facts.end(), fact) == event.facts.end())

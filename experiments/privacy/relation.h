@@ -38,7 +38,8 @@ inline constexpr Relation kExampleAdded{Adjacency::example, Neighbour::add_remov
 [[nodiscard]] std::string VoidOf(const PrivacyEvent& event, const Relation& relation);
 
 // Why `relation` cannot rest on what the worker recorded of this event's trial (a reason of reasons.h), or
-// empty. Disjoint shards matter for `example` alone; who drives the generator does not matter for one answer.
+// empty. Disjoint shards matter for `example` alone; who drives the generator, and whether the members were
+// trained apart, does not matter for one answer.
 [[nodiscard]] std::string MissingFact(const PrivacyEvent& event, const Relation& relation);
 
 // All events under one relation. For `answer` give one event at a time: a changed answer lies in one of them.

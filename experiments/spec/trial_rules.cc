@@ -184,6 +184,11 @@ constexpr const char* kNoPrivateLoss =
     "a stop rule may not look at the loss of DP-SGD, which is of private examples: use metric = "
     "\"test.accuracy\"";
 
+// All members' examples, or a test split that sees all members, would decide how long each is trained.
+constexpr const char* kMembersApart =
+    "the members of an ensemble are trained apart: a stop rule would let one example change all of them; "
+    "remove stop";
+
 bool StopsByPrivateLoss(const Composition& trial) {
   return trial.spec.stop_metric == StopMetric::loss && (MaskOf(trial.kind) & kPrivateLoss) != 0;
 }
@@ -270,6 +275,7 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
   if (StopsByPrivateLoss(trial)) say("stop_metric", kNoPrivateLoss, {"test.accuracy"});
   if (trial.kind == TrialKind::ensemble_teacher) {
     fits("members", spec.members);
+    if (spec.stop_metric != StopMetric::none) say("stop_metric", kMembersApart, {});
     if (spec.network != "logistic") {
       say("network", "the members of an ensemble are \"logistic\" networks, not \"" + spec.network + "\"",
           {"logistic"});

@@ -20,4 +20,8 @@ bool ShardsAreDisjoint(const TeacherArtifact& teacher, const Dataset& data) {
   return teacher.spec.method == "ensemble" && CheckDisjoint(DisjointShards(examples, teacher.spec.members), examples).ok();
 }
 
+bool MembersAreApart(const TeacherArtifact& teacher) {
+  return teacher.spec.method == "ensemble" && teacher.spec.stop_metric == StopMetric::none;
+}
+
 }  // namespace retort::worker

@@ -19,4 +19,8 @@ namespace retort::worker {
 // over the indices.
 [[nodiscard]] bool ShardsAreDisjoint(const TeacherArtifact& teacher, const Dataset& data);
 
+// Did each member of this ensemble depend on its own shard alone? Not where a stop rule looked at all of
+// them.
+[[nodiscard]] bool MembersAreApart(const TeacherArtifact& teacher);
+
 }  // namespace retort::worker

@@ -41,13 +41,16 @@ class VoteDistillation final : public Method {
         teacher_(std::move(teacher)),
         mechanism_(std::move(mechanism)),
         shards_disjoint_(ShardsAreDisjoint(*inputs.teacher, inputs.data)),
+        members_apart_(MembersAreApart(*inputs.teacher)),
         learner_(std::move(student), inputs.gang),
         rows_(std::min(spec_.batch, spec_.queries)),
         releases_((spec_.queries + rows_ - 1) / rows_),
         histograms_(at::zeros({spec_.queries, data_.classes}, at::device(data_.device).dtype(at::kInt))),
-        targets_(at::zeros({data_.public_split.size(), data_.classes}, at::device(data_.device).dtype(at::kFloat))),
-        gallery_(std::min(kSamples, spec_.queries), {data_.shape.channels, data_.shape.height, data_.shape.width},
-                 data_.classes, data_.device) {}
+        targets_(at::zeros({data_.public_split.size(), data_.classes},
+                           at::device(data_.device).dtype(at::kFloat))),
+        gallery_(std::min(kSamples, spec_.queries),
+                 {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device) {
+  }
 
   std::int64_t steps() const override { return releases_ + 2 * spec_.label_steps; }
   std::string phase(std::int64_t step) const override {
@@ -58,7 +61,8 @@ class VoteDistillation final : public Method {
   std::vector<std::string> Facts() const override {
     return FactsThatHold({{privacy::kFactDetachedTarget, true},
                           {privacy::kFactStudentDrivesGenerator, true},
-                          {privacy::kFactDisjointShards, shards_disjoint_}});
+                          {privacy::kFactDisjointShards, shards_disjoint_},
+                          {privacy::kFactMembersApart, members_apart_}});
   }
   void Register(TrainState& state) override {
     learner_.Register(state, "student/");
@@ -173,7 +177,7 @@ class VoteDistillation final : public Method {
   Collective& gang_;
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::NoisyVotes> mechanism_;
-  bool shards_disjoint_;
+  bool shards_disjoint_, members_apart_;
   Learner learner_;
   std::int64_t rows_, releases_;
   at::Tensor histograms_;   // i32 [queries, classes]: released

@@ -45,6 +45,7 @@ class VoteGeneration final : public Method {
         mechanism_(std::move(parts.mechanism)),
         source_(std::move(parts.source)),
         shards_disjoint_(ShardsAreDisjoint(*inputs.teacher, inputs.data)),
+        members_apart_(MembersAreApart(*inputs.teacher)),
         learner_(std::move(parts.student), inputs.gang),
         rows_(std::min(spec_.batch, (spec_.queries + spec_.steps - 1) / spec_.steps)),
         transfer_((spec_.queries + rows_ - 1) / rows_, rows_, data_.shape, data_.classes, data_.device),
@@ -57,7 +58,8 @@ class VoteGeneration final : public Method {
   std::vector<std::string> Facts() const override {
     return FactsThatHold({{privacy::kFactDetachedTarget, spec_.detach},
                           {privacy::kFactStudentDrivesGenerator, true},
-                          {privacy::kFactDisjointShards, shards_disjoint_}});
+                          {privacy::kFactDisjointShards, shards_disjoint_},
+                          {privacy::kFactMembersApart, members_apart_}});
   }
   void Register(TrainState& state) override {
     learner_.Register(state, "student/");
@@ -134,7 +136,7 @@ class VoteGeneration final : public Method {
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::Mechanism> mechanism_;
   std::unique_ptr<SourceGenerator> source_;
-  bool shards_disjoint_;
+  bool shards_disjoint_, members_apart_;
   Learner learner_;
   std::int64_t rows_;      // asked in each step while queries are left; the last may ask fewer
   TransferSet transfer_;   // everything asked

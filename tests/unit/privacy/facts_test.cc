@@ -58,6 +58,12 @@ TEST(Facts, ShardsThatAreNotKnownToBeDisjointProtectMembersAndNoExamples) {
     EXPECT_EQ(Without(VoteStudent(), kFactDisjointShards, relation), "");
 }
 
+TEST(Facts, MembersThatAreNotKnownToBeTrainedApartProtectNobody) {
+  for (const Relation& relation : {kMember, kZeroedMember, kExample})
+    EXPECT_EQ(Without(VoteStudent(), kFactMembersApart, relation), reason::kUnrecordedApart);
+  EXPECT_EQ(Without(VoteStudent(), kFactMembersApart, kAnswer), "");
+}
+
 TEST(Facts, NetworkThatMayMixExamplesHasNoDpSgdClaim) {
   for (const Role role : {Role::student, Role::teacher}) {
     for (const Relation& relation : {kExample, kExampleAdded})

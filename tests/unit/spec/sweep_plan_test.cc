@@ -431,5 +431,18 @@ TEST(SweepPlan, StopByThePrivateLossOfDpSgdIsRefused) {
   EXPECT_THAT(teacher.errors[0].message, HasSubstr("private examples"));
 }
 
+// One example would decide how long every member is trained, and votes count the change of one member.
+TEST(SweepPlan, StopRuleOfAnEnsembleIsRefused) {
+  for (const std::string rule :
+       {"stop = { metric = \"loss\", below = 0.9 }", "stop = { metric = \"test.accuracy\", above = 0.8 }"}) {
+    const PlanOutcome outcome =
+        PlanText(kHead + "[teacher]\nshards = { network = \"logistic\", members = 20, epochs = 40, " + rule +
+                 " }\n[trial]\nteacher = \"shards\"\nreading = \"sound\"\nsource = \"public\"\nqueries = 9\n"
+                 "vote_noise = 40\n");
+    ASSERT_EQ(outcome.errors.size(), 1U) << rule;
+    EXPECT_THAT(outcome.errors[0].message, HasSubstr("members of an ensemble are trained apart")) << rule;
+  }
+}
+
 }  // namespace
 }  // namespace retort

@@ -75,6 +75,39 @@ TEST(StructureFacts, EventsReservedBeforeAnythingIsKnownHaveNone) {
   EXPECT_EQ(view.entries().back().event.facts, host.last.facts);
 }
 
+// An ensemble that got past the plan with a stop rule: what it decided together is in every member.
+TEST(StructureFacts, VotesOfAnEnsembleThatStoppedTogetherHaveNoBound) {
+  const TinyTrials tiny;
+  TrialSpec teacher = tiny.Teacher("ensemble");
+  teacher.stop_metric = StopMetric::loss;
+  teacher.stop_threshold = 0.9;
+  const TrialOrder trained = tiny.Order(teacher, "stopping", 1);
+  TwinHost alone;
+  ASSERT_TRUE(RunTrial(trained, alone, storage::PosixEnv()).succeeded);
+  TrialSpec spec = tiny.VoteStudent(QuerySource::public_split);
+  spec.noise = NoiseMode::secure;
+  for (const bool apart : {false, true}) {
+    const std::string file =
+        apart ? tiny.TeacherFile("ensemble") : trained.start.attempt_directory + "/attempt.h5";
+    const TrialOrder order = tiny.Order(spec, apart ? "apart" : "together", 1, file);
+    TwinHost host;
+    const cluster::Ended ended = RunTrial(order, host, storage::PosixEnv());
+    ASSERT_TRUE(ended.succeeded) << ended.detail;
+    std::vector<privacy::PrivacyEvent> events;
+    for (const auto& [id, grant] : host.grants) {
+      events.push_back(grant.event);
+      events.back().count = grant.count;
+    }
+    for (const privacy::Claim& claim : privacy::ClaimsFor({&spec, {}}, events)) {
+      if (claim.status == privacy::ClaimStatus::paper_formula ||
+          claim.adjacency == privacy::Adjacency::answer)
+        continue;
+      EXPECT_EQ(claim.status, apart ? privacy::ClaimStatus::proven : privacy::ClaimStatus::unbounded);
+      EXPECT_EQ(claim.reason == "unrecorded-members-trained-apart", !apart) << claim.reason;
+    }
+  }
+}
+
 TEST(StructureFacts, OverlappingShardsAreNotDisjoint) {
   for (const std::int64_t members : {1, 3, 7, 120}) EXPECT_TRUE(CheckDisjoint(DisjointShards(120, members), 120).ok());
   at::Tensor shards = DisjointShards(120, 7);
