@@ -36,6 +36,14 @@ bool OnlyAsksTheTeacher(const TrialSpec& spec, const std::vector<PrivacyEvent>& 
   });
 }
 
+// What the test split chose in a teacher, its students carry on.
+bool SelectedOnTest(const TrialSpec& spec, const std::vector<Claim>& teacher) {
+  return spec.stop_metric == StopMetric::accuracy ||
+         std::any_of(teacher.begin(), teacher.end(), [](const Claim& claim) {
+           return std::binary_search(claim.assumptions.begin(), claim.assumptions.end(), kSelectedOnTest);
+         });
+}
+
 void LabelSelection(std::vector<Claim>& claims) {
   for (Claim& claim : claims) {
     std::vector<std::string>& names = claim.assumptions;
@@ -240,7 +248,7 @@ std::vector<Claim> ClaimWriter::Write() {
     case TrialKind::sleeper:  // saw nothing, says nothing
       break;
   }
-  if (spec_.stop_metric == StopMetric::accuracy) LabelSelection(claims);
+  if (SelectedOnTest(spec_, parents_)) LabelSelection(claims);
   return claims;
 }
 

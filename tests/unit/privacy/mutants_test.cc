@@ -101,9 +101,9 @@ TEST(PrivacyMutants, SoftLabelFromRandomisedResponseIsCaught) {
   }
 }
 
-// Does a trial that stops by its accuracy on the test split say so in every claim?
-std::string CheckSelection(const TrialSpec& run, const std::vector<Claim>& claims) {
-  if (run.stop_metric != StopMetric::accuracy) return "";
+// Does a trial that stops by its accuracy on the test split, or whose teacher does, say so in every claim?
+std::string CheckSelection(const TrialSpec& stopped, const std::vector<Claim>& claims) {
+  if (stopped.stop_metric != StopMetric::accuracy) return "";
   for (const Claim& claim : claims) {
     if (std::find(claim.assumptions.begin(), claim.assumptions.end(), kSelectedOnTest) ==
         claim.assumptions.end())
@@ -122,12 +122,22 @@ TEST(PrivacyMutants, TestSelectedEpochWithoutALabelIsCaught) {
     spec.stop_metric = StopMetric::loss;
     EXPECT_EQ(PlannedClaims(spec), PlannedClaims(plain));
   }
-  // A student of a teacher that was selected so inherits the label with the claim.
-  TrialSpec teacher = DpSgd(Role::teacher);
-  teacher.stop_metric = StopMetric::accuracy;
-  const std::vector<Claim> claims = PlannedClaims(GradientStudent(Reading::sound), PlannedClaims(teacher));
-  EXPECT_THAT(Find(claims, Adjacency::example, Neighbour::replace)->assumptions,
-              ::testing::Contains(kSelectedOnTest));
+  // A student of a teacher that was selected so carries the label, whatever its own claims rest on.
+  const std::pair<TrialSpec, TrialSpec> pairs[] = {
+      {GradientStudent(Reading::sound), DpSgd(Role::teacher)},
+      {GradientStudent(Reading::working), DpSgd(Role::teacher)},
+      {GradientStudent(Reading::working), Teacher("plain")},
+      {GradientStudent(Reading::printed), Teacher("plain")},
+      {VoteStudent(), Teacher("ensemble")},
+  };
+  for (auto [student, teacher] : pairs) {
+    const std::vector<Claim> unlabelled = PlannedClaims(student, PlannedClaims(teacher));
+    teacher.stop_metric = StopMetric::accuracy;
+    EXPECT_THAT(CheckSelection(teacher, PlannedClaims(student, PlannedClaims(teacher))), IsEmpty());
+    EXPECT_THAT(CheckSelection(teacher, unlabelled), HasSubstr("test split"));
+    teacher.stop_metric = StopMetric::loss;
+    EXPECT_EQ(PlannedClaims(student, PlannedClaims(teacher)), unlabelled);
+  }
 }
 
 using Total = std::function<double(const std::vector<PrivacyEvent>&)>;
