@@ -7,8 +7,8 @@
 namespace retort::orchestrator {
 namespace {
 
-std::string PathOf(const std::string& results, const TrialView& trial) {
-  return results + "/" + trial.folder + "/audit.json";
+std::string PathOf(const std::string& results, const std::string& folder) {
+  return results + "/" + folder + "/audit.json";
 }
 
 bool Replaced(const privacy::AuditFinding& old, const std::vector<privacy::AuditFinding>& by) {
@@ -20,12 +20,19 @@ bool Replaced(const privacy::AuditFinding& old, const std::vector<privacy::Audit
 
 Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env, const std::string& results,
                                                       const TrialView& trial) {
-  const std::string path = PathOf(results, trial);
-  if (trial.folder.empty() || !trial.row || !env.Exists(path)) return std::optional<privacy::AuditReport>();
+  if (!trial.row) return std::optional<privacy::AuditReport>();
+  return ReadAudit(env, results, trial.folder, *trial.row);
+}
+
+Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env, const std::string& results,
+                                                      const std::string& folder,
+                                                      const storage::ResultRow& row) {
+  const std::string path = PathOf(results, folder);
+  if (folder.empty() || !env.Exists(path)) return std::optional<privacy::AuditReport>();
   RETORT_ASSIGN_OR_RETURN(const std::string text, env.ReadFile(path));
   Result<privacy::AuditReport> report = privacy::DecodeAuditReport(text);
   if (!report.ok()) return DamageError(path + ": " + report.status().message());
-  if (report->row_digest != trial.row->row_digest || report->trial != trial.row->trial)
+  if (report->row_digest != row.row_digest || report->trial != row.trial)
     return std::optional<privacy::AuditReport>();
   return std::optional(std::move(report).value());
 }
@@ -44,7 +51,7 @@ Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& re
       [](const privacy::AuditFinding& a, const privacy::AuditFinding& b) { return a.kind < b.kind; });
   RETORT_RETURN_IF_ERROR(env.CreateDirectories(results + "/" + trial.folder));
   RETORT_RETURN_IF_ERROR(
-      env.WriteFileAtomically(PathOf(results, trial), privacy::EncodeAuditReport(report) + "\n"));
+      env.WriteFileAtomically(PathOf(results, trial.folder), privacy::EncodeAuditReport(report) + "\n"));
   return report;
 }
 

@@ -17,6 +17,11 @@ namespace retort::orchestrator {
 [[nodiscard]] Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env,
                                                                     const std::string& results,
                                                                     const TrialView& trial);
+// The same for the trial in `folder`, relative to `results`.
+[[nodiscard]] Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env,
+                                                                    const std::string& results,
+                                                                    const std::string& folder,
+                                                                    const storage::ResultRow& row);
 
 // By rename. New findings take the place of earlier ones of the same kinds; the rest stays. The trial has a
 // row. Returns what is stored now.

@@ -10,6 +10,7 @@
 #include "orchestrator/costing_entries.h"
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/journal.h"
+#include "orchestrator/refuted_claims.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -41,8 +42,13 @@ NeighbourSweep SweepOf(const ResultsView& view) {
   NeighbourSweep sweep;
   sweep.directory = view.directory;
   sweep.running = view.running;
-  for (const storage::LedgerEntry& entry : CostingEntries(view))
-    sweep.charged[entry.data_digest].push_back(entry.Charged());
+  std::set<TrialId> refuted;
+  for (const TrialView& trial : view.trials)
+    if (!trial.refuted.empty()) refuted.insert(trial.spec.id);
+  for (const storage::LedgerEntry& entry : CostingEntries(view)) {
+    privacy::PrivacyEvent& event = sweep.charged[entry.data_digest].emplace_back(entry.Charged());
+    if (refuted.contains(entry.attempt.trial)) event.voids.emplace_back(privacy::kVoidRefuted);
+  }
   for (auto& [digest, events] : sweep.charged) events = privacy::Aggregate(events);
   for (const TrialView& trial : view.trials) {
     if (!trial.spec.data) continue;
@@ -66,7 +72,8 @@ Result<std::optional<NeighbourSweep>> ReadNeighbour(storage::Env& env, const std
     return digests.contains(entry.data_digest);
   });
   if (!charged && !FolderIsLocked(env, folder)) return std::optional<NeighbourSweep>();
-  RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadResults(env, folder));
+  RETORT_ASSIGN_OR_RETURN(ResultsView view, ReadResults(env, folder));
+  WithdrawRefuted(env, view);
   NeighbourSweep sweep = SweepOf(view);
   if (!charged && !(sweep.running && Touches(sweep.planned, digests))) return std::optional<NeighbourSweep>();
   return std::optional<NeighbourSweep>(std::move(sweep));

@@ -21,7 +21,7 @@ using ChargedByData =
 struct NeighbourSweep {
   std::string directory;
   bool running = false;
-  ChargedByData charged;           // what costs its data set something
+  ChargedByData charged;  // what costs its data set something; without a bound where an audit refutes it
   std::set<std::string> planned;   // digests of its trials' data sets
   std::set<std::string> budgeted;  // of these, those under a budget of its own
 };

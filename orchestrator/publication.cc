@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "orchestrator/recovery.h"
+#include "orchestrator/refuted_claims.h"
 #include "orchestrator/system_clock.h"
 #include "storage/result_file.h"
 
@@ -21,13 +23,25 @@ Status PublishExitCode(storage::Env& env, const std::string& results, int exit_c
 
 Status PublishResults(storage::Env& env, const Core& core, const std::vector<storage::LedgerEntry>& ledger) {
   std::vector<storage::ResultRow> rows;
+  std::vector<const Trial*> trials;
   for (const std::size_t index : core.plan()) {
     const Trial& trial = core.At(index);
     if (!trial.row) continue;
     RETORT_ASSIGN_OR_RETURN(storage::ResultRow row, trial.row.Read(StateName(trial.state)));
     rows.push_back(std::move(row));
+    trials.push_back(&trial);
   }
+  std::vector<ShownRow> shown;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    shown.push_back({&trials[i]->spec, trials[i]->folder, &rows[i], {}, false});
+  WithdrawRefuted(env, core.settings().results, ledger, shown);
   return storage::WriteResultFile(env, core.settings().results, core.sweep(), rows, ledger);
+}
+
+Status RepublishResults(storage::Env& env, const std::string& results) {
+  RETORT_ASSIGN_OR_RETURN(const Recovered recovered,
+                          RecoverResults(env, Settings{.results = results, .provenance_json = {}}));
+  return PublishResults(env, recovered.core, recovered.ledger->entries());
 }
 
 std::string Publication::Tick(const Core& core, const std::vector<storage::LedgerEntry>& ledger,

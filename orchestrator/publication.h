@@ -22,8 +22,11 @@ namespace retort::orchestrator {
 [[nodiscard]] Status PublishOpening(storage::Env& env, const Core& core);
 // Says that the run is over and everything derived is up to date.
 [[nodiscard]] Status PublishExitCode(storage::Env& env, const std::string& results, int exit_code);
+// results.h5. Shows no claim that an audit refutes (refuted_claims.h).
 [[nodiscard]] Status PublishResults(storage::Env& env, const Core& core,
                                     const std::vector<storage::LedgerEntry>& ledger);
+// The same from what is on disk, where nothing runs. The caller holds the folder's lock.
+[[nodiscard]] Status RepublishResults(storage::Env& env, const std::string& results);
 
 // Publishes when due. A results.h5 takes time in proportion to the rows, so the pause between two is at
 // least kPublishPauseFactor times what the last one took.

@@ -35,6 +35,10 @@ struct TrialView {
   std::int64_t step = 0, total_steps = 0;   // newest journaled progress
   Pace pace;                                // of the newest attempt
   std::optional<storage::ResultRow> row;    // once it ended for good
+  // Of a view that WithdrawRefuted has seen: what audits of the trial refute, in sentences; and whether
+  // claims of it rested on a teacher of which they do.
+  std::vector<std::string> refuted;
+  bool refuted_teacher = false;
 };
 
 struct ResultsView {

@@ -55,6 +55,8 @@ inline constexpr std::string_view kVoidSoftOutput = "soft-output";
 inline constexpr std::string_view kVoidSupportLeak = "teacher-dependent-support";
 // One draw of noise covered two releases.
 inline constexpr std::string_view kVoidNoiseReused = "noise-reused";
+// An audit of the trial shows more than its claims allow. Of views alone: no ledger holds it.
+inline constexpr std::string_view kVoidRefuted = "refuted-by-audit";
 // More draws than can be counted.
 inline constexpr std::string_view kVoidTooManyDraws = "too-many-draws";
 

@@ -24,6 +24,8 @@
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/environment.h"
+#include "orchestrator/folder_lock.h"
+#include "orchestrator/publication.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -183,6 +185,23 @@ Result<privacy::AuditReport> AuditOne(const Invocation& call, const ResultsView&
   return StoreAudit(call.env, view.directory, trial, std::move(findings));
 }
 
+// results.h5 is what other tools read: claims that became refuted, or are so no more, change in it.
+Status ShowVerdict(const Invocation& call, const std::string& results) {
+  if (FolderIsLocked(call.env, results)) {
+    call.console.Message(
+        "a run is going on: results.h5 follows when its next trial ends, or by `retort repair --apply`");
+    return {};
+  }
+  RETORT_ASSIGN_OR_RETURN(const auto lock, LockFolder(call.env, results));
+  return RepublishResults(call.env, results);
+}
+
+// True where in doubt.
+bool WasRefuted(const Invocation& call, const ResultsView& view, const TrialView& trial) {
+  const auto audit = ReadAudit(call.env, view.directory, trial);
+  return !audit.ok() || (audit->has_value() && !Contradictions(**audit).empty());
+}
+
 }  // namespace
 
 int AuditCommand(const Invocation& call) {
@@ -193,7 +212,9 @@ int AuditCommand(const Invocation& call) {
   document["results"] = audited.view.directory;
   document["audits"] = ordered_json::array();
   bool refuted = false;
+  bool was_refuted = false;
   for (const TrialView* trial : audited.trials) {
+    was_refuted = was_refuted || WasRefuted(call, audited.view, *trial);
     const Result<privacy::AuditReport> report = AuditOne(call, audited.view, *trial);
     if (!report.ok()) return call.console.Fail(report.status());
     refuted = refuted || !Contradictions(*report).empty();
@@ -204,6 +225,10 @@ int AuditCommand(const Invocation& call) {
     document["audits"].push_back(std::move(entry));
     if (!call.line.global.json)
       call.console.Data(ShownName(trial->spec) + "\n" + FindingsText(*report, call.console.options().width));
+  }
+  if (refuted || was_refuted) {
+    const Status shown = ShowVerdict(call, audited.view.directory);
+    if (!shown.ok()) call.console.Message("results.h5 is not made anew: " + shown.message());
   }
   document["left_out"] = audited.left_out;
   document["ok"] = !refuted;

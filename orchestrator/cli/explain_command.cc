@@ -14,7 +14,7 @@
 namespace retort::orchestrator::cli {
 
 int ExplainCommand(const Invocation& call) {
-  const Result<ResultsView> view = OpenResults(call);
+  const Result<ResultsView> view = OpenShownResults(call);
   if (!view.ok()) return call.console.Fail(view.status());
   const Result<const TrialView*> trial = FindTrial(*view, call.line.trial);
   if (!trial.ok()) return call.console.Fail(trial.status());

@@ -183,6 +183,10 @@ std::string RunningText(const ResultsView& view, const TrialView& trial, double 
 }
 
 void ExplainSucceeded(const TrialView& trial, Explanation& out) {
+  for (const std::string& what : trial.refuted)
+    out.sentences.push_back("A proven claim of it is refuted by " + what + ".");
+  if (trial.refuted_teacher)
+    out.sentences.emplace_back("Its claims rested on its teacher's, which an audit refutes.");
   std::string cost =
       fmt::format("It succeeded after {} {}", trial.attempts, trial.attempts == 1 ? "attempt" : "attempts");
   if (trial.row)

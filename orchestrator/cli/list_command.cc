@@ -26,8 +26,7 @@ std::string ListText(const std::vector<const TrialView*>& trials) {
                   {Align::left, Align::left, Align::right, Align::right, Align::left});
   for (const TrialView* trial : trials)
     table.Add({ShownName(trial->spec), std::string(StateName(trial->state)), std::to_string(trial->attempts),
-               AccuracyOf(*trial),
-               trial->failure == FailureKind::none ? "" : std::string(FailureName(trial->failure))});
+               AccuracyOf(*trial), FailureWord(*trial)});
   return table.Render() + fmt::format("{} trials\n", trials.size());
 }
 
@@ -43,7 +42,7 @@ void PrintJson(const Console& console, const std::vector<const TrialView*>& tria
 int ListCommand(const Invocation& call) {
   const Result<WhereFilter> filter = WhereFilter::Parse(call.line.where);
   if (!filter.ok()) return call.console.Fail(filter.status());
-  const Result<ResultsView> view = OpenResults(call);
+  const Result<ResultsView> view = OpenShownResults(call);
   if (!view.ok()) return call.console.Fail(view.status());
   if (const Status keys = filter->CheckKeys(*view); !keys.ok()) return call.console.Fail(keys);
   std::vector<const TrialView*> kept;

@@ -10,4 +10,7 @@ namespace retort::orchestrator::cli {
 // --results, else the newest below results/; says on stderr which it took unless the user named it.
 [[nodiscard]] Result<ResultsView> OpenResults(const Invocation& call);
 
+// The same as people are to see it: without claims that audits refute (refuted_claims.h).
+[[nodiscard]] Result<ResultsView> OpenShownResults(const Invocation& call);
+
 }  // namespace retort::orchestrator::cli

@@ -11,6 +11,7 @@
 #include "orchestrator/cli/claim_text.h"
 #include "orchestrator/cli/quoted_cells.h"
 #include "orchestrator/cli/spec_field.h"
+#include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/worst_claims.h"
 
 namespace retort::orchestrator::cli {
@@ -206,6 +207,19 @@ std::vector<std::string> WarningsOf(const SweepPlan& plan) {
   return warnings;
 }
 
+// What audits refute of the table's trials.
+std::vector<std::string> RefutedIn(const SweepPlan& plan, const ViewIndex& views) {
+  std::vector<std::string> warnings;
+  for (const TrialSpec& spec : plan.trials) {
+    const auto found = views.find(spec.id);
+    if (found == views.end()) continue;
+    for (const std::string& what : found->second->refuted)
+      warnings.push_back("a proven claim of " + ShownName(spec) + " is refuted by " + what +
+                         ". Nothing is claimed of it here, nor of what rests on it.");
+  }
+  return warnings;
+}
+
 // Said when nothing at all has been measured under the table's metric although rows are there.
 std::string UnknownMetric(const ResultTable& table, const ResultsView& view) {
   for (const TableCell& cell : table.cells)
@@ -268,7 +282,8 @@ ResultTable BuildTable(const SweepPlan& plan, const TableSpec& asked, const Resu
   for (TableCell& quoted : QuotedCells(plan, spec, published, table.cells))
     table.cells.push_back(std::move(quoted));
   SortCells(table.cells);
-  table.warnings = WarningsOf(plan);
+  table.warnings = RefutedIn(plan, views);
+  for (std::string& warning : WarningsOf(plan)) table.warnings.push_back(std::move(warning));
   if (std::string warning = UnknownMetric(table, view); !warning.empty())
     table.warnings.push_back(std::move(warning));
   table.spec_hash = HashOf(plan);

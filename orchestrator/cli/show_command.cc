@@ -166,7 +166,7 @@ ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerE
 }  // namespace
 
 int ShowCommand(const Invocation& call) {
-  const Result<ResultsView> view = OpenResults(call);
+  const Result<ResultsView> view = OpenShownResults(call);
   if (!view.ok()) return call.console.Fail(view.status());
   const Result<const TrialView*> found = FindTrial(*view, call.line.trial);
   if (!found.ok()) return call.console.Fail(found.status());

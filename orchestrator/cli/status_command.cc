@@ -5,6 +5,7 @@
 #include "orchestrator/cli/known_costs.h"
 #include "orchestrator/cli/open_results.h"
 #include "orchestrator/cli/sweep_status.h"
+#include "orchestrator/refuted_claims.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -18,7 +19,7 @@ double UnixSeconds() {
 }  // namespace
 
 int StatusCommand(const Invocation& call) {
-  Result<ResultsView> view = OpenResults(call);
+  Result<ResultsView> view = OpenShownResults(call);
   if (!view.ok()) return call.console.Fail(view.status());
   const CostCache cache = OpenCosts(call);
   if (call.line.global.json) {
@@ -40,6 +41,7 @@ int StatusCommand(const Invocation& call) {
     std::this_thread::sleep_for(kRefresh);
     view = ReadResults(call.env, status.view->directory);
     if (!view.ok()) return call.console.Fail(view.status());
+    WithdrawRefuted(call.env, *view);
   }
 }
 

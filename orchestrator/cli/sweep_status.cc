@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -45,6 +46,20 @@ Problem RetriesOf(const TrialView& trial) {
   if (!trial.detail.empty()) problem.what += " (" + trial.detail + ")";
   problem.remedy = "retort explain " + ShownName(trial.spec);
   problem.trials = {trial.spec.id};
+  return problem;
+}
+
+// Worst of all: a number was printed that is not true.
+Problem RefutedOf(const ResultsView& view, const TrialView& trial) {
+  Problem problem{100, "", "retort show " + ShownName(trial.spec), {trial.spec.id}};
+  for (const TrialView& student : view.trials)
+    if (student.refuted_teacher && student.spec.parent == trial.spec.id)
+      problem.trials.push_back(student.spec.id);
+  const std::size_t students = problem.trials.size() - 1;
+  problem.what = fmt::format("a proven claim of {} is refuted by {}", ShownName(trial.spec),
+                             fmt::join(trial.refuted, "; and by "));
+  if (students > 0)
+    problem.what += fmt::format("; {} {} on it", students, students == 1 ? "student rests" : "students rest");
   return problem;
 }
 
@@ -92,6 +107,7 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataS
                                 bool finished) {
   std::vector<Problem> problems;
   for (const TrialView& trial : view.trials) {
+    if (!trial.refuted.empty()) problems.push_back(RefutedOf(view, trial));
     if (trial.state == TrialState::failed)
       problems.push_back(FailureOf(trial));
     else if (!IsFinal(trial.state) && trial.failure != FailureKind::none &&
@@ -152,10 +168,12 @@ std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges*
   charges.Load(CostingEntries(view));
   std::map<std::string, const DataSpec*> data;
   std::map<std::string, double> delta;  // the smallest among the trials that charged
+  std::set<std::string> refuted;        // charged by a trial whose claims an audit refutes
   for (const TrialView& trial : view.trials) {
     if (!trial.spec.data) continue;
     const std::string& digest = trial.spec.data->digest;
     data[digest] = trial.spec.data.get();
+    if (!trial.refuted.empty()) refuted.insert(digest);
     if (charges.EventsOf(trial.spec.id).empty()) continue;
     const auto [known, fresh] = delta.try_emplace(digest, trial.spec.delta);
     if (!fresh) known->second = std::min(known->second, trial.spec.delta);
@@ -172,6 +190,8 @@ std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges*
     spent.trials = static_cast<int>(events.size());
     spent.epsilon = spent.root_epsilon = privacy::TotalEpsilon(events, spent.delta);
     AddRoot(root, events, spent);
+    if (refuted.contains(digest))
+      spent.epsilon = spent.root_epsilon = std::numeric_limits<double>::infinity();
     all.push_back(std::move(spent));
   }
   return all;

@@ -7,6 +7,7 @@
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/table_format.h"
 #include "orchestrator/cli/table_statements.h"
+#include "orchestrator/refuted_claims.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -65,6 +66,7 @@ int TableCommand(const Invocation& call) {
   const std::string results = ResultsFor(line.global.results, loaded.plan->name);
   Result<ResultsView> view = StoredOrEmpty(call.env, results);
   if (!view.ok()) return call.console.Fail(view.status());
+  WithdrawRefuted(call.env, *view);
   AddAuditedClaims(call.env, *view);
   if (view->trials.empty())
     call.console.Message("nothing is stored in " + results + " yet; `retort run " + line.sweep +

@@ -18,9 +18,10 @@ ordered_json Summary(const TrialView& trial) {
   json["name"] = ShownName(trial.spec);
   json["state"] = StateName(trial.state);
   json["attempts"] = trial.attempts;
-  json["failure"] =
-      trial.failure == FailureKind::none ? ordered_json() : ordered_json(FailureName(trial.failure));
+  const std::string failure = FailureWord(trial);
+  json["failure"] = failure.empty() ? ordered_json() : ordered_json(failure);
   if (!trial.detail.empty()) json["detail"] = trial.detail;
+  if (!trial.refuted.empty()) json["refuted"] = trial.refuted;
   json["metrics"] = ordered_json::object();
   if (trial.row)
     for (const auto& [name, value] : trial.row->metrics) json["metrics"][name] = value;
@@ -29,6 +30,12 @@ ordered_json Summary(const TrialView& trial) {
 }
 
 }  // namespace
+
+std::string FailureWord(const TrialView& trial) {
+  if (!trial.refuted.empty()) return std::string(privacy::kVoidRefuted);
+  if (trial.refuted_teacher) return "teacher-" + std::string(privacy::kVoidRefuted);
+  return trial.failure == FailureKind::none ? "" : std::string(FailureName(trial.failure));
+}
 
 ordered_json TrialJson(const TrialView& trial) {
   ordered_json json = Summary(trial);

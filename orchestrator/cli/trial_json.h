@@ -11,6 +11,10 @@
 
 namespace retort::orchestrator::cli {
 
+// Of the newest ended attempt, or that an audit refutes what the trial or its teacher claims; empty for
+// neither.
+[[nodiscard]] std::string FailureWord(const TrialView& trial);
+
 // {"trial","name","state","attempts","failure","metrics","row_digest","spec"}; `detail` when there is one.
 [[nodiscard]] nlohmann::ordered_json TrialJson(const TrialView& trial);
 // The same as text on one line, with further members: the names and texts of JSON values.

@@ -16,6 +16,7 @@
 #include "orchestrator/charge_book.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/verify_attempt.h"
+#include "orchestrator/refuted_claims.h"
 #include "storage/checkpoint_manifest.h"
 #include "storage/record_log.h"
 #include "storage/result_file.h"
@@ -125,8 +126,8 @@ class RowCheck {
     }
   }
 
-  // What people read with other tools must be what the rows say.
-  void CheckShown() {
+  // What people read with other tools must be what the rows say, less what audits refute.
+  void CheckShown(const ResultsView& withdrawn) {
     if (!env_.Exists(view_.directory + "/results.h5")) return;
     const auto shown = storage::ReadShownClaims(view_.directory);
     if (!shown.ok()) {
@@ -134,7 +135,7 @@ class RowCheck {
       return;
     }
     int behind = 0;
-    for (const TrialView& trial : view_.trials) {
+    for (const TrialView& trial : withdrawn.trials) {
       if (!trial.row || trial.row->claims.empty()) continue;
       const auto found = shown->find(trial.row->trial);
       if (found == shown->end())
@@ -217,7 +218,10 @@ VerifyReport Verify(storage::Env& env, const std::string& directory) {
   report.ledger_entries = static_cast<int>(view->ledger.size());
   RowCheck rows(env, *view, report);
   for (const TrialView& trial : view->trials) rows.Check(trial);
-  if (!view->running) rows.CheckShown();
+  if (view->running) return report;
+  ResultsView withdrawn = *view;
+  WithdrawRefuted(env, withdrawn);
+  rows.CheckShown(withdrawn);
   return report;
 }
 

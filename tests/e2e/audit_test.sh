@@ -78,12 +78,33 @@ expect_out "a DP-SGD step at mu 3"
 run "$retort" verify --results r
 expect_code 1
 expect_out "refuted by canary audit"
+[[ "$out" != *"results.h5"* ]] || complain "results.h5 still shows the refuted claim"
+
+case_name="a refuted claim is shown by nobody"
+run "$retort" table "$sweep" trial.noise=secure "$rows" --results r
+expect_code 0
+expect_out "refuted by canary audit of a script"
+run "$retort" table "$sweep" trial.noise=secure "$rows" --results r --json
+expect_out '"reason": "refuted-by-audit"'
+run "$retort" show dpsgd-digits-s0 --results r
+expect_out "An audit shows more than was proven"
+run "$retort" list --results r
+expect_code 0
+expect_out "refuted-by-audit"
+run "$retort" list --results r --json
+expect_out '"failure":"refuted-by-audit"'
+run "$retort" status --results r
+expect_code 0
+expect_out "1. a proven claim of dpsgd-digits-s0"
+expect_out "ε = ∞"
 
 case_name="a later audit of the kind takes its place"
 run "$retort" audit dpsgd-digits-s0 --kind canary --canaries 100 --results r
 expect_code 0
 run "$retort" verify --results r
 expect_code 0
+run "$retort" list --results r
+[[ "$out" != *"refuted"* ]] || complain "what is not refuted any more is still said to be"
 
 case_name="a damaged report is said, and replaced"
 echo '{"format_version":1' >"$(cat .list)"

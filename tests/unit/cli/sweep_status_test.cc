@@ -136,6 +136,21 @@ TEST(SweepStatus, TotalOverTheRootStandsBesideTheSweeps) {
   EXPECT_EQ(SpendingJson(spent()).at("root").at("epsilon"), "inf");
 }
 
+TEST(SweepStatus, RefutedClaimIsTheWorstProblemAndLeavesTheDataSetWithoutATotal) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.ledger = {VoteEntry(sample.view)};
+  sample.view.trials[4].state = TrialState::failed;
+  sample.view.trials[1].refuted = {"canary audit of a run: the attack shows epsilon >= 9"};
+  const SweepStatus status = StatusOf(sample.view);
+  ASSERT_EQ(status.problems.size(), 2U + 1U);
+  EXPECT_THAT(status.problems[0].what, HasSubstr("a proven claim of dpdfd-working-digits-s0-"));
+  EXPECT_THAT(status.problems[0].what, HasSubstr("is refuted by canary audit of a run"));
+  EXPECT_THAT(status.problems[0].remedy, HasSubstr("retort show dpdfd-working-digits-s0"));
+  EXPECT_EQ(status.spending.at(0).epsilon, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(status.spending.at(0).root_epsilon, std::numeric_limits<double>::infinity());
+  EXPECT_THAT(StatusAsText(status, 0, 200), HasSubstr("refuted by canary audit"));
+}
+
 TEST(SweepStatus, StudentsOfAPrivateTeacherCostNothingMore) {
   testing::Sample sample = testing::SampleSweep();
   TrialSpec& teacher = sample.view.trials[0].spec;

@@ -146,6 +146,15 @@ TEST(ResultTable, DataSetWithoutPublishedNameJoinsNothing) {
   for (const TableCell& cell : table.cells) EXPECT_FALSE(cell.published);
 }
 
+TEST(ResultTable, RefutedClaimIsSaidInWords) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.trials[4].refuted = {"release-step audit of a step: the attack shows mu >= 2.5"};
+  const ResultTable table = TableOf(sample);
+  ASSERT_EQ(table.warnings.size(), 1U);
+  EXPECT_THAT(table.warnings[0], HasSubstr("a proven claim of dpsgd-digits-s0-"));
+  EXPECT_THAT(table.warnings[0], HasSubstr("is refuted by release-step audit of a step"));
+}
+
 TEST(ResultTable, DeltaAboveOneOverNWarns) {
   testing::Sample sample = testing::SampleSweep();
   EXPECT_TRUE(TableOf(sample).warnings.empty());
