@@ -172,6 +172,25 @@ double PairEpsilon(double rdp, double order, double delta) {
 
 bool ValidDelta(double delta) { return delta > 0 && delta < 1; }
 
+// Does epsilon 0 hold at delta? The total variation between neighbours is at most sqrt(1 - e^-KL)
+// [Bretagnolle-Huber 1979], and KL is at most the RDP of any order above 1.
+bool NothingToSee(double rdp, double delta) {
+  constexpr double kRounding = 1 + 1e-9;
+  return rdp >= 0 && delta * delta + std::expm1(-rdp * kRounding) > 0;
+}
+
+// `found`, or 0 where a low order's RDP is too small for delta to see. Low orders are the least, and slower
+// to compute: what is far above at order 2 is not asked for at less.
+RdpEpsilon UnlessNothing(RdpEpsilon found, const std::function<double(double)>& curve, double delta) {
+  if (found.reason == kWrongCurve || found.epsilon == 0 || !ValidDelta(delta)) return found;
+  constexpr double kLow = 1.1, kFar = 1e6;
+  const double two = curve(2);
+  if (NothingToSee(two, delta)) return {0, 2, ""};
+  if (std::isfinite(two) && two < kFar * delta * delta && NothingToSee(curve(kLow), delta))
+    return {0, kLow, ""};
+  return found;
+}
+
 }  // namespace
 
 double ConvertRdp(double rdp, double order, double delta, RdpConversion conversion) {
@@ -186,7 +205,10 @@ RdpEpsilon BestOrder(const std::vector<double>& orders, const std::vector<double
   Candidate best;
   for (std::size_t i = 0; i < orders.size(); ++i) {
     if (std::isnan(rdp[i]) || rdp[i] < 0) return {kInfinity, 0, kWrongCurve};
-    const double epsilon = ConvertRdp(rdp[i], orders[i], delta, conversion);
+    const bool newer =
+        conversion == RdpConversion::canonne_kamath_steinke && orders[i] > 1 && ValidDelta(delta);
+    const bool nothing = newer && NothingToSee(rdp[i], delta);
+    const double epsilon = nothing ? 0 : ConvertRdp(rdp[i], orders[i], delta, conversion);
     if (epsilon < best.epsilon) best = {orders[i], epsilon};
   }
   return Finished(best);
@@ -194,13 +216,18 @@ RdpEpsilon BestOrder(const std::vector<double>& orders, const std::vector<double
 
 RdpEpsilon EpsilonFromRdp(const std::function<double(double)>& curve, double delta,
                           RdpConversion conversion) {
-  return Search(
+  RdpEpsilon found = Search(
       Probe(curve, [=](double rdp, double order) { return ConvertRdp(rdp, order, delta, conversion); }));
+  if (conversion == RdpConversion::mironov) return found;
+  return UnlessNothing(std::move(found), curve, delta);
 }
 
 RdpEpsilon ReplaceOneEpsilon(const std::function<double(double)>& curve, double delta) {
   if (!ValidDelta(delta)) return {kInfinity, 0, kNoOrder};
-  return Search(Probe(curve, [=](double rdp, double order) { return PairEpsilon(rdp, order, delta); }));
+  RdpEpsilon found =
+      Search(Probe(curve, [=](double rdp, double order) { return PairEpsilon(rdp, order, delta); }));
+  // (0, d) twice is (0, 2d).
+  return UnlessNothing(std::move(found), curve, delta / 2);
 }
 
 RdpEpsilon SubsampledGaussianEpsilon(double q, double z, double steps, double delta) {

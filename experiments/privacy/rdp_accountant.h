@@ -28,14 +28,15 @@ struct RdpEpsilon {
   std::string reason;  // why unbounded: "negative-or-undefined-rdp", "no-finite-order"; else empty
 };
 
-// Best over the given orders. rdp[i] belongs to orders[i]; a negative or NaN entry makes the answer
-// unbounded, since it shows that the curve is wrong; an infinite one is skipped.
+// Best over the given orders; by the newer conversion, 0 where delta^2 > 1 - e^-rdp [Bretagnolle-Huber 1979]:
+// the total variation is then at most delta. rdp[i] belongs to orders[i]; a negative or NaN entry makes the
+// answer unbounded, since it shows that the curve is wrong; an infinite one is skipped.
 [[nodiscard]] RdpEpsilon BestOrder(const std::vector<double>& orders, const std::vector<double>& rdp,
                                    double delta, RdpConversion conversion);
 
 // Best over real orders of a curve: a grid that grows on the side where its best order stands at the edge,
 // then refined between the neighbours of the best. Any order gives a valid bound, so a missed optimum
-// costs tightness and never truth.
+// costs tightness and never truth. 0 as for BestOrder, at order 2 or 1.1.
 [[nodiscard]] RdpEpsilon EpsilonFromRdp(const std::function<double(double)>& curve, double delta,
                                         RdpConversion conversion = RdpConversion::canonne_kamath_steinke);
 

@@ -137,6 +137,28 @@ TEST(RdpSearch, StandsAboveTheExactGaussianAndNearIt) {
   }
 }
 
+// Below sqrt(1 - e^-KL) the total variation is delta already.
+TEST(RdpSearch, WhatDeltaCannotSeeCostsNothing) {
+  const double q = 1.5328901690e-05, z = 0.46386805357, delta = 0.00780862432;
+  EXPECT_EQ(SubsampledGaussianEpsilon(q, z, 1, delta).epsilon, 0);
+  EXPECT_GT(SubsampledGaussianEpsilon(q, z, 1, 1e-6).epsilon, 0);
+  const auto curve = [=](double order) { return SubsampledGaussianRdp(q, z, order); };
+  EXPECT_EQ(ReplaceOneEpsilon(curve, delta).epsilon, 0);
+  EXPECT_GT(EpsilonFromRdp(curve, delta, RdpConversion::mironov).epsilon, 0);
+  // Never below the exact curve of a Gaussian, which is 0 there too.
+  for (const double mu : {1e-4, 1e-3, 1e-2, 0.1}) {
+    const double seen = std::sqrt(-std::expm1(-1.1 * mu * mu / 2));
+    const auto gaussian = [mu](double order) { return order * mu * mu / 2; };
+    for (const double loose : {0.3 * seen, 0.999 * seen, 1.001 * seen})
+      EXPECT_GE(EpsilonFromRdp(gaussian, loose).epsilon, GaussianEpsilon(loose, mu)) << mu;
+    EXPECT_EQ(EpsilonFromRdp(gaussian, 1.001 * seen).epsilon, 0) << mu;
+    const std::vector<double> orders = {1.1, 300}, rdp = {gaussian(1.1), 9};
+    EXPECT_EQ(BestOrder(orders, rdp, 1.001 * seen, RdpConversion::canonne_kamath_steinke).epsilon, 0) << mu;
+    EXPECT_GT(BestOrder(orders, rdp, 0.999 * seen, RdpConversion::canonne_kamath_steinke).epsilon, 0) << mu;
+  }
+  EXPECT_EQ(EpsilonFromRdp([](double) { return kNaN; }, 0.5).epsilon, kInfinity);
+}
+
 TEST(SubsampledEpsilon, MoreStepsLessNoiseAndMoreSamplingCostMore) {
   const double base = SubsampledGaussianEpsilon(0.05, 1.5, 200, 1e-5).epsilon;
   EXPECT_GT(SubsampledGaussianEpsilon(0.05, 1.5, 400, 1e-5).epsilon, base);
