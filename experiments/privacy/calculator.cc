@@ -54,7 +54,9 @@ Answer OneExample(double delta) {
   return answer;
 }
 
-Answer Bounded(Answer answer, double epsilon, std::string accountant) {
+// `why` there is no bound, where there is none.
+Answer Bounded(Answer answer, double epsilon, std::string accountant,
+               std::string_view why = reason::kNoBound) {
   answer.unrounded = epsilon;
   answer.claim.epsilon = RoundEpsilonUp(epsilon);
   const bool bounded = std::isfinite(answer.claim.epsilon);
@@ -63,7 +65,8 @@ Answer Bounded(Answer answer, double epsilon, std::string accountant) {
     answer.claim.accountant = std::move(accountant);
   } else {
     answer.claim.assumptions.clear();
-    if (answer.claim.reason.empty()) answer.claim.reason = reason::kNoBound;
+    answer.claim.reason = why;
+    answer.detail = ReasonText(why);
   }
   return answer;
 }
@@ -73,10 +76,10 @@ Answer ByRdp(Answer answer, const std::function<double(double)>& curve,
   const RdpEpsilon best = EpsilonFromRdp(curve, answer.claim.delta, conversion);
   const bool newer = conversion == RdpConversion::canonne_kamath_steinke;
   answer.theorem = newer ? kCks : kMironov;
-  answer.detail = std::isfinite(best.epsilon) ? "best order " + ShortNumber(best.order)
-                                              : std::string(ReasonText(best.reason));
+  answer.detail = "best order " + ShortNumber(best.order);
   answer.claim.reason = "order " + ShortNumber(best.order);
-  return Bounded(std::move(answer), best.epsilon, newer ? "rdp" : "rdp-mironov");
+  return Bounded(std::move(answer), best.epsilon, newer ? "rdp" : "rdp-mironov",
+                 best.reason.empty() ? reason::kNoBound : std::string_view(best.reason));
 }
 
 std::vector<Answer> Gaussian(const Parameters& given) {
@@ -88,7 +91,7 @@ std::vector<Answer> Gaussian(const Parameters& given) {
   exact.theorem = kBalleWang;
   exact.claim.reason = "mu " + ShortNumber(mu);
   exact.detail = "mu is a rational number rounded up";
-  answers.push_back(Bounded(std::move(exact), GaussianEpsilon(delta, mu), "exact-gdp"));
+  answers.push_back(Bounded(std::move(exact), GaussianEpsilon(delta, mu), "exact-gdp", reason::kTooLarge));
   const auto curve = [mu](double order) { return order * mu * mu / 2; };
   answers.push_back(ByRdp(OneExample(delta), curve));
   answers.push_back(ByRdp(OneExample(delta), curve, RdpConversion::mironov));
@@ -132,7 +135,8 @@ std::vector<Answer> Votes(const Parameters& given) {
                         ? "a vote taken away changes one count by one"
                         : "a vote moved changes two counts by one";
     answer.claim.reason = "mu " + ShortNumber(mu);
-    answers.push_back(Bounded(std::move(answer), GaussianEpsilon(given["delta"], mu), "exact-gdp"));
+    answers.push_back(
+        Bounded(std::move(answer), GaussianEpsilon(given["delta"], mu), "exact-gdp", reason::kTooLarge));
   }
   return answers;
 }
@@ -181,6 +185,18 @@ std::string SubsampledInputs(const Parameters& given) {
          ShortNumber(given["noise-multiplier"]) + ", " + std::to_string(given.Whole("steps")) + " steps";
 }
 
+// Where sampling is all that makes a bound hard to compute: as if every step took every example. A replaced
+// example then changes the sum by two norm bounds.
+Answer OrUnsampled(Answer answer, const Parameters& given) {
+  if (answer.claim.status == ClaimStatus::proven) return answer;
+  const std::int64_t squared = answer.claim.neighbour == Neighbour::replace ? 4 : 1;
+  const double mu = ComposedMu({{given.Whole("steps"), 1, given["noise-multiplier"], squared}});
+  answer.theorem = kBalleWang;
+  answer.detail = "the other accountants end here, so this counts every step as if it took every example";
+  answer.claim.reason = "mu " + ShortNumber(mu) + ", sampling left out";
+  return Bounded(std::move(answer), GaussianEpsilon(given["delta"], mu), "exact-gdp", reason::kTooLarge);
+}
+
 Answer SubsampledPld(const Parameters& given) {
   Answer answer = Blank(Adjacency::example, Neighbour::add_remove, given["delta"], "one training example");
   answer.claim.assumptions.emplace_back(kAssumePoissonSampling);
@@ -209,7 +225,7 @@ Answer SubsampledPld(const Parameters& given) {
 
 std::vector<Answer> SubsampledGaussian(const Parameters& given, const std::string& accountant) {
   std::vector<Answer> answers;
-  if (accountant != "rdp") answers.push_back(SubsampledPld(given));
+  if (accountant != "rdp") answers.push_back(OrUnsampled(SubsampledPld(given), given));
   if (accountant == "pld") return answers;
   const double q = given["sampling-rate"];
   const double z = given["noise-multiplier"];
@@ -220,12 +236,12 @@ std::vector<Answer> SubsampledGaussian(const Parameters& given, const std::strin
   added.inputs = SubsampledInputs(given);
   Answer replaced = added;
   replaced.claim.neighbour = Neighbour::replace;
-  answers.push_back(ByRdp(std::move(added), curve));
+  answers.push_back(OrUnsampled(ByRdp(std::move(added), curve), given));
   const RdpEpsilon pair = ReplaceOneEpsilon(curve, given["delta"]);
   replaced.theorem = "one removal and one addition: (2e, (1 + e^e) d) from (e, d)";
   replaced.detail = "best order " + ShortNumber(pair.order);
   replaced.claim.reason = "order " + ShortNumber(pair.order) + ", one removal and one addition";
-  answers.push_back(Bounded(std::move(replaced), pair.epsilon, "rdp-group-of-2"));
+  answers.push_back(OrUnsampled(Bounded(std::move(replaced), pair.epsilon, "rdp-group-of-2"), given));
   return answers;
 }
 

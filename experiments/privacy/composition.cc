@@ -1,5 +1,6 @@
 #include "experiments/privacy/composition.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -23,14 +24,28 @@ Bound Finished(double epsilon, std::string accountant, std::string how) {
   return {rounded, std::move(accountant), std::move(how)};
 }
 
-Bound GaussianBound(const Composition& composition, double delta) {
-  const double mu = ComposedMu(composition.gaussian);
-  if (!std::isfinite(mu)) return Unbounded(reason::kNotFinite);
+Bound GaussianBound(const std::vector<GaussianTerm>& terms, double delta) {
+  const double mu = ComposedMu(terms);
+  const double epsilon = GaussianEpsilon(delta, mu);
+  if (!std::isfinite(epsilon)) return Unbounded(reason::kTooLarge);
   std::int64_t draws = 0;
-  for (const GaussianTerm& term : composition.gaussian) draws += term.count;
+  for (const GaussianTerm& term : terms)
+    draws += std::min(term.count, std::numeric_limits<std::int64_t>::max() - draws);
   return Finished(
-      GaussianEpsilon(delta, mu), "exact-gdp",
+      epsilon, "exact-gdp",
       "mu " + ShortNumber(mu) + " over " + std::to_string(draws) + (draws == 1 ? " draw" : " draws"));
+}
+
+// As if every step took every example. Given which examples a step takes, its sum changes by the norm bound
+// where an example is added or removed and by twice that where one is replaced; not knowing which adds
+// nothing.
+Bound UnsampledBound(const Composition& composition, double delta) {
+  std::vector<GaussianTerm> terms = composition.gaussian;
+  for (const SubsampledTerm& term : composition.subsampled)
+    terms.push_back({term.steps, 1, term.multiplier, composition.replace_by_pair ? 4 : 1});
+  Bound bound = GaussianBound(terms, delta);
+  if (std::isfinite(bound.epsilon)) bound.reason += ", sampling left out";
+  return bound;
 }
 
 bool OneLattice(const Composition& composition) {
@@ -62,7 +77,7 @@ Bound BoundOf(const Composition& composition, double delta) {
   if (!(delta > 0 && delta < 1)) return Unbounded(reason::kBadDelta);
   if (composition.empty()) return Unbounded(reason::kNoRelease);
   if (composition.subsampled.empty() && composition.responses.empty())
-    return GaussianBound(composition, delta);
+    return GaussianBound(composition.gaussian, delta);
   if (OneLattice(composition)) {
     const ResponseTerm& term = composition.responses.front();
     return Finished(ComposedResponseEpsilon(term.epsilon0, kWorstChoices, term.count, delta), "exact-lattice",
@@ -71,6 +86,8 @@ Bound BoundOf(const Composition& composition, double delta) {
   const std::function<double(double)> curve = RdpCurveOf(composition);
   const bool pair = composition.replace_by_pair && !composition.subsampled.empty();
   const RdpEpsilon best = pair ? ReplaceOneEpsilon(curve, delta) : EpsilonFromRdp(curve, delta);
+  if (!std::isfinite(best.epsilon) && composition.responses.empty())
+    return UnsampledBound(composition, delta);
   if (!std::isfinite(best.epsilon)) return Unbounded(best.reason.empty() ? reason::kNoBound : best.reason);
   if (pair)
     return Finished(best.epsilon, "rdp-group-of-2",

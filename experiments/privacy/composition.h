@@ -41,7 +41,8 @@ struct Bound {
 };
 
 // Fails closed: infinity with its reason for anything undefined. Gaussian terms alone are exact GDP, equal
-// response terms alone an exact lattice, everything else summed RDP converted once.
+// response terms alone an exact lattice, everything else summed RDP converted once. Where no order is finite,
+// steps count as if they sampled everything.
 [[nodiscard]] Bound BoundOf(const Composition& composition, double delta);
 
 // Summed RDP of all terms at an order > 1.

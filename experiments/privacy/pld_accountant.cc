@@ -12,6 +12,7 @@
 #include "experiments/privacy/loss_composition.h"
 #include "experiments/privacy/loss_grid.h"
 #include "experiments/privacy/rdp_accountant.h"
+#include "experiments/privacy/reasons.h"
 #include "experiments/privacy/subsampled_delta.h"
 
 namespace retort::privacy {
@@ -218,7 +219,7 @@ PldBracket SubsampledGaussianPld(double q, double z, std::int64_t steps, double 
     bracket.upper = rdp.epsilon;
     bracket.rdp_order = rdp.order;
   }
-  if (!std::isfinite(bracket.upper)) bracket.reason = "no-finite-order";
+  if (!std::isfinite(bracket.upper)) bracket.reason = reason::kNoFiniteOrder;
   return bracket;
 }
 

@@ -7,12 +7,12 @@
 #include <limits>
 #include <utility>
 
+#include "experiments/privacy/reasons.h"
+
 namespace retort::privacy {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr const char* kWrongCurve = "negative-or-undefined-rdp";
-constexpr const char* kNoOrder = "no-finite-order";
 
 struct Candidate {
   double order = 0;
@@ -109,7 +109,7 @@ Candidate Refine(Probe& probe, Valley valley) {
 }
 
 RdpEpsilon Finished(const Candidate& best) {
-  if (!std::isfinite(best.epsilon)) return {kInfinity, 0, kNoOrder};
+  if (!std::isfinite(best.epsilon)) return {kInfinity, 0, std::string(reason::kNoFiniteOrder)};
   return {std::max(best.epsilon, 0.0), best.order, ""};
 }
 
@@ -138,7 +138,7 @@ RdpEpsilon Search(Probe probe) {
     const bool inside = middle > 0 && middle + 1 < grid.size();
     if (inside) best = Refine(probe, NarrowedToWhole(probe, {grid[middle - 1], best, grid[middle + 1]}));
   }
-  if (probe.wrong()) return {kInfinity, 0, kWrongCurve};
+  if (probe.wrong()) return {kInfinity, 0, std::string(reason::kWrongRdp)};
   return Finished(best);
 }
 
@@ -182,7 +182,7 @@ bool NothingToSee(double rdp, double delta) {
 // `found`, or 0 where a low order's RDP is too small for delta to see. Low orders are the least, and slower
 // to compute: what is far above at order 2 is not asked for at less.
 RdpEpsilon UnlessNothing(RdpEpsilon found, const std::function<double(double)>& curve, double delta) {
-  if (found.reason == kWrongCurve || found.epsilon == 0 || !ValidDelta(delta)) return found;
+  if (found.reason == reason::kWrongRdp || found.epsilon == 0 || !ValidDelta(delta)) return found;
   constexpr double kLow = 1.1, kFar = 1e6;
   const double two = curve(2);
   if (NothingToSee(two, delta)) return {0, 2, ""};
@@ -201,10 +201,10 @@ double ConvertRdp(double rdp, double order, double delta, RdpConversion conversi
 
 RdpEpsilon BestOrder(const std::vector<double>& orders, const std::vector<double>& rdp, double delta,
                      RdpConversion conversion) {
-  if (orders.size() != rdp.size()) return {kInfinity, 0, kWrongCurve};
+  if (orders.size() != rdp.size()) return {kInfinity, 0, std::string(reason::kWrongRdp)};
   Candidate best;
   for (std::size_t i = 0; i < orders.size(); ++i) {
-    if (std::isnan(rdp[i]) || rdp[i] < 0) return {kInfinity, 0, kWrongCurve};
+    if (std::isnan(rdp[i]) || rdp[i] < 0) return {kInfinity, 0, std::string(reason::kWrongRdp)};
     const bool newer =
         conversion == RdpConversion::canonne_kamath_steinke && orders[i] > 1 && ValidDelta(delta);
     const bool nothing = newer && NothingToSee(rdp[i], delta);
@@ -223,7 +223,7 @@ RdpEpsilon EpsilonFromRdp(const std::function<double(double)>& curve, double del
 }
 
 RdpEpsilon ReplaceOneEpsilon(const std::function<double(double)>& curve, double delta) {
-  if (!ValidDelta(delta)) return {kInfinity, 0, kNoOrder};
+  if (!ValidDelta(delta)) return {kInfinity, 0, std::string(reason::kNoFiniteOrder)};
   RdpEpsilon found =
       Search(Probe(curve, [=](double rdp, double order) { return PairEpsilon(rdp, order, delta); }));
   // (0, d) twice is (0, 2d).
@@ -231,7 +231,7 @@ RdpEpsilon ReplaceOneEpsilon(const std::function<double(double)>& curve, double 
 }
 
 RdpEpsilon SubsampledGaussianEpsilon(double q, double z, double steps, double delta) {
-  if (!(steps >= 0) || std::isinf(steps)) return {kInfinity, 0, kWrongCurve};
+  if (!(steps >= 0) || std::isinf(steps)) return {kInfinity, 0, std::string(reason::kWrongRdp)};
   return EpsilonFromRdp([=](double order) { return steps * SubsampledGaussianRdp(q, z, order); }, delta);
 }
 

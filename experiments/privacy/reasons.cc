@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 28> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 31> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kRawAnswers, "Answers of the teacher left without noise."},
     {reason::kNoNoise, "The noise had standard deviation 0."},
@@ -24,6 +24,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 28> kTexts =
     {reason::kUnexpectedMechanism, "The ledger holds a mechanism that this kind of trial does not use."},
     {reason::kLossNoise, "Noise on the value of a loss never reaches the update of the weights."},
     {reason::kNoBound, "The accountant found no finite bound."},
+    {reason::kNoFiniteOrder,
+     "Renyi differential privacy is infinite, or too large to compute, at every order."},
+    {reason::kWrongRdp, "The Renyi divergence came out negative or undefined, so it is not believed."},
+    {reason::kTooLarge, "The privacy loss is larger than any number that can be computed with."},
     {reason::kUndefinedFormula, "The paper's formula is undefined at these parameters."},
     {reason::kUnrecordedDetachment,
      "Nothing records that the answers were detached before the generator saw them."},

@@ -10,6 +10,7 @@
 
 #include "experiments/privacy/calculator.h"
 #include "experiments/privacy/number_text.h"
+#include "experiments/privacy/reasons.h"
 #include "tests/unit/privacy/trials.h"
 
 namespace retort::privacy {
@@ -94,7 +95,7 @@ void ExpectSound(const std::vector<Answer>& answers, const std::string& where) {
       EXPECT_EQ(std::isinf(claim.epsilon), claim.status == ClaimStatus::unbounded) << where;
     }
     if (std::isinf(claim.epsilon)) {
-      EXPECT_FALSE(claim.reason.empty()) << where;
+      EXPECT_NE(ReasonText(claim.reason), claim.reason) << where << ": a reason without a sentence";
     }
     if (claim.lower) {
       EXPECT_LE(*claim.lower, claim.epsilon) << where;
@@ -234,7 +235,7 @@ void ExpectSound(const std::vector<Claim>& claims, const std::string& where) {
   for (const Claim& claim : claims) {
     EXPECT_TRUE(claim.epsilon >= 0) << where << ": " << claim.epsilon;
     if (std::isinf(claim.epsilon)) {
-      EXPECT_FALSE(claim.reason.empty()) << where;
+      EXPECT_NE(ReasonText(claim.reason), claim.reason) << where << ": a reason without a sentence";
     }
     if (claim.status == ClaimStatus::proven) {
       EXPECT_TRUE(std::isfinite(claim.epsilon)) << where;

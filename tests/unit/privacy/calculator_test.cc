@@ -105,6 +105,31 @@ TEST(Calculator, PldStandsBetweenItsLowerEndAndRdp) {
   EXPECT_GT(answers[2].claim.epsilon, answers[1].claim.epsilon);
 }
 
+TEST(Calculator, LossesBeyondAllNumbersSayThatTheyAre) {
+  const auto answers = AnswersTo(
+      {"gaussian", "", "", {{"noise", 1e-300}, {"sensitivity", 1e300}, {"count", 1}, {"delta", 1e-5}}});
+  ASSERT_EQ(answers.size(), 3U);
+  EXPECT_EQ(answers[0].claim.reason, reason::kTooLarge);
+  EXPECT_EQ(answers[1].claim.reason, reason::kNoFiniteOrder);
+  for (const Answer& answer : answers) {
+    EXPECT_EQ(answer.claim.status, ClaimStatus::unbounded);
+    EXPECT_EQ(answer.detail, ReasonText(answer.claim.reason));
+    EXPECT_NE(answer.detail, answer.claim.reason);
+  }
+}
+
+// One removal and one addition cannot be solved for where epsilon is huge, and still it is finite.
+TEST(Calculator, ReplacedExampleIsBoundedWithoutSamplingWhereNothingElseDoes) {
+  const std::map<std::string, double> values = {
+      {"noise-multiplier", 1e-3}, {"sampling-rate", 0.01}, {"steps", 1e15}, {"delta", 1e-5}};
+  for (const Answer& answer : AnswersTo({"subsampled-gaussian", "", "", values})) {
+    EXPECT_EQ(answer.claim.status, ClaimStatus::proven);
+    if (answer.claim.neighbour != Neighbour::replace) continue;
+    EXPECT_THAT(answer.claim.reason, HasSubstr("sampling left out"));
+    EXPECT_NEAR(answer.unrounded, 2e21, 1e16);  // mu^2 / 2 with mu = 2 sqrt(steps)/z
+  }
+}
+
 TEST(Calculator, EveryClaimSaysHowItWasReachedOrWhyNot) {
   for (const MechanismRule& rule : MechanismRules()) {
     for (const Answer& answer : AnswersTo(UsualQuestion(rule))) {

@@ -205,6 +205,18 @@ TEST(Claims, EnsembleAnsweringByGradientsBoundsItsMembersToo) {
   EXPECT_EQ(EpsilonOf(claims, Adj::member, Nb::replace), EpsilonOf(claims, Adj::teacher, Nb::replace));
 }
 
+TEST(Claims, DpSgdOfTinyNoiseIsBoundedWithoutSampling) {
+  TrialSpec spec = DpSgd(Role::student);
+  spec.noise_multiplier = 1e-4;
+  spec.steps = 1'000'000;
+  const std::vector<Claim> claims = PlannedClaims(spec);
+  EXPECT_EQ(Find(claims, Adj::example, Nb::replace)->status, ClaimStatus::proven);
+  EXPECT_EQ(Find(claims, Adj::example, Nb::replace)->accountant, "exact-gdp");
+  EXPECT_THAT(Find(claims, Adj::example, Nb::replace)->reason, ::testing::HasSubstr("sampling left out"));
+  // mu is 2 sqrt(steps)/z.
+  EXPECT_NEAR(EpsilonOf(claims, Adj::example, Nb::replace), 2e14, 2e10);
+}
+
 TEST(Claims, WithoutATrialOrARecordedReleaseNothingIsBounded) {
   for (const Claim& claim : ClaimsFor({}, {})) EXPECT_EQ(claim.epsilon, kInfinity);
   const TrialSpec spec = DpSgd(Role::student);
