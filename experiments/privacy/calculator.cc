@@ -1,5 +1,6 @@
 #include "experiments/privacy/calculator.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -9,6 +10,7 @@
 #include "experiments/privacy/discrete_gaussian.h"
 #include "experiments/privacy/exact_gdp.h"
 #include "experiments/privacy/laplace.h"
+#include "experiments/privacy/noise_composition.h"
 #include "experiments/privacy/number_text.h"
 #include "experiments/privacy/pld_accountant.h"
 #include "experiments/privacy/randomized_response.h"
@@ -25,6 +27,8 @@ constexpr const char* kCks =
     "Renyi DP converted by Canonne-Kamath-Steinke 2020, proposition 12 (Balle et al. 2020, theorem 21)";
 constexpr const char* kMironov =
     "Renyi DP converted by Mironov 2017, proposition 3: looser, where a paper used it";
+constexpr const char* kPld =
+    "privacy loss distribution, pessimistic grid (Doroshenko et al. 2022), composed by Fourier transform";
 constexpr const char* kGivenSensitivity = "sensitivity-as-given";
 constexpr const char* kOneCoordinate = "one-coordinate";
 
@@ -210,8 +214,7 @@ Answer SubsampledPld(const Parameters& given) {
     answer.claim.reason = "order " + ShortNumber(bracket.rdp_order);
     return Bounded(std::move(answer), bracket.upper, "rdp");
   }
-  answer.theorem =
-      "privacy loss distribution, pessimistic grid (Doroshenko et al. 2022), composed by Fourier transform";
+  answer.theorem = kPld;
   answer.detail =
       "between " + ShortNumber(bracket.lower) + " and " + ShortNumber(bracket.upper) +
       (bracket.removal_binds ? "; removing an example costs most" : "; adding an example costs most");
@@ -245,7 +248,23 @@ std::vector<Answer> SubsampledGaussian(const Parameters& given, const std::strin
   return answers;
 }
 
-std::vector<Answer> Laplace(const Parameters& given) {
+// Of noise that loses alike in either direction; nothing where the grid bounds nothing.
+void AddComposed(const LossBracket& bracket, double delta, std::string inputs, std::vector<Answer>& answers) {
+  if (!std::isfinite(bracket.upper)) return;
+  Answer answer = OneExample(delta);
+  answer.claim.assumptions.emplace_back(kOneCoordinate);
+  answer.theorem = kPld;
+  answer.inputs = std::move(inputs);
+  answer.detail = "between " + ShortNumber(bracket.lower) + " and " + ShortNumber(bracket.upper);
+  if (bracket.points > 0)
+    answer.detail +=
+        "; grid of " + ShortNumber(bracket.spacing) + ", " + std::to_string(bracket.points) + " points";
+  if (bracket.lower > 0) answer.claim.lower = std::floor(bracket.lower * 1000) / 1000;
+  answer.claim.reason = "for queries with one coordinate";
+  answers.push_back(Bounded(std::move(answer), bracket.upper, "pld"));
+}
+
+std::vector<Answer> Laplace(const Parameters& given, bool quick) {
   const double delta = given["delta"];
   const double ratio =
       std::nextafter(given["sensitivity"] / given["scale"], std::numeric_limits<double>::infinity());
@@ -263,7 +282,10 @@ std::vector<Answer> Laplace(const Parameters& given) {
     answers.push_back(Bounded(std::move(pure), count * ratio, "pure"));
   }
   answers.push_back(ByRdp(OneExample(delta), [=](double order) { return count * LaplaceRdp(ratio, order); }));
-  if (answers[1].unrounded < answers[0].unrounded) std::swap(answers[0], answers[1]);
+  if (count > 1 && !quick)
+    AddComposed(ComposedLaplace(ratio, given.Whole("count"), delta), delta, "", answers);
+  std::stable_sort(answers.begin(), answers.end(),
+                   [](const Answer& a, const Answer& b) { return a.unrounded < b.unrounded; });
   for (Answer& answer : answers) answer.inputs = "sensitivity/scale = " + ShortNumber(ratio);
   return answers;
 }
@@ -288,7 +310,7 @@ double DiscreteEpsilon(double noise, std::int64_t sensitivity, double delta) {
   return high;
 }
 
-std::vector<Answer> DiscreteGaussian(const Parameters& given) {
+std::vector<Answer> DiscreteGaussian(const Parameters& given, bool quick) {
   const double delta = given["delta"];
   const double noise = given["noise"];
   const double sensitivity = given["sensitivity"];
@@ -298,13 +320,18 @@ std::vector<Answer> DiscreteGaussian(const Parameters& given) {
   answers.back().theorem =
       std::string("zero-concentrated DP (Canonne-Kamath-Steinke 2020, theorem 14); ") + kCks;
   answers.back().inputs = "rho = count · sensitivity² / (2 noise²) = " + ShortNumber(rho);
-  constexpr double kSlow = 2000;  // sums of 80 noise terms, a hundred times
-  const bool one = given.Whole("count") == 1 && sensitivity == std::floor(sensitivity) && sensitivity <= 1e9;
-  if (!one || noise > kSlow) return answers;
+  if (sensitivity != std::floor(sensitivity) || sensitivity > 1e9 || noise > kWidestComposed || quick)
+    return answers;
+  const std::string inputs = "noise " + ShortNumber(noise) + ", sensitivity " + ShortNumber(sensitivity);
+  if (given.Whole("count") > 1) {
+    AddComposed(ComposedDiscreteGaussian(noise, std::llround(sensitivity), given.Whole("count"), delta),
+                delta, inputs + ", " + std::to_string(given.Whole("count")) + " draws", answers);
+    return answers;
+  }
   Answer exact = OneExample(delta);
   exact.claim.assumptions.emplace_back(kOneCoordinate);
   exact.theorem = "exact curve of one draw (Canonne-Kamath-Steinke 2020, theorem 7)";
-  exact.inputs = "noise " + ShortNumber(noise) + ", sensitivity " + ShortNumber(sensitivity);
+  exact.inputs = inputs;
   exact.detail = "for a query with one coordinate";
   answers.push_back(
       Bounded(std::move(exact), DiscreteEpsilon(noise, std::llround(sensitivity), delta), "exact-lattice"));
@@ -320,8 +347,8 @@ Result<std::vector<Answer>> EpsilonOf(const Question& question) {
   if (rule->name == "votes") return Votes(given);
   if (rule->name == "randomized-response") return RandomizedResponse(given);
   if (rule->name == "subsampled-gaussian") return SubsampledGaussian(given, question.accountant);
-  if (rule->name == "laplace") return Laplace(given);
-  if (rule->name == "discrete-gaussian") return DiscreteGaussian(given);
+  if (rule->name == "laplace") return Laplace(given, question.quick);
+  if (rule->name == "discrete-gaussian") return DiscreteGaussian(given, question.quick);
   return PaperAnswers(question);
 }
 

@@ -45,6 +45,7 @@ struct Question {
   std::string method;                    // of "paper"
   std::string accountant;                // "rdp" or "pld" for subsampled-gaussian; empty = every one
   std::map<std::string, double> values;  // by parameter name
+  bool quick = false;                    // for searches: without the accountants that take a second
 };
 
 // The rule of the question's mechanism, when every value has one, lies in its range, and none but `unknown`

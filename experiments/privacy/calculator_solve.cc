@@ -105,6 +105,7 @@ Result<Solution> SolveFor(const Question& question, double epsilon) {
   if (!(epsilon > 0) || !std::isfinite(epsilon))
     return UsageError("--epsilon must be a finite number above 0, not " + ShortNumber(epsilon) + ".");
   Question probe = question;
+  probe.quick = true;
   const MechanismRule* rule = nullptr;
   for (const MechanismRule& one : MechanismRules())
     if (one.name == question.mechanism && one.method == question.method) rule = &one;

@@ -10,15 +10,8 @@
 namespace retort::privacy {
 namespace {
 
-// What one interval of outcomes holds in one direction. With x and y its lower and upper end in loss:
-// rise = P - e^x Q and fall = e^y Q - P, both >= 0 and computed without cancellation.
-struct Interval {
-  std::int64_t low = 0, high = 0;  // indices of the ends
-  double p = 0, q = 0, rise = 0, fall = 0;
-};
-
 struct BothWays {
-  Interval remove, add;
+  LossInterval remove, add;
 };
 
 // The loss under remove as a function of the outcome t: log(1 - q + q e^{(2t-1)/(2 z^2)}), which grows.
@@ -132,20 +125,16 @@ void Integrate(const Mechanism& m, const Span& span, BothWays& sum) {
              sum);
 }
 
-// Edges from 0 outwards to `limit` > 0: h apart, then 1/512 of the loss.
-std::vector<std::int64_t> EdgesTo(double limit) {
+// Edges from 0 outwards to `limit` > 0: h apart, then a `share`-th of the loss.
+std::vector<std::int64_t> EdgesTo(double limit, std::int64_t share) {
   std::vector<std::int64_t> edges = {0};
   while (static_cast<double>(edges.back()) < limit)
-    edges.push_back(edges.back() + std::max<std::int64_t>(1, edges.back() / 512));
+    edges.push_back(edges.back() + std::max<std::int64_t>(1, edges.back() / share));
   return edges;
 }
 
 std::vector<BothWays> IntervalsOf(const Mechanism& m, double spacing) {
-  std::vector<std::int64_t> edges = EdgesTo(-m.Loss(m.first()) / spacing);
-  for (std::int64_t& edge : edges) edge = -edge;
-  std::reverse(edges.begin(), edges.end());
-  const std::vector<std::int64_t> upper = EdgesTo(m.Loss(m.last()) / spacing);
-  edges.insert(edges.end(), upper.begin() + 1, upper.end());
+  const std::vector<std::int64_t> edges = LossEdges(m.Loss(m.first()), m.Loss(m.last()), spacing, 512);
   std::vector<BothWays> intervals;
   intervals.reserve(edges.size());
   double low = static_cast<double>(edges.front()) * spacing;
@@ -170,9 +159,9 @@ std::vector<BothWays> IntervalsOf(const Mechanism& m, double spacing) {
   return intervals;
 }
 
-void AddMore(const std::vector<Interval>& intervals, double spacing, DirectionGrid& grid) {
+void AddMore(const std::vector<LossInterval>& intervals, double spacing, DirectionGrid& grid) {
   grid.more.reserve(2 * intervals.size());
-  for (const Interval& interval : intervals) {
+  for (const LossInterval& interval : intervals) {
     const double width = static_cast<double>(interval.high - interval.low) * spacing;
     // The smaller share keeps its digits; the other is the rest, so that no mass is lost.
     double to_high = interval.rise / -std::expm1(-width);
@@ -186,7 +175,7 @@ void AddMore(const std::vector<Interval>& intervals, double spacing, DirectionGr
   }
 }
 
-void AddLess(const std::vector<Interval>& intervals, double spacing, DirectionGrid& grid) {
+void AddLess(const std::vector<LossInterval>& intervals, double spacing, DirectionGrid& grid) {
   const double least = -spacing / 4;
   double known = 0;
   const auto add = [&](std::int64_t index, double mass, double slack) {
@@ -196,10 +185,16 @@ void AddLess(const std::vector<Interval>& intervals, double spacing, DirectionGr
     grid.slack_mean += mass * slack;
     grid.slack_variance += mass * slack * slack;
   };
-  add(intervals.front().low, intervals.front().p / 2, 0);
+  // The outermost halves stay alone.
+  const auto alone = [&](const LossInterval& interval) {
+    const double slack = interval.p > 0 ? -std::log1p(-interval.rise / interval.p) : 0;
+    const double width = static_cast<double>(interval.high - interval.low) * spacing;
+    add(interval.low, interval.p / 2, std::isfinite(slack) ? std::clamp(slack, 0.0, width) : 0);
+  };
+  alone(intervals.front());
   for (std::size_t i = 0; i + 1 < intervals.size(); ++i) {
-    const Interval& below = intervals[i];
-    const Interval& above = intervals[i + 1];
+    const LossInterval& below = intervals[i];
+    const LossInterval& above = intervals[i + 1];
     const double p = (below.p + above.p) / 2;
     const double slack = p > 0 ? -std::log1p(-(above.rise - below.fall) / (2 * p)) : 0;
     if (slack >= least) {
@@ -209,7 +204,7 @@ void AddLess(const std::vector<Interval>& intervals, double spacing, DirectionGr
       add(below.low, p, std::clamp(width + slack, 0.0, width));
     }
   }
-  add(intervals.back().low, intervals.back().p / 2, 0);
+  alone(intervals.back());
   // What is missing has no label, so it may be given any slack: the mean of the rest.
   grid.slack_mean /= known;
   grid.slack_variance /= known;
@@ -218,19 +213,33 @@ void AddLess(const std::vector<Interval>& intervals, double spacing, DirectionGr
 
 }  // namespace
 
+std::vector<std::int64_t> LossEdges(double least, double most, double spacing, std::int64_t share) {
+  std::vector<std::int64_t> edges = EdgesTo(-least / spacing, share);
+  for (std::int64_t& edge : edges) edge = -edge;
+  std::reverse(edges.begin(), edges.end());
+  const std::vector<std::int64_t> upper = EdgesTo(most / spacing, share);
+  edges.insert(edges.end(), upper.begin() + 1, upper.end());
+  return edges;
+}
+
+DirectionGrid DirectionOf(const std::vector<LossInterval>& intervals, double spacing) {
+  DirectionGrid grid;
+  AddMore(intervals, spacing, grid);
+  AddLess(intervals, spacing, grid);
+  return grid;
+}
+
 LossGrid GridOf(const SubsampledStep& step, double spacing) {
   const Mechanism mechanism(step);
   const std::vector<BothWays> both = IntervalsOf(mechanism, spacing);
-  std::vector<Interval> removal;
-  std::vector<Interval> addition;
+  std::vector<LossInterval> removal;
+  std::vector<LossInterval> addition;
   for (const BothWays& one : both) removal.push_back(one.remove);
   for (auto one = both.rbegin(); one != both.rend(); ++one) addition.push_back(one->add);
   LossGrid grid;
   grid.spacing = spacing;
-  AddMore(removal, spacing, grid.remove);
-  AddLess(removal, spacing, grid.remove);
-  AddMore(addition, spacing, grid.add);
-  AddLess(addition, spacing, grid.add);
+  grid.remove = DirectionOf(removal, spacing);
+  grid.add = DirectionOf(addition, spacing);
   // Beyond the first and the last outcome: an infinite loss, or no more than the nearest interval's upper
   // end.
   const double q = step.q;

@@ -35,6 +35,21 @@ struct DirectionGrid {
   double slack_mean = 0, slack_variance = 0, slack_least = 0;
 };
 
+// What the outcomes of one interval of losses hold, both ends whole multiples of h. With x and y its lower
+// and upper end in loss: rise = P - e^x Q and fall = e^y Q - P, both >= 0 and computed without cancellation.
+struct LossInterval {
+  std::int64_t low = 0, high = 0;  // indices of the ends
+  double p = 0, q = 0, rise = 0, fall = 0;
+};
+
+// Edges of intervals from `least` <= 0 to `most` >= 0 or a little beyond, ascending: h apart, away from 0 a
+// `share`-th of the loss.
+[[nodiscard]] std::vector<std::int64_t> LossEdges(double least, double most, double spacing,
+                                                  std::int64_t share);
+
+// Both distributions of these intervals, which ascend and leave no gap. `infinite` is left at 0.
+[[nodiscard]] DirectionGrid DirectionOf(const std::vector<LossInterval>& intervals, double spacing);
+
 struct LossGrid {
   double spacing = 0;
   DirectionGrid remove;  // P = (1-q) N(0, z^2) + q N(1, z^2), Q = N(0, z^2)

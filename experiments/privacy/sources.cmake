@@ -20,8 +20,10 @@ set(RETORT_PRIVACY_SOURCES
     privacy/fourier.cc
     privacy/json_fields.cc
     privacy/laplace.cc
+    privacy/loss_bracket.cc
     privacy/loss_composition.cc
     privacy/loss_grid.cc
+    privacy/noise_composition.cc
     privacy/number_text.cc
     privacy/paper_events.cc
     privacy/paper_formulas.cc
