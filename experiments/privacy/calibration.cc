@@ -283,9 +283,13 @@ Status CheckSolution(const TrialSpec& spec) {
   if (const std::optional<Relation> relation = RelationOf(spec);
       relation && !IsDpSgd(spec) && !Meets(spec, *relation))
     return Cannot(spec, "no noise that can be drawn reaches it.");
-  if (KindOf(spec) == TrialKind::vote_student &&
-      spec.vote_noise * static_cast<double>(spec.grain) > kMostVoteNoise)
+  if (KindOf(spec) != TrialKind::vote_student) return {};
+  const double drawn = spec.vote_noise * static_cast<double>(spec.grain);
+  if (drawn > kMostVoteNoise)
     return Cannot(spec, "vote_noise times grain would be above 1048576, the most that can be drawn: lower grain.");
+  if (drawn < kLeastVoteNoise)
+    return Cannot(
+        spec, "vote_noise times grain would be below 0.015625, the least that can be drawn: lower epsilon.");
   return {};
 }
 

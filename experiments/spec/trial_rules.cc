@@ -172,10 +172,13 @@ void CheckPrivacy(const Composition& trial, Judge& judge) {
               "noisy votes need noise: set vote_noise, or epsilon with claim and calibrate = \"noise\"",
               {"vote_noise", "epsilon"});
   }
-  if (trial.kind == TrialKind::vote_student &&
-      spec.vote_noise * static_cast<double>(spec.grain) > kMostVoteNoise) {
+  if (trial.kind != TrialKind::vote_student) return;
+  const double drawn = spec.vote_noise * static_cast<double>(spec.grain);
+  if (drawn > kMostVoteNoise)
     judge.Say({"grain", "vote_noise"}, "vote_noise times grain is at most 1048576: lower grain", {});
-  }
+  if (spec.vote_noise > 0 && drawn < kLeastVoteNoise && !noise_follows)
+    judge.Say({"vote_noise"},
+              "vote_noise times grain is at least 0.015625, the least that can be drawn exactly", {});
 }
 
 // A loss on private examples says more about them than the noise allows, and so would the step it stops at.

@@ -5,7 +5,8 @@
 
 namespace retort {
 
-// vote_noise times grain, at most: the range of the exact sampler.
+// vote_noise times grain: the range of the exact sampler.
+inline constexpr double kLeastVoteNoise = 0.015625;
 inline constexpr double kMostVoteNoise = 1048576;
 
 // Complains about each rule that the trial breaks, at the strongest assignment that takes part.

@@ -179,6 +179,14 @@ TEST(Calibration, NoiseThatTheSamplerCannotDrawAtThisGrainIsRefused) {
   EXPECT_THAT(Refusal(votes), HasSubstr("lower grain"));
 }
 
+TEST(Calibration, LessNoiseThanTheSamplerDrawsIsRefused) {
+  TrialSpec votes = Calibrated(VoteStudent(), ClaimTarget::member, 1e6, Calibrate::noise);
+  votes.queries = 1;
+  EXPECT_THAT(Refusal(votes), HasSubstr("lower epsilon"));
+  votes.grain = 16;
+  EXPECT_TRUE(CalibrateTrial(votes).ok()) << "in parts of a vote it can be drawn";
+}
+
 TEST(Calibration, HundredThousandTrialsOfFewEpsilonsAreSolvedOncePerEpsilon) {
   Calibrator calibrator;
   const auto start = std::chrono::steady_clock::now();

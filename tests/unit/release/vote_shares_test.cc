@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "experiments/privacy/relation.h"
+#include "experiments/spec/trial_rules.h"
 #include "tests/unit/release/release_fixture.h"
 #include "worker/release/noisy_votes.h"
 
@@ -109,6 +110,11 @@ TEST_F(NoisyProbabilities, GrainOutsideItsRangeIsRefused) {
         StatusCode::usage);
   }
   EXPECT_FALSE(NoisyVotes::Create({1048576, kClasses, 2}, noise::NoiseKey::FromOperatingSystem()).ok());
+}
+
+TEST_F(NoisyProbabilities, PlansKnowTheRangeOfTheSampler) {
+  EXPECT_EQ(kLeastVoteNoise, noise::LatticeGaussian::kMinScale);
+  EXPECT_EQ(kMostVoteNoise, noise::LatticeGaussian::kMaxScale);
 }
 
 }  // namespace
