@@ -17,6 +17,7 @@
 #include "experiments/privacy/rdp_accountant.h"
 #include "experiments/privacy/reasons.h"
 #include "experiments/privacy/relation.h"
+#include "experiments/spec/trial_rules.h"
 
 namespace retort::privacy {
 namespace {
@@ -36,6 +37,10 @@ class Parameters {
  public:
   explicit Parameters(const Question& question) : values_(question.values) {}
   double operator[](const char* name) const { return values_.at(name); }
+  [[nodiscard]] double Or(const char* name, double otherwise) const {
+    const auto found = values_.find(name);
+    return found == values_.end() ? otherwise : found->second;
+  }
   [[nodiscard]] std::int64_t Whole(const char* name) const { return std::llround(values_.at(name)); }
 
  private:
@@ -108,8 +113,8 @@ PrivacyEvent VoteEvent(const Parameters& given) {
   event.kind = MechanismKind::noisy_votes;
   event.unit = EventUnit::vote;
   event.count = given.Whole("queries");
-  event.sensitivity = std::sqrt(2.0);
-  event.noise_std = given["noise"];
+  event.sensitivity = std::sqrt(2.0) * given.Or("grain", 1);
+  event.noise_std = given["noise"] * given.Or("grain", 1);
   event.noise_coordinates = event.release_coordinates = 1;
   event.source = NoiseSource::secure_lattice;
   return event;
@@ -131,7 +136,8 @@ std::vector<Answer> Votes(const Parameters& given) {
   for (const View& view : views) {
     Answer answer = Blank(view.relation.adjacency, view.relation.neighbour, given["delta"], view.units);
     const Composition sum = ComposeFor(view.relation, {VoteEvent(given)});
-    const double mu = ComposedMu(sum.gaussian);
+    const double mu =
+        sum.unbounded.empty() ? ComposedMu(sum.gaussian) : std::numeric_limits<double>::infinity();
     answer.claim.assumptions = sum.assumptions;
     answer.theorem = kBalleWang;
     answer.inputs = std::string(view.squared) + " / noise², mu = " + ShortNumber(mu);
@@ -338,18 +344,40 @@ std::vector<Answer> DiscreteGaussian(const Parameters& given, bool quick) {
   return answers;
 }
 
+// Only where the grain says how many parts the noise is drawn in.
+Status CheckGrain(const Question& question) {
+  const Parameters given(question);
+  const double drawn = given["noise"] * given.Or("grain", 1);
+  if (!question.values.contains("grain") || (drawn >= kLeastVoteNoise && drawn <= kMostVoteNoise)) return {};
+  return UsageError(
+      "--noise times --grain must lie between 0.015625 and 1048576, the range that is drawn exactly, not " +
+      ShortNumber(drawn) + ".");
+}
+
+std::vector<Answer> ByMechanism(const MechanismRule& rule, const Parameters& given,
+                                const Question& question) {
+  if (rule.name == "gaussian") return Gaussian(given);
+  if (rule.name == "votes") return Votes(given);
+  if (rule.name == "randomized-response") return RandomizedResponse(given);
+  if (rule.name == "subsampled-gaussian") return SubsampledGaussian(given, question.accountant);
+  if (rule.name == "laplace") return Laplace(given, question.quick);
+  return DiscreteGaussian(given, question.quick);
+}
+
 }  // namespace
 
 Result<std::vector<Answer>> EpsilonOf(const Question& question) {
   RETORT_ASSIGN_OR_RETURN(const MechanismRule* rule, CheckedRule(question));
-  const Parameters given(question);
-  if (rule->name == "gaussian") return Gaussian(given);
-  if (rule->name == "votes") return Votes(given);
-  if (rule->name == "randomized-response") return RandomizedResponse(given);
-  if (rule->name == "subsampled-gaussian") return SubsampledGaussian(given, question.accountant);
-  if (rule->name == "laplace") return Laplace(given, question.quick);
-  if (rule->name == "discrete-gaussian") return DiscreteGaussian(given, question.quick);
-  return PaperAnswers(question);
+  if (rule->name == "paper") return PaperAnswers(question);
+  if (rule->name == "votes" && !question.quick) RETORT_RETURN_IF_ERROR(CheckGrain(question));
+  const Question charged = AsCharged(question, *rule);
+  const Parameters given(charged);
+  std::vector<Answer> answers = ByMechanism(*rule, given, question);
+  const double lost = given.Or("retries", 0);
+  if (lost == 0) return answers;
+  for (Answer& answer : answers)
+    answer.inputs += ", with " + ShortNumber(lost) + (lost == 1 ? " lost attempt" : " lost attempts");
+  return answers;
 }
 
 }  // namespace retort::privacy

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "experiments/privacy/number_text.h"
 #include "experiments/spec/diagnostic.h"
@@ -20,6 +21,10 @@ constexpr ParameterRule kSigma{"sigma", positive, "noise over the norm bound, as
 constexpr ParameterRule kNormBound{"norm-bound", positive, "C, which the papers also call β"};
 constexpr ParameterRule kClasses{"classes", whole, "number of classes"};
 constexpr ParameterRule kBatch{"batch", whole, "rows of one step"};
+constexpr ParameterRule kRetries{"retries", ParameterRange::retries,
+                                 "lost attempts to leave room for, each charged a block again", true};
+constexpr ParameterRule kBlock{"reserve-block", whole, "releases of a block; 64 as in a sweep", true};
+constexpr double kUsualBlock = 64;
 constexpr ParameterRule kSteps{"steps", whole, "number of steps"};
 
 std::vector<MechanismRule> Rules() {
@@ -27,13 +32,21 @@ std::vector<MechanismRule> Rules() {
       {"gaussian",
        "",
        "N(0, S²) noise on each of N releases",
-       {{"noise", positive, "standard deviation S"}, kSensitivity, kCount, kDelta},
+       {{"noise", positive, "standard deviation S"}, kSensitivity, kCount, kDelta, kRetries, kBlock},
        {"noise", "count"},
        "--noise 40 --sensitivity 1 --count 1000 --delta 1e-5"},
       {"votes",
        "",
        "integer Gaussian noise on vote histograms of an ensemble",
-       {{"noise", positive, "standard deviation in votes"}, {"queries", whole, "answered queries"}, kDelta},
+       {{"noise", positive, "standard deviation in votes"},
+        {"queries", whole, "answered queries"},
+        kDelta,
+        {"grain", ParameterRange::grain, "parts of a member's vote: the same ε for the same noise in votes",
+         true},
+        {"batch", whole, "queries of a release; without it a lost attempt is charged all queries again",
+         true},
+        kRetries,
+        kBlock},
        {"noise", "queries"},
        "--noise 100 --queries 5000 --delta 1e-5"},
       {"randomized-response",
@@ -48,7 +61,9 @@ std::vector<MechanismRule> Rules() {
        {{"noise-multiplier", positive, "standard deviation over the norm bound"},
         {"sampling-rate", rate, "probability that a step samples an example"},
         kSteps,
-        kDelta},
+        kDelta,
+        kRetries,
+        kBlock},
        {"noise-multiplier", "steps"},
        "--noise-multiplier 1.1 --sampling-rate 0.00427 --steps 14062 --delta 1e-5"},
       {"laplace",
@@ -125,6 +140,10 @@ std::string RangeText(ParameterRange range) {
       return "be a whole number from 1 to 10^15";
     case ParameterRange::choices:
       return "be a whole number from 2 to 10^9";
+    case ParameterRange::retries:
+      return "be a whole number from 0 to 1000";
+    case ParameterRange::grain:
+      return "be a whole number from 1 to 1024";
   }
   return "";
 }
@@ -141,8 +160,24 @@ bool Inside(ParameterRange range, double value) {
       return value >= 1 && value <= 1e15 && value == std::floor(value);
     case ParameterRange::choices:
       return value >= 2 && value <= 1e9 && value == std::floor(value);
+    case ParameterRange::retries:
+      return value >= 0 && value <= 1000 && value == std::floor(value);
+    case ParameterRange::grain:
+      return value >= 1 && value <= 1024 && value == std::floor(value);
   }
   return false;
+}
+
+double Given(const Question& question, const char* name, double otherwise) {
+  const auto found = question.values.find(name);
+  return found == question.values.end() ? otherwise : found->second;
+}
+
+// What one lost attempt is charged again, at most; never more than all there is.
+double BlockOf(const Question& question) {
+  const double block = Given(question, "reserve-block", kUsualBlock);
+  if (question.mechanism != "votes") return block;
+  return block * Given(question, "batch", std::numeric_limits<double>::infinity());
 }
 
 std::string Listed(const std::vector<std::string>& names) {
@@ -222,6 +257,22 @@ Result<const MechanismRule*> CheckedRule(const Question& question, std::string_v
   if (question.accountant != "rdp" && question.accountant != "pld")
     return Unknown("accountant", question.accountant, {"rdp", "pld"});
   return rule;
+}
+
+Question AsCharged(const Question& question, const MechanismRule& rule) {
+  Question charged = question;
+  const double retries = Given(question, "retries", 0);
+  if (retries == 0) return charged;
+  double& count = charged.values.at(std::string(rule.solvable.back()));
+  count += retries * std::min(BlockOf(question), count);
+  return charged;
+}
+
+double LessRetries(const Question& question, double charged) {
+  const double retries = Given(question, "retries", 0);
+  const double block = BlockOf(question);
+  const double within = std::floor(charged / (1 + retries));
+  return std::isinf(block) ? within : std::max(std::min(within, block), charged - retries * block);
 }
 
 }  // namespace retort::privacy

@@ -17,6 +17,8 @@ enum class ParameterRange : unsigned char {
   probability,  // (0, 1)
   whole,        // 1, 2, ... up to 10^15
   choices,      // 2, 3, ... up to 10^9
+  retries,      // 0, 1, ... up to 1000, as the sweep's key
+  grain,        // 1, 2, ... up to 1024, as the sweep's key
 };
 
 struct ParameterRule {
@@ -52,5 +54,12 @@ struct Question {
 // (or an optional one) is missing. Error: usage, naming the flag, its range and the value given.
 [[nodiscard]] Result<const MechanismRule*> CheckedRule(const Question& question,
                                                        std::string_view unknown = "");
+
+// The question as it is charged: its count, and for each of its `retries` lost attempts a block of releases
+// again, as calibration in a sweep leaves room for. A question that CheckedRule took.
+[[nodiscard]] Question AsCharged(const Question& question, const MechanismRule& rule);
+
+// The most of the count that may be asked for where `charged` of it may be charged.
+[[nodiscard]] double LessRetries(const Question& question, double charged);
 
 }  // namespace retort::privacy

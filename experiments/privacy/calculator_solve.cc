@@ -83,18 +83,21 @@ std::optional<double> Searched(const ParameterRule& unknown, const std::function
 }
 
 // By its own accountant where one solves faster than a search: then a search would repeat a slow bound.
-std::optional<double> SolvedByPld(const Question& question, const ParameterRule& unknown, double epsilon) {
+std::optional<double> SolvedByPld(const Question& question, const MechanismRule& rule,
+                                  const ParameterRule& unknown, double epsilon) {
   const auto value = [&](const char* name) { return question.values.at(name); };
   const double aim = AimOf(epsilon);
   if (!(aim > 0)) return std::nullopt;
   if (unknown.name == "steps") {
     const std::int64_t steps =
         SubsampledGaussianPldSteps(value("sampling-rate"), value("noise-multiplier"), value("delta"), aim);
-    if (steps < 1) return std::nullopt;
-    return static_cast<double>(steps);
+    const double left = steps < 1 ? 0 : LessRetries(question, static_cast<double>(steps));
+    if (left < 1) return std::nullopt;
+    return left;
   }
+  const double steps = AsCharged(question, rule).values.at("steps");
   const double noise =
-      SubsampledGaussianPldNoise(value("sampling-rate"), std::llround(value("steps")), value("delta"), aim);
+      SubsampledGaussianPldNoise(value("sampling-rate"), std::llround(steps), value("delta"), aim);
   if (!std::isfinite(noise)) return std::nullopt;
   return noise;
 }
@@ -115,7 +118,8 @@ Result<Solution> SolveFor(const Question& question, double epsilon) {
   if (probe.mechanism == "subsampled-gaussian" && probe.accountant.empty()) probe.accountant = "pld";
   const auto meets = [&](double value) { return FirstEpsilon(probe, *unknown, value) <= epsilon; };
   const bool pld = probe.accountant == "pld";
-  std::optional<double> value = pld ? SolvedByPld(probe, *unknown, epsilon) : Searched(*unknown, meets);
+  std::optional<double> value =
+      pld ? SolvedByPld(probe, *rule, *unknown, epsilon) : Searched(*unknown, meets);
   const std::string name = "--" + std::string(unknown->name);
   if (!value) {
     return UsageError("No " + name + " brings epsilon to " + ShortNumber(epsilon) +

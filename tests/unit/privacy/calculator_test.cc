@@ -33,6 +33,8 @@ double Usual(std::string_view name) {
   if (name == "batch") return 16;
   if (name == "query-rate") return 0.2;
   if (name == "examples") return 8000;
+  if (name == "retries" || name == "grain") return 2;
+  if (name == "reserve-block") return 3;
   return 1e-5;  // delta
 }
 
@@ -191,6 +193,8 @@ TEST(CalculatorRules, EveryParameterRefusesWhatIsOutsideItsRange) {
       if (parameter.range == ParameterRange::whole || parameter.range == ParameterRange::choices)
         bad.push_back(2.5);
       if (parameter.range == ParameterRange::choices) bad.push_back(1.0);
+      if (parameter.range == ParameterRange::retries) bad = {kNaN, kInfinity, -1.0, 0.5, 1001.0};
+      if (parameter.range == ParameterRange::grain) bad.push_back(1025.0);
       for (const double value : bad) {
         Question question = UsualQuestion(rule);
         question.values[std::string(parameter.name)] = value;
@@ -247,6 +251,43 @@ TEST(CalculatorSolve, FirstClaimMeetsEpsilonAndLessNoiseOrMoreReleasesDoNot) {
           whole ? solution->value + 1 : solution->value * (cheaper ? 1.003 : 0.997);
       EXPECT_GT(AnswersTo(question)[0].unrounded, solution->answers[0].unrounded) << where;
     }
+  }
+}
+
+TEST(Calculator, LostAttemptsAreChargedABlockEach) {
+  const auto charged = [](double queries, std::map<std::string, double> more) {
+    more.insert({{"noise", 100}, {"queries", queries}, {"delta", 1e-5}});
+    return AnswersTo({"votes", "", "", more})[0].claim.epsilon;
+  };
+  EXPECT_EQ(charged(5000, {{"retries", 0}}), charged(5000, {}));
+  EXPECT_EQ(charged(5000, {{"retries", 2}, {"reserve-block", 10}, {"batch", 50}}), charged(6000, {}));
+  EXPECT_EQ(charged(5000, {{"retries", 1}, {"batch", 1e9}}), charged(10000, {}));
+  EXPECT_EQ(charged(5000, {{"retries", 1}}), charged(10000, {})) << "a block of unknown size is all of them";
+  EXPECT_EQ(charged(5000, {{"grain", 8}}), charged(5000, {})) << "the noise grows with the parts of a vote";
+  EXPECT_THAT(ErrorOf({"votes", "", "", {{"noise", 2000}, {"queries", 9}, {"delta", 1e-5}, {"grain", 1000}}}),
+              HasSubstr("--noise times --grain"));
+}
+
+TEST(CalculatorSolve, RoomIsLeftForLostAttempts) {
+  for (const std::string accountant : {"pld", "rdp"}) {
+    const Question few{"subsampled-gaussian",
+                       "",
+                       accountant,
+                       {{"noise-multiplier", 1.1},
+                        {"sampling-rate", 0.02},
+                        {"delta", 1e-5},
+                        {"retries", 3},
+                        {"reserve-block", 20}}};
+    Question none = few;
+    none.values.erase("retries");
+    const Result<Solution> with = SolveFor(few, 2), without = SolveFor(none, 2);
+    ASSERT_TRUE(with.ok() && without.ok());
+    EXPECT_EQ(with->value, without->value - 60) << accountant;
+    EXPECT_LE(with->answers[0].claim.epsilon, 2);
+    Question noise = few;
+    noise.values.erase("noise-multiplier");
+    noise.values["steps"] = with->value;
+    EXPECT_NEAR(SolveFor(noise, 2)->value, 1.1, 2e-3) << accountant;
   }
 }
 
