@@ -3,6 +3,19 @@
 #include "orchestrator/reactor.h"
 
 namespace retort::orchestrator {
+namespace {
+
+// The journal says how much the ledger holds, before anybody draws what was reserved last.
+Status NoteLedger(Recovered& recovered, Outbox& outbox) {
+  const std::uint64_t reservations = recovered.ledger->entries().size();
+  if (reservations <= recovered.core.ledger_noted()) return {};
+  const JournalEvent noted{recovered.core.newest_event(), LedgerNoted{reservations}};
+  RETORT_RETURN_IF_ERROR(recovered.core.Apply(noted));
+  outbox.journal.push_back(noted);
+  return {};
+}
+
+}  // namespace
 
 Status CommitOutbox(Recovered& recovered, Outbox& outbox) {
   for (const auto& request : outbox.ledger) {
@@ -16,6 +29,7 @@ Status CommitOutbox(Recovered& recovered, Outbox& outbox) {
                                                       reserve.generation.value, reserve.event));
     OnLedgerReserved(recovered.core, reserve, entry, outbox);
   }
+  RETORT_RETURN_IF_ERROR(NoteLedger(recovered, outbox));
   return recovered.journal.Commit(outbox.journal);
 }
 

@@ -7,9 +7,9 @@
 
 namespace retort::orchestrator {
 
-// Ledger requests, then journal events, each synced. Afterwards `outbox.messages` may be sent, and not
-// before; reservations have added theirs. Error: nothing of the outbox may be sent, and neither log can
-// be written any more.
+// Ledger requests, then journal events (and how much the ledger holds now), each synced. Afterwards
+// `outbox.messages` may be sent, and not before; reservations have added theirs. Error: nothing of the outbox
+// may be sent, and neither log can be written any more.
 [[nodiscard]] Status CommitOutbox(Recovered& recovered, Outbox& outbox);
 
 }  // namespace retort::orchestrator

@@ -216,6 +216,12 @@ Status Core::On(const PackingMeasured& event) {
 
 Status Core::On(const AgentNoted&) { return {}; }
 
+Status Core::On(const LedgerNoted& event) {
+  if (event.reservations <= ledger_noted_) return DamageError("journal: reservations of the ledger must grow");
+  ledger_noted_ = event.reservations;
+  return {};
+}
+
 Status Core::Reopen(std::size_t index) {
   Delist(trials_[index], index);
   trials_[index].row.reset();

@@ -114,6 +114,8 @@ class Core {
   [[nodiscard]] const Inventory& inventory() const { return inventory_; }
   // Unix seconds of the newest event; 0 = there is none.
   [[nodiscard]] double newest_event() const { return newest_event_; }
+  // Reservations that the ledger is known to have held.
+  [[nodiscard]] std::uint64_t ledger_noted() const { return ledger_noted_; }
   // Of the newest run.
   [[nodiscard]] const std::vector<SlotDrained>& drained() const { return drained_; }
   [[nodiscard]] const std::vector<PackingMeasured>& packed() const { return packed_; }  // of the newest run
@@ -158,6 +160,7 @@ class Core {
   Status On(const PackingMeasured& event);
   Status On(const SlotRestored& event);
   Status On(const AgentNoted& event);
+  Status On(const LedgerNoted& event);
 
   [[nodiscard]] Result<std::size_t> IndexOf(TrialId id) const;
   [[nodiscard]] Result<std::size_t> IndexOf(AttemptId id) const;  // its newest attempt, active
@@ -189,6 +192,7 @@ class Core {
   std::string run_provenance_;
   std::uint64_t generation_ = 0;
   double last_end_ = 0;
+  std::uint64_t ledger_noted_ = 0;
 };
 
 }  // namespace retort::orchestrator

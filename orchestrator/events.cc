@@ -245,6 +245,11 @@ void Take(const Json& json, AgentNoted& event) {
   event.devices = json.at("devices").get<std::vector<std::string>>();
 }
 
+void Put(Json& json, const LedgerNoted& event) { json["reservations"] = event.reservations; }
+void Take(const Json& json, LedgerNoted& event) {
+  event.reservations = json.at("reservations").get<std::uint64_t>();
+}
+
 // The one place that catches the JSON library's exceptions.
 template <typename T>
 Result<JournalEvent> DecodeAs(const char* name, std::string_view payload) {
@@ -267,7 +272,7 @@ TrialPlanned PlannedAs(const TrialSpec& spec) { return {spec, EncodeTrialSpec(sp
 
 EventType TypeOf(const Event& event) {
   // The alternatives of Event stand in the order of their numbers.
-  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::agent_noted));
+  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::ledger_noted));
   static_assert(std::is_same_v<std::variant_alternative_t<8, Event>, AttemptEnded>);
   return static_cast<EventType>(event.index() + 1);
 }
@@ -316,6 +321,8 @@ Result<JournalEvent> DecodeEvent(std::uint16_t type, std::string_view payload) {
       return DecodeAs<SlotRestored>("slot_restored", payload);
     case EventType::agent_noted:
       return DecodeAs<AgentNoted>("agent_noted", payload);
+    case EventType::ledger_noted:
+      return DecodeAs<LedgerNoted>("ledger_noted", payload);
   }
   return UsageError(
       "journal event type " + std::to_string(type) +

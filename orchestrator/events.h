@@ -40,6 +40,7 @@ enum class EventType : std::uint16_t {
   packing_measured = 15,
   slot_restored = 16,
   agent_noted = 17,
+  ledger_noted = 18,
 };
 
 // First record of a journal; again when the sweep file was edited.
@@ -150,10 +151,15 @@ struct AgentNoted {
   std::vector<std::string> devices;  // by slot, of the same: "cuda:0", "cpu"
 };
 
-using Event = std::variant<SweepOpened, TrialPlanned, PlanAdopted, RunStarted, AttemptLeased, AttemptStarted,
-                           CheckpointNoted, ProgressNoted, AttemptEnded, RowWritten, TrialCancelled,
-                           TrialReopened, SweepInterrupted, SlotDrained,
-                           PackingMeasured, SlotRestored, AgentNoted>;
+// The ledger held so many reservations, on disk, before this was written. One that holds fewer has lost some.
+struct LedgerNoted {
+  std::uint64_t reservations = 0;
+};
+
+using Event =
+    std::variant<SweepOpened, TrialPlanned, PlanAdopted, RunStarted, AttemptLeased, AttemptStarted,
+                 CheckpointNoted, ProgressNoted, AttemptEnded, RowWritten, TrialCancelled, TrialReopened,
+                 SweepInterrupted, SlotDrained, PackingMeasured, SlotRestored, AgentNoted, LedgerNoted>;
 
 struct JournalEvent {
   double at = 0;  // unix seconds

@@ -26,14 +26,15 @@ bool Same(const std::string& a, const std::string& b) {
          (std::filesystem::path(b).lexically_normal() / "").lexically_normal();
 }
 
-// Folders of the root that hold a ledger, this sweep's left out.
+// Folders of the root that hold a journal or a ledger, this sweep's left out.
 Result<std::vector<std::string>> Siblings(storage::Env& env, const std::string& results) {
   const std::string root = RootOf(results);
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(root));
   std::vector<std::string> folders;
   for (const std::string& name : names) {
     std::string folder = (std::filesystem::path(root) / name).string();
-    if (!Same(folder, results) && env.Exists(LedgerPath(folder))) folders.push_back(std::move(folder));
+    const bool sweep = env.Exists(LedgerPath(folder)) || env.Exists(JournalPath(folder));
+    if (sweep && !Same(folder, results)) folders.push_back(std::move(folder));
   }
   return folders;
 }
@@ -63,18 +64,21 @@ bool Touches(const std::set<std::string>& some, const std::set<std::string>& oth
                      [&](const std::string& digest) { return others.contains(digest); });
 }
 
-// The sweep in `folder`, unless its ledger and lock show that it has nothing to do with `digests`.
+// The sweep in `folder`, unless its ledger and lock show that it has nothing to do with `digests`; a ledger that has
+// lost something shows nothing.
 Result<std::optional<NeighbourSweep>> ReadNeighbour(storage::Env& env, const std::string& folder,
                                                     const std::set<std::string>& digests) {
+  const Result<ResultsView> view = ReadResults(env, folder);
+  if (view.ok() && !view->ledger_lost.empty()) return DamageError(view->ledger_lost);
   RETORT_ASSIGN_OR_RETURN(const std::vector<storage::LedgerEntry> ledger,
                           storage::ReadLedger(env, LedgerPath(folder)));
   const bool charged = std::any_of(ledger.begin(), ledger.end(), [&](const storage::LedgerEntry& entry) {
     return digests.contains(entry.data_digest);
   });
   if (!charged && !FolderIsLocked(env, folder)) return std::optional<NeighbourSweep>();
-  RETORT_ASSIGN_OR_RETURN(ResultsView view, ReadResults(env, folder));
-  WithdrawRefuted(env, view);
-  NeighbourSweep sweep = SweepOf(view);
+  RETORT_RETURN_IF_ERROR(view.status());
+  WithdrawRefuted(env, *view);
+  NeighbourSweep sweep = SweepOf(*view);
   if (!charged && !(sweep.running && Touches(sweep.planned, digests))) return std::optional<NeighbourSweep>();
   return std::optional<NeighbourSweep>(std::move(sweep));
 }

@@ -67,11 +67,14 @@ Result<Core> PlanJournal(storage::Env& env, const std::string& directory, Repair
 }
 
 // A ledger must never count too little: what is lost of it cannot be made up for.
-Status PlanLedger(storage::Env& env, const std::string& directory, RepairPlan& plan) {
+Status PlanLedger(storage::Env& env, const std::string& directory, const Core& core, RepairPlan& plan) {
   RETORT_ASSIGN_OR_RETURN(SalvagedLog log,
                           storage::SalvageRecordLog(env, LedgerPath(directory), LogKind::ledger));
-  if (log.damage.ok() && log.lost_bytes == 0) {
-    const Result<std::vector<storage::LedgerEntry>> entries = storage::ReadLedger(env, LedgerPath(directory));
+  const Result<std::vector<storage::LedgerEntry>> entries = storage::ReadLedger(env, LedgerPath(directory));
+  const std::string lost = entries.ok() ? LostLedgerText(core, entries->size()) : "";
+  if (!lost.empty()) {
+    log.damage = DamageError(lost);
+  } else if (log.damage.ok() && log.lost_bytes == 0) {
     if (entries.ok()) return {};
     log.damage = entries.status();
   } else if (log.lost_bytes == 0 || log.damage.ok()) {
@@ -174,7 +177,7 @@ Result<RepairPlan> PlanRepair(storage::Env& env, const std::string& directory) {
                             ": name the folder of a sweep that was run, with --results");
   RepairPlan plan;
   RETORT_ASSIGN_OR_RETURN(const Core core, PlanJournal(env, directory, plan));
-  RETORT_RETURN_IF_ERROR(PlanLedger(env, directory, plan));
+  RETORT_RETURN_IF_ERROR(PlanLedger(env, directory, core, plan));
   RETORT_RETURN_IF_ERROR(PlanTrials(env, directory, core, plan));
   return plan;
 }

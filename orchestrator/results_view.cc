@@ -6,6 +6,7 @@
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/journal.h"
 #include "orchestrator/progress_text.h"
+#include "orchestrator/recovery.h"
 #include "orchestrator/request_inbox.h"
 
 namespace retort::orchestrator {
@@ -61,6 +62,7 @@ Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory)
     view.trials.push_back(std::move(trial));
   }
   RETORT_ASSIGN_OR_RETURN(view.ledger, storage::ReadLedger(env, LedgerPath(directory)));
+  view.ledger_lost = LostLedgerText(core, view.ledger.size());
   return view;
 }
 

@@ -46,6 +46,7 @@ struct ResultsView {
   std::string sweep;              // name
   std::vector<TrialView> trials;  // in plan order
   std::vector<storage::LedgerEntry> ledger;
+  std::string ledger_lost;  // why `ledger` charges too little; empty when it is whole
   Quota quota;           // of the sweep as it was last run
   Usage usage;           // of it
   RunTerms terms;        // of the newest run

@@ -179,6 +179,13 @@ std::map<std::string, std::map<TrialId, std::vector<privacy::PrivacyEvent>>> Pri
   return totals;
 }
 
+Result<std::uint64_t> CountReservations(Env& env, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const LogContents contents, ReadRecordLog(env, path, LogKind::ledger));
+  return static_cast<std::uint64_t>(std::count_if(
+      contents.records.begin(), contents.records.end(),
+      [](const Record& record) { return record.type == static_cast<std::uint16_t>(LedgerRecord::reserve); }));
+}
+
 Result<std::vector<LedgerEntry>> ReadLedger(Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const LogContents contents, ReadRecordLog(env, path, LogKind::ledger));
   return ReplayAll(contents, path);

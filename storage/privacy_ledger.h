@@ -57,6 +57,9 @@ class PrivacyLedger {
   std::map<TrialId, std::vector<std::size_t>> of_trial_;  // indices into entries_
 };
 
+// Reservations in the file, absent or not, nothing else of it looked at. Error as ReadRecordLog.
+[[nodiscard]] Result<std::uint64_t> CountReservations(Env& env, const std::string& path);
+
 // Read-only view, for commands that do not own the results folder.
 [[nodiscard]] Result<std::vector<LedgerEntry>> ReadLedger(Env& env, const std::string& path);
 

@@ -106,6 +106,7 @@ void AddLostDevices(const ResultsView& view, std::vector<Problem>& problems) {
 std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataSpending>& spending,
                                 bool finished) {
   std::vector<Problem> problems;
+  if (!view.ledger_lost.empty()) problems.push_back({100, view.ledger_lost, "retort repair", {}});
   for (const TrialView& trial : view.trials) {
     if (!trial.refuted.empty()) problems.push_back(RefutedOf(view, trial));
     if (trial.state == TrialState::failed)
@@ -179,7 +180,11 @@ std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges*
     if (!fresh) known->second = std::min(known->second, trial.spec.delta);
   }
   std::vector<DataSpending> all;
-  for (const std::string& digest : charges.Digests()) {
+  std::vector<std::string> digests = charges.Digests();
+  for (const auto& [digest, spec] : data)  // what a lost ledger charged may have been any of them
+    if (!view.ledger_lost.empty() && std::find(digests.begin(), digests.end(), digest) == digests.end())
+      digests.push_back(digest);
+  for (const std::string& digest : digests) {
     DataSpending spent;
     spent.digest = digest;
     const auto known = data.find(digest);
@@ -190,7 +195,7 @@ std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges*
     spent.trials = static_cast<int>(events.size());
     spent.epsilon = spent.root_epsilon = privacy::TotalEpsilon(events, spent.delta);
     AddRoot(root, events, spent);
-    if (refuted.contains(digest))
+    if (refuted.contains(digest) || !view.ledger_lost.empty())
       spent.epsilon = spent.root_epsilon = std::numeric_limits<double>::infinity();
     all.push_back(std::move(spent));
   }

@@ -216,6 +216,7 @@ VerifyReport Verify(storage::Env& env, const std::string& directory) {
     return report;
   }
   report.ledger_entries = static_cast<int>(view->ledger.size());
+  if (!view->ledger_lost.empty()) report.damage.push_back({"ledger.log", view->ledger_lost});
   RowCheck rows(env, *view, report);
   for (const TrialView& trial : view->trials) rows.Check(trial);
   if (view->running) return report;

@@ -45,4 +45,12 @@ expect_code 3
 expect_err "torn"
 expect_err "retort repair"
 [ ! -e third ] || complain "a refused run left a folder"
+
+case_name="so does a neighbour whose ledger is gone"
+rm -r torn
+mv r/ledger.log r.ledger
+run "$retort" run "$sweep" trial.noise=secure "$only_private" 'data.digits.budget={epsilon=1000,delta=1e-4}' --results third
+expect_code 3
+expect_err "r/ledger.log holds 0 of the"
+mv r.ledger r/ledger.log
 finish

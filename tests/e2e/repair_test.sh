@@ -75,4 +75,37 @@ run "$retort" repair --apply --json
 expect_code 1
 expect_out '"action": "none"'
 
+case_name="a ledger that is gone is refused and reported, and never begun anew"
+cp ledger.before results/small/ledger.log
+run "$retort" verify
+expect_code 0
+rm results/small/ledger.log
+for command in "run small.toml" "retry --failed" ; do
+  run "$retort" $command
+  expect_code 3
+  expect_err "ledger.log holds 0 of the"
+done
+expect_no_file results/small/ledger.log
+run "$retort" verify
+expect_code 1
+expect_out "damage: ledger.log"
+run "$retort" status
+expect_out "ledger.log holds 0 of the"
+run "$retort" repair --apply
+expect_code 1
+expect_out "beyond repair: ledger.log"
+expect_no_file results/small/ledger.log
+
+case_name="so is one that was cut in half"
+head -c $(($(stat -c %s ledger.before) / 2)) ledger.before >results/small/ledger.log
+cp results/small/ledger.log ledger.cut
+run "$retort" run small.toml
+expect_code 3
+expect_err "reservations that journal.log knows of"
+run "$retort" verify
+expect_code 1
+run "$retort" repair --apply
+expect_code 1
+expect_same "$(cksum <results/small/ledger.log)" "$(cksum <ledger.cut)"
+
 finish

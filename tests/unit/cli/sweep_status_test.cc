@@ -53,6 +53,17 @@ TEST(SweepStatus, WorstProblemComesFirst) {
   EXPECT_FALSE(status.finished);
 }
 
+TEST(SweepStatus, LostLedgerIsTheWorstProblemAndLeavesNoTotal) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.trials[4].state = TrialState::failed;
+  sample.view.ledger_lost = "ledger.log holds 0 of the 3 reservations";
+  const SweepStatus status = StatusOf(sample.view);
+  EXPECT_EQ(status.problems.at(0).what, sample.view.ledger_lost);
+  ASSERT_EQ(status.spending.size(), 1U) << "nothing is left of what was charged";
+  EXPECT_EQ(status.spending[0].epsilon, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(status.spending[0].root_epsilon, std::numeric_limits<double>::infinity());
+}
+
 TEST(SweepStatus, StoppedSweepIsAProblemAndFinishedOneIsNot) {
   testing::Sample sample = testing::SampleSweep();
   EXPECT_THAT(StatusOf(sample.view).problems.at(0).what, HasSubstr("nobody is running"));

@@ -150,6 +150,18 @@ TEST_F(VerifyFolder, TornTailIsARemarkAndNoDamage) {
   EXPECT_THAT(report.remarks, Contains(HasSubstr("3 bytes")));
 }
 
+TEST_F(VerifyFolder, LedgerThatLostReservationsIsFound) {
+  WriteAll();
+  {
+    Core core(Settings{.results = folder_.path(), .provenance_json = "{}"});
+    ASSERT_TRUE(
+        Journal::Open(storage::PosixEnv(), folder_.path(), core)->Commit({{1.0, LedgerNoted{1}}}).ok());
+  }
+  EXPECT_THAT(Report().damage, Contains(Field(&Damage::what, HasSubstr("0 of the 1 reservations"))));
+  ASSERT_TRUE(storage::PosixEnv().Remove(LedgerPath(folder_.path())).ok());
+  EXPECT_THAT(Report().damage, Contains(Field(&Damage::where, "ledger.log")));
+}
+
 TEST_F(VerifyFolder, RowThatIsNotItsDigestIsFound) {
   storage::ResultRow row = Row();
   row.metrics = {{"test.accuracy", 0.99}};  // not what the digest was taken over

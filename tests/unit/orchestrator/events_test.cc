@@ -47,7 +47,8 @@ std::vector<Event> OneOfEach() {
           SlotDrained{1, 2, "node1", {kAttempt.trial, TrialId(7)}},
           PackingMeasured{"node1", "cuda:0", "dpdfd", 3, 1.0 / 3, 2, 0.25, false, "out of memory"},
           SlotRestored{1, 2, "node1", kAttempt.trial},
-          AgentNoted{3, AgentChange::joined, "node1", {"cuda:0", "cuda:1"}}};
+          AgentNoted{3, AgentChange::joined, "node1", {"cuda:0", "cuda:1"}},
+          LedgerNoted{17}};
 }
 
 TEST(Events, EachSurvivesEncodingByteForByte) {

@@ -105,6 +105,18 @@ TEST_F(NeighboursTest, NeighbourWithoutAJournalCannotBeCounted) {
   EXPECT_THAT(Elsewhere(Plan(Data(true))).status().message(), HasSubstr("results/lost"));
 }
 
+TEST_F(NeighboursTest, NeighbourThatLostItsLedgerCannotBeCounted) {
+  const std::string folder = Sweep("lost", Data(false), 30);
+  Core core(Settings{.results = folder, .provenance_json = "{}"});
+  ASSERT_TRUE(Journal::Open(env_, folder, core)->Commit({{2.0, LedgerNoted{2}}}).ok());
+  EXPECT_TRUE(Elsewhere(Plan(Data(true))).ok());
+  ASSERT_TRUE(env_.Remove(LedgerPath(folder)).ok());
+  const Status status = Elsewhere(Plan(Data(true))).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("results/lost"));
+  EXPECT_THAT(status.message(), HasSubstr("0 of the 2 reservations"));
+}
+
 TEST_F(NeighboursTest, RunningNeighbourOfTheSameDataStopsABudgetedRun) {
   const std::string folder = Sweep("busy", Data(false), 0);
   const auto lock = env_.Lock(LockPath(folder)).value();

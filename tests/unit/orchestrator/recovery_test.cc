@@ -7,7 +7,9 @@
 #include "orchestrator/commit.h"
 #include "orchestrator/reactor.h"
 #include "orchestrator/results_view.h"
+#include "storage/record_log.h"
 #include "tests/testing/fault_injection_env.h"
+#include "tests/testing/storage_samples.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {
@@ -16,6 +18,7 @@ namespace {
 using testing::FamilyPlan;
 using testing::FaultInjectionEnv;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::PlanOf;
 using ::testing::SizeIs;
 using testing::TrialBuilder;
@@ -74,11 +77,32 @@ class RecoveryTest : public ::testing::Test {
     Hear({attempt->id, attempt->generation, 0, ended});
     Do([](Core& core, Now now, Outbox& outbox) { OnTick(core, now, outbox); });
   }
+  // Grants of one draw each to the trial's worker.
+  void Grant(TrialId trial, int count) {
+    for (int i = 0; i < count; ++i) {
+      const ActiveAttempt* attempt = core().fleet.Find(trial);
+      ASSERT_NE(attempt, nullptr);
+      Hear({attempt->id, attempt->generation, 0, cluster::Reserve{++request_, testing::VoteEvent(1), 1}});
+    }
+  }
+  std::string& LedgerBytes() { return env_.Bytes(LedgerPath("results")); }
+  // Where record `index` of the ledger begins.
+  std::uint64_t RecordOffset(std::size_t index) {
+    return storage::ReadRecordLog(env_, LedgerPath("results"), storage::LogKind::ledger)
+        .value()
+        .records.at(index)
+        .offset;
+  }
+  Status Recover() {
+    owner_.reset();
+    return RecoverResults(env_, Settings{.results = "results", .provenance_json = "{}"}).status();
+  }
   std::uint64_t JournalBytes() { return env_.Bytes(JournalPath("results")).size(); }
 
   FaultInjectionEnv env_;
   std::optional<Recovered> owner_;
   double time_ = 1000;
+  std::uint64_t request_ = 0;
 };
 
 TEST_F(RecoveryTest, AttemptsOfADeadOrchestratorAreQueuedAndNumbersGrow) {
@@ -257,6 +281,61 @@ TEST_F(RecoveryTest, JournalThatContradictsItselfIsDamageWithItsOffset) {
       RecoverResults(env_, Settings{.results = "results", .provenance_json = {}});
   EXPECT_EQ(recovered.status().code(), StatusCode::damage);
   EXPECT_THAT(recovered.status().message(), HasSubstr(std::to_string(offset)));
+}
+
+TEST_F(RecoveryTest, LedgerThatIsGoneIsRefusedAndNotBegunAnew) {
+  const SweepPlan plan = FamilyPlan(1, 0);
+  Start(plan);
+  Grant(plan.trials[0].id, 3);
+  ASSERT_TRUE(env_.Remove(LedgerPath("results")).ok());
+  const Status status = Recover();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("ledger.log holds 0 of the 3 reservations"));
+  EXPECT_THAT(status.message(), HasSubstr("copy"));
+  EXPECT_FALSE(env_.Exists(LedgerPath("results")));
+  EXPECT_THAT(ReadResults(env_, "results")->ledger_lost, HasSubstr("0 of the 3"));
+}
+
+// A cut anywhere before the last acknowledged reservation is no torn tail.
+TEST_F(RecoveryTest, LedgerCutShortIsRefusedAsItIs) {
+  const SweepPlan plan = FamilyPlan(1, 0);
+  Start(plan);
+  Grant(plan.trials[0].id, 3);
+  const std::string whole = LedgerBytes();
+  for (const std::uint64_t size :
+       {RecordOffset(1), RecordOffset(1) + 7, RecordOffset(2), std::uint64_t{whole.size() - 1}}) {
+    LedgerBytes() = whole.substr(0, size);
+    EXPECT_EQ(Recover().code(), StatusCode::environment) << size;
+    EXPECT_EQ(LedgerBytes().size(), size) << "nothing is cut or appended";
+  }
+  LedgerBytes() = whole;
+  EXPECT_TRUE(Recover().ok());
+}
+
+TEST_F(RecoveryTest, LedgerTornInAReservationThatNobodyWasToldOfGoesOn) {
+  const SweepPlan plan = FamilyPlan(1, 0);
+  Start(plan);
+  Grant(plan.trials[0].id, 2);
+  const std::string acknowledged = LedgerBytes();
+  ASSERT_TRUE(
+      owner_->ledger->Reserve(std::string(64, 'd'), {plan.trials[0].id, 1}, 1, testing::VoteEvent(1)).ok());
+  LedgerBytes().pop_back();  // it died before the journal, and so the worker, knew
+  EXPECT_TRUE(Recover().ok());
+  EXPECT_EQ(LedgerBytes(), acknowledged);
+  EXPECT_THAT(ReadResults(env_, "results")->ledger_lost, IsEmpty());
+}
+
+TEST_F(RecoveryTest, LedgerOfAnOlderFolderIsNotedByTheNextRun) {
+  const SweepPlan plan = FamilyPlan(1, 0);
+  {
+    auto ledger = storage::PrivacyLedger::Open(env_, LedgerPath("results"));
+    ASSERT_TRUE(
+        (*ledger)->Reserve(std::string(64, 'd'), {plan.trials[0].id, 1}, 1, testing::VoteEvent(1)).ok());
+  }
+  Start(plan);
+  EXPECT_EQ(core().ledger_noted(), 1U);
+  ASSERT_TRUE(env_.Remove(LedgerPath("results")).ok());
+  EXPECT_EQ(Recover().code(), StatusCode::environment);
 }
 
 TEST_F(RecoveryTest, ReaderSeesTrialsInPlanOrderWithoutTheLock) {

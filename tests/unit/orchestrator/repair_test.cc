@@ -160,6 +160,27 @@ TEST_F(RepairTest, ALedgerThatLostARecordIsNeverMadeToCountLess) {
   EXPECT_EQ(env_.Bytes(path), damaged);
 }
 
+TEST_F(RepairTest, ALedgerThatHoldsLessThanTheJournalKnowsOfIsBeyondRepair) {
+  {
+    auto log = storage::RecordLog::Open(env_, JournalPath(kResults), storage::LogKind::journal);
+    ASSERT_TRUE(log.ok());
+    (*log)->Append(static_cast<std::uint16_t>(EventType::ledger_noted), EncodeEvent({1, LedgerNoted{3}}));
+    ASSERT_TRUE((*log)->Sync().ok());
+  }
+  EXPECT_THAT(Plan().items, IsEmpty());
+  std::string& ledger = env_.Bytes(LedgerPath(kResults));
+  ledger.resize(ledger.size() / 2);
+  const std::string cut = ledger;
+  const RepairPlan plan = Plan();
+  ASSERT_NE(Find(plan, "ledger.log"), nullptr);
+  EXPECT_EQ(Find(plan, "ledger.log")->action, RepairAction::none);
+  EXPECT_THAT(Find(plan, "ledger.log")->what, HasSubstr("of the 3 reservations"));
+  Apply(plan);
+  EXPECT_EQ(env_.Bytes(LedgerPath(kResults)), cut);
+  ASSERT_TRUE(env_.Remove(LedgerPath(kResults)).ok());
+  EXPECT_EQ(Plan().BeyondRepair(), 1U);
+}
+
 TEST_F(RepairTest, ATornCheckpointIsKeptAsideAndTheOneBeforeItTakesItsPlace) {
   Flip(Checkpoint("checkpoint-7.h5"), 100);
   const std::string torn = env_.Bytes(Checkpoint("checkpoint-7.h5"));
