@@ -11,13 +11,19 @@
 
 namespace retort::orchestrator {
 
+// That another sweep of the results root sets for the same data.
+struct OtherBudget {
+  std::string directory;  // of that sweep
+  Budget budget;
+};
+
 // Why `event` may not be drawn, or nothing when the total with it stays within
-// data.budget (always so without one). Everything charged to the data set's digest counts, trials that
-// are out of the plan included, that `counts` says true of (empty: of all), and what other sweeps of the results
-// root charged to it. An unbounded event crosses every cap.
-[[nodiscard]] std::optional<std::string> RefuseOverBudget(const ChargeBook& charges, const DataSpec& data,
-                                                          const privacy::PrivacyEvent& event,
-                                                          const ChargeBook::Counts& counts = {},
-                                                          const std::vector<privacy::PrivacyEvent>& elsewhere = {});
+// data.budget and all of `others` (always so without any). Everything charged to the data set's digest
+// counts, trials that are out of the plan included, that `counts` says true of (empty: of all), and what
+// other sweeps of the results root charged to it. An unbounded event crosses every cap.
+[[nodiscard]] std::optional<std::string> RefuseOverBudget(
+    const ChargeBook& charges, const DataSpec& data, const privacy::PrivacyEvent& event,
+    const ChargeBook::Counts& counts = {}, const std::vector<privacy::PrivacyEvent>& elsewhere = {},
+    const std::vector<OtherBudget>& others = {});
 
 }  // namespace retort::orchestrator

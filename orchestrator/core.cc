@@ -217,7 +217,8 @@ Status Core::On(const PackingMeasured& event) {
 Status Core::On(const AgentNoted&) { return {}; }
 
 Status Core::On(const LedgerNoted& event) {
-  if (event.reservations <= ledger_noted_) return DamageError("journal: reservations of the ledger must grow");
+  if (event.reservations <= ledger_noted_)
+    return DamageError("journal: reservations of the ledger must grow");
   ledger_noted_ = event.reservations;
   return {};
 }

@@ -17,6 +17,7 @@
 #include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/ids.h"
 #include "experiments/spec/status.h"
+#include "orchestrator/budget.h"
 #include "orchestrator/charge_book.h"
 #include "orchestrator/cost_model.h"
 #include "orchestrator/events.h"
@@ -130,6 +131,8 @@ class Core {
   ChargeBook charges;
   // By data digest: what other sweeps of the results root have charged, where a budget counts it.
   std::map<std::string, std::vector<privacy::PrivacyEvent>> charged_elsewhere;
+  // By data digest: the budgets that other sweeps of the root set.
+  std::map<std::string, std::vector<OtherBudget>> other_budgets;
   Counters counters;
   Quota quota;  // of the plan
   CostModel costs;                  // of what has run on machines like these

@@ -54,7 +54,10 @@ NeighbourSweep SweepOf(const ResultsView& view) {
   for (const TrialView& trial : view.trials) {
     if (!trial.spec.data) continue;
     sweep.planned.insert(trial.spec.data->digest);
-    if (trial.spec.data->budget) sweep.budgeted.insert(trial.spec.data->digest);
+    if (!trial.spec.data->budget) continue;
+    const auto [known, fresh] = sweep.budgets.try_emplace(trial.spec.data->digest, *trial.spec.data->budget);
+    if (!fresh && trial.spec.data->budget->epsilon < known->second.epsilon)
+      known->second = *trial.spec.data->budget;
   }
   return sweep;
 }
@@ -64,11 +67,11 @@ bool Touches(const std::set<std::string>& some, const std::set<std::string>& oth
                      [&](const std::string& digest) { return others.contains(digest); });
 }
 
-// The sweep in `folder`, unless its ledger and lock show that it has nothing to do with `digests`; a ledger that has
-// lost something shows nothing.
+// The sweep in `folder`, unless its ledger and lock show that it has nothing to do with `digests`; a ledger
+// that has lost something shows nothing.
 Result<std::optional<NeighbourSweep>> ReadNeighbour(storage::Env& env, const std::string& folder,
                                                     const std::set<std::string>& digests) {
-  const Result<ResultsView> view = ReadResults(env, folder);
+  Result<ResultsView> view = ReadResults(env, folder);
   if (view.ok() && !view->ledger_lost.empty()) return DamageError(view->ledger_lost);
   RETORT_ASSIGN_OR_RETURN(const std::vector<storage::LedgerEntry> ledger,
                           storage::ReadLedger(env, LedgerPath(folder)));
@@ -83,10 +86,17 @@ Result<std::optional<NeighbourSweep>> ReadNeighbour(storage::Env& env, const std
   return std::optional<NeighbourSweep>(std::move(sweep));
 }
 
-std::map<std::string, std::string> NamesOf(const SweepPlan& plan, bool budgeted) {
+std::map<std::string, std::string> NamesOf(const SweepPlan& plan) {
+  std::map<std::string, std::string> names;  // by digest
+  for (const auto& data : plan.data) names[data->digest] = data->name;
+  return names;
+}
+
+// Those that are under a budget, of the plan or of another sweep.
+std::map<std::string, std::string> CappedNames(const SweepPlan& plan, const BudgetsByData& others) {
   std::map<std::string, std::string> names;  // by digest
   for (const auto& data : plan.data)
-    if (data->budget.has_value() == budgeted) names[data->digest] = data->name;
+    if (data->budget || others.contains(data->digest)) names[data->digest] = data->name;
   return names;
 }
 
@@ -104,23 +114,12 @@ Status Running(const std::string& folder, const std::string& name, const std::st
       folder, name, whose, root));
 }
 
-// A running neighbour whose budget a sweep without one would spend unseen.
-Status CheckOthersBudgets(storage::Env& env, const std::string& results, const SweepPlan& plan) {
-  const std::map<std::string, std::string> names = NamesOf(plan, false);
-  const Result<std::vector<std::string>> siblings = Siblings(env, results);
-  if (names.empty() || !siblings.ok()) return {};
-  for (const std::string& folder : *siblings) {
-    if (!FolderIsLocked(env, folder)) continue;
-    const Result<ResultsView> view = ReadResults(env, folder);
-    // One that is just beginning looks for this sweep's lock before it draws.
-    if (!view.ok() && view.status().code() == StatusCode::environment) continue;
-    if (!view.ok()) return view.status();
-    const NeighbourSweep sweep = SweepOf(*view);
-    for (const std::string& digest : sweep.budgeted)
-      if (const auto name = names.find(digest); name != names.end())
-        return Running(folder, name->second, RootOf(results), "its budget");
-  }
-  return {};
+// Whether a sweep whose journal cannot be read may have to do with `digests`.
+bool MayTouch(storage::Env& env, const std::string& folder, const std::set<std::string>& digests) {
+  const Result<std::vector<storage::LedgerEntry>> ledger = storage::ReadLedger(env, LedgerPath(folder));
+  return !ledger.ok() || std::any_of(ledger->begin(), ledger->end(), [&](const storage::LedgerEntry& entry) {
+    return digests.contains(entry.data_digest);
+  });
 }
 
 }  // namespace
@@ -139,11 +138,31 @@ Result<std::vector<NeighbourSweep>> ReadNeighbours(storage::Env& env, const std:
   return sweeps;
 }
 
-Result<ChargedByData> ChargedElsewhere(storage::Env& env, const std::string& results, const SweepPlan& plan) {
-  RETORT_RETURN_IF_ERROR(CheckOthersBudgets(env, results, plan));
-  const std::map<std::string, std::string> names = NamesOf(plan, true);
-  ChargedByData charged;
-  if (names.empty()) return charged;
+Result<BudgetsByData> BudgetsElsewhere(storage::Env& env, const std::string& results, const SweepPlan& plan) {
+  BudgetsByData budgets;
+  const std::map<std::string, std::string> names = NamesOf(plan);
+  const Result<std::vector<std::string>> siblings = Siblings(env, results);
+  if (names.empty() || !siblings.ok()) return budgets;
+  for (const std::string& folder : *siblings) {
+    const Result<ResultsView> view = ReadJournaled(env, folder);
+    // One that is just beginning looks for this sweep's lock before it draws.
+    const bool absent = !view.ok() && view.status().code() == StatusCode::environment;
+    if (absent || (!view.ok() && !MayTouch(env, folder, DigestsOf(names)))) continue;
+    if (!view.ok())
+      return EnvironmentError(fmt::format("whether {} sets a budget for the same data cannot be read: {}",
+                                          folder, view.status().message()));
+    for (const auto& [digest, budget] : SweepOf(*view).budgets)
+      if (names.contains(digest)) budgets[digest].push_back({folder, budget});
+  }
+  return budgets;
+}
+
+Result<RootTerms> TermsElsewhere(storage::Env& env, const std::string& results, const SweepPlan& plan) {
+  RootTerms terms;
+  RETORT_ASSIGN_OR_RETURN(terms.budgets, BudgetsElsewhere(env, results, plan));
+  const std::map<std::string, std::string> names = CappedNames(plan, terms.budgets);
+  ChargedByData& charged = terms.charged;
+  if (names.empty()) return terms;
   const Result<std::vector<NeighbourSweep>> sweeps = ReadNeighbours(env, results, DigestsOf(names));
   if (!sweeps.ok()) {
     return EnvironmentError(
@@ -155,13 +174,14 @@ Result<ChargedByData> ChargedElsewhere(storage::Env& env, const std::string& res
   for (const NeighbourSweep& sweep : *sweeps) {
     for (const auto& [digest, name] : names) {
       if (sweep.running && sweep.planned.contains(digest))
-        return Running(sweep.directory, name, RootOf(results), "the budget of that data set");
+        return Running(sweep.directory, name, RootOf(results),
+                       sweep.budgets.contains(digest) ? "its budget" : "the budget of that data set");
       if (const auto found = sweep.charged.find(digest); found != sweep.charged.end())
         charged[digest].insert(charged[digest].end(), found->second.begin(), found->second.end());
     }
   }
   for (auto& [digest, events] : charged) events = privacy::Aggregate(events);
-  return charged;
+  return terms;
 }
 
 RootCharges ReadRoot(storage::Env& env, const ResultsView& view) {

@@ -1,5 +1,5 @@
 // The other sweeps of a results root, the folder that holds this sweep's results folder: what they have
-// charged to private data sets counts against the budgets of this one.
+// charged to private data sets counts against budgets, and the budgets that they set bind this one.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 
 #include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/sweep.h"
+#include "orchestrator/budget.h"
 #include "orchestrator/results_view.h"
 #include "storage/env.h"
 
@@ -17,13 +18,14 @@ namespace retort::orchestrator {
 
 using ChargedByData =
     std::map<std::string, std::vector<privacy::PrivacyEvent>>;  // by digest, equal ones aggregated
+using BudgetsByData = std::map<std::string, std::vector<OtherBudget>>;  // by digest
 
 struct NeighbourSweep {
   std::string directory;
   bool running = false;
   ChargedByData charged;  // what costs its data set something; without a bound where an audit refutes it
   std::set<std::string> planned;   // digests of its trials' data sets
-  std::set<std::string> budgeted;  // of these, those under a budget of its own
+  std::map<std::string, Budget> budgets;  // of its own, by digest
 };
 
 // Those that have charged one of `digests`, and those that are running with one in their plan. Error:
@@ -32,12 +34,23 @@ struct NeighbourSweep {
                                                                  const std::string& results,
                                                                  const std::set<std::string>& digests);
 
-// What the budgets of `plan` must count beside the sweep's own ledger. A budget covers the root only while
-// nobody else draws there: call under the folder's lock. Error: environment, with the remedy, when a
-// neighbour of a budgeted data set cannot be read or is running, or when a running neighbour has a budget for
-// a data set of this plan.
-[[nodiscard]] Result<ChargedByData> ChargedElsewhere(storage::Env& env, const std::string& results,
+// What a results root means for a sweep in it.
+struct RootTerms {
+  ChargedByData charged;  // beside the sweep's own ledger, of data under a budget
+  BudgetsByData budgets;  // that other sweeps set, running or not, for data of the plan
+};
+
+// The budgets that other sweeps set for data of `plan`. Error: environment, naming a folder that charged such
+// data and whose journal cannot be read.
+[[nodiscard]] Result<BudgetsByData> BudgetsElsewhere(storage::Env& env, const std::string& results,
                                                      const SweepPlan& plan);
+
+// What budgets, of `plan` or of other sweeps, must count. A budget covers the root only while nobody else
+// draws there: call under the folder's lock. Error: environment, with the remedy, when a neighbour of a
+// budgeted data set cannot be read or is running, or when a running neighbour has a budget for a data set of
+// this plan; as BudgetsElsewhere.
+[[nodiscard]] Result<RootTerms> TermsElsewhere(storage::Env& env, const std::string& results,
+                                               const SweepPlan& plan);
 
 // For people who ask how much is spent.
 struct RootCharges {

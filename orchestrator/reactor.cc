@@ -73,9 +73,10 @@ std::string Malformed(const cluster::Reserve& message) {
   return "";
 }
 
-std::vector<privacy::PrivacyEvent> ChargedElsewhere(const Core& core, const std::string& digest) {
-  const auto found = core.charged_elsewhere.find(digest);
-  return found == core.charged_elsewhere.end() ? std::vector<privacy::PrivacyEvent>() : found->second;
+template <typename T>
+std::vector<T> Known(const std::map<std::string, std::vector<T>>& by_digest, const std::string& digest) {
+  const auto found = by_digest.find(digest);
+  return found == by_digest.end() ? std::vector<T>() : found->second;
 }
 
 void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& message, Now now, Outbox& outbox) {
@@ -101,10 +102,11 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
     refusal = std::move(malformed);
   else if (attempt.unwritten_grants >= kMostReservesAtOnce)
     refusal = fmt::format("more than {} reservations at once", kMostReservesAtOnce);
-  else if (data.budget && CostsItsData(core, attempt.id.trial, &event))
+  else if ((data.budget || core.other_budgets.contains(data.digest)) &&
+           CostsItsData(core, attempt.id.trial, &event))
     refusal = RefuseOverBudget(
         core.charges, data, event, [&core](TrialId id) { return CostsItsData(core, id); },
-        ChargedElsewhere(core, data.digest));
+        Known(core.charged_elsewhere, data.digest), Known(core.other_budgets, data.digest));
   if (refusal) {
     Send(outbox, rank, cluster::Reserved{message.id, false, *refusal}, attempt.id, attempt.generation);
     return;

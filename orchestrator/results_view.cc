@@ -33,19 +33,15 @@ Result<TrialView> ViewOf(const Trial& trial, bool running) {
   return view;
 }
 
-}  // namespace
-
-Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory) {
+Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, ResultsView& view) {
   if (!env.Exists(JournalPath(directory)))
     return EnvironmentError("there are no results in " + directory +
                             ": run the sweep first, or name its folder with "
                             "--results");
-  ResultsView view;
   view.directory = directory;
   view.running = FolderIsLocked(env, directory);
   RETORT_ASSIGN_OR_RETURN(const storage::LogContents contents,
                           storage::ReadRecordLog(env, JournalPath(directory), storage::LogKind::journal));
-  Core core(Settings{.results = directory, .provenance_json = {}});
   JournalCodec codec;
   RETORT_RETURN_IF_ERROR(ReplayJournal(contents, codec, core));
   view.sweep = core.sweep();
@@ -61,6 +57,24 @@ Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory)
     RETORT_ASSIGN_OR_RETURN(TrialView trial, ViewOf(core.At(index), view.running));
     view.trials.push_back(std::move(trial));
   }
+  return {};
+}
+
+Core EmptyCore(const std::string& directory) { return Core({.results = directory, .provenance_json = {}}); }
+
+}  // namespace
+
+Result<ResultsView> ReadJournaled(storage::Env& env, const std::string& directory) {
+  Core core = EmptyCore(directory);
+  ResultsView view;
+  RETORT_RETURN_IF_ERROR(ReadJournal(env, directory, core, view));
+  return view;
+}
+
+Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory) {
+  Core core = EmptyCore(directory);
+  ResultsView view;
+  RETORT_RETURN_IF_ERROR(ReadJournal(env, directory, core, view));
   RETORT_ASSIGN_OR_RETURN(view.ledger, storage::ReadLedger(env, LedgerPath(directory)));
   view.ledger_lost = LostLedgerText(core, view.ledger.size());
   return view;

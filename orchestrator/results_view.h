@@ -61,5 +61,7 @@ struct ResultsView {
 // Error: environment when the folder or its journal is absent; usage when it is of another format
 // version; damage with the offset.
 [[nodiscard]] Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory);
+// The same from the journal alone: the ledger is left empty and not looked at.
+[[nodiscard]] Result<ResultsView> ReadJournaled(storage::Env& env, const std::string& directory);
 
 }  // namespace retort::orchestrator

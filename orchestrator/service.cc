@@ -81,7 +81,7 @@ class SweepRun {
     const std::string results = std::filesystem::absolute(options_.results).lexically_normal().string();
     if (!env_.Exists(results)) {  // what fails here leaves no folder behind
       RETORT_RETURN_IF_ERROR(Prepare());
-      RETORT_RETURN_IF_ERROR(ChargedElsewhere(env_, results, plan_).status());
+      RETORT_RETURN_IF_ERROR(TermsElsewhere(env_, results, plan_).status());
       if (channel_ == nullptr) RETORT_RETURN_IF_ERROR(CheckPlaceable(plan_, agent_->devices()));
     }
     RETORT_ASSIGN_OR_RETURN(lock_, LockFolder(env_, results));
@@ -99,7 +99,9 @@ class SweepRun {
     RETORT_RETURN_IF_ERROR(OpenSweep(recovered.core, plan_, started_, outbox));
     RETORT_RETURN_IF_ERROR(TryFullDiskAgain(recovered.core, outbox));
     if (outbox.empty() && recovered.core.AllFinal()) return AlreadyDone(recovered);
-    RETORT_ASSIGN_OR_RETURN(recovered.core.charged_elsewhere, ChargedElsewhere(env_, results, plan_));
+    RETORT_ASSIGN_OR_RETURN(RootTerms terms, TermsElsewhere(env_, results, plan_));
+    recovered.core.charged_elsewhere = std::move(terms.charged);
+    recovered.core.other_budgets = std::move(terms.budgets);
     return Work(recovered, std::move(outbox));
   }
 

@@ -34,6 +34,8 @@ class Planner {
  private:
   [[nodiscard]] std::set<std::string> DataInUse() const;
   void InspectData(SweepPlan& plan);
+  [[nodiscard]] std::vector<DataTable> UnusedWithBudget() const;
+  void ShareBudgets();
   [[nodiscard]] std::size_t Combinations() const;
   void CollectAxisKeys();
   void AddStudent(Layers layers, std::uint64_t seed);
@@ -102,6 +104,50 @@ void Planner::InspectData(SweepPlan& plan) {
                             ", but " + data.path + " holds " + std::to_string(data.examples) + " examples");
       table.valid = false;
     }
+  }
+}
+
+// Data sets that no trial uses and whose budget may still cover another's examples, as far as their files are
+// there.
+std::vector<DataTable> Planner::UnusedWithBudget() const {
+  const std::set<std::string> used = DataInUse();
+  std::vector<DataTable> unused;
+  for (const DataTable& table : document_.data) {
+    if (used.contains(table.data->name) || !table.data->budget || !table.readable || !hooks_.inspect)
+      continue;
+    DataTable copy = table;
+    copy.data = std::make_shared<DataSpec>(*table.data);
+    if (hooks_.inspect(*copy.data).ok()) unused.push_back(std::move(copy));
+  }
+  return unused;
+}
+
+// A budget belongs to the examples: it holds under every name that they have in this file.
+void Planner::ShareBudgets() {
+  std::map<std::string, DataTable> budgeted;  // by digest
+  std::vector<DataTable> tables = UnusedWithBudget();
+  tables.insert(tables.begin(), document_.data.begin(), document_.data.end());
+  for (const DataTable& table : tables) {
+    const DataSpec& data = *table.data;
+    if (data.digest.empty() || !data.budget) continue;
+    const auto [first, fresh] = budgeted.try_emplace(data.digest, table);
+    const DataSpec& other = *first->second.data;
+    if (fresh || (other.budget->epsilon == data.budget->epsilon && other.budget->delta == data.budget->delta))
+      continue;
+    complaints_.Error(
+        table.where, "data." + data.name + ".budget",
+        "data." + data.name + " and data." + other.name +
+            " are the same files, and a budget covers their examples under every name: give both the "
+            "same budget, or one of them none");
+  }
+  for (DataTable& table : document_.data) {
+    const auto found = budgeted.find(table.data->digest);
+    if (found == budgeted.end() || table.data->budget) continue;
+    table.data->budget = found->second.data->budget;
+    complaints_.Warning(table.where, "data." + table.data->name,
+                        "data." + table.data->name + " and data." + found->second.data->name +
+                            " are the same files: the budget of data." + found->second.data->name +
+                            " covers both");
   }
 }
 
@@ -218,6 +264,7 @@ void Planner::PutTeachersFirst() {
 
 void Planner::Run(SweepPlan& plan) {
   InspectData(plan);
+  ShareBudgets();
   const bool read_well = complaints_.clean();
   const std::size_t total = Combinations();
   if (total > kMostTrials) {

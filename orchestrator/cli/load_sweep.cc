@@ -1,5 +1,7 @@
 #include "orchestrator/cli/load_sweep.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
@@ -8,6 +10,7 @@
 #include "experiments/privacy/accountant.h"
 #include "experiments/privacy/calibration.h"
 #include "orchestrator/cli/published.h"
+#include "orchestrator/neighbours.h"
 #include "storage/idx_file.h"
 
 namespace retort::orchestrator::cli {
@@ -94,6 +97,28 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   }
   if (data_errors > 0 && data_errors == loaded.errors.size()) loaded.code = StatusCode::environment;
   return loaded;
+}
+
+void WarnOfOtherBudgets(storage::Env& env, const std::string& results, SweepPlan& plan) {
+  const auto warn = [&plan](const std::string& key, std::string message) {
+    Diagnostic warning;
+    warning.file = plan.file;
+    warning.key = key;
+    warning.message = std::move(message);
+    plan.warnings.push_back(std::move(warning));
+  };
+  const Result<BudgetsByData> budgets = BudgetsElsewhere(env, results, plan);
+  if (!budgets.ok()) return warn("data", budgets.status().message());
+  for (const auto& data : plan.data) {
+    const auto found = budgets->find(data->digest);
+    if (found == budgets->end()) continue;
+    for (const OtherBudget& other : found->second)
+      warn("data." + data->name,
+           fmt::format(
+               "the budget of epsilon = {:g} at delta = {:g} that {} sets covers the examples of data.{} in "
+               "this sweep, too",
+               other.budget.epsilon, other.budget.delta, other.directory, data->name));
+  }
 }
 
 std::map<TrialId, std::vector<privacy::Claim>> PlannedClaims(const std::vector<TrialSpec>& trials,

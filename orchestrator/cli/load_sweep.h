@@ -27,6 +27,10 @@ struct LoadedSweep {
 
 [[nodiscard]] LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request);
 
+// Adds a warning for each budget of another sweep that binds this one in the folder `results`, or one that
+// says why they are not known.
+void WarnOfOtherBudgets(storage::Env& env, const std::string& results, SweepPlan& plan);
+
 // Claims of the first `count` trials and of their teachers, if nothing fails. `trials` is in plan order:
 // teachers before their students.
 [[nodiscard]] std::map<TrialId, std::vector<privacy::Claim>> PlannedClaims(

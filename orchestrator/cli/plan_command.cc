@@ -29,10 +29,11 @@ int SlotsFor(const Invocation& call, const ResultsView* view) {
 
 int PlanCommand(const Invocation& call) {
   const CommandLine& line = call.line;
-  const LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile});
+  LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile});
   if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
   const SweepPlan& plan = *loaded.plan;
   const std::string results = ResultsFor(line.global.results, plan.name);
+  WarnOfOtherBudgets(call.env, results, *loaded.plan);
   std::optional<ResultsView> view;
   if (call.env.Exists(results + "/journal.log")) {
     Result<ResultsView> read = ReadResults(call.env, results);

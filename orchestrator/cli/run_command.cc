@@ -90,10 +90,11 @@ int RunCommand(const Invocation& call) {
   }
   if (const std::optional<int> code = KeepToAllocation(call, options)) return EndRun(options, *code);
   const CommandLine& line = call.line;
-  const LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile});
+  LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile});
   if (!loaded.plan) return EndRun(options, call.console.Fail(loaded.errors, loaded.code));
-  for (const Diagnostic& warning : loaded.plan->warnings) call.console.Warn(warning);
   options.results = ResultsFor(line.global.results, loaded.plan->name);
+  WarnOfOtherBudgets(call.env, options.results, *loaded.plan);
+  for (const Diagnostic& warning : loaded.plan->warnings) call.console.Warn(warning);
   const Result<int> code = RunSweep(*loaded.plan, options);
   if (!code.ok()) return EndRun(options, call.console.Fail(code.status()));
   if (line.global.json)

@@ -106,6 +106,7 @@ std::string SpendingLine(const DataSpending& spent) {
         fmt::format("; with {} other {} in {}: ε {}", spent.neighbours,
                     spent.neighbours == 1 ? "sweep" : "sweeps", spent.root, BoundText(spent.root_epsilon));
   if (spent.budget) line += fmt::format("; budget {}", EpsilonText(spent.budget->epsilon));
+  if (!spent.budget_of.empty()) line += fmt::format(" (of {})", spent.budget_of);
   if (!std::isfinite(spent.epsilon)) line += "; at least one trial has no finite bound (see `retort table`)";
   return line;
 }

@@ -1,6 +1,7 @@
 #include "orchestrator/cli/sweep_status.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -125,7 +126,9 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataS
                           fmt::format("data set {} has spent ε = {} of its budget of {} (example, δ = {})",
                                       spent.data, EpsilonText(spent.root_epsilon),
                                       EpsilonText(spent.budget->epsilon), ShortNumber(spent.delta)),
-                          "raise [data." + spent.data + "] budget, or ask for fewer trials",
+                          spent.budget_of.empty()
+                              ? "raise [data." + spent.data + "] budget, or ask for fewer trials"
+                              : "raise the budget in " + spent.budget_of + ", or ask for fewer trials",
                           {}});
   for (const std::string& drained : view.drained)
     problems.push_back({75, drained, "look at that host; a new run uses the slot again", {}});
@@ -164,16 +167,46 @@ void AddRoot(const RootCharges* root, std::vector<std::vector<privacy::PrivacyEv
                                              : std::numeric_limits<double>::infinity();
 }
 
+// Of a data set in the sweep, whatever its names.
+struct DataNames {
+  std::string names;
+  std::optional<Budget> budget;
+};
+
+std::map<std::string, DataNames> NamesOf(const ResultsView& view) {
+  std::map<std::string, std::set<std::string>> names;  // by digest
+  std::map<std::string, DataNames> data;
+  for (const TrialView& trial : view.trials) {
+    if (!trial.spec.data) continue;
+    const DataSpec& spec = *trial.spec.data;
+    names[spec.digest].insert(spec.name);
+    std::optional<Budget>& budget = data[spec.digest].budget;
+    if (spec.budget && (!budget || spec.budget->epsilon < budget->epsilon)) budget = spec.budget;
+  }
+  for (auto& [digest, known] : data) known.names = fmt::format("{}", fmt::join(names[digest], ", "));
+  return data;
+}
+
+// The tightest of the budgets that other sweeps set, where it is tighter than the sweep's own.
+void TakeOtherBudget(const RootCharges& root, DataSpending& spent) {
+  for (const NeighbourSweep& sweep : root.sweeps) {
+    const auto found = sweep.budgets.find(spent.digest);
+    if (found == sweep.budgets.end() || (spent.budget && spent.budget->epsilon <= found->second.epsilon))
+      continue;
+    spent.budget = found->second;
+    spent.budget_of = sweep.directory;
+  }
+}
+
 std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges* root) {
   ChargeBook charges;
   charges.Load(CostingEntries(view));
-  std::map<std::string, const DataSpec*> data;
+  const std::map<std::string, DataNames> data = NamesOf(view);
   std::map<std::string, double> delta;  // the smallest among the trials that charged
   std::set<std::string> refuted;        // charged by a trial whose claims an audit refutes
   for (const TrialView& trial : view.trials) {
     if (!trial.spec.data) continue;
     const std::string& digest = trial.spec.data->digest;
-    data[digest] = trial.spec.data.get();
     if (!trial.refuted.empty()) refuted.insert(digest);
     if (charges.EventsOf(trial.spec.id).empty()) continue;
     const auto [known, fresh] = delta.try_emplace(digest, trial.spec.delta);
@@ -188,8 +221,9 @@ std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges*
     DataSpending spent;
     spent.digest = digest;
     const auto known = data.find(digest);
-    spent.data = known == data.end() ? "(no longer in the sweep)" : known->second->name;
-    if (known != data.end()) spent.budget = known->second->budget;
+    spent.data = known == data.end() ? "(no longer in the sweep)" : known->second.names;
+    if (known != data.end()) spent.budget = known->second.budget;
+    if (root != nullptr) TakeOtherBudget(*root, spent);
     spent.delta = spent.budget ? spent.budget->delta : delta.contains(digest) ? delta[digest] : kUsualDelta;
     const auto events = charges.EventsOn(digest);
     spent.trials = static_cast<int>(events.size());

@@ -25,10 +25,11 @@ struct Problem {
 
 // What the whole sweep has cost one private data set.
 struct DataSpending {
-  std::string data, digest;
+  std::string data, digest;  // all of its names in the sweep
   double epsilon = 0;  // example, over all trials, at `delta`; infinity = unbounded
   double delta = 0;    // of the budget, else the smallest of the trials that charged
-  std::optional<Budget> budget;
+  std::optional<Budget> budget;  // the tightest that covers it
+  std::string budget_of;         // the folder of the other sweep that sets it; empty for one of its own
   int trials = 0;  // with a charge
   // With every other sweep of the results root; `epsilon` where nobody looked. Infinity where one cannot be read.
   double root_epsilon = 0;

@@ -53,4 +53,58 @@ run "$retort" run "$sweep" trial.noise=secure "$only_private" 'data.digits.budge
 expect_code 3
 expect_err "r/ledger.log holds 0 of the"
 mv r.ledger r/ledger.log
+mkdir alone && cd alone || exit 1
+
+case_name="a budget covers the same files under a second name"
+cat >twice.toml <<TOML
+retort = 1
+
+[data.a]
+reader = "idx"
+path = "$2/experiments/data/mnist10k"
+split = { shuffle = 1, train = [0, 256], test = [256, 512] }
+budget = { epsilon = 0.01, delta = 1e-5 }
+
+[data.b]
+reader = "idx"
+path = "$2/experiments/data/mnist10k"
+split = { shuffle = 2, train = [0, 256], test = [256, 512] }
+
+[trial]
+method = "dpsgd"
+student = "logistic"
+noise = "secure"
+threads = 1
+batch = 16
+steps = 2
+noise_multiplier = 1
+norm_bound = 0.1
+lr = 1
+
+[sweep]
+name = "twice"
+seeds = [0]
+grid.data = ["a", "b"]
+TOML
+run "$retort" run twice.toml
+expect_code 1
+expect_err "the budget of data.a covers both"
+run "$retort" list --json
+[ "$(grep -c 'budget_refused"' <<<"$out")" -eq 2 ] || complain "not both are refused"
+run "$retort" run twice.toml 'data.b.budget={epsilon=5,delta=1e-5}'
+expect_code 2
+expect_err "data.b.budget"
+
+case_name="the budget of a sweep that has ended binds a later one without"
+grep -v '^budget' twice.toml | sed 's/"twice"/"later"/; s/^grid.*//; s/^method/data = "a"\nmethod/' >later.toml
+run "$retort" plan later.toml
+expect_code 0
+expect_err "results/twice sets covers the examples of data.a"
+run "$retort" run later.toml
+expect_code 1
+run "$retort" list --results results/later --json
+expect_out "over the budget of 0.01 that"
+run "$retort" run later.toml --results elsewhere/later
+expect_code 0
+cd ..
 finish

@@ -64,6 +64,28 @@ TEST(SweepStatus, LostLedgerIsTheWorstProblemAndLeavesNoTotal) {
   EXPECT_EQ(status.spending[0].root_epsilon, std::numeric_limits<double>::infinity());
 }
 
+TEST(SweepStatus, BudgetIsThatOfTheExamplesUnderAnyNameOrInAnySweep) {
+  testing::Sample sample = testing::SampleSweep();
+  auto second = std::make_shared<DataSpec>(*sample.view.trials[1].spec.data);
+  second->name = "again";
+  second->budget = Budget{2, 1e-5};
+  sample.view.trials[1].spec.data = second;
+  sample.view.ledger = {VoteEntry(sample.view)};
+  DataSpending spent = StatusOf(sample.view).spending.at(0);
+  EXPECT_THAT(spent.data, HasSubstr("again"));
+  EXPECT_THAT(spent.data, HasSubstr(sample.view.trials[0].spec.data->name));
+  ASSERT_TRUE(spent.budget);
+  EXPECT_EQ(spent.budget->epsilon, 2);
+  RootCharges root;
+  root.directory = "results";
+  root.sweeps.resize(1);
+  root.sweeps[0].directory = "results/tight";
+  root.sweeps[0].budgets[second->digest] = Budget{1, 1e-5};
+  spent = StatusOf(sample.view, {}, 0, &root).spending.at(0);
+  EXPECT_EQ(spent.budget->epsilon, 1);
+  EXPECT_THAT(SpendingLine(spent), HasSubstr("budget 1 (of results/tight)"));
+}
+
 TEST(SweepStatus, StoppedSweepIsAProblemAndFinishedOneIsNot) {
   testing::Sample sample = testing::SampleSweep();
   EXPECT_THAT(StatusOf(sample.view).problems.at(0).what, HasSubstr("nobody is running"));

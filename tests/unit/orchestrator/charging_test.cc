@@ -150,6 +150,28 @@ TEST_F(ChargingTest, WhatOtherSweepsChargedCountsBeforeTheDraw) {
   EXPECT_THAT(refused[0].second.refusal, HasSubstr("other sweeps in the same results root"));
 }
 
+TEST_F(ChargingTest, BudgetsOfOtherSweepsHoldBesideTheTrialsOwn) {
+  Say(trial_, cluster::Reserve{1, Votes(), 4});
+  GrantAll();
+  ASSERT_TRUE(Take<cluster::Reserved>().at(0).second.granted);
+  core_.other_budgets[std::string(64, 'd')] = {{"results/loose", Budget{100, 1e-5}},
+                                               {"results/tight", Budget{1e-3, 1e-5}}};
+  Say(trial_, cluster::Reserve{2, Votes(), 4});
+  EXPECT_THAT(outbox_.ledger, IsEmpty());
+  EXPECT_THAT(Take<cluster::Reserved>().at(0).second.refusal, HasSubstr("that results/tight sets"));
+  core_.other_budgets.clear();
+  Say(trial_, cluster::Reserve{3, Votes(), 4});
+  EXPECT_THAT(outbox_.ledger, SizeIs(1));
+}
+
+TEST(Budget, OfAnotherSweepBindsDataWithoutOneOfItsOwn) {
+  auto data = testing::SmallData();
+  ASSERT_FALSE(data->budget);
+  EXPECT_EQ(RefuseOverBudget({}, *data, Counted(40)), std::nullopt);
+  EXPECT_NE(RefuseOverBudget({}, *data, Counted(40), {}, {}, {{"results/a", Budget{1e-3, 1e-5}}}),
+            std::nullopt);
+}
+
 TEST_F(ChargingTest, RefusedRequestIsNotCharged) {
   Say(trial_, cluster::Reserve{1, Votes(), 1'000'000});
   EXPECT_THAT(outbox_.ledger, IsEmpty());

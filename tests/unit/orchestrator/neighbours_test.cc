@@ -59,7 +59,11 @@ class NeighboursTest : public ::testing::Test {
     env_.Put(LockPath(folder), "");
     return folder;
   }
-  Result<ChargedByData> Elsewhere(const SweepPlan& plan) { return ChargedElsewhere(env_, kOwn, plan); }
+  Result<ChargedByData> Elsewhere(const SweepPlan& plan) {
+    Result<RootTerms> terms = TermsElsewhere(env_, kOwn, plan);
+    return terms.ok() ? Result<ChargedByData>(std::move(terms->charged))
+                      : Result<ChargedByData>(terms.status());
+  }
 
   FaultInjectionEnv env_;
 };
@@ -131,6 +135,37 @@ TEST_F(NeighboursTest, RunningNeighbourWithABudgetStopsARunWithoutOne) {
   EXPECT_TRUE(Elsewhere(Plan(Data(false))).ok());
   const auto lock = env_.Lock(LockPath(folder)).value();
   EXPECT_THAT(Elsewhere(Plan(Data(false))).status().message(), HasSubstr("its budget"));
+}
+
+TEST_F(NeighboursTest, BudgetOfAFinishedNeighbourBindsASweepWithoutOne) {
+  Sweep("capped", Data(true), 30);
+  Sweep("other", Data(false), 12);
+  const Result<RootTerms> terms = TermsElsewhere(env_, kOwn, Plan(Data(false)));
+  ASSERT_TRUE(terms.ok()) << terms.status().message();
+  ASSERT_EQ(terms->budgets.size(), 1U);
+  const std::vector<OtherBudget>& budgets = terms->budgets.at(std::string(64, 'd'));
+  ASSERT_EQ(budgets.size(), 1U);
+  EXPECT_EQ(budgets[0].directory, "results/capped");
+  EXPECT_EQ(budgets[0].budget.epsilon, 1);
+  EXPECT_EQ(Draws(terms->charged, 'd'), 42) << "counted, since a budget covers them now";
+  EXPECT_TRUE(TermsElsewhere(env_, kOwn, Plan(Data(false, 'e')))->budgets.empty());
+}
+
+TEST_F(NeighboursTest, WhileABudgetBindsOnlyOneSweepDraws) {
+  Sweep("capped", Data(true), 0);
+  const std::string folder = Sweep("busy", Data(false), 0);
+  EXPECT_TRUE(Elsewhere(Plan(Data(false))).ok());
+  const auto lock = env_.Lock(LockPath(folder)).value();
+  EXPECT_THAT(Elsewhere(Plan(Data(false))).status().message(), HasSubstr("results/busy is running"));
+}
+
+TEST_F(NeighboursTest, BudgetThatCannotBeReadStopsASweepOfTheSameDataAlone) {
+  const std::string folder = Sweep("capped", Data(true), 30);
+  env_.Bytes(JournalPath(folder))[40] ^= 0x55;
+  const Status status = Elsewhere(Plan(Data(false))).status();
+  EXPECT_EQ(status.code(), StatusCode::environment);
+  EXPECT_THAT(status.message(), HasSubstr("whether results/capped sets a budget"));
+  EXPECT_TRUE(Elsewhere(Plan(Data(false, 'e'))).ok());
 }
 
 TEST_F(NeighboursTest, RunningNeighbourOfOtherDataDoesNotMatter) {

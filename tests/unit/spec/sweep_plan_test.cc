@@ -444,5 +444,41 @@ TEST(SweepPlan, StopRuleOfAnEnsembleIsRefused) {
   }
 }
 
+// [data.digits] of kHead and a second table of the same files.
+std::string TwoNames(const std::string& first_budget, const std::string& second) {
+  return kHead + first_budget +
+         "[data.again]\nreader = \"idx\"\npath = \"elsewhere\"\n"
+         "split = { shuffle = 2, train = [0, 8000], public = [8000, 9000], test = [9000, 10000] }\n" +
+         second + kTeachers +
+         "[trial]\nteacher = \"single\"\n[sweep]\nname = \"s\"\nseeds = [0]\ngrid.data = [\"digits\", "
+         "\"again\"]\n";
+}
+
+TEST(SweepPlan, BudgetCoversTheSameFilesUnderEveryName) {
+  const SweepPlan plan = GoodPlan(TwoNames("budget = { epsilon = 1, delta = 1e-5 }\n", ""));
+  ASSERT_EQ(plan.data.size(), 2U);
+  for (const TrialSpec& trial : plan.trials) {
+    ASSERT_TRUE(trial.data->budget) << trial.name;
+    EXPECT_EQ(trial.data->budget->epsilon, 1);
+  }
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_NE(plan.warnings[0].message.find("the budget of data.digits covers both"), std::string::npos);
+}
+
+TEST(SweepPlan, TwoBudgetsOfTheSameFilesAreAnError) {
+  const std::string first = "budget = { epsilon = 1, delta = 1e-5 }\n";
+  const PlanOutcome outcome = PlanText(TwoNames(first, "budget = { epsilon = 2, delta = 1e-5 }\n"));
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_EQ(outcome.errors[0].key, "data.again.budget");
+  EXPECT_TRUE(PlanText(TwoNames(first, first)).plan.has_value());
+}
+
+TEST(SweepPlan, BudgetOfATableThatNoTrialUsesCoversTheSameFiles) {
+  PlanOptions options;
+  options.overrides = {"sweep.grid.data=[\"again\"]"};
+  const SweepPlan plan = GoodPlan(TwoNames("budget = { epsilon = 1, delta = 1e-5 }\n", ""), options);
+  for (const TrialSpec& trial : plan.trials) EXPECT_TRUE(trial.data->budget) << trial.name;
+}
+
 }  // namespace
 }  // namespace retort
