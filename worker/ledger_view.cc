@@ -79,12 +79,23 @@ Result<std::uint64_t> LedgerView::Reserve(const privacy::PrivacyEvent& event, st
   RETORT_ASSIGN_OR_RETURN(const std::uint64_t id, granted);
   LedgerEntry entry{id, data_digest_, attempt_, generation_, LedgerState::reserved, std::move(recorded), 0};
   entry.event.count = count;
+  RETORT_RETURN_IF_ERROR(Write(entry));
+  entries_.push_back(std::move(entry));
+  return id;
+}
+
+Status LedgerView::Write(const LedgerEntry& entry) {
   const std::string text = Encode({entry});
   storage::TensorBlob blob{kGrantName, storage::DType::u8, {static_cast<std::int64_t>(text.size())}, {}};
   blob.bytes.assign(text.begin(), text.end());
-  RETORT_RETURN_IF_ERROR(store_.AppendReleased({step_, {std::move(blob)}}));
-  entries_.push_back(std::move(entry));
-  return id;
+  return store_.AppendReleased({step_, {std::move(blob)}});
+}
+
+LedgerEntry* LedgerView::Find(const LedgerEntry& entry) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&entry](const LedgerEntry& other) {
+    return other.id == entry.id && other.attempt == entry.attempt && other.generation == entry.generation;
+  });
+  return found == entries_.end() ? nullptr : &*found;
 }
 
 Status LedgerView::ChargeUnused(std::int64_t count) {
@@ -95,12 +106,18 @@ Status LedgerView::ChargeUnused(std::int64_t count) {
 }
 
 Status LedgerView::Settle(std::uint64_t id, std::int64_t used) {
+  LedgerEntry wanted;
+  wanted.id = id;
+  wanted.attempt = attempt_;
+  wanted.generation = generation_;
+  LedgerEntry* entry = Find(wanted);
+  if (entry == nullptr) return host_.Settle(id, used);
+  LedgerEntry settled = *entry;
+  settled.state = LedgerState::settled;
+  settled.used = used;
+  RETORT_RETURN_IF_ERROR(Write(settled));
   RETORT_RETURN_IF_ERROR(host_.Settle(id, used));
-  for (LedgerEntry& entry : entries_) {
-    if (entry.id != id || !(entry.attempt == attempt_) || entry.generation != generation_) continue;
-    entry.state = LedgerState::settled;
-    entry.used = used;
-  }
+  *entry = std::move(settled);
   return {};
 }
 
@@ -121,10 +138,11 @@ Result<bool> LedgerView::Absorb(const storage::TranscriptRecord& record) {
   RETORT_ASSIGN_OR_RETURN(std::vector<LedgerEntry> entries, ParseEntries(std::string(bytes.begin(), bytes.end())));
   // A checkpoint that was committed while the transcript was replayed holds the grants of steps after it too.
   for (LedgerEntry& entry : entries) {
-    const bool known = std::any_of(entries_.begin(), entries_.end(), [&entry](const LedgerEntry& other) {
-      return other.id == entry.id && other.attempt == entry.attempt && other.generation == entry.generation;
-    });
-    if (!known) entries_.push_back(std::move(entry));
+    LedgerEntry* known = Find(entry);
+    if (known == nullptr)
+      entries_.push_back(std::move(entry));
+    else if (entry.state == LedgerState::settled)
+      *known = std::move(entry);
   }
   return true;
 }

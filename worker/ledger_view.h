@@ -19,8 +19,9 @@
 
 namespace retort::worker {
 
-// Stands between the mechanisms and the host. A grant is written to the transcript before it is handed
-// on, so that a crash cannot lose it.
+// Stands between the mechanisms and the host. A grant is written to the transcript before it is handed on,
+// and what was used of it before the host is told, so that a crash cannot lose either: the view never counts
+// more than the ledger.
 class LedgerView final : public release::ReservationPort {
  public:
   // `host` and `store` outlive the view.
@@ -41,7 +42,7 @@ class LedgerView final : public release::ReservationPort {
   // Into and out of a checkpoint's attributes. Error: damage.
   void Save(std::map<std::string, std::string>& attributes) const;
   [[nodiscard]] Status Load(const std::map<std::string, std::string>& attributes);
-  // Takes back a grant recorded by Reserve; true when `record` is one. Error: damage.
+  // Takes back what Reserve or Settle recorded; true when `record` is of theirs. Error: damage.
   [[nodiscard]] Result<bool> Absorb(const storage::TranscriptRecord& record);
 
   [[nodiscard]] const std::vector<storage::LedgerEntry>& entries() const { return entries_; }
@@ -54,6 +55,8 @@ class LedgerView final : public release::ReservationPort {
   [[nodiscard]] std::vector<privacy::PrivacyEvent> Charged() const;
 
  private:
+  [[nodiscard]] Status Write(const storage::LedgerEntry& entry);
+  [[nodiscard]] storage::LedgerEntry* Find(const storage::LedgerEntry& entry);
   release::ReservationPort& host_;
   storage::CheckpointStore& store_;
   AttemptId attempt_;

@@ -211,7 +211,7 @@ class TrialRun {
       if (failure) return failure;
     }
     training_seconds_ = SecondsSince(training_);
-    return Leads() ? Check(book_->SettleAll(), FailureKind::agent_lost) : std::nullopt;
+    return Leads() ? Settle() : std::nullopt;
   }
 
   // After step `next_`.
@@ -237,7 +237,7 @@ class TrialRun {
     stopped_at_ = ++next_;
     training_seconds_ = SecondsSince(training_);
     if (!Leads()) return std::nullopt;
-    if (MaybeFailure failure = Check(book_->SettleAll(), FailureKind::agent_lost)) return failure;
+    if (MaybeFailure failure = Settle()) return failure;
     const Status charged = ledger_->ChargeUnused(ledger_->DrawsLeft(spec_));
     return charged.ok() ? std::nullopt : StepFailed(charged);
   }
@@ -252,8 +252,14 @@ class TrialRun {
     return FailureOf(status, disk ? FailureKind::disk : FailureKind::internal);
   }
 
+  // Between steps: recorded with the step before, unless a checkpoint covers that.
+  MaybeFailure Settle() {
+    ledger_->BeginStep(std::max(next_ - 1, committed_step_));
+    return Check(book_->SettleAll(), FailureKind::agent_lost);
+  }
+
   MaybeFailure Stopped(const cluster::Stop& stop) {
-    if (MaybeFailure failure = Check(book_->SettleAll(), FailureKind::agent_lost)) return failure;
+    if (MaybeFailure failure = Settle()) return failure;
     if (stop.save) {
       if (MaybeFailure failure = Commit()) return failure;
     }

@@ -22,7 +22,10 @@ privacy::PrivacyEvent Votes() {
 class Granting final : public release::ReservationPort {
  public:
   Result<std::uint64_t> Reserve(const privacy::PrivacyEvent&, std::int64_t) override { return ++last_; }
-  Status Settle(std::uint64_t, std::int64_t) override { return {}; }
+  Status Settle(std::uint64_t, std::int64_t) override {
+    return broken ? EnvironmentError("The agent is gone.") : Status();
+  }
+  bool broken = false;
 
  private:
   std::uint64_t last_ = 0;
@@ -76,7 +79,35 @@ TEST_F(LedgerViewTest, GrantsOfTwoGenerationsOfOneAttemptBothCount) {
   LedgerView resumed = View(3, 6);
   ASSERT_TRUE(resumed.Load(saved).ok());
   AbsorbTranscript(resumed);
-  EXPECT_EQ(Draws(resumed), 4 + 4);
+  EXPECT_EQ(Draws(resumed), 4 + 1);
+}
+
+TEST_F(LedgerViewTest, SettlementIsTakenBackWithItsGrant) {
+  LedgerView view = View(1, 1);
+  const std::uint64_t id = view.Reserve(Votes(), 64).value();
+  std::map<std::string, std::string> saved;
+  view.Save(saved);
+  ASSERT_TRUE(view.Settle(id, 10).ok());
+  LedgerView next = View(2, 2);
+  AbsorbTranscript(next);
+  EXPECT_EQ(Draws(next), 10);
+  AbsorbTranscript(next);
+  EXPECT_EQ(Draws(next), 10) << "its grant does not open it again";
+  LedgerView checkpointed = View(3, 3);
+  ASSERT_TRUE(checkpointed.Load(saved).ok());
+  AbsorbTranscript(checkpointed);
+  EXPECT_EQ(Draws(checkpointed), 10) << "settled after the checkpoint";
+}
+
+// What the ledger may never have heard is not given back by the view either way: the ledger counts more.
+TEST_F(LedgerViewTest, SettlementIsOnDiskBeforeTheHostIsTold) {
+  LedgerView view = View(1, 1);
+  const std::uint64_t id = view.Reserve(Votes(), 64).value();
+  host_.broken = true;
+  ASSERT_FALSE(view.Settle(id, 10).ok());
+  LedgerView next = View(2, 2);
+  AbsorbTranscript(next);
+  EXPECT_EQ(Draws(next), 10);
 }
 
 }  // namespace

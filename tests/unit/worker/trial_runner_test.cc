@@ -74,6 +74,25 @@ TEST_F(TrialRunner, EveryReservationIsSettledWithWhatWasDrawn) {
   EXPECT_EQ(used, 6);
 }
 
+// The ledger was told what was used; the next attempt must not record the whole block as drawn.
+TEST_F(TrialRunner, SettlementOutlivesAStopThatSavedNothing) {
+  const TrialSpec spec = tiny_.DpSgdStudent();
+  host_.stop_at = 4;
+  host_.save = false;
+  ASSERT_EQ(Run(spec, "unsaved").failure, FailureKind::stopped);
+  ASSERT_EQ(host_.checkpoints.back().step, 0);
+  TwinHost second;
+  order_ = tiny_.Order(spec, "unsaved", 2);
+  const cluster::Ended ended = RunTrial(order_, second, storage::PosixEnv());
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  std::int64_t told = 0, recorded = 0;
+  for (const TwinHost* host : {&host_, &second})
+    for (const auto& [id, grant] : host->grants) told += grant.used;
+  for (const storage::LedgerEntry& entry : File().ledger) recorded += entry.Charged().count;
+  EXPECT_EQ(recorded, told);
+  EXPECT_EQ(told, 6) << "replayed, not drawn again";
+}
+
 TEST_F(TrialRunner, RefusedReservationEndsTheAttemptInTheLedgersWords) {
   host_.refuse_at = 2;
   const cluster::Ended ended = Run(tiny_.DpSgdStudent(), "refused");

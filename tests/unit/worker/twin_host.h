@@ -21,6 +21,7 @@ class TwinHost final : public TrialHost {
   // Stops politely when asked the n-th time; vanishes at the n-th progress report; refuses the n-th reservation.
   // Counted from 1; 0 = never.
   std::int64_t stop_at = 0, vanish_at = 0, refuse_at = 0;
+  bool save = true;  // when it stops
 
   std::map<std::uint64_t, Grant> grants;
   std::vector<cluster::Progress> progress;
@@ -49,7 +50,7 @@ class TwinHost final : public TrialHost {
   }
   std::optional<cluster::Stop> StopRequested() override {
     if (stop_at == 0 || ++asked_ < stop_at) return std::nullopt;
-    return cluster::Stop{true, 10};
+    return cluster::Stop{save, 10};
   }
 
  private:
