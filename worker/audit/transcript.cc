@@ -9,6 +9,7 @@
 #include "experiments/spec/trial_kind.h"
 #include "worker/audit/release_step.h"
 #include "worker/models/ensemble.h"
+#include "worker/release/answer_memory.h"
 #include "worker/release/vote_shares.h"
 
 namespace retort::worker::audit {
@@ -30,13 +31,15 @@ std::string NoTranscript(const AuditedTrial& trial) {
   return "";
 }
 
-// What every member says to every query: f32 [members, queries, classes].
+// What every member says to every query, equal ones once: f32 [members, distinct queries, classes].
 Result<at::Tensor> MemberAnswers(const AuditedTrial& trial) {
   const TrialInputs& inputs = trial.inputs;
   LogisticEnsemble ensemble(inputs.teacher->spec.members, inputs.data.shape, inputs.data.classes,
                             RngStream(0, Purpose::parameters), inputs.data.device);
   RETORT_RETURN_IF_ERROR(ensemble.parameters().FromBlobs("teacher/", inputs.teacher->parameters));
-  return ensemble.ForwardShared(inputs.data.public_split.images.narrow(0, 0, inputs.spec.queries)).cpu();
+  const at::Tensor queries = inputs.data.public_split.images.narrow(0, 0, inputs.spec.queries);
+  const at::Tensor distinct = release::DistinctRows(queries).to(queries.device());
+  return ensemble.ForwardShared(queries.index_select(0, distinct)).cpu();
 }
 
 // Member 0 against one that gives its whole grain to the class that member 0 likes least, at every query.
@@ -75,7 +78,7 @@ Result<privacy::AuditFinding> AuditTranscript(const AuditedTrial& trial, const A
   };
   StepAuditSettings settings{trial.order.samples, spec.delta, trial.order.confidence};
   if (settings.samples == 0)
-    settings.samples = std::clamp(kMostDraws / (2 * spec.queries * classes), kFewestReplays, kMostReplays);
+    settings.samples = std::clamp(kMostDraws / (2 * answers.size(1) * classes), kFewestReplays, kMostReplays);
   RETORT_ASSIGN_OR_RETURN(privacy::AuditFinding finding,
                           AuditReleaseStep(make, SwappedMember(answers, spec.grain), settings));
   finding.kind = kKind;

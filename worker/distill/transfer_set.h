@@ -22,7 +22,10 @@ class TransferSet {
   void Push(const at::Tensor& images, const at::Tensor& targets);
   // `count` rows drawn uniformly, with replacement, from everything stored. At least one batch is stored.
   [[nodiscard]] std::pair<at::Tensor, at::Tensor> Sample(std::int64_t count, const RngStream& stream) const;
+  [[nodiscard]] std::int64_t capacity() const { return capacity_; }  // rows
   [[nodiscard]] std::int64_t stored() const { return stored_; }   // rows
+  // f32 [stored(), C, H, W], as they were pushed; in the order of the pushes until one was overwritten.
+  [[nodiscard]] at::Tensor images() const { return images_.narrow(0, 0, stored_); }
   void Register(TrainState& state, const std::string& prefix);
 
  private:

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
 #include "worker/release/mechanism.h"
+#include "worker/release/noisy_votes.h"
 
 namespace retort::worker {
 namespace {
@@ -29,7 +31,7 @@ constexpr double kMemberAccuracy = 0.6;
 
 struct Parts {
   std::unique_ptr<release::TeacherModel> teacher;
-  std::unique_ptr<release::Mechanism> mechanism;
+  std::unique_ptr<release::NoisyVotes> mechanism;
   std::unique_ptr<Network> student;
   std::unique_ptr<SourceGenerator> source;
 };
@@ -49,6 +51,8 @@ class VoteGeneration final : public Method {
         learner_(std::move(parts.student), inputs.gang),
         rows_(std::min(spec_.batch, (spec_.queries + spec_.steps - 1) / spec_.steps)),
         transfer_((spec_.queries + rows_ - 1) / rows_, rows_, data_.shape, data_.classes, data_.device),
+        histograms_(
+            at::zeros({transfer_.capacity(), data_.classes}, at::device(data_.device).dtype(at::kInt))),
         gallery_(std::min(kSamples, rows_), {data_.shape.channels, data_.shape.height, data_.shape.width},
                  data_.classes, data_.device) {}
 
@@ -65,6 +69,7 @@ class VoteGeneration final : public Method {
     learner_.Register(state, "student/");
     source_->Register(state, "generator/");
     transfer_.Register(state, "transfer/");
+    state.AddRows("votes/histograms", histograms_, &asked_);
     gallery_.Register(state, "samples/");
   }
 
@@ -108,6 +113,8 @@ class VoteGeneration final : public Method {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
       return Release(step, images, book);
     }));
+    histograms_.narrow(0, asked_, images.size(0)).copy_(released);
+    asked_ += images.size(0);
     const auto classes = static_cast<double>(data_.classes);
     const double gap = static_cast<double>(teacher_->members()) *
                        (kMemberAccuracy - (1 - kMemberAccuracy) / (classes - 1));
@@ -123,10 +130,18 @@ class VoteGeneration final : public Method {
         release::Oracle::SumVotes(
             release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.grain}), gang_));
     if (book == nullptr) return at::Tensor();
+    Recall();
     RETORT_ASSIGN_OR_RETURN(release::Charge charge,
                             book->Take(mechanism_->Describe(images.size(0)), mechanism_->DrawsFor(answers)));
     RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
     return released.values;
+  }
+
+  // What earlier attempts released answers equal images here, too.
+  void Recall() {
+    mechanism_->Remember(transfer_.images().narrow(0, recalled_, asked_ - recalled_),
+                         histograms_.narrow(0, recalled_, asked_ - recalled_));
+    recalled_ = asked_;
   }
 
   const TrialSpec& spec_;
@@ -134,12 +149,14 @@ class VoteGeneration final : public Method {
   ReleaseTape& tape_;
   Collective& gang_;
   std::unique_ptr<release::TeacherModel> teacher_;
-  std::unique_ptr<release::Mechanism> mechanism_;
+  std::unique_ptr<release::NoisyVotes> mechanism_;
   std::unique_ptr<SourceGenerator> source_;
   bool shards_disjoint_, members_apart_;
   Learner learner_;
   std::int64_t rows_;      // asked in each step while queries are left; the last may ask fewer
   TransferSet transfer_;   // everything asked
+  std::int64_t asked_ = 0, recalled_ = 0;  // rows of it; those that the mechanism remembers
+  at::Tensor histograms_;                  // i32 [rows of it, classes]: released
   SampleGallery gallery_;
 };
 
@@ -155,8 +172,10 @@ Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
     return UsageError("Votes on generated images need batch times steps of at least queries.");
   Parts parts;
   RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
-  RETORT_ASSIGN_OR_RETURN(parts.mechanism, release::MakeMechanism(spec, inputs.data.classes,
-                                                                  parts.teacher->members(), release::KeyFor(spec)));
+  RETORT_ASSIGN_OR_RETURN(parts.mechanism,
+                          release::NoisyVotes::Create(
+                              {.scale = spec.vote_noise, .classes = inputs.data.classes, .grain = spec.grain},
+                              release::KeyFor(spec)));
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
                                                      RngStream(spec.seed, Purpose::parameters), inputs.data.device));
   RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape, inputs.gang,

@@ -29,6 +29,17 @@ std::vector<std::string> RowDigests(const at::Tensor& inputs) {
 
 }  // namespace
 
+at::Tensor DistinctRows(const at::Tensor& inputs) {
+  std::set<std::string> seen;
+  std::vector<std::int64_t> first;
+  std::int64_t row = 0;
+  for (std::string& digest : RowDigests(inputs)) {
+    if (seen.insert(std::move(digest)).second) first.push_back(row);
+    ++row;
+  }
+  return at::tensor(first, at::kLong);
+}
+
 std::int64_t AnswerMemory::Fresh(const at::Tensor& inputs) const {
   std::set<std::string> fresh;
   for (std::string& digest : RowDigests(inputs)) {

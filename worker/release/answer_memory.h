@@ -17,6 +17,9 @@ struct VoteMemory {
   at::Tensor values;
 };
 
+// Of rows with equal bytes the first: i64 [distinct rows], growing, on the CPU. inputs [rows, ...].
+[[nodiscard]] at::Tensor DistinctRows(const at::Tensor& inputs);
+
 class AnswerMemory {
  public:
   explicit AnswerMemory(std::int64_t classes) : classes_(classes) {}

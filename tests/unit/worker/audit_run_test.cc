@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <fstream>
 #include <random>
 
 #include "experiments/spec/spec_codec.h"
@@ -99,6 +100,26 @@ TEST_F(AuditRun, TranscriptShowsMostOfTheMuThatAllQueriesCost) {
   EXPECT_NEAR(findings[0].mu_proven.value_or(0), std::sqrt(60.0) / 5, 1e-9);
   EXPECT_GT(findings[0].mu_lower.value_or(0), 0.8 * *findings[0].mu_proven);
   EXPECT_GT(findings[0].claim->lower.value_or(0), 1);
+}
+
+// Equal queries are answered, and charged, once: 30 of them over one picture for each of 4 classes.
+TEST_F(AuditRun, TranscriptCountsEqualQueriesOnce) {
+  {
+    std::fstream images(trials_ / "data/t10k-images-idx3-ubyte",
+                        std::ios::in | std::ios::out | std::ios::binary);
+    images.seekp(16);
+    for (int i = 0; i < 200; ++i)
+      for (int pixel = 0; pixel < 16 * 16; ++pixel)
+        images.put(static_cast<char>(pixel / 64 == i % 4 ? 120 : 0));
+  }
+  ASSERT_TRUE(storage::InspectIdx(storage::PosixEnv(), *trials_.data()).ok());
+  TrialSpec spec = trials_.VoteStudent(QuerySource::public_split);
+  spec.vote_noise = 5;
+  privacy::AuditOrder order =
+      OrderFor(spec, "equal", {AuditKind::transcript}, trials_.TeacherFile("ensemble"));
+  const auto findings = Run(order);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_NEAR(findings[0].mu_proven.value_or(0), std::sqrt(8.0) / 5, 1e-9);
 }
 
 // A claim that says less than the transcript costs is refuted.

@@ -1,0 +1,97 @@
+// A generator that repeats an image after a restart gets the answer that it had before.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/testing/fault_injection_env.h"
+#include "tests/unit/release/release_fixture.h"
+#include "tests/unit/worker/tiny_trials.h"
+#include "worker/gang/local_collective.h"
+#include "worker/methods/method.h"
+#include "worker/trial_inputs.h"
+
+namespace retort::worker {
+namespace {
+
+// One process's part in a trial whose generator makes the same image again and again.
+class Life {
+ public:
+  Life(const TrialInputs& inputs, storage::CheckpointStore& store)
+      : gang_(MakeSoloCollective()),
+        tape_(&store, *gang_),
+        book_(&port_, 64, 1000),
+        method_(MakeMethod({inputs.spec, inputs.data, &*inputs.teacher, tape_, *gang_}).value()) {
+    tape_.Fund(book_);
+    method_->Register(state_);
+    Load(state_.Save());
+  }
+  // With a generator of zeros, whose images are all alike.
+  void Load(std::vector<storage::TensorBlob> state) {
+    for (storage::TensorBlob& blob : state)
+      if (blob.name.starts_with("generator/")) std::fill(blob.bytes.begin(), blob.bytes.end(), 0);
+    EXPECT_TRUE(state_.Load(state).ok());
+  }
+  [[nodiscard]] std::vector<storage::TensorBlob> Save() const { return state_.Save(); }
+  void Replay(const std::vector<storage::TranscriptRecord>& records) {
+    for (const storage::TranscriptRecord& record : records) ASSERT_TRUE(tape_.Insert(record).ok());
+    ASSERT_TRUE(tape_.ShareReplays().ok());
+  }
+  void Step(std::int64_t step) {
+    Series series;
+    const Status done = method_->Step(step, series);
+    ASSERT_TRUE(done.ok()) << done.message();
+  }
+  [[nodiscard]] std::int64_t drawn() const { return book_.drawn(); }
+
+ private:
+  std::unique_ptr<Collective> gang_;
+  ReleaseTape tape_;
+  release::MemoryPort port_;
+  release::ChargeBook book_;
+  std::unique_ptr<Method> method_;
+  TrainState state_;
+};
+
+class RepeatedQuery : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    TrialSpec spec = tiny_.VoteStudent(QuerySource::generator);
+    spec.noise = NoiseMode::secure;
+    spec.generator_lr = 0;
+    const TrialOrder order = tiny_.Order(spec, "repeats", 1, tiny_.TeacherFile("ensemble"));
+    const auto failure = LoadTrialInputs(order, storage::PosixEnv(), OpenHost, inputs_);
+    ASSERT_FALSE(failure) << failure->detail;
+    store_ = storage::CheckpointStore::Open(env_, "trials/t", 1).value();
+  }
+
+  TinyTrials tiny_;
+  testing::FaultInjectionEnv env_;
+  std::unique_ptr<storage::CheckpointStore> store_;
+  TrialInputs inputs_;
+};
+
+TEST_F(RepeatedQuery, IsAnsweredFromTheCheckpoint) {
+  Life first(inputs_, *store_);
+  first.Step(0);
+  first.Step(1);
+  ASSERT_EQ(first.drawn(), 1) << "the case needs one image only";
+  Life second(inputs_, *store_);
+  second.Load(first.Save());
+  second.Step(2);
+  EXPECT_EQ(second.drawn(), 0);
+}
+
+TEST_F(RepeatedQuery, IsAnsweredFromTheTranscript) {
+  Life first(inputs_, *store_);
+  first.Step(0);
+  ASSERT_EQ(first.drawn(), 1);
+  Life second(inputs_, *store_);
+  second.Replay(store_->Transcript().value());
+  second.Step(0);
+  second.Step(1);
+  EXPECT_EQ(second.drawn(), 0);
+}
+
+}  // namespace
+}  // namespace retort::worker
