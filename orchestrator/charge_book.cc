@@ -26,6 +26,15 @@ std::size_t AddTo(std::vector<privacy::PrivacyEvent>& sums, const privacy::Priva
 
 }  // namespace
 
+void ChargeBook::Unpack(const std::string& digest, const std::string& unpacked) {
+  unpacked_[digest] = unpacked;
+  const auto packed = by_data_.extract(digest);
+  if (packed.empty()) return;
+  std::vector<TrialId>& trials = by_data_[unpacked];
+  trials.insert(trials.end(), packed.mapped().begin(), packed.mapped().end());
+  ++version_;
+}
+
 void ChargeBook::Load(const std::vector<storage::LedgerEntry>& entries) {
   for (const storage::LedgerEntry& entry : entries)
     Add(entry.data_digest, entry.attempt.trial, entry.Charged());
@@ -35,7 +44,7 @@ ChargeBook::Handle ChargeBook::Add(const std::string& data_digest, TrialId trial
                                    const privacy::PrivacyEvent& event) {
   const Handle handle = charges_.size();
   // A trial has one data set, so its first charge is also its first on this one.
-  if (!by_trial_.contains(trial)) by_data_[data_digest].push_back(trial);
+  if (!by_trial_.contains(trial)) by_data_[UnpackedOf(unpacked_, data_digest)].push_back(trial);
   Sums& sums = by_trial_[trial];
   charges_.push_back({trial, AddTo(sums, event), event.count});
   ++version_;
@@ -64,7 +73,7 @@ std::vector<privacy::PrivacyEvent> ChargeBook::EventsOf(TrialId trial) const {
 std::vector<privacy::PrivacyEvent> ChargeBook::SumOn(const std::string& data_digest,
                                                      const Counts& counts) const {
   Sums all;
-  const auto found = by_data_.find(data_digest);
+  const auto found = by_data_.find(UnpackedOf(unpacked_, data_digest));
   if (found == by_data_.end()) return all;
   for (const TrialId trial : found->second) {
     if (counts && !counts(trial)) continue;
@@ -77,7 +86,7 @@ std::vector<privacy::PrivacyEvent> ChargeBook::SumOn(const std::string& data_dig
 std::vector<std::vector<privacy::PrivacyEvent>> ChargeBook::EventsOn(const std::string& data_digest,
                                                                      const Counts& counts) const {
   std::vector<std::vector<privacy::PrivacyEvent>> events;
-  const auto found = by_data_.find(data_digest);
+  const auto found = by_data_.find(UnpackedOf(unpacked_, data_digest));
   if (found == by_data_.end()) return events;
   for (const TrialId trial : found->second)
     if (!counts || counts(trial)) events.push_back(EventsOf(trial));

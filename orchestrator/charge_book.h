@@ -11,6 +11,7 @@
 
 #include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/ids.h"
+#include "experiments/spec/sweep.h"
 #include "storage/privacy_ledger.h"
 
 namespace retort::orchestrator {
@@ -20,6 +21,10 @@ class ChargeBook {
   using Handle = std::size_t;
   using Counts = std::function<bool(TrialId)>;
 
+  // What is and will be charged to `digest` counts for `unpacked`, too, and the other way round: they hold
+  // the same examples.
+  void Unpack(const std::string& digest, const std::string& unpacked);
+  [[nodiscard]] const UnpackedDigests& unpacked() const { return unpacked_; }
   void Load(const std::vector<storage::LedgerEntry>& entries);
   // Charged in full until settled.
   Handle Add(const std::string& data_digest, TrialId trial, const privacy::PrivacyEvent& event);
@@ -28,12 +33,14 @@ class ChargeBook {
 
   // Charged events of the trial in the order of their first reservation, equal ones aggregated.
   [[nodiscard]] std::vector<privacy::PrivacyEvent> EventsOf(TrialId trial) const;
-  // The same for every trial that touched the data set and that `counts` says true of (empty: of all).
+  // The same for every trial that touched the data set's examples and that `counts` says true of (empty: of
+  // all).
   [[nodiscard]] std::vector<std::vector<privacy::PrivacyEvent>> EventsOn(const std::string& data_digest,
                                                                          const Counts& counts = {}) const;
   // The charged events of those trials together, equal ones aggregated.
   [[nodiscard]] std::vector<privacy::PrivacyEvent> SumOn(const std::string& data_digest,
                                                          const Counts& counts = {}) const;
+  // Of every data set with a charge, unpacked.
   [[nodiscard]] std::vector<std::string> Digests() const;
   // Changes whenever a charge does.
   [[nodiscard]] std::uint64_t version() const { return version_; }
@@ -48,7 +55,9 @@ class ChargeBook {
   using Sums = std::vector<privacy::PrivacyEvent>;
   std::vector<Charge> charges_;
   std::unordered_map<TrialId, Sums> by_trial_;
-  std::map<std::string, std::vector<TrialId>> by_data_;  // trials in the order of their first charge
+  // By unpacked digest: trials in the order of their first charge.
+  std::map<std::string, std::vector<TrialId>> by_data_;
+  UnpackedDigests unpacked_;
   std::uint64_t version_ = 0;
 };
 

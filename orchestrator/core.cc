@@ -223,6 +223,11 @@ Status Core::On(const LedgerNoted& event) {
   return {};
 }
 
+Status Core::On(const DataNoted& event) {
+  charges.Unpack(event.digest, event.unpacked);
+  return {};
+}
+
 Status Core::Reopen(std::size_t index) {
   Delist(trials_[index], index);
   trials_[index].row.reset();

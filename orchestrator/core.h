@@ -129,9 +129,9 @@ class Core {
   Fleet fleet;
   Packing packing;
   ChargeBook charges;
-  // By data digest: what other sweeps of the results root have charged, where a budget counts it.
+  // By unpacked data digest: what other sweeps of the results root have charged, where a budget counts it.
   std::map<std::string, std::vector<privacy::PrivacyEvent>> charged_elsewhere;
-  // By data digest: the budgets that other sweeps of the root set.
+  // By unpacked data digest: the budgets that other sweeps of the root set.
   std::map<std::string, std::vector<OtherBudget>> other_budgets;
   Counters counters;
   Quota quota;  // of the plan
@@ -164,6 +164,7 @@ class Core {
   Status On(const SlotRestored& event);
   Status On(const AgentNoted& event);
   Status On(const LedgerNoted& event);
+  Status On(const DataNoted& event);
 
   [[nodiscard]] Result<std::size_t> IndexOf(TrialId id) const;
   [[nodiscard]] Result<std::size_t> IndexOf(AttemptId id) const;  // its newest attempt, active

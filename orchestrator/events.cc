@@ -250,6 +250,15 @@ void Take(const Json& json, LedgerNoted& event) {
   event.reservations = json.at("reservations").get<std::uint64_t>();
 }
 
+void Put(Json& json, const DataNoted& event) {
+  json["digest"] = event.digest;
+  json["unpacked"] = event.unpacked;
+}
+void Take(const Json& json, DataNoted& event) {
+  event.digest = json.at("digest").get<std::string>();
+  event.unpacked = json.at("unpacked").get<std::string>();
+}
+
 // The one place that catches the JSON library's exceptions.
 template <typename T>
 Result<JournalEvent> DecodeAs(const char* name, std::string_view payload) {
@@ -272,7 +281,7 @@ TrialPlanned PlannedAs(const TrialSpec& spec) { return {spec, EncodeTrialSpec(sp
 
 EventType TypeOf(const Event& event) {
   // The alternatives of Event stand in the order of their numbers.
-  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::ledger_noted));
+  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::data_noted));
   static_assert(std::is_same_v<std::variant_alternative_t<8, Event>, AttemptEnded>);
   return static_cast<EventType>(event.index() + 1);
 }
@@ -323,6 +332,8 @@ Result<JournalEvent> DecodeEvent(std::uint16_t type, std::string_view payload) {
       return DecodeAs<AgentNoted>("agent_noted", payload);
     case EventType::ledger_noted:
       return DecodeAs<LedgerNoted>("ledger_noted", payload);
+    case EventType::data_noted:
+      return DecodeAs<DataNoted>("data_noted", payload);
   }
   return UsageError(
       "journal event type " + std::to_string(type) +

@@ -41,6 +41,7 @@ enum class EventType : std::uint16_t {
   slot_restored = 16,
   agent_noted = 17,
   ledger_noted = 18,
+  data_noted = 19,
 };
 
 // First record of a journal; again when the sweep file was edited.
@@ -156,10 +157,16 @@ struct LedgerNoted {
   std::uint64_t reservations = 0;
 };
 
-using Event =
-    std::variant<SweepOpened, TrialPlanned, PlanAdopted, RunStarted, AttemptLeased, AttemptStarted,
-                 CheckpointNoted, ProgressNoted, AttemptEnded, RowWritten, TrialCancelled, TrialReopened,
-                 SweepInterrupted, SlotDrained, PackingMeasured, SlotRestored, AgentNoted, LedgerNoted>;
+// A data set of the sweep is stored packed: what names its examples, however they are stored.
+struct DataNoted {
+  std::string digest;    // as stored
+  std::string unpacked;  // that its files would have unpacked
+};
+
+using Event = std::variant<SweepOpened, TrialPlanned, PlanAdopted, RunStarted, AttemptLeased, AttemptStarted,
+                           CheckpointNoted, ProgressNoted, AttemptEnded, RowWritten, TrialCancelled,
+                           TrialReopened, SweepInterrupted, SlotDrained, PackingMeasured, SlotRestored,
+                           AgentNoted, LedgerNoted, DataNoted>;
 
 struct JournalEvent {
   double at = 0;  // unix seconds

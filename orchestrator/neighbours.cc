@@ -39,7 +39,12 @@ Result<std::vector<std::string>> Siblings(storage::Env& env, const std::string& 
   return folders;
 }
 
-NeighbourSweep SweepOf(const ResultsView& view) {
+// What names the examples of a data set: to the sweep of `view`, else to the one that asks.
+std::string ExamplesOf(const ResultsView& view, const UnpackedDigests& known, const std::string& digest) {
+  return UnpackedOf(view.unpacked.contains(digest) ? view.unpacked : known, digest);
+}
+
+NeighbourSweep SweepOf(const ResultsView& view, const UnpackedDigests& known) {
   NeighbourSweep sweep;
   sweep.directory = view.directory;
   sweep.running = view.running;
@@ -47,17 +52,19 @@ NeighbourSweep SweepOf(const ResultsView& view) {
   for (const TrialView& trial : view.trials)
     if (!trial.refuted.empty()) refuted.insert(trial.spec.id);
   for (const storage::LedgerEntry& entry : CostingEntries(view)) {
-    privacy::PrivacyEvent& event = sweep.charged[entry.data_digest].emplace_back(entry.Charged());
+    privacy::PrivacyEvent& event =
+        sweep.charged[ExamplesOf(view, known, entry.data_digest)].emplace_back(entry.Charged());
     if (refuted.contains(entry.attempt.trial)) event.voids.emplace_back(privacy::kVoidRefuted);
   }
   for (auto& [digest, events] : sweep.charged) events = privacy::Aggregate(events);
   for (const TrialView& trial : view.trials) {
     if (!trial.spec.data) continue;
-    sweep.planned.insert(trial.spec.data->digest);
+    const std::string examples = ExamplesOf(view, known, trial.spec.data->digest);
+    sweep.planned.insert(examples);
     if (!trial.spec.data->budget) continue;
-    const auto [known, fresh] = sweep.budgets.try_emplace(trial.spec.data->digest, *trial.spec.data->budget);
-    if (!fresh && trial.spec.data->budget->epsilon < known->second.epsilon)
-      known->second = *trial.spec.data->budget;
+    const auto [first, fresh] = sweep.budgets.try_emplace(examples, *trial.spec.data->budget);
+    if (!fresh && trial.spec.data->budget->epsilon < first->second.epsilon)
+      first->second = *trial.spec.data->budget;
   }
   return sweep;
 }
@@ -70,25 +77,27 @@ bool Touches(const std::set<std::string>& some, const std::set<std::string>& oth
 // The sweep in `folder`, unless its ledger and lock show that it has nothing to do with `digests`; a ledger
 // that has lost something shows nothing.
 Result<std::optional<NeighbourSweep>> ReadNeighbour(storage::Env& env, const std::string& folder,
-                                                    const std::set<std::string>& digests) {
+                                                    const std::set<std::string>& digests,
+                                                    const UnpackedDigests& known) {
   Result<ResultsView> view = ReadResults(env, folder);
   if (view.ok() && !view->ledger_lost.empty()) return DamageError(view->ledger_lost);
   RETORT_ASSIGN_OR_RETURN(const std::vector<storage::LedgerEntry> ledger,
                           storage::ReadLedger(env, LedgerPath(folder)));
+  const ResultsView unread;
   const bool charged = std::any_of(ledger.begin(), ledger.end(), [&](const storage::LedgerEntry& entry) {
-    return digests.contains(entry.data_digest);
+    return digests.contains(ExamplesOf(view.ok() ? *view : unread, known, entry.data_digest));
   });
   if (!charged && !FolderIsLocked(env, folder)) return std::optional<NeighbourSweep>();
   RETORT_RETURN_IF_ERROR(view.status());
   WithdrawRefuted(env, *view);
-  NeighbourSweep sweep = SweepOf(*view);
+  NeighbourSweep sweep = SweepOf(*view, known);
   if (!charged && !(sweep.running && Touches(sweep.planned, digests))) return std::optional<NeighbourSweep>();
   return std::optional<NeighbourSweep>(std::move(sweep));
 }
 
 std::map<std::string, std::string> NamesOf(const SweepPlan& plan) {
   std::map<std::string, std::string> names;  // by digest
-  for (const auto& data : plan.data) names[data->digest] = data->name;
+  for (const auto& data : plan.data) names[UnpackedOf(plan.unpacked, data->digest)] = data->name;
   return names;
 }
 
@@ -96,7 +105,8 @@ std::map<std::string, std::string> NamesOf(const SweepPlan& plan) {
 std::map<std::string, std::string> CappedNames(const SweepPlan& plan, const BudgetsByData& others) {
   std::map<std::string, std::string> names;  // by digest
   for (const auto& data : plan.data)
-    if (data->budget || others.contains(data->digest)) names[data->digest] = data->name;
+    if (data->budget || others.contains(UnpackedOf(plan.unpacked, data->digest)))
+      names[UnpackedOf(plan.unpacked, data->digest)] = data->name;
   return names;
 }
 
@@ -115,21 +125,23 @@ Status Running(const std::string& folder, const std::string& name, const std::st
 }
 
 // Whether a sweep whose journal cannot be read may have to do with `digests`.
-bool MayTouch(storage::Env& env, const std::string& folder, const std::set<std::string>& digests) {
+bool MayTouch(storage::Env& env, const std::string& folder, const std::set<std::string>& digests,
+              const UnpackedDigests& known) {
   const Result<std::vector<storage::LedgerEntry>> ledger = storage::ReadLedger(env, LedgerPath(folder));
   return !ledger.ok() || std::any_of(ledger->begin(), ledger->end(), [&](const storage::LedgerEntry& entry) {
-    return digests.contains(entry.data_digest);
+    return digests.contains(UnpackedOf(known, entry.data_digest));
   });
 }
 
 }  // namespace
 
 Result<std::vector<NeighbourSweep>> ReadNeighbours(storage::Env& env, const std::string& results,
-                                                   const std::set<std::string>& digests) {
+                                                   const std::set<std::string>& digests,
+                                                   const UnpackedDigests& known) {
   std::vector<NeighbourSweep> sweeps;
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> siblings, Siblings(env, results));
   for (const std::string& folder : siblings) {
-    Result<std::optional<NeighbourSweep>> sweep = ReadNeighbour(env, folder, digests);
+    Result<std::optional<NeighbourSweep>> sweep = ReadNeighbour(env, folder, digests, known);
     if (!sweep.ok())
       return Status(sweep.status().code(),
                     fmt::format("what {} charged cannot be read: {}", folder, sweep.status().message()));
@@ -147,11 +159,11 @@ Result<BudgetsByData> BudgetsElsewhere(storage::Env& env, const std::string& res
     const Result<ResultsView> view = ReadJournaled(env, folder);
     // One that is just beginning looks for this sweep's lock before it draws.
     const bool absent = !view.ok() && view.status().code() == StatusCode::environment;
-    if (absent || (!view.ok() && !MayTouch(env, folder, DigestsOf(names)))) continue;
+    if (absent || (!view.ok() && !MayTouch(env, folder, DigestsOf(names), plan.unpacked))) continue;
     if (!view.ok())
       return EnvironmentError(fmt::format("whether {} sets a budget for the same data cannot be read: {}",
                                           folder, view.status().message()));
-    for (const auto& [digest, budget] : SweepOf(*view).budgets)
+    for (const auto& [digest, budget] : SweepOf(*view, plan.unpacked).budgets)
       if (names.contains(digest)) budgets[digest].push_back({folder, budget});
   }
   return budgets;
@@ -163,7 +175,8 @@ Result<RootTerms> TermsElsewhere(storage::Env& env, const std::string& results, 
   const std::map<std::string, std::string> names = CappedNames(plan, terms.budgets);
   ChargedByData& charged = terms.charged;
   if (names.empty()) return terms;
-  const Result<std::vector<NeighbourSweep>> sweeps = ReadNeighbours(env, results, DigestsOf(names));
+  const Result<std::vector<NeighbourSweep>> sweeps =
+      ReadNeighbours(env, results, DigestsOf(names), plan.unpacked);
   if (!sweeps.ok()) {
     return EnvironmentError(
         fmt::format("the budget of data set '{}' covers every sweep in {}, and {}. Mend that folder (retort "
@@ -188,9 +201,10 @@ RootCharges ReadRoot(storage::Env& env, const ResultsView& view) {
   RootCharges root;
   root.directory = RootOf(view.directory);
   std::set<std::string> digests;
-  for (const storage::LedgerEntry& entry : view.ledger) digests.insert(entry.data_digest);
+  for (const storage::LedgerEntry& entry : view.ledger)
+    digests.insert(UnpackedOf(view.unpacked, entry.data_digest));
   if (digests.empty()) return root;
-  Result<std::vector<NeighbourSweep>> sweeps = ReadNeighbours(env, view.directory, digests);
+  Result<std::vector<NeighbourSweep>> sweeps = ReadNeighbours(env, view.directory, digests, view.unpacked);
   if (sweeps.ok())
     root.sweeps = std::move(sweeps).value();
   else

@@ -17,22 +17,25 @@
 namespace retort::orchestrator {
 
 using ChargedByData =
-    std::map<std::string, std::vector<privacy::PrivacyEvent>>;  // by digest, equal ones aggregated
-using BudgetsByData = std::map<std::string, std::vector<OtherBudget>>;  // by digest
+    std::map<std::string, std::vector<privacy::PrivacyEvent>>;  // by unpacked digest, equal ones aggregated
+using BudgetsByData = std::map<std::string, std::vector<OtherBudget>>;  // by unpacked digest
 
 struct NeighbourSweep {
   std::string directory;
   bool running = false;
-  ChargedByData charged;  // what costs its data set something; without a bound where an audit refutes it
-  std::set<std::string> planned;   // digests of its trials' data sets
-  std::map<std::string, Budget> budgets;  // of its own, by digest
+  // What costs its data set something, by unpacked digest; without a bound where an audit refutes it.
+  ChargedByData charged;
+  std::set<std::string> planned;          // unpacked digests of its trials' data sets
+  std::map<std::string, Budget> budgets;  // of its own, by unpacked digest
 };
 
-// Those that have charged one of `digests`, and those that are running with one in their plan. Error:
-// environment or damage, naming the folder that cannot be read; what it charged is then unknown.
+// Those that have charged one of `digests` (unpacked), and those that are running with one in their plan.
+// Error: environment or damage, naming the folder that cannot be read; what it charged is then unknown.
+// `known`: beside what each of them knows.
 [[nodiscard]] Result<std::vector<NeighbourSweep>> ReadNeighbours(storage::Env& env,
                                                                  const std::string& results,
-                                                                 const std::set<std::string>& digests);
+                                                                 const std::set<std::string>& digests,
+                                                                 const UnpackedDigests& known);
 
 // What a results root means for a sweep in it.
 struct RootTerms {

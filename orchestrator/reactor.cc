@@ -97,16 +97,17 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
   const DataSpec& data = *known_data;
   privacy::PrivacyEvent event = message.event;
   event.count = message.count;
+  const std::string& examples = UnpackedOf(core.charges.unpacked(), data.digest);
   std::optional<std::string> refusal;
   if (std::string malformed = Malformed(message); !malformed.empty())
     refusal = std::move(malformed);
   else if (attempt.unwritten_grants >= kMostReservesAtOnce)
     refusal = fmt::format("more than {} reservations at once", kMostReservesAtOnce);
-  else if ((data.budget || core.other_budgets.contains(data.digest)) &&
+  else if ((data.budget || core.other_budgets.contains(examples)) &&
            CostsItsData(core, attempt.id.trial, &event))
     refusal = RefuseOverBudget(
         core.charges, data, event, [&core](TrialId id) { return CostsItsData(core, id); },
-        Known(core.charged_elsewhere, data.digest), Known(core.other_budgets, data.digest));
+        Known(core.charged_elsewhere, examples), Known(core.other_budgets, examples));
   if (refusal) {
     Send(outbox, rank, cluster::Reserved{message.id, false, *refusal}, attempt.id, attempt.generation);
     return;

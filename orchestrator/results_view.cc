@@ -47,6 +47,7 @@ Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, 
   view.sweep = core.sweep();
   view.quota = QuotaOf(core.resolved_toml());
   view.usage = core.usage();
+  view.unpacked = core.charges.unpacked();
   view.inventory = core.inventory();
   view.newest_event = core.newest_event();
   view.requests = CountRequests(env, directory);

@@ -45,6 +45,7 @@ struct ResultsView {
   std::string directory;
   std::string sweep;              // name
   std::vector<TrialView> trials;  // in plan order
+  UnpackedDigests unpacked;       // of data sets that are stored packed
   std::vector<storage::LedgerEntry> ledger;
   std::string ledger_lost;  // why `ledger` charges too little; empty when it is whole
   Quota quota;           // of the sweep as it was last run

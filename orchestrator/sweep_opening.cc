@@ -56,6 +56,8 @@ Status OpenSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox) {
   // A folder of an older format goes on in the newest.
   if (!same || core.format_version() != kResultsFormatVersion)
     Record(core, SweepOpened{kResultsFormatVersion, plan.name, plan.resolved_toml, provenance}, now, outbox);
+  for (const auto& [digest, unpacked] : plan.unpacked)
+    if (!core.charges.unpacked().contains(digest)) Record(core, DataNoted{digest, unpacked}, now, outbox);
   for (const TrialSpec& spec : plan.trials) PlanTrial(core, spec, now, outbox);
   if (!same) {
     PlanAdopted adopted;

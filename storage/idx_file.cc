@@ -266,6 +266,19 @@ Status InspectIdx(Env& env, DataSpec& data) {
   return {};
 }
 
+Result<std::string> UnpackedDigest(Env& env, const DataSpec& data) {
+  RETORT_ASSIGN_OR_RETURN(std::vector<StoredPair> pairs, ReadPairs(env, data));
+  for (StoredPair& pair : pairs) {
+    for (StoredFile* file : {&pair.images, &pair.labels}) {
+      if (!IsGzip(file->path)) continue;
+      bool complete = false;
+      RETORT_ASSIGN_OR_RETURN(file->bytes, Inflate(file->path, file->bytes, kMostBytes, complete));
+      if (!complete) return Damaged(file->path, "holds more than 16 GiB");
+    }
+  }
+  return DigestOf(pairs);
+}
+
 Result<IdxData> LoadIdx(Env& env, const DataSpec& data) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<StoredPair> pairs, ReadPairs(env, data));
   const std::string digest = DigestOf(pairs);

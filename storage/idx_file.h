@@ -36,13 +36,18 @@ struct IdxData {
 //
 // The digest is SHA-256 over, for each file in the order train images, train labels, t10k images, t10k
 // labels (absent pairs left out): its size on disk in bytes as 8 bytes little endian, then the bytes as
-// they stand on disk. Packing or unpacking a file therefore makes another data set.
+// they stand on disk. Packing or unpacking a file therefore makes another data set; UnpackedDigest tells that
+// its examples are the same.
 
 // Fills digest, examples, channels (1), height and width. Reads all bytes, but inflates only the headers of
 // images: what is behind them is checked by size (plain) or by the size in the gzip trailer. Labels are read
 // and must lie below `data.classes`, which stays as it is.
 // Errors: environment when the folder or a file is missing (naming it); damage, naming the file.
 [[nodiscard]] Status InspectIdx(Env& env, DataSpec& data);
+
+// The digest that the data set would have if each of its files were unpacked: `data.digest` (as InspectIdx
+// left it) of plain files. Inflates the others. Errors as above.
+[[nodiscard]] Result<std::string> UnpackedDigest(Env& env, const DataSpec& data);
 
 // Reads everything, and refuses bytes whose digest is not `data.digest` (unless that is empty).
 // Errors as above.

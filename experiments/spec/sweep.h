@@ -32,12 +32,18 @@ struct Quota {
   bool operator==(const Quota&) const = default;
 };
 
+// By digest of a data set that is stored packed: the digest that its files would have unpacked. What names
+// the examples, where budgets and totals are about them; equal examples may be stored in several ways.
+using UnpackedDigests = std::map<std::string, std::string>;
+[[nodiscard]] const std::string& UnpackedOf(const UnpackedDigests& unpacked, const std::string& digest);
+
 struct SweepPlan {
   std::string name;                  // [sweep] name
   std::string file;                  // path as given
   std::vector<TrialSpec> trials;     // teachers before the students that need them; fixed order; ids set
   std::vector<TableSpec> tables;
   std::vector<std::shared_ptr<const DataSpec>> data;
+  UnpackedDigests unpacked;  // of `data`
   Quota quota;
   std::string resolved_toml;         // what sweep.toml in the results folder holds
   std::vector<Diagnostic> warnings;
@@ -50,10 +56,12 @@ struct PlanOptions {
 
 // What the plan needs from outside of spec. `inspect` fills digest, examples and shape of a data set
 // from its files; its error becomes a diagnostic at the data table. `calibrate` fills what an epsilon
-// asks for; its error becomes a diagnostic at the trial's epsilon key.
+// asks for; its error becomes a diagnostic at the trial's epsilon key. `unpacked` gives the digest that a
+// data set which was inspected would have unpacked; its error becomes a diagnostic at the data table.
 struct PlanHooks {
   std::function<Status(DataSpec&)> inspect;
   std::function<Status(TrialSpec&)> calibrate;
+  std::function<Result<std::string>(const DataSpec&)> unpacked = {};
   // Value of ${VAR} in a data path; empty = the process environment.
   std::function<std::optional<std::string>(const std::string&)> lookup = {};
 };

@@ -35,7 +35,8 @@ class Planner {
   [[nodiscard]] std::set<std::string> DataInUse() const;
   void InspectData(SweepPlan& plan);
   [[nodiscard]] std::vector<DataTable> UnusedWithBudget() const;
-  void ShareBudgets();
+  void ShareBudgets(UnpackedDigests& unpacked);
+  void Unpack(const DataTable& table, UnpackedDigests& unpacked);
   [[nodiscard]] std::size_t Combinations() const;
   void CollectAxisKeys();
   void AddStudent(Layers layers, std::uint64_t seed);
@@ -122,31 +123,41 @@ std::vector<DataTable> Planner::UnusedWithBudget() const {
   return unused;
 }
 
+void Planner::Unpack(const DataTable& table, UnpackedDigests& unpacked) {
+  const DataSpec& data = *table.data;
+  if (!hooks_.unpacked || data.digest.empty() || unpacked.contains(data.digest)) return;
+  const Result<std::string> digest = hooks_.unpacked(data);
+  if (!digest.ok())
+    complaints_.Error(table.path, "data." + data.name + ".path", digest.status().message());
+  else if (*digest != data.digest)
+    unpacked[data.digest] = *digest;
+}
+
 // A budget belongs to the examples: it holds under every name that they have in this file.
-void Planner::ShareBudgets() {
+void Planner::ShareBudgets(UnpackedDigests& unpacked) {
   std::map<std::string, DataTable> budgeted;  // by digest
   std::vector<DataTable> tables = UnusedWithBudget();
   tables.insert(tables.begin(), document_.data.begin(), document_.data.end());
+  for (const DataTable& table : tables) Unpack(table, unpacked);
   for (const DataTable& table : tables) {
     const DataSpec& data = *table.data;
     if (data.digest.empty() || !data.budget) continue;
-    const auto [first, fresh] = budgeted.try_emplace(data.digest, table);
+    const auto [first, fresh] = budgeted.try_emplace(UnpackedOf(unpacked, data.digest), table);
     const DataSpec& other = *first->second.data;
     if (fresh || (other.budget->epsilon == data.budget->epsilon && other.budget->delta == data.budget->delta))
       continue;
-    complaints_.Error(
-        table.where, "data." + data.name + ".budget",
-        "data." + data.name + " and data." + other.name +
-            " are the same files, and a budget covers their examples under every name: give both the "
-            "same budget, or one of them none");
+    complaints_.Error(table.where, "data." + data.name + ".budget",
+                      "data." + data.name + " and data." + other.name +
+                          " hold the same examples, which a budget covers under every name: give both the "
+                          "same budget, or one of them none");
   }
   for (DataTable& table : document_.data) {
-    const auto found = budgeted.find(table.data->digest);
+    const auto found = budgeted.find(UnpackedOf(unpacked, table.data->digest));
     if (found == budgeted.end() || table.data->budget) continue;
     table.data->budget = found->second.data->budget;
     complaints_.Warning(table.where, "data." + table.data->name,
                         "data." + table.data->name + " and data." + found->second.data->name +
-                            " are the same files: the budget of data." + found->second.data->name +
+                            " hold the same examples: the budget of data." + found->second.data->name +
                             " covers both");
   }
 }
@@ -264,7 +275,7 @@ void Planner::PutTeachersFirst() {
 
 void Planner::Run(SweepPlan& plan) {
   InspectData(plan);
-  ShareBudgets();
+  ShareBudgets(plan.unpacked);
   const bool read_well = complaints_.clean();
   const std::size_t total = Combinations();
   if (total > kMostTrials) {
@@ -299,6 +310,11 @@ void Planner::Run(SweepPlan& plan) {
 }
 
 }  // namespace
+
+const std::string& UnpackedOf(const UnpackedDigests& unpacked, const std::string& digest) {
+  const auto found = unpacked.find(digest);
+  return found == unpacked.end() ? digest : found->second;
+}
 
 PlanOutcome ParseSweep(const std::string& text, const std::string& path, const PlanOptions& options,
                        const PlanHooks& hooks) {

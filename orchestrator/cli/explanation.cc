@@ -90,7 +90,7 @@ void ExplainBudget(const ResultsView& view, const TrialView& trial, Explanation&
   if (!trial.spec.data || !trial.spec.data->budget) return;
   double spent = 0;
   for (const DataSpending& spending : StatusOf(view).spending)
-    if (spending.digest == trial.spec.data->digest) spent = spending.epsilon;
+    if (spending.digest == UnpackedOf(view.unpacked, trial.spec.data->digest)) spent = spending.epsilon;
   out.sentences.push_back(
       fmt::format("The budget of data set {} is ε ≤ {} at δ = {} over all trials, of which {} is spent; a "
                   "release that would cross it is refused and ends the trial.",

@@ -81,6 +81,11 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
     if (!status.ok() && status.code() != StatusCode::usage) ++data_errors;
     return status;
   };
+  hooks.unpacked = [&](const DataSpec& data) {
+    Result<std::string> digest = storage::UnpackedDigest(env, data);
+    if (!digest.ok()) ++data_errors;
+    return digest;
+  };
   privacy::Calibrator calibrator;
   hooks.calibrate = [&calibrator](TrialSpec& spec) { return calibrator.Calibrate(spec); };
   PlanOptions options;
@@ -110,7 +115,7 @@ void WarnOfOtherBudgets(storage::Env& env, const std::string& results, SweepPlan
   const Result<BudgetsByData> budgets = BudgetsElsewhere(env, results, plan);
   if (!budgets.ok()) return warn("data", budgets.status().message());
   for (const auto& data : plan.data) {
-    const auto found = budgets->find(data->digest);
+    const auto found = budgets->find(UnpackedOf(plan.unpacked, data->digest));
     if (found == budgets->end()) continue;
     for (const OtherBudget& other : found->second)
       warn("data." + data->name,

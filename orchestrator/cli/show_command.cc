@@ -127,7 +127,7 @@ std::optional<DataSpending> TotalOf(storage::Env& env, const ResultsView& view, 
   if (!trial.spec.data) return std::nullopt;
   const RootCharges root = ReadRoot(env, view);
   for (DataSpending& spent : StatusOf(view, {}, 0, &root).spending)
-    if (spent.digest == trial.spec.data->digest) return std::move(spent);
+    if (spent.digest == UnpackedOf(view.unpacked, trial.spec.data->digest)) return std::move(spent);
   return std::nullopt;
 }
 

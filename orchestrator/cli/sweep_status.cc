@@ -179,8 +179,9 @@ std::map<std::string, DataNames> NamesOf(const ResultsView& view) {
   for (const TrialView& trial : view.trials) {
     if (!trial.spec.data) continue;
     const DataSpec& spec = *trial.spec.data;
-    names[spec.digest].insert(spec.name);
-    std::optional<Budget>& budget = data[spec.digest].budget;
+    const std::string& digest = UnpackedOf(view.unpacked, spec.digest);
+    names[digest].insert(spec.name);
+    std::optional<Budget>& budget = data[digest].budget;
     if (spec.budget && (!budget || spec.budget->epsilon < budget->epsilon)) budget = spec.budget;
   }
   for (auto& [digest, known] : data) known.names = fmt::format("{}", fmt::join(names[digest], ", "));
@@ -200,13 +201,14 @@ void TakeOtherBudget(const RootCharges& root, DataSpending& spent) {
 
 std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges* root) {
   ChargeBook charges;
+  for (const auto& [digest, unpacked] : view.unpacked) charges.Unpack(digest, unpacked);
   charges.Load(CostingEntries(view));
   const std::map<std::string, DataNames> data = NamesOf(view);
   std::map<std::string, double> delta;  // the smallest among the trials that charged
   std::set<std::string> refuted;        // charged by a trial whose claims an audit refutes
   for (const TrialView& trial : view.trials) {
     if (!trial.spec.data) continue;
-    const std::string& digest = trial.spec.data->digest;
+    const std::string& digest = UnpackedOf(view.unpacked, trial.spec.data->digest);
     if (!trial.refuted.empty()) refuted.insert(digest);
     if (charges.EventsOf(trial.spec.id).empty()) continue;
     const auto [known, fresh] = delta.try_emplace(digest, trial.spec.delta);

@@ -25,7 +25,7 @@ struct Problem {
 
 // What the whole sweep has cost one private data set.
 struct DataSpending {
-  std::string data, digest;  // all of its names in the sweep
+  std::string data, digest;  // all of its names in the sweep; that of its files, unpacked
   double epsilon = 0;  // example, over all trials, at `delta`; infinity = unbounded
   double delta = 0;    // of the budget, else the smallest of the trials that charged
   std::optional<Budget> budget;  // the tightest that covers it

@@ -106,5 +106,17 @@ run "$retort" list --results results/later --json
 expect_out "over the budget of 0.01 that"
 run "$retort" run later.toml --results elsewhere/later
 expect_code 0
+
+case_name="unpacking the files does not begin a fresh total"
+mkdir plain
+for file in "$2"/experiments/data/mnist10k/*.gz; do gunzip -c "$file" >"plain/$(basename "$file" .gz)"; done
+sed "s,^path.*,path = \"plain\"," later.toml >plain.toml
+run "$retort" plan plain.toml
+expect_code 0
+expect_err "results/twice sets covers the examples of data.a"
+run "$retort" run plain.toml sweep.name=plain
+expect_code 1
+run "$retort" list --results results/plain --json
+expect_out "over the budget of 0.01 that"
 cd ..
 finish

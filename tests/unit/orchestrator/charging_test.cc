@@ -233,6 +233,23 @@ TEST(ChargeBook, SumThatDoesNotFitIsUnboundedAndNeverLess) {
   EXPECT_EQ(privacy::TotalEpsilon(book.EventsOn("data"), 1e-5), std::numeric_limits<double>::infinity());
 }
 
+TEST(ChargeBook, PackedFilesAndTheSameUnpackedAreOneDataSet) {
+  const std::string packed(64, 'p'), plain(64, 'd'), repacked(64, 'q');
+  ChargeBook book;
+  book.Add(packed, TrialId(1), Counted(3));
+  book.Unpack(packed, plain);
+  book.Unpack(repacked, plain);
+  book.Add(plain, TrialId(2), Counted(5));
+  book.Add(repacked, TrialId(3), Counted(7));
+  for (const std::string& digest : {packed, plain, repacked}) {
+    std::int64_t draws = 0;
+    for (const privacy::PrivacyEvent& event : book.SumOn(digest)) draws += event.count;
+    EXPECT_EQ(draws, 15);
+    EXPECT_THAT(book.EventsOn(digest), SizeIs(3));
+  }
+  EXPECT_EQ(book.Digests(), std::vector<std::string>{plain});
+}
+
 TEST_F(ChargingTest, SettlingChargesWhatWasUsed) {
   Say(trial_, cluster::Reserve{1, Votes(), 8});
   GrantAll();

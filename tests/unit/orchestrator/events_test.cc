@@ -48,7 +48,8 @@ std::vector<Event> OneOfEach() {
           PackingMeasured{"node1", "cuda:0", "dpdfd", 3, 1.0 / 3, 2, 0.25, false, "out of memory"},
           SlotRestored{1, 2, "node1", kAttempt.trial},
           AgentNoted{3, AgentChange::joined, "node1", {"cuda:0", "cuda:1"}},
-          LedgerNoted{17}};
+          LedgerNoted{17},
+          DataNoted{std::string(64, 'a'), std::string(64, 'b')}};
 }
 
 TEST(Events, EachSurvivesEncodingByteForByte) {

@@ -151,6 +151,25 @@ TEST_F(NeighboursTest, BudgetOfAFinishedNeighbourBindsASweepWithoutOne) {
   EXPECT_TRUE(TermsElsewhere(env_, kOwn, Plan(Data(false, 'e')))->budgets.empty());
 }
 
+TEST_F(NeighboursTest, NeighbourOfTheSameExamplesInPackedFilesCounts) {
+  const std::string folder = Sweep("packed", Data(true, 'p'), 30);
+  EXPECT_TRUE(TermsElsewhere(env_, kOwn, Plan(Data(false)))->budgets.empty());
+  Core core(Settings{.results = folder, .provenance_json = "{}"});
+  const DataNoted noted{std::string(64, 'p'), std::string(64, 'd')};
+  ASSERT_TRUE(Journal::Open(env_, folder, core)->Commit({{2.0, noted}}).ok());
+  Result<RootTerms> terms = TermsElsewhere(env_, kOwn, Plan(Data(false)));
+  ASSERT_TRUE(terms.ok()) << terms.status().message();
+  EXPECT_TRUE(terms->budgets.contains(std::string(64, 'd')));
+  EXPECT_EQ(Draws(terms->charged, 'd'), 30);
+  // The other way round: packed anew here, unpacked there.
+  Sweep("plain", Data(false), 12);
+  SweepPlan plan = Plan(Data(true, 'q'));
+  plan.unpacked[std::string(64, 'q')] = std::string(64, 'd');
+  terms = TermsElsewhere(env_, kOwn, plan);
+  ASSERT_TRUE(terms.ok()) << terms.status().message();
+  EXPECT_EQ(Draws(terms->charged, 'd'), 42);
+}
+
 TEST_F(NeighboursTest, WhileABudgetBindsOnlyOneSweepDraws) {
   Sweep("capped", Data(true), 0);
   const std::string folder = Sweep("busy", Data(false), 0);

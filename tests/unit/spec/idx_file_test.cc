@@ -120,6 +120,24 @@ TEST(IdxFile, PlainAndGzippedFilesHoldTheSame) {
   }
 }
 
+TEST(IdxFile, UnpackedDigestIsThatOfThePlainFiles) {
+  MemoryEnv plain, packed, mixed;
+  plain.files = {{kImages, Images(3)}, {kLabels, Labels({1, 9, 0})}};
+  packed.files = {{std::string(kImages) + ".gz", Gzip(Images(3))},
+                  {std::string(kLabels) + ".gz", Gzip(Labels({1, 9, 0}))}};
+  mixed.files = {{kImages, Images(3)}, {std::string(kLabels) + ".gz", Gzip(Labels({1, 9, 0}))}};
+  DataSpec data = Digits();
+  ASSERT_TRUE(InspectIdx(plain, data).ok());
+  const std::string digest = data.digest;
+  for (MemoryEnv* env : {&plain, &packed, &mixed}) {
+    ASSERT_TRUE(InspectIdx(*env, data).ok());
+    EXPECT_EQ(data.digest == digest, env == &plain);
+    EXPECT_EQ(UnpackedDigest(*env, data).value(), digest);
+  }
+  packed.files[std::string(kLabels) + ".gz"].resize(12);
+  EXPECT_THAT(UnpackedDigest(packed, data).status().message(), HasSubstr("t10k-labels-idx1-ubyte.gz"));
+}
+
 TEST(IdxFile, DigestFramesTheBytesOnDisk) {
   MemoryEnv env;
   env.files = {{kImages, Images(1)}, {kLabels, Labels({4})}};

@@ -465,6 +465,22 @@ TEST(SweepPlan, BudgetCoversTheSameFilesUnderEveryName) {
   EXPECT_NE(plan.warnings[0].message.find("the budget of data.digits covers both"), std::string::npos);
 }
 
+TEST(SweepPlan, BudgetCoversTheSameExamplesPackedAndUnpacked) {
+  PlanHooks hooks = FakeHooks();
+  hooks.inspect = [](DataSpec& data) {
+    data.digest = std::string(64, data.name == "digits" ? 'p' : 'd');
+    data.examples = 10000;
+    return Status();
+  };
+  const std::string text = TwoNames("budget = { epsilon = 1, delta = 1e-5 }\n", "");
+  for (const TrialSpec& trial : GoodPlan(text, {}, hooks).trials)
+    EXPECT_EQ(trial.data->budget.has_value(), trial.data->name == "digits");
+  hooks.unpacked = [](const DataSpec&) { return Result<std::string>(std::string(64, 'd')); };
+  const SweepPlan plan = GoodPlan(text, {}, hooks);
+  for (const TrialSpec& trial : plan.trials) EXPECT_TRUE(trial.data->budget) << trial.name;
+  EXPECT_EQ(plan.unpacked, (UnpackedDigests{{std::string(64, 'p'), std::string(64, 'd')}}));
+}
+
 TEST(SweepPlan, TwoBudgetsOfTheSameFilesAreAnError) {
   const std::string first = "budget = { epsilon = 1, delta = 1e-5 }\n";
   const PlanOutcome outcome = PlanText(TwoNames(first, "budget = { epsilon = 2, delta = 1e-5 }\n"));
