@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "orchestrator/dead_end.h"
 #include "orchestrator/decision.h"
 
 namespace retort::orchestrator {
@@ -30,7 +31,7 @@ Status CheckRetry(const Core& core, const Trial& trial, const std::set<TrialId>&
         fmt::format("{} has succeeded, and its row is final: there is nothing to try again", Shown(trial)));
   if (!EndedBadly(trial.state)) return {};
   const Trial* teacher = TeacherInTheWay(core, trial, asked);
-  if (teacher == nullptr) return {};
+  if (teacher == nullptr) return CheckRoom(core, trial);
   return Refused(
       fmt::format("{} needs its teacher {}, which is {}: retry the teacher, and its students follow",
                   Shown(trial), Shown(*teacher), StateName(teacher->state)));

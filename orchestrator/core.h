@@ -142,6 +142,7 @@ class Core {
   bool quota_spent = false;         // the stop is the quota's: running again would not help
   std::optional<double> last_tick;  // monotonic
   double silence_due = 0;           // monotonic: nobody can have been silent too long before
+  std::optional<double> dead_end_since;  // monotonic: nothing that is queued can start (dead_end.h)
   bool ended = false;               // Shutdown has been sent
   std::vector<OpenCancel> cancels;  // oldest first
 

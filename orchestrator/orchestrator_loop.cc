@@ -79,7 +79,9 @@ Result<bool> OrchestratorLoop::Turn() {
   FromLocalAgent(now);
   RETORT_RETURN_IF_ERROR(CheckDevices(now));
   TakeRequests(now);
+  const bool stopping = core_.stop.has_value();
   OnTick(core_, now, outbox_);
+  if (core_.stop && !stopping) view_.Say(core_.stop->cause, now, true);
   RETORT_RETURN_IF_ERROR(Commit(now));
   DeliverToAgent(now);
   if (const std::string complaint = publication_.Tick(core_, recovered_.ledger->entries(), facts(), now);
@@ -141,6 +143,8 @@ Status OrchestratorLoop::CheckDevices(Now now) {
   if (!core_.may_lease && now.monotonic >= lease_from_) {
     core_.may_lease = true;
     view_.Say(fmt::format("{} of {} ranks have come up; starting without the others", there, expected), now, true);
+    if (const Status all_fit = CheckPlaceable(core_); !all_fit.ok())
+      view_.Say("without them " + all_fit.message(), now, true);
   }
   return {};
 }

@@ -32,7 +32,7 @@ void OnStopRequested(Core& core, const std::string& cause, double grace_seconds,
 // finds everybody silent, itself included, and holds it against nobody.
 void OnWake(Core& core, Now now);
 // Call after every batch of the above and when NextDeadline has passed: lost agents, silent attempts,
-// owed rows, leases, the end.
+// owed rows, leases, the end; that of a run in which nothing can start any more (dead_end.h) as well.
 void OnTick(Core& core, Now now, Outbox& outbox);
 // Monotonic time at which OnTick has something to do though nothing happens; infinity when never.
 [[nodiscard]] double NextDeadline(const Core& core, Now now);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "orchestrator/amendment.h"
+#include "orchestrator/dead_end.h"
 #include "orchestrator/decision.h"
 #include "orchestrator/live_amendment.h"
 #include "orchestrator/reactor.h"
@@ -73,6 +74,18 @@ void WatchForSilence(Core& core, Now now, Outbox& outbox) {
   core.silence_due = std::max(next, now.monotonic + kCloseWatchSeconds);
 }
 
+// So that whoever started the run can start it anew, with all its devices.
+void StopAtDeadEnd(Core& core, Now now, Outbox& outbox) {
+  if (core.stop) return;
+  const std::string cause = DeadEnd(core, now);
+  if (cause.empty())
+    core.dead_end_since.reset();
+  else if (!core.dead_end_since)
+    core.dead_end_since = now.monotonic;
+  else if (now.monotonic >= *core.dead_end_since + kDeadEndSeconds)
+    OnStopRequested(core, cause, 0, now, outbox);
+}
+
 void EndWhenDone(Core& core, Now now, Outbox& outbox) {
   const bool idle = core.fleet.active().empty();
   const bool given_up = core.stop && now.monotonic >= core.stop->kill_at + kStopMarginSeconds;
@@ -86,8 +99,11 @@ void EndWhenDone(Core& core, Now now, Outbox& outbox) {
 }  // namespace
 
 void OnWake(Core& core, Now now) {
-  if (core.last_tick && now.monotonic - *core.last_tick > kHeartbeatSeconds)
-    core.fleet.Forgive(now.monotonic - *core.last_tick);
+  const double gap = core.last_tick ? now.monotonic - *core.last_tick : 0;
+  if (gap > kHeartbeatSeconds) {
+    core.fleet.Forgive(gap);
+    if (core.dead_end_since) *core.dead_end_since += gap;
+  }
   core.last_tick = now.monotonic;
 }
 
@@ -99,6 +115,7 @@ void OnTick(Core& core, Now now, Outbox& outbox) {
   WriteOwedRows(core, now, outbox);
   FollowPacking(core, now, outbox);
   LeaseQueued(core, now, outbox);
+  StopAtDeadEnd(core, now, outbox);
   EndWhenDone(core, now, outbox);
 }
 
@@ -108,6 +125,7 @@ double NextDeadline(const Core& core, Now now) {
     next = std::min(next, core.stop->kill_at + kStopMarginSeconds);
   else if (const double retry = NextRetry(core, now); retry > 0)
     next = std::min(next, now.monotonic + retry - now.unix_seconds);
+  if (core.dead_end_since && !core.stop) next = std::min(next, *core.dead_end_since + kDeadEndSeconds);
   return std::min(next, core.packing.NextDeadline());
 }
 

@@ -12,6 +12,7 @@
 #include "orchestrator/cli/devices.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/trial_names.h"
+#include "orchestrator/dead_end.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -54,6 +55,13 @@ std::string HostOfGang(const std::vector<Host>& hosts, int devices) {
   for (const Host& host : hosts)
     if (host.usable >= devices && (best == nullptr || host.free > best->free)) best = &host;
   return best == nullptr ? "" : best->name;
+}
+
+// Devices that take work.
+int InUse(const std::vector<DeviceView>& devices) {
+  int usable = 0;
+  for (const Host& host : HostsOf(devices)) usable += host.usable;
+  return usable;
 }
 
 class Busy {
@@ -153,7 +161,12 @@ void ExplainDevices(const ResultsView& view, const TrialView& trial, double now,
   } else {
     const std::string host = wanted > 1 ? HostOfGang(HostsOf(devices), wanted) : "";
     out.sentences.push_back("The run has " + DeviceCounts(devices) + ".");
-    if (wanted > 1)
+    if (wanted > InUse(devices))
+      out.sentences.push_back(
+          fmt::format("That is too few for it: if no more come back, the run ends with its "
+                      "state saved {:.0f} s after the last trial that can run.",
+                      kDeadEndSeconds));
+    else if (wanted > 1)
       out.sentences.push_back(host.empty() ? "No host has enough for it: it takes those of several."
                                            : "It gets those of " + host + ", where the fewest are lacking.");
     ExplainBusy(devices, host, {view, now, costs}, out);

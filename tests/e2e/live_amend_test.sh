@@ -73,6 +73,39 @@ run "$retort" list --results results/naps --where state=succeeded
 expect_out "sleep-seconds1.5"
 expect_same "$(ls results/naps/requests | wc -l)" 0
 
+if [ "${#ranks[@]}" -eq 0 ]; then
+  case_name="a retry that asks for more devices than the run has is refused, and the run ends by itself"
+  cat >pair.toml <<'TOML'
+retort = 1
+
+[trial]
+method = "sleep"
+steps = 3000
+
+[sweep]
+name = "pair"
+zip.row = [ { seconds = 300, devices = 2 }, { seconds = 6, devices = 1 } ]
+seeds = [0]
+TOML
+  "$retort" run pair.toml --slots 2 --results results/pair --quiet 2>pair.err &
+  pair=$!
+  pair_runs() { "$retort" list --results results/pair --where state=running 2>/dev/null | grep -q seconds300; }
+  wait_for 30 pair_runs
+  run "$retort" cancel sleep-seconds300-s0 --results results/pair
+  expect_code 0
+  kill -TERM "$pair"
+  wait "$pair"
+  "$retort" run pair.toml --slots 1 --results results/pair --quiet 2>pair.err &
+  pair=$!
+  small_runs() { "$retort" list --results results/pair --where state=running 2>/dev/null | grep -q seconds6; }
+  wait_for 30 small_runs
+  run "$retort" retry sleep-seconds300-s0 --results results/pair
+  expect_code 2
+  expect_err "needs 2 devices at once, and this run has 1"
+  wait "$pair"
+  expect_same "$?" 0
+fi
+
 case_name="a request that nobody took is done when the next run begins"
 mkdir -p results/naps/requests
 printf 'rubbish' >results/naps/requests/1.request

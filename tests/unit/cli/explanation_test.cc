@@ -112,6 +112,18 @@ TEST(Explanation, GangWaitsForTheHostThatLacksTheFewest) {
               HasSubstr("1 is free, and may be kept for dpdfd-working-digits-s1-abc00000, a gang of 2"));
 }
 
+TEST(Explanation, GangThatTheRunHasTooFewDevicesForIsSaidSo) {
+  testing::Sample sample = SampleOnDevices();
+  sample.view.trials[2].spec.devices = 4;
+  EXPECT_THAT(All(Explain(sample.view, sample.view.trials[2], 1010)), Not(HasSubstr("too few for it")));
+  sample.view.inventory.On({970, AgentNoted{1, AgentChange::lost, "", {}}});
+  const std::string text = All(Explain(sample.view, sample.view.trials[2], 1010));
+  EXPECT_THAT(
+      text,
+      HasSubstr("That is too few for it: if no more come back, the run ends with its state saved 60 s"));
+  EXPECT_THAT(text, Not(HasSubstr("takes those of several")));
+}
+
 TEST(Explanation, LostAndDrainedDevicesAndASilentRunAreNamed) {
   testing::Sample sample = SampleOnDevices();
   Hold(sample, 0, {{0, 0}});

@@ -1,6 +1,7 @@
 // Placement of gangs, and what the orchestrator says to their members.
 #include <gmock/gmock.h>
 
+#include "orchestrator/dead_end.h"
 #include "orchestrator/scheduler.h"
 #include "tests/unit/orchestrator/orchestrator_fixture.h"
 
@@ -203,6 +204,80 @@ TEST_F(GangTest, ALostRankEndsTheGangsThatHaveAMemberThere) {
   }
   EXPECT_EQ(StateOf(gang.id), TrialState::queued);
   EXPECT_EQ(core_.Get(gang.id).failure, FailureKind::agent_lost);
+}
+
+// Of two ranks the second falls silent for good.
+TEST_F(GangTest, AGangThatNoDeviceIsLeftForEndsTheRunWithItsStateSavedAfterAMoment) {
+  const TrialSpec gang = Gang(1, 2), small = Gang(2, 1);
+  Open(PlanOf({gang, small}));
+  Register(0, 1);
+  Register(1, 1);
+  Tick();
+  const auto only_rank_0_speaks = [this](double seconds) {
+    for (const double end = time_ + seconds; time_ < end;) {
+      Hear(0, {{}, {}, 0, cluster::Heartbeat{}});
+      Tick(1);
+    }
+  };
+  only_rank_0_speaks(kAgentSilenceSeconds + 1);
+  ASSERT_EQ(SeatsOf(small).size(), 1U);
+  only_rank_0_speaks(2 * kDeadEndSeconds);
+  EXPECT_FALSE(core_.stop) << "something runs";
+  Succeed(small.id);
+  Tick();
+  EXPECT_NEAR(NextDeadline(core_, now()), time_ + 1, 1) << "silence is looked for each second";
+  only_rank_0_speaks(kDeadEndSeconds - 2);
+  EXPECT_FALSE(core_.ended);
+  only_rank_0_speaks(3);
+  EXPECT_TRUE(core_.ended);
+  EXPECT_EQ(SweepExitCode(core_), 75);
+  EXPECT_EQ(StateOf(gang.id), TrialState::queued);
+  ASSERT_TRUE(core_.stop);
+  EXPECT_THAT(core_.stop->cause, HasSubstr("needs 2 devices, and 1 is left"));
+  EXPECT_EQ(CountJournaled<SweepInterrupted>(), 1);
+}
+
+TEST_F(GangTest, AnAgentThatComesBackInTimeGoesOn) {
+  const TrialSpec gang = Gang(1, 2);
+  Open(PlanOf({gang}));
+  Register(0, 1);
+  Register(1, 1);
+  Tick();
+  for (int outage = 0; outage < 3; ++outage) {
+    for (double second = 0; second < kAgentSilenceSeconds + kDeadEndSeconds - 5; ++second) {
+      Hear(0, {{}, {}, 0, cluster::Heartbeat{}});
+      Tick(1);
+    }
+    ASSERT_EQ(StateOf(gang.id), TrialState::queued);
+    Pass(10);
+    EXPECT_EQ(SeatsOf(gang).size(), 2U);
+  }
+  EXPECT_FALSE(core_.stop);
+}
+
+TEST_F(GangTest, TimeInWhichNothingRanAtAllIsNoDeadEnd) {
+  const TrialSpec gang = Gang(1, 2);
+  Open(PlanOf({gang}));
+  Register(0, 1);
+  Tick();
+  time_ += 10 * kDeadEndSeconds;
+  OnWake(core_, now());
+  Tick();
+  EXPECT_FALSE(core_.stop);
+}
+
+TEST_F(GangTest, AQuotaThatKeepsTheSmallTrialsBackLeavesTheDeadEndOne) {
+  const TrialSpec gang = Gang(1, 2), first = Gang(2, 1), second = Gang(3, 1);
+  SweepPlan plan = PlanOf({first, gang, second});
+  plan.quota.trials = 1;
+  Open(plan);
+  Register(0, 1);
+  Tick();
+  Succeed(first.id);
+  Tick();
+  Pass(kDeadEndSeconds + 2);
+  EXPECT_TRUE(core_.ended);
+  EXPECT_EQ(SweepExitCode(core_), 75);
 }
 
 TEST_F(GangTest, MoreDevicesThanThereAreIsAPlanError) {

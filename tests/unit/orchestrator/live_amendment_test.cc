@@ -133,6 +133,40 @@ TEST_F(LiveAmendmentTest, RetryIsLeasedInTheSameRun) {
   EXPECT_EQ(core_.Get(Id(0)).attempts, 2U);
 }
 
+TEST_F(LiveAmendmentTest, RetryOfWhatTheRunHasTooFewDevicesForIsRefused) {
+  const SweepPlan plan =
+      PlanOf({TrialBuilder(1).Teacher("t").Devices(2).Build(), TrialBuilder(2).Teacher("u").Build()});
+  Start(plan);
+  Ask(Amendment::cancel, {Id(0)});
+  (void)Answer();
+  ASSERT_EQ(StateOf(Id(0)), TrialState::cancelled);
+  Register(1, 1);
+  Ask(Amendment::retry, {Id(0)});
+  EXPECT_EQ(Answer().kind, AnswerKind::done) << "two ranks with a device each";
+  Ask(Amendment::cancel, {Id(0)});
+  (void)Answer();
+  core_.fleet.Drain({WorldRank{1}, 0});
+  Ask(Amendment::retry, {Id(0)});
+  const AmendAnswer answer = Answer();
+  EXPECT_EQ(answer.kind, AnswerKind::refused);
+  EXPECT_THAT(answer.text,
+              HasSubstr("needs 2 devices at once, and this run has 1 besides 1 where trials failed"));
+  EXPECT_THAT(answer.text, HasSubstr("--slots"));
+  EXPECT_EQ(StateOf(Id(0)), TrialState::cancelled);
+}
+
+TEST_F(LiveAmendmentTest, RetryOfATeacherCountsTheStudentsThatComeBackWithIt) {
+  SweepPlan plan = FamilyPlan(1, 1);
+  plan.trials[1].devices = 3;
+  Start(plan, 2);
+  Register(1, 0);
+  Fail(Id(0), FailureKind::not_finite);
+  Tick();
+  ASSERT_EQ(StateOf(Id(1)), TrialState::parent_failed);
+  Ask(Amendment::retry, {Id(0)});
+  EXPECT_THAT(Answer().text, HasSubstr("needs 3 devices at once, and this run has 2:"));
+}
+
 TEST_F(LiveAmendmentTest, TheSameRetryTwiceTriesOnce) {
   Start(FamilyPlan(2, 0));
   Fail(Id(0), FailureKind::not_finite);
