@@ -29,6 +29,7 @@ class GangWithStore final : public Collective {
   Result<std::unique_ptr<PendingOperation>> BeginAllReduceSum(at::Tensor& values) override {
     return gang_->BeginAllReduceSum(values);
   }
+  void Expect(const at::Tensor& values) override { gang_->Expect(values); }
   Status Broadcast(at::Tensor& values, GangRank root) override { return gang_->Broadcast(values, root); }
   Result<std::vector<at::Tensor>> Gather(const at::Tensor& values, GangRank root) override {
     return gang_->Gather(values, root);

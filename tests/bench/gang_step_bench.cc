@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "worker/gang/gloo_collective.h"
 #include "worker/gang/local_collective.h"
+#include "worker/gang_formation.h"
 #include "worker/methods/learner.h"
 #include "worker/models/model_registry.h"
 #include "worker/worker_service.h"
@@ -54,6 +54,30 @@ double SecondsOfSteps(Learner& learner, const Minibatch& batch, int steps) {
   return std::chrono::duration<double>(Clock::now() - began).count() / steps;
 }
 
+// Gang rank 0 tells the other where to meet through the pipe.
+class PipeHost final : public TrialHost {
+ public:
+  explicit PipeHost(std::array<int, 2> ends) : ends_(ends) {}
+  Result<std::uint64_t> Reserve(const privacy::PrivacyEvent&, std::int64_t) override { return Nothing(); }
+  Status Settle(std::uint64_t, std::int64_t) override { return Nothing(); }
+  Status Report(const cluster::Progress&) override { return Nothing(); }
+  Status Report(const cluster::CheckpointCommitted&) override { return Nothing(); }
+  Status AnnounceGang(const std::string& address) override {
+    return write(ends_[1], address.data(), address.size()) > 0 ? Status()
+                                                               : EnvironmentError("The pipe is cut.");
+  }
+  Result<std::string> AwaitGang(std::chrono::milliseconds) override {
+    std::array<char, 256> address{};
+    if (read(ends_[0], address.data(), address.size() - 1) <= 0) return EnvironmentError("The pipe is cut.");
+    return std::string(address.data());
+  }
+  std::optional<cluster::Stop> StopRequested() override { return std::nullopt; }
+
+ private:
+  static Status Nothing() { return EnvironmentError("A bench charges and reports nothing."); }
+  std::array<int, 2> ends_;
+};
+
 // Of the slower member.
 double Slowest(Collective& gang, double seconds) {
   const at::Tensor own = at::full({1}, seconds, at::kDouble);
@@ -63,10 +87,16 @@ double Slowest(Collective& gang, double seconds) {
 }
 
 // Seconds a step: apart, together.
-std::vector<std::pair<double, double>> Measure(const Options& options, int rank, const std::string& address) {
+std::vector<std::pair<double, double>> Measure(const Options& options, int rank, std::array<int, 2> ends) {
   at::set_num_threads(1);
   PrepareTorch();
-  auto gang = Require(JoinGlooGang({{rank}, 2, {1}, address, "127.0.0.1", std::chrono::seconds(60)}));
+  cluster::Start start;
+  start.gang_rank = rank;
+  start.gang_size = 2;
+  start.gang_host = "127.0.0.1";
+  start.device = "cpu";
+  PipeHost host(ends);
+  const auto gang = Require(FormGang(start, {1}, host));
   const auto alone = MakeSoloCollective();
   const at::Tensor images = at::randn({options.batch, 1, 28, 28});
   const at::Tensor targets = OneHotTargets(at::randint(10, {options.batch}, at::kLong), 10);
@@ -89,15 +119,10 @@ int Run(const Options& options) {
   const pid_t child = fork();
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    std::array<char, 256> address{};
-    if (read(ends[0], address.data(), address.size() - 1) <= 0) std::_Exit(1);
-    Measure(options, 1, address.data());
+    Measure(options, 1, ends);
     std::_Exit(0);
   }
-  const auto store = Require(OpenGangStore("127.0.0.1"));
-  const std::string address = store->address();
-  if (write(ends[1], address.c_str(), address.size() + 1) < 0) return 1;
-  const auto seconds = Measure(options, 0, address);
+  const auto seconds = Measure(options, 0, ends);
   waitpid(child, nullptr, 0);
   std::vector<double> exposed;
   for (const auto& [apart, together] : seconds) exposed.push_back(std::max(0.0, together - apart) / together);

@@ -35,7 +35,7 @@ class Collective {
   [[nodiscard]] virtual Result<std::unique_ptr<PendingOperation>> BeginAllReduceSum(at::Tensor& values);
   // `values` will be summed by BeginAllReduceSum, before any other tensor lies where it does: what other members
   // have of it may come in from now on. A hint, given by all members in the same order; free to do nothing.
-  virtual void Expect(const at::Tensor& values) { static_cast<void>(values); }
+  virtual void Expect(const at::Tensor& values) = 0;
   // In place: the root's values everywhere.
   [[nodiscard]] virtual Status Broadcast(at::Tensor& values, GangRank root) = 0;
   // On the root one tensor of each rank, in rank order; elsewhere empty.

@@ -83,6 +83,8 @@ class LocalCollective final : public Collective {
     return {};
   }
 
+  void Expect(const at::Tensor&) override {}
+
   Status Broadcast(at::Tensor& values, GangRank root) override {
     RETORT_ASSIGN_OR_RETURN(const auto parts, meeting_->Exchange(rank_, values.clone()));
     values.copy_((*parts)[static_cast<std::size_t>(root.value)]);
@@ -119,6 +121,7 @@ class SoloCollective final : public Collective {
   GangRank rank() const override { return {0}; }
   int size() const override { return 1; }
   Status AllReduceSum(at::Tensor&) override { return {}; }
+  void Expect(const at::Tensor&) override {}
   Status Broadcast(at::Tensor&, GangRank) override { return {}; }
   Result<std::vector<at::Tensor>> Gather(const at::Tensor& values, GangRank) override {
     return std::vector<at::Tensor>{values.clone()};

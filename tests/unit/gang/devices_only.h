@@ -19,6 +19,7 @@ class DevicesOnly final : public Collective {
   Status AllReduceSum(at::Tensor& values) override {
     return Checked(values, [&] { return gang_->AllReduceSum(values); });
   }
+  void Expect(const at::Tensor& values) override { gang_->Expect(values); }
   Status Broadcast(at::Tensor& values, GangRank root) override {
     return Checked(values, [&] { return gang_->Broadcast(values, root); });
   }
