@@ -204,8 +204,8 @@ void AgentSlot::CheckDeadlines(double now) {
   else if (now >= assignment_->watch.expires_at())
     Condemn(FailureKind::worker_hang,
             assignment_->sent
-                ? fmt::format("no step progress for {:.0f} s (deadline)", assignment_->watch.allowed())
-                : fmt::format("its worker did not say Hello within {:.0f} s", assignment_->watch.allowed()));
+                ? fmt::format("no step progress for {:.3g} s (deadline)", assignment_->watch.allowed())
+                : fmt::format("its worker did not say Hello within {:.3g} s", assignment_->watch.allowed()));
 }
 
 void AgentSlot::Condemn(FailureKind failure, const std::string& detail) {

@@ -57,7 +57,7 @@ void EndSilentAttempts(Core& core, Now now, Outbox& outbox) {
     if (now.monotonic >= attempt.watch.expires_at()) silent.push_back(attempt);
   for (const ActiveAttempt& attempt : silent) {
     EndBadly(core, attempt.id, FailureKind::worker_hang,
-             fmt::format("no progress for {:.0f} s", attempt.watch.allowed()), now, outbox);
+             fmt::format("no progress for {:.3g} s", attempt.watch.allowed()), now, outbox);
   }
 }
 

@@ -8,13 +8,15 @@
 namespace retort::orchestrator {
 
 inline constexpr double kSilenceFloorSeconds = 120;
+inline constexpr double kStartSeconds = 10;   // at least, for a worker to start and make its first step
 inline constexpr double kSilenceFactor = 20;  // times the slowest advance seen
 
 class StepWatch {
  public:
   StepWatch() = default;
-  // `deadline_seconds` of the spec: allowed time between two advances; 0 = kSilenceFactor times the
-  // slowest one measured, at least kSilenceFloorSeconds. `margin_seconds` is added to either.
+  // `deadline_seconds` of the spec: allowed time between two advances, at least kStartSeconds before the
+  // first step; 0 = kSilenceFactor times the slowest one measured, at least kSilenceFloorSeconds.
+  // `margin_seconds` is added to either.
   StepWatch(double now, double deadline_seconds, double margin_seconds = 0)
       : deadline_(deadline_seconds), margin_(margin_seconds), last_(now) {}
 
@@ -34,7 +36,7 @@ class StepWatch {
   void Forgive(double seconds) { last_ += seconds; }
 
   [[nodiscard]] double allowed() const {
-    if (deadline_ > 0) return deadline_ + margin_;
+    if (deadline_ > 0) return (step_ < 0 && deadline_ < kStartSeconds ? kStartSeconds : deadline_) + margin_;
     const double measured = kSilenceFactor * slowest_;
     return (measured > kSilenceFloorSeconds ? measured : kSilenceFloorSeconds) + margin_;
   }

@@ -196,6 +196,12 @@ bool StopsByPrivateLoss(const Composition& trial) {
   return trial.spec.stop_metric == StopMetric::loss && (MaskOf(trial.kind) & kPrivateLoss) != 0;
 }
 
+bool DeadlineIsTooShort(const TrialSpec& spec) {
+  return spec.deadline_seconds > 0 && spec.deadline_seconds < kLeastDeadlineSeconds;
+}
+constexpr const char* kShortDeadline =
+    "a deadline below 100 ms ends trials that are well: raise it, or 0s, which follows the measured steps";
+
 // A silent worker is killed; the time that is allowed before any step was measured is two minutes.
 void CheckSleep(const TrialSpec& spec, Judge& judge) {
   constexpr double kLongestStep = 60;
@@ -215,6 +221,7 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
                   Complaints& complaints) {
   Judge judge(layers, document, complaints);
   const TrialSpec& spec = trial.spec;
+  if (DeadlineIsTooShort(spec)) judge.Say({"deadline"}, kShortDeadline);
   if (trial.kind == TrialKind::sleeper) {
     CheckSleep(spec, judge);
     return judge.good();
@@ -276,6 +283,7 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
   if (const std::string small = TooSmallFor(spec); !small.empty()) say("network", small, {});
   if (trial.kind == TrialKind::dpsgd_teacher) fits("batch", spec.batch);
   if (StopsByPrivateLoss(trial)) say("stop_metric", kNoPrivateLoss, {"test.accuracy"});
+  if (DeadlineIsTooShort(spec)) say("deadline", kShortDeadline, {});
   if (trial.kind == TrialKind::ensemble_teacher) {
     fits("members", spec.members);
     if (spec.stop_metric != StopMetric::none) say("stop_metric", kMembersApart, {});

@@ -314,6 +314,24 @@ TEST_F(AgentTest, SilentWorkerIsKilledAtItsDeadline) {
   EXPECT_THAT(lost[0].detail, HasSubstr("10 s"));
 }
 
+TEST_F(AgentTest, ShortDeadlineCountsFromTheFirstStepOnAndIsSaidAsItIs) {
+  Lease(1, 0, 0.4);
+  WorkerLife& worker = *workers_[0];
+  Poll(2);
+  Greet(worker);
+  Poll(3);
+  EXPECT_FALSE(worker.killed) << "LibTorch and the data are still read";
+  Say(worker, cluster::Progress{1, 10, "train", {}});
+  Poll(0.3);
+  EXPECT_FALSE(worker.killed);
+  Poll(0.2);
+  EXPECT_TRUE(worker.killed);
+  Poll();
+  const auto lost = Take<cluster::WorkerLost>();
+  ASSERT_THAT(lost, SizeIs(1));
+  EXPECT_THAT(lost[0].detail, HasSubstr("no step progress for 0.4 s"));
+}
+
 TEST_F(AgentTest, WorkerWithoutHelloIsKilledToo) {
   Lease(1);
   for (int i = 0; i < 4; ++i) Poll(4);

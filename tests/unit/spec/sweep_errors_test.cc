@@ -56,6 +56,8 @@ const BadSweep kBadSweeps[] = {
     {"RealForInteger", kTrial + "steps = 1e3\n", 12, 9, "trial.steps", "write 1000", ""},
     {"IntegerForFlag", kTrial + "detach = 0\n", 12, 10, "trial.detach", "true or false", ""},
     {"NegativeSigma", kTrial + "sigma = -1\n", 12, 9, "trial.sigma", "must lie in (0, 1e9]", ""},
+    {"DeadlineThatNoWorkerMeets", kTrial + "deadline = \"50ms\"\n", 12, 12, "trial.deadline",
+     "a deadline below 100 ms ends trials that are well", ""},
     {"ZeroLearningRate", kTrial + "lr = 0\n", 12, 6, "trial.lr", "must lie in (0, 1e6]", ""},
     {"NotANumber", kTrial + "lr = nan\n", 12, 6, "trial.lr", "out of range", ""},
     {"MisspeltReading", kTrial + "reading = \"wroking\"\n", 12, 11, "trial.reading",

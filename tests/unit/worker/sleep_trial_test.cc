@@ -60,6 +60,16 @@ TEST_F(SleepTrial, DigestDependsOnSeedAndEveryStep) {
   EXPECT_NE(Run(Spec(1e-3, 5)).parameters_digest, digest);
 }
 
+TEST_F(SleepTrial, ReportsOftenEnoughForItsDeadline) {
+  TrialSpec spec = Spec(0.6, 60);
+  ASSERT_TRUE(Run(spec).succeeded);
+  EXPECT_LE(host_.progress.size(), 3U) << "twice a second";
+  host_ = TwinHost();
+  spec.deadline_seconds = 0.2;
+  ASSERT_TRUE(Run(spec, 2).succeeded);
+  EXPECT_GE(host_.progress.size(), 6U) << "four times a deadline, on a busy machine at least twice";
+}
+
 TEST_F(SleepTrial, StoppedTrialGoesOnWhereItStood) {
   const TrialSpec spec = Spec(0.08, 40);
   host_.stop_at = 30;
