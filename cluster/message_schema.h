@@ -8,13 +8,21 @@
 
 namespace retort::cluster {
 
+// Of text that ends in the journal: bytes that it has at most. What is for people is cut by the sender.
+inline constexpr std::size_t kMostDigestBytes = 64;  // SHA-256 in hex
+inline constexpr std::size_t kMostPhaseBytes = 256;
+inline constexpr std::size_t kMostDetailBytes = 4096;
+
 template <typename M, typename T>
 struct Field {
   std::string_view name;
   T M::*member;
+  std::size_t most = 0;  // bytes of a text; 0 = as the envelope allows
 };
 template <typename M, typename T>
 Field(std::string_view, T M::*) -> Field<M, T>;
+template <typename M, typename T>
+Field(std::string_view, T M::*, std::size_t) -> Field<M, T>;
 
 template <typename M>
 struct Schema;
@@ -29,17 +37,20 @@ struct Schema;
   }
 #define RETORT_FIELD(member) \
   Field { #member, &M::member }
+#define RETORT_TEXT(member, most) \
+  Field { #member, &M::member, most }
 
 RETORT_MESSAGE(Hello, hello, RETORT_FIELD(build), RETORT_FIELD(device), RETORT_FIELD(capabilities));
 RETORT_MESSAGE(GangAddress, gang_address, RETORT_FIELD(blob));
 RETORT_MESSAGE(Reserve, reserve, RETORT_FIELD(id), RETORT_FIELD(event), RETORT_FIELD(count));
 RETORT_MESSAGE(Settle, settle, RETORT_FIELD(id), RETORT_FIELD(used));
-RETORT_MESSAGE(Progress, progress, RETORT_FIELD(step), RETORT_FIELD(total_steps), RETORT_FIELD(phase),
-               RETORT_FIELD(series));
-RETORT_MESSAGE(CheckpointCommitted, checkpoint_committed, RETORT_FIELD(step), RETORT_FIELD(digest));
-RETORT_MESSAGE(Ended, ended, RETORT_FIELD(succeeded), RETORT_FIELD(failure), RETORT_FIELD(detail),
-               RETORT_FIELD(metrics), RETORT_FIELD(timings), RETORT_FIELD(parameters_digest),
-               RETORT_FIELD(file));
+RETORT_MESSAGE(Progress, progress, RETORT_FIELD(step), RETORT_FIELD(total_steps),
+               RETORT_TEXT(phase, kMostPhaseBytes), RETORT_FIELD(series));
+RETORT_MESSAGE(CheckpointCommitted, checkpoint_committed, RETORT_FIELD(step),
+               RETORT_TEXT(digest, kMostDigestBytes));
+RETORT_MESSAGE(Ended, ended, RETORT_FIELD(succeeded), RETORT_FIELD(failure),
+               RETORT_TEXT(detail, kMostDetailBytes), RETORT_FIELD(metrics), RETORT_FIELD(timings),
+               RETORT_TEXT(parameters_digest, kMostDigestBytes), RETORT_FIELD(file));
 
 RETORT_MESSAGE(Start, start, RETORT_FIELD(spec), RETORT_FIELD(gang_rank), RETORT_FIELD(gang_size),
                RETORT_FIELD(device), RETORT_FIELD(trial_directory), RETORT_FIELD(attempt_directory),
@@ -56,9 +67,10 @@ RETORT_MESSAGE(Heartbeat, heartbeat, RETORT_FIELD(uptime_seconds), RETORT_FIELD(
                RETORT_FIELD(worker_peak));
 RETORT_MESSAGE(Drain, drain, RETORT_FIELD(save), RETORT_FIELD(deadline_seconds));
 RETORT_MESSAGE(Shutdown, shutdown);
-RETORT_MESSAGE(WorkerLost, worker_lost, RETORT_FIELD(failure), RETORT_FIELD(detail));
+RETORT_MESSAGE(WorkerLost, worker_lost, RETORT_FIELD(failure), RETORT_TEXT(detail, kMostDetailBytes));
 
 #undef RETORT_FIELD
+#undef RETORT_TEXT
 #undef RETORT_MESSAGE
 
 }  // namespace retort::cluster

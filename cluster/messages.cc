@@ -13,10 +13,21 @@ namespace {
 template <typename M>
 Json ObjectOf(const M& message);
 
+// At most `most` bytes of it; of UTF-8 whole characters.
+std::string Cut(const std::string& text, std::size_t most) {
+  constexpr std::size_t kLongestCharacter = 4;
+  if (text.size() <= most) return text;
+  std::size_t end = most;
+  while (most - end < kLongestCharacter && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end);
+}
+
 template <typename T>
-Json ValueOf(const T& value) {
+Json ValueOf(const T& value, std::size_t most) {
   if constexpr (std::is_same_v<T, Start>)
     return ObjectOf(value);
+  else if constexpr (std::is_same_v<T, std::string>)
+    return ToJson(most > 0 ? Cut(value, most) : value);
   else
     return ToJson(value);
 }
@@ -26,7 +37,7 @@ Json ObjectOf(const M& message) {
   Json object = Json::object();
   std::apply(
       [&](const auto&... field) {
-        ((object[std::string(field.name)] = ValueOf(message.*field.member)), ...);
+        ((object[std::string(field.name)] = ValueOf(message.*field.member, field.most)), ...);
       },
       Schema<M>::fields);
   return object;
@@ -37,7 +48,7 @@ template <typename M>
 std::string Fill(const Json& object, M& message);
 
 template <typename T>
-std::string FillField(const Json& object, std::string_view name, T& out) {
+std::string FillField(const Json& object, std::string_view name, std::size_t most, T& out) {
   const auto found = object.find(name);
   if (found == object.end()) return std::string(name) + " (missing)";
   if constexpr (std::is_same_v<T, Start>) {
@@ -45,7 +56,11 @@ std::string FillField(const Json& object, std::string_view name, T& out) {
     const std::string inner = Fill(*found, out);
     return inner.empty() ? inner : std::string(name) + "." + inner;
   } else {
-    return FromJson(*found, out) ? std::string() : std::string(name);
+    if (!FromJson(*found, out)) return std::string(name);
+    if constexpr (std::is_same_v<T, std::string>)
+      if (most > 0 && out.size() > most)
+        return std::string(name) + " (more than " + std::to_string(most) + " bytes)";
+    return "";
   }
 }
 
@@ -54,7 +69,8 @@ std::string Fill(const Json& object, M& message) {
   std::string wrong;
   std::apply(
       [&](const auto&... field) {
-        (void)((wrong = FillField(object, field.name, message.*field.member), wrong.empty()) && ...);
+        (void)((wrong = FillField(object, field.name, field.most, message.*field.member), wrong.empty()) &&
+               ...);
       },
       Schema<M>::fields);
   return wrong;

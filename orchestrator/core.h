@@ -44,7 +44,7 @@ struct Settings {
 // Since this orchestrator started.
 struct Counters {
   std::uint64_t received = 0;  // messages
-  std::uint64_t stale = 0;     // dropped: of an attempt or generation that is over, or misplaced
+  std::uint64_t stale = 0;     // dropped: of an attempt or generation that is over, misplaced, or said before
   std::uint64_t steps = 0;     // trial steps that workers reported
   std::uint64_t leases = 0;    // attempts begun
   std::map<std::string, std::uint64_t> releases;  // draws of noise granted, by data set

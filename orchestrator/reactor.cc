@@ -142,8 +142,15 @@ void OnSettle(Core& core, ActiveAttempt& attempt, const cluster::Settle& message
   outbox.ledger.emplace_back(LedgerSettle{*grant.entry, message.used});
 }
 
+// One that tells nothing new, as the last one before a stop may, is no sign of life and nothing for the
+// journal.
 void OnCheckpoint(Core& core, ActiveAttempt& attempt, const cluster::CheckpointCommitted& message, Now now,
                   Outbox& outbox) {
+  if (message.step <= attempt.committed) {
+    ++core.counters.stale;
+    return;
+  }
+  attempt.committed = message.step;
   attempt.watch.Advanced(now.monotonic);
   Record(core, CheckpointNoted{attempt.id, message.step, message.digest}, now, outbox);
 }

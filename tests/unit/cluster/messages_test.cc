@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/testing/message_samples.h"
@@ -98,6 +99,41 @@ TEST(MessagesTest, AFieldOfWrongTypeOrRangeIsNamed) {
     ASSERT_FALSE(decoded.ok()) << text.first;
     EXPECT_THAT(decoded.status().message(), HasSubstr("field " + text.second)) << text.first;
   }
+}
+
+TEST(MessagesTest, TextThatWouldFillTheJournalIsRefusedByItsField) {
+  const std::pair<MessageType, std::pair<std::string, std::size_t>> cases[] = {
+      {MessageType::checkpoint_committed, {"digest", 64}},
+      {MessageType::progress, {"phase", 256}},
+      {MessageType::ended, {"detail", 4096}},
+      {MessageType::ended, {"parameters_digest", 64}},
+      {MessageType::worker_lost, {"detail", 4096}},
+  };
+  for (const auto& [type, field] : cases) {
+    for (const Message& sample : testing::SampleMessages()) {
+      if (TypeOf(sample) != type) continue;
+      nlohmann::json payload = nlohmann::json::parse(EncodePayload(sample));
+      payload[field.first] = std::string(field.second, 'x');
+      EXPECT_TRUE(DecodePayload(type, payload.dump()).ok()) << field.first;
+      payload[field.first] = std::string(field.second + 1, 'x');
+      const auto decoded = DecodePayload(type, payload.dump());
+      ASSERT_FALSE(decoded.ok()) << field.first;
+      EXPECT_THAT(decoded.status().message(), HasSubstr("field " + field.first + " (more than"));
+    }
+  }
+}
+
+TEST(MessagesTest, LongDetailIsCutByItsSenderBetweenCharacters) {
+  std::string detail = "a";
+  while (detail.size() < 5000) detail += "\xC3\xA9";
+  const auto decoded =
+      DecodePayload(MessageType::worker_lost, EncodePayload(WorkerLost{FailureKind::worker_crash, detail}));
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(std::get<WorkerLost>(*decoded).detail, detail.substr(0, 4095));
+  const std::string bytes(5000, '\xFF');
+  const auto raw =
+      DecodePayload(MessageType::worker_lost, EncodePayload(WorkerLost{FailureKind::worker_crash, bytes}));
+  ASSERT_TRUE(raw.ok()) << raw.status().message();
 }
 
 TEST(MessagesTest, TextThatIsNoObjectIsRefused) {

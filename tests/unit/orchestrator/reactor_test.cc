@@ -72,6 +72,24 @@ TEST_F(ReactorTest, WorkerThatChangesItsPhaseWithoutEndDoesNotFillTheJournal) {
   EXPECT_EQ(core_.Get(trial).phase, "evaluate");
 }
 
+TEST_F(ReactorTest, CheckpointThatIsSaidAgainAndAgainIsJournaledOnce) {
+  const TrialId trial = LeaseOne(TrialBuilder(1).Deadline(30).Build());
+  for (int i = 0; i < 100; ++i) Say(trial, cluster::CheckpointCommitted{4, "digest"});
+  Say(trial, cluster::CheckpointCommitted{3, "digest"});
+  Say(trial, cluster::CheckpointCommitted{-5, "digest"});
+  EXPECT_EQ(CountJournaled<CheckpointNoted>(), 1);
+  EXPECT_EQ(core_.Get(trial).saved_step, 4);
+  EXPECT_EQ(core_.counters.stale, 101U);
+  Say(trial, cluster::CheckpointCommitted{5, "digest"});
+  EXPECT_EQ(core_.Get(trial).saved_step, 5);
+  // The next attempt may find an earlier one: the newest was torn.
+  Fail(trial, FailureKind::worker_killed);
+  Tick(1);
+  Tick(1);
+  Say(trial, cluster::CheckpointCommitted{0, "digest"});
+  EXPECT_EQ(core_.Get(trial).saved_step, 0);
+}
+
 TEST_F(ReactorTest, SuccessWritesTheRowAndEndsTheSweep) {
   const TrialId trial = LeaseOne();
   Succeed(trial);
