@@ -69,5 +69,13 @@ TEST(WorldChecks, WordOfAnOldAttemptTakenForTheNewestOnesIsNoticed) {
   EXPECT_THAT(FirstAlarm(Mutant::believes_the_dead, 20), HasSubstr("alarm: an end that no worker said"));
 }
 
+TEST(WorldChecks, TrialThatNobodyHasAnyMoreIsNoticed) {
+  EXPECT_THAT(FirstAlarm(Mutant::forgets_a_trial, 5), HasSubstr("is lost"));
+}
+
+TEST(WorldChecks, DevicesThatNobodyUsesAreNoticed) {
+  EXPECT_THAT(FirstAlarm(Mutant::leaves_devices_idle, 5), HasSubstr("alarm: devices are idle while trial"));
+}
+
 }  // namespace
 }  // namespace retort::testing

@@ -1,4 +1,6 @@
 // What a wrong orchestrator would do.
+#include <utility>
+
 #include "orchestrator/reactor.h"
 #include "tests/simulation/simulated_cluster.h"
 
@@ -26,6 +28,22 @@ void SimulatedCluster::LeaseTwice(orchestrator::Outbox& outbox) {
     std::get<cluster::Lease>(again.envelope.message).slot = 0;
     outbox.messages.push_back(std::move(again));
   }
+}
+
+void SimulatedCluster::CorruptTick() {
+  if (mutant_ == Mutant::leaves_devices_idle) core().may_lease = !Happens(0.2);
+  if (mutant_ != Mutant::forgets_a_trial) return;
+  orchestrator::PlanAdopted adopted;
+  bool forgotten = false;
+  for (const std::size_t index : core().plan()) {
+    const orchestrator::Trial& trial = core().At(index);
+    const bool failed_once = trial.state == orchestrator::TrialState::queued && !trial.failures.empty();
+    if (failed_once && !forgotten)
+      forgotten = true;
+    else
+      adopted.order.push_back(trial.spec.id);
+  }
+  if (forgotten) RETORT_CHECK(core().Apply({now().unix_seconds, std::move(adopted)}).ok());
 }
 
 void SimulatedCluster::CorruptOutbox(orchestrator::Outbox& outbox) {

@@ -140,6 +140,42 @@ TEST(SchedulerSimulation, GangsStartWholeAndEndInEveryStorm) {
   EXPECT_GT(broken, 0U) << "the storm broke no gang";
 }
 
+// With too few left for its gangs a sweep ends saved; with all of them back it goes on.
+TEST(SchedulerSimulation, AgentsThatNeverComeBackCostNoTrial) {
+  const SweepPlan plan = MixedPlan();
+  SimulatedCluster calm(7, 3, 2, {});
+  ASSERT_TRUE(calm.StartOrchestrator(plan).ok());
+  ASSERT_TRUE(calm.RunToEnd(kPatience).ok());
+  Storm storm;
+  storm.worker_crash = 0.005;
+  storm.agent_death = 0.004;
+  storm.agent_loss = 0.3;
+  int stuck = 0, whole = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SimulatedCluster cluster(seed, 3, 2, storm);
+    ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
+    Status status = cluster.RunToEnd(kPatience);
+    ASSERT_TRUE(status.ok()) << status.message();
+    if (cluster.core().AllFinal()) {
+      ++whole;
+    } else {
+      ++stuck;
+      EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 75);
+      ASSERT_TRUE(cluster.core().stop);
+      EXPECT_NE(cluster.core().stop->cause.find("nothing could start"), std::string::npos);
+      cluster.CalmDown();
+      ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
+      status = cluster.RunToEnd(kPatience);
+      ASSERT_TRUE(status.ok()) << status.message();
+    }
+    ExpectEnded(cluster, plan);
+    EXPECT_EQ(cluster.Digests(), calm.Digests());
+  }
+  EXPECT_GT(stuck, 0) << "no agent was missed";
+  EXPECT_GT(whole, 0) << "every sweep came to a dead end";
+}
+
 TEST(SchedulerSimulation, EveryRequestOfAUserIsAnsweredOnceInEveryStorm) {
   std::uint64_t cancelled = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {

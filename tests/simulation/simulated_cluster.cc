@@ -1,6 +1,7 @@
 #include "tests/simulation/simulated_cluster.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "experiments/spec/spec_codec.h"
 #include "orchestrator/commit.h"
@@ -42,7 +43,7 @@ bool SimulatedCluster::Happens(double chance) {
 Status SimulatedCluster::StartOrchestrator(const SweepPlan& plan) {
   recovered_.reset();
   to_orchestrator_.clear();
-  checks_.Restarted();
+  checks_.Restarted(plan);
   orchestrator::Settings settings;
   settings.results = kResults;
   settings.provenance_json = "{}";
@@ -250,6 +251,7 @@ void SimulatedCluster::Misfortune() {
       agent.alive = false;
       agent.slots.resize(slots);
       agent.back_at = time_ + std::uniform_real_distribution<double>(0, 60)(random_);
+      if (rank > 0 && Happens(storm_.agent_loss)) agent.back_at = std::numeric_limits<double>::infinity();
     } else if (!agent.alive && time_ >= agent.back_at) {
       agent.alive = true;
       Register(static_cast<int>(rank));
@@ -293,7 +295,10 @@ Status SimulatedCluster::Deliver() {
   }
   AskForSomething(outbox);
   RETORT_RETURN_IF_ERROR(core().CheckInvariants());
+  CorruptTick();
   orchestrator::OnTick(core(), now(), outbox);
+  core().may_lease = true;
+  checks_.Ticked(core(), now());
   RETORT_RETURN_IF_ERROR(core().CheckInvariants());
   return Commit(outbox);
 }

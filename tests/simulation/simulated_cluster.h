@@ -27,6 +27,7 @@ struct Storm {
   double worker_hang = 0;
   double worker_failure = 0;  // an honest Ended{failure}
   double agent_death = 0;     // each step; comes back later and registers anew
+  double agent_loss = 0;      // of one but the first, when it dies: it never comes back
   double drop = 0;            // a message from an agent
   double duplicate = 0;
   double stale = 0;  // an old message is said again, each step
@@ -44,6 +45,8 @@ enum class Mutant {
   never_stops,            // leaves the workers of an attempt that is over alone
   splits_gangs,           // sends a member of a gang to another slot
   believes_the_dead,      // takes what an old attempt says for the word of the newest
+  forgets_a_trial,        // that failed, when it is queued again
+  leaves_devices_idle,    // at some ticks
 };
 
 class SimulatedCluster {
@@ -105,6 +108,7 @@ class SimulatedCluster {
   void CorruptHeard(int& rank, cluster::Envelope& envelope);
   void CorruptOutbox(orchestrator::Outbox& outbox);
   void LeaseTwice(orchestrator::Outbox& outbox);
+  void CorruptTick();
   void CheckWorkers();
   void Register(int rank);
   void Say(int rank, cluster::Message message, const Worker* worker = nullptr);

@@ -5,12 +5,45 @@
 namespace retort::testing {
 
 using orchestrator::ActiveAttempt;
+using orchestrator::Core;
+using orchestrator::Trial;
+using orchestrator::TrialState;
+
+namespace {
+
+// Devices of the rank that take work.
+int UsableOn(const orchestrator::AgentSeats& agent) {
+  return agent.lost ? 0 : static_cast<int>(std::count(agent.drained.begin(), agent.drained.end(), false));
+}
+
+// Of `free`, one that nobody would keep for a gang of `devices`: where a host is large enough for it, those
+// of smaller ones.
+bool HasUnkept(const Core& core, const std::vector<orchestrator::Seat>& free, int devices) {
+  const auto fits = [&](const auto& agent) { return UsableOn(agent.second) >= devices; };
+  const auto& agents = core.fleet.agents();
+  if (std::none_of(agents.begin(), agents.end(), fits)) return false;
+  return std::any_of(free.begin(), free.end(), [&](const orchestrator::Seat& seat) {
+    return UsableOn(agents.at(seat.rank)) < devices;
+  });
+}
+
+// Somebody will do something about it yet.
+bool IsInHand(const Core& core, const std::set<TrialId>& ready, const Trial& trial) {
+  if (core.ended) return core.stop.has_value();
+  if (trial.state == TrialState::waiting) return !IsFinal(core.Get(*trial.spec.parent).state);
+  return trial.state == TrialState::queued ? ready.contains(trial.spec.id)
+                                           : core.fleet.Find(trial.spec.id) != nullptr;
+}
+
+}  // namespace
 
 void WorldChecks::Alarm(const std::string& what) {
   if (alarm_.ok()) alarm_ = Refused("alarm: " + what);
 }
 
-void WorldChecks::Restarted() {
+void WorldChecks::Restarted(const SweepPlan& plan) {
+  asked_.clear();
+  for (const TrialSpec& spec : plan.trials) asked_.push_back(spec.id);
   entries_.clear();
   entries_read_ = 0;
 }
@@ -43,6 +76,38 @@ void WorldChecks::Works(const orchestrator::Core& core, AttemptId attempt, Gener
   if (same && std::find(current->seats.begin(), current->seats.end(), seat) != current->seats.end()) return;
   Alarm("trial " + attempt.trial.Hex() + " is at work on slot " + std::to_string(seat.slot) + " of rank " +
         std::to_string(seat.rank.value) + ", where it should not be");
+}
+
+void WorldChecks::Ticked(const Core& core, orchestrator::Now now) {
+  CheckNothingIsLost(core);
+  if (!core.ended && !core.stop) CheckNothingIsIdle(core, now);
+}
+
+void WorldChecks::CheckNothingIsLost(const Core& core) {
+  std::set<TrialId> ready;
+  for (const Core::ReadyKey& key : core.ready()) ready.insert(core.At(key.index).spec.id);
+  for (const TrialId id : asked_) {
+    const Trial* trial = core.Find(id);
+    const bool planned = trial != nullptr && trial->planned;
+    if (!planned || (!IsFinal(trial->state) && !IsInHand(core, ready, *trial)))
+      Alarm("trial " + id.Hex() + " is lost");
+  }
+}
+
+void WorldChecks::CheckNothingIsIdle(const Core& core, orchestrator::Now now) {
+  const std::vector<orchestrator::Seat> free = core.fleet.FreeSeats();
+  if (free.empty()) return;
+  const int live = core.fleet.LiveSeats();
+  int kept_for = 0;  // devices of the first gang that waits
+  for (const Core::ReadyKey& key : core.ready()) {
+    const Trial& trial = core.At(key.index);
+    const int devices = trial.spec.devices;
+    if (trial.retry_at > now.unix_seconds || devices > live) continue;
+    const bool fits = kept_for == 0 ? devices <= static_cast<int>(free.size())
+                                    : devices == 1 && HasUnkept(core, free, kept_for);
+    if (fits) Alarm("devices are idle while trial " + trial.spec.id.Hex() + " waits");
+    if (kept_for == 0) kept_for = devices;
+  }
 }
 
 void WorldChecks::Committed(const orchestrator::Outbox& outbox, const storage::PrivacyLedger& ledger) {

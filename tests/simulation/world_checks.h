@@ -7,10 +7,12 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "experiments/spec/failure_kind.h"
 #include "experiments/spec/ids.h"
 #include "experiments/spec/status.h"
+#include "experiments/spec/sweep.h"
 #include "orchestrator/core.h"
 #include "orchestrator/outbox.h"
 #include "storage/privacy_ledger.h"
@@ -20,8 +22,8 @@ namespace retort::testing {
 // Keeps the first alarm.
 class WorldChecks {
  public:
-  // A new orchestrator reads the ledger anew.
-  void Restarted();
+  // A new orchestrator reads the ledger anew, and is asked for `plan`.
+  void Restarted(const SweepPlan& plan);
   // A worker was told that its reservation is granted.
   void Granted(AttemptId attempt, Generation generation, std::uint64_t request,
                const storage::PrivacyLedger& ledger);
@@ -32,6 +34,10 @@ class WorldChecks {
   // A worker is at work there, and its agent has obeyed everything it was told.
   void Works(const orchestrator::Core& core, AttemptId attempt, Generation generation,
              orchestrator::Seat seat);
+  // Call after each tick: no trial that was asked for is out of everybody's hands, and no device idle that
+  // one of them could have. For sweeps without quota or time limit, whose agents are each a host of their
+  // own.
+  void Ticked(const orchestrator::Core& core, orchestrator::Now now);
   // Call after each commit, with what the orchestrator wanted written.
   void Committed(const orchestrator::Outbox& outbox, const storage::PrivacyLedger& ledger);
 
@@ -40,9 +46,12 @@ class WorldChecks {
  private:
   void Alarm(const std::string& what);
   void CheckDraws(const storage::PrivacyLedger& ledger);
+  void CheckNothingIsLost(const orchestrator::Core& core);
+  void CheckNothingIsIdle(const orchestrator::Core& core, orchestrator::Now now);
 
   using Attempt = std::pair<AttemptId, Generation>;
   Status alarm_;
+  std::vector<TrialId> asked_;
   std::map<Attempt, std::set<std::uint64_t>> granted_;  // requests
   std::map<Attempt, std::size_t> entries_;              // of the ledger
   std::size_t entries_read_ = 0;
