@@ -38,8 +38,9 @@ std::vector<Disturbance> PlanDisturbances(std::uint64_t seed, int kills) {
     const bool freeze = numbers.Fraction() < kFreezes;
     const double draw = numbers.Fraction();
     next.kind = !freeze      ? KillOf(draw)
-                : draw < 0.5 ? DisturbanceKind::freeze_worker
-                             : DisturbanceKind::freeze_run;
+                : draw < 0.4 ? DisturbanceKind::freeze_worker
+                : draw < 0.8 ? DisturbanceKind::freeze_run
+                             : DisturbanceKind::hang_worker;
     next.wait = 2 * numbers.Fraction();
     next.hold = kLongestHold * numbers.Fraction();
     next.pick = numbers.Next();
@@ -65,6 +66,8 @@ std::string_view DisturbanceName(DisturbanceKind kind) {
       return "worker stopped and continued";
     case DisturbanceKind::freeze_run:
       return "run stopped and continued";
+    case DisturbanceKind::hang_worker:
+      return "worker stopped past its deadline";
   }
   return "disturbance";
 }

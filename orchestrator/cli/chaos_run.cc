@@ -14,6 +14,7 @@
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/verify.h"
 #include "orchestrator/journal.h"
+#include "orchestrator/step_watch.h"
 #include "orchestrator/system_clock.h"
 #include "storage/attempt_file.h"
 #include "storage/record_log.h"
@@ -21,7 +22,11 @@
 namespace retort::orchestrator::cli {
 namespace {
 
-constexpr double kLongestRun = 900;        // seconds that nothing may go on for
+constexpr double kLongestUndisturbed = 86'400;  // seconds
+constexpr double kLongestDeadline =
+    10;                             // seconds; a sweep with a trial of a longer one, or of none, is not hung
+constexpr double kHangSeconds = 5;  // for a worker that hangs to be gone, once its deadline has passed
+constexpr int kHangsPerRound = 1;   // two of one trial, in different slots, fail it for good
 constexpr double kLimitedSeconds = 1;      // more for a run to find its disk full
 constexpr double kVictimSeconds = 0.4;     // to wait for a worker that can be disturbed
 constexpr double kEndSeconds = 60;         // for processes to be gone; mpirun.sh gives a stuck mpirun up after 25
@@ -91,13 +96,14 @@ class Chaos {
     results_ = order_.directory + "/undisturbed";
     const double began = Seconds();
     RETORT_RETURN_IF_ERROR(Start(0));
-    const std::optional<int> code = run_.Wait(kLongestRun);
+    const std::optional<int> code = run_.Wait(kLongestUndisturbed);
     if (code != 0)
       return EnvironmentError(fmt::format("the undisturbed run {}: see {}",
                                           code ? fmt::format("ended with {}", *code) : "does not end",
                                           LogPath()));
     report_.undisturbed_seconds = Seconds() - began;
     RETORT_ASSIGN_OR_RETURN(undisturbed_, ReadResults(env_, results_));
+    deadline_ = LongestDeadline();
     report_.pace = order_.pace > 0 ? order_.pace : std::clamp(report_.undisturbed_seconds / 10, 0.3, 0.6);
     say_(
         fmt::format("undisturbed: {} trials in {:.1f} s; now {} disturbances, one every {:.2f} s in the mean",
@@ -108,7 +114,7 @@ class Chaos {
   // One folder, until its sweep is complete.
   Status Round() {
     results_ = fmt::format("{}/round-{}", order_.directory, ++report_.rounds);
-    worker_kills_ = kills_ = 0;
+    worker_kills_ = kills_ = hangs_ = 0;
     full_disk_ = false;
     RETORT_RETURN_IF_ERROR(Start(0));
     for (;;) {
@@ -121,8 +127,8 @@ class Chaos {
   // The next disturbance, or the end of the run; true when the sweep is complete.
   Result<bool> Progress() {
     const bool more = next_ < plan_.size();
-    const double wait =
-        more ? plan_[next_].wait * report_.pace + (limited_ ? kLimitedSeconds : 0) - waited_ : kLongestRun;
+    const double wait = more ? plan_[next_].wait * report_.pace + (limited_ ? kLimitedSeconds : 0) - waited_
+                             : LongestDisturbedRun(report_.undisturbed_seconds);
     const double began = Seconds();
     const std::optional<int> code = run_.Wait(std::max(wait, 0.0));
     if (code) {
@@ -208,14 +214,46 @@ class Chaos {
     return Start(limit);
   }
 
-  Status Freeze(const Disturbance& what) {
-    const bool worker = what.kind == DisturbanceKind::freeze_worker;
-    const pid_t victim = Signal(what, worker ? IsWorker : IsRun, SIGSTOP);
+  Status Freeze(Disturbance what) {
+    if (what.kind == DisturbanceKind::hang_worker && (deadline_ == 0 || hangs_ >= kHangsPerRound))
+      what.kind = DisturbanceKind::freeze_worker;
+    const bool run = what.kind == DisturbanceKind::freeze_run;
+    const pid_t victim = Signal(what, run ? IsRun : IsWorker, SIGSTOP);
     if (victim == 0) return {};
-    Sleep(what.hold);
+    if (what.kind != DisturbanceKind::hang_worker) {
+      Sleep(what.hold);
+    } else if (EndedByItsDeadline(victim)) {
+      ++hangs_;
+      Count(what.kind);
+      return {};
+    } else {
+      what.kind = DisturbanceKind::freeze_worker;  // it had no trial, or the run ended first
+    }
     ::kill(victim, SIGCONT);
     Count(what.kind);
     return {};
+  }
+
+  bool EndedByItsDeadline(pid_t victim) {
+    const double began = Seconds(), until = began + std::max(deadline_, kStartSeconds) + kHangSeconds;
+    const auto is_victim = [victim](const LiveProcess& process) { return process.pid == victim; };
+    for (std::vector<LiveProcess> live = Descendants(); std::any_of(live.begin(), live.end(), is_victim);
+         live = Descendants()) {
+      if (Seconds() >= until || run_.Poll()) return false;
+      Sleep(0.02);
+    }
+    return Seconds() >= began + deadline_ && !run_.Poll();
+  }
+
+  // Of all trials, in seconds; 0 when one has none, or one that is too long to wait for.
+  [[nodiscard]] double LongestDeadline() const {
+    double longest = 0;
+    for (const TrialView& trial : undisturbed_.trials) {
+      const double deadline = trial.spec.deadline_seconds;
+      if (deadline == 0 || deadline > kLongestDeadline) return 0;
+      longest = std::max(longest, deadline);
+    }
+    return longest;
   }
 
   // Sends the signal to one of those that `fits`; 0 when there is none.
@@ -288,11 +326,13 @@ class Chaos {
   ResultsView undisturbed_;
   std::string results_;  // of the round
   ChaosProcess run_;
+  double deadline_ = 0;  // of the trial that has the longest; 0 = no worker is hung
   double waited_ = 0;  // for the next disturbance, in runs that ended before it was due
   bool limited_ = false;  // run_ has a full disk before it
   // In this round:
   int worker_kills_ = 0;
   int kills_ = 0;           // those, and of runs
+  int hangs_ = 0;
   bool full_disk_ = false;  // some run had it
 };
 

@@ -45,6 +45,24 @@ run cat results/small-chaos/chaos.json
 expect_out '"ok": true'
 expect_out '"kills": 10'
 
+case_name="a worker that is stopped past its deadline is replaced"
+cat >nap.toml <<'TOML'
+retort = 1
+[trial]
+method = "sleep"
+seconds = 6
+steps = 60
+deadline = "1s"
+[sweep]
+name = "nap"
+seeds = [0]
+TOML
+run timeout 100 "$retort" chaos nap.toml --kills 1 --seed 68 --every 2s
+expect_code 0
+[[ "$out" =~ worker\ stopped\ past\ its\ deadline\ +1 ]] || complain "no worker was stopped for so long"
+expect_out "verdict: survived"
+grep -qa "no step progress for 1 s (deadline)" results/nap-chaos/round-1/journal.log || complain "the hang was not noticed"
+
 case_name="a trial that fails for good by itself is not survived, though a retry succeeds"
 cat >worker.sh <<SH
 #!/usr/bin/env bash

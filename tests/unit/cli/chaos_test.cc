@@ -47,6 +47,11 @@ TEST(ChaosPlan, TwoHundredKillsHoldEveryKind) {
   EXPECT_EQ(kinds.size(), static_cast<std::size_t>(kDisturbanceKinds));
 }
 
+TEST(ChaosPlan, ARunMayTakeWhatTheUndisturbedOneTellsItToTake) {
+  EXPECT_LT(LongestDisturbedRun(4), 400) << "a small sweep that hangs is not waited for";
+  EXPECT_GT(LongestDisturbedRun(3600), 10 * 3600) << "a long one is not given up while it works";
+}
+
 // The sample sweep, and a disturbed copy of it that a test may damage.
 class ChaosVerdictTest : public ::testing::Test {
  protected:
