@@ -276,7 +276,7 @@ constexpr SpecKey kKeys[] = {
 
     Execution(Duration<&S::deadline_seconds>(
         "deadline", From(0, 1e7), kAll | kSleep,
-        "longest time without step progress, from 100ms on; until the first step at least 10s; 0s = from "
+        "longest time without step progress, from 1s on; until the first step at least 10s; 0s = from "
         "the measured step time")),
     Execution(Duration<&S::checkpoint_seconds>("checkpoint_every", From(0, 1e7), kAll | kSleep,
                                                "least time between two checkpoints")),

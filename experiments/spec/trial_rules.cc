@@ -200,7 +200,8 @@ bool DeadlineIsTooShort(const TrialSpec& spec) {
   return spec.deadline_seconds > 0 && spec.deadline_seconds < kLeastDeadlineSeconds;
 }
 constexpr const char* kShortDeadline =
-    "a deadline below 100 ms ends trials that are well: raise it, or 0s, which follows the measured steps";
+    "a deadline below 1 s ends trials that are well on a busy machine: raise it, or 0s, which follows the "
+    "measured steps";
 
 // A silent worker is killed; the time that is allowed before any step was measured is two minutes.
 void CheckSleep(const TrialSpec& spec, Judge& judge) {

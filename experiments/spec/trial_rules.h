@@ -9,7 +9,7 @@ namespace retort {
 inline constexpr double kLeastVoteNoise = 0.015625;
 inline constexpr double kMostVoteNoise = 1048576;
 // Below it a busy machine looks like a worker that hangs.
-inline constexpr double kLeastDeadlineSeconds = 0.1;
+inline constexpr double kLeastDeadlineSeconds = 1;
 
 // Complains about each rule that the trial breaks, at the strongest assignment that takes part.
 // Returns whether there was none.
