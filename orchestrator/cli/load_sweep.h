@@ -17,6 +17,7 @@ struct LoadRequest {
   std::string path;
   std::vector<std::string> overrides;
   std::string profile;
+  bool runs = false;  // packed data is unpacked and checked, whatever the sweep says
 };
 
 struct LoadedSweep {
@@ -25,6 +26,8 @@ struct LoadedSweep {
   StatusCode code = StatusCode::usage;  // environment when only data files are at fault
 };
 
+// Unless it `runs`, packed data is unpacked only for sweeps in which it matters: of several data sets, or with a
+// budget.
 [[nodiscard]] LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request);
 
 // Adds a warning for each budget of another sweep that binds this one in the folder `results`, or one that

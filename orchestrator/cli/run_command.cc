@@ -90,7 +90,7 @@ int RunCommand(const Invocation& call) {
   }
   if (const std::optional<int> code = KeepToAllocation(call, options)) return EndRun(options, *code);
   const CommandLine& line = call.line;
-  LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile});
+  LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, true});
   if (!loaded.plan) return EndRun(options, call.console.Fail(loaded.errors, loaded.code));
   options.results = ResultsFor(line.global.results, loaded.plan->name);
   WarnOfOtherBudgets(call.env, options.results, *loaded.plan);
