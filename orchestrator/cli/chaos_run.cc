@@ -25,7 +25,7 @@ namespace {
 constexpr double kLongestUndisturbed = 86'400;  // seconds
 constexpr double kLongestDeadline =
     10;                             // seconds; a sweep with a trial of a longer one, or of none, is not hung
-constexpr double kHangSeconds = 5;  // for a worker that hangs to be gone, once its deadline has passed
+constexpr double kHangSeconds = 5;  // for a worker to hang, and for it to be gone once its deadline has passed
 constexpr int kHangsPerRound = 1;   // two of one trial, in different slots, fail it for good
 constexpr double kLimitedSeconds = 1;      // more for a run to find its disk full
 constexpr double kVictimSeconds = 0.4;     // to wait for a worker that can be disturbed
@@ -258,7 +258,8 @@ class Chaos {
 
   // Sends the signal to one of those that `fits`; 0 when there is none.
   pid_t Signal(const Disturbance& what, bool (*fits)(const LiveProcess&), int signal) {
-    const double until = Seconds() + kVictimSeconds;
+    const bool hang = what.kind == DisturbanceKind::hang_worker;
+    const double until = Seconds() + (hang ? kHangSeconds : kVictimSeconds);
     for (;;) {
       std::vector<LiveProcess> victims = Descendants();
       std::erase_if(victims, [fits](const LiveProcess& process) { return !fits(process); });
