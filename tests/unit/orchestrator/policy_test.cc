@@ -53,9 +53,10 @@ TEST(RetryPolicy, RetryIsDueAtItsTimeAndWhenItsTimeCannotBeRight) {
 
 TEST(StepWatch, HoldsTheDeadlineOfTheSpec) {
   StepWatch watch(100, 5, 2);
-  EXPECT_EQ(watch.expires_at(), 107);
+  EXPECT_EQ(watch.expires_at(), 100 + kStartSeconds + 2) << "until its first step";
   watch.Progressed(103, 1, "train");
   EXPECT_EQ(watch.expires_at(), 110);
+  EXPECT_EQ(StepWatch(100, 30, 2).expires_at(), 132);
 }
 
 TEST(StepWatch, RepeatingTheSameStepIsNoProgress) {
@@ -77,9 +78,9 @@ TEST(StepWatch, DefaultFollowsTheSlowestStepAboveItsFloor) {
 }
 
 TEST(StepWatch, TimeThatNobodyHadIsForgiven) {
-  StepWatch watch(0, 5);
+  StepWatch watch(0, 20);
   watch.Forgive(100);
-  EXPECT_EQ(watch.expires_at(), 105);
+  EXPECT_EQ(watch.expires_at(), 120);
 }
 
 privacy::PrivacyEvent Votes(std::int64_t count, double noise = 40) {
