@@ -196,10 +196,9 @@ Result<std::unique_ptr<RecordLog>> RecordLog::Open(Env& env, const std::string& 
                                                    LogContents* contents) {
   RETORT_ASSIGN_OR_RETURN(LogContents found, ReadRecordLog(env, path, kind));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<AppendFile> file, env.OpenAppend(path));
-  if (found.torn_bytes > 0) {
-    RETORT_RETURN_IF_ERROR(file->Truncate(found.valid_bytes));
-    RETORT_RETURN_IF_ERROR(file->Sync());
-  }
+  if (found.torn_bytes > 0) RETORT_RETURN_IF_ERROR(file->Truncate(found.valid_bytes));
+  // What a killed process wrote need not be durable yet; what is read here others will build on.
+  if (found.torn_bytes > 0 || found.valid_bytes > 0) RETORT_RETURN_IF_ERROR(file->Sync());
   if (found.valid_bytes == 0) {
     RETORT_RETURN_IF_ERROR(file->Append(EncodeHeader(kind)));
     found.valid_bytes = kHeaderBytes;

@@ -100,7 +100,10 @@ ChargeWorld::~ChargeWorld() { Tap() = {}; }
 Status ChargeWorld::LiveOn() {
   if (host_ == nullptr) {
     host_ = std::make_unique<ChargeHost>(host_disk_, points_, fault_);
-    RETORT_RETURN_IF_ERROR(host_->Start());
+    if (const Status started = host_->Start(); !started.ok()) {
+      host_.reset();
+      return started;
+    }
   }
   // Its end may have reached the journal before the last death.
   if (!host_->succeeded()) {
