@@ -29,8 +29,9 @@ bool Same(const std::string& a, const std::string& b) {
 // Folders of the root that hold a journal or a ledger, this sweep's left out.
 Result<std::vector<std::string>> Siblings(storage::Env& env, const std::string& results) {
   const std::string root = RootOf(results);
-  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(root));
   std::vector<std::string> folders;
+  if (!env.Exists(root)) return folders;
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(root));
   for (const std::string& name : names) {
     std::string folder = (std::filesystem::path(root) / name).string();
     const bool sweep = env.Exists(LedgerPath(folder)) || env.Exists(JournalPath(folder));
@@ -161,10 +162,14 @@ Result<BudgetsByData> BudgetsElsewhere(storage::Env& env, const std::string& res
     const bool absent = !view.ok() && view.status().code() == StatusCode::environment;
     if (absent || (!view.ok() && !MayTouch(env, folder, DigestsOf(names), plan.unpacked))) continue;
     if (!view.ok())
-      return EnvironmentError(fmt::format("whether {} sets a budget for the same data cannot be read: {}",
-                                          folder, view.status().message()));
-    for (const auto& [digest, budget] : SweepOf(*view, plan.unpacked).budgets)
-      if (names.contains(digest)) budgets[digest].push_back({folder, budget});
+      return EnvironmentError(fmt::format("whether {} sets a budget for the same data cannot be read, so no sweep "
+                                          "draws on it beside that folder: mend it, or move it out of {}. {}",
+                                          folder, RootOf(results), view.status().message()));
+    const std::map<std::string, Budget> theirs = SweepOf(*view, plan.unpacked).budgets;
+    for (const auto& [digest, name] : names) {
+      const auto budget = theirs.find(UnpackedOf(view->unpacked, digest));
+      if (budget != theirs.end()) budgets[digest].push_back({folder, budget->second});
+    }
   }
   return budgets;
 }

@@ -242,7 +242,8 @@ class Chaos {
       if (Seconds() >= until || run_.Poll()) return false;
       Sleep(0.02);
     }
-    return Seconds() >= began + deadline_ && !run_.Poll();
+    // The deadline counts from the last report, which was up to a quarter of it before the stop.
+    return Seconds() >= began + deadline_ / 2 && !run_.Poll();
   }
 
   // Of all trials, in seconds; 0 when one has none, or one that is too long to wait for.

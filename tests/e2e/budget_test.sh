@@ -93,7 +93,7 @@ run "$retort" list --json
 [ "$(grep -c 'budget_refused"' <<<"$out")" -eq 2 ] || complain "not both are refused"
 run "$retort" run twice.toml 'data.b.budget={epsilon=5,delta=1e-5}'
 expect_code 2
-expect_err "data.b.budget"
+expect_err "data.b and data.a hold the same examples"
 
 case_name="the budget of a sweep that has ended binds a later one without"
 grep -v '^budget' twice.toml | sed 's/"twice"/"later"/; s/^grid.*//; s/^method/data = "a"\nmethod/' >later.toml

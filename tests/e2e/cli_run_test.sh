@@ -134,6 +134,12 @@ printf '\377\377' | dd of=results/foreign/journal.log bs=1 seek=8 conv=notrunc 2
 run "$retort" status --results results/foreign
 [ "$code" -ne 0 ] || complain "exit code 0"
 expect_err "journal.log"
+case_name="a folder that cannot be read keeps others from the same data"
+run "$retort" run s.toml --results results/beside 'sweep.seeds=[1]'
+expect_code 3
+expect_err "results/foreign sets a budget for the same data cannot be read"
+expect_err "move it out of"
+rm -r results/foreign
 
 # Seeds from 1000 on tell the workers to go wrong (tests/testing/scripted_worker.cc).
 case_name="failed trials"

@@ -83,7 +83,7 @@ TEST(SweepStatus, BudgetIsThatOfTheExamplesUnderAnyNameOrInAnySweep) {
   root.sweeps[0].budgets[second->digest] = Budget{1, 1e-5};
   spent = StatusOf(sample.view, {}, 0, &root).spending.at(0);
   EXPECT_EQ(spent.budget->epsilon, 1);
-  EXPECT_THAT(SpendingLine(spent), HasSubstr("budget 1 (of results/tight)"));
+  EXPECT_THAT(SpendingLine(spent), HasSubstr("budget 1.000 (of results/tight)"));
 }
 
 TEST(SweepStatus, StoppedSweepIsAProblemAndFinishedOneIsNot) {
