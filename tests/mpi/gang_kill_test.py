@@ -63,7 +63,7 @@ class Run:
         raise AssertionError(f"waited {seconds} s in vain: {trials(self.results)}")
 
     def end(self):
-        output, _ = self.process.communicate(timeout=PATIENCE)
+        output, _ = self.process.communicate(timeout=2 * PATIENCE)
         return self.process.returncode, output
 
 
