@@ -75,21 +75,32 @@ bool Touches(const std::set<std::string>& some, const std::set<std::string>& oth
                      [&](const std::string& digest) { return others.contains(digest); });
 }
 
+// Whether a sweep whose journal cannot be read may have to do with `digests`.
+bool MayTouch(storage::Env& env, const std::string& folder, const std::set<std::string>& digests,
+              const UnpackedDigests& known) {
+  const Result<std::vector<storage::LedgerEntry>> ledger = storage::ReadLedger(env, LedgerPath(folder));
+  return !ledger.ok() || std::any_of(ledger->begin(), ledger->end(), [&](const storage::LedgerEntry& entry) {
+    return digests.contains(UnpackedOf(known, entry.data_digest));
+  });
+}
+
 // The sweep in `folder`, unless its ledger and lock show that it has nothing to do with `digests`; a ledger
 // that has lost something shows nothing.
 Result<std::optional<NeighbourSweep>> ReadNeighbour(storage::Env& env, const std::string& folder,
                                                     const std::set<std::string>& digests,
                                                     const UnpackedDigests& known) {
   Result<ResultsView> view = ReadResults(env, folder);
-  if (view.ok() && !view->ledger_lost.empty()) return DamageError(view->ledger_lost);
-  RETORT_ASSIGN_OR_RETURN(const std::vector<storage::LedgerEntry> ledger,
-                          storage::ReadLedger(env, LedgerPath(folder)));
-  const ResultsView unread;
-  const bool charged = std::any_of(ledger.begin(), ledger.end(), [&](const storage::LedgerEntry& entry) {
-    return digests.contains(ExamplesOf(view.ok() ? *view : unread, known, entry.data_digest));
-  });
+  if (!view.ok()) {
+    if (!FolderIsLocked(env, folder) && !MayTouch(env, folder, digests, known))
+      return std::optional<NeighbourSweep>();
+    return view.status();
+  }
+  if (!view->ledger_lost.empty()) return DamageError(view->ledger_lost);
+  const bool charged =
+      std::any_of(view->ledger.begin(), view->ledger.end(), [&](const storage::LedgerEntry& entry) {
+        return digests.contains(ExamplesOf(*view, known, entry.data_digest));
+      });
   if (!charged && !FolderIsLocked(env, folder)) return std::optional<NeighbourSweep>();
-  RETORT_RETURN_IF_ERROR(view.status());
   WithdrawRefuted(env, *view);
   NeighbourSweep sweep = SweepOf(*view, known);
   if (!charged && !(sweep.running && Touches(sweep.planned, digests))) return std::optional<NeighbourSweep>();
@@ -123,15 +134,6 @@ Status Running(const std::string& folder, const std::string& name, const std::st
       "{} is running and draws on data set '{}'; {} covers every sweep in {}, so only one may draw at a "
       "time. Run this one when that has ended, or give it a folder elsewhere with --results",
       folder, name, whose, root));
-}
-
-// Whether a sweep whose journal cannot be read may have to do with `digests`.
-bool MayTouch(storage::Env& env, const std::string& folder, const std::set<std::string>& digests,
-              const UnpackedDigests& known) {
-  const Result<std::vector<storage::LedgerEntry>> ledger = storage::ReadLedger(env, LedgerPath(folder));
-  return !ledger.ok() || std::any_of(ledger->begin(), ledger->end(), [&](const storage::LedgerEntry& entry) {
-    return digests.contains(UnpackedOf(known, entry.data_digest));
-  });
 }
 
 }  // namespace

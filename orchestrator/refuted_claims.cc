@@ -1,11 +1,9 @@
 #include "orchestrator/refuted_claims.h"
 
-#include <cmath>
-#include <limits>
 #include <unordered_map>
 #include <utility>
 
-#include "experiments/privacy/claim.h"
+#include "experiments/privacy/withdrawn_claim.h"
 #include "orchestrator/audit_store.h"
 #include "orchestrator/charge_book.h"
 
@@ -20,13 +18,8 @@ std::vector<std::string> RefutedIn(storage::Env& env, const std::string& results
 
 void Withdraw(std::vector<privacy::Claim>& claims) {
   for (privacy::Claim& claim : claims) {
-    if (claim.status != privacy::ClaimStatus::proven) continue;
-    claim.status = privacy::ClaimStatus::unbounded;
-    claim.epsilon = std::numeric_limits<double>::infinity();
-    claim.lower.reset();
-    claim.accountant.clear();
-    claim.assumptions.clear();
-    claim.reason = privacy::kVoidRefuted;
+    if (claim.status == privacy::ClaimStatus::proven)
+      claim = privacy::Withdrawn(std::move(claim), std::string(privacy::kVoidRefuted));
   }
 }
 

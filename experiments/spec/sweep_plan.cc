@@ -138,7 +138,10 @@ void Planner::ShareBudgets(UnpackedDigests& unpacked) {
   std::map<std::string, DataTable> budgeted;  // by digest
   std::vector<DataTable> tables = UnusedWithBudget();
   tables.insert(tables.begin(), document_.data.begin(), document_.data.end());
-  for (const DataTable& table : tables) Unpack(table, unpacked);
+  const bool budget = std::any_of(tables.begin(), tables.end(),
+                                  [](const DataTable& table) { return table.data->budget.has_value(); });
+  if (hooks_.unpack_all || tables.size() > 1 || budget)
+    for (const DataTable& table : tables) Unpack(table, unpacked);
   for (const DataTable& table : tables) {
     const DataSpec& data = *table.data;
     if (data.digest.empty() || !data.budget) continue;

@@ -71,12 +71,6 @@ std::vector<Diagnostic> UncoverableUnderBudget(const SweepPlan& plan) {
   return errors;
 }
 
-// Whether two names could stand for the same examples, or a budget has to hold for those of other folders.
-bool ComparesExamples(const SweepPlan& plan) {
-  return plan.data.size() > 1 ||
-         std::any_of(plan.data.begin(), plan.data.end(), [](const auto& data) { return data->budget.has_value(); });
-}
-
 }  // namespace
 
 LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
@@ -87,22 +81,18 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
     if (!status.ok() && status.code() != StatusCode::usage) ++data_errors;
     return status;
   };
-  const auto unpack = [&](const DataSpec& data) {
+  hooks.unpacked = [&](const DataSpec& data) {
     Result<std::string> digest = storage::UnpackedDigest(env, data);
     if (!digest.ok()) ++data_errors;
     return digest;
   };
-  if (request.runs) hooks.unpacked = unpack;
+  hooks.unpack_all = request.runs;
   privacy::Calibrator calibrator;
   hooks.calibrate = [&calibrator](TrialSpec& spec) { return calibrator.Calibrate(spec); };
   PlanOptions options;
   options.overrides = request.overrides;
   options.profile = request.profile;
   PlanOutcome outcome = LoadSweep(request.path, options, hooks);
-  if (!request.runs && outcome.plan && ComparesExamples(*outcome.plan)) {
-    hooks.unpacked = unpack;
-    outcome = LoadSweep(request.path, options, hooks);
-  }
   LoadedSweep loaded;
   loaded.plan = std::move(outcome.plan);
   loaded.errors = std::move(outcome.errors);

@@ -4,13 +4,10 @@
 #include <string>
 
 #include "orchestrator/cli/number_text.h"
+#include "orchestrator/cli/spec_field.h"
 
 namespace retort::orchestrator::cli {
 namespace {
-
-bool Holds(const std::vector<std::string>& keys, const std::string& key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
 
 std::string MetricName(const std::string& metric) { return metric.substr(metric.rfind('.') + 1); }
 

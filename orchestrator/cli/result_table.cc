@@ -151,10 +151,6 @@ std::vector<std::string> TeacherKey(const TrialSpec& spec) {
   return key;
 }
 
-bool Holds(const std::vector<std::string>& keys, const std::string& key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
 std::vector<std::string> UnplacedAxes(const SweepPlan& plan, const TableSpec& table) {
   std::vector<std::string> unplaced;
   for (const TrialSpec& spec : plan.trials)

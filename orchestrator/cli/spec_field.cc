@@ -1,5 +1,6 @@
 #include "orchestrator/cli/spec_field.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -46,6 +47,10 @@ std::optional<std::string> TrialField(const TrialView& trial, const std::string&
   if (key == "failure") return std::string(FailureName(trial.failure));
   if (key == "attempts") return std::to_string(trial.attempts);
   return SpecField(trial.spec, key);
+}
+
+bool Holds(const std::vector<std::string>& keys, const std::string& key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 Result<WhereFilter> WhereFilter::Parse(const std::vector<std::string>& conditions) {

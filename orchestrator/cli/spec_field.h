@@ -18,6 +18,9 @@ namespace retort::orchestrator::cli {
 // The fields of SpecField and "trial", "name", "state", "role", "failure", "attempts".
 [[nodiscard]] std::optional<std::string> TrialField(const TrialView& trial, const std::string& key);
 
+// Is `key` among `keys`?
+[[nodiscard]] bool Holds(const std::vector<std::string>& keys, const std::string& key);
+
 // KEY=VALUE conditions; equal as text, or as numbers where both are.
 class WhereFilter {
  public:

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
+
+#include "experiments/privacy/withdrawn_claim.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -54,14 +55,7 @@ Claim Unbounded(const Trials& trials, const Claim& relation) {
     for (const Claim& claim : claims)
       if (IsGuarantee(claim) && SameRelation(claim, relation)) return claim;
   }
-  Claim none = relation;
-  none.epsilon = std::numeric_limits<double>::infinity();
-  none.lower.reset();
-  none.status = ClaimStatus::unbounded;
-  none.accountant.clear();
-  none.assumptions.clear();
-  none.reason = "not every trial here has such a claim";
-  return none;
+  return privacy::Withdrawn(relation, "not every trial here has such a claim");
 }
 
 void AddGuarantees(const Trials& trials, const Claim& relation, std::vector<Claim>& worst) {
