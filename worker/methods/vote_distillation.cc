@@ -213,8 +213,7 @@ Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs)
                           LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   RETORT_ASSIGN_OR_RETURN(
       std::unique_ptr<release::NoisyVotes> mechanism,
-      release::NoisyVotes::Create(
-          {.scale = spec.vote_noise, .classes = inputs.data.classes, .grain = spec.grain}, release::KeyFor(spec)));
+      release::NoisyVotes::Create(release::VotesOf(spec, inputs.data.classes), release::KeyFor(spec)));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student,
                           MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
                                       RngStream(spec.seed, Purpose::parameters), inputs.data.device));

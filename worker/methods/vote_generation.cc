@@ -173,9 +173,8 @@ Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
   Parts parts;
   RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   RETORT_ASSIGN_OR_RETURN(parts.mechanism,
-                          release::NoisyVotes::Create(
-                              {.scale = spec.vote_noise, .classes = inputs.data.classes, .grain = spec.grain},
-                              release::KeyFor(spec)));
+                          release::NoisyVotes::Create(release::VotesOf(spec, inputs.data.classes),
+                                                      release::KeyFor(spec)));
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
                                                      RngStream(spec.seed, Purpose::parameters), inputs.data.device));
   RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape, inputs.gang,

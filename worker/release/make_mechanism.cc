@@ -52,7 +52,7 @@ Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int
     if (spec.reading != Reading::sound) {
       return UsageError("An ensemble answers by noisy votes: trial.reading must be \"sound\".");
     }
-    return AsMechanism(NoisyVotes::Create({spec.vote_noise, classes, spec.grain}, std::move(key)));
+    return AsMechanism(NoisyVotes::Create(VotesOf(spec, classes), std::move(key)));
   }
   if (spec.reading == Reading::sound) return std::unique_ptr<Mechanism>(new Noiseless(classes, spec.batch));
   return AsMechanism(GaussianGradient::Create(GradientsOf(spec, classes), std::move(key), kernels));

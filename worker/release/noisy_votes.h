@@ -17,6 +17,11 @@ struct VoteSettings {
   std::int64_t grain = 1;  // 1 to 1024, so that the counts of a million members fit
 };
 
+// What the trial asks for.
+[[nodiscard]] inline VoteSettings VotesOf(const TrialSpec& spec, std::int64_t classes) {
+  return {.scale = spec.vote_noise, .classes = classes, .grain = spec.grain};
+}
+
 // Answers are remembered by the exact bytes of the query row: the same bytes never get fresh noise.
 class NoisyVotes final : public Mechanism {
  public:
