@@ -17,29 +17,14 @@ import unittest
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
-from sweep_run import SweepRun, parse_options, processes, run_tests, wait_for  # noqa: E402
+from sweep_run import SMALL_DIGITS, SweepRun, parse_options, processes, run_tests, wait_for  # noqa: E402
 
 OPTIONS = None
 FOLDER = None
 READERS = ("pandas", "tables", "h5py", "xarray", "h5netcdf")
 
-SWEEP = """
-retort = 1
-[data.digits]
-reader = "idx"
-path = "{source}/experiments/data/mnist10k"
-split = {{ shuffle = 1, train = [0, 512], public = [512, 640], test = [640, 896] }}
-[trial]
-data = "digits"
-student = "logistic"
-noise = "seeded"
-threads = 1
-delta = 1e-4
+SWEEP = SMALL_DIGITS + """\
 steps = 60
-noise_multiplier = 1
-batch = 64
-norm_bound = 0.1
-lr = 1
 [sweep]
 name = "quickstart"
 zip.row = [

@@ -16,7 +16,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
-from sweep_run import SweepRun, parse_options, processes, run_tests, wait_for  # noqa: E402
+from sweep_run import SMALL_DIGITS, SweepRun, parse_options, processes, run_tests, wait_for  # noqa: E402
 
 OPTIONS = None
 FOLDER = None
@@ -24,24 +24,9 @@ PATIENCE = 60
 PIDFD_GETFD = 438    # the system call's number, on every architecture
 WORKER_SOCKET = 3
 
-SWEEP = """
-retort = 1
-[data.digits]
-reader = "idx"
-path = "{source}/experiments/data/mnist10k"
-split = {{ shuffle = 1, train = [0, 512], public = [512, 640], test = [640, 896] }}
-[trial]
-data = "digits"
-student = "logistic"
-noise = "seeded"
-threads = 1
-delta = 1e-4
+SWEEP = SMALL_DIGITS + """\
 steps = 120
 checkpoint_every = "0s"
-noise_multiplier = 1
-batch = 64
-norm_bound = 0.1
-lr = 1
 deadline = "{deadline}"
 [sweep]
 name = "fault"

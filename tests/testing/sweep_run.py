@@ -11,6 +11,25 @@ import unittest
 
 PATIENCE = 60  # seconds; generous, since a loaded machine is slow
 
+# The head of a sweep file of small DP-SGD trials on digits; str.format fills in {source}.
+SMALL_DIGITS = """
+retort = 1
+[data.digits]
+reader = "idx"
+path = "{source}/experiments/data/mnist10k"
+split = {{ shuffle = 1, train = [0, 512], public = [512, 640], test = [640, 896] }}
+[trial]
+data = "digits"
+student = "logistic"
+noise = "seeded"
+threads = 1
+delta = 1e-4
+noise_multiplier = 1
+batch = 64
+norm_bound = 0.1
+lr = 1
+"""
+
 
 def parse_options(*required, **optional):
     """The test program's own arguments: `required` without dashes, `optional` with their defaults (False: a flag)."""
