@@ -51,6 +51,7 @@ RETORT_MESSAGE(CheckpointCommitted, checkpoint_committed, RETORT_FIELD(step),
 RETORT_MESSAGE(Ended, ended, RETORT_FIELD(succeeded), RETORT_FIELD(failure),
                RETORT_TEXT(detail, kMostDetailBytes), RETORT_FIELD(metrics), RETORT_FIELD(timings),
                RETORT_TEXT(parameters_digest, kMostDigestBytes), RETORT_FIELD(file));
+RETORT_MESSAGE(Answer, answer, RETORT_FIELD(text));
 
 RETORT_MESSAGE(Start, start, RETORT_FIELD(spec), RETORT_FIELD(gang_rank), RETORT_FIELD(gang_size),
                RETORT_FIELD(device), RETORT_FIELD(trial_directory), RETORT_FIELD(attempt_directory),

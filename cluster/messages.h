@@ -21,6 +21,7 @@ namespace retort::cluster {
 // Append-only; the numbers travel.
 enum class MessageType : std::uint16_t {
   hello = 1, gang_address = 2, reserve = 3, settle = 4, progress = 5, checkpoint_committed = 6, ended = 7,
+  answer = 8,
   start = 20, gang_ready = 21, reserved = 22, stop = 23,
   register_agent = 40, lease = 41, heartbeat = 42, drain = 43, shutdown = 44, worker_lost = 45,
 };
@@ -46,6 +47,8 @@ struct Ended {
   std::string parameters_digest;                         // SHA-256 hex over the final parameters
   std::string file;                                      // attempt.h5, relative to the results folder
 };
+// To whoever started the worker for one question (SendAnswer), as an audit. Ended follows.
+struct Answer { std::string text; };
 
 // agent -> worker
 struct Start {
@@ -86,7 +89,8 @@ struct Shutdown {};
 struct WorkerLost { FailureKind failure = FailureKind::worker_crash; std::string detail; };
 
 using Message = std::variant<Hello, GangAddress, Reserve, Settle, Progress, CheckpointCommitted, Ended, Start,
-                             GangReady, Reserved, Stop, Register, Lease, Heartbeat, Drain, Shutdown, WorkerLost>;
+                             GangReady, Reserved, Stop, Register, Lease, Heartbeat, Drain, Shutdown, WorkerLost,
+                             Answer>;
 
 [[nodiscard]] MessageType TypeOf(const Message& message);
 // "Hello", "GangAddress", ...; empty for a number that no message has.

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -29,6 +30,7 @@ Result<std::vector<privacy::AuditFinding>> AskForAudit(
       cluster::WorkerProcess worker,
       cluster::WorkerProcess::Spawn(
           {program, {privacy::kAuditArgument, privacy::EncodeAuditOrder(order)}, environment, ""}));
+  std::optional<std::string> answer;
   for (;;) {
     const Result<std::optional<cluster::Envelope>> received = worker.link().Receive(kSilence);
     if (!received.ok())
@@ -39,10 +41,12 @@ Result<std::vector<privacy::AuditFinding>> AskForAudit(
                               order.trial + ".");
     const cluster::Message& message = (*received)->message;
     if (const auto* news = std::get_if<cluster::Progress>(&message)) progress(*news);
+    if (const auto* said = std::get_if<cluster::Answer>(&message)) answer = said->text;
     const auto* ended = std::get_if<cluster::Ended>(&message);
     if (ended == nullptr) continue;
     if (!ended->succeeded) return StatusOf(*ended);
-    RETORT_ASSIGN_OR_RETURN(privacy::AuditReport report, privacy::DecodeAuditReport(ended->detail));
+    if (!answer) return EnvironmentError("The worker program gave no report of trial " + order.trial + ".");
+    RETORT_ASSIGN_OR_RETURN(privacy::AuditReport report, privacy::DecodeAuditReport(*answer));
     return std::move(report.findings);
   }
 }

@@ -17,11 +17,11 @@ std::optional<std::string> RefuseOverBudget(const ChargeBook& charges, const Dat
   const std::vector<std::vector<privacy::PrivacyEvent>> all = {
       charges.SumOn(data.digest, counts), {event}, elsewhere};
   const auto over = [&](const Budget& budget) -> std::optional<std::string> {
-    const double total = privacy::TotalEpsilon(all, budget.delta);
-    if (total <= budget.epsilon) return std::nullopt;
+    const std::optional<double> total = privacy::TotalEpsilonOver(all, budget);
+    if (!total) return std::nullopt;
     return fmt::format(
         "data set '{}': this release would bring the total{} to epsilon = {:.3f} at delta = {:g}, over ",
-        data.name, elsewhere.empty() ? "" : ", with what other sweeps in the same results root spent,", total,
+        data.name, elsewhere.empty() ? "" : ", with what other sweeps in the same results root spent,", *total,
         budget.delta);
   };
   if (const auto refusal = data.budget ? over(*data.budget) : std::nullopt)

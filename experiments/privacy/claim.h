@@ -76,4 +76,9 @@ struct ClaimContext {
 // Infinity when any event is unbounded. Pass each trial's ChargedEvents.
 [[nodiscard]] double TotalEpsilon(const std::vector<std::vector<PrivacyEvent>>& trials, double delta);
 
+// TotalEpsilon at budget.delta where it is above budget.epsilon, nothing where it is not; the sooner known
+// the further below it is.
+[[nodiscard]] std::optional<double> TotalEpsilonOver(const std::vector<std::vector<PrivacyEvent>>& trials,
+                                                     const Budget& budget);
+
 }  // namespace retort::privacy

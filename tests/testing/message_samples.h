@@ -68,6 +68,7 @@ inline std::vector<cluster::Message> SampleMessages() {
       Drain{true, 30},
       Shutdown{},
       WorkerLost{FailureKind::worker_crash, "SIGSEGV"},
+      Answer{not_utf8},
   };
 }
 

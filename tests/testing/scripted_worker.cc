@@ -23,6 +23,7 @@
 #include <string>
 #include <thread>
 
+#include "cluster/answer.h"
 #include "cluster/cuda_probe.h"
 #include "cluster/parent_death.h"
 #include "cluster/socket_link.h"
@@ -179,14 +180,9 @@ class ScriptedTrial {
   std::string refusal_;
 };
 
-retort::cluster::Ended RefuteEverything(const char* text) {
-  retort::cluster::Ended ended;
+retort::Result<std::string> RefuteEverything(const char* text) {
   const auto order = retort::privacy::DecodeAuditOrder(text);
-  if (!order.ok()) {
-    ended.failure = FailureKind::configuration;
-    ended.detail = order.status().message();
-    return ended;
-  }
+  if (!order.ok()) return order.status();
   retort::privacy::AuditReport report{order->trial, "", {}};
   for (const retort::privacy::AuditKind kind : order->kinds) {
     retort::privacy::AuditFinding finding;
@@ -196,9 +192,7 @@ retort::cluster::Ended RefuteEverything(const char* text) {
     finding.proven = 1.5;
     report.findings.push_back(finding);
   }
-  ended.succeeded = true;
-  ended.detail = retort::privacy::EncodeAuditReport(report);
-  return ended;
+  return retort::privacy::EncodeAuditReport(report);
 }
 
 }  // namespace
@@ -211,7 +205,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], retort::cluster::kProbeCuda) == 0)
     return link.Send({{}, {}, 0, retort::cluster::CudaAnswer("scripted", 2)}).ok() ? 0 : 4;
   if (argc > 2 && std::strcmp(argv[1], retort::privacy::kAuditArgument) == 0)
-    return link.Send({{}, {}, 0, RefuteEverything(argv[2])}).ok() ? 0 : 4;
+    return retort::cluster::SendAnswer(link, RefuteEverything(argv[2])).ok() ? 0 : 4;
   if (!link.Send({{}, {}, 0, retort::cluster::Hello{"scripted", "cpu", {}}}).ok()) return 4;
   for (;;) {
     Result<std::optional<Envelope>> received = link.Receive(std::chrono::hours(1));

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/answer.h"
 #include "cluster/messages.h"
 #include "experiments/privacy/audit_order.h"
 #include "worker/audit/audit_run.h"
@@ -13,34 +14,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-FailureKind FailureFor(StatusCode code) {
-  switch (code) {
-    case StatusCode::usage:
-      return FailureKind::configuration;
-    case StatusCode::damage:
-      return FailureKind::disk;
-    default:
-      return FailureKind::internal;
-  }
-}
-
-cluster::Ended EndOf(const Result<std::vector<privacy::AuditFinding>>& findings, const std::string& trial) {
-  cluster::Ended ended;
-  ended.succeeded = findings.ok();
-  if (findings.ok()) {
-    ended.detail = privacy::EncodeAuditReport({trial, "", *findings});
-  } else {
-    ended.failure = FailureFor(findings.status().code());
-    ended.detail = findings.status().message();
-  }
-  return ended;
+Result<std::string> ReportOf(const Result<std::vector<privacy::AuditFinding>>& findings,
+                             const std::string& trial) {
+  if (!findings.ok()) return findings.status();
+  return privacy::EncodeAuditReport({trial, "", *findings});
 }
 
 }  // namespace
 
 Status ServeAudit(cluster::SocketLink& link, const std::string& text, storage::Env& env, Devices& devices) {
   const Result<privacy::AuditOrder> order = privacy::DecodeAuditOrder(text);
-  if (!order.ok()) return link.Send({{}, {}, 0, EndOf(order.status(), "")});
+  if (!order.ok()) return cluster::SendAnswer(link, order.status());
   std::string phase;
   Clock::time_point said = Clock::now();
   const AuditProgress progress = [&](const std::string& now, std::int64_t step, std::int64_t steps) {
@@ -51,7 +35,7 @@ Status ServeAudit(cluster::SocketLink& link, const std::string& text, storage::E
         link.Send({{}, {}, 0, cluster::Progress{step, steps, now, {}}}));  // a lost word costs nothing
   };
   const auto open = [&devices](const std::string& name) { return devices.Open(name); };
-  return link.Send({{}, {}, 0, EndOf(RunAudits(*order, env, open, progress), order->trial)});
+  return cluster::SendAnswer(link, ReportOf(RunAudits(*order, env, open, progress), order->trial));
 }
 
 }  // namespace retort::worker::audit

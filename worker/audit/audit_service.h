@@ -10,8 +10,8 @@
 
 namespace retort::worker::audit {
 
-// Sends Progress while it goes on, then one Ended: succeeded, with an AuditReport of no row (audit_report.h)
-// as its detail; or why it failed, with the failure that a trial would have had. Error: that of the link.
+// Sends Progress while it goes on, then an answer (cluster/answer.h): an AuditReport of no row
+// (audit_report.h), or why there is none. Error: that of the link.
 [[nodiscard]] Status ServeAudit(cluster::SocketLink& link, const std::string& order, storage::Env& env,
                                 Devices& devices);
 

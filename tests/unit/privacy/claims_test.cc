@@ -262,6 +262,24 @@ TEST(TotalEpsilon, AddsTrialsAndIsInfiniteWhenOneIs) {
   EXPECT_EQ(TotalEpsilon({votes}, std::nan("")), kInfinity);
 }
 
+TEST(TotalEpsilonOver, AgreesWithTheTotalOnEitherSideOfEveryCap) {
+  const std::vector<PrivacyEvent> votes = PlannedEvents(VoteStudent()).value();
+  std::vector<PrivacyEvent> training = PlannedEvents(DpSgd(Role::teacher)).value();
+  for (const std::int64_t steps : {1, 30, 1000, 40'000})
+    for (const double delta : {1e-9, 1e-5, 0.1}) {
+      training.front().count = steps;
+      const double total = TotalEpsilon({votes, training}, delta);
+      for (const double cap : {0.0, total / 3, std::nextafter(total, 0.0)})
+        EXPECT_EQ(TotalEpsilonOver({votes, training}, {cap, delta}), total) << cap << " " << delta;
+      for (const double cap : {total, std::nextafter(total, kInfinity), total * 1.01, total * 100})
+        EXPECT_EQ(TotalEpsilonOver({votes, training}, {cap, delta}), std::nullopt) << cap << " " << delta;
+    }
+  EXPECT_EQ(TotalEpsilonOver({}, {1, 1e-5}), std::nullopt);
+  EXPECT_EQ(TotalEpsilonOver({votes}, {1e6, 0}), kInfinity);
+  training.front().source = NoiseSource::seeded;
+  EXPECT_EQ(TotalEpsilonOver({votes, training}, {1e300, 1e-5}), kInfinity);
+}
+
 TEST(TotalEpsilon, StudentOfAPrivateTeacherIsChargedNothingMore) {
   const TrialSpec spec = GradientStudent(Reading::sound);
   const std::vector<PrivacyEvent> events = PlannedEvents(spec).value();

@@ -92,6 +92,16 @@ double DeltaOfDraws(double sigma, int sensitivity, int count, double epsilon) {
   return delta;
 }
 
+// Every release may lose all that one can, together with a probability of 2^-count.
+TEST(ComposedLaplace, BracketIsNarrowWhereDeltaSeesTheLargestLoss) {
+  for (const double ratio : {0.05, 0.2234, 1.0, 3.0})
+    for (const std::int64_t count : {4, 10, 25})
+      for (const double times : {1.02, 1.28, 2.0, 8.0}) {
+        const LossBracket bracket = ComposedLaplace(ratio, count, times * std::exp2(-count));
+        EXPECT_GT(bracket.lower, bracket.upper * (1 - 5e-3) - 1e-6) << ratio << " " << count << " " << times;
+      }
+}
+
 TEST(ComposedDiscreteGaussian, BracketHoldsTheConvolutionOfItsDraws) {
   for (const double sigma : {0.8, 3.0}) {
     for (const int sensitivity : {1, 3}) {

@@ -72,6 +72,19 @@ TEST_F(RecordLogTest, NothingIsWrittenBeforeSync) {
   EXPECT_TRUE(Read().records.empty());
 }
 
+TEST_F(RecordLogTest, WhatWasReadIsThereAfterThePowerFails) {
+  auto log = Open();
+  log->Append(1, "written by a process killed before it could sync");
+  env_.StopAt(env_.operations() + 1);
+  ASSERT_FALSE(log->Sync().ok());
+  env_.Restart(retort::testing::Crash::process_killed);
+  LogContents contents;
+  ASSERT_NE(Open(&contents), nullptr);
+  ASSERT_EQ(contents.records.size(), 1U);
+  env_.Restart(retort::testing::Crash::power_lost);
+  EXPECT_EQ(Payloads(Read()), Payloads(contents));
+}
+
 TEST_F(RecordLogTest, ReopeningAppendsAfterWhatWasThere) {
   Open()->Append(1, "lost, never synced");
   auto log = Open();
