@@ -13,6 +13,8 @@ MUTANT_ROWS = "".join(f"| {i} | m | how | `Suite.Test` | `tests/m_test.cc` |\n" 
 MUTANT_TEST = "TEST(Suite, Test) {\n  EXPECT_EQ(1, 1);\n}\n"
 
 GOOD = {
+    "storage/behind.h": "#pragma once\n",
+    "storage/behind.cc": '#include <vector>\n#include "storage/behind.h"\n',
     "experiments/spec/ids.h": "#pragma once\nstruct Id { int value; };\n",
     "storage/log.h": '#pragma once\n#include "experiments/spec/ids.h"\nId First();\n',
     "worker/release/answers.h": """#pragma once
@@ -78,6 +80,7 @@ BROKEN = [
     ("answers", "worker/methods/bad.cc", "#define private public\n", "access may not be redefined"),
     ("includes", "storage/bad.h", '#include "tests/testing/fake.h"\n', "may not include tests"),
     ("headers", "storage/bad.h", "#pragma once\nId Second();\n", "does not compile alone"),
+    ("headers", "storage/behind.h", "#pragma once\nstd::vector<int> Made();\n", "does not compile alone"),
     ("sizes", "storage/bad.cc", "// line\n" * 401, "401 lines"),
     ("names", "storage/bad.h", "class LogManager {};\n", "Manager"),
     ("names", "storage/bad.cc", 'auto* p = std::getenv("HOME");\n', "getenv"),

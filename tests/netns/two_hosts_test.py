@@ -174,7 +174,7 @@ class TwoHostsTest(unittest.TestCase):
         def away():
             training = any(t["name"].startswith("dpdfd") and t["state"] == "running" for t in sweep.trials())
             return training and next((h for h in ("n2", "n3") if HOSTS.processes(h, "retort-worker")), None)
-        lost = wait_for(away, "a gang trains over two hosts; " + sweep.text())
+        lost = wait_for(away, lambda: "a gang trains over two hosts; " + sweep.text(), 180)
         time.sleep(0.5)
         cut = time.monotonic()
         HOSTS.cut(lost)

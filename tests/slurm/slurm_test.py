@@ -55,6 +55,7 @@ class Job(SweepRun):
         self.results = os.path.join(self.folder, "results")
         self.log = os.path.join(self.folder, "output")
         self.begun = time.monotonic()
+        self.pending_since = None
         self.number = CLUSTER.sbatch(
             os.path.join(OPTIONS.source, "cluster/launch/slurm.sbatch"), "--results", self.results, *arguments,
             options=["--output", self.log, *options], cwd=OPTIONS.source,
@@ -69,9 +70,19 @@ class Job(SweepRun):
                  f"job {self.number} is requeued; it said: {self.text()}", seconds)
 
         def started():
-            CLUSTER.say("scontrol", "update", f"JobId={self.number}", "StartTime=now")
-            return CLUSTER.job(self.number).get("JobState") in ("RUNNING", "COMPLETED", "FAILED")
+            return self.state_hastened() in ("RUNNING", "COMPLETED", "FAILED")
         wait_for(started, f"job {self.number} starts again", step=1)
+
+    def state_hastened(self):
+        """Its state; when it has been pending for a while, it is told not to wait two minutes for its next start."""
+        state = CLUSTER.job(self.number).get("JobState")
+        if state != "PENDING":
+            self.pending_since = None
+        elif self.pending_since is None:
+            self.pending_since = time.monotonic()
+        elif time.monotonic() - self.pending_since > 3:    # slurmd takes no new start in the second of the last one's end
+            CLUSTER.say("scontrol", "update", f"JobId={self.number}", "StartTime=now")
+        return state
 
 
 def slow_sweep(steps):
@@ -102,9 +113,7 @@ class SlurmTest(unittest.TestCase):
 
     def check_complete(self, job, trials):
         def completed():    # through as many requeues as it takes, each of which Slurm would let wait two minutes
-            state = CLUSTER.job(job.number).get("JobState")
-            if state == "PENDING":
-                CLUSTER.say("scontrol", "update", f"JobId={job.number}", "StartTime=now")
+            state = job.state_hastened()
             self.assertNotIn(state, ("FAILED", "CANCELLED", "TIMEOUT"), job.text())
             return state == "COMPLETED"
         wait_for(completed, f"job {job.number} is complete; it said: {job.text()}", seconds=180, step=1)
