@@ -68,13 +68,19 @@ void CheckTeaching(const Composition& trial, const SweepDocument& document, Judg
   }
 }
 
-// Empty when the images are large enough, or nothing is known of them.
-std::string TooSmallFor(const TrialSpec& spec) {
-  const std::int64_t least = LeastExtent(spec.network);
-  if (spec.data->examples == 0 || (spec.data->height >= least && spec.data->width >= least)) return "";
-  return "the network \"" + spec.network + "\" needs images of at least " + std::to_string(least) +
-         " pixels a side; those of data." + spec.data->name + " are " + std::to_string(spec.data->height) + "x" +
-         std::to_string(spec.data->width);
+// Empty when the network can take the images, or nothing is known of them.
+std::string Unfit(const TrialSpec& spec) {
+  const NamedNetwork* network = FindNetwork(spec.network);
+  const DataSpec& data = *spec.data;
+  if (network == nullptr || data.examples == 0) return "";
+  const std::string subject = "the network \"" + spec.network + "\" needs images ";
+  const std::string extents = " pixels a side; those of data." + data.name + " are " + std::to_string(data.height) +
+                              "x" + std::to_string(data.width);
+  if (data.height < network->least_extent || data.width < network->least_extent)
+    return subject + "of at least " + std::to_string(network->least_extent) + extents;
+  if (data.height % network->multiple != 0 || data.width % network->multiple != 0)
+    return subject + "of a multiple of " + std::to_string(network->multiple) + extents;
+  return "";
 }
 
 void CheckSource(const Composition& trial, const Layers& layers, Judge& judge) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/spec/status.h"
 #include "storage/tensor_blob.h"
 #include "worker/models/layer.h"
 #include "worker/models/parameter_arena.h"
@@ -15,7 +16,7 @@ namespace retort::worker {
 // One tensor of a network's state.
 struct StateEntry {
   std::string name;                 // torchvision's, e.g. "layer1.0.bn1.running_mean"
-  std::vector<std::int64_t> shape;  // empty: a scalar
+  std::vector<std::int64_t> shape = {};  // empty: a scalar
   bool buffer = false;              // not a parameter
   storage::DType dtype = storage::DType::f32;
   bool used = true;                 // false: of a layer that never runs, as GoogLeNet's auxiliary heads
@@ -43,8 +44,8 @@ struct LayerPlan {
   std::size_t traced = 0;                   // layers with parameters
 };
 
-// Throws nothing; a list that does not fit together is a broken invariant. When `fits` is given it tells instead
-// whether every layer is left a pixel.
-[[nodiscard]] LayerPlan PlanLayers(const std::vector<Layer>& layers, ImageShape input, bool* fits = nullptr);
+// Error: usage, naming the layer that would be left without a pixel. A list that does not fit together otherwise
+// is a broken invariant.
+[[nodiscard]] Result<LayerPlan> PlanLayers(const std::vector<Layer>& layers, ImageShape input);
 
 }  // namespace retort::worker

@@ -73,6 +73,7 @@ class Network {
   [[nodiscard]] std::int64_t classes() const { return plan_.nodes.back().shape.front(); }
 
  private:
+  [[nodiscard]] at::Tensor EntryTensor(const StateEntry& entry) const;
   [[nodiscard]] NetworkOutput Run(const at::Tensor& images, const std::optional<RowStream>& dropout, bool training,
                                   LayerTrace* trace) const;
   std::vector<Layer> layers_;
