@@ -93,7 +93,9 @@ at::Tensor ForwardLayer(const Layer& layer, const LayerNode& node, const std::ve
     case Kind::linear: return at::linear(x, leaf(node.weight), leaf(node.bias));
     case Kind::batch_norm: return Normalised(layer, node, x, leaves, buffers, mode.training);
     case Kind::group_norm:
-      return at::group_norm(x, layer.groups, leaf(node.weight), leaf(node.bias), layer.epsilon);
+      // Other devices' kernels view their input flat.
+      return at::group_norm(x.is_cpu() ? x : x.contiguous(), layer.groups, leaf(node.weight), leaf(node.bias),
+                            layer.epsilon);
     case Kind::layer_norm:
       return at::layer_norm(x, {x.size(-1)}, leaf(node.weight), leaf(node.bias), layer.epsilon);
     case Kind::relu:
