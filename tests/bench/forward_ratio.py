@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A forward pass of each network against torchvision in Python eager on the same LibTorch: both stay up and compute in turn.
+"""A forward pass of each network against torchvision in Python eager on the same LibTorch; both compute in turn.
 
 usage: forward_ratio.py --bench PROGRAM --python PYTHON [--rounds 15] [--networks a,b] [--threads 2]
-The ratio is the median of Python's seconds over the median of ours: above 1 ours is the faster one. Exit 3: one is below
-0.98. Needs `bash cluster/setup.sh --bench` for Python's torch and torchvision.
+The ratio is the median of Python's seconds over the median of ours: above 1 ours is the faster one. Exit 3: one is
+below 0.98. Needs `bash cluster/setup.sh --bench` for Python's torch and torchvision.
 """
 import argparse
 import os
