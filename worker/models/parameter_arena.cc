@@ -22,13 +22,23 @@ std::int64_t Numel(const std::vector<std::int64_t>& shape) {
   return n;
 }
 
+at::Tensor Drawn(const ParameterShape& p, const RngStream& stream) {
+  switch (p.draw) {
+    case Draw::uniform: return UniformTensor(p.shape, p.bound, stream);
+    case Draw::normal: return NormalTensor(p.shape, p.bound, stream);
+    case Draw::truncated: return TruncatedNormalTensor(p.shape, p.bound, stream);
+  }
+  CheckFailed("a known draw", __FILE__, __LINE__, p.name);
+}
+
 std::int64_t Padded(std::int64_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
 
 double FanInBound(std::int64_t fan_in) { return 1.0 / std::sqrt(static_cast<double>(fan_in)); }
 
-ParameterArena::ParameterArena(std::vector<ParameterShape> shapes, const RngStream& stream, at::Device device)
+ParameterArena::ParameterArena(std::vector<ParameterShape> shapes, const std::optional<RngStream>& stream,
+                               at::Device device)
     : shapes_(std::move(shapes)) {
   std::int64_t size = 0;
   for (const ParameterShape& p : shapes_) size += Padded(Numel(p.shape));
@@ -43,7 +53,7 @@ ParameterArena::ParameterArena(std::vector<ParameterShape> shapes, const RngStre
     offsets_.push_back(offset);
     offset += Padded(n);
   }
-  Redraw(stream);
+  if (stream) Redraw(*stream);
 }
 
 void ParameterArena::Redraw(const RngStream& stream) {
@@ -51,7 +61,7 @@ void ParameterArena::Redraw(const RngStream& stream) {
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const ParameterShape& p = shapes_[i];
     if (p.bound > 0) {
-      leaves_[i].copy_(UniformTensor(p.shape, p.bound, stream.Lane(i)));
+      leaves_[i].copy_(Drawn(p, stream.Lane(i)));
     } else {
       leaves_[i].zero_();
     }

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,17 +14,23 @@
 
 namespace retort::worker {
 
-// Initial values are uniform on offset + [-bound, bound).
+enum class Draw : std::uint8_t { uniform, normal, truncated };
+
+// Initial values are offset plus: uniform on [-bound, bound), normal of deviation `bound`, or that normal
+// truncated at two deviations.
 struct ParameterShape {
   std::string name;                 // state-dict style, e.g. "conv1.weight"
   std::vector<std::int64_t> shape;
   double bound = 0;
   double offset = 0;
+  Draw draw = Draw::uniform;
 };
 
 class ParameterArena {
  public:
-  ParameterArena(std::vector<ParameterShape> shapes, const RngStream& stream, at::Device device = at::kCPU);
+  // `stream`: what initial values are drawn from; nothing: zeros, for parameters that will be loaded.
+  ParameterArena(std::vector<ParameterShape> shapes, const std::optional<RngStream>& stream,
+                 at::Device device = at::kCPU);
   ParameterArena(const ParameterArena&) = delete;
   ParameterArena& operator=(const ParameterArena&) = delete;
 
