@@ -87,7 +87,7 @@ std::string CostShapeOf(const TrialSpec& spec, const TrialSpec* teacher) {
 
 double WorkOf(const TrialSpec& spec) {
   const TrialKind kind = KindOf(spec);
-  if (kind == TrialKind::vote_student) return 1;
+  if (kind == TrialKind::vote_student || kind == TrialKind::loaded_teacher) return 1;
   double work = static_cast<double>(spec.steps);
   if ((kind == TrialKind::plain_teacher || kind == TrialKind::ensemble_teacher) && spec.data) {
     const double rows = static_cast<double>(spec.data->split.train.size()) /

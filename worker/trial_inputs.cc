@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/spec_codec.h"
+#include "experiments/spec/trial_kind.h"
 #include "storage/attempt_file.h"
 #include "storage/tensor_digest.h"
 
@@ -21,6 +23,11 @@ std::optional<Failure> LoadTeacherFile(const std::string& path, TrialInputs& inp
 }
 
 }  // namespace
+
+std::vector<std::string> VoidsOf(const TrialInputs& inputs) {
+  if (!inputs.teacher || KindOf(inputs.teacher->spec) != TrialKind::loaded_teacher) return {};
+  return {std::string(privacy::kVoidLoadedWeights)};
+}
 
 std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& env, const DeviceOpener& open,
                                        TrialInputs& inputs) {

@@ -142,7 +142,7 @@ class TrialRun {
     if (!method.ok()) return FailureOf(method.status(), FailureKind::data);
     method_ = std::move(method).value();
     method_->Register(state_);
-    if (Leads()) ledger_->Record(method_->Facts());
+    if (Leads()) ledger_->Record(method_->Facts(), VoidsOf(inputs_));
     return std::nullopt;
   }
 

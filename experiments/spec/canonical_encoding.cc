@@ -2,7 +2,8 @@
 //   u32 key length, key, u8 type, value
 // with the keys sorted by their bytes; value is u8 (type b), i64 (i), the bits of the double (d), or
 // u32 length and bytes (s); integers are little endian. The first entry names the format. Enumerations
-// are written by name. Keys that do not apply to the trial are absent, and so is a grain of 1.
+// are written by name. Keys that do not apply to the trial are absent, and so are those of
+// SpecKey::quiet at their default.
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -128,11 +129,14 @@ int MethodRevision(const TrialSpec& spec) {
       return 1;
     case TrialKind::sleeper:
       return 1;
+    case TrialKind::loaded_teacher:
+      return 1;
   }
   return 0;
 }
 
 std::string CanonicalEncoding(const TrialSpec& spec) {
+  static const TrialSpec kDefaults;
   const TrialKind kind = KindOf(spec);
   std::string out;
   out.reserve(1280);
@@ -143,7 +147,7 @@ std::string CanonicalEncoding(const TrialSpec& spec) {
     const SpecKey& key = SpecKeys()[index];
     if (!key.AppliesTo(kind, spec.source)) continue;
     if (spec.stop_metric == StopMetric::none && key.name.starts_with("stop_")) continue;
-    if (spec.grain == 1 && key.name == "grain") continue;
+    if ((key.quiet & MaskOf(kind)) != 0 && key.get(spec) == key.get(kDefaults)) continue;
     extras.AppendBefore(out, key.name);
     AppendEntry(out, key, key.get(spec));
   }

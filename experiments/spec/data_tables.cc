@@ -1,5 +1,5 @@
 // [data]: paths and splits.
-#include <filesystem>
+#include <algorithm>
 #include <utility>
 
 #include "experiments/spec/sweep_document.h"
@@ -69,32 +69,6 @@ void ReadSplit(const TomlNode& node, const std::string& path, DataTable& table, 
   if (!context.partial) CheckSplit(path, table, context.complaints);
 }
 
-// ${VAR} by `lookup`; a complaint and the text as it stands when a variable is not set.
-std::string Expand(const std::string& text, const std::string& key, DataTable& table, ReadContext& context) {
-  const Position where = table.path;
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    if (text.compare(i, 2, "${") != 0) {
-      out += text[i++];
-      continue;
-    }
-    const std::size_t end = text.find('}', i);
-    const std::string name = end == std::string::npos ? "" : text.substr(i + 2, end - i - 2);
-    const auto value = name.empty() ? std::nullopt : context.lookup(name);
-    if (!value) {
-      context.complaints.Error(
-          where, key,
-          name.empty() ? "${ has no variable name and } behind it"
-                       : "the environment variable " + name + " is not set; set it, or write the path");
-      table.readable = false;
-      return text;
-    }
-    out += *value;
-    i = end + 1;
-  }
-  return out;
-}
-
 void ReadPath(const TomlEntry& entry, const std::string& path, DataTable& table, ReadContext& context) {
   table.path = entry.value.where;
   if (entry.value.text.empty()) {
@@ -102,8 +76,9 @@ void ReadPath(const TomlEntry& entry, const std::string& path, DataTable& table,
     table.readable = false;
     return;
   }
-  const std::filesystem::path folder = Expand(entry.value.text, path + ".path", table, context);
-  table.data->path = (std::filesystem::path(context.directory) / folder).lexically_normal().string();
+  const auto absolute = AbsolutePath(entry.value.text, entry.value.where, path + ".path", context);
+  table.readable = table.readable && absolute.has_value();
+  table.data->path = absolute.value_or(entry.value.text);
 }
 
 void ReadBudget(const TomlNode& node, const std::string& path, DataTable& table, ReadContext& context) {

@@ -19,6 +19,10 @@ std::string TypeText(const SpecKey& key) {
       return "duration, as `\"30s\"`";
     case KeyType::name:
       return "name";
+    case KeyType::text:
+      return "string";
+    case KeyType::path:
+      return "path of a file";
     case KeyType::choice:
       break;
   }
@@ -33,7 +37,7 @@ std::string KindsText(const SpecKey& key, KeyPlace place) {
   std::string text;
   bool every = true, trained = true;  // all kinds; all that train something
   for (const TrialKind kind : kTrialKinds) {
-    if ((kind <= TrialKind::dpsgd_teacher) != (place == kInTeacher)) continue;
+    if (IsTeacher(kind) != (place == kInTeacher)) continue;
     const KindMask mask = MaskOf(kind);
     every = every && (key.kinds & mask) != 0;
     trained = trained && (kind == TrialKind::sleeper || (key.kinds & mask) != 0);
@@ -46,7 +50,7 @@ std::string KindsText(const SpecKey& key, KeyPlace place) {
 }
 
 std::string DefaultText(const SpecKey& key) {
-  if (key.type == KeyType::name) return "";
+  if (key.type == KeyType::name || key.type == KeyType::path) return "";
   std::string text = ValueText(key, key.get(TrialSpec{}));
   for (const PresetRow& row : PresetRows()) {
     if (row.key == key.name) return text + " *";
@@ -54,9 +58,15 @@ std::string DefaultText(const SpecKey& key) {
   return text;
 }
 
+std::string IdentityText(const SpecKey& key) {
+  if (key.type == KeyType::path) return "its SHA-256";
+  if (!key.identity) return "no";
+  return key.quiet == 0 ? "yes" : key.quiet == key.kinds ? "if set" : "yes, or if set";
+}
+
 std::string KeyRow(const SpecKey& key, KeyPlace place) {
   return "| `" + std::string(key.NameIn(place)) + "` | " + TypeText(key) + " | " + DefaultText(key) + " | " +
-         KindsText(key, place) + " | " + (key.identity ? "yes" : "no") + " | " + std::string(key.doc) +
+         KindsText(key, place) + " | " + IdentityText(key) + " | " + std::string(key.doc) +
          " |\n";
 }
 
@@ -118,7 +128,8 @@ std::string KeysMarkdown() {
   text += "\n### `budget`\n\n" + SectionTable("data.*.budget");
   text +=
       "\n## `[teacher] NAME = {...}`\n\n"
-      "With `private` a DP-SGD teacher, with `members` above 1 an ensemble, otherwise plain. `noise`, "
+      "With `private` a DP-SGD teacher, with `members` above 1 an ensemble, with `weights` or `torchscript` "
+      "loaded from that\nfile, otherwise plain. `noise`, "
       "`delta`, `threads`\n"
       "and the execution keys come from `[trial]`.\n\n" +
       KeyTable(kInTeacher);

@@ -99,6 +99,11 @@ struct ReadContext {
   bool partial = false;   // an overlay: required keys may be absent
 };
 
+// ${VAR} expanded, then relative to the folder of the sweep file. Nothing, after a complaint at `where`, when a
+// variable is not set.
+[[nodiscard]] std::optional<std::string> AbsolutePath(const std::string& text, Position where,
+                                                      const std::string& key, ReadContext& context);
+
 // Reads the five tables of `root`, which has no profile any more.
 void ReadTables(const TomlNode& root, ReadContext& context);
 

@@ -38,10 +38,15 @@ Json ValueSchema(const SpecKey& key) {
       schema["pattern"] = "^[0-9]+(\\.[0-9]+)?(ms|s|m|h|d)$";
       break;
     case KeyType::name:
+    case KeyType::text:
       schema["type"] = "string";
       break;
+    case KeyType::path:
+      schema["type"] = "string";
+      schema["minLength"] = 1;
+      break;
   }
-  if (key.type != KeyType::name) {
+  if (key.type != KeyType::name && key.type != KeyType::path && key.type != KeyType::text) {
     const KeyValue fallback = key.get(TrialSpec{});
     if (const bool* flag = std::get_if<bool>(&fallback))
       schema["default"] = *flag;

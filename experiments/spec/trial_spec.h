@@ -25,6 +25,13 @@ enum class Calibrate : std::uint8_t { none, noise, steps };
 enum class DistillationLoss : std::uint8_t { dkd, kd, ce_hard };
 // What a stop rule looks at: nothing, the loss of the step, or the accuracy on the test split.
 enum class StopMetric : std::uint8_t { none, loss, accuracy };
+// What is done to a training image at random.
+enum class Augment : std::uint8_t { none, shift, crop_flip, random_resized_crop };
+// Of the arithmetic inside a network; parameters, optimiser and releases are float32 with either.
+enum class Precision : std::uint8_t { float32, bfloat16 };
+enum class Optimizer : std::uint8_t { adam, sgd };
+// How a learning rate falls.
+enum class Schedule : std::uint8_t { linear, cosine, step };
 // Whether a trial may share its device with others of its shape.
 enum class PackMode : std::uint8_t { off, automatic };
 
@@ -42,6 +49,9 @@ struct SplitSpec {
   IndexRange public_range;    // may be empty
   IndexRange test;
 };
+
+// TrialSpec::network of a teacher that is a TorchScript module.
+inline constexpr const char* kTorchScript = "torchscript";
 
 struct Budget {
   double epsilon = 0;
@@ -66,12 +76,15 @@ struct DataSpec {
 // Units: steps and epochs are counts; seconds are wall clock; learning rates are per optimiser step.
 struct TrialSpec {
   Role role = Role::student;
-  std::string method = "dpdfd";  // student: dpdfd | dpsgd | sleep;  teacher: plain | ensemble | dpsgd
+  std::string method = "dpdfd";  // student: dpdfd | dpsgd | sleep;  teacher: plain | ensemble | dpsgd | loaded
   Reading reading = Reading::working;
   std::string teacher;               // name in [teacher]; for a teacher trial its own name; display only
   std::optional<TrialId> parent;     // the teacher trial; part of identity
   std::shared_ptr<const DataSpec> data;  // null for sleep
   std::string network = "datalens";  // datalens | tanh-cnn | logistic  (key: student, or network in [teacher])
+  // Loaded teachers: one of the two files, absolute, and the SHA-256 of its bytes, which alone is identity.
+  std::string weights, torchscript;
+  std::string weights_digest;
   std::uint64_t seed = 0;
   NoiseMode noise = NoiseMode::secure;
   int threads = 2;                   // intra-op threads; part of identity, since float sums depend on it
@@ -85,7 +98,7 @@ struct TrialSpec {
 
   // training volume
   std::int64_t steps = 160;          // releases of a batch (dpdfd), or optimiser steps (dpsgd)
-  std::int64_t epochs = 5;           // plain teachers
+  std::int64_t epochs = 5;           // plain teachers; 0 = the parameters stay as they were drawn
   std::int64_t batch = 256;          // global batch; expected size under Poisson sampling
   std::int64_t members = 1;          // ensemble: networks on disjoint shards
   std::int64_t queries = 0;          // noisy-vote answers in all (sound by ensemble)
@@ -114,12 +127,18 @@ struct TrialSpec {
   double smoothing = 0.0;            // label smoothing, vote students
   std::int64_t label_steps = 0;      // optimiser steps on released labels (votes); 0 = preset
   int shift = 2;                     // pixels of random translation, vote students and tanh teachers
+  Augment augment = Augment::shift;
+  Precision precision = Precision::float32;
 
   // optimiser
   double lr = 1e-3;
   double lr_hold = 0.5;              // fraction of the steps at full rate
   double lr_end = 0.05;              // factor reached linearly at the end
   double momentum = 0.9;             // sgd only
+  Optimizer optimizer = Optimizer::adam;  // DP-SGD is SGD whatever it says
+  double weight_decay = 0;           // L2, added to the gradient
+  Schedule schedule = Schedule::linear;
+  std::int64_t lr_drops = 2;         // schedule "step": drops to a tenth, evenly spread
 
   // generator
   std::int64_t generator_steps = 2;

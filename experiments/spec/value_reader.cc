@@ -28,6 +28,10 @@ std::string Expectation(const SpecKey& key) {
       return "a duration such as \"30s\", \"500ms\", \"5m\" or \"2h\"";
     case KeyType::name:
       return "a name in quotes";
+    case KeyType::text:
+      return "a string";
+    case KeyType::path:
+      return "the path of a file";
   }
   return "another type";
 }
@@ -160,8 +164,14 @@ std::optional<KeyValue> ReadKeyValue(const TomlNode& node, const SpecKey& key, c
       }
       break;
     case KeyType::name:
+    case KeyType::text:
       if (node.kind == TomlKind::text) return node.text;
       break;
+    case KeyType::path:
+      if (node.kind == TomlKind::text && !node.text.empty()) return node.text;
+      if (node.kind != TomlKind::text) break;
+      complaints.Error(node.where, path, path + " is empty: name a file, or leave the key out");
+      return std::nullopt;
   }
   WrongType(node, key, path, complaints);
   return std::nullopt;

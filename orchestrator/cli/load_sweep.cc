@@ -11,6 +11,7 @@
 #include "experiments/privacy/calibration.h"
 #include "orchestrator/cli/published.h"
 #include "orchestrator/neighbours.h"
+#include "storage/file_digest.h"
 #include "storage/idx_file.h"
 
 namespace retort::orchestrator::cli {
@@ -83,6 +84,11 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   };
   hooks.unpacked = [&](const DataSpec& data) {
     Result<std::string> digest = storage::UnpackedDigest(env, data);
+    if (!digest.ok()) ++data_errors;
+    return digest;
+  };
+  hooks.weigh = [&](const std::string& path) {
+    Result<std::string> digest = storage::FileDigest(env, path);
     if (!digest.ok()) ++data_errors;
     return digest;
   };
