@@ -34,14 +34,41 @@ constexpr std::uint64_t Absorb(std::uint64_t key, std::uint64_t word) {
 // (0, 1], so that its logarithm is finite.
 double OpenUniform(std::uint64_t word) { return (static_cast<double>(word >> 11) + 1.0) * kTwoToMinus53; }
 
+std::pair<double, double> NormalPair(std::uint64_t index, const RngStream& lane) {
+  const double radius = std::sqrt(-2.0 * std::log(OpenUniform(lane.Word(index))));
+  const double angle = 2.0 * std::numbers::pi * lane.Uniform(index + 1);
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
 void FillNormals(float* out, std::int64_t columns, const RngStream& lane) {
   for (std::int64_t c = 0; c < columns; c += 2) {
-    const auto index = static_cast<std::uint64_t>(c);
-    const double radius = std::sqrt(-2.0 * std::log(OpenUniform(lane.Word(index))));
-    const double angle = 2.0 * std::numbers::pi * lane.Uniform(index + 1);
-    out[c] = static_cast<float>(radius * std::cos(angle));
-    if (c + 1 < columns) out[c + 1] = static_cast<float>(radius * std::sin(angle));
+    const auto [even, odd] = NormalPair(static_cast<std::uint64_t>(c), lane);
+    out[c] = static_cast<float>(even);
+    if (c + 1 < columns) out[c + 1] = static_cast<float>(odd);
   }
+}
+
+// Value `index` of the normals, or of the first further lane whose value there lies within two deviations.
+double TruncatedNormal(double drawn, std::uint64_t index, const RngStream& stream) {
+  for (std::uint64_t lane = 0; std::abs(drawn) > 2; ++lane) drawn = NormalPair(2 * index, stream.Lane(lane)).first;
+  return drawn;
+}
+
+// f32 of `shape`: value(normal, index) of each element, whatever the number of threads.
+template <typename Value>
+at::Tensor FilledInPairs(at::IntArrayRef shape, const RngStream& stream, const Value& value) {
+  at::Tensor out = at::empty(shape, at::kFloat);
+  float* data = out.mutable_data_ptr<float>();
+  const std::int64_t n = out.numel();
+  at::parallel_for(0, (n + 1) / 2, kGrain / 8, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t pair = begin; pair < end; ++pair) {
+      const auto index = static_cast<std::uint64_t>(2 * pair);
+      const auto [even, odd] = NormalPair(index, stream);
+      data[2 * pair] = value(even, index);
+      if (2 * pair + 1 < n) data[2 * pair + 1] = value(odd, index + 1);
+    }
+  });
+  return out;
 }
 
 // Factors of Wang and Wellons' finaliser.
@@ -123,10 +150,22 @@ at::Tensor NormalRows(std::int64_t rows, std::int64_t columns, const RngStream& 
 at::Tensor UniformTensor(at::IntArrayRef shape, double bound, const RngStream& stream) {
   at::Tensor out = at::empty(shape, at::kFloat);
   float* data = out.mutable_data_ptr<float>();
-  for (std::int64_t i = 0; i < out.numel(); ++i) {
-    data[i] = static_cast<float>(bound * (2.0 * stream.Uniform(static_cast<std::uint64_t>(i)) - 1.0));
-  }
+  at::parallel_for(0, out.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      data[i] = static_cast<float>(bound * (2.0 * stream.Uniform(static_cast<std::uint64_t>(i)) - 1.0));
+  });
   return out;
+}
+
+at::Tensor NormalTensor(at::IntArrayRef shape, double deviation, const RngStream& stream) {
+  return FilledInPairs(shape, stream,
+                       [&](double drawn, std::uint64_t) { return static_cast<float>(deviation * drawn); });
+}
+
+at::Tensor TruncatedNormalTensor(at::IntArrayRef shape, double deviation, const RngStream& stream) {
+  return FilledInPairs(shape, stream, [&](double drawn, std::uint64_t index) {
+    return static_cast<float>(deviation * TruncatedNormal(drawn, index, stream));
+  });
 }
 
 at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& rows) {

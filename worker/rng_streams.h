@@ -52,6 +52,10 @@ class RngStream {
                                     std::int64_t first_row = 0);
 // f32 of the given shape, on the CPU, uniform on [-bound, bound).
 [[nodiscard]] at::Tensor UniformTensor(at::IntArrayRef shape, double bound, const RngStream& stream);
+// f32 of the given shape, on the CPU, N(0, deviation^2): the values of NormalRows' row for this stream.
+[[nodiscard]] at::Tensor NormalTensor(at::IntArrayRef shape, double deviation, const RngStream& stream);
+// The same, each value drawn again, from further lanes of `stream`, until it lies within two deviations.
+[[nodiscard]] at::Tensor TruncatedNormalTensor(at::IntArrayRef shape, double deviation, const RngStream& stream);
 // Random numbers for rows first_row, first_row + 1, ... of a batch whose other rows are elsewhere.
 struct RowStream {
   RowStream(const RngStream& numbers, std::int64_t first = 0)  // NOLINT(google-explicit-constructor)

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "experiments/spec/environment.h"
-#include "experiments/spec/known_weights.h"
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/sweep.h"
 #include "experiments/spec/sweep_document.h"
@@ -221,12 +220,6 @@ bool Planner::WeighFile(const TeacherDefinition& teacher, TrialSpec& spec) {
     return false;
   }
   spec.weights_digest = weighed_[path] = *digest;
-  const KnownWeights* published = FindKnownWeights(*digest);
-  if (published != nullptr && published->network != spec.network) {
-    complaints_.Warning(file->where, file->path,
-                        path + " holds " + std::string(published->name) + ", which torchvision publishes for \"" +
-                            std::string(published->network) + "\", not for \"" + spec.network + "\"");
-  }
   return true;
 }
 

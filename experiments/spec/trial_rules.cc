@@ -78,13 +78,34 @@ void CheckLoadedClaim(const Composition& trial, Judge& judge) {
             {"teacher", "slot", "answer", "paper"});
 }
 
-// Empty when the images are large enough, or nothing is known of them.
-std::string TooSmallFor(const TrialSpec& spec) {
-  const std::int64_t least = LeastExtent(spec.network);
-  if (spec.data->examples == 0 || (spec.data->height >= least && spec.data->width >= least)) return "";
-  return "the network \"" + spec.network + "\" needs images of at least " + std::to_string(least) +
-         " pixels a side; those of data." + spec.data->name + " are " + std::to_string(spec.data->height) + "x" +
-         std::to_string(spec.data->width);
+// Empty when the network can take the images, or nothing is known of them.
+std::string Unfit(const TrialSpec& spec) {
+  const NamedNetwork* network = FindNetwork(spec.network);
+  const DataSpec& data = *spec.data;
+  if (network == nullptr || data.examples == 0) return "";
+  const std::string subject = "the network \"" + spec.network + "\" needs images ";
+  const std::string extents = " pixels a side; those of data." + data.name + " are " + std::to_string(data.height) +
+                              "x" + std::to_string(data.width);
+  if (data.height < network->least_extent || data.width < network->least_extent)
+    return subject + "of at least " + std::to_string(network->least_extent) + extents;
+  if (data.height % network->multiple != 0 || data.width % network->multiple != 0)
+    return subject + "of a multiple of " + std::to_string(network->multiple) + extents;
+  if (network->channels != 0 && data.channels != network->channels)
+    return subject + "of " + std::to_string(network->channels) + " channels; those of data." + data.name + " have " +
+           std::to_string(data.channels);
+  return "";
+}
+
+// Empty unless DP-SGD is to train a network with batch norms; `choices` are networks that will do.
+std::string MixesExamples(const Composition& trial, std::vector<std::string>& choices) {
+  const bool dpsgd = trial.kind == TrialKind::dpsgd_student || trial.kind == TrialKind::dpsgd_teacher;
+  const NamedNetwork* network = FindNetwork(trial.spec.network);
+  if (!dpsgd || network == nullptr || !network->mixes_rows) return "";
+  const std::string apart = trial.spec.network + "-gn";
+  choices = FindNetwork(apart) != nullptr ? std::vector<std::string>{apart}
+                                          : std::vector<std::string>{"resnet18-cifar-gn", "wrn16-1-gn"};
+  return "DP-SGD needs each example's own gradient, and the batch norms of \"" + trial.spec.network +
+         "\" mix the examples: name a network with group norms";
 }
 
 void CheckSource(const Composition& trial, const Layers& layers, Judge& judge) {
@@ -248,7 +269,9 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
               document.DataNames());
     return false;
   }
-  if (const std::string small = TooSmallFor(spec); !small.empty()) judge.Say({"student", "data"}, small);
+  if (const std::string unfit = Unfit(spec); !unfit.empty()) judge.Say({"student", "data"}, unfit);
+  std::vector<std::string> apart;
+  if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) judge.Say({"student"}, mixed, apart);
   CheckSource(trial, layers, judge);
   CheckQueries(trial, layers, document, judge);
   if (trial.kind == TrialKind::vote_student && spec.calibrate != Calibrate::steps)
@@ -292,7 +315,9 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
             " private examples of data." + spec.data->name,
         {});
   };
-  if (const std::string small = TooSmallFor(spec); !small.empty()) say("network", small, {});
+  if (const std::string unfit = Unfit(spec); !unfit.empty()) say("network", unfit, {});
+  std::vector<std::string> apart;
+  if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) say("network", mixed, apart);
   if (trial.kind == TrialKind::dpsgd_teacher) fits("batch", spec.batch);
   const TrialSpec fresh;
   if (trial.kind == TrialKind::plain_teacher && spec.optimizer == Optimizer::adam &&

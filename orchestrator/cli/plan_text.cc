@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "experiments/spec/known_weights.h"
 #include "orchestrator/cli/claim_text.h"
 #include "orchestrator/cli/estimate_text.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/plan_report.h"
 #include "orchestrator/cli/text_table.h"
 #include "orchestrator/cli/trial_names.h"
+#include "storage/weights/known_weights.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -45,7 +45,7 @@ std::string LoadedText(const SweepPlan& plan) {
   std::string out;
   for (const TrialSpec& spec : plan.trials) {
     if (spec.role != Role::teacher || spec.weights_digest.empty()) continue;
-    const KnownWeights* known = FindKnownWeights(spec.weights_digest);
+    const storage::KnownWeights* known = storage::FindKnownWeights(spec.weights_digest);
     out += fmt::format("  {}  {}, {}\n    {}, sha256 {}\n", ShownName(spec), spec.network,
                        known != nullptr ? known->name : "not among the files that torchvision publishes",
                        spec.weights.empty() ? spec.torchscript : spec.weights,

@@ -76,7 +76,7 @@ void Run(const Options& options) {
   teacher.spec.method = "plain";
   teacher.spec.network = "datalens";
   teacher.parameters = Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))
-                           ->parameters().ToBlobs("teacher/");
+                           ->StateBlobs("teacher/");
   Grants grants;
   release::ChargeBook book(&grants, spec.reserve_block, spec.steps * spec.batch);
   const std::string folder = std::filesystem::temp_directory_path() / "retort-step-bench";

@@ -171,8 +171,7 @@ void Step(std::int64_t steps) {
   teacher.spec.method = "plain";
   teacher.parameters =
       Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))
-          ->parameters()
-          .ToBlobs("teacher/");
+          ->StateBlobs("teacher/");
   Trial with(Reading::working, data, teacher, steps + kWarmup);
   Trial without(Reading::sound, data, teacher, steps + kWarmup);
   std::vector<double> noisy, plain, ratios;

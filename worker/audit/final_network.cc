@@ -22,7 +22,7 @@ Result<std::unique_ptr<Network>> NetworkWith(const TrialSpec& spec, const Datase
                           MakeNetwork(spec.network, data.shape, data.classes,
                                       RngStream(spec.seed, Purpose::parameters), data.device));
   const char* prefix = spec.role == Role::teacher ? "teacher/" : "student/";
-  RETORT_RETURN_IF_ERROR(network->parameters().FromBlobs(prefix, parameters));
+  RETORT_RETURN_IF_ERROR(network->LoadState(prefix, parameters));
   return network;
 }
 

@@ -105,7 +105,7 @@ class DataFreeDistillation final : public Method {
     Outcome out;
     out.evaluation = Evaluate(learner_.network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = learner_.network().parameters().ToBlobs("student/");
+    out.parameters = learner_.network().StateBlobs("student/");
     for (auto& blob : source_->generator().parameters().ToBlobs("generator/")) out.parameters.push_back(std::move(blob));
     out.samples = gallery_.ToSamples("synthetic queries and their releases; charged as the trial's ledger says");
     return out;

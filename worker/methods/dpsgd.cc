@@ -38,9 +38,7 @@ class DpSgd final : public Method {
   std::int64_t steps() const override { return spec_.steps; }
   std::string phase(std::int64_t) const override { return "train"; }
   std::vector<std::string> Facts() const override {
-    const std::vector<Layer>& layers = network_->layers();
-    const bool mixes = std::any_of(layers.begin(), layers.end(), [](const Layer& l) { return MixesRows(l.kind); });
-    return FactsThatHold({{privacy::kFactNoBatchNorm, !mixes}});
+    return FactsThatHold({{privacy::kFactNoBatchNorm, !network_->MixesRows()}});
   }
   void Register(TrainState& state) override {
     state.Add("parameters", network_->parameters().flat());
@@ -66,7 +64,7 @@ class DpSgd final : public Method {
     Outcome out;
     out.evaluation = Evaluate(*network_, data_.test);
     out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = network_->parameters().ToBlobs(spec_.role == Role::teacher ? "teacher/" : "student/");
+    out.parameters = network_->StateBlobs(spec_.role == Role::teacher ? "teacher/" : "student/");
     return out;
   }
 
@@ -114,15 +112,23 @@ class DpSgd final : public Method {
   std::int64_t coordinates_;
 };
 
+// In evaluation a batch norm keeps examples apart, so its presence is looked for, too.
 Status CheckExamplesApart(const Network& network, const MethodInputs& inputs) {
+  const std::string& name = inputs.spec.network;
+  if (network.MixesRows()) {
+    const std::string apart = name + "-gn";
+    const bool known = std::find(NetworkNames().begin(), NetworkNames().end(), apart) != NetworkNames().end();
+    return UsageError("The network '" + name + "' mixes the examples of a batch by batch normalisation; DP-SGD needs " +
+                      (known ? "one that does not: '" + apart + "' has group norms in its place."
+                             : "one that does not, such as 'resnet18-cifar-gn' or 'wrn16-1-gn'."));
+  }
   const ImageShape& shape = inputs.data.shape;
   const at::Tensor images = at::linspace(-1, 1, 3 * shape.size(), at::device(inputs.data.device).dtype(at::kFloat))
                                 .sin()
                                 .view({3, shape.channels, shape.height, shape.width});
   const auto forward = [&network](const at::Tensor& pair) { return network.Forward(pair).logits; };
   if (ExamplesStayApart(forward, images)) return {};
-  return UsageError("The network '" + inputs.spec.network +
-                    "' mixes the examples of a batch, as batch normalisation does; DP-SGD needs one that does not.");
+  return UsageError("The network '" + name + "' mixes the examples of a batch; DP-SGD needs one that does not.");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, cons
   if (batch.images.size(0) > 0) {
     std::optional<RowStream> masks;
     if (dropout) masks.emplace(*dropout, batch.first);
-    const NetworkOutput out = network_->Forward(batch.images, masks);
+    const NetworkOutput out = network_->Train(batch.images, masks);
     const auto rows = static_cast<double>(batch.rows);
     const at::Tensor log_p = at::log_softmax(out.logits.detach() / temperature, 1);
     loss = -(batch.targets * log_p).sum().item<double>() * temperature * temperature / rows;
@@ -37,12 +37,18 @@ Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, cons
     seeds.push_back(log_p.exp().mul_(batch.targets.sum(1, true)).sub_(batch.targets).mul_(temperature / rows));
   }
   RETORT_RETURN_IF_ERROR(SumGradients(outputs, seeds, parameters, gang_));
+  if (batch.images.size(0) == 0) network_->CountBatch();
+  RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(batch.images.size(0), batch.rows, gang_));
   adam_.Step(parameters.flat(), parameters.gradient(), learning_rate);
   return loss;
 }
 
 void Learner::Register(TrainState& state, const std::string& prefix) {
   state.Add(prefix + "parameters", network_->parameters().flat());
+  if (BufferArena& buffers = network_->buffers(); !buffers.empty()) {
+    state.Add(prefix + "statistics", buffers.flat());
+    state.Add(prefix + "batches", buffers.counts());
+  }
   adam_.Register(state, prefix + "adam/");
 }
 

@@ -26,7 +26,8 @@ struct Minibatch {
 // Of a batch that every member holds whole.
 [[nodiscard]] Minibatch OwnPart(const at::Tensor& images, const at::Tensor& targets, const Collective& gang);
 
-// Every member of a gang holds the same parameters and moments, bit for bit.
+// Every member of a gang holds the same parameters, moments and running statistics, bit for bit. Batch norms
+// normalise by this member's rows alone; their running statistics are the mean over the gang, by rows.
 class Learner {
  public:
   // `gang` outlives the learner.
@@ -40,7 +41,7 @@ class Learner {
 
   [[nodiscard]] Network& network() { return *network_; }
   [[nodiscard]] const Network& network() const { return *network_; }
-  // State names: prefix + "parameters", prefix + "adam/...".
+  // State names: prefix + "parameters", prefix + "adam/..."; with batch norms prefix + "statistics" and "batches".
   void Register(TrainState& state, const std::string& prefix);
   void ResetOptimiser() { adam_.Reset(); }
 

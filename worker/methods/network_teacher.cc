@@ -55,7 +55,7 @@ Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact
   }
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
                           MakeNetwork(artifact.spec.network, data.shape, data.classes, unused, data.device));
-  RETORT_RETURN_IF_ERROR(network->parameters().FromBlobs("teacher/", artifact.parameters));
+  RETORT_RETURN_IF_ERROR(network->LoadState("teacher/", artifact.parameters));
   return std::unique_ptr<release::TeacherModel>(std::make_unique<SingleTeacher>(std::move(network)));
 }
 

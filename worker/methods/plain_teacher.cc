@@ -56,7 +56,7 @@ class PlainTeacher final : public Method {
     Outcome out;
     out.evaluation = Evaluate(learner_.network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = learner_.network().parameters().ToBlobs("teacher/");
+    out.parameters = learner_.network().StateBlobs("teacher/");
     return out;
   }
 

@@ -90,7 +90,7 @@ class VoteDistillation final : public Method {
     Outcome out;
     out.evaluation = Evaluate(learner_.network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = learner_.network().parameters().ToBlobs("student/");
+    out.parameters = learner_.network().StateBlobs("student/");
     out.samples = gallery_.ToSamples("public queries and their noisy votes; charged as the trial's ledger says");
     return out;
   }
@@ -148,7 +148,7 @@ class VoteDistillation final : public Method {
     }
     targets_.narrow(0, 0, spec_.queries).add_(Evidence());
     targets_.copy_(Smoothed(at::softmax(targets_, 1)));
-    learner_.network().parameters().Redraw(RngStream(spec_.seed, Purpose::parameters, 1));
+    learner_.network().Redraw(RngStream(spec_.seed, Purpose::parameters, 1));
     learner_.ResetOptimiser();
   }
 

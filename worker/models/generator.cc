@@ -7,6 +7,8 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/upsample_nearest2d.h>
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "worker/gang/gang_batch_norm.h"
@@ -18,6 +20,8 @@ constexpr double kEpsilon = 1e-5;
 // The constant that DAFL's code gives to its inner batch norms.
 constexpr double kInnerEpsilon = 0.8;
 constexpr double kSlope = 0.2;
+// Images of at least so many pixels a side take five doublings instead of two.
+constexpr std::int64_t kLarge = 128;
 
 at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon,
                      Collective* gang) {
@@ -45,41 +49,57 @@ void AddConv(std::vector<ParameterShape>& shapes, const std::string& name, std::
 
 }  // namespace
 
+Generator::Stages Generator::StagesFor(ImageShape image, std::int64_t width) {
+  const bool large = image.height >= kLarge && image.width >= kLarge;
+  if (!large) return {{width, width / 2}, kInnerEpsilon};
+  return {{width, width, width / 2, width / 2, width / 2}, kEpsilon};
+}
+
 Generator::Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream,
                      at::Device device)
-    : image_(image), width_(width) {
-  const std::int64_t cells = width * (image.height / 4) * (image.width / 4);
+    : image_(image), width_(width), stages_(StagesFor(image, width)) {
+  const auto shrink = std::int64_t{1} << stages_.widths.size();
+  const std::int64_t cells = width * (image.height / shrink) * (image.width / shrink);
   std::vector<ParameterShape> shapes;
   shapes.push_back({"fc.weight", {cells, latent}, FanInBound(latent)});
   shapes.push_back({"fc.bias", {cells}, FanInBound(latent)});
   AddNorm(shapes, "bn0", width);
-  AddConv(shapes, "conv1", width, width);
-  AddNorm(shapes, "bn1", width);
-  AddConv(shapes, "conv2", width, width / 2);
-  AddNorm(shapes, "bn2", width / 2);
-  AddConv(shapes, "conv3", width / 2, image.channels);
+  std::int64_t in = width;
+  int stage = 1;
+  for (const std::int64_t out : stages_.widths) {
+    const std::string number = std::to_string(stage++);
+    AddConv(shapes, "conv" + number, in, out);
+    AddNorm(shapes, "bn" + number, out);
+    in = out;
+  }
+  AddConv(shapes, "conv" + std::to_string(stage), in, image.channels);
   parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream, device);
 }
 
 Result<std::unique_ptr<Generator>> Generator::Create(ImageShape image, std::int64_t latent, std::int64_t width,
                                                      const RngStream& stream, at::Device device) {
-  if (image.height % 4 != 0 || image.width % 4 != 0) {
-    return UsageError("The generator doubles its image twice, so height and width must be multiples of 4; these are " +
+  RETORT_CHECK(latent >= 1 && width >= 2);
+  const std::size_t doublings = StagesFor(image, width).widths.size();
+  const auto shrink = std::int64_t{1} << doublings;
+  if (image.height % shrink != 0 || image.width % shrink != 0) {
+    return UsageError("The generator doubles its image " + std::string(doublings == 2 ? "twice" : "five times") +
+                      ", so height and width must be multiples of " + std::to_string(shrink) + "; these are " +
                       std::to_string(image.height) + " x " + std::to_string(image.width) + ".");
   }
-  RETORT_CHECK(latent >= 1 && width >= 2);
   return std::unique_ptr<Generator>(new Generator(image, latent, width, stream, device));
 }
 
 at::Tensor Generator::Forward(const at::Tensor& latents, Collective* gang) const {
   const std::vector<at::Tensor>& p = parameters_->leaves();
-  at::Tensor x = at::linear(latents, p[0], p[1]).view({-1, width_, image_.height / 4, image_.width / 4});
+  const auto shrink = std::int64_t{1} << stages_.widths.size();
+  at::Tensor x = at::linear(latents, p[0], p[1]).view({-1, width_, image_.height / shrink, image_.width / shrink});
   x = BatchNorm(x.contiguous(at::MemoryFormat::ChannelsLast), p[2], p[3], kEpsilon, gang);
-  x = at::conv2d(Doubled(x), p[4], p[5], 1, 1);
-  x = Rectified(BatchNorm(x, p[6], p[7], kInnerEpsilon, gang));
-  x = at::conv2d(Doubled(x), p[8], p[9], 1, 1);
-  x = Rectified(BatchNorm(x, p[10], p[11], kInnerEpsilon, gang));
-  x = at::conv2d(x, p[12], p[13], 1, 1).tanh_();
+  std::size_t next = 4;
+  for (std::size_t stage = 0; stage < stages_.widths.size(); ++stage, next += 4) {
+    x = at::conv2d(Doubled(x), p[next], p[next + 1], 1, 1);
+    x = Rectified(BatchNorm(x, p[next + 2], p[next + 3], stages_.epsilon, gang));
+  }
+  x = at::conv2d(x, p[next], p[next + 1], 1, 1).tanh_();
   return BatchNorm(x, {}, {}, kEpsilon, gang);
 }
 

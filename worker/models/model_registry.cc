@@ -1,9 +1,11 @@
 #include "worker/models/model_registry.h"
 
+#include <array>
 #include <functional>
 #include <utility>
 
 #include "experiments/spec/networks.h"
+#include "worker/models/zoo/zoo.h"
 
 namespace retort::worker {
 namespace {
@@ -49,15 +51,88 @@ std::vector<Layer> Logistic(std::int64_t classes) {
   return {{.kind = Kind::flatten, .name = ""}, {.kind = Kind::linear, .name = "fc", .out = classes}};
 }
 
+using zoo::Norm;
+
+constexpr std::array<std::int64_t, 4> kBlocks18 = {2, 2, 2, 2}, kBlocks34 = {3, 4, 6, 3};
+
 struct Entry {
   std::string name;
-  std::vector<Layer> (*layers)(std::int64_t classes);
+  std::function<std::vector<Layer>(std::int64_t classes)> layers;
 };
+
+Entry Residual(std::string name, const zoo::ResNetForm& form) {
+  return {std::move(name), [form](std::int64_t classes) { return zoo::ResNet(form, classes); }};
+}
+
+Entry Wide(std::string name, std::int64_t depth, Norm norm) {
+  return {std::move(name), [depth, norm](std::int64_t classes) { return zoo::WideResNet(depth, norm, classes); }};
+}
+
+Entry ConvNet(std::string name, std::int64_t first, std::int64_t second, std::array<std::int64_t, 3> third) {
+  return {std::move(name),
+          [first, second, third](std::int64_t classes) { return zoo::Rona(first, second, third, classes); }};
+}
+
+Entry DenseClient(std::string name, std::array<std::int64_t, 3> widths) {
+  return {std::move(name), [widths](std::int64_t classes) { return zoo::DenseCifar(widths, classes); }};
+}
 
 const std::vector<Entry>& Entries() {
   static const std::vector<Entry> entries = {
-      {"datalens", &Datalens}, {"datalens-x0.125", &DatalensEighth}, {"tanh-cnn", &TanhCnn}, {"logistic", &Logistic}};
+      {"datalens", &Datalens},
+      {"datalens-x0.125", &DatalensEighth},
+      {"tanh-cnn", &TanhCnn},
+      {"logistic", &Logistic},
+      {"alexnet", &zoo::AlexNet},
+      {"vgg19_bn", &zoo::Vgg19Bn},
+      Residual("resnet18", {.blocks = kBlocks18}),
+      Residual("resnet34", {.blocks = kBlocks34}),
+      Residual("resnet50", {.blocks = kBlocks34, .bottleneck = true}),
+      Residual("wide_resnet50_2", {.blocks = kBlocks34, .bottleneck = true, .base_width = 128}),
+      {"densenet161", &zoo::DenseNet161},
+      {"mobilenet_v2", &zoo::MobileNetV2},
+      {"shufflenet_v2_x1_0", &zoo::ShuffleNetV2},
+      {"googlenet", [](std::int64_t classes) { return zoo::GoogLeNet(false, classes); }},
+      {"googlenet-transform-input", [](std::int64_t classes) { return zoo::GoogLeNet(true, classes); }},
+      {"vit_b_16", &zoo::VitB16},
+      Residual("resnet18-gn", {.blocks = kBlocks18, .norm = Norm::group}),
+      Residual("resnet34-gn", {.blocks = kBlocks34, .norm = Norm::group}),
+      Residual("resnet50-gn", {.blocks = kBlocks34, .bottleneck = true, .norm = Norm::group}),
+      Residual("resnet18-cifar", {.blocks = kBlocks18, .cifar = true}),
+      Residual("resnet34-cifar", {.blocks = kBlocks34, .cifar = true}),
+      Residual("resnet18-cifar-gn", {.blocks = kBlocks18, .cifar = true, .norm = Norm::group}),
+      Residual("resnet34-cifar-gn", {.blocks = kBlocks34, .cifar = true, .norm = Norm::group}),
+      Wide("wrn16-1", 16, Norm::batch),
+      Wide("wrn40-1", 40, Norm::batch),
+      Wide("wrn16-1-gn", 16, Norm::group),
+      Wide("wrn40-1-gn", 40, Norm::group),
+      ConvNet("conv-large", 128, 256, {512, 256, 128}),
+      ConvNet("conv-middle", 96, 192, {192, 192, 192}),
+      ConvNet("conv-small", 32, 64, {64, 32, 32}),
+      {"dense-mnist", &zoo::DenseMnist},
+      DenseClient("dense-cifar10", {128, 128, 128}),
+      DenseClient("dense-cifar100", {256, 256, 128}),
+      {"dense-cifar10-small", &zoo::DenseCifarSmall}};
   return entries;
+}
+
+std::string Extents(ImageShape image) { return std::to_string(image.height) + " x " + std::to_string(image.width); }
+
+Status CheckImages(const std::string& name, ImageShape image) {
+  const NamedNetwork* network = FindNetwork(name);
+  RETORT_CHECK(network != nullptr);
+  const std::string subject = "The network '" + name + "' needs images ";
+  const std::int64_t least = network->least_extent, multiple = network->multiple;
+  if (image.height < least || image.width < least)
+    return UsageError(subject + "of at least " + std::to_string(least) + " pixels a side; these are " +
+                      Extents(image) + ".");
+  if (image.height % multiple != 0 || image.width % multiple != 0)
+    return UsageError(subject + "whose sides are multiples of " + std::to_string(multiple) + " pixels; these are " +
+                      Extents(image) + ".");
+  if (network->channels != 0 && image.channels != network->channels)
+    return UsageError(subject + "of " + std::to_string(network->channels) + " channels; these have " +
+                      std::to_string(image.channels) + ".");
+  return {};
 }
 
 }  // namespace
@@ -75,11 +150,7 @@ Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape
                                              const RngStream& stream, at::Device device) {
   for (const Entry& entry : Entries()) {
     if (entry.name != name) continue;
-    const std::int64_t least = LeastExtent(name);
-    if (input.height < least || input.width < least) {
-      return UsageError("The network '" + name + "' needs images of at least " + std::to_string(least) + " pixels a side; these are " +
-                        std::to_string(input.height) + " x " + std::to_string(input.width) + ".");
-    }
+    RETORT_RETURN_IF_ERROR(CheckImages(name, input));
     return std::make_unique<Network>(entry.layers(classes), input, stream, device);
   }
   std::string known;

@@ -11,7 +11,7 @@
 namespace retort::worker {
 
 [[nodiscard]] const std::vector<std::string>& NetworkNames();
-// Error: usage for an unknown name (lists the names) and for images too small for the network.
+// Error: usage for an unknown name (lists the names) and for images that the network cannot take.
 [[nodiscard]] Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape input,
                                                            std::int64_t classes, const RngStream& stream,
                                                            at::Device device = at::kCPU);

@@ -1,126 +1,120 @@
 #include "worker/models/network.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/conv2d.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/max_pool2d.h>
-#include <ATen/ops/relu.h>
-#include <ATen/ops/tanh.h>
+#include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "worker/models/layer_forward.h"
+#include "worker/tensor_codec.h"
 
 namespace retort::worker {
 namespace {
 
-std::int64_t Shrunk(std::int64_t extent, const Layer& layer) {
-  const std::int64_t out = (extent + 2 * layer.padding - layer.kernel) / layer.stride + 1;
-  RETORT_CHECK(out > 0);
-  return out;
+const storage::TensorBlob* Find(const std::vector<storage::TensorBlob>& blobs, const std::string& name) {
+  const auto found = std::find_if(blobs.begin(), blobs.end(), [&](const auto& b) { return b.name == name; });
+  return found == blobs.end() ? nullptr : &*found;
 }
 
-void AddParameters(std::vector<ParameterShape>& shapes, const std::string& name,
-                   std::vector<std::int64_t> weight, std::int64_t fan_in) {
-  const std::int64_t out = weight.front();
-  shapes.push_back({name + ".weight", std::move(weight), FanInBound(fan_in)});
-  shapes.push_back({name + ".bias", {out}, FanInBound(fan_in)});
-}
-
-// Parameter shapes of the layers in order; `features` becomes the width of the last layer.
-std::vector<ParameterShape> ShapesOf(const std::vector<Layer>& layers, ImageShape at, std::int64_t& features) {
-  std::vector<ParameterShape> shapes;
-  features = 0;
-  for (const Layer& layer : layers) {
-    switch (layer.kind) {
-      case LayerKind::conv:
-        AddParameters(shapes, layer.name, {layer.out, at.channels, layer.kernel, layer.kernel},
-                      at.channels * layer.kernel * layer.kernel);
-        at = {layer.out, Shrunk(at.height, layer), Shrunk(at.width, layer)};
-        break;
-      case LayerKind::max_pool:
-        at = {at.channels, Shrunk(at.height, layer), Shrunk(at.width, layer)};
-        break;
-      case LayerKind::flatten:
-        features = at.size();
-        break;
-      case LayerKind::linear:
-        AddParameters(shapes, layer.name, {layer.out, features}, features);
-        features = layer.out;
-        break;
-      case LayerKind::relu:
-      case LayerKind::tanh:
-      case LayerKind::dropout:
-        break;
-    }
-  }
-  return shapes;
-}
-
-// The layout in which the kernels are fastest. For one channel both layouts are the same bytes, and only the
-// strides say which one is meant.
-at::Tensor ChannelsLast(const at::Tensor& images) {
-  if (images.size(1) != 1) return images.contiguous(at::MemoryFormat::ChannelsLast);
-  return images.reshape({images.size(0), images.size(2), images.size(3), 1}).permute({0, 3, 1, 2});
-}
+// Which of the three buffers of a batch norm.
+bool EndsWith(const StateEntry& entry, std::string_view name) { return entry.name.ends_with(name); }
 
 }  // namespace
 
 Network::Network(std::vector<Layer> layers, ImageShape input, const RngStream& stream, at::Device device)
-    : layers_(std::move(layers)), input_(input) {
-  std::vector<ParameterShape> shapes = ShapesOf(layers_, input_, classes_);
-  parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream, device);
+    : layers_(std::move(layers)), input_(input), plan_(std::move(PlanLayers(layers_, input)).value()) {
+  parameters_ = std::make_unique<ParameterArena>(plan_.parameters, stream, device);
+  buffers_ = std::make_unique<BufferArena>(plan_.norm_channels, device);
+}
+
+NetworkOutput Network::Run(const at::Tensor& images, const std::optional<RowStream>& dropout, bool training,
+                           LayerTrace* trace) const {
+  // Nothing that somebody wants to look at is overwritten.
+  const ForwardMode mode{dropout ? &*dropout : nullptr, training, trace == nullptr};
+  if (trace != nullptr) {
+    trace->inputs.assign(plan_.traced, {});
+    trace->outputs.assign(plan_.traced, {});
+  }
+  const at::Tensor start = ChannelsLast(images);
+  std::vector<at::Tensor> results(layers_.size()), inputs;
+  at::Tensor features;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const LayerNode& node = plan_.nodes[i];
+    if (!node.runs) continue;
+    inputs.clear();
+    for (const std::int32_t at : node.inputs)
+      inputs.push_back(at == kImages ? start : results[static_cast<std::size_t>(at)]);
+    results[i] = ForwardLayer(layers_[i], node, inputs, parameters_->leaves(), *buffers_, mode);
+    if (layers_[i].kind == LayerKind::linear) features = inputs.front();
+    if (trace != nullptr && node.traced >= 0) {
+      if (!inputs.empty()) trace->inputs[static_cast<std::size_t>(node.traced)] = inputs.front();
+      trace->outputs[static_cast<std::size_t>(node.traced)] = results[i];
+    }
+    for (const std::int32_t at : node.done) results[static_cast<std::size_t>(at)].reset();
+  }
+  return {results.back(), features};
 }
 
 NetworkOutput Network::Forward(const at::Tensor& images, const std::optional<RowStream>& dropout,
                                LayerTrace* trace) const {
-  const std::vector<at::Tensor>& leaves = parameters_->leaves();
-  // What a layer hands on is overwritten by the next one, unless somebody wants to look at it.
-  const bool in_place = trace == nullptr;
-  at::Tensor x = ChannelsLast(images), features;
-  std::size_t next = 0, dropout_layer = 0;
-  for (const Layer& layer : layers_) {
-    const bool has_parameters = layer.kind == LayerKind::conv || layer.kind == LayerKind::linear;
-    if (has_parameters && trace != nullptr) trace->inputs.push_back(x);
-    switch (layer.kind) {
-      case LayerKind::conv:
-        x = at::conv2d(x, leaves[next], leaves[next + 1], layer.stride, layer.padding);
-        break;
-      case LayerKind::linear:
-        features = x;
-        x = at::linear(x, leaves[next], leaves[next + 1]);
-        break;
-      case LayerKind::relu: x = in_place ? at::relu_(x) : at::relu(x); break;
-      case LayerKind::tanh: x = in_place ? at::tanh_(x) : at::tanh(x); break;
-      case LayerKind::max_pool: x = at::max_pool2d(x, layer.kernel, layer.stride); break;
-      case LayerKind::dropout:
-        if (dropout) {
-          const at::Tensor mask = DropoutMask(
-              x, layer.rate, {dropout->stream.Lane(dropout_layer), dropout->first_row});
-          x = in_place ? x.mul_(mask) : x * mask;
-        }
-        ++dropout_layer;
-        break;
-      case LayerKind::flatten: x = x.flatten(1); break;
-    }
-    if (has_parameters) {
-      next += 2;
-      if (trace != nullptr) trace->outputs.push_back(x);
-    }
-  }
-  return {x, features};
+  return Run(images, dropout, /*training=*/false, trace);
 }
 
-bool MixesRows(LayerKind kind) {
-  switch (kind) {
-    case LayerKind::conv:
-    case LayerKind::linear:
-    case LayerKind::relu:
-    case LayerKind::tanh:
-    case LayerKind::max_pool:
-    case LayerKind::dropout:
-    case LayerKind::flatten:
-      return false;
+NetworkOutput Network::Train(const at::Tensor& images, const std::optional<RowStream>& dropout) {
+  CountBatch();
+  return Run(images, dropout, /*training=*/true, nullptr);
+}
+
+void Network::CountBatch() {
+  if (buffers_->empty()) return;
+  const at::NoGradGuard no_grad;
+  for (const LayerNode& node : plan_.nodes)
+    if (node.norm >= 0 && node.runs) buffers_->counts()[node.norm].add_(1);
+}
+
+void Network::Redraw(const RngStream& stream) {
+  parameters_->Redraw(stream);
+  buffers_->Reset();
+}
+
+bool Network::MixesRows() const {
+  return std::any_of(layers_.begin(), layers_.end(), [](const Layer& l) { return worker::MixesRows(l.kind); });
+}
+
+at::Tensor Network::EntryTensor(const StateEntry& entry) const {
+  if (!entry.buffer) return parameters_->leaves()[entry.index];
+  if (EndsWith(entry, ".running_mean")) return buffers_->mean(entry.index);
+  if (EndsWith(entry, ".running_var")) return buffers_->variance(entry.index);
+  return buffers_->counts()[static_cast<std::int64_t>(entry.index)];
+}
+
+std::vector<storage::TensorBlob> Network::StateBlobs(const std::string& prefix) const {
+  std::vector<storage::TensorBlob> blobs;
+  for (const StateEntry& entry : state()) blobs.push_back(ToBlob(prefix + entry.name, EntryTensor(entry)));
+  return blobs;
+}
+
+Status Network::LoadState(const std::string& prefix, const std::vector<storage::TensorBlob>& blobs) {
+  std::vector<at::Tensor> values;
+  for (const StateEntry& entry : state()) {
+    const std::string name = prefix + entry.name;
+    const storage::TensorBlob* blob = Find(blobs, name);
+    if (blob == nullptr) {
+      const bool counter = entry.buffer && entry.dtype == storage::DType::i64;
+      if (!counter && entry.used) return DamageError("The stored parameters lack '" + name + "'.");
+      values.push_back(counter ? at::Tensor(EntryTensor(entry).clone().zero_()) : at::Tensor());
+      continue;
+    }
+    if (blob->shape != entry.shape || blob->dtype != entry.dtype)
+      return DamageError("The stored parameter '" + name + "' has another shape or type than the network.");
+    RETORT_ASSIGN_OR_RETURN(at::Tensor value, FromBlob(*blob));
+    values.push_back(std::move(value));
   }
-  return true;  // a kind that nobody has judged
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i].defined()) EntryTensor(state()[i]).copy_(values[i]);
+  return {};
 }
 
 }  // namespace retort::worker

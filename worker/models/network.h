@@ -1,4 +1,4 @@
-// Classifiers as a list of layers. One forward pass serves training, evaluation and per-sample gradients.
+// Classifiers as a graph of layers. One forward pass serves training, evaluation and per-sample gradients.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,31 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "experiments/spec/status.h"
+#include "storage/tensor_blob.h"
+#include "worker/models/buffer_arena.h"
+#include "worker/models/layer.h"
+#include "worker/models/layer_plan.h"
 #include "worker/models/parameter_arena.h"
 #include "worker/rng_streams.h"
 
 namespace retort::worker {
 
-struct ImageShape {
-  std::int64_t channels = 1, height = 28, width = 28;
-  [[nodiscard]] std::int64_t size() const { return channels * height * width; }
-  bool operator==(const ImageShape&) const = default;
-};
-
-enum class LayerKind : std::uint8_t { conv, linear, relu, tanh, max_pool, dropout, flatten };
-
-// Does a layer of this kind let one row of a batch change what comes out for another, as batch normalisation does?
-[[nodiscard]] bool MixesRows(LayerKind kind);
-
-// `out`: channels or features; `kernel`, `stride`, `padding` in pixels (conv, max_pool); `rate`: dropout.
-struct Layer {
-  LayerKind kind;
-  std::string name;                       // of layers that have parameters
-  std::int64_t out = 0, kernel = 0, stride = 1, padding = 0;
-  double rate = 0;
-};
-
-// What a layer with parameters saw, in layer order: enough for per-sample gradients.
+// What the layers with parameters saw, in layer order: enough for per-sample gradients, and for the statistics
+// of what reaches a batch norm. Undefined for layers that the answer does not need.
 struct LayerTrace {
   std::vector<at::Tensor> inputs;         // [batch, in, ...]
   std::vector<at::Tensor> outputs;        // before the activation, part of the graph
@@ -46,25 +33,54 @@ struct NetworkOutput {
 
 class Network {
  public:
-  // Initial parameters are drawn from `stream`: the same on every device.
+  // Initial parameters are drawn from `stream`: the same on every device. Layers that the last one does not
+  // need are in the state and never run.
   Network(std::vector<Layer> layers, ImageShape input, const RngStream& stream, at::Device device = at::kCPU);
 
-  // images: f32 [batch, channels, height, width], any dense layout. `dropout`: the stream of this forward
-  // pass, and which rows of the whole batch these are; nothing = evaluation. `trace`, when not null, is filled.
+  // images: f32 [batch, channels, height, width], any dense layout. Batch norms use their running statistics.
+  // `dropout`: the stream of this forward pass, and which rows of the whole batch these are; nothing =
+  // evaluation. `trace`, when not null, is filled.
   [[nodiscard]] NetworkOutput Forward(const at::Tensor& images,
                                       const std::optional<RowStream>& dropout = std::nullopt,
                                       LayerTrace* trace = nullptr) const;
+  // The same for training: batch norms use the statistics of `images`, and their running ones move towards
+  // them. A batch norm that sees one value a channel has no variance to go by and uses its running statistics.
+  [[nodiscard]] NetworkOutput Train(const at::Tensor& images, const std::optional<RowStream>& dropout);
+
   [[nodiscard]] ParameterArena& parameters() { return *parameters_; }
   [[nodiscard]] const ParameterArena& parameters() const { return *parameters_; }
+  // Empty without batch norms.
+  [[nodiscard]] BufferArena& buffers() { return *buffers_; }
+  // One batch more for every batch norm that runs. Train counts; a member of a gang without rows does it here.
+  void CountBatch();
+  // Initial parameters once more, from another stream, and initial statistics.
+  void Redraw(const RngStream& stream);
+
+  // Parameters and buffers, torchvision's names in torchvision's order.
+  [[nodiscard]] const std::vector<StateEntry>& state() const { return plan_.state; }
+  // Names are prefix + the entry's.
+  [[nodiscard]] std::vector<storage::TensorBlob> StateBlobs(const std::string& prefix) const;
+  // Blobs beyond the state are ignored. A missing num_batches_tracked counts as 0, and a missing entry of a layer
+  // that never runs stays as it is. Error: damage, naming the entry that is missing or of another shape or type;
+  // nothing is changed then.
+  [[nodiscard]] Status LoadState(const std::string& prefix, const std::vector<storage::TensorBlob>& blobs);
+
   [[nodiscard]] const std::vector<Layer>& layers() const { return layers_; }
+  [[nodiscard]] const LayerPlan& plan() const { return plan_; }
+  // Whether any layer lets one row of a training batch change the answer to another.
+  [[nodiscard]] bool MixesRows() const;
   [[nodiscard]] ImageShape input() const { return input_; }
-  [[nodiscard]] std::int64_t classes() const { return classes_; }
+  [[nodiscard]] std::int64_t classes() const { return plan_.nodes.back().shape.front(); }
 
  private:
+  [[nodiscard]] at::Tensor EntryTensor(const StateEntry& entry) const;
+  [[nodiscard]] NetworkOutput Run(const at::Tensor& images, const std::optional<RowStream>& dropout, bool training,
+                                  LayerTrace* trace) const;
   std::vector<Layer> layers_;
   ImageShape input_;
-  std::int64_t classes_ = 0;
+  LayerPlan plan_;
   std::unique_ptr<ParameterArena> parameters_;
+  std::unique_ptr<BufferArena> buffers_;
 };
 
 }  // namespace retort::worker

@@ -22,6 +22,15 @@ std::int64_t Numel(const std::vector<std::int64_t>& shape) {
   return n;
 }
 
+at::Tensor Drawn(const ParameterShape& p, const RngStream& stream) {
+  switch (p.draw) {
+    case Draw::uniform: return UniformTensor(p.shape, p.bound, stream);
+    case Draw::normal: return NormalTensor(p.shape, p.bound, stream);
+    case Draw::truncated: return TruncatedNormalTensor(p.shape, p.bound, stream);
+  }
+  CheckFailed("a known draw", __FILE__, __LINE__, p.name);
+}
+
 std::int64_t Padded(std::int64_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
@@ -51,7 +60,7 @@ void ParameterArena::Redraw(const RngStream& stream) {
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const ParameterShape& p = shapes_[i];
     if (p.bound > 0) {
-      leaves_[i].copy_(UniformTensor(p.shape, p.bound, stream.Lane(i)));
+      leaves_[i].copy_(Drawn(p, stream.Lane(i)));
     } else {
       leaves_[i].zero_();
     }

@@ -13,12 +13,16 @@
 
 namespace retort::worker {
 
-// Initial values are uniform on offset + [-bound, bound).
+enum class Draw : std::uint8_t { uniform, normal, truncated };
+
+// Initial values are offset plus: uniform on [-bound, bound), normal of deviation `bound`, or that normal
+// truncated at two deviations.
 struct ParameterShape {
   std::string name;                 // state-dict style, e.g. "conv1.weight"
   std::vector<std::int64_t> shape;
   double bound = 0;
   double offset = 0;
+  Draw draw = Draw::uniform;
 };
 
 class ParameterArena {

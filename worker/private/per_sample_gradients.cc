@@ -4,7 +4,9 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/group_norm.h>
 #include <ATen/ops/im2col.h>
+#include <ATen/ops/layer_norm.h>
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/softmax.h>
 
@@ -15,16 +17,70 @@
 namespace retort::worker {
 namespace {
 
-// Weight gradients of one layer, [rows, out * fan_in].
-at::Tensor WeightGradients(const Layer& layer, const at::Tensor& input, const at::Tensor& gradient) {
-  const std::int64_t rows = input.size(0);
-  if (layer.kind == LayerKind::linear) {
-    return at::bmm(gradient.unsqueeze(2), input.unsqueeze(1)).view({rows, -1});
-  }
-  const at::Tensor patches = at::im2col(input, {layer.kernel, layer.kernel}, {1, 1}, {layer.padding, layer.padding},
-                                        {layer.stride, layer.stride});   // [rows, fan_in, places]
-  return at::bmm(gradient.flatten(2), patches.transpose(1, 2)).reshape({rows, -1});
+// A layer, what it saw and what is known of its result: input [rows, in, ...], gradient [rows, out, ...]; both
+// contiguous, for not every device can view other layouts flat.
+struct Seen {
+  const Layer& layer;
+  at::Tensor input, gradient;
+  [[nodiscard]] std::int64_t rows() const { return gradient.size(0); }
+};
+
+at::Tensor ConvWeight(const Seen& seen) {
+  const Layer& l = seen.layer;
+  const at::Tensor patches = at::im2col(seen.input, {l.kernel, l.kernel}, {l.dilation, l.dilation},
+                                        {l.padding, l.padding}, {l.stride, l.stride});  // [rows, in * window, places]
+  const std::int64_t blocks = seen.rows() * l.groups, places = patches.size(2);
+  const at::Tensor gradient = seen.gradient.reshape({blocks, l.out / l.groups, places});
+  return at::bmm(gradient, patches.reshape({blocks, -1, places}).transpose(1, 2)).reshape({seen.rows(), -1});
 }
+
+// The input may have tokens between rows and features.
+at::Tensor LinearWeight(const Seen& seen) {
+  const std::int64_t in = seen.input.size(-1), out = seen.gradient.size(-1);
+  return at::bmm(seen.gradient.reshape({seen.rows(), -1, out}).transpose(1, 2),
+                 seen.input.reshape({seen.rows(), -1, in}))
+      .reshape({seen.rows(), -1});
+}
+
+at::Tensor NormWeight(const Seen& seen) {
+  const Layer& l = seen.layer;
+  if (l.kind == LayerKind::layer_norm) {
+    const at::Tensor normal = at::layer_norm(seen.input, {seen.input.size(-1)}, {}, {}, l.epsilon);
+    return (seen.gradient * normal).reshape({seen.rows(), -1, seen.input.size(-1)}).sum(1);
+  }
+  const at::Tensor normal = at::group_norm(seen.input, l.groups, {}, {}, l.epsilon);
+  return (seen.gradient * normal).flatten(2).sum(2);
+}
+
+// Weight gradients of one layer, [rows, ...].
+at::Tensor WeightGradients(const Seen& seen) {
+  switch (seen.layer.kind) {
+    case LayerKind::conv: return ConvWeight(seen);
+    case LayerKind::linear: return LinearWeight(seen);
+    case LayerKind::group_norm:
+    case LayerKind::layer_norm:
+      return NormWeight(seen);
+    case LayerKind::tokens: return seen.gradient.flatten(1);
+    default: CheckFailed("a layer whose examples stay apart", __FILE__, __LINE__, seen.layer.name);
+  }
+}
+
+at::Tensor BiasGradients(const Seen& seen) {
+  if (seen.gradient.dim() == 4) return seen.gradient.sum({2, 3});
+  if (seen.gradient.dim() == 2) return seen.gradient;
+  return seen.gradient.reshape({seen.rows(), -1, seen.gradient.size(-1)}).sum(1);
+}
+
+// The class token goes into every row of what the layer of tokens makes, in front.
+at::Tensor ClassToken(const Network& network, std::size_t at, const std::vector<at::Tensor>& gradients) {
+  const std::vector<LayerNode>& nodes = network.plan().nodes;
+  for (const LayerNode& node : nodes)
+    if (node.inputs.size() == 2 && node.inputs[1] == static_cast<std::int32_t>(at) && node.traced >= 0)
+      return gradients[static_cast<std::size_t>(node.traced)].select(1, 0);
+  CheckFailed("a class token that tokens take up", __FILE__, __LINE__, "");
+}
+
+at::Tensor Contiguous(const at::Tensor& tensor) { return tensor.detach().contiguous(); }
 
 }  // namespace
 
@@ -42,14 +98,20 @@ at::Tensor PerSampleGradients(const Network& network, const at::Tensor& images, 
     all.narrow(1, column, part.size(1)).copy_(part);
     column += part.size(1);
   };
-  std::size_t next = 0;
-  for (const Layer& layer : network.layers()) {
-    if (layer.kind != LayerKind::conv && layer.kind != LayerKind::linear) continue;
-    const at::Tensor gradient = gradients[next].contiguous();
-    put(WeightGradients(layer, trace.inputs[next].detach().contiguous(), gradient));
-    put(layer.kind == LayerKind::linear ? gradient : gradient.sum({2, 3}));
-    ++next;
+  for (std::size_t i = 0; i < network.layers().size(); ++i) {
+    const LayerNode& node = network.plan().nodes[i];
+    if (node.traced < 0) continue;
+    const Layer& layer = network.layers()[i];
+    const auto traced = static_cast<std::size_t>(node.traced);
+    if (layer.kind == LayerKind::class_token) {
+      put(ClassToken(network, i, gradients));
+      continue;
+    }
+    const Seen seen{layer, Contiguous(trace.inputs[traced]), Contiguous(gradients[traced])};
+    put(WeightGradients(seen));
+    if (node.bias >= 0) put(BiasGradients(seen));
   }
+  RETORT_CHECK(column == all.size(1));
   return all;
 }
 

@@ -9,7 +9,8 @@ namespace retort::worker {
 
 // d CE(softmax(logits_i), label_i) / d parameters for every row i, in evaluation mode: f32
 // [rows, parameter_count], parameters in order, without the arena's padding. labels: i64 [rows].
-// One backward pass to the layers' outputs, then one batched product for each layer.
+// One backward pass to the layers' outputs, then one batched product for each layer. A network whose layers mix
+// rows (Network::MixesRows) is a broken invariant.
 [[nodiscard]] at::Tensor PerSampleGradients(const Network& network, const at::Tensor& images,
                                             const at::Tensor& labels);
 

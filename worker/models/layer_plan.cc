@@ -1,0 +1,308 @@
+#include "worker/models/layer_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace retort::worker {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+using Kind = LayerKind;
+
+std::int64_t Numel(const Shape& shape) {
+  std::int64_t n = 1;
+  for (const std::int64_t extent : shape) n *= extent;
+  return n;
+}
+
+ParameterShape Initial(std::string name, Shape shape, Init init, double spread, std::int64_t fan_in,
+                       std::int64_t fan_out) {
+  ParameterShape p{.name = std::move(name), .shape = std::move(shape)};
+  const auto in = static_cast<double>(fan_in), out = static_cast<double>(fan_out);
+  switch (init) {
+    case Init::usual: p.bound = FanInBound(fan_in); break;
+    case Init::xavier: p.bound = std::sqrt(6.0 / (in + out)); break;
+    case Init::kaiming_in: p.draw = Draw::normal, p.bound = std::sqrt(2.0 / in); break;
+    case Init::kaiming_out: p.draw = Draw::normal, p.bound = std::sqrt(2.0 / out); break;
+    case Init::normal: p.draw = Draw::normal, p.bound = spread; break;
+    case Init::truncated: p.draw = Draw::truncated, p.bound = spread; break;
+    case Init::zero: break;
+  }
+  return p;
+}
+
+class Planner {
+ public:
+  Planner(const std::vector<Layer>& layers, ImageShape input)
+      : layers_(layers), images_{input.channels, input.height, input.width} {}
+
+  Result<LayerPlan> Plan() && {
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      Place(i);
+      const Shape& shape = plan_.nodes[i].shape;
+      if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 1; }))
+        return UsageError("Images of " + std::to_string(images_[1]) + " x " + std::to_string(images_[2]) +
+                          " pixels leave layer " + std::to_string(i) + " ('" + layers_[i].name + "') none.");
+    }
+    MarkNeeded();
+    MarkInPlace();
+    ListDone();
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] const Shape& ShapeOf(std::int32_t at) const {
+    return at == kImages ? images_ : plan_.nodes[static_cast<std::size_t>(at)].shape;
+  }
+
+  void Place(std::size_t i) {
+    const Layer& layer = layers_[i];
+    LayerNode node;
+    node.inputs = layer.inputs;
+    if (node.inputs.empty() && layer.kind != Kind::class_token)
+      node.inputs = {static_cast<std::int32_t>(i) - 1};
+    for (const std::int32_t at : node.inputs) RETORT_CHECK(at >= kImages && at < static_cast<std::int32_t>(i));
+    if (layer.kind == Kind::dropout) node.dropout = dropouts_++;
+    const Shape in = node.inputs.empty() ? Shape{} : ShapeOf(node.inputs.front());
+    node.shape = in;
+    Resolve(layer, in, node);
+    plan_.nodes.push_back(std::move(node));
+  }
+
+  void Resolve(const Layer& layer, const Shape& in, LayerNode& node) {
+    switch (layer.kind) {
+      case Kind::conv: PlaceConv(layer, in, node); break;
+      case Kind::linear: PlaceLinear(layer, in, node); break;
+      case Kind::max_pool:
+      case Kind::avg_pool:
+        node.shape = {in.at(0), Pooled(in.at(1), layer), Pooled(in.at(2), layer)};
+        break;
+      case Kind::adaptive_avg_pool: node.shape = {in.at(0), layer.out, layer.out}; break;
+      case Kind::flatten: node.shape = {Numel(in)}; break;
+      case Kind::spatial_mean: node.shape = {in.at(0)}; break;
+      case Kind::batch_norm: PlaceBatchNorm(layer, in, node); break;
+      case Kind::group_norm: PlaceNorm(layer, in.at(0), node); break;
+      case Kind::layer_norm: PlaceNorm(layer, in.back(), node); break;
+      case Kind::class_token: PlaceClassToken(layer, node); break;
+      case Kind::tokens: PlaceTokens(layer, in, node); break;
+      case Kind::first_token: node.shape = {in.at(1)}; break;
+      case Kind::attention:
+        RETORT_CHECK(in.size() == 2 && in[1] % (3 * layer.groups) == 0);
+        node.shape = {in[0], in[1] / 3};
+        break;
+      case Kind::concat:
+        for (std::size_t k = 1; k < node.inputs.size(); ++k) node.shape[0] += ShapeOf(node.inputs[k]).at(0);
+        break;
+      case Kind::channel_slice:
+        RETORT_CHECK(layer.first + layer.out <= in.at(0));
+        node.shape[0] = layer.out;
+        break;
+      case Kind::add:
+        RETORT_CHECK(node.inputs.size() == 2 && ShapeOf(node.inputs[1]) == in);
+        break;
+      case Kind::channel_shuffle: RETORT_CHECK(in.at(0) % layer.groups == 0); break;
+      case Kind::affine:
+        RETORT_CHECK(static_cast<std::int64_t>(layer.scale.size()) == in.at(0) &&
+                     layer.shift.size() == layer.scale.size());
+        break;
+      case Kind::relu:
+      case Kind::tanh:
+      case Kind::dropout:
+      case Kind::relu6:
+      case Kind::gelu:
+      case Kind::leaky:
+        break;
+    }
+  }
+
+  // With ceil_mode the last window starts inside the image or its left padding.
+  static std::int64_t Pooled(std::int64_t extent, const Layer& layer) {
+    const std::int64_t room = extent + 2 * layer.padding - layer.dilation * (layer.kernel - 1) - 1;
+    if (!layer.ceil) return room < 0 ? 0 : room / layer.stride + 1;
+    if (room < 0 && -room >= layer.stride) return 0;
+    std::int64_t out = (room + layer.stride - 1) / layer.stride + 1;
+    if ((out - 1) * layer.stride >= extent + layer.padding) --out;
+    return out;
+  }
+
+  void PlaceConv(const Layer& layer, const Shape& in, LayerNode& node) {
+    RETORT_CHECK(in.size() == 3 && in[0] % layer.groups == 0 && layer.out % layer.groups == 0);
+    const std::int64_t window = layer.kernel * layer.kernel, fan_in = in[0] / layer.groups * window;
+    AddWeight(layer, {layer.out, in[0] / layer.groups, layer.kernel, layer.kernel}, fan_in, layer.out * window,
+              node);
+    if (layer.bias) AddBias(layer, layer.out, fan_in, node);
+    node.shape = {layer.out, Pooled(in[1], layer), Pooled(in[2], layer)};
+  }
+
+  void PlaceLinear(const Layer& layer, const Shape& in, LayerNode& node) {
+    AddWeight(layer, {layer.out, in.back()}, in.back(), layer.out, node);
+    if (layer.bias) AddBias(layer, layer.out, in.back(), node);
+    node.shape.back() = layer.out;
+  }
+
+  void AddWeight(const Layer& layer, Shape shape, std::int64_t fan_in, std::int64_t fan_out, LayerNode& node) {
+    node.weight = Add(Initial(layer.name + layer.joint + "weight", std::move(shape), layer.init, layer.spread,
+                              fan_in, fan_out));
+    node.traced = static_cast<std::int32_t>(plan_.traced++);
+  }
+
+  void AddBias(const Layer& layer, std::int64_t out, std::int64_t fan_in, LayerNode& node) {
+    node.bias = Add(Initial(layer.name + layer.joint + "bias", {out}, layer.bias_init, layer.bias_spread, fan_in,
+                            out));
+  }
+
+  void PlaceNorm(const Layer& layer, std::int64_t channels, LayerNode& node) {
+    RETORT_CHECK(channels % layer.groups == 0);
+    node.weight = Add({.name = layer.name + ".weight", .shape = {channels}, .offset = 1});
+    node.bias = Add({.name = layer.name + ".bias", .shape = {channels}});
+    node.traced = static_cast<std::int32_t>(plan_.traced++);
+  }
+
+  void PlaceBatchNorm(const Layer& layer, const Shape& in, LayerNode& node) {
+    PlaceNorm(layer, in.at(0), node);
+    const std::size_t index = plan_.norm_channels.size();
+    node.norm = static_cast<std::int32_t>(index);
+    plan_.norm_channels.push_back(in[0]);
+    for (const char* name : {".running_mean", ".running_var"})
+      AddState({.name = layer.name + name, .shape = {in[0]}, .buffer = true, .index = index});
+    AddState({.name = layer.name + ".num_batches_tracked", .buffer = true, .dtype = storage::DType::i64,
+              .index = index});
+  }
+
+  void PlaceClassToken(const Layer& layer, LayerNode& node) {
+    node.weight = Add(Initial(layer.name, {1, 1, layer.out}, layer.init, layer.spread, layer.out, layer.out));
+    node.traced = static_cast<std::int32_t>(plan_.traced++);
+    node.shape = {layer.out};
+  }
+
+  void PlaceTokens(const Layer& layer, const Shape& in, LayerNode& node) {
+    RETORT_CHECK(in.size() == 3 && node.inputs.size() == 2);
+    node.shape = {1 + in[1] * in[2], in[0]};
+    node.weight = Add(Initial(layer.name, {1, node.shape[0], in[0]}, layer.init, layer.spread, in[0], in[0]));
+    node.traced = static_cast<std::int32_t>(plan_.traced++);
+  }
+
+  std::int32_t Add(ParameterShape shape) {
+    const std::size_t index = plan_.parameters.size();
+    AddState({.name = shape.name, .shape = shape.shape, .index = index});
+    plan_.parameters.push_back(std::move(shape));
+    return static_cast<std::int32_t>(index);
+  }
+
+  void AddState(StateEntry entry) {
+    plan_.state.push_back(std::move(entry));
+    owners_.push_back(plan_.nodes.size());
+  }
+
+  void MarkNeeded() {
+    for (LayerNode& node : plan_.nodes) node.runs = false;
+    plan_.nodes.back().runs = true;
+    for (std::size_t i = plan_.nodes.size(); i-- > 0;) {
+      if (!plan_.nodes[i].runs) continue;
+      for (const std::int32_t at : plan_.nodes[i].inputs)
+        if (at != kImages) plan_.nodes[static_cast<std::size_t>(at)].runs = true;
+    }
+    for (std::size_t k = 0; k < plan_.state.size(); ++k) plan_.state[k].used = plan_.nodes[owners_[k]].runs;
+  }
+
+  // Of a result that has one reader, and that no backward pass looks at.
+  static bool MakesDisposable(Kind kind) {
+    switch (kind) {
+      case Kind::conv:
+      case Kind::linear:
+      case Kind::max_pool:
+      case Kind::avg_pool:
+      case Kind::batch_norm:
+      case Kind::group_norm:
+      case Kind::add:
+      case Kind::concat:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  static bool MayOverwrite(Kind kind) {
+    return kind == Kind::relu || kind == Kind::tanh || kind == Kind::relu6 || kind == Kind::leaky ||
+           kind == Kind::dropout || kind == Kind::add;
+  }
+
+  void MarkInPlace() {
+    std::vector<int> readers(plan_.nodes.size(), 0);
+    for (const LayerNode& node : plan_.nodes) {
+      if (!node.runs) continue;
+      for (const std::int32_t at : node.inputs)
+        if (at != kImages) ++readers[static_cast<std::size_t>(at)];
+    }
+    for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
+      if (!plan_.nodes[i].runs || !MayOverwrite(layers_[i].kind)) continue;
+      std::int32_t at = plan_.nodes[i].inputs.front();
+      while (at != kImages && readers[static_cast<std::size_t>(at)] == 1 &&
+             layers_[static_cast<std::size_t>(at)].kind == Kind::dropout)
+        at = plan_.nodes[static_cast<std::size_t>(at)].inputs.front();
+      plan_.nodes[i].in_place = at != kImages && readers[static_cast<std::size_t>(at)] == 1 &&
+                                MakesDisposable(layers_[static_cast<std::size_t>(at)].kind);
+    }
+  }
+
+  void ListDone() {
+    std::vector<std::int32_t> last(plan_.nodes.size(), -1);
+    for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
+      if (!plan_.nodes[i].runs) continue;
+      for (const std::int32_t at : plan_.nodes[i].inputs)
+        if (at != kImages) last[static_cast<std::size_t>(at)] = static_cast<std::int32_t>(i);
+    }
+    for (std::size_t k = 0; k < last.size(); ++k)
+      if (last[k] >= 0) plan_.nodes[static_cast<std::size_t>(last[k])].done.push_back(static_cast<std::int32_t>(k));
+  }
+
+  const std::vector<Layer>& layers_;
+  Shape images_;
+  LayerPlan plan_;
+  std::vector<std::size_t> owners_;   // node of each state entry
+  std::uint64_t dropouts_ = 0;
+};
+
+}  // namespace
+
+Result<LayerPlan> PlanLayers(const std::vector<Layer>& layers, ImageShape input) {
+  RETORT_CHECK(!layers.empty());
+  return Planner(layers, input).Plan();
+}
+
+bool MixesRows(LayerKind kind) {
+  switch (kind) {
+    case Kind::conv:
+    case Kind::linear:
+    case Kind::relu:
+    case Kind::tanh:
+    case Kind::max_pool:
+    case Kind::dropout:
+    case Kind::flatten:
+    case Kind::group_norm:
+    case Kind::layer_norm:
+    case Kind::relu6:
+    case Kind::gelu:
+    case Kind::leaky:
+    case Kind::attention:
+    case Kind::class_token:
+    case Kind::tokens:
+    case Kind::first_token:
+    case Kind::avg_pool:
+    case Kind::adaptive_avg_pool:
+    case Kind::add:
+    case Kind::concat:
+    case Kind::channel_slice:
+    case Kind::channel_shuffle:
+    case Kind::affine:
+    case Kind::spatial_mean:
+      return false;
+    case Kind::batch_norm:
+      return true;
+  }
+  return true;  // a kind that nobody has judged
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,51 @@
+// What follows from a list of layers and the shape of the images: shapes, parameters, state, and what may be
+// overwritten.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/spec/status.h"
+#include "storage/tensor_blob.h"
+#include "worker/models/layer.h"
+#include "worker/models/parameter_arena.h"
+
+namespace retort::worker {
+
+// One tensor of a network's state.
+struct StateEntry {
+  std::string name;                 // torchvision's, e.g. "layer1.0.bn1.running_mean"
+  std::vector<std::int64_t> shape = {};  // empty: a scalar
+  bool buffer = false;              // not a parameter
+  storage::DType dtype = storage::DType::f32;
+  bool used = true;                 // false: of a layer that never runs, as GoogLeNet's auxiliary heads
+  std::size_t index = 0;            // of the parameter, or of the batch norm
+};
+
+// A layer in its place.
+struct LayerNode {
+  std::vector<std::int32_t> inputs;
+  std::vector<std::int64_t> shape;          // of one row of the result
+  std::int32_t weight = -1, bias = -1;      // parameters, -1: none
+  std::int32_t norm = -1;                   // which batch norm
+  std::uint64_t dropout = 0;                // which dropout
+  std::int32_t traced = -1;                 // place in a LayerTrace
+  bool runs = true;                         // the last layer needs it
+  bool in_place = false;                    // may overwrite its first input
+  std::vector<std::int32_t> done;           // layers whose results nobody needs after this one
+};
+
+struct LayerPlan {
+  std::vector<LayerNode> nodes;
+  std::vector<ParameterShape> parameters;
+  std::vector<std::int64_t> norm_channels;  // of each batch norm
+  std::vector<StateEntry> state;
+  std::size_t traced = 0;                   // layers with parameters
+};
+
+// Error: usage, naming the layer that would be left without a pixel. A list that does not fit together otherwise
+// is a broken invariant.
+[[nodiscard]] Result<LayerPlan> PlanLayers(const std::vector<Layer>& layers, ImageShape input);
+
+}  // namespace retort::worker

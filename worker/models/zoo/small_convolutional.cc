@@ -1,0 +1,77 @@
+// Small convolutional networks of the papers on private and federated distillation.
+#include "worker/models/zoo/zoo.h"
+
+namespace retort::worker::zoo {
+namespace {
+
+using Kind = LayerKind;
+
+void AddPool(LayerList& list) { list.Add({.kind = Kind::max_pool, .kernel = 2, .stride = 2}); }
+
+}  // namespace
+
+std::vector<Layer> Rona(std::int64_t first, std::int64_t second, std::array<std::int64_t, 3> third,
+                        std::int64_t classes) {
+  LayerList list;
+  const auto conv = [&](const char* name, std::int64_t out, std::int64_t kernel) {
+    list.Add({.kind = Kind::conv, .name = name, .out = out, .kernel = kernel, .padding = kernel / 2,
+              .init = Init::truncated, .bias_init = Init::zero, .spread = 0.1});
+    list.Add({.kind = Kind::leaky, .rate = 0.1});
+  };
+  // Rounded up, as padding to the same size does.
+  const auto pool = [&] { list.Add({.kind = Kind::max_pool, .kernel = 2, .stride = 2, .ceil = true}); };
+  for (const char* name : {"conv1a", "conv1b", "conv1c"}) conv(name, first, 3);
+  pool();
+  for (const char* name : {"conv2a", "conv2b", "conv2c"}) conv(name, second, 3);
+  pool();
+  conv("conv3a", third[0], 3);
+  conv("conv3b", third[1], 1);
+  conv("conv3c", third[2], 1);
+  return std::move(list).ClassifyMeans({.kind = Kind::linear, .name = "fc", .out = classes, .init = Init::truncated,
+                                        .bias_init = Init::zero, .spread = 0.1});
+}
+
+std::vector<Layer> DenseMnist(std::int64_t classes) {
+  LayerList list;
+  for (const std::int64_t i : {1, 2}) {
+    const std::string name = "layer" + std::to_string(i);
+    list.Add({.kind = Kind::conv, .name = name + ".0", .out = 16 * i, .kernel = 5, .padding = 2});
+    list.BatchNorm(name + ".1");
+    list.Add(Kind::relu);
+    AddPool(list);
+  }
+  list.Add(Kind::flatten);
+  list.Add({.kind = Kind::linear, .name = "fc", .out = classes});
+  return std::move(list).Take();
+}
+
+namespace {
+
+LayerList ThreeConvolutions(std::array<std::int64_t, 3> widths) {
+  LayerList list;
+  for (std::size_t i = 0; i < 3; ++i) {
+    list.Add({.kind = Kind::conv, .name = "conv" + std::to_string(i + 1), .out = widths[i], .kernel = 3});
+    list.Add(Kind::relu);
+    if (i < 2) AddPool(list);
+  }
+  list.Add(Kind::flatten);
+  return list;
+}
+
+}  // namespace
+
+std::vector<Layer> DenseCifar(std::array<std::int64_t, 3> widths, std::int64_t classes) {
+  LayerList list = ThreeConvolutions(widths);
+  list.Add({.kind = Kind::linear, .name = "fc1", .out = classes});
+  return std::move(list).Take();
+}
+
+std::vector<Layer> DenseCifarSmall(std::int64_t classes) {
+  LayerList list = ThreeConvolutions({32, 64, 64});
+  list.Add({.kind = Kind::linear, .name = "fc1", .out = 64});
+  list.Add(Kind::relu);
+  list.Add({.kind = Kind::linear, .name = "fc2", .out = classes});
+  return std::move(list).Take();
+}
+
+}  // namespace retort::worker::zoo
