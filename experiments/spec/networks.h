@@ -58,6 +58,12 @@ constexpr const NamedNetwork* FindNetwork(std::string_view name) {
   return nullptr;
 }
 
+// Images that a generator makes have sides that are multiples of it: it doubles its image twice, or from 128 pixels a
+// side on five times.
+constexpr std::int64_t GeneratorMultiple(std::int64_t height, std::int64_t width) {
+  return height >= 128 && width >= 128 ? 32 : 4;
+}
+
 // 1 for a name that is none of them.
 constexpr std::int64_t LeastExtent(std::string_view name) {
   const NamedNetwork* network = FindNetwork(name);

@@ -128,9 +128,12 @@ void CheckSource(const Composition& trial, const Layers& layers, Judge& judge) {
         votes ? std::vector<std::string>{"generator", "public"} : std::vector<std::string>{"generator"});
     return;
   }
-  if (spec.source == QuerySource::generator && (spec.data->height % 4 != 0 || spec.data->width % 4 != 0)) {
+  const std::int64_t multiple = GeneratorMultiple(spec.data->height, spec.data->width);
+  if (spec.source == QuerySource::generator &&
+      (spec.data->height % multiple != 0 || spec.data->width % multiple != 0)) {
     judge.Say({"source", "data"},
-              "the generator makes images whose height and width are multiples of 4; those of data." +
+              "the generator makes images whose height and width are multiples of " + std::to_string(multiple) +
+                  "; those of data." +
                   spec.data->name + " are " + std::to_string(spec.data->height) + "x" +
                   std::to_string(spec.data->width));
   }

@@ -108,7 +108,7 @@ TEST(StructureMutants, FixedBatchesUnderPoissonAccountingAreCaught) {
 
 TEST(StructureMutants, BatchNormInADpSgdNetworkIsCaught) {
   const at::Tensor images = at::sin(at::arange(3 * 28 * 28, at::kFloat)).view({3, 1, 28, 28});
-  for (const std::string& name : NetworkNames()) {
+  for (const std::string name : {"datalens", "datalens-x0.125", "tanh-cnn", "logistic", "wrn16-1-gn"}) {
     const auto network =
         std::move(MakeNetwork(name, {1, 28, 28}, 10, RngStream(1, Purpose::parameters))).value();
     EXPECT_TRUE(ExamplesStayApart([&](const at::Tensor& x) { return network->Forward(x).logits; }, images))

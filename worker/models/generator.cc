@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/spec/networks.h"
 #include "worker/gang/gang_batch_norm.h"
 
 namespace retort::worker {
@@ -20,8 +21,6 @@ constexpr double kEpsilon = 1e-5;
 // The constant that DAFL's code gives to its inner batch norms.
 constexpr double kInnerEpsilon = 0.8;
 constexpr double kSlope = 0.2;
-// Images of at least so many pixels a side take five doublings instead of two.
-constexpr std::int64_t kLarge = 128;
 
 at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon,
                      Collective* gang) {
@@ -50,8 +49,7 @@ void AddConv(std::vector<ParameterShape>& shapes, const std::string& name, std::
 }  // namespace
 
 Generator::Stages Generator::StagesFor(ImageShape image, std::int64_t width) {
-  const bool large = image.height >= kLarge && image.width >= kLarge;
-  if (!large) return {{width, width / 2}, kInnerEpsilon};
+  if (GeneratorMultiple(image.height, image.width) == 4) return {{width, width / 2}, kInnerEpsilon};
   return {{width, width, width / 2, width / 2, width / 2}, kEpsilon};
 }
 

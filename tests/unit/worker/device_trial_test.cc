@@ -162,6 +162,18 @@ const TrialCase kVariants[] = {
      },
      "ensemble"},
 };
+const TrialCase kNormalised[] = {
+    {"DpSgdWithGroupNorms",
+     [](const TinyTrials& t) { return Varied(t.DpSgdStudent(), [](auto& s) { s.network = "wrn16-1-gn"; }); },
+     ""},
+    {"StudentWithBatchNorms",
+     [](const TinyTrials& t) {
+       return Varied(t.Student(Reading::working), [](auto& s) { s.network = "dense-mnist"; });
+     },
+     "plain"},
+};
+INSTANTIATE_TEST_SUITE_P(Normalised, DeviceTrial, ::testing::ValuesIn(kNormalised),
+                         [](const auto& test) { return test.param.name; });
 INSTANTIATE_TEST_SUITE_P(Variants, DeviceTrial, ::testing::ValuesIn(kVariants),
                          [](const auto& test) { return test.param.name; });
 

@@ -17,7 +17,7 @@ at::Tensor Flattened(const std::vector<at::Tensor>& gradients) {
 }
 
 TEST(PerSampleGradients, EqualOneBackwardPassForEachExample) {
-  for (const std::string& name : NetworkNames()) {
+  for (const std::string name : {"datalens", "datalens-x0.125", "tanh-cnn", "logistic"}) {
     const auto network =
         std::move(MakeNetwork(name, {1, 28, 28}, 10, RngStream(1, Purpose::parameters))).value();
     const at::Tensor images = at::randn({5, 1, 28, 28}), labels = at::randint(10, {5}, at::kLong);

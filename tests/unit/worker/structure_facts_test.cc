@@ -126,7 +126,19 @@ TEST(StructureFacts, NoNetworkMixesTheRowsOfABatch) {
         << name;
     for (const Layer& layer : network->layers()) EXPECT_FALSE(MixesRows(layer.kind));
   }
+  EXPECT_TRUE(MixesRows(LayerKind::batch_norm));
   EXPECT_TRUE(MixesRows(static_cast<LayerKind>(200))) << "a kind that nobody has judged";
+}
+
+TEST(StructureFacts, DpSgdRefusesBatchNormAndNamesTheNetworkWithGroupNorms) {
+  const TinyTrials tiny;
+  TrialSpec spec = tiny.DpSgdStudent();
+  spec.network = "wrn16-1";
+  TwinHost host;
+  const cluster::Ended ended = RunTrial(tiny.Order(spec, "mixing", 1), host, storage::PosixEnv());
+  EXPECT_FALSE(ended.succeeded);
+  EXPECT_NE(ended.detail.find("'wrn16-1-gn'"), std::string::npos) << ended.detail;
+  EXPECT_TRUE(host.grants.empty());
 }
 
 TEST(StructureFacts, TargetWithAGraphIsRefusedWhereTheLedgerSaysDetached) {
