@@ -31,6 +31,25 @@ class FileLock {
   virtual ~FileLock() = default;
 };
 
+// What tells one state of a file from another without reading it.
+struct FileStamp {
+  bool folder = false;
+  std::uint64_t size = 0;         // bytes
+  std::int64_t modified = 0;      // nanoseconds since 1970
+  std::uint64_t inode = 0;
+  // False where the file system keeps no such times: then nothing may be concluded from equal stamps.
+  bool telling = false;
+};
+
+// An open file that any thread may read anywhere in.
+class RandomAccessFile {
+ public:
+  virtual ~RandomAccessFile() = default;
+  [[nodiscard]] virtual std::uint64_t size() const = 0;  // when it was opened
+  // Exactly `count` bytes at `offset`. Error: damage, naming the file and the offset, when it ends before.
+  [[nodiscard]] virtual Result<std::string> Read(std::uint64_t offset, std::uint64_t count) const = 0;
+};
+
 class Env {
  public:
   virtual ~Env() = default;
@@ -40,6 +59,11 @@ class Env {
   // A file that anybody may have put there. Error: refused, for more than `most_bytes` and for what is no plain
   // file; a link is not followed, and a pipe is not waited for.
   [[nodiscard]] virtual Result<std::string> ReadSmallFile(const std::string& path, std::uint64_t most_bytes);
+  // Error: environment when it cannot be opened; refused for what is no plain file. Unless overridden, the whole
+  // file in memory.
+  [[nodiscard]] virtual Result<std::unique_ptr<RandomAccessFile>> OpenRandom(const std::string& path);
+  // Links are followed. Error: environment when there is nothing. Unless overridden, from reading the file.
+  [[nodiscard]] virtual Result<FileStamp> Stamp(const std::string& path);
   // Temporary name in the same folder, fsync, rename, fsync the folder.
   [[nodiscard]] virtual Status WriteFileAtomically(const std::string& path, std::string_view bytes) = 0;
   // `write` creates the file at the temporary path it is given; then fsync, rename, fsync the folder.
@@ -59,6 +83,9 @@ class Env {
   // Advisory, whole file, non-blocking. Error: environment, naming who holds it where known.
   [[nodiscard]] virtual Result<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;
 };
+
+// `bytes` as a file; `path` is for messages.
+[[nodiscard]] std::unique_ptr<RandomAccessFile> FileInMemory(std::string path, std::string bytes);
 
 // The real file system. One shared instance without state.
 [[nodiscard]] Env& PosixEnv();
