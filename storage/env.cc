@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "storage/file_error.h"
+#include "storage/random_file.h"
 
 namespace retort::storage {
 namespace {
@@ -133,6 +134,8 @@ class PosixEnvironment final : public Env {
   Result<std::unique_ptr<AppendFile>> OpenAppend(const std::string& path) override;
   Result<std::string> ReadFile(const std::string& path) override;
   Result<std::string> ReadSmallFile(const std::string& path, std::uint64_t most_bytes) override;
+  Result<std::unique_ptr<RandomAccessFile>> OpenRandom(const std::string& path) override;
+  Result<FileStamp> Stamp(const std::string& path) override;
   Status WriteFileAtomically(const std::string& path, std::string_view bytes) override;
   Status PublishFile(const std::string& path,
                      const std::function<Status(const std::string&)>& write) override;
@@ -203,6 +206,12 @@ Result<std::string> PosixEnvironment::ReadSmallFile(const std::string& path, std
   if (bytes.size() > most_bytes) return TooLarge(path, most_bytes);
   return bytes;
 }
+
+Result<std::unique_ptr<RandomAccessFile>> PosixEnvironment::OpenRandom(const std::string& path) {
+  return OpenPosixRandom(path);
+}
+
+Result<FileStamp> PosixEnvironment::Stamp(const std::string& path) { return PosixStamp(path); }
 
 Status PosixEnvironment::WriteFileAtomically(const std::string& path, std::string_view bytes) {
   return PublishFile(path, [&](const std::string& temporary) -> Status {
