@@ -25,29 +25,29 @@ class AppendFile {
   [[nodiscard]] virtual Status Truncate(std::uint64_t size) = 0;
 };
 
-// Held while alive; released by the operating system when the process dies.
-class FileLock {
+// A plain file, read in pieces. Its size is that of the moment when it was opened.
+class InputFile {
  public:
-  virtual ~FileLock() = default;
+  virtual ~InputFile() = default;
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
+  // `count` bytes from `offset` on, into `out`. Error: damage, when the file ends before; else environment.
+  [[nodiscard]] virtual Status ReadAt(std::uint64_t offset, std::size_t count, char* out) const = 0;
 };
 
 // What tells one state of a file from another without reading it.
 struct FileStamp {
   bool folder = false;
-  std::uint64_t size = 0;         // bytes
-  std::int64_t modified = 0;      // nanoseconds since 1970
+  std::uint64_t size = 0;     // bytes
+  std::int64_t modified = 0;  // nanoseconds since 1970
   std::uint64_t inode = 0;
   // False where the file system keeps no such times: then nothing may be concluded from equal stamps.
   bool telling = false;
 };
 
-// An open file that any thread may read anywhere in.
-class RandomAccessFile {
+// Held while alive; released by the operating system when the process dies.
+class FileLock {
  public:
-  virtual ~RandomAccessFile() = default;
-  [[nodiscard]] virtual std::uint64_t size() const = 0;  // when it was opened
-  // Exactly `count` bytes at `offset`. Error: damage, naming the file and the offset, when it ends before.
-  [[nodiscard]] virtual Result<std::string> Read(std::uint64_t offset, std::uint64_t count) const = 0;
+  virtual ~FileLock() = default;
 };
 
 class Env {
@@ -59,10 +59,9 @@ class Env {
   // A file that anybody may have put there. Error: refused, for more than `most_bytes` and for what is no plain
   // file; a link is not followed, and a pipe is not waited for.
   [[nodiscard]] virtual Result<std::string> ReadSmallFile(const std::string& path, std::uint64_t most_bytes);
-  // Error: environment when it cannot be opened; refused for what is no plain file. Unless overridden, the whole
-  // file in memory.
-  [[nodiscard]] virtual Result<std::unique_ptr<RandomAccessFile>> OpenRandom(const std::string& path);
-  // Links are followed. Error: environment when there is nothing. Unless overridden, from reading the file.
+  // Links are followed. Error: environment, also for what is no plain file.
+  [[nodiscard]] virtual Result<std::unique_ptr<InputFile>> OpenInput(const std::string& path);
+  // Links are followed. Error: environment when there is nothing.
   [[nodiscard]] virtual Result<FileStamp> Stamp(const std::string& path);
   // Temporary name in the same folder, fsync, rename, fsync the folder.
   [[nodiscard]] virtual Status WriteFileAtomically(const std::string& path, std::string_view bytes) = 0;
@@ -83,9 +82,6 @@ class Env {
   // Advisory, whole file, non-blocking. Error: environment, naming who holds it where known.
   [[nodiscard]] virtual Result<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;
 };
-
-// `bytes` as a file; `path` is for messages.
-[[nodiscard]] std::unique_ptr<RandomAccessFile> FileInMemory(std::string path, std::string bytes);
 
 // The real file system. One shared instance without state.
 [[nodiscard]] Env& PosixEnv();

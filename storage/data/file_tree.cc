@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "storage/data/tree_kinds.h"
+#include "storage/input_files.h"
 
 namespace retort::storage {
 namespace {
@@ -24,7 +25,7 @@ std::string UnpackCommand(const std::string& path) {
 }
 
 Result<std::shared_ptr<const FileTree>> OpenPackedTar(Env& env, const std::string& path) {
-  RETORT_ASSIGN_OR_RETURN(const auto packed, env.OpenRandom(path));
+  RETORT_ASSIGN_OR_RETURN(const auto packed, env.OpenInput(path));
   RETORT_ASSIGN_OR_RETURN(std::string bytes, Gunzip(path, *packed, kMostUnpacked, UnpackCommand(path)));
   RETORT_ASSIGN_OR_RETURN(const std::string stamp, StampText(env, path));
   return OpenTarTree(path, FileInMemory(path, std::move(bytes)), stamp);
@@ -94,7 +95,7 @@ Result<std::string> StampText(Env& env, const std::string& path) {
 }
 
 // The one place that inflates gzip for trees. Several members one after the other are one stream.
-Result<std::string> Gunzip(const std::string& path, const RandomAccessFile& file, std::uint64_t most,
+Result<std::string> Gunzip(const std::string& path, const InputFile& file, std::uint64_t most,
                            const std::string& otherwise) {
   z_stream stream{};
   if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return EnvironmentError("zlib could not start");
@@ -109,7 +110,7 @@ Result<std::string> Gunzip(const std::string& path, const RandomAccessFile& file
   while (true) {
     if (stream.avail_in == 0 && given < file.size()) {
       const std::uint64_t count = std::min<std::uint64_t>(file.size() - given, std::uint64_t{1} << 20);
-      RETORT_ASSIGN_OR_RETURN(piece, file.Read(given, count));
+      RETORT_ASSIGN_OR_RETURN(piece, ReadBytes(file, given, count));
       given += count;
       stream.next_in = reinterpret_cast<Bytef*>(piece.data());
       stream.avail_in = static_cast<uInt>(piece.size());
@@ -134,8 +135,8 @@ Result<std::string> Gunzip(const std::string& path, const RandomAccessFile& file
 Result<std::shared_ptr<const FileTree>> OpenFileTree(Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const FileStamp stamp, env.Stamp(path));
   if (stamp.folder) return OpenFolderTree(env, path);
-  RETORT_ASSIGN_OR_RETURN(auto file, env.OpenRandom(path));
-  RETORT_ASSIGN_OR_RETURN(const std::string head, file->Read(0, std::min<std::uint64_t>(file->size(), 512)));
+  RETORT_ASSIGN_OR_RETURN(auto file, env.OpenInput(path));
+  RETORT_ASSIGN_OR_RETURN(const std::string head, ReadBytes(*file, 0, std::min<std::uint64_t>(file->size(), 512)));
   if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return OpenZipTree(env, path);
   if (head.starts_with("\x1f\x8b")) return OpenPackedTar(env, path);
   if (head.starts_with("BZh") || head.starts_with("\xfd" "7zXZ") || head.starts_with("\x28\xb5\x2f\xfd") ||

@@ -33,7 +33,7 @@ class FileTree {
   // All its bytes. May be called from many threads. Errors: environment when it is gone; damage, naming it.
   [[nodiscard]] virtual Result<std::string> Read(const TreeFile& file) const = 0;
   // A file in it as one that can be read anywhere.
-  [[nodiscard]] virtual Result<std::unique_ptr<RandomAccessFile>> Open(const TreeFile& file) const = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<InputFile>> Open(const TreeFile& file) const = 0;
   // Changes when any file changes its name, size, modification time or inode; empty when the file system keeps
   // no such times. Of an archive: its own.
   [[nodiscard]] virtual std::string Stamp() const = 0;
@@ -60,7 +60,7 @@ class FileTree {
 
 // The files in a tar archive that takes `size` bytes from `base` on in `file`; the names begin with `prefix`.
 // `path` is for messages. ustar, GNU long names and pax. Errors as above.
-[[nodiscard]] Result<std::vector<TreeFile>> IndexTar(const std::string& path, const RandomAccessFile& file,
+[[nodiscard]] Result<std::vector<TreeFile>> IndexTar(const std::string& path, const InputFile& file,
                                                      std::uint64_t base, std::uint64_t size,
                                                      const std::string& prefix);
 

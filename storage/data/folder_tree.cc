@@ -3,6 +3,7 @@
 
 #include "experiments/spec/sha256.h"
 #include "storage/data/tree_kinds.h"
+#include "storage/input_files.h"
 
 namespace retort::storage {
 namespace {
@@ -48,10 +49,10 @@ class FolderTree final : public FileTree {
   Result<std::string> Read(const TreeFile& file) const override {
     RETORT_ASSIGN_OR_RETURN(const auto opened, Open(file));
     if (opened->size() > kMostFileBytes) return Refused(Where(file) + " is larger than 4 GiB");
-    return opened->Read(0, opened->size());
+    return ReadBytes(*opened, 0, opened->size());
   }
-  Result<std::unique_ptr<RandomAccessFile>> Open(const TreeFile& file) const override {
-    return env_.OpenRandom(Where(file));
+  Result<std::unique_ptr<InputFile>> Open(const TreeFile& file) const override {
+    return env_.OpenInput(Where(file));
   }
   std::string Stamp() const override { return stamp_; }
 

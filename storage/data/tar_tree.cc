@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "storage/data/tree_kinds.h"
+#include "storage/input_files.h"
 
 namespace retort::storage {
 namespace {
@@ -14,14 +15,14 @@ std::string_view Text(std::string_view field) { return field.substr(0, std::min(
 
 class TarScan {
  public:
-  TarScan(const std::string& path, const RandomAccessFile& file, std::uint64_t base, std::uint64_t size,
+  TarScan(const std::string& path, const InputFile& file, std::uint64_t base, std::uint64_t size,
           const std::string& prefix)
       : path_(path), file_(file), begin_(base), at_(base), end_(base + size), prefix_(prefix) {}
 
   Result<std::vector<TreeFile>> Run() {
     if (end_ - begin_ < kBlock) return Damaged("is no tar archive: shorter than a header of 512 bytes");
     while (end_ - at_ >= kBlock) {
-      RETORT_ASSIGN_OR_RETURN(const std::string header, file_.Read(at_, kBlock));
+      RETORT_ASSIGN_OR_RETURN(const std::string header, ReadBytes(file_, at_, kBlock));
       if (header.find_first_not_of('\0') == std::string::npos) return Finish();
       RETORT_RETURN_IF_ERROR(Member(header));
     }
@@ -119,7 +120,7 @@ class TarScan {
 
   Status Description(char type, std::uint64_t data, std::uint64_t size) {
     if (size > kMostHeaderText) return Damaged("a name or header of " + std::to_string(size) + " bytes");
-    RETORT_ASSIGN_OR_RETURN(const std::string text, file_.Read(data, size));
+    RETORT_ASSIGN_OR_RETURN(const std::string text, ReadBytes(file_, data, size));
     if (type == 'L') long_name_ = Text(text);
     return type == 'x' ? Pax(text) : Status();
   }
@@ -147,7 +148,7 @@ class TarScan {
   }
 
   const std::string& path_;
-  const RandomAccessFile& file_;
+  const InputFile& file_;
   const std::uint64_t begin_;
   std::uint64_t at_, end_;
   const std::string& prefix_;
@@ -157,27 +158,27 @@ class TarScan {
 };
 
 // A stretch of another file, which it keeps open.
-class Stretch final : public RandomAccessFile {
+class Stretch final : public InputFile {
  public:
-  Stretch(std::shared_ptr<const RandomAccessFile> file, const TreeFile& place, std::string where)
+  Stretch(std::shared_ptr<const InputFile> file, const TreeFile& place, std::string where)
       : file_(std::move(file)), place_(place), where_(std::move(where)) {}
   std::uint64_t size() const override { return place_.size; }
-  Result<std::string> Read(std::uint64_t offset, std::uint64_t count) const override {
+  Status ReadAt(std::uint64_t offset, std::size_t count, char* out) const override {
     if (offset > place_.size || count > place_.size - offset)
       return DamageError(where_ + ": ends at byte " + std::to_string(place_.size) + ", and " +
                          std::to_string(count) + " bytes were to be read at " + std::to_string(offset));
-    return file_->Read(place_.offset + offset, count);
+    return file_->ReadAt(place_.offset + offset, count, out);
   }
 
  private:
-  std::shared_ptr<const RandomAccessFile> file_;
+  std::shared_ptr<const InputFile> file_;
   TreeFile place_;
   std::string where_;
 };
 
 class TarTree final : public FileTree {
  public:
-  TarTree(const std::string& path, std::vector<TreeFile> files, std::shared_ptr<const RandomAccessFile> file,
+  TarTree(const std::string& path, std::vector<TreeFile> files, std::shared_ptr<const InputFile> file,
           std::string stamp)
       : FileTree(path, std::move(files)), file_(std::move(file)), stamp_(std::move(stamp)) {}
 
@@ -186,28 +187,28 @@ class TarTree final : public FileTree {
   }
   Result<std::string> Read(const TreeFile& file) const override {
     if (file.size > kMostFileBytes) return Refused(Where(file) + " is larger than 4 GiB");
-    return file_->Read(file.offset, file.size);
+    return ReadBytes(*file_, file.offset, file.size);
   }
-  Result<std::unique_ptr<RandomAccessFile>> Open(const TreeFile& file) const override {
-    return std::unique_ptr<RandomAccessFile>(std::make_unique<Stretch>(file_, file, Where(file)));
+  Result<std::unique_ptr<InputFile>> Open(const TreeFile& file) const override {
+    return std::unique_ptr<InputFile>(std::make_unique<Stretch>(file_, file, Where(file)));
   }
   std::string Stamp() const override { return stamp_; }
 
  private:
-  std::shared_ptr<const RandomAccessFile> file_;
+  std::shared_ptr<const InputFile> file_;
   std::string stamp_;
 };
 
 }  // namespace
 
-Result<std::vector<TreeFile>> IndexTar(const std::string& path, const RandomAccessFile& file, std::uint64_t base,
+Result<std::vector<TreeFile>> IndexTar(const std::string& path, const InputFile& file, std::uint64_t base,
                                        std::uint64_t size, const std::string& prefix) {
   RETORT_CHECK(base <= file.size() && size <= file.size() - base);
   return TarScan(path, file, base, size, prefix).Run();
 }
 
 // Archives in the archive, one level deep, are opened too: their files appear as NAME/FILE for NAME.tar.
-Result<std::shared_ptr<const FileTree>> OpenTarTree(const std::string& path, std::unique_ptr<RandomAccessFile> file,
+Result<std::shared_ptr<const FileTree>> OpenTarTree(const std::string& path, std::unique_ptr<InputFile> file,
                                                     const std::string& stamp) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<TreeFile> outer, IndexTar(path, *file, 0, file->size(), ""));
   std::vector<TreeFile> files;

@@ -19,7 +19,7 @@ inline constexpr std::size_t kMostFiles = 20'000'000;
 [[nodiscard]] Result<std::shared_ptr<const FileTree>> OpenZipTree(Env& env, const std::string& path);
 // `stamp` as StampText gave it for the archive.
 [[nodiscard]] Result<std::shared_ptr<const FileTree>> OpenTarTree(const std::string& path,
-                                                                  std::unique_ptr<RandomAccessFile> file,
+                                                                  std::unique_ptr<InputFile> file,
                                                                   const std::string& stamp);
 
 // "a/b" of "./a//b/".
@@ -30,7 +30,7 @@ inline constexpr std::size_t kMostFiles = 20'000'000;
 [[nodiscard]] Result<std::string> StampText(Env& env, const std::string& path);
 // All of a gzip file, at most `most` bytes. Errors: damage, naming `path` and the byte; refused when there is more,
 // with `otherwise`, which says what to do.
-[[nodiscard]] Result<std::string> Gunzip(const std::string& path, const RandomAccessFile& file, std::uint64_t most,
+[[nodiscard]] Result<std::string> Gunzip(const std::string& path, const InputFile& file, std::uint64_t most,
                                          const std::string& otherwise);
 
 }  // namespace retort::storage
