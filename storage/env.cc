@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "storage/file_error.h"
+#include "storage/input_files.h"
 
 namespace retort::storage {
 namespace {
@@ -140,20 +141,6 @@ class PosixInputFile final : public InputFile {
   std::string path_;
 };
 
-class BytesInputFile final : public InputFile {
- public:
-  BytesInputFile(std::string bytes, std::string path) : bytes_(std::move(bytes)), path_(std::move(path)) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  Status ReadAt(std::uint64_t offset, std::size_t count, char* out) const override {
-    if (offset > bytes_.size() || count > bytes_.size() - offset) return EndsEarly(path_, offset);
-    std::copy_n(bytes_.data() + offset, count, out);
-    return {};
-  }
-
- private:
-  std::string bytes_, path_;
-};
-
 class PosixFileLock final : public FileLock {
  public:
   explicit PosixFileLock(Descriptor file) : file_(std::move(file)) {}
@@ -176,6 +163,7 @@ class PosixEnvironment final : public Env {
   Result<std::string> ReadFile(const std::string& path) override;
   Result<std::string> ReadSmallFile(const std::string& path, std::uint64_t most_bytes) override;
   Result<std::unique_ptr<InputFile>> OpenInput(const std::string& path) override;
+  Result<FileStamp> Stamp(const std::string& path) override { return PosixStamp(path); }
   Status WriteFileAtomically(const std::string& path, std::string_view bytes) override;
   Status PublishFile(const std::string& path,
                      const std::function<Status(const std::string&)>& write) override;
@@ -371,11 +359,6 @@ Result<std::string> Env::ReadSmallFile(const std::string& path, std::uint64_t mo
   RETORT_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
   if (bytes.size() > most_bytes) return TooLarge(path, most_bytes);
   return bytes;
-}
-
-Result<std::unique_ptr<InputFile>> Env::OpenInput(const std::string& path) {
-  RETORT_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
-  return std::unique_ptr<InputFile>(std::make_unique<BytesInputFile>(std::move(bytes), path));
 }
 
 Env& PosixEnv() {

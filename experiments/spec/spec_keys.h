@@ -96,7 +96,10 @@ struct PresetRow {
 
 // Structure around the trial keys: [data.NAME], its split and budget, [teacher.NAME.private],
 // [sweep], its quota, [table.NAME] and the top level.
-enum class SectionType : std::uint8_t { text, count, number, range, duration, texts, counts, table, tables };
+// `share` is a part of a data set: a range, a fraction, or a string (see data_split.cc).
+enum class SectionType : std::uint8_t {
+  text, count, number, share, duration, texts, counts, numbers, table, tables
+};
 struct SectionKey {
   std::string_view section;  // "", "profile.*", "data.*", "data.*.split", "data.*.budget",
                              // "teacher.*.private", "sweep", "sweep.quota", "stop",

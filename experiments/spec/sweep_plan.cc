@@ -97,6 +97,7 @@ void Planner::InspectData(SweepPlan& plan) {
       table.readable = false;
       continue;
     }
+    if (data.split.train_source != SplitSource()) continue;  // inspected with the parts and lists it names
     const std::pair<const char*, std::pair<IndexRange, Position>> ranges[] = {
         {"train", {data.split.train, table.train}},
         {"public", {data.split.public_range, table.public_range}},

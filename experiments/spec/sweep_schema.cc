@@ -97,10 +97,21 @@ Json SectionValue(const SectionKey& key) {
     case SectionType::table:
       schema["type"] = "object";
       break;
-    case SectionType::range:
-      schema["minItems"] = 2;
-      schema["maxItems"] = 2;
-      [[fallthrough]];
+    case SectionType::share: {
+      Json item{{"type", "integer"}};
+      Bound(item, key.limits);
+      schema["anyOf"] = Json::array({{{"type", "array"}, {"items", item}, {"minItems", 2}, {"maxItems", 2}},
+                                     {{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", 1}},
+                                     {{"type", "string"}}});
+      break;
+    }
+    case SectionType::numbers: {
+      Json item{{"type", "number"}};
+      Bound(item, key.limits);
+      list(std::move(item));
+      schema["minItems"] = 1;
+      break;
+    }
     case SectionType::counts: {
       Json item{{"type", "integer"}};
       Bound(item, key.limits);

@@ -43,11 +43,23 @@ struct IndexRange {
   bool operator==(const IndexRange&) const = default;
 };
 
+// Where the examples of a split come from. At most one of `part`, `list` and `fraction` is set; with none of
+// them, from all examples.
+struct SplitSource {
+  std::string part;       // of the format, as "train"; the range then holds positions in that part
+  std::string list;       // absolute path of a file of indices or names; not part of identity
+  std::string digest;     // of the list: SHA-256 of its indices, 64 hex digits; filled by inspection
+  double fraction = 0;    // of all examples; 0 = none. Inspection turns it into a range
+  bool open_end = false;  // the range ends where the part does, which inspection fills in
+  bool operator==(const SplitSource&) const = default;
+};
+
 struct SplitSpec {
   std::uint64_t shuffle = 0;  // 0 = file order; otherwise the permutation's number
   IndexRange train;           // the private examples
   IndexRange public_range;    // may be empty
   IndexRange test;
+  SplitSource train_source, public_source, test_source;
 };
 
 // TrialSpec::network of a teacher that is a TorchScript module.
@@ -61,7 +73,8 @@ struct Budget {
 // One [data.NAME] table.
 struct DataSpec {
   std::string name;
-  std::string reader;                      // "idx"
+  std::string reader;                      // "idx", "cifar10", ...: a row of experiments/spec/data_readers.h
+  std::string target, version;             // of readers that have several; else empty
   std::string path;                        // absolute after ${VAR} and relative-to-file resolution; not part of identity
   std::string digest;                      // 64 hex digits of SHA-256 over the files' bytes in a fixed order; identity
   std::optional<std::string> published_as; // joins published tables under this name
@@ -69,7 +82,9 @@ struct DataSpec {
   std::optional<Budget> budget;            // hard cap over all trials; not part of identity
   std::int64_t examples = 0;               // found on disk
   std::int64_t channels = 1, height = 28, width = 28;
-  std::int64_t classes = 10;
+  std::int64_t classes = 10;               // 0 = as many as the set has, which inspection fills in
+  // Of a pixel between 0 and 1, one a channel; empty = those of the reader (PixelScaleOf).
+  std::vector<double> mean, std;
 };
 
 // Fields not used by a trial's role or method keep their defaults (and so do not split identities).

@@ -21,11 +21,11 @@ constexpr auto kBlack = static_cast<float>(-kPixelMean / kPixelStd);
 
 // The examples at positions [range.begin, range.end) of `order`.
 Examples Take(const storage::IdxData& set, const std::vector<std::int64_t>& order, const IndexRange& range) {
-  Examples out{at::empty({range.size(), 1, set.height, set.width}, at::kFloat),
-               at::empty({range.size()}, at::kLong)};
+  at::Tensor images = at::empty({range.size(), 1, set.height, set.width}, at::kFloat);
+  at::Tensor labels = at::empty({range.size()}, at::kLong);
   const std::int64_t pixels = set.height * set.width;
-  float* image = out.images.mutable_data_ptr<float>();
-  std::int64_t* label = out.labels.mutable_data_ptr<std::int64_t>();
+  float* image = images.mutable_data_ptr<float>();
+  std::int64_t* label = labels.mutable_data_ptr<std::int64_t>();
   for (std::int64_t i = range.begin; i < range.end; ++i) {
     const std::int64_t index = order[static_cast<std::size_t>(i)];
     const std::uint8_t* bytes = set.pixels.data() + index * pixels;
@@ -34,7 +34,7 @@ Examples Take(const storage::IdxData& set, const std::vector<std::int64_t>& orde
     }
     *label++ = set.labels[static_cast<std::size_t>(index)];
   }
-  return out;
+  return {std::move(images), std::move(labels)};
 }
 
 Status CheckRange(const char* name, const IndexRange& range, std::int64_t n, const std::string& path) {
@@ -72,10 +72,7 @@ at::Tensor ShiftedOnDevice(const at::Tensor& in, int reach, const RowStream& row
 }  // namespace
 
 void MoveTo(const at::Device& device, Dataset& data) {
-  for (Examples* examples : {&data.train, &data.public_split, &data.test}) {
-    examples->images = examples->images.to(device);
-    examples->labels = examples->labels.to(device);
-  }
+  for (Examples* examples : {&data.train, &data.public_split, &data.test}) *examples = examples->On(device);
   data.device = device;
 }
 
