@@ -42,7 +42,7 @@ class VoteDistillation final : public Method {
         mechanism_(std::move(mechanism)),
         shards_disjoint_(ShardsAreDisjoint(*inputs.teacher, inputs.data)),
         members_apart_(MembersAreApart(*inputs.teacher)),
-        learner_(std::move(student), inputs.gang),
+        learner_(std::move(student), inputs.gang, SettingsOf(inputs.spec)),
         rows_(std::min(spec_.batch, spec_.queries)),
         releases_((spec_.queries + rows_ - 1) / rows_),
         histograms_(at::zeros({spec_.queries, data_.classes}, at::device(data_.device).dtype(at::kInt))),
@@ -148,8 +148,9 @@ class VoteDistillation final : public Method {
   // student starts afresh, free of what it memorised of single wrong labels.
   void AimAtEverything() {
     const at::NoGradGuard no_grad;
-    for (std::int64_t first = 0; first < data_.public_split.size(); first += kRows) {
-      const std::int64_t rows = std::min(kRows, data_.public_split.size() - first);
+    const std::int64_t at_once = std::min(kRows, RowsOfAPass(data_.shape));
+    for (std::int64_t first = 0; first < data_.public_split.size(); first += at_once) {
+      const std::int64_t rows = std::min(at_once, data_.public_split.size() - first);
       const at::Tensor images = data_.public_split.Range(first, rows);
       targets_.narrow(0, first, rows).copy_(at::log_softmax(learner_.network().Forward(images).logits, 1));
     }
