@@ -92,17 +92,17 @@ class EnsembleModel final : public release::TeacherModel {
 
 Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact& artifact, const Dataset& data,
                                                            const Collective& gang) {
-  const RngStream unused(0, Purpose::parameters);
   if (artifact.spec.method == "ensemble") {
     auto ensemble =
-        std::make_unique<LogisticEnsemble>(artifact.spec.members, data.shape, data.classes, unused, data.device);
+        std::make_unique<LogisticEnsemble>(artifact.spec.members, data.shape, data.classes,
+                                                       RngStream(0, Purpose::parameters), data.device);
     RETORT_RETURN_IF_ERROR(ensemble->parameters().FromBlobs("teacher/", artifact.parameters));
     return std::unique_ptr<release::TeacherModel>(std::make_unique<EnsembleModel>(
         std::move(ensemble), ShareOf(artifact.spec.members, gang)));
   }
   if (artifact.spec.network == kTorchScript) return LoadModule(artifact, data);
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                          MakeNetwork(artifact.spec.network, data.shape, data.classes, unused, data.device));
+                          MakeNetwork(artifact.spec.network, data.shape, data.classes, std::nullopt, data.device));
   RETORT_RETURN_IF_ERROR(network->LoadState("teacher/", artifact.parameters));
   return std::unique_ptr<release::TeacherModel>(std::make_unique<SingleTeacher>(std::move(network)));
 }

@@ -146,16 +146,19 @@ const std::vector<std::string>& NetworkNames() {
   return names;
 }
 
-Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape input, std::int64_t classes,
-                                             const RngStream& stream, at::Device device) {
-  for (const Entry& entry : Entries()) {
-    if (entry.name != name) continue;
-    RETORT_RETURN_IF_ERROR(CheckImages(name, input));
-    return std::make_unique<Network>(entry.layers(classes), input, stream, device);
-  }
+Result<std::vector<Layer>> LayersOf(const std::string& name, std::int64_t classes) {
+  for (const Entry& entry : Entries())
+    if (entry.name == name) return entry.layers(classes);
   std::string known;
   for (const std::string& candidate : NetworkNames()) known += (known.empty() ? "" : ", ") + candidate;
   return UsageError("There is no network '" + name + "'. Known: " + known + ".");
+}
+
+Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape input, std::int64_t classes,
+                                             const std::optional<RngStream>& stream, at::Device device) {
+  RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, LayersOf(name, classes));
+  RETORT_RETURN_IF_ERROR(CheckImages(name, input));
+  return std::make_unique<Network>(std::move(layers), input, stream, device);
 }
 
 }  // namespace retort::worker

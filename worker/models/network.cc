@@ -22,7 +22,8 @@ bool EndsWith(const StateEntry& entry, std::string_view name) { return entry.nam
 
 }  // namespace
 
-Network::Network(std::vector<Layer> layers, ImageShape input, const RngStream& stream, at::Device device)
+Network::Network(std::vector<Layer> layers, ImageShape input, const std::optional<RngStream>& stream,
+                 at::Device device)
     : layers_(std::move(layers)), input_(input), plan_(std::move(PlanLayers(layers_, input)).value()) {
   parameters_ = std::make_unique<ParameterArena>(plan_.parameters, stream, device);
   buffers_ = std::make_unique<BufferArena>(plan_.norm_channels, device);

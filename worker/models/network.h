@@ -33,9 +33,10 @@ struct NetworkOutput {
 
 class Network {
  public:
-  // Initial parameters are drawn from `stream`: the same on every device. Layers that the last one does not
-  // need are in the state and never run.
-  Network(std::vector<Layer> layers, ImageShape input, const RngStream& stream, at::Device device = at::kCPU);
+  // Initial parameters are drawn from `stream`, the same on every device; nothing: zeros, until LoadState. Layers
+  // that the last one does not need are in the state and never run.
+  Network(std::vector<Layer> layers, ImageShape input, const std::optional<RngStream>& stream,
+          at::Device device = at::kCPU);
 
   // images: f32 [batch, channels, height, width], any dense layout. Batch norms use their running statistics.
   // `dropout`: the stream of this forward pass, and which rows of the whole batch these are; nothing =

@@ -37,7 +37,8 @@ std::int64_t Padded(std::int64_t n) { return (n + kAlignment - 1) / kAlignment *
 
 double FanInBound(std::int64_t fan_in) { return 1.0 / std::sqrt(static_cast<double>(fan_in)); }
 
-ParameterArena::ParameterArena(std::vector<ParameterShape> shapes, const RngStream& stream, at::Device device)
+ParameterArena::ParameterArena(std::vector<ParameterShape> shapes, const std::optional<RngStream>& stream,
+                               at::Device device)
     : shapes_(std::move(shapes)) {
   std::int64_t size = 0;
   for (const ParameterShape& p : shapes_) size += Padded(Numel(p.shape));
@@ -52,7 +53,7 @@ ParameterArena::ParameterArena(std::vector<ParameterShape> shapes, const RngStre
     offsets_.push_back(offset);
     offset += Padded(n);
   }
-  Redraw(stream);
+  if (stream) Redraw(*stream);
 }
 
 void ParameterArena::Redraw(const RngStream& stream) {

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,9 @@ struct ParameterShape {
 
 class ParameterArena {
  public:
-  ParameterArena(std::vector<ParameterShape> shapes, const RngStream& stream, at::Device device = at::kCPU);
+  // `stream`: what initial values are drawn from; nothing: zeros, for parameters that will be loaded.
+  ParameterArena(std::vector<ParameterShape> shapes, const std::optional<RngStream>& stream,
+                 at::Device device = at::kCPU);
   ParameterArena(const ParameterArena&) = delete;
   ParameterArena& operator=(const ParameterArena&) = delete;
 

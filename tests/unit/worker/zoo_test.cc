@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <functional>
+#include <ostream>
 #include <sstream>
 
 #include "experiments/spec/networks.h"
@@ -28,6 +28,8 @@ struct Reference {
   std::string digest = {};
   std::vector<float> logits = {}, more = {};   // of a training line: mean running statistics
 };
+
+void PrintTo(const Reference& r, std::ostream* out) { *out << r.name; }
 
 std::vector<float> Numbers(const std::string& text) {
   std::istringstream in(text);
@@ -99,7 +101,7 @@ std::unique_ptr<Network> Make(const std::string& name, ImageShape shape, std::in
 }
 
 std::unique_ptr<Network> WithFormulaState(const Reference& r) {
-  auto network = Make(r.name, r.shape, r.classes);
+  auto network = std::move(MakeNetwork(r.name, r.shape, r.classes, std::nullopt)).value();
   const Status loaded = network->LoadState("x/", FormulaState(*network));
   EXPECT_TRUE(loaded.ok()) << loaded.message();
   return network;
@@ -132,15 +134,17 @@ TEST_P(Zoo, HasTheNamesShapesAndLogitsOfTorchvision) {
   EXPECT_EQ(digest.FinishHex(), r.digest);
   const at::NoGradGuard no_grad;
   const NetworkOutput out = network->Forward(FormulaImages(r));
-  ExpectNear(out.logits, r.logits, 1e-4, r.name);
+  // Group norms over few values lose a digit in f32.
+  ExpectNear(out.logits, r.logits, r.name.ends_with("-gn") ? 1e-3 : 1e-4, r.name);
   ExpectNear(out.features[0].slice(0, 0, 8), r.more, 1e-3, r.name + " features");
 }
 
 TEST_P(Zoo, HasTheParameterCountOfItsPaperForAThousandClasses) {
   const Reference& r = GetParam();
   const ImageShape shape = r.name == "vit_b_16" ? ImageShape{3, 224, 224} : r.shape;
+  const LayerPlan plan = PlanLayers(LayersOf(r.name, 1000).value(), shape).value();
   std::int64_t count = 0;
-  for (const ParameterShape& p : Make(r.name, shape, 1000)->parameters().shapes()) {
+  for (const ParameterShape& p : plan.parameters) {
     std::int64_t n = 1;
     for (const std::int64_t extent : p.shape) n *= extent;
     count += n;
@@ -190,21 +194,21 @@ TEST(ZooNames, IsTheOneThatASweepCanName) {
   for (std::size_t i = 0; i < kNamedNetworks.size(); ++i) {
     const NamedNetwork& named = kNamedNetworks[i];
     EXPECT_EQ(NetworkNames()[i], named.name);
-    const std::int64_t side = (std::max<std::int64_t>(32, named.least_extent) + named.multiple - 1) / named.multiple *
-                              named.multiple;
-    EXPECT_EQ(Make(std::string(named.name), {3, side, side}, 10)->MixesRows(), named.mixes_rows) << named.name;
+    const std::vector<Layer> layers = LayersOf(NetworkNames()[i], 10).value();
+    const bool mixes = std::any_of(layers.begin(), layers.end(), [](const Layer& l) { return MixesRows(l.kind); });
+    EXPECT_EQ(mixes, named.mixes_rows) << named.name;
   }
 }
 
 TEST(ZooNames, LeastExtentsAreTheSmallestThatLeaveEveryLayerAPixel) {
   for (const NamedNetwork& named : kNamedNetworks) {
     const std::string name(named.name);
-    const auto network = Make(name, {3, 64, 64}, 10);
+    const std::vector<Layer> layers = LayersOf(name, 10).value();
     std::int64_t least = 1;
-    while (!PlanLayers(network->layers(), {3, least, least}).ok()) ++least;
+    while (!PlanLayers(layers, {3, least, least}).ok()) ++least;
     EXPECT_EQ(named.least_extent, least) << name;
     if (least == 1) continue;
-    EXPECT_FALSE(MakeNetwork(name, {3, least - 1, 64}, 10, RngStream(1, Purpose::parameters)).ok()) << name;
+    EXPECT_EQ(MakeNetwork(name, {3, least - 1, 64}, 10, std::nullopt).status().code(), StatusCode::usage) << name;
   }
 }
 
