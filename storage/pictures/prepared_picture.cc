@@ -106,7 +106,28 @@ Result<PreparedPicture> PreparePicture(const std::string& name, std::string_view
   PreparedPicture out;
   out.size = {plan.kept.height, plan.kept.width};
   out.planes.resize(static_cast<std::size_t>(3 * out.size.height * out.size.width));
-  Resample(picture, plan.top, DownOf(plan), AcrossOf(plan), out.planes.data());
+  Resample(picture, plan.top, 0, DownOf(plan), AcrossOf(plan), out.planes.data());
+  if (channels == 1) ToGrey(out);
+  return out;
+}
+
+Result<PreparedPicture> PrepareRegion(const std::string& name, std::string_view bytes, const RegionChoice& choose,
+                                      const PictureSize& size, const PictureOptions& options, std::int64_t channels) {
+  Region box;
+  const RegionChoice remember = [&](const PictureSize& whole) { return box = choose(whole); };
+  RETORT_ASSIGN_OR_RETURN(const Picture picture, DecodePicture(name, bytes, options, remember));
+  // What was turned by its orientation, and a PNG, is held whole, and its region was not asked for.
+  if (box.height == 0 || options.orientation == ExifOrientation::apply) box = choose(picture.whole);
+  return ResizeRegion(picture, box, size, channels);
+}
+
+PreparedPicture ResizeRegion(const Picture& picture, const Region& box, const PictureSize& size,
+                             std::int64_t channels) {
+  PreparedPicture out;
+  out.size = size;
+  out.planes.resize(static_cast<std::size_t>(3 * size.height * size.width));
+  Resample(picture, box.top, box.left, {box.height, size.height, 0, size.height}, {box.width, size.width, 0, size.width},
+           out.planes.data());
   if (channels == 1) ToGrey(out);
   return out;
 }

@@ -7,7 +7,7 @@
 
 #include "experiments/spec/preprocessing.h"
 #include "experiments/spec/status.h"
-#include "storage/pictures/picture.h"
+#include "storage/pictures/picture_decode.h"
 
 namespace retort::storage {
 
@@ -41,5 +41,14 @@ struct PreparedPicture {
 [[nodiscard]] Result<PreparedPicture> PreparePicture(const std::string& name, std::string_view bytes,
                                                      const Preprocessing& preprocessing,
                                                      const PictureLimits& limits = {}, std::int64_t channels = 3);
+
+// The box that `choose` names, cut out of the picture and then resized to `size`: nothing beyond its borders is
+// looked at. Errors: those of DecodePicture.
+[[nodiscard]] Result<PreparedPicture> PrepareRegion(const std::string& name, std::string_view bytes,
+                                                    const RegionChoice& choose, const PictureSize& size,
+                                                    const PictureOptions& options, std::int64_t channels);
+// The same of a picture that holds the box.
+[[nodiscard]] PreparedPicture ResizeRegion(const Picture& picture, const Region& box, const PictureSize& size,
+                                           std::int64_t channels);
 
 }  // namespace retort::storage

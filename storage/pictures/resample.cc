@@ -90,12 +90,14 @@ Taps::Taps(std::int64_t in, std::int64_t out, std::int64_t first, std::int64_t c
   }
 }
 
-void Resample(const Picture& source, std::int64_t top, const Taps& down, const Taps& across, std::uint8_t* planes) {
-  const auto width = static_cast<std::int64_t>(across.begin.size()), height = static_cast<std::int64_t>(down.begin.size());
+void Resample(const Picture& source, std::int64_t top, std::int64_t left, const Taps& down, const Taps& across,
+              std::uint8_t* planes) {
+  const auto width = static_cast<std::int64_t>(across.begin.size());
+  const auto height = static_cast<std::int64_t>(down.begin.size());
   const std::int64_t stride = width * 3, first = down.first_input();
   std::vector<std::uint8_t> narrowed(static_cast<std::size_t>((down.end_input() - first) * stride));
   std::vector<std::int64_t> begin = across.begin;
-  for (std::int64_t& x : begin) x -= source.region.left;
+  for (std::int64_t& x : begin) x += left - source.region.left;
   for (std::int64_t y = first; y < down.end_input(); ++y) {
     Across(source.Row(top + y - source.region.top), begin.data(), across.taken.data(), across.weights.data(),
            across.most, width, narrowed.data() + (y - first) * stride);

@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <utility>
+
+#include "storage/pictures/prepared_picture.h"
 
 namespace retort::worker {
 namespace {
@@ -17,21 +20,6 @@ namespace {
 constexpr std::int64_t kFloatsAtOnce = std::int64_t{64} << 20;
 
 at::Tensor OnHost(const at::Tensor& rows) { return rows.to(at::kCPU, at::kLong).contiguous(); }
-
-// One plane of levels to floats.
-void Normalise(const std::uint8_t* levels, std::int64_t count, const float* table, float* out) {
-  for (std::int64_t i = 0; i < count; ++i) out[i] = table[levels[i]];
-}
-
-at::Tensor LevelTable(std::int64_t channels, const PixelScale& scale) {
-  RETORT_CHECK(static_cast<std::int64_t>(scale.mean.size()) == channels && scale.std.size() == scale.mean.size());
-  at::Tensor table = at::empty({channels, 256}, at::kFloat);
-  float* value = table.mutable_data_ptr<float>();
-  for (std::size_t c = 0; c < scale.mean.size(); ++c)
-    for (int level = 0; level < 256; ++level)
-      *value++ = static_cast<float>((level / 255.0 - scale.mean[c]) / scale.std[c]);
-  return table;
-}
 
 // f32 [count, channels, height, width] on the CPU; pictures are shared out among threads.
 at::Tensor GatherOnHost(const StoredImages& stored, const std::int64_t* places, std::int64_t count) {
@@ -53,6 +41,24 @@ at::Tensor GatherOnHost(const StoredImages& stored, const std::int64_t* places, 
     }
   });
   return out;
+}
+
+// One picture, cut anew from its file; one that is not there is NaN.
+Status FillFromFile(const StoredImages& stored, std::int64_t place, const storage::PictureSize& size,
+                    const storage::PictureOptions& options, const storage::RegionChoice& choose, float* out) {
+  if (place < 0) {
+    std::fill_n(out, stored.shape.size(), std::numeric_limits<float>::quiet_NaN());
+    return {};
+  }
+  const std::int64_t row = stored.set.rows[static_cast<std::size_t>(place)];
+  RETORT_ASSIGN_OR_RETURN(const std::string bytes, stored.set.source.read(row));
+  RETORT_ASSIGN_OR_RETURN(const storage::PreparedPicture picture,
+                          storage::PrepareRegion(stored.set.source.where(row), bytes, choose, size, options,
+                                                 stored.shape.channels));
+  const std::int64_t plane = size.height * size.width;
+  for (std::int64_t c = 0; c < stored.shape.channels; ++c)
+    Normalise(picture.planes.data() + c * plane, plane, stored.levels.const_data_ptr<float>() + c * 256, out + c * plane);
+  return {};
 }
 
 // The bytes travel, a quarter of the floats, and are looked up where they arrive: the table's own bits.
@@ -83,9 +89,27 @@ at::Tensor GatherOnDevice(const StoredImages& stored, const std::int64_t* places
 
 }  // namespace
 
+at::Tensor LevelTable(std::int64_t channels, const PixelScale& scale) {
+  RETORT_CHECK(static_cast<std::int64_t>(scale.mean.size()) == channels && scale.std.size() == scale.mean.size());
+  at::Tensor table = at::empty({channels, 256}, at::kFloat);
+  float* value = table.mutable_data_ptr<float>();
+  for (std::size_t c = 0; c < scale.mean.size(); ++c)
+    for (int level = 0; level < 256; ++level)
+      *value++ = static_cast<float>((level / 255.0 - scale.mean[c]) / scale.std[c]);
+  return table;
+}
+
+void Normalise(const std::uint8_t* levels, std::int64_t count, const float* table, float* out) {
+  for (std::int64_t i = 0; i < count; ++i) out[i] = table[levels[i]];
+}
+
 StoredImages::StoredImages(std::shared_ptr<const storage::DecodedPictures> decoded, const ImageShape& of,
-                           const PixelScale& scale, at::Device where)
-    : pictures(std::move(decoded)), shape(of), levels(LevelTable(of.channels, scale)), device(where) {}
+                           const PixelScale& scale, at::Device where, storage::PictureSet files)
+    : pictures(std::move(decoded)),
+      set(std::move(files)),
+      shape(of),
+      levels(LevelTable(of.channels, scale)),
+      device(where) {}
 
 Examples::Examples(at::Tensor images, at::Tensor image_labels)
     : labels(std::move(image_labels)), images_(std::move(images)) {
@@ -112,6 +136,28 @@ at::Tensor Examples::Batch(const at::Tensor& rows) const {
   if (images_.defined()) return images_.index_select(0, rows.to(images_.device()));
   const at::Tensor host = OnHost(rows);
   return Gathered(host.const_data_ptr<std::int64_t>(), host.size(0));
+}
+
+Result<at::Tensor> Examples::FileBatch(const at::Tensor& rows, const BoxChoice& choose) const {
+  RETORT_CHECK(HasFiles());
+  const at::Tensor host = OnHost(rows);
+  const storage::PreparationOrder& order = stored_->set.order;
+  const storage::PictureSize size{stored_->shape.height, stored_->shape.width};
+  const storage::PictureOptions options{order.limits, order.preprocessing.exif_orientation
+                                                          ? storage::ExifOrientation::apply
+                                                          : storage::ExifOrientation::ignore};
+  at::Tensor out = at::empty({host.size(0), stored_->shape.channels, size.height, size.width}, at::kFloat);
+  std::vector<Status> said(static_cast<std::size_t>(host.size(0)));
+  at::parallel_for(0, host.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      const std::int64_t place = places_[static_cast<std::size_t>(host.const_data_ptr<std::int64_t>()[k])];
+      said[static_cast<std::size_t>(k)] =
+          FillFromFile(*stored_, place, size, options, [&](const storage::PictureSize& s) { return choose(k, s); },
+                       out.mutable_data_ptr<float>() + k * stored_->shape.size());
+    }
+  });
+  for (const Status& status : said) RETORT_RETURN_IF_ERROR(status);
+  return out.to(stored_->device);
 }
 
 at::Tensor Examples::Range(std::int64_t first, std::int64_t count) const {

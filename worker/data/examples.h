@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,13 +16,20 @@ namespace retort::worker {
 
 // Decoded pictures with what makes tensors of them. Immutable, any thread may read.
 struct StoredImages {
+  // `set` says where the files are, so that pictures can be cut anew; rows of it empty: they are not kept.
   StoredImages(std::shared_ptr<const storage::DecodedPictures> pictures, const ImageShape& shape,
-               const PixelScale& scale, at::Device device);
+               const PixelScale& scale, at::Device device, storage::PictureSet set = {});
   std::shared_ptr<const storage::DecodedPictures> pictures;
+  storage::PictureSet set;
   ImageShape shape;
-  at::Tensor levels;  // f32 [channels, 256] on the CPU: (level / 255 - mean) / std, computed in double
+  at::Tensor levels;  // LevelTable
   at::Device device;  // where batches are wanted
 };
+
+// f32 [channels, 256] on the CPU: (level / 255 - mean) / std, computed in double.
+[[nodiscard]] at::Tensor LevelTable(std::int64_t channels, const PixelScale& scale);
+// out[i] = table[levels[i]] of one channel.
+void Normalise(const std::uint8_t* levels, std::int64_t count, const float* table, float* out);
 
 // Either all in memory as floats, or stored as bytes of which each batch is made when it is asked for. Cheap to
 // copy; there is no position in it, so resumed trials and members of gangs see what their rows say.
@@ -39,6 +47,12 @@ class Examples {
   [[nodiscard]] at::Tensor Batch(const at::Tensor& rows) const;
   // Rows first, ..., first + count - 1. In memory it is a view.
   [[nodiscard]] at::Tensor Range(std::int64_t first, std::int64_t count) const;
+  // Are the pictures' files at hand?
+  [[nodiscard]] bool HasFiles() const { return stored_ != nullptr && stored_->set.source.read != nullptr; }
+  // For each k the box choose(k, size of its picture) of the picture of rows[k], decoded from its file and resized to
+  // the examples' size: else as Batch. `choose` is called from several threads. Error: that of reading or decoding.
+  using BoxChoice = std::function<storage::Region(std::int64_t k, const storage::PictureSize& size)>;
+  [[nodiscard]] Result<at::Tensor> FileBatch(const at::Tensor& rows, const BoxChoice& choose) const;
   // As many rows as fit in 256 MB of floats, at least one: for passes over everything.
   [[nodiscard]] std::int64_t RowsAtOnce() const;
   [[nodiscard]] ImageShape shape() const;
