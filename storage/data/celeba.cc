@@ -61,7 +61,7 @@ Result<std::int64_t> ClassOf(const Lists& lists, std::size_t line, const std::ve
 
 struct Pictured {
   std::string name;
-  std::int64_t label, part;
+  std::int64_t label, part;  // label -1: none
 };
 
 Result<std::map<std::string, std::int64_t>> PartsOf(const Lists& lists) {
@@ -89,8 +89,8 @@ Result<std::vector<Pictured>> Join(const Lists& lists, std::span<const std::stri
     const auto part = parts.find(std::string(words[0]));
     if (part == parts.end())
       return LineError(lists.attributes_at, i + 1, "\"" + std::string(words[0]) + "\" has no line in " + lists.partition_at);
-    if (label < 0) ++left_out;
-    else pictured.push_back({part->first, label, part->second});
+    left_out += label < 0 ? 1 : 0;
+    pictured.push_back({part->first, label, part->second});
   }
   const auto said = WholeNumber(Words(lists.attributes[0]).empty() ? "" : Words(lists.attributes[0])[0]);
   if (!said || *said != rows)
@@ -126,6 +126,10 @@ Status AddPictures(const DataSpec& data, const std::vector<Pictured>& pictured, 
       const TreeFile* file = set.files->Find(folder + picture.name);
       if (file == nullptr)
         return MissingFile(data, set.files->path() + "/" + folder + picture.name, "list_attr_celeba.txt names it");
+      if (picture.label < 0) {
+        set.left_out.push_back(*file);
+        continue;
+      }
       set.pictures.push_back(*file);
       set.labels.push_back(picture.label);
     }
@@ -153,7 +157,7 @@ Result<ExampleSet> ReadCelebA(Env& env, const DataSpec& data) {
   if (left_out > 0)
     set.findings.push_back(std::to_string(left_out) +
                            " pictures are left out: none, or several, of black, blond and brown hair.");
-  const std::size_t all = pictured.size() + left_out;
+  const std::size_t all = pictured.size();
   if (all != 202599)
     set.findings.push_back("The lists name " + std::to_string(all) + " pictures; the published set has 202599.");
   set.sources = {lists.attributes_at, lists.partition_at, set.files->path()};
