@@ -40,7 +40,7 @@ storage::Evaluation Evaluate(const Network& network, const Examples& examples) {
   std::vector<at::Tensor> logits;
   for (std::int64_t i = 0; i < examples.size(); i += kRows) {
     const std::int64_t rows = std::min(kRows, examples.size() - i);
-    logits.push_back(network.Forward(examples.images.narrow(0, i, rows)).logits);
+    logits.push_back(network.Forward(examples.Range(i, rows)).logits);
   }
   if (logits.empty()) logits.push_back(at::empty({0, network.classes()}, at::kFloat));
   return Evaluate(at::cat(logits), examples.labels);

@@ -24,17 +24,17 @@ constexpr double kRate = 0.05, kSmoothness = 0.02;
 
 const double kBlack = -kPixelMean / kPixelStd, kWhite = (1 - kPixelMean) / kPixelStd;
 
-Examples First(const Examples& examples, std::int64_t n) {
-  return {examples.images.narrow(0, 0, n), examples.labels.narrow(0, 0, n)};
-}
-
 // Mean images of the classes of `examples`: [classes, ...]. A class without examples stays black.
 at::Tensor ClassMeans(const Examples& examples, std::int64_t classes) {
   const at::Tensor member = at::one_hot(examples.labels, classes).to(at::kFloat);  // [n, classes]
   const at::Tensor counts = member.sum(0).clamp_min(1);
-  std::vector<std::int64_t> shape = examples.images.sizes().vec();
-  shape[0] = classes;
-  return (member.t().mm(examples.images.flatten(1)) / counts.unsqueeze(1)).reshape(shape);
+  const ImageShape shape = examples.shape();
+  at::Tensor sum = at::zeros({classes, shape.size()}, member.options());
+  for (std::int64_t first = 0; first < examples.size(); first += examples.RowsAtOnce()) {
+    const std::int64_t rows = std::min(examples.RowsAtOnce(), examples.size() - first);
+    sum += member.narrow(0, first, rows).t().mm(examples.Range(first, rows).flatten(1));
+  }
+  return (sum / counts.unsqueeze(1)).reshape({classes, shape.channels, shape.height, shape.width});
 }
 
 // Mean correlation of pictures with pictures of the same class.
@@ -47,7 +47,12 @@ double Correlation(const at::Tensor& a, const at::Tensor& b) {
 
 // Mean root-mean-square distance, per pixel, from a picture to the nearest example of its class.
 double Nearest(const at::Tensor& pictures, const Examples& examples) {
-  const at::Tensor distance = at::cdist(pictures.flatten(1), examples.images.flatten(1));
+  std::vector<at::Tensor> parts;
+  for (std::int64_t first = 0; first < examples.size(); first += examples.RowsAtOnce()) {
+    const std::int64_t rows = std::min(examples.RowsAtOnce(), examples.size() - first);
+    parts.push_back(at::cdist(pictures.flatten(1), examples.Range(first, rows).flatten(1)));
+  }
+  const at::Tensor distance = at::cat(parts, 1);
   const at::Tensor same =
       at::arange(pictures.size(0), examples.labels.options()).unsqueeze(1) == examples.labels;
   const at::Tensor nearest =
@@ -129,8 +134,8 @@ Result<privacy::AuditFinding> AuditInversion(const AuditedTrial& trial, const Au
   finding.figures = {{"confidence", MeanConfidence(*network, pictures)},
                      {"correlation_with_class_mean", Correlation(pictures, means)},
                      {"correlation_untrained", Correlation(control, means)},
-                     {"nearest_private_rms", Nearest(pictures, First(data.train, examples))},
-                     {"nearest_test_rms", Nearest(pictures, First(data.test, examples))}};
+                     {"nearest_private_rms", Nearest(pictures, data.train.First(examples))},
+                     {"nearest_test_rms", Nearest(pictures, data.test.First(examples))}};
   finding.note =
       "the pictures are in audit-inversion.pgm beside the attempts, above the means of the private examples";
   return finding;

@@ -1,18 +1,13 @@
 #include "worker/data/dataset.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/full_like.h>
-#include <ATen/ops/tensor.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <numeric>
 
 #include "storage/idx_file.h"
+#include "worker/data/augmentation.h"
 
 namespace retort::worker {
 namespace {
@@ -21,11 +16,11 @@ constexpr auto kBlack = static_cast<float>(-kPixelMean / kPixelStd);
 
 // The examples at positions [range.begin, range.end) of `order`.
 Examples Take(const storage::IdxData& set, const std::vector<std::int64_t>& order, const IndexRange& range) {
-  Examples out{at::empty({range.size(), 1, set.height, set.width}, at::kFloat),
-               at::empty({range.size()}, at::kLong)};
+  at::Tensor images = at::empty({range.size(), 1, set.height, set.width}, at::kFloat);
+  at::Tensor labels = at::empty({range.size()}, at::kLong);
   const std::int64_t pixels = set.height * set.width;
-  float* image = out.images.mutable_data_ptr<float>();
-  std::int64_t* label = out.labels.mutable_data_ptr<std::int64_t>();
+  float* image = images.mutable_data_ptr<float>();
+  std::int64_t* label = labels.mutable_data_ptr<std::int64_t>();
   for (std::int64_t i = range.begin; i < range.end; ++i) {
     const std::int64_t index = order[static_cast<std::size_t>(i)];
     const std::uint8_t* bytes = set.pixels.data() + index * pixels;
@@ -34,7 +29,7 @@ Examples Take(const storage::IdxData& set, const std::vector<std::int64_t>& orde
     }
     *label++ = set.labels[static_cast<std::size_t>(index)];
   }
-  return out;
+  return {std::move(images), std::move(labels)};
 }
 
 Status CheckRange(const char* name, const IndexRange& range, std::int64_t n, const std::string& path) {
@@ -43,39 +38,10 @@ Status CheckRange(const char* name, const IndexRange& range, std::int64_t n, con
                           std::to_string(range.end) + "), but " + path + " holds " + std::to_string(n) + ".");
 }
 
-struct Move {
-  std::int64_t down, right;
-};
-
-Move MoveOf(std::int64_t row, int reach, const RowStream& rows) {
-  const RngStream lane = rows.stream.Lane(static_cast<std::uint64_t>(rows.first_row + row));
-  return {lane.Below(0, 2 * reach + 1) - reach, lane.Below(1, 2 * reach + 1) - reach};
-}
-
-// For images whose bytes only their device can reach: each pixel is looked up in the image with a black border.
-at::Tensor ShiftedOnDevice(const at::Tensor& in, int reach, const RowStream& rows) {
-  const std::int64_t n = in.size(0), channels = in.size(1), height = in.size(2), width = in.size(3);
-  const std::int64_t bordered_width = width + 2 * reach;
-  at::Tensor bordered = at::full({n, channels, height + 2 * reach, bordered_width}, kBlack, in.options());
-  bordered.narrow(2, reach, height).narrow(3, reach, width).copy_(in);
-  std::vector<std::int64_t> origins;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const Move move = MoveOf(i, reach, rows);
-    origins.push_back((reach - move.down) * bordered_width + reach - move.right);
-  }
-  const at::TensorOptions index = in.options().dtype(at::kLong);
-  const at::Tensor pixel = (at::arange(height, index) * bordered_width).unsqueeze(1) + at::arange(width, index);
-  const at::Tensor from = at::tensor(origins, index).view({n, 1, 1}) + pixel.view({1, 1, height * width});
-  return bordered.view({n, channels, -1}).gather(2, from.expand({n, channels, -1})).view(in.sizes());
-}
-
 }  // namespace
 
 void MoveTo(const at::Device& device, Dataset& data) {
-  for (Examples* examples : {&data.train, &data.public_split, &data.test}) {
-    examples->images = examples->images.to(device);
-    examples->labels = examples->labels.to(device);
-  }
+  for (Examples* examples : {&data.train, &data.public_split, &data.test}) *examples = examples->On(device);
   data.device = device;
 }
 
@@ -104,27 +70,7 @@ at::Tensor ToBytes(const at::Tensor& images) {
 }
 
 at::Tensor Shifted(const at::Tensor& images, int reach, const RowStream& rows) {
-  if (reach == 0) return images;
-  const at::Tensor in = images.contiguous();
-  if (!in.is_cpu()) return ShiftedOnDevice(in, reach, rows);
-  at::Tensor out = at::full_like(in, kBlack);
-  const std::int64_t n = in.size(0), channels = in.size(1), height = in.size(2), width = in.size(3);
-  const float* source = in.const_data_ptr<float>();
-  float* target = out.mutable_data_ptr<float>();
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto [dy, dx] = MoveOf(i, reach, rows);
-    const std::int64_t first = std::max<std::int64_t>(0, dx), last = std::min(width, width + dx);
-    if (last <= first) continue;
-    for (std::int64_t row = 0; row < channels * height; ++row) {
-      const std::int64_t y = row % height, from = y - dy;
-      if (from < 0 || from >= height) continue;
-      const std::int64_t base = i * channels * height * width;
-      std::memcpy(target + base + row * width + first,
-                  source + base + (row - dy) * width + first - dx,
-                  static_cast<std::size_t>(last - first) * sizeof(float));
-    }
-  }
-  return out;
+  return Moved(images, reach, at::full({images.size(1)}, kBlack, at::kFloat), rows);
 }
 
 }  // namespace retort::worker

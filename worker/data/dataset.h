@@ -10,6 +10,7 @@
 #include "experiments/spec/status.h"
 #include "experiments/spec/trial_spec.h"
 #include "storage/env.h"
+#include "worker/data/examples.h"
 #include "worker/models/network.h"
 
 namespace retort::worker {
@@ -18,12 +19,6 @@ namespace retort::worker {
 // every IDX set: statistics of the private examples would be a release.
 inline constexpr double kPixelMean = 0.1307;
 inline constexpr double kPixelStd = 0.3081;
-
-struct Examples {
-  at::Tensor images;   // f32 [n, channels, height, width], normalised, contiguous
-  at::Tensor labels;   // i64 [n]
-  [[nodiscard]] std::int64_t size() const { return labels.size(0); }
-};
 
 struct Dataset {
   ImageShape shape;
@@ -34,7 +29,7 @@ struct Dataset {
   at::Device device = at::kCPU;   // where all of them lie, and with them everything that a trial computes
 };
 
-// Copies the examples to `device`; on the CPU nothing is copied.
+// Examples in memory are copied to `device`, stored ones are served there; on the CPU nothing is copied.
 void MoveTo(const at::Device& device, Dataset& data);
 
 // Position i of the split is index SplitOrder(n, shuffle)[i] of the files. shuffle 0 = file order;

@@ -100,7 +100,7 @@ class VoteDistillation final : public Method {
 
   Status Query(std::int64_t step) {
     const std::int64_t first = step * rows_, rows = std::min(rows_, spec_.queries - first);
-    const at::Tensor images = data_.public_split.images.narrow(0, first, rows);
+    const at::Tensor images = data_.public_split.Range(first, rows);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
       return Release(step, images, book);
     }));
@@ -116,13 +116,20 @@ class VoteDistillation final : public Method {
         release::Oracle::SumVotes(
             release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.grain}), gang_));
     if (book == nullptr) return at::Tensor();
-    // What earlier attempts released answers equal images here, too.
-    const std::int64_t known = step * rows_;
-    mechanism_->Remember(data_.public_split.images.narrow(0, 0, known), histograms_.narrow(0, 0, known));
+    RememberUntil(step * rows_);
     RETORT_ASSIGN_OR_RETURN(release::Charge charge,
                             book->Take(mechanism_->Describe(rows_), mechanism_->DrawsFor(answers)));
     RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
     return released.values;
+  }
+
+  // What earlier attempts released answers equal images here, too.
+  void RememberUntil(std::int64_t known) {
+    const std::int64_t at_once = data_.public_split.RowsAtOnce();
+    for (; remembered_ < known; remembered_ += std::min(at_once, known - remembered_)) {
+      const std::int64_t rows = std::min(at_once, known - remembered_);
+      mechanism_->Remember(data_.public_split.Range(remembered_, rows), histograms_.narrow(0, remembered_, rows));
+    }
   }
 
   at::Tensor Evidence(double* gap = nullptr) const {
@@ -143,7 +150,7 @@ class VoteDistillation final : public Method {
     const at::NoGradGuard no_grad;
     for (std::int64_t first = 0; first < data_.public_split.size(); first += kRows) {
       const std::int64_t rows = std::min(kRows, data_.public_split.size() - first);
-      const at::Tensor images = data_.public_split.images.narrow(0, first, rows);
+      const at::Tensor images = data_.public_split.Range(first, rows);
       targets_.narrow(0, first, rows).copy_(at::log_softmax(learner_.network().Forward(images).logits, 1));
     }
     targets_.narrow(0, 0, spec_.queries).add_(Evidence());
@@ -164,7 +171,7 @@ class VoteDistillation final : public Method {
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pick.Below(i, pool);
     const RowShare share = ShareOf(spec_.student_batch, gang_);
     const at::Tensor index = Own(at::tensor(rows, at::device(data_.device).dtype(at::kLong)), share);
-    const at::Tensor images = Shifted(data_.public_split.images.index_select(0, index), spec_.shift,
+    const at::Tensor images = Shifted(data_.public_split.Batch(index), spec_.shift,
                                       {RngStream(spec_.seed, Purpose::shifts, at_step), share.first});
     const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
     return learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,
@@ -180,6 +187,7 @@ class VoteDistillation final : public Method {
   bool shards_disjoint_, members_apart_;
   Learner learner_;
   std::int64_t rows_, releases_;
+  std::int64_t remembered_ = 0;  // queries whose answers the mechanism knows
   at::Tensor histograms_;   // i32 [queries, classes]: released
   at::Tensor targets_;      // f32 [public images, classes]
   SampleGallery gallery_;

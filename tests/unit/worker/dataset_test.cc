@@ -22,11 +22,11 @@ TEST(Dataset, SplitsAreDisjointAndNormalised) {
   EXPECT_EQ(data->train.size(), 120);
   EXPECT_EQ(data->public_split.size(), 40);
   EXPECT_EQ(data->test.size(), 40);
-  EXPECT_EQ(data->train.images.sizes(), (std::vector<std::int64_t>{120, 1, 16, 16}));
+  EXPECT_EQ(data->train.Range(0, data->train.size()).sizes(), (std::vector<std::int64_t>{120, 1, 16, 16}));
   const at::Tensor all = at::cat({data->train.labels, data->public_split.labels, data->test.labels});
   for (std::int64_t c = 0; c < 4; ++c) EXPECT_EQ((all == c).sum().item<std::int64_t>(), 50);
   // Pictures and labels stay together: the bright quarter is the class.
-  const at::Tensor quarters = at::avg_pool2d(data->test.images, 8).flatten(1);
+  const at::Tensor quarters = at::avg_pool2d(data->test.Range(0, data->test.size()), 8).flatten(1);
   EXPECT_TRUE(quarters.argmax(1).equal(data->test.labels));
 }
 
@@ -34,7 +34,7 @@ TEST(Dataset, BytesSurviveNormalisation) {
   const TinyTrials tiny;
   const auto data = LoadDataset(storage::PosixEnv(), *tiny.data());
   ASSERT_TRUE(data.ok());
-  const at::Tensor bytes = ToBytes(data->train.images);
+  const at::Tensor bytes = ToBytes(data->train.Range(0, data->train.size()));
   EXPECT_EQ(bytes.max().item<std::int64_t>(), 229);
   EXPECT_EQ(bytes.min().item<std::int64_t>(), 0);
 }
