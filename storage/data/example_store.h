@@ -25,10 +25,11 @@ struct ExampleSet {
   std::vector<std::string> class_names;     // as many as there are classes; may be empty for raw sets
   std::int64_t classes = 0;
   std::vector<std::int64_t> labels;         // [n], each in 0..classes-1
-  std::vector<DataPart> parts;              // cover 0..n-1 in order
+  std::vector<DataPart> parts;              // cover 0..n-1 in order; none where the format sets nothing apart
   std::int64_t channels = 0, height = 0, width = 0;  // raw: of each; encoded: of the first picture's file
   std::vector<std::uint8_t> pixels;         // raw: [n, channels, height, width]
   std::vector<TreeFile> pictures;           // encoded: [n]
+  std::vector<TreeFile> left_out;           // encoded: pictures of the set that have no label
   std::shared_ptr<const FileTree> files;    // encoded: they lie in it
   std::vector<std::string> sources;         // paths that were read, for messages
   std::vector<std::string> findings;        // whole sentences: what was left out, what is fewer than published
@@ -91,7 +92,8 @@ struct DataDigests {
                                             const DigestCache& cache);
 
 // Fills digest, examples, channels, height, width, classes (where 0) and what the split leaves open: fractions,
-// open ends and the digests of lists. Height and width of encoded sets are filled only where they are 0.
+// open ends and the digests of lists. Height and width of encoded sets, of the first picture's file, are filled only
+// where they are 0.
 // Errors: of OpenExamples; usage where split or classes do not fit what is there.
 [[nodiscard]] Status InspectData(Env& env, DataSpec& data, const DigestCache& cache);
 

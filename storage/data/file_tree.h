@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "experiments/spec/status.h"
@@ -16,6 +17,7 @@ struct TreeFile {
   std::string name;          // relative, with '/', without "." and ".." parts
   std::uint64_t size = 0;    // unpacked, in bytes
   std::uint64_t offset = 0;  // tar: of its bytes in the archive; zip: its index there; folder: 0
+  std::uint32_t tree = 0;    // of trees that were joined: which one
 };
 
 // Most bytes of one file that Read gives.
@@ -57,6 +59,11 @@ class FileTree {
 // than 20 million files, an archive that is compressed otherwise or unpacks to more (with the command that unpacks
 // it); damage, naming the archive and the offset.
 [[nodiscard]] Result<std::shared_ptr<const FileTree>> OpenFileTree(Env& env, const std::string& path);
+
+// Several trees as one: the names of each begin with its prefix ("" or ending in '/'). `path` is for messages.
+// Error: refused when a name stands twice.
+[[nodiscard]] Result<std::shared_ptr<const FileTree>> JoinTrees(
+    const std::string& path, std::vector<std::pair<std::string, std::shared_ptr<const FileTree>>> trees);
 
 // The files in a tar archive that takes `size` bytes from `base` on in `file`; the names begin with `prefix`.
 // `path` is for messages. ustar, GNU long names and pax. Errors as above.

@@ -33,7 +33,7 @@ struct Walk {
     if (stamp.folder) return Folder(name, depth + 1);
     if (files.size() >= kMostFiles) return Refused(path + " holds more than 20 million files");
     telling = telling && stamp.telling;
-    files.push_back({name, stamp.size, 0});
+    files.push_back({name, stamp.size, 0, 0});
     stamps.push_back(name + "\n" + std::to_string(stamp.size) + " " + std::to_string(stamp.modified) + " " +
                      std::to_string(stamp.inode));
     return {};

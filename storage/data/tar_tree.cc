@@ -114,7 +114,7 @@ class TarScan {
     if (name.back() == '/') return {};
     if (files_.size() >= kMostFiles) return Refused(path_ + " holds more than 20 million files");
     std::string clean = CleanName(name);
-    if (!clean.empty()) files_.push_back({prefix_ + clean, size, data});
+    if (!clean.empty()) files_.push_back({prefix_ + clean, size, data, 0});
     return {};
   }
 

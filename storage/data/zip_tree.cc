@@ -13,7 +13,7 @@ Result<std::vector<TreeFile>> IndexZip(const std::string& path, const ZipFile& z
     const ZipEntry& entry = zip.entries()[i];
     if (const std::string trouble = NameTrouble(entry.name); !trouble.empty())
       return Refused(path + ": the name \"" + entry.name + "\" " + trouble + "; an archive like this is not read");
-    if (!entry.name.ends_with('/')) files.push_back({CleanName(entry.name), entry.bytes, i});
+    if (!entry.name.ends_with('/')) files.push_back({CleanName(entry.name), entry.bytes, i, 0});
   }
   RETORT_RETURN_IF_ERROR(CheckNames(path, files));
   return files;
