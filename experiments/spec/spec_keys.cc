@@ -295,7 +295,8 @@ constexpr SpecKey kKeys[] = {
     Quiet(Row<&S::lr_drops>("lr_drops", From(0, 100), kPlain, "drops of schedule \"step\", evenly spread")),
     Quiet(Choice<&S::optimizer>("optimizer", kOptimizers, kPlain,
                                 "of a plain teacher; DP-SGD is sgd, and everything else is trained by adam")),
-    Quiet(Row<&S::weight_decay>("weight_decay", kFraction, kPlain, "times the parameters, added to their gradient")),
+    Quiet(Row<&S::weight_decay>("weight_decay", kFraction, kPlain,
+                             "of the parameters: added to the gradient by sgd, apart from it by adam")),
     Quiet(kPlain, Row<&S::momentum>("momentum", {0, 0.9999, false}, kDpsgd | kPlain, "of SGD")),
 
     Generated(kDpdfd, Row<&S::generator_steps>("generator_steps", From(0, 1e6), 0,

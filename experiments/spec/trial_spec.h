@@ -151,7 +151,7 @@ struct TrialSpec {
   double lr_end = 0.05;              // factor reached linearly at the end
   double momentum = 0.9;             // sgd only
   Optimizer optimizer = Optimizer::adam;  // DP-SGD is SGD whatever it says
-  double weight_decay = 0;           // L2, added to the gradient
+  double weight_decay = 0;           // sgd: added to the gradient; adam: decoupled
   Schedule schedule = Schedule::linear;
   std::int64_t lr_drops = 2;         // schedule "step": drops to a tenth, evenly spread
 

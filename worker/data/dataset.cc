@@ -64,6 +64,14 @@ Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec) {
                  Take(set, order, split.public_range), Take(set, order, split.test)};
 }
 
+at::Tensor ToBytes(const at::Tensor& images, const PixelScale& scale) {
+  const auto channels = [](const std::vector<double>& values) {
+    return at::tensor(values, at::kFloat).view({1, static_cast<std::int64_t>(values.size()), 1, 1});
+  };
+  const at::Tensor pixels = images.detach().cpu() * channels(scale.std) + channels(scale.mean);
+  return (pixels * 255.0).round_().clamp_(0, 255).to(at::kByte).contiguous();
+}
+
 at::Tensor ToBytes(const at::Tensor& images) {
   const at::Tensor pixels = images.detach().cpu() * kPixelStd + kPixelMean;
   return (pixels * 255.0).round_().clamp_(0, 255).to(at::kByte).contiguous();

@@ -41,6 +41,8 @@ void MoveTo(const at::Device& device, Dataset& data);
 [[nodiscard]] Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec);
 
 // Images with normalisation undone: u8 [n, channels, height, width].
+[[nodiscard]] at::Tensor ToBytes(const at::Tensor& images, const PixelScale& scale);
+// Of an IDX set.
 [[nodiscard]] at::Tensor ToBytes(const at::Tensor& images);
 
 // Each image moved by its own whole number of pixels, at most `reach` along each axis; what moves in is

@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "experiments/spec/spec_codec.h"
 #include "storage/weights/state_dict.h"
+
 #include "storage/weights/state_match.h"
 #include "worker/evaluation.h"
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
+#include "worker/models/loaded_weights.h"
 #include "worker/models/model_registry.h"
 #include "worker/models/script_module.h"
 
@@ -82,13 +85,6 @@ Result<std::unique_ptr<Method>> FromModule(const MethodInputs& inputs, storage::
       std::make_unique<LoadedTeacher>(inputs.data, std::move(module), std::move(bytes)));
 }
 
-std::vector<storage::WantedTensor> WantedBy(const Network& network) {
-  std::vector<storage::WantedTensor> wanted;
-  for (const StateEntry& entry : network.state())
-    wanted.push_back({entry.name, entry.shape, entry.dtype, entry.used});
-  return wanted;
-}
-
 Result<std::unique_ptr<Method>> FromWeights(const MethodInputs& inputs, storage::Env& env) {
   const TrialSpec& spec = inputs.spec;
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
@@ -96,11 +92,10 @@ Result<std::unique_ptr<Method>> FromWeights(const MethodInputs& inputs, storage:
                                       RngStream(0, Purpose::parameters), inputs.data.device));
   RETORT_ASSIGN_OR_RETURN(storage::StateDict saved, storage::ReadWeights(env, spec.weights));
   RETORT_RETURN_IF_ERROR(CheckUnchanged(spec.weights, saved.digest, spec.weights_digest));
-  const storage::StateMatch match = storage::MatchState(WantedBy(*network), std::move(saved.tensors));
+  RETORT_ASSIGN_OR_RETURN(const storage::KeyReport report, LoadWeights(*network, std::move(saved.tensors)));
   const std::string described = spec.network + " with the " + std::to_string(inputs.data.classes) +
                                 " classes of data." + spec.data->name;
-  RETORT_RETURN_IF_ERROR(storage::RequireComplete(match.report, spec.weights, described));
-  RETORT_RETURN_IF_ERROR(network->LoadState("", match.tensors));
+  RETORT_RETURN_IF_ERROR(storage::RequireComplete(report, spec.weights, described));
   return std::unique_ptr<Method>(std::make_unique<LoadedTeacher>(inputs.data, std::move(network)));
 }
 

@@ -19,6 +19,7 @@
 #include "worker/methods/network_teacher.h"
 #include "worker/methods/sample_gallery.h"
 #include "worker/methods/structure_facts.h"
+#include "worker/methods/training_images.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
 #include "worker/release/mechanism.h"
@@ -91,7 +92,8 @@ class VoteDistillation final : public Method {
     out.evaluation = Evaluate(learner_.network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
     out.parameters = learner_.network().StateBlobs("student/");
-    out.samples = gallery_.ToSamples("public queries and their noisy votes; charged as the trial's ledger says");
+    out.samples = gallery_.ToSamples("public queries and their noisy votes; charged as the trial's ledger says",
+                                     PixelScaleOf(*spec_.data));
     return out;
   }
 
@@ -172,8 +174,8 @@ class VoteDistillation final : public Method {
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pick.Below(i, pool);
     const RowShare share = ShareOf(spec_.student_batch, gang_);
     const at::Tensor index = Own(at::tensor(rows, at::device(data_.device).dtype(at::kLong)), share);
-    const at::Tensor images = Shifted(data_.public_split.Batch(index), spec_.shift,
-                                      {RngStream(spec_.seed, Purpose::shifts, at_step), share.first});
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
+                            TrainingImages(spec_, data_.public_split, index, step, share.first));
     const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
     return learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,
                           RngStream(spec_.seed, Purpose::dropout, at_step));
