@@ -9,7 +9,6 @@
 
 #include "experiments/spec/spec_codec.h"
 #include "storage/weights/state_dict.h"
-
 #include "storage/weights/state_match.h"
 #include "worker/evaluation.h"
 #include "worker/methods/method.h"
