@@ -18,7 +18,7 @@ torch_cuda_wheels=(cuda-toolkit==13.0.2 nvidia-nccl-cu13==2.28.9 nvidia-cudnn-cu
 cuda_toolkit_parts=cublas,cudart,cufft,cufile,cupti,curand,cusolver,cusparse,nvjitlink,nvrtc,nvtx
 packages=(g++ cmake ninja-build ccache mold pkg-config python3 python3-venv
   libtomlplusplus-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libhdf5-dev prometheus-cpp-dev
-  libsodium-dev zlib1g-dev libssl-dev libboost-math-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libsodium-dev zlib1g-dev libpng-dev libssl-dev libboost-math-dev libgtest-dev libgmock-dev libbenchmark-dev
   libopenmpi-dev openmpi-bin libgloo-dev)
 test_packages=(prometheus procps iproute2 slurm-wlm munge)
 test_wheels=(pandas==3.1.1 tables==3.11.1 h5py==3.16.0 xarray==2026.9.0 h5netcdf==1.8.2 dp-accounting==0.6.0)
