@@ -24,9 +24,11 @@ set(RETORT_CLI_SOURCES
     explain_command.cc
     explain_devices.cc
     explanation.cc
+    export_command.cc
     known_costs.cc
     list_command.cc
     load_sweep.cc
+    model_command.cc
     number_text.cc
     open_results.cc
     plan_command.cc
