@@ -12,7 +12,7 @@ struct NamedNetwork {
   std::int64_t least_extent;  // smallest height and width, in pixels, that leave every layer a pixel
   std::int64_t multiple;      // height and width are multiples of it
   std::int64_t channels;      // that images must have; 0: any
-  bool mixes_rows;            // batch norms: not for DP-SGD. A name with "-gn" behind it has group norms in their place
+  bool mixes_rows;            // batch norms: not for DP-SGD; the name with "-gn" behind it has group norms instead
 };
 
 inline constexpr std::array kNamedNetworks = {

@@ -27,8 +27,8 @@ class BufferArena {
   [[nodiscard]] const at::Tensor& counts() const { return counts_; }
   void Reset();
 
-  // Every member's statistics become the mean of all members', weighted by the rows that each had of the batch
-  // of `rows`; the same bits everywhere. A member without rows takes the others' word. Error: of the gang.
+  // Every member's statistics become the mean of all members', weighted by the rows that each had of the
+  // batch of `rows`; the same bits everywhere. A member without rows takes the others' word. Error: of the gang.
   [[nodiscard]] Status ShareInGang(std::int64_t own_rows, std::int64_t rows, Collective& gang);
 
  private:

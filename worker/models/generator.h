@@ -1,5 +1,5 @@
-// The generators of data-free distillation: DAFL's for small images (Chen et al. 2019), and for large ones the deep
-// one of Fast-Datafree (Fang et al. 2022).
+// The generators of data-free distillation: DAFL's for small images (Chen et al. 2019), and for large ones
+// the deep one of Fast-Datafree (Fang et al. 2022).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,10 +18,10 @@ namespace retort::worker {
 // Small, below 128 pixels a side:
 // latents -> linear to w x (H/4) x (W/4) -> BN -> x2 -> conv w, BN, leaky 0.2 -> x2 -> conv w/2, BN, leaky 0.2
 // -> conv to C -> tanh -> BN without affine.
-// Large: latents -> linear to w x (H/32) x (W/32) -> BN -> five times x2, conv, BN, leaky 0.2, of widths w, w, w/2, w/2,
-// w/2 -> conv to C -> tanh -> BN without affine.
-// BN always uses the statistics of the batch at hand, so the images are normalised like the teacher's training data,
-// and a batch is a function of its latents and the parameters alone.
+// Large: latents -> linear to w x (H/32) x (W/32) -> BN -> five times x2, conv, BN, leaky 0.2, of widths w, w,
+// w/2, w/2, w/2 -> conv to C -> tanh -> BN without affine.
+// BN always uses the statistics of the batch at hand, so the images are normalised like the teacher's training
+// data, and a batch is a function of its latents and the parameters alone.
 class Generator {
  public:
   // Error: usage, when height or width is no multiple of 4, or for large images of 32. width >= 2.
@@ -42,7 +42,8 @@ class Generator {
     double epsilon = 0;                 // of their batch norms
   };
   static Stages StagesFor(ImageShape image, std::int64_t width);
-  Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream, at::Device device);
+  Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream,
+            at::Device device);
   ImageShape image_;
   std::int64_t width_;
   Stages stages_;

@@ -25,7 +25,8 @@ enum class LayerKind : std::uint8_t {
   spatial_mean,   // [rows, c, h, w] -> [rows, c]
 };
 
-// Does a layer of this kind let one row of a batch change what comes out for another, as batch normalisation does?
+// Does a layer of this kind let one row of a batch change what comes out for another, as batch normalisation
+// does?
 [[nodiscard]] bool MixesRows(LayerKind kind);
 
 // How a weight or a bias begins. usual: uniform on +-1 / sqrt(fan in). kaiming_*: normal of deviation

@@ -13,8 +13,8 @@
 
 namespace retort::worker {
 
-// How a forward pass goes: `dropout` null: no dropout; `training`: batch norms use the batch and move their running
-// statistics; `in_place`: layers may overwrite what LayerNode::in_place says.
+// How a forward pass goes: `dropout` null: no dropout; `training`: batch norms use the batch and move their
+// running statistics; `in_place`: layers may overwrite what LayerNode::in_place says.
 struct ForwardMode {
   const RowStream* dropout = nullptr;
   bool training = false;
@@ -22,7 +22,8 @@ struct ForwardMode {
 };
 
 // What the layer makes of `inputs`, in the order of node.inputs. `leaves`: the network's parameters.
-[[nodiscard]] at::Tensor ForwardLayer(const Layer& layer, const LayerNode& node, const std::vector<at::Tensor>& inputs,
+[[nodiscard]] at::Tensor ForwardLayer(const Layer& layer, const LayerNode& node,
+                                      const std::vector<at::Tensor>& inputs,
                                       const std::vector<at::Tensor>& leaves, const BufferArena& buffers,
                                       const ForwardMode& mode);
 

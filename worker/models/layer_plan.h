@@ -44,8 +44,8 @@ struct LayerPlan {
   std::size_t traced = 0;                   // layers with parameters
 };
 
-// Error: usage, naming the layer that would be left without a pixel. A list that does not fit together otherwise
-// is a broken invariant.
+// Error: usage, naming the layer that would be left without a pixel. A list that does not fit together
+// otherwise is a broken invariant.
 [[nodiscard]] Result<LayerPlan> PlanLayers(const std::vector<Layer>& layers, ImageShape input);
 
 }  // namespace retort::worker

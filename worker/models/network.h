@@ -19,8 +19,8 @@
 
 namespace retort::worker {
 
-// What the layers with parameters saw, in layer order: enough for per-sample gradients, and for the statistics
-// of what reaches a batch norm. Undefined for layers that the answer does not need.
+// What the layers with parameters saw, in layer order: enough for per-sample gradients, and for the
+// statistics of what reaches a batch norm. Undefined for layers that the answer does not need.
 struct LayerTrace {
   std::vector<at::Tensor> inputs;         // [batch, in, ...]
   std::vector<at::Tensor> outputs;        // before the activation, part of the graph
@@ -33,8 +33,8 @@ struct NetworkOutput {
 
 class Network {
  public:
-  // Initial parameters are drawn from `stream`, the same on every device; nothing: zeros, until LoadState. Layers
-  // that the last one does not need are in the state and never run.
+  // Initial parameters are drawn from `stream`, the same on every device; nothing: zeros, until LoadState.
+  // Layers that the last one does not need are in the state and never run.
   Network(std::vector<Layer> layers, ImageShape input, const std::optional<RngStream>& stream,
           at::Device device = at::kCPU);
 
@@ -45,7 +45,7 @@ class Network {
                                       const std::optional<RowStream>& dropout = std::nullopt,
                                       LayerTrace* trace = nullptr) const;
   // The same for training: batch norms use the statistics of `images`, and their running ones move towards
-  // them. A batch norm that sees one value a channel has no variance to go by and uses its running statistics.
+  // them. A batch norm that sees one value a channel has no variance to go by and uses its running ones.
   [[nodiscard]] NetworkOutput Train(const at::Tensor& images, const std::optional<RowStream>& dropout);
 
   [[nodiscard]] ParameterArena& parameters() { return *parameters_; }
@@ -61,9 +61,9 @@ class Network {
   [[nodiscard]] const std::vector<StateEntry>& state() const { return plan_.state; }
   // Names are prefix + the entry's.
   [[nodiscard]] std::vector<storage::TensorBlob> StateBlobs(const std::string& prefix) const;
-  // Blobs beyond the state are ignored. A missing num_batches_tracked counts as 0, and a missing entry of a layer
-  // that never runs stays as it is. Error: damage, naming the entry that is missing or of another shape or type;
-  // nothing is changed then.
+  // Blobs beyond the state are ignored. A missing num_batches_tracked counts as 0, and a missing entry of a
+  // layer that never runs stays as it is. Error: damage, naming the entry that is missing or of another shape
+  // or type; nothing is changed then.
   [[nodiscard]] Status LoadState(const std::string& prefix, const std::vector<storage::TensorBlob>& blobs);
 
   [[nodiscard]] const std::vector<Layer>& layers() const { return layers_; }
@@ -75,8 +75,8 @@ class Network {
 
  private:
   [[nodiscard]] at::Tensor EntryTensor(const StateEntry& entry) const;
-  [[nodiscard]] NetworkOutput Run(const at::Tensor& images, const std::optional<RowStream>& dropout, bool training,
-                                  LayerTrace* trace) const;
+  [[nodiscard]] NetworkOutput Run(const at::Tensor& images, const std::optional<RowStream>& dropout,
+                                  bool training, LayerTrace* trace) const;
   std::vector<Layer> layers_;
   ImageShape input_;
   LayerPlan plan_;
