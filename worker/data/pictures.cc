@@ -23,8 +23,9 @@ storage::PictureSet SetOf(const DataSpec& data, std::shared_ptr<const storage::E
   set.source.where = [store](std::int64_t row) { return store->Where(row); };
   set.order.preprocessing = data.preprocessing;
   set.order.channels = data.channels;
-  set.order.size = storage::PreparedSize(data.preprocessing);
-  if (set.order.size.height == 0) set.order.size = {data.height, data.width};
+  const PreparedSides sides = SidesAfter(data.preprocessing);
+  set.order.size = {sides.height, sides.width};
+  if (sides.height == 0) set.order.size = {data.height, data.width};
   set.order.threads = threads;
   return set;
 }
