@@ -1,10 +1,14 @@
-#include <jerror.h>
+// jpeglib.h needs what stands before it.
+// clang-format off
+#include <cstddef>
+#include <cstdio>
 #include <jpeglib.h>
+#include <jerror.h>
+// clang-format on
 
 #include <algorithm>
 #include <array>
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h needs it
 #include <utility>
 
 #include "storage/pictures/picture_format.h"
