@@ -1,8 +1,9 @@
 // Pictures to batches, on one thread.
-//   usage: picture_bench planes LIST RESIZE CROP OUT    the prepared planes of each file in LIST, one behind the other
+//   usage: picture_bench planes LIST RESIZE CROP OUT    the prepared planes of each file in LIST, one behind
+//   the other
 //          picture_bench epochs LIST RESIZE CROP REPEATS CACHE_FOLDER
-// The second prints milliseconds a picture: decoding, resizing, cutting and normalising; and batches of 32 in a random
-// order out of the mapped cache.
+// The second prints milliseconds a picture: decoding, resizing, cutting and normalising; and batches of 32 in
+// a random order out of the mapped cache.
 #include <ATen/Parallel.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -56,7 +57,8 @@ storage::PictureSet SetOf(const Files& files, std::int64_t resize, std::int64_t 
     return files.bytes[static_cast<std::size_t>(row)];
   };
   set.source.where = [&files](std::int64_t row) { return files.names[static_cast<std::size_t>(row)]; };
-  for (std::size_t row = 0; row < files.names.size(); ++row) set.rows.push_back(static_cast<std::int64_t>(row));
+  for (std::size_t row = 0; row < files.names.size(); ++row)
+    set.rows.push_back(static_cast<std::int64_t>(row));
   set.order.preprocessing = {.resize = resize, .crop = crop};
   set.order.size = {crop, crop};
   return set;
@@ -65,15 +67,16 @@ storage::PictureSet SetOf(const Files& files, std::int64_t resize, std::int64_t 
 void WritePlanes(const storage::PictureSet& set, const char* path) {
   std::ofstream out(path, std::ios::binary);
   for (const std::int64_t row : set.rows) {
-    const auto picture =
-        Require(storage::PreparePicture(set.source.where(row), *set.source.read(row), set.order.preprocessing));
+    const auto picture = Require(
+        storage::PreparePicture(set.source.where(row), *set.source.read(row), set.order.preprocessing));
     out.write(reinterpret_cast<const char*>(picture.planes.data()),
               static_cast<std::streamsize>(picture.planes.size()));
   }
 }
 
 double MillisecondsSince(Clock::time_point then, std::size_t pictures) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - then).count() / static_cast<double>(pictures);
+  return std::chrono::duration<double, std::milli>(Clock::now() - then).count() /
+         static_cast<double>(pictures);
 }
 
 double Decoding(const storage::PictureSet& set, const at::Tensor& levels) {
@@ -81,8 +84,8 @@ double Decoding(const storage::PictureSet& set, const at::Tensor& levels) {
   std::vector<float> out(static_cast<std::size_t>(3 * plane));
   const auto began = Clock::now();
   for (const std::int64_t row : set.rows) {
-    const auto picture =
-        Require(storage::PreparePicture(set.source.where(row), *set.source.read(row), set.order.preprocessing));
+    const auto picture = Require(
+        storage::PreparePicture(set.source.where(row), *set.source.read(row), set.order.preprocessing));
     for (std::int64_t c = 0; c < 3; ++c)
       Normalise(picture.planes.data() + c * plane, plane, levels.const_data_ptr<float>() + c * 256,
                 out.data() + c * plane);
@@ -109,10 +112,12 @@ int Epochs(const storage::PictureSet& set, int repeats, const char* folder) {
   const PixelScale scale{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
   storage::PictureCache cache;
   cache.folder = folder;
-  auto pictures = Require(storage::OpenDecoded(storage::PosixEnv(), set, cache, [](auto, auto) { return Status(); }));
+  auto pictures =
+      Require(storage::OpenDecoded(storage::PosixEnv(), set, cache, [](auto, auto) { return Status(); }));
   const ImageShape shape{3, set.order.size.height, set.order.size.width};
   const auto images = std::make_shared<const StoredImages>(std::move(pictures), shape, scale, at::kCPU);
-  const Examples examples(images, set.rows, at::zeros({static_cast<std::int64_t>(set.rows.size())}, at::kLong));
+  const Examples examples(images, set.rows,
+                          at::zeros({static_cast<std::int64_t>(set.rows.size())}, at::kLong));
   double decoding = std::numeric_limits<double>::infinity(), cached = decoding;
   for (int i = 0; i < repeats; ++i) {
     decoding = std::min(decoding, Decoding(set, images->levels));
@@ -129,7 +134,9 @@ int main(int argc, char** argv) {
   using namespace retort::worker;
   const std::string mode = argc > 1 ? argv[1] : "";
   if (!((mode == "planes" && argc == 6) || (mode == "epochs" && argc == 7))) {
-    std::fprintf(stderr, "usage: picture_bench planes LIST RESIZE CROP OUT | epochs LIST RESIZE CROP REPEATS FOLDER\n");
+    std::fprintf(
+        stderr,
+        "usage: picture_bench planes LIST RESIZE CROP OUT | epochs LIST RESIZE CROP REPEATS FOLDER\n");
     return 2;
   }
   const Files files = ReadFiles(argv[2]);

@@ -12,8 +12,8 @@ namespace retort::testing {
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
   for (const char* name : {"yuv420.jpg", "yuv422.jpg", "progressive.jpg", "cmyk.jpg", "grey.jpg", "exif6.jpg",
-                           "one-wide.jpg", "palette.png", "palette-transparent.png", "grey-alpha.png", "grey16.png",
-                           "rgb16.png", "bits1.png", "exif6.png"}) {
+                           "one-wide.jpg", "palette.png", "palette-transparent.png", "grey-alpha.png",
+                           "grey16.png", "rgb16.png", "bits1.png", "exif6.png"}) {
     std::ifstream file(std::string(RETORT_SOURCE_DIR "/tests/fixtures/pictures/") + name, std::ios::binary);
     seeds.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
     RETORT_CHECK(!seeds.back().empty());

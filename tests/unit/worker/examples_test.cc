@@ -17,7 +17,8 @@ storage::Picture Drawn(std::int64_t row) {
   storage::Picture picture;
   picture.whole = {12, 10};
   picture.region = {0, 0, 12, 10};
-  for (std::int64_t i = 0; i < 360; ++i) picture.rgb.push_back(static_cast<std::uint8_t>((i * 7 + row * 31) % 256));
+  for (std::int64_t i = 0; i < 360; ++i)
+    picture.rgb.push_back(static_cast<std::uint8_t>((i * 7 + row * 31) % 256));
   picture.rgb.resize(360 + storage::kPicturePadding);
   return picture;
 }
@@ -32,8 +33,8 @@ class StoredExamples : public ::testing::Test {
         for (std::size_t i = 0; i < 120; ++i)
           bytes->push_back(static_cast<char>(Drawn(row).rgb[i * 3 + static_cast<std::size_t>(c)]));
     const std::string_view view = *bytes;
-    auto pictures = std::make_shared<storage::DecodedPictures>(bytes, view, 360,
-                                                               std::vector<storage::SkippedPicture>());
+    auto pictures =
+        std::make_shared<storage::DecodedPictures>(bytes, view, 360, std::vector<storage::SkippedPicture>());
     images_ = std::make_shared<StoredImages>(pictures, ImageShape{3, 12, 10}, kScale, at::kCPU);
     const at::Tensor levels = at::from_blob(bytes->data(), {6, 3, 12, 10}, at::kByte).to(at::kDouble) / 255.0;
     const at::Tensor mean = at::tensor(kScale.mean, at::kDouble).view({1, 3, 1, 1});
@@ -41,9 +42,12 @@ class StoredExamples : public ::testing::Test {
     floats_ = ((levels - mean) / std).to(at::kFloat);
   }
   // Places 5, 0, 3, 1.
-  [[nodiscard]] Examples Stored() const { return {images_, {5, 0, 3, 1}, at::tensor({2, 1, 0, 1}, at::kLong)}; }
+  [[nodiscard]] Examples Stored() const {
+    return {images_, {5, 0, 3, 1}, at::tensor({2, 1, 0, 1}, at::kLong)};
+  }
   [[nodiscard]] Examples InMemory() const {
-    return {floats_.index_select(0, at::tensor({5, 0, 3, 1}, at::kLong)), at::tensor({2, 1, 0, 1}, at::kLong)};
+    return {floats_.index_select(0, at::tensor({5, 0, 3, 1}, at::kLong)),
+            at::tensor({2, 1, 0, 1}, at::kLong)};
   }
 
   std::shared_ptr<StoredImages> images_;
@@ -51,7 +55,8 @@ class StoredExamples : public ::testing::Test {
 };
 
 bool Same(const Examples& a, const Examples& b) {
-  return a.labels.equal(b.labels) && a.shape() == b.shape() && at::equal(a.Range(0, a.size()), b.Range(0, b.size()));
+  return a.labels.equal(b.labels) && a.shape() == b.shape() &&
+         at::equal(a.Range(0, a.size()), b.Range(0, b.size()));
 }
 
 TEST_F(StoredExamples, AreTheFloatsThatMemoryWouldHold) {
@@ -88,8 +93,8 @@ TEST_F(StoredExamples, WhatIsTakenOutIsNoNumber) {
 TEST(Augmentation, RowsDoNotDependOnTheirBatch) {
   const at::Tensor images = at::randn({9, 3, 12, 10});
   const Examples examples(images, at::zeros({9}, at::kLong));
-  for (const AugmentationKind kind : {AugmentationKind::none, AugmentationKind::shift, AugmentationKind::crop_flip,
-                                      AugmentationKind::random_resized_crop}) {
+  for (const AugmentationKind kind : {AugmentationKind::none, AugmentationKind::shift,
+                                      AugmentationKind::crop_flip, AugmentationKind::random_resized_crop}) {
     const Augmentation augmentation{kind, 4, kScale};
     const auto whole = AugmentedBatch(examples, at::arange(9, at::kLong), augmentation, 7, 3, 0);
     const auto part = AugmentedBatch(examples, at::arange(4, 9, at::kLong), augmentation, 7, 3, 4);
@@ -108,7 +113,8 @@ TEST(Augmentation, AMoveIsAPaddedCropInTheColourOfItsChannel) {
   for (std::int64_t i = 0; i < 30; ++i) {
     bool found = false;
     for (std::int64_t y = 0; y < 9; ++y)
-      for (std::int64_t x = 0; x < 9; ++x) found |= moved[i].equal(padded[i].narrow(1, y, 9).narrow(2, x, 11));
+      for (std::int64_t x = 0; x < 9; ++x)
+        found |= moved[i].equal(padded[i].narrow(1, y, 9).narrow(2, x, 11));
     EXPECT_TRUE(found) << i;
   }
 }
@@ -136,8 +142,8 @@ TEST(Augmentation, BoxesHaveTorchvisionsAreasAndAspects) {
     EXPECT_TRUE(share > 0.075 && share <= 1 && aspect > 0.73 && aspect < 1.37) << share << " " << aspect;
     area += share / kBoxes;
   }
-  // torchvision's get_params gives 0.487 here (100,000 draws).
-  EXPECT_NEAR(area, 0.487, 0.02);
+  // torchvision's get_params gives 0.4351 here (20,000 draws).
+  EXPECT_NEAR(area, 0.4351, 0.015);
   // Nothing of an allowed aspect fits often: the central box.
   const storage::Region strip = RandomBox({10, 4000}, RngStream(3, Purpose::resized_crops));
   EXPECT_EQ(strip, (storage::Region{0, 1993, 10, 13}));
