@@ -14,17 +14,22 @@
 namespace retort::worker {
 namespace {
 
+std::vector<storage::TreeFile> Numbered(std::int64_t count) {
+  std::vector<storage::TreeFile> files;
+  for (std::int64_t i = 0; i < count; ++i) {
+    storage::TreeFile file;
+    file.name = std::to_string(100 + i);
+    file.offset = static_cast<std::uint64_t>(i);
+    files.push_back(file);
+  }
+  return files;
+}
+
 // Fixtures by number; `broken` ones are cut to half.
 class FixtureTree final : public storage::FileTree {
  public:
-  FixtureTree(std::int64_t count, std::vector<std::int64_t> broken) : broken_(std::move(broken)) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      storage::TreeFile file;
-      file.name = std::to_string(100 + i);
-      file.offset = static_cast<std::uint64_t>(i);
-      files_.push_back(file);
-    }
-  }
+  FixtureTree(std::int64_t count, std::vector<std::int64_t> broken)
+      : FileTree("shelf", Numbered(count)), broken_(std::move(broken)) {}
   std::string Where(const storage::TreeFile& file) const override { return "shelf/" + file.name; }
   Result<std::string> Read(const storage::TreeFile& file) const override {
     static const char* const kNames[] = {"yuv420.jpg", "yuv444.jpg", "progressive.jpg", "grey.jpg"};
