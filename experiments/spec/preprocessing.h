@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "experiments/spec/status.h"
+
 namespace retort {
 
 // What becomes of a data set with a picture that cannot be decoded.
@@ -26,5 +28,16 @@ struct Preprocessing {
 // torchvision's presets for ImageNet: weights V1, and V2.
 inline constexpr Preprocessing kImageNetV1{.resize = 256, .crop = 224};
 inline constexpr Preprocessing kImageNetV2{.resize = 232, .crop = 224};
+
+inline constexpr std::int64_t kMostPreparedSide = 4096;  // px
+// Error: usage, naming the keys: both resize and size, a crop larger than what is cut, a side above
+// kMostPreparedSide, a resize without a crop, ...
+[[nodiscard]] Status CheckPreprocessing(const Preprocessing& preprocessing);
+
+// Sides of every picture so prepared; zeros when each keeps its own.
+struct PreparedSides {
+  std::int64_t height = 0, width = 0;
+};
+[[nodiscard]] PreparedSides SidesAfter(const Preprocessing& preprocessing);
 
 }  // namespace retort

@@ -30,6 +30,10 @@ struct PictureCache {
   double wait_seconds = 3600;  // for another process that is decoding the same pictures
 };
 
+// Of this process: folder RETORT_PICTURE_CACHE, else $XDG_CACHE_HOME/retort/pictures, else
+// $HOME/.cache/retort/pictures, else none; limit RETORT_PICTURE_CACHE_GIB. Error: usage, naming the variable.
+[[nodiscard]] Result<PictureCache> ProcessPictureCache();
+
 // Told how many pictures are ready of how many, each second at least, also while waiting for another process
 // (0 of them then). What it says that is not ok ends the work.
 using PictureProgress = std::function<Status(std::int64_t done, std::int64_t of)>;

@@ -1,10 +1,14 @@
-#include <jerror.h>
+// jpeglib.h needs what stands before it.
+// clang-format off
+#include <cstddef>
+#include <cstdio>
 #include <jpeglib.h>
+#include <jerror.h>
+// clang-format on
 
 #include <algorithm>
 #include <array>
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h needs it
 #include <utility>
 
 #include "storage/pictures/picture_format.h"
@@ -182,6 +186,8 @@ Result<Picture> JpegReader::Read(const RegionChoice& choose) {
                                            jpeg_.arith_code ? 64 * kPixelsPerByte : kPixelsPerByte));
   picture_.whole = {jpeg_.image_height, jpeg_.image_width};
   picture_.region = choose(picture_.whole);
+  // Where scans are missing, blocks are smoothed over their neighbours, which a part would lack.
+  if (jpeg_.progressive_mode != 0) picture_.region = {0, 0, picture_.whole.height, picture_.whole.width};
   if (!Guarded([this] { Crop(); })) return Failure();
   const auto columns = static_cast<std::size_t>(picture_.region.width);
   picture_.rgb.resize(static_cast<std::size_t>(picture_.region.height) * columns * 3 + kPicturePadding);

@@ -51,32 +51,6 @@ void ToGrey(PreparedPicture& picture) {
 
 }  // namespace
 
-Status CheckPreprocessing(const Preprocessing& p) {
-  if (p.crop_top < 0 || !(p.crop_top < 1))
-    return UsageError("crop_top is a fraction of the rows, at least 0 and below 1.");
-  if ((p.height > 0) != (p.width > 0)) return UsageError("A size has a height and a width, both above 0.");
-  if (p.height > 0 && p.resize > 0)
-    return UsageError("Pictures are resized to a short side (resize) or to a size, not both.");
-  for (const std::int64_t side : {p.resize, p.height, p.width, p.crop}) {
-    if (side < 0 || side > kMostPreparedSide)
-      return UsageError("A side of prepared pictures is at most " + std::to_string(kMostPreparedSide) +
-                        " pixels, not " + std::to_string(side) + ".");
-  }
-  const std::int64_t least = p.resize > 0 ? p.resize : std::min(p.height, p.width);
-  if (p.crop > 0 && least > 0 && p.crop > least) {
-    return UsageError("crop = " + std::to_string(p.crop) + " is larger than the pictures that are cut, of " +
-                      std::to_string(least) + " pixels.");
-  }
-  if (p.resize > 0 && p.crop == 0)
-    return UsageError("Pictures resized to a short side of " + std::to_string(p.resize) +
-                      " differ in their long side: give crop, or a size of height and width.");
-  return {};
-}
-
-PictureSize PreparedSize(const Preprocessing& p) {
-  return p.crop > 0 ? PictureSize{p.crop, p.crop} : PictureSize{p.height, p.width};
-}
-
 Result<PreparationPlan> PlanPreparation(const std::string& name, const PictureSize& size,
                                         const Preprocessing& p) {
   PreparationPlan plan;

@@ -24,13 +24,6 @@ struct PreparationPlan {
 [[nodiscard]] Result<PreparationPlan> PlanPreparation(const std::string& name, const PictureSize& size,
                                                       const Preprocessing& preprocessing);
 
-// Sides of every picture so prepared; {0, 0} when each keeps its own.
-[[nodiscard]] PictureSize PreparedSize(const Preprocessing& preprocessing);
-// Error: usage, naming the keys (both resize and height/width; a crop larger than the resize; a side above
-// kMostPreparedSide; ...).
-[[nodiscard]] Status CheckPreprocessing(const Preprocessing& preprocessing);
-inline constexpr std::int64_t kMostPreparedSide = 4096;  // px
-
 struct PreparedPicture {
   PictureSize size;
   std::vector<std::uint8_t> planes;  // [3, size.height, size.width]: red, green, blue
