@@ -69,7 +69,6 @@ Status CheckPictures(ExampleSet& set) {
 
 Result<ExampleSet> ReadIdxSet(Env& env, const DataSpec& data) {
   DataSpec any = data;
-  any.digest.clear();
   any.classes = data.classes == 0 ? 256 : data.classes;
   RETORT_ASSIGN_OR_RETURN(IdxData idx, LoadIdx(env, any));
   ExampleSet set;

@@ -97,7 +97,7 @@ class DpSgd final : public Method {
     const RngStream shifts(spec_.seed, Purpose::shifts, static_cast<std::uint64_t>(step));
     for (std::int64_t first = 0; first < rows.size(0); first += chunk) {
       const at::Tensor part = rows.narrow(0, first, std::min(chunk, rows.size(0) - first));
-      const at::Tensor images = Shifted(data_.train.Batch(part), spec_.shift,
+      const at::Tensor images = Shifted(data_.train.Batch(part), spec_.shift, data_.scale,
                                         {shifts, share.first + first});
       sum.Add(PerSampleGradients(*network_, images, data_.train.labels.index_select(0, part)));
     }

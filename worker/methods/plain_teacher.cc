@@ -38,7 +38,7 @@ class PlainTeacher final : public Method {
     const at::Tensor rows = Own(batch, share);
     const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.smoothing);
     const auto at_step = static_cast<std::uint64_t>(step);
-    const at::Tensor images = Shifted(data_.train.Batch(rows), spec_.shift,
+    const at::Tensor images = Shifted(data_.train.Batch(rows), spec_.shift, data_.scale,
                                       {RngStream(spec_.seed, Purpose::shifts, at_step), share.first});
     const double rate = spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
     RETORT_ASSIGN_OR_RETURN(const double loss,

@@ -91,7 +91,7 @@ class VoteDistillation final : public Method {
     out.evaluation = Evaluate(learner_.network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
     out.parameters = learner_.network().parameters().ToBlobs("student/");
-    out.samples = gallery_.ToSamples("public queries and their noisy votes; charged as the trial's ledger says");
+    out.samples = gallery_.ToSamples("public queries and their noisy votes; charged as the trial's ledger says", data_.scale);
     return out;
   }
 
@@ -171,7 +171,7 @@ class VoteDistillation final : public Method {
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pick.Below(i, pool);
     const RowShare share = ShareOf(spec_.student_batch, gang_);
     const at::Tensor index = Own(at::tensor(rows, at::device(data_.device).dtype(at::kLong)), share);
-    const at::Tensor images = Shifted(data_.public_split.Batch(index), spec_.shift,
+    const at::Tensor images = Shifted(data_.public_split.Batch(index), spec_.shift, data_.scale,
                                       {RngStream(spec_.seed, Purpose::shifts, at_step), share.first});
     const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
     return learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,

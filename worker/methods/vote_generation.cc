@@ -104,7 +104,7 @@ class VoteGeneration final : public Method {
     out.metrics = TestMetrics(*out.evaluation);
     out.parameters = learner_.network().parameters().ToBlobs("student/");
     for (auto& blob : source_->generator().parameters().ToBlobs("generator/")) out.parameters.push_back(std::move(blob));
-    out.samples = gallery_.ToSamples("synthetic queries and their noisy votes; charged as the trial's ledger says");
+    out.samples = gallery_.ToSamples("synthetic queries and their noisy votes; charged as the trial's ledger says", data_.scale);
     return out;
   }
 
