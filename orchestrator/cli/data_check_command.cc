@@ -17,11 +17,13 @@ namespace {
 
 using nlohmann::ordered_json;
 
-Diagnostic Unknown(const std::string& what, const std::string& word, const std::vector<std::string>& choices) {
+Diagnostic Unknown(const std::string& what, const std::string& word,
+                   const std::vector<std::string>& choices) {
   Diagnostic error;
   error.key = word;
   error.choices = NearestFirst(word, choices);
-  error.message = choices.empty() ? "this reader has no " + what : "there is no " + what + " \"" + word + "\"";
+  error.message =
+      choices.empty() ? "this reader has no " + what : "there is no " + what + " \"" + word + "\"";
   return error;
 }
 
@@ -103,16 +105,19 @@ std::string ClassesText(const storage::DataReport& report) {
   constexpr std::size_t kMostShown = 20;
   for (std::size_t i = 0; i < counts.size() && i < kMostShown; ++i)
     text += fmt::format("  {:>5}  {:<24} {:>9}\n", i, report.class_names[i], counts[i]);
-  if (counts.size() > kMostShown) text += fmt::format("  and {} more (--json lists all)\n", counts.size() - kMostShown);
+  if (counts.size() > kMostShown)
+    text += fmt::format("  and {} more (--json lists all)\n", counts.size() - kMostShown);
   return text;
 }
 
 std::string ReportText(const DataSpec& data, const storage::DataReport& report) {
-  std::string text = fmt::format("{}: {}, {} examples, {}{} x {} pixels, {} channel{}\n", data.path, data.reader,
-                                 report.examples, report.encoded ? "the first of " : "", report.height, report.width,
-                                 report.channels, report.channels == 1 ? "" : "s");
+  std::string text =
+      fmt::format("{}: {}, {} examples, {}{} x {} pixels, {} channel{}\n", data.path, data.reader,
+                  report.examples, report.encoded ? "the first of " : "", report.height, report.width,
+                  report.channels, report.channels == 1 ? "" : "s");
   for (const storage::DataPart& part : report.parts)
-    text += fmt::format("  {:<12} {:>9} examples, {} to {}\n", part.name, part.size(), part.begin, part.end - 1);
+    text +=
+        fmt::format("  {:<12} {:>9} examples, {} to {}\n", part.name, part.size(), part.begin, part.end - 1);
   text += ClassesText(report);
   text += "digest   " + report.digests.content + "\nexamples " + report.digests.examples + "\n";
   for (const storage::FoundFile& file : report.known)
@@ -134,9 +139,11 @@ int DataCheckCommand(const Invocation& call) {
   DataSpec data = SpecOf(*reader, call.line.data_path);
   for (const std::string& word : call.line.overrides)
     if (auto error = Apply(word, *reader, data)) return call.console.Fail({*std::move(error)});
-  const Result<storage::DataReport> report = storage::CheckData(call.env, data, storage::ProcessDigestCache());
+  const Result<storage::DataReport> report =
+      storage::CheckData(call.env, data, storage::ProcessDigestCache());
   if (!report.ok()) return call.console.Fail(report.status());
-  call.console.Data(call.line.global.json ? DocumentText(ReportJson(data, *report)) : ReportText(data, *report));
+  call.console.Data(call.line.global.json ? DocumentText(ReportJson(data, *report))
+                                          : ReportText(data, *report));
   return report->damaged_in_all == 0 ? 0 : ExitCode(StatusCode::damage);
 }
 
