@@ -69,12 +69,11 @@ class TarScan {
   }
 
   Status CheckSum(const std::string& header) const {
-    RETORT_ASSIGN_OR_RETURN(const std::uint64_t stored,
-                            Number(std::string_view(header).substr(148, 8), "checksum"));
+    const Result<std::uint64_t> stored = Number(std::string_view(header).substr(148, 8), "checksum");
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < header.size(); ++i)
       sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(header[i]);
-    if (sum == stored) return {};
+    if (stored.ok() && sum == *stored) return {};
     return at_ == begin_ ? Damaged("is no tar archive (folder, .tar, .tar.gz or .zip are read)")
                          : Damaged("the checksum of a header does not hold");
   }

@@ -33,6 +33,7 @@ inline DataSpec SpecFor(const std::string& reader, const std::string& path, cons
   data.path = path;
   const DataReader* known = FindDataReader(reader);
   data.classes = known == nullptr ? 0 : known->classes;
+  if (reader != "idx") data.height = data.width = 0;
   if (known != nullptr && !known->targets.empty()) data.target = known->targets.front();
   if (known != nullptr && !known->versions.empty()) data.version = known->versions.front();
   if (!target.empty()) data.target = target;

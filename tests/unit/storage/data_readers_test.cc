@@ -204,7 +204,7 @@ TEST(Pictures, DamagedOnesAreListedWithNameAndByte) {
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_THAT(report->damaged,
               ::testing::UnorderedElementsAre(HasSubstr("train/a.png: at byte 33 of the picture: the checksum"),
-                                              HasSubstr("test/c.jpeg: at byte 500 of the picture: truncated")));
+                                              HasSubstr("test/c.jpeg: at byte 426 of the picture: truncated")));
 }
 
 TEST(Reader, UnknownNamesNameTheNearest) {
