@@ -17,7 +17,8 @@ class BytesInputFile final : public InputFile {
   std::uint64_t size() const override { return bytes_.size(); }
   Status ReadAt(std::uint64_t offset, std::size_t count, char* out) const override {
     if (offset > bytes_.size() || count > bytes_.size() - offset)
-      return DamageError("'" + path_ + "' ends before offset " + std::to_string(offset) + ": it was cut short");
+      return DamageError("'" + path_ + "' ends before offset " + std::to_string(offset) +
+                         ": it was cut short");
     std::copy_n(bytes_.data() + offset, count, out);
     return {};
   }

@@ -1,4 +1,5 @@
-// [data.NAME] split: three disjoint sets of examples, each a range, a fraction, a part of the format, or a list.
+// [data.NAME] split: three disjoint sets of examples, each a range, a fraction, a part of the format, or a
+// list.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -115,8 +116,9 @@ class SplitReader {
     }
     table_.valid = false;
     if (reader == nullptr) return;  // complained about already, or said in another table
-    context_.complaints.Unknown(value.where, Key(share), "part", part, parts, true,
-                                "of reader \"" + table_.data->reader + "\" (a list file has a name as \"list.txt\")");
+    context_.complaints.Unknown(
+        value.where, Key(share), "part", part, parts, true,
+        "of reader \"" + table_.data->reader + "\" (a list file has a name as \"list.txt\")");
   }
 
   // "test", "test[0:2000]", "test[2000:]".
@@ -130,13 +132,13 @@ class SplitReader {
     const bool closed = text.back() == ']' && colon != std::string::npos;
     const auto begin =
         closed ? CountOr(std::string_view(text).substr(bracket + 1, colon - bracket - 1), 0) : std::nullopt;
-    const auto end =
-        closed ? CountOr(std::string_view(text).substr(colon + 1, text.size() - colon - 2), -1) : std::nullopt;
+    const auto end = closed ? CountOr(std::string_view(text).substr(colon + 1, text.size() - colon - 2), -1)
+                            : std::nullopt;
     if (!begin || !end) {
       context_.complaints.Error(value.where, Key(share),
                                 Key(share) + " = \"" + text + "\" is no range of a part; write \"" +
-                                    share.source->part + "[0:2000]\", or without end \"" + share.source->part +
-                                    "[2000:]\"");
+                                    share.source->part + "[0:2000]\", or without end \"" +
+                                    share.source->part + "[2000:]\"");
       table_.valid = false;
       return;
     }
@@ -148,7 +150,8 @@ class SplitReader {
   void CheckKinds() {
     const Share& first = shares_[0];
     const auto has = [this](ShareKind kind) {
-      return std::any_of(shares_.begin(), shares_.end(), [kind](const Share& share) { return share.kind == kind; });
+      return std::any_of(shares_.begin(), shares_.end(),
+                         [kind](const Share& share) { return share.kind == kind; });
     };
     const auto named = [](ShareKind kind) { return kind == ShareKind::part || kind == ShareKind::list; };
     for (const Share& share : shares_) {
@@ -167,7 +170,8 @@ class SplitReader {
     double sum = 0;
     for (const Share& share : shares_) {
       sum += share.kind == ShareKind::fraction ? share.source->fraction : 0;
-      if (sum > 1 + 1e-9) return Complain(share, "brings the fractions to " + FormatReal(sum) + "; they may not pass 1");
+      if (sum > 1 + 1e-9)
+        return Complain(share, "brings the fractions to " + FormatReal(sum) + "; they may not pass 1");
     }
   }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/privacy/audit_report.h"
+#include "experiments/spec/data_readers.h"
 #include "experiments/spec/value_reader.h"
 #include "orchestrator/cli/calculator_options.h"
 
@@ -187,6 +188,21 @@ void AddModel(CLI::App& app, CommandLine& line) {
   check->add_flag("--allow-non-finite", line.non_finite, "Let NaN and infinity in the weights through");
 }
 
+void AddData(CLI::App& app, CommandLine& line, Positionals& positionals) {
+  CLI::App* data = AddCommand(app, "data", "Look at data sets on disk: data check NAME PATH",
+                              "retort data check cifar10 ~/data/cifar-10-python.tar.gz");
+  data->require_subcommand(1);
+  CLI::App* check = data->add_subcommand("check", "What is there: sizes, digests, classes, what is missing or damaged");
+  check->footer("\nExample:\n  retort data check celeba ~/data/celeba target=hair\n\nExit codes: 0 sound, 1 damaged, 2 "
+                "an unknown NAME or KEY, 3 a file is missing.");
+  check->fallthrough();
+  std::string names;
+  for (const std::string& name : DataReaderNames()) names += (names.empty() ? "" : ", ") + name;
+  check->add_option("NAME", line.reader, "Reader: " + names)->required();
+  check->add_option("PATH", line.data_path, "Folder, archive or file, as `path` in a sweep file")->required();
+  check->add_option("KEY=VALUE", positionals.rest, "target, version or classes, as in a sweep file");
+}
+
 void AddPlainCommands(CLI::App& app, CommandLine& line) {
   AddCommand(app, "schema", "JSON Schema of the sweep file", "retort schema > sweep.schema.json");
   CLI::App* version =
@@ -308,7 +324,8 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
 const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
       "plan",   "run",    "table",  "status", "explain", "list",      "show",   "retry",
-      "cancel", "verify", "repair", "chaos",  "audit",  "export", "model", "epsilon", "calibrate", "schema", "version"};
+      "cancel", "verify", "repair", "chaos",  "audit",  "data",   "export", "model",
+      "epsilon", "calibrate", "schema", "version"};
   return names;
 }
 
@@ -335,6 +352,7 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   AddAudit(app, line, positionals);
   AddExport(app, line, positionals);
   AddModel(app, line);
+  AddData(app, line, positionals);
   CLI::App* epsilon = AddCommand(app, "epsilon", "Accountants as a calculator: every claim of a mechanism",
                                  "retort epsilon votes --noise 100 --queries 5000 --delta 1e-5 --explain");
   AddCalculator(*epsilon, line, positionals.calculator);

@@ -43,6 +43,7 @@ struct CommandLine {
   std::vector<std::string> kinds;      // audit: names of audits, or "all"; empty = release-step, membership, transcript
   double confidence = 0.95;            // audit: of the bounds that are printed
   std::int64_t samples = 0, canaries = 0, shadows = 0;  // audit: 0 = the default
+  std::string reader, data_path;       // data check
   privacy::Question question;          // epsilon and calibrate; no mechanism = none was named
   double epsilon = 0;                  // calibrate: what is to be met
   bool papers = false, explain = false;

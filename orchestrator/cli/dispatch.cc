@@ -8,7 +8,7 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 19> kCommands = {
+  constexpr std::array<std::pair<std::string_view, Command>, 20> kCommands = {
       {{"plan", PlanCommand},
        {"run", RunCommand},
        {"table", TableCommand},
@@ -24,6 +24,7 @@ int Dispatch(const Invocation& call) {
        {"audit", AuditCommand},
        {"export", ExportCommand},
        {"model", ModelCommand},
+       {"data", DataCheckCommand},
        {"epsilon", EpsilonCommand},
        {"calibrate", CalibrateCommand},
        {"schema", SchemaCommand},

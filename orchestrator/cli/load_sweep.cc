@@ -11,7 +11,7 @@
 #include "experiments/privacy/calibration.h"
 #include "orchestrator/cli/published.h"
 #include "orchestrator/neighbours.h"
-#include "storage/idx_file.h"
+#include "storage/data/example_store.h"
 #include "storage/weights/known_weights.h"
 #include "storage/weights/state_dict.h"
 
@@ -91,14 +91,15 @@ void WarnOfOtherNetworks(SweepPlan& plan) {
 
 LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   std::size_t data_errors = 0;
+  const storage::DigestCache cache = storage::ProcessDigestCache();
   PlanHooks hooks;
   hooks.inspect = [&](DataSpec& data) {
-    Status status = storage::InspectIdx(env, data);
+    Status status = storage::InspectData(env, data, cache);
     if (!status.ok() && status.code() != StatusCode::usage) ++data_errors;
     return status;
   };
   hooks.unpacked = [&](const DataSpec& data) {
-    Result<std::string> digest = storage::UnpackedDigest(env, data);
+    Result<std::string> digest = storage::UnpackedDigest(env, data, cache);
     if (!digest.ok()) ++data_errors;
     return digest;
   };

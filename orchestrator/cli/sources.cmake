@@ -18,6 +18,7 @@ set(RETORT_CLI_SOURCES
     claim_text.cc
     command_line.cc
     console.cc
+    data_check_command.cc
     devices.cc
     dispatch.cc
     estimate_text.cc

@@ -1,5 +1,6 @@
-// CelebA, aligned and cropped: list_attr_celeba.txt (a count, the attributes' names, then FILE and -1 or 1 for each),
-// list_eval_partition.txt (FILE and 0, 1 or 2), and the pictures in img_align_celeba, a folder or .zip.
+// CelebA, aligned and cropped: list_attr_celeba.txt (a count, the attributes' names, then FILE and -1 or 1
+// for each), list_eval_partition.txt (FILE and 0, 1 or 2), and the pictures in img_align_celeba, a folder or
+// .zip.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -16,14 +17,15 @@ constexpr std::array<std::string_view, 3> kHair = {"Black_Hair", "Blond_Hair", "
 constexpr std::array<std::string_view, 1> kGender = {"Male"};
 
 struct Lists {
-  std::string attributes_at, partition_at;        // for messages
+  std::string attributes_at, partition_at;         // for messages
   std::vector<std::string> attributes, partition;  // lines
 };
 
 Result<std::vector<std::string>> FindList(const DataSpec& data, const FileTree& tree, const std::string& name,
                                           std::string& where) {
   const std::optional<std::string> folder = FolderOf(tree, name);
-  if (!folder) return MissingFile(data, tree.path() + "/" + name, "it comes with the set, in its folder Anno or Eval");
+  if (!folder)
+    return MissingFile(data, tree.path() + "/" + name, "it comes with the set, in its folder Anno or Eval");
   const TreeFile* file = tree.Find(*folder + name);
   where = tree.Where(*file);
   return ReadLines(tree, *file);
@@ -31,13 +33,15 @@ Result<std::vector<std::string>> FindList(const DataSpec& data, const FileTree& 
 
 // Of the wanted attributes: their positions behind the file's name.
 Result<std::vector<std::size_t>> Columns(const Lists& lists, std::span<const std::string_view> wanted) {
-  if (lists.attributes.size() < 2) return LineError(lists.attributes_at, 1, "expected a count, then the names");
+  if (lists.attributes.size() < 2)
+    return LineError(lists.attributes_at, 1, "expected a count, then the names");
   const std::vector<std::string_view> names = Words(lists.attributes[1]);
   std::vector<std::size_t> columns;
   for (const std::string_view name : wanted) {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
-      return LineError(lists.attributes_at, 2, "the attribute \"" + std::string(name) + "\" is not among the names");
+      return LineError(lists.attributes_at, 2,
+                       "the attribute \"" + std::string(name) + "\" is not among the names");
     columns.push_back(static_cast<std::size_t>(found - names.begin()));
   }
   return columns;
@@ -76,7 +80,8 @@ Result<std::map<std::string, std::int64_t>> PartsOf(const Lists& lists) {
   return parts;
 }
 
-Result<std::vector<Pictured>> Join(const Lists& lists, std::span<const std::string_view> wanted, std::size_t& left_out) {
+Result<std::vector<Pictured>> Join(const Lists& lists, std::span<const std::string_view> wanted,
+                                   std::size_t& left_out) {
   RETORT_ASSIGN_OR_RETURN(const auto columns, Columns(lists, wanted));
   RETORT_ASSIGN_OR_RETURN(const auto parts, PartsOf(lists));
   std::vector<Pictured> pictured;
@@ -88,14 +93,16 @@ Result<std::vector<Pictured>> Join(const Lists& lists, std::span<const std::stri
     RETORT_ASSIGN_OR_RETURN(const std::int64_t label, ClassOf(lists, i + 1, words, columns));
     const auto part = parts.find(std::string(words[0]));
     if (part == parts.end())
-      return LineError(lists.attributes_at, i + 1, "\"" + std::string(words[0]) + "\" has no line in " + lists.partition_at);
+      return LineError(lists.attributes_at, i + 1,
+                       "\"" + std::string(words[0]) + "\" has no line in " + lists.partition_at);
     left_out += label < 0 ? 1 : 0;
     pictured.push_back({part->first, label, part->second});
   }
   const auto said = WholeNumber(Words(lists.attributes[0]).empty() ? "" : Words(lists.attributes[0])[0]);
   if (!said || *said != rows)
-    return LineError(lists.attributes_at, 1, "says \"" + lists.attributes[0] + "\" pictures, and " +
-                                                 std::to_string(rows) + " lines follow");
+    return LineError(
+        lists.attributes_at, 1,
+        "says \"" + lists.attributes[0] + "\" pictures, and " + std::to_string(rows) + " lines follow");
   return pictured;
 }
 
@@ -105,12 +112,14 @@ Result<std::string> OpenPictures(Env& env, const DataSpec& data, const std::shar
   set.files = tree;
   for (const TreeFile& file : tree->files()) {
     const std::size_t at = file.name.rfind("img_align_celeba/");
-    if (at != std::string::npos && IsPictureName(file.name)) return file.name.substr(0, file.name.rfind('/') + 1);
+    if (at != std::string::npos && IsPictureName(file.name))
+      return file.name.substr(0, file.name.rfind('/') + 1);
   }
   const std::optional<std::string> folder = FolderOf(*tree, "img_align_celeba.zip");
   if (!folder)
     return MissingFile(data, data.path + "/img_align_celeba", "expected the folder, or img_align_celeba.zip");
-  RETORT_ASSIGN_OR_RETURN(const auto zip, OpenFileTree(env, data.path + "/" + *folder + "img_align_celeba.zip"));
+  RETORT_ASSIGN_OR_RETURN(const auto zip,
+                          OpenFileTree(env, data.path + "/" + *folder + "img_align_celeba.zip"));
   RETORT_ASSIGN_OR_RETURN(set.files, JoinTrees(data.path, {{"lists/", tree}, {"", zip}}));
   for (const TreeFile& file : zip->files())
     if (IsPictureName(file.name)) return file.name.substr(0, file.name.rfind('/') + 1);
@@ -125,7 +134,8 @@ Status AddPictures(const DataSpec& data, const std::vector<Pictured>& pictured, 
       if (picture.part != part) continue;
       const TreeFile* file = set.files->Find(folder + picture.name);
       if (file == nullptr)
-        return MissingFile(data, set.files->path() + "/" + folder + picture.name, "list_attr_celeba.txt names it");
+        return MissingFile(data, set.files->path() + "/" + folder + picture.name,
+                           "list_attr_celeba.txt names it");
       if (picture.label < 0) {
         set.left_out.push_back(*file);
         continue;
@@ -143,8 +153,10 @@ Status AddPictures(const DataSpec& data, const std::vector<Pictured>& pictured, 
 Result<ExampleSet> ReadCelebA(Env& env, const DataSpec& data) {
   RETORT_ASSIGN_OR_RETURN(const auto tree, OpenFileTree(env, data.path));
   Lists lists;
-  RETORT_ASSIGN_OR_RETURN(lists.attributes, FindList(data, *tree, "list_attr_celeba.txt", lists.attributes_at));
-  RETORT_ASSIGN_OR_RETURN(lists.partition, FindList(data, *tree, "list_eval_partition.txt", lists.partition_at));
+  RETORT_ASSIGN_OR_RETURN(lists.attributes,
+                          FindList(data, *tree, "list_attr_celeba.txt", lists.attributes_at));
+  RETORT_ASSIGN_OR_RETURN(lists.partition,
+                          FindList(data, *tree, "list_eval_partition.txt", lists.partition_at));
   const bool hair = data.target == "hair";
   std::size_t left_out = 0;
   const std::span<const std::string_view> wanted = hair ? std::span<const std::string_view>(kHair) : kGender;
@@ -152,14 +164,16 @@ Result<ExampleSet> ReadCelebA(Env& env, const DataSpec& data) {
   ExampleSet set;
   RETORT_ASSIGN_OR_RETURN(const std::string folder, OpenPictures(env, data, tree, set));
   RETORT_RETURN_IF_ERROR(AddPictures(data, pictured, folder, set));
-  set.class_names = hair ? std::vector<std::string>{"black", "blond", "brown"} : std::vector<std::string>{"female", "male"};
+  set.class_names =
+      hair ? std::vector<std::string>{"black", "blond", "brown"} : std::vector<std::string>{"female", "male"};
   set.classes = hair ? 3 : 2;
   if (left_out > 0)
     set.findings.push_back(std::to_string(left_out) +
                            " pictures are left out: none, or several, of black, blond and brown hair.");
   const std::size_t all = pictured.size();
   if (all != 202599)
-    set.findings.push_back("The lists name " + std::to_string(all) + " pictures; the published set has 202599.");
+    set.findings.push_back("The lists name " + std::to_string(all) +
+                           " pictures; the published set has 202599.");
   set.sources = {lists.attributes_at, lists.partition_at, set.files->path()};
   return set;
 }

@@ -1,5 +1,5 @@
-// CIFAR-10 and CIFAR-100. Binary: records of a label (CIFAR-100: coarse, then fine) and 3,072 pixels, channel by
-// channel. Python: pickles of the same pixels and lists of labels.
+// CIFAR-10 and CIFAR-100. Binary: records of a label (CIFAR-100: coarse, then fine) and 3,072 pixels, channel
+// by channel. Python: pickles of the same pixels and lists of labels.
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +33,9 @@ struct Kind {
     }
     return {binary, python};
   }
-  [[nodiscard]] const char* LabelKey() const { return !hundred ? "labels" : coarse ? "coarse_labels" : "fine_labels"; }
+  [[nodiscard]] const char* LabelKey() const {
+    return !hundred ? "labels" : coarse ? "coarse_labels" : "fine_labels";
+  }
   [[nodiscard]] std::vector<std::string> Archives() const {
     if (hundred) return {"cifar-100-binary.tar.gz", "cifar-100-python.tar.gz"};
     return {"cifar-10-binary.tar.gz", "cifar-10-python.tar.gz"};
@@ -52,7 +54,8 @@ Status AddBinary(const std::string& where, std::string_view bytes, const Kind& k
   const std::size_t head = kind.hundred ? 2 : 1, record = head + kPixels;
   if (bytes.empty()) return DamageError(where + " is empty; fetch the file again");
   if (bytes.size() % record != 0)
-    return DamageError(where + ": truncated at byte " + std::to_string(bytes.size()) + ", inside the record that begins at " +
+    return DamageError(where + ": truncated at byte " + std::to_string(bytes.size()) +
+                       ", inside the record that begins at " +
                        std::to_string(bytes.size() - bytes.size() % record) + " (records have " +
                        std::to_string(record) + " bytes); fetch the file again");
   for (std::size_t at = 0; at < bytes.size(); at += record) {

@@ -75,12 +75,13 @@ std::vector<std::string> ClassFolders(const FileTree& tree, const std::string& p
   return names;
 }
 
-Result<Classes> NumberClasses(const FileTree& tree, const std::string& folder, const std::vector<std::string>& names,
-                              ExampleSet& set) {
+Result<Classes> NumberClasses(const FileTree& tree, const std::string& folder,
+                              const std::vector<std::string>& names, ExampleSet& set) {
   Classes classes;
   const TreeFile* index = tree.Find(folder + "class-index.csv");
   if (index == nullptr) {
-    for (const std::string& name : names) classes.emplace_back(name, static_cast<std::int64_t>(classes.size()));
+    for (const std::string& name : names)
+      classes.emplace_back(name, static_cast<std::int64_t>(classes.size()));
     set.class_names = names;
   } else {
     RETORT_ASSIGN_OR_RETURN(const auto numbers, ReadClassIndex(tree, *index));
@@ -100,7 +101,8 @@ Result<Classes> NumberClasses(const FileTree& tree, const std::string& folder, c
   return classes;
 }
 
-Status AddClassFolders(const FileTree& tree, const std::string& prefix, const Classes& classes, ExampleSet& set) {
+Status AddClassFolders(const FileTree& tree, const std::string& prefix, const Classes& classes,
+                       ExampleSet& set) {
   std::map<std::string_view, std::int64_t> numbers;
   for (const auto& [name, number] : classes) numbers.emplace(name, number);
   std::size_t outside = 0;
@@ -111,14 +113,15 @@ Status AddClassFolders(const FileTree& tree, const std::string& prefix, const Cl
       ++outside;
       continue;
     }
-    const auto found = numbers.find(std::string_view(file->name).substr(prefix.size(), slash - prefix.size()));
+    const auto found =
+        numbers.find(std::string_view(file->name).substr(prefix.size(), slash - prefix.size()));
     if (found == numbers.end()) return DamageError(tree.Where(*file) + ": its folder is none of the classes");
     set.pictures.push_back(*file);
     set.labels.push_back(found->second);
   }
   if (outside > 0)
-    set.findings.push_back(std::to_string(outside) + " pictures lie directly in " + tree.path() + "/" + prefix +
-                           " and not in the folder of a class; they are left out.");
+    set.findings.push_back(std::to_string(outside) + " pictures lie directly in " + tree.path() + "/" +
+                           prefix + " and not in the folder of a class; they are left out.");
   return {};
 }
 

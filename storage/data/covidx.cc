@@ -1,4 +1,5 @@
-// COVIDx CXR: train_COVIDx9B.txt and the like, "PATIENT FILE CLASS SOURCE" a line, and the pictures in train/ and test/.
+// COVIDx CXR: train_COVIDx9B.txt and the like, "PATIENT FILE CLASS SOURCE" a line, and the pictures in train/
+// and test/.
 #include <algorithm>
 #include <utility>
 
@@ -28,7 +29,8 @@ Result<const TreeFile*> FindList(const DataSpec& data, const FileTree& tree, con
     if (const auto folder = FolderOf(tree, wanted)) return tree.Find(*folder + wanted);
   std::string others;
   for (const TreeFile& file : tree.files())
-    if (file.name.find(part + "_COVIDx") != std::string::npos) others += (others.empty() ? "" : ", ") + file.name;
+    if (file.name.find(part + "_COVIDx") != std::string::npos)
+      others += (others.empty() ? "" : ", ") + file.name;
   return MissingFile(data, tree.path() + "/" + name,
                      others.empty() ? "the lists are in the folder labels of the COVID-Net repository"
                                     : "there is " + others + ": set version to that of the list");
@@ -44,11 +46,14 @@ Status AddPart(const DataSpec& data, const std::string& part, const Version& ver
     const std::vector<std::string_view> words = Words(lines[i]);
     if (words.empty()) continue;
     if (words.size() < 3 || words.size() > 4)
-      return LineError(where, i + 1, "expected PATIENT FILE CLASS SOURCE, found " + std::to_string(words.size()) + " words");
+      return LineError(
+          where, i + 1,
+          "expected PATIENT FILE CLASS SOURCE, found " + std::to_string(words.size()) + " words");
     const auto label = std::find(version.classes.begin(), version.classes.end(), words[2]);
     if (label == version.classes.end())
-      return LineError(where, i + 1, "\"" + std::string(words[2]) + "\" is no class of version " +
-                                         std::string(version.name) + "; set version to that of the list");
+      return LineError(where, i + 1,
+                       "\"" + std::string(words[2]) + "\" is no class of version " +
+                           std::string(version.name) + "; set version to that of the list");
     const std::string tail = part + "/" + std::string(words[1]);
     if (folder.empty()) {
       const auto found = FolderOf(tree, tail);
@@ -56,7 +61,8 @@ Status AddPart(const DataSpec& data, const std::string& part, const Version& ver
     }
     const TreeFile* picture = folder.empty() ? nullptr : tree.Find(folder + std::string(words[1]));
     if (picture == nullptr)
-      return MissingFile(data, tree.path() + "/" + (folder.empty() ? part + "/" : folder) + std::string(words[1]),
+      return MissingFile(data,
+                         tree.path() + "/" + (folder.empty() ? part + "/" : folder) + std::string(words[1]),
                          "line " + std::to_string(i + 1) + " of " + where + " names it");
     set.pictures.push_back(*picture);
     set.labels.push_back(label - version.classes.begin());
@@ -79,8 +85,8 @@ Result<ExampleSet> ReadCovidx(Env& env, const DataSpec& data) {
     const std::int64_t published = part.name == "train" ? version.train : version.test;
     if (published != 0 && part.size() != published)
       set.findings.push_back("Part \"" + part.name + "\" holds " + std::to_string(part.size()) +
-                             " pictures; the published list of version " + std::string(version.name) + " has " +
-                             std::to_string(published) + ".");
+                             " pictures; the published list of version " + std::string(version.name) +
+                             " has " + std::to_string(published) + ".");
   }
   return set;
 }

@@ -16,16 +16,17 @@ namespace {
 constexpr std::uint64_t kMostPicture = std::uint64_t{256} << 20;
 
 using Reader = Result<ExampleSet> (*)(Env&, const DataSpec&);
-constexpr std::array<std::pair<std::string_view, Reader>, 10> kReaders = {{{"idx", &ReadIdxSet},
-                                                                          {"cifar10", &ReadCifar},
-                                                                          {"cifar100", &ReadCifar},
-                                                                          {"svhn", &ReadSvhn},
-                                                                          {"medmnist", &ReadMedMnist},
-                                                                          {"celeba", &ReadCelebA},
-                                                                          {"covidx", &ReadCovidx},
-                                                                          {"imagenet", &ReadImageNet},
-                                                                          {"tiny-imagenet", &ReadTinyImageNet},
-                                                                          {"pictures", &ReadPictures}}};
+constexpr std::array<std::pair<std::string_view, Reader>, 10> kReaders = {
+    {{"idx", &ReadIdxSet},
+     {"cifar10", &ReadCifar},
+     {"cifar100", &ReadCifar},
+     {"svhn", &ReadSvhn},
+     {"medmnist", &ReadMedMnist},
+     {"celeba", &ReadCelebA},
+     {"covidx", &ReadCovidx},
+     {"imagenet", &ReadImageNet},
+     {"tiny-imagenet", &ReadTinyImageNet},
+     {"pictures", &ReadPictures}}};
 
 Status UnknownReader(const DataSpec& data) {
   const std::vector<std::string> names = NearestFirst(data.reader, DataReaderNames());
@@ -38,9 +39,10 @@ Status CheckClasses(const DataSpec& data, ExampleSet& set) {
   if (data.classes > 0) {
     for (std::size_t i = 0; i < set.labels.size(); ++i) {
       if (set.labels[i] < data.classes) continue;
-      return UsageError("data." + data.name + ".classes = " + std::to_string(data.classes) + ", and example " +
-                        std::to_string(i) + " in " + data.path + " has the label " + std::to_string(set.labels[i]) +
-                        "; write " + std::to_string(std::max(set.classes, set.labels[i] + 1)) + ", or leave it out");
+      return UsageError("data." + data.name + ".classes = " + std::to_string(data.classes) +
+                        ", and example " + std::to_string(i) + " in " + data.path + " has the label " +
+                        std::to_string(set.labels[i]) + "; write " +
+                        std::to_string(std::max(set.classes, set.labels[i] + 1)) + ", or leave it out");
     }
     set.classes = data.classes;
   }
@@ -69,7 +71,6 @@ Status CheckPictures(ExampleSet& set) {
 
 Result<ExampleSet> ReadIdxSet(Env& env, const DataSpec& data) {
   DataSpec any = data;
-  any.digest.clear();
   any.classes = data.classes == 0 ? 256 : data.classes;
   RETORT_ASSIGN_OR_RETURN(IdxData idx, LoadIdx(env, any));
   ExampleSet set;

@@ -22,17 +22,17 @@ struct DataPart {
 
 // What a reader finds. Raw sets have `pixels`, encoded ones `pictures` and `files`.
 struct ExampleSet {
-  std::vector<std::string> class_names;     // as many as there are classes; may be empty for raw sets
+  std::vector<std::string> class_names;  // as many as there are classes; may be empty for raw sets
   std::int64_t classes = 0;
-  std::vector<std::int64_t> labels;         // [n], each in 0..classes-1
-  std::vector<DataPart> parts;              // cover 0..n-1 in order; none where the format sets nothing apart
+  std::vector<std::int64_t> labels;  // [n], each in 0..classes-1
+  std::vector<DataPart> parts;       // cover 0..n-1 in order; none where the format sets nothing apart
   std::int64_t channels = 0, height = 0, width = 0;  // raw: of each; encoded: of the first picture's file
-  std::vector<std::uint8_t> pixels;         // raw: [n, channels, height, width]
-  std::vector<TreeFile> pictures;           // encoded: [n]
-  std::vector<TreeFile> left_out;           // encoded: pictures of the set that have no label
-  std::shared_ptr<const FileTree> files;    // encoded: they lie in it
-  std::vector<std::string> sources;         // paths that were read, for messages
-  std::vector<std::string> findings;        // whole sentences: what was left out, what is fewer than published
+  std::vector<std::uint8_t> pixels;                  // raw: [n, channels, height, width]
+  std::vector<TreeFile> pictures;                    // encoded: [n]
+  std::vector<TreeFile> left_out;                    // encoded: pictures of the set that have no label
+  std::shared_ptr<const FileTree> files;             // encoded: they lie in it
+  std::vector<std::string> sources;                  // paths that were read, for messages
+  std::vector<std::string> findings;  // whole sentences: what was left out, what is fewer than published
 };
 
 // Immutable; every function may be called from many threads.
@@ -66,10 +66,10 @@ class ExampleStore {
   ExampleSet set_;
 };
 
-// Reads the files of `data.path` by `data.reader` (with target and version). Pixels of raw sets are read whole;
-// of encoded sets the index alone. Labels lie below data.classes unless that is 0.
-// Errors: usage for an unknown reader; environment when a file is missing, naming it and where it would be
-// found; damage, naming file and offset; refused for hostile archives.
+// Reads the files of `data.path` by `data.reader` (with target and version). Pixels of raw sets are read
+// whole; of encoded sets the index alone. Labels lie below data.classes unless that is 0. Errors: usage for
+// an unknown reader; environment when a file is missing, naming it and where it would be found; damage,
+// naming file and offset; refused for hostile archives.
 [[nodiscard]] Result<std::unique_ptr<ExampleStore>> OpenExamples(Env& env, const DataSpec& data);
 
 // Where digests of files that have not changed are kept; empty = they are not.
@@ -83,30 +83,30 @@ struct DigestCache {
 struct DataDigests {
   // idx: see idx_file.h. Else over `pictures`, labels, class and part borders: independent of packing.
   std::string content;
-  // What names the examples, whatever their labels. Raw: over shape and pixels. Encoded: over names and bytes, in
-  // the order of the names. idx: of the unpacked files.
+  // What names the examples, whatever their labels. Raw: over shape and pixels. Encoded: over names and
+  // bytes, in the order of the names. idx: of the unpacked files.
   std::string examples;
 };
 // Reads every byte, unless the cache knows files of the same path, size, time and inode.
 [[nodiscard]] Result<DataDigests> DigestsOf(Env& env, const DataSpec& data, const ExampleStore& store,
                                             const DigestCache& cache);
 
-// Fills digest, examples, channels, height, width, classes (where 0) and what the split leaves open: fractions,
-// open ends and the digests of lists. Height and width of encoded sets, of the first picture's file, are filled only
-// where they are 0.
-// Errors: of OpenExamples; usage where split or classes do not fit what is there.
+// Fills digest, examples, channels, height, width, classes (where 0) and what the split leaves open:
+// fractions, open ends and the digests of lists. Height and width of encoded sets, of the first picture's
+// file, are filled only where they are 0. Errors: of OpenExamples; usage where split or classes do not fit
+// what is there.
 [[nodiscard]] Status InspectData(Env& env, DataSpec& data, const DigestCache& cache);
 
 // What names the examples of a set that was inspected (DataDigests::examples). Errors: of OpenExamples.
 [[nodiscard]] Result<std::string> UnpackedDigest(Env& env, const DataSpec& data, const DigestCache& cache);
 
-// Error: damage when the set is not the one that was planned, by `data.digest`, unless that is empty. Of encoded
-// sets that the cache knows by stamp, no byte is read.
+// Error: damage when the set is not the one that was planned, by `data.digest`, unless that is empty. Of
+// encoded sets that the cache knows by stamp, no byte is read.
 [[nodiscard]] Status CheckUnchanged(Env& env, const DataSpec& data, const ExampleStore& store,
                                     const DigestCache& cache);
 
-// One split: either positions [range.begin, range.end) in the permutation of the examples [first, first + count)
-// that `shuffle` fixes, or, when `listed` is not empty, those indices in that order.
+// One split: either positions [range.begin, range.end) in the permutation of the examples [first, first +
+// count) that `shuffle` fixes, or, when `listed` is not empty, those indices in that order.
 struct SplitPlace {
   std::int64_t first = 0, count = 0;
   IndexRange range;
@@ -115,8 +115,8 @@ struct SplitPlace {
 struct SplitPlaces {
   SplitPlace train, public_split, test;
 };
-// Of a set whose DataSpec was inspected. Errors: environment for a missing list; usage, naming the list and the
-// line, for what is no example, and for examples in two splits.
+// Of a set whose DataSpec was inspected. Errors: environment for a missing list; usage, naming the list and
+// the line, for what is no example, and for examples in two splits.
 [[nodiscard]] Result<SplitPlaces> PlacesOf(Env& env, const DataSpec& data, const ExampleStore& store);
 
 }  // namespace retort::storage

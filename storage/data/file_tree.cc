@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t kMostUnpacked = std::uint64_t{2} << 30;
 
 bool EndsWith(const std::string& path, std::initializer_list<std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(), [&](std::string_view end) { return path.ends_with(end); });
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view end) { return path.ends_with(end); });
 }
 
 // How this shell would unpack it beside itself.
@@ -33,14 +34,16 @@ Result<std::shared_ptr<const FileTree>> OpenPackedTar(Env& env, const std::strin
 
 }  // namespace
 
-FileTree::FileTree(std::string path, std::vector<TreeFile> files) : path_(std::move(path)), files_(std::move(files)) {
+FileTree::FileTree(std::string path, std::vector<TreeFile> files)
+    : path_(std::move(path)), files_(std::move(files)) {
   std::sort(files_.begin(), files_.end(),
             [](const TreeFile& a, const TreeFile& b) { return a.name < b.name; });
 }
 
 const TreeFile* FileTree::Find(std::string_view name) const {
-  const auto found = std::lower_bound(files_.begin(), files_.end(), name,
-                                      [](const TreeFile& file, std::string_view key) { return file.name < key; });
+  const auto found =
+      std::lower_bound(files_.begin(), files_.end(), name,
+                       [](const TreeFile& file, std::string_view key) { return file.name < key; });
   return found != files_.end() && found->name == name ? &*found : nullptr;
 }
 
@@ -82,8 +85,8 @@ std::string CleanName(std::string_view name) {
 Status CheckNames(const std::string& path, std::vector<TreeFile>& files) {
   if (files.size() > kMostFiles) return Refused(path + " holds more than 20 million files");
   std::sort(files.begin(), files.end(), [](const TreeFile& a, const TreeFile& b) { return a.name < b.name; });
-  const auto twice = std::adjacent_find(files.begin(), files.end(),
-                                        [](const TreeFile& a, const TreeFile& b) { return a.name == b.name; });
+  const auto twice = std::adjacent_find(
+      files.begin(), files.end(), [](const TreeFile& a, const TreeFile& b) { return a.name == b.name; });
   if (twice == files.end()) return {};
   return Refused(path + " holds the name \"" + twice->name + "\" twice; which one counts cannot be told");
 }
@@ -91,7 +94,8 @@ Status CheckNames(const std::string& path, std::vector<TreeFile>& files) {
 Result<std::string> StampText(Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const FileStamp stamp, env.Stamp(path));
   if (!stamp.telling) return std::string();
-  return std::to_string(stamp.size) + " " + std::to_string(stamp.modified) + " " + std::to_string(stamp.inode);
+  return std::to_string(stamp.size) + " " + std::to_string(stamp.modified) + " " +
+         std::to_string(stamp.inode);
 }
 
 // The one place that inflates gzip for trees. Several members one after the other are one stream.
@@ -126,7 +130,8 @@ Result<std::string> Gunzip(const std::string& path, const InputFile& file, std::
     const std::string where = path + ": at byte " + std::to_string(given - stream.avail_in);
     if (out.size() > most)
       return Refused(path + " unpacks to more than " + std::to_string(most >> 20) + " MiB; " + otherwise);
-    if (state == Z_BUF_ERROR) return DamageError(where + ": truncated inside its gzip stream; fetch the file again");
+    if (state == Z_BUF_ERROR)
+      return DamageError(where + ": truncated inside its gzip stream; fetch the file again");
     if (state != Z_OK && state != Z_STREAM_END)
       return DamageError(where + ": no sound gzip stream; fetch the file again");
   }
@@ -136,11 +141,14 @@ Result<std::shared_ptr<const FileTree>> OpenFileTree(Env& env, const std::string
   RETORT_ASSIGN_OR_RETURN(const FileStamp stamp, env.Stamp(path));
   if (stamp.folder) return OpenFolderTree(env, path);
   RETORT_ASSIGN_OR_RETURN(auto file, env.OpenInput(path));
-  RETORT_ASSIGN_OR_RETURN(const std::string head, ReadBytes(*file, 0, std::min<std::uint64_t>(file->size(), 512)));
+  RETORT_ASSIGN_OR_RETURN(const std::string head,
+                          ReadBytes(*file, 0, std::min<std::uint64_t>(file->size(), 512)));
   if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return OpenZipTree(env, path);
   if (head.starts_with("\x1f\x8b")) return OpenPackedTar(env, path);
-  if (head.starts_with("BZh") || head.starts_with("\xfd" "7zXZ") || head.starts_with("\x28\xb5\x2f\xfd") ||
-      EndsWith(path, {".bz2", ".xz", ".zst", ".7z", ".rar"}))
+  if (head.starts_with("BZh") ||
+      head.starts_with("\xfd"
+                       "7zXZ") ||
+      head.starts_with("\x28\xb5\x2f\xfd") || EndsWith(path, {".bz2", ".xz", ".zst", ".7z", ".rar"}))
     return Refused(path + " is compressed in a way that cannot be read in place; " + UnpackCommand(path));
   RETORT_ASSIGN_OR_RETURN(const std::string text, StampText(env, path));
   return OpenTarTree(path, std::move(file), text);

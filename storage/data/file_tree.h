@@ -36,8 +36,8 @@ class FileTree {
   [[nodiscard]] virtual Result<std::string> Read(const TreeFile& file) const = 0;
   // A file in it as one that can be read anywhere.
   [[nodiscard]] virtual Result<std::unique_ptr<InputFile>> Open(const TreeFile& file) const = 0;
-  // Changes when any file changes its name, size, modification time or inode; empty when the file system keeps
-  // no such times. Of an archive: its own.
+  // Changes when any file changes its name, size, modification time or inode; empty when the file system
+  // keeps no such times. Of an archive: its own.
   [[nodiscard]] virtual std::string Stamp() const = 0;
 
   // Null when there is none.
@@ -53,15 +53,15 @@ class FileTree {
   std::vector<TreeFile> files_;
 };
 
-// `path` is a folder, a tar archive (also .tar.gz or .tgz of at most 2 GiB unpacked, which is unpacked in memory),
-// or a zip archive. Tar archives are indexed once and read in place.
-// Errors: environment when there is nothing; refused for names that lead outside, links that stand for files, more
-// than 20 million files, an archive that is compressed otherwise or unpacks to more (with the command that unpacks
-// it); damage, naming the archive and the offset.
+// `path` is a folder, a tar archive (also .tar.gz or .tgz of at most 2 GiB unpacked, which is unpacked in
+// memory), or a zip archive. Tar archives are indexed once and read in place. Errors: environment when there
+// is nothing; refused for names that lead outside, links that stand for files, more than 20 million files, an
+// archive that is compressed otherwise or unpacks to more (with the command that unpacks it); damage, naming
+// the archive and the offset.
 [[nodiscard]] Result<std::shared_ptr<const FileTree>> OpenFileTree(Env& env, const std::string& path);
 
-// Several trees as one: the names of each begin with its prefix ("" or ending in '/'). `path` is for messages.
-// Error: refused when a name stands twice.
+// Several trees as one: the names of each begin with its prefix ("" or ending in '/'). `path` is for
+// messages. Error: refused when a name stands twice.
 [[nodiscard]] Result<std::shared_ptr<const FileTree>> JoinTrees(
     const std::string& path, std::vector<std::pair<std::string, std::shared_ptr<const FileTree>>> trees);
 
@@ -71,8 +71,8 @@ class FileTree {
                                                      std::uint64_t base, std::uint64_t size,
                                                      const std::string& prefix);
 
-// Why this name may not be unpacked or listed: it is absolute, holds "..", a NUL or control characters, is too
-// long; empty = it may.
+// Why this name may not be unpacked or listed: it is absolute, holds "..", a NUL or control characters, is
+// too long; empty = it may.
 [[nodiscard]] std::string NameTrouble(std::string_view name);
 
 }  // namespace retort::storage

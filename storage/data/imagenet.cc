@@ -1,5 +1,5 @@
-// ILSVRC2012: train/WNID/*.JPEG or ILSVRC2012_img_train.tar (an archive of archives); val/WNID/*.JPEG, or flat with a
-// file that names the classes, or ILSVRC2012_img_val.tar; or folders of classes alone.
+// ILSVRC2012: train/WNID/*.JPEG or ILSVRC2012_img_train.tar (an archive of archives); val/WNID/*.JPEG, or
+// flat with a file that names the classes, or ILSVRC2012_img_val.tar; or folders of classes alone.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -15,7 +15,8 @@ constexpr std::int64_t kValidation = 50000, kTraining = 1281167;
 constexpr const char* kTruth = "ILSVRC2012_validation_ground_truth.txt";
 
 bool IsWnid(std::string_view name) {
-  return name.size() == 9 && name[0] == 'n' && name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  return name.size() == 9 && name[0] == 'n' &&
+         name.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
 // "ILSVRC2012_val_00000123.JPEG" of 123.
@@ -37,7 +38,8 @@ Result<std::shared_ptr<const FileTree>> OpenTree(Env& env, const std::string& pa
     RETORT_ASSIGN_OR_RETURN(auto archive, OpenFileTree(env, tree->Where(*tree->Find(*folder + name))));
     trees.emplace_back(prefix, std::move(archive));
   }
-  return trees.size() == 1 ? Result<std::shared_ptr<const FileTree>>(tree) : JoinTrees(path, std::move(trees));
+  return trees.size() == 1 ? Result<std::shared_ptr<const FileTree>>(tree)
+                           : JoinTrees(path, std::move(trees));
 }
 
 // WNID of the low ids (1 to 1000) in the devkit's meta.mat.
@@ -47,7 +49,8 @@ Result<std::map<std::int64_t, std::string>> ReadMeta(const FileTree& tree, const
   for (const MatArray& array : arrays) {
     if (array.name != "synsets" || array.kind != MatKind::structure) continue;
     const auto column = [&array](const char* name) {
-      return static_cast<std::size_t>(std::find(array.fields.begin(), array.fields.end(), name) - array.fields.begin());
+      return static_cast<std::size_t>(std::find(array.fields.begin(), array.fields.end(), name) -
+                                      array.fields.begin());
     };
     const std::size_t id = column("ILSVRC2012_ID"), wnid = column("WNID"), width = array.fields.size();
     if (id == width || wnid == width) break;
@@ -64,7 +67,8 @@ using Truth = std::map<std::string, std::string>;  // WNID by name of the pictur
 Result<Truth> DevkitTruth(const DataSpec& data, const FileTree& tree, const TreeFile& list) {
   const auto folder = FolderOf(tree, "meta.mat");
   if (!folder)
-    return MissingFile(data, tree.path() + "/meta.mat", std::string(kTruth) + " numbers the classes as it does");
+    return MissingFile(data, tree.path() + "/meta.mat",
+                       std::string(kTruth) + " numbers the classes as it does");
   RETORT_ASSIGN_OR_RETURN(const auto wnids, ReadMeta(tree, *tree.Find(*folder + "meta.mat")));
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(tree, list));
   Truth truth;
@@ -72,13 +76,15 @@ Result<Truth> DevkitTruth(const DataSpec& data, const FileTree& tree, const Tree
     const std::vector<std::string_view> words = Words(lines[i]);
     if (words.empty()) continue;
     const auto found = wnids.find(WholeNumber(words[0]).value_or(-1));
-    if (found == wnids.end()) return LineError(tree.Where(list), i + 1, "\"" + lines[i] + "\" is no id of meta.mat");
+    if (found == wnids.end())
+      return LineError(tree.Where(list), i + 1, "\"" + lines[i] + "\" is no id of meta.mat");
     truth[ValidationName(i + 1)] = found->second;
   }
   return truth;
 }
 
-// "ILSVRC2012_val_00000001,n02487347 ..." (LOC_val_solution.csv), "FILE WNID", or a WNID a line in the pictures' order.
+// "ILSVRC2012_val_00000001,n02487347 ..." (LOC_val_solution.csv), "FILE WNID", or a WNID a line in the
+// pictures' order.
 Result<Truth> ListedTruth(const FileTree& tree, const TreeFile& list) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(tree, list));
   Truth truth;
@@ -92,23 +98,27 @@ Result<Truth> ListedTruth(const FileTree& tree, const TreeFile& list) {
     } else if (words.size() >= 2 && IsWnid(words[1])) {
       truth[std::string(words[0]) + (IsPictureName(words[0]) ? "" : ".JPEG")] = words[1];
     } else {
-      return LineError(tree.Where(list), i + 1, "expected a picture and its WNID, found \"" + lines[i] + "\"");
+      return LineError(tree.Where(list), i + 1,
+                       "expected a picture and its WNID, found \"" + lines[i] + "\"");
     }
   }
   return truth;
 }
 
 Result<Truth> FindTruth(const DataSpec& data, const FileTree& tree) {
-  for (const char* name : {"LOC_val_solution.csv", "imagenet_2012_validation_synset_labels.txt", "val_map.txt"})
+  for (const char* name :
+       {"LOC_val_solution.csv", "imagenet_2012_validation_synset_labels.txt", "val_map.txt"})
     if (const auto folder = FolderOf(tree, name)) return ListedTruth(tree, *tree.Find(*folder + name));
-  if (const auto folder = FolderOf(tree, kTruth)) return DevkitTruth(data, tree, *tree.Find(*folder + kTruth));
-  return MissingFile(data, tree.path() + "/" + kTruth,
-                     "flat validation pictures need it with meta.mat (both are in ILSVRC2012_devkit_t12.tar.gz), or "
-                     "LOC_val_solution.csv, or val_map.txt (PICTURE WNID a line), or a folder for each class");
+  if (const auto folder = FolderOf(tree, kTruth))
+    return DevkitTruth(data, tree, *tree.Find(*folder + kTruth));
+  return MissingFile(
+      data, tree.path() + "/" + kTruth,
+      "flat validation pictures need it with meta.mat (both are in ILSVRC2012_devkit_t12.tar.gz), or "
+      "LOC_val_solution.csv, or val_map.txt (PICTURE WNID a line), or a folder for each class");
 }
 
-Status AddFlat(const DataSpec& data, const std::string& prefix, const std::map<std::string, std::int64_t>& classes,
-               ExampleSet& set) {
+Status AddFlat(const DataSpec& data, const std::string& prefix,
+               const std::map<std::string, std::int64_t>& classes, ExampleSet& set) {
   const FileTree& tree = *set.files;
   RETORT_ASSIGN_OR_RETURN(const Truth truth, FindTruth(data, tree));
   for (const TreeFile* file : tree.Below(prefix)) {
@@ -130,10 +140,13 @@ void CheckValidation(const std::string& prefix, ExampleSet& set) {
   std::string missing;
   for (std::size_t i = 1; i <= static_cast<std::size_t>(kValidation) && missing.empty(); ++i)
     if (set.files->Find(prefix + ValidationName(i)) == nullptr) missing = ValidationName(i);
-  const bool named = set.pictures[static_cast<std::size_t>(part.begin)].name.find("ILSVRC2012_val_") != std::string::npos;
-  const bool flat = set.pictures[static_cast<std::size_t>(part.begin)].name.find('/', prefix.size()) == std::string::npos;
-  set.findings.push_back("Validation has " + std::to_string(part.size()) + " pictures; the published set has 50000" +
-                         (named && flat && !missing.empty() ? ": the first missing is " + missing + "." : "."));
+  const bool named =
+      set.pictures[static_cast<std::size_t>(part.begin)].name.find("ILSVRC2012_val_") != std::string::npos;
+  const bool flat =
+      set.pictures[static_cast<std::size_t>(part.begin)].name.find('/', prefix.size()) == std::string::npos;
+  set.findings.push_back(
+      "Validation has " + std::to_string(part.size()) + " pictures; the published set has 50000" +
+      (named && flat && !missing.empty() ? ": the first missing is " + missing + "." : "."));
 }
 
 Status AddValidation(const DataSpec& data, const std::string& root,
@@ -145,8 +158,11 @@ Status AddValidation(const DataSpec& data, const std::string& root,
     RETORT_RETURN_IF_ERROR(AddFlat(data, prefix, {classes.begin(), classes.end()}, set));
   const std::size_t before = set.parts.size();
   EndPart(set, "validation");
-  if (set.parts.size() > before) CheckValidation(prefix, set);
-  else set.findings.push_back("There is no validation part: no pictures in " + set.files->path() + "/" + prefix + ".");
+  if (set.parts.size() > before)
+    CheckValidation(prefix, set);
+  else
+    set.findings.push_back("There is no validation part: no pictures in " + set.files->path() + "/" + prefix +
+                           ".");
   return {};
 }
 
@@ -176,19 +192,21 @@ Result<ExampleSet> ReadImageNet(Env& env, const DataSpec& data) {
     EndPart(set, "train");
     if (set.parts.back().size() != kTraining)
       set.findings.push_back("Training has " + std::to_string(set.parts.back().size()) + " pictures of " +
-                             std::to_string(names.size()) + " classes; the published set has 1281167 of 1000.");
+                             std::to_string(names.size()) +
+                             " classes; the published set has 1281167 of 1000.");
     RETORT_RETURN_IF_ERROR(AddValidation(data, root, classes, set));
     return set;
   }
   std::vector<std::string> folders = ClassFolders(tree, "");
   const bool wnids = !folders.empty() && std::all_of(folders.begin(), folders.end(), IsWnid);
   if (!wnids)
-    return MissingFile(data, data.path + "/train/n01440764", "expected train and val, ILSVRC2012_img_train.tar and "
-                                                             "ILSVRC2012_img_val.tar, or folders named by WNIDs");
+    return MissingFile(data, data.path + "/train/n01440764",
+                       "expected train and val, ILSVRC2012_img_train.tar and "
+                       "ILSVRC2012_img_val.tar, or folders named by WNIDs");
   RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(tree, "", folders, set));
   RETORT_RETURN_IF_ERROR(AddClassFolders(tree, "", classes, set));
-  set.findings.push_back("There are no folders train and val: " + std::to_string(set.labels.size()) + " pictures of " +
-                         std::to_string(folders.size()) + " classes, as they lie.");
+  set.findings.push_back("There are no folders train and val: " + std::to_string(set.labels.size()) +
+                         " pictures of " + std::to_string(folders.size()) + " classes, as they lie.");
   return set;
 }
 

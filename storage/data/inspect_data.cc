@@ -15,7 +15,9 @@ struct Share {
   SplitSource& source;
 };
 
-std::string KeyOf(const DataSpec& data, const Share& share) { return "data." + data.name + ".split." + share.name; }
+std::string KeyOf(const DataSpec& data, const Share& share) {
+  return "data." + data.name + ".split." + share.name;
+}
 
 Status ResolvePart(const DataSpec& data, const ExampleStore& store, Share& share) {
   std::string names;
@@ -28,8 +30,8 @@ Status ResolvePart(const DataSpec& data, const ExampleStore& store, Share& share
                       std::to_string(share.range.end) + "] of part \"" + part.name + "\", which holds " +
                       std::to_string(part.size()) + " examples in " + data.path);
   }
-  return UsageError(KeyOf(data, share) + ": " + data.path + " has no part \"" + share.source.part + "\"; it has " +
-                    (names.empty() ? "none" : names));
+  return UsageError(KeyOf(data, share) + ": " + data.path + " has no part \"" + share.source.part +
+                    "\"; it has " + (names.empty() ? "none" : names));
 }
 
 Status ResolveSplit(Env& env, DataSpec& data, const ExampleStore& store) {
@@ -45,7 +47,8 @@ Status ResolveSplit(Env& env, DataSpec& data, const ExampleStore& store) {
       sum += share.source.fraction;
       share.range.end = static_cast<std::int64_t>(std::floor(sum * n + 1e-6));
       if (share.range.size() == 0)
-        return UsageError(KeyOf(data, share) + " holds no example: it is a fraction of " + std::to_string(store.size()));
+        return UsageError(KeyOf(data, share) + " holds no example: it is a fraction of " +
+                          std::to_string(store.size()));
     } else if (!share.source.part.empty()) {
       RETORT_RETURN_IF_ERROR(ResolvePart(data, store, share));
     } else if (!share.source.list.empty()) {

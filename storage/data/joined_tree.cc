@@ -14,7 +14,9 @@ class JoinedTree final : public FileTree {
 
   std::string Where(const TreeFile& file) const override { return TreeOf(file).Where(Own(file)); }
   Result<std::string> Read(const TreeFile& file) const override { return TreeOf(file).Read(Own(file)); }
-  Result<std::unique_ptr<InputFile>> Open(const TreeFile& file) const override { return TreeOf(file).Open(Own(file)); }
+  Result<std::unique_ptr<InputFile>> Open(const TreeFile& file) const override {
+    return TreeOf(file).Open(Own(file));
+  }
   std::string Stamp() const override {
     std::string stamps;
     for (const auto& [prefix, tree] : trees_) {
@@ -41,7 +43,8 @@ Result<std::shared_ptr<const FileTree>> JoinTrees(const std::string& path, Trees
     for (const TreeFile& file : trees[i].second->files())
       files.push_back({trees[i].first + file.name, file.size, file.offset, static_cast<std::uint32_t>(i)});
   RETORT_RETURN_IF_ERROR(CheckNames(path, files));
-  return std::shared_ptr<const FileTree>(std::make_shared<JoinedTree>(path, std::move(files), std::move(trees)));
+  return std::shared_ptr<const FileTree>(
+      std::make_shared<JoinedTree>(path, std::move(files), std::move(trees)));
 }
 
 }  // namespace retort::storage

@@ -70,9 +70,11 @@ std::string Md5Of(const InputFile& file) {
 }
 
 // Of the file at `path`, unless its name is that of no known one.
-void Compare(Env& env, const std::vector<KnownFile>& known, const std::string& path, std::vector<FoundFile>& found) {
+void Compare(Env& env, const std::vector<KnownFile>& known, const std::string& path,
+             std::vector<FoundFile>& found) {
   const std::string name = path.substr(path.rfind('/') + 1);
-  if (std::none_of(known.begin(), known.end(), [&name](const KnownFile& file) { return file.name == name; })) return;
+  if (std::none_of(known.begin(), known.end(), [&name](const KnownFile& file) { return file.name == name; }))
+    return;
   const auto file = env.OpenInput(path);
   if (!file.ok()) return;
   FoundFile entry{path, (*file)->size(), Md5Of(**file), ""};

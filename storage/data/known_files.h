@@ -14,7 +14,7 @@ namespace retort::storage {
 struct KnownFile {
   std::string_view reader, set;  // "idx", "Fashion-MNIST"
   std::string_view name;
-  std::string_view md5;          // 32 hex digits
+  std::string_view md5;  // 32 hex digits
 };
 
 struct FoundFile {
@@ -26,8 +26,9 @@ struct FoundFile {
 
 // Of torchvision's and MedMNIST's sources.
 [[nodiscard]] std::vector<KnownFile> KnownFiles(std::string_view reader);
-// Files with the names of known ones in `path` (a file or a folder) and in the folders below it, three deep; each is read whole.
-// What cannot be read is left out: opening the set names it.
-[[nodiscard]] std::vector<FoundFile> CompareKnownFiles(Env& env, std::string_view reader, const std::string& path);
+// Files with the names of known ones in `path` (a file or a folder) and in the folders below it, three deep;
+// each is read whole. What cannot be read is left out: opening the set names it.
+[[nodiscard]] std::vector<FoundFile> CompareKnownFiles(Env& env, std::string_view reader,
+                                                       const std::string& path);
 
 }  // namespace retort::storage

@@ -59,10 +59,11 @@ class Stream {
     element.type = word;
     const std::uint64_t size = U32(bytes_, at_ + 4);
     if (size > bytes_.size() - at_ - 8)
-      return Damaged("an element of " + std::to_string(size) + " bytes, and " + std::to_string(bytes_.size() - at_ - 8) +
-                     " are left: truncated");
+      return Damaged("an element of " + std::to_string(size) + " bytes, and " +
+                     std::to_string(bytes_.size() - at_ - 8) + " are left: truncated");
     element.data = bytes_.substr(at_ + 8, static_cast<std::size_t>(size));
-    const std::size_t padded = element.type == kCompressed ? static_cast<std::size_t>(size) : (static_cast<std::size_t>(size) + 7) / 8 * 8;
+    const std::size_t padded = element.type == kCompressed ? static_cast<std::size_t>(size)
+                                                           : (static_cast<std::size_t>(size) + 7) / 8 * 8;
     at_ = std::min(bytes_.size(), at_ + 8 + padded);
     return element;
   }
@@ -140,9 +141,11 @@ class Stream {
   Status Structure(int depth, MatArray& array) {
     RETORT_ASSIGN_OR_RETURN(const Element length, Next());
     RETORT_ASSIGN_OR_RETURN(const Element names, Next());
-    if (length.type != 5 || length.data.size() != 4) return Damaged("a structure without the length of its names");
+    if (length.type != 5 || length.data.size() != 4)
+      return Damaged("a structure without the length of its names");
     const std::uint32_t width = U32(length.data, 0);
-    if (width == 0 || width > 256 || names.data.size() % width != 0) return Damaged("a structure without sound names");
+    if (width == 0 || width > 256 || names.data.size() % width != 0)
+      return Damaged("a structure without sound names");
     for (std::size_t i = 0; i < names.data.size(); i += width) {
       const std::string_view name = names.data.substr(i, width);
       array.fields.emplace_back(name.substr(0, std::min(name.find('\0'), name.size())));
@@ -150,7 +153,8 @@ class Stream {
     if (array.fields.empty()) return {};
     if (array.size() > static_cast<std::int64_t>(kMostItems / array.fields.size()))
       return Damaged("a structure of more than 4 million fields");
-    return Items(MatKind::structure, array.size() * static_cast<std::int64_t>(array.fields.size()), depth, array);
+    return Items(MatKind::structure, array.size() * static_cast<std::int64_t>(array.fields.size()), depth,
+                 array);
   }
 
   std::string where_;
@@ -161,7 +165,8 @@ class Stream {
 
 // The one place that inflates zlib streams. Memory follows what is there, up to 200 times what is stored.
 Result<std::string> Unpack(const Stream& stream, const std::string& file, std::string_view packed) {
-  const std::uint64_t most = std::min<std::uint64_t>(kMostUnpacked, packed.size() * std::uint64_t{200} + (1U << 20));
+  const std::uint64_t most =
+      std::min<std::uint64_t>(kMostUnpacked, packed.size() * std::uint64_t{200} + (1U << 20));
   z_stream state{};
   if (inflateInit(&state) != Z_OK) return EnvironmentError("zlib could not start");
   std::string out;
@@ -177,7 +182,8 @@ Result<std::string> Unpack(const Stream& stream, const std::string& file, std::s
   }
   inflateEnd(&state);
   if (out.size() > most)
-    return Refused(file + ": a variable unpacks to more than " + std::to_string(most >> 20) + " MiB; it is not read");
+    return Refused(file + ": a variable unpacks to more than " + std::to_string(most >> 20) +
+                   " MiB; it is not read");
   if (code == Z_BUF_ERROR) return stream.Damaged("truncated inside a compressed variable");
   if (code != Z_STREAM_END) return stream.Damaged("a compressed variable is not sound");
   return out;
@@ -187,7 +193,8 @@ Status CheckHeader(const std::string& file, std::string_view bytes) {
   if (bytes.starts_with("MATLAB 7.3") || bytes.starts_with("\x89HDF"))
     return Refused(file + " is a MATLAB file of version 7.3 (HDF5); save it with `save(..., '-v7')`");
   if (bytes.size() < 128) return DamageError(file + ": shorter than the header of a MATLAB file (128 bytes)");
-  if (bytes.substr(126, 2) == "MI") return Refused(file + " is a big-endian MATLAB file; save it again on this machine");
+  if (bytes.substr(126, 2) == "MI")
+    return Refused(file + " is a big-endian MATLAB file; save it again on this machine");
   if (bytes.substr(126, 2) != "IM" || bytes[125] != '\1')
     return DamageError(file + ": at byte 124: no MATLAB file of version 5 to 7; fetch the file again");
   return {};
@@ -213,16 +220,26 @@ double MatArray::Number(std::int64_t i) const {
     return static_cast<double>(value);
   };
   switch (stored_type) {
-    case 1: return as(std::int8_t{});
-    case 2: return as(std::uint8_t{});
-    case 3: return as(std::int16_t{});
-    case 4: return as(std::uint16_t{});
-    case 5: return as(std::int32_t{});
-    case 6: return as(std::uint32_t{});
-    case 7: return as(float{});
-    case 9: return as(double{});
-    case 12: return as(std::int64_t{});
-    default: return as(std::uint64_t{});
+    case 1:
+      return as(std::int8_t{});
+    case 2:
+      return as(std::uint8_t{});
+    case 3:
+      return as(std::int16_t{});
+    case 4:
+      return as(std::uint16_t{});
+    case 5:
+      return as(std::int32_t{});
+    case 6:
+      return as(std::uint32_t{});
+    case 7:
+      return as(float{});
+    case 9:
+      return as(double{});
+    case 12:
+      return as(std::int64_t{});
+    default:
+      return as(std::uint64_t{});
   }
 }
 

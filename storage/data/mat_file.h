@@ -21,15 +21,15 @@ struct MatArray {
   std::vector<std::string> fields;  // of a structure
   std::vector<MatArray> items;      // of cells; of a structure: element by element, each its fields in order
 
-  [[nodiscard]] std::int64_t size() const;        // product of the shape
+  [[nodiscard]] std::int64_t size() const;  // product of the shape
   [[nodiscard]] bool bytes_of_u8() const { return kind == MatKind::numbers && stored_type == 2; }
   // Number i, whatever it is stored as; 0 where there is none.
   [[nodiscard]] double Number(std::int64_t i) const;
 };
 
-// Every variable of the file. `file` is for messages. Variables that unpack to more than 2 GiB, or to more than 200
-// times what is stored, are refused; so are more than 8 levels of nesting.
-// Errors: damage, naming file and offset; refused.
+// Every variable of the file. `file` is for messages. Variables that unpack to more than 2 GiB, or to more
+// than 200 times what is stored, are refused; so are more than 8 levels of nesting. Errors: damage, naming
+// file and offset; refused.
 [[nodiscard]] Result<std::vector<MatArray>> ParseMat(const std::string& file, std::string_view bytes);
 
 }  // namespace retort::storage

@@ -1,4 +1,5 @@
-// MedMNIST: one .npz of six arrays, {train,val,test}_{images,labels}; images u8 [n, H, W] or [n, H, W, 3], labels [n, 1].
+// MedMNIST: one .npz of six arrays, {train,val,test}_{images,labels}; images u8 [n, H, W] or [n, H, W, 3],
+// labels [n, 1].
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -15,9 +16,10 @@ struct Published {
   std::string_view stem;
   std::int64_t classes;
 };
-constexpr Published kSets[] = {{"pathmnist", 9},   {"dermamnist", 7}, {"octmnist", 4},    {"pneumoniamnist", 2},
-                               {"retinamnist", 5}, {"breastmnist", 2}, {"bloodmnist", 8}, {"tissuemnist", 8},
-                               {"organamnist", 11}, {"organcmnist", 11}, {"organsmnist", 11}};
+constexpr Published kSets[] = {{"pathmnist", 9},      {"dermamnist", 7},  {"octmnist", 4},
+                               {"pneumoniamnist", 2}, {"retinamnist", 5}, {"breastmnist", 2},
+                               {"bloodmnist", 8},     {"tissuemnist", 8}, {"organamnist", 11},
+                               {"organcmnist", 11},   {"organsmnist", 11}};
 
 std::int64_t ClassesOf(const std::string& path, const ExampleSet& set) {
   std::string stem = path.substr(path.rfind('/') + 1);
@@ -33,7 +35,8 @@ Result<std::string> FindNpz(Env& env, const DataSpec& data) {
   RETORT_ASSIGN_OR_RETURN(std::vector<std::string> names, env.List(data.path));
   std::erase_if(names, [](const std::string& name) { return !name.ends_with(".npz"); });
   if (names.size() == 1) return data.path + "/" + names.front();
-  if (names.empty()) return MissingFile(data, data.path + "/*.npz", "expected one file such as pathmnist.npz");
+  if (names.empty())
+    return MissingFile(data, data.path + "/*.npz", "expected one file such as pathmnist.npz");
   return UsageError("data." + data.name + ": " + data.path + " holds " + std::to_string(names.size()) +
                     " .npz files; name one, as " + data.path + "/" + names.front());
 }
@@ -57,7 +60,8 @@ void AddPixels(const TensorBlob& images, ExampleSet& set) {
 Status CheckImages(const std::string& where, const NpyHeader& images, ExampleSet& set) {
   const auto& shape = images.shape;
   const bool color = shape.size() == 4 && shape[3] == 3;
-  if (images.dtype != DType::u8 || (shape.size() != 3 && !color) || shape[0] == 0 || shape[1] == 0 || shape[2] == 0)
+  if (images.dtype != DType::u8 || (shape.size() != 3 && !color) || shape[0] == 0 || shape[1] == 0 ||
+      shape[2] == 0)
     return Refused(where + " is not of bytes [n, H, W] or [n, H, W, 3]; volumes (the 3D sets) are not read");
   const std::int64_t channels = color ? 3 : 1;
   if (set.height == 0) {
@@ -76,12 +80,18 @@ Result<std::int64_t> LabelAt(const TensorBlob& labels, std::size_t i) {
     return static_cast<std::int64_t>(value);
   };
   switch (labels.dtype) {
-    case DType::u8: return as(std::uint8_t{});
-    case DType::i32: return as(std::int32_t{});
-    case DType::u32: return as(std::uint32_t{});
-    case DType::i64: return as(std::int64_t{});
-    case DType::u64: return as(std::uint64_t{});
-    default: return DamageError("floating point");
+    case DType::u8:
+      return as(std::uint8_t{});
+    case DType::i32:
+      return as(std::int32_t{});
+    case DType::u32:
+      return as(std::uint32_t{});
+    case DType::i64:
+      return as(std::int64_t{});
+    case DType::u64:
+      return as(std::uint64_t{});
+    default:
+      return DamageError("floating point");
   }
 }
 
@@ -104,8 +114,9 @@ Status AddLabels(const std::string& where, const TensorBlob& labels, std::int64_
 Status AddPart(const NpzFile& npz, const std::string& path, const std::string& key, ExampleSet& set) {
   const std::string images = key + "_images", labels = key + "_labels";
   for (const std::string& name : {images, labels})
-    if (!npz.Has(name)) return DamageError(path + ": has no array \"" + name + "\"; MedMNIST files hold " +
-                                           "{train,val,test}_{images,labels}");
+    if (!npz.Has(name))
+      return DamageError(path + ": has no array \"" + name + "\"; MedMNIST files hold " +
+                         "{train,val,test}_{images,labels}");
   RETORT_ASSIGN_OR_RETURN(const NpyHeader header, npz.Header(images));
   RETORT_RETURN_IF_ERROR(CheckImages(path + ": " + images, header, set));
   RETORT_ASSIGN_OR_RETURN(const TensorBlob marks, npz.Read(labels, std::uint64_t{1} << 30));
@@ -121,7 +132,8 @@ Result<ExampleSet> ReadMedMnist(Env& env, const DataSpec& data) {
   RETORT_ASSIGN_OR_RETURN(const std::string path, FindNpz(env, data));
   RETORT_ASSIGN_OR_RETURN(const NpzFile npz, NpzFile::Open(env, path));
   ExampleSet set;
-  constexpr std::pair<const char*, const char*> kParts[] = {{"train", "train"}, {"val", "validation"}, {"test", "test"}};
+  constexpr std::pair<const char*, const char*> kParts[] = {
+      {"train", "train"}, {"val", "validation"}, {"test", "test"}};
   for (const auto& [key, part] : kParts) {
     RETORT_RETURN_IF_ERROR(AddPart(npz, path, key, set));
     EndPart(set, part);

@@ -11,7 +11,18 @@ namespace {
 
 constexpr std::size_t kMostValues = 4'000'000;
 
-enum class Kind : std::uint8_t { none, mark, number, text, sequence, dictionary, global, array, dtype, other };
+enum class Kind : std::uint8_t {
+  none,
+  mark,
+  number,
+  text,
+  sequence,
+  dictionary,
+  global,
+  array,
+  dtype,
+  other
+};
 
 struct Value;
 using Items = std::vector<Value>;  // of a dictionary: key, value, key, value
@@ -37,8 +48,9 @@ class Machine {
 
   Status Run() {
     if (bytes_.size() < 2 || bytes_[0] != '\x80')
-      return Refused(file_ + ": no pickle of protocol 2 or later; load it in Python and pickle.dump it with "
-                             "protocol=2, or take the binary version of the set");
+      return Refused(file_ +
+                     ": no pickle of protocol 2 or later; load it in Python and pickle.dump it with "
+                     "protocol=2, or take the binary version of the set");
     while (true) {
       begin_ = at_;
       RETORT_ASSIGN_OR_RETURN(const std::string_view op, Take(1));
@@ -49,7 +61,8 @@ class Machine {
   }
   [[nodiscard]] const Value& result() const { return result_; }
   [[nodiscard]] Status Damaged(const std::string& what) const {
-    return DamageError(file_ + ": at byte " + std::to_string(begin_) + ": " + what + "; fetch the file again");
+    return DamageError(file_ + ": at byte " + std::to_string(begin_) + ": " + what +
+                       "; fetch the file again");
   }
 
  private:
@@ -62,7 +75,8 @@ class Machine {
   Result<std::uint64_t> Unsigned(std::size_t count) {
     RETORT_ASSIGN_OR_RETURN(const std::string_view raw, Take(count));
     std::uint64_t value = 0;
-    for (std::size_t i = 0; i < count; ++i) value |= std::uint64_t{static_cast<unsigned char>(raw[i])} << (8 * i);
+    for (std::size_t i = 0; i < count; ++i)
+      value |= std::uint64_t{static_cast<unsigned char>(raw[i])} << (8 * i);
     return value;
   }
   Result<std::string_view> Line() {
@@ -123,6 +137,11 @@ class Machine {
     return Push({Kind::number, static_cast<std::int64_t>(raw), {}, nullptr, nullptr});
   }
 
+  Status PushReal() {
+    RETORT_RETURN_IF_ERROR(Drop(8));
+    return Push({Kind::other, 0, {}, nullptr, nullptr});
+  }
+
   Status Put(Result<std::uint64_t> slot) {
     if (!slot.ok()) return slot.status();
     if (stack_.empty()) return Damaged("nothing to remember");
@@ -170,9 +189,13 @@ class Machine {
   Status Global(std::string_view module, std::string_view name) {
     texts_.push_back(std::string(module) + " " + std::string(name));
     const std::string& full = texts_.back();
-    static constexpr std::string_view kKnown[] = {
-        "numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct", "numpy ndarray",
-        "numpy dtype", "_codecs encode", "numpy.core.numeric _frombuffer", "numpy._core.numeric _frombuffer"};
+    static constexpr std::string_view kKnown[] = {"numpy.core.multiarray _reconstruct",
+                                                  "numpy._core.multiarray _reconstruct",
+                                                  "numpy ndarray",
+                                                  "numpy dtype",
+                                                  "_codecs encode",
+                                                  "numpy.core.numeric _frombuffer",
+                                                  "numpy._core.numeric _frombuffer"};
     if (std::find(std::begin(kKnown), std::end(kKnown), full) == std::end(kKnown))
       return Refused(file_ + ": at byte " + std::to_string(begin_) + ": the pickle asks for \"" + full +
                      "\", which this set never needs; it is not loaded");
@@ -210,10 +233,12 @@ class Machine {
   Status Reduce() {
     RETORT_ASSIGN_OR_RETURN(const Value arguments, Pop());
     RETORT_ASSIGN_OR_RETURN(const Value callable, Pop());
-    if (callable.kind != Kind::global || arguments.kind != Kind::sequence) return Damaged("a call of what is no name");
+    if (callable.kind != Kind::global || arguments.kind != Kind::sequence)
+      return Damaged("a call of what is no name");
     const Items& given = *arguments.items;
     if (callable.text.ends_with("_reconstruct")) return NewArray();
-    if (callable.text == "_codecs encode" && !given.empty() && given[0].kind == Kind::text) return Latin1(given[0].text);
+    if (callable.text == "_codecs encode" && !given.empty() && given[0].kind == Kind::text)
+      return Latin1(given[0].text);
     if (callable.text == "numpy dtype" && !given.empty() && given[0].kind == Kind::text)
       return Push({Kind::dtype, 0, given[0].text, nullptr, nullptr});
     if (callable.text.ends_with("_frombuffer") && given.size() == 4 && given[0].kind == Kind::text)
@@ -271,6 +296,7 @@ class Machine {
     return Damaged("pickle protocol " + std::to_string(version) + ", and 2 to 5 are known");
   }
 
+  // clang-format off
   Status Step(char op) {
     switch (op) {
       case '\x80': return Protocol();
@@ -283,7 +309,7 @@ class Machine {
       case 'M': return PushNumber(2, false);
       case 'J': return PushNumber(4, true);
       case '\x8a': return PushLong();
-      case 'G': RETORT_RETURN_IF_ERROR(Drop(8)); return Push({Kind::other, 0, {}, nullptr, nullptr});
+      case 'G': return PushReal();
       case 'U': case 'C': case '\x8c': return PushText(1);
       case 'T': case 'X': case 'B': return PushText(4);
       case '\x8d': case '\x8e': case '\x96': return PushText(8);
@@ -311,6 +337,7 @@ class Machine {
                               std::to_string(static_cast<unsigned char>(op)) + ")");
     }
   }
+  // clang-format on
 
   const std::string& file_;
   std::string_view bytes_;
@@ -327,7 +354,8 @@ std::optional<std::vector<std::int64_t>> IntegersOf(const Array& array) {
   const std::string_view type = array.dtype;
   if (array.shape.size() != 1 || type.size() != 2 || (type[0] != 'i' && type[0] != 'u')) return std::nullopt;
   const auto width = static_cast<std::size_t>(type[1] - '0');
-  if ((width != 1 && width != 2 && width != 4 && width != 8) || array.bytes.size() / width != static_cast<std::size_t>(array.shape[0]))
+  if ((width != 1 && width != 2 && width != 4 && width != 8) ||
+      array.bytes.size() / width != static_cast<std::size_t>(array.shape[0]))
     return std::nullopt;
   std::vector<std::int64_t> out;
   for (std::size_t i = 0; i + width <= array.bytes.size(); i += width) {
@@ -360,7 +388,8 @@ Status KeepArray(const Machine& machine, const std::string& key, const Array& ar
   if (array.dtype != "u1") return {};
   std::uint64_t size = 1;
   for (const std::int64_t extent : array.shape) {
-    if (extent != 0 && size > array.bytes.size() / static_cast<std::uint64_t>(extent)) size = ~std::uint64_t{0} >> 42;
+    if (extent != 0 && size > array.bytes.size() / static_cast<std::uint64_t>(extent))
+      size = ~std::uint64_t{0} >> 42;
     size *= static_cast<std::uint64_t>(extent);
   }
   if (size != array.bytes.size())

@@ -1,5 +1,5 @@
-// Pickles of one dictionary of numbers, texts and NumPy arrays, as CIFAR is distributed. Nothing is executed: the
-// few names that such files need are known here, and any other is refused.
+// Pickles of one dictionary of numbers, texts and NumPy arrays, as CIFAR is distributed. Nothing is executed:
+// the few names that such files need are known here, and any other is refused.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ struct PickledDictionary {
   std::map<std::string, PickledBytes> arrays;
 };
 
-// Protocols 2 to 5, of Python 2 and 3. `file` is for messages; `bytes` must outlive the result. Values of other
-// types are left out. Errors, naming file and offset: damage; refused for a global that is not NumPy's, and for
-// protocols 0 and 1.
+// Protocols 2 to 5, of Python 2 and 3. `file` is for messages; `bytes` must outlive the result. Values of
+// other types are left out. Errors, naming file and offset: damage; refused for a global that is not NumPy's,
+// and for protocols 0 and 1.
 [[nodiscard]] Result<PickledDictionary> ParseNumpyPickle(const std::string& file, std::string_view bytes);
 
 }  // namespace retort::storage

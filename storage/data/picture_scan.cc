@@ -49,14 +49,16 @@ Result<PictureSize> ScanJpeg(const std::string& where, std::string_view bytes, b
     if (length < 2 || length > bytes.size() - at - 2) return Damaged(where, at, "truncated inside a segment");
     if (IsFrame(marker)) {
       if (length < 8) return Damaged(where, at, "a frame without size");
-      size = {BigEndian(bytes, at + 5, 2), BigEndian(bytes, at + 7, 2), static_cast<unsigned char>(bytes[at + 9])};
+      size = {BigEndian(bytes, at + 5, 2), BigEndian(bytes, at + 7, 2),
+              static_cast<unsigned char>(bytes[at + 9])};
       if (size.height == 0 || size.width == 0) return Damaged(where, at, "a picture without pixels");
       if (!whole) return size;
     }
     at += 2 + length;
     if (marker != 0xDA) continue;
     const std::size_t next = NextMarker(bytes, at);
-    if (next == std::string_view::npos) return Damaged(where, bytes.size(), "truncated: the end marker is missing");
+    if (next == std::string_view::npos)
+      return Damaged(where, bytes.size(), "truncated: the end marker is missing");
     at = next;
   }
 }
@@ -91,8 +93,12 @@ Result<PictureSize> Scan(const std::string& where, std::string_view bytes, bool 
 
 }  // namespace
 
-Result<PictureSize> SizeOfPicture(const std::string& where, std::string_view bytes) { return Scan(where, bytes, false); }
+Result<PictureSize> SizeOfPicture(const std::string& where, std::string_view bytes) {
+  return Scan(where, bytes, false);
+}
 
-Status CheckPicture(const std::string& where, std::string_view bytes) { return Scan(where, bytes, true).status(); }
+Status CheckPicture(const std::string& where, std::string_view bytes) {
+  return Scan(where, bytes, true).status();
+}
 
 }  // namespace retort::storage

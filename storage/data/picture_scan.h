@@ -16,8 +16,8 @@ struct PictureSize {
 // Of the header alone. `where` is for messages. Error: damage, naming the offset.
 [[nodiscard]] Result<PictureSize> SizeOfPicture(const std::string& where, std::string_view bytes);
 
-// Whether the file is whole: the segments of a JPEG up to its end marker, the chunks of a PNG with their checksums.
-// Error: damage, naming the offset.
+// Whether the file is whole: the segments of a JPEG up to its end marker, the chunks of a PNG with their
+// checksums. Error: damage, naming the offset.
 [[nodiscard]] Status CheckPicture(const std::string& where, std::string_view bytes);
 
 }  // namespace retort::storage

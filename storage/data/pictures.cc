@@ -11,16 +11,19 @@ struct PartFolder {
   std::string part, prefix;
 };
 
-constexpr std::pair<std::string_view, std::string_view> kPartNames[] = {
-    {"train", "train"}, {"validation", "val"}, {"validation", "valid"}, {"validation", "validation"}, {"test", "test"}};
+constexpr std::pair<std::string_view, std::string_view> kPartNames[] = {{"train", "train"},
+                                                                        {"validation", "val"},
+                                                                        {"validation", "valid"},
+                                                                        {"validation", "validation"},
+                                                                        {"test", "test"}};
 
 bool IsPartName(std::string_view name) {
   return std::any_of(std::begin(kPartNames), std::end(kPartNames),
                      [name](const auto& known) { return known.second == name; });
 }
 
-// The folder in which classes or parts lie: the only folder at the top is passed over when folders with pictures
-// lie in it.
+// The folder in which classes or parts lie: the only folder at the top is passed over when folders with
+// pictures lie in it.
 std::string Root(const FileTree& tree) {
   std::string root;
   while (true) {
@@ -53,7 +56,8 @@ Result<ExampleSet> ReadPictures(Env& env, const DataSpec& data) {
     parts = {{"", root}};
   }
   if (names.empty())
-    return MissingFile(data, data.path + "/CLASS/NAME.jpg", "expected JPEG or PNG pictures in a folder for each class");
+    return MissingFile(data, data.path + "/CLASS/NAME.jpg",
+                       "expected JPEG or PNG pictures in a folder for each class");
   RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(*set.files, root, names, set));
   for (const PartFolder& part : parts) {
     RETORT_RETURN_IF_ERROR(AddClassFolders(*set.files, part.prefix, classes, set));

@@ -30,23 +30,23 @@ namespace retort::storage {
 
 // Ends in .jpg, .jpeg or .png, of any case.
 [[nodiscard]] bool IsPictureName(std::string_view name);
-// The folder of the one file or folder in the tree whose name ends in `tail` ("" or ending in '/'); nothing when
-// there is none.
+// The folder of the one file or folder in the tree whose name ends in `tail` ("" or ending in '/'); nothing
+// when there is none.
 [[nodiscard]] std::optional<std::string> FolderOf(const FileTree& tree, std::string_view tail);
 // Ends the part that began where the last one ended; none when nothing was added since.
 void EndPart(ExampleSet& set, const std::string& name);
 // environment: "data.NAME: WHERE is missing; WHAT".
 [[nodiscard]] Status MissingFile(const DataSpec& data, const std::string& where, const std::string& what);
 
-// Pictures below `prefix`/CLASS/ with the class's number in `classes` (sorted by name). Those of other folders are
-// an error: damage. Pictures directly in `prefix` are left out, and a finding says how many.
+// Pictures below `prefix`/CLASS/ with the class's number in `classes` (sorted by name). Those of other
+// folders are an error: damage. Pictures directly in `prefix` are left out, and a finding says how many.
 [[nodiscard]] Status AddClassFolders(const FileTree& tree, const std::string& prefix,
                                      const std::vector<std::pair<std::string, std::int64_t>>& classes,
                                      ExampleSet& set);
 // Names of the folders directly below `prefix` that hold pictures, sorted.
 [[nodiscard]] std::vector<std::string> ClassFolders(const FileTree& tree, const std::string& prefix);
-// Class numbers in the order of the names, or by class-index.csv ("INDEX,NAME" a line) in `folder` where there is
-// one; fills class_names and classes.
+// Class numbers in the order of the names, or by class-index.csv ("INDEX,NAME" a line) in `folder` where
+// there is one; fills class_names and classes.
 [[nodiscard]] Result<std::vector<std::pair<std::string, std::int64_t>>> NumberClasses(
     const FileTree& tree, const std::string& folder, const std::vector<std::string>& names, ExampleSet& set);
 

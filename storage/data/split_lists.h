@@ -9,8 +9,8 @@
 
 namespace retort::storage {
 
-// In the order of the file at `path`. `#` begins a comment. A name is one relative to the set, with or without the
-// folders that all names share, or the last part of one alone where no other picture has it.
+// In the order of the file at `path`. `#` begins a comment. A name is one relative to the set, with or
+// without the folders that all names share, or the last part of one alone where no other picture has it.
 // Errors: environment when the file is missing; usage, naming the list and the line.
 [[nodiscard]] Result<std::vector<std::int64_t>> ReadSplitList(Env& env, const std::string& path,
                                                               const ExampleStore& store);

@@ -21,7 +21,8 @@ class Names {
     for (std::int64_t i = 0; store.encoded() && i < store.size(); ++i) {
       const std::string_view name = store.Name(i);
       numbers_.insert_or_assign(name, i);
-      for (std::size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1)) {
+      for (std::size_t slash = name.find('/'); slash != std::string_view::npos;
+           slash = name.find('/', slash + 1)) {
         const auto [tail, fresh] = numbers_.try_emplace(name.substr(slash + 1), i);
         if (!fresh && tail->second != i) tail->second = kSeveral;
       }
@@ -59,12 +60,14 @@ Status Take(const std::string& what, const std::vector<std::int64_t>& indices, s
   return {};
 }
 
-Result<SplitPlace> PlaceOf(Env& env, const ExampleStore& store, const IndexRange& range, const SplitSource& source) {
+Result<SplitPlace> PlaceOf(Env& env, const ExampleStore& store, const IndexRange& range,
+                           const SplitSource& source) {
   SplitPlace place{0, store.size(), range, {}};
   if (!source.list.empty()) {
     RETORT_ASSIGN_OR_RETURN(place.listed, ReadSplitList(env, source.list, store));
     if (!source.digest.empty() && DigestOfIndices(place.listed) != source.digest)
-      return DamageError(source.list + " has changed since the trial was planned; put the old list back, or plan again");
+      return DamageError(source.list +
+                         " has changed since the trial was planned; put the old list back, or plan again");
     return place;
   }
   for (const DataPart& part : store.parts()) {
@@ -79,7 +82,8 @@ Result<SplitPlace> PlaceOf(Env& env, const ExampleStore& store, const IndexRange
 
 }  // namespace
 
-Result<std::vector<std::int64_t>> ReadSplitList(Env& env, const std::string& path, const ExampleStore& store) {
+Result<std::vector<std::int64_t>> ReadSplitList(Env& env, const std::string& path,
+                                                const ExampleStore& store) {
   RETORT_ASSIGN_OR_RETURN(const auto file, env.OpenInput(path));
   if (file->size() > kMostList) return UsageError(path + " is a list of more than 1 GiB");
   RETORT_ASSIGN_OR_RETURN(const std::string text, ReadBytes(*file, 0, file->size()));
@@ -92,12 +96,15 @@ Result<std::vector<std::int64_t>> ReadSplitList(Env& env, const std::string& pat
     const std::optional<std::int64_t> number = WholeNumber(word);
     const std::optional<std::int64_t> index = number ? number : names.Find(word);
     if (!index)
-      return LineFault(path, i + 1, "\"" + std::string(word) + "\" is neither an index nor a picture of the set");
+      return LineFault(path, i + 1,
+                       "\"" + std::string(word) + "\" is neither an index nor a picture of the set");
     if (*index == kSeveral)
-      return LineFault(path, i + 1, "several pictures are called \"" + std::string(word) + "\"; write the folder, too");
+      return LineFault(path, i + 1,
+                       "several pictures are called \"" + std::string(word) + "\"; write the folder, too");
     if (*index >= store.size())
-      return LineFault(path, i + 1, "there is no example " + std::string(word) + "; the set has 0 to " +
-                                        std::to_string(store.size() - 1));
+      return LineFault(path, i + 1,
+                       "there is no example " + std::string(word) + "; the set has 0 to " +
+                           std::to_string(store.size() - 1));
     indices.push_back(*index);
   }
   if (indices.empty()) return UsageError(path + " lists no example");
@@ -117,15 +124,18 @@ Result<SplitPlaces> PlacesOf(Env& env, const DataSpec& data, const ExampleStore&
   RETORT_ASSIGN_OR_RETURN(places.train, PlaceOf(env, store, split.train, split.train_source));
   RETORT_ASSIGN_OR_RETURN(places.public_split, PlaceOf(env, store, split.public_range, split.public_source));
   RETORT_ASSIGN_OR_RETURN(places.test, PlaceOf(env, store, split.test, split.test_source));
-  const bool lists = !places.train.listed.empty() || !places.public_split.listed.empty() || !places.test.listed.empty();
+  const bool lists =
+      !places.train.listed.empty() || !places.public_split.listed.empty() || !places.test.listed.empty();
   std::vector<char> taken(lists ? static_cast<std::size_t>(store.size()) : 0);
   const std::string key = "data." + data.name + ".split.";
-  for (const auto& [name, place] : {std::pair("train", &places.train), std::pair("public", &places.public_split),
-                                    std::pair("test", &places.test)}) {
-    if (place->range.begin < 0 || place->range.begin > place->range.end || (place->listed.empty() && place->range.end > place->count))
+  for (const auto& [name, place] :
+       {std::pair("train", &places.train), std::pair("public", &places.public_split),
+        std::pair("test", &places.test)}) {
+    if (place->range.begin < 0 || place->range.begin > place->range.end ||
+        (place->listed.empty() && place->range.end > place->count))
       return UsageError(key + name + " takes [" + std::to_string(place->range.begin) + ", " +
-                        std::to_string(place->range.end) + ") of " + std::to_string(place->count) + " examples in " +
-                        data.path);
+                        std::to_string(place->range.end) + ") of " + std::to_string(place->count) +
+                        " examples in " + data.path);
     if (!lists) continue;
     std::vector<std::int64_t> indices = place->listed;
     for (std::int64_t i = place->range.begin; place->listed.empty() && i < place->range.end; ++i)

@@ -1,4 +1,5 @@
-// SVHN, format 2: X is u8 [32, 32, 3, n], the first index fastest; y is [n, 1] of 1 to 10, and 10 means the digit 0.
+// SVHN, format 2: X is u8 [32, 32, 3, n], the first index fastest; y is [n, 1] of 1 to 10, and 10 means the
+// digit 0.
 #include <utility>
 
 #include "storage/data/mat_file.h"
@@ -51,13 +52,14 @@ Status AddFile(Env& env, const std::string& path, ExampleSet& set) {
   if (x == nullptr || y == nullptr)
     return DamageError(path + ": has no variable \"" + (x == nullptr ? "X" : "y") +
                        "\"; expected the cropped digits (train_32x32.mat), not the full pictures");
-  if (!x->bytes_of_u8() || x->shape.size() < 3 || x->shape.size() > 4 || x->shape[0] != 32 || x->shape[1] != 32 || x->shape[2] != 3)
+  if (!x->bytes_of_u8() || x->shape.size() < 3 || x->shape.size() > 4 || x->shape[0] != 32 ||
+      x->shape[1] != 32 || x->shape[2] != 3)
     return DamageError(path + ": X is not of bytes [32, 32, 3, n]");
   const std::int64_t count = x->shape.size() == 4 ? x->shape[3] : 1;
   if (count == 0) return DamageError(path + ": X holds no example");
   if (y->kind != MatKind::numbers || y->size() != count)
-    return DamageError(path + ": y holds " + std::to_string(y->size()) + " labels, and X " + std::to_string(count) +
-                       " pictures");
+    return DamageError(path + ": y holds " + std::to_string(y->size()) + " labels, and X " +
+                       std::to_string(count) + " pictures");
   RETORT_RETURN_IF_ERROR(AddLabels(path, *y, count, set));
   AddPixels(*x, count, set);
   set.sources.push_back(path);

@@ -11,7 +11,9 @@ namespace {
 constexpr std::uint64_t kBlock = 512;
 constexpr std::uint64_t kMostHeaderText = 1 << 20;  // of a long name or a pax header
 
-std::string_view Text(std::string_view field) { return field.substr(0, std::min(field.find('\0'), field.size())); }
+std::string_view Text(std::string_view field) {
+  return field.substr(0, std::min(field.find('\0'), field.size()));
+}
 
 class TarScan {
  public:
@@ -67,11 +69,11 @@ class TarScan {
   }
 
   Status CheckSum(const std::string& header) const {
-    RETORT_ASSIGN_OR_RETURN(const std::uint64_t stored, Number(std::string_view(header).substr(148, 8), "checksum"));
+    const Result<std::uint64_t> stored = Number(std::string_view(header).substr(148, 8), "checksum");
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < header.size(); ++i)
       sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(header[i]);
-    if (sum == stored) return {};
+    if (stored.ok() && sum == *stored) return {};
     return at_ == begin_ ? Damaged("is no tar archive (folder, .tar, .tar.gz or .zip are read)")
                          : Damaged("the checksum of a header does not hold");
   }
@@ -131,7 +133,8 @@ class TarScan {
       std::size_t length = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
       const auto digits = static_cast<std::size_t>(end - text.data());
-      if (error != std::errc() || length > text.size() || length < digits + 3) return Damaged("a broken pax header");
+      if (error != std::errc() || length > text.size() || length < digits + 3)
+        return Damaged("a broken pax header");
       const std::string_view record = text.substr(digits + 1, length - digits - 2);
       const std::size_t equals = record.find('=');
       if (equals == std::string_view::npos) return Damaged("a broken pax header");

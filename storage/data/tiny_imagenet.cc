@@ -1,4 +1,5 @@
-// Tiny ImageNet 200: train/WNID/images/*.JPEG, and val/images with val/val_annotations.txt ("FILE\tWNID\t..." a line).
+// Tiny ImageNet 200: train/WNID/images/*.JPEG, and val/images with val/val_annotations.txt ("FILE\tWNID\t..."
+// a line).
 #include <map>
 #include <utility>
 
@@ -27,8 +28,8 @@ Status AddValidation(const DataSpec& data, const std::string& root,
     const std::string name = root + "val/images/" + std::string(words[0]);
     const TreeFile* picture = tree.Find(name);
     if (picture == nullptr)
-      return MissingFile(data, tree.path() + "/" + name, "line " + std::to_string(i + 1) + " of " +
-                                                             tree.Where(*list) + " names it");
+      return MissingFile(data, tree.path() + "/" + name,
+                         "line " + std::to_string(i + 1) + " of " + tree.Where(*list) + " names it");
     set.pictures.push_back(*picture);
     set.labels.push_back(number->second);
   }
@@ -44,10 +45,12 @@ Result<ExampleSet> ReadTinyImageNet(Env& env, const DataSpec& data) {
   std::optional<std::string> root = FolderOf(tree, "wnids.txt");
   if (!root) root = FolderOf(tree, "val/val_annotations.txt");
   if (!root)
-    return MissingFile(data, data.path + "/wnids.txt", "expected tiny-imagenet-200, as a folder or as its .zip");
+    return MissingFile(data, data.path + "/wnids.txt",
+                       "expected tiny-imagenet-200, as a folder or as its .zip");
   const std::vector<std::string> names = ClassFolders(tree, *root + "train/");
   if (names.empty())
-    return MissingFile(data, data.path + "/" + *root + "train/WNID/images/*.JPEG", "expected a folder for each class");
+    return MissingFile(data, data.path + "/" + *root + "train/WNID/images/*.JPEG",
+                       "expected a folder for each class");
   RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(tree, *root, names, set));
   RETORT_RETURN_IF_ERROR(AddClassFolders(tree, *root + "train/", classes, set));
   EndPart(set, "train");

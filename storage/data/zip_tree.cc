@@ -12,7 +12,8 @@ Result<std::vector<TreeFile>> IndexZip(const std::string& path, const ZipFile& z
   for (std::size_t i = 0; i < zip.entries().size(); ++i) {
     const ZipEntry& entry = zip.entries()[i];
     if (const std::string trouble = NameTrouble(entry.name); !trouble.empty())
-      return Refused(path + ": the name \"" + entry.name + "\" " + trouble + "; an archive like this is not read");
+      return Refused(path + ": the name \"" + entry.name + "\" " + trouble +
+                     "; an archive like this is not read");
     if (!entry.name.ends_with('/')) files.push_back({CleanName(entry.name), entry.bytes, i, 0});
   }
   RETORT_RETURN_IF_ERROR(CheckNames(path, files));
@@ -27,7 +28,9 @@ class ZipTree final : public FileTree {
   std::string Where(const TreeFile& file) const override {
     return path() + ": " + file.name + " at byte " + std::to_string(Entry(file).data);
   }
-  Result<std::string> Read(const TreeFile& file) const override { return zip_.Read(Entry(file), kMostFileBytes); }
+  Result<std::string> Read(const TreeFile& file) const override {
+    return zip_.Read(Entry(file), kMostFileBytes);
+  }
   Result<std::unique_ptr<InputFile>> Open(const TreeFile& file) const override {
     RETORT_ASSIGN_OR_RETURN(std::string bytes, Read(file));
     return FileInMemory(Where(file), std::move(bytes));

@@ -2,40 +2,59 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
 
 #include <numeric>
+#include <utility>
 
-#include "storage/idx_file.h"
+#include "storage/data/example_store.h"
 #include "worker/data/augmentation.h"
 
 namespace retort::worker {
 namespace {
 
-constexpr auto kBlack = static_cast<float>(-kPixelMean / kPixelStd);
+// Index in the store of each example of a split, in its order.
+std::vector<std::int64_t> IndicesOf(const storage::SplitPlace& place, std::uint64_t shuffle) {
+  if (!place.listed.empty()) return place.listed;
+  const std::vector<std::int64_t> order = SplitOrder(place.count, shuffle);
+  std::vector<std::int64_t> indices;
+  for (std::int64_t i = place.range.begin; i < place.range.end; ++i)
+    indices.push_back(place.first + order[static_cast<std::size_t>(i)]);
+  return indices;
+}
 
-// The examples at positions [range.begin, range.end) of `order`.
-Examples Take(const storage::IdxData& set, const std::vector<std::int64_t>& order, const IndexRange& range) {
-  at::Tensor images = at::empty({range.size(), 1, set.height, set.width}, at::kFloat);
-  at::Tensor labels = at::empty({range.size()}, at::kLong);
-  const std::int64_t pixels = set.height * set.width;
+Examples Take(const storage::ExampleStore& store, const std::vector<std::int64_t>& indices, const at::Tensor& levels) {
+  const auto n = static_cast<std::int64_t>(indices.size());
+  const std::int64_t channels = store.channels(), plane = store.height() * store.width();
+  at::Tensor images = at::empty({n, channels, store.height(), store.width()}, at::kFloat);
+  at::Tensor labels = at::empty({n}, at::kLong);
   float* image = images.mutable_data_ptr<float>();
   std::int64_t* label = labels.mutable_data_ptr<std::int64_t>();
-  for (std::int64_t i = range.begin; i < range.end; ++i) {
-    const std::int64_t index = order[static_cast<std::size_t>(i)];
-    const std::uint8_t* bytes = set.pixels.data() + index * pixels;
-    for (std::int64_t k = 0; k < pixels; ++k) {
-      *image++ = static_cast<float>((bytes[k] / 255.0 - kPixelMean) / kPixelStd);
-    }
-    *label++ = set.labels[static_cast<std::size_t>(index)];
+  const float* table = levels.const_data_ptr<float>();
+  for (const std::int64_t index : indices) {
+    const std::uint8_t* bytes = store.pixels().data() + index * channels * plane;
+    for (std::int64_t c = 0; c < channels; ++c, bytes += plane, image += plane)
+      Normalise(bytes, plane, table + c * 256, image);
+    *label++ = store.labels()[static_cast<std::size_t>(index)];
   }
   return {std::move(images), std::move(labels)};
 }
 
-Status CheckRange(const char* name, const IndexRange& range, std::int64_t n, const std::string& path) {
-  if (range.begin >= 0 && range.begin <= range.end && range.end <= n) return {};
-  return EnvironmentError("The split names " + std::string(name) + " examples [" + std::to_string(range.begin) + ", " +
-                          std::to_string(range.end) + "), but " + path + " holds " + std::to_string(n) + ".");
+Result<Dataset> LoadPixels(const DataSpec& spec, const storage::ExampleStore& store,
+                           const storage::SplitPlaces& places) {
+  DataSpec found = spec;
+  found.channels = store.channels();
+  Dataset data{{store.channels(), store.height(), store.width()}, store.classes(), {}, {}, {}, PixelScaleOf(found)};
+  const at::Tensor levels = LevelTable(store.channels(), data.scale);
+  data.train = Take(store, IndicesOf(places.train, spec.split.shuffle), levels);
+  data.public_split = Take(store, IndicesOf(places.public_split, spec.split.shuffle), levels);
+  data.test = Take(store, IndicesOf(places.test, spec.split.shuffle), levels);
+  return data;
+}
+
+// [1, channels, 1, 1] beside images.
+at::Tensor PerChannel(const std::vector<double>& values, const at::Tensor& images) {
+  return at::tensor(values, at::kFloat).view({1, -1, 1, 1}).to(images.device());
 }
 
 }  // namespace
@@ -53,32 +72,28 @@ std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle) {
 }
 
 Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec) {
-  if (spec.reader != "idx") return UsageError("There is no reader '" + spec.reader + "'. Known: idx.");
-  RETORT_ASSIGN_OR_RETURN(const storage::IdxData set, storage::LoadIdx(env, spec));
-  const SplitSpec& split = spec.split;
-  RETORT_RETURN_IF_ERROR(CheckRange("train", split.train, set.examples, spec.path));
-  RETORT_RETURN_IF_ERROR(CheckRange("public", split.public_range, set.examples, spec.path));
-  RETORT_RETURN_IF_ERROR(CheckRange("test", split.test, set.examples, spec.path));
-  const std::vector<std::int64_t> order = SplitOrder(set.examples, split.shuffle);
-  return Dataset{{1, set.height, set.width}, spec.classes, Take(set, order, split.train),
-                 Take(set, order, split.public_range), Take(set, order, split.test)};
+  RETORT_ASSIGN_OR_RETURN(const auto store, storage::OpenExamples(env, spec));
+  RETORT_RETURN_IF_ERROR(storage::CheckUnchanged(env, spec, *store, storage::ProcessDigestCache()));
+  RETORT_ASSIGN_OR_RETURN(const storage::SplitPlaces places, storage::PlacesOf(env, spec, *store));
+  if (store->encoded()) return UsageError("data." + spec.name + ": the reader \"" + spec.reader + "\" gives pictures");
+  return LoadPixels(spec, *store, places);
 }
 
 at::Tensor ToBytes(const at::Tensor& images, const PixelScale& scale) {
-  const auto channels = [](const std::vector<double>& values) {
-    return at::tensor(values, at::kFloat).view({1, static_cast<std::int64_t>(values.size()), 1, 1});
-  };
-  const at::Tensor pixels = images.detach().cpu() * channels(scale.std) + channels(scale.mean);
+  const at::Tensor on_host = images.detach().cpu();
+  const at::Tensor pixels = on_host * PerChannel(scale.std, on_host) + PerChannel(scale.mean, on_host);
   return (pixels * 255.0).round_().clamp_(0, 255).to(at::kByte).contiguous();
 }
 
-at::Tensor ToBytes(const at::Tensor& images) {
-  const at::Tensor pixels = images.detach().cpu() * kPixelStd + kPixelMean;
-  return (pixels * 255.0).round_().clamp_(0, 255).to(at::kByte).contiguous();
+at::Tensor NormalisedLevel(double level, const PixelScale& scale) {
+  std::vector<float> values;
+  for (std::size_t c = 0; c < scale.mean.size(); ++c)
+    values.push_back(static_cast<float>((level - scale.mean[c]) / scale.std[c]));
+  return at::tensor(values, at::kFloat);
 }
 
-at::Tensor Shifted(const at::Tensor& images, int reach, const RowStream& rows) {
-  return Moved(images, reach, at::full({images.size(1)}, kBlack, at::kFloat), rows);
+at::Tensor Shifted(const at::Tensor& images, int reach, const PixelScale& scale, const RowStream& rows) {
+  return Moved(images, reach, NormalisedLevel(0, scale), rows);
 }
 
 }  // namespace retort::worker

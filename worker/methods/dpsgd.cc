@@ -96,7 +96,7 @@ class DpSgd final : public Method {
     for (std::int64_t first = 0; first < rows.size(0); first += chunk) {
       const at::Tensor part = rows.narrow(0, first, std::min(chunk, rows.size(0) - first));
       RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
-                              TrainingImages(spec_, data_.train, part, step, share.first + first));
+                              TrainingImages(spec_, data_.scale, data_.train, part, step, share.first + first));
       sum.Add(PerSampleGradients(*network_, images, data_.train.labels.index_select(0, part)));
     }
     return sum;

@@ -52,7 +52,7 @@ class EnsembleTeacher final : public Method {
     std::vector<double> loss = {0};
     if (share.count > 0) {
       const RngStream shifts(spec_.seed, Purpose::shifts, static_cast<std::uint64_t>(step));
-      const at::Tensor images = Shifted(data_.train.Batch(rows.flatten()), spec_.shift,
+      const at::Tensor images = Shifted(data_.train.Batch(rows.flatten()), spec_.shift, data_.scale,
                                         {shifts, share.first * rows.size(1)})
                                     .view({share.count, rows.size(1), -1});
       const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows.flatten()), data_.classes)

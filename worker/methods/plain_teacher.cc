@@ -42,7 +42,7 @@ class PlainTeacher final : public Method {
     const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.smoothing);
     const auto at_step = static_cast<std::uint64_t>(step);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
-                            TrainingImages(spec_, data_.train, rows, step, share.first));
+                            TrainingImages(spec_, data_.scale, data_.train, rows, step, share.first));
     RETORT_ASSIGN_OR_RETURN(const double loss,
                             learner_.Teach({images, targets, share.first, batch.size(0)}, Rate(step),
                                            RngStream(spec_.seed, Purpose::dropout, at_step)));

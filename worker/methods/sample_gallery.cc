@@ -1,5 +1,7 @@
 #include "worker/methods/sample_gallery.h"
 
+#include <numeric>
+
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>

@@ -23,13 +23,13 @@ AugmentationKind KindOf(const TrialSpec& spec) {
 
 }  // namespace
 
-Result<at::Tensor> TrainingImages(const TrialSpec& spec, const Examples& examples, const at::Tensor& rows,
+Result<at::Tensor> TrainingImages(const TrialSpec& spec, const PixelScale& scale, const Examples& examples, const at::Tensor& rows,
                                   std::int64_t step, std::int64_t first) {
   Augmentation augmentation;
   augmentation.kind = KindOf(spec);
   if (augmentation.kind == AugmentationKind::none) return examples.Batch(rows);
   augmentation.reach = augmentation.kind == AugmentationKind::shift ? spec.shift : kCropBorder;
-  augmentation.scale = PixelScaleOf(*spec.data);
+  augmentation.scale = scale;
   return AugmentedBatch(examples, rows, augmentation, spec.seed, static_cast<std::uint64_t>(step), first);
 }
 

@@ -93,7 +93,7 @@ class VoteDistillation final : public Method {
     out.metrics = TestMetrics(*out.evaluation);
     out.parameters = learner_.network().StateBlobs("student/");
     out.samples = gallery_.ToSamples("public queries and their noisy votes; charged as the trial's ledger says",
-                                     PixelScaleOf(*spec_.data));
+                                     data_.scale);
     return out;
   }
 
@@ -175,7 +175,7 @@ class VoteDistillation final : public Method {
     const RowShare share = ShareOf(spec_.student_batch, gang_);
     const at::Tensor index = Own(at::tensor(rows, at::device(data_.device).dtype(at::kLong)), share);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
-                            TrainingImages(spec_, data_.public_split, index, step, share.first));
+                            TrainingImages(spec_, data_.scale, data_.public_split, index, step, share.first));
     const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
     return learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,
                           RngStream(spec_.seed, Purpose::dropout, at_step));

@@ -105,7 +105,7 @@ class VoteGeneration final : public Method {
     out.parameters = learner_.network().StateBlobs("student/");
     for (auto& blob : source_->generator().parameters().ToBlobs("generator/")) out.parameters.push_back(std::move(blob));
     out.samples = gallery_.ToSamples("synthetic queries and their noisy votes; charged as the trial's ledger says",
-                                     PixelScaleOf(*spec_.data));
+                                     data_.scale);
     return out;
   }
 
