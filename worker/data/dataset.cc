@@ -9,6 +9,7 @@
 
 #include "storage/data/example_store.h"
 #include "worker/data/augmentation.h"
+#include "worker/data/pictures.h"
 
 namespace retort::worker {
 namespace {
@@ -52,6 +53,25 @@ Result<Dataset> LoadPixels(const DataSpec& spec, const storage::ExampleStore& st
   return data;
 }
 
+Result<Dataset> LoadEncoded(storage::Env& env, const DataSpec& spec,
+                            std::shared_ptr<const storage::ExampleStore> store,
+                            const storage::SplitPlaces& places, int threads) {
+  const SplitRows rows{IndicesOf(places.train, spec.split.shuffle),
+                       IndicesOf(places.public_split, spec.split.shuffle),
+                       IndicesOf(places.test, spec.split.shuffle)};
+  RETORT_ASSIGN_OR_RETURN(const storage::PictureCache cache, storage::ProcessPictureCache());
+  const std::int64_t classes = store->classes();
+  const auto on = [](std::int64_t, std::int64_t) { return Status(); };
+  RETORT_ASSIGN_OR_RETURN(PictureSplits splits,
+                          LoadPictures(env, spec, std::move(store), rows, cache, threads, on));
+  return Dataset{splits.shape,
+                 classes,
+                 std::move(splits.train),
+                 std::move(splits.public_split),
+                 std::move(splits.test),
+                 PixelScaleOf(spec)};
+}
+
 // [1, channels, 1, 1] beside images.
 at::Tensor PerChannel(const std::vector<double>& values, const at::Tensor& images) {
   return at::tensor(values, at::kFloat).view({1, -1, 1, 1}).to(images.device());
@@ -71,11 +91,11 @@ std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle) {
   return order;
 }
 
-Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec) {
-  RETORT_ASSIGN_OR_RETURN(const auto store, storage::OpenExamples(env, spec));
+Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads) {
+  RETORT_ASSIGN_OR_RETURN(std::shared_ptr<const storage::ExampleStore> store, storage::OpenExamples(env, spec));
   RETORT_RETURN_IF_ERROR(storage::CheckUnchanged(env, spec, *store, storage::ProcessDigestCache()));
   RETORT_ASSIGN_OR_RETURN(const storage::SplitPlaces places, storage::PlacesOf(env, spec, *store));
-  if (store->encoded()) return UsageError("data." + spec.name + ": the reader \"" + spec.reader + "\" gives pictures");
+  if (store->encoded()) return LoadEncoded(env, spec, std::move(store), places, threads);
   return LoadPixels(spec, *store, places);
 }
 
