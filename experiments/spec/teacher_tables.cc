@@ -105,6 +105,10 @@ void CheckKind(const std::string& path, TeacherDefinition& teacher, Complaints& 
       complaints.Error(assignment.where, path + ".members",
                        "a teacher is either private or an ensemble: remove members or private");
       teacher.valid = false;
+    } else if (members && teacher.kind == TrialKind::loaded_teacher) {
+      complaints.Error(assignment.where, path + ".members",
+                       "a file holds one teacher: remove members, or train an ensemble here");
+      teacher.valid = false;
     } else if (!members && !assignment.key->AppliesTo(teacher.kind, QuerySource::generator)) {
       complaints.Error(assignment.where, path + "." + std::string(assignment.key->name),
                        std::string(assignment.key->name) + " does not apply to a " +

@@ -62,6 +62,8 @@ const BadSweep kBadSweeps[] = {
     {"WeightsTrainedPrivately",
      LoadedBy("weights = \"w.pth\"\nprivate = { noise_multiplier = 1 }"), 11, 11, "teacher.own.weights",
      "is not trained here: remove private or weights", ""},
+    {"WeightsOfAnEnsemble", LoadedBy("network = \"logistic\"\nmembers = 4\nweights = \"w.pth\""), 12, 11,
+     "teacher.own.members", "a file holds one teacher", ""},
     {"WeightsAndModule", LoadedBy("weights = \"w.pth\"\ntorchscript = \"m.pt\""), 12, 15,
      "teacher.own.torchscript", "remove one of them", ""},
     {"ModuleWithANetwork", LoadedBy("network = \"logistic\"\ntorchscript = \"m.pt\""), 11, 11,
