@@ -79,8 +79,9 @@ void AppendSplit(std::string& out, const SplitSpec& split) {
 // "0.4914 0.4822 0.4465"; empty where the constants of IDX files stand as they are.
 std::string ScaleText(const DataSpec& data, const std::vector<double> PixelScale::* which) {
   if (data.reader == "idx" && data.mean.empty()) return "";
+  const PixelScale scale = PixelScaleOf(data);
   std::string text;
-  for (const double value : PixelScaleOf(data).*which) text += (text.empty() ? "" : " ") + FormatReal(value);
+  for (const double value : scale.*which) text += (text.empty() ? "" : " ") + FormatReal(value);
   return text;
 }
 
