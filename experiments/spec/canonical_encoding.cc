@@ -85,6 +85,16 @@ std::string ScaleText(const DataSpec& data, const std::vector<double> PixelScale
   return text;
 }
 
+// "crop_top 0.08 resize 0 size 224 224 crop 0"; empty where pictures are taken as they are.
+std::string PreprocessingText(const Preprocessing& p) {
+  if (p == Preprocessing()) return "";
+  std::string text = "crop_top " + FormatReal(p.crop_top) + " resize " + std::to_string(p.resize) + " size " +
+                     std::to_string(p.height) + " " + std::to_string(p.width) + " crop " + std::to_string(p.crop);
+  if (p.exif_orientation) text += " exif";
+  if (p.on_error == OnError::skip_and_count) text += " skip";
+  return text;
+}
+
 // Entries that no key of the table stands for; `stop` is the next key of the table, so that all are sorted.
 class Extras {
  public:
@@ -98,9 +108,9 @@ class Extras {
   }
 
  private:
-  static constexpr std::array<std::string_view, 10> kNames = {
-      "data.classes", "data.digest", "data.mean",    "data.reader",     "data.split",
-      "data.std",     "data.target", "data.version", "method_revision", "parent"};
+  static constexpr std::array<std::string_view, 11> kNames = {
+      "data.classes", "data.digest", "data.mean",   "data.preprocessing", "data.reader", "data.split",
+      "data.std",     "data.target", "data.version", "method_revision",    "parent"};
 
   static void AppendUnlessEmpty(std::string& out, std::string_view name, const std::string& text) {
     if (!text.empty()) AppendEntry(out, name, text);
@@ -112,6 +122,8 @@ class Extras {
     if (name == "data.classes") return AppendEntry(out, name, data.classes);
     if (name == "data.digest") return AppendEntry(out, name, data.digest);
     if (name == "data.mean" && spec_.data) return AppendUnlessEmpty(out, name, ScaleText(data, &PixelScale::mean));
+    if (name == "data.preprocessing")
+      return AppendUnlessEmpty(out, name, PreprocessingText(data.preprocessing));
     if (name == "data.reader") return AppendEntry(out, name, data.reader);
     if (name == "data.split") return AppendSplit(out, data.split);
     if (name == "data.std" && spec_.data) return AppendUnlessEmpty(out, name, ScaleText(data, &PixelScale::std));

@@ -161,6 +161,7 @@ void ReadDataTables(const TomlNode& data, ReadContext& context) {
       ReadChoice(item, path, reader == nullptr ? kNone : reader->versions, table.data->version, table, context);
     });
     ReadScale(entry.value, path, table, context);
+    ReadPreprocessing(entry.value, path, table, context);
     with("classes", TomlKind::integer,
          [&](const TomlEntry& item) { table.data->classes = item.value.integer; });
     with("published_as", TomlKind::text,

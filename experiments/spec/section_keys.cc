@@ -73,9 +73,54 @@ constexpr SectionKey kSections[] = {
      false,
      {0, 1, false},
      "of the reader",
-     "what normalisation takes off a pixel between 0 and 1: one value a channel, or one for all; with std. Never "
+     "what normalisation takes off a pixel between 0 and 1: one value a channel, or one for all; with std. "
+     "Never "
      "from private examples"},
     {"data.*", "std", numbers, false, {0, 1e6, true}, "of the reader", "what it divides by; with mean"},
+    {"data.*",
+     "resize",
+     count,
+     false,
+     {1, 4096, false},
+     "the size of the files",
+     "of pictures: pixels of the short side after resizing, as torchvision's Resize; with crop"},
+    {"data.*",
+     "size",
+     counts,
+     false,
+     {1, 4096, false},
+     "the size of the files",
+     "of pictures: [height, width] in pixels after resizing; in place of resize"},
+    {"data.*",
+     "crop",
+     count,
+     false,
+     {1, 4096, false},
+     "none",
+     "of pictures: side of the square cut from the centre, in pixels, as torchvision's CenterCrop"},
+    {"data.*",
+     "crop_top",
+     number,
+     false,
+     {0, 0.99, false},
+     "0",
+     "of pictures: fraction of the rows taken off the top before anything else (COVIDx: 0.08)"},
+    {"data.*",
+     "exif",
+     text,
+     false,
+     {},
+     "\"ignore\", as torchvision's loader",
+     "of pictures: \"apply\" turns them as their EXIF orientation says"},
+    {"data.*",
+     "on_error",
+     text,
+     false,
+     {},
+     "\"fail\"",
+     "a picture that cannot be decoded: \"fail\" ends the trial, naming it; \"skip-and-count\" leaves it out "
+     "of its "
+     "split"},
     {"data.*", "published_as", text, false, {}, "joins nothing", "name under which published tables join"},
     {"data.*",
      "budget",
@@ -190,7 +235,8 @@ std::string_view SectionTypeName(SectionType type) {
     case duration:
       return "a duration such as \"30s\" or \"2h\"";
     case share:
-      return "a range [begin, end) of two integers, a fraction as 0.8, a part as \"test\" or \"test[0:2000]\", or "
+      return "a range [begin, end) of two integers, a fraction as 0.8, a part as \"test\" or "
+             "\"test[0:2000]\", or "
              "a list file as \"train.txt\"";
     case texts:
       return "an array of strings";

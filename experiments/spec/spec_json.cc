@@ -38,6 +38,29 @@ void WriteNumbers(JsonWriter& json, std::string_view name, const std::vector<dou
   json.EndArray();
 }
 
+// Absent where pictures are taken as they are.
+void WritePreprocessing(JsonWriter& json, const Preprocessing& p) {
+  if (p == Preprocessing()) return;
+  json.Key("preprocessing").BeginObject().Key("crop_top").Number(p.crop_top).Key("resize").Integer(p.resize);
+  json.Key("height").Integer(p.height).Key("width").Integer(p.width).Key("crop").Integer(p.crop);
+  json.Key("exif_orientation").Flag(p.exif_orientation);
+  json.Key("skip_broken").Flag(p.on_error == OnError::skip_and_count).EndObject();
+}
+
+Preprocessing DecodePreprocessing(const Json& data) {
+  Preprocessing p;
+  if (!data.contains("preprocessing")) return p;
+  const Json& json = data.at("preprocessing");
+  json.at("crop_top").get_to(p.crop_top);
+  json.at("resize").get_to(p.resize);
+  json.at("height").get_to(p.height);
+  json.at("width").get_to(p.width);
+  json.at("crop").get_to(p.crop);
+  json.at("exif_orientation").get_to(p.exif_orientation);
+  if (json.at("skip_broken").get<bool>()) p.on_error = OnError::skip_and_count;
+  return p;
+}
+
 void WriteData(JsonWriter& json, const DataSpec& data) {
   json.BeginObject().Key("name").Text(data.name).Key("reader").Text(data.reader);
   if (!data.target.empty()) json.Key("target").Text(data.target);
@@ -54,6 +77,7 @@ void WriteData(JsonWriter& json, const DataSpec& data) {
   json.EndObject();
   WriteNumbers(json, "mean", data.mean);
   WriteNumbers(json, "std", data.std);
+  WritePreprocessing(json, data.preprocessing);
   if (data.budget) {
     json.Key("budget").BeginObject().Key("epsilon").Number(data.budget->epsilon);
     json.Key("delta").Number(data.budget->delta).EndObject();
@@ -136,6 +160,7 @@ std::shared_ptr<const DataSpec> DecodeData(const Json& json) {
   data->version = json.value("version", "");
   data->mean = json.value("mean", std::vector<double>());
   data->std = json.value("std", std::vector<double>());
+  data->preprocessing = DecodePreprocessing(json);
   if (json.contains("budget")) {
     data->budget =
         Budget{json.at("budget").at("epsilon").get<double>(), json.at("budget").at("delta").get<double>()};

@@ -106,6 +106,8 @@ void ReadTables(const TomlNode& root, ReadContext& context);
 void ReadDataTables(const TomlNode& data, ReadContext& context);
 // The entry `split` of a data table, after its reader.
 void ReadSplit(const TomlNode& split, const std::string& path, DataTable& table, ReadContext& context);
+// The entries of a data table that say how pictures are prepared, after its reader.
+void ReadPreprocessing(const TomlNode& node, const std::string& path, DataTable& table, ReadContext& context);
 void ReadTeachers(const TomlNode& teachers, ReadContext& context);
 void ReadSweepTable(const TomlNode& sweep, ReadContext& context);
 void ReadQuota(const TomlNode& quota, ReadContext& context);

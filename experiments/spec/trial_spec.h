@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "experiments/spec/ids.h"
+#include "experiments/spec/preprocessing.h"
 
 namespace retort {
 
@@ -75,6 +76,7 @@ struct DataSpec {
   std::int64_t classes = 10;               // 0 = as many as the set has, which inspection fills in
   // Of a pixel between 0 and 1, one a channel; empty = those of the reader (PixelScaleOf).
   std::vector<double> mean, std;
+  Preprocessing preprocessing;             // of encoded pictures
 };
 
 // Fields not used by a trial's role or method keep their defaults (and so do not split identities).

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kAheadOfEach = 4;
 
-Result<PreparedPicture> PrepareOne(const PictureSource& source, std::int64_t row, const PreparationOrder& order) {
+Result<PreparedPicture> PrepareOne(const PictureSource& source, std::int64_t row,
+                                   const PreparationOrder& order) {
   const std::string name = source.where(row);
   try {
     RETORT_ASSIGN_OR_RETURN(const std::string bytes, source.read(row));

@@ -12,8 +12,8 @@ namespace retort::storage {
 
 // Encoded pictures by number; both functions are called from several threads at once.
 struct PictureSource {
-  std::function<Result<std::string>(std::int64_t)> read;   // the bytes of its file
-  std::function<std::string(std::int64_t)> where;          // for messages
+  std::function<Result<std::string>(std::int64_t)> read;  // the bytes of its file
+  std::function<std::string(std::int64_t)> where;         // for messages
 };
 
 struct PreparationOrder {
@@ -24,10 +24,11 @@ struct PreparationOrder {
   int threads = 1;            // at least 1
 };
 
-// Calls take(k, picture of rows[k] or why there is none) for k = 0, 1, ... on the calling thread, whichever thread
-// is done first. At most 4 pictures a thread are held. Ends with what `take` says first that is not ok.
-[[nodiscard]] Status PrepareInOrder(const PictureSource& source, const std::vector<std::int64_t>& rows,
-                                    const PreparationOrder& order,
-                                    const std::function<Status(std::size_t k, Result<PreparedPicture>)>& take);
+// Calls take(k, picture of rows[k] or why there is none) for k = 0, 1, ... on the calling thread, whichever
+// thread is done first. At most 4 pictures a thread are held. Ends with what `take` says first that is not
+// ok.
+[[nodiscard]] Status PrepareInOrder(
+    const PictureSource& source, const std::vector<std::int64_t>& rows, const PreparationOrder& order,
+    const std::function<Status(std::size_t k, Result<PreparedPicture>)>& take);
 
 }  // namespace retort::storage

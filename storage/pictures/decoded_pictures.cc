@@ -1,8 +1,8 @@
 #include "storage/pictures/decoded_pictures.h"
 
 #include <algorithm>
-#include <chrono>
 #include <bit>
+#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -23,7 +23,8 @@ constexpr std::chrono::milliseconds kPoll{100};
 constexpr std::size_t kMostOfAReason = 500;  // bytes
 
 PictureFileShape ShapeOf(const PictureSet& set) {
-  return {static_cast<std::int64_t>(set.rows.size()), set.order.channels, set.order.size.height, set.order.size.width};
+  return {static_cast<std::int64_t>(set.rows.size()), set.order.channels, set.order.size.height,
+          set.order.size.width};
 }
 
 std::string Gigabytes(std::uint64_t bytes) {
@@ -95,9 +96,10 @@ Result<Shared> DecodeInMemory(const PictureSet& set, const std::string& key, con
                               const PictureProgress& progress) {
   const std::uint64_t bytes = ShapeOf(set).stride() * set.rows.size();
   if (bytes > cache.memory_bytes) {
-    return EnvironmentError("The decoded pictures need " + Gigabytes(bytes) + ", and without a cache folder " +
-                            Gigabytes(cache.memory_bytes) +
-                            " are held at most: set HOME, XDG_CACHE_HOME or RETORT_PICTURE_CACHE to a folder.");
+    return EnvironmentError(
+        "The decoded pictures need " + Gigabytes(bytes) + ", and without a cache folder " +
+        Gigabytes(cache.memory_bytes) +
+        " are held at most: set HOME, XDG_CACHE_HOME or RETORT_PICTURE_CACHE to a folder.");
   }
   auto file = std::make_shared<std::string>();
   file->reserve(bytes + 2 * kPictureFileHead);
@@ -111,7 +113,8 @@ Result<Shared> DecodeInMemory(const PictureSet& set, const std::string& key, con
 }
 
 // Nothing when there is no whole file; what does not hold is removed.
-std::optional<Shared> OpenWhole(Env& env, const PictureSet& set, const std::string& path, const std::string& key) {
+std::optional<Shared> OpenWhole(Env& env, const PictureSet& set, const std::string& path,
+                                const std::string& key) {
   if (!env.Exists(path)) return std::nullopt;
   Result<MappedFile> file = MapFile(path);
   if (file.ok()) {
@@ -140,7 +143,8 @@ Status MakeRoom(Env& env, std::uint64_t bytes, const PictureCache& cache) {
     held += use->bytes;
     files.emplace_back(*use, name);
   }
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.first.used < b.first.used; });
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.first.used < b.first.used; });
   for (const auto& [use, name] : files) {
     if (held <= cache.limit_bytes) break;
     RETORT_RETURN_IF_ERROR(env.Remove(cache.folder + "/" + name));
@@ -148,8 +152,9 @@ Status MakeRoom(Env& env, std::uint64_t bytes, const PictureCache& cache) {
   }
   RETORT_ASSIGN_OR_RETURN(const std::uint64_t space, env.FreeBytes(cache.folder));
   if (space >= bytes) return {};
-  return EnvironmentError("The decoded pictures need " + Gigabytes(bytes) + ", and '" + cache.folder + "' has " +
-                          Gigabytes(space) + " left: make room, or set RETORT_PICTURE_CACHE to another folder.");
+  return EnvironmentError("The decoded pictures need " + Gigabytes(bytes) + ", and '" + cache.folder +
+                          "' has " + Gigabytes(space) +
+                          " left: make room, or set RETORT_PICTURE_CACHE to another folder.");
 }
 
 Status WriteFile(Env& env, const PictureSet& set, const std::string& path, const std::string& key,
@@ -189,7 +194,8 @@ Result<Shared> OpenOrBuild(Env& env, const PictureSet& set, const std::string& k
     if (std::optional<Shared> pictures = OpenWhole(env, set, path, key)) return *std::move(pictures);
     RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<FileLock> lock, Await(env, path, set, cache, progress));
     if (lock == nullptr || env.Exists(path)) continue;
-    RETORT_RETURN_IF_ERROR(MakeRoom(env, ShapeOf(set).stride() * set.rows.size() + 2 * kPictureFileHead, cache));
+    RETORT_RETURN_IF_ERROR(
+        MakeRoom(env, ShapeOf(set).stride() * set.rows.size() + 2 * kPictureFileHead, cache));
     RETORT_RETURN_IF_ERROR(WriteFile(env, set, path, key, progress));
   }
   if (std::optional<Shared> pictures = OpenWhole(env, set, path, key)) return *std::move(pictures);
@@ -205,11 +211,12 @@ std::string CacheKey(const PictureSet& set) {
   key.U32(kPictureFileVersion);
   key.Text(set.digest);
   key.U64(std::bit_cast<std::uint64_t>(p.crop_top));
-  for (const std::int64_t number : {p.resize, p.height, p.width, p.crop, set.order.channels, set.order.size.height,
-                                    set.order.size.width, std::int64_t{p.exif_orientation}})
+  for (const std::int64_t number :
+       {p.resize, p.height, p.width, p.crop, set.order.channels, set.order.size.height, set.order.size.width,
+        std::int64_t{p.exif_orientation}})
     key.I64(number);
-  for (const std::int64_t limit : {set.order.limits.side, set.order.limits.pixels, set.order.limits.scans,
-                                   set.order.limits.scan_pixels})
+  for (const std::int64_t limit :
+       {set.order.limits.side, set.order.limits.pixels, set.order.limits.scans, set.order.limits.scan_pixels})
     key.I64(limit);
   key.U64(set.rows.size());
   for (const std::int64_t row : set.rows) key.I64(row);
@@ -222,8 +229,9 @@ Result<Shared> OpenDecoded(Env& env, const PictureSet& set, const PictureCache& 
                            const PictureProgress& progress) {
   RETORT_RETURN_IF_ERROR(CheckPreprocessing(set.order.preprocessing));
   const std::string key = CacheKey(set);
-  RETORT_ASSIGN_OR_RETURN(Shared pictures, cache.folder.empty() ? DecodeInMemory(set, key, cache, progress)
-                                                                : OpenOrBuild(env, set, key, cache, progress));
+  RETORT_ASSIGN_OR_RETURN(Shared pictures, cache.folder.empty()
+                                               ? DecodeInMemory(set, key, cache, progress)
+                                               : OpenOrBuild(env, set, key, cache, progress));
   RETORT_RETURN_IF_ERROR(CheckSkips(set, *pictures));
   return pictures;
 }

@@ -1,4 +1,5 @@
-// Pictures decoded once and shared by all trials on a host: a mapped file of u8 planes. Bytes: storage/FORMAT.md.
+// Pictures decoded once and shared by all trials on a host: a mapped file of u8 planes. Bytes:
+// storage/FORMAT.md.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace retort::storage {
 
 // Which pictures, made ready how.
 struct PictureSet {
-  std::string digest;              // of the data set's bytes: 64 hex digits
+  std::string digest;  // of the data set's bytes: 64 hex digits
   PictureSource source;
   std::vector<std::int64_t> rows;  // numbers in the data set, ascending, each once
   PreparationOrder order;          // with the size of the prepared pictures
@@ -23,14 +24,18 @@ struct PictureSet {
 
 // Where decoded pictures are kept.
 struct PictureCache {
-  std::string folder;                               // empty: there is none, and they are held in memory
-  std::uint64_t limit_bytes = std::uint64_t{64} << 30;   // of all files in it
-  std::uint64_t memory_bytes = std::uint64_t{4} << 30;   // what may be held in memory where there is no folder
-  double wait_seconds = 3600;                       // for another process that is decoding the same pictures
+  std::string folder;                                   // empty: there is none, and they are held in memory
+  std::uint64_t limit_bytes = std::uint64_t{64} << 30;  // of all files in it
+  std::uint64_t memory_bytes = std::uint64_t{4} << 30;  // what may be held in memory where there is no folder
+  double wait_seconds = 3600;  // for another process that is decoding the same pictures
 };
 
-// Told how many pictures are ready of how many, each second at least, also while waiting for another process (0 of
-// them then). What it says that is not ok ends the work.
+// Of this process: folder RETORT_PICTURE_CACHE, else $XDG_CACHE_HOME/retort/pictures, else
+// $HOME/.cache/retort/pictures, else none; limit RETORT_PICTURE_CACHE_GIB. Error: usage, naming the variable.
+[[nodiscard]] Result<PictureCache> ProcessPictureCache();
+
+// Told how many pictures are ready of how many, each second at least, also while waiting for another process
+// (0 of them then). What it says that is not ok ends the work.
 using PictureProgress = std::function<Status(std::int64_t done, std::int64_t of)>;
 
 struct SkippedPicture {
@@ -61,15 +66,16 @@ class DecodedPictures {
   std::vector<SkippedPicture> skipped_;
 };
 
-// The file's name in the folder, without its ending: SHA-256 over the format version, the digest, the rows and
-// everything of the preprocessing but on_error.
+// The file's name in the folder, without its ending: SHA-256 over the format version, the digest, the rows
+// and everything of the preprocessing but on_error.
 [[nodiscard]] std::string CacheKey(const PictureSet& set);
 
-// From the cache, when it holds them whole (every checksum is checked); else decoded, and left in the cache: one
-// process does so while others wait for it. A file that does not hold is removed and made anew; so is room, by
-// removing what was not used for longest. A process that is killed meanwhile leaves nothing that is read.
-// Errors: with on_error fail, that of the first picture by row that cannot be decoded (damage); environment for a
-// source that cannot be read, a wait beyond wait_seconds, a set larger than the limits, no space.
+// From the cache, when it holds them whole (every checksum is checked); else decoded, and left in the cache:
+// one process does so while others wait for it. A file that does not hold is removed and made anew; so is
+// room, by removing what was not used for longest. A process that is killed meanwhile leaves nothing that is
+// read. Errors: with on_error fail, that of the first picture by row that cannot be decoded (damage);
+// environment for a source that cannot be read, a wait beyond wait_seconds, a set larger than the limits, no
+// space.
 [[nodiscard]] Result<std::shared_ptr<const DecodedPictures>> OpenDecoded(Env& env, const PictureSet& set,
                                                                          const PictureCache& cache,
                                                                          const PictureProgress& progress);

@@ -38,7 +38,8 @@ int OrientationInJpeg(std::string_view bytes) {
     const std::uint32_t marker = Number(bytes, at, 2, false), size = Number(bytes, at + 2, 2, false);
     if (marker < 0xFFC0 || marker == 0xFFDA || size < 2) return 1;
     const std::string_view segment = bytes.substr(at + 4, size - 2);
-    if (marker == 0xFFE1 && segment.starts_with(kExif)) return OrientationInTiff(segment.substr(kExif.size()));
+    if (marker == 0xFFE1 && segment.starts_with(kExif))
+      return OrientationInTiff(segment.substr(kExif.size()));
     at += 2 + std::size_t{size};
   }
   return 1;
@@ -74,7 +75,8 @@ Picture Upright(Picture picture, int orientation) {
     for (std::int64_t x = 0; x < out.whole.width; ++x, to += 3) {
       // In an orientation that lies on its side, an upright row is a stored column.
       const std::int64_t column = turned ? y : x, row = turned ? x : y;
-      const bool flip_row = turned ? from_right : from_bottom, flip_column = turned ? from_bottom : from_right;
+      const bool flip_row = turned ? from_right : from_bottom,
+                 flip_column = turned ? from_bottom : from_right;
       const std::int64_t source_row = flip_row ? from.height - 1 - row : row;
       const std::int64_t source_column = flip_column ? from.width - 1 - column : column;
       std::copy_n(picture.Row(source_row) + source_column * 3, 3, to);

@@ -1,11 +1,15 @@
+// jpeglib.h needs what stands before it.
+// clang-format off
+#include <cstddef>
+#include <cstdio>
+#include <jpeglib.h>
+#include <jerror.h>
+// clang-format on
+
 #include <algorithm>
 #include <array>
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h needs it
 #include <utility>
-
-#include <jpeglib.h>
-#include <jerror.h>
 
 #include "storage/pictures/picture_format.h"
 
@@ -19,8 +23,8 @@ constexpr std::uint64_t kPixelsPerByte = 1024;
 // Upsampling looks two pixels to either side; beyond, columns do not touch each other.
 constexpr std::int64_t kMargin = 8;
 
-// libjpeg reports by jumping out of its functions: what has a destructor therefore lives in this object, whose
-// frame is not jumped over.
+// libjpeg reports by jumping out of its functions: what has a destructor therefore lives in this object,
+// whose frame is not jumped over.
 class JpegReader {
  public:
   JpegReader(const std::string& name, std::string_view bytes, const PictureLimits& limits)
@@ -88,21 +92,22 @@ class JpegReader {
 };
 
 Status JpegReader::Failure() const {
-  const auto offset = jpeg_.src == nullptr ? 0 : bytes_.size() - std::min(jpeg_.src->bytes_in_buffer, bytes_.size());
-  const std::string where = jpeg_.image_height == 0
-                                ? ""
-                                : ", at line " + std::to_string(jpeg_.output_scanline) + " of " +
-                                      std::to_string(jpeg_.image_height);
+  const auto offset =
+      jpeg_.src == nullptr ? 0 : bytes_.size() - std::min(jpeg_.src->bytes_in_buffer, bytes_.size());
+  const std::string where = jpeg_.image_height == 0 ? ""
+                                                    : ", at line " + std::to_string(jpeg_.output_scanline) +
+                                                          " of " + std::to_string(jpeg_.image_height);
   if (too_many_scans_) {
-    return Refused("'" + name_ + "' is a progressive JPEG of " + std::to_string(jpeg_.input_scan_number) +
-                   " scans or more; at its size fewer are allowed, since each costs a pass over the picture.");
+    return Refused(
+        "'" + name_ + "' is a progressive JPEG of " + std::to_string(jpeg_.input_scan_number) +
+        " scans or more; at its size fewer are allowed, since each costs a pass over the picture.");
   }
   if (ended_early_) {
     return DamageError("'" + name_ + "' is a truncated JPEG: it ends after " + std::to_string(bytes_.size()) +
                        " bytes" + where + ".");
   }
-  return DamageError("'" + name_ + "' is a damaged JPEG: " + said_.data() + " (byte " + std::to_string(offset) + where +
-                     ").");
+  return DamageError("'" + name_ + "' is a damaged JPEG: " + said_.data() + " (byte " +
+                     std::to_string(offset) + where + ").");
 }
 
 void JpegReader::Start() {
@@ -114,7 +119,8 @@ void JpegReader::Start() {
   jpeg_.progress = &progress_;
 }
 
-// Columns are cut where blocks begin, wide enough that the region's own columns come out as in the whole picture.
+// Columns are cut where blocks begin, wide enough that the region's own columns come out as in the whole
+// picture.
 void JpegReader::Crop() {
   jpeg_.dct_method = JDCT_ISLOW;
   if (jpeg_.num_components == 1)
@@ -159,9 +165,12 @@ void JpegReader::ReadRows() {
     if (jpeg_.num_components != 3) StoreRow(row, to);
     to += region.width * 3;
   }
-  // The rest is decoded, though not computed, so that a truncated file is seen.
-  if (end < picture_.whole.height)
-    jpeg_skip_scanlines(&jpeg_, static_cast<JDIMENSION>(picture_.whole.height - end));
+  // The rest is read, though not computed, so that damage in it is seen. A skip to the very end would not
+  // look.
+  const std::int64_t last = picture_.whole.height - 1;
+  if (end < last) jpeg_skip_scanlines(&jpeg_, static_cast<JDIMENSION>(last - end));
+  std::uint8_t* row = row_.data();
+  if (end <= last) jpeg_read_scanlines(&jpeg_, &row, 1);
   jpeg_finish_decompress(&jpeg_);
 }
 
@@ -172,10 +181,13 @@ Result<Picture> JpegReader::Read(const RegionChoice& choose) {
                        " colours; 1 (grey), 3 (RGB) and 4 (CMYK) are read.");
   }
   // Arithmetic coding packs without bound; its pictures are few.
-  RETORT_RETURN_IF_ERROR(CheckDeclaredSize(name_, jpeg_.image_height, jpeg_.image_width, limits_, bytes_.size(),
+  RETORT_RETURN_IF_ERROR(CheckDeclaredSize(name_, jpeg_.image_height, jpeg_.image_width, limits_,
+                                           bytes_.size(),
                                            jpeg_.arith_code ? 64 * kPixelsPerByte : kPixelsPerByte));
   picture_.whole = {jpeg_.image_height, jpeg_.image_width};
   picture_.region = choose(picture_.whole);
+  // Where scans are missing, blocks are smoothed over their neighbours, which a part would lack.
+  if (jpeg_.progressive_mode != 0) picture_.region = {0, 0, picture_.whole.height, picture_.whole.width};
   if (!Guarded([this] { Crop(); })) return Failure();
   const auto columns = static_cast<std::size_t>(picture_.region.width);
   picture_.rgb.resize(static_cast<std::size_t>(picture_.region.height) * columns * 3 + kPicturePadding);

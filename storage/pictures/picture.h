@@ -31,14 +31,14 @@ struct Picture {
 
 // Checked against the header, before anything is allocated.
 struct PictureLimits {
-  std::int64_t side = 30'000;           // px
-  std::int64_t pixels = 89'478'485;     // in all; above it Pillow, too, warns of a decompression bomb
-  std::int64_t scans = 100;             // of a progressive JPEG, each of which costs a pass over all pixels
-  std::int64_t scan_pixels = 1 << 30;   // scans * pixels: what a hostile progressive JPEG can make us work
+  std::int64_t side = 30'000;          // px
+  std::int64_t pixels = 89'478'485;    // in all; above it Pillow, too, warns of a decompression bomb
+  std::int64_t scans = 100;            // of a progressive JPEG, each of which costs a pass over all pixels
+  std::int64_t scan_pixels = 1 << 30;  // scans * pixels: what a hostile progressive JPEG can make us work
 };
 
-// torchvision's loader (Image.open().convert("RGB")) leaves pictures as they are stored, and so does `ignore`;
-// `apply` turns and mirrors them as their EXIF orientation says.
+// torchvision's loader (Image.open().convert("RGB")) leaves pictures as they are stored, and so does
+// `ignore`; `apply` turns and mirrors them as their EXIF orientation says.
 enum class ExifOrientation : std::uint8_t { ignore, apply };
 
 struct PictureOptions {

@@ -70,14 +70,16 @@ std::string PictureFileHead(const std::string& key, const PictureFileShape& shap
   head.Raw(kMagic);
   head.U32(kPictureFileVersion);
   head.Text(key);
-  for (const std::int64_t extent : {shape.pictures, shape.channels, shape.height, shape.width}) head.I64(extent);
+  for (const std::int64_t extent : {shape.pictures, shape.channels, shape.height, shape.width})
+    head.I64(extent);
   head.U32(Crc32c(head.bytes()));
   std::string bytes = std::move(head).Take();
   bytes.resize(kPictureFileHead, '\0');
   return bytes;
 }
 
-std::string PictureFileTail(const std::vector<std::uint32_t>& sums, const std::vector<SkippedPicture>& skipped) {
+std::string PictureFileTail(const std::vector<std::uint32_t>& sums,
+                            const std::vector<SkippedPicture>& skipped) {
   ByteWriter tail;
   for (const std::uint32_t sum : sums) tail.U32(sum);
   tail.U64(skipped.size());
@@ -95,7 +97,8 @@ Result<std::shared_ptr<const DecodedPictures>> ReadPictureFile(std::shared_ptr<c
                                                                const PictureFileShape& shape, int threads) {
   if (bytes.substr(0, kPictureFileHead) != PictureFileHead(key, shape)) return Differs("has another head");
   const auto count = static_cast<std::size_t>(shape.pictures);
-  const std::size_t planes = count * shape.stride(), sums = count * kSumBytes, closing = kSumBytes + kEnd.size();
+  const std::size_t planes = count * shape.stride(), sums = count * kSumBytes,
+                    closing = kSumBytes + kEnd.size();
   const std::size_t least = kPictureFileHead + planes + sums + 8 + closing;
   if (bytes.size() < least || !bytes.ends_with(kEnd)) return Differs("is cut short");
   const std::string_view tail = bytes.substr(kPictureFileHead + planes);
@@ -104,7 +107,8 @@ Result<std::shared_ptr<const DecodedPictures>> ReadPictureFile(std::shared_ptr<c
   if (Crc32c(content) != seal.U32()) return Differs("has a broken tail");
   RETORT_ASSIGN_OR_RETURN(std::vector<SkippedPicture> skipped, ReadSkipped(content.substr(sums)));
   const char* first = bytes.data() + kPictureFileHead;
-  const std::int64_t broken = FirstBroken(first, shape.stride(), content.substr(0, sums), shape.pictures, threads);
+  const std::int64_t broken =
+      FirstBroken(first, shape.stride(), content.substr(0, sums), shape.pictures, threads);
   if (broken < shape.pictures) return Differs("is broken in picture " + std::to_string(broken));
   return std::shared_ptr<const DecodedPictures>(std::make_shared<DecodedPictures>(
       std::move(owner), std::string_view(first, planes), shape.stride(), std::move(skipped)));
@@ -125,7 +129,9 @@ Result<MappedFile> MapFile(const std::string& path) {
   return MappedFile{std::move(owner), {static_cast<const char*>(at), size}};
 }
 
-void StampUse(const std::string& path) { (void)::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW); }
+void StampUse(const std::string& path) {
+  (void)::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
 
 std::optional<FileUse> UseOf(const std::string& path) {
   struct stat status {};

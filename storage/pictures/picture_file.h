@@ -12,7 +12,8 @@
 namespace retort::storage {
 
 inline constexpr std::uint32_t kPictureFileVersion = 1;
-inline constexpr std::size_t kPictureFileHead = 4096;  // bytes before the planes, so that they begin on a page
+inline constexpr std::size_t kPictureFileHead =
+    4096;  // bytes before the planes, so that they begin on a page
 
 struct PictureFileShape {
   std::int64_t pictures = 0, channels = 0, height = 0, width = 0;
@@ -26,13 +27,11 @@ struct PictureFileShape {
 [[nodiscard]] std::string PictureFileTail(const std::vector<std::uint32_t>& sums,
                                           const std::vector<SkippedPicture>& skipped);
 
-// A whole file of that key and shape, each checksum checked on `threads` threads. Error: damage, saying what does
-// not hold.
-[[nodiscard]] Result<std::shared_ptr<const DecodedPictures>> ReadPictureFile(std::shared_ptr<const void> owner,
-                                                                             std::string_view bytes,
-                                                                             const std::string& key,
-                                                                             const PictureFileShape& shape,
-                                                                             int threads);
+// A whole file of that key and shape, each checksum checked on `threads` threads. Error: damage, saying what
+// does not hold.
+[[nodiscard]] Result<std::shared_ptr<const DecodedPictures>> ReadPictureFile(
+    std::shared_ptr<const void> owner, std::string_view bytes, const std::string& key,
+    const PictureFileShape& shape, int threads);
 
 // A file mapped read-only while alive. Error: environment.
 struct MappedFile {

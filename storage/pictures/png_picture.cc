@@ -1,8 +1,8 @@
+#include <png.h>
+
 #include <array>
 #include <cstring>
 #include <utility>
-
-#include <png.h>
 
 #include "storage/pictures/picture_format.h"
 
@@ -69,12 +69,12 @@ class PngReader {
 };
 
 Status PngReader::Failure() const {
-  const std::string where =
-      "byte " + std::to_string(offset_) +
-      (picture_.whole.height == 0
-           ? ""
-           : ", at line " + std::to_string(line_) + " of " + std::to_string(picture_.whole.height));
-  if (ended_early_) return DamageError("'" + name_ + "' is a truncated PNG: it ends too early (" + where + ").");
+  const std::string where = "byte " + std::to_string(offset_) +
+                            (picture_.whole.height == 0 ? ""
+                                                        : ", at line " + std::to_string(line_) + " of " +
+                                                              std::to_string(picture_.whole.height));
+  if (ended_early_)
+    return DamageError("'" + name_ + "' is a truncated PNG: it ends too early (" + where + ").");
   return DamageError("'" + name_ + "' is a damaged PNG: " + said_.data() + " (" + where + ").");
 }
 

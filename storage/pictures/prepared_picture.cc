@@ -42,7 +42,8 @@ void ToGrey(PreparedPicture& picture) {
   const auto plane = static_cast<std::size_t>(picture.size.height * picture.size.width);
   std::uint8_t* level = picture.planes.data();
   for (std::size_t i = 0; i < plane; ++i) {
-    const unsigned sum = 19595U * level[i] + 38470U * level[plane + i] + 7471U * level[2 * plane + i] + 0x8000U;
+    const unsigned sum =
+        19595U * level[i] + 38470U * level[plane + i] + 7471U * level[2 * plane + i] + 0x8000U;
     level[i] = static_cast<std::uint8_t>(sum >> 16);
   }
   picture.planes.resize(plane);
@@ -50,31 +51,8 @@ void ToGrey(PreparedPicture& picture) {
 
 }  // namespace
 
-Status CheckPreprocessing(const Preprocessing& p) {
-  if (p.crop_top < 0 || !(p.crop_top < 1)) return UsageError("crop_top is a fraction of the rows, at least 0 and below 1.");
-  if ((p.height > 0) != (p.width > 0)) return UsageError("A size has a height and a width, both above 0.");
-  if (p.height > 0 && p.resize > 0) return UsageError("Pictures are resized to a short side (resize) or to a size, not both.");
-  for (const std::int64_t side : {p.resize, p.height, p.width, p.crop}) {
-    if (side < 0 || side > kMostPreparedSide)
-      return UsageError("A side of prepared pictures is at most " + std::to_string(kMostPreparedSide) + " pixels, not " +
-                        std::to_string(side) + ".");
-  }
-  const std::int64_t least = p.resize > 0 ? p.resize : std::min(p.height, p.width);
-  if (p.crop > 0 && least > 0 && p.crop > least) {
-    return UsageError("crop = " + std::to_string(p.crop) + " is larger than the pictures that are cut, of " +
-                      std::to_string(least) + " pixels.");
-  }
-  if (p.resize > 0 && p.crop == 0)
-    return UsageError("Pictures resized to a short side of " + std::to_string(p.resize) +
-                      " differ in their long side: give crop, or a size of height and width.");
-  return {};
-}
-
-PictureSize PreparedSize(const Preprocessing& p) {
-  return p.crop > 0 ? PictureSize{p.crop, p.crop} : PictureSize{p.height, p.width};
-}
-
-Result<PreparationPlan> PlanPreparation(const std::string& name, const PictureSize& size, const Preprocessing& p) {
+Result<PreparationPlan> PlanPreparation(const std::string& name, const PictureSize& size,
+                                        const Preprocessing& p) {
   PreparationPlan plan;
   plan.top = static_cast<std::int64_t>(p.crop_top * static_cast<double>(size.height));
   plan.rest = {size.height - plan.top, size.width};
@@ -86,16 +64,17 @@ Result<PreparationPlan> PlanPreparation(const std::string& name, const PictureSi
   plan.kept = {0, 0, plan.resized.height, plan.resized.width};
   if (p.crop > 0) {
     if (std::min(plan.resized.height, plan.resized.width) < p.crop) {
-      return DamageError("'" + name + "' has " + Text(size) + ", too few for a cut of " + std::to_string(p.crop) +
-                         ": give resize or a size.");
+      return DamageError("'" + name + "' has " + Text(size) + ", too few for a cut of " +
+                         std::to_string(p.crop) + ": give resize or a size.");
     }
     plan.kept = {CutFrom(plan.resized.height, p.crop), CutFrom(plan.resized.width, p.crop), p.crop, p.crop};
   }
   return plan;
 }
 
-Result<PreparedPicture> PreparePicture(const std::string& name, std::string_view bytes, const Preprocessing& p,
-                                       const PictureLimits& limits, std::int64_t channels) {
+Result<PreparedPicture> PreparePicture(const std::string& name, std::string_view bytes,
+                                       const Preprocessing& p, const PictureLimits& limits,
+                                       std::int64_t channels) {
   const PictureOptions options{limits, p.exif_orientation ? ExifOrientation::apply : ExifOrientation::ignore};
   const RegionChoice choose = [&](const PictureSize& size) {
     const Result<PreparationPlan> plan = PlanPreparation(name, size, p);
@@ -111,8 +90,9 @@ Result<PreparedPicture> PreparePicture(const std::string& name, std::string_view
   return out;
 }
 
-Result<PreparedPicture> PrepareRegion(const std::string& name, std::string_view bytes, const RegionChoice& choose,
-                                      const PictureSize& size, const PictureOptions& options, std::int64_t channels) {
+Result<PreparedPicture> PrepareRegion(const std::string& name, std::string_view bytes,
+                                      const RegionChoice& choose, const PictureSize& size,
+                                      const PictureOptions& options, std::int64_t channels) {
   Region box;
   const RegionChoice remember = [&](const PictureSize& whole) { return box = choose(whole); };
   RETORT_ASSIGN_OR_RETURN(const Picture picture, DecodePicture(name, bytes, options, remember));
@@ -126,8 +106,8 @@ PreparedPicture ResizeRegion(const Picture& picture, const Region& box, const Pi
   PreparedPicture out;
   out.size = size;
   out.planes.resize(static_cast<std::size_t>(3 * size.height * size.width));
-  Resample(picture, box.top, box.left, {box.height, size.height, 0, size.height}, {box.width, size.width, 0, size.width},
-           out.planes.data());
+  Resample(picture, box.top, box.left, {box.height, size.height, 0, size.height},
+           {box.width, size.width, 0, size.width}, out.planes.data());
   if (channels == 1) ToGrey(out);
   return out;
 }

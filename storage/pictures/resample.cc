@@ -26,9 +26,9 @@ inline std::uint8_t Level(std::int32_t sum) {
 }
 
 // One line of RGB, `across.begin` counted from its first pixel. Reads a byte behind the last pixel it needs.
-RETORT_FOR_EACH_CPU void Across(const std::uint8_t* line, const std::int64_t* begin, const std::int64_t* taken,
-                                const std::int32_t* weights, std::int64_t most, std::int64_t count,
-                                std::uint8_t* out) {
+RETORT_FOR_EACH_CPU void Across(const std::uint8_t* line, const std::int64_t* begin,
+                                const std::int64_t* taken, const std::int32_t* weights, std::int64_t most,
+                                std::int64_t count, std::uint8_t* out) {
   for (std::int64_t x = 0; x < count; ++x, weights += most, out += 3) {
     FourWords sum = {kHalf, kHalf, kHalf, kHalf};
     const std::uint8_t* pixel = line + begin[x] * 3;
@@ -90,8 +90,8 @@ Taps::Taps(std::int64_t in, std::int64_t out, std::int64_t first, std::int64_t c
   }
 }
 
-void Resample(const Picture& source, std::int64_t top, std::int64_t left, const Taps& down, const Taps& across,
-              std::uint8_t* planes) {
+void Resample(const Picture& source, std::int64_t top, std::int64_t left, const Taps& down,
+              const Taps& across, std::uint8_t* planes) {
   const auto width = static_cast<std::int64_t>(across.begin.size());
   const auto height = static_cast<std::int64_t>(down.begin.size());
   const std::int64_t stride = width * 3, first = down.first_input();

@@ -19,10 +19,10 @@ struct Taps {
   [[nodiscard]] std::int64_t end_input() const { return begin.back() + taken.back(); }
 };
 
-// The part of a picture whose upper left corner is pixel (top, left) of the whole, resized by `down` (rows) and
-// `across` (columns): both count from that corner. Into `planes`, u8 [3, outputs of down, outputs of across].
-// `source` holds every input of the taps.
-void Resample(const Picture& source, std::int64_t top, std::int64_t left, const Taps& down, const Taps& across,
-              std::uint8_t* planes);
+// The part of a picture whose upper left corner is pixel (top, left) of the whole, resized by `down` (rows)
+// and `across` (columns): both count from that corner. Into `planes`, u8 [3, outputs of down, outputs of
+// across]. `source` holds every input of the taps.
+void Resample(const Picture& source, std::int64_t top, std::int64_t left, const Taps& down,
+              const Taps& across, std::uint8_t* planes);
 
 }  // namespace retort::storage

@@ -32,7 +32,8 @@ Move MoveOf(std::int64_t row, int reach, const RowStream& rows) {
   return {lane.Below(0, 2 * reach + 1) - reach, lane.Below(1, 2 * reach + 1) - reach};
 }
 
-// For images whose bytes only their device can reach: each pixel is looked up in the image with a black border.
+// For images whose bytes only their device can reach: each pixel is looked up in the image with a black
+// border.
 at::Tensor MovedOnDevice(const at::Tensor& in, int reach, const at::Tensor& black, const RowStream& rows) {
   const std::int64_t n = in.size(0), channels = in.size(1), height = in.size(2), width = in.size(3);
   const std::int64_t bordered_width = width + 2 * reach;
@@ -45,15 +46,18 @@ at::Tensor MovedOnDevice(const at::Tensor& in, int reach, const at::Tensor& blac
     origins.push_back((reach - move.down) * bordered_width + reach - move.right);
   }
   const at::TensorOptions index = in.options().dtype(at::kLong);
-  const at::Tensor pixel = (at::arange(height, index) * bordered_width).unsqueeze(1) + at::arange(width, index);
+  const at::Tensor pixel =
+      (at::arange(height, index) * bordered_width).unsqueeze(1) + at::arange(width, index);
   const at::Tensor from = at::tensor(origins, index).view({n, 1, 1}) + pixel.view({1, 1, height * width});
   return bordered.view({n, channels, -1}).gather(2, from.expand({n, channels, -1})).view(in.sizes());
 }
 
 // One channel of one image.
-void MovePlane(const float* from, std::int64_t height, std::int64_t width, const Move& move, float black, float* to) {
+void MovePlane(const float* from, std::int64_t height, std::int64_t width, const Move& move, float black,
+               float* to) {
   std::fill_n(to, height * width, black);
-  const std::int64_t first = std::max<std::int64_t>(0, move.right), last = std::min(width, width + move.right);
+  const std::int64_t first = std::max<std::int64_t>(0, move.right),
+                     last = std::min(width, width + move.right);
   if (last <= first) return;
   for (std::int64_t y = 0; y < height; ++y) {
     const std::int64_t source = y - move.down;
@@ -130,7 +134,8 @@ storage::Region RandomBox(const storage::PictureSize& size, const RngStream& lan
     const auto w = static_cast<std::int64_t>(std::nearbyint(std::sqrt(area * aspect)));
     const auto h = static_cast<std::int64_t>(std::nearbyint(std::sqrt(area / aspect)));
     if (w < 1 || h < 1 || w > size.width || h > size.height) continue;
-    return {lane.Below(4 * tried + 2, size.height - h + 1), lane.Below(4 * tried + 3, size.width - w + 1), h, w};
+    return {lane.Below(4 * tried + 2, size.height - h + 1), lane.Below(4 * tried + 3, size.width - w + 1), h,
+            w};
   }
   storage::Region box{0, 0, size.height, size.width};
   const double aspect = width / height;
@@ -166,14 +171,16 @@ at::Tensor RandomlyResized(const at::Tensor& images, const PixelScale& scale, co
   return out.to(images.device());
 }
 
-Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& rows, const Augmentation& augmentation,
-                                  std::uint64_t seed, std::uint64_t step, std::int64_t first_row) {
+Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& rows,
+                                  const Augmentation& augmentation, std::uint64_t seed, std::uint64_t step,
+                                  std::int64_t first_row) {
   const auto stream = [&](Purpose purpose) { return RowStream(RngStream(seed, purpose, step), first_row); };
   switch (augmentation.kind) {
     case AugmentationKind::none:
       return examples.Batch(rows);
     case AugmentationKind::shift:
-      return Moved(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::shifts));
+      return Moved(examples.Batch(rows), augmentation.reach, Black(augmentation.scale),
+                   stream(Purpose::shifts));
     case AugmentationKind::crop_flip:
       return Mirrored(
           Moved(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::crops)),

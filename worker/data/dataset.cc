@@ -4,11 +4,13 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
+#include <memory>
 #include <numeric>
 #include <utility>
 
 #include "storage/data/example_store.h"
 #include "worker/data/augmentation.h"
+#include "worker/data/pictures.h"
 
 namespace retort::worker {
 namespace {
@@ -52,6 +54,23 @@ Result<Dataset> LoadPixels(const DataSpec& spec, const storage::ExampleStore& st
   return data;
 }
 
+Result<Dataset> DecodePictures(storage::Env& env, const DataSpec& spec,
+                               std::shared_ptr<const storage::ExampleStore> store,
+                               const storage::SplitPlaces& places, int threads) {
+  RETORT_ASSIGN_OR_RETURN(const storage::PictureCache cache, storage::ProcessPictureCache());
+  const std::uint64_t shuffle = spec.split.shuffle;
+  const SplitRows rows{IndicesOf(places.train, shuffle), IndicesOf(places.public_split, shuffle),
+                       IndicesOf(places.test, shuffle)};
+  const std::int64_t classes = store->classes();
+  const auto go_on = [](std::int64_t, std::int64_t) { return Status(); };
+  RETORT_ASSIGN_OR_RETURN(PictureSplits loaded,
+                          LoadPictures(env, spec, std::move(store), rows, cache, threads, go_on));
+  DataSpec shaped = spec;
+  shaped.channels = loaded.shape.channels;
+  return Dataset{loaded.shape,          classes, std::move(loaded.train), std::move(loaded.public_split),
+                 std::move(loaded.test), PixelScaleOf(shaped)};
+}
+
 // [1, channels, 1, 1] beside images.
 at::Tensor PerChannel(const std::vector<double>& values, const at::Tensor& images) {
   return at::tensor(values, at::kFloat).view({1, -1, 1, 1}).to(images.device());
@@ -71,12 +90,12 @@ std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle) {
   return order;
 }
 
-Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec) {
-  RETORT_ASSIGN_OR_RETURN(const auto store, storage::OpenExamples(env, spec));
+Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads) {
+  RETORT_ASSIGN_OR_RETURN(std::shared_ptr<const storage::ExampleStore> store, storage::OpenExamples(env, spec));
   RETORT_RETURN_IF_ERROR(storage::CheckUnchanged(env, spec, *store, storage::ProcessDigestCache()));
   RETORT_ASSIGN_OR_RETURN(const storage::SplitPlaces places, storage::PlacesOf(env, spec, *store));
-  if (store->encoded()) return UsageError("data." + spec.name + ": the reader \"" + spec.reader + "\" gives pictures");
-  return LoadPixels(spec, *store, places);
+  if (!store->encoded()) return LoadPixels(spec, *store, places);
+  return DecodePictures(env, spec, std::move(store), places, threads);
 }
 
 at::Tensor ToBytes(const at::Tensor& images, const PixelScale& scale) {

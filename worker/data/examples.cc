@@ -57,7 +57,8 @@ Status FillFromFile(const StoredImages& stored, std::int64_t place, const storag
                                                  stored.shape.channels));
   const std::int64_t plane = size.height * size.width;
   for (std::int64_t c = 0; c < stored.shape.channels; ++c)
-    Normalise(picture.planes.data() + c * plane, plane, stored.levels.const_data_ptr<float>() + c * 256, out + c * plane);
+    Normalise(picture.planes.data() + c * plane, plane, stored.levels.const_data_ptr<float>() + c * 256,
+              out + c * plane);
   return {};
 }
 
@@ -90,7 +91,8 @@ at::Tensor GatherOnDevice(const StoredImages& stored, const std::int64_t* places
 }  // namespace
 
 at::Tensor LevelTable(std::int64_t channels, const PixelScale& scale) {
-  RETORT_CHECK(static_cast<std::int64_t>(scale.mean.size()) == channels && scale.std.size() == scale.mean.size());
+  RETORT_CHECK(static_cast<std::int64_t>(scale.mean.size()) == channels &&
+               scale.std.size() == scale.mean.size());
   at::Tensor table = at::empty({channels, 256}, at::kFloat);
   float* value = table.mutable_data_ptr<float>();
   for (std::size_t c = 0; c < scale.mean.size(); ++c)
@@ -151,9 +153,9 @@ Result<at::Tensor> Examples::FileBatch(const at::Tensor& rows, const BoxChoice& 
   at::parallel_for(0, host.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       const std::int64_t place = places_[static_cast<std::size_t>(host.const_data_ptr<std::int64_t>()[k])];
-      said[static_cast<std::size_t>(k)] =
-          FillFromFile(*stored_, place, size, options, [&](const storage::PictureSize& s) { return choose(k, s); },
-                       out.mutable_data_ptr<float>() + k * stored_->shape.size());
+      said[static_cast<std::size_t>(k)] = FillFromFile(
+          *stored_, place, size, options, [&](const storage::PictureSize& s) { return choose(k, s); },
+          out.mutable_data_ptr<float>() + k * stored_->shape.size());
     }
   });
   for (const Status& status : said) RETORT_RETURN_IF_ERROR(status);
@@ -186,7 +188,8 @@ Examples Examples::Rows(const at::Tensor& rows) const {
 
 Examples Examples::First(std::int64_t n) const {
   if (images_.defined()) return {images_.narrow(0, 0, n), labels.narrow(0, 0, n)};
-  return {stored_, {places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(n)}, labels.narrow(0, 0, n)};
+  return {
+      stored_, {places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(n)}, labels.narrow(0, 0, n)};
 }
 
 Examples Examples::Joined(const Examples& a, const Examples& b) {

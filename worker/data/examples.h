@@ -31,8 +31,8 @@ struct StoredImages {
 // out[i] = table[levels[i]] of one channel.
 void Normalise(const std::uint8_t* levels, std::int64_t count, const float* table, float* out);
 
-// Either all in memory as floats, or stored as bytes of which each batch is made when it is asked for. Cheap to
-// copy; there is no position in it, so resumed trials and members of gangs see what their rows say.
+// Either all in memory as floats, or stored as bytes of which each batch is made when it is asked for. Cheap
+// to copy; there is no position in it, so resumed trials and members of gangs see what their rows say.
 class Examples {
  public:
   Examples() = default;
@@ -49,15 +49,17 @@ class Examples {
   [[nodiscard]] at::Tensor Range(std::int64_t first, std::int64_t count) const;
   // Are the pictures' files at hand?
   [[nodiscard]] bool HasFiles() const { return stored_ != nullptr && stored_->set.source.read != nullptr; }
-  // For each k the box choose(k, size of its picture) of the picture of rows[k], decoded from its file and resized to
-  // the examples' size: else as Batch. `choose` is called from several threads. Error: that of reading or decoding.
+  // For each k the box choose(k, size of its picture) of the picture of rows[k], decoded from its file and
+  // resized to the examples' size: else as Batch. `choose` is called from several threads. Error: that of
+  // reading or decoding.
   using BoxChoice = std::function<storage::Region(std::int64_t k, const storage::PictureSize& size)>;
   [[nodiscard]] Result<at::Tensor> FileBatch(const at::Tensor& rows, const BoxChoice& choose) const;
   // As many rows as fit in 256 MB of floats, at least one: for passes over everything.
   [[nodiscard]] std::int64_t RowsAtOnce() const;
   [[nodiscard]] ImageShape shape() const;
 
-  // Of these rows, in this order (rows as for Batch); of the first n; those of `a`, then those of `b` (one shape).
+  // Of these rows, in this order (rows as for Batch); of the first n; those of `a`, then those of `b` (one
+  // shape).
   [[nodiscard]] Examples Rows(const at::Tensor& rows) const;
   [[nodiscard]] Examples First(std::int64_t n) const;
   [[nodiscard]] static Examples Joined(const Examples& a, const Examples& b);
@@ -72,7 +74,7 @@ class Examples {
 
  private:
   [[nodiscard]] at::Tensor Gathered(const std::int64_t* rows, std::int64_t count) const;
-  at::Tensor images_;                           // in memory; else undefined
+  at::Tensor images_;  // in memory; else undefined
   std::shared_ptr<const StoredImages> stored_;
   std::vector<std::int64_t> places_;
 };

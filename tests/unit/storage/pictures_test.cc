@@ -65,10 +65,10 @@ TEST(PictureDecode, GivesThePixelsOfPillow) {
   for (const Expected& expected : AllExpected()) {
     const bool upright = expected.file.starts_with(kUpright);
     const std::string file = expected.file.substr(upright ? kUpright.size() : 0);
-    const Picture picture =
-        Decoded(file, {{}, upright ? ExifOrientation::apply : ExifOrientation::ignore});
+    const Picture picture = Decoded(file, {{}, upright ? ExifOrientation::apply : ExifOrientation::ignore});
     EXPECT_EQ(picture.whole, (PictureSize{expected.height, expected.width})) << expected.file;
-    EXPECT_EQ(Digest(picture.rgb.data(), expected.height * expected.width * 3), expected.pixels) << expected.file;
+    EXPECT_EQ(Digest(picture.rgb.data(), expected.height * expected.width * 3), expected.pixels)
+        << expected.file;
   }
 }
 
@@ -105,7 +105,8 @@ TEST(PictureDecode, ARegionIsAPartOfTheWhole) {
       for (std::int64_t y = wanted.top; y < wanted.top + wanted.height; ++y) {
         const std::uint8_t* got = part->Row(y - held.top) + (wanted.left - held.left) * 3;
         const std::uint8_t* want = whole.Row(y) + wanted.left * 3;
-        ASSERT_TRUE(std::equal(want, want + wanted.width * 3, got)) << name << " line " << y << " region " << k;
+        ASSERT_TRUE(std::equal(want, want + wanted.width * 3, got))
+            << name << " line " << y << " region " << k;
       }
     }
   }
@@ -139,8 +140,9 @@ TEST(PicturePreparation, AsksForWhatFitsTogether) {
   EXPECT_TRUE(CheckPreprocessing({}).ok());
   for (const Preprocessing& wrong :
        {Preprocessing{.crop_top = 1}, Preprocessing{.crop_top = -0.1}, Preprocessing{.resize = 64},
-        Preprocessing{.resize = 64, .crop = 65}, Preprocessing{.resize = 64, .height = 8, .width = 8, .crop = 8},
-        Preprocessing{.height = 8}, Preprocessing{.height = 5000, .width = 5000}, Preprocessing{.crop = -1}}) {
+        Preprocessing{.resize = 64, .crop = 65},
+        Preprocessing{.resize = 64, .height = 8, .width = 8, .crop = 8}, Preprocessing{.height = 8},
+        Preprocessing{.height = 5000, .width = 5000}, Preprocessing{.crop = -1}}) {
     EXPECT_EQ(CheckPreprocessing(wrong).code(), StatusCode::usage);
   }
   const auto small = PreparePicture("small.png", BytesOf("grey.png"), {.crop = 40});
@@ -156,12 +158,13 @@ TEST(PicturePreparation, AThinPictureCostsNoMoreThanItsCut) {
 }
 
 TEST(PictureDecode, EveryTruncationIsSeen) {
-  for (const std::string name : {"yuv420.jpg", "progressive.jpg", "cmyk.jpg", "grey.jpg", "palette.png", "rgb16.png",
-                                 "rgba.png", "n03485407_hand-held_computer.JPEG"}) {
+  for (const std::string name : {"yuv420.jpg", "progressive.jpg", "cmyk.jpg", "grey.jpg", "palette.png",
+                                 "rgb16.png", "rgba.png", "n03485407_hand-held_computer.JPEG"}) {
     const std::string bytes = BytesOf(name);
     for (std::size_t size = 0; size < bytes.size(); size += name.starts_with("n0") ? 977 : 97) {
       const Status status = Refusal(bytes.substr(0, size));
-      EXPECT_EQ(status.code(), StatusCode::damage) << name << " of " << size << " bytes: " << status.message();
+      EXPECT_EQ(status.code(), StatusCode::damage)
+          << name << " of " << size << " bytes: " << status.message();
     }
     EXPECT_FALSE(Refusal(bytes.substr(0, bytes.size() - 3)).ok()) << name;
   }
