@@ -1,5 +1,6 @@
 #include "worker/trial_inputs.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "experiments/privacy/privacy_event.h"
@@ -41,7 +42,7 @@ std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& en
   if (!device.ok()) return FailureOf(device.status(), FailureKind::device);
   DataSpec where = *inputs.spec.data;
   if (!start.data_path.empty()) where.path = start.data_path;
-  Result<Dataset> data = LoadDataset(env, where, inputs.spec.threads);
+  Result<Dataset> data = LoadDataset(env, where, std::max(1, inputs.spec.threads));
   if (!data.ok()) return FailureOf(data.status(), FailureKind::data);
   inputs.data = std::move(data).value();
   MoveTo(device->device, inputs.data);

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -53,23 +54,21 @@ Result<Dataset> LoadPixels(const DataSpec& spec, const storage::ExampleStore& st
   return data;
 }
 
-Result<Dataset> LoadEncoded(storage::Env& env, const DataSpec& spec,
-                            std::shared_ptr<const storage::ExampleStore> store,
-                            const storage::SplitPlaces& places, int threads) {
-  const SplitRows rows{IndicesOf(places.train, spec.split.shuffle),
-                       IndicesOf(places.public_split, spec.split.shuffle),
-                       IndicesOf(places.test, spec.split.shuffle)};
+Result<Dataset> DecodePictures(storage::Env& env, const DataSpec& spec,
+                               std::shared_ptr<const storage::ExampleStore> store,
+                               const storage::SplitPlaces& places, int threads) {
   RETORT_ASSIGN_OR_RETURN(const storage::PictureCache cache, storage::ProcessPictureCache());
+  const std::uint64_t shuffle = spec.split.shuffle;
+  const SplitRows rows{IndicesOf(places.train, shuffle), IndicesOf(places.public_split, shuffle),
+                       IndicesOf(places.test, shuffle)};
   const std::int64_t classes = store->classes();
-  const auto on = [](std::int64_t, std::int64_t) { return Status(); };
-  RETORT_ASSIGN_OR_RETURN(PictureSplits splits,
-                          LoadPictures(env, spec, std::move(store), rows, cache, threads, on));
-  return Dataset{splits.shape,
-                 classes,
-                 std::move(splits.train),
-                 std::move(splits.public_split),
-                 std::move(splits.test),
-                 PixelScaleOf(spec)};
+  const auto go_on = [](std::int64_t, std::int64_t) { return Status(); };
+  RETORT_ASSIGN_OR_RETURN(PictureSplits loaded,
+                          LoadPictures(env, spec, std::move(store), rows, cache, threads, go_on));
+  DataSpec shaped = spec;
+  shaped.channels = loaded.shape.channels;
+  return Dataset{loaded.shape,          classes, std::move(loaded.train), std::move(loaded.public_split),
+                 std::move(loaded.test), PixelScaleOf(shaped)};
 }
 
 // [1, channels, 1, 1] beside images.
@@ -95,8 +94,8 @@ Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads
   RETORT_ASSIGN_OR_RETURN(std::shared_ptr<const storage::ExampleStore> store, storage::OpenExamples(env, spec));
   RETORT_RETURN_IF_ERROR(storage::CheckUnchanged(env, spec, *store, storage::ProcessDigestCache()));
   RETORT_ASSIGN_OR_RETURN(const storage::SplitPlaces places, storage::PlacesOf(env, spec, *store));
-  if (store->encoded()) return LoadEncoded(env, spec, std::move(store), places, threads);
-  return LoadPixels(spec, *store, places);
+  if (!store->encoded()) return LoadPixels(spec, *store, places);
+  return DecodePictures(env, spec, std::move(store), places, threads);
 }
 
 at::Tensor ToBytes(const at::Tensor& images, const PixelScale& scale) {

@@ -32,11 +32,11 @@ void MoveTo(const at::Device& device, Dataset& data);
 // otherwise Permutation(n) of the stream (shuffle, Purpose::split): independent of the records.
 [[nodiscard]] std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle);
 
-// `threads` decode pictures, where the host's cache does not hold them.
 // Reads spec.path by spec.reader; files that changed since the set was inspected are refused (spec.digest). Of encoded
 // sets only their stamps are looked at where the cache of digests knows them. Errors: those of the reader and of
 // storage::PlacesOf; environment when there are fewer examples than the split names.
-[[nodiscard]] Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads = 1);
+// `threads` decode pictures, at least 1.
+[[nodiscard]] Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads = 2);
 
 // Images with normalisation undone: u8 [n, channels, height, width]. `scale` has a value a channel.
 [[nodiscard]] at::Tensor ToBytes(const at::Tensor& images, const PixelScale& scale);
