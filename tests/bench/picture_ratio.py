@@ -23,10 +23,10 @@ prepare = transforms.Compose([transforms.Resize(256), transforms.CenterCrop(224)
                               transforms.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])])
 best = float("inf")
 for _ in range(int(sys.argv[2])):
-    start = time.perf_counter()
+    start = time.process_time()
     for file in files:
         prepare(Image.open(io.BytesIO(file)).convert("RGB"))
-    best = min(best, time.perf_counter() - start)
+    best = min(best, time.process_time() - start)
 print(1000 * best / len(files))
 """
 
