@@ -53,7 +53,8 @@ class Learner {
 
   [[nodiscard]] Network& network() { return *network_; }
   [[nodiscard]] const Network& network() const { return *network_; }
-  // State names: prefix + "parameters", prefix + "adam/..." or "sgd/..."; with batch norms prefix + "statistics" and "batches".
+  // State names: prefix + "parameters", prefix + "adam/..." or "sgd/..."; with batch norms prefix + "statistics"
+  // and "batches".
   void Register(TrainState& state, const std::string& prefix);
   void ResetOptimiser();
 

@@ -161,9 +161,16 @@ TEST_F(LoadedTeacherTest, TrainingKeysChangeWhatIsLearnedAndItStaysFinite) {
     return Read(File()).parameters;
   };
   const auto plain = learned("plain", [](TrialSpec&) {});
-  const auto sgd = learned("sgd", [](TrialSpec& spec) { spec.optimizer = Optimizer::sgd; spec.lr = 0.05; });
+  const auto by_sgd = [](TrialSpec& spec) {
+    spec.optimizer = Optimizer::sgd;
+    spec.lr = 0.05;
+  };
+  const auto sgd = learned("sgd", by_sgd);
   EXPECT_NE(sgd, plain);
-  EXPECT_NE(learned("decay", [](TrialSpec& spec) { spec.optimizer = Optimizer::sgd; spec.lr = 0.05; spec.weight_decay = 0.1; }), sgd);
+  EXPECT_NE(learned("decay", [&](TrialSpec& spec) {
+              by_sgd(spec);
+              spec.weight_decay = 0.1;
+            }), sgd);
   EXPECT_NE(learned("cosine", [](TrialSpec& spec) { spec.schedule = Schedule::cosine; }), plain);
   EXPECT_NE(learned("step", [](TrialSpec& spec) { spec.schedule = Schedule::step; }), plain);
   EXPECT_NE(learned("bfloat16", [](TrialSpec& spec) { spec.precision = Precision::bfloat16; }), plain);
