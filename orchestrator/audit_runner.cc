@@ -1,54 +1,20 @@
 #include "orchestrator/audit_runner.h"
 
-#include <chrono>
-#include <optional>
-#include <string>
 #include <utility>
-#include <variant>
 
-#include "cluster/envelope.h"
-#include "cluster/worker_process.h"
+#include "orchestrator/worker_question.h"
 
 namespace retort::orchestrator {
-namespace {
-
-constexpr std::chrono::minutes kSilence{30};
-
-Status StatusOf(const cluster::Ended& ended) {
-  if (ended.failure == FailureKind::configuration) return UsageError(ended.detail);
-  if (ended.failure == FailureKind::disk) return DamageError(ended.detail);
-  return EnvironmentError(ended.detail);
-}
-
-}  // namespace
 
 Result<std::vector<privacy::AuditFinding>> AskForAudit(
     const std::string& program, const std::vector<std::string>& environment, const privacy::AuditOrder& order,
     const std::function<void(const cluster::Progress&)>& progress) {
-  RETORT_RETURN_IF_ERROR(cluster::CheckWorkerProgram(program));
-  RETORT_ASSIGN_OR_RETURN(
-      cluster::WorkerProcess worker,
-      cluster::WorkerProcess::Spawn(
-          {program, {privacy::kAuditArgument, privacy::EncodeAuditOrder(order)}, environment, ""}));
-  std::optional<std::string> answer;
-  for (;;) {
-    const Result<std::optional<cluster::Envelope>> received = worker.link().Receive(kSilence);
-    if (!received.ok())
-      return EnvironmentError("The worker program ended in the middle of the audit of trial " + order.trial +
-                              ".");
-    if (!received->has_value())
-      return EnvironmentError("The worker program said nothing for half an hour of the audit of trial " +
-                              order.trial + ".");
-    const cluster::Message& message = (*received)->message;
-    if (const auto* news = std::get_if<cluster::Progress>(&message)) progress(*news);
-    if (const auto* said = std::get_if<cluster::Answer>(&message)) answer = said->text;
-    const auto* ended = std::get_if<cluster::Ended>(&message);
-    if (ended == nullptr) continue;
-    if (!ended->succeeded) return StatusOf(*ended);
-    if (!answer) return EnvironmentError("The worker program gave no report of trial " + order.trial + ".");
-    RETORT_ASSIGN_OR_RETURN(privacy::AuditReport report, privacy::DecodeAuditReport(*answer));
-    return std::move(report.findings);
-  }
+  RETORT_ASSIGN_OR_RETURN(const std::string answer,
+                          AskWorker({program, environment, privacy::kAuditArgument,
+                                     privacy::EncodeAuditOrder(order), "the audit of trial " + order.trial},
+                                    progress));
+  RETORT_ASSIGN_OR_RETURN(privacy::AuditReport report, privacy::DecodeAuditReport(answer));
+  return std::move(report.findings);
 }
 
 }  // namespace retort::orchestrator

@@ -125,8 +125,8 @@ Result<Samples> ReadSamples(const Hdf5Reader& reader) {
   RETORT_ASSIGN_OR_RETURN(samples.released, reader.Dataset("/samples/released"));
   RETORT_ASSIGN_OR_RETURN(const TensorBlob step, reader.Dataset("/samples/step"));
   samples.step = ValuesOf<std::uint64_t>(step);
-  RETORT_ASSIGN_OR_RETURN(samples.mean, reader.NumberAttribute("/samples/images", "mean"));
-  RETORT_ASSIGN_OR_RETURN(samples.std, reader.NumberAttribute("/samples/images", "std"));
+  RETORT_ASSIGN_OR_RETURN(samples.mean, reader.NumbersAttribute("/samples/images", "mean"));
+  RETORT_ASSIGN_OR_RETURN(samples.std, reader.NumbersAttribute("/samples/images", "std"));
   RETORT_ASSIGN_OR_RETURN(samples.claim, reader.TextAttribute("/samples/images", "claim"));
   return samples;
 }

@@ -20,7 +20,7 @@ struct Samples {
   TensorBlob images;                // u8 [N, C, H, W]
   TensorBlob released;              // f32 or i32 [N, c]
   std::vector<std::uint64_t> step;  // [N]
-  double mean = 0, std = 1;         // pixel = (u8 / 255 - mean) / std
+  std::vector<double> mean, std;    // one a channel: pixel = (u8 / 255 - mean) / std
   std::string claim;                // one line: what the samples are charged under
 };
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "storage/file_error.h"
+#include "storage/input_files.h"
 
 namespace retort::storage {
 namespace {
@@ -112,6 +113,34 @@ class PosixAppendFile final : public AppendFile {
   std::string path_;
 };
 
+Status EndsEarly(const std::string& path, std::uint64_t offset) {
+  return DamageError("'" + path + "' ends before offset " + std::to_string(offset) + ": it was cut short");
+}
+
+class PosixInputFile final : public InputFile {
+ public:
+  PosixInputFile(Descriptor file, std::uint64_t size, std::string path)
+      : file_(std::move(file)), size_(size), path_(std::move(path)) {}
+  std::uint64_t size() const override { return size_; }
+  Status ReadAt(std::uint64_t offset, std::size_t count, char* out) const override {
+    for (std::size_t done = 0; done < count;) {
+      const std::uint64_t at = offset + done;
+      if (at < offset || at > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) return EndsEarly(path_, at);
+      const ssize_t got = ::pread(file_.get(), out + done, count - done, static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return FileError(errno, "read", path_);
+      if (got == 0) return EndsEarly(path_, offset + count);
+      done += static_cast<std::size_t>(got);
+    }
+    return {};
+  }
+
+ private:
+  Descriptor file_;
+  std::uint64_t size_;
+  std::string path_;
+};
+
 class PosixFileLock final : public FileLock {
  public:
   explicit PosixFileLock(Descriptor file) : file_(std::move(file)) {}
@@ -133,6 +162,8 @@ class PosixEnvironment final : public Env {
   Result<std::unique_ptr<AppendFile>> OpenAppend(const std::string& path) override;
   Result<std::string> ReadFile(const std::string& path) override;
   Result<std::string> ReadSmallFile(const std::string& path, std::uint64_t most_bytes) override;
+  Result<std::unique_ptr<InputFile>> OpenInput(const std::string& path) override;
+  Result<FileStamp> Stamp(const std::string& path) override { return PosixStamp(path); }
   Status WriteFileAtomically(const std::string& path, std::string_view bytes) override;
   Status PublishFile(const std::string& path,
                      const std::function<Status(const std::string&)>& write) override;
@@ -202,6 +233,16 @@ Result<std::string> PosixEnvironment::ReadSmallFile(const std::string& path, std
                           ReadAll(file.get(), static_cast<std::uint64_t>(status.st_size), most_bytes, path));
   if (bytes.size() > most_bytes) return TooLarge(path, most_bytes);
   return bytes;
+}
+
+Result<std::unique_ptr<InputFile>> PosixEnvironment::OpenInput(const std::string& path) {
+  Descriptor file = OpenFile(path, O_RDONLY | O_NONBLOCK);  // a pipe is not waited for
+  if (!file.valid()) return FileError(errno, "open", path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return FileError(errno, "read", path);
+  if (!S_ISREG(status.st_mode)) return EnvironmentError("'" + path + "' is no plain file");
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  return std::unique_ptr<InputFile>(std::make_unique<PosixInputFile>(std::move(file), size, path));
 }
 
 Status PosixEnvironment::WriteFileAtomically(const std::string& path, std::string_view bytes) {

@@ -25,6 +25,25 @@ class AppendFile {
   [[nodiscard]] virtual Status Truncate(std::uint64_t size) = 0;
 };
 
+// A plain file, read in pieces. Its size is that of the moment when it was opened.
+class InputFile {
+ public:
+  virtual ~InputFile() = default;
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
+  // `count` bytes from `offset` on, into `out`. Error: damage, when the file ends before; else environment.
+  [[nodiscard]] virtual Status ReadAt(std::uint64_t offset, std::size_t count, char* out) const = 0;
+};
+
+// What tells one state of a file from another without reading it.
+struct FileStamp {
+  bool folder = false;
+  std::uint64_t size = 0;     // bytes
+  std::int64_t modified = 0;  // nanoseconds since 1970
+  std::uint64_t inode = 0;
+  // False where the file system keeps no such times: then nothing may be concluded from equal stamps.
+  bool telling = false;
+};
+
 // Held while alive; released by the operating system when the process dies.
 class FileLock {
  public:
@@ -40,6 +59,10 @@ class Env {
   // A file that anybody may have put there. Error: refused, for more than `most_bytes` and for what is no plain
   // file; a link is not followed, and a pipe is not waited for.
   [[nodiscard]] virtual Result<std::string> ReadSmallFile(const std::string& path, std::uint64_t most_bytes);
+  // Links are followed. Error: environment, also for what is no plain file.
+  [[nodiscard]] virtual Result<std::unique_ptr<InputFile>> OpenInput(const std::string& path);
+  // Links are followed. Error: environment when there is nothing.
+  [[nodiscard]] virtual Result<FileStamp> Stamp(const std::string& path);
   // Temporary name in the same folder, fsync, rename, fsync the folder.
   [[nodiscard]] virtual Status WriteFileAtomically(const std::string& path, std::string_view bytes) = 0;
   // `write` creates the file at the temporary path it is given; then fsync, rename, fsync the folder.

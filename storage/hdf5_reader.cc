@@ -209,14 +209,23 @@ Result<std::string> Hdf5Reader::TextAttribute(const std::string& object, const s
   return WithoutPadding(text.data(), text.size());
 }
 
-Result<double> Hdf5Reader::NumberAttribute(const std::string& object, const std::string& name) const {
-  double value = 0;
+Result<std::vector<double>> Hdf5Reader::NumbersAttribute(const std::string& object,
+                                                         const std::string& name) const {
+  constexpr hssize_t kMost = 1024;
   const Hdf5Handle attribute(
       H5Aopen_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  if (!attribute.valid() || H5Aread(attribute.id(), H5T_NATIVE_DOUBLE, &value) < 0) {
+  const Hdf5Handle space(attribute.valid() ? H5Aget_space(attribute.id()) : -1, H5Sclose);
+  const hssize_t count = space.valid() ? H5Sget_simple_extent_npoints(space.id()) : 0;
+  std::vector<double> values(static_cast<std::size_t>(count >= 1 && count <= kMost ? count : 0));
+  if (values.empty() || H5Aread(attribute.id(), H5T_NATIVE_DOUBLE, values.data()) < 0)
     return Damaged("read attribute '" + name + "' of", object);
-  }
-  return value;
+  return values;
+}
+
+Result<double> Hdf5Reader::NumberAttribute(const std::string& object, const std::string& name) const {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<double> values, NumbersAttribute(object, name));
+  if (values.size() != 1) return Damaged("read one number from attribute '" + name + "' of", object);
+  return values.front();
 }
 
 Result<std::int64_t> Hdf5Reader::IntegerAttribute(const std::string& object, const std::string& name) const {

@@ -33,6 +33,9 @@ class Hdf5Reader {
   [[nodiscard]] Result<Table> CompoundTable(const std::string& path) const;
   [[nodiscard]] Result<std::string> TextAttribute(const std::string& object, const std::string& name) const;
   [[nodiscard]] Result<double> NumberAttribute(const std::string& object, const std::string& name) const;
+  // A scalar or an array, of at most 1,024 numbers.
+  [[nodiscard]] Result<std::vector<double>> NumbersAttribute(const std::string& object,
+                                                             const std::string& name) const;
   [[nodiscard]] Result<std::int64_t> IntegerAttribute(const std::string& object,
                                                       const std::string& name) const;
   // Every text attribute of the object.

@@ -137,9 +137,10 @@ void Hdf5Writer::Dataset(const std::string& path, const std::vector<std::uint64_
 }
 
 void Hdf5Writer::WriteAttribute(const std::string& object, const std::string& name, Hdf5Id type,
-                                const void* value) {
+                                const void* value, std::size_t count) {
   if (!status_.ok()) return;
-  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const auto extent = static_cast<hsize_t>(count);
+  const Hdf5Handle space(count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &extent, nullptr), H5Sclose);
   const Hdf5Handle attribute(H5Acreate_by_name(file_.id(), object.c_str(), name.c_str(), type, space.id(),
                                                H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
                              H5Aclose);
@@ -162,6 +163,11 @@ void Hdf5Writer::Attribute(const std::string& object, const std::string& name, d
 
 void Hdf5Writer::Attribute(const std::string& object, const std::string& name, std::int64_t value) {
   WriteAttribute(object, name, H5T_NATIVE_INT64, &value);
+}
+
+void Hdf5Writer::Attribute(const std::string& object, const std::string& name,
+                           const std::vector<double>& values) {
+  WriteAttribute(object, name, H5T_NATIVE_DOUBLE, values.data(), values.size() == 1 ? 0 : values.size());
 }
 
 void Hdf5Writer::DimensionScale(const std::string& path, const std::string& dimension) {

@@ -35,6 +35,8 @@ class Hdf5Writer {
   void Attribute(const std::string& object, const std::string& name, std::string_view value);
   void Attribute(const std::string& object, const std::string& name, double value);
   void Attribute(const std::string& object, const std::string& name, std::int64_t value);
+  // One value is a scalar, several are an array.
+  void Attribute(const std::string& object, const std::string& name, const std::vector<double>& values);
   // Makes `path` a netCDF dimension called `dimension`.
   void DimensionScale(const std::string& path, const std::string& dimension);
   // Axis 0 of `dataset` is measured by `scale`.
@@ -52,7 +54,8 @@ class Hdf5Writer {
   [[nodiscard]] bool Prepare(const std::string& path);
   void Write(const std::string& path, Hdf5Id memory_type, const std::vector<std::int64_t>& shape,
              const void* data, const std::vector<std::int64_t>& chunk, bool extendible);
-  void WriteAttribute(const std::string& object, const std::string& name, Hdf5Id type, const void* value);
+  void WriteAttribute(const std::string& object, const std::string& name, Hdf5Id type, const void* value,
+                      std::size_t count = 0);  // 0: a scalar
   void Check(bool ok, const std::string& doing, const std::string& path);
 
   void LeaveRoom(const std::string& path, const TensorBlob& tensor);

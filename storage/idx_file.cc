@@ -296,6 +296,7 @@ Result<IdxData> LoadIdx(Env& env, const DataSpec& data) {
     RETORT_RETURN_IF_ERROR(
         CheckLabels(pair.labels.path, labels, images.count, pair.images.path, data.classes));
     loaded.examples += images.count;
+    if (pair.images.path.find("/train-images-idx3-ubyte") != std::string::npos) loaded.train = images.count;
     loaded.height = images.height;
     loaded.width = images.width;
     loaded.pixels.insert(loaded.pixels.end(), images.pixels.begin(), images.pixels.end());

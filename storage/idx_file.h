@@ -26,6 +26,7 @@ struct IdxImages {
 // A data set in memory, in the order of its files.
 struct IdxData {
   std::int64_t examples = 0, height = 0, width = 0;
+  std::int64_t train = 0;            // how many of them, the first, are of the train pair
   std::vector<std::uint8_t> pixels;  // [examples, height, width]
   std::vector<std::uint8_t> labels;  // [examples], each < classes of the DataSpec
 };

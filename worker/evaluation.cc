@@ -13,6 +13,11 @@ constexpr std::int64_t kRows = 500;
 
 }  // namespace
 
+std::int64_t RowsOfAPass(const ImageShape& shape) {
+  constexpr std::int64_t kPixels = std::int64_t{64} * 224 * 224;
+  return std::max<std::int64_t>(kPixels / (shape.height * shape.width), 1);
+}
+
 storage::Evaluation Evaluate(const at::Tensor& logits, const at::Tensor& labels) {
   storage::Evaluation out;
   out.classes = logits.size(1);
@@ -38,9 +43,10 @@ storage::Evaluation Evaluate(const at::Tensor& logits, const at::Tensor& labels)
 storage::Evaluation Evaluate(const Network& network, const Examples& examples) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> logits;
-  for (std::int64_t i = 0; i < examples.size(); i += kRows) {
-    const std::int64_t rows = std::min(kRows, examples.size() - i);
-    logits.push_back(network.Forward(examples.images.narrow(0, i, rows)).logits);
+  const std::int64_t at_once = std::min(kRows, RowsOfAPass(network.input()));
+  for (std::int64_t i = 0; i < examples.size(); i += at_once) {
+    const std::int64_t rows = std::min(at_once, examples.size() - i);
+    logits.push_back(network.Forward(examples.Range(i, rows)).logits);
   }
   if (logits.empty()) logits.push_back(at::empty({0, network.classes()}, at::kFloat));
   return Evaluate(at::cat(logits), examples.labels);

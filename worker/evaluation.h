@@ -11,6 +11,10 @@
 
 namespace retort::worker {
 
+// Rows that one forward pass without a graph takes, so that the widest networks stay within a few GB: 64 of 224x224
+// pixels, more of smaller ones.
+[[nodiscard]] std::int64_t RowsOfAPass(const ImageShape& shape);
+
 // Evaluation mode, in fixed batches. top5 counts a row whose class is among the five largest logits (all of
 // them where there are fewer classes). No examples: n = 0 and accuracy 0.
 [[nodiscard]] storage::Evaluation Evaluate(const Network& network, const Examples& examples);

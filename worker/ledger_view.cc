@@ -74,6 +74,8 @@ LedgerView::LedgerView(release::ReservationPort& host, storage::CheckpointStore&
 Result<std::uint64_t> LedgerView::Reserve(const privacy::PrivacyEvent& event, std::int64_t count) {
   privacy::PrivacyEvent recorded = event;
   recorded.facts = facts_;
+  recorded.voids.insert(recorded.voids.end(), voids_.begin(), voids_.end());
+  std::sort(recorded.voids.begin(), recorded.voids.end());
   const Result<std::uint64_t> granted = host_.Reserve(recorded, count);
   if (!granted.ok() && granted.status().code() == StatusCode::refused) refusal_ = granted.status().message();
   RETORT_ASSIGN_OR_RETURN(const std::uint64_t id, granted);

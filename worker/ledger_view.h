@@ -35,7 +35,11 @@ class LedgerView final : public release::ReservationPort {
   [[nodiscard]] Status Settle(std::uint64_t id, std::int64_t used) override;
   // What is known of the trial's structure (privacy_event.h): written into every event that is reserved from now
   // on. Nothing until then, and a claim that needs it has no bound.
-  void Record(std::vector<std::string> facts) { facts_ = std::move(facts); }
+  // `voids` are added to those of the event, sorted.
+  void Record(std::vector<std::string> facts, std::vector<std::string> voids = {}) {
+    facts_ = std::move(facts);
+    voids_ = std::move(voids);
+  }
   // The step that grants belong to from now on: that of the release they are for.
   void BeginStep(std::int64_t step) { step_ = step; }
 
@@ -63,7 +67,7 @@ class LedgerView final : public release::ReservationPort {
   std::uint64_t generation_;
   std::string data_digest_;
   std::int64_t step_ = 0;
-  std::vector<std::string> facts_;
+  std::vector<std::string> facts_, voids_;
   std::string refusal_;
   std::vector<storage::LedgerEntry> entries_;
 };

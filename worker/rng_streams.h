@@ -25,6 +25,9 @@ enum class Purpose : std::uint64_t {
   shards = 10,
   seeded_noise = 11,
   queries = 12,
+  crops = 13,        // random crops of bordered images
+  flips = 14,        // which images are mirrored
+  resized_crops = 15,
 };
 
 // A keyed sequence of 64-bit words; word i is Mix(key + (i + 1) * golden), the SplitMix64 output function.

@@ -1,8 +1,11 @@
 #include "worker/trial_inputs.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/spec_codec.h"
+#include "experiments/spec/trial_kind.h"
 #include "storage/attempt_file.h"
 #include "storage/tensor_digest.h"
 
@@ -22,6 +25,11 @@ std::optional<Failure> LoadTeacherFile(const std::string& path, TrialInputs& inp
 
 }  // namespace
 
+std::vector<std::string> VoidsOf(const TrialInputs& inputs) {
+  if (!inputs.teacher || KindOf(inputs.teacher->spec) != TrialKind::loaded_teacher) return {};
+  return {std::string(privacy::kVoidLoadedWeights)};
+}
+
 std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& env, const DeviceOpener& open,
                                        TrialInputs& inputs) {
   const cluster::Start& start = order.start;
@@ -34,7 +42,7 @@ std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& en
   if (!device.ok()) return FailureOf(device.status(), FailureKind::device);
   DataSpec where = *inputs.spec.data;
   if (!start.data_path.empty()) where.path = start.data_path;
-  Result<Dataset> data = LoadDataset(env, where);
+  Result<Dataset> data = LoadDataset(env, where, std::max(1, inputs.spec.threads));
   if (!data.ok()) return FailureOf(data.status(), FailureKind::data);
   inputs.data = std::move(data).value();
   MoveTo(device->device, inputs.data);

@@ -25,6 +25,9 @@ struct TrialInputs {
   std::string teacher_digest;  // over its parameters; empty without a teacher
 };
 
+// What voids claims of this trial because of where its teacher is from: the names of privacy_event.h, sorted.
+[[nodiscard]] std::vector<std::string> VoidsOf(const TrialInputs& inputs);
+
 // Fills `inputs`, or says what is missing: configuration, device, data, or disk for the teacher's file.
 [[nodiscard]] std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& env,
                                                      const DeviceOpener& open, TrialInputs& inputs);

@@ -138,11 +138,12 @@ class TrialRun {
   MaybeFailure BuildMethod() {
     tape_ = std::make_unique<ReleaseTape>(store_.get(), *gang_, inputs_.data.device);
     Result<std::unique_ptr<Method>> method =
-        MakeMethod({spec_, inputs_.data, inputs_.teacher ? &*inputs_.teacher : nullptr, *tape_, *gang_, inputs_.noise});
+        MakeMethod({spec_, inputs_.data, inputs_.teacher ? &*inputs_.teacher : nullptr, *tape_, *gang_, inputs_.noise,
+                    &env_});
     if (!method.ok()) return FailureOf(method.status(), FailureKind::data);
     method_ = std::move(method).value();
     method_->Register(state_);
-    if (Leads()) ledger_->Record(method_->Facts());
+    if (Leads()) ledger_->Record(method_->Facts(), VoidsOf(inputs_));
     return std::nullopt;
   }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cluster/cuda_probe.h"
+#include "cluster/model_order.h"
 #include "cluster/parent_death.h"
 #include "cluster/socket_link.h"
 #include "experiments/privacy/audit_order.h"
@@ -11,6 +12,7 @@
 #include "worker/audit/audit_service.h"
 #include "worker/devices.h"
 #include "worker/environment.h"
+#include "worker/model_check.h"
 #include "worker/sleep_service.h"
 #include "worker/worker_service.h"
 
@@ -50,6 +52,8 @@ int main(int argc, char** argv) {
     const retort::Status sent = retort::worker::audit::ServeAudit(link, argv[2], retort::storage::PosixEnv(), devices);
     return retort::ExitCode(sent.code());
   }
+  if (argc > 2 && std::strcmp(argv[1], retort::cluster::kModelArgument) == 0)
+    return retort::ExitCode(retort::worker::ServeModelCheck(link, argv[2], retort::storage::PosixEnv()).code());
   const auto first = retort::worker::TakenOver(argc, argv);
   const retort::Status status =
       first.ok() ? retort::worker::ServeAgent(link, retort::storage::PosixEnv(), RETORT_VERSION, devices, *first) : first.status();

@@ -255,6 +255,8 @@ Status Solve(TrialSpec& spec) {
     case TrialKind::ensemble_teacher:
       return Cannot(spec,
                     "this teacher is trained without noise; train it with DP-SGD, or let an ensemble vote.");
+    case TrialKind::loaded_teacher:
+      return Cannot(spec, "a loaded teacher is not trained here.");
     case TrialKind::sleeper:
       return Cannot(spec, "a sleeping trial releases nothing.");
     case TrialKind::distilled_student:

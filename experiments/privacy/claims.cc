@@ -78,6 +78,8 @@ class ClaimWriter {
   [[nodiscard]] bool EnsembleParent() const;
   // Why the teacher's `example` claim has no bound; empty when it has one or there is no teacher.
   [[nodiscard]] std::string_view ParentReason() const;
+  // By its own claims, or by what the ledger says of its answers.
+  [[nodiscard]] bool LoadedParent() const;
   void WriteDistillation(std::vector<Claim>& claims) const;
   void WriteVotes(std::vector<Claim>& claims) const;
 
@@ -192,9 +194,21 @@ std::string_view ClaimWriter::ParentReason() const {
   return "";
 }
 
+bool ClaimWriter::LoadedParent() const {
+  if (ParentReason() == reason::kLoadedWeights) return true;
+  return std::any_of(events_.begin(), events_.end(), [](const PrivacyEvent& event) {
+    return std::find(event.voids.begin(), event.voids.end(), kVoidLoadedWeights) != event.voids.end();
+  });
+}
+
 void ClaimWriter::WriteDistillation(std::vector<Claim>& claims) const {
   claims.push_back(PaperClaim());
   for (const Relation& relation : {kAnswer, kSlot, kTeacher}) claims.push_back(Proven(relation));
+  if (LoadedParent()) {
+    // Which examples a file holds is not known, nor where else they are: nothing is said of one of them.
+    claims.push_back(Unbounded(kExample, reason::kLoadedWeights));
+    return;
+  }
   // Whatever one example or one member changes, it changes no more than the whole teacher.
   Claim example = claims.back();
   example.adjacency = Adjacency::example;
@@ -228,6 +242,9 @@ std::vector<Claim> ClaimWriter::Write() {
   switch (KindOf(spec_)) {
     case TrialKind::plain_teacher:
       claims.push_back(Unbounded(kExample, reason::kNotPrivatelyTrained));
+      break;
+    case TrialKind::loaded_teacher:
+      claims.push_back(Unbounded(kExample, reason::kLoadedWeights));
       break;
     case TrialKind::ensemble_teacher:
       claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));

@@ -95,7 +95,8 @@ std::int64_t DrawsOfARelease(const TrialSpec& spec, const PrivacyEvent& event) {
 Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
   const TrialKind kind = KindOf(spec);
   std::vector<PrivacyEvent> events;
-  if (kind == TrialKind::plain_teacher || kind == TrialKind::ensemble_teacher || kind == TrialKind::sleeper)
+  if (kind == TrialKind::plain_teacher || kind == TrialKind::ensemble_teacher || kind == TrialKind::sleeper ||
+      kind == TrialKind::loaded_teacher)
     return events;
   RETORT_RETURN_IF_ERROR(CheckCounts(spec, kind != TrialKind::vote_student));
   switch (kind) {
@@ -121,6 +122,7 @@ Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
     }
     case TrialKind::plain_teacher:
     case TrialKind::ensemble_teacher:
+    case TrialKind::loaded_teacher:
     case TrialKind::sleeper:
       break;
   }

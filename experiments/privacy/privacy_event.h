@@ -47,7 +47,7 @@ namespace retort::privacy {
 // inherited ones included.
 // The stored annotation was not detached, so un-noised teacher gradients reach the generator.
 inline constexpr std::string_view kVoidTeacherJacobian = "teacher-jacobian-reaches-generator";
-// The generator was trained against the raw teacher; the only void that leaves `answer` and `slot` bounded.
+// The generator was trained against the raw teacher; leaves `answer` and `slot` bounded.
 inline constexpr std::string_view kVoidGeneratorTouchedTeacher = "generator-touched-teacher";
 // A response mechanism returned the soft answer instead of one class.
 inline constexpr std::string_view kVoidSoftOutput = "soft-output";
@@ -55,6 +55,9 @@ inline constexpr std::string_view kVoidSoftOutput = "soft-output";
 inline constexpr std::string_view kVoidSupportLeak = "teacher-dependent-support";
 // One draw of noise covered two releases.
 inline constexpr std::string_view kVoidNoiseReused = "noise-reused";
+// The teacher was loaded from a file: whose examples it holds, and how often, is not known. Leaves `answer`, `slot`
+// and `teacher` bounded. The name is that of reason::kLoadedWeights.
+inline constexpr std::string_view kVoidLoadedWeights = "loaded-weights";
 // An audit of the trial shows more than its claims allow. Of views alone: no ledger holds it.
 inline constexpr std::string_view kVoidRefuted = "refuted-by-audit";
 // More draws than can be counted.

@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 31> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kRawAnswers, "Answers of the teacher left without noise."},
     {reason::kNoNoise, "The noise had standard deviation 0."},
@@ -20,6 +20,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 31> kTexts =
     {reason::kBadDelta, "delta must lie between 0 and 1."},
     {reason::kNoRelease, "The ledger holds no release of this trial."},
     {reason::kNotPrivatelyTrained, "The network was trained on private examples without noise."},
+    {reason::kLoadedWeights,
+     "The teacher came from a file: nobody recorded what it was trained on, or how."},
     {reason::kPrivateSource, "Private images were queried and their un-noised Jacobians are released."},
     {reason::kUnexpectedMechanism, "The ledger holds a mechanism that this kind of trial does not use."},
     {reason::kLossNoise, "Noise on the value of a loss never reaches the update of the weights."},

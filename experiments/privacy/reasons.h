@@ -15,6 +15,7 @@ inline constexpr std::string_view kBadEvent = "bad-event";
 inline constexpr std::string_view kBadDelta = "bad-delta";
 inline constexpr std::string_view kNoRelease = "no-recorded-release";
 inline constexpr std::string_view kNotPrivatelyTrained = "not-privately-trained";
+inline constexpr std::string_view kLoadedWeights = "loaded-weights";
 inline constexpr std::string_view kPrivateSource = "private-images-queried";
 inline constexpr std::string_view kUnexpectedMechanism = "unexpected-mechanism";
 inline constexpr std::string_view kLossNoise = "noise-does-not-reach-the-update";

@@ -169,8 +169,12 @@ std::string EventProblem(const PrivacyEvent& event) {
 
 std::string VoidOf(const PrivacyEvent& event, const Relation& relation) {
   const bool one_answer = relation.adjacency == Adjacency::answer || relation.adjacency == Adjacency::slot;
+  const bool rests_on_training =
+      relation.adjacency == Adjacency::member || relation.adjacency == Adjacency::example;
   for (const std::string& name : event.voids) {
-    if (!(one_answer && name == kVoidGeneratorTouchedTeacher)) return name;
+    if (one_answer && name == kVoidGeneratorTouchedTeacher) continue;
+    if (!rests_on_training && name == kVoidLoadedWeights) continue;
+    return name;
   }
   return "";
 }

@@ -2,16 +2,20 @@
 //   u32 key length, key, u8 type, value
 // with the keys sorted by their bytes; value is u8 (type b), i64 (i), the bits of the double (d), or
 // u32 length and bytes (s); integers are little endian. The first entry names the format. Enumerations
-// are written by name. Keys that do not apply to the trial are absent, and so is a grain of 1.
+// are written by name. Keys that do not apply to the trial are absent, and so are those of
+// SpecKey::quiet at their default.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
 #include <utility>
 
+#include "experiments/spec/data_readers.h"
 #include "experiments/spec/sha256.h"
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/spec_keys.h"
 #include "experiments/spec/status.h"
+#include "experiments/spec/toml_tree.h"
 
 namespace retort {
 namespace {
@@ -54,14 +58,42 @@ void AppendEntry(std::string& out, const SpecKey& key, const KeyValue& value) {
   }
 }
 
+// What tells the sources apart where the ranges do not: nothing for ranges over all examples.
+void AppendSource(std::string& out, const std::string& name, const SplitSource& source) {
+  if (!source.list.empty()) AppendEntry(out, name + ".list", source.digest);
+  if (!source.part.empty()) AppendEntry(out, name + ".part", source.part);
+}
+
 void AppendSplit(std::string& out, const SplitSpec& split) {
   AppendEntry(out, "data.split.public.begin", split.public_range.begin);
   AppendEntry(out, "data.split.public.end", split.public_range.end);
+  AppendSource(out, "data.split.public", split.public_source);
   AppendEntry(out, "data.split.shuffle", static_cast<std::int64_t>(split.shuffle));
   AppendEntry(out, "data.split.test.begin", split.test.begin);
   AppendEntry(out, "data.split.test.end", split.test.end);
+  AppendSource(out, "data.split.test", split.test_source);
   AppendEntry(out, "data.split.train.begin", split.train.begin);
   AppendEntry(out, "data.split.train.end", split.train.end);
+  AppendSource(out, "data.split.train", split.train_source);
+}
+
+// "0.4914 0.4822 0.4465"; empty where the constants of IDX files stand as they are.
+std::string ScaleText(const DataSpec& data, const std::vector<double> PixelScale::* which) {
+  if (data.reader == "idx" && data.mean.empty()) return "";
+  const PixelScale scale = PixelScaleOf(data);
+  std::string text;
+  for (const double value : scale.*which) text += (text.empty() ? "" : " ") + FormatReal(value);
+  return text;
+}
+
+// "crop_top 0.08 resize 0 size 224 224 crop 0"; empty where pictures are taken as they are.
+std::string PreprocessingText(const Preprocessing& p) {
+  if (p == Preprocessing()) return "";
+  std::string text = "crop_top " + FormatReal(p.crop_top) + " resize " + std::to_string(p.resize) + " size " +
+                     std::to_string(p.height) + " " + std::to_string(p.width) + " crop " + std::to_string(p.crop);
+  if (p.exif_orientation) text += " exif";
+  if (p.on_error == OnError::skip_and_count) text += " skip";
+  return text;
 }
 
 // Entries that no key of the table stands for; `stop` is the next key of the table, so that all are sorted.
@@ -70,42 +102,40 @@ class Extras {
   explicit Extras(const TrialSpec& spec) : spec_(spec) {}
 
   void AppendBefore(std::string& out, std::string_view stop) {
-    while (next_ < 6 && kNames[next_] < stop) Append(out, next_++);
+    while (next_ < kNames.size() && kNames[next_] < stop) Append(out, kNames[next_++]);
   }
   void AppendRest(std::string& out) {
-    while (next_ < 6) Append(out, next_++);
+    while (next_ < kNames.size()) Append(out, kNames[next_++]);
   }
 
  private:
-  static constexpr std::string_view kNames[6] = {"data.classes", "data.digest",     "data.reader",
-                                                 "data.split",   "method_revision", "parent"};
+  static constexpr std::array<std::string_view, 11> kNames = {
+      "data.classes", "data.digest", "data.mean",   "data.preprocessing", "data.reader", "data.split",
+      "data.std",     "data.target", "data.version", "method_revision",    "parent"};
 
-  void Append(std::string& out, int index) {
+  static void AppendUnlessEmpty(std::string& out, std::string_view name, const std::string& text) {
+    if (!text.empty()) AppendEntry(out, name, text);
+  }
+
+  void Append(std::string& out, std::string_view name) {
     static const DataSpec kNone;
     const DataSpec& data = spec_.data ? *spec_.data : kNone;
-    switch (index) {
-      case 0:
-        AppendEntry(out, kNames[0], data.classes);
-        break;
-      case 1:
-        AppendEntry(out, kNames[1], data.digest);
-        break;
-      case 2:
-        AppendEntry(out, kNames[2], data.reader);
-        break;
-      case 3:
-        AppendSplit(out, data.split);
-        break;
-      case 4:
-        AppendEntry(out, kNames[4], static_cast<std::int64_t>(MethodRevision(spec_)));
-        break;
-      default:
-        if (spec_.parent) AppendEntry(out, kNames[5], spec_.parent->Hex());
-    }
+    if (name == "data.classes") return AppendEntry(out, name, data.classes);
+    if (name == "data.digest") return AppendEntry(out, name, data.digest);
+    if (name == "data.mean" && spec_.data) return AppendUnlessEmpty(out, name, ScaleText(data, &PixelScale::mean));
+    if (name == "data.preprocessing")
+      return AppendUnlessEmpty(out, name, PreprocessingText(data.preprocessing));
+    if (name == "data.reader") return AppendEntry(out, name, data.reader);
+    if (name == "data.split") return AppendSplit(out, data.split);
+    if (name == "data.std" && spec_.data) return AppendUnlessEmpty(out, name, ScaleText(data, &PixelScale::std));
+    if (name == "data.target") return AppendUnlessEmpty(out, name, data.target);
+    if (name == "data.version") return AppendUnlessEmpty(out, name, data.version);
+    if (name == "method_revision") return AppendEntry(out, name, static_cast<std::int64_t>(MethodRevision(spec_)));
+    if (name == "parent" && spec_.parent) AppendEntry(out, name, spec_.parent->Hex());
   }
 
   const TrialSpec& spec_;
-  int next_ = 0;
+  std::size_t next_ = 0;
 };
 
 }  // namespace
@@ -128,11 +158,14 @@ int MethodRevision(const TrialSpec& spec) {
       return 1;
     case TrialKind::sleeper:
       return 1;
+    case TrialKind::loaded_teacher:
+      return 1;
   }
   return 0;
 }
 
 std::string CanonicalEncoding(const TrialSpec& spec) {
+  static const TrialSpec kDefaults;
   const TrialKind kind = KindOf(spec);
   std::string out;
   out.reserve(1280);
@@ -143,7 +176,7 @@ std::string CanonicalEncoding(const TrialSpec& spec) {
     const SpecKey& key = SpecKeys()[index];
     if (!key.AppliesTo(kind, spec.source)) continue;
     if (spec.stop_metric == StopMetric::none && key.name.starts_with("stop_")) continue;
-    if (spec.grain == 1 && key.name == "grain") continue;
+    if ((key.quiet & MaskOf(kind)) != 0 && key.get(spec) == key.get(kDefaults)) continue;
     extras.AppendBefore(out, key.name);
     AppendEntry(out, key, key.get(spec));
   }

@@ -1,99 +1,16 @@
-// [data]: paths and splits.
-#include <filesystem>
+// [data]: readers, paths and budgets.
+#include <algorithm>
+#include <span>
 #include <utility>
 
+#include "experiments/spec/data_readers.h"
 #include "experiments/spec/sweep_document.h"
 #include "experiments/spec/value_reader.h"
 
 namespace retort {
 namespace {
 
-IndexRange RangeOf(const TomlNode& node) { return {node.items[0].integer, node.items[1].integer}; }
-
-bool Overlap(const IndexRange& a, const IndexRange& b) {
-  return a.begin < b.end && b.begin < a.end && a.size() > 0 && b.size() > 0;
-}
-
-std::string Text(const IndexRange& range) {
-  return std::string("[") + std::to_string(range.begin) + ", " + std::to_string(range.end) + "]";
-}
-
-struct NamedRange {
-  const char* name;
-  const IndexRange* range;
-  Position where;
-  bool may_be_empty;
-};
-
-void CheckSplit(const std::string& path, DataTable& table, Complaints& complaints) {
-  const SplitSpec& split = table.data->split;
-  const NamedRange ranges[] = {{"train", &split.train, table.train, false},
-                               {"public", &split.public_range, table.public_range, true},
-                               {"test", &split.test, table.test, false}};
-  for (std::size_t i = 0; i < std::size(ranges); ++i) {
-    const auto& [name, range, where, may_be_empty] = ranges[i];
-    const std::string key = path + ".split." + name;
-    if (range->size() < 0 || (range->size() == 0 && !may_be_empty)) {
-      complaints.Error(
-          where, key,
-          key + " = " + Text(*range) + " holds no example: a range is [begin, end) with begin < end");
-      table.valid = false;
-    }
-    for (std::size_t j = 0; j < i; ++j) {
-      if (!Overlap(*range, *ranges[j].range)) continue;
-      complaints.Error(where, key,
-                       key + " = " + Text(*range) + " overlaps " + ranges[j].name + " = " +
-                           Text(*ranges[j].range) + "; the ranges of a split must be disjoint");
-      table.valid = false;
-    }
-  }
-}
-
-void ReadSplit(const TomlNode& node, const std::string& path, DataTable& table, ReadContext& context) {
-  if (!CheckSection(node, "data.*.split", path + ".split", context.partial, context.complaints)) {
-    table.valid = false;
-    return;
-  }
-  SplitSpec& split = table.data->split;
-  if (const TomlEntry* shuffle = node.Find("shuffle"))
-    split.shuffle = static_cast<std::uint64_t>(shuffle->value.integer);
-  const auto read = [&node](const char* name, IndexRange& range, Position& where) {
-    if (const TomlEntry* entry = node.Find(name)) {
-      range = RangeOf(entry->value);
-      where = entry->value.where;
-    }
-  };
-  read("train", split.train, table.train);
-  read("public", split.public_range, table.public_range);
-  read("test", split.test, table.test);
-  if (!context.partial) CheckSplit(path, table, context.complaints);
-}
-
-// ${VAR} by `lookup`; a complaint and the text as it stands when a variable is not set.
-std::string Expand(const std::string& text, const std::string& key, DataTable& table, ReadContext& context) {
-  const Position where = table.path;
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    if (text.compare(i, 2, "${") != 0) {
-      out += text[i++];
-      continue;
-    }
-    const std::size_t end = text.find('}', i);
-    const std::string name = end == std::string::npos ? "" : text.substr(i + 2, end - i - 2);
-    const auto value = name.empty() ? std::nullopt : context.lookup(name);
-    if (!value) {
-      context.complaints.Error(
-          where, key,
-          name.empty() ? "${ has no variable name and } behind it"
-                       : "the environment variable " + name + " is not set; set it, or write the path");
-      table.readable = false;
-      return text;
-    }
-    out += *value;
-    i = end + 1;
-  }
-  return out;
-}
+constexpr std::span<const std::string_view> kNone;
 
 void ReadPath(const TomlEntry& entry, const std::string& path, DataTable& table, ReadContext& context) {
   table.path = entry.value.where;
@@ -102,8 +19,9 @@ void ReadPath(const TomlEntry& entry, const std::string& path, DataTable& table,
     table.readable = false;
     return;
   }
-  const std::filesystem::path folder = Expand(entry.value.text, path + ".path", table, context);
-  table.data->path = (std::filesystem::path(context.directory) / folder).lexically_normal().string();
+  const auto absolute = AbsolutePath(entry.value.text, entry.value.where, path + ".path", context);
+  table.readable = table.readable && absolute.has_value();
+  table.data->path = absolute.value_or(entry.value.text);
 }
 
 void ReadBudget(const TomlNode& node, const std::string& path, DataTable& table, ReadContext& context) {
@@ -121,11 +39,63 @@ void ReadBudget(const TomlNode& node, const std::string& path, DataTable& table,
 }
 
 void ReadReader(const TomlEntry& entry, const std::string& path, DataTable& table, ReadContext& context) {
-  static const std::vector<std::string> kReaders = {"idx"};
   table.data->reader = entry.value.text;
-  if (std::find(kReaders.begin(), kReaders.end(), entry.value.text) != kReaders.end()) return;
-  context.complaints.Unknown(entry.value.where, path + ".reader", "reader", entry.value.text, kReaders, true);
+  if (const DataReader* reader = FindDataReader(entry.value.text)) {
+    table.data->classes = reader->classes;
+    if (!reader->targets.empty()) table.data->target = reader->targets.front();
+    if (!reader->versions.empty()) table.data->version = reader->versions.front();
+    if (reader->name == "idx") return;
+    table.data->channels = reader->channels == 0 ? 3 : reader->channels;
+    table.data->height = table.data->width = 0;
+    return;
+  }
+  context.complaints.Unknown(entry.value.where, path + ".reader", "reader", entry.value.text, DataReaderNames(),
+                             true);
   table.readable = false;
+}
+
+// `target` or `version`: one of those that the reader has.
+void ReadChoice(const TomlEntry& entry, const std::string& path, std::span<const std::string_view> choices,
+                std::string& field, DataTable& table, ReadContext& context) {
+  const std::string key = path + "." + entry.key;
+  if (FindDataReader(table.data->reader) == nullptr && !context.partial) return;
+  field = entry.value.text;
+  if (context.partial || std::find(choices.begin(), choices.end(), field) != choices.end()) return;
+  table.readable = false;
+  if (!choices.empty())
+    return context.complaints.Unknown(entry.value.where, key, entry.key, field, {choices.begin(), choices.end()},
+                                      true);
+  context.complaints.Error(entry.where, key, "the reader \"" + table.data->reader + "\" has no " + entry.key +
+                                                 "; leave it out");
+}
+
+std::vector<double> Numbers(const TomlNode& node) {
+  std::vector<double> numbers;
+  for (const TomlNode& item : node.items)
+    numbers.push_back(item.kind == TomlKind::real ? item.real : static_cast<double>(item.integer));
+  return numbers;
+}
+
+void ReadScale(const TomlNode& node, const std::string& path, DataTable& table, ReadContext& context) {
+  const TomlEntry* mean = node.Find("mean");
+  const TomlEntry* std = node.Find("std");
+  if (!table.valid || (mean == nullptr && std == nullptr)) return;
+  if (mean != nullptr) table.data->mean = Numbers(mean->value);
+  if (std != nullptr) table.data->std = Numbers(std->value);
+  if (context.partial) return;
+  const auto wrong = [&](const TomlEntry& at, const std::string& message) {
+    context.complaints.Error(at.value.where, path + "." + at.key, message);
+    table.valid = false;
+  };
+  const TomlEntry& given = mean == nullptr ? *std : *mean;
+  if (mean == nullptr || std == nullptr)
+    return wrong(given, path + ".mean and " + path + ".std go together: write both, or neither");
+  const std::size_t count = table.data->mean.size();
+  if (table.data->std.size() != count)
+    return wrong(*std, path + ".std holds " + std::to_string(table.data->std.size()) + " values, and mean " +
+                           std::to_string(count) + "; give each one a channel");
+  if (count != 1 && count != 3)
+    wrong(*mean, path + ".mean holds " + std::to_string(count) + " values; write one, or one for each of 3 channels");
 }
 
 }  // namespace
@@ -157,6 +127,15 @@ void ReadDataTables(const TomlNode& data, ReadContext& context) {
          [&](const TomlEntry& item) { ReadSplit(item.value, path, table, context); });
     with("budget", TomlKind::table,
          [&](const TomlEntry& item) { ReadBudget(item.value, path, table, context); });
+    const DataReader* reader = FindDataReader(table.data->reader);
+    with("target", TomlKind::text, [&](const TomlEntry& item) {
+      ReadChoice(item, path, reader == nullptr ? kNone : reader->targets, table.data->target, table, context);
+    });
+    with("version", TomlKind::text, [&](const TomlEntry& item) {
+      ReadChoice(item, path, reader == nullptr ? kNone : reader->versions, table.data->version, table, context);
+    });
+    ReadScale(entry.value, path, table, context);
+    ReadPreprocessing(entry.value, path, table, context);
     with("classes", TomlKind::integer,
          [&](const TomlEntry& item) { table.data->classes = item.value.integer; });
     with("published_as", TomlKind::text,

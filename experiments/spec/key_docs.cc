@@ -1,7 +1,9 @@
 #include "experiments/spec/key_docs.h"
 
+#include "experiments/spec/data_readers.h"
 #include "experiments/spec/spec_keys.h"
 #include "experiments/spec/status.h"
+#include "experiments/spec/toml_tree.h"
 #include "experiments/spec/value_reader.h"
 
 namespace retort {
@@ -19,6 +21,10 @@ std::string TypeText(const SpecKey& key) {
       return "duration, as `\"30s\"`";
     case KeyType::name:
       return "name";
+    case KeyType::text:
+      return "string";
+    case KeyType::path:
+      return "path of a file";
     case KeyType::choice:
       break;
   }
@@ -33,7 +39,7 @@ std::string KindsText(const SpecKey& key, KeyPlace place) {
   std::string text;
   bool every = true, trained = true;  // all kinds; all that train something
   for (const TrialKind kind : kTrialKinds) {
-    if ((kind <= TrialKind::dpsgd_teacher) != (place == kInTeacher)) continue;
+    if (IsTeacher(kind) != (place == kInTeacher)) continue;
     const KindMask mask = MaskOf(kind);
     every = every && (key.kinds & mask) != 0;
     trained = trained && (kind == TrialKind::sleeper || (key.kinds & mask) != 0);
@@ -46,7 +52,7 @@ std::string KindsText(const SpecKey& key, KeyPlace place) {
 }
 
 std::string DefaultText(const SpecKey& key) {
-  if (key.type == KeyType::name) return "";
+  if (key.type == KeyType::name || key.type == KeyType::path) return "";
   std::string text = ValueText(key, key.get(TrialSpec{}));
   for (const PresetRow& row : PresetRows()) {
     if (row.key == key.name) return text + " *";
@@ -54,9 +60,15 @@ std::string DefaultText(const SpecKey& key) {
   return text;
 }
 
+std::string IdentityText(const SpecKey& key) {
+  if (key.type == KeyType::path) return "its SHA-256";
+  if (!key.identity) return "no";
+  return key.quiet == 0 ? "yes" : key.quiet == key.kinds ? "if set" : "yes, or if set";
+}
+
 std::string KeyRow(const SpecKey& key, KeyPlace place) {
   return "| `" + std::string(key.NameIn(place)) + "` | " + TypeText(key) + " | " + DefaultText(key) + " | " +
-         KindsText(key, place) + " | " + (key.identity ? "yes" : "no") + " | " + std::string(key.doc) +
+         KindsText(key, place) + " | " + IdentityText(key) + " | " + std::string(key.doc) +
          " |\n";
 }
 
@@ -97,6 +109,38 @@ std::string SectionTable(std::string_view section) {
   return text;
 }
 
+constexpr std::string_view kSplitText =
+    "\nA split is by ranges, by fractions, or by parts and lists. Ranges are positions in the permutation of all "
+    "examples that\n`shuffle` fixes. Fractions are taken from it one after the other: train, public, test. A part is "
+    "one that the format sets\napart (the readers' table names them), whole or as `\"test[0:2000]\"`, `\"test[2000:]\"`: "
+    "positions in its own permutation.\nA list file, relative to the sweep file, has one example a line: an index from "
+    "0, or of pictures a name; `#` begins a\ncomment. Its order counts and `shuffle` does not touch it; beside a list "
+    "stand other lists or whole parts.\n";
+
+std::string Joined(std::span<const std::string_view> words) {
+  std::string text;
+  for (const std::string_view word : words) text += (text.empty() ? "`\"" : ", `\"") + std::string(word) + "\"`";
+  return text;
+}
+
+std::string Joined(std::span<const double> values) {
+  std::string text;
+  for (const double value : values) text += (text.empty() ? "" : ", ") + FormatReal(value);
+  return text;
+}
+
+std::string ReaderTable() {
+  std::string text = "| reader | what lies at `path` | target or version | parts | mean; std |\n|---|---|---|---|---|\n";
+  for (const DataReader& reader : DataReaders()) {
+    text += "| `" + std::string(reader.name) + "` | " + std::string(reader.doc) + " | " + Joined(reader.targets) +
+            Joined(reader.versions) + " | " + Joined(reader.parts) + " | " + Joined(reader.mean) + "; " +
+            Joined(reader.std) + " |\n";
+  }
+  return text +
+         "\nThe constants of `idx` are those of MNIST; for Fashion-MNIST write `mean = [0.2860]`, `std = [0.3530]`. A "
+         "set of one\nchannel takes their average.\n";
+}
+
 }  // namespace
 
 std::string KeysMarkdown() {
@@ -114,11 +158,13 @@ std::string KeysMarkdown() {
       "of trial means that the key applies with that source alone.\n";
   text += "\n## The file\n\n" + SectionTable("");
   text += "\n## `[data.NAME]`\n\n" + SectionTable("data.*");
-  text += "\n### `split`\n\n" + SectionTable("data.*.split");
+  text += "\n### Readers\n\n" + ReaderTable();
+  text += "\n### `split`\n\n" + SectionTable("data.*.split") + std::string(kSplitText);
   text += "\n### `budget`\n\n" + SectionTable("data.*.budget");
   text +=
       "\n## `[teacher] NAME = {...}`\n\n"
-      "With `private` a DP-SGD teacher, with `members` above 1 an ensemble, otherwise plain. `noise`, "
+      "With `private` a DP-SGD teacher, with `members` above 1 an ensemble, with `weights` or `torchscript` "
+      "loaded from that\nfile, otherwise plain. `noise`, "
       "`delta`, `threads`\n"
       "and the execution keys come from `[trial]`.\n\n" +
       KeyTable(kInTeacher);

@@ -36,16 +36,91 @@ constexpr SectionKey kSections[] = {
     {"profile.*", "sweep", table, false, {}, "", "laid over [sweep]"},
     {"profile.*", "table", table, false, {}, "", "laid over [table]"},
 
-    {"data.*", "reader", text, true, {}, "", "format on disk: \"idx\""},
+    {"data.*",
+     "reader",
+     text,
+     true,
+     {},
+     "",
+     "format on disk: \"idx\", \"cifar10\", \"cifar100\", \"svhn\", \"medmnist\", \"celeba\", \"covidx\", "
+     "\"imagenet\", \"tiny-imagenet\" or \"pictures\" (below)"},
     {"data.*",
      "path",
      text,
      true,
      {},
      "",
-     "folder of the files, relative to the sweep file; ${VAR} is expanded"},
+     "folder or archive of the files, relative to the sweep file; ${VAR} is expanded"},
     {"data.*", "split", table, true, {}, "", "which examples are private, public and for testing"},
-    {"data.*", "classes", count, false, {2, 256, false}, "10", "labels are 0 to classes - 1"},
+    {"data.*",
+     "classes",
+     count,
+     false,
+     {2, 65536, false},
+     "as many as the set has; idx: 10",
+     "labels are 0 to classes - 1"},
+    {"data.*",
+     "target",
+     text,
+     false,
+     {},
+     "the first",
+     "what the labels are: cifar100 \"fine\" or \"coarse\", celeba \"gender\" or \"hair\""},
+    {"data.*", "version", text, false, {}, "the first", "of covidx: \"9B\", \"9A\" or \"5\""},
+    {"data.*",
+     "mean",
+     numbers,
+     false,
+     {0, 1, false},
+     "of the reader",
+     "what normalisation takes off a pixel between 0 and 1: one value a channel, or one for all; with std. "
+     "Never "
+     "from private examples"},
+    {"data.*", "std", numbers, false, {0, 1e6, true}, "of the reader", "what it divides by; with mean"},
+    {"data.*",
+     "resize",
+     count,
+     false,
+     {1, 4096, false},
+     "the size of the files",
+     "of pictures: pixels of the short side after resizing, as torchvision's Resize; with crop"},
+    {"data.*",
+     "size",
+     counts,
+     false,
+     {1, 4096, false},
+     "the size of the files",
+     "of pictures: [height, width] in pixels after resizing; in place of resize"},
+    {"data.*",
+     "crop",
+     count,
+     false,
+     {1, 4096, false},
+     "none",
+     "of pictures: side of the square cut from the centre, in pixels, as torchvision's CenterCrop"},
+    {"data.*",
+     "crop_top",
+     number,
+     false,
+     {0, 0.99, false},
+     "0",
+     "of pictures: fraction of the rows taken off the top before anything else (COVIDx: 0.08)"},
+    {"data.*",
+     "exif",
+     text,
+     false,
+     {},
+     "\"ignore\", as torchvision's loader",
+     "of pictures: \"apply\" turns them as their EXIF orientation says"},
+    {"data.*",
+     "on_error",
+     text,
+     false,
+     {},
+     "\"fail\"",
+     "a picture that cannot be decoded: \"fail\" ends the trial, naming it; \"skip-and-count\" leaves it out "
+     "of its "
+     "split"},
     {"data.*", "published_as", text, false, {}, "joins nothing", "name under which published tables join"},
     {"data.*",
      "budget",
@@ -56,9 +131,9 @@ constexpr SectionKey kSections[] = {
      "hard cap over all trials of every sweep in the results root"},
     {"data.*.split", "shuffle", count, false, kPositions, "0, file order",
      "number of the permutation that ranges are positions in"},
-    {"data.*.split", "train", range, true, kPositions, "", "[begin, end) of the private examples"},
-    {"data.*.split", "public", range, false, kPositions, "none", "[begin, end) of the public examples"},
-    {"data.*.split", "test", range, true, kPositions, "", "[begin, end) of the test examples"},
+    {"data.*.split", "train", share, true, kPositions, "", "the private examples"},
+    {"data.*.split", "public", share, false, kPositions, "none", "the public examples"},
+    {"data.*.split", "test", share, true, kPositions, "", "the test examples"},
     {"data.*.budget",
      "epsilon",
      number,
@@ -159,12 +234,16 @@ std::string_view SectionTypeName(SectionType type) {
       return "a number";
     case duration:
       return "a duration such as \"30s\" or \"2h\"";
-    case range:
-      return "a range [begin, end) of two integers";
+    case share:
+      return "a range [begin, end) of two integers, a fraction as 0.8, a part as \"test\" or "
+             "\"test[0:2000]\", or "
+             "a list file as \"train.txt\"";
     case texts:
       return "an array of strings";
     case counts:
       return "an array of integers";
+    case numbers:
+      return "an array of numbers";
     case table:
       return "a table";
     case tables:

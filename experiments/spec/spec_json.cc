@@ -20,15 +20,64 @@ void WriteRange(JsonWriter& json, std::string_view name, const IndexRange& range
   json.Key(name).BeginArray().Integer(range.begin).Integer(range.end).EndArray();
 }
 
+// Absent for a plain range over all examples.
+void WriteSource(JsonWriter& json, std::string_view name, const SplitSource& source) {
+  if (source == SplitSource()) return;
+  json.Key(name).BeginObject();
+  if (!source.part.empty()) json.Key("part").Text(source.part);
+  if (!source.list.empty()) json.Key("list").Text(source.list).Key("digest").Text(source.digest);
+  if (source.fraction > 0) json.Key("fraction").Number(source.fraction);
+  if (source.open_end) json.Key("open_end").Flag(true);
+  json.EndObject();
+}
+
+void WriteNumbers(JsonWriter& json, std::string_view name, const std::vector<double>& values) {
+  if (values.empty()) return;
+  json.Key(name).BeginArray();
+  for (const double value : values) json.Number(value);
+  json.EndArray();
+}
+
+// Absent where pictures are taken as they are.
+void WritePreprocessing(JsonWriter& json, const Preprocessing& p) {
+  if (p == Preprocessing()) return;
+  json.Key("preprocessing").BeginObject().Key("crop_top").Number(p.crop_top).Key("resize").Integer(p.resize);
+  json.Key("height").Integer(p.height).Key("width").Integer(p.width).Key("crop").Integer(p.crop);
+  json.Key("exif_orientation").Flag(p.exif_orientation);
+  json.Key("skip_broken").Flag(p.on_error == OnError::skip_and_count).EndObject();
+}
+
+Preprocessing DecodePreprocessing(const Json& data) {
+  Preprocessing p;
+  if (!data.contains("preprocessing")) return p;
+  const Json& json = data.at("preprocessing");
+  json.at("crop_top").get_to(p.crop_top);
+  json.at("resize").get_to(p.resize);
+  json.at("height").get_to(p.height);
+  json.at("width").get_to(p.width);
+  json.at("crop").get_to(p.crop);
+  json.at("exif_orientation").get_to(p.exif_orientation);
+  if (json.at("skip_broken").get<bool>()) p.on_error = OnError::skip_and_count;
+  return p;
+}
+
 void WriteData(JsonWriter& json, const DataSpec& data) {
   json.BeginObject().Key("name").Text(data.name).Key("reader").Text(data.reader);
+  if (!data.target.empty()) json.Key("target").Text(data.target);
+  if (!data.version.empty()) json.Key("version").Text(data.version);
   json.Key("path").Text(data.path).Key("digest").Text(data.digest);
   if (data.published_as) json.Key("published_as").Text(*data.published_as);
   json.Key("split").BeginObject().Key("shuffle").Integer(data.split.shuffle);
   WriteRange(json, "train", data.split.train);
   WriteRange(json, "public", data.split.public_range);
   WriteRange(json, "test", data.split.test);
+  WriteSource(json, "train_source", data.split.train_source);
+  WriteSource(json, "public_source", data.split.public_source);
+  WriteSource(json, "test_source", data.split.test_source);
   json.EndObject();
+  WriteNumbers(json, "mean", data.mean);
+  WriteNumbers(json, "std", data.std);
+  WritePreprocessing(json, data.preprocessing);
   if (data.budget) {
     json.Key("budget").BeginObject().Key("epsilon").Number(data.budget->epsilon);
     json.Key("delta").Number(data.budget->delta).EndObject();
@@ -80,6 +129,18 @@ IndexRange DecodeRange(const Json& json) {
   return {json.at(0).get<std::int64_t>(), json.at(1).get<std::int64_t>()};
 }
 
+SplitSource DecodeSource(const Json& split, const char* name) {
+  SplitSource source;
+  if (!split.contains(name)) return source;
+  const Json& json = split.at(name);
+  source.part = json.value("part", "");
+  source.list = json.value("list", "");
+  source.digest = json.value("digest", "");
+  source.fraction = json.value("fraction", 0.0);
+  source.open_end = json.value("open_end", false);
+  return source;
+}
+
 std::shared_ptr<const DataSpec> DecodeData(const Json& json) {
   auto data = std::make_shared<DataSpec>();
   json.at("name").get_to(data->name);
@@ -92,6 +153,14 @@ std::shared_ptr<const DataSpec> DecodeData(const Json& json) {
   data->split.train = DecodeRange(split.at("train"));
   data->split.public_range = DecodeRange(split.at("public"));
   data->split.test = DecodeRange(split.at("test"));
+  data->split.train_source = DecodeSource(split, "train_source");
+  data->split.public_source = DecodeSource(split, "public_source");
+  data->split.test_source = DecodeSource(split, "test_source");
+  data->target = json.value("target", "");
+  data->version = json.value("version", "");
+  data->mean = json.value("mean", std::vector<double>());
+  data->std = json.value("std", std::vector<double>());
+  data->preprocessing = DecodePreprocessing(json);
   if (json.contains("budget")) {
     data->budget =
         Budget{json.at("budget").at("epsilon").get<double>(), json.at("budget").at("delta").get<double>()};

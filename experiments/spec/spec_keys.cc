@@ -5,6 +5,7 @@
 //   Generated    also these kinds, where the source is the generator;  Public: the public split
 //   Only         where it may be written, when that does not follow from the kinds
 //   Inherited    teachers take it from [trial];  Execution: inherited, and not identity
+//   Quiet        these kinds' identity holds it only where it is not the default
 // A default that differs between kinds of trials is one more line in presets.cc. experiments/KEYS.md is
 // compared by spec_test, which writes what it expects into the build folder.
 #include "experiments/spec/spec_keys.h"
@@ -26,9 +27,11 @@ constexpr KindMask kGradient = MaskOf(TrialKind::gradient_student);
 constexpr KindMask kDistilled = MaskOf(TrialKind::distilled_student);
 constexpr KindMask kVotes = MaskOf(TrialKind::vote_student);
 constexpr KindMask kDpdfd = kGradient | kDistilled | kVotes;
-constexpr KindMask kTeachers = kPlain | kEnsemble | MaskOf(TrialKind::dpsgd_teacher);
+constexpr KindMask kLoaded = MaskOf(TrialKind::loaded_teacher);
+constexpr KindMask kTrained = kPlain | kEnsemble | MaskOf(TrialKind::dpsgd_teacher);
+constexpr KindMask kTeachers = kTrained | kLoaded;
 constexpr KindMask kStudents = kDpdfd | MaskOf(TrialKind::dpsgd_student);
-constexpr KindMask kAll = kTeachers | kStudents;  // that train something
+constexpr KindMask kAll = kTrained | kStudents;  // that train something
 constexpr KindMask kSleep = MaskOf(TrialKind::sleeper);
 
 template <auto Field>
@@ -95,6 +98,14 @@ constexpr SpecKey Duration(std::string_view name, Limits limits, KindMask kinds,
   return key;
 }
 
+template <auto Field>
+constexpr SpecKey Text(std::string_view name, KeyType type, KindMask kinds, std::string_view doc) {
+  SpecKey key = Row<Field>(name, {}, kinds, doc);
+  key.type = type;
+  key.identity = type != KeyType::path;
+  return key;
+}
+
 constexpr SpecKey Named(std::string_view name, KeyValue (*get)(const TrialSpec&), KindMask kinds,
                         std::string_view doc) {
   SpecKey key;
@@ -131,6 +142,11 @@ constexpr SpecKey Generated(KindMask kinds, SpecKey key) {
   key.places = static_cast<std::uint8_t>(key.places | PlacesOf(kinds));
   return key;
 }
+constexpr SpecKey Quiet(KindMask kinds, SpecKey key) {
+  key.quiet = kinds;
+  return key;
+}
+constexpr SpecKey Quiet(SpecKey key) { return Quiet(key.kinds, key); }
 constexpr SpecKey Public(KindMask kinds, SpecKey key) {
   key.public_kinds = kinds;
   key.places = static_cast<std::uint8_t>(key.places | PlacesOf(kinds));
@@ -158,6 +174,10 @@ constexpr std::array<std::string_view, 3> kCalibrations = {"none", "noise", "ste
 constexpr std::array<std::string_view, 2> kPackModes = {"off", "auto"};
 constexpr std::array<std::string_view, 3> kStopMetrics = {"none", "loss", "test.accuracy"};
 constexpr std::array<std::string_view, 3> kLosses = {"dkd", "kd", "ce-hard"};
+constexpr std::array<std::string_view, 4> kAugments = {"none", "shift", "crop-flip", "random-resized-crop"};
+constexpr std::array<std::string_view, 2> kPrecisions = {"float32", "bfloat16"};
+constexpr std::array<std::string_view, 2> kOptimizers = {"adam", "sgd"};
+constexpr std::array<std::string_view, 3> kSchedules = {"linear", "cosine", "step"};
 constexpr auto kNetworks = [] {
   std::array<std::string_view, kNamedNetworks.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = kNamedNetworks[i].name;
@@ -169,21 +189,29 @@ constexpr SpecKey kKeys[] = {
     Only(kInTrial,
          Choice<&S::method>(
              "method", kMethods, kAll | kSleep,
-             "how the student is trained; a teacher's follows from its definition (plain, ensemble, dpsgd); "
+             "how the student is trained; a teacher's follows from its definition (plain, ensemble, dpsgd, loaded); "
              "sleep: not at all, for tests and benches of the scheduler")),
     Choice<&S::reading>("reading", kReadings, kDpdfd, "which reading of the paper's equations"),
     Named(
         "teacher", [](const S& s) -> KeyValue { return s.teacher; }, kDpdfd,
         "name of the [teacher] that answers"),
-    Named("data", DataName, kAll, "name of the [data] set; may be left out when there is only one"),
-    As("student", Choice<&S::network>("network", kNetworks, kAll, "the network that is trained")),
+    Named("data", DataName, kAll | kLoaded, "name of the [data] set; may be left out when there is only one"),
+    As("student", Choice<&S::network>("network", kNetworks, kAll | kLoaded,
+                                    "the network that is trained, or that weights are for")),
+    Text<&S::weights>("weights", KeyType::path, kLoaded,
+                      "file of a network's parameters: state dict of PyTorch (.pth, .pt), .safetensors or .npz; "
+                      "relative to the sweep file, ${VAR} is expanded; every name and shape has to fit"),
+    Text<&S::torchscript>("torchscript", KeyType::path, kLoaded,
+                          "file of a TorchScript module, images to logits, instead of network and weights"),
+    Only(kNowhere, Text<&S::weights_digest>("weights_digest", KeyType::text, kLoaded,
+                                            "SHA-256 of that file, as planned")),
     Only(kNowhere, Row<&S::seed>("seed", From(0, 9e15), kAll | kSleep,
                                  "from sweep.seeds: fixes initialisation, order and latents")),
     Only(kInTrial,
          Inherited(Choice<&S::noise>(
              "noise", kNoiseModes, kGradient | kVotes | kDpsgd,
              "where privacy noise comes from; seeded is for tests, and every claim of it is unbounded"))),
-    Inherited(Row<&S::threads>("threads", From(1, 1024), kAll,
+    Inherited(Row<&S::threads>("threads", From(1, 1024), kAll | kLoaded,
                                "CPU threads inside an operation; sums depend on it")),
     Row<&S::devices>("devices", From(1, 4096), kAll | kSleep, "gang size; sums depend on it"),
 
@@ -203,7 +231,8 @@ constexpr SpecKey kKeys[] = {
                              "releases of a batch (dpdfd), optimiser steps (dpsgd), or naps (sleep)")),
     Row<&S::seconds>("seconds", Above(0, 1e7), kSleep,
                      "how long all steps of a sleeping trial take together"),
-    Row<&S::epochs>("epochs", kCounts, kPlain | kEnsemble, "passes over the training examples"),
+    Row<&S::epochs>("epochs", From(0, 1e12), kPlain | kEnsemble,
+                    "passes over the training examples; 0 leaves a plain teacher's parameters as drawn"),
     Row<&S::batch>("batch", From(1, 1e7), kAll,
                    "rows of one step over all devices; the expected size under Poisson sampling (dpsgd)"),
     Row<&S::members>("members", From(1, 1e6), kEnsemble,
@@ -224,9 +253,9 @@ constexpr SpecKey kKeys[] = {
                                    "noise over norm bound of a DP-SGD step; 0 = from epsilon by calibrate")),
     Row<&S::vote_noise>("vote_noise", From(0, 1048576), kVotes,
                         "standard deviation of the noise on a vote count; 0 = from epsilon by calibrate"),
-    Row<&S::grain>("grain", From(1, 1024), kVotes,
-                   "parts of a member's vote: 1 = all to its first class (noisy votes), more = "
-                   "floor(grain * softmax) to every class (noisy probabilities)"),
+    Quiet(Row<&S::grain>("grain", From(1, 1024), kVotes,
+                         "parts of a member's vote: 1 = all to its first class (noisy votes), more = "
+                         "floor(grain * softmax) to every class (noisy probabilities)")),
     Row<&S::detach>("detach", {}, kGradient,
                     "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
 
@@ -249,11 +278,26 @@ constexpr SpecKey kKeys[] = {
            Row<&S::label_steps>("label_steps", From(0, 1e9), 0, "optimiser steps on the released labels")),
     Public(kVotes,
            Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd, "pixels of random translation")),
+    Quiet(Choice<&S::augment>("augment", kAugments, kPlain | kDpsgd,
+                              "what is done to a training image: none, shift by up to `shift` pixels, crop-flip: "
+                              "padded by 4, cut at random and mirrored, random-resized-crop: a part of 8 % or more, "
+                              "scaled and mirrored")),
+    Quiet(Choice<&S::precision>("precision", kPrecisions, kPlain | kGradient | kDistilled | kVotes,
+                                "of the arithmetic inside networks that are trained; parameters, optimiser and "
+                                "releases stay float32")),
 
     Row<&S::lr>("lr", kRate, kAll, "learning rate at the start"),
     Row<&S::lr_hold>("lr_hold", kFraction, kAll, "fraction of the steps at the full rate"),
-    Row<&S::lr_end>("lr_end", kFraction, kAll, "factor on the rate at the last step, reached linearly"),
-    Row<&S::momentum>("momentum", {0, 0.9999, false}, kDpsgd, "of SGD"),
+    Row<&S::lr_end>("lr_end", kFraction, kAll, "factor on the rate at the last step, reached by schedule"),
+    Quiet(Choice<&S::schedule>("schedule", kSchedules, kPlain,
+                               "how the rate falls from lr_hold on: linear, cosine (half a wave), or step: from the "
+                               "start, lr_drops times to a tenth")),
+    Quiet(Row<&S::lr_drops>("lr_drops", From(0, 100), kPlain, "drops of schedule \"step\", evenly spread")),
+    Quiet(Choice<&S::optimizer>("optimizer", kOptimizers, kPlain,
+                                "of a plain teacher; DP-SGD is sgd, and everything else is trained by adam")),
+    Quiet(Row<&S::weight_decay>("weight_decay", kFraction, kPlain,
+                             "of the parameters: added to the gradient by sgd, apart from it by adam")),
+    Quiet(kPlain, Row<&S::momentum>("momentum", {0, 0.9999, false}, kDpsgd | kPlain, "of SGD")),
 
     Generated(kDpdfd, Row<&S::generator_steps>("generator_steps", From(0, 1e6), 0,
                                                "optimiser steps of the generator for each release")),
@@ -275,7 +319,7 @@ constexpr SpecKey kKeys[] = {
     Only(kNowhere, Row<&S::stop_every>("stop_every", kCounts, kAll, "steps between two looks")),
 
     Execution(Duration<&S::deadline_seconds>(
-        "deadline", From(0, 1e7), kAll | kSleep,
+        "deadline", From(0, 1e7), kAll | kSleep | kLoaded,
         "longest time without step progress, from 1s on; until the first step at least 10s; 0s = from "
         "the measured step time")),
     Execution(Duration<&S::checkpoint_seconds>("checkpoint_every", From(0, 1e7), kAll | kSleep,
@@ -284,8 +328,8 @@ constexpr SpecKey kKeys[] = {
                                         "a checkpoint also after so many steps; 0 = by time alone")),
     Execution(Row<&S::checkpoint_keep>("checkpoint_keep", From(1, 100), kAll,
                                        "newest checkpoints that stay on disk")),
-    Execution(Row<&S::priority>("priority", From(-1000, 1000), kAll | kSleep, "larger is placed first")),
-    Execution(Choice<&S::pack>("pack", kPackModes, kAll | kSleep,
+    Execution(Row<&S::priority>("priority", From(-1000, 1000), kAll | kSleep | kLoaded, "larger is placed first")),
+    Execution(Choice<&S::pack>("pack", kPackModes, kAll | kSleep | kLoaded,
                                "auto: shares its device with others of its shape while that is measured to be faster")),
     Execution(Row<&S::reserve_block>("reserve_block", From(1, 1e9), kAll,
                                      "releases charged to the ledger at once")),

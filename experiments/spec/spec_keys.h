@@ -24,6 +24,8 @@ enum class KeyType : std::uint8_t {
   choice,    // one of `choices`; held as index (enum fields) or string (string fields)
   duration,  // "30s"; held as seconds
   name,      // of a [data] or [teacher] entry
+  text,      // any
+  path,      // of a file: absolute once read; never part of identity, the digest of its bytes is
 };
 
 struct Limits {
@@ -49,6 +51,7 @@ struct SpecKey {
   KindMask public_kinds = 0;     // trials that use it where their source is the public split
   std::uint8_t places = kNowhere;
   bool identity = true;
+  KindMask quiet = 0;  // kinds whose identity it is part of only where it differs from TrialSpec's default
   bool inherited = false;  // teachers take the value of [trial] unless they set it
   std::string_view doc;
 
@@ -93,7 +96,10 @@ struct PresetRow {
 
 // Structure around the trial keys: [data.NAME], its split and budget, [teacher.NAME.private],
 // [sweep], its quota, [table.NAME] and the top level.
-enum class SectionType : std::uint8_t { text, count, number, range, duration, texts, counts, table, tables };
+// `share` is a part of a data set: a range, a fraction, or a string (see data_split.cc).
+enum class SectionType : std::uint8_t {
+  text, count, number, share, duration, texts, counts, numbers, table, tables
+};
 struct SectionKey {
   std::string_view section;  // "", "profile.*", "data.*", "data.*.split", "data.*.budget",
                              // "teacher.*.private", "sweep", "sweep.quota", "stop",

@@ -118,6 +118,12 @@ class Scan {
         return Set(key, Number<double>());
       case KeyType::choice:
         return Choice(key);
+      case KeyType::text:
+      case KeyType::path: {
+        const std::optional<std::string_view> text = Text();
+        if (text) key.set(spec_, std::string(*text));
+        return text.has_value();
+      }
       case KeyType::name:
         break;
     }

@@ -62,7 +62,10 @@ struct PlanHooks {
   std::function<Status(DataSpec&)> inspect;
   std::function<Status(TrialSpec&)> calibrate;
   std::function<Result<std::string>(const DataSpec&)> unpacked = {};
-  // Whether it is asked for also where nothing in the sweep compares examples: for one data set without budget.
+  // SHA-256, 64 hex digits, of the bytes of a file that a teacher is loaded from; its error becomes a diagnostic at
+  // the key. Absent: the digest stays empty.
+  std::function<Result<std::string>(const std::string& path)> weigh = {};
+  // Whether `unpacked` is asked for also where nothing in the sweep compares examples: for one data set without budget.
   bool unpack_all = true;
   // Value of ${VAR} in a data path; empty = the process environment.
   std::function<std::optional<std::string>(const std::string&)> lookup = {};

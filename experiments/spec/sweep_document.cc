@@ -209,6 +209,14 @@ SweepDocument ReadSweepDocument(const std::string& text, const std::string& path
     TomlEntry* entry = root.Find("data")->value.Find(table.data->name);
     if (TomlEntry* data_path = entry->value.Find("path")) data_path->value.text = table.data->path;
   }
+  for (const TeacherDefinition& teacher : document.teachers) {
+    for (const Assignment& assignment : teacher.assignments) {
+      if (assignment.key->type != KeyType::path || !assignment.valid) continue;
+      TomlEntry* entry = root.Find("teacher")->value.Find(teacher.name);
+      if (TomlEntry* file = entry->value.Find(assignment.key->name))
+        file->value.text = std::get<std::string>(assignment.value);
+    }
+  }
   document.resolved_toml = FormatToml(root);
   return document;
 }

@@ -99,11 +99,20 @@ struct ReadContext {
   bool partial = false;   // an overlay: required keys may be absent
 };
 
+// ${VAR} expanded, then relative to the folder of the sweep file. Nothing, after a complaint at `where`, when a
+// variable is not set.
+[[nodiscard]] std::optional<std::string> AbsolutePath(const std::string& text, Position where,
+                                                      const std::string& key, ReadContext& context);
+
 // Reads the five tables of `root`, which has no profile any more.
 void ReadTables(const TomlNode& root, ReadContext& context);
 
 // Parts of ReadTables, one file each.
 void ReadDataTables(const TomlNode& data, ReadContext& context);
+// The entry `split` of a data table, after its reader.
+void ReadSplit(const TomlNode& split, const std::string& path, DataTable& table, ReadContext& context);
+// The entries of a data table that say how pictures are prepared, after its reader.
+void ReadPreprocessing(const TomlNode& node, const std::string& path, DataTable& table, ReadContext& context);
 void ReadTeachers(const TomlNode& teachers, ReadContext& context);
 void ReadSweepTable(const TomlNode& sweep, ReadContext& context);
 void ReadQuota(const TomlNode& quota, ReadContext& context);

@@ -42,6 +42,8 @@ class Planner {
   void AddStudent(Layers layers, std::uint64_t seed);
   [[nodiscard]] std::optional<TrialId> TeacherFor(const Composition& student);
   [[nodiscard]] bool Finish(TrialSpec& spec, bool judged, const Assignment* epsilon, Position fallback);
+  // Fills the digest of the file that a teacher is loaded from; false after a complaint.
+  [[nodiscard]] bool WeighFile(const TeacherDefinition& teacher, TrialSpec& spec);
   void WarnOfUnusedTeachers() const;
   [[nodiscard]] std::size_t MostTeachers() const {
     return document_.teachers.size() * document_.data.size() * document_.seeds.size();
@@ -57,6 +59,7 @@ class Planner {
   std::unordered_map<TrialId, std::size_t> student_of_;
   using TeacherSlot = std::tuple<const TeacherDefinition*, const DataTable*, std::uint64_t>;
   std::map<TeacherSlot, TrialSpec> teachers_;  // in the order of file and seed
+  std::map<std::string, std::string> weighed_;  // digest by path
   std::size_t excluded_ = 0;
 };
 
@@ -94,6 +97,7 @@ void Planner::InspectData(SweepPlan& plan) {
       table.readable = false;
       continue;
     }
+    if (data.split.train_source != SplitSource()) continue;  // inspected with the parts and lists it names
     const std::pair<const char*, std::pair<IndexRange, Position>> ranges[] = {
         {"train", {data.split.train, table.train}},
         {"public", {data.split.public_range, table.public_range}},
@@ -201,16 +205,39 @@ bool Planner::Finish(TrialSpec& spec, bool judged, const Assignment* epsilon, Po
   return true;
 }
 
+bool Planner::WeighFile(const TeacherDefinition& teacher, TrialSpec& spec) {
+  if (!hooks_.weigh) return true;
+  const std::string& path = spec.weights.empty() ? spec.torchscript : spec.weights;
+  const auto known = weighed_.find(path);
+  if (known != weighed_.end()) {
+    spec.weights_digest = known->second;
+    return true;
+  }
+  const auto file = std::find_if(teacher.assignments.begin(), teacher.assignments.end(),
+                                 [](const Assignment& value) { return value.key->type == KeyType::path; });
+  const Result<std::string> digest = hooks_.weigh(path);
+  if (!digest.ok()) {
+    complaints_.Error(file->where, file->path, digest.status().message());
+    return false;
+  }
+  spec.weights_digest = weighed_[path] = *digest;
+  return true;
+}
+
 std::optional<TrialId> Planner::TeacherFor(const Composition& student) {
-  const TeacherSlot slot{student.teacher, student.data, student.spec.seed};
+  // A file holds the same whatever the seed.
+  const bool loaded = student.teacher->kind == TrialKind::loaded_teacher;
+  const std::uint64_t seed = loaded ? 0 : student.spec.seed;
+  const TeacherSlot slot{student.teacher, student.data, seed};
   const auto found = teachers_.find(slot);
   if (found != teachers_.end()) return found->second.id;
-  Composition teacher = resolver_.ResolveTeacher(*student.teacher, *student.data, student.spec.seed);
+  Composition teacher = resolver_.ResolveTeacher(*student.teacher, *student.data, seed);
   const Assignment* epsilon = nullptr;
   for (const Assignment& assignment : student.teacher->assignments) {
     if (assignment.key->name == "epsilon") epsilon = &assignment;
   }
-  const bool judged = teacher.judged && CheckTeacher(teacher, *student.teacher, complaints_);
+  const bool judged = teacher.judged && CheckTeacher(teacher, *student.teacher, complaints_) &&
+                      (!loaded || WeighFile(*student.teacher, teacher.spec));
   if (judged && teacher.kind == TrialKind::dpsgd_teacher) {
     const Layers shared = {&document_.trial};
     const Assignment* delta = StrongestOf(shared, "delta");

@@ -38,10 +38,15 @@ Json ValueSchema(const SpecKey& key) {
       schema["pattern"] = "^[0-9]+(\\.[0-9]+)?(ms|s|m|h|d)$";
       break;
     case KeyType::name:
+    case KeyType::text:
       schema["type"] = "string";
       break;
+    case KeyType::path:
+      schema["type"] = "string";
+      schema["minLength"] = 1;
+      break;
   }
-  if (key.type != KeyType::name) {
+  if (key.type != KeyType::name && key.type != KeyType::path && key.type != KeyType::text) {
     const KeyValue fallback = key.get(TrialSpec{});
     if (const bool* flag = std::get_if<bool>(&fallback))
       schema["default"] = *flag;
@@ -92,10 +97,21 @@ Json SectionValue(const SectionKey& key) {
     case SectionType::table:
       schema["type"] = "object";
       break;
-    case SectionType::range:
-      schema["minItems"] = 2;
-      schema["maxItems"] = 2;
-      [[fallthrough]];
+    case SectionType::share: {
+      Json item{{"type", "integer"}};
+      Bound(item, key.limits);
+      schema["anyOf"] = Json::array({{{"type", "array"}, {"items", item}, {"minItems", 2}, {"maxItems", 2}},
+                                     {{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", 1}},
+                                     {{"type", "string"}}});
+      break;
+    }
+    case SectionType::numbers: {
+      Json item{{"type", "number"}};
+      Bound(item, key.limits);
+      list(std::move(item));
+      schema["minItems"] = 1;
+      break;
+    }
     case SectionType::counts: {
       Json item{{"type", "integer"}};
       Bound(item, key.limits);

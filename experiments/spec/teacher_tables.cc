@@ -60,12 +60,54 @@ void ReadPrivate(const TomlEntry& entry, const std::string& path, TeacherDefinit
   }
 }
 
+// The file's path made absolute; it decides the kind.
+void ReadFile(const TomlEntry& entry, Assignment& assignment, TeacherDefinition& teacher, ReadContext& context) {
+  if (teacher.kind != TrialKind::dpsgd_teacher) teacher.kind = TrialKind::loaded_teacher;
+  if (!assignment.valid) return;
+  const auto absolute = AbsolutePath(entry.value.text, entry.value.where, assignment.path, context);
+  assignment.valid = absolute.has_value();
+  if (absolute) assignment.value = *absolute;
+}
+
+// What a loaded teacher may not say beside its file.
+void CheckFile(const std::string& path, TeacherDefinition& teacher, Complaints& complaints) {
+  const auto find = [&teacher](std::string_view name) -> const Assignment* {
+    for (const Assignment& assignment : teacher.assignments)
+      if (assignment.key->name == name) return &assignment;
+    return nullptr;
+  };
+  const auto say = [&](const Assignment& where, std::string message) {
+    complaints.Error(where.where, path + "." + std::string(where.key->name), std::move(message));
+    teacher.valid = false;
+  };
+  const Assignment* weights = find("weights");
+  const Assignment* module = find("torchscript");
+  const Assignment* network = find("network");
+  if (weights != nullptr && module != nullptr)
+    say(*module, "a teacher is loaded from weights or from torchscript: remove one of them");
+  else if (module != nullptr && network != nullptr)
+    say(*network, "a TorchScript module is a network of its own: remove network");
+  else if (weights != nullptr && network == nullptr)
+    say(*weights, "weights need to know their network: set network");
+}
+
 void CheckKind(const std::string& path, TeacherDefinition& teacher, Complaints& complaints) {
   for (const Assignment& assignment : teacher.assignments) {
     const bool members = assignment.key->name == "members";
+    if (assignment.key->type == KeyType::path && teacher.kind == TrialKind::dpsgd_teacher) {
+      complaints.Error(assignment.where, path + "." + std::string(assignment.key->name),
+                       "a loaded teacher is not trained here: remove private or " +
+                           std::string(assignment.key->name));
+      teacher.valid = false;
+      continue;
+    }
     if (members && teacher.kind == TrialKind::dpsgd_teacher) {
       complaints.Error(assignment.where, path + ".members",
                        "a teacher is either private or an ensemble: remove members or private");
+      teacher.valid = false;
+    } else if (members && teacher.kind == TrialKind::loaded_teacher) {
+      complaints.Error(assignment.where, path + ".members",
+                       "a file holds one teacher: remove members, or train an ensemble here");
       teacher.valid = false;
     } else if (!members && !assignment.key->AppliesTo(teacher.kind, QuerySource::generator)) {
       complaints.Error(assignment.where, path + "." + std::string(assignment.key->name),
@@ -106,12 +148,16 @@ void ReadTeachers(const TomlNode& teachers, ReadContext& context) {
         teacher.valid = false;
         continue;
       }
+      if (assignment.key->type == KeyType::path) ReadFile(item, assignment, teacher, context);
       const bool ensemble = assignment.key->name == "members" && assignment.valid &&
                             std::get<std::int64_t>(assignment.value) > 1;
       if (ensemble && teacher.kind == TrialKind::plain_teacher) teacher.kind = TrialKind::ensemble_teacher;
       teacher.assignments.push_back(std::move(assignment));
     }
-    if (!context.partial) CheckKind(path, teacher, context.complaints);
+    if (!context.partial) {
+      CheckKind(path, teacher, context.complaints);
+      if (teacher.kind == TrialKind::loaded_teacher) CheckFile(path, teacher, context.complaints);
+    }
     context.document.teachers.push_back(std::move(teacher));
   }
 }

@@ -5,6 +5,7 @@ namespace retort {
 TrialKind KindOf(const TrialSpec& spec) {
   if (spec.role == Role::teacher) {
     if (spec.method == "ensemble") return TrialKind::ensemble_teacher;
+    if (spec.method == "loaded") return TrialKind::loaded_teacher;
     return spec.method == "dpsgd" ? TrialKind::dpsgd_teacher : TrialKind::plain_teacher;
   }
   if (spec.method == "dpsgd") return TrialKind::dpsgd_student;
@@ -21,6 +22,8 @@ std::string_view KindName(TrialKind kind) {
       return "ensemble teacher";
     case TrialKind::dpsgd_teacher:
       return "DP-SGD teacher";
+    case TrialKind::loaded_teacher:
+      return "loaded teacher";
     case TrialKind::gradient_student:
       return "dpdfd student by noisy gradients";
     case TrialKind::distilled_student:

@@ -4,6 +4,16 @@
 #include <utility>
 
 namespace retort {
+namespace {
+
+std::string_view TeacherMethod(TrialKind kind) {
+  if (kind == TrialKind::ensemble_teacher) return "ensemble";
+  if (kind == TrialKind::loaded_teacher) return "loaded";
+  return kind == TrialKind::dpsgd_teacher ? "dpsgd" : "plain";
+}
+
+}  // namespace
+
 const Assignment* StrongestOf(const Layers& layers, std::string_view name) {
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
     for (auto assignment = (*layer)->rbegin(); assignment != (*layer)->rend(); ++assignment) {
@@ -148,14 +158,13 @@ Composition TrialResolver::ResolveStudent(Layers& layers, std::uint64_t seed) {
 
 Composition TrialResolver::ResolveTeacher(const TeacherDefinition& teacher, const DataTable& data,
                                           std::uint64_t seed) {
-  static constexpr std::string_view kMethods[] = {"plain", "ensemble", "dpsgd"};
   Composition composition;
   composition.kind = teacher.kind;
   composition.data = &data;
   composition.judged = teacher.valid && data.valid && data.readable;
   TrialSpec& spec = composition.spec;
   spec.role = Role::teacher;
-  spec.method = kMethods[static_cast<std::size_t>(teacher.kind)];
+  spec.method = TeacherMethod(teacher.kind);
   spec.teacher = teacher.name;
   spec.data = data.data;
   spec.seed = seed;
@@ -172,6 +181,7 @@ Composition TrialResolver::ResolveTeacher(const TeacherDefinition& teacher, cons
     const bool applies = assignment.key->AppliesTo(teacher.kind, spec.source);
     if (assignment.valid && applies) assignment.key->set(spec, assignment.value);
   }
+  if (!spec.torchscript.empty()) spec.network = kTorchScript;
   return composition;
 }
 

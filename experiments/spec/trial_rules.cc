@@ -68,6 +68,16 @@ void CheckTeaching(const Composition& trial, const SweepDocument& document, Judg
   }
 }
 
+// Nothing that rests on a teacher's training can be asked of a file.
+void CheckLoadedClaim(const Composition& trial, Judge& judge) {
+  const bool loaded = trial.teacher != nullptr && trial.teacher->kind == TrialKind::loaded_teacher;
+  if (!loaded || trial.spec.claim != ClaimTarget::example) return;
+  judge.Say({"claim", "teacher"},
+            "claim \"example\" rests on how the teacher was trained, which nobody recorded for \"" +
+                trial.teacher->name + "\", loaded from a file: ask for another claim, or train the teacher here",
+            {"teacher", "slot", "answer", "paper"});
+}
+
 // Empty when the network can take the images, or nothing is known of them.
 std::string Unfit(const TrialSpec& spec) {
   const NamedNetwork* network = FindNetwork(spec.network);
@@ -253,6 +263,7 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
   }
   CheckTeaching(trial, document, judge);
   CheckPrivacy(trial, judge);
+  CheckLoadedClaim(trial, judge);
   if (StopsByPrivateLoss(trial)) judge.Say({"stop_metric"}, kNoPrivateLoss, {"test.accuracy"});
   if (trial.data == nullptr) {
     judge.Say({"data"},
@@ -311,10 +322,18 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
   std::vector<std::string> apart;
   if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) say("network", mixed, apart);
   if (trial.kind == TrialKind::dpsgd_teacher) fits("batch", spec.batch);
+  const TrialSpec fresh;
+  if (trial.kind == TrialKind::plain_teacher && spec.optimizer == Optimizer::adam &&
+      spec.momentum != fresh.momentum)
+    say("momentum", "momentum is of sgd: set optimizer = \"sgd\", or remove momentum", {});
+  if (spec.schedule != Schedule::step && spec.lr_drops != fresh.lr_drops)
+    say("lr_drops", "lr_drops is of schedule = \"step\": set it, or remove lr_drops", {});
   if (StopsByPrivateLoss(trial)) say("stop_metric", kNoPrivateLoss, {"test.accuracy"});
   if (DeadlineIsTooShort(spec)) say("deadline", kShortDeadline, {});
   if (trial.kind == TrialKind::ensemble_teacher) {
     fits("members", spec.members);
+    if (spec.epochs == 0)
+      say("epochs", "the members of an ensemble are trained: epochs must be at least 1", {});
     if (spec.stop_metric != StopMetric::none) say("stop_metric", kMembersApart, {});
     if (spec.network != "logistic") {
       say("network", "the members of an ensemble are \"logistic\" networks, not \"" + spec.network + "\"",

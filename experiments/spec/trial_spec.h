@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "experiments/spec/ids.h"
+#include "experiments/spec/preprocessing.h"
 
 namespace retort {
 
@@ -25,6 +26,13 @@ enum class Calibrate : std::uint8_t { none, noise, steps };
 enum class DistillationLoss : std::uint8_t { dkd, kd, ce_hard };
 // What a stop rule looks at: nothing, the loss of the step, or the accuracy on the test split.
 enum class StopMetric : std::uint8_t { none, loss, accuracy };
+// What is done to a training image at random.
+enum class Augment : std::uint8_t { none, shift, crop_flip, random_resized_crop };
+// Of the arithmetic inside a network; parameters, optimiser and releases are float32 with either.
+enum class Precision : std::uint8_t { float32, bfloat16 };
+enum class Optimizer : std::uint8_t { adam, sgd };
+// How a learning rate falls.
+enum class Schedule : std::uint8_t { linear, cosine, step };
 // Whether a trial may share its device with others of its shape.
 enum class PackMode : std::uint8_t { off, automatic };
 
@@ -36,12 +44,27 @@ struct IndexRange {
   bool operator==(const IndexRange&) const = default;
 };
 
+// Where the examples of a split come from. At most one of `part`, `list` and `fraction` is set; with none of
+// them, from all examples.
+struct SplitSource {
+  std::string part;       // of the format, as "train"; the range then holds positions in that part
+  std::string list;       // absolute path of a file of indices or names; not part of identity
+  std::string digest;     // of the list: SHA-256 of its indices, 64 hex digits; filled by inspection
+  double fraction = 0;    // of all examples; 0 = none. Inspection turns it into a range
+  bool open_end = false;  // the range ends where the part does, which inspection fills in
+  bool operator==(const SplitSource&) const = default;
+};
+
 struct SplitSpec {
   std::uint64_t shuffle = 0;  // 0 = file order; otherwise the permutation's number
   IndexRange train;           // the private examples
   IndexRange public_range;    // may be empty
   IndexRange test;
+  SplitSource train_source, public_source, test_source;
 };
+
+// TrialSpec::network of a teacher that is a TorchScript module.
+inline constexpr const char* kTorchScript = "torchscript";
 
 struct Budget {
   double epsilon = 0;
@@ -51,7 +74,8 @@ struct Budget {
 // One [data.NAME] table.
 struct DataSpec {
   std::string name;
-  std::string reader;                      // "idx"
+  std::string reader;                      // "idx", "cifar10", ...: a row of experiments/spec/data_readers.h
+  std::string target, version;             // of readers that have several; else empty
   std::string path;                        // absolute after ${VAR} and relative-to-file resolution; not part of identity
   std::string digest;                      // 64 hex digits of SHA-256 over the files' bytes in a fixed order; identity
   std::optional<std::string> published_as; // joins published tables under this name
@@ -59,19 +83,25 @@ struct DataSpec {
   std::optional<Budget> budget;            // hard cap over all trials; not part of identity
   std::int64_t examples = 0;               // found on disk
   std::int64_t channels = 1, height = 28, width = 28;
-  std::int64_t classes = 10;
+  std::int64_t classes = 10;               // 0 = as many as the set has, which inspection fills in
+  // Of a pixel between 0 and 1, one a channel; empty = those of the reader (PixelScaleOf).
+  std::vector<double> mean, std;
+  Preprocessing preprocessing;             // of encoded pictures
 };
 
 // Fields not used by a trial's role or method keep their defaults (and so do not split identities).
 // Units: steps and epochs are counts; seconds are wall clock; learning rates are per optimiser step.
 struct TrialSpec {
   Role role = Role::student;
-  std::string method = "dpdfd";  // student: dpdfd | dpsgd | sleep;  teacher: plain | ensemble | dpsgd
+  std::string method = "dpdfd";  // student: dpdfd | dpsgd | sleep;  teacher: plain | ensemble | dpsgd | loaded
   Reading reading = Reading::working;
   std::string teacher;               // name in [teacher]; for a teacher trial its own name; display only
   std::optional<TrialId> parent;     // the teacher trial; part of identity
   std::shared_ptr<const DataSpec> data;  // null for sleep
   std::string network = "datalens";  // datalens | tanh-cnn | logistic  (key: student, or network in [teacher])
+  // Loaded teachers: one of the two files, absolute, and the SHA-256 of its bytes, which alone is identity.
+  std::string weights, torchscript;
+  std::string weights_digest;
   std::uint64_t seed = 0;
   NoiseMode noise = NoiseMode::secure;
   int threads = 2;                   // intra-op threads; part of identity, since float sums depend on it
@@ -85,7 +115,7 @@ struct TrialSpec {
 
   // training volume
   std::int64_t steps = 160;          // releases of a batch (dpdfd), or optimiser steps (dpsgd)
-  std::int64_t epochs = 5;           // plain teachers
+  std::int64_t epochs = 5;           // plain teachers; 0 = the parameters stay as they were drawn
   std::int64_t batch = 256;          // global batch; expected size under Poisson sampling
   std::int64_t members = 1;          // ensemble: networks on disjoint shards
   std::int64_t queries = 0;          // noisy-vote answers in all (sound by ensemble)
@@ -114,12 +144,18 @@ struct TrialSpec {
   double smoothing = 0.0;            // label smoothing, vote students
   std::int64_t label_steps = 0;      // optimiser steps on released labels (votes); 0 = preset
   int shift = 2;                     // pixels of random translation, vote students and tanh teachers
+  Augment augment = Augment::shift;
+  Precision precision = Precision::float32;
 
   // optimiser
   double lr = 1e-3;
   double lr_hold = 0.5;              // fraction of the steps at full rate
   double lr_end = 0.05;              // factor reached linearly at the end
   double momentum = 0.9;             // sgd only
+  Optimizer optimizer = Optimizer::adam;  // DP-SGD is SGD whatever it says
+  double weight_decay = 0;           // sgd: added to the gradient; adam: decoupled
+  Schedule schedule = Schedule::linear;
+  std::int64_t lr_drops = 2;         // schedule "step": drops to a tenth, evenly spread
 
   // generator
   std::int64_t generator_steps = 2;

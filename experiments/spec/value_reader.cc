@@ -1,5 +1,6 @@
 #include "experiments/spec/value_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -28,6 +29,10 @@ std::string Expectation(const SpecKey& key) {
       return "a duration such as \"30s\", \"500ms\", \"5m\" or \"2h\"";
     case KeyType::name:
       return "a name in quotes";
+    case KeyType::text:
+      return "a string";
+    case KeyType::path:
+      return "the path of a file";
   }
   return "another type";
 }
@@ -76,12 +81,18 @@ bool IsOf(const TomlNode& node, SectionType type) {
       return node.kind == TomlKind::integer;
     case SectionType::number:
       return node.kind == TomlKind::integer || node.kind == TomlKind::real;
-    case SectionType::range:
-      return all(TomlKind::integer) && node.items.size() == 2;
+    case SectionType::share:
+      return (all(TomlKind::integer) && node.items.size() == 2) || node.kind == TomlKind::real ||
+             node.kind == TomlKind::text;
     case SectionType::texts:
       return all(TomlKind::text);
     case SectionType::counts:
       return all(TomlKind::integer);
+    case SectionType::numbers:
+      return node.kind == TomlKind::array && !node.items.empty() &&
+             std::all_of(node.items.begin(), node.items.end(), [](const TomlNode& item) {
+               return item.kind == TomlKind::integer || item.kind == TomlKind::real;
+             });
     case SectionType::table:
       return node.kind == TomlKind::table;
     case SectionType::tables:
@@ -101,7 +112,7 @@ bool CheckSectionRange(const TomlNode& node, const SectionKey& key, const std::s
     good = false;
   };
   if (key.type == SectionType::count || key.type == SectionType::number) check(node);
-  if (key.type == SectionType::counts || key.type == SectionType::range) {
+  if (key.type == SectionType::counts || key.type == SectionType::numbers || key.type == SectionType::share) {
     for (const TomlNode& item : node.items) check(item);
   }
   return good;
@@ -160,8 +171,14 @@ std::optional<KeyValue> ReadKeyValue(const TomlNode& node, const SpecKey& key, c
       }
       break;
     case KeyType::name:
+    case KeyType::text:
       if (node.kind == TomlKind::text) return node.text;
       break;
+    case KeyType::path:
+      if (node.kind == TomlKind::text && !node.text.empty()) return node.text;
+      if (node.kind != TomlKind::text) break;
+      complaints.Error(node.where, path, path + " is empty: name a file, or leave the key out");
+      return std::nullopt;
   }
   WrongType(node, key, path, complaints);
   return std::nullopt;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/privacy/audit_report.h"
+#include "experiments/spec/data_readers.h"
 #include "experiments/spec/value_reader.h"
 #include "orchestrator/cli/calculator_options.h"
 
@@ -156,6 +157,52 @@ void AddAudit(CLI::App& app, CommandLine& line, Positionals& positionals) {
   audit->add_option("--shadows", line.shadows, "Networks to train for LiRA (default none)")->check(CLI::Range(2, 4096));
 }
 
+void AddExport(CLI::App& app, CommandLine& line, Positionals& positionals) {
+  CLI::App* command = AddCommand(app, "export", "Write a trial's network, samples, curves or ledger as a file for other tools",
+                                 "retort export dpdfd-working-digits-s0 student --format torch --out student.pth");
+  command->add_option("TRIAL", positionals.trial, "Id, unique prefix of an id, or shown name")->required();
+  command
+      ->add_option("WHAT", line.exported,
+                   "student (also a teacher's network): safetensors, torch, npz; samples: png, npz; curves, ledger: csv")
+      ->required();
+  command->add_option("--format", line.export_format, "safetensors, torch, npz, png or csv")->required();
+  command->add_option("--out", line.out, "The file to write")->required()->type_name("PATH");
+  command->add_flag("--force", line.force, "Also over a file that is there");
+}
+
+void AddModel(CLI::App& app, CommandLine& line) {
+  CLI::App* model = AddCommand(app, "model", "Networks and saved weights",
+                               "retort model check resnet34 --weights resnet34-b627a593.pth");
+  model->require_subcommand(1);
+  CLI::App* check = AddCommand(*model, "check", "What of saved weights fits a network, its parameter count, and its logits",
+                               "retort model check resnet34 --weights resnet34-b627a593.pth --input images.npy --logits-out logits.npy");
+  check->add_option("ARCH", line.network, "A network of the sweep file, as resnet34")->required();
+  check->add_option("--weights", line.weights, ".pth (zip, legacy or tar) or safetensors; nothing in it is run")->type_name("FILE");
+  check->add_option("--input", line.input, "Images: a .npy of float32 [rows, channels, height, width]")->type_name("FILE.npy");
+  check->add_option("--logits-out", line.logits_out, "What the network says of them: a .npy of float32 [rows, classes]")
+      ->type_name("FILE.npy");
+  check->add_option("--classes", line.classes, "Classes (default as the weights have it)")->check(CLI::Range(1, 1 << 20));
+  check->add_option("--image", line.image, "CxHxW, or a size for 3 channels (default as the input has it)");
+  check->add_flag("--torchscript", line.torchscript,
+                  "ARCH is `torchscript`: FILE is a module, and the code in it is run. Only for files that you trust");
+  check->add_flag("--allow-non-finite", line.non_finite, "Let NaN and infinity in the weights through");
+}
+
+void AddData(CLI::App& app, CommandLine& line, Positionals& positionals) {
+  CLI::App* data = AddCommand(app, "data", "Look at data sets on disk: data check NAME PATH",
+                              "retort data check cifar10 ~/data/cifar-10-python.tar.gz");
+  data->require_subcommand(1);
+  CLI::App* check = data->add_subcommand("check", "What is there: sizes, digests, classes, what is missing or damaged");
+  check->footer("\nExample:\n  retort data check celeba ~/data/celeba target=hair\n\nExit codes: 0 sound, 1 damaged, 2 "
+                "an unknown NAME or KEY, 3 a file is missing.");
+  check->fallthrough();
+  std::string names;
+  for (const std::string& name : DataReaderNames()) names += (names.empty() ? "" : ", ") + name;
+  check->add_option("NAME", line.reader, "Reader: " + names)->required();
+  check->add_option("PATH", line.data_path, "Folder, archive or file, as `path` in a sweep file")->required();
+  check->add_option("KEY=VALUE", positionals.rest, "target, version or classes, as in a sweep file");
+}
+
 void AddPlainCommands(CLI::App& app, CommandLine& line) {
   AddCommand(app, "schema", "JSON Schema of the sweep file", "retort schema > sweep.schema.json");
   CLI::App* version =
@@ -277,7 +324,8 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
 const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
       "plan",   "run",    "table",  "status", "explain", "list",      "show",   "retry",
-      "cancel", "verify", "repair", "chaos",  "audit",  "epsilon", "calibrate", "schema", "version"};
+      "cancel", "verify", "repair", "chaos",  "audit",  "data",   "export", "model",
+      "epsilon", "calibrate", "schema", "version"};
   return names;
 }
 
@@ -302,6 +350,9 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   AddChaos(app, line, positionals);
   AddResultCommands(app, line, positionals);
   AddAudit(app, line, positionals);
+  AddExport(app, line, positionals);
+  AddModel(app, line);
+  AddData(app, line, positionals);
   CLI::App* epsilon = AddCommand(app, "epsilon", "Accountants as a calculator: every claim of a mechanism",
                                  "retort epsilon votes --noise 100 --queries 5000 --delta 1e-5 --explain");
   AddCalculator(*epsilon, line, positionals.calculator);

@@ -43,9 +43,15 @@ struct CommandLine {
   std::vector<std::string> kinds;      // audit: names of audits, or "all"; empty = release-step, membership, transcript
   double confidence = 0.95;            // audit: of the bounds that are printed
   std::int64_t samples = 0, canaries = 0, shadows = 0;  // audit: 0 = the default
+  std::string reader, data_path;       // data check
   privacy::Question question;          // epsilon and calibrate; no mechanism = none was named
   double epsilon = 0;                  // calibrate: what is to be met
   bool papers = false, explain = false;
+  std::string exported, export_format, out;  // export: what, how, and the file to write
+  bool force = false;                        // export: also over a file that is there
+  std::string network, weights, input, logits_out, image;  // model check
+  std::int64_t classes = 0;                  // model check: 0 = as the weights have it
+  bool torchscript = false, non_finite = false;
   bool diff = false, watch = false, verbose = false;
 };
 

@@ -31,6 +31,9 @@ struct Invocation {
 [[nodiscard]] int RepairCommand(const Invocation& call);
 [[nodiscard]] int ChaosCommand(const Invocation& call);
 [[nodiscard]] int AuditCommand(const Invocation& call);
+[[nodiscard]] int ExportCommand(const Invocation& call);
+[[nodiscard]] int ModelCommand(const Invocation& call);
+[[nodiscard]] int DataCheckCommand(const Invocation& call);
 [[nodiscard]] int EpsilonCommand(const Invocation& call);
 [[nodiscard]] int CalibrateCommand(const Invocation& call);
 [[nodiscard]] int SchemaCommand(const Invocation& call);

@@ -8,7 +8,7 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 17> kCommands = {
+  constexpr std::array<std::pair<std::string_view, Command>, 20> kCommands = {
       {{"plan", PlanCommand},
        {"run", RunCommand},
        {"table", TableCommand},
@@ -22,6 +22,9 @@ int Dispatch(const Invocation& call) {
        {"repair", RepairCommand},
        {"chaos", ChaosCommand},
        {"audit", AuditCommand},
+       {"export", ExportCommand},
+       {"model", ModelCommand},
+       {"data", DataCheckCommand},
        {"epsilon", EpsilonCommand},
        {"calibrate", CalibrateCommand},
        {"schema", SchemaCommand},

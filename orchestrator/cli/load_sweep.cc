@@ -11,7 +11,9 @@
 #include "experiments/privacy/calibration.h"
 #include "orchestrator/cli/published.h"
 #include "orchestrator/neighbours.h"
-#include "storage/idx_file.h"
+#include "storage/data/example_store.h"
+#include "storage/weights/known_weights.h"
+#include "storage/weights/state_dict.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -71,18 +73,38 @@ std::vector<Diagnostic> UncoverableUnderBudget(const SweepPlan& plan) {
   return errors;
 }
 
+// A file that torchvision publishes for another network cannot fit.
+void WarnOfOtherNetworks(SweepPlan& plan) {
+  for (const TrialSpec& spec : plan.trials) {
+    const storage::KnownWeights* known = storage::FindKnownWeights(spec.weights_digest);
+    if (known == nullptr || spec.network.starts_with(known->network)) continue;
+    Diagnostic warning;
+    warning.file = plan.file;
+    warning.key = "teacher." + spec.teacher + ".weights";
+    warning.message = fmt::format("{} holds {}, which torchvision publishes for \"{}\", not for \"{}\"", spec.weights,
+                                  known->name, known->network, spec.network);
+    plan.warnings.push_back(std::move(warning));
+  }
+}
+
 }  // namespace
 
 LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   std::size_t data_errors = 0;
+  const storage::DigestCache cache = storage::ProcessDigestCache();
   PlanHooks hooks;
   hooks.inspect = [&](DataSpec& data) {
-    Status status = storage::InspectIdx(env, data);
+    Status status = storage::InspectData(env, data, cache);
     if (!status.ok() && status.code() != StatusCode::usage) ++data_errors;
     return status;
   };
   hooks.unpacked = [&](const DataSpec& data) {
-    Result<std::string> digest = storage::UnpackedDigest(env, data);
+    Result<std::string> digest = storage::UnpackedDigest(env, data, cache);
+    if (!digest.ok()) ++data_errors;
+    return digest;
+  };
+  hooks.weigh = [&](const std::string& path) {
+    Result<std::string> digest = storage::FileDigest(env, path);
     if (!digest.ok()) ++data_errors;
     return digest;
   };
@@ -100,6 +122,7 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
     loaded.errors = UnknownPublished(*loaded.plan);
     for (Diagnostic& error : UncoverableUnderBudget(*loaded.plan)) loaded.errors.push_back(std::move(error));
     if (!loaded.errors.empty()) loaded.plan.reset();
+    if (loaded.plan) WarnOfOtherNetworks(*loaded.plan);
   }
   if (data_errors > 0 && data_errors == loaded.errors.size()) loaded.code = StatusCode::environment;
   return loaded;

@@ -9,6 +9,7 @@
 #include "orchestrator/cli/plan_report.h"
 #include "orchestrator/cli/text_table.h"
 #include "orchestrator/cli/trial_names.h"
+#include "storage/weights/known_weights.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -37,6 +38,20 @@ std::string DataText(const SweepPlan& plan) {
                          ShortNumber(data->budget->delta));
   }
   return out;
+}
+
+// The teachers that are loaded from files; empty when there are none.
+std::string LoadedText(const SweepPlan& plan) {
+  std::string out;
+  for (const TrialSpec& spec : plan.trials) {
+    if (spec.role != Role::teacher || spec.weights_digest.empty()) continue;
+    const storage::KnownWeights* known = storage::FindKnownWeights(spec.weights_digest);
+    out += fmt::format("  {}  {}, {}\n    {}, sha256 {}\n", ShownName(spec), spec.network,
+                       known != nullptr ? known->name : "not among the files that torchvision publishes",
+                       spec.weights.empty() ? spec.torchscript : spec.weights,
+                       spec.weights_digest.substr(0, 16));
+  }
+  return out.empty() ? out : "Loaded teachers\n" + out;
 }
 
 std::string TrialsText(const PlanReport& report) {
@@ -150,7 +165,7 @@ std::string RetriesText(const PlanReport& report, std::size_t width) {
 std::string PlanAsText(const PlanReport& report, std::size_t width) {
   std::string out = fmt::format("Sweep {} ({}), results in {}{}\n\n", report.plan->name, report.plan->file,
                                 report.results, report.has_results ? "" : " (new)");
-  out += DataText(*report.plan) + "\n" + CountsText(report) + TrialsText(report) + "\n" +
+  out += DataText(*report.plan) + LoadedText(*report.plan) + "\n" + CountsText(report) + TrialsText(report) + "\n" +
          PrivacyText(report, width) + RetriesText(report, width);
   return out;
 }

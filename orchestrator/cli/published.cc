@@ -52,6 +52,8 @@ bool Fits(const PublishedValue& value, const PublishedKey& key) {
   if (value.approach != ApproachName(key.method)) return false;
   if (value.epsilon.has_value() != key.epsilon.has_value()) return false;
   if (value.epsilon && !SameNumber(*value.epsilon, *key.epsilon)) return false;
+  constexpr std::string_view kOfTeacher = "teacher=";
+  if (value.setting.starts_with(kOfTeacher) && value.setting.substr(kOfTeacher.size()) != key.teacher) return false;
   for (const auto& [method, setting] : kSettings)
     if (method == key.method && !value.setting.empty() && value.setting != setting) return false;
   return true;

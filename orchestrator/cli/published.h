@@ -29,6 +29,7 @@ struct PublishedKey {
   std::string method;             // the trial's method, or "teacher"
   std::optional<double> epsilon;  // compared numerically; none = values without epsilon
   std::string metric = "accuracy";
+  std::string teacher = "";       // its name in the sweep; published values of one teacher alone ("teacher=ResNet") join it
 };
 
 // The one value that fits; nothing when none does, or when several differing ones do.

@@ -82,6 +82,7 @@ std::optional<double> JoinPublished(const std::vector<PublishedValue>& published
   key.dataset = *spec.data->published_as;
   key.method = spec.role == Role::teacher ? "teacher" : spec.method;
   key.metric = PublishedMetric(metric);
+  key.teacher = spec.teacher;
   if (spec.role == Role::student) {
     key.epsilon = PublishedEpsilon(spec, claims);
     if (!key.epsilon) return std::nullopt;

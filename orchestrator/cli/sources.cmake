@@ -18,15 +18,18 @@ set(RETORT_CLI_SOURCES
     claim_text.cc
     command_line.cc
     console.cc
+    data_check_command.cc
     devices.cc
     dispatch.cc
     estimate_text.cc
     explain_command.cc
     explain_devices.cc
     explanation.cc
+    export_command.cc
     known_costs.cc
     list_command.cc
     load_sweep.cc
+    model_command.cc
     number_text.cc
     open_results.cc
     plan_command.cc

@@ -87,8 +87,8 @@ inline storage::AttemptFile SampleAttempt() {
       Blob<std::uint8_t>("", DType::u8, {2, 1, 2, 3}, {0, 1, 2, 3, 4, 5, 255, 254, 253, 252, 251, 250});
   samples.released = Blob<float>("", DType::f32, {2, 2}, {0.5F, -0.5F, 1.5F, -1.5F});
   samples.step = {4, 5};
-  samples.mean = 0.1307;
-  samples.std = 0.3081;
+  samples.mean = {0.1307};
+  samples.std = {0.3081};
   samples.claim = "example, replace: 2.998 at 1e-05 (proven)";
   file.samples = samples;
   file.parameters = {FloatBlob("student/fc2.weight", {1, 2, 3}), FloatBlob("student/fc1.bias", {4}),

@@ -44,6 +44,8 @@ Result<AuditFinding> AuditStepOf(const AuditedTrial& trial) {
     case TrialKind::distilled_student:
       return NotDone(AuditKind::release_step, trial,
                      "it draws no noise of its own; audit its teacher's DP-SGD steps");
+    case TrialKind::loaded_teacher:
+      return NotDone(AuditKind::release_step, trial, "it is not trained here and releases nothing by itself");
     case TrialKind::plain_teacher:
     case TrialKind::ensemble_teacher:
       return NotDone(AuditKind::release_step, trial,

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -81,12 +80,12 @@ std::int64_t CanaryCount(const AuditedTrial& trial) {
 
 Examples PlantCanaries(const Examples& train, std::int64_t classes, const std::vector<bool>& coins) {
   const auto n = static_cast<std::int64_t>(coins.size());
-  Examples planted{train.images.clone(), train.labels.clone()};
-  planted.labels.narrow(0, 0, n).copy_(WrongLabels(train.labels.narrow(0, 0, n), classes));
+  at::Tensor labels = train.labels.clone();
+  labels.narrow(0, 0, n).copy_(WrongLabels(train.labels.narrow(0, 0, n), classes));
+  std::vector<std::int64_t> absent;
   for (std::int64_t i = 0; i < n; ++i)
-    if (!coins[static_cast<std::size_t>(i)])
-      planted.images.select(0, i).fill_(std::numeric_limits<double>::quiet_NaN());
-  return planted;
+    if (!coins[static_cast<std::size_t>(i)]) absent.push_back(i);
+  return train.Without(absent).Relabelled(std::move(labels));
 }
 
 Result<privacy::AuditFinding> AuditCanaries(const AuditedTrial& trial, const AuditProgress& progress) {
@@ -99,8 +98,8 @@ Result<privacy::AuditFinding> AuditCanaries(const AuditedTrial& trial, const Aud
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network,
                           Retrain(trial.inputs.spec, data, *trial.env,
                                   [&](std::int64_t done, std::int64_t of) { progress("canary", done, of); }));
-  const Examples canaries{trial.inputs.data.train.images.narrow(0, 0, count),
-                          data.train.labels.narrow(0, 0, count)};
+  const Examples canaries =
+      trial.inputs.data.train.First(count).Relabelled(data.train.labels.narrow(0, 0, count));
   privacy::AuditFinding finding;
   finding.kind = privacy::AuditKind::canary;
   finding.subject = "one more training run with " + std::to_string(count) + " mislabelled canaries";

@@ -15,7 +15,7 @@ std::vector<double> ConfidenceScores(const Network& network, const Examples& exa
   scores.reserve(static_cast<std::size_t>(examples.size()));
   for (std::int64_t first = 0; first < examples.size(); first += kRows) {
     const std::int64_t rows = std::min(kRows, examples.size() - first);
-    const at::Tensor logits = network.Forward(examples.images.narrow(0, first, rows)).logits.to(at::kDouble);
+    const at::Tensor logits = network.Forward(examples.Range(first, rows)).logits.to(at::kDouble);
     const at::Tensor label = examples.labels.narrow(0, first, rows).unsqueeze(1);
     const at::Tensor others = logits.scatter(1, label, -std::numeric_limits<double>::infinity()).logsumexp(1);
     const at::Tensor part =

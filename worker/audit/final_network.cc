@@ -9,6 +9,7 @@ std::string NoFinalNetwork(const AuditedTrial& trial) {
   const TrialKind kind = KindOf(trial.inputs.spec);
   if (kind == TrialKind::ensemble_teacher)
     return "an ensemble is never released; audit the students that it teaches";
+  if (trial.inputs.spec.network == kTorchScript) return "a TorchScript module is audited through its students";
   if (kind == TrialKind::sleeper) return "the trial trains nothing";
   if (trial.parameters.empty()) return "attempt.h5 holds no parameters";
   const Dataset& data = trial.inputs.data;

@@ -22,19 +22,17 @@ namespace {
 constexpr std::int64_t kSteps = 300;
 constexpr double kRate = 0.05, kSmoothness = 0.02;
 
-const double kBlack = -kPixelMean / kPixelStd, kWhite = (1 - kPixelMean) / kPixelStd;
-
-Examples First(const Examples& examples, std::int64_t n) {
-  return {examples.images.narrow(0, 0, n), examples.labels.narrow(0, 0, n)};
-}
-
 // Mean images of the classes of `examples`: [classes, ...]. A class without examples stays black.
 at::Tensor ClassMeans(const Examples& examples, std::int64_t classes) {
   const at::Tensor member = at::one_hot(examples.labels, classes).to(at::kFloat);  // [n, classes]
   const at::Tensor counts = member.sum(0).clamp_min(1);
-  std::vector<std::int64_t> shape = examples.images.sizes().vec();
-  shape[0] = classes;
-  return (member.t().mm(examples.images.flatten(1)) / counts.unsqueeze(1)).reshape(shape);
+  const ImageShape shape = examples.shape();
+  at::Tensor sum = at::zeros({classes, shape.size()}, member.options());
+  for (std::int64_t first = 0; first < examples.size(); first += examples.RowsAtOnce()) {
+    const std::int64_t rows = std::min(examples.RowsAtOnce(), examples.size() - first);
+    sum += member.narrow(0, first, rows).t().mm(examples.Range(first, rows).flatten(1));
+  }
+  return (sum / counts.unsqueeze(1)).reshape({classes, shape.channels, shape.height, shape.width});
 }
 
 // Mean correlation of pictures with pictures of the same class.
@@ -47,7 +45,12 @@ double Correlation(const at::Tensor& a, const at::Tensor& b) {
 
 // Mean root-mean-square distance, per pixel, from a picture to the nearest example of its class.
 double Nearest(const at::Tensor& pictures, const Examples& examples) {
-  const at::Tensor distance = at::cdist(pictures.flatten(1), examples.images.flatten(1));
+  std::vector<at::Tensor> parts;
+  for (std::int64_t first = 0; first < examples.size(); first += examples.RowsAtOnce()) {
+    const std::int64_t rows = std::min(examples.RowsAtOnce(), examples.size() - first);
+    parts.push_back(at::cdist(pictures.flatten(1), examples.Range(first, rows).flatten(1)));
+  }
+  const at::Tensor distance = at::cat(parts, 1);
   const at::Tensor same =
       at::arange(pictures.size(0), examples.labels.options()).unsqueeze(1) == examples.labels;
   const at::Tensor nearest =
@@ -58,8 +61,8 @@ double Nearest(const at::Tensor& pictures, const Examples& examples) {
 }
 
 // Pictures beside each other, [n, C, H, W] u8 -> C, H, n W interleaved by row: rows of a PNM file.
-at::Tensor Strip(const at::Tensor& normalised) {
-  return ToBytes(normalised).permute({2, 0, 3, 1}).contiguous().cpu();
+at::Tensor Strip(const at::Tensor& normalised, const PixelScale& scale) {
+  return ToBytes(normalised, scale).permute({2, 0, 3, 1}).contiguous().cpu();
 }
 
 Status WritePictures(const AuditedTrial& trial, const at::Tensor& inverted, const at::Tensor& means) {
@@ -67,7 +70,7 @@ Status WritePictures(const AuditedTrial& trial, const at::Tensor& inverted, cons
   if (channels != 1 && channels != 3) return {};
   const std::filesystem::path folder =
       std::filesystem::path(trial.order.attempt_file).parent_path().parent_path();
-  const at::Tensor pixels = at::cat({Strip(inverted), Strip(means)});
+  const at::Tensor pixels = at::cat({Strip(inverted, trial.inputs.data.scale), Strip(means, trial.inputs.data.scale)});
   std::string text = channels == 1 ? "P5\n" : "P6\n";
   text += std::to_string(inverted.size(0) * inverted.size(3)) + " " + std::to_string(2 * inverted.size(2)) +
           "\n255\n";
@@ -84,11 +87,14 @@ double MeanConfidence(const Network& network, const at::Tensor& pictures) {
 
 }  // namespace
 
-at::Tensor InvertedClasses(const Network& network, std::int64_t classes) {
+at::Tensor InvertedClasses(const Network& network, std::int64_t classes, const PixelScale& scale) {
   const ImageShape shape = network.input();
   const at::Tensor& parameters = network.parameters().flat();
-  at::Tensor pictures =
-      at::full({classes, shape.channels, shape.height, shape.width}, kBlack, parameters.options());
+  const auto level = [&](double of) {
+    return NormalisedLevel(of, scale).view({1, -1, 1, 1}).to(parameters.device());
+  };
+  const at::Tensor black = level(0), white = level(1);
+  at::Tensor pictures = black.expand({classes, shape.channels, shape.height, shape.width}).clone();
   const at::Tensor label = at::arange(classes, at::device(parameters.device()).dtype(at::kLong)).unsqueeze(1);
   at::Tensor momentum = at::zeros_like(pictures);
   for (std::int64_t step = 0; step < kSteps; ++step) {
@@ -101,7 +107,7 @@ at::Tensor InvertedClasses(const Network& network, std::int64_t classes) {
     const at::NoGradGuard no_grad;
     momentum =
         0.9 * momentum + gradient / gradient.flatten(1).norm(2, 1).clamp_min(1e-12).reshape({-1, 1, 1, 1});
-    pictures = (pictures + kRate * momentum).clamp(kBlack, kWhite);
+    pictures = (pictures + kRate * momentum).clamp(black, white);
   }
   return pictures;
 }
@@ -115,8 +121,8 @@ Result<privacy::AuditFinding> AuditInversion(const AuditedTrial& trial, const Au
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> untrained,
                           MakeNetwork(trial.inputs.spec.network, data.shape, data.classes,
                                       RngStream(trial.inputs.spec.seed, Purpose::parameters), data.device));
-  const at::Tensor pictures = InvertedClasses(*network, data.classes);
-  const at::Tensor control = InvertedClasses(*untrained, data.classes);
+  const at::Tensor pictures = InvertedClasses(*network, data.classes, data.scale);
+  const at::Tensor control = InvertedClasses(*untrained, data.classes, data.scale);
   const std::int64_t examples = std::min(data.train.size(), data.test.size());
   const at::Tensor means = ClassMeans(data.train, data.classes);
   RETORT_RETURN_IF_ERROR(WritePictures(trial, pictures, means));
@@ -129,8 +135,8 @@ Result<privacy::AuditFinding> AuditInversion(const AuditedTrial& trial, const Au
   finding.figures = {{"confidence", MeanConfidence(*network, pictures)},
                      {"correlation_with_class_mean", Correlation(pictures, means)},
                      {"correlation_untrained", Correlation(control, means)},
-                     {"nearest_private_rms", Nearest(pictures, First(data.train, examples))},
-                     {"nearest_test_rms", Nearest(pictures, First(data.test, examples))}};
+                     {"nearest_private_rms", Nearest(pictures, data.train.First(examples))},
+                     {"nearest_test_rms", Nearest(pictures, data.test.First(examples))}};
   finding.note =
       "the pictures are in audit-inversion.pgm beside the attempts, above the means of the private examples";
   return finding;

@@ -8,6 +8,7 @@
 #include "experiments/privacy/audit_report.h"
 #include "worker/audit/audit_run.h"
 #include "worker/audit/audited_trial.h"
+#include "worker/data/dataset.h"
 
 namespace retort::worker::audit {
 
@@ -21,6 +22,6 @@ namespace retort::worker::audit {
 
 // Pictures [classes, channels, height, width] f32, normalised as the data, that `network` is surest of. The
 // same every time.
-[[nodiscard]] at::Tensor InvertedClasses(const Network& network, std::int64_t classes);
+[[nodiscard]] at::Tensor InvertedClasses(const Network& network, std::int64_t classes, const PixelScale& scale);
 
 }  // namespace retort::worker::audit

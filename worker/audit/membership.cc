@@ -21,10 +21,6 @@ namespace {
 
 constexpr std::int64_t kGuessedShare = 4;  // a quarter of the pairs is guessed
 
-Examples First(const Examples& examples, std::int64_t n) {
-  return {examples.images.narrow(0, 0, n), examples.labels.narrow(0, 0, n)};
-}
-
 // In each pair the larger score is guessed to be the private one.
 OneRunGame PairGame(const std::vector<double>& members, const std::vector<double>& others) {
   std::vector<double> lead(members.size());
@@ -51,9 +47,8 @@ void AddRates(const privacy::ScoreCurve& curve, std::int64_t runs, double confid
 }
 
 Dataset TrainedOn(const Dataset& data, const Examples& pool, const std::vector<std::int64_t>& rows) {
-  const at::Tensor index = at::tensor(rows, at::kLong).to(pool.labels.device());
   Dataset shadow = data;
-  shadow.train = {pool.images.index_select(0, index), pool.labels.index_select(0, index)};
+  shadow.train = pool.Rows(at::tensor(rows, at::kLong));
   return shadow;
 }
 
@@ -113,7 +108,7 @@ std::vector<double> Standardised(const std::vector<double>& scores, const OutSco
 
 Result<privacy::AuditFinding> Lira(const AuditedTrial& trial, const Network& network, const Examples& members,
                                    const Examples& others, const AuditProgress& progress) {
-  const Examples pool{at::cat({members.images, others.images}), at::cat({members.labels, others.labels})};
+  const Examples pool = Examples::Joined(members, others);
   RETORT_ASSIGN_OR_RETURN(const OutScores out, TrainShadows(trial, pool, progress));
   const std::vector<double> scores = Standardised(ConfidenceScores(network, pool), out);
   const auto middle = scores.begin() + static_cast<std::ptrdiff_t>(members.size());
@@ -158,7 +153,7 @@ Result<std::vector<privacy::AuditFinding>> AuditMembership(const AuditedTrial& t
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, FinalNetwork(trial));
   const Dataset& data = trial.inputs.data;
   const std::int64_t n = std::min(data.train.size(), data.test.size());
-  const Examples members = First(data.train, n), others = First(data.test, n);
+  const Examples members = data.train.First(n), others = data.test.First(n);
   std::vector<privacy::AuditFinding> findings;
   findings.push_back(JudgeMembership(trial, "loss threshold", ConfidenceScores(*network, members),
                                      ConfidenceScores(*network, others)));

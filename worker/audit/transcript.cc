@@ -37,7 +37,7 @@ Result<at::Tensor> MemberAnswers(const AuditedTrial& trial) {
   LogisticEnsemble ensemble(inputs.teacher->spec.members, inputs.data.shape, inputs.data.classes,
                             RngStream(0, Purpose::parameters), inputs.data.device);
   RETORT_RETURN_IF_ERROR(ensemble.parameters().FromBlobs("teacher/", inputs.teacher->parameters));
-  const at::Tensor queries = inputs.data.public_split.images.narrow(0, 0, inputs.spec.queries);
+  const at::Tensor queries = inputs.data.public_split.Range(0, inputs.spec.queries);
   const at::Tensor distinct = release::DistinctRows(queries).to(queries.device());
   return ensemble.ForwardShared(queries.index_select(0, distinct)).cpu();
 }

@@ -10,20 +10,10 @@
 #include "experiments/spec/status.h"
 #include "experiments/spec/trial_spec.h"
 #include "storage/env.h"
+#include "worker/data/examples.h"
 #include "worker/models/network.h"
 
 namespace retort::worker {
-
-// pixel = (byte / 255 - kPixelMean) / kPixelStd. The published statistics of MNIST, used as constants for
-// every IDX set: statistics of the private examples would be a release.
-inline constexpr double kPixelMean = 0.1307;
-inline constexpr double kPixelStd = 0.3081;
-
-struct Examples {
-  at::Tensor images;   // f32 [n, channels, height, width], normalised, contiguous
-  at::Tensor labels;   // i64 [n]
-  [[nodiscard]] std::int64_t size() const { return labels.size(0); }
-};
 
 struct Dataset {
   ImageShape shape;
@@ -31,25 +21,30 @@ struct Dataset {
   Examples train;          // the private examples
   Examples public_split;   // may be empty
   Examples test;
+  PixelScale scale = {{0.1307}, {0.3081}};  // one value a channel; unless a set says otherwise, MNIST's
   at::Device device = at::kCPU;   // where all of them lie, and with them everything that a trial computes
 };
 
-// Copies the examples to `device`; on the CPU nothing is copied.
+// Examples in memory are copied to `device`, stored ones are served there; on the CPU nothing is copied.
 void MoveTo(const at::Device& device, Dataset& data);
 
 // Position i of the split is index SplitOrder(n, shuffle)[i] of the files. shuffle 0 = file order;
 // otherwise Permutation(n) of the stream (shuffle, Purpose::split): independent of the records.
 [[nodiscard]] std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle);
 
-// Reads spec.path by spec.reader. Errors: those of the reader; environment when there are fewer examples
-// than the split names.
-[[nodiscard]] Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec);
+// Reads spec.path by spec.reader; files that changed since the set was inspected are refused (spec.digest). Of encoded
+// sets only their stamps are looked at where the cache of digests knows them. Errors: those of the reader and of
+// storage::PlacesOf; environment when there are fewer examples than the split names.
+// `threads` decode pictures, at least 1.
+[[nodiscard]] Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads = 2);
 
-// Images with normalisation undone: u8 [n, channels, height, width].
-[[nodiscard]] at::Tensor ToBytes(const at::Tensor& images);
+// Images with normalisation undone: u8 [n, channels, height, width]. `scale` has a value a channel.
+[[nodiscard]] at::Tensor ToBytes(const at::Tensor& images, const PixelScale& scale);
+// What a black (level 0) or white (level 1) pixel is once it is normalised: f32 [channels] on the CPU.
+[[nodiscard]] at::Tensor NormalisedLevel(double level, const PixelScale& scale);
 
 // Each image moved by its own whole number of pixels, at most `reach` along each axis; what moves in is
 // black. Row i uses stream.Lane(first_row + i). The same bits on every device. reach 0 returns the images themselves.
-[[nodiscard]] at::Tensor Shifted(const at::Tensor& images, int reach, const RowStream& stream);
+[[nodiscard]] at::Tensor Shifted(const at::Tensor& images, int reach, const PixelScale& scale, const RowStream& stream);
 
 }  // namespace retort::worker

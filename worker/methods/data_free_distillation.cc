@@ -47,7 +47,7 @@ class DataFreeDistillation final : public Method {
         teacher_(std::move(parts.teacher)),
         mechanism_(std::move(parts.mechanism)),
         source_(std::move(parts.source)),
-        learner_(std::move(parts.student), inputs.gang),
+        learner_(std::move(parts.student), inputs.gang, SettingsOf(inputs.spec)),
         gallery_(std::min(kSamples, spec_.batch), {data_.shape.channels, data_.shape.height, data_.shape.width},
                  data_.classes, data_.device) {
     if (spec_.replay > 0) transfer_.emplace(spec_.replay, spec_.batch, data_.shape, data_.classes, data_.device);
@@ -107,7 +107,8 @@ class DataFreeDistillation final : public Method {
     out.metrics = TestMetrics(*out.evaluation);
     out.parameters = learner_.network().StateBlobs("student/");
     for (auto& blob : source_->generator().parameters().ToBlobs("generator/")) out.parameters.push_back(std::move(blob));
-    out.samples = gallery_.ToSamples("synthetic queries and their releases; charged as the trial's ledger says");
+    out.samples = gallery_.ToSamples("synthetic queries and their releases; charged as the trial's ledger says",
+                                     data_.scale);
     return out;
   }
 

@@ -10,6 +10,7 @@
 #include "worker/evaluation.h"
 #include "worker/methods/method.h"
 #include "worker/methods/structure_facts.h"
+#include "worker/methods/training_images.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
 #include "worker/private/examples_apart.h"
@@ -92,11 +93,10 @@ class DpSgd final : public Method {
     const at::Tensor rows = Own(sample, share).to(data_.device);
     release::ClippedSum sum(coordinates_, spec_.norm_bound);
     const std::int64_t chunk = std::clamp<std::int64_t>(kChunkFloats / coordinates_, 1, 512);
-    const RngStream shifts(spec_.seed, Purpose::shifts, static_cast<std::uint64_t>(step));
     for (std::int64_t first = 0; first < rows.size(0); first += chunk) {
       const at::Tensor part = rows.narrow(0, first, std::min(chunk, rows.size(0) - first));
-      const at::Tensor images = Shifted(data_.train.images.index_select(0, part), spec_.shift,
-                                        {shifts, share.first + first});
+      RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
+                              TrainingImages(spec_, data_.scale, data_.train, part, step, share.first + first));
       sum.Add(PerSampleGradients(*network_, images, data_.train.labels.index_select(0, part)));
     }
     return sum;

@@ -52,7 +52,7 @@ class EnsembleTeacher final : public Method {
     std::vector<double> loss = {0};
     if (share.count > 0) {
       const RngStream shifts(spec_.seed, Purpose::shifts, static_cast<std::uint64_t>(step));
-      const at::Tensor images = Shifted(data_.train.images.index_select(0, rows.flatten()), spec_.shift,
+      const at::Tensor images = Shifted(data_.train.Batch(rows.flatten()), spec_.shift, data_.scale,
                                         {shifts, share.first * rows.size(1)})
                                     .view({share.count, rows.size(1), -1});
       const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows.flatten()), data_.classes)
@@ -79,7 +79,7 @@ class EnsembleTeacher final : public Method {
     double right = 0;
     for (std::int64_t first = 0; first < data_.test.size(); first += kRows) {
       const std::int64_t rows = std::min(kRows, data_.test.size() - first);
-      const at::Tensor logits = ensemble_.ForwardShared(data_.test.images.narrow(0, first, rows));
+      const at::Tensor logits = ensemble_.ForwardShared(data_.test.Range(first, rows));
       const at::Tensor hot = OneHotTargets(logits.argmax(2).contiguous(), data_.classes);
       votes.push_back(hot.sum(0));
       right += (logits.argmax(2) == data_.test.labels.narrow(0, first, rows)).sum().item<double>();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "worker/gang/summed_gradient.h"
+#include "worker/models/autocast_scope.h"
 
 namespace retort::worker {
 
@@ -16,10 +17,30 @@ Minibatch OwnPart(const at::Tensor& images, const at::Tensor& targets, const Col
   return {Own(images, share), Own(targets, share), share.first, images.size(0)};
 }
 
-Learner::Learner(std::unique_ptr<Network> network, Collective& gang, const AdamSettings& settings)
+namespace {
+
+std::variant<Adam, Sgd> OptimiserOf(const ParameterArena& parameters, const LearnerSettings& settings) {
+  const at::Tensor& flat = parameters.flat();
+  if (settings.optimizer == Optimizer::sgd) return Sgd(flat.numel(), settings.sgd, flat.device());
+  return Adam(flat.numel(), settings.adam, flat.device());
+}
+
+}  // namespace
+
+LearnerSettings SettingsOf(const TrialSpec& spec) {
+  LearnerSettings settings;
+  settings.optimizer = spec.optimizer;
+  settings.adam.weight_decay = spec.weight_decay;
+  settings.sgd = {spec.momentum, spec.weight_decay};
+  settings.precision = spec.precision;
+  return settings;
+}
+
+Learner::Learner(std::unique_ptr<Network> network, Collective& gang, const LearnerSettings& settings)
     : network_(std::move(network)),
       gang_(gang),
-      adam_(network_->parameters().flat().numel(), settings, network_->parameters().flat().device()) {}
+      precision_(settings.precision),
+      optimiser_(OptimiserOf(network_->parameters(), settings)) {}
 
 Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, const std::optional<RngStream>& dropout,
                               double temperature) {
@@ -29,18 +50,24 @@ Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, cons
   if (batch.images.size(0) > 0) {
     std::optional<RowStream> masks;
     if (dropout) masks.emplace(*dropout, batch.first);
-    const NetworkOutput out = network_->Train(batch.images, masks);
+    const at::Tensor logits = TrainingLogits(batch.images, masks);
     const auto rows = static_cast<double>(batch.rows);
-    const at::Tensor log_p = at::log_softmax(out.logits.detach() / temperature, 1);
+    const at::Tensor log_p = at::log_softmax(logits.detach() / temperature, 1);
     loss = -(batch.targets * log_p).sum().item<double>() * temperature * temperature / rows;
-    outputs.push_back(out.logits);
+    outputs.push_back(logits);
     seeds.push_back(log_p.exp().mul_(batch.targets.sum(1, true)).sub_(batch.targets).mul_(temperature / rows));
   }
   RETORT_RETURN_IF_ERROR(SumGradients(outputs, seeds, parameters, gang_));
   if (batch.images.size(0) == 0) network_->CountBatch();
   RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(batch.images.size(0), batch.rows, gang_));
-  adam_.Step(parameters.flat(), parameters.gradient(), learning_rate);
+  std::visit([&](auto& optimiser) { optimiser.Step(parameters.flat(), parameters.gradient(), learning_rate); },
+             optimiser_);
   return loss;
+}
+
+at::Tensor Learner::TrainingLogits(const at::Tensor& images, const std::optional<RowStream>& masks) {
+  const AutocastScope scope(precision_, images.device());
+  return network_->Train(images, masks).logits.to(at::kFloat);
 }
 
 void Learner::Register(TrainState& state, const std::string& prefix) {
@@ -49,7 +76,12 @@ void Learner::Register(TrainState& state, const std::string& prefix) {
     state.Add(prefix + "statistics", buffers.flat());
     state.Add(prefix + "batches", buffers.counts());
   }
-  adam_.Register(state, prefix + "adam/");
+  const std::string own = prefix + (std::holds_alternative<Adam>(optimiser_) ? "adam/" : "sgd/");
+  std::visit([&](auto& optimiser) { optimiser.Register(state, own); }, optimiser_);
+}
+
+void Learner::ResetOptimiser() {
+  std::visit([](auto& optimiser) { optimiser.Reset(); }, optimiser_);
 }
 
 at::Tensor OneHotTargets(const at::Tensor& labels, std::int64_t classes, double smoothing) {

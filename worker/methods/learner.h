@@ -7,11 +7,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
 #include "worker/gang/row_share.h"
 #include "worker/models/network.h"
 #include "worker/optim/adam.h"
+#include "worker/optim/sgd.h"
 #include "worker/train_state.h"
 
 namespace retort::worker {
@@ -26,14 +29,23 @@ struct Minibatch {
 // Of a batch that every member holds whole.
 [[nodiscard]] Minibatch OwnPart(const at::Tensor& images, const at::Tensor& targets, const Collective& gang);
 
+struct LearnerSettings {
+  Optimizer optimizer = Optimizer::adam;
+  AdamSettings adam;
+  SgdSettings sgd;
+  Precision precision = Precision::float32;  // of the network's arithmetic; the optimiser's is float32
+};
+// Those of a network that the trial trains as its keys say.
+[[nodiscard]] LearnerSettings SettingsOf(const TrialSpec& spec);
+
 // Every member of a gang holds the same parameters, moments and running statistics, bit for bit. Batch norms
 // normalise by this member's rows alone; their running statistics are the mean over the gang, by rows.
 class Learner {
  public:
   // `gang` outlives the learner.
-  Learner(std::unique_ptr<Network> network, Collective& gang, const AdamSettings& settings = {});
+  Learner(std::unique_ptr<Network> network, Collective& gang, const LearnerSettings& settings = {});
 
-  // One Adam step on T^2 mean_i CE(softmax(z_i / T), y_i) over the whole batch: injects
+  // One step of the optimiser on T^2 mean_i CE(softmax(z_i / T), y_i) over the whole batch: injects
   // T (p sum(y) - y) / rows at the logits z, so y need not be a distribution. Returns this member's part of
   // the loss; the parts sum to it. Error: of the gang.
   [[nodiscard]] Result<double> Teach(const Minibatch& batch, double learning_rate,
@@ -41,14 +53,18 @@ class Learner {
 
   [[nodiscard]] Network& network() { return *network_; }
   [[nodiscard]] const Network& network() const { return *network_; }
-  // State names: prefix + "parameters", prefix + "adam/..."; with batch norms prefix + "statistics" and "batches".
+  // State names: prefix + "parameters", prefix + "adam/..." or "sgd/..."; with batch norms prefix + "statistics"
+  // and "batches".
   void Register(TrainState& state, const std::string& prefix);
-  void ResetOptimiser() { adam_.Reset(); }
+  void ResetOptimiser();
 
  private:
+  // f32, part of the graph to the parameters.
+  [[nodiscard]] at::Tensor TrainingLogits(const at::Tensor& images, const std::optional<RowStream>& masks);
   std::unique_ptr<Network> network_;
   Collective& gang_;
-  Adam adam_;
+  Precision precision_;
+  std::variant<Adam, Sgd> optimiser_;
 };
 
 // f32 [n, classes] from labels i64 [n]: 1 - smoothing + smoothing / classes on the label, smoothing / classes

@@ -12,6 +12,7 @@
 #include "experiments/spec/status.h"
 #include "experiments/spec/trial_spec.h"
 #include "storage/attempt_file.h"
+#include "storage/env.h"
 #include "worker/data/dataset.h"
 #include "worker/gang/row_share.h"
 #include "worker/noise/noise_kernels.h"
@@ -34,6 +35,7 @@ struct MethodInputs {
   ReleaseTape& tape;
   Collective& gang;
   noise::NoiseKernels* noise = nullptr;            // of the data's device; null: the CPU's
+  storage::Env* env = nullptr;                     // that loaded teachers are read through; null: PosixEnv()
 };
 
 using Series = std::vector<std::pair<std::string, double>>;
@@ -72,6 +74,7 @@ class Method {
 
 // The makers behind MakeMethod.
 [[nodiscard]] Result<std::unique_ptr<Method>> MakePlainTeacher(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeLoadedTeacher(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeEnsembleTeacher(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeDpSgd(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inputs);

@@ -8,7 +8,8 @@ Result<std::unique_ptr<Method>> MakeTeacher(const MethodInputs& inputs) {
   if (method == "plain") return MakePlainTeacher(inputs);
   if (method == "ensemble") return MakeEnsembleTeacher(inputs);
   if (method == "dpsgd") return MakeDpSgd(inputs);
-  return UsageError("There is no teacher method '" + method + "'. Known: plain, ensemble, dpsgd.");
+  if (method == "loaded") return MakeLoadedTeacher(inputs);
+  return UsageError("There is no teacher method '" + method + "'. Known: plain, ensemble, dpsgd, loaded.");
 }
 
 }  // namespace

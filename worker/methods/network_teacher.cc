@@ -1,13 +1,58 @@
 #include "worker/methods/network_teacher.h"
 
-#include <utility>
+#include <ATen/ops/cat.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "worker/evaluation.h"
 #include "worker/gang/row_share.h"
 #include "worker/models/ensemble.h"
 #include "worker/models/model_registry.h"
+#include "worker/models/script_module.h"
 
 namespace retort::worker {
 namespace {
+
+// Answers to each row do not depend on the rows beside it, so that large batches are asked about part by part.
+template <typename Ask>
+at::Tensor InPasses(const at::Tensor& inputs, const Ask& ask) {
+  const std::int64_t rows = inputs.size(0);
+  const std::int64_t most = RowsOfAPass({inputs.size(1), inputs.size(2), inputs.size(3)});
+  if (rows <= most) return ask(inputs);
+  std::vector<at::Tensor> parts;
+  for (std::int64_t first = 0; first < rows; first += most)
+    parts.push_back(ask(inputs.narrow(0, first, std::min(most, rows - first))));
+  return at::cat(parts);
+}
+
+class ScriptTeacher final : public release::TeacherModel {
+ public:
+  explicit ScriptTeacher(std::unique_ptr<ScriptModule> module) : module_(std::move(module)) {}
+  std::int64_t classes() const override { return module_->classes(); }
+
+ protected:
+  at::Tensor Logits(const at::Tensor& inputs) override {
+    return InPasses(inputs, [this](const at::Tensor& rows) { return module_->Forward(rows); });
+  }
+
+ private:
+  std::unique_ptr<ScriptModule> module_;
+};
+
+Result<std::unique_ptr<release::TeacherModel>> LoadModule(const TeacherArtifact& artifact, const Dataset& data) {
+  for (const storage::TensorBlob& blob : artifact.parameters) {
+    if (blob.name != kModuleBlob) continue;
+    RETORT_ASSIGN_OR_RETURN(
+        std::unique_ptr<ScriptModule> module,
+        ScriptModule::Load(std::string(blob.bytes.begin(), blob.bytes.end()), "The teacher", data.shape,
+                           data.classes, data.device));
+    return std::unique_ptr<release::TeacherModel>(std::make_unique<ScriptTeacher>(std::move(module)));
+  }
+  return DamageError(std::string("The teacher's attempt.h5 lacks ") + kModuleBlob + ".");
+}
 
 class SingleTeacher final : public release::TeacherModel {
  public:
@@ -15,7 +60,9 @@ class SingleTeacher final : public release::TeacherModel {
   std::int64_t classes() const override { return network_->classes(); }
 
  protected:
-  at::Tensor Logits(const at::Tensor& inputs) override { return network_->Forward(inputs).logits; }
+  at::Tensor Logits(const at::Tensor& inputs) override {
+    return InPasses(inputs, [this](const at::Tensor& rows) { return network_->Forward(rows).logits; });
+  }
 
  private:
   std::unique_ptr<Network> network_;
@@ -53,6 +100,7 @@ Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact
     return std::unique_ptr<release::TeacherModel>(std::make_unique<EnsembleModel>(
         std::move(ensemble), ShareOf(artifact.spec.members, gang)));
   }
+  if (artifact.spec.network == kTorchScript) return LoadModule(artifact, data);
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
                           MakeNetwork(artifact.spec.network, data.shape, data.classes, std::nullopt, data.device));
   RETORT_RETURN_IF_ERROR(network->LoadState("teacher/", artifact.parameters));

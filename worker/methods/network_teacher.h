@@ -9,7 +9,11 @@
 
 namespace retort::worker {
 
-// A single network, or an ensemble, from what the teacher's trial left. Of an ensemble each gang member asks
+// Name of the tensor in a teacher's attempt.h5 that holds a TorchScript module's file.
+inline constexpr const char* kModuleBlob = "teacher/torchscript";
+
+// A single network, a TorchScript module, or an ensemble,
+// from what the teacher's trial left. Of an ensemble each gang member asks
 // its share of the networks (release::Oracle::SumVotes adds up what they say). Error: damage when the artifact
 // does not fit its own spec; usage when it was trained on images of another shape.
 [[nodiscard]] Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact& artifact,

@@ -1,4 +1,4 @@
-// A single teacher trained on the private examples without protection: Adam on cross-entropy.
+// A single teacher trained on the private examples without protection, by cross-entropy.
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include "worker/evaluation.h"
 #include "worker/methods/learner.h"
 #include "worker/methods/method.h"
+#include "worker/methods/training_images.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
 
@@ -20,13 +21,15 @@ class PlainTeacher final : public Method {
         batch_(std::min(inputs.spec.batch, inputs.data.train.size())),
         per_epoch_((inputs.data.train.size() + batch_ - 1) / batch_),
         gang_(inputs.gang),
-        learner_(std::move(network), inputs.gang) {}
+        learner_(std::move(network), inputs.gang, SettingsOf(inputs.spec)) {}
 
-  std::int64_t steps() const override { return spec_.epochs * per_epoch_; }
-  std::string phase(std::int64_t) const override { return "train"; }
+  // Without epochs one step, which does nothing: every trial has one.
+  std::int64_t steps() const override { return std::max<std::int64_t>(spec_.epochs * per_epoch_, 1); }
+  std::string phase(std::int64_t) const override { return spec_.epochs == 0 ? "draw" : "train"; }
   void Register(TrainState& state) override { learner_.Register(state, "teacher/"); }
 
   Status Step(std::int64_t step, Series& series) override {
+    if (spec_.epochs == 0) return {};
     const std::int64_t epoch = step / per_epoch_, first = step % per_epoch_ * batch_;
     if (epoch != epoch_) {
       epoch_ = epoch;
@@ -38,11 +41,10 @@ class PlainTeacher final : public Method {
     const at::Tensor rows = Own(batch, share);
     const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.smoothing);
     const auto at_step = static_cast<std::uint64_t>(step);
-    const at::Tensor images = Shifted(data_.train.images.index_select(0, rows), spec_.shift,
-                                      {RngStream(spec_.seed, Purpose::shifts, at_step), share.first});
-    const double rate = spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
+                            TrainingImages(spec_, data_.scale, data_.train, rows, step, share.first));
     RETORT_ASSIGN_OR_RETURN(const double loss,
-                            learner_.Teach({images, targets, share.first, batch.size(0)}, rate,
+                            learner_.Teach({images, targets, share.first, batch.size(0)}, Rate(step),
                                            RngStream(spec_.seed, Purpose::dropout, at_step)));
     if (step % kCurveEvery == 0 || step + 1 == steps()) {
       std::vector<double> sums = {loss};
@@ -61,6 +63,18 @@ class PlainTeacher final : public Method {
   }
 
  private:
+  double Rate(std::int64_t step) const {
+    switch (spec_.schedule) {
+      case Schedule::cosine:
+        return spec_.lr * HoldThenCosine(step, steps(), spec_.lr_hold, spec_.lr_end);
+      case Schedule::step:
+        return spec_.lr * StepDown(step, steps(), spec_.lr_drops);
+      case Schedule::linear:
+        break;
+    }
+    return spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
+  }
+
   static constexpr std::int64_t kCurveEvery = 5;
   const TrialSpec& spec_;
   const Dataset& data_;

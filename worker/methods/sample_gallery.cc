@@ -1,5 +1,7 @@
 #include "worker/methods/sample_gallery.h"
 
+#include <numeric>
+
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -33,13 +35,13 @@ void SampleGallery::Register(TrainState& state, const std::string& prefix) {
   state.Add(prefix + "step", step_);
 }
 
-storage::Samples SampleGallery::ToSamples(const std::string& claim) const {
+storage::Samples SampleGallery::ToSamples(const std::string& claim, const PixelScale& scale) const {
   storage::Samples samples;
-  samples.images = ToBlob("images", ToBytes(images_.narrow(0, 0, rows_)));
+  samples.images = ToBlob("images", ToBytes(images_.narrow(0, 0, rows_), scale));
   samples.released = ToBlob("released", annotations_.narrow(0, 0, rows_));
   samples.step.assign(static_cast<std::size_t>(rows_), static_cast<std::uint64_t>(step_.item<std::int64_t>()));
-  samples.mean = kPixelMean;
-  samples.std = kPixelStd;
+  samples.mean = scale.mean;
+  samples.std = scale.std;
   samples.claim = claim;
   return samples;
 }

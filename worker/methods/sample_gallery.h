@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/spec/data_readers.h"
 #include "storage/attempt_file.h"
 #include "worker/train_state.h"
 
@@ -20,8 +21,8 @@ class SampleGallery {
   // Keeps the first rows of images [n, C, H, W] and annotations f32 [n, classes].
   void Offer(std::int64_t step, const at::Tensor& images, const at::Tensor& annotations);
   void Register(TrainState& state, const std::string& prefix);
-  // `claim`: one line on what the samples are charged under.
-  [[nodiscard]] storage::Samples ToSamples(const std::string& claim) const;
+  // `claim`: one line on what the samples are charged under. `scale`: what the images are normalised by.
+  [[nodiscard]] storage::Samples ToSamples(const std::string& claim, const PixelScale& scale) const;
 
  private:
   at::Tensor images_, annotations_;

@@ -19,6 +19,7 @@
 #include "worker/methods/network_teacher.h"
 #include "worker/methods/sample_gallery.h"
 #include "worker/methods/structure_facts.h"
+#include "worker/methods/training_images.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
 #include "worker/release/mechanism.h"
@@ -42,7 +43,7 @@ class VoteDistillation final : public Method {
         mechanism_(std::move(mechanism)),
         shards_disjoint_(ShardsAreDisjoint(*inputs.teacher, inputs.data)),
         members_apart_(MembersAreApart(*inputs.teacher)),
-        learner_(std::move(student), inputs.gang),
+        learner_(std::move(student), inputs.gang, SettingsOf(inputs.spec)),
         rows_(std::min(spec_.batch, spec_.queries)),
         releases_((spec_.queries + rows_ - 1) / rows_),
         histograms_(at::zeros({spec_.queries, data_.classes}, at::device(data_.device).dtype(at::kInt))),
@@ -91,7 +92,8 @@ class VoteDistillation final : public Method {
     out.evaluation = Evaluate(learner_.network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
     out.parameters = learner_.network().StateBlobs("student/");
-    out.samples = gallery_.ToSamples("public queries and their noisy votes; charged as the trial's ledger says");
+    out.samples = gallery_.ToSamples("public queries and their noisy votes; charged as the trial's ledger says",
+                                     data_.scale);
     return out;
   }
 
@@ -100,7 +102,7 @@ class VoteDistillation final : public Method {
 
   Status Query(std::int64_t step) {
     const std::int64_t first = step * rows_, rows = std::min(rows_, spec_.queries - first);
-    const at::Tensor images = data_.public_split.images.narrow(0, first, rows);
+    const at::Tensor images = data_.public_split.Range(first, rows);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
       return Release(step, images, book);
     }));
@@ -116,13 +118,20 @@ class VoteDistillation final : public Method {
         release::Oracle::SumVotes(
             release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.grain}), gang_));
     if (book == nullptr) return at::Tensor();
-    // What earlier attempts released answers equal images here, too.
-    const std::int64_t known = step * rows_;
-    mechanism_->Remember(data_.public_split.images.narrow(0, 0, known), histograms_.narrow(0, 0, known));
+    RememberUntil(step * rows_);
     RETORT_ASSIGN_OR_RETURN(release::Charge charge,
                             book->Take(mechanism_->Describe(rows_), mechanism_->DrawsFor(answers)));
     RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
     return released.values;
+  }
+
+  // What earlier attempts released answers equal images here, too.
+  void RememberUntil(std::int64_t known) {
+    const std::int64_t at_once = data_.public_split.RowsAtOnce();
+    for (; remembered_ < known; remembered_ += std::min(at_once, known - remembered_)) {
+      const std::int64_t rows = std::min(at_once, known - remembered_);
+      mechanism_->Remember(data_.public_split.Range(remembered_, rows), histograms_.narrow(0, remembered_, rows));
+    }
   }
 
   at::Tensor Evidence(double* gap = nullptr) const {
@@ -141,9 +150,10 @@ class VoteDistillation final : public Method {
   // student starts afresh, free of what it memorised of single wrong labels.
   void AimAtEverything() {
     const at::NoGradGuard no_grad;
-    for (std::int64_t first = 0; first < data_.public_split.size(); first += kRows) {
-      const std::int64_t rows = std::min(kRows, data_.public_split.size() - first);
-      const at::Tensor images = data_.public_split.images.narrow(0, first, rows);
+    const std::int64_t at_once = std::min(kRows, RowsOfAPass(data_.shape));
+    for (std::int64_t first = 0; first < data_.public_split.size(); first += at_once) {
+      const std::int64_t rows = std::min(at_once, data_.public_split.size() - first);
+      const at::Tensor images = data_.public_split.Range(first, rows);
       targets_.narrow(0, first, rows).copy_(at::log_softmax(learner_.network().Forward(images).logits, 1));
     }
     targets_.narrow(0, 0, spec_.queries).add_(Evidence());
@@ -164,8 +174,8 @@ class VoteDistillation final : public Method {
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pick.Below(i, pool);
     const RowShare share = ShareOf(spec_.student_batch, gang_);
     const at::Tensor index = Own(at::tensor(rows, at::device(data_.device).dtype(at::kLong)), share);
-    const at::Tensor images = Shifted(data_.public_split.images.index_select(0, index), spec_.shift,
-                                      {RngStream(spec_.seed, Purpose::shifts, at_step), share.first});
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
+                            TrainingImages(spec_, data_.scale, data_.public_split, index, step, share.first));
     const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
     return learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,
                           RngStream(spec_.seed, Purpose::dropout, at_step));
@@ -180,6 +190,7 @@ class VoteDistillation final : public Method {
   bool shards_disjoint_, members_apart_;
   Learner learner_;
   std::int64_t rows_, releases_;
+  std::int64_t remembered_ = 0;  // queries whose answers the mechanism knows
   at::Tensor histograms_;   // i32 [queries, classes]: released
   at::Tensor targets_;      // f32 [public images, classes]
   SampleGallery gallery_;

@@ -48,7 +48,7 @@ class VoteGeneration final : public Method {
         source_(std::move(parts.source)),
         shards_disjoint_(ShardsAreDisjoint(*inputs.teacher, inputs.data)),
         members_apart_(MembersAreApart(*inputs.teacher)),
-        learner_(std::move(parts.student), inputs.gang),
+        learner_(std::move(parts.student), inputs.gang, SettingsOf(inputs.spec)),
         rows_(std::min(spec_.batch, (spec_.queries + spec_.steps - 1) / spec_.steps)),
         transfer_((spec_.queries + rows_ - 1) / rows_, rows_, data_.shape, data_.classes, data_.device),
         histograms_(
@@ -104,7 +104,8 @@ class VoteGeneration final : public Method {
     out.metrics = TestMetrics(*out.evaluation);
     out.parameters = learner_.network().StateBlobs("student/");
     for (auto& blob : source_->generator().parameters().ToBlobs("generator/")) out.parameters.push_back(std::move(blob));
-    out.samples = gallery_.ToSamples("synthetic queries and their noisy votes; charged as the trial's ledger says");
+    out.samples = gallery_.ToSamples("synthetic queries and their noisy votes; charged as the trial's ledger says",
+                                     data_.scale);
     return out;
   }
 

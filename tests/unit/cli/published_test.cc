@@ -25,6 +25,15 @@ TEST(Published, JoinIsByDataSetMethodAndNumericEpsilon) {
   EXPECT_FALSE(FindPublished(values, {"MNIST", "dpdfd", std::nullopt}));
 }
 
+TEST(Published, ValuesOfOneTeacherJoinUnderItsName) {
+  const auto values = PublishedTable("dpdfd-ijcai23/table3");
+  EXPECT_THAT(FindPublished(values, {"ImageNet", "dpdfd", 1.0, "accuracy", "ShuffleNet"}), Optional(0.4964));
+  EXPECT_THAT(FindPublished(values, {"ImageNet", "dpdfd", 5.0, "accuracy", "ViT"}), Optional(0.7240));
+  EXPECT_THAT(FindPublished(values, {"ImageNet", "teacher", std::nullopt, "accuracy", "AlexNet"}), Optional(0.5655));
+  EXPECT_FALSE(FindPublished(values, {"ImageNet", "dpdfd", 1.0, "accuracy", "resnet50"}));
+  EXPECT_FALSE(FindPublished(values, {"ImageNet", "dpdfd", 1.0}));
+}
+
 TEST(Published, ATableWhoseEpsilonHasADecimalJoinsToo) {
   const auto values = PublishedTable("dpdfd-ijcai23/table2");
   EXPECT_THAT(FindPublished(values, {"CIFAR10", "dpsgd", 2}), Optional(0.6623));

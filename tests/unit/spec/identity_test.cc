@@ -27,7 +27,8 @@ std::vector<TrialSpec> Samples() {
   std::vector<TrialSpec> samples;
   for (const TrialKind kind : kTrialKinds) {
     TrialSpec spec;
-    spec.role = kind <= TrialKind::dpsgd_teacher ? Role::teacher : Role::student;
+    spec.role = IsTeacher(kind) ? Role::teacher : Role::student;
+    if (kind == TrialKind::loaded_teacher) spec.method = "loaded";
     if (kind == TrialKind::plain_teacher) spec.method = "plain";
     if (kind == TrialKind::ensemble_teacher) spec.method = "ensemble";
     if (kind == TrialKind::dpsgd_teacher || kind == TrialKind::dpsgd_student) spec.method = "dpsgd";
@@ -86,6 +87,35 @@ TEST(Identity, NoOtherKeyChangesTheId) {
       EXPECT_EQ(ComputeTrialId(edited), ComputeTrialId(spec)) << KindName(KindOf(spec)) << " " << key.name;
     }
   }
+}
+
+// Results folders name their trials by these: a key that is new leaves them as they are.
+TEST(Identity, IdsOfEarlierVersionsStay) {
+  const std::vector<TrialSpec> samples = Samples();
+  const std::vector<std::string> ids = {"4d00061ff150efce",
+                                     "acf58ea6db0f8c6c",
+                                     "28d462e00798f734",
+                                     "acd8cdbca7a05c7c",
+                                     "65406fe68e4b6e46",
+                                     "b551f7f525a668ee",
+                                     "bbe4243a2f3664d5",
+                                     "135f50892723127a"};
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    EXPECT_EQ(ComputeTrialId(samples[i]).Hex(), ids[i]) << KindName(KindOf(samples[i]));
+  EXPECT_EQ(ComputeTrialId(samples.back()).Hex(), "0582240e9c78410b");
+}
+
+TEST(Identity, ALoadedTeacherIsItsFilesBytesAndNotTheirPlaceOrASeed) {
+  TrialSpec spec = Samples()[static_cast<std::size_t>(TrialKind::loaded_teacher)];
+  ASSERT_EQ(KindOf(spec), TrialKind::loaded_teacher);
+  spec.weights_digest = std::string(64, 'b');
+  TrialSpec elsewhere = spec;
+  elsewhere.weights = "/elsewhere/weights.pth";
+  elsewhere.seed = 7;
+  EXPECT_EQ(ComputeTrialId(elsewhere), ComputeTrialId(spec));
+  TrialSpec changed = spec;
+  changed.weights_digest[63] = 'c';
+  EXPECT_NE(ComputeTrialId(changed), ComputeTrialId(spec));
 }
 
 TEST(Identity, ExecutionKeysAreNotIdentity) {

@@ -60,6 +60,39 @@ TEST(ShippedSweeps, ChaosHasGangsAndTrialsThatMayShareADevice) {
   EXPECT_GE(sharing, 2);
 }
 
+TEST(ShippedSweeps, ImageNetTable3IsNineLoadedTeachersAtThreeBudgets) {
+  PlanHooks hooks = FakeHooks();
+  hooks.inspect = [](DataSpec& data) {
+    data.digest = std::string(64, 'a');
+    data.examples = 51000;
+    data.channels = 3;
+    data.height = data.width = 224;
+    data.classes = 1000;
+    data.split.train = {0, 1000};
+    data.split.test = {1000, 51000};
+    return Status();
+  };
+  std::size_t weighed = 0;
+  hooks.weigh = [&weighed](const std::string& path) -> Result<std::string> {
+    ++weighed;
+    return Sha256Hex(path);
+  };
+  const std::string path = std::string(RETORT_SOURCE_DIR) + "/experiments/configs/imagenet_table3.toml";
+  const PlanOutcome outcome = LoadSweep(path, {}, hooks);
+  for (const Diagnostic& error : outcome.errors) ADD_FAILURE() << Render(error);
+  ASSERT_TRUE(outcome.plan.has_value());
+  EXPECT_EQ(outcome.plan->trials.size(), 9U + 27U);
+  EXPECT_EQ(weighed, 9U);
+  for (const TrialSpec& trial : outcome.plan->trials) {
+    if (trial.role == Role::teacher) {
+      EXPECT_EQ(trial.method, "loaded") << trial.name;
+      EXPECT_FALSE(trial.weights_digest.empty()) << trial.name;
+    } else {
+      EXPECT_EQ(trial.network, "resnet34") << trial.name;
+    }
+  }
+}
+
 TEST(ShippedSweeps, SmokeIsSeededAndReachesEveryKindOfTrial) {
   const SweepPlan plan = Shipped("smoke.toml");
   EXPECT_GE(plan.trials.size(), 8U);

@@ -19,7 +19,7 @@ TrialSpec Unusual() {
     if (auto* flag = std::get_if<bool>(&value))
       *flag = !*flag;
     else if (auto* text = std::get_if<std::string>(&value))
-      *text = key.choices.back();
+      *text = key.choices.empty() ? "other" : key.choices.back();
     else if (auto* count = std::get_if<std::int64_t>(&value))
       *count = key.indexed ? *count ^ 1 : *count + 7;
     else if (auto* real = std::get_if<double>(&value))

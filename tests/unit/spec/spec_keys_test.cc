@@ -78,7 +78,7 @@ TEST(SpecKeys, SettersWriteTheFieldThatGettersRead) {
     if (auto* flag = std::get_if<bool>(&other))
       *flag = !*flag;
     else if (auto* text = std::get_if<std::string>(&other))
-      *text = key.choices.back();
+      *text = key.choices.empty() ? "other" : key.choices.back();
     else if (auto* count = std::get_if<std::int64_t>(&other))
       *count = key.indexed ? *count ^ 1 : *count + 1;
     else if (auto* real = std::get_if<double>(&other))

@@ -45,7 +45,48 @@ TEST_P(BadSweepTest, IsOneLocatedError) {
 
 const std::string kTrial = "[trial]\nteacher = \"single\"\n";  // lines 10 and 11
 
+// A teacher of its own on line 10, behind a [teacher] that is closed by then.
+std::string LoadedBy(const std::string& definition) {
+  return "[teacher.own]\n" + definition + "\n[trial]\nteacher = \"own\"\n";
+}
+
 const BadSweep kBadSweeps[] = {
+    {"WeightsWithoutANetwork", LoadedBy("weights = \"w.pth\""), 11, 11, "teacher.own.weights",
+     "weights need to know their network: set network", ""},
+    {"EmptyWeights", LoadedBy("network = \"logistic\"\nweights = \"\""), 12, 11, "teacher.own.weights",
+     "is empty: name a file", ""},
+    {"WeightsThatAreNoPath", LoadedBy("network = \"logistic\"\nweights = 3"), 12, 11, "teacher.own.weights",
+     "takes the path of a file, not", ""},
+    {"WeightsThatAreTrained", LoadedBy("network = \"logistic\"\nweights = \"w.pth\"\nepochs = 3"), 13, 10,
+     "teacher.own.epochs", "does not apply to a loaded teacher", ""},
+    {"WeightsTrainedPrivately",
+     LoadedBy("weights = \"w.pth\"\nprivate = { noise_multiplier = 1 }"), 11, 11, "teacher.own.weights",
+     "is not trained here: remove private or weights", ""},
+    {"WeightsOfAnEnsemble", LoadedBy("network = \"logistic\"\nmembers = 4\nweights = \"w.pth\""), 12, 11,
+     "teacher.own.members", "a file holds one teacher", ""},
+    {"WeightsAndModule", LoadedBy("weights = \"w.pth\"\ntorchscript = \"m.pt\""), 12, 15,
+     "teacher.own.torchscript", "remove one of them", ""},
+    {"ModuleWithANetwork", LoadedBy("network = \"logistic\"\ntorchscript = \"m.pt\""), 11, 11,
+     "teacher.own.network", "a TorchScript module is a network of its own", ""},
+    {"WeightsOfAnUnsetVariable", LoadedBy("network = \"logistic\"\nweights = \"${RETORT_NO_SUCH_VARIABLE}/w\""),
+     12, 11, "teacher.own.weights", "RETORT_NO_SUCH_VARIABLE is not set", ""},
+    {"ExampleClaimOfALoadedTeacher",
+     LoadedBy("network = \"logistic\"\nweights = \"w.pth\"") +
+         "epsilon = 3\ncalibrate = \"noise\"\nclaim = \"example\"\n",
+     17, 9, "trial.claim", "rests on how the teacher was trained", "teacher"},
+    {"SoundWithALoadedTeacher",
+     LoadedBy("network = \"logistic\"\nweights = \"w.pth\"") + "reading = \"sound\"\n", 15, 11,
+     "trial.reading", "\"own\" is a loaded teacher", "shards"},
+    {"WeightsOfAStudent", kTrial + "weights = \"w.pth\"\n", 12, 1, "trial.weights",
+     "it belongs to a [teacher] definition", ""},
+    {"MomentumOfAdam", LoadedBy("network = \"logistic\"\nmomentum = 0.5"), 12, 12, "teacher.own.momentum",
+     "momentum is of sgd", ""},
+    {"DropsWithoutSteps", LoadedBy("network = \"logistic\"\nlr_drops = 3"), 12, 12, "teacher.own.lr_drops",
+     "lr_drops is of schedule", ""},
+    {"EnsembleThatIsNotTrained", LoadedBy("network = \"logistic\"\nmembers = 3\nepochs = 0") +
+         "reading = \"sound\"\nvote_noise = 1\n",
+     13, 10, "teacher.own.epochs", "epochs must be at least 1", ""},
+
     {"MisspeltKey", kTrial + "stpes = 10\n", 12, 1, "trial.stpes",
      "unknown key \"stpes\" in [trial]; did you mean", "steps"},
     {"KeyOfTeachersInTrial", kTrial + "network = \"datalens\"\n", 12, 1, "trial.network",
@@ -301,6 +342,21 @@ TEST(SweepErrors, MissingDataStandsAtThePath) {
   EXPECT_EQ(outcome.errors[0].line, 4);
   EXPECT_EQ(outcome.errors[0].column, 8);
   EXPECT_EQ(outcome.errors[0].key, "data.digits.path");
+}
+
+TEST(SweepErrors, WeightsThatCannotBeReadStandAtTheirKey) {
+  PlanHooks hooks = FakeHooks();
+  hooks.weigh = [](const std::string& path) -> Result<std::string> {
+    return EnvironmentError("there is no file " + path);
+  };
+  const PlanOutcome outcome = PlanText(
+      kHead + "[teacher]\nown = { network = \"logistic\", weights = \"w/x.pth\" }\n[trial]\nteacher = \"own\"\n",
+      {}, hooks);
+  ASSERT_EQ(outcome.errors.size(), 1U);
+  EXPECT_EQ(outcome.errors[0].line, 7);
+  EXPECT_EQ(outcome.errors[0].column, 41);
+  EXPECT_EQ(outcome.errors[0].key, "teacher.own.weights");
+  EXPECT_THAT(outcome.errors[0].message, HasSubstr("/sweeps/w/x.pth"));
 }
 
 TEST(SweepErrors, UnreachableEpsilonStandsAtTheEpsilon) {

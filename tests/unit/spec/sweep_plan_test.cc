@@ -68,6 +68,35 @@ TEST(SweepPlan, TeacherKindFollowsFromItsDefinition) {
   EXPECT_EQ(plan.trials[2].queries, 0) << "and nobody else";
 }
 
+TEST(SweepPlan, ALoadedTeacherIsOneForAllSeedsAndItsFileIsWeighedOnce) {
+  PlanHooks hooks = FakeHooks();
+  std::vector<std::string> weighed;
+  hooks.weigh = [&](const std::string& path) -> Result<std::string> {
+    weighed.push_back(path);
+    return "0676ba61" + std::string(56, '0');
+  };
+  hooks.lookup = [](const std::string& name) { return std::optional<std::string>("/of/" + name); };
+  const SweepPlan plan = GoodPlan(
+      kHead + "[teacher]\nown = { network = \"logistic\", weights = \"${ZOO}/w.pth\" }\n[trial]\nteacher = \"own\"\n"
+              "[sweep]\nseeds = [0, 1, 2]\n",
+      {}, hooks);
+  ASSERT_EQ(plan.trials.size(), 4U);
+  EXPECT_EQ(plan.trials[0].method, "loaded");
+  EXPECT_EQ(plan.trials[0].weights, "/of/ZOO/w.pth");
+  EXPECT_EQ(plan.trials[0].weights_digest, "0676ba61" + std::string(56, '0'));
+  EXPECT_THAT(weighed, ElementsAre("/of/ZOO/w.pth"));
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(plan.trials[i].parent, plan.trials[0].id);
+  EXPECT_THAT(plan.resolved_toml, HasSubstr("\"/of/ZOO/w.pth\""));
+}
+
+TEST(SweepPlan, ATorchScriptTeacherNeedsNoNetwork) {
+  const SweepPlan plan =
+      GoodPlan(kHead + "[teacher]\nown = { torchscript = \"m.pt\" }\n[trial]\nteacher = \"own\"\n");
+  ASSERT_EQ(plan.trials.size(), 2U);
+  EXPECT_EQ(plan.trials[0].network, kTorchScript);
+  EXPECT_THAT(plan.trials[0].torchscript, ::testing::EndsWith("/sweeps/m.pt"));
+}
+
 TEST(SweepPlan, PrivateEpsilonAsksForAProvenExampleClaimByNoise) {
   const SweepPlan plan = GoodPlan(
       kHead +

@@ -209,13 +209,13 @@ TEST_F(AuditRun, FilesOfAnotherTrialOrWithoutDataAreErrors) {
 TEST(Canaries, AreMislabelledWhereInAndNoNumbersWhereOut) {
   const Examples train{at::ones({4, 1, 2, 2}), at::tensor({0, 1, 2, 2}, at::kLong)};
   const Examples planted = PlantCanaries(train, 3, {true, false, true});
-  EXPECT_TRUE(at::equal(planted.images[0], train.images[0]));
-  EXPECT_TRUE(planted.images[1].isnan().all().item<bool>());
-  EXPECT_TRUE(at::equal(planted.images[3], train.images[3]));
+  EXPECT_TRUE(at::equal(planted.Range(0, planted.size())[0], train.Range(0, train.size())[0]));
+  EXPECT_TRUE(planted.Range(0, planted.size())[1].isnan().all().item<bool>());
+  EXPECT_TRUE(at::equal(planted.Range(0, planted.size())[3], train.Range(0, train.size())[3]));
   for (std::int64_t i = 0; i < 3; ++i)
     EXPECT_NE(planted.labels[i].item<std::int64_t>(), train.labels[i].item<std::int64_t>());
   EXPECT_EQ(planted.labels[3].item<std::int64_t>(), 2);
-  EXPECT_FALSE(train.images.isnan().any().item<bool>());
+  EXPECT_FALSE(train.Range(0, train.size()).isnan().any().item<bool>());
 }
 
 class MembershipBound : public ::testing::Test {

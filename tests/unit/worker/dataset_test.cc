@@ -8,6 +8,8 @@
 namespace retort::worker {
 namespace {
 
+const PixelScale kScale = {{0.1307, 0.1307}, {0.3081, 0.3081}};
+
 TEST(SplitOrder, ZeroIsFileOrder) {
   const std::vector<std::int64_t> want = {0, 1, 2, 3};
   EXPECT_EQ(SplitOrder(4, 0), want);
@@ -22,11 +24,11 @@ TEST(Dataset, SplitsAreDisjointAndNormalised) {
   EXPECT_EQ(data->train.size(), 120);
   EXPECT_EQ(data->public_split.size(), 40);
   EXPECT_EQ(data->test.size(), 40);
-  EXPECT_EQ(data->train.images.sizes(), (std::vector<std::int64_t>{120, 1, 16, 16}));
+  EXPECT_EQ(data->train.Range(0, data->train.size()).sizes(), (std::vector<std::int64_t>{120, 1, 16, 16}));
   const at::Tensor all = at::cat({data->train.labels, data->public_split.labels, data->test.labels});
   for (std::int64_t c = 0; c < 4; ++c) EXPECT_EQ((all == c).sum().item<std::int64_t>(), 50);
   // Pictures and labels stay together: the bright quarter is the class.
-  const at::Tensor quarters = at::avg_pool2d(data->test.images, 8).flatten(1);
+  const at::Tensor quarters = at::avg_pool2d(data->test.Range(0, data->test.size()), 8).flatten(1);
   EXPECT_TRUE(quarters.argmax(1).equal(data->test.labels));
 }
 
@@ -34,7 +36,7 @@ TEST(Dataset, BytesSurviveNormalisation) {
   const TinyTrials tiny;
   const auto data = LoadDataset(storage::PosixEnv(), *tiny.data());
   ASSERT_TRUE(data.ok());
-  const at::Tensor bytes = ToBytes(data->train.images);
+  const at::Tensor bytes = ToBytes(data->train.Range(0, data->train.size()), data->scale);
   EXPECT_EQ(bytes.max().item<std::int64_t>(), 229);
   EXPECT_EQ(bytes.min().item<std::int64_t>(), 0);
 }
@@ -50,8 +52,8 @@ TEST(Dataset, SplitBeyondTheFilesIsRefused) {
 
 TEST(Shifted, MovesEachImageWholePixels) {
   const at::Tensor images = at::randn({20, 2, 9, 11});
-  const at::Tensor moved = Shifted(images, 2, RngStream(1, Purpose::shifts));
-  const at::Tensor padded = at::constant_pad_nd(images, {2, 2, 2, 2}, -kPixelMean / kPixelStd);
+  const at::Tensor moved = Shifted(images, 2, kScale, RngStream(1, Purpose::shifts));
+  const at::Tensor padded = at::constant_pad_nd(images, {2, 2, 2, 2}, -0.1307 / 0.3081);
   for (std::int64_t i = 0; i < 20; ++i) {
     bool found = false;
     for (std::int64_t y = 0; y < 5; ++y) {
@@ -61,7 +63,7 @@ TEST(Shifted, MovesEachImageWholePixels) {
     }
     EXPECT_TRUE(found) << "image " << i;
   }
-  EXPECT_TRUE(Shifted(images, 0, RngStream(1, Purpose::shifts)).equal(images));
+  EXPECT_TRUE(Shifted(images, 0, kScale, RngStream(1, Purpose::shifts)).equal(images));
 }
 
 }  // namespace

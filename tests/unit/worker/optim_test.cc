@@ -5,6 +5,7 @@
 
 #include "worker/optim/adam.h"
 #include "worker/optim/schedule.h"
+#include "worker/optim/sgd.h"
 
 namespace retort::worker {
 namespace {
@@ -60,6 +61,32 @@ TEST(Schedule, HoldsThenFallsLinearlyToItsEnd) {
   EXPECT_NEAR(HoldThenLinear(100, 101, 0.5, 0.05), 0.05, 1e-15);
   EXPECT_DOUBLE_EQ(HoldThenLinear(7, 10, 1, 1), 1);
   EXPECT_DOUBLE_EQ(HoldThenLinear(0, 1, 0, 0.1), 1);
+}
+
+TEST(Schedule, CosineFallsFromTheHoldToItsEnd) {
+  EXPECT_DOUBLE_EQ(HoldThenCosine(50, 101, 0.5, 0.1), 1);
+  EXPECT_NEAR(HoldThenCosine(75, 101, 0.5, 0.1), 0.55, 1e-12);
+  EXPECT_NEAR(HoldThenCosine(100, 101, 0.5, 0.1), 0.1, 1e-12);
+  EXPECT_GT(HoldThenCosine(60, 101, 0.5, 0.1), HoldThenLinear(60, 101, 0.5, 0.1)) << "slow at first";
+}
+
+TEST(Schedule, StepsDownToATenthAtEvenParts) {
+  EXPECT_DOUBLE_EQ(StepDown(0, 90, 2), 1);
+  EXPECT_DOUBLE_EQ(StepDown(29, 90, 2), 1);
+  EXPECT_DOUBLE_EQ(StepDown(30, 90, 2), 0.1);
+  EXPECT_DOUBLE_EQ(StepDown(60, 90, 2), 0.01);
+  EXPECT_DOUBLE_EQ(StepDown(89, 90, 2), 0.01);
+  EXPECT_DOUBLE_EQ(StepDown(5, 6, 0), 1);
+}
+
+// Reference: torch.optim.SGD(lr=0.1, momentum=0.9, weight_decay=0.5) on p = [1, -2], gradients [0.5, 1], [-1, 2].
+TEST(Sgd, MatchesTorchWithMomentumAndDecay) {
+  at::Tensor p = at::tensor({1.0F, -2.0F});
+  Sgd sgd(2, {0.9, 0.5});
+  sgd.Step(p, at::tensor({0.5F, 1.0F}), 0.1);
+  EXPECT_TRUE(at::allclose(p, at::tensor({0.9F, -2.0F})));
+  sgd.Step(p, at::tensor({-1.0F, 2.0F}), 0.1);
+  EXPECT_TRUE(at::allclose(p, at::tensor({0.865F, -2.1F})));
 }
 
 TEST(Schedule, KappaReachesItsEndAtTheLastStep) {

@@ -1,0 +1,203 @@
+// retort export
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <map>
+#include <utility>
+
+#include "experiments/spec/sha256.h"
+#include "experiments/spec/trial_kind.h"
+#include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/open_results.h"
+#include "orchestrator/cli/trial_json.h"
+#include "orchestrator/cli/trial_names.h"
+#include "storage/attempt_file.h"
+#include "storage/npy_file.h"
+#include "storage/png_grid.h"
+#include "storage/weights/write_weights.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+// What is exported: the trial, and where its finished attempt lies.
+struct Exported {
+  const ResultsView& view;
+  const TrialView& trial;
+  std::string attempt_file;
+};
+
+std::string CsvField(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string CsvLine(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields) line += (line.empty() ? "" : ",") + CsvField(field);
+  return line + "\n";
+}
+
+// The network under the names of its own state: parameters and running statistics.
+Result<std::vector<storage::TensorBlob>> NetworkOf(const Exported& what) {
+  const TrialSpec& spec = what.trial.spec;
+  if (KindOf(spec) == TrialKind::ensemble_teacher)
+    return UsageError(ShownName(spec) + " is an ensemble, whose members are no one network and are never released; export a student of it.");
+  const std::string prefix = spec.role == Role::teacher ? "teacher/" : "student/";
+  RETORT_ASSIGN_OR_RETURN(std::vector<storage::TensorBlob> state, storage::ReadParameters(what.attempt_file, prefix));
+  if (state.empty()) return UsageError(ShownName(spec) + " trains no network.");
+  for (storage::TensorBlob& blob : state) blob.name = blob.name.substr(prefix.size());
+  return state;
+}
+
+Result<std::string> Student(const Exported& what, const std::string& format) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<storage::TensorBlob> state, NetworkOf(what));
+  if (format == "torch") return storage::EncodeTorch(state);
+  return format == "npz" ? storage::EncodeNpz(state) : storage::EncodeSafetensors(state);
+}
+
+Result<std::string> Samples(const Exported& what, const std::string& format) {
+  RETORT_ASSIGN_OR_RETURN(const storage::AttemptFile file, storage::ReadAttemptFile(what.attempt_file));
+  if (!file.samples) return UsageError(ShownName(what.trial.spec) + " kept no samples: only methods with a generator do.");
+  if (format == "png") return storage::EncodePngGrid(file.samples->images);
+  storage::TensorBlob step{"step", storage::DType::u64, {static_cast<std::int64_t>(file.samples->step.size())}, {}};
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(file.samples->step.data());
+  step.bytes.assign(bytes, bytes + file.samples->step.size() * sizeof(std::uint64_t));
+  storage::TensorBlob images = file.samples->images, released = file.samples->released;
+  images.name = "images";
+  released.name = "released";
+  return storage::EncodeNpz({images, released, step});
+}
+
+Result<std::string> Curves(const Exported& what, const std::string&) {
+  RETORT_ASSIGN_OR_RETURN(const storage::AttemptFile file, storage::ReadAttemptFile(what.attempt_file));
+  std::map<std::int64_t, std::map<std::string, double>> rows;
+  std::vector<std::string> head = {"step"};
+  for (const auto& [name, points] : file.curves) {
+    head.push_back(name);
+    for (const auto& [step, value] : points) rows[step][name] = value;
+  }
+  std::string text = CsvLine(head);
+  for (const auto& [step, values] : rows) {
+    std::vector<std::string> fields = {std::to_string(step)};
+    for (std::size_t i = 1; i < head.size(); ++i) {
+      const auto value = values.find(head[i]);
+      fields.push_back(value == values.end() ? "" : fmt::format("{}", value->second));
+    }
+    text += CsvLine(fields);
+  }
+  return text;
+}
+
+// The columns are the fields of `retort show --json`; a field that an entry lacks is empty.
+Result<std::string> Ledger(const Exported& what, const std::string&) {
+  std::vector<ordered_json> entries;
+  std::vector<std::string> head;
+  for (const storage::LedgerEntry& entry : what.view.ledger) {
+    if (entry.attempt.trial != what.trial.spec.id) continue;
+    entries.push_back(LedgerEntryJson(entry));
+    for (const auto& [key, value] : entries.back().items())
+      if (std::find(head.begin(), head.end(), key) == head.end()) head.push_back(key);
+  }
+  std::string text = CsvLine(head);
+  for (const ordered_json& entry : entries) {
+    std::vector<std::string> fields;
+    for (const std::string& key : head) {
+      const auto value = entry.find(key);
+      const bool empty = value == entry.end() || value->is_null();
+      fields.push_back(empty ? "" : value->is_string() ? value->get<std::string>() : value->dump());
+    }
+    text += CsvLine(fields);
+  }
+  return text;
+}
+
+struct Part {
+  const char* name;
+  std::vector<std::string> formats;
+  Result<std::string> (*encode)(const Exported& what, const std::string& format);
+};
+
+const std::vector<Part>& Parts() {
+  static const std::vector<Part> parts = {{"student", {"safetensors", "torch", "npz"}, Student},
+                                          {"samples", {"png", "npz"}, Samples},
+                                          {"curves", {"csv"}, Curves},
+                                          {"ledger", {"csv"}, Ledger}};
+  return parts;
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return text;
+}
+
+// The part that the line names, in a format that fits it; else a diagnostic.
+const Part* FindPart(const CommandLine& line, std::vector<Diagnostic>& errors) {
+  std::vector<std::string> names;
+  Diagnostic error;
+  for (const Part& part : Parts()) {
+    names.emplace_back(part.name);
+    if (part.name != line.exported) continue;
+    if (std::find(part.formats.begin(), part.formats.end(), line.export_format) != part.formats.end()) return &part;
+    error.key = "--format";
+    error.choices = part.formats;
+    error.message = fmt::format("{} cannot be written as {}; valid are {}.", line.exported, line.export_format, Joined(part.formats));
+    errors.push_back(error);
+    return nullptr;
+  }
+  error.key = line.exported;
+  error.choices = NearestFirst(line.exported, names);
+  error.message = fmt::format("there is no `{}` to export; valid are {}.", line.exported, Joined(names));
+  errors.push_back(error);
+  return nullptr;
+}
+
+Result<std::string> EncodePart(const Part& part, const ResultsView& view, const TrialView& trial, const std::string& format) {
+  if (part.encode == Ledger) return Ledger({view, trial, ""}, format);
+  if (!trial.row || trial.row->attempt_file.empty())
+    return UsageError(fmt::format("{} is {}: only a trial that has ended leaves {} (`retort explain {}` says more).",
+                                  ShownName(trial.spec), StateName(trial.state), part.name, ShownName(trial.spec)));
+  return part.encode({view, trial, view.directory + "/" + trial.row->attempt_file}, format);
+}
+
+}  // namespace
+
+int ExportCommand(const Invocation& call) {
+  const CommandLine& line = call.line;
+  std::vector<Diagnostic> errors;
+  const Part* part = FindPart(line, errors);
+  if (part == nullptr) return call.console.Fail(errors);
+  if (call.env.Exists(line.out) && !line.force)
+    return call.console.Fail(UsageError(line.out + " is there already; --force writes over it."));
+  const Result<ResultsView> view = OpenShownResults(call);
+  if (!view.ok()) return call.console.Fail(view.status());
+  const Result<const TrialView*> trial = FindTrial(*view, line.trial);
+  if (!trial.ok()) return call.console.Fail(trial.status());
+  const Result<std::string> bytes = EncodePart(*part, *view, **trial, line.export_format);
+  if (!bytes.ok()) return call.console.Fail(bytes.status());
+  if (const Status written = call.env.WriteFileAtomically(line.out, *bytes); !written.ok())
+    return call.console.Fail(written);
+  const std::string name = ShownName((*trial)->spec);
+  if ((*trial)->spec.role == Role::teacher && part->encode == Student)
+    call.console.Message("a teacher knows its private examples: `retort show " + name + "` says what it may claim");
+  if (!line.global.json) {
+    call.console.Message(fmt::format("{}: {} of {}, {} bytes", line.out, part->name, name, bytes->size()));
+    return 0;
+  }
+  Sha256 hash;
+  hash.Update(*bytes);
+  ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document.update({{"trial", (*trial)->spec.id.Hex()}, {"name", name}, {"exported", part->name},
+                   {"format", line.export_format}, {"out", line.out}, {"bytes", bytes->size()}, {"sha256", hash.FinishHex()}});
+  call.console.Data(DocumentText(document));
+  return 0;
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,170 @@
+// retort model check
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "cluster/launch_environment.h"
+#include "cluster/model_order.h"
+#include "cluster/worker_environment.h"
+#include "experiments/spec/networks.h"
+#include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/number_text.h"
+#include "orchestrator/environment.h"
+#include "orchestrator/worker_question.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kScript = "torchscript";
+constexpr std::size_t kShown = 10;
+
+std::optional<Diagnostic> UnknownNetwork(const CommandLine& line) {
+  if (line.torchscript && line.network == kScript) return std::nullopt;
+  std::vector<std::string> names;
+  for (const NamedNetwork& network : kNamedNetworks) {
+    if (network.name == line.network) return std::nullopt;
+    names.emplace_back(network.name);
+  }
+  Diagnostic error;
+  error.key = line.network;
+  error.choices = NearestOf(line.network, names);
+  error.message = "there is no network `" + line.network + "`";
+  if (line.network == kScript) {
+    error.message += " of this project; --torchscript runs the module in --weights, and with it whatever code it holds.";
+  } else if (error.choices.empty()) {
+    error.message += "; there are";
+    for (const std::string& name : names) error.message += (name == names.front() ? " " : ", ") + name;
+    error.message += ".";
+  } else {
+    error.message += ".";
+  }
+  return error;
+}
+
+// "3x224x224", or "224" for three square channels.
+bool ReadImage(const std::string& text, cluster::ModelOrder& order) {
+  std::vector<std::int64_t> extents;
+  for (std::size_t at = 0; at <= text.size() && extents.size() < 4;) {
+    const std::size_t end = std::min(text.find('x', at), text.size());
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(text.data() + at, text.data() + end, value);
+    if (error != std::errc() || stop != text.data() + end || value < 1 || value > 1 << 16) return false;
+    extents.push_back(value);
+    at = end + 1;
+  }
+  if (extents.size() == 1) extents = {3, extents[0], extents[0]};
+  if (extents.size() != 3) return false;
+  order.channels = extents[0];
+  order.height = extents[1];
+  order.width = extents[2];
+  return true;
+}
+
+std::string Absolute(const std::string& path) {
+  if (path.empty()) return "";
+  std::error_code error;
+  return std::filesystem::absolute(path, error).lexically_normal().string();
+}
+
+Result<cluster::ModelOrder> OrderOf(const CommandLine& line) {
+  cluster::ModelOrder order;
+  order.network = line.network;
+  order.weights = Absolute(line.weights);
+  order.input = Absolute(line.input);
+  order.logits_out = Absolute(line.logits_out);
+  order.classes = line.classes;
+  order.torchscript = line.torchscript;
+  order.non_finite = line.non_finite;
+  if (!line.image.empty() && !ReadImage(line.image, order))
+    return UsageError("--image " + line.image + " is no image shape; write CxHxW as in 3x224x224, or a size as in 224.");
+  if (!line.logits_out.empty() && line.input.empty())
+    return UsageError("--logits-out needs --input FILE.npy: images to be asked about.");
+  if (line.torchscript && (line.network != kScript || line.weights.empty()))
+    return UsageError("--torchscript runs a module of its own: `retort model check torchscript --torchscript --weights FILE`.");
+  return order;
+}
+
+std::string NameList(const char* what, const ordered_json& names) {
+  if (names.empty()) return "";
+  std::string text = fmt::format("  {} {}:", names.size(), what);
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    const ordered_json& name = names[i];
+    text += (i == 0 ? " " : ", ") + (name.is_string() ? name.get<std::string>()
+                                                      : name.value("file", "") + " for " + name.value("network", ""));
+  }
+  return text + (names.size() > kShown ? fmt::format(" and {} more (--json lists all)", names.size() - kShown) : "") + "\n";
+}
+
+std::string WeightsText(const ordered_json& weights) {
+  if (weights.is_null()) return "weights: none given, the initial ones\n";
+  std::string text = fmt::format("weights: {}, {}, SHA-256 {}\n", weights.value("path", ""), weights.value("container", ""),
+                                 weights.value("sha256", ""));
+  const ordered_json known = weights.value("known", ordered_json());
+  if (!known.is_null())
+    text += fmt::format("  {}: {} % top 1 after a resize to {} and a crop of {} ({})\n", known.value("name", ""),
+                        known.value("accuracy", 0.0), known.value("resize", 0), known.value("crop", 0),
+                        known.value("interpolation", ""));
+  return text + NameList("other entries of the file, left out", weights.value("left_out", ordered_json::array()));
+}
+
+std::string KeysText(const ordered_json& keys) {
+  std::string text = "names: " + keys.value("summary", "") + "\n";
+  if (const std::string prefix = keys.value("prefix", ""); !prefix.empty()) text += "  prefix of every name: " + prefix + "\n";
+  for (const auto& [key, what] :
+       {std::pair{"missing", "missing"}, std::pair{"unexpected", "unexpected"}, std::pair{"misshaped", "of another shape"},
+        std::pair{"renamed", "renamed"}, std::pair{"dropped", "dropped"}, std::pair{"zeroed", "set to 0"}})
+    text += NameList(what, keys.value(key, ordered_json::array()));
+  return text;
+}
+
+std::string ReportText(const ordered_json& report) {
+  std::string text = fmt::format("{}: {} parameters", report.value("network", ""), CountText(report.value("parameters", std::int64_t{0})));
+  if (report.contains("image"))
+    text += fmt::format(", {} classes, images {}x{}x{}", report.value("classes", 0), report["image"][0].dump(),
+                        report["image"][1].dump(), report["image"][2].dump());
+  text += "\n" + WeightsText(report.value("weights", ordered_json()));
+  if (report.contains("keys")) text += KeysText(report["keys"]);
+  if (report.contains("logits"))
+    text += fmt::format("logits: {}{}\n", report["logits"]["shape"].dump(),
+                        report["logits"].value("path", "").empty() ? "" : " in " + report["logits"].value("path", ""));
+  return text;
+}
+
+}  // namespace
+
+int ModelCommand(const Invocation& call) {
+  const CommandLine& line = call.line;
+  if (const auto unknown = UnknownNetwork(line)) return call.console.Fail({*unknown});
+  const Result<cluster::ModelOrder> order = OrderOf(line);
+  if (!order.ok()) return call.console.Fail(order.status());
+  std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
+  if (program.empty()) program = ProgramDirectory() + "/retort-worker";
+  const Result<std::string> answer =
+      AskWorker({program, cluster::WorkerEnvironment(call.environment, {}), cluster::kModelArgument,
+                 cluster::EncodeModelOrder(*order), "the check of the network " + line.network},
+                [](const cluster::Progress&) {});
+  if (!answer.ok()) return call.console.Fail(answer.status());
+  const ordered_json report = ordered_json::parse(*answer, nullptr, false);
+  if (!report.is_object()) return call.console.Fail(EnvironmentError("The worker program's report is no JSON object."));
+  const bool fits = report.value("ok", false);
+  if (line.global.json) {
+    ordered_json document;
+    document["schema_version"] = kSchemaVersion;
+    document.update(report);
+    call.console.Data(DocumentText(document));
+  } else {
+    call.console.Data(ReportText(report));
+    if (!fits) call.console.Message(report.value("refusal", ""));
+  }
+  return fits ? 0 : ExitCode(StatusCode::refused);
+}
+
+}  // namespace retort::orchestrator::cli

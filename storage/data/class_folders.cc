@@ -1,0 +1,128 @@
+// What the picture readers share: a folder a class.
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "storage/data/readers.h"
+#include "storage/data/text_lines.h"
+
+namespace retort::storage {
+namespace {
+
+using Classes = std::vector<std::pair<std::string, std::int64_t>>;
+
+// "INDEX,NAME" a line; a header line without number is passed over.
+Result<std::map<std::string, std::int64_t>> ReadClassIndex(const FileTree& tree, const TreeFile& file) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(tree, file));
+  std::map<std::string, std::int64_t> numbers;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::size_t comma = lines[i].find(',');
+    if (lines[i].empty()) continue;
+    const auto number = WholeNumber(std::string_view(lines[i]).substr(0, std::min(comma, lines[i].size())));
+    if (i == 0 && !number) continue;
+    if (comma == std::string::npos || !number || *number > 65535)
+      return LineError(tree.Where(file), i + 1, "\"" + lines[i] + "\" is not INDEX,NAME");
+    std::string name = lines[i].substr(comma + 1);
+    name = name.substr(0, name.find(','));
+    if (!numbers.emplace(name, *number).second)
+      return LineError(tree.Where(file), i + 1, "the class \"" + name + "\" stands twice");
+  }
+  return numbers;
+}
+
+}  // namespace
+
+bool IsPictureName(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  std::string ending(name.substr(dot + 1));
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return ending == "jpg" || ending == "jpeg" || ending == "png";
+}
+
+std::optional<std::string> FolderOf(const FileTree& tree, std::string_view tail) {
+  for (const TreeFile& file : tree.files()) {
+    if (!file.name.ends_with(tail)) continue;
+    const std::size_t begin = file.name.size() - tail.size();
+    if (begin == 0 || file.name[begin - 1] == '/') return file.name.substr(0, begin);
+  }
+  return std::nullopt;
+}
+
+void EndPart(ExampleSet& set, const std::string& name) {
+  const std::int64_t begin = set.parts.empty() ? 0 : set.parts.back().end;
+  const auto end = static_cast<std::int64_t>(set.labels.size());
+  if (end > begin) set.parts.push_back({name, begin, end});
+}
+
+Status MissingFile(const DataSpec& data, const std::string& where, const std::string& what) {
+  return EnvironmentError("data." + data.name + ": " + where + " is missing; " + what);
+}
+
+std::vector<std::string> ClassFolders(const FileTree& tree, const std::string& prefix) {
+  std::vector<std::string> names;
+  for (const TreeFile* file : tree.Below(prefix)) {
+    const std::size_t slash = file->name.find('/', prefix.size());
+    if (slash == std::string::npos || !IsPictureName(file->name)) continue;
+    const std::string_view name = std::string_view(file->name).substr(prefix.size(), slash - prefix.size());
+    if (names.empty() || names.back() != name) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Result<Classes> NumberClasses(const FileTree& tree, const std::string& folder,
+                              const std::vector<std::string>& names, ExampleSet& set) {
+  Classes classes;
+  const TreeFile* index = tree.Find(folder + "class-index.csv");
+  if (index == nullptr) {
+    for (const std::string& name : names)
+      classes.emplace_back(name, static_cast<std::int64_t>(classes.size()));
+    set.class_names = names;
+  } else {
+    RETORT_ASSIGN_OR_RETURN(const auto numbers, ReadClassIndex(tree, *index));
+    for (const auto& [name, number] : numbers) {
+      if (static_cast<std::size_t>(number) >= set.class_names.size())
+        set.class_names.resize(static_cast<std::size_t>(number) + 1);
+      set.class_names[static_cast<std::size_t>(number)] = name;
+    }
+    for (const std::string& name : names) {
+      const auto found = numbers.find(name);
+      if (found == numbers.end())
+        return DamageError(tree.Where(*index) + " has no line for the class \"" + name + "\"");
+      classes.emplace_back(name, found->second);
+    }
+  }
+  set.classes = static_cast<std::int64_t>(set.class_names.size());
+  return classes;
+}
+
+Status AddClassFolders(const FileTree& tree, const std::string& prefix, const Classes& classes,
+                       ExampleSet& set) {
+  std::map<std::string_view, std::int64_t> numbers;
+  for (const auto& [name, number] : classes) numbers.emplace(name, number);
+  std::size_t outside = 0;
+  for (const TreeFile* file : tree.Below(prefix)) {
+    if (!IsPictureName(file->name)) continue;
+    const std::size_t slash = file->name.find('/', prefix.size());
+    if (slash == std::string::npos) {
+      ++outside;
+      continue;
+    }
+    const auto found =
+        numbers.find(std::string_view(file->name).substr(prefix.size(), slash - prefix.size()));
+    if (found == numbers.end()) return DamageError(tree.Where(*file) + ": its folder is none of the classes");
+    set.pictures.push_back(*file);
+    set.labels.push_back(found->second);
+  }
+  if (outside > 0)
+    set.findings.push_back(std::to_string(outside) + " pictures lie directly in " + tree.path() + "/" +
+                           prefix + " and not in the folder of a class; they are left out.");
+  return {};
+}
+
+}  // namespace retort::storage

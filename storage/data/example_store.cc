@@ -1,0 +1,105 @@
+#include "storage/data/example_store.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "experiments/spec/data_readers.h"
+#include "experiments/spec/diagnostic.h"
+#include "storage/data/picture_scan.h"
+#include "storage/data/readers.h"
+#include "storage/idx_file.h"
+
+namespace retort::storage {
+namespace {
+
+constexpr std::uint64_t kMostPicture = std::uint64_t{256} << 20;
+
+using Reader = Result<ExampleSet> (*)(Env&, const DataSpec&);
+constexpr std::array<std::pair<std::string_view, Reader>, 10> kReaders = {
+    {{"idx", &ReadIdxSet},
+     {"cifar10", &ReadCifar},
+     {"cifar100", &ReadCifar},
+     {"svhn", &ReadSvhn},
+     {"medmnist", &ReadMedMnist},
+     {"celeba", &ReadCelebA},
+     {"covidx", &ReadCovidx},
+     {"imagenet", &ReadImageNet},
+     {"tiny-imagenet", &ReadTinyImageNet},
+     {"pictures", &ReadPictures}}};
+
+Status UnknownReader(const DataSpec& data) {
+  const std::vector<std::string> names = NearestFirst(data.reader, DataReaderNames());
+  std::string known;
+  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+  return UsageError("There is no reader \"" + data.reader + "\"; nearest first, there are " + known + ".");
+}
+
+Status CheckClasses(const DataSpec& data, ExampleSet& set) {
+  if (data.classes > 0) {
+    for (std::size_t i = 0; i < set.labels.size(); ++i) {
+      if (set.labels[i] < data.classes) continue;
+      return UsageError("data." + data.name + ".classes = " + std::to_string(data.classes) +
+                        ", and example " + std::to_string(i) + " in " + data.path + " has the label " +
+                        std::to_string(set.labels[i]) + "; write " +
+                        std::to_string(std::max(set.classes, set.labels[i] + 1)) + ", or leave it out");
+    }
+    set.classes = data.classes;
+  }
+  for (const std::int64_t label : set.labels)
+    if (label >= set.classes)
+      return DamageError(data.path + ": the label " + std::to_string(label) + " is outside the " +
+                         std::to_string(set.classes) + " classes of the set");
+  return {};
+}
+
+Status CheckPictures(ExampleSet& set) {
+  for (const TreeFile& picture : set.pictures)
+    if (picture.size > kMostPicture)
+      return Refused(set.files->Where(picture) + ": a picture of " + std::to_string(picture.size >> 20) +
+                     " MiB; at most 256 MiB are read");
+  const TreeFile& first = set.pictures.front();
+  RETORT_ASSIGN_OR_RETURN(const std::string bytes, set.files->Read(first));
+  RETORT_ASSIGN_OR_RETURN(const PictureSize size, SizeOfPicture(set.files->Where(first), bytes));
+  set.channels = 3;
+  set.height = size.height;
+  set.width = size.width;
+  return {};
+}
+
+}  // namespace
+
+Result<ExampleSet> ReadIdxSet(Env& env, const DataSpec& data) {
+  DataSpec any = data;
+  any.classes = data.classes == 0 ? 256 : data.classes;
+  RETORT_ASSIGN_OR_RETURN(IdxData idx, LoadIdx(env, any));
+  ExampleSet set;
+  set.channels = 1;
+  set.height = idx.height;
+  set.width = idx.width;
+  set.labels.assign(idx.labels.begin(), idx.labels.end());
+  set.pixels = std::move(idx.pixels);
+  const std::int64_t most = *std::max_element(set.labels.begin(), set.labels.end());
+  set.classes = std::max<std::int64_t>(data.classes == 0 ? 10 : data.classes, most + 1);
+  if (idx.train > 0) set.parts.push_back({"train", 0, idx.train});
+  if (idx.train < idx.examples) set.parts.push_back({"test", idx.train, idx.examples});
+  set.sources.push_back(data.path);
+  return set;
+}
+
+Result<std::unique_ptr<ExampleStore>> OpenExamples(Env& env, const DataSpec& data) {
+  const auto reader = std::find_if(kReaders.begin(), kReaders.end(),
+                                   [&data](const auto& known) { return known.first == data.reader; });
+  if (reader == kReaders.end()) return UnknownReader(data);
+  if (!env.Exists(data.path))
+    return EnvironmentError("data." + data.name + ": " + data.path +
+                            " does not exist; put the files there, or set the path to where they are");
+  RETORT_ASSIGN_OR_RETURN(ExampleSet set, reader->second(env, data));
+  if (set.labels.empty()) return DamageError(data.path + " holds no example");
+  if (set.parts.size() == 1 && set.parts[0].name.empty()) set.parts.clear();
+  RETORT_RETURN_IF_ERROR(CheckClasses(data, set));
+  if (!set.pictures.empty()) RETORT_RETURN_IF_ERROR(CheckPictures(set));
+  return std::make_unique<ExampleStore>(std::move(set));
+}
+
+}  // namespace retort::storage

@@ -1,0 +1,157 @@
+#include "storage/data/file_tree.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "storage/data/tree_kinds.h"
+#include "storage/input_files.h"
+
+namespace retort::storage {
+namespace {
+
+constexpr std::uint64_t kMostUnpacked = std::uint64_t{2} << 30;
+
+bool EndsWith(const std::string& path, std::initializer_list<std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view end) { return path.ends_with(end); });
+}
+
+// How this shell would unpack it beside itself.
+std::string UnpackCommand(const std::string& path) {
+  return "unpack it with `mkdir -p '" + path + ".unpacked' && tar -xf '" + path + "' -C '" + path +
+         ".unpacked'` and name that folder";
+}
+
+Result<std::shared_ptr<const FileTree>> OpenPackedTar(Env& env, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const auto packed, env.OpenInput(path));
+  RETORT_ASSIGN_OR_RETURN(std::string bytes, Gunzip(path, *packed, kMostUnpacked, UnpackCommand(path)));
+  RETORT_ASSIGN_OR_RETURN(const std::string stamp, StampText(env, path));
+  return OpenTarTree(path, FileInMemory(path, std::move(bytes)), stamp);
+}
+
+}  // namespace
+
+FileTree::FileTree(std::string path, std::vector<TreeFile> files)
+    : path_(std::move(path)), files_(std::move(files)) {
+  std::sort(files_.begin(), files_.end(),
+            [](const TreeFile& a, const TreeFile& b) { return a.name < b.name; });
+}
+
+const TreeFile* FileTree::Find(std::string_view name) const {
+  const auto found =
+      std::lower_bound(files_.begin(), files_.end(), name,
+                       [](const TreeFile& file, std::string_view key) { return file.name < key; });
+  return found != files_.end() && found->name == name ? &*found : nullptr;
+}
+
+std::vector<const TreeFile*> FileTree::Below(std::string_view prefix) const {
+  std::vector<const TreeFile*> below;
+  auto file = std::lower_bound(files_.begin(), files_.end(), prefix,
+                               [](const TreeFile& at, std::string_view key) { return at.name < key; });
+  for (; file != files_.end() && file->name.starts_with(prefix); ++file) below.push_back(&*file);
+  return below;
+}
+
+std::string NameTrouble(std::string_view name) {
+  if (name.empty()) return "is empty";
+  if (name.size() > 4096) return "is longer than 4096 bytes";
+  if (name.front() == '/') return "is absolute";
+  if (std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }))
+    return "holds a control character";
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    if (name.substr(begin, end - begin) == "..") return "leads outside by \"..\"";
+    begin = end + 1;
+  }
+  return "";
+}
+
+std::string CleanName(std::string_view name) {
+  std::string clean;
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    begin = end + 1;
+    if (part.empty() || part == ".") continue;
+    if (!clean.empty()) clean += '/';
+    clean += part;
+  }
+  return clean;
+}
+
+Status CheckNames(const std::string& path, std::vector<TreeFile>& files) {
+  if (files.size() > kMostFiles) return Refused(path + " holds more than 20 million files");
+  std::sort(files.begin(), files.end(), [](const TreeFile& a, const TreeFile& b) { return a.name < b.name; });
+  const auto twice = std::adjacent_find(
+      files.begin(), files.end(), [](const TreeFile& a, const TreeFile& b) { return a.name == b.name; });
+  if (twice == files.end()) return {};
+  return Refused(path + " holds the name \"" + twice->name + "\" twice; which one counts cannot be told");
+}
+
+Result<std::string> StampText(Env& env, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const FileStamp stamp, env.Stamp(path));
+  if (!stamp.telling) return std::string();
+  return std::to_string(stamp.size) + " " + std::to_string(stamp.modified) + " " +
+         std::to_string(stamp.inode);
+}
+
+// The one place that inflates gzip for trees. Several members one after the other are one stream.
+Result<std::string> Gunzip(const std::string& path, const InputFile& file, std::uint64_t most,
+                           const std::string& otherwise) {
+  z_stream stream{};
+  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return EnvironmentError("zlib could not start");
+  struct End {
+    z_stream* stream;
+    ~End() { inflateEnd(stream); }
+  } const end{&stream};
+  std::string out, piece;
+  std::vector<char> buffer(std::size_t{1} << 18);
+  std::uint64_t given = 0;
+  int state = Z_OK;
+  while (true) {
+    if (stream.avail_in == 0 && given < file.size()) {
+      const std::uint64_t count = std::min<std::uint64_t>(file.size() - given, std::uint64_t{1} << 20);
+      RETORT_ASSIGN_OR_RETURN(piece, ReadBytes(file, given, count));
+      given += count;
+      stream.next_in = reinterpret_cast<Bytef*>(piece.data());
+      stream.avail_in = static_cast<uInt>(piece.size());
+    }
+    if (state == Z_STREAM_END) {
+      if (stream.avail_in == 0) return out;
+      inflateReset(&stream);
+    }
+    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
+    stream.avail_out = static_cast<uInt>(buffer.size());
+    state = inflate(&stream, Z_NO_FLUSH);
+    out.append(buffer.data(), buffer.size() - stream.avail_out);
+    const std::string where = path + ": at byte " + std::to_string(given - stream.avail_in);
+    if (out.size() > most)
+      return Refused(path + " unpacks to more than " + std::to_string(most >> 20) + " MiB; " + otherwise);
+    if (state == Z_BUF_ERROR)
+      return DamageError(where + ": truncated inside its gzip stream; fetch the file again");
+    if (state != Z_OK && state != Z_STREAM_END)
+      return DamageError(where + ": no sound gzip stream; fetch the file again");
+  }
+}
+
+Result<std::shared_ptr<const FileTree>> OpenFileTree(Env& env, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const FileStamp stamp, env.Stamp(path));
+  if (stamp.folder) return OpenFolderTree(env, path);
+  RETORT_ASSIGN_OR_RETURN(auto file, env.OpenInput(path));
+  RETORT_ASSIGN_OR_RETURN(const std::string head,
+                          ReadBytes(*file, 0, std::min<std::uint64_t>(file->size(), 512)));
+  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return OpenZipTree(env, path);
+  if (head.starts_with("\x1f\x8b")) return OpenPackedTar(env, path);
+  if (head.starts_with("BZh") ||
+      head.starts_with("\xfd"
+                       "7zXZ") ||
+      head.starts_with("\x28\xb5\x2f\xfd") || EndsWith(path, {".bz2", ".xz", ".zst", ".7z", ".rar"}))
+    return Refused(path + " is compressed in a way that cannot be read in place; " + UnpackCommand(path));
+  RETORT_ASSIGN_OR_RETURN(const std::string text, StampText(env, path));
+  return OpenTarTree(path, std::move(file), text);
+}
+
+}  // namespace retort::storage

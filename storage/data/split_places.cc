@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "experiments/spec/sha256.h"
+#include "storage/data/example_store.h"
+#include "storage/data/split_lists.h"
+#include "storage/data/text_lines.h"
+#include "storage/input_files.h"
+
+namespace retort::storage {
+namespace {
+
+constexpr std::uint64_t kMostList = std::uint64_t{1} << 30;
+constexpr std::int64_t kSeveral = -1;
+
+// Pictures by every name that a list may use.
+class Names {
+ public:
+  explicit Names(const ExampleStore& store) {
+    for (std::int64_t i = 0; store.encoded() && i < store.size(); ++i) {
+      const std::string_view name = store.Name(i);
+      numbers_.insert_or_assign(name, i);
+      for (std::size_t slash = name.find('/'); slash != std::string_view::npos;
+           slash = name.find('/', slash + 1)) {
+        const auto [tail, fresh] = numbers_.try_emplace(name.substr(slash + 1), i);
+        if (!fresh && tail->second != i) tail->second = kSeveral;
+      }
+    }
+  }
+  // -1: several pictures; nothing: none.
+  [[nodiscard]] std::optional<std::int64_t> Find(std::string_view name) const {
+    const auto found = numbers_.find(name);
+    return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  std::unordered_map<std::string_view, std::int64_t> numbers_;
+};
+
+Status LineFault(const std::string& path, std::size_t line, const std::string& what) {
+  return UsageError(path + ":" + std::to_string(line) + ": " + what);
+}
+
+std::string_view Trimmed(std::string_view line) {
+  line = line.substr(0, std::min(line.find('#'), line.size()));
+  const std::size_t begin = line.find_first_not_of(" \t\r");
+  if (begin == std::string_view::npos) return "";
+  return line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+Status Take(const std::string& what, const std::vector<std::int64_t>& indices, std::vector<char>& taken) {
+  for (const std::int64_t index : indices) {
+    char& mark = taken[static_cast<std::size_t>(index)];
+    if (mark != 0)
+      return UsageError(what + ": example " + std::to_string(index) +
+                        " stands twice, or in another split too; the splits must be disjoint");
+    mark = 1;
+  }
+  return {};
+}
+
+Result<SplitPlace> PlaceOf(Env& env, const ExampleStore& store, const IndexRange& range,
+                           const SplitSource& source) {
+  SplitPlace place{0, store.size(), range, {}};
+  if (!source.list.empty()) {
+    RETORT_ASSIGN_OR_RETURN(place.listed, ReadSplitList(env, source.list, store));
+    if (!source.digest.empty() && DigestOfIndices(place.listed) != source.digest)
+      return DamageError(source.list +
+                         " has changed since the trial was planned; put the old list back, or plan again");
+    return place;
+  }
+  for (const DataPart& part : store.parts()) {
+    if (part.name != source.part) continue;
+    place.first = part.begin;
+    place.count = part.size();
+    return place;
+  }
+  if (source.part.empty()) return place;
+  return UsageError("the set has no part \"" + source.part + "\"");
+}
+
+}  // namespace
+
+Result<std::vector<std::int64_t>> ReadSplitList(Env& env, const std::string& path,
+                                                const ExampleStore& store) {
+  RETORT_ASSIGN_OR_RETURN(const auto file, env.OpenInput(path));
+  if (file->size() > kMostList) return UsageError(path + " is a list of more than 1 GiB");
+  RETORT_ASSIGN_OR_RETURN(const std::string text, ReadBytes(*file, 0, file->size()));
+  const std::vector<std::string> lines = LinesOf(text);
+  const Names names(store);
+  std::vector<std::int64_t> indices;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view word = Trimmed(lines[i]);
+    if (word.empty()) continue;
+    const std::optional<std::int64_t> number = WholeNumber(word);
+    const std::optional<std::int64_t> index = number ? number : names.Find(word);
+    if (!index)
+      return LineFault(path, i + 1,
+                       "\"" + std::string(word) + "\" is neither an index nor a picture of the set");
+    if (*index == kSeveral)
+      return LineFault(path, i + 1,
+                       "several pictures are called \"" + std::string(word) + "\"; write the folder, too");
+    if (*index >= store.size())
+      return LineFault(path, i + 1,
+                       "there is no example " + std::string(word) + "; the set has 0 to " +
+                           std::to_string(store.size() - 1));
+    indices.push_back(*index);
+  }
+  if (indices.empty()) return UsageError(path + " lists no example");
+  return indices;
+}
+
+std::string DigestOfIndices(const std::vector<std::int64_t>& indices) {
+  Sha256 digest;
+  for (const std::int64_t index : indices) digest.UpdateLength(static_cast<std::uint64_t>(index));
+  return digest.FinishHex();
+}
+
+// Ranges are disjoint by the sweep file's own check; lists are known only here.
+Result<SplitPlaces> PlacesOf(Env& env, const DataSpec& data, const ExampleStore& store) {
+  const SplitSpec& split = data.split;
+  SplitPlaces places;
+  RETORT_ASSIGN_OR_RETURN(places.train, PlaceOf(env, store, split.train, split.train_source));
+  RETORT_ASSIGN_OR_RETURN(places.public_split, PlaceOf(env, store, split.public_range, split.public_source));
+  RETORT_ASSIGN_OR_RETURN(places.test, PlaceOf(env, store, split.test, split.test_source));
+  const bool lists =
+      !places.train.listed.empty() || !places.public_split.listed.empty() || !places.test.listed.empty();
+  std::vector<char> taken(lists ? static_cast<std::size_t>(store.size()) : 0);
+  const std::string key = "data." + data.name + ".split.";
+  for (const auto& [name, place] :
+       {std::pair("train", &places.train), std::pair("public", &places.public_split),
+        std::pair("test", &places.test)}) {
+    if (place->range.begin < 0 || place->range.begin > place->range.end ||
+        (place->listed.empty() && place->range.end > place->count))
+      return UsageError(key + name + " takes [" + std::to_string(place->range.begin) + ", " +
+                        std::to_string(place->range.end) + ") of " + std::to_string(place->count) +
+                        " examples in " + data.path);
+    if (!lists) continue;
+    std::vector<std::int64_t> indices = place->listed;
+    for (std::int64_t i = place->range.begin; place->listed.empty() && i < place->range.end; ++i)
+      indices.push_back(place->first + i);
+    RETORT_RETURN_IF_ERROR(Take(key + name, indices, taken));
+  }
+  return places;
+}
+
+}  // namespace retort::storage

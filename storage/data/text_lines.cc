@@ -1,0 +1,51 @@
+#include "storage/data/text_lines.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace retort::storage {
+
+constexpr std::uint64_t kMostText = std::uint64_t{512} << 20;
+
+Result<std::vector<std::string>> ReadLines(const FileTree& tree, const TreeFile& file) {
+  if (file.size > kMostText) return Refused(tree.Where(file) + " is a text of more than 512 MiB");
+  RETORT_ASSIGN_OR_RETURN(const std::string text, tree.Read(file));
+  return LinesOf(text);
+}
+
+std::vector<std::string> LinesOf(std::string_view text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.emplace_back(line);
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::vector<std::string_view> Words(std::string_view line) {
+  std::vector<std::string_view> words;
+  constexpr std::string_view kBlank = " \t\r";
+  for (std::size_t begin = line.find_first_not_of(kBlank); begin != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(kBlank, begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(kBlank, end);
+  }
+  return words;
+}
+
+Status LineError(const std::string& where, std::size_t line, const std::string& what) {
+  return DamageError(where + ": line " + std::to_string(line) + ": " + what);
+}
+
+std::optional<std::int64_t> WholeNumber(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0)
+    return std::nullopt;
+  return value;
+}
+
+}  // namespace retort::storage

@@ -1,0 +1,24 @@
+// Text files in a tree, by lines.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/data/file_tree.h"
+
+namespace retort::storage {
+
+// Without line ends ("\n" or "\r\n"). Errors: refused for more than 512 MiB; those of FileTree::Read.
+[[nodiscard]] Result<std::vector<std::string>> ReadLines(const FileTree& tree, const TreeFile& file);
+[[nodiscard]] std::vector<std::string> LinesOf(std::string_view text);
+// Parts between blanks and tabs.
+[[nodiscard]] std::vector<std::string_view> Words(std::string_view line);
+// damage: "WHERE: line N: what".
+[[nodiscard]] Status LineError(const std::string& where, std::size_t line, const std::string& what);
+// 0 or above; nothing for anything else.
+[[nodiscard]] std::optional<std::int64_t> WholeNumber(std::string_view text);
+
+}  // namespace retort::storage

@@ -1,0 +1,227 @@
+#include "storage/npy_file.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "storage/byte_codec.h"
+#include "storage/npy_literal.h"
+#include "storage/zip_writer.h"
+
+namespace retort::storage {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view kSuffix = ".npy";
+constexpr std::size_t kMostExtents = 32;  // NumPy's own bound, before 2.0
+
+struct NamedType {
+  std::string_view name;  // without its byte order
+  DType dtype;
+};
+constexpr std::array kTypes = {NamedType{"f4", DType::f32}, NamedType{"f8", DType::f64}, NamedType{"i4", DType::i32},
+                               NamedType{"i8", DType::i64}, NamedType{"u1", DType::u8},  NamedType{"u4", DType::u32},
+                               NamedType{"u8", DType::u64}, NamedType{"b1", DType::u8}};
+
+Status Damaged(const std::string& name, std::uint64_t offset, const std::string& what) {
+  return DamageError(name + ": offset " + std::to_string(offset) + ": " + what);
+}
+
+Result<DType> TypeOf(const std::string& name, const std::string& descr) {
+  const std::string_view order = std::string_view(descr).substr(0, 1), kind = std::string_view(descr).substr(order.size());
+  for (const NamedType& type : kTypes) {
+    if (type.name != kind) continue;
+    if (order == "<" || order == "=" || ByteSize(type.dtype) == 1) return type.dtype;
+    if (order == ">")
+      return Refused(name + ": the array is big endian ('" + descr + "'); save array.astype('<" + std::string(kind) + "')");
+  }
+  if (kind.starts_with("O"))
+    return Refused(name + ": the array holds pickled Python objects, which are never read; save numbers");
+  return Refused(name + ": elements of type '" + descr +
+                 "' are not read; save array.astype('<f4'), or one of f8, i4, i8, u1, u4, u8, b1");
+}
+
+Result<std::uint64_t> HeaderEnd(const std::string& name, std::string_view head, std::uint64_t& text) {
+  if (!head.starts_with(kMagic)) return Damaged(name, 0, "no NumPy array: it does not begin with \\x93NUMPY");
+  ByteReader reader(head.substr(kMagic.size()));
+  const std::uint8_t major = reader.U8(), minor = reader.U8();
+  if (reader.ok() && (major < 1 || major > 3 || minor != 0))
+    return Refused(name + ": offset 6: .npy version " + std::to_string(major) + "." + std::to_string(minor) +
+                   " is not read; 1.0, 2.0 and 3.0 are");
+  const std::uint64_t size = major == 1 ? reader.U16() : reader.U32();
+  if (!reader.ok()) return Damaged(name, head.size(), "the array's header is cut short");
+  text = kMagic.size() + 2 + (major == 1 ? 2 : 4);
+  if (size > kMostNpyHeader - text)
+    return Refused(name + ": offset 8: a header of " + std::to_string(size) + " bytes is beyond what is read");
+  if (size > head.size() - text) return Damaged(name, head.size(), "the array's header is cut short");
+  return text + size;
+}
+
+Status CheckShape(const std::string& name, NpyHeader& header) {
+  if (header.shape.size() > kMostExtents) return Refused(name + ": arrays of more than 32 extents are not read");
+  const std::optional<std::uint64_t> bytes = TensorBytes(header.dtype, header.shape);
+  if (!bytes || *bytes > kMostArrayBytes)
+    return Refused(name + ": the array's shape is beyond " + std::to_string(kMostArrayBytes) + " bytes");
+  header.bytes = *bytes;
+  return {};
+}
+
+TensorBlob BlobWith(const NpyHeader& header) {
+  TensorBlob blob;
+  blob.dtype = header.dtype;
+  blob.shape = header.shape;
+  return blob;
+}
+
+Status LengthError(const std::string& name, const NpyHeader& header, std::uint64_t size) {
+  return Damaged(name, std::min(size, header.begin + header.bytes),
+                 "the array's elements need " + std::to_string(header.bytes) + " bytes, and there are " +
+                     std::to_string(size - std::min(size, header.begin)));
+}
+
+Status TooLarge(const std::string& name, std::uint64_t bytes, std::uint64_t most) {
+  return Refused(name + ": the array has " + std::to_string(bytes) + " bytes; at most " + std::to_string(most) +
+                 " are read here");
+}
+
+std::string DescrOf(DType dtype) {
+  for (const NamedType& type : kTypes)
+    if (type.dtype == dtype) return (ByteSize(dtype) == 1 ? "|" : "<") + std::string(type.name);
+  return "";
+}
+
+std::string ShapeText(const std::vector<std::int64_t>& shape) {
+  std::string text = "(";
+  for (const std::int64_t extent : shape) text += std::to_string(extent) + (shape.size() == 1 ? "," : ", ");
+  if (shape.size() > 1) text.resize(text.size() - 2);
+  return text + ")";
+}
+
+}  // namespace
+
+Result<NpyHeader> ParseNpyHeader(const std::string& name, std::string_view head) {
+  NpyHeader header;
+  std::uint64_t text = 0;
+  RETORT_ASSIGN_OR_RETURN(header.begin, HeaderEnd(name, head, text));
+  NpyLiteral literal;
+  std::size_t at = 0;
+  if (!ParseNpyLiteral(head.substr(text, header.begin - text), literal, at))
+    return Damaged(name, text + at,
+                   "the array's header is not {'descr': ..., 'fortran_order': ..., 'shape': (...)} of a plain type");
+  RETORT_ASSIGN_OR_RETURN(header.dtype, TypeOf(name, literal.descr));
+  header.shape = literal.shape;
+  RETORT_RETURN_IF_ERROR(CheckShape(name, header));
+  if (literal.fortran_order && header.shape.size() > 1)
+    return Refused(name + ": the array is in Fortran order; save numpy.ascontiguousarray(array)");
+  return header;
+}
+
+Result<TensorBlob> ParseNpy(const std::string& name, std::string_view bytes) {
+  RETORT_ASSIGN_OR_RETURN(const NpyHeader header, ParseNpyHeader(name, bytes));
+  if (bytes.size() - header.begin != header.bytes) return LengthError(name, header, bytes.size());
+  TensorBlob blob = BlobWith(header);
+  blob.bytes.assign(bytes.begin() + static_cast<std::ptrdiff_t>(header.begin), bytes.end());
+  return blob;
+}
+
+Result<TensorBlob> ReadNpy(Env& env, const std::string& path, std::uint64_t most_bytes) {
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> file, env.OpenInput(path));
+  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), kMostNpyHeader)), '\0');
+  RETORT_RETURN_IF_ERROR(file->ReadAt(0, head.size(), head.data()));
+  RETORT_ASSIGN_OR_RETURN(const NpyHeader header, ParseNpyHeader(path, head));
+  if (file->size() - header.begin != header.bytes) return LengthError(path, header, file->size());
+  if (header.bytes > most_bytes) return TooLarge(path, header.bytes, most_bytes);
+  TensorBlob blob = BlobWith(header);
+  blob.bytes.resize(header.bytes);
+  RETORT_RETURN_IF_ERROR(file->ReadAt(header.begin, blob.bytes.size(), reinterpret_cast<char*>(blob.bytes.data())));
+  return blob;
+}
+
+NpzFile::NpzFile(ZipFile zip) : zip_(std::move(zip)) {
+  for (const ZipEntry& entry : zip_.entries())
+    if (entry.name.ends_with(kSuffix)) names_.push_back(entry.name.substr(0, entry.name.size() - kSuffix.size()));
+  std::sort(names_.begin(), names_.end());
+}
+
+Result<NpzFile> NpzFile::Open(Env& env, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<InputFile> file, env.OpenInput(path));
+  RETORT_ASSIGN_OR_RETURN(ZipFile zip, ZipFile::Open(std::move(file), path));
+  return NpzFile(std::move(zip));
+}
+
+bool NpzFile::Has(const std::string& array) const { return zip_.Find(array + std::string(kSuffix)) != nullptr; }
+
+Result<const ZipEntry*> NpzFile::EntryOf(const std::string& array) const {
+  if (const ZipEntry* entry = zip_.Find(array + std::string(kSuffix))) return entry;
+  std::string known;
+  for (const std::string& name : names_) known += (known.empty() ? "" : ", ") + name;
+  return UsageError(zip_.name() + ": there is no array '" + array + "'; there is " + (known.empty() ? "none" : known));
+}
+
+Result<NpyHeader> NpzFile::Header(const std::string& array) const {
+  RETORT_ASSIGN_OR_RETURN(const ZipEntry* entry, EntryOf(array));
+  std::string head;
+  const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(entry->bytes, kMostNpyHeader));
+  const Status read = zip_.Stream(*entry, [&](std::string_view piece) -> Status {
+    head += piece.substr(0, wanted - head.size());
+    return head.size() < wanted ? Status() : Cancelled("enough");
+  });
+  if (!read.ok() && head.size() < wanted) return read;
+  RETORT_ASSIGN_OR_RETURN(const NpyHeader header, ParseNpyHeader(zip_.name() + ": " + entry->name, head));
+  if (entry->bytes - header.begin != header.bytes)
+    return LengthError(zip_.name() + ": " + entry->name, header, entry->bytes);
+  return header;
+}
+
+Status NpzFile::Stream(const std::string& array, const TakeBytes& take) const {
+  RETORT_ASSIGN_OR_RETURN(const NpyHeader header, Header(array));
+  std::uint64_t skip = header.begin;
+  return zip_.Stream(*zip_.Find(array + std::string(kSuffix)), [&](std::string_view piece) -> Status {
+    const std::size_t skipped = static_cast<std::size_t>(std::min<std::uint64_t>(skip, piece.size()));
+    skip -= skipped;
+    return skipped == piece.size() ? Status() : take(piece.substr(skipped));
+  });
+}
+
+Result<TensorBlob> NpzFile::Read(const std::string& array, std::uint64_t most_bytes) const {
+  RETORT_ASSIGN_OR_RETURN(const NpyHeader header, Header(array));
+  if (header.bytes > most_bytes) return TooLarge(zip_.name() + ": " + array, header.bytes, most_bytes);
+  TensorBlob blob = BlobWith(header);
+  blob.name = array;
+  // Deflated bytes are at most 1032 times as many as they were stored: memory is taken only for what can come.
+  const ZipEntry& entry = *zip_.Find(array + std::string(kSuffix));
+  blob.bytes.reserve(std::min<std::uint64_t>(header.bytes, entry.stored * 1032 + 1024));
+  RETORT_RETURN_IF_ERROR(Stream(array, [&](std::string_view piece) -> Status {
+    blob.bytes.insert(blob.bytes.end(), piece.begin(), piece.end());
+    return {};
+  }));
+  return blob;
+}
+
+std::string EncodeNpy(const TensorBlob& array) {
+  std::string text = "{'descr': '" + DescrOf(array.dtype) + "', 'fortran_order': False, 'shape': " + ShapeText(array.shape) + ", }";
+  const std::size_t before = kMagic.size() + 4;
+  text.append(63 - (before + text.size()) % 64, ' ');
+  text += '\n';
+  ByteWriter writer;
+  writer.Raw(kMagic);
+  writer.U8(1);
+  writer.U8(0);
+  writer.U16(static_cast<std::uint16_t>(text.size()));
+  writer.Raw(text);
+  writer.Raw({reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size()});
+  return std::move(writer).Take();
+}
+
+Status WriteNpy(Env& env, const std::string& path, const TensorBlob& array) {
+  return env.WriteFileAtomically(path, EncodeNpy(array));
+}
+
+Result<std::string> EncodeNpz(const std::vector<TensorBlob>& arrays) {
+  ZipWriter zip;
+  for (const TensorBlob& array : arrays) RETORT_RETURN_IF_ERROR(zip.Add(array.name + std::string(kSuffix), EncodeNpy(array)));
+  return std::move(zip).Finish();
+}
+
+}  // namespace retort::storage

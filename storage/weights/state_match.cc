@@ -1,0 +1,189 @@
+#include "storage/weights/state_match.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace retort::storage {
+namespace {
+
+constexpr std::string_view kCount = "num_batches_tracked";
+constexpr std::size_t kShown = 10;
+
+std::string ShapeText(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (const std::int64_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + "]";
+}
+
+std::string Replaced(const std::string& name, std::string_view from, std::string_view to) {
+  const std::size_t at = name.find(from);
+  if (at == std::string::npos) return "";
+  return name.substr(0, at) + std::string(to) + name.substr(at + from.size());
+}
+
+// torchvision's (.*denselayer\d+\.(?:norm|relu|conv))\.([12]\.(?:weight|bias|running_mean|running_var)) -> \1\2
+std::string DenseNetName(const std::string& name) {
+  if (name.find("denselayer") == std::string::npos) return "";
+  for (const std::string_view kind : {"norm", "relu", "conv"})
+    for (const char digit : {'1', '2'}) {
+      const std::string old = "." + std::string(kind) + "." + digit + ".";
+      std::string renamed = Replaced(name, old, "." + std::string(kind) + digit + ".");
+      if (!renamed.empty()) return renamed;
+    }
+  return "";
+}
+
+// Other names under which the network may know a tensor of the file.
+std::vector<std::string> OtherNames(const std::string& name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kRenamed = {{{".mlp.linear_1.", ".mlp.0."},
+                                                                                     {".mlp.linear_2.", ".mlp.3."},
+                                                                                     {".mlp.0.", ".mlp.linear_1."},
+                                                                                     {".mlp.3.", ".mlp.linear_2."}}};
+  std::vector<std::string> names = {DenseNetName(name)};
+  for (const auto& [from, to] : kRenamed) names.push_back(Replaced(name, from, to));
+  std::erase(names, "");
+  return names;
+}
+
+std::string CommonPrefix(const std::vector<TensorBlob>& saved) {
+  std::string prefix;
+  for (bool found = !saved.empty(); found;) {
+    found = false;
+    for (const std::string_view word : {"module.", "_orig_mod."}) {
+      const std::string longer = prefix + std::string(word);
+      if (!std::all_of(saved.begin(), saved.end(), [&](const TensorBlob& blob) {
+            return blob.name.starts_with(longer) && blob.name.size() > longer.size();
+          }))
+        continue;
+      prefix = longer;
+      found = true;
+    }
+  }
+  return prefix;
+}
+
+class Matching {
+ public:
+  explicit Matching(const std::vector<WantedTensor>& wanted) : wanted_(wanted), found_(wanted.size()) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) by_name_.emplace(wanted[i].name, i);
+  }
+
+  StateMatch Match(std::vector<TensorBlob> saved) {
+    KeyReport& report = match_.report;
+    // A network whose own names begin so keeps them.
+    report.prefix = CommonPrefix(saved);
+    if (!saved.empty() && by_name_.contains(saved.front().name)) report.prefix.clear();
+    for (TensorBlob& blob : saved) Place(std::move(blob));
+    for (std::size_t i = 0; i < wanted_.size(); ++i) Take(i);
+    return std::move(match_);
+  }
+
+ private:
+  void Place(TensorBlob blob) {
+    KeyReport& report = match_.report;
+    const std::string name = blob.name.substr(report.prefix.size());
+    std::optional<std::size_t> place = Free(name);
+    if (!place) {
+      for (const std::string& other : OtherNames(name)) {
+        place = Free(other);
+        if (place) break;
+      }
+      if (place) report.renamed.emplace_back(blob.name, wanted_[*place].name);
+    }
+    if (place) {
+      found_[*place] = std::move(blob);
+    } else if (IsDroppable(name)) {
+      report.dropped.push_back(std::move(blob.name));
+    } else {
+      report.unexpected.push_back(std::move(blob.name));
+    }
+  }
+  std::optional<std::size_t> Free(const std::string& name) const {
+    const auto at = by_name_.find(name);
+    if (at == by_name_.end() || found_[at->second]) return std::nullopt;
+    return at->second;
+  }
+  // Auxiliary heads, of a network that has none.
+  bool IsDroppable(const std::string& name) const {
+    for (const std::string_view head : {"aux1.", "aux2."}) {
+      if (!name.starts_with(head)) continue;
+      const auto next = by_name_.lower_bound(std::string(head));
+      return next == by_name_.end() || !next->first.starts_with(head);
+    }
+    return false;
+  }
+
+  void Take(std::size_t i) {
+    KeyReport& report = match_.report;
+    const WantedTensor& wanted = wanted_[i];
+    if (!found_[i]) return Miss(wanted);
+    TensorBlob& blob = *found_[i];
+    if (blob.shape != wanted.shape) {
+      report.misshaped.push_back(wanted.name + " is " + ShapeText(blob.shape) + ", not " + ShapeText(wanted.shape));
+    } else if (blob.dtype != wanted.dtype) {
+      report.misshaped.push_back(wanted.name + (wanted.dtype == DType::f32 ? " holds integers, not floats"
+                                                                          : " holds floats, not integers"));
+    } else {
+      ++report.matched;
+      blob.name = wanted.name;
+      match_.tensors.push_back(std::move(blob));
+    }
+  }
+  void Miss(const WantedTensor& wanted) {
+    KeyReport& report = match_.report;
+    const bool count = wanted.name.ends_with(kCount) && wanted.dtype == DType::i64 && wanted.shape.empty();
+    if (!wanted.required) {
+      report.absent.push_back(wanted.name);
+    } else if (count) {
+      report.zeroed.push_back(wanted.name);
+      match_.tensors.push_back({wanted.name, DType::i64, {}, std::vector<std::uint8_t>(8, 0)});
+    } else {
+      report.missing.push_back(wanted.name);
+    }
+  }
+
+  const std::vector<WantedTensor>& wanted_;
+  std::map<std::string, std::size_t> by_name_;
+  std::vector<std::optional<TensorBlob>> found_;  // per wanted tensor
+  StateMatch match_;
+};
+
+std::string Names(const char* what, const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  std::string text = " " + std::to_string(names.size()) + " " + what + ": ";
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) text += (i > 0 ? ", " : "") + names[i];
+  return text + (names.size() > kShown ? ", ..." : "") + ".";
+}
+
+}  // namespace
+
+StateMatch MatchState(const std::vector<WantedTensor>& wanted, std::vector<TensorBlob> saved) {
+  return Matching(wanted).Match(std::move(saved));
+}
+
+Status RequireComplete(const KeyReport& report, const std::string& file, const std::string& network) {
+  if (report.complete()) return {};
+  return Refused(file + ": these are not the weights of the network '" + network + "'." + Names("missing", report.missing) +
+                 Names("unexpected", report.unexpected) + Names("of another shape", report.misshaped));
+}
+
+std::string Summary(const KeyReport& report) {
+  std::string text;
+  const auto add = [&](std::size_t count, const char* what) {
+    if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+  };
+  add(report.missing.size(), "missing");
+  add(report.unexpected.size(), "unexpected");
+  add(report.misshaped.size(), "of another shape");
+  if (text.empty()) text = "all " + std::to_string(report.matched) + " match";
+  add(report.renamed.size(), "renamed");
+  add(report.zeroed.size(), "batch counters set to 0");
+  add(report.absent.size(), "absent and not needed");
+  add(report.dropped.size(), "dropped");
+  return text;
+}
+
+}  // namespace retort::storage

@@ -1,0 +1,186 @@
+#include "storage/weights/stored_state.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "storage/crc32.h"
+
+namespace retort::storage {
+namespace {
+
+constexpr std::size_t kPiece = 256 << 10, kMostExtents = 64;
+constexpr std::uint64_t kMostGrowth = 16, kSlack = 1 << 20;
+
+std::string Where(const std::string& file, const StoredTensor& tensor) {
+  return file + ": offset " + std::to_string(tensor.at) + ": the tensor '" + tensor.name + "' ";
+}
+
+// Number of elements; the view lies inside `count` elements of its storage.
+Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& tensor, std::uint64_t count) {
+  const auto refuse = [&](const char* what) { return DamageError(Where(file, tensor) + what); };
+  if (tensor.shape.size() != tensor.strides.size() || tensor.shape.size() > kMostExtents)
+    return refuse("has no sound shape: sizes and strides must be equally many, at most 64");
+  std::uint64_t elements = 1, last = static_cast<std::uint64_t>(tensor.first);
+  if (tensor.first < 0) return refuse("begins before its storage");
+  for (const std::int64_t extent : tensor.shape) {
+    if (extent < 0 || __builtin_mul_overflow(elements, static_cast<std::uint64_t>(extent), &elements))
+      return refuse("has an impossible shape");
+  }
+  if (elements == 0) return elements;
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+    std::uint64_t reach = 0;
+    if (tensor.strides[i] < 0 ||
+        __builtin_mul_overflow(static_cast<std::uint64_t>(tensor.shape[i] - 1), static_cast<std::uint64_t>(tensor.strides[i]), &reach) ||
+        __builtin_add_overflow(last, reach, &last))
+      return refuse("has negative or overflowing strides");
+  }
+  if (last >= count) return refuse("reaches beyond its storage");
+  return elements;
+}
+
+Status CheckState(const InputFile& file, const std::string& name, const StoredState& state) {
+  for (const StoredStorage& storage : state.storages)
+    if (storage.offset > file.size() || storage.count > (file.size() - storage.offset) / ByteSize(storage.type))
+      return DamageError(name + ": offset " + std::to_string(storage.offset) + ": a storage of " +
+                         std::to_string(storage.count) + " elements reaches beyond the file's " +
+                         std::to_string(file.size()) + " bytes: it was cut short");
+  const std::uint64_t most = file.size() > (~std::uint64_t{0} - kSlack) / kMostGrowth ? ~std::uint64_t{0} : kMostGrowth * file.size() + kSlack;
+  std::uint64_t total = 0;
+  std::set<std::string_view> names;
+  for (const StoredTensor& tensor : state.tensors) {
+    const StoredStorage& storage = state.storages[tensor.storage];
+    RETORT_ASSIGN_OR_RETURN(const std::uint64_t elements, ElementsOf(name, tensor, storage.count));
+    const std::uint64_t bytes = ByteSize(LoadedType(storage.type));
+    if (elements > (most - total) / bytes)
+      return Refused(Where(name, tensor) + "would bring the memory taken beyond 16 times the file's size");
+    total += elements * bytes;
+    if (!names.insert(tensor.name).second) return Refused(Where(name, tensor) + "is there twice");
+  }
+  return {};
+}
+
+bool IsRowMajor(const StoredTensor& tensor) {
+  std::uint64_t expected = 1;  // may wrap round for a tensor without elements
+  for (std::size_t i = tensor.shape.size(); i-- > 0;) {
+    if (tensor.shape[i] != 1 && static_cast<std::uint64_t>(tensor.strides[i]) != expected) return false;
+    expected *= static_cast<std::uint64_t>(tensor.shape[i]);
+  }
+  return true;
+}
+
+std::uint64_t Elements(const StoredTensor& tensor) {
+  std::uint64_t count = 1;
+  for (const std::int64_t extent : tensor.shape) count *= static_cast<std::uint64_t>(extent);
+  return count;
+}
+
+class Loading {
+ public:
+  Loading(const InputFile& file, const std::string& name, const StoredState& state, bool non_finite)
+      : file_(file), name_(name), state_(state), non_finite_(non_finite), blobs_(state.tensors.size()) {}
+
+  Result<std::vector<TensorBlob>> Load() {
+    std::vector<std::vector<std::size_t>> users(state_.storages.size());
+    for (std::size_t i = 0; i < state_.tensors.size(); ++i) {
+      const StoredTensor& tensor = state_.tensors[i];
+      blobs_[i].name = tensor.name;
+      blobs_[i].shape = tensor.shape;
+      blobs_[i].dtype = LoadedType(state_.storages[tensor.storage].type);
+      users[tensor.storage].push_back(i);
+    }
+    for (std::size_t s = 0; s < users.size(); ++s) {
+      if (users[s].empty()) continue;
+      RETORT_RETURN_IF_ERROR(LoadStorage(state_.storages[s], users[s]));
+    }
+    return std::move(blobs_);
+  }
+
+ private:
+  // Most storages belong to one tensor that is all of it: it is converted as it is read. Of others the elements are
+  // read first.
+  Status LoadStorage(const StoredStorage& storage, const std::vector<std::size_t>& users) {
+    const StoredTensor& only = state_.tensors[users.front()];
+    if (users.size() == 1 && IsRowMajor(only) && only.first == 0 && Elements(only) == storage.count) {
+      blobs_[users.front()].bytes.reserve(storage.count * ByteSize(LoadedType(storage.type)));
+      return Pieces(storage, [&](std::string_view piece) { return Append(users.front(), storage.type, piece); }, only);
+    }
+    std::string elements;
+    elements.reserve(storage.count * ByteSize(storage.type));
+    RETORT_RETURN_IF_ERROR(Pieces(storage, [&](std::string_view piece) -> Status {
+      elements += piece;
+      return {};
+    }, only));
+    for (const std::size_t user : users) RETORT_RETURN_IF_ERROR(Gather(user, storage.type, elements));
+    return {};
+  }
+
+  template <typename Take>
+  Status Pieces(const StoredStorage& storage, const Take& take, const StoredTensor& tensor) {
+    std::uint32_t crc = 0;
+    const std::uint64_t bytes = storage.count * ByteSize(storage.type);
+    for (std::uint64_t done = 0; done < bytes;) {
+      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, bytes - done));
+      RETORT_RETURN_IF_ERROR(file_.ReadAt(storage.offset + done, size, buffer_.data()));
+      if (storage.crc) crc = ExtendCrc32(crc, {buffer_.data(), size});
+      RETORT_RETURN_IF_ERROR(take({buffer_.data(), size}));
+      done += size;
+    }
+    if (!storage.crc || *storage.crc == crc) return {};
+    return DamageError(name_ + ": offset " + std::to_string(storage.offset) + ": the values of the tensor '" + tensor.name +
+                       "' fail their checksum: fetch the file again");
+  }
+
+  Status Append(std::size_t user, ElementType type, std::string_view bytes) {
+    const Converted saw = AppendConverted(type, bytes, blobs_[user].bytes);
+    const StoredTensor& tensor = state_.tensors[user];
+    if (!saw.in_range) return Refused(Where(name_, tensor) + "holds an integer beyond 63 bits");
+    if (saw.finite || non_finite_) return {};
+    return Refused(Where(name_, tensor) + "holds NaN or infinity (or a float64 beyond float32): these weights are broken");
+  }
+
+  // Rows along the last extent are copied at once where they lie together.
+  Status Gather(std::size_t user, ElementType type, std::string_view elements) {
+    const StoredTensor& tensor = state_.tensors[user];
+    const std::uint64_t count = Elements(tensor);
+    const std::size_t size = ByteSize(type);
+    if (count == 0) return {};
+    blobs_[user].bytes.reserve(count * ByteSize(LoadedType(type)));
+    if (IsRowMajor(tensor))
+      return Append(user, type, elements.substr(static_cast<std::size_t>(tensor.first) * size, count * size));
+    std::vector<std::int64_t> index(tensor.shape.size(), 0);
+    std::string gathered;
+    std::int64_t at = tensor.first;
+    for (std::uint64_t done = 0; done < count; ++done) {
+      gathered += elements.substr(static_cast<std::size_t>(at) * size, size);
+      if (gathered.size() >= kPiece || done + 1 == count) {
+        RETORT_RETURN_IF_ERROR(Append(user, type, gathered));
+        gathered.clear();
+      }
+      for (std::size_t axis = index.size(); axis-- > 0;) {
+        at += tensor.strides[axis];
+        if (++index[axis] < tensor.shape[axis]) break;
+        at -= tensor.strides[axis] * tensor.shape[axis];
+        index[axis] = 0;
+      }
+    }
+    return {};
+  }
+
+  const InputFile& file_;
+  const std::string& name_;
+  const StoredState& state_;
+  const bool non_finite_;
+  std::vector<TensorBlob> blobs_;
+  std::vector<char> buffer_ = std::vector<char>(kPiece);
+};
+
+}  // namespace
+
+Result<std::vector<TensorBlob>> LoadTensors(const InputFile& file, const std::string& name, const StoredState& state,
+                                            bool non_finite) {
+  RETORT_RETURN_IF_ERROR(CheckState(file, name, state));
+  return Loading(file, name, state, non_finite).Load();
+}
+
+}  // namespace retort::storage

@@ -1,0 +1,124 @@
+#include "storage/weights/torch_state.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace retort::storage {
+namespace {
+
+constexpr std::array<std::string_view, 4> kNested = {"state_dict", "model_state_dict", "model", "net"};
+constexpr std::size_t kMostDepth = 4, kMostName = 1024, kMostLeftOut = 100;
+
+std::string Where(const std::string& file, const PickleValue& value) {
+  return file + ": offset " + std::to_string(value.at) + ": ";
+}
+
+bool HasTensors(const Pickle& pickle, const PickleValue& dict) {
+  for (std::size_t i = 1; i < dict.items.size(); i += 2)
+    if (pickle.at(dict.items[i]).kind == PickleKind::tensor) return true;
+  return false;
+}
+
+// The dict under the key, or null.
+const PickleValue* DictAt(const Pickle& pickle, const PickleValue& dict, std::string_view key) {
+  const PickleValue* found = nullptr;
+  for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+    const PickleValue& name = pickle.at(dict.items[i]);
+    const PickleValue& value = pickle.at(dict.items[i + 1]);
+    if (name.kind == PickleKind::text && name.text == key && value.kind == PickleKind::dict) found = &value;
+  }
+  return found;
+}
+
+Status NoState(const Pickle& pickle, const PickleValue& value, const std::string& file) {
+  if (value.kind == PickleKind::dict && !value.items.empty()) {
+    std::string keys;
+    for (std::size_t i = 0; i < value.items.size() && i < 20; i += 2)
+      if (const PickleValue& key = pickle.at(value.items[i]); key.kind == PickleKind::text)
+        keys += (keys.empty() ? "" : ", ") + std::string(key.text.substr(0, 80));
+    return Refused(Where(file, value) + "there is no state dict: of the entries (" + keys + ") none is a tensor");
+  }
+  return Refused(Where(file, value) + "there is no state dict; save one: torch.save(model.state_dict(), path)");
+}
+
+Result<const PickleValue*> FindState(const Pickle& pickle, const std::string& file, std::vector<std::string>& path) {
+  const PickleValue* at = &pickle.at(pickle.root);
+  for (std::size_t depth = 0; depth <= kMostDepth; ++depth) {
+    if (at->kind != PickleKind::dict) break;
+    if (HasTensors(pickle, *at)) return at;
+    const PickleValue* inner = nullptr;
+    for (const std::string_view key : kNested) {
+      const PickleValue* dict = DictAt(pickle, *at, key);
+      if (dict == nullptr) continue;
+      if (inner != nullptr)
+        return Refused(Where(file, *at) + "both '" + path.back() + "' and '" + std::string(key) +
+                       "' hold a dict; save only the state dict that is meant");
+      inner = dict;
+      path.emplace_back(key);
+    }
+    if (inner == nullptr) break;
+    at = inner;
+  }
+  return NoState(pickle, *at, file);
+}
+
+class StateBuilder {
+ public:
+  StateBuilder(const Pickle& pickle, const StorageByKey& storages, const std::string& file)
+      : pickle_(pickle), storages_(storages), file_(file) {}
+
+  Status Add(std::string name, const PickleTensor& view) {
+    const PickleStorage& storage = pickle_.storages[view.storage];
+    RETORT_ASSIGN_OR_RETURN(const std::size_t position, Place(storage));
+    StoredTensor tensor{std::move(name), position, 0, view.shape, view.strides, view.at};
+    if (__builtin_add_overflow(view.first, storage.first, &tensor.first))
+      return DamageError(file_ + ": offset " + std::to_string(view.at) + ": a tensor begins beyond every storage");
+    state.tensors.push_back(std::move(tensor));
+    return {};
+  }
+
+  StoredState state;
+
+ private:
+  Result<std::size_t> Place(const PickleStorage& wanted) {
+    const auto found = storages_.find(wanted.key);
+    const std::string where = file_ + ": offset " + std::to_string(wanted.at) + ": the storage '" + wanted.key + "' ";
+    if (found == storages_.end()) return DamageError(where + "is not in the file");
+    const StoredStorage& stored = found->second;
+    if (stored.type != wanted.type) return DamageError(where + "has another element type than its tensors");
+    const auto first = static_cast<std::uint64_t>(wanted.first), count = static_cast<std::uint64_t>(wanted.count);
+    if (first > stored.count || count > stored.count - first)
+      return DamageError(where + "has " + std::to_string(stored.count) + " elements, not " + std::to_string(first + count));
+    const auto [place, added] = placed_.emplace(wanted.key, state.storages.size());
+    if (added) state.storages.push_back(stored);
+    return place->second;
+  }
+
+  const Pickle& pickle_;
+  const StorageByKey& storages_;
+  const std::string& file_;
+  std::map<std::string, std::size_t> placed_;
+};
+
+}  // namespace
+
+Result<StoredState> StateOfPickle(const Pickle& pickle, const StorageByKey& storages, const std::string& container,
+                                  const std::string& file) {
+  StateBuilder builder(pickle, storages, file);
+  builder.state.container = container;
+  RETORT_ASSIGN_OR_RETURN(const PickleValue* dict, FindState(pickle, file, builder.state.path));
+  for (std::size_t i = 0; i + 1 < dict->items.size(); i += 2) {
+    const PickleValue &key = pickle.at(dict->items[i]), &value = pickle.at(dict->items[i + 1]);
+    if (key.kind != PickleKind::text || key.text.empty() || key.text.size() > kMostName)
+      return Refused(Where(file, key) + "a key of the state dict is no name");
+    if (value.kind == PickleKind::tensor) {
+      RETORT_RETURN_IF_ERROR(builder.Add(std::string(key.text), pickle.tensors[static_cast<std::size_t>(value.integer)]));
+    } else if (builder.state.left_out.size() < kMostLeftOut) {
+      builder.state.left_out.emplace_back(key.text);
+    }
+  }
+  return std::move(builder.state);
+}
+
+}  // namespace retort::storage

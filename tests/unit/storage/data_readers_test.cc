@@ -1,0 +1,229 @@
+// Each reader on files that independent tools wrote, and on damaged ones.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "experiments/spec/spec_codec.h"
+#include "storage/data/data_check.h"
+#include "tests/unit/storage/data_fixtures.h"
+
+namespace retort::storage {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::TemporaryDirectory;
+
+struct Case {
+  const char* name;  // in expected.json
+  const char* reader;
+  const char* path;
+  const char* target;
+};
+
+class Reader : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Reader, FindsWhatTheWriterWrote) {
+  const auto expected = nlohmann::json::parse(Bytes(Fixture("expected.json"))).at(GetParam().name);
+  const DataSpec data = SpecFor(GetParam().reader, Fixture(GetParam().path), GetParam().target);
+  const auto store = OpenExamples(PosixEnv(), data);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ((*store)->labels(), expected.at("labels").get<std::vector<std::int64_t>>());
+  std::int64_t begin = 0;
+  ASSERT_EQ((*store)->parts().size(), expected.at("parts").size());
+  for (std::size_t i = 0; i < (*store)->parts().size(); ++i) {
+    const DataPart& part = (*store)->parts()[i];
+    EXPECT_EQ(part.name, expected.at("parts")[i][0]);
+    EXPECT_EQ(part.begin, begin);
+    EXPECT_EQ(part.size(), expected.at("parts")[i][1]);
+    begin = part.end;
+  }
+  EXPECT_EQ(begin, (*store)->size());
+  if (expected.contains("sha256")) {
+    const std::vector<std::int64_t> shape = {(*store)->size(), (*store)->channels(), (*store)->height(),
+                                             (*store)->width()};
+    EXPECT_EQ(shape, expected.at("shape").get<std::vector<std::int64_t>>());
+    const auto& pixels = (*store)->pixels();
+    EXPECT_EQ(Sha256Hex({reinterpret_cast<const char*>(pixels.data()), pixels.size()}), expected.at("sha256"));
+  } else {
+    EXPECT_TRUE((*store)->encoded());
+    EXPECT_EQ((*store)->height(), 10);
+    EXPECT_EQ((*store)->width(), 12);
+  }
+}
+
+TEST_P(Reader, ReportCountsEveryExampleOnce) {
+  const DataSpec data = SpecFor(GetParam().reader, Fixture(GetParam().path), GetParam().target);
+  const auto report = CheckData(PosixEnv(), data, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  std::int64_t sum = 0;
+  for (const std::int64_t count : report->class_counts) sum += count;
+  EXPECT_EQ(sum, report->examples);
+  EXPECT_TRUE(report->damaged.empty());
+  EXPECT_EQ(report->digests.content.size(), 64U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Reader,
+    ::testing::Values(Case{"cifar10", "cifar10", "cifar10-binary", ""}, Case{"cifar10", "cifar10", "cifar10-packed", ""},
+                      Case{"cifar10", "cifar10", "cifar10-packed/cifar-10-python.tar.gz", ""},
+                      Case{"cifar100-fine", "cifar100", "cifar100-python", "fine"},
+                      Case{"cifar100-coarse", "cifar100", "cifar100-python", "coarse"},
+                      Case{"svhn", "svhn", "svhn", ""}, Case{"pathmnist", "medmnist", "pathmnist.npz", ""},
+                      Case{"celeba-gender", "celeba", "celeba", "gender"}, Case{"celeba-hair", "celeba", "celeba", "hair"},
+                      Case{"covidx", "covidx", "covidx", ""},
+                      Case{"tiny-imagenet", "tiny-imagenet", "tiny-imagenet-200.zip", ""},
+                      Case{"imagenet", "imagenet", "imagenet", ""}, Case{"pictures", "pictures", "pictures.tar", ""}),
+    [](const auto& test) {
+      std::string name = std::string(test.param.name) + "_" + test.param.path;
+      for (char& c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+      return name;
+    });
+
+DataDigests Digests(const std::string& reader, const std::string& path, const std::string& target = "") {
+  const DataSpec data = SpecFor(reader, path, target);
+  const auto store = OpenExamples(PosixEnv(), data);
+  EXPECT_TRUE(store.ok()) << store.status().message();
+  return store.ok() ? DigestsOf(PosixEnv(), data, **store, {}).value() : DataDigests();
+}
+
+TEST(DataDigest, IsThatOfTheExamplesHoweverPacked) {
+  const DataDigests binary = Digests("cifar10", Fixture("cifar10-binary"));
+  EXPECT_EQ(binary.content, Digests("cifar10", Fixture("cifar10-packed")).content);
+  const TemporaryDirectory folder;
+  const auto tree = OpenFileTree(PosixEnv(), Fixture("pictures.tar")).value();
+  for (const TreeFile& file : tree->files()) Write(folder.path() + "/" + file.name, tree->Read(file).value());
+  EXPECT_EQ(Digests("pictures", folder.path()).content, Digests("pictures", Fixture("pictures.tar")).content);
+}
+
+TEST(DataDigest, LabelsTellSetsApartAndExamplesDoNot) {
+  const DataDigests fine = Digests("cifar100", Fixture("cifar100-python"), "fine");
+  const DataDigests coarse = Digests("cifar100", Fixture("cifar100-python"), "coarse");
+  EXPECT_NE(fine.content, coarse.content);
+  EXPECT_EQ(fine.examples, coarse.examples);
+  EXPECT_EQ(Digests("celeba", Fixture("celeba"), "gender").examples,
+            Digests("celeba", Fixture("celeba"), "hair").examples) << "pictures without hair class are examples, too";
+}
+
+TEST(DataDigest, OfUnchangedFilesIsReadFromTheCacheAndOfChangedOnesIsNot) {
+  const TemporaryDirectory folder, cache;
+  std::filesystem::copy(Fixture("covidx"), folder.path() + "/set", std::filesystem::copy_options::recursive);
+  const DataSpec data = SpecFor("covidx", folder.path() + "/set");
+  const DigestCache digests{cache.path()};
+  const auto digest = [&] { return DigestsOf(PosixEnv(), data, *OpenExamples(PosixEnv(), data).value(), digests)->content; };
+  const std::string first = digest();
+  ASSERT_EQ(std::distance(std::filesystem::directory_iterator(cache.path()), {}), 1);
+  const std::string entry = std::filesystem::directory_iterator(cache.path())->path().string();
+  EXPECT_EQ(digest(), first);
+  std::string text = Bytes(entry);
+  text[20] = text[20] == 'a' ? 'b' : 'a';
+  Write(entry, text);
+  EXPECT_EQ(digest(), first) << "a damaged entry is not believed";
+  const std::string picture = folder.path() + "/set/train/a.png";
+  const auto time = std::filesystem::last_write_time(picture);
+  std::string bytes = Bytes(picture);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] + 1);
+  Write(picture, bytes);
+  std::filesystem::last_write_time(picture, time + std::chrono::seconds(1));
+  EXPECT_NE(digest(), first);
+}
+
+TEST(Cifar, DamagedFilesAreNamedWithTheByte) {
+  const TemporaryDirectory folder;
+  std::filesystem::copy(Fixture("cifar10-binary"), folder.path() + "/set");
+  const std::string batch = folder.path() + "/set/data_batch_3.bin";
+  const std::string bytes = Bytes(batch);
+  Write(batch, bytes.substr(0, 5000));
+  EXPECT_THAT(Problem("cifar10", folder.path() + "/set"), HasSubstr("data_batch_3.bin: truncated at byte 5000"));
+  Write(batch, '\x0a' + bytes.substr(1));
+  EXPECT_THAT(Problem("cifar10", folder.path() + "/set"), HasSubstr("at byte 0: label 10 is outside 0 to 9"));
+  std::filesystem::remove(batch);
+  EXPECT_THAT(Problem("cifar10", folder.path() + "/set"), HasSubstr("set/data_batch_3.bin is missing"));
+}
+
+TEST(Cifar, PickleThatCallsSomethingIsRefusedAndNamed) {
+  const TemporaryDirectory folder;
+  const std::string hostile = "\x80\x02" "cposix\nsystem\nU\x04true\x85R.";
+  for (const char* name : {"train", "test"}) Write(folder.path() + "/" + name, hostile);
+  EXPECT_THAT(Problem("cifar100", folder.path()), HasSubstr("at byte 2: the pickle asks for \"posix system\""));
+}
+
+TEST(Svhn, DamageIsNamed) {
+  const TemporaryDirectory folder;
+  std::filesystem::copy(Fixture("svhn"), folder.path() + "/set");
+  const std::string train = folder.path() + "/set/train_32x32.mat", bytes = Bytes(train);
+  Write(train, bytes.substr(0, bytes.size() / 2));
+  EXPECT_THAT(Problem("svhn", folder.path() + "/set"), HasSubstr("train_32x32.mat: at byte 128"));
+  Write(train, "\x89HDF\r\n\x1a\n" + bytes);
+  EXPECT_THAT(Problem("svhn", folder.path() + "/set"), HasSubstr("save(..., '-v7')"));
+  std::filesystem::remove(train);
+  EXPECT_THAT(Problem("svhn", folder.path() + "/set"), HasSubstr("train_32x32.mat is missing"));
+}
+
+TEST(CelebA, WrongListsAreNamedWithTheLine) {
+  const TemporaryDirectory folder;
+  std::filesystem::copy(Fixture("celeba"), folder.path() + "/set", std::filesystem::copy_options::recursive);
+  const std::string list = folder.path() + "/set/list_attr_celeba.txt", text = Bytes(list);
+  Write(list, "7" + text.substr(1));
+  EXPECT_THAT(Problem("celeba", folder.path() + "/set"), HasSubstr("line 1: says \"7\" pictures, and 6 lines follow"));
+  std::string wrong = text;
+  wrong.replace(wrong.find("-1"), 2, " 0");
+  Write(list, wrong);
+  EXPECT_THAT(Problem("celeba", folder.path() + "/set", "hair"), HasSubstr("list_attr_celeba.txt: line 3"));
+  Write(list, text);
+  std::filesystem::remove(folder.path() + "/set/img_align_celeba/000003.jpg");
+  EXPECT_THAT(Problem("celeba", folder.path() + "/set"), HasSubstr("img_align_celeba/000003.jpg is missing"));
+}
+
+TEST(Covidx, AnotherVersionIsToldFromTheLists) {
+  DataSpec data = SpecFor("covidx", Fixture("covidx"));
+  data.version = "9A";
+  EXPECT_THAT(OpenExamples(PosixEnv(), data).status().message(),
+              HasSubstr("train_COVIDx9A.txt is missing; there is labels/train_COVIDx9B.txt: set version"));
+}
+
+TEST(ImageNet, MissingValidationPicturesAreAFinding) {
+  const auto report = CheckData(PosixEnv(), SpecFor("imagenet", Fixture("imagenet")), {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_THAT(report->findings, ::testing::Contains(HasSubstr(
+                                    "Validation has 3 pictures; the published set has 50000: the first missing is "
+                                    "ILSVRC2012_val_00000004.JPEG")));
+}
+
+TEST(Pictures, DamagedOnesAreListedWithNameAndByte) {
+  const TemporaryDirectory folder;
+  std::filesystem::copy(Fixture("covidx"), folder.path() + "/set", std::filesystem::copy_options::recursive);
+  const std::string png = folder.path() + "/set/train/a.png", jpeg = folder.path() + "/set/test/c.jpeg";
+  std::string bytes = Bytes(png);
+  bytes[60] = static_cast<char>(bytes[60] + 1);
+  Write(png, bytes);
+  Write(jpeg, Bytes(jpeg).substr(0, 500));
+  const auto report = CheckData(PosixEnv(), SpecFor("covidx", folder.path() + "/set"), {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_THAT(report->damaged,
+              ::testing::UnorderedElementsAre(HasSubstr("train/a.png: at byte 33 of the picture: the checksum"),
+                                              HasSubstr("test/c.jpeg: at byte 426 of the picture: truncated")));
+}
+
+TEST(Reader, UnknownNamesNameTheNearest) {
+  EXPECT_THAT(Problem("cifar", "/nowhere"), HasSubstr("There is no reader \"cifar\"; nearest first, there are cifar10"));
+  EXPECT_THAT(Problem("cifar10", "/nowhere"), HasSubstr("/nowhere does not exist"));
+}
+
+// The pictures that this machine may have; said to be skipped where it does not.
+TEST(Pictures, OfCifarInATarAreRead) {
+  const char* path = std::getenv("RETORT_TEST_CIFAR_TAR");
+  if (path == nullptr) GTEST_SKIP() << "RETORT_TEST_CIFAR_TAR does not name cifar10-22k.tar";
+  const auto store = OpenExamples(PosixEnv(), SpecFor("pictures", path));
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ((*store)->classes(), 10);
+  ASSERT_EQ((*store)->parts().size(), 2U);
+  EXPECT_EQ((*store)->parts()[0].size(), 20000);
+  EXPECT_EQ((*store)->parts()[1].size(), 2000);
+  EXPECT_EQ((*store)->height(), 32);
+}
+
+}  // namespace
+}  // namespace retort::storage

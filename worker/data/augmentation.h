@@ -1,0 +1,54 @@
+// What is done to training images at random. Each row's numbers come from its own lane of a stream keyed by
+// (seed, purpose, step): independent of the rows beside it, of gang size and of threads; the same bits on
+// every device.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "experiments/spec/data_readers.h"
+#include "storage/pictures/picture.h"
+#include "worker/data/examples.h"
+#include "worker/rng_streams.h"
+
+namespace retort::worker {
+
+enum class AugmentationKind : std::uint8_t {
+  none,
+  shift,                // whole pixels, at most `reach` along each axis; what moves in is black
+  crop_flip,            // torchvision's RandomCrop(size, padding=reach), then RandomHorizontalFlip()
+  random_resized_crop,  // torchvision's RandomResizedCrop(size), then RandomHorizontalFlip()
+};
+
+struct Augmentation {
+  AugmentationKind kind = AugmentationKind::none;
+  int reach = 4;     // px
+  PixelScale scale;  // of the images: one value a channel
+};
+
+// Rows `rows` (i64 [k], any device) of `examples`, so augmented: f32 [k, C, H, W] on the examples' device.
+// They are rows first_row, first_row + 1, ... of their step's whole batch. random_resized_crop decodes each
+// picture anew where the examples have files, and takes the whole of it; else it cuts the examples as they
+// are. Error: that of decoding.
+[[nodiscard]] Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& rows,
+                                                const Augmentation& augmentation, std::uint64_t seed,
+                                                std::uint64_t step, std::int64_t first_row);
+
+// Each image moved by its own whole number of pixels, at most `reach` along each axis; what moves in is
+// black[c] of its channel, f32 [C] on the CPU. Draws 0 and 1 of a lane: rows and columns. reach 0 returns the
+// images themselves.
+[[nodiscard]] at::Tensor Moved(const at::Tensor& images, int reach, const at::Tensor& black,
+                               const RowStream& rows);
+// Each image mirrored left to right with probability 1/2: draw 0 of its lane.
+[[nodiscard]] at::Tensor Mirrored(const at::Tensor& images, const RowStream& rows);
+// The box that torchvision's RandomResizedCrop takes: area uniform in [0.08, 1] of the picture's, the
+// logarithm of the aspect uniform in [log 3/4, log 4/3], ten tries, else the largest central box of a nearest
+// allowed aspect.
+[[nodiscard]] storage::Region RandomBox(const storage::PictureSize& size, const RngStream& lane);
+// Every image cut to its RandomBox and resized to the size it had: through bytes, as Pillow resizes, so it is
+// computed on the CPU and only 1 and 3 channels are taken.
+[[nodiscard]] at::Tensor RandomlyResized(const at::Tensor& images, const PixelScale& scale,
+                                         const RowStream& rows);
+
+}  // namespace retort::worker

@@ -1,0 +1,99 @@
+#include "worker/data/dirichlet_clients.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <utility>
+
+#include "experiments/spec/status.h"
+#include "worker/rng_streams.h"
+
+namespace retort::worker {
+namespace {
+
+// In (0, 1), never 0: its logarithm is taken.
+double Open(const RngStream& stream, std::uint64_t index) {
+  return (static_cast<double>(stream.Word(index) >> 11) + 0.5) * 0x1p-53;
+}
+
+double Normal(const RngStream& stream, std::uint64_t index) {
+  return std::sqrt(-2 * std::log(Open(stream, 2 * index))) *
+         std::cos(2 * std::numbers::pi * Open(stream, 2 * index + 1));
+}
+
+// Logarithm of a Gamma(shape, 1) draw: Marsaglia and Tsang (2000), and for shapes below 1 their G(a + 1) U^(1/a). In
+// logarithms, since small shapes give draws below the least double.
+double LogGamma(double shape, const RngStream& stream) {
+  const double boost = shape < 1 ? std::log(Open(stream, 0)) / shape : 0;
+  const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  for (std::uint64_t i = 1;; ++i) {
+    const RngStream round = stream.Lane(i);
+    const double x = Normal(round, 0), v = std::pow(1 + c * x, 3);
+    if (v > 0 && std::log(Open(round, 2)) < x * x / 2 + d - d * v + d * std::log(v)) return std::log(d * v) + boost;
+  }
+}
+
+// Indices of the class in an order of its own.
+std::vector<std::int64_t> ShuffledClass(const std::vector<std::int64_t>& labels, std::int64_t label,
+                                        const RngStream& stream) {
+  std::vector<std::int64_t> members;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] == label) members.push_back(static_cast<std::int64_t>(i));
+  std::vector<std::int64_t> shuffled;
+  for (const std::int64_t at : Permutation(static_cast<std::int64_t>(members.size()), stream))
+    shuffled.push_back(members[static_cast<std::size_t>(at)]);
+  return shuffled;
+}
+
+// A client without examples takes the last of the client with the most.
+void FillEmpty(std::vector<std::vector<std::int64_t>>& clients) {
+  for (std::vector<std::int64_t>& client : clients) {
+    if (!client.empty()) continue;
+    auto most = std::max_element(clients.begin(), clients.end(),
+                                 [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    client.push_back(most->back());
+    most->pop_back();
+  }
+}
+
+}  // namespace
+
+std::vector<double> DirichletShares(std::int64_t count, double concentration, const RngStream& stream) {
+  std::vector<double> shares;
+  for (std::int64_t i = 0; i < count; ++i)
+    shares.push_back(LogGamma(concentration, stream.Lane(static_cast<std::uint64_t>(i))));
+  const double most = *std::max_element(shares.begin(), shares.end());
+  double sum = 0;
+  for (double& share : shares) sum += share = std::exp(share - most);
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+std::vector<std::vector<std::int64_t>> DirichletClients(const std::vector<std::int64_t>& labels, std::int64_t classes,
+                                                        std::int64_t clients, double concentration,
+                                                        std::uint64_t seed) {
+  RETORT_CHECK(clients >= 1 && clients <= static_cast<std::int64_t>(labels.size()));
+  RETORT_CHECK(concentration > 0 && std::isfinite(concentration));
+  std::vector<std::vector<std::int64_t>> out(static_cast<std::size_t>(clients));
+  for (std::int64_t label = 0; label < classes; ++label) {
+    const RngStream stream(seed, Purpose::shards, static_cast<std::uint64_t>(label), 1);
+    const std::vector<std::int64_t> members = ShuffledClass(labels, label, stream.Lane(0));
+    const std::vector<double> shares = DirichletShares(clients, concentration, stream.Lane(1));
+    double sum = 0;
+    std::size_t begin = 0;
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      sum += shares[k];
+      const auto cut = static_cast<std::size_t>(std::llround(sum * static_cast<double>(members.size())));
+      const std::size_t end = k + 1 == out.size() ? members.size() : std::clamp(cut, begin, members.size());
+      out[k].insert(out[k].end(), members.begin() + static_cast<std::ptrdiff_t>(begin),
+                    members.begin() + static_cast<std::ptrdiff_t>(end));
+      begin = end;
+    }
+  }
+  FillEmpty(out);
+  for (std::vector<std::int64_t>& client : out) std::sort(client.begin(), client.end());
+  return out;
+}
+
+}  // namespace retort::worker

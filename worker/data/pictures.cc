@@ -1,0 +1,77 @@
+#include "worker/data/pictures.h"
+
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "storage/pictures/prepared_picture.h"
+
+namespace retort::worker {
+namespace {
+
+storage::PictureSet SetOf(const DataSpec& data, std::shared_ptr<const storage::ExampleStore> store,
+                          const SplitRows& rows, int threads) {
+  storage::PictureSet set;
+  set.digest = data.digest;
+  for (const auto* split : {&rows.train, &rows.public_split, &rows.test})
+    set.rows.insert(set.rows.end(), split->begin(), split->end());
+  std::sort(set.rows.begin(), set.rows.end());
+  set.rows.erase(std::unique(set.rows.begin(), set.rows.end()), set.rows.end());
+  set.source.read = [store](std::int64_t row) { return store->Read(row); };
+  set.source.where = [store](std::int64_t row) { return store->Where(row); };
+  set.order.preprocessing = data.preprocessing;
+  set.order.channels = data.channels;
+  const PreparedSides sides = SidesAfter(data.preprocessing);
+  set.order.size = {sides.height, sides.width};
+  if (sides.height == 0) set.order.size = {data.height, data.width};
+  set.order.threads = threads;
+  return set;
+}
+
+// The split without what was skipped, whose number goes to `skipped`.
+Examples Split(const std::shared_ptr<const StoredImages>& images, const storage::ExampleStore& store,
+               const std::vector<std::int64_t>& rows, std::int64_t& skipped) {
+  const std::vector<std::int64_t>& known = images->set.rows;
+  const std::vector<storage::SkippedPicture>& gone = images->pictures->skipped();
+  std::vector<std::int64_t> places, labels;
+  for (const std::int64_t row : rows) {
+    const auto broken =
+        std::lower_bound(gone.begin(), gone.end(), row,
+                         [](const storage::SkippedPicture& a, std::int64_t b) { return a.row < b; });
+    if (broken != gone.end() && broken->row == row) {
+      ++skipped;
+      continue;
+    }
+    places.push_back(std::lower_bound(known.begin(), known.end(), row) - known.begin());
+    labels.push_back(store.labels()[static_cast<std::size_t>(row)]);
+  }
+  return {images, std::move(places), at::tensor(labels, at::kLong)};
+}
+
+}  // namespace
+
+Result<PictureSplits> LoadPictures(storage::Env& env, const DataSpec& data,
+                                   std::shared_ptr<const storage::ExampleStore> store, const SplitRows& rows,
+                                   const storage::PictureCache& cache, int threads,
+                                   const storage::PictureProgress& progress) {
+  if (data.channels != 1 && data.channels != 3) {
+    return UsageError("Pictures have 1 channel (grey) or 3 (red, green, blue), not " +
+                      std::to_string(data.channels) + ".");
+  }
+  storage::PictureSet set = SetOf(data, store, rows, threads);
+  RETORT_ASSIGN_OR_RETURN(std::shared_ptr<const storage::DecodedPictures> pictures,
+                          storage::OpenDecoded(env, set, cache, progress));
+  PictureSplits out;
+  out.shape = {data.channels, set.order.size.height, set.order.size.width};
+  out.skipped = pictures->skipped();
+  const auto images = std::make_shared<const StoredImages>(std::move(pictures), out.shape, PixelScaleOf(data),
+                                                           at::kCPU, std::move(set));
+  out.train = Split(images, *store, rows.train, out.skipped_train);
+  out.public_split = Split(images, *store, rows.public_split, out.skipped_public);
+  out.test = Split(images, *store, rows.test, out.skipped_test);
+  return out;
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,40 @@
+// Data sets of encoded pictures as examples: decoded once a host, and then mapped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "experiments/spec/trial_spec.h"
+#include "storage/data/example_store.h"
+#include "storage/env.h"
+#include "storage/pictures/decoded_pictures.h"
+#include "worker/data/examples.h"
+
+namespace retort::worker {
+
+// Numbers of the examples of each split in its set, in the split's order; disjoint.
+struct SplitRows {
+  std::vector<std::int64_t> train, public_split, test;
+};
+
+struct PictureSplits {
+  ImageShape shape;
+  Examples train, public_split, test;  // on the CPU
+  // Broken pictures of the three splits, which with on_error "skip-and-count" are in none of them. The
+  // numbers of the others do not move: which place of the split an example has follows from its number in the
+  // set. So the neighbours that a claim compares are sets of readable pictures, and which pictures are broken
+  // is not hidden.
+  std::vector<storage::SkippedPicture> skipped;
+  std::int64_t skipped_train = 0, skipped_public = 0, skipped_test = 0;
+};
+
+// The pictures of `rows` of `store`, an encoded set, prepared as `data` says, normalised by
+// PixelScaleOf(data). `threads` decode, at least 1. Errors: of storage::OpenDecoded; usage for a
+// preprocessing that does not hold together or a number of channels other than 1 and 3.
+[[nodiscard]] Result<PictureSplits> LoadPictures(storage::Env& env, const DataSpec& data,
+                                                 std::shared_ptr<const storage::ExampleStore> store,
+                                                 const SplitRows& rows, const storage::PictureCache& cache,
+                                                 int threads, const storage::PictureProgress& progress);
+
+}  // namespace retort::worker

@@ -1,0 +1,36 @@
+#include "worker/methods/training_images.h"
+
+#include "worker/data/augmentation.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr int kCropBorder = 4;  // pixels, as papers on 32x32 pictures have it
+
+AugmentationKind KindOf(const TrialSpec& spec) {
+  switch (spec.augment) {
+    case Augment::shift:
+      return spec.shift == 0 ? AugmentationKind::none : AugmentationKind::shift;
+    case Augment::crop_flip:
+      return AugmentationKind::crop_flip;
+    case Augment::random_resized_crop:
+      return AugmentationKind::random_resized_crop;
+    case Augment::none:
+      break;
+  }
+  return AugmentationKind::none;
+}
+
+}  // namespace
+
+Result<at::Tensor> TrainingImages(const TrialSpec& spec, const PixelScale& scale, const Examples& examples, const at::Tensor& rows,
+                                  std::int64_t step, std::int64_t first) {
+  Augmentation augmentation;
+  augmentation.kind = KindOf(spec);
+  if (augmentation.kind == AugmentationKind::none) return examples.Batch(rows);
+  augmentation.reach = augmentation.kind == AugmentationKind::shift ? spec.shift : kCropBorder;
+  augmentation.scale = scale;
+  return AugmentedBatch(examples, rows, augmentation, spec.seed, static_cast<std::uint64_t>(step), first);
+}
+
+}  // namespace retort::worker
