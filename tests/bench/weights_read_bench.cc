@@ -1,5 +1,5 @@
-// What loading saved weights costs beside the least: reading the file into memory. Both in turns in one run, the pages
-// in the cache; the digest is measured apart, since SHA-256 alone takes longer than that.
+// What loading saved weights costs beside the least: reading the file into memory. Both in turns in one run,
+// the pages in the cache; the digest is measured apart, since SHA-256 alone takes longer than that.
 //   weights_read_bench [MIB] [FOLDER]
 #include <fcntl.h>
 #include <unistd.h>
@@ -33,10 +33,12 @@ std::vector<TensorBlob> MakeState(std::size_t mib) {
   std::uint32_t word = 1;
   for (std::size_t i = 0; i < kTensors; ++i) {
     const std::size_t floats = (mib << 20) / kTensors / sizeof(float);
-    TensorBlob blob{"layer" + std::to_string(i) + ".weight", DType::f32, {static_cast<std::int64_t>(floats)}, {}};
+    TensorBlob blob{
+        "layer" + std::to_string(i) + ".weight", DType::f32, {static_cast<std::int64_t>(floats)}, {}};
     blob.bytes.resize(floats * sizeof(float));
     for (std::size_t at = 0; at < blob.bytes.size(); ++at)
-      blob.bytes[at] = at % 4 == 3 ? 0x3F : static_cast<std::uint8_t>((word = word * 1664525 + 1013904223) >> 24U);
+      blob.bytes[at] =
+          at % 4 == 3 ? 0x3F : static_cast<std::uint8_t>((word = word * 1664525 + 1013904223) >> 24U);
     state.push_back(std::move(blob));
   }
   return state;
@@ -67,7 +69,8 @@ double Load(const std::string& path, bool digest) {
 }
 
 double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
@@ -91,8 +94,10 @@ int main(int argc, char** argv) {
       digest.push_back(Load(path, true));
     }
     const double ratio = Median(load) / Median(raw);
-    std::printf("%s, %zu MiB: raw read %.3f s, load %.3f s, with digest %.3f s; load / raw %.2f (aim: at most %.1f)\n",
-                torch ? ".pth" : "safetensors", mib, Median(raw), Median(load), Median(digest), ratio, kMostRatio);
+    std::printf(
+        "%s, %zu MiB: raw read %.3f s, load %.3f s, with digest %.3f s; load / raw %.2f (aim: at most "
+        "%.1f)\n",
+        torch ? ".pth" : "safetensors", mib, Median(raw), Median(load), Median(digest), ratio, kMostRatio);
     missed = missed || ratio > kMostRatio;
   }
   std::error_code ignored;

@@ -9,7 +9,8 @@ namespace retort::testing {
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
   for (const char* name : {"weights.zip.pth", "nested.pth", "nan.pth"}) {
-    auto file = storage::PosixEnv().OpenInput(std::string(RETORT_SOURCE_DIR "/tests/unit/storage/fixtures/") + name);
+    auto file =
+        storage::PosixEnv().OpenInput(std::string(RETORT_SOURCE_DIR "/tests/unit/storage/fixtures/") + name);
     RETORT_CHECK(file.ok());
     const auto zip = storage::ZipFile::Open(std::move(*file), name);
     RETORT_CHECK(zip.ok());

@@ -8,8 +8,10 @@ namespace retort::testing {
 
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
-  for (const char* name : {"weights.zip.pth", "weights.legacy.pth", "weights.tar.pth", "weights.safetensors", "nested.pth"}) {
-    const auto bytes = storage::PosixEnv().ReadFile(std::string(RETORT_SOURCE_DIR "/tests/unit/storage/fixtures/") + name);
+  for (const char* name :
+       {"weights.zip.pth", "weights.legacy.pth", "weights.tar.pth", "weights.safetensors", "nested.pth"}) {
+    const auto bytes =
+        storage::PosixEnv().ReadFile(std::string(RETORT_SOURCE_DIR "/tests/unit/storage/fixtures/") + name);
     RETORT_CHECK(bytes.ok());
     seeds.push_back(*bytes);
   }

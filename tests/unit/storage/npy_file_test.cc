@@ -1,14 +1,14 @@
 // NumPy arrays and archives, and the zip layer below them.
+#include "storage/npy_file.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <zlib.h>
 
 #include <cstring>
 
 #include "storage/byte_codec.h"
 #include "storage/crc32.h"
-#include "storage/npy_file.h"
 #include "storage/zip_writer.h"
 #include "tests/testing/fault_injection_env.h"
 
@@ -65,12 +65,14 @@ TEST(Npy, WhatIsWrittenIsNumpysOwnBytesAndReadBack) {
 
 TEST(Npy, LaterVersionsAndOtherSpellingsAreRead) {
   EXPECT_TRUE(ParseNpy("a", Npy("{\"shape\":(2L,),\"descr\":\"|b1\",\"fortran_order\":True}", "ab", 2)).ok());
-  EXPECT_TRUE(ParseNpy("a", Npy("{'descr': '<u8', 'fortran_order': False, 'shape': ()}\n", "12345678", 3)).ok());
+  EXPECT_TRUE(
+      ParseNpy("a", Npy("{'descr': '<u8', 'fortran_order': False, 'shape': ()}\n", "12345678", 3)).ok());
 }
 
 TEST(Npy, WhatIsSoundAndNotReadSaysTheRemedy) {
   const std::string order = "'fortran_order': False, 'shape': (1,)}";
-  EXPECT_THAT(Message("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1)}", "1234"), HasSubstr("ascontiguousarray"));
+  EXPECT_THAT(Message("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1)}", "1234"),
+              HasSubstr("ascontiguousarray"));
   EXPECT_THAT(Message("{'descr': '>f4', " + order, "1234"), HasSubstr("big endian"));
   EXPECT_THAT(Message("{'descr': '|O', " + order, "1234"), HasSubstr("pickled Python objects"));
   EXPECT_THAT(Message("{'descr': '<c8', " + order, "12345678"), HasSubstr("'<c8' are not read"));
@@ -78,11 +80,14 @@ TEST(Npy, WhatIsSoundAndNotReadSaysTheRemedy) {
 
 TEST(Npy, HostileHeadersAreRefusedWithTheirOffset) {
   const std::string head = "{'descr': '<f4', 'fortran_order': False, 'shape': ";
-  for (const char* shape : {"(3)", "(-1,)", "(1e3,)", "(9999999999999999999,)", "(2, 3", "[2, 3]", "__import__('os')"})
+  for (const char* shape :
+       {"(3)", "(-1,)", "(1e3,)", "(9999999999999999999,)", "(2, 3", "[2, 3]", "__import__('os')"})
     EXPECT_THAT(Message(head + shape + "}"), HasSubstr("offset ")) << shape;
   EXPECT_THAT(Message(head + "(999999999999999999, 999999999999999999)}"), HasSubstr("beyond"));
-  EXPECT_THAT(Message("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}"), HasSubstr("plain type"));
-  EXPECT_THAT(Message("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "1234"), HasSubstr("offset"));
+  EXPECT_THAT(Message("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}"),
+              HasSubstr("plain type"));
+  EXPECT_THAT(Message("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "1234"),
+              HasSubstr("offset"));
   EXPECT_THAT(Message(head + "(" + std::string(200, '1') + ",)}"), HasSubstr("offset"));
   EXPECT_THAT(Message(head + "(2,)}", "1234567"), HasSubstr("need 8 bytes"));
   EXPECT_THAT(Message(head + "(2,)}", "123456789"), HasSubstr("need 8 bytes"));
@@ -126,7 +131,8 @@ TEST_F(Npz, ArraysAreReadUnderTheirNames) {
 
 TEST_F(Npz, EveryCutIsAnError) {
   const std::string whole = TwoArrays();
-  for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(Open(whole.substr(0, size)).ok()) << size;
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(Open(whole.substr(0, size)).ok()) << size;
 }
 
 TEST_F(Npz, AFlippedBitAnywhereIsAnErrorOrChangesNoValue) {
@@ -172,8 +178,10 @@ TEST_F(Npz, DeflatedArraysAreRead) {
 }
 
 TEST_F(Npz, ABombIsInflatedNoFurtherThanItSays) {
-  const std::string bomb = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (16,)}", std::string(1 << 24, '\0'));
-  const Result<NpzFile> npz = Open(Deflated("a.npy", bomb, static_cast<std::uint32_t>(bomb.size() - (1 << 24) + 16)));
+  const std::string bomb =
+      Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (16,)}", std::string(1 << 24, '\0'));
+  const Result<NpzFile> npz =
+      Open(Deflated("a.npy", bomb, static_cast<std::uint32_t>(bomb.size() - (1 << 24) + 16)));
   ASSERT_TRUE(npz.ok()) << npz.status().message();
   EXPECT_THAT(npz->Read("a").status().message(), HasSubstr("more contents than it says"));
 }

@@ -1,9 +1,10 @@
 // Names of saved weights against a network's.
+#include "storage/weights/state_match.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "storage/weights/known_weights.h"
-#include "storage/weights/state_match.h"
 
 namespace retort::storage {
 namespace {
@@ -26,8 +27,9 @@ TEST(StateMatch, EqualNamesMatchInTheOrderOfTheNetwork) {
 }
 
 TEST(StateMatch, DenseNetsOldNamesAreKnown) {
-  const StateMatch match = MatchState({{"features.denseblock1.denselayer2.norm1.weight", {2}}, {"features.norm0.weight", {2}}},
-                                      {Saved("features.denseblock1.denselayer2.norm.1.weight"), Saved("features.norm0.weight")});
+  const StateMatch match =
+      MatchState({{"features.denseblock1.denselayer2.norm1.weight", {2}}, {"features.norm0.weight", {2}}},
+                 {Saved("features.denseblock1.denselayer2.norm.1.weight"), Saved("features.norm0.weight")});
   EXPECT_TRUE(match.report.complete());
   ASSERT_EQ(match.report.renamed.size(), 1U);
   EXPECT_EQ(match.report.renamed[0].second, "features.denseblock1.denselayer2.norm1.weight");
@@ -50,15 +52,18 @@ TEST(StateMatch, APrefixOfEveryNameIsTakenOffAndOfSomeIsNot) {
 
 TEST(StateMatch, AMissingBatchCounterIsZeroAndNothingElseIs) {
   const StateMatch match =
-      MatchState({{"bn.weight", {2}}, {"bn.num_batches_tracked", {}, DType::i64}, {"fc.bias", {2}}}, {Saved("bn.weight")});
+      MatchState({{"bn.weight", {2}}, {"bn.num_batches_tracked", {}, DType::i64}, {"fc.bias", {2}}},
+                 {Saved("bn.weight")});
   EXPECT_THAT(match.report.zeroed, ElementsAre("bn.num_batches_tracked"));
   EXPECT_THAT(match.report.missing, ElementsAre("fc.bias"));
   EXPECT_FALSE(match.report.complete());
 }
 
 TEST(StateMatch, AuxiliaryHeadsAreDroppedOrAbsentAsTheNetworkHasThem) {
-  EXPECT_THAT(MatchState({{"fc", {2}}}, {Saved("fc"), Saved("aux1.fc1.weight")}).report.dropped, ElementsAre("aux1.fc1.weight"));
-  const StateMatch absent = MatchState({{"fc", {2}}, {"aux1.fc1.weight", {2}, DType::f32, false}}, {Saved("fc")});
+  EXPECT_THAT(MatchState({{"fc", {2}}}, {Saved("fc"), Saved("aux1.fc1.weight")}).report.dropped,
+              ElementsAre("aux1.fc1.weight"));
+  const StateMatch absent =
+      MatchState({{"fc", {2}}, {"aux1.fc1.weight", {2}, DType::f32, false}}, {Saved("fc")});
   EXPECT_TRUE(absent.report.complete());
   EXPECT_THAT(absent.report.absent, ElementsAre("aux1.fc1.weight"));
   EXPECT_FALSE(MatchState({{"aux1.a", {2}}}, {Saved("aux1.a"), Saved("aux1.b")}).report.complete());
@@ -81,7 +86,8 @@ TEST(StateMatch, TheFirstTenNamesAndTheirNumberAreSaid) {
 }
 
 TEST(KnownWeights, BothVersionsOfANetworkAreToldApart) {
-  const KnownWeights* first = FindKnownWeights("0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a");
+  const KnownWeights* first =
+      FindKnownWeights("0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a");
   const KnownWeights* second = FindKnownWeights("11ad3fa6" + std::string(56, '0'));
   ASSERT_TRUE(first != nullptr && second != nullptr);
   EXPECT_EQ(first->name, "ResNet50_Weights.IMAGENET1K_V1");
