@@ -12,14 +12,15 @@ namespace retort::cluster {
 inline constexpr const char* kModelArgument = "--model-check";
 
 struct ModelOrder {
-  std::string network;           // of a sweep file; ignored for a TorchScript module
-  std::string weights;           // absolute path, or empty: initial parameters of seed 0
-  std::string input;             // absolute path of a .npy, f32 [rows, channels, height, width], or empty
-  std::string logits_out;        // absolute path, or empty
-  std::int64_t classes = 0;      // 0: as the weights have it, else the network's usual number
-  std::int64_t channels = 0, height = 0, width = 0;  // 0: as the input has it, else the network's usual images
-  bool torchscript = false;      // `weights` is a module, whose code is run
-  bool non_finite = false;       // NaN and infinity in the weights are let through
+  std::string network;       // of a sweep file; ignored for a TorchScript module
+  std::string weights;       // absolute path, or empty: initial parameters of seed 0
+  std::string input;         // absolute path of a .npy, f32 [rows, channels, height, width], or empty
+  std::string logits_out;    // absolute path, or empty
+  std::int64_t classes = 0;  // 0: as the weights have it, else the network's usual number
+  std::int64_t channels = 0, height = 0,
+               width = 0;    // 0: as the input has it, else the network's usual images
+  bool torchscript = false;  // `weights` is a module, whose code is run
+  bool non_finite = false;   // NaN and infinity in the weights are let through
 };
 
 // One JSON object; round-trips exactly.

@@ -24,13 +24,15 @@ Status StatusOf(const cluster::Ended& ended) {
 Result<std::string> AskWorker(const WorkerQuestion& question,
                               const std::function<void(const cluster::Progress&)>& progress) {
   RETORT_RETURN_IF_ERROR(cluster::CheckWorkerProgram(question.program));
-  RETORT_ASSIGN_OR_RETURN(cluster::WorkerProcess worker,
-                          cluster::WorkerProcess::Spawn(
-                              {question.program, {question.argument, question.order}, question.environment, ""}));
+  RETORT_ASSIGN_OR_RETURN(
+      cluster::WorkerProcess worker,
+      cluster::WorkerProcess::Spawn(
+          {question.program, {question.argument, question.order}, question.environment, ""}));
   std::optional<std::string> answer;
   for (;;) {
     const Result<std::optional<cluster::Envelope>> received = worker.link().Receive(kSilence);
-    if (!received.ok()) return EnvironmentError("The worker program ended in the middle of " + question.about + ".");
+    if (!received.ok())
+      return EnvironmentError("The worker program ended in the middle of " + question.about + ".");
     if (!received->has_value())
       return EnvironmentError("The worker program said nothing for half an hour of " + question.about + ".");
     const cluster::Message& message = (*received)->message;

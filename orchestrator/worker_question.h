@@ -17,9 +17,9 @@ struct WorkerQuestion {
   std::string about;                     // "the audit of trial X", in messages
 };
 
-// The text of the answer (cluster/answer.h); `progress` hears what the worker says meanwhile. What it writes goes to
-// stderr. Error: environment, when the program cannot be started, ends without an answer, or says nothing for half an
-// hour; usage, damage or environment as it says itself.
+// The text of the answer (cluster/answer.h); `progress` hears what the worker says meanwhile. What it writes
+// goes to stderr. Error: environment, when the program cannot be started, ends without an answer, or says
+// nothing for half an hour; usage, damage or environment as it says itself.
 [[nodiscard]] Result<std::string> AskWorker(const WorkerQuestion& question,
                                             const std::function<void(const cluster::Progress&)>& progress);
 

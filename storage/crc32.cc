@@ -42,7 +42,8 @@ RETORT_CLMUL std::uint32_t Reduce(__m128i x) {
 // Gopal et al., "Fast CRC computation for generic polynomials using PCLMULQDQ" (Intel, 2009), reflected form.
 // `size` is a multiple of 16 and at least 64; `crc` is the inverted register.
 RETORT_CLMUL std::uint32_t Clmul(std::uint32_t crc, const char* data, std::size_t size) {
-  const __m128i k12 = _mm_set_epi64x(0x01c6e41596, 0x0154442bd4), k34 = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
+  const __m128i k12 = _mm_set_epi64x(0x01c6e41596, 0x0154442bd4),
+                k34 = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
   __m128i lane[4];
   for (int i = 0; i < 4; ++i) lane[i] = Load(data + 16 * i);
   lane[0] = _mm_xor_si128(lane[0], _mm_cvtsi32_si128(static_cast<int>(crc)));
@@ -63,7 +64,9 @@ std::uint32_t ExtendCrc32(std::uint32_t crc, std::string_view bytes) {
   return ExtendCrc32Portable(~Clmul(~crc, bytes.data(), whole), bytes.substr(whole));
 }
 #else
-std::uint32_t ExtendCrc32(std::uint32_t crc, std::string_view bytes) { return ExtendCrc32Portable(crc, bytes); }
+std::uint32_t ExtendCrc32(std::uint32_t crc, std::string_view bytes) {
+  return ExtendCrc32Portable(crc, bytes);
+}
 #endif
 
 }  // namespace retort::storage

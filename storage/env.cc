@@ -125,7 +125,8 @@ class PosixInputFile final : public InputFile {
   Status ReadAt(std::uint64_t offset, std::size_t count, char* out) const override {
     for (std::size_t done = 0; done < count;) {
       const std::uint64_t at = offset + done;
-      if (at < offset || at > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) return EndsEarly(path_, at);
+      if (at < offset || at > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()))
+        return EndsEarly(path_, at);
       const ssize_t got = ::pread(file_.get(), out + done, count - done, static_cast<off_t>(at));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return FileError(errno, "read", path_);

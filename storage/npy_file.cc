@@ -20,8 +20,9 @@ struct NamedType {
   std::string_view name;  // without its byte order
   DType dtype;
 };
-constexpr std::array kTypes = {NamedType{"f4", DType::f32}, NamedType{"f8", DType::f64}, NamedType{"i4", DType::i32},
-                               NamedType{"i8", DType::i64}, NamedType{"u1", DType::u8},  NamedType{"u4", DType::u32},
+constexpr std::array kTypes = {NamedType{"f4", DType::f32}, NamedType{"f8", DType::f64},
+                               NamedType{"i4", DType::i32}, NamedType{"i8", DType::i64},
+                               NamedType{"u1", DType::u8},  NamedType{"u4", DType::u32},
                                NamedType{"u8", DType::u64}, NamedType{"b1", DType::u8}};
 
 Status Damaged(const std::string& name, std::uint64_t offset, const std::string& what) {
@@ -29,12 +30,14 @@ Status Damaged(const std::string& name, std::uint64_t offset, const std::string&
 }
 
 Result<DType> TypeOf(const std::string& name, const std::string& descr) {
-  const std::string_view order = std::string_view(descr).substr(0, 1), kind = std::string_view(descr).substr(order.size());
+  const std::string_view order = std::string_view(descr).substr(0, 1),
+                         kind = std::string_view(descr).substr(order.size());
   for (const NamedType& type : kTypes) {
     if (type.name != kind) continue;
     if (order == "<" || order == "=" || ByteSize(type.dtype) == 1) return type.dtype;
     if (order == ">")
-      return Refused(name + ": the array is big endian ('" + descr + "'); save array.astype('<" + std::string(kind) + "')");
+      return Refused(name + ": the array is big endian ('" + descr + "'); save array.astype('<" +
+                     std::string(kind) + "')");
   }
   if (kind.starts_with("O"))
     return Refused(name + ": the array holds pickled Python objects, which are never read; save numbers");
@@ -53,13 +56,15 @@ Result<std::uint64_t> HeaderEnd(const std::string& name, std::string_view head, 
   if (!reader.ok()) return Damaged(name, head.size(), "the array's header is cut short");
   text = kMagic.size() + 2 + (major == 1 ? 2 : 4);
   if (size > kMostNpyHeader - text)
-    return Refused(name + ": offset 8: a header of " + std::to_string(size) + " bytes is beyond what is read");
+    return Refused(name + ": offset 8: a header of " + std::to_string(size) +
+                   " bytes is beyond what is read");
   if (size > head.size() - text) return Damaged(name, head.size(), "the array's header is cut short");
   return text + size;
 }
 
 Status CheckShape(const std::string& name, NpyHeader& header) {
-  if (header.shape.size() > kMostExtents) return Refused(name + ": arrays of more than 32 extents are not read");
+  if (header.shape.size() > kMostExtents)
+    return Refused(name + ": arrays of more than 32 extents are not read");
   const std::optional<std::uint64_t> bytes = TensorBytes(header.dtype, header.shape);
   if (!bytes || *bytes > kMostArrayBytes)
     return Refused(name + ": the array's shape is beyond " + std::to_string(kMostArrayBytes) + " bytes");
@@ -81,8 +86,8 @@ Status LengthError(const std::string& name, const NpyHeader& header, std::uint64
 }
 
 Status TooLarge(const std::string& name, std::uint64_t bytes, std::uint64_t most) {
-  return Refused(name + ": the array has " + std::to_string(bytes) + " bytes; at most " + std::to_string(most) +
-                 " are read here");
+  return Refused(name + ": the array has " + std::to_string(bytes) + " bytes; at most " +
+                 std::to_string(most) + " are read here");
 }
 
 std::string DescrOf(DType dtype) {
@@ -107,8 +112,9 @@ Result<NpyHeader> ParseNpyHeader(const std::string& name, std::string_view head)
   NpyLiteral literal;
   std::size_t at = 0;
   if (!ParseNpyLiteral(head.substr(text, header.begin - text), literal, at))
-    return Damaged(name, text + at,
-                   "the array's header is not {'descr': ..., 'fortran_order': ..., 'shape': (...)} of a plain type");
+    return Damaged(
+        name, text + at,
+        "the array's header is not {'descr': ..., 'fortran_order': ..., 'shape': (...)} of a plain type");
   RETORT_ASSIGN_OR_RETURN(header.dtype, TypeOf(name, literal.descr));
   header.shape = literal.shape;
   RETORT_RETURN_IF_ERROR(CheckShape(name, header));
@@ -134,13 +140,15 @@ Result<TensorBlob> ReadNpy(Env& env, const std::string& path, std::uint64_t most
   if (header.bytes > most_bytes) return TooLarge(path, header.bytes, most_bytes);
   TensorBlob blob = BlobWith(header);
   blob.bytes.resize(header.bytes);
-  RETORT_RETURN_IF_ERROR(file->ReadAt(header.begin, blob.bytes.size(), reinterpret_cast<char*>(blob.bytes.data())));
+  RETORT_RETURN_IF_ERROR(
+      file->ReadAt(header.begin, blob.bytes.size(), reinterpret_cast<char*>(blob.bytes.data())));
   return blob;
 }
 
 NpzFile::NpzFile(ZipFile zip) : zip_(std::move(zip)) {
   for (const ZipEntry& entry : zip_.entries())
-    if (entry.name.ends_with(kSuffix)) names_.push_back(entry.name.substr(0, entry.name.size() - kSuffix.size()));
+    if (entry.name.ends_with(kSuffix))
+      names_.push_back(entry.name.substr(0, entry.name.size() - kSuffix.size()));
   std::sort(names_.begin(), names_.end());
 }
 
@@ -150,13 +158,16 @@ Result<NpzFile> NpzFile::Open(Env& env, const std::string& path) {
   return NpzFile(std::move(zip));
 }
 
-bool NpzFile::Has(const std::string& array) const { return zip_.Find(array + std::string(kSuffix)) != nullptr; }
+bool NpzFile::Has(const std::string& array) const {
+  return zip_.Find(array + std::string(kSuffix)) != nullptr;
+}
 
 Result<const ZipEntry*> NpzFile::EntryOf(const std::string& array) const {
   if (const ZipEntry* entry = zip_.Find(array + std::string(kSuffix))) return entry;
   std::string known;
   for (const std::string& name : names_) known += (known.empty() ? "" : ", ") + name;
-  return UsageError(zip_.name() + ": there is no array '" + array + "'; there is " + (known.empty() ? "none" : known));
+  return UsageError(zip_.name() + ": there is no array '" + array + "'; there is " +
+                    (known.empty() ? "none" : known));
 }
 
 Result<NpyHeader> NpzFile::Header(const std::string& array) const {
@@ -189,7 +200,8 @@ Result<TensorBlob> NpzFile::Read(const std::string& array, std::uint64_t most_by
   if (header.bytes > most_bytes) return TooLarge(zip_.name() + ": " + array, header.bytes, most_bytes);
   TensorBlob blob = BlobWith(header);
   blob.name = array;
-  // Deflated bytes are at most 1032 times as many as they were stored: memory is taken only for what can come.
+  // Deflated bytes are at most 1032 times as many as they were stored: memory is taken only for what can
+  // come.
   const ZipEntry& entry = *zip_.Find(array + std::string(kSuffix));
   blob.bytes.reserve(std::min<std::uint64_t>(header.bytes, entry.stored * 1032 + 1024));
   RETORT_RETURN_IF_ERROR(Stream(array, [&](std::string_view piece) -> Status {
@@ -200,7 +212,8 @@ Result<TensorBlob> NpzFile::Read(const std::string& array, std::uint64_t most_by
 }
 
 std::string EncodeNpy(const TensorBlob& array) {
-  std::string text = "{'descr': '" + DescrOf(array.dtype) + "', 'fortran_order': False, 'shape': " + ShapeText(array.shape) + ", }";
+  std::string text = "{'descr': '" + DescrOf(array.dtype) +
+                     "', 'fortran_order': False, 'shape': " + ShapeText(array.shape) + ", }";
   const std::size_t before = kMagic.size() + 4;
   text.append(63 - (before + text.size()) % 64, ' ');
   text += '\n';
@@ -220,7 +233,8 @@ Status WriteNpy(Env& env, const std::string& path, const TensorBlob& array) {
 
 Result<std::string> EncodeNpz(const std::vector<TensorBlob>& arrays) {
   ZipWriter zip;
-  for (const TensorBlob& array : arrays) RETORT_RETURN_IF_ERROR(zip.Add(array.name + std::string(kSuffix), EncodeNpy(array)));
+  for (const TensorBlob& array : arrays)
+    RETORT_RETURN_IF_ERROR(zip.Add(array.name + std::string(kSuffix), EncodeNpy(array)));
   return std::move(zip).Finish();
 }
 

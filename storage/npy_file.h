@@ -1,7 +1,8 @@
 // NumPy's .npy arrays and .npz archives (format versions 1.0, 2.0 and 3.0).
 //
 // Element types: float32, float64, int32, int64, uint8, uint32, uint64 as they stand, bool as u8; all little
-// endian, C order. Others are refused with the NumPy call that makes them readable; pickled objects are never read.
+// endian, C order. Others are refused with the NumPy call that makes them readable; pickled objects are never
+// read.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ struct NpyHeader {
 };
 
 // The header in the first bytes of a .npy; `head` may go on behind it, or be the whole file. `name` stands in
-// messages. Error: damage, naming the offset; refused, for what is sound and not read here (Fortran order, other
-// element types, big endian, more than 32 extents, more than kMostArrayBytes).
+// messages. Error: damage, naming the offset; refused, for what is sound and not read here (Fortran order,
+// other element types, big endian, more than 32 extents, more than kMostArrayBytes).
 [[nodiscard]] Result<NpyHeader> ParseNpyHeader(const std::string& name, std::string_view head);
 // Bytes of a .npy from its start that surely hold its header.
 inline constexpr std::size_t kMostNpyHeader = 64 << 10;
@@ -36,7 +37,8 @@ inline constexpr std::size_t kMostNpyHeader = 64 << 10;
 // A whole .npy. The blob's name is empty. Error: as above; damage when bytes are missing or left over.
 [[nodiscard]] Result<TensorBlob> ParseNpy(const std::string& name, std::string_view bytes);
 // Error: as above; refused, before it is read, for an array of more than `most_bytes`; environment.
-[[nodiscard]] Result<TensorBlob> ReadNpy(Env& env, const std::string& path, std::uint64_t most_bytes = kMostArrayBytes);
+[[nodiscard]] Result<TensorBlob> ReadNpy(Env& env, const std::string& path,
+                                         std::uint64_t most_bytes = kMostArrayBytes);
 
 // A .npz: read array by array, in pieces where it does not fit into memory.
 class NpzFile {
@@ -49,11 +51,12 @@ class NpzFile {
   [[nodiscard]] bool Has(const std::string& array) const;
   // Error: usage, listing the names there are, for an array that is not there; else as ParseNpyHeader.
   [[nodiscard]] Result<NpyHeader> Header(const std::string& array) const;
-  // The blob carries the array's name. Error: as Header; refused for more than `most_bytes`; damage when bytes are
-  // missing, left over, or fail their checksum.
-  [[nodiscard]] Result<TensorBlob> Read(const std::string& array, std::uint64_t most_bytes = kMostArrayBytes) const;
-  // The elements' bytes in order, in pieces of at most 256 KiB that need not end between two elements. Errors as
-  // Read; after one, what was taken is worthless.
+  // The blob carries the array's name. Error: as Header; refused for more than `most_bytes`; damage when
+  // bytes are missing, left over, or fail their checksum.
+  [[nodiscard]] Result<TensorBlob> Read(const std::string& array,
+                                        std::uint64_t most_bytes = kMostArrayBytes) const;
+  // The elements' bytes in order, in pieces of at most 256 KiB that need not end between two elements. Errors
+  // as Read; after one, what was taken is worthless.
   [[nodiscard]] Status Stream(const std::string& array, const TakeBytes& take) const;
 
  private:

@@ -47,7 +47,8 @@ class LiteralReader {
   bool Text(std::string& out) {
     const char quote = Peek('"') ? '"' : '\'';
     if (!Take(quote)) return false;
-    while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\\' && out.size() < kMostText) out += text_[at_++];
+    while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\\' && out.size() < kMostText)
+      out += text_[at_++];
     return at_ < text_.size() && text_[at_++] == quote;
   }
   bool Truth(bool& out) {

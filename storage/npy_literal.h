@@ -14,8 +14,8 @@ struct NpyLiteral {
   std::vector<std::int64_t> shape;
 };
 
-// False, with the offset of the first unexpected character in `at`, for anything but the three keys, each once, a
-// plain type and extents of at most 18 digits; spaces and a line end may follow.
+// False, with the offset of the first unexpected character in `at`, for anything but the three keys, each
+// once, a plain type and extents of at most 18 digits; spaces and a line end may follow.
 [[nodiscard]] bool ParseNpyLiteral(std::string_view text, NpyLiteral& literal, std::size_t& at);
 
 }  // namespace retort::storage

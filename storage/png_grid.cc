@@ -19,9 +19,11 @@ struct Grid {
 
 Result<Grid> GridOf(const TensorBlob& images) {
   const std::vector<std::int64_t>& shape = images.shape;
-  const bool sound = images.dtype == DType::u8 && shape.size() == 4 && shape[0] > 0 && shape[2] > 0 && shape[3] > 0;
+  const bool sound =
+      images.dtype == DType::u8 && shape.size() == 4 && shape[0] > 0 && shape[2] > 0 && shape[3] > 0;
   if (!sound || (shape[1] != 1 && shape[1] != 3))
-    return Refused("A PNG shows images [rows, channels, height, width] of 1 or 3 channels; --format npz takes all.");
+    return Refused(
+        "A PNG shows images [rows, channels, height, width] of 1 or 3 channels; --format npz takes all.");
   Grid grid{shape[0], shape[1], shape[2], shape[3]};
   if (grid.rows > kMostPixels / grid.height || grid.rows * grid.height > kMostPixels / grid.width)
     return Refused("The samples are too many for one PNG; --format npz takes all.");
@@ -32,14 +34,17 @@ Result<Grid> GridOf(const TensorBlob& images) {
 
 // Channels last, as PNG has them.
 std::vector<png_byte> PixelsOf(const TensorBlob& images, const Grid& grid) {
-  std::vector<png_byte> pixels(static_cast<std::size_t>(grid.pixel_width() * grid.pixel_height() * grid.channels), 255);
+  std::vector<png_byte> pixels(
+      static_cast<std::size_t>(grid.pixel_width() * grid.pixel_height() * grid.channels), 255);
   std::size_t from = 0;
   for (std::int64_t row = 0; row < grid.rows; ++row)
     for (std::int64_t channel = 0; channel < grid.channels; ++channel)
       for (std::int64_t y = 0; y < grid.height; ++y)
         for (std::int64_t x = 0; x < grid.width; ++x) {
-          const std::int64_t at_y = row / grid.across * (grid.height + 1) + y, at_x = row % grid.across * (grid.width + 1) + x;
-          pixels[static_cast<std::size_t>((at_y * grid.pixel_width() + at_x) * grid.channels + channel)] = images.bytes[from++];
+          const std::int64_t at_y = row / grid.across * (grid.height + 1) + y,
+                             at_x = row % grid.across * (grid.width + 1) + x;
+          pixels[static_cast<std::size_t>((at_y * grid.pixel_width() + at_x) * grid.channels + channel)] =
+              images.bytes[from++];
         }
   return pixels;
 }
@@ -58,9 +63,11 @@ Result<std::string> EncodePngGrid(const TensorBlob& images) {
   const auto write = [&](void* into) {
     return png_image_write_to_memory(&picture, into, &size, 0, pixels.data(), 0, nullptr) != 0;
   };
-  if (!write(nullptr)) return EnvironmentError(std::string("libpng cannot write the picture: ") + picture.message);
+  if (!write(nullptr))
+    return EnvironmentError(std::string("libpng cannot write the picture: ") + picture.message);
   std::string bytes(size, '\0');
-  if (!write(bytes.data())) return EnvironmentError(std::string("libpng cannot write the picture: ") + picture.message);
+  if (!write(bytes.data()))
+    return EnvironmentError(std::string("libpng cannot write the picture: ") + picture.message);
   bytes.resize(size);
   return bytes;
 }

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
                         kLocator = 0x07064b50;
-constexpr std::size_t kEndBytes = 22, kLocatorBytes = 20, kEnd64Bytes = 56, kCentralBytes = 46, kLocalBytes = 30;
+constexpr std::size_t kEndBytes = 22, kLocatorBytes = 20, kEnd64Bytes = 56, kCentralBytes = 46,
+                      kLocalBytes = 30;
 constexpr std::uint64_t kMostEntries = 1U << 18, kMostDirectory = std::uint64_t{64} << 20;
 constexpr std::size_t kPiece = 256 << 10;
 constexpr std::uint32_t kFull = 0xFFFFFFFF;
@@ -24,9 +25,11 @@ Status Damaged(const std::string& name, std::uint64_t offset, const std::string&
   return DamageError(name + ": offset " + std::to_string(offset) + ": " + what);
 }
 
-Result<std::string> Bytes(const InputFile& file, std::uint64_t offset, std::uint64_t count, const std::string& name) {
+Result<std::string> Bytes(const InputFile& file, std::uint64_t offset, std::uint64_t count,
+                          const std::string& name) {
   if (offset > file.size() || count > file.size() - offset)
-    return Damaged(name, offset, "the zip archive points beyond its end (" + std::to_string(file.size()) + " bytes)");
+    return Damaged(name, offset,
+                   "the zip archive points beyond its end (" + std::to_string(file.size()) + " bytes)");
   std::string bytes(count, '\0');
   RETORT_RETURN_IF_ERROR(file.ReadAt(offset, bytes.size(), bytes.data()));
   return bytes;
@@ -61,7 +64,8 @@ Result<Directory> FindDirectory64(const InputFile& file, std::uint64_t end, cons
   ByteReader fields(record);
   if (fields.U32() != kEnd64) return Damaged(name, at, "no zip64 end record where the locator says");
   static_cast<void>(fields.Raw(8 + 2 + 2));
-  if (fields.U32() != 0 || fields.U32() != 0) return Damaged(name, at, "zip archives in several parts are not read");
+  if (fields.U32() != 0 || fields.U32() != 0)
+    return Damaged(name, at, "zip archives in several parts are not read");
   Directory directory;
   const std::uint64_t here = fields.U64();
   directory.entries = fields.U64();
@@ -124,11 +128,14 @@ Result<ZipEntry> CentralEntry(ByteReader& reader, const std::string& name, std::
   if (disk != 0) return Damaged(name, at, quoted + "lies in another part of the archive");
   if ((flags & 1U) != 0) return Damaged(name, at, quoted + "is encrypted; save it without a password");
   if (method != 0 && method != 8)
-    return Damaged(name, at, quoted + "is packed by method " + std::to_string(method) + "; stored and deflated are read");
+    return Damaged(
+        name, at,
+        quoted + "is packed by method " + std::to_string(method) + "; stored and deflated are read");
   entry.deflated = method == 8;
   if (entry.bytes == kFull || entry.stored == kFull || entry.header == kFull)
     RETORT_RETURN_IF_ERROR(ApplyZip64(extra, entry, name, at));
-  if (!entry.deflated && entry.bytes != entry.stored) return Damaged(name, at, quoted + "is stored, but has two sizes");
+  if (!entry.deflated && entry.bytes != entry.stored)
+    return Damaged(name, at, quoted + "is stored, but has two sizes");
   return entry;
 }
 
@@ -153,7 +160,8 @@ class Inflation {
       stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
       stream_.avail_out = static_cast<uInt>(out_.size());
       const int state = inflate(&stream_, Z_NO_FLUSH);
-      if (state != Z_OK && state != Z_STREAM_END && state != Z_BUF_ERROR) return DamageError("is not soundly deflated");
+      if (state != Z_OK && state != Z_STREAM_END && state != Z_BUF_ERROR)
+        return DamageError("is not soundly deflated");
       ended_ = state == Z_STREAM_END;
       const std::size_t made = out_.size() - stream_.avail_out;
       RETORT_RETURN_IF_ERROR(take({out_.data(), made}));
@@ -169,7 +177,9 @@ class Inflation {
 
 }  // namespace
 
-bool LooksLikeZip(std::string_view head) { return head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06"); }
+bool LooksLikeZip(std::string_view head) {
+  return head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06");
+}
 
 Result<ZipFile> ZipFile::Open(std::shared_ptr<const InputFile> file, std::string name) {
   ZipFile zip(std::move(file), std::move(name));
@@ -180,11 +190,15 @@ Result<ZipFile> ZipFile::Open(std::shared_ptr<const InputFile> file, std::string
 Status ZipFile::ReadDirectory() {
   RETORT_ASSIGN_OR_RETURN(const std::uint64_t end, FindEnd(*file_, name_));
   RETORT_ASSIGN_OR_RETURN(const Directory found, FindDirectory(*file_, end, name_));
-  if (found.entries > kMostEntries || found.bytes > kMostDirectory || found.entries > found.bytes / kCentralBytes)
-    return Damaged(name_, end, "the zip directory of " + std::to_string(found.entries) + " entries in " +
-                                   std::to_string(found.bytes) + " bytes is beyond what is read");
+  if (found.entries > kMostEntries || found.bytes > kMostDirectory ||
+      found.entries > found.bytes / kCentralBytes)
+    return Damaged(name_, end,
+                   "the zip directory of " + std::to_string(found.entries) + " entries in " +
+                       std::to_string(found.bytes) + " bytes is beyond what is read");
   if (found.offset > end || found.bytes > end - found.offset)
-    return Damaged(name_, end, "the zip directory is said to lie at " + std::to_string(found.offset) + ", beyond its end");
+    return Damaged(
+        name_, end,
+        "the zip directory is said to lie at " + std::to_string(found.offset) + ", beyond its end");
   RETORT_ASSIGN_OR_RETURN(const std::string bytes, Bytes(*file_, found.offset, found.bytes, name_));
   ByteReader reader(bytes);
   for (std::uint64_t i = 0; i < found.entries; ++i) {
@@ -192,20 +206,24 @@ Status ZipFile::ReadDirectory() {
     RETORT_ASSIGN_OR_RETURN(ZipEntry entry, CentralEntry(reader, name_, at));
     entries_.push_back(std::move(entry));
   }
-  std::sort(entries_.begin(), entries_.end(), [](const ZipEntry& a, const ZipEntry& b) { return a.header < b.header; });
+  std::sort(entries_.begin(), entries_.end(),
+            [](const ZipEntry& a, const ZipEntry& b) { return a.header < b.header; });
   return CheckLayout(found.offset);
 }
 
 Status ZipFile::LocateData(ZipEntry& entry) const {
-  RETORT_ASSIGN_OR_RETURN(const std::string head, Bytes(*file_, entry.header, kLocalBytes + entry.name.size(), name_));
+  RETORT_ASSIGN_OR_RETURN(const std::string head,
+                          Bytes(*file_, entry.header, kLocalBytes + entry.name.size(), name_));
   ByteReader reader(head);
-  if (reader.U32() != kLocal) return Damaged(name_, entry.header, "no zip entry '" + entry.name + "' where the directory says");
+  if (reader.U32() != kLocal)
+    return Damaged(name_, entry.header, "no zip entry '" + entry.name + "' where the directory says");
   static_cast<void>(reader.Raw(4));  // version, flags
   const bool same_method = reader.U16() == (entry.deflated ? 8 : 0);
   static_cast<void>(reader.Raw(16));  // time, date, and what the directory says as well
   const std::uint16_t name_size = reader.U16(), extra_size = reader.U16();
   if (!same_method || name_size != entry.name.size() || reader.Raw(name_size) != entry.name)
-    return Damaged(name_, entry.header, "the zip entry '" + entry.name + "' and the directory contradict each other");
+    return Damaged(name_, entry.header,
+                   "the zip entry '" + entry.name + "' and the directory contradict each other");
   entry.data = entry.header + kLocalBytes + name_size + extra_size;
   return {};
 }
@@ -214,10 +232,12 @@ Status ZipFile::CheckLayout(std::uint64_t directory) {
   std::uint64_t free = 0;  // first byte behind the entries so far
   for (ZipEntry& entry : entries_) {
     if (entry.header < free || entry.header >= directory)
-      return Damaged(name_, entry.header, "the zip entry '" + entry.name + "' overlaps another part of the archive");
+      return Damaged(name_, entry.header,
+                     "the zip entry '" + entry.name + "' overlaps another part of the archive");
     RETORT_RETURN_IF_ERROR(LocateData(entry));
     if (entry.data > directory || entry.stored > directory - entry.data)
-      return Damaged(name_, entry.data, "the zip entry '" + entry.name + "' is cut short or overlaps the directory");
+      return Damaged(name_, entry.data,
+                     "the zip entry '" + entry.name + "' is cut short or overlaps the directory");
     free = entry.data + entry.stored;
   }
   by_name_.resize(entries_.size());
@@ -231,8 +251,9 @@ Status ZipFile::CheckLayout(std::uint64_t directory) {
 }
 
 const ZipEntry* ZipFile::Find(std::string_view entry) const {
-  const auto at = std::lower_bound(by_name_.begin(), by_name_.end(), entry,
-                                   [&](std::size_t i, std::string_view wanted) { return entries_[i].name < wanted; });
+  const auto at =
+      std::lower_bound(by_name_.begin(), by_name_.end(), entry,
+                       [&](std::size_t i, std::string_view wanted) { return entries_[i].name < wanted; });
   return at != by_name_.end() && entries_[*at].name == entry ? &entries_[*at] : nullptr;
 }
 
@@ -262,15 +283,16 @@ Status ZipFile::Stream(const ZipEntry& entry, const TakeBytes& take) const {
     if (!status.ok()) return status.code() == StatusCode::damage ? damaged(status.message()) : status;
   }
   if (inflation && !inflation->ended()) return damaged("is cut short");
-  if (made != entry.bytes) return damaged("has " + std::to_string(made) + " bytes and says " + std::to_string(entry.bytes));
+  if (made != entry.bytes)
+    return damaged("has " + std::to_string(made) + " bytes and says " + std::to_string(entry.bytes));
   if (crc != entry.crc) return damaged("fails its checksum: fetch the file again");
   return {};
 }
 
 Result<std::string> ZipFile::Read(const ZipEntry& entry, std::uint64_t most_bytes) const {
   if (entry.bytes > most_bytes)
-    return Refused(name_ + ": the zip entry '" + entry.name + "' has " + std::to_string(entry.bytes) + " bytes; at most " +
-                   std::to_string(most_bytes) + " are read here");
+    return Refused(name_ + ": the zip entry '" + entry.name + "' has " + std::to_string(entry.bytes) +
+                   " bytes; at most " + std::to_string(most_bytes) + " are read here");
   std::string bytes;
   RETORT_RETURN_IF_ERROR(Stream(entry, [&](std::string_view piece) -> Status {
     bytes += piece;

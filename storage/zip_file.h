@@ -1,4 +1,5 @@
-// Zip archives as torch.save and numpy.savez write them: stored or deflated entries, also beyond 4 GiB (zip64).
+// Zip archives as torch.save and numpy.savez write them: stored or deflated entries, also beyond 4 GiB
+// (zip64).
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,8 @@ class ZipFile {
   [[nodiscard]] const InputFile& file() const { return *file_; }
 
  private:
-  ZipFile(std::shared_ptr<const InputFile> file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+  ZipFile(std::shared_ptr<const InputFile> file, std::string name)
+      : file_(std::move(file)), name_(std::move(name)) {}
   [[nodiscard]] Status ReadDirectory();
   [[nodiscard]] Status LocateData(ZipEntry& entry) const;
   [[nodiscard]] Status CheckLayout(std::uint64_t directory);

@@ -19,7 +19,8 @@ struct Entry {
   [[nodiscard]] bool large() const { return size >= kFull; }
 };
 
-// Version, flags, method, time, date, checksum, both sizes and the length of the name: the same in both places.
+// Version, flags, method, time, date, checksum, both sizes and the length of the name: the same in both
+// places.
 void Common(ByteWriter& out, const Entry& entry, bool zip64) {
   const std::uint64_t size = entry.large() ? kFull : entry.size;
   out.U16(zip64 ? 45 : 20);

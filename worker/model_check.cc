@@ -31,11 +31,13 @@ struct Usual {
   std::int64_t classes;
 };
 Usual UsualOf(const std::string& network) {
-  for (const char* name : {"alexnet", "vgg19_bn", "resnet18", "resnet34", "resnet50", "wide_resnet50_2", "densenet161", "mobilenet_v2",
-                           "shufflenet_v2_x1_0", "googlenet", "googlenet-transform-input", "vit_b_16"})
+  for (const char* name :
+       {"alexnet", "vgg19_bn", "resnet18", "resnet34", "resnet50", "wide_resnet50_2", "densenet161",
+        "mobilenet_v2", "shufflenet_v2_x1_0", "googlenet", "googlenet-transform-input", "vit_b_16"})
     if (network == name) return {{3, 224, 224}, 1000};
   for (const char* part : {"cifar", "wrn", "conv-", "resnet"})
-    if (network.find(part) != std::string::npos) return {{3, 32, 32}, network.ends_with("cifar100") ? 100 : 10};
+    if (network.find(part) != std::string::npos)
+      return {{3, 32, 32}, network.ends_with("cifar100") ? 100 : 10};
   return {{1, 28, 28}, 10};
 }
 
@@ -43,16 +45,20 @@ Result<std::optional<storage::TensorBlob>> ReadInput(const cluster::ModelOrder& 
   if (order.input.empty()) return std::optional<storage::TensorBlob>();
   RETORT_ASSIGN_OR_RETURN(storage::TensorBlob input, storage::ReadNpy(env, order.input, kMostInput));
   const bool sound = input.dtype == storage::DType::f32 && input.shape.size() == 4 && !input.bytes.empty();
-  if (!sound) return UsageError(order.input + ": images are float32 [rows, channels, height, width]; save array.astype('<f4')");
+  if (!sound)
+    return UsageError(order.input +
+                      ": images are float32 [rows, channels, height, width]; save array.astype('<f4')");
   return std::optional(std::move(input));
 }
 
-Result<ImageShape> ImageOf(const cluster::ModelOrder& order, const std::optional<storage::TensorBlob>& input) {
+Result<ImageShape> ImageOf(const cluster::ModelOrder& order,
+                           const std::optional<storage::TensorBlob>& input) {
   ImageShape image = UsualOf(order.network).image;
   if (input) image = {input->shape[1], input->shape[2], input->shape[3]};
   const ImageShape asked{order.channels, order.height, order.width};
   if (asked.channels > 0) {
-    if (input && asked != image) return UsageError(order.input + ": the images have another shape than --image says");
+    if (input && asked != image)
+      return UsageError(order.input + ": the images have another shape than --image says");
     image = asked;
   }
   return image;
@@ -83,8 +89,12 @@ Status AddLogits(const cluster::ModelOrder& order, storage::Env& env, const stor
 
 ordered_json KnownJson(const storage::KnownWeights* known) {
   if (known == nullptr) return {};
-  return {{"name", known->name},     {"network", known->network},       {"accuracy", known->accuracy},
-          {"resize", known->resize}, {"crop", known->crop},             {"parameters", known->parameters},
+  return {{"name", known->name},
+          {"network", known->network},
+          {"accuracy", known->accuracy},
+          {"resize", known->resize},
+          {"crop", known->crop},
+          {"parameters", known->parameters},
           {"interpolation", known->bicubic ? "bicubic" : "bilinear"}};
 }
 
@@ -101,9 +111,15 @@ ordered_json WeightsJson(const std::string& path, const storage::StateDict& save
 ordered_json KeysJson(const storage::KeyReport& keys) {
   ordered_json renamed = ordered_json::array();
   for (const auto& [from, to] : keys.renamed) renamed.push_back({{"file", from}, {"network", to}});
-  return {{"matched", keys.matched}, {"missing", keys.missing},   {"unexpected", keys.unexpected},
-          {"misshaped", keys.misshaped}, {"renamed", renamed},    {"prefix", keys.prefix},
-          {"zeroed", keys.zeroed},   {"absent", keys.absent},     {"dropped", keys.dropped},
+  return {{"matched", keys.matched},
+          {"missing", keys.missing},
+          {"unexpected", keys.unexpected},
+          {"misshaped", keys.misshaped},
+          {"renamed", renamed},
+          {"prefix", keys.prefix},
+          {"zeroed", keys.zeroed},
+          {"absent", keys.absent},
+          {"dropped", keys.dropped},
           {"summary", storage::Summary(keys)}};
 }
 
@@ -121,7 +137,9 @@ void AddCounts(const Network& network, ordered_json& report) {
   report["state_entries"] = network.state().size();
 }
 
-std::string Text(const ordered_json& json) { return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace); }
+std::string Text(const ordered_json& json) {
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
 
 Result<std::string> CheckScript(const cluster::ModelOrder& order, storage::Env& env) {
   RETORT_ASSIGN_OR_RETURN(const auto input, ReadInput(order, env));
@@ -130,7 +148,8 @@ Result<std::string> CheckScript(const cluster::ModelOrder& order, storage::Env& 
   ordered_json report;
   report["network"] = "torchscript";
   report["parameters"] = model.parameters();
-  report["weights"] = {{"path", order.weights}, {"container", "torchscript"}, {"sha256", digest}, {"known", nullptr}};
+  report["weights"] = {
+      {"path", order.weights}, {"container", "torchscript"}, {"sha256", digest}, {"known", nullptr}};
   report["ok"] = true;
   const auto forward = [&](const at::Tensor& images) { return model.Logits(images); };
   if (input) RETORT_RETURN_IF_ERROR(AddLogits(order, env, *input, forward, report));
@@ -166,7 +185,9 @@ Result<std::string> CheckModel(const cluster::ModelOrder& order, storage::Env& e
     report["refusal"] = complete.message();
     if (!keys.complete()) return Text(report);
   }
-  const auto forward = [&](const at::Tensor& images) -> Result<at::Tensor> { return network->Forward(images).logits; };
+  const auto forward = [&](const at::Tensor& images) -> Result<at::Tensor> {
+    return network->Forward(images).logits;
+  };
   if (input) RETORT_RETURN_IF_ERROR(AddLogits(order, env, *input, forward, report));
   return Text(report);
 }

@@ -10,9 +10,9 @@
 
 namespace retort::worker {
 
-// The report, one JSON object (orchestrator/cli/JSON.md, `model check`, without schema_version). Weights that do not
-// fit are reported, and no logits are computed then. Errors: usage, for an unknown network, images that it cannot
-// take, or an input of another shape; those of ReadWeights and of writing the logits.
+// The report, one JSON object (orchestrator/cli/JSON.md, `model check`, without schema_version). Weights that
+// do not fit are reported, and no logits are computed then. Errors: usage, for an unknown network, images
+// that it cannot take, or an input of another shape; those of ReadWeights and of writing the logits.
 [[nodiscard]] Result<std::string> CheckModel(const cluster::ModelOrder& order, storage::Env& env);
 
 // The order as text, the answer over the socket (cluster/answer.h). Error: that of the link.

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "experiments/spec/sha256.h"
@@ -47,9 +47,12 @@ std::string CsvLine(const std::vector<std::string>& fields) {
 Result<std::vector<storage::TensorBlob>> NetworkOf(const Exported& what) {
   const TrialSpec& spec = what.trial.spec;
   if (KindOf(spec) == TrialKind::ensemble_teacher)
-    return UsageError(ShownName(spec) + " is an ensemble, whose members are no one network and are never released; export a student of it.");
+    return UsageError(
+        ShownName(spec) +
+        " is an ensemble, whose members are no one network and are never released; export a student of it.");
   const std::string prefix = spec.role == Role::teacher ? "teacher/" : "student/";
-  RETORT_ASSIGN_OR_RETURN(std::vector<storage::TensorBlob> state, storage::ReadParameters(what.attempt_file, prefix));
+  RETORT_ASSIGN_OR_RETURN(std::vector<storage::TensorBlob> state,
+                          storage::ReadParameters(what.attempt_file, prefix));
   if (state.empty()) return UsageError(ShownName(spec) + " trains no network.");
   for (storage::TensorBlob& blob : state) blob.name = blob.name.substr(prefix.size());
   return state;
@@ -63,9 +66,11 @@ Result<std::string> Student(const Exported& what, const std::string& format) {
 
 Result<std::string> Samples(const Exported& what, const std::string& format) {
   RETORT_ASSIGN_OR_RETURN(const storage::AttemptFile file, storage::ReadAttemptFile(what.attempt_file));
-  if (!file.samples) return UsageError(ShownName(what.trial.spec) + " kept no samples: only methods with a generator do.");
+  if (!file.samples)
+    return UsageError(ShownName(what.trial.spec) + " kept no samples: only methods with a generator do.");
   if (format == "png") return storage::EncodePngGrid(file.samples->images);
-  storage::TensorBlob step{"step", storage::DType::u64, {static_cast<std::int64_t>(file.samples->step.size())}, {}};
+  storage::TensorBlob step{
+      "step", storage::DType::u64, {static_cast<std::int64_t>(file.samples->step.size())}, {}};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(file.samples->step.data());
   step.bytes.assign(bytes, bytes + file.samples->step.size() * sizeof(std::uint64_t));
   storage::TensorBlob images = file.samples->images, released = file.samples->released;
@@ -133,7 +138,8 @@ const std::vector<Part>& Parts() {
 
 std::string Joined(const std::vector<std::string>& words) {
   std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
   return text;
 }
 
@@ -144,10 +150,12 @@ const Part* FindPart(const CommandLine& line, std::vector<Diagnostic>& errors) {
   for (const Part& part : Parts()) {
     names.emplace_back(part.name);
     if (part.name != line.exported) continue;
-    if (std::find(part.formats.begin(), part.formats.end(), line.export_format) != part.formats.end()) return &part;
+    if (std::find(part.formats.begin(), part.formats.end(), line.export_format) != part.formats.end())
+      return &part;
     error.key = "--format";
     error.choices = part.formats;
-    error.message = fmt::format("{} cannot be written as {}; valid are {}.", line.exported, line.export_format, Joined(part.formats));
+    error.message = fmt::format("{} cannot be written as {}; valid are {}.", line.exported,
+                                line.export_format, Joined(part.formats));
     errors.push_back(error);
     return nullptr;
   }
@@ -158,11 +166,13 @@ const Part* FindPart(const CommandLine& line, std::vector<Diagnostic>& errors) {
   return nullptr;
 }
 
-Result<std::string> EncodePart(const Part& part, const ResultsView& view, const TrialView& trial, const std::string& format) {
+Result<std::string> EncodePart(const Part& part, const ResultsView& view, const TrialView& trial,
+                               const std::string& format) {
   if (part.encode == Ledger) return Ledger({view, trial, ""}, format);
   if (!trial.row || trial.row->attempt_file.empty())
-    return UsageError(fmt::format("{} is {}: only a trial that has ended leaves {} (`retort explain {}` says more).",
-                                  ShownName(trial.spec), StateName(trial.state), part.name, ShownName(trial.spec)));
+    return UsageError(
+        fmt::format("{} is {}: only a trial that has ended leaves {} (`retort explain {}` says more).",
+                    ShownName(trial.spec), StateName(trial.state), part.name, ShownName(trial.spec)));
   return part.encode({view, trial, view.directory + "/" + trial.row->attempt_file}, format);
 }
 
@@ -185,7 +195,8 @@ int ExportCommand(const Invocation& call) {
     return call.console.Fail(written);
   const std::string name = ShownName((*trial)->spec);
   if ((*trial)->spec.role == Role::teacher && part->encode == Student)
-    call.console.Message("a teacher knows its private examples: `retort show " + name + "` says what it may claim");
+    call.console.Message("a teacher knows its private examples: `retort show " + name +
+                         "` says what it may claim");
   if (!line.global.json) {
     call.console.Message(fmt::format("{}: {} of {}, {} bytes", line.out, part->name, name, bytes->size()));
     return 0;
@@ -194,8 +205,13 @@ int ExportCommand(const Invocation& call) {
   hash.Update(*bytes);
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
-  document.update({{"trial", (*trial)->spec.id.Hex()}, {"name", name}, {"exported", part->name},
-                   {"format", line.export_format}, {"out", line.out}, {"bytes", bytes->size()}, {"sha256", hash.FinishHex()}});
+  document.update({{"trial", (*trial)->spec.id.Hex()},
+                   {"name", name},
+                   {"exported", part->name},
+                   {"format", line.export_format},
+                   {"out", line.out},
+                   {"bytes", bytes->size()},
+                   {"sha256", hash.FinishHex()}});
   call.console.Data(DocumentText(document));
   return 0;
 }

@@ -38,7 +38,8 @@ std::optional<Diagnostic> UnknownNetwork(const CommandLine& line) {
   error.choices = NearestOf(line.network, names);
   error.message = "there is no network `" + line.network + "`";
   if (line.network == kScript) {
-    error.message += " of this project; --torchscript runs the module in --weights, and with it whatever code it holds.";
+    error.message +=
+        " of this project; --torchscript runs the module in --weights, and with it whatever code it holds.";
   } else if (error.choices.empty()) {
     error.message += "; there are";
     for (const std::string& name : names) error.message += (name == names.front() ? " " : ", ") + name;
@@ -84,11 +85,14 @@ Result<cluster::ModelOrder> OrderOf(const CommandLine& line) {
   order.torchscript = line.torchscript;
   order.non_finite = line.non_finite;
   if (!line.image.empty() && !ReadImage(line.image, order))
-    return UsageError("--image " + line.image + " is no image shape; write CxHxW as in 3x224x224, or a size as in 224.");
+    return UsageError("--image " + line.image +
+                      " is no image shape; write CxHxW as in 3x224x224, or a size as in 224.");
   if (!line.logits_out.empty() && line.input.empty())
     return UsageError("--logits-out needs --input FILE.npy: images to be asked about.");
   if (line.torchscript && (line.network != kScript || line.weights.empty()))
-    return UsageError("--torchscript runs a module of its own: `retort model check torchscript --torchscript --weights FILE`.");
+    return UsageError(
+        "--torchscript runs a module of its own: `retort model check torchscript --torchscript --weights "
+        "FILE`.");
   return order;
 }
 
@@ -97,44 +101,52 @@ std::string NameList(const char* what, const ordered_json& names) {
   std::string text = fmt::format("  {} {}:", names.size(), what);
   for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
     const ordered_json& name = names[i];
-    text += (i == 0 ? " " : ", ") + (name.is_string() ? name.get<std::string>()
-                                                      : name.value("file", "") + " for " + name.value("network", ""));
+    text += (i == 0 ? " " : ", ") + (name.is_string()
+                                         ? name.get<std::string>()
+                                         : name.value("file", "") + " for " + name.value("network", ""));
   }
-  return text + (names.size() > kShown ? fmt::format(" and {} more (--json lists all)", names.size() - kShown) : "") + "\n";
+  return text +
+         (names.size() > kShown ? fmt::format(" and {} more (--json lists all)", names.size() - kShown)
+                                : "") +
+         "\n";
 }
 
 std::string WeightsText(const ordered_json& weights) {
   if (weights.is_null()) return "weights: none given, the initial ones\n";
-  std::string text = fmt::format("weights: {}, {}, SHA-256 {}\n", weights.value("path", ""), weights.value("container", ""),
-                                 weights.value("sha256", ""));
+  std::string text = fmt::format("weights: {}, {}, SHA-256 {}\n", weights.value("path", ""),
+                                 weights.value("container", ""), weights.value("sha256", ""));
   const ordered_json known = weights.value("known", ordered_json());
   if (!known.is_null())
-    text += fmt::format("  {}: {} % top 1 after a resize to {} and a crop of {} ({})\n", known.value("name", ""),
-                        known.value("accuracy", 0.0), known.value("resize", 0), known.value("crop", 0),
-                        known.value("interpolation", ""));
-  return text + NameList("other entries of the file, left out", weights.value("left_out", ordered_json::array()));
+    text += fmt::format("  {}: {} % top 1 after a resize to {} and a crop of {} ({})\n",
+                        known.value("name", ""), known.value("accuracy", 0.0), known.value("resize", 0),
+                        known.value("crop", 0), known.value("interpolation", ""));
+  return text +
+         NameList("other entries of the file, left out", weights.value("left_out", ordered_json::array()));
 }
 
 std::string KeysText(const ordered_json& keys) {
   std::string text = "names: " + keys.value("summary", "") + "\n";
-  if (const std::string prefix = keys.value("prefix", ""); !prefix.empty()) text += "  prefix of every name: " + prefix + "\n";
-  for (const auto& [key, what] :
-       {std::pair{"missing", "missing"}, std::pair{"unexpected", "unexpected"}, std::pair{"misshaped", "of another shape"},
-        std::pair{"renamed", "renamed"}, std::pair{"dropped", "dropped"}, std::pair{"zeroed", "set to 0"}})
+  if (const std::string prefix = keys.value("prefix", ""); !prefix.empty())
+    text += "  prefix of every name: " + prefix + "\n";
+  for (const auto& [key, what] : {std::pair{"missing", "missing"}, std::pair{"unexpected", "unexpected"},
+                                  std::pair{"misshaped", "of another shape"}, std::pair{"renamed", "renamed"},
+                                  std::pair{"dropped", "dropped"}, std::pair{"zeroed", "set to 0"}})
     text += NameList(what, keys.value(key, ordered_json::array()));
   return text;
 }
 
 std::string ReportText(const ordered_json& report) {
-  std::string text = fmt::format("{}: {} parameters", report.value("network", ""), CountText(report.value("parameters", std::int64_t{0})));
+  std::string text = fmt::format("{}: {} parameters", report.value("network", ""),
+                                 CountText(report.value("parameters", std::int64_t{0})));
   if (report.contains("image"))
-    text += fmt::format(", {} classes, images {}x{}x{}", report.value("classes", 0), report["image"][0].dump(),
-                        report["image"][1].dump(), report["image"][2].dump());
+    text += fmt::format(", {} classes, images {}x{}x{}", report.value("classes", 0),
+                        report["image"][0].dump(), report["image"][1].dump(), report["image"][2].dump());
   text += "\n" + WeightsText(report.value("weights", ordered_json()));
   if (report.contains("keys")) text += KeysText(report["keys"]);
   if (report.contains("logits"))
-    text += fmt::format("logits: {}{}\n", report["logits"]["shape"].dump(),
-                        report["logits"].value("path", "").empty() ? "" : " in " + report["logits"].value("path", ""));
+    text += fmt::format(
+        "logits: {}{}\n", report["logits"]["shape"].dump(),
+        report["logits"].value("path", "").empty() ? "" : " in " + report["logits"].value("path", ""));
   return text;
 }
 
@@ -153,7 +165,8 @@ int ModelCommand(const Invocation& call) {
                 [](const cluster::Progress&) {});
   if (!answer.ok()) return call.console.Fail(answer.status());
   const ordered_json report = ordered_json::parse(*answer, nullptr, false);
-  if (!report.is_object()) return call.console.Fail(EnvironmentError("The worker program's report is no JSON object."));
+  if (!report.is_object())
+    return call.console.Fail(EnvironmentError("The worker program's report is no JSON object."));
   const bool fits = report.value("ok", false);
   if (line.global.json) {
     ordered_json document;

@@ -13,14 +13,19 @@ struct TypeName {
   std::size_t bytes;
   std::string_view torch, safetensors;
 };
-constexpr std::array kTypes = {
-    TypeName{ElementType::f64, 8, "DoubleStorage", "F64"},    TypeName{ElementType::f32, 4, "FloatStorage", "F32"},
-    TypeName{ElementType::f16, 2, "HalfStorage", "F16"},      TypeName{ElementType::bf16, 2, "BFloat16Storage", "BF16"},
-    TypeName{ElementType::i64, 8, "LongStorage", "I64"},      TypeName{ElementType::i32, 4, "IntStorage", "I32"},
-    TypeName{ElementType::i16, 2, "ShortStorage", "I16"},     TypeName{ElementType::i8, 1, "CharStorage", "I8"},
-    TypeName{ElementType::u64, 8, "", "U64"},                 TypeName{ElementType::u32, 4, "", "U32"},
-    TypeName{ElementType::u16, 2, "", "U16"},                 TypeName{ElementType::u8, 1, "ByteStorage", "U8"},
-    TypeName{ElementType::boolean, 1, "BoolStorage", "BOOL"}};
+constexpr std::array kTypes = {TypeName{ElementType::f64, 8, "DoubleStorage", "F64"},
+                               TypeName{ElementType::f32, 4, "FloatStorage", "F32"},
+                               TypeName{ElementType::f16, 2, "HalfStorage", "F16"},
+                               TypeName{ElementType::bf16, 2, "BFloat16Storage", "BF16"},
+                               TypeName{ElementType::i64, 8, "LongStorage", "I64"},
+                               TypeName{ElementType::i32, 4, "IntStorage", "I32"},
+                               TypeName{ElementType::i16, 2, "ShortStorage", "I16"},
+                               TypeName{ElementType::i8, 1, "CharStorage", "I8"},
+                               TypeName{ElementType::u64, 8, "", "U64"},
+                               TypeName{ElementType::u32, 4, "", "U32"},
+                               TypeName{ElementType::u16, 2, "", "U16"},
+                               TypeName{ElementType::u8, 1, "ByteStorage", "U8"},
+                               TypeName{ElementType::boolean, 1, "BoolStorage", "BOOL"}};
 
 constexpr std::uint32_t kExponent = 0x7F800000;
 constexpr std::size_t kBlock = 4096;  // elements at a time, through a buffer that stays in the cache
@@ -71,23 +76,31 @@ void AppendFloats(ElementType type, std::string_view bytes, std::vector<std::uin
   } else if (type == ElementType::f16) {
     AppendEach<std::uint16_t, std::uint32_t>(bytes, out, &OfHalf);
   } else {
-    AppendEach<std::uint16_t, std::uint32_t>(bytes, out,
-                                             [](std::uint16_t value) { return static_cast<std::uint32_t>(value) << 16U; });
+    AppendEach<std::uint16_t, std::uint32_t>(
+        bytes, out, [](std::uint16_t value) { return static_cast<std::uint32_t>(value) << 16U; });
   }
 }
 
 void AppendWhole(ElementType type, std::string_view bytes, std::vector<std::uint8_t>& out) {
   switch (type) {
     case ElementType::i64:
-    case ElementType::u64: return AppendIntegers<std::int64_t>(bytes, out);
-    case ElementType::i32: return AppendIntegers<std::int32_t>(bytes, out);
-    case ElementType::i16: return AppendIntegers<std::int16_t>(bytes, out);
-    case ElementType::i8: return AppendIntegers<std::int8_t>(bytes, out);
-    case ElementType::u32: return AppendIntegers<std::uint32_t>(bytes, out);
-    case ElementType::u16: return AppendIntegers<std::uint16_t>(bytes, out);
-    case ElementType::u8: return AppendIntegers<std::uint8_t>(bytes, out);
+    case ElementType::u64:
+      return AppendIntegers<std::int64_t>(bytes, out);
+    case ElementType::i32:
+      return AppendIntegers<std::int32_t>(bytes, out);
+    case ElementType::i16:
+      return AppendIntegers<std::int16_t>(bytes, out);
+    case ElementType::i8:
+      return AppendIntegers<std::int8_t>(bytes, out);
+    case ElementType::u32:
+      return AppendIntegers<std::uint32_t>(bytes, out);
+    case ElementType::u16:
+      return AppendIntegers<std::uint16_t>(bytes, out);
+    case ElementType::u8:
+      return AppendIntegers<std::uint8_t>(bytes, out);
     default:
-      AppendEach<std::uint8_t, std::int64_t>(bytes, out, [](std::uint8_t value) { return std::int64_t{value != 0}; });
+      AppendEach<std::uint8_t, std::int64_t>(bytes, out,
+                                             [](std::uint8_t value) { return std::int64_t{value != 0}; });
   }
 }
 

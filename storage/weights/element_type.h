@@ -1,4 +1,5 @@
-// Element types of saved tensors, and what becomes of them: f32 for floating types, i64 for integers and bool.
+// Element types of saved tensors, and what becomes of them: f32 for floating types, i64 for integers and
+// bool.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,13 @@ enum class ElementType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, 
 
 // What converting saw.
 struct Converted {
-  bool finite = true;   // false: NaN, infinity, or an f64 beyond f32
-  bool in_range = true; // false: a u64 beyond i64
+  bool finite = true;    // false: NaN, infinity, or an f64 beyond f32
+  bool in_range = true;  // false: a u64 beyond i64
 };
 
-// Appends the elements of `bytes` (little endian, a whole number of them), converted, to `out`. Anything but 0 is
-// true.
-[[nodiscard]] Converted AppendConverted(ElementType type, std::string_view bytes, std::vector<std::uint8_t>& out);
+// Appends the elements of `bytes` (little endian, a whole number of them), converted, to `out`. Anything but
+// 0 is true.
+[[nodiscard]] Converted AppendConverted(ElementType type, std::string_view bytes,
+                                        std::vector<std::uint8_t>& out);
 
 }  // namespace retort::storage

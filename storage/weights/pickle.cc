@@ -14,7 +14,8 @@ constexpr std::uint32_t kUnset = 0xFFFFFFFF;
 // One pickle, opcode by opcode. A step that cannot be done leaves its reason in `status_`.
 class PickleMachine {
  public:
-  PickleMachine(std::string_view bytes, const std::string& file, std::uint64_t base, const PersistentId& persistent)
+  PickleMachine(std::string_view bytes, const std::string& file, std::uint64_t base,
+                const PersistentId& persistent)
       : bytes_(bytes), file_(file), base_(base), persistent_(persistent) {}
 
   Result<Pickle> Run() {
@@ -33,67 +34,148 @@ class PickleMachine {
   // Numbers, truths and texts.
   bool Constant(int opcode) {
     switch (opcode) {
-      case 0x80: Protocol(); return true;                                   // PROTO
-      case 0x95: static_cast<void>(Take(8)); return true;                   // FRAME
-      case 'N': Push(PickleKind::none); return true;                        // NONE
-      case 0x88: Push(PickleKind::boolean, 1); return true;                 // NEWTRUE
-      case 0x89: Push(PickleKind::boolean, 0); return true;                 // NEWFALSE
-      case 'K': Push(PickleKind::integer, Signed(Unsigned(1))); return true;    // BININT1
-      case 'M': Push(PickleKind::integer, Signed(Unsigned(2))); return true;    // BININT2
-      case 'J':                                                             // BININT
+      case 0x80:
+        Protocol();
+        return true;  // PROTO
+      case 0x95:
+        static_cast<void>(Take(8));
+        return true;  // FRAME
+      case 'N':
+        Push(PickleKind::none);
+        return true;  // NONE
+      case 0x88:
+        Push(PickleKind::boolean, 1);
+        return true;  // NEWTRUE
+      case 0x89:
+        Push(PickleKind::boolean, 0);
+        return true;  // NEWFALSE
+      case 'K':
+        Push(PickleKind::integer, Signed(Unsigned(1)));
+        return true;  // BININT1
+      case 'M':
+        Push(PickleKind::integer, Signed(Unsigned(2)));
+        return true;  // BININT2
+      case 'J':       // BININT
         Push(PickleKind::integer, static_cast<std::int32_t>(Unsigned(4)));
         return true;
-      case 0x8a: Long(Unsigned(1)); return true;                            // LONG1
-      case 'G': Push(PickleKind::real); static_cast<void>(Take(8)); return true;  // BINFLOAT: no weight depends on one
-      case 'X': Text(Unsigned(4)); return true;                             // BINUNICODE
-      case 0x8c: Text(Unsigned(1)); return true;                            // SHORT_BINUNICODE
-      case 'T': Text(Unsigned(4)); return true;                             // BINSTRING, Python 2
-      case 'U': Text(Unsigned(1)); return true;                             // SHORT_BINSTRING, Python 2
-      default: return false;
+      case 0x8a:
+        Long(Unsigned(1));
+        return true;  // LONG1
+      case 'G':
+        Push(PickleKind::real);
+        static_cast<void>(Take(8));
+        return true;  // BINFLOAT: no weight depends on one
+      case 'X':
+        Text(Unsigned(4));
+        return true;  // BINUNICODE
+      case 0x8c:
+        Text(Unsigned(1));
+        return true;  // SHORT_BINUNICODE
+      case 'T':
+        Text(Unsigned(4));
+        return true;  // BINSTRING, Python 2
+      case 'U':
+        Text(Unsigned(1));
+        return true;  // SHORT_BINSTRING, Python 2
+      default:
+        return false;
     }
   }
 
   bool Container(int opcode) {
     switch (opcode) {
-      case '(': Mark(); return true;
-      case ')': Push(PickleKind::tuple); return true;         // EMPTY_TUPLE
-      case 0x85: Gather(PickleKind::tuple, 1); return true;   // TUPLE1
-      case 0x86: Gather(PickleKind::tuple, 2); return true;
-      case 0x87: Gather(PickleKind::tuple, 3); return true;
-      case 't': Gather(PickleKind::tuple, SinceMark()); return true;
-      case ']': Push(PickleKind::list); return true;
-      case '}': Push(PickleKind::dict); return true;
-      case 'a': Extend(PickleKind::list, 1); return true;            // APPEND
-      case 'e': Extend(PickleKind::list, SinceMark()); return true;  // APPENDS
-      case 's': Extend(PickleKind::dict, 2); return true;            // SETITEM
-      case 'u': Extend(PickleKind::dict, SinceMark()); return true;  // SETITEMS
-      case '0': static_cast<void>(Pop()); return true;               // POP
-      case '1': Drop(SinceMark()); return true;                      // POP_MARK
-      default: return false;
+      case '(':
+        Mark();
+        return true;
+      case ')':
+        Push(PickleKind::tuple);
+        return true;  // EMPTY_TUPLE
+      case 0x85:
+        Gather(PickleKind::tuple, 1);
+        return true;  // TUPLE1
+      case 0x86:
+        Gather(PickleKind::tuple, 2);
+        return true;
+      case 0x87:
+        Gather(PickleKind::tuple, 3);
+        return true;
+      case 't':
+        Gather(PickleKind::tuple, SinceMark());
+        return true;
+      case ']':
+        Push(PickleKind::list);
+        return true;
+      case '}':
+        Push(PickleKind::dict);
+        return true;
+      case 'a':
+        Extend(PickleKind::list, 1);
+        return true;  // APPEND
+      case 'e':
+        Extend(PickleKind::list, SinceMark());
+        return true;  // APPENDS
+      case 's':
+        Extend(PickleKind::dict, 2);
+        return true;  // SETITEM
+      case 'u':
+        Extend(PickleKind::dict, SinceMark());
+        return true;  // SETITEMS
+      case '0':
+        static_cast<void>(Pop());
+        return true;  // POP
+      case '1':
+        Drop(SinceMark());
+        return true;  // POP_MARK
+      default:
+        return false;
     }
   }
 
   // The memo.
   bool Reference(int opcode) {
     switch (opcode) {
-      case 'q': Remember(Unsigned(1)); return true;       // BINPUT
-      case 'r': Remember(Unsigned(4)); return true;       // LONG_BINPUT
-      case 0x94: Remember(memo_.size()); return true;     // MEMOIZE
-      case 'h': Recall(Unsigned(1)); return true;         // BINGET
-      case 'j': Recall(Unsigned(4)); return true;         // LONG_BINGET
-      default: return false;
+      case 'q':
+        Remember(Unsigned(1));
+        return true;  // BINPUT
+      case 'r':
+        Remember(Unsigned(4));
+        return true;  // LONG_BINPUT
+      case 0x94:
+        Remember(memo_.size());
+        return true;  // MEMOIZE
+      case 'h':
+        Recall(Unsigned(1));
+        return true;  // BINGET
+      case 'j':
+        Recall(Unsigned(4));
+        return true;  // LONG_BINGET
+      default:
+        return false;
     }
   }
 
   bool Object(int opcode) {
     switch (opcode) {
-      case 'c': GlobalByLines(); return true;             // GLOBAL
-      case 0x93: GlobalByStack(); return true;            // STACK_GLOBAL
-      case 'R': Reduce(); return true;
-      case 'b': Build(); return true;
-      case 'Q': Persistent(); return true;                // BINPERSID
-      case '.': Stop(); return true;
-      default: return false;
+      case 'c':
+        GlobalByLines();
+        return true;  // GLOBAL
+      case 0x93:
+        GlobalByStack();
+        return true;  // STACK_GLOBAL
+      case 'R':
+        Reduce();
+        return true;
+      case 'b':
+        Build();
+        return true;
+      case 'Q':
+        Persistent();
+        return true;  // BINPERSID
+      case '.':
+        Stop();
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -101,18 +183,21 @@ class PickleMachine {
     std::array<char, 8> hex{};
     std::snprintf(hex.data(), hex.size(), "0x%02x", opcode);
     Refuse(std::string("the pickle opcode ") + hex.data() +
-           " is not one that state dicts are made of; save only the state dict: torch.save(model.state_dict(), path)");
+           " is not one that state dicts are made of; save only the state dict: "
+           "torch.save(model.state_dict(), path)");
   }
 
   void Protocol() {
     const std::uint64_t protocol = Unsigned(1);
-    if (protocol < 2 || protocol > 5) Refuse("pickles of protocol " + std::to_string(protocol) + " are not read; 2 to 5 are");
+    if (protocol < 2 || protocol > 5)
+      Refuse("pickles of protocol " + std::to_string(protocol) + " are not read; 2 to 5 are");
   }
 
   std::string_view Take(std::uint64_t count) {
     if (!status_.ok()) return {};
     if (count > bytes_.size() - next_) {
-      status_ = DamageError(file_ + ": offset " + std::to_string(base_ + bytes_.size()) + ": the pickle is cut short");
+      status_ = DamageError(file_ + ": offset " + std::to_string(base_ + bytes_.size()) +
+                            ": the pickle is cut short");
       return {};
     }
     const std::string_view taken = bytes_.substr(next_, count);
@@ -153,12 +238,7 @@ class PickleMachine {
     stack_.push_back(static_cast<std::uint32_t>(pickle_.values.size()));
     pickle_.values.push_back(std::move(value));
   }
-  void Push(PickleKind kind, std::int64_t integer = 0) {
-    PickleValue value;
-    value.kind = kind;
-    value.integer = integer;
-    Push(std::move(value));
-  }
+  void Push(PickleKind kind, std::int64_t integer = 0) { Push(PickleValue{kind, integer, {}, {}, 0}); }
   void Mark() {
     if (marks_.size() >= kMostValues) return Refuse("the pickle holds more than 2^20 marks");
     marks_.push_back(stack_.size());
@@ -218,7 +298,8 @@ class PickleMachine {
   }
   void Recall(std::uint64_t index) {
     if (!status_.ok()) return;
-    if (index >= memo_.size() || memo_[index] == kUnset) return Damage("the pickle recalls what it never remembered");
+    if (index >= memo_.size() || memo_[index] == kUnset)
+      return Damage("the pickle recalls what it never remembered");
     if (stack_.size() >= kMostItems) return Refuse("the pickle's stack holds more than 2^22 values");
     stack_.push_back(memo_[index]);
   }
@@ -261,7 +342,8 @@ class PickleMachine {
     if (!status_.ok()) return;
     if (pickle_.at(callee).kind != PickleKind::global || pickle_.at(arguments).kind != PickleKind::tuple)
       return Damage("the pickle calls what is no global");
-    if (pickle_.at(arguments).items.size() > kMostArguments) return Refuse("the pickle calls a global with too many arguments");
+    if (pickle_.at(arguments).items.size() > kMostArguments)
+      return Refuse("the pickle calls a global with too many arguments");
     Result<PickleValue> made = CallGlobal(pickle_, PickleValue(pickle_.at(callee)), arguments, file_);
     if (!made.ok()) return Fail(made.status());
     if (Count(made->items.size())) Push(std::move(made).value());

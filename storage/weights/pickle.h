@@ -1,5 +1,5 @@
-// A reader of Python pickles (protocols 2 to 5) that executes nothing: it knows the few opcodes and the few globals
-// of which state dicts are made, and builds plain values. Everything else is refused by name.
+// A reader of Python pickles (protocols 2 to 5) that executes nothing: it knows the few opcodes and the few
+// globals of which state dicts are made, and builds plain values. Everything else is refused by name.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,15 @@
 namespace retort::storage {
 
 enum class PickleKind : std::uint8_t {
-  none, boolean, integer, real, text,
-  large,    // an integer beyond 64 bits: `text` is its bytes, little endian
-  tuple, list, dict,  // `items`; of a dict key, value, key, value, ...
+  none,
+  boolean,
+  integer,
+  real,
+  text,
+  large,  // an integer beyond 64 bits: `text` is its bytes, little endian
+  tuple,
+  list,
+  dict,     // `items`; of a dict key, value, key, value, ...
   global,   // `text` is "module name", one of those that are known
   storage,  // `integer` is a position in Pickle::storages
   tensor,   // `integer` is a position in Pickle::tensors
@@ -60,11 +66,11 @@ inline constexpr std::size_t kMostPickleBytes = std::size_t{64} << 20;
 // What a persistent id stands for: `id` is a value of `pickle`; the result takes its place.
 using PersistentId = std::function<Result<PickleValue>(Pickle& pickle, std::uint32_t id)>;
 
-// Reads one pickle at the start of `bytes`; what follows it is not looked at. `file` and `base` (offset of the first
-// byte in it) stand in messages. The values point into `bytes`.
-// Bounds: 2^20 values, memo entries and marks; 2^22 items of tuples, lists and dicts in all; texts lie in `bytes`.
-// Errors, naming file and offset: damage (cut short, no sound pickle), refused (an opcode or a global that no state
-// dict needs, or a bound).
+// Reads one pickle at the start of `bytes`; what follows it is not looked at. `file` and `base` (offset of
+// the first byte in it) stand in messages. The values point into `bytes`. Bounds: 2^20 values, memo entries
+// and marks; 2^22 items of tuples, lists and dicts in all; texts lie in `bytes`. Errors, naming file and
+// offset: damage (cut short, no sound pickle), refused (an opcode or a global that no state dict needs, or a
+// bound).
 [[nodiscard]] Result<Pickle> ReadPickle(std::string_view bytes, const std::string& file, std::uint64_t base,
                                         const PersistentId& persistent);
 
@@ -76,7 +82,7 @@ using PersistentId = std::function<Result<PickleValue>(Pickle& pickle, std::uint
 // Is this a global that state dicts are made of? The same text with static lifetime, or empty.
 [[nodiscard]] std::string_view KnownGlobal(std::string_view module, std::string_view name);
 // What calling the global gives. Error: refused or damage, naming the offset.
-[[nodiscard]] Result<PickleValue> CallGlobal(Pickle& pickle, const PickleValue& global, std::uint32_t arguments,
-                                             const std::string& file);
+[[nodiscard]] Result<PickleValue> CallGlobal(Pickle& pickle, const PickleValue& global,
+                                             std::uint32_t arguments, const std::string& file);
 
 }  // namespace retort::storage

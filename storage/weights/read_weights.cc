@@ -30,14 +30,16 @@ Result<StoredState> Locate(const std::shared_ptr<const InputFile>& file, const s
   RETORT_RETURN_IF_ERROR(file->ReadAt(0, head.size(), head.data()));
   if (LooksLikeZip(head)) return ReadTorchZip(file, path);
   if (LooksLikeTar(head)) return ReadTorchTar(*file, path);
-  // Behind the length of a safetensors header stands its brace; there a legacy file has a byte of its magic number.
+  // Behind the length of a safetensors header stands its brace; there a legacy file has a byte of its magic
+  // number.
   if (head.size() > 8 && head[8] == '{') return ReadSafetensors(*file, path);
   if (head.size() > 1 && head[0] == '\x80') return ReadTorchLegacy(*file, path);
   return Refused(path + ": offset 0: neither .pth (zip, legacy or tar) nor safetensors begins like this" +
                  (head.empty() ? ": the file is empty" : ""));
 }
 
-Result<StateDict> Load(const std::shared_ptr<const InputFile>& file, const std::string& path, bool non_finite) {
+Result<StateDict> Load(const std::shared_ptr<const InputFile>& file, const std::string& path,
+                       bool non_finite) {
   RETORT_ASSIGN_OR_RETURN(StoredState state, Locate(file, path));
   StateDict dict;
   RETORT_ASSIGN_OR_RETURN(dict.tensors, LoadTensors(*file, path, state, non_finite));

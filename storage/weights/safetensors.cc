@@ -17,8 +17,8 @@ struct Described {
   std::vector<std::uint64_t> shape, span;
 };
 
-// {"name": {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}, "__metadata__": {text: text}}: nothing else
-// is taken, so that no header makes more memory than its own size.
+// {"name": {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}, "__metadata__": {text: text}}:
+// nothing else is taken, so that no header makes more memory than its own size.
 class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   std::vector<Described> tensors;
@@ -27,7 +27,9 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   bool null() override { return Refuse("null where it has no meaning"); }
   bool boolean(bool) override { return Refuse("a truth where it has no meaning"); }
   bool number_integer(number_integer_t) override { return Refuse("a negative number"); }
-  bool number_float(number_float_t, const string_t&) override { return Refuse("a number that is no integer"); }
+  bool number_float(number_float_t, const string_t&) override {
+    return Refuse("a number that is no integer");
+  }
   bool binary(binary_t&) override { return Refuse("binary data"); }
   bool number_unsigned(number_unsigned_t value) override {
     if (depth_ != 2 || metadata_ || list_ == nullptr) return Refuse("a number where it has no meaning");
@@ -56,7 +58,8 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     return ++depth_ <= 2 || Refuse("objects too deep in one another");
   }
   bool end_object() override {
-    if (--depth_ == 1 && !metadata_ && seen_ != 7) return Refuse("a tensor without dtype, shape or data_offsets");
+    if (--depth_ == 1 && !metadata_ && seen_ != 7)
+      return Refuse("a tensor without dtype, shape or data_offsets");
     return true;
   }
   bool start_array(std::size_t) override {
@@ -84,7 +87,8 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool Refuse(const std::string& what) {
-    if (problem.empty()) problem = what + (tensors.empty() ? "" : " (at the tensor '" + tensors.back().name + "')");
+    if (problem.empty())
+      problem = what + (tensors.empty() ? "" : " (at the tensor '" + tensors.back().name + "')");
     return false;
   }
 
@@ -100,7 +104,8 @@ Status Damaged(const std::string& name, std::uint64_t at, const std::string& wha
 }
 
 // Row-major, from the first element of its own storage on. Nothing when the shape is impossible.
-std::optional<std::vector<std::int64_t>> RowMajor(const std::vector<std::uint64_t>& shape, std::uint64_t& elements) {
+std::optional<std::vector<std::int64_t>> RowMajor(const std::vector<std::uint64_t>& shape,
+                                                  std::uint64_t& elements) {
   std::vector<std::int64_t> strides(shape.size(), 1);
   elements = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
@@ -119,17 +124,22 @@ Status AddTensor(const Described& tensor, std::uint64_t begin, const std::string
   std::uint64_t elements = 0;
   const auto strides = RowMajor(tensor.shape, elements);
   if (!strides || tensor.span.size() != 2 || tensor.span[1] < tensor.span[0] ||
-      elements > ~std::uint64_t{0} / ByteSize(*type) || tensor.span[1] - tensor.span[0] != elements * ByteSize(*type))
-    return Damaged(name, 8, "shape and data_offsets of the tensor '" + tensor.name + "' contradict each other");
+      elements > ~std::uint64_t{0} / ByteSize(*type) ||
+      tensor.span[1] - tensor.span[0] != elements * ByteSize(*type))
+    return Damaged(name, 8,
+                   "shape and data_offsets of the tensor '" + tensor.name + "' contradict each other");
   state.tensors.push_back({tensor.name, state.storages.size(), 0, {}, *strides, begin + tensor.span[0]});
-  for (const std::uint64_t extent : tensor.shape) state.tensors.back().shape.push_back(static_cast<std::int64_t>(extent));
+  for (const std::uint64_t extent : tensor.shape)
+    state.tensors.back().shape.push_back(static_cast<std::int64_t>(extent));
   state.storages.push_back({*type, begin + tensor.span[0], elements, std::nullopt});
   return {};
 }
 
 // Every byte behind the header belongs to one tensor.
-Status CheckCover(std::vector<Described>& tensors, std::uint64_t begin, std::uint64_t bytes, const std::string& name) {
-  std::stable_sort(tensors.begin(), tensors.end(), [](const Described& a, const Described& b) { return a.span < b.span; });
+Status CheckCover(std::vector<Described>& tensors, std::uint64_t begin, std::uint64_t bytes,
+                  const std::string& name) {
+  std::stable_sort(tensors.begin(), tensors.end(),
+                   [](const Described& a, const Described& b) { return a.span < b.span; });
   std::uint64_t at = 0;
   for (const Described& tensor : tensors) {
     if (tensor.span[0] != at)
@@ -137,8 +147,9 @@ Status CheckCover(std::vector<Described>& tensors, std::uint64_t begin, std::uin
     at = tensor.span[1];
   }
   if (at == bytes) return {};
-  return Damaged(name, begin + std::min(at, bytes),
-                 "the tensors take " + std::to_string(at) + " bytes, and " + std::to_string(bytes) + " are there");
+  return Damaged(
+      name, begin + std::min(at, bytes),
+      "the tensors take " + std::to_string(at) + " bytes, and " + std::to_string(bytes) + " are there");
 }
 
 }  // namespace
@@ -147,7 +158,9 @@ Result<StoredState> ReadSafetensors(const InputFile& file, const std::string& na
   std::string text(8, '\0');
   RETORT_RETURN_IF_ERROR(file.ReadAt(0, text.size(), text.data()));
   const std::uint64_t size = ByteReader(text).U64();
-  if (size > kMostHeader) return Refused(name + ": offset 0: a safetensors header of " + std::to_string(size) + " bytes; at most 100 MB are allowed");
+  if (size > kMostHeader)
+    return Refused(name + ": offset 0: a safetensors header of " + std::to_string(size) +
+                   " bytes; at most 100 MB are allowed");
   if (size > file.size() - 8) return Damaged(name, file.size(), "the safetensors header is cut short");
   text.resize(size);
   RETORT_RETURN_IF_ERROR(file.ReadAt(8, text.size(), text.data()));
@@ -157,7 +170,8 @@ Result<StoredState> ReadSafetensors(const InputFile& file, const std::string& na
   const std::uint64_t begin = 8 + size;
   StoredState state;
   state.container = "safetensors";
-  for (const Described& tensor : header.tensors) RETORT_RETURN_IF_ERROR(AddTensor(tensor, begin, name, state));
+  for (const Described& tensor : header.tensors)
+    RETORT_RETURN_IF_ERROR(AddTensor(tensor, begin, name, state));
   RETORT_RETURN_IF_ERROR(CheckCover(header.tensors, begin, file.size() - begin, name));
   return state;
 }

@@ -1,5 +1,5 @@
-// Weights that somebody saved: PyTorch's .pth in its three containers, and safetensors. No Python, no LibTorch, and
-// nothing in a file is ever executed.
+// Weights that somebody saved: PyTorch's .pth in its three containers, and safetensors. No Python, no
+// LibTorch, and nothing in a file is ever executed.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 namespace retort::storage {
 
 struct StateDict {
-  // In the order of the file, under the names of the file, row-major: f32 for every floating type, i64 for integers
-  // and bool.
+  // In the order of the file, under the names of the file, row-major: f32 for every floating type, i64 for
+  // integers and bool.
   std::vector<TensorBlob> tensors;
   std::string container;              // "torch-zip", "torch-legacy", "torch-tar" or "safetensors"
   std::string digest;                 // SHA-256 of the whole file, 64 hex; empty when not asked for
@@ -22,18 +22,19 @@ struct StateDict {
 };
 
 struct WeightsOptions {
-  bool digest = true;        // costs one pass of SHA-256, beside the reading
-  bool non_finite = false;   // NaN and infinity are let through
+  bool digest = true;       // costs one pass of SHA-256, beside the reading
+  bool non_finite = false;  // NaN and infinity are let through
 };
 
-// The format is told by content, not by name. Time and memory are bounded by the file's size: tensors take at most 16
-// times as many bytes as the file.
-// Errors, each naming the file, and the offset where one is meant:
+// The format is told by content, not by name. Time and memory are bounded by the file's size: tensors take at
+// most 16 times as many bytes as the file. Errors, each naming the file, and the offset where one is meant:
 //   environment  the file cannot be read
 //   damage       it is cut short, or contradicts itself (zip checksums are compared)
-//   refused      it is sound, but would run code (a global that no state dict needs, named), is a TorchScript module,
+//   refused      it is sound, but would run code (a global that no state dict needs, named), is a TorchScript
+//   module,
 //                big endian, no state dict, has an element type that cannot be read, or holds NaN or infinity
-[[nodiscard]] Result<StateDict> ReadWeights(Env& env, const std::string& path, const WeightsOptions& options = {});
+[[nodiscard]] Result<StateDict> ReadWeights(Env& env, const std::string& path,
+                                            const WeightsOptions& options = {});
 
 // SHA-256 of a file, 64 hex, read in pieces. Error: environment.
 [[nodiscard]] Result<std::string> FileDigest(Env& env, const std::string& path);

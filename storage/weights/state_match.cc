@@ -24,7 +24,8 @@ std::string Replaced(const std::string& name, std::string_view from, std::string
   return name.substr(0, at) + std::string(to) + name.substr(at + from.size());
 }
 
-// torchvision's (.*denselayer\d+\.(?:norm|relu|conv))\.([12]\.(?:weight|bias|running_mean|running_var)) -> \1\2
+// torchvision's (.*denselayer\d+\.(?:norm|relu|conv))\.([12]\.(?:weight|bias|running_mean|running_var)) ->
+// \1\2
 std::string DenseNetName(const std::string& name) {
   if (name.find("denselayer") == std::string::npos) return "";
   for (const std::string_view kind : {"norm", "relu", "conv"})
@@ -38,10 +39,11 @@ std::string DenseNetName(const std::string& name) {
 
 // Other names under which the network may know a tensor of the file.
 std::vector<std::string> OtherNames(const std::string& name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kRenamed = {{{".mlp.linear_1.", ".mlp.0."},
-                                                                                     {".mlp.linear_2.", ".mlp.3."},
-                                                                                     {".mlp.0.", ".mlp.linear_1."},
-                                                                                     {".mlp.3.", ".mlp.linear_2."}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kRenamed = {
+      {{".mlp.linear_1.", ".mlp.0."},
+       {".mlp.linear_2.", ".mlp.3."},
+       {".mlp.0.", ".mlp.linear_1."},
+       {".mlp.3.", ".mlp.linear_2."}}};
   std::vector<std::string> names = {DenseNetName(name)};
   for (const auto& [from, to] : kRenamed) names.push_back(Replaced(name, from, to));
   std::erase(names, "");
@@ -122,10 +124,11 @@ class Matching {
     if (!found_[i]) return Miss(wanted);
     TensorBlob& blob = *found_[i];
     if (blob.shape != wanted.shape) {
-      report.misshaped.push_back(wanted.name + " is " + ShapeText(blob.shape) + ", not " + ShapeText(wanted.shape));
+      report.misshaped.push_back(wanted.name + " is " + ShapeText(blob.shape) + ", not " +
+                                 ShapeText(wanted.shape));
     } else if (blob.dtype != wanted.dtype) {
       report.misshaped.push_back(wanted.name + (wanted.dtype == DType::f32 ? " holds integers, not floats"
-                                                                          : " holds floats, not integers"));
+                                                                           : " holds floats, not integers"));
     } else {
       ++report.matched;
       blob.name = wanted.name;
@@ -166,8 +169,9 @@ StateMatch MatchState(const std::vector<WantedTensor>& wanted, std::vector<Tenso
 
 Status RequireComplete(const KeyReport& report, const std::string& file, const std::string& network) {
   if (report.complete()) return {};
-  return Refused(file + ": these are not the weights of the network '" + network + "'." + Names("missing", report.missing) +
-                 Names("unexpected", report.unexpected) + Names("of another shape", report.misshaped));
+  return Refused(file + ": these are not the weights of the network '" + network + "'." +
+                 Names("missing", report.missing) + Names("unexpected", report.unexpected) +
+                 Names("of another shape", report.misshaped));
 }
 
 std::string Summary(const KeyReport& report) {

@@ -16,18 +16,18 @@ struct WantedTensor {
   std::string name;                 // torchvision's
   std::vector<std::int64_t> shape;  // empty: a scalar
   DType dtype = DType::f32;
-  bool required = true;             // false: of a part that never runs, as GoogLeNet's auxiliary heads
+  bool required = true;  // false: of a part that never runs, as GoogLeNet's auxiliary heads
 };
 
 struct KeyReport {
-  std::vector<std::string> missing;                           // names of the network
-  std::vector<std::string> unexpected;                        // names of the file
-  std::vector<std::string> misshaped;                         // "fc.weight is [10, 512], not [1000, 512]"
-  std::vector<std::pair<std::string, std::string>> renamed;   // file, network: beyond the prefix
-  std::string prefix;                                         // that every name of the file had: "module."
-  std::vector<std::string> dropped;                           // names of the file that are known to be of no use
-  std::vector<std::string> absent;                            // of the network, not required and not there
-  std::vector<std::string> zeroed;                            // num_batches_tracked that old files lack: 0
+  std::vector<std::string> missing;                          // names of the network
+  std::vector<std::string> unexpected;                       // names of the file
+  std::vector<std::string> misshaped;                        // "fc.weight is [10, 512], not [1000, 512]"
+  std::vector<std::pair<std::string, std::string>> renamed;  // file, network: beyond the prefix
+  std::string prefix;                                        // that every name of the file had: "module."
+  std::vector<std::string> dropped;  // names of the file that are known to be of no use
+  std::vector<std::string> absent;   // of the network, not required and not there
+  std::vector<std::string> zeroed;   // num_batches_tracked that old files lack: 0
   std::int64_t matched = 0;
 
   [[nodiscard]] bool complete() const { return missing.empty() && unexpected.empty() && misshaped.empty(); }
@@ -38,14 +38,15 @@ struct StateMatch {
   std::vector<TensorBlob> tensors;  // under the network's names, in its order; whole when report.complete()
 };
 
-// Known by other names: a prefix "module." or "_orig_mod." of every name; DenseNet's "norm.1" for "norm1" (files of
-// before torch 0.4); ViT's "mlp.linear_1" and "mlp.linear_2" for "mlp.0" and "mlp.3". Dropped: auxiliary heads that
-// the network lacks. `saved` is used up.
+// Known by other names: a prefix "module." or "_orig_mod." of every name; DenseNet's "norm.1" for "norm1"
+// (files of before torch 0.4); ViT's "mlp.linear_1" and "mlp.linear_2" for "mlp.0" and "mlp.3". Dropped:
+// auxiliary heads that the network lacks. `saved` is used up.
 [[nodiscard]] StateMatch MatchState(const std::vector<WantedTensor>& wanted, std::vector<TensorBlob> saved);
 
-// Ok for a complete report. Error: refused, naming `file` and `network`, with the first ten names of each kind and
-// their number.
-[[nodiscard]] Status RequireComplete(const KeyReport& report, const std::string& file, const std::string& network);
+// Ok for a complete report. Error: refused, naming `file` and `network`, with the first ten names of each
+// kind and their number.
+[[nodiscard]] Status RequireComplete(const KeyReport& report, const std::string& file,
+                                     const std::string& network);
 
 // "3 missing, 1 unexpected, ..." in one line; "all 102 match" for none.
 [[nodiscard]] std::string Summary(const KeyReport& report);

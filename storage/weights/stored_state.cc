@@ -31,7 +31,8 @@ Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& te
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     std::uint64_t reach = 0;
     if (tensor.strides[i] < 0 ||
-        __builtin_mul_overflow(static_cast<std::uint64_t>(tensor.shape[i] - 1), static_cast<std::uint64_t>(tensor.strides[i]), &reach) ||
+        __builtin_mul_overflow(static_cast<std::uint64_t>(tensor.shape[i] - 1),
+                               static_cast<std::uint64_t>(tensor.strides[i]), &reach) ||
         __builtin_add_overflow(last, reach, &last))
       return refuse("has negative or overflowing strides");
   }
@@ -41,11 +42,14 @@ Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& te
 
 Status CheckState(const InputFile& file, const std::string& name, const StoredState& state) {
   for (const StoredStorage& storage : state.storages)
-    if (storage.offset > file.size() || storage.count > (file.size() - storage.offset) / ByteSize(storage.type))
+    if (storage.offset > file.size() ||
+        storage.count > (file.size() - storage.offset) / ByteSize(storage.type))
       return DamageError(name + ": offset " + std::to_string(storage.offset) + ": a storage of " +
                          std::to_string(storage.count) + " elements reaches beyond the file's " +
                          std::to_string(file.size()) + " bytes: it was cut short");
-  const std::uint64_t most = file.size() > (~std::uint64_t{0} - kSlack) / kMostGrowth ? ~std::uint64_t{0} : kMostGrowth * file.size() + kSlack;
+  const std::uint64_t most = file.size() > (~std::uint64_t{0} - kSlack) / kMostGrowth
+                                 ? ~std::uint64_t{0}
+                                 : kMostGrowth * file.size() + kSlack;
   std::uint64_t total = 0;
   std::set<std::string_view> names;
   for (const StoredTensor& tensor : state.tensors) {
@@ -97,20 +101,24 @@ class Loading {
   }
 
  private:
-  // Most storages belong to one tensor that is all of it: it is converted as it is read. Of others the elements are
-  // read first.
+  // Most storages belong to one tensor that is all of it: it is converted as it is read. Of others the
+  // elements are read first.
   Status LoadStorage(const StoredStorage& storage, const std::vector<std::size_t>& users) {
     const StoredTensor& only = state_.tensors[users.front()];
     if (users.size() == 1 && IsRowMajor(only) && only.first == 0 && Elements(only) == storage.count) {
       blobs_[users.front()].bytes.reserve(storage.count * ByteSize(LoadedType(storage.type)));
-      return Pieces(storage, [&](std::string_view piece) { return Append(users.front(), storage.type, piece); }, only);
+      return Pieces(
+          storage, [&](std::string_view piece) { return Append(users.front(), storage.type, piece); }, only);
     }
     std::string elements;
     elements.reserve(storage.count * ByteSize(storage.type));
-    RETORT_RETURN_IF_ERROR(Pieces(storage, [&](std::string_view piece) -> Status {
-      elements += piece;
-      return {};
-    }, only));
+    RETORT_RETURN_IF_ERROR(Pieces(
+        storage,
+        [&](std::string_view piece) -> Status {
+          elements += piece;
+          return {};
+        },
+        only));
     for (const std::size_t user : users) RETORT_RETURN_IF_ERROR(Gather(user, storage.type, elements));
     return {};
   }
@@ -127,8 +135,8 @@ class Loading {
       done += size;
     }
     if (!storage.crc || *storage.crc == crc) return {};
-    return DamageError(name_ + ": offset " + std::to_string(storage.offset) + ": the values of the tensor '" + tensor.name +
-                       "' fail their checksum: fetch the file again");
+    return DamageError(name_ + ": offset " + std::to_string(storage.offset) + ": the values of the tensor '" +
+                       tensor.name + "' fail their checksum: fetch the file again");
   }
 
   Status Append(std::size_t user, ElementType type, std::string_view bytes) {
@@ -136,7 +144,8 @@ class Loading {
     const StoredTensor& tensor = state_.tensors[user];
     if (!saw.in_range) return Refused(Where(name_, tensor) + "holds an integer beyond 63 bits");
     if (saw.finite || non_finite_) return {};
-    return Refused(Where(name_, tensor) + "holds NaN or infinity (or a float64 beyond float32): these weights are broken");
+    return Refused(Where(name_, tensor) +
+                   "holds NaN or infinity (or a float64 beyond float32): these weights are broken");
   }
 
   // Rows along the last extent are copied at once where they lie together.
@@ -177,8 +186,8 @@ class Loading {
 
 }  // namespace
 
-Result<std::vector<TensorBlob>> LoadTensors(const InputFile& file, const std::string& name, const StoredState& state,
-                                            bool non_finite) {
+Result<std::vector<TensorBlob>> LoadTensors(const InputFile& file, const std::string& name,
+                                            const StoredState& state, bool non_finite) {
   RETORT_RETURN_IF_ERROR(CheckState(file, name, state));
   return Loading(file, name, state, non_finite).Load();
 }

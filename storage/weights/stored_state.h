@@ -37,10 +37,10 @@ struct StoredState {
   std::vector<std::string> path, left_out;  // as of StateDict
 };
 
-// The tensors in order, row-major, converted. Nothing is read before every view has been seen to lie inside its
-// storage, every storage inside the file, and all tensors together to take at most 16 times the file's bytes.
-// Errors name file, tensor and offset: damage (checksum, bounds), refused (NaN or infinity unless `non_finite`, two
-// tensors of one name, u64 beyond i64), environment.
+// The tensors in order, row-major, converted. Nothing is read before every view has been seen to lie inside
+// its storage, every storage inside the file, and all tensors together to take at most 16 times the file's
+// bytes. Errors name file, tensor and offset: damage (checksum, bounds), refused (NaN or infinity unless
+// `non_finite`, two tensors of one name, u64 beyond i64), environment.
 [[nodiscard]] Result<std::vector<TensorBlob>> LoadTensors(const InputFile& file, const std::string& name,
                                                           const StoredState& state, bool non_finite);
 

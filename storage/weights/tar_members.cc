@@ -44,7 +44,9 @@ std::string NameOf(std::string_view block) {
 
 }  // namespace
 
-bool LooksLikeTar(std::string_view head) { return head.size() >= kBlock && head[0] != '\0' && ChecksumFits(head); }
+bool LooksLikeTar(std::string_view head) {
+  return head.size() >= kBlock && head[0] != '\0' && ChecksumFits(head);
+}
 
 Result<std::map<std::string, TarMember>> ReadTarMembers(const InputFile& file, const std::string& name) {
   const auto where = [&](std::uint64_t at) { return name + ": offset " + std::to_string(at) + ": "; };
@@ -52,7 +54,8 @@ Result<std::map<std::string, TarMember>> ReadTarMembers(const InputFile& file, c
   std::string block(kBlock, '\0');
   std::uint64_t at = 0;
   for (std::size_t headers = 0; file.size() - at >= kBlock; ++headers) {
-    if (headers == kMostHeaders) return Refused(where(at) + "a tar archive of more than 4096 members is no state dict");
+    if (headers == kMostHeaders)
+      return Refused(where(at) + "a tar archive of more than 4096 members is no state dict");
     RETORT_RETURN_IF_ERROR(file.ReadAt(at, block.size(), block.data()));
     if (block[0] == '\0') return members;
     if (!ChecksumFits(block)) return DamageError(where(at) + "the checksum of a tar header does not fit");

@@ -16,8 +16,10 @@ struct TarMember {
 };
 
 // Regular files by name, without a leading "./". At most 4096 headers are read.
-// Errors, naming file and offset: damage (checksum of a header, cut short), refused (more members, two of one name).
-[[nodiscard]] Result<std::map<std::string, TarMember>> ReadTarMembers(const InputFile& file, const std::string& name);
+// Errors, naming file and offset: damage (checksum of a header, cut short), refused (more members, two of one
+// name).
+[[nodiscard]] Result<std::map<std::string, TarMember>> ReadTarMembers(const InputFile& file,
+                                                                      const std::string& name);
 
 // Do these first bytes hold a tar header whose checksum fits?
 [[nodiscard]] bool LooksLikeTar(std::string_view head);

@@ -42,13 +42,18 @@ Status CheckHead(const Pickle& magic, const Pickle& protocol, const Pickle& syst
   if (little == nullptr || little->kind != PickleKind::boolean)
     return Damaged(name, system.at(system.root).at, "the byte order is missing");
   if (little->integer != 1)
-    return Refused(name + ": offset " + std::to_string(little->at) + ": big endian; save it on a little-endian machine");
+    return Refused(name + ": offset " + std::to_string(little->at) +
+                   ": big endian; save it on a little-endian machine");
   return {};
 }
 
 Result<LegacyHead> ReadHead(std::string_view bytes, const std::string& name) {
-  const PersistentId none = [&](Pickle& pickle, std::uint32_t id) { return NoPersistentId(pickle, id, name); };
-  const PersistentId storage = [&](Pickle& pickle, std::uint32_t id) { return StorageOfId(pickle, id, name); };
+  const PersistentId none = [&](Pickle& pickle, std::uint32_t id) {
+    return NoPersistentId(pickle, id, name);
+  };
+  const PersistentId storage = [&](Pickle& pickle, std::uint32_t id) {
+    return StorageOfId(pickle, id, name);
+  };
   LegacyHead head;
   const auto next = [&](const PersistentId& persistent) -> Result<Pickle> {
     Result<Pickle> pickle = ReadPickle(bytes.substr(head.end), name, head.end, persistent);
@@ -90,12 +95,14 @@ Result<StoredState> ReadTorchLegacy(const InputFile& file, const std::string& na
     const std::string key(head.keys.at(item).text.substr(0, 256));
     const auto type = types.find(key);
     if (type == types.end()) return Damaged(name, head.keys.at(item).at, "a storage that no tensor names");
-    if (at > file.size() || file.size() - at < 8) return Damaged(name, file.size(), "cut short before the storage '" + key + "'");
+    if (at > file.size() || file.size() - at < 8)
+      return Damaged(name, file.size(), "cut short before the storage '" + key + "'");
     std::string count(8, '\0');
     RETORT_RETURN_IF_ERROR(file.ReadAt(at, count.size(), count.data()));
     const std::uint64_t elements = ByteReader(count).U64(), size = ByteSize(type->second);
     if (elements > (file.size() - at - 8) / size)
-      return Damaged(name, at, "the storage '" + key + "' of " + std::to_string(elements) + " elements is cut short");
+      return Damaged(name, at,
+                     "the storage '" + key + "' of " + std::to_string(elements) + " elements is cut short");
     if (!storages.emplace(key, StoredStorage{type->second, at + 8, elements, std::nullopt}).second)
       return Damaged(name, at, "the storage '" + key + "' is there twice");
     at += 8 + elements * size;

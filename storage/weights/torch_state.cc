@@ -37,12 +37,15 @@ Status NoState(const Pickle& pickle, const PickleValue& value, const std::string
     for (std::size_t i = 0; i < value.items.size() && i < 20; i += 2)
       if (const PickleValue& key = pickle.at(value.items[i]); key.kind == PickleKind::text)
         keys += (keys.empty() ? "" : ", ") + std::string(key.text.substr(0, 80));
-    return Refused(Where(file, value) + "there is no state dict: of the entries (" + keys + ") none is a tensor");
+    return Refused(Where(file, value) + "there is no state dict: of the entries (" + keys +
+                   ") none is a tensor");
   }
-  return Refused(Where(file, value) + "there is no state dict; save one: torch.save(model.state_dict(), path)");
+  return Refused(Where(file, value) +
+                 "there is no state dict; save one: torch.save(model.state_dict(), path)");
 }
 
-Result<const PickleValue*> FindState(const Pickle& pickle, const std::string& file, std::vector<std::string>& path) {
+Result<const PickleValue*> FindState(const Pickle& pickle, const std::string& file,
+                                     std::vector<std::string>& path) {
   const PickleValue* at = &pickle.at(pickle.root);
   for (std::size_t depth = 0; depth <= kMostDepth; ++depth) {
     if (at->kind != PickleKind::dict) break;
@@ -73,7 +76,8 @@ class StateBuilder {
     RETORT_ASSIGN_OR_RETURN(const std::size_t position, Place(storage));
     StoredTensor tensor{std::move(name), position, 0, view.shape, view.strides, view.at};
     if (__builtin_add_overflow(view.first, storage.first, &tensor.first))
-      return DamageError(file_ + ": offset " + std::to_string(view.at) + ": a tensor begins beyond every storage");
+      return DamageError(file_ + ": offset " + std::to_string(view.at) +
+                         ": a tensor begins beyond every storage");
     state.tensors.push_back(std::move(tensor));
     return {};
   }
@@ -83,13 +87,16 @@ class StateBuilder {
  private:
   Result<std::size_t> Place(const PickleStorage& wanted) {
     const auto found = storages_.find(wanted.key);
-    const std::string where = file_ + ": offset " + std::to_string(wanted.at) + ": the storage '" + wanted.key + "' ";
+    const std::string where =
+        file_ + ": offset " + std::to_string(wanted.at) + ": the storage '" + wanted.key + "' ";
     if (found == storages_.end()) return DamageError(where + "is not in the file");
     const StoredStorage& stored = found->second;
     if (stored.type != wanted.type) return DamageError(where + "has another element type than its tensors");
-    const auto first = static_cast<std::uint64_t>(wanted.first), count = static_cast<std::uint64_t>(wanted.count);
+    const auto first = static_cast<std::uint64_t>(wanted.first),
+               count = static_cast<std::uint64_t>(wanted.count);
     if (first > stored.count || count > stored.count - first)
-      return DamageError(where + "has " + std::to_string(stored.count) + " elements, not " + std::to_string(first + count));
+      return DamageError(where + "has " + std::to_string(stored.count) + " elements, not " +
+                         std::to_string(first + count));
     const auto [place, added] = placed_.emplace(wanted.key, state.storages.size());
     if (added) state.storages.push_back(stored);
     return place->second;
@@ -103,8 +110,8 @@ class StateBuilder {
 
 }  // namespace
 
-Result<StoredState> StateOfPickle(const Pickle& pickle, const StorageByKey& storages, const std::string& container,
-                                  const std::string& file) {
+Result<StoredState> StateOfPickle(const Pickle& pickle, const StorageByKey& storages,
+                                  const std::string& container, const std::string& file) {
   StateBuilder builder(pickle, storages, file);
   builder.state.container = container;
   RETORT_ASSIGN_OR_RETURN(const PickleValue* dict, FindState(pickle, file, builder.state.path));
@@ -113,7 +120,8 @@ Result<StoredState> StateOfPickle(const Pickle& pickle, const StorageByKey& stor
     if (key.kind != PickleKind::text || key.text.empty() || key.text.size() > kMostName)
       return Refused(Where(file, key) + "a key of the state dict is no name");
     if (value.kind == PickleKind::tensor) {
-      RETORT_RETURN_IF_ERROR(builder.Add(std::string(key.text), pickle.tensors[static_cast<std::size_t>(value.integer)]));
+      RETORT_RETURN_IF_ERROR(
+          builder.Add(std::string(key.text), pickle.tensors[static_cast<std::size_t>(value.integer)]));
     } else if (builder.state.left_out.size() < kMostLeftOut) {
       builder.state.left_out.emplace_back(key.text);
     }

@@ -43,17 +43,20 @@ class TarState {
   Result<TarMember> Member(const std::string& member) const {
     const auto found = members_.find(member);
     if (found != members_.end()) return found->second;
-    return Refused(name_ + ": offset 0: a tar archive, but not one of torch.save: it has no member '" + member + "'");
+    return Refused(name_ + ": offset 0: a tar archive, but not one of torch.save: it has no member '" +
+                   member + "'");
   }
   Result<std::string> Bytes(std::uint64_t offset, std::uint64_t size) const {
     if (size > kMostPickleBytes)
-      return Refused(name_ + ": offset " + std::to_string(offset) + ": " + std::to_string(size) + " bytes are beyond the 64 MiB of a pickle");
+      return Refused(name_ + ": offset " + std::to_string(offset) + ": " + std::to_string(size) +
+                     " bytes are beyond the 64 MiB of a pickle");
     std::string bytes(size, '\0');
     RETORT_RETURN_IF_ERROR(file_.ReadAt(offset, bytes.size(), bytes.data()));
     return bytes;
   }
   Result<Pickle> Plain(std::string_view bytes, std::uint64_t at) const {
-    return ReadPickle(bytes, name_, at, [this](Pickle& pickle, std::uint32_t id) { return NoPersistentId(pickle, id, name_); });
+    return ReadPickle(bytes, name_, at,
+                      [this](Pickle& pickle, std::uint32_t id) { return NoPersistentId(pickle, id, name_); });
   }
 
   Status CheckSystem() const {
@@ -65,7 +68,8 @@ class TarState {
       const PickleValue& value = pickle.at(dict.items[i + 1]);
       if (pickle.at(dict.items[i]).text != "little_endian" || value.kind != PickleKind::boolean) continue;
       if (value.integer == 1) return {};
-      return Refused(name_ + ": offset " + std::to_string(value.at) + ": big endian; save it on a little-endian machine");
+      return Refused(name_ + ": offset " + std::to_string(value.at) +
+                     ": big endian; save it on a little-endian machine");
     }
     return Damaged(member.offset, "sys_info does not tell the byte order");
   }
@@ -76,7 +80,8 @@ class TarState {
       RETORT_ASSIGN_OR_RETURN(bytes, Bytes(at, size));
       Result<Pickle> pickle = Plain(bytes, at);
       if (pickle.ok()) at += pickle->consumed;
-      if (pickle.ok() || pickle.status().code() != StatusCode::damage || size == most || size >= kMostPickleBytes / 64)
+      if (pickle.ok() || pickle.status().code() != StatusCode::damage || size == most ||
+          size >= kMostPickleBytes / 64)
         return pickle;
     }
   }
@@ -89,7 +94,8 @@ class TarState {
     return value.integer;
   }
   // A tuple of `size`, of which the first `integers` are integers.
-  static bool IsRecord(const Pickle& pickle, const PickleValue& tuple, std::size_t size, std::size_t integers) {
+  static bool IsRecord(const Pickle& pickle, const PickleValue& tuple, std::size_t size,
+                       std::size_t integers) {
     if (tuple.kind != PickleKind::tuple || tuple.items.size() != size) return false;
     for (std::size_t i = 0; i < integers; ++i)
       if (pickle.at(tuple.items[i]).kind != PickleKind::integer) return false;
@@ -119,7 +125,9 @@ class TarState {
       return Damaged(begin, "a storage is not described by (key, location, type)");
     const std::string_view type = record.at(tuple.items[2]).text;
     const std::optional<ElementType> element = OfTorchStorage(type.substr(type.find(' ') + 1));
-    if (!element) return Refused(name_ + ": offset " + std::to_string(begin) + ": storages of type " + std::string(type) + " are not read");
+    if (!element)
+      return Refused(name_ + ": offset " + std::to_string(begin) + ": storages of type " + std::string(type) +
+                     " are not read");
     if (end - at < 8) return Damaged(end, "a storage is cut short");
     RETORT_ASSIGN_OR_RETURN(const std::string size, Bytes(at, 8));
     const std::uint64_t elements = ByteReader(size).U64();
@@ -132,13 +140,16 @@ class TarState {
   }
   // (key, key of the whole, first element, elements)
   Status AddView(const Pickle& views, const PickleValue& tuple) {
-    if (!IsRecord(views, tuple, 4, 4)) return Damaged(tuple.at, "a view is not (key, storage, offset, count)");
+    if (!IsRecord(views, tuple, 4, 4))
+      return Damaged(tuple.at, "a view is not (key, storage, offset, count)");
     const auto part = [&](std::size_t i) { return views.at(tuple.items[i]).integer; };
     const auto root = storages_.find(std::to_string(part(1)));
-    if (root == storages_.end() || part(2) < 0 || part(3) < 0) return Damaged(tuple.at, "a view of no storage");
+    if (root == storages_.end() || part(2) < 0 || part(3) < 0)
+      return Damaged(tuple.at, "a view of no storage");
     StoredStorage view = root->second;
     const auto first = static_cast<std::uint64_t>(part(2)), count = static_cast<std::uint64_t>(part(3));
-    if (first > view.count || count > view.count - first) return Damaged(tuple.at, "a view reaches beyond its storage");
+    if (first > view.count || count > view.count - first)
+      return Damaged(tuple.at, "a view reaches beyond its storage");
     view.offset += first * ByteSize(view.type);
     view.count = count;
     storages_.insert_or_assign(std::to_string(part(0)), view);
@@ -154,18 +165,21 @@ class TarState {
     for (std::int64_t i = 0; i < count; ++i) RETORT_RETURN_IF_ERROR(ReadTensor(at, end, bytes));
     return {};
   }
-  // (key, key of the storage, type), then extents (i32), four bytes, sizes, strides and the first element (i64).
+  // (key, key of the storage, type), then extents (i32), four bytes, sizes, strides and the first element
+  // (i64).
   Status ReadTensor(std::uint64_t& at, std::uint64_t end, std::string& bytes) {
     const std::uint64_t begin = at;
     RETORT_ASSIGN_OR_RETURN(const Pickle record, Next(at, end - at, bytes));
     const PickleValue& tuple = record.at(record.root);
-    if (!IsRecord(record, tuple, 3, 2)) return Damaged(begin, "a tensor is not described by (key, storage, type)");
+    if (!IsRecord(record, tuple, 3, 2))
+      return Damaged(begin, "a tensor is not described by (key, storage, type)");
     const std::uint64_t most = std::min<std::uint64_t>(end - at, 8 + 16 * kMostExtents + 8);
     RETORT_ASSIGN_OR_RETURN(const std::string numbers, Bytes(at, most));
     ByteReader reader(numbers);
     const auto extents = static_cast<std::int32_t>(reader.U32());
     static_cast<void>(reader.U32());
-    if (extents < 0 || extents > kMostExtents) return Damaged(at, "a tensor of an impossible number of extents");
+    if (extents < 0 || extents > kMostExtents)
+      return Damaged(at, "a tensor of an impossible number of extents");
     View view{std::to_string(record.at(tuple.items[1]).integer), {}};
     for (std::vector<std::int64_t>* row : {&view.tensor.shape, &view.tensor.strides})
       for (std::int32_t i = 0; i < extents; ++i) row->push_back(reader.I64());
@@ -180,15 +194,18 @@ class TarState {
   // A tensor, or a storage, by its key.
   Result<PickleValue> Known(Pickle& pickle, std::uint32_t id) const {
     const PickleValue& said = pickle.at(id);
-    const std::string key = said.kind == PickleKind::integer ? std::to_string(said.integer) : std::string(said.text.substr(0, 64));
+    const std::string key = said.kind == PickleKind::integer ? std::to_string(said.integer)
+                                                             : std::string(said.text.substr(0, 64));
     const auto view = views_.find(key);
     const std::string& of = view == views_.end() ? key : view->second.storage;
     const auto storage = storages_.find(of);
-    if (storage == storages_.end()) return Damaged(said.at, "the pickle names an object '" + key + "' that is not in the file");
+    if (storage == storages_.end())
+      return Damaged(said.at, "the pickle names an object '" + key + "' that is not in the file");
     PickleValue value;
     value.kind = view == views_.end() ? PickleKind::storage : PickleKind::tensor;
     value.integer = static_cast<std::int64_t>(pickle.storages.size());
-    pickle.storages.push_back({of, storage->second.type, 0, static_cast<std::int64_t>(storage->second.count), said.at});
+    pickle.storages.push_back(
+        {of, storage->second.type, 0, static_cast<std::int64_t>(storage->second.count), said.at});
     if (view == views_.end()) return value;
     value.integer = static_cast<std::int64_t>(pickle.tensors.size());
     pickle.tensors.push_back(view->second.tensor);
@@ -205,6 +222,8 @@ class TarState {
 
 }  // namespace
 
-Result<StoredState> ReadTorchTar(const InputFile& file, const std::string& name) { return TarState(file, name).Read(); }
+Result<StoredState> ReadTorchTar(const InputFile& file, const std::string& name) {
+  return TarState(file, name).Read();
+}
 
 }  // namespace retort::storage

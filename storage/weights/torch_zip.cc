@@ -19,13 +19,15 @@ Status Said(const ZipFile& zip, const ZipEntry& entry, const std::string& what) 
 Result<const ZipEntry*> FindPickle(const ZipFile& zip) {
   const ZipEntry* found = nullptr;
   for (const ZipEntry& entry : zip.entries()) {
-    const bool named = entry.name.ends_with(kPickle) && entry.name.find('/') == entry.name.size() - kPickle.size();
+    const bool named =
+        entry.name.ends_with(kPickle) && entry.name.find('/') == entry.name.size() - kPickle.size();
     if (!named) continue;
     if (found != nullptr) return Said(zip, entry, "the archive holds two pickles; one is meant to be there");
     found = &entry;
   }
   if (found != nullptr) return found;
-  return Refused(zip.name() + ": offset 0: a zip archive, but not one of torch.save: it has no PREFIX/data.pkl");
+  return Refused(zip.name() +
+                 ": offset 0: a zip archive, but not one of torch.save: it has no PREFIX/data.pkl");
 }
 
 // A module that torch.jit.save wrote is a program.
@@ -33,7 +35,8 @@ Status RefuseScript(const ZipFile& zip, const std::string& prefix) {
   for (const ZipEntry& entry : zip.entries())
     if (entry.name.starts_with(prefix + "/code/") || entry.name == prefix + "/constants.pkl")
       return Said(zip, entry,
-                  "this is a TorchScript module, which is a program, and no state dict; `retort model check --torchscript` "
+                  "this is a TorchScript module, which is a program, and no state dict; `retort model check "
+                  "--torchscript` "
                   "runs it");
   return {};
 }
@@ -43,19 +46,23 @@ Status CheckByteOrder(const ZipFile& zip, const std::string& prefix) {
   if (entry == nullptr) return {};
   RETORT_ASSIGN_OR_RETURN(const std::string order, zip.Read(*entry, kMostNote));
   if (order == "little") return {};
-  return Said(zip, *entry, "its byte order is '" + order.substr(0, 16) + "'; save it on a little-endian machine");
+  return Said(zip, *entry,
+              "its byte order is '" + order.substr(0, 16) + "'; save it on a little-endian machine");
 }
 
-Status AddStorage(const ZipFile& zip, const PickleStorage& wanted, const std::string& prefix, StorageByKey& storages) {
+Status AddStorage(const ZipFile& zip, const PickleStorage& wanted, const std::string& prefix,
+                  StorageByKey& storages) {
   if (storages.contains(wanted.key)) return {};
   const ZipEntry* entry = zip.Find(prefix + "/data/" + wanted.key);
-  const std::string where = zip.name() + ": offset " + std::to_string(wanted.at) + ": the storage '" + wanted.key + "' ";
+  const std::string where =
+      zip.name() + ": offset " + std::to_string(wanted.at) + ": the storage '" + wanted.key + "' ";
   if (entry == nullptr) return DamageError(where + "has no entry " + prefix + "/data/" + wanted.key);
-  if (entry->deflated) return Said(zip, *entry, "the storage '" + wanted.key + "' is packed; torch.save stores it as it is");
+  if (entry->deflated)
+    return Said(zip, *entry, "the storage '" + wanted.key + "' is packed; torch.save stores it as it is");
   const std::uint64_t size = ByteSize(wanted.type);
   if (entry->bytes % size != 0 || entry->bytes / size != static_cast<std::uint64_t>(wanted.count))
-    return DamageError(where + "has " + std::to_string(entry->bytes) + " bytes for " + std::to_string(wanted.count) +
-                       " elements of " + std::to_string(size));
+    return DamageError(where + "has " + std::to_string(entry->bytes) + " bytes for " +
+                       std::to_string(wanted.count) + " elements of " + std::to_string(size));
   storages[wanted.key] = {wanted.type, entry->data, entry->bytes / size, entry->crc};
   return {};
 }
@@ -70,7 +77,9 @@ Result<StoredState> ReadTorchZip(std::shared_ptr<const InputFile> file, const st
   RETORT_RETURN_IF_ERROR(CheckByteOrder(zip, prefix));
   if (entry->deflated) return Said(zip, *entry, "data.pkl is packed; torch.save stores it as it is");
   RETORT_ASSIGN_OR_RETURN(const std::string bytes, zip.Read(*entry, kMostPickleBytes));
-  const PersistentId persistent = [&name](Pickle& pickle, std::uint32_t id) { return StorageOfId(pickle, id, name); };
+  const PersistentId persistent = [&name](Pickle& pickle, std::uint32_t id) {
+    return StorageOfId(pickle, id, name);
+  };
   RETORT_ASSIGN_OR_RETURN(const Pickle pickle, ReadPickle(bytes, name, entry->data, persistent));
   StorageByKey storages;
   for (const PickleStorage& storage : pickle.storages)

@@ -85,7 +85,8 @@ constexpr std::string_view kNewDict = "ccollections\nOrderedDict\n)R";
 // _rebuild_tensor_v2(storage, 0, shape, strides, False, OrderedDict())
 void PickleTensorOf(PickleText& pickle, const TensorBlob& tensor, std::size_t key) {
   std::vector<std::int64_t> strides(tensor.shape.size(), 1);
-  for (std::size_t i = strides.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<std::int64_t>(tensor.shape[i], 1);
+  for (std::size_t i = strides.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * std::max<std::int64_t>(tensor.shape[i], 1);
   pickle.Op("ctorch._utils\n_rebuild_tensor_v2\n((");
   pickle.Text("storage");
   pickle.Op("ctorch\n" + std::string(TypeOf(tensor.dtype)->torch) + "\n");
@@ -134,9 +135,11 @@ Result<std::string> EncodeSafetensors(const std::vector<TensorBlob>& tensors) {
   header["__metadata__"] = {{"format", "pt"}};
   std::uint64_t at = 0;
   for (const TensorBlob* tensor : order) {
-    if (tensor->name == "__metadata__") return Refused("No tensor of a safetensors file may be named '__metadata__'.");
+    if (tensor->name == "__metadata__")
+      return Refused("No tensor of a safetensors file may be named '__metadata__'.");
     const std::uint64_t end = at + tensor->bytes.size();
-    header[tensor->name] = {{"dtype", TypeOf(tensor->dtype)->safetensors}, {"shape", tensor->shape}, {"data_offsets", {at, end}}};
+    header[tensor->name] = {
+        {"dtype", TypeOf(tensor->dtype)->safetensors}, {"shape", tensor->shape}, {"data_offsets", {at, end}}};
     at = end;
   }
   std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -8,7 +8,8 @@ namespace retort::worker {
 
 std::vector<storage::WantedTensor> WantedState(const Network& network) {
   std::vector<storage::WantedTensor> wanted;
-  for (const StateEntry& entry : network.state()) wanted.push_back({entry.name, entry.shape, entry.dtype, entry.used});
+  for (const StateEntry& entry : network.state())
+    wanted.push_back({entry.name, entry.shape, entry.dtype, entry.used});
   return wanted;
 }
 
@@ -19,9 +20,9 @@ Result<storage::KeyReport> LoadWeights(Network& network, std::vector<storage::Te
 }
 
 std::int64_t ClassesOf(const std::vector<storage::TensorBlob>& saved) {
-  constexpr std::array<std::string_view, 7> kHeads = {"heads.head.bias",   "classifier.6.bias", "classifier.1.bias",
-                                                      "classifier.bias",   "fc2.bias",          "fc.bias",
-                                                      "linear.bias"};
+  constexpr std::array<std::string_view, 7> kHeads = {
+      "heads.head.bias", "classifier.6.bias", "classifier.1.bias", "classifier.bias",
+      "fc2.bias",        "fc.bias",           "linear.bias"};
   for (const std::string_view head : kHeads)
     for (const storage::TensorBlob& blob : saved) {
       const bool named = blob.name == head || blob.name.ends_with("module." + std::string(head));

@@ -14,9 +14,10 @@ namespace retort::worker {
 // What a network's state asks of a file.
 [[nodiscard]] std::vector<storage::WantedTensor> WantedState(const Network& network);
 
-// Matches the names (storage/weights/state_match.h) and loads the tensors, which are used up. The report tells what
-// fits; nothing is loaded unless it is complete. Error: of Network::LoadState.
-[[nodiscard]] Result<storage::KeyReport> LoadWeights(Network& network, std::vector<storage::TensorBlob> saved);
+// Matches the names (storage/weights/state_match.h) and loads the tensors, which are used up. The report
+// tells what fits; nothing is loaded unless it is complete. Error: of Network::LoadState.
+[[nodiscard]] Result<storage::KeyReport> LoadWeights(Network& network,
+                                                     std::vector<storage::TensorBlob> saved);
 
 // Classes of the classifier in a torchvision-style state dict, by its last bias; 0 when that cannot be told.
 [[nodiscard]] std::int64_t ClassesOf(const std::vector<storage::TensorBlob>& saved);

@@ -18,7 +18,8 @@ Status Guarded(const std::string& path, const char* doing, const std::function<v
     return {};
   } catch (const std::exception& error) {
     const std::string text = error.what();
-    return Refused(path + ": the TorchScript module cannot be " + doing + ": " + text.substr(0, text.find('\n')));
+    return Refused(path + ": the TorchScript module cannot be " + doing + ": " +
+                   text.substr(0, text.find('\n')));
   }
 }
 

@@ -1,5 +1,6 @@
-// A teacher that somebody brings as a TorchScript module. Loading and asking it runs the module's own code, with all
-// that this process may do: only for files whose author is trusted, and only where the user asked for it in words
+// A teacher that somebody brings as a TorchScript module. Loading and asking it runs the module's own code,
+// with all that this process may do: only for files whose author is trusted, and only where the user asked
+// for it in words
 // (`retort model check --torchscript`).
 #pragma once
 
@@ -21,8 +22,8 @@ class ScriptedModel {
   ScriptedModel& operator=(ScriptedModel&&) noexcept;
   ~ScriptedModel();
 
-  // images: f32 [rows, channels, height, width]. The answer: f32 [rows, classes]. Error: refused, when the module
-  // throws or answers otherwise.
+  // images: f32 [rows, channels, height, width]. The answer: f32 [rows, classes]. Error: refused, when the
+  // module throws or answers otherwise.
   [[nodiscard]] Result<at::Tensor> Logits(const at::Tensor& images);
   [[nodiscard]] std::int64_t parameters() const;  // elements of all of them
 
