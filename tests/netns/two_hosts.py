@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 ENTERED = "RETORT_TEST_IN_NAMESPACE"
 TOOLS = ("ip", "unshare", "mpirun", "setpriv")
@@ -83,7 +84,18 @@ exec ip netns exec "$host" unshare --uts sh -c 'hostname "$0"; exec sh -c "$*"' 
         run("ip", "link", "set", f"to-{host}", "down")
 
     def mend(self, host):
+        """Returns once the others answer again, or after ten seconds."""
         run("ip", "link", "set", f"to-{host}", "up")
+        deadline = time.monotonic() + 10
+        for one, other in [(n, host) for n in self.names if n != host] + [(host, n) for n in self.names if n != host]:
+            while not self.answers(one, other) and time.monotonic() < deadline:
+                time.sleep(0.1)
+
+    def answers(self, one, other):
+        """Whether `other` refuses a connection from `one` to a port where nobody listens: nothing else comes back so."""
+        knock = subprocess.run(["ip", "netns", "exec", one, "timeout", "1", "bash", "-c",
+                                f"exec 3<>/dev/tcp/{self.addresses[other]}/9"], capture_output=True, text=True, check=False)
+        return "refused" in knock.stderr
 
     def processes(self, host, name=""):
         """(pid, name) of the live processes on the host whose name begins with `name`."""
