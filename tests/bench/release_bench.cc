@@ -163,7 +163,7 @@ void Step(std::int64_t steps) {
   data_spec->reader = "idx";
   data_spec->path = RETORT_SOURCE_DIR "/experiments/data/mnist10k";
   data_spec->examples = 10000;
-  data_spec->split = {1, {0, 8000}, {8000, 8000}, {9000, 10000}};
+  data_spec->split = {1, {0, 8000}, {8000, 8000}, {9000, 10000}, {}, {}, {}};
   at::set_num_threads(2);
   const Dataset data = Require(LoadDataset(storage::PosixEnv(), *data_spec));
   TeacherArtifact teacher;

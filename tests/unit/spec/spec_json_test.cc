@@ -32,7 +32,7 @@ TrialSpec Unusual() {
   data->path = "/somewhere/else";
   data->digest = std::string(64, 'f');
   data->published_as = "mnist";
-  data->split = {5, {0, 10}, {10, 20}, {20, 30}};
+  data->split = {5, {0, 10}, {10, 20}, {20, 30}, {}, {}, {}};
   data->budget = Budget{3.5, 1e-6};
   data->examples = 30;
   data->channels = 3;
