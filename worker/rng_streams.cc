@@ -170,7 +170,7 @@ at::Tensor TruncatedNormalTensor(at::IntArrayRef shape, double deviation, const 
 
 at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& rows) {
   RETORT_CHECK(p >= 0 && p < 1);
-  at::Tensor mask = at::empty_like(like);
+  at::Tensor mask = at::empty_like(like, at::kFloat);
   RETORT_CHECK(mask.is_non_overlapping_and_dense() && mask.scalar_type() == at::kFloat);
   const std::int64_t row = like.size(0) > 0 ? like.numel() / like.size(0) : 0, offset = rows.first_row * row;
   RETORT_CHECK(offset + mask.numel() < (std::int64_t{1} << 32));
@@ -180,13 +180,13 @@ at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& rows) 
                       .keep = static_cast<float>(1.0 / (1.0 - p))};
   if (!mask.is_cpu()) {
     FillMaskOnDevice(mask, offset, keys);
-    return mask;
+    return mask.to(like.scalar_type());
   }
   float* data = mask.mutable_data_ptr<float>();
   at::parallel_for(0, mask.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
     FillMask(data + begin, static_cast<std::uint32_t>(offset + begin), static_cast<std::uint32_t>(end - begin), keys);
   });
-  return mask;
+  return mask.to(like.scalar_type());
 }
 
 }  // namespace retort::worker

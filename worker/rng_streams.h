@@ -67,7 +67,7 @@ struct RowStream {
   std::int64_t first_row = 0;
 };
 
-// f32 of `like`'s shape, layout and device, rows outermost in memory: 1 / (1 - p) with probability 1 - p, else 0. p to
+// Of `like`'s shape, type, layout and device, rows outermost in memory: 1 / (1 - p) with probability 1 - p, else 0. p to
 // 32 bits. The mask of a row depends on its number in the whole batch alone, below 2^32 elements,
 // and has the same bits on every device.
 [[nodiscard]] at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& stream);

@@ -57,7 +57,7 @@ class ClaimWriter {
  public:
   ClaimWriter(const ClaimContext& context, std::vector<PrivacyEvent> events)
       : spec_(*context.spec), parents_(context.teacher_claims), events_(std::move(events)) {
-    seeded_ = spec_.noise == NoiseMode::seeded ||
+    seeded_ = (spec_.noise == NoiseMode::seeded && KindOf(spec_) != TrialKind::loaded_teacher) ||
               std::any_of(events_.begin(), events_.end(),
                           [](const PrivacyEvent& event) { return event.source == NoiseSource::seeded; });
     // A student without noise of its own rests on its teacher's.

@@ -390,21 +390,4 @@ std::vector<std::string> KeyNames(KeyPlace place) {
   return names;
 }
 
-std::string ValueText(const SpecKey& key, const KeyValue& value) {
-  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const auto* count = std::get_if<std::int64_t>(&value)) {
-    return key.indexed ? std::string(key.choices[static_cast<std::size_t>(*count)]) : std::to_string(*count);
-  }
-  std::string text = FormatReal(std::get<double>(value));
-  if (text.ends_with(".0")) text.resize(text.size() - 2);
-  return key.type == KeyType::duration ? text + "s" : text;
-}
-
-std::string KeyText(const TrialSpec& spec, std::string_view name) {
-  const SpecKey* key = FindKey(name, kNowhere);
-  if (key == nullptr || !key->AppliesTo(KindOf(spec), spec.source)) return "";
-  return ValueText(*key, key->get(spec));
-}
-
 }  // namespace retort

@@ -259,7 +259,7 @@ const BadTable kBadTables[] = {
      "reader = \"idx\"\npath = \"${RETORT_TEST_UNSET}/p\"\nsplit = { train = [0, 9], test = [9, 10] }\n", "",
      4, 8, "data.digits.path", "RETORT_TEST_UNSET is not set"},
     {"ClassesOutOfRange", DataWith("{ train = [0, 9], test = [9, 10] }") + "classes = 1\n", "", 6, 11,
-     "data.digits.classes", "must lie in [2, 256]"},
+     "data.digits.classes", "must lie in [2, 65536]"},
     {"BudgetWithoutDelta", DataWith("{ train = [0, 9], test = [9, 10] }") + "budget = { epsilon = 1 }\n", "",
      6, 10, "data.digits.budget.delta", "missing data.digits.budget.delta"},
     {"TeacherKeyOfAnotherKind", "", "single = { steps = 3 }", 7, 20, "teacher.single.steps",

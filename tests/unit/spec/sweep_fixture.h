@@ -31,6 +31,7 @@ inline PlanHooks FakeHooks() {
   hooks.inspect = [](DataSpec& data) {
     data.digest = std::string(64, 'a');
     data.examples = 10000;
+    if (data.height == 0) data.channels = 3, data.height = data.width = 32;
     return Status();
   };
   hooks.calibrate = [](TrialSpec&) { return Status(); };

@@ -42,7 +42,8 @@ TEST(DirichletClients, FollowFromTheSeed) {
 TEST(DirichletClients, MixClassesMoreAtLargerConcentrations) {
   const auto classes_of_first = [](double concentration) {
     std::set<std::int64_t> found;
-    for (const std::int64_t i : DirichletClients(Labels(10000, 10), 10, 10, concentration, 5)[0]) found.insert(i % 10);
+    const auto clients = DirichletClients(Labels(10000, 10), 10, 10, concentration, 5);
+    for (const std::int64_t i : clients[0]) found.insert(i % 10);
     return found.size();
   };
   EXPECT_LE(classes_of_first(0.01), 4U);
