@@ -9,6 +9,7 @@
 namespace retort {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 constexpr char kPlain[] = "split = { train = [0, 8000], test = [9000, 10000] }\n";
@@ -86,7 +87,7 @@ TEST(DataTable, SplitsAreByRangesFractionsPartsOrLists) {
   EXPECT_EQ(parts.split.test.begin, 2000);
   EXPECT_TRUE(parts.split.test_source.open_end);
   const DataSpec lists = GoodData(Table("pictures", "split = { train = \"lists/train.txt\", test = \"test\" }\n"));
-  EXPECT_EQ(lists.split.train_source.list, "sweeps/lists/train.txt");
+  EXPECT_THAT(lists.split.train_source.list, EndsWith("/sweeps/lists/train.txt"));
 }
 
 TEST(DataTable, SplitsThatCannotBeAreComplainedAboutWhereTheyStand) {
@@ -94,7 +95,7 @@ TEST(DataTable, SplitsThatCannotBeAreComplainedAboutWhereTheyStand) {
   const Complaint overlap = problem("{ train = \"train\", public = \"test[0:100]\", test = \"test[50:]\" }");
   EXPECT_THAT(overlap.message, HasSubstr("data.d.split.test = \"test[50:]\" overlaps public = \"test[0:100]\""));
   EXPECT_EQ(overlap.line, 5);
-  EXPECT_EQ(overlap.column, 62);
+  EXPECT_EQ(overlap.column, 59);
   EXPECT_THAT(problem("{ train = 0.8, test = [0, 100] }").message,
               HasSubstr("data.d.split.test = [0, 100] cannot stand beside train = 0.8"));
   EXPECT_THAT(problem("{ train = 0.8, test = 0.3 }").message, HasSubstr("brings the fractions to 1.1"));
