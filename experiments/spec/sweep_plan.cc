@@ -29,7 +29,8 @@ class Planner {
   Planner(SweepDocument& document, const PlanHooks& hooks, Complaints& complaints)
       : document_(document), hooks_(hooks), complaints_(complaints), resolver_(document, complaints) {}
 
-  void Run(SweepPlan& plan);
+  // `part`: a profile is laid over the sweep, and may leave teachers out.
+  void Run(SweepPlan& plan, bool part);
 
  private:
   [[nodiscard]] std::set<std::string> DataInUse() const;
@@ -303,7 +304,7 @@ void Planner::PutTeachersFirst() {
   student_of_.clear();
 }
 
-void Planner::Run(SweepPlan& plan) {
+void Planner::Run(SweepPlan& plan, bool part) {
   InspectData(plan);
   ShareBudgets(plan.unpacked);
   const bool read_well = complaints_.clean();
@@ -333,7 +334,7 @@ void Planner::Run(SweepPlan& plan) {
   }
   if (read_well) resolver_.ReportUnused();
   if (!complaints_.clean()) return;
-  WarnOfUnusedTeachers();
+  if (!part) WarnOfUnusedTeachers();
   PutTeachersFirst();
   plan.trials = std::move(students_);
   NameTrials(plan.trials);
@@ -357,7 +358,8 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
   plan.name = document.name;
   plan.tables = document.tables;
   plan.quota = document.quota;
-  if (!document.data.empty() || document.NamesSleep()) Planner(document, hooks, complaints).Run(plan);
+  if (!document.data.empty() || document.NamesSleep())
+    Planner(document, hooks, complaints).Run(plan, !options.profile.empty());
   plan.resolved_toml = std::move(document.resolved_toml);
   PlanOutcome outcome;
   outcome.errors = complaints.TakeErrors();

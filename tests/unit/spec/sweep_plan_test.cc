@@ -206,6 +206,17 @@ TEST(SweepPlan, RulesThatMatchNothingAreWarnings) {
   EXPECT_THAT(keys, ElementsAre("sweep.when13", "sweep.exclude14"));
 }
 
+TEST(SweepPlan, AProfileMayLeaveTeachersOutWithoutAWarning) {
+  const std::string text = kHead + kTeachers + "[trial]\nteacher = \"single\"\n[profile.small]\ntrial.steps = 3\n";
+  const auto left_out = [&](const std::string& profile) {
+    const SweepPlan plan = GoodPlan(text, {.overrides = {}, .profile = profile});
+    return std::count_if(plan.warnings.begin(), plan.warnings.end(),
+                         [](const Diagnostic& warning) { return warning.key.starts_with("teacher."); });
+  };
+  EXPECT_EQ(left_out(""), 2);
+  EXPECT_EQ(left_out("small"), 0);
+}
+
 TEST(SweepPlan, UnusedTeachersAndDataAreWarnedOfAndNotPlanned) {
   const SweepPlan plan =
       GoodPlan(kHead + kTeachers +
