@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "storage/byte_codec.h"
 #include "storage/crc32.h"
 
 namespace retort::storage {
@@ -20,7 +21,8 @@ std::string Where(const std::string& file, const StoredTensor& tensor) {
 }
 
 // Number of elements; the view lies inside `count` elements of its storage.
-Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& tensor, std::uint64_t count) {
+Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& tensor,
+                                 const StoredStorage& storage) {
   const auto refuse = [&](const char* what) { return DamageError(Where(file, tensor) + what); };
   if (tensor.shape.size() != tensor.strides.size() || tensor.shape.size() > kMostExtents)
     return refuse("has no sound shape: sizes and strides must be equally many, at most 64");
@@ -30,6 +32,7 @@ Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& te
     if (extent < 0 || __builtin_mul_overflow(elements, static_cast<std::uint64_t>(extent), &elements))
       return refuse("has an impossible shape");
   }
+  if (!TensorBytes(LoadedType(storage.type), tensor.shape)) return refuse("has an impossible shape");
   if (elements == 0) return elements;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     std::uint64_t reach = 0;
@@ -39,7 +42,7 @@ Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& te
         __builtin_add_overflow(last, reach, &last))
       return refuse("has negative or overflowing strides");
   }
-  if (last >= count) return refuse("reaches beyond its storage");
+  if (last >= storage.count) return refuse("reaches beyond its storage");
   return elements;
 }
 
@@ -57,7 +60,7 @@ Status CheckState(const InputFile& file, const std::string& name, const StoredSt
   std::set<std::string_view> names;
   for (const StoredTensor& tensor : state.tensors) {
     const StoredStorage& storage = state.storages[tensor.storage];
-    RETORT_ASSIGN_OR_RETURN(const std::uint64_t elements, ElementsOf(name, tensor, storage.count));
+    RETORT_ASSIGN_OR_RETURN(const std::uint64_t elements, ElementsOf(name, tensor, storage));
     const std::uint64_t bytes = ByteSize(LoadedType(storage.type));
     if (elements > (most - total) / bytes)
       return Refused(Where(name, tensor) + "would bring the memory taken beyond 16 times the file's size");
