@@ -150,7 +150,10 @@ Result<std::string> CheckScript(const cluster::ModelOrder& order, storage::Env& 
   report["network"] = "torchscript";
   report["parameters"] = module->parameters();
   report["weights"] = {
-      {"path", order.weights}, {"container", "torchscript"}, {"sha256", Sha256Hex(bytes)}, {"known", nullptr}};
+      {"path", order.weights},
+      {"container", "torchscript"},
+      {"sha256", Sha256Hex(bytes)},
+      {"known", nullptr}};
   report["ok"] = true;
   const auto forward = [&](const at::Tensor& images) { return module->Classify(images); };
   if (input) RETORT_RETURN_IF_ERROR(AddLogits(order, env, *input, forward, report));

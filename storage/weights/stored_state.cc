@@ -180,7 +180,13 @@ class StorageReader {
 class Loading {
  public:
   Loading(const InputFile& file, const std::string& name, const StoredState& state, bool non_finite)
-      : file_(file), name_(name), state_(state), non_finite_(non_finite), blobs_(state.tensors.size()) {}
+      : file_(file),
+        name_(name),
+        state_(state),
+        non_finite_(non_finite),
+        blobs_(state.tensors.size()),
+        users_(state.storages.size()),
+        statuses_(state.storages.size()) {}
 
   Result<std::vector<TensorBlob>> Load() {
     for (std::size_t i = 0; i < state_.tensors.size(); ++i) {
@@ -218,8 +224,8 @@ class Loading {
   const StoredState& state_;
   const bool non_finite_;
   std::vector<TensorBlob> blobs_;
-  std::vector<std::vector<std::size_t>> users_ = std::vector<std::vector<std::size_t>>(state_.storages.size());
-  std::vector<Status> statuses_ = std::vector<Status>(state_.storages.size());
+  std::vector<std::vector<std::size_t>> users_;  // tensors of each storage
+  std::vector<Status> statuses_;                 // of each storage
   std::atomic<std::size_t> next_{0};
 };
 

@@ -14,7 +14,8 @@ namespace {
 
 // Some modules answer with a tuple, the logits first.
 at::Tensor LogitsOf(const c10::IValue& answer) {
-  if (answer.isTuple() && !answer.toTupleRef().elements().empty()) return LogitsOf(answer.toTupleRef().elements()[0]);
+  if (answer.isTuple() && !answer.toTupleRef().elements().empty())
+    return LogitsOf(answer.toTupleRef().elements()[0]);
   if (answer.isTensor()) return answer.toTensor();
   TORCH_CHECK(false, "it answers with a ", answer.tagKind(), " and not with a tensor");
 }
@@ -41,7 +42,8 @@ Result<std::unique_ptr<ScriptModule>> ScriptModule::Load(const std::string& byte
     module->script.eval();
     for (const at::Tensor& parameter : module->script.parameters()) parameter.requires_grad_(false);
   } catch (const std::exception& failure) {
-    return DamageError(what + " is no TorchScript module (torch.jit.save writes one): " + FirstLine(failure.what()));
+    return DamageError(what + " is no TorchScript module (torch.jit.save writes one): " +
+                       FirstLine(failure.what()));
   }
   module->what = std::move(what);
   module->device = device;
@@ -72,8 +74,8 @@ Result<at::Tensor> ScriptModule::Classify(const at::Tensor& images) const {
     about << module_->what << " answers " << images.size(0) << " images with " << logits.sizes()
           << "; logits [" << images.size(0) << ", classes] are needed.";
   } catch (const std::exception& failure) {
-    about << module_->what << " cannot be asked about images of " << images.size(1) << "x" << images.size(2) << "x"
-          << images.size(3) << ": " << FirstLine(failure.what());
+    about << module_->what << " cannot be asked about images of " << images.size(1) << "x" << images.size(2)
+          << "x" << images.size(3) << ": " << FirstLine(failure.what());
   }
   return UsageError(about.str());
 }

@@ -20,8 +20,8 @@ class ScriptModule {
                                                                   at::Device device);
   ~ScriptModule();
 
-  // Asks once about two blank images. Error: usage when it does not take f32 [n, channels, height, width], or gives no
-  // [n, classes].
+  // Asks once about two blank images. Error: usage when it does not take f32 [n, channels, height, width], or
+  // gives no [n, classes].
   [[nodiscard]] Status RequireFit(ImageShape shape, std::int64_t classes) const;
   // images f32 [n, channels, height, width] -> logits f32 [n, classes], part of the graph to the images. What the
   // module throws passes through, as of any other network.
