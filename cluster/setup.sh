@@ -2,9 +2,9 @@
 # Installs what Retort's build needs and is not there yet; safe to run again. Says what it will do before it does it.
 #
 #   bash cluster/setup.sh            Debian packages, and LibTorch from its PyPI wheel into build/deps/
-#   bash cluster/setup.sh --tests    also what only the tests need (readers for pandas, h5py, xarray; torchvision; promtool; Slurm)
+#   bash cluster/setup.sh --tests    also what only the tests need (readers for pandas, h5py, xarray; promtool; Slurm)
 #   bash cluster/setup.sh --cuda     also the GPU wheels that libretort_cuda.so links
-#   bash cluster/setup.sh --bench    also what Python's torch needs to run, for the peers in tests/bench
+#   bash cluster/setup.sh --bench    also what Python's torch needs to run, and torchvision: peers in tests/bench and tests/reference
 #   bash cluster/setup.sh --check    changes nothing; exit 3 when something is missing
 #
 # TORCH_DIR=/path/to/site-packages/torch uses that LibTorch (2.6 or newer) and downloads none.
@@ -22,9 +22,8 @@ packages=(g++ cmake ninja-build ccache mold pkg-config python3 python3-venv
   libopenmpi-dev openmpi-bin libgloo-dev libjpeg62-turbo-dev libpng-dev)
 test_packages=(prometheus procps iproute2 slurm-wlm munge)
 test_wheels=(pandas==3.1.1 tables==3.11.1 h5py==3.16.0 xarray==2026.9.0 h5netcdf==1.8.2 dp-accounting==0.6.0)
-torch_test_wheels=(torchvision==0.26.0 pillow==13.0.0)   # without what they depend on: torch's GPU libraries
-torch_test_needs=(numpy==2.3.5 safetensors==0.8.0)
-bench_wheels=("torch==$torch_version" numpy==2.3.5 dask==2026.8.0 distributed==2026.8.0 opacus==1.6.0)
+bench_wheels=("torch==$torch_version" torchvision==0.26.0 pillow==13.0.0 numpy==2.3.5 safetensors==0.8.0
+  dask==2026.8.0 distributed==2026.8.0 opacus==1.6.0)
 venv=build/deps/torch-venv
 test_venv=build/deps/test-venv
 
@@ -111,20 +110,17 @@ mapfile -t missing < <(missing_packages)
 need_torch=0; find_torch >/dev/null || need_torch=1
 need_cuda=0; [[ $with_cuda == 1 ]] && ! wheels_present "$venv" "${torch_cuda_wheels[@]}" && need_cuda=1
 need_bench=0; [[ $with_bench == 1 ]] && ! wheels_present "$venv" "${bench_wheels[@]}" triton==3.6.0 && need_bench=1
-need_vision=0
-[[ $with_tests == 1 ]] && ! wheels_present "$venv" "${torch_test_wheels[@]}" "${torch_test_needs[@]}" && need_vision=1
 need_readers=0; [[ $with_tests == 1 ]] && ! wheels_present "$test_venv" "${test_wheels[@]}" && need_readers=1
 
-if [[ ${#missing[@]} -eq 0 && $need_torch$need_cuda$need_bench$need_readers$need_vision == 00000 ]]; then
+if [[ ${#missing[@]} -eq 0 && $need_torch$need_cuda$need_bench$need_readers == 0000 ]]; then
   say "everything is there; LibTorch in $(find_torch)"
   exit 0
 fi
 [[ ${#missing[@]} -gt 0 ]] && say "will install Debian packages: ${missing[*]}"
 [[ $need_torch == 1 ]] && say "will download LibTorch $torch_version from PyPI (about 550 MB) into $venv"
 [[ $need_cuda == 1 ]] && say "will download the GPU wheels (about 2.2 GB) into $venv"
-[[ $need_bench == 1 ]] && say "will download the peers of the benches: Dask, Opacus, and all that Python's torch needs (about 2.5 GB), into $venv"
+[[ $need_bench == 1 ]] && say "will download the peers of the benches: Dask, Opacus, torchvision, and all that Python's torch needs (about 2.5 GB), into $venv"
 [[ $need_readers == 1 ]] && say "will download the Python readers that the tests use into $test_venv"
-[[ $need_vision == 1 ]] && say "will download torchvision, Pillow, NumPy and safetensors, beside which networks are tested, into $venv"
 if [[ $check_only == 1 ]]; then say "run bash cluster/setup.sh to do so"; exit 3; fi
 
 [[ ${#missing[@]} -gt 0 ]] && install_packages "${missing[@]}"
@@ -132,6 +128,5 @@ if [[ $check_only == 1 ]]; then say "run bash cluster/setup.sh to do so"; exit 3
 [[ $need_cuda == 1 ]] && install_wheels "$venv" "${torch_cuda_wheels[@]/#cuda-toolkit==/cuda-toolkit[$cuda_toolkit_parts]==}"
 [[ $need_bench == 1 ]] && install_wheels "$venv" "${bench_wheels[@]}"
 [[ $need_readers == 1 ]] && install_wheels "$test_venv" "${test_wheels[@]}"
-[[ $need_vision == 1 ]] && install_wheels "$venv" --no-deps "${torch_test_wheels[@]}" "${torch_test_needs[@]}"
 find_torch >/dev/null || { say "LibTorch is still not usable; remove $venv and run this again"; exit 3; }
 say "done; LibTorch in $(find_torch)"

@@ -10,11 +10,12 @@
 #include <utility>
 
 #include "cluster/answer.h"
+#include "experiments/spec/spec_codec.h"
 #include "storage/npy_file.h"
 #include "storage/weights/known_weights.h"
 #include "worker/models/loaded_weights.h"
 #include "worker/models/model_registry.h"
-#include "worker/models/scripted_model.h"
+#include "worker/models/script_module.h"
 #include "worker/tensor_codec.h"
 
 namespace retort::worker {
@@ -143,15 +144,18 @@ std::string Text(const ordered_json& json) {
 
 Result<std::string> CheckScript(const cluster::ModelOrder& order, storage::Env& env) {
   RETORT_ASSIGN_OR_RETURN(const auto input, ReadInput(order, env));
-  RETORT_ASSIGN_OR_RETURN(ScriptedModel model, ScriptedModel::Load(order.weights));
-  RETORT_ASSIGN_OR_RETURN(const std::string digest, storage::FileDigest(env, order.weights));
+  RETORT_ASSIGN_OR_RETURN(const std::string bytes, env.ReadFile(order.weights));
+  RETORT_ASSIGN_OR_RETURN(const auto module, ScriptModule::Load(bytes, order.weights, at::kCPU));
   ordered_json report;
   report["network"] = "torchscript";
-  report["parameters"] = model.parameters();
+  report["parameters"] = module->parameters();
   report["weights"] = {
-      {"path", order.weights}, {"container", "torchscript"}, {"sha256", digest}, {"known", nullptr}};
+      {"path", order.weights},
+      {"container", "torchscript"},
+      {"sha256", Sha256Hex(bytes)},
+      {"known", nullptr}};
   report["ok"] = true;
-  const auto forward = [&](const at::Tensor& images) { return model.Logits(images); };
+  const auto forward = [&](const at::Tensor& images) { return module->Classify(images); };
   if (input) RETORT_RETURN_IF_ERROR(AddLogits(order, env, *input, forward, report));
   return Text(report);
 }

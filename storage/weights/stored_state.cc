@@ -1,9 +1,12 @@
 #include "storage/weights/stored_state.h"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <set>
 #include <utility>
 
+#include "storage/byte_codec.h"
 #include "storage/crc32.h"
 
 namespace retort::storage {
@@ -11,13 +14,15 @@ namespace {
 
 constexpr std::size_t kPiece = 256 << 10, kMostExtents = 64;
 constexpr std::uint64_t kMostGrowth = 16, kSlack = 1 << 20;
+constexpr std::uint64_t kWorthAThread = 16 << 20;  // bytes of all storages
 
 std::string Where(const std::string& file, const StoredTensor& tensor) {
   return file + ": offset " + std::to_string(tensor.at) + ": the tensor '" + tensor.name + "' ";
 }
 
 // Number of elements; the view lies inside `count` elements of its storage.
-Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& tensor, std::uint64_t count) {
+Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& tensor,
+                                 const StoredStorage& storage) {
   const auto refuse = [&](const char* what) { return DamageError(Where(file, tensor) + what); };
   if (tensor.shape.size() != tensor.strides.size() || tensor.shape.size() > kMostExtents)
     return refuse("has no sound shape: sizes and strides must be equally many, at most 64");
@@ -27,6 +32,7 @@ Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& te
     if (extent < 0 || __builtin_mul_overflow(elements, static_cast<std::uint64_t>(extent), &elements))
       return refuse("has an impossible shape");
   }
+  if (!TensorBytes(LoadedType(storage.type), tensor.shape)) return refuse("has an impossible shape");
   if (elements == 0) return elements;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     std::uint64_t reach = 0;
@@ -36,7 +42,7 @@ Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& te
         __builtin_add_overflow(last, reach, &last))
       return refuse("has negative or overflowing strides");
   }
-  if (last >= count) return refuse("reaches beyond its storage");
+  if (last >= storage.count) return refuse("reaches beyond its storage");
   return elements;
 }
 
@@ -54,7 +60,7 @@ Status CheckState(const InputFile& file, const std::string& name, const StoredSt
   std::set<std::string_view> names;
   for (const StoredTensor& tensor : state.tensors) {
     const StoredStorage& storage = state.storages[tensor.storage];
-    RETORT_ASSIGN_OR_RETURN(const std::uint64_t elements, ElementsOf(name, tensor, storage.count));
+    RETORT_ASSIGN_OR_RETURN(const std::uint64_t elements, ElementsOf(name, tensor, storage));
     const std::uint64_t bytes = ByteSize(LoadedType(storage.type));
     if (elements > (most - total) / bytes)
       return Refused(Where(name, tensor) + "would bring the memory taken beyond 16 times the file's size");
@@ -79,28 +85,13 @@ std::uint64_t Elements(const StoredTensor& tensor) {
   return count;
 }
 
-class Loading {
+// Storages that one thread reads, one after the other; their tensors belong to it meanwhile.
+class StorageReader {
  public:
-  Loading(const InputFile& file, const std::string& name, const StoredState& state, bool non_finite)
-      : file_(file), name_(name), state_(state), non_finite_(non_finite), blobs_(state.tensors.size()) {}
+  StorageReader(const InputFile& file, const std::string& name, const StoredState& state, bool non_finite,
+                std::vector<TensorBlob>& blobs)
+      : file_(file), name_(name), state_(state), non_finite_(non_finite), blobs_(blobs) {}
 
-  Result<std::vector<TensorBlob>> Load() {
-    std::vector<std::vector<std::size_t>> users(state_.storages.size());
-    for (std::size_t i = 0; i < state_.tensors.size(); ++i) {
-      const StoredTensor& tensor = state_.tensors[i];
-      blobs_[i].name = tensor.name;
-      blobs_[i].shape = tensor.shape;
-      blobs_[i].dtype = LoadedType(state_.storages[tensor.storage].type);
-      users[tensor.storage].push_back(i);
-    }
-    for (std::size_t s = 0; s < users.size(); ++s) {
-      if (users[s].empty()) continue;
-      RETORT_RETURN_IF_ERROR(LoadStorage(state_.storages[s], users[s]));
-    }
-    return std::move(blobs_);
-  }
-
- private:
   // Most storages belong to one tensor that is all of it: it is converted as it is read. Of others the
   // elements are read first.
   Status LoadStorage(const StoredStorage& storage, const std::vector<std::size_t>& users) {
@@ -123,6 +114,7 @@ class Loading {
     return {};
   }
 
+ private:
   template <typename Take>
   Status Pieces(const StoredStorage& storage, const Take& take, const StoredTensor& tensor) {
     std::uint32_t crc = 0;
@@ -180,8 +172,61 @@ class Loading {
   const std::string& name_;
   const StoredState& state_;
   const bool non_finite_;
-  std::vector<TensorBlob> blobs_;
+  std::vector<TensorBlob>& blobs_;
   std::vector<char> buffer_ = std::vector<char>(kPiece);
+};
+
+// Two threads take storages in the order of the file: most of the time goes into fresh pages and checksums.
+class Loading {
+ public:
+  Loading(const InputFile& file, const std::string& name, const StoredState& state, bool non_finite)
+      : file_(file),
+        name_(name),
+        state_(state),
+        non_finite_(non_finite),
+        blobs_(state.tensors.size()),
+        users_(state.storages.size()),
+        statuses_(state.storages.size()) {}
+
+  Result<std::vector<TensorBlob>> Load() {
+    for (std::size_t i = 0; i < state_.tensors.size(); ++i) {
+      const StoredTensor& tensor = state_.tensors[i];
+      blobs_[i].name = tensor.name;
+      blobs_[i].shape = tensor.shape;
+      blobs_[i].dtype = LoadedType(state_.storages[tensor.storage].type);
+      users_[tensor.storage].push_back(i);
+    }
+    std::uint64_t bytes = 0;
+    for (const StoredStorage& storage : state_.storages) bytes += storage.count * ByteSize(storage.type);
+    std::future<void> beside;
+    if (bytes >= kWorthAThread) beside = std::async([this] { Take(); });
+    Take();
+    if (beside.valid()) beside.get();
+    for (Status& status : statuses_)
+      if (!status.ok()) return std::move(status);
+    return std::move(blobs_);
+  }
+
+ private:
+  // After one that fails none is taken. Those taken before are finished, so that always the same failure is
+  // told: the first of the file.
+  void Take() {
+    StorageReader reader(file_, name_, state_, non_finite_, blobs_);
+    for (std::size_t s = next_++; s < users_.size(); s = next_++) {
+      if (users_[s].empty()) continue;
+      statuses_[s] = reader.LoadStorage(state_.storages[s], users_[s]);
+      if (!statuses_[s].ok()) next_ = users_.size();
+    }
+  }
+
+  const InputFile& file_;
+  const std::string& name_;
+  const StoredState& state_;
+  const bool non_finite_;
+  std::vector<TensorBlob> blobs_;
+  std::vector<std::vector<std::size_t>> users_;  // tensors of each storage
+  std::vector<Status> statuses_;                 // of each storage
+  std::atomic<std::size_t> next_{0};
 };
 
 }  // namespace

@@ -1,10 +1,13 @@
 // Runs a fuzz target where libFuzzer is not linked: inputs follow from the target's seeds and a number, so
 // every run is the same.
 //   TARGET [--runs N] [--seed S]     N mutated inputs, after the seeds themselves
+//   TARGET --seconds T [--seed S]    as many as begin within T seconds
 //   TARGET FILE...                   these inputs
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -105,12 +108,18 @@ void Run(const std::string& input) {
 
 class Campaign {
  public:
-  Campaign(std::uint64_t runs, std::uint64_t seed)
-      : seeds_(retort::testing::FuzzSeeds()), runs_(runs), seed_(seed) {}
+  Campaign(std::uint64_t runs, std::uint64_t seed, double seconds)
+      : seeds_(retort::testing::FuzzSeeds()), runs_(runs), seed_(seed), seconds_(seconds) {}
 
   int Execute() {
-    const std::uint64_t inputs = seeds_.size() + runs_;
+    const auto start = std::chrono::steady_clock::now();
+    std::uint64_t inputs = seeds_.size() + runs_;
     for (std::uint64_t begin = 0; begin < inputs; begin += kBatch) {
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+      if (seconds_ > 0 && passed.count() >= seconds_) {
+        inputs = begin;
+        break;
+      }
       const std::uint64_t end = std::min(begin + kBatch, inputs);
       if (Survives(begin, end)) continue;
       for (std::uint64_t number = begin; number < end; ++number)
@@ -150,12 +159,14 @@ class Campaign {
 
   const std::vector<std::string> seeds_;
   const std::uint64_t runs_, seed_;
+  const double seconds_;  // 0: no limit
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::uint64_t runs = 10000, seed = 1;
+  double seconds = 0;
   bool files = false;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -163,11 +174,14 @@ int main(int argc, char** argv) {
       runs = std::strtoull(argv[++i], nullptr, 10);
     } else if (word == "--seed" && i + 1 < argc) {
       seed = std::strtoull(argv[++i], nullptr, 10);
+    } else if (word == "--seconds" && i + 1 < argc) {
+      seconds = std::strtod(argv[++i], nullptr);
+      runs = std::uint64_t{1} << 31U;
     } else {
       std::ifstream file(word, std::ios::binary);
       Run(std::string(std::istreambuf_iterator<char>(file), {}));
       files = true;
     }
   }
-  return files ? 0 : Campaign(runs, seed).Execute();
+  return files ? 0 : Campaign(runs, seed, seconds).Execute();
 }

@@ -78,8 +78,8 @@ Result<std::unique_ptr<Method>> FromModule(const MethodInputs& inputs, storage::
   RETORT_ASSIGN_OR_RETURN(std::string bytes, env.ReadFile(spec.torchscript));
   RETORT_RETURN_IF_ERROR(CheckUnchanged(spec.torchscript, Sha256Hex(bytes), spec.weights_digest));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<ScriptModule> module,
-                          ScriptModule::Load(bytes, spec.torchscript, inputs.data.shape, inputs.data.classes,
-                                             inputs.data.device));
+                          ScriptModule::Load(bytes, spec.torchscript, inputs.data.device));
+  RETORT_RETURN_IF_ERROR(module->RequireFit(inputs.data.shape, inputs.data.classes));
   return std::unique_ptr<Method>(
       std::make_unique<LoadedTeacher>(inputs.data, std::move(module), std::move(bytes)));
 }

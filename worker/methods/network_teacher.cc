@@ -30,8 +30,9 @@ at::Tensor InPasses(const at::Tensor& inputs, const Ask& ask) {
 
 class ScriptTeacher final : public release::TeacherModel {
  public:
-  explicit ScriptTeacher(std::unique_ptr<ScriptModule> module) : module_(std::move(module)) {}
-  std::int64_t classes() const override { return module_->classes(); }
+  ScriptTeacher(std::unique_ptr<ScriptModule> module, std::int64_t classes)
+      : module_(std::move(module)), classes_(classes) {}
+  std::int64_t classes() const override { return classes_; }
 
  protected:
   at::Tensor Logits(const at::Tensor& inputs) override {
@@ -40,16 +41,18 @@ class ScriptTeacher final : public release::TeacherModel {
 
  private:
   std::unique_ptr<ScriptModule> module_;
+  std::int64_t classes_;
 };
 
 Result<std::unique_ptr<release::TeacherModel>> LoadModule(const TeacherArtifact& artifact, const Dataset& data) {
   for (const storage::TensorBlob& blob : artifact.parameters) {
     if (blob.name != kModuleBlob) continue;
-    RETORT_ASSIGN_OR_RETURN(
-        std::unique_ptr<ScriptModule> module,
-        ScriptModule::Load(std::string(blob.bytes.begin(), blob.bytes.end()), "The teacher", data.shape,
-                           data.classes, data.device));
-    return std::unique_ptr<release::TeacherModel>(std::make_unique<ScriptTeacher>(std::move(module)));
+    const std::string bytes(blob.bytes.begin(), blob.bytes.end());
+    RETORT_ASSIGN_OR_RETURN(std::unique_ptr<ScriptModule> module,
+                            ScriptModule::Load(bytes, "The teacher", data.device));
+    RETORT_RETURN_IF_ERROR(module->RequireFit(data.shape, data.classes));
+    return std::unique_ptr<release::TeacherModel>(
+        std::make_unique<ScriptTeacher>(std::move(module), data.classes));
   }
   return DamageError(std::string("The teacher's attempt.h5 lacks ") + kModuleBlob + ".");
 }

@@ -14,7 +14,8 @@ namespace {
 
 // Some modules answer with a tuple, the logits first.
 at::Tensor LogitsOf(const c10::IValue& answer) {
-  if (answer.isTuple() && !answer.toTupleRef().elements().empty()) return LogitsOf(answer.toTupleRef().elements()[0]);
+  if (answer.isTuple() && !answer.toTupleRef().elements().empty())
+    return LogitsOf(answer.toTupleRef().elements()[0]);
   if (answer.isTensor()) return answer.toTensor();
   TORCH_CHECK(false, "it answers with a ", answer.tagKind(), " and not with a tensor");
 }
@@ -24,16 +25,16 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 }  // namespace
 
 struct ScriptModule::Module {
+  std::string what;
   torch::jit::Module script;
+  at::Device device = at::kCPU;
 };
 
-ScriptModule::ScriptModule(std::unique_ptr<Module> module, std::int64_t classes)
-    : module_(std::move(module)), classes_(classes) {}
+ScriptModule::ScriptModule(std::unique_ptr<Module> module) : module_(std::move(module)) {}
 ScriptModule::~ScriptModule() = default;
 
-// The one place where the exceptions of a module that does not fit end.
-Result<std::unique_ptr<ScriptModule>> ScriptModule::Load(const std::string& bytes, const std::string& what,
-                                                         ImageShape shape, std::int64_t classes, at::Device device) {
+Result<std::unique_ptr<ScriptModule>> ScriptModule::Load(const std::string& bytes, std::string what,
+                                                         at::Device device) {
   auto module = std::make_unique<Module>();
   try {
     std::istringstream stream(bytes);
@@ -41,29 +42,48 @@ Result<std::unique_ptr<ScriptModule>> ScriptModule::Load(const std::string& byte
     module->script.eval();
     for (const at::Tensor& parameter : module->script.parameters()) parameter.requires_grad_(false);
   } catch (const std::exception& failure) {
-    return DamageError(what + " is no TorchScript module (torch.jit.save writes one): " + FirstLine(failure.what()));
+    return DamageError(what + " is no TorchScript module (torch.jit.save writes one): " +
+                       FirstLine(failure.what()));
   }
-  std::unique_ptr<ScriptModule> loaded(new ScriptModule(std::move(module), classes));
-  try {
-    const at::NoGradGuard no_grad;
-    const at::Tensor images = at::zeros({2, shape.channels, shape.height, shape.width},
-                                        at::device(device).dtype(at::kFloat));
-    const at::Tensor logits = loaded->Forward(images);
-    if (logits.dim() == 2 && logits.size(0) == 2 && logits.size(1) == classes) return loaded;
-    std::ostringstream sizes;
-    sizes << logits.sizes();
-    return UsageError(what + " answers two images with logits " + sizes.str() + "; this data set has " +
-                      std::to_string(classes) + " classes, so [2, " + std::to_string(classes) + "] is needed.");
-  } catch (const std::exception& failure) {
-    return UsageError(what + " cannot be asked about images of " + std::to_string(shape.channels) + "x" +
-                      std::to_string(shape.height) + "x" + std::to_string(shape.width) + ": " +
-                      FirstLine(failure.what()));
-  }
+  module->what = std::move(what);
+  module->device = device;
+  return std::unique_ptr<ScriptModule>(new ScriptModule(std::move(module)));
+}
+
+Status ScriptModule::RequireFit(ImageShape shape, std::int64_t classes) const {
+  const at::Tensor blank = at::zeros({2, shape.channels, shape.height, shape.width},
+                                     at::device(module_->device).dtype(at::kFloat));
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor logits, Classify(blank));
+  if (logits.size(1) == classes) return {};
+  return UsageError(module_->what + " answers two images with logits [2, " + std::to_string(logits.size(1)) +
+                    "]; this data set has " + std::to_string(classes) + " classes, so [2, " +
+                    std::to_string(classes) + "] is needed.");
 }
 
 at::Tensor ScriptModule::Forward(const at::Tensor& images) const {
   std::vector<c10::IValue> inputs = {images};
   return LogitsOf(module_->script.forward(std::move(inputs))).to(at::kFloat);
+}
+
+Result<at::Tensor> ScriptModule::Classify(const at::Tensor& images) const {
+  std::ostringstream about;
+  try {
+    const at::NoGradGuard no_grad;
+    at::Tensor logits = Forward(images).contiguous();
+    if (logits.dim() == 2 && logits.size(0) == images.size(0)) return logits;
+    about << module_->what << " answers " << images.size(0) << " images with " << logits.sizes()
+          << "; logits [" << images.size(0) << ", classes] are needed.";
+  } catch (const std::exception& failure) {
+    about << module_->what << " cannot be asked about images of " << images.size(1) << "x" << images.size(2)
+          << "x" << images.size(3) << ": " << FirstLine(failure.what());
+  }
+  return UsageError(about.str());
+}
+
+std::int64_t ScriptModule::parameters() const {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : module_->script.parameters()) count += parameter.numel();
+  return count;
 }
 
 }  // namespace retort::worker

@@ -14,24 +14,26 @@ namespace retort::worker {
 
 class ScriptModule {
  public:
-  // `bytes`: the whole file; `what` names it in errors. In evaluation mode, its parameters without gradients. It is
-  // asked once about blank images. Error: damage when it is no TorchScript module; usage when it does not take f32
-  // [n, channels, height, width], or gives no floating [n, classes].
-  [[nodiscard]] static Result<std::unique_ptr<ScriptModule>> Load(const std::string& bytes, const std::string& what,
-                                                                  ImageShape shape, std::int64_t classes,
+  // `bytes`: the whole file; `what` names it in errors. In evaluation mode, its parameters without gradients.
+  // Error: damage when it is no TorchScript module.
+  [[nodiscard]] static Result<std::unique_ptr<ScriptModule>> Load(const std::string& bytes, std::string what,
                                                                   at::Device device);
   ~ScriptModule();
 
+  // Asks once about two blank images. Error: usage when it does not take f32 [n, channels, height, width], or
+  // gives no [n, classes].
+  [[nodiscard]] Status RequireFit(ImageShape shape, std::int64_t classes) const;
   // images f32 [n, channels, height, width] -> logits f32 [n, classes], part of the graph to the images. What the
   // module throws passes through, as of any other network.
   [[nodiscard]] at::Tensor Forward(const at::Tensor& images) const;
-  [[nodiscard]] std::int64_t classes() const { return classes_; }
+  // The same outside any graph. Error: usage when the module throws, or answers otherwise.
+  [[nodiscard]] Result<at::Tensor> Classify(const at::Tensor& images) const;
+  [[nodiscard]] std::int64_t parameters() const;  // elements of all of them
 
  private:
   struct Module;
-  ScriptModule(std::unique_ptr<Module> module, std::int64_t classes);
+  explicit ScriptModule(std::unique_ptr<Module> module);
   std::unique_ptr<Module> module_;
-  std::int64_t classes_;
 };
 
 }  // namespace retort::worker

@@ -281,6 +281,37 @@ TEST(WrittenWeights, WhatIsWrittenIsReadBack) {
   }
 }
 
+TEST(HostileWeights, AnEmptyTensorOfImpossibleExtentIsRefused) {
+  const std::string header = R"({"a":{"dtype":"F32","shape":[4611686018427387903,0],"data_offsets":[0,0]}})";
+  ByteWriter size;
+  size.U64(header.size());
+  EXPECT_THAT(Refusal(size.bytes() + header), HasSubstr("'a' has an impossible shape"));
+}
+
+// Enough bytes for two threads.
+std::vector<TensorBlob> LargeState() {
+  std::vector<TensorBlob> state;
+  for (int i = 0; i < 40; ++i) {
+    state.push_back({"t" + std::to_string(i), DType::f32, {1 << 17}, std::vector<std::uint8_t>(1 << 19)});
+    for (std::size_t at = 0; at < state.back().bytes.size(); at += 4) state.back().bytes[at] = static_cast<std::uint8_t>(i + 1);
+  }
+  return state;
+}
+
+TEST(Weights, LargeFilesAreTheSameByTwoThreads) {
+  const std::vector<TensorBlob> state = LargeState();
+  const Result<StateDict> dict = Read(EncodeTorch(state).value());
+  ASSERT_TRUE(dict.ok()) << dict.status().message();
+  EXPECT_TRUE(dict->tensors == state);
+}
+
+TEST(Weights, OfTwoFailuresInALargeFileTheFirstIsTold) {
+  std::vector<TensorBlob> state = LargeState();
+  for (const std::size_t broken : {11U, 12U}) state[broken].bytes[3] = 0x7F, state[broken].bytes[2] = 0xC0;
+  const std::string bytes = EncodeSafetensors(state).value();
+  for (int round = 0; round < 5; ++round) EXPECT_THAT(Refusal(bytes), HasSubstr("'t11' holds NaN"));
+}
+
 TEST(WrittenWeights, TwoTensorsOfOneNameAreRefused) {
   const TensorBlob tensor{"w", DType::u8, {1}, {7}};
   EXPECT_FALSE(EncodeTorch({tensor, tensor}).ok());
