@@ -1,15 +1,19 @@
 // Runs a fuzz target where libFuzzer is not linked: inputs follow from the target's seeds and a number, so
 // every run is the same.
 //   TARGET [--runs N] [--seed S]     N mutated inputs, after the seeds themselves
+//   TARGET --seconds N [--seed S]    as many as fit in N seconds
 //   TARGET FILE...                   these inputs
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -105,12 +109,16 @@ void Run(const std::string& input) {
 
 class Campaign {
  public:
-  Campaign(std::uint64_t runs, std::uint64_t seed)
-      : seeds_(retort::testing::FuzzSeeds()), runs_(runs), seed_(seed) {}
+  // `seconds` 0: until `runs` are done.
+  Campaign(std::uint64_t runs, std::uint64_t seconds, std::uint64_t seed)
+      : seeds_(retort::testing::FuzzSeeds()), runs_(runs), seconds_(seconds), seed_(seed) {}
 
   int Execute() {
     const std::uint64_t inputs = seeds_.size() + runs_;
-    for (std::uint64_t begin = 0; begin < inputs; begin += kBatch) {
+    const auto end_of_time = std::chrono::steady_clock::now() + std::chrono::seconds(seconds_);
+    std::uint64_t begin = 0;
+    for (; begin < inputs; begin += kBatch) {
+      if (seconds_ > 0 && std::chrono::steady_clock::now() >= end_of_time) break;
       const std::uint64_t end = std::min(begin + kBatch, inputs);
       if (Survives(begin, end)) continue;
       for (std::uint64_t number = begin; number < end; ++number)
@@ -119,7 +127,7 @@ class Campaign {
                    static_cast<unsigned long long>(begin), static_cast<unsigned long long>(end));
       return 1;
     }
-    std::printf("%llu inputs\n", static_cast<unsigned long long>(inputs));
+    std::printf("%llu inputs\n", static_cast<unsigned long long>(std::min(begin, inputs)));
     return 0;
   }
 
@@ -149,18 +157,21 @@ class Campaign {
   }
 
   const std::vector<std::string> seeds_;
-  const std::uint64_t runs_, seed_;
+  const std::uint64_t runs_, seconds_, seed_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::uint64_t runs = 10000, seed = 1;
+  std::uint64_t runs = 10000, seconds = 0, seed = 1;
   bool files = false;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--runs" && i + 1 < argc) {
       runs = std::strtoull(argv[++i], nullptr, 10);
+    } else if (word == "--seconds" && i + 1 < argc) {
+      seconds = std::strtoull(argv[++i], nullptr, 10);
+      runs = std::numeric_limits<std::uint32_t>::max();
     } else if (word == "--seed" && i + 1 < argc) {
       seed = std::strtoull(argv[++i], nullptr, 10);
     } else {
@@ -169,5 +180,5 @@ int main(int argc, char** argv) {
       files = true;
     }
   }
-  return files ? 0 : Campaign(runs, seed).Execute();
+  return files ? 0 : Campaign(runs, seconds, seed).Execute();
 }
