@@ -33,7 +33,7 @@ struct Reserve { std::uint64_t id = 0; privacy::PrivacyEvent event; std::int64_t
 struct Settle { std::uint64_t id = 0; std::int64_t used = 0; };
 struct Progress {
   std::int64_t step = 0;
-  std::int64_t total_steps = 0;
+  std::int64_t total_steps = 0;                          // 0 while its data is loaded
   std::string phase;                                     // "train", "release", "evaluate", ...
   std::vector<std::pair<std::string, double>> series;    // newest value of each curve
 };

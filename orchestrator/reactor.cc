@@ -49,6 +49,10 @@ bool MayNotePhase(ActiveAttempt& attempt, double now) {
 void OnProgress(Core& core, ActiveAttempt& attempt, const cluster::Progress& message, Now now,
                 Outbox& outbox) {
   attempt.watch.Progressed(now.monotonic, message.step, message.phase);
+  if (message.total_steps == 0) {  // not training yet: of its steps this says nothing
+    attempt.phase = message.phase;
+    return;
+  }
   if (attempt.step > 0 && message.step > attempt.step)
     core.counters.steps += static_cast<std::uint64_t>(message.step - attempt.step);
   core.packing.Progressed(attempt.id.trial, message.step, message.total_steps, now.monotonic);

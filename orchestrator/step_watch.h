@@ -36,7 +36,7 @@ class StepWatch {
   void Forgive(double seconds) { last_ += seconds; }
 
   [[nodiscard]] double allowed() const {
-    if (deadline_ > 0) return (step_ < 0 && deadline_ < kStartSeconds ? kStartSeconds : deadline_) + margin_;
+    if (deadline_ > 0) return (step_ < 1 && deadline_ < kStartSeconds ? kStartSeconds : deadline_) + margin_;
     const double measured = kSilenceFactor * slowest_;
     return (measured > kSilenceFloorSeconds ? measured : kSilenceFloorSeconds) + margin_;
   }

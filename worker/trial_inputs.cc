@@ -8,6 +8,8 @@
 #include "experiments/spec/trial_kind.h"
 #include "storage/attempt_file.h"
 #include "storage/tensor_digest.h"
+#include "worker/load_report.h"
+#include "worker/report_interval.h"
 
 namespace retort::worker {
 namespace {
@@ -23,6 +25,22 @@ std::optional<Failure> LoadTeacherFile(const std::string& path, TrialInputs& inp
   return std::nullopt;
 }
 
+std::optional<Failure> LoadData(storage::Env& env, const DataSpec& where, TrialHost* host, TrialInputs& inputs) {
+  std::optional<LoadReport> report;
+  LoadProgress progress;
+  if (host != nullptr) {
+    report.emplace(*host, ReportSeconds(inputs.spec));
+    progress = [&report](const std::string& doing, std::int64_t done, std::int64_t of) {
+      return report->Tell(doing, done, of);
+    };
+  }
+  Result<Dataset> data = LoadDataset(env, where, std::max(1, inputs.spec.threads), progress);
+  if (report && report->failure()) return report->failure();
+  if (!data.ok()) return FailureOf(data.status(), FailureKind::data);
+  inputs.data = std::move(data).value();
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> VoidsOf(const TrialInputs& inputs) {
@@ -31,7 +49,7 @@ std::vector<std::string> VoidsOf(const TrialInputs& inputs) {
 }
 
 std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& env, const DeviceOpener& open,
-                                       TrialInputs& inputs) {
+                                       TrialInputs& inputs, TrialHost* host) {
   const cluster::Start& start = order.start;
   Result<TrialSpec> spec = DecodeTrialSpec(start.spec);
   if (!spec.ok()) return FailureOf(spec.status(), FailureKind::configuration);
@@ -42,9 +60,7 @@ std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& en
   if (!device.ok()) return FailureOf(device.status(), FailureKind::device);
   DataSpec where = *inputs.spec.data;
   if (!start.data_path.empty()) where.path = start.data_path;
-  Result<Dataset> data = LoadDataset(env, where, std::max(1, inputs.spec.threads));
-  if (!data.ok()) return FailureOf(data.status(), FailureKind::data);
-  inputs.data = std::move(data).value();
+  if (std::optional<Failure> failure = LoadData(env, where, host, inputs)) return failure;
   MoveTo(device->device, inputs.data);
   inputs.noise = device->noise;
   return start.teacher_file.empty() ? std::nullopt : LoadTeacherFile(start.teacher_file, inputs);

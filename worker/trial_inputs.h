@@ -12,6 +12,7 @@
 #include "worker/devices.h"
 #include "worker/failure.h"
 #include "worker/methods/method.h"
+#include "worker/trial_host.h"
 #include "worker/trial_order.h"
 
 namespace retort::worker {
@@ -28,8 +29,10 @@ struct TrialInputs {
 // What voids claims of this trial because of where its teacher is from: the names of privacy_event.h, sorted.
 [[nodiscard]] std::vector<std::string> VoidsOf(const TrialInputs& inputs);
 
-// Fills `inputs`, or says what is missing: configuration, device, data, or disk for the teacher's file.
+// Fills `inputs`, or says what is missing: configuration, device, data, or disk for the teacher's file. `host` is
+// told how far that is and may stop it (LoadReport); null: nobody is.
 [[nodiscard]] std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& env,
-                                                     const DeviceOpener& open, TrialInputs& inputs);
+                                                     const DeviceOpener& open, TrialInputs& inputs,
+                                                     TrialHost* host = nullptr);
 
 }  // namespace retort::worker

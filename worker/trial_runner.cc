@@ -111,7 +111,7 @@ class TrialRun {
   }
 
   MaybeFailure Prepare() {
-    if (MaybeFailure failure = LoadTrialInputs(order_, env_, open_, inputs_)) return failure;
+    if (MaybeFailure failure = LoadTrialInputs(order_, env_, open_, inputs_, &host_)) return failure;
     at::set_num_threads(spec_.threads);
     return std::nullopt;
   }
@@ -308,6 +308,8 @@ class TrialRun {
       const std::int64_t steps = stopped_at_ > 0 ? stopped_at_ : method_->steps();
       outcome_.metrics.emplace_back("stop.step", static_cast<double>(steps));
     }
+    if (inputs_.data.skipped > 0)
+      outcome_.metrics.emplace_back("data.skipped", static_cast<double>(inputs_.data.skipped));
     if (!AllFinite(outcome_.parameters)) {
       return Failure{FailureKind::not_finite, "A final parameter is not finite."};
     }

@@ -1,7 +1,6 @@
 // What names a data set, and the cache of it.
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -33,29 +32,32 @@ std::string PixelDigest(const ExampleStore& store) {
   return digest.FinishHex();
 }
 
-// Of every picture, in the order of `files`; reads several at once.
-Result<std::vector<std::string>> FileDigests(const FileTree& tree,
-                                             const std::vector<const TreeFile*>& files) {
+// Of every picture, in the order of `files`; reads several at once, and tells of it on the calling thread.
+Result<std::vector<std::string>> FileDigests(const FileTree& tree, const std::vector<const TreeFile*>& files,
+                                             const DigestProgress& progress) {
   std::vector<std::string> digests(files.size());
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   Status failure;
   std::atomic<bool> failed{false};
-  const auto work = [&] {
+  const auto fail = [&](const Status& why) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!failed.exchange(true)) failure = why;
+  };
+  const auto work = [&](const DigestProgress& tell) {
     for (std::size_t i = next++; i < files.size() && !failed; i = next++) {
       const Result<std::string> bytes = tree.Read(*files[i]);
-      if (bytes.ok()) {
-        digests[i] = Sha256Hex(*bytes);
-        continue;
-      }
-      const std::lock_guard<std::mutex> lock(mutex);
-      if (!failed.exchange(true)) failure = bytes.status();
+      if (!bytes.ok()) return fail(bytes.status());
+      digests[i] = Sha256Hex(*bytes);
+      if (!tell) continue;
+      const Status status = tell(static_cast<std::int64_t>(i) + 1, static_cast<std::int64_t>(files.size()));
+      if (!status.ok()) return fail(status);
     }
   };
   std::vector<std::thread> threads;
   const unsigned wanted = std::min(kMostThreads, std::max(1U, std::thread::hardware_concurrency()));
-  for (unsigned i = 1; i < wanted && i < files.size(); ++i) threads.emplace_back(work);
-  work();
+  for (unsigned i = 1; i < wanted && i < files.size(); ++i) threads.emplace_back(work, nullptr);
+  work(progress);
   for (std::thread& thread : threads) thread.join();
   if (!failure.ok()) return failure;
   return digests;
@@ -71,13 +73,13 @@ std::size_t CommonFolder(const std::vector<const TreeFile*>& files) {
   return slash == std::string::npos || slash >= same ? 0 : slash + 1;
 }
 
-Result<std::string> PictureDigest(const ExampleSet& set) {
+Result<std::string> PictureDigest(const ExampleSet& set, const DigestProgress& progress) {
   std::vector<const TreeFile*> files;
   for (const auto* list : {&set.pictures, &set.left_out})
     for (const TreeFile& file : *list) files.push_back(&file);
   std::sort(files.begin(), files.end(),
             [](const TreeFile* a, const TreeFile* b) { return a->name < b->name; });
-  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> digests, FileDigests(*set.files, files));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> digests, FileDigests(*set.files, files, progress));
   const std::size_t common = CommonFolder(files);
   Sha256 digest;
   Text(digest, "retort-pictures-1");
@@ -141,15 +143,8 @@ void WriteEntry(Env& env, const std::string& folder, const std::string& path, co
 
 }  // namespace
 
-DigestCache ProcessDigestCache() {
-  const char* own = std::getenv("XDG_CACHE_HOME");
-  if (own != nullptr && own[0] == '/') return {std::string(own) + "/retort/data"};
-  const char* home = std::getenv("HOME");
-  return {home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/retort/data" : ""};
-}
-
 Result<DataDigests> DigestsOf(Env& env, const DataSpec& data, const ExampleStore& store,
-                              const DigestCache& cache) {
+                              const DigestCache& cache, const DigestProgress& progress) {
   if (data.reader == "idx") {
     DataSpec inspected = data;
     RETORT_RETURN_IF_ERROR(InspectIdx(env, inspected));
@@ -160,7 +155,7 @@ Result<DataDigests> DigestsOf(Env& env, const DataSpec& data, const ExampleStore
   if (auto known = ReadEntry(env, path)) return *std::move(known);
   DataDigests digests;
   if (store.encoded()) {
-    RETORT_ASSIGN_OR_RETURN(digests.examples, PictureDigest(store.set()));
+    RETORT_ASSIGN_OR_RETURN(digests.examples, PictureDigest(store.set(), progress));
   } else {
     digests.examples = PixelDigest(store);
   }
@@ -169,9 +164,10 @@ Result<DataDigests> DigestsOf(Env& env, const DataSpec& data, const ExampleStore
   return digests;
 }
 
-Status CheckUnchanged(Env& env, const DataSpec& data, const ExampleStore& store, const DigestCache& cache) {
+Status CheckUnchanged(Env& env, const DataSpec& data, const ExampleStore& store, const DigestCache& cache,
+                      const DigestProgress& progress) {
   if (data.digest.empty() || data.reader == "idx") return {};  // those were compared as they were read
-  RETORT_ASSIGN_OR_RETURN(const DataDigests found, DigestsOf(env, data, store, cache));
+  RETORT_ASSIGN_OR_RETURN(const DataDigests found, DigestsOf(env, data, store, cache, progress));
   if (found.content == data.digest) return {};
   return DamageError("data." + data.name + ": the files in " + data.path +
                      " have changed since the trial was planned (digest " + found.content + ", planned " +

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -87,9 +88,12 @@ struct DataDigests {
   // bytes, in the order of the names. idx: of the unpacked files.
   std::string examples;
 };
-// Reads every byte, unless the cache knows files of the same path, size, time and inode.
+// Told on the calling thread that file number `done` of `of` was read. What it says that is not ok ends the work.
+using DigestProgress = std::function<Status(std::int64_t done, std::int64_t of)>;
+// Reads every byte, unless the cache knows files of the same path, size, time and inode; tells of the files of
+// encoded sets.
 [[nodiscard]] Result<DataDigests> DigestsOf(Env& env, const DataSpec& data, const ExampleStore& store,
-                                            const DigestCache& cache);
+                                            const DigestCache& cache, const DigestProgress& progress = {});
 
 // Fills digest, examples, channels, height, width, classes (where 0) and what the split leaves open:
 // fractions, open ends and the digests of lists. Height and width of encoded sets, of the first picture's
@@ -103,7 +107,7 @@ struct DataDigests {
 // Error: damage when the set is not the one that was planned, by `data.digest`, unless that is empty. Of
 // encoded sets that the cache knows by stamp, no byte is read.
 [[nodiscard]] Status CheckUnchanged(Env& env, const DataSpec& data, const ExampleStore& store,
-                                    const DigestCache& cache);
+                                    const DigestCache& cache, const DigestProgress& progress = {});
 
 // One split: either positions [range.begin, range.end) in the permutation of the examples [first, first +
 // count) that `shuffle` fixes, or, when `listed` is not empty, those indices in that order.

@@ -22,6 +22,7 @@
 #include "storage/pictures/decoded_pictures.h"
 #include "worker/data/examples.h"
 #include "worker/rng_streams.h"
+#include "worker/worker_service.h"
 
 namespace retort::worker {
 namespace {
@@ -110,6 +111,7 @@ double FromCache(const Examples& examples, std::uint64_t epoch) {
 }
 
 int Epochs(const storage::PictureSet& set, int repeats, const char* folder) {
+  PrepareTorch();  // memory as a worker has it
   at::set_num_threads(1);
   const PixelScale scale{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
   storage::PictureCache cache;

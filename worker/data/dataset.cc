@@ -54,21 +54,28 @@ Result<Dataset> LoadPixels(const DataSpec& spec, const storage::ExampleStore& st
   return data;
 }
 
+std::function<Status(std::int64_t, std::int64_t)> As(const std::string& doing, const LoadProgress& progress) {
+  return [&progress, doing](std::int64_t done, std::int64_t of) {
+    return progress ? progress(doing, done, of) : Status();
+  };
+}
+
 Result<Dataset> DecodePictures(storage::Env& env, const DataSpec& spec,
                                std::shared_ptr<const storage::ExampleStore> store,
-                               const storage::SplitPlaces& places, int threads) {
+                               const storage::SplitPlaces& places, int threads, const LoadProgress& progress) {
   RETORT_ASSIGN_OR_RETURN(const storage::PictureCache cache, storage::ProcessPictureCache());
   const std::uint64_t shuffle = spec.split.shuffle;
   const SplitRows rows{IndicesOf(places.train, shuffle), IndicesOf(places.public_split, shuffle),
                        IndicesOf(places.test, shuffle)};
   const std::int64_t classes = store->classes();
-  const auto go_on = [](std::int64_t, std::int64_t) { return Status(); };
   RETORT_ASSIGN_OR_RETURN(PictureSplits loaded,
-                          LoadPictures(env, spec, std::move(store), rows, cache, threads, go_on));
+                          LoadPictures(env, spec, std::move(store), rows, cache, threads, As("decoding", progress)));
   DataSpec shaped = spec;
   shaped.channels = loaded.shape.channels;
-  return Dataset{loaded.shape,          classes, std::move(loaded.train), std::move(loaded.public_split),
-                 std::move(loaded.test), PixelScaleOf(shaped)};
+  Dataset data{loaded.shape,          classes, std::move(loaded.train), std::move(loaded.public_split),
+               std::move(loaded.test), PixelScaleOf(shaped)};
+  data.skipped = loaded.skipped_train + loaded.skipped_public + loaded.skipped_test;
+  return data;
 }
 
 // [1, channels, 1, 1] beside images.
@@ -90,12 +97,13 @@ std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle) {
   return order;
 }
 
-Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads) {
+Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads, const LoadProgress& progress) {
   RETORT_ASSIGN_OR_RETURN(std::shared_ptr<const storage::ExampleStore> store, storage::OpenExamples(env, spec));
-  RETORT_RETURN_IF_ERROR(storage::CheckUnchanged(env, spec, *store, storage::ProcessDigestCache()));
+  RETORT_RETURN_IF_ERROR(
+      storage::CheckUnchanged(env, spec, *store, storage::ProcessDigestCache(), As("checking", progress)));
   RETORT_ASSIGN_OR_RETURN(const storage::SplitPlaces places, storage::PlacesOf(env, spec, *store));
   if (!store->encoded()) return LoadPixels(spec, *store, places);
-  return DecodePictures(env, spec, std::move(store), places, threads);
+  return DecodePictures(env, spec, std::move(store), places, threads, progress);
 }
 
 at::Tensor ToBytes(const at::Tensor& images, const PixelScale& scale) {

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,12 @@ struct Dataset {
   Examples test;
   PixelScale scale = {{0.1307}, {0.3081}};  // one value a channel; unless a set says otherwise, MNIST's
   at::Device device = at::kCPU;   // where all of them lie, and with them everything that a trial computes
+  std::int64_t skipped = 0;       // broken pictures of the three splits, which none of them holds
 };
+
+// Told on the calling thread, several times a second, that pictures are read ("checking") or decoded ("decoding"):
+// `done` of `of`; 0 while another process decodes them.
+using LoadProgress = std::function<Status(const std::string& doing, std::int64_t done, std::int64_t of)>;
 
 // Examples in memory are copied to `device`, stored ones are served there; on the CPU nothing is copied.
 void MoveTo(const at::Device& device, Dataset& data);
@@ -35,8 +41,10 @@ void MoveTo(const at::Device& device, Dataset& data);
 // Reads spec.path by spec.reader; files that changed since the set was inspected are refused (spec.digest). Of encoded
 // sets only their stamps are looked at where the cache of digests knows them. Errors: those of the reader and of
 // storage::PlacesOf; environment when there are fewer examples than the split names.
-// `threads` decode pictures, at least 1.
-[[nodiscard]] Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads = 2);
+// `threads` decode pictures, at least 1. `progress` is told of encoded sets alone, and ends the work with what it
+// says that is not ok.
+[[nodiscard]] Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads = 2,
+                                          const LoadProgress& progress = {});
 
 // Images with normalisation undone: u8 [n, channels, height, width]. `scale` has a value a channel.
 [[nodiscard]] at::Tensor ToBytes(const at::Tensor& images, const PixelScale& scale);

@@ -54,6 +54,9 @@ TEST(RetryPolicy, RetryIsDueAtItsTimeAndWhenItsTimeCannotBeRight) {
 TEST(StepWatch, HoldsTheDeadlineOfTheSpec) {
   StepWatch watch(100, 5, 2);
   EXPECT_EQ(watch.expires_at(), 100 + kStartSeconds + 2) << "until its first step";
+  watch.Progressed(101, 0, "decoding 1 of 100 pictures");
+  watch.Progressed(102, 0, "decoding 50 of 100 pictures");
+  EXPECT_EQ(watch.expires_at(), 102 + kStartSeconds + 2) << "loading is no step";
   watch.Progressed(103, 1, "train");
   EXPECT_EQ(watch.expires_at(), 110);
   EXPECT_EQ(StepWatch(100, 30, 2).expires_at(), 132);

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "storage/data/example_store.h"
 #include "tests/unit/worker/tiny_trials.h"
 
 namespace retort::worker {
@@ -123,6 +127,93 @@ TEST_F(TrialRunner, MissingAndChangedDataAreDataFailures) {
   EXPECT_EQ(RunTrial(order, host_, storage::PosixEnv()).failure, FailureKind::data);
   std::ofstream(tiny_ / "data/t10k-labels-idx1-ubyte", std::ios::app | std::ios::binary).put('\0');
   EXPECT_EQ(Run(spec, "changed").failure, FailureKind::data);
+}
+
+// Twelve pictures in two classes, the second of them cut short. Neither cache knows them.
+class PictureTrial : public TrialRunner {
+ protected:
+  PictureTrial() {
+    const std::filesystem::path from = RETORT_SOURCE_DIR "/tests/fixtures/pictures";
+    for (int i = 0; i < 12; ++i) {
+      const std::filesystem::path folder = tiny_ / (i % 2 == 0 ? "pictures/a" : "pictures/b");
+      std::filesystem::create_directories(folder);
+      const std::filesystem::path to = folder / (std::to_string(10 + i) + ".jpg");
+      std::filesystem::copy_file(from / (i < 6 ? "yuv420.jpg" : "progressive.jpg"), to);
+      if (i == 1) std::filesystem::resize_file(to, 300);
+    }
+    ::setenv("RETORT_PICTURE_CACHE", (tiny_ / "cache").c_str(), 1);
+    ::setenv("XDG_CACHE_HOME", (tiny_ / "digests").c_str(), 1);
+    auto data = std::make_shared<DataSpec>();
+    data->name = "shelf";
+    data->reader = "pictures";
+    data->path = tiny_ / "pictures";
+    data->classes = 2;
+    data->channels = 3;
+    data->mean = data->std = {0.5, 0.5, 0.5};
+    data->preprocessing = {.resize = 20, .crop = 16, .on_error = OnError::skip_and_count};
+    data->split = {0, {0, 8}, {8, 8}, {8, 12}, {}, {}, {}};
+    const Status inspected = storage::InspectData(storage::PosixEnv(), *data, {""});
+    EXPECT_TRUE(inspected.ok()) << inspected.message();
+    spec_ = tiny_.Teacher("plain");
+    spec_.network = "logistic";
+    spec_.batch = 4;
+    spec_.data = data;
+    spec_.deadline_seconds = 1e-6;  // so every picture is worth a report
+  }
+  ~PictureTrial() override {
+    ::unsetenv("RETORT_PICTURE_CACHE");
+    ::unsetenv("XDG_CACHE_HOME");
+  }
+  cluster::Ended RunIt(const std::string& name) {
+    order_ = tiny_.Order(spec_, name, 1);
+    order_.start.data_path = spec_.data->path;
+    return RunTrial(order_, host_, storage::PosixEnv());
+  }
+  TrialSpec spec_;
+};
+
+TEST_F(PictureTrial, TellsHowFarItsPicturesAre) {
+  const cluster::Ended ended = RunIt("told");
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  std::set<std::string> phases;
+  std::size_t loading = 0;
+  for (const cluster::Progress& progress : host_.progress) {
+    if (progress.total_steps > 0) continue;
+    EXPECT_EQ(progress.step, 0);
+    phases.insert(progress.phase);
+    ++loading;
+  }
+  EXPECT_EQ(phases.size(), loading) << "a phase that is told twice is no progress";
+  EXPECT_TRUE(std::any_of(phases.begin(), phases.end(), [](const auto& p) { return p.starts_with("checking "); }));
+}
+
+TEST_F(PictureTrial, SkippedPicturesAreAMetric) {
+  const cluster::Ended ended = RunIt("skipped");
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  const std::pair<std::string, double> want{"data.skipped", 1};
+  EXPECT_EQ(std::count(ended.metrics.begin(), ended.metrics.end(), want), 1);
+  EXPECT_EQ(File().metrics, ended.metrics);
+  std::filesystem::remove_all(tiny_ / "pictures/b/11.jpg");
+  std::filesystem::copy_file(tiny_ / "pictures/b/13.jpg", tiny_ / "pictures/b/11.jpg");
+  auto whole = std::make_shared<DataSpec>(*spec_.data);
+  ASSERT_TRUE(storage::InspectData(storage::PosixEnv(), *whole, {""}).ok());
+  spec_.data = whole;
+  const cluster::Ended sound = RunIt("whole");
+  ASSERT_TRUE(sound.succeeded) << sound.detail;
+  for (const auto& [name, value] : sound.metrics) EXPECT_NE(name, "data.skipped");
+}
+
+TEST_F(PictureTrial, StopsWhileItsPicturesAreRead) {
+  host_.stop_at = 1;
+  const cluster::Ended ended = RunIt("stopped");
+  EXPECT_EQ(ended.failure, FailureKind::stopped);
+  EXPECT_EQ(ended.detail, "Stopped while its data was loaded.");
+  EXPECT_TRUE(host_.checkpoints.empty());
+}
+
+TEST_F(PictureTrial, AgentThatIsGoneWhilePicturesAreReadIsNotTheDatasFault) {
+  host_.vanish_at = 1;
+  EXPECT_EQ(RunIt("alone").failure, FailureKind::agent_lost);
 }
 
 TEST_F(TrialRunner, ImpossibleSpecsAreConfigurationErrors) {

@@ -1,8 +1,10 @@
+// What this process is told by its environment.
 #include <charconv>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "storage/data/example_store.h"
 #include "storage/pictures/decoded_pictures.h"
 
 namespace retort::storage {
@@ -15,20 +17,23 @@ std::string Variable(const char* name) {
 
 constexpr std::uint64_t kMostGibibytes = 1 << 20;
 
+// `name` among this user's caches; empty where there is no place for them.
+std::string CacheFolder(const std::string& name) {
+  const std::string shared = Variable("XDG_CACHE_HOME"), home = Variable("HOME");
+  if (shared.starts_with('/')) return shared + "/retort/" + name;
+  return home.starts_with('/') ? home + "/.cache/retort/" + name : "";
+}
+
 }  // namespace
+
+DigestCache ProcessDigestCache() { return {CacheFolder("data")}; }
 
 Result<PictureCache> ProcessPictureCache() {
   PictureCache cache;
-  const std::string own = Variable("RETORT_PICTURE_CACHE"), shared = Variable("XDG_CACHE_HOME");
-  const std::string home = Variable("HOME");
+  const std::string own = Variable("RETORT_PICTURE_CACHE");
   if (!own.empty() && !own.starts_with('/'))
     return UsageError("RETORT_PICTURE_CACHE is '" + own + "'; give an absolute folder.");
-  if (!own.empty())
-    cache.folder = own;
-  else if (shared.starts_with('/'))
-    cache.folder = shared + "/retort/pictures";
-  else if (home.starts_with('/'))
-    cache.folder = home + "/.cache/retort/pictures";
+  cache.folder = own.empty() ? CacheFolder("pictures") : own;
   const std::string limit = Variable("RETORT_PICTURE_CACHE_GIB");
   if (limit.empty()) return cache;
   std::uint64_t gibibytes = 0;
