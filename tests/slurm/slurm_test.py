@@ -109,7 +109,7 @@ class SlurmTest(unittest.TestCase):
                           **scripted)
         # No useful signal: the program itself has to know the end of the allocation.
         cls.unwarned = Job("unwarned", slow_sweep(600), options=["--time=1", "--signal=B:CONT@1"],
-                           RETORT_LEAST_SECONDS="10", **scripted)
+                           RETORT_LEAST_SECONDS="1", **scripted)
 
     def check_complete(self, job, trials):
         def completed():    # through as many requeues as it takes, each of which Slurm would let wait two minutes
