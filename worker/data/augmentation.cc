@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "storage/pictures/prepared_picture.h"
+#include "worker/data/pixel_levels.h"
 
 namespace retort::worker {
 namespace {
@@ -152,7 +153,7 @@ at::Tensor RandomlyResized(const at::Tensor& images, const PixelScale& scale, co
   const at::Tensor in = images.cpu().contiguous();
   const ImageShape shape{in.size(1), in.size(2), in.size(3)};
   RETORT_CHECK(shape.channels == 1 || shape.channels == 3);
-  const at::Tensor levels = LevelTable(shape.channels, scale);
+  const PixelLevels levels(shape.channels, scale);
   at::Tensor out = at::empty_like(in);
   const float* source = in.const_data_ptr<float>();
   float* target = out.mutable_data_ptr<float>();
@@ -163,9 +164,7 @@ at::Tensor RandomlyResized(const at::Tensor& images, const PixelScale& scale, co
       const storage::PreparedPicture cut =
           storage::ResizeRegion(picture, RandomBox(picture.whole, LaneOf(rows, i)), picture.whole, 3);
       // Grey was repeated: its first plane is all of it.
-      for (std::int64_t c = 0; c < shape.channels; ++c)
-        Normalise(cut.planes.data() + c * plane, plane, levels.const_data_ptr<float>() + c * 256,
-                  target + i * shape.size() + c * plane);
+      levels.Normalise(cut.planes.data(), plane, target + i * shape.size());
     }
   });
   return out.to(images.device());

@@ -11,6 +11,7 @@
 #include "storage/data/example_store.h"
 #include "worker/data/augmentation.h"
 #include "worker/data/pictures.h"
+#include "worker/data/pixel_levels.h"
 
 namespace retort::worker {
 namespace {
@@ -25,18 +26,16 @@ std::vector<std::int64_t> IndicesOf(const storage::SplitPlace& place, std::uint6
   return indices;
 }
 
-Examples Take(const storage::ExampleStore& store, const std::vector<std::int64_t>& indices, const at::Tensor& levels) {
+Examples Take(const storage::ExampleStore& store, const std::vector<std::int64_t>& indices, const PixelLevels& levels) {
   const auto n = static_cast<std::int64_t>(indices.size());
   const std::int64_t channels = store.channels(), plane = store.height() * store.width();
   at::Tensor images = at::empty({n, channels, store.height(), store.width()}, at::kFloat);
   at::Tensor labels = at::empty({n}, at::kLong);
   float* image = images.mutable_data_ptr<float>();
   std::int64_t* label = labels.mutable_data_ptr<std::int64_t>();
-  const float* table = levels.const_data_ptr<float>();
   for (const std::int64_t index : indices) {
-    const std::uint8_t* bytes = store.pixels().data() + index * channels * plane;
-    for (std::int64_t c = 0; c < channels; ++c, bytes += plane, image += plane)
-      Normalise(bytes, plane, table + c * 256, image);
+    levels.Normalise(store.pixels().data() + index * channels * plane, plane, image);
+    image += channels * plane;
     *label++ = store.labels()[static_cast<std::size_t>(index)];
   }
   return {std::move(images), std::move(labels)};
@@ -47,7 +46,7 @@ Result<Dataset> LoadPixels(const DataSpec& spec, const storage::ExampleStore& st
   DataSpec found = spec;
   found.channels = store.channels();
   Dataset data{{store.channels(), store.height(), store.width()}, store.classes(), {}, {}, {}, PixelScaleOf(found)};
-  const at::Tensor levels = LevelTable(store.channels(), data.scale);
+  const PixelLevels levels(store.channels(), data.scale);
   data.train = Take(store, IndicesOf(places.train, spec.split.shuffle), levels);
   data.public_split = Take(store, IndicesOf(places.public_split, spec.split.shuffle), levels);
   data.test = Take(store, IndicesOf(places.test, spec.split.shuffle), levels);

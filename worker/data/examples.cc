@@ -27,7 +27,6 @@ at::Tensor GatherOnHost(const StoredImages& stored, const std::int64_t* places, 
   const std::int64_t plane = shape.height * shape.width;
   at::Tensor out = at::empty({count, shape.channels, shape.height, shape.width}, at::kFloat);
   float* first = out.mutable_data_ptr<float>();
-  const float* levels = stored.levels.const_data_ptr<float>();
   at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       float* to = first + i * shape.size();
@@ -35,9 +34,7 @@ at::Tensor GatherOnHost(const StoredImages& stored, const std::int64_t* places, 
         std::fill_n(to, shape.size(), std::numeric_limits<float>::quiet_NaN());
         continue;
       }
-      const std::uint8_t* picture = stored.pictures->At(places[i]);
-      for (std::int64_t c = 0; c < shape.channels; ++c)
-        Normalise(picture + c * plane, plane, levels + c * 256, to + c * plane);
+      stored.levels.Normalise(stored.pictures->At(places[i]), plane, to);
     }
   });
   return out;
@@ -55,10 +52,7 @@ Status FillFromFile(const StoredImages& stored, std::int64_t place, const storag
   RETORT_ASSIGN_OR_RETURN(const storage::PreparedPicture picture,
                           storage::PrepareRegion(stored.set.source.where(row), bytes, choose, size, options,
                                                  stored.shape.channels));
-  const std::int64_t plane = size.height * size.width;
-  for (std::int64_t c = 0; c < stored.shape.channels; ++c)
-    Normalise(picture.planes.data() + c * plane, plane, stored.levels.const_data_ptr<float>() + c * 256,
-              out + c * plane);
+  stored.levels.Normalise(picture.planes.data(), size.height * size.width, out);
   return {};
 }
 
@@ -79,7 +73,7 @@ at::Tensor GatherOnDevice(const StoredImages& stored, const std::int64_t* places
         std::memcpy(first + i * shape.size(), stored.pictures->At(places[i]), size);
     }
   });
-  const at::Tensor table = stored.levels.to(stored.device).flatten();
+  const at::Tensor table = stored.levels.Table().to(stored.device).flatten();
   at::Tensor index = bytes.to(stored.device).to(at::kInt);
   index.add_((at::arange(shape.channels, index.options()) * 256).view({1, shape.channels, 1}));
   const at::Tensor out =
@@ -90,27 +84,12 @@ at::Tensor GatherOnDevice(const StoredImages& stored, const std::int64_t* places
 
 }  // namespace
 
-at::Tensor LevelTable(std::int64_t channels, const PixelScale& scale) {
-  RETORT_CHECK(static_cast<std::int64_t>(scale.mean.size()) == channels &&
-               scale.std.size() == scale.mean.size());
-  at::Tensor table = at::empty({channels, 256}, at::kFloat);
-  float* value = table.mutable_data_ptr<float>();
-  for (std::size_t c = 0; c < scale.mean.size(); ++c)
-    for (int level = 0; level < 256; ++level)
-      *value++ = static_cast<float>((level / 255.0 - scale.mean[c]) / scale.std[c]);
-  return table;
-}
-
-void Normalise(const std::uint8_t* levels, std::int64_t count, const float* table, float* out) {
-  for (std::int64_t i = 0; i < count; ++i) out[i] = table[levels[i]];
-}
-
 StoredImages::StoredImages(std::shared_ptr<const storage::DecodedPictures> decoded, const ImageShape& of,
                            const PixelScale& scale, at::Device where, storage::PictureSet files)
     : pictures(std::move(decoded)),
       set(std::move(files)),
       shape(of),
-      levels(LevelTable(of.channels, scale)),
+      levels(of.channels, scale),
       device(where) {}
 
 Examples::Examples(at::Tensor images, at::Tensor image_labels)

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/spec/data_readers.h"
 #include "storage/pictures/decoded_pictures.h"
+#include "worker/data/pixel_levels.h"
 #include "worker/models/network.h"
 
 namespace retort::worker {
@@ -22,14 +22,9 @@ struct StoredImages {
   std::shared_ptr<const storage::DecodedPictures> pictures;
   storage::PictureSet set;
   ImageShape shape;
-  at::Tensor levels;  // LevelTable
+  PixelLevels levels;
   at::Device device;  // where batches are wanted
 };
-
-// f32 [channels, 256] on the CPU: (level / 255 - mean) / std, computed in double.
-[[nodiscard]] at::Tensor LevelTable(std::int64_t channels, const PixelScale& scale);
-// out[i] = table[levels[i]] of one channel.
-void Normalise(const std::uint8_t* levels, std::int64_t count, const float* table, float* out);
 
 // Either all in memory as floats, or stored as bytes of which each batch is made when it is asked for. Cheap
 // to copy; there is no position in it, so resumed trials and members of gangs see what their rows say.

@@ -1,0 +1,59 @@
+#include "worker/data/pixel_levels.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "experiments/spec/status.h"
+#include "worker/widest.h"
+
+namespace retort::worker {
+namespace {
+
+// Where a table is a load for each pixel, this is a few operations for as many as a register holds.
+RETORT_WIDEST void FillLinear(const std::uint8_t* __restrict levels, std::int64_t count, double factor,
+                              double offset, float* __restrict out) {
+  for (std::int64_t i = 0; i < count; ++i)
+    out[i] = static_cast<float>(static_cast<double>(levels[i]) * factor + offset);
+}
+
+}  // namespace
+
+PixelLevels::PixelLevels(std::int64_t channels, const PixelScale& scale) {
+  RETORT_CHECK(static_cast<std::int64_t>(scale.mean.size()) == channels &&
+               scale.std.size() == scale.mean.size());
+  std::array<std::uint8_t, 256> levels;
+  std::iota(levels.begin(), levels.end(), std::uint8_t{0});
+  for (std::size_t c = 0; c < scale.mean.size(); ++c) {
+    Channel channel{{}, 1 / (255 * scale.std[c]), -scale.mean[c] / scale.std[c], false};
+    for (std::size_t level = 0; level < levels.size(); ++level)
+      channel.table[level] =
+          static_cast<float>((static_cast<double>(level) / 255.0 - scale.mean[c]) / scale.std[c]);
+    std::array<float, 256> linear;
+    FillLinear(levels.data(), 256, channel.factor, channel.offset, linear.data());
+    channel.linear = std::memcmp(linear.data(), channel.table.data(), sizeof linear) == 0;
+    channels_.push_back(channel);
+  }
+}
+
+void PixelLevels::Normalise(const std::uint8_t* planes, std::int64_t plane, float* out) const {
+  for (const Channel& channel : channels_) {
+    if (channel.linear)
+      FillLinear(planes, plane, channel.factor, channel.offset, out);
+    else
+      for (std::int64_t i = 0; i < plane; ++i) out[i] = channel.table[planes[i]];
+    planes += plane;
+    out += plane;
+  }
+}
+
+at::Tensor PixelLevels::Table() const {
+  at::Tensor table = at::empty({static_cast<std::int64_t>(channels_.size()), 256}, at::kFloat);
+  float* to = table.mutable_data_ptr<float>();
+  for (const Channel& channel : channels_) to = std::copy(channel.table.begin(), channel.table.end(), to);
+  return table;
+}
+
+}  // namespace retort::worker

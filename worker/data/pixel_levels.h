@@ -1,0 +1,34 @@
+// What a byte of a picture is as a number for networks.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "experiments/spec/data_readers.h"
+
+namespace retort::worker {
+
+// (level / 255 - mean) / std of each channel, computed in double and rounded to f32. Immutable.
+class PixelLevels {
+ public:
+  // `scale` has a mean and a standard deviation for each of the channels.
+  PixelLevels(std::int64_t channels, const PixelScale& scale);
+
+  // A picture's planes one after another: `planes` and `out` [channels, plane].
+  void Normalise(const std::uint8_t* planes, std::int64_t plane, float* out) const;
+  // f32 [channels, 256] on the CPU: the bits that Normalise gives.
+  [[nodiscard]] at::Tensor Table() const;
+
+ private:
+  struct Channel {
+    std::array<float, 256> table;
+    double factor, offset;
+    bool linear;  // level * factor + offset rounds to the table's bits at every level
+  };
+  std::vector<Channel> channels_;
+};
+
+}  // namespace retort::worker
