@@ -12,6 +12,7 @@
 #include <string>
 
 #include "worker/models/model_registry.h"
+#include "worker/worker_service.h"
 
 namespace retort::worker {
 namespace {
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::int64_t side = std::stoll(argv[3]);
+  retort::worker::PrepareTorch();  // memory as a worker has it
   at::set_num_threads(std::stoi(argv[6]));
   return retort::worker::Serve(argv[1], {std::stoll(argv[2]), side, side}, std::stoll(argv[4]), std::stoll(argv[5]));
 }

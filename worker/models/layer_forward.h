@@ -27,7 +27,7 @@ struct ForwardMode {
                                       const std::vector<at::Tensor>& leaves, const BufferArena& buffers,
                                       const ForwardMode& mode);
 
-// The layout in which the kernels are fastest.
+// The same images, each pixel's channels side by side in memory.
 [[nodiscard]] at::Tensor ChannelsLast(const at::Tensor& images);
 
 }  // namespace retort::worker

@@ -42,6 +42,7 @@ struct LayerPlan {
   std::vector<std::int64_t> norm_channels;  // of each batch norm
   std::vector<StateEntry> state;
   std::size_t traced = 0;                   // layers with parameters
+  bool channels_last = true;                // the layout of images in which the kernels are fastest
 };
 
 // Error: usage, naming the layer that would be left without a pixel. A list that does not fit together

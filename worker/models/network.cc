@@ -37,7 +37,7 @@ NetworkOutput Network::Run(const at::Tensor& images, const std::optional<RowStre
     trace->inputs.assign(plan_.traced, {});
     trace->outputs.assign(plan_.traced, {});
   }
-  const at::Tensor start = ChannelsLast(images);
+  const at::Tensor start = plan_.channels_last ? ChannelsLast(images) : images.contiguous();
   std::vector<at::Tensor> results(layers_.size()), inputs;
   at::Tensor features;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
