@@ -2,6 +2,7 @@
 // every run is the same.
 //   TARGET [--runs N] [--seed S]     N mutated inputs, after the seeds themselves
 //   TARGET --seconds T [--seed S]    as many as begin within T seconds
+//   TARGET ... --from TEXT           only of seeds that begin so, as one format of several does
 //   TARGET FILE...                   these inputs
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,10 +109,14 @@ void Run(const std::string& input) {
 
 class Campaign {
  public:
-  Campaign(std::uint64_t runs, std::uint64_t seed, double seconds)
-      : seeds_(retort::testing::FuzzSeeds()), runs_(runs), seed_(seed), seconds_(seconds) {}
+  Campaign(std::uint64_t runs, std::uint64_t seed, double seconds, const std::string& from)
+      : seeds_(SeedsFrom(from)), runs_(runs), seed_(seed), seconds_(seconds) {}
 
   int Execute() {
+    if (seeds_.empty()) {
+      std::fprintf(stderr, "no seed begins so\n");
+      return 2;
+    }
     const auto start = std::chrono::steady_clock::now();
     std::uint64_t inputs = seeds_.size() + runs_;
     for (std::uint64_t begin = 0; begin < inputs; begin += kBatch) {
@@ -133,6 +138,11 @@ class Campaign {
   }
 
  private:
+  static std::vector<std::string> SeedsFrom(const std::string& from) {
+    std::vector<std::string> seeds = retort::testing::FuzzSeeds();
+    std::erase_if(seeds, [&from](const std::string& seed) { return !seed.starts_with(from); });
+    return seeds;
+  }
   std::string InputOf(std::uint64_t number) const {
     if (number < seeds_.size()) return seeds_[number];
     return Mutation(seeds_, (seed_ << 32U) + number).Input();
@@ -167,6 +177,7 @@ class Campaign {
 int main(int argc, char** argv) {
   std::uint64_t runs = 10000, seed = 1;
   double seconds = 0;
+  std::string from;
   bool files = false;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -177,11 +188,13 @@ int main(int argc, char** argv) {
     } else if (word == "--seconds" && i + 1 < argc) {
       seconds = std::strtod(argv[++i], nullptr);
       runs = std::uint64_t{1} << 31U;
+    } else if (word == "--from" && i + 1 < argc) {
+      from = argv[++i];
     } else {
       std::ifstream file(word, std::ios::binary);
       Run(std::string(std::istreambuf_iterator<char>(file), {}));
       files = true;
     }
   }
-  return files ? 0 : Campaign(runs, seed, seconds).Execute();
+  return files ? 0 : Campaign(runs, seed, seconds, from).Execute();
 }
