@@ -115,7 +115,9 @@ constexpr std::string_view kSplitText =
     "one that the format sets\napart (the readers' table names them), whole or as `\"test[0:2000]\"`, `\"test[2000:]\"`: "
     "positions in its own permutation.\nA list file, relative to the sweep file, has one example a line: an index from "
     "0, or of pictures a name; `#` begins a\ncomment. Its order counts and `shuffle` does not touch it; beside a list "
-    "stand other lists or whole parts.\n";
+    "stand other lists or whole parts.\n`retort data clients` writes such lists: examples shared out among clients, in "
+    "equal shares or by Dirichlet draws. An ε of a\ntrial takes its list as given: what the division itself tells of "
+    "the labels is not in it.\n";
 
 std::string Joined(std::span<const std::string_view> words) {
   std::string text;

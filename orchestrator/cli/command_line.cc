@@ -189,18 +189,33 @@ void AddModel(CLI::App& app, CommandLine& line) {
 }
 
 void AddData(CLI::App& app, CommandLine& line, Positionals& positionals) {
-  CLI::App* data = AddCommand(app, "data", "Look at data sets on disk: data check NAME PATH",
+  CLI::App* data = AddCommand(app, "data", "Data sets on disk: data check NAME PATH, data clients NAME PATH",
                               "retort data check cifar10 ~/data/cifar-10-python.tar.gz");
   data->require_subcommand(1);
   CLI::App* check = data->add_subcommand("check", "What is there: sizes, digests, classes, what is missing or damaged");
   check->footer("\nExample:\n  retort data check celeba ~/data/celeba target=hair\n\nExit codes: 0 sound, 1 damaged, 2 "
                 "an unknown NAME or KEY, 3 a file is missing.");
-  check->fallthrough();
+  CLI::App* clients = data->add_subcommand("clients", "Share examples out among clients: a split list for each");
+  clients->footer("\nExample:\n  retort data clients cifar10 ~/data/cifar-10-python.tar.gz --part train --clients 5 "
+                  "--dirichlet 0.5 --out clients\nand then, for the first: split = { train = "
+                  "\"clients/client-0.txt\", test = \"test\" }");
+  clients->add_option("--clients", line.clients, "How many")->required()->check(CLI::Range(1, 1 << 20));
+  clients->add_option("--dirichlet", line.concentration,
+                      "Concentration of each class's shares; small: few classes each (default: equal shares)")
+      ->check(CLI::Range(1e-6, 1e6));
+  clients->add_option("--part", line.part, "A part that the format sets apart, as train (default: everything)");
+  clients->add_option("--held-out", line.held_out, "Fraction that no client gets: OUT/held-out.txt")->check(CLI::Range(0.0, 0.999));
+  clients->add_option("--seed", line.seed, "Number of the division (default 0)");
+  clients->add_option("--out", line.out, "Folder for the lists")->required()->type_name("FOLDER");
+  clients->add_flag("--force", line.force, "In place of the lists that are there");
   std::string names;
   for (const std::string& name : DataReaderNames()) names += (names.empty() ? "" : ", ") + name;
-  check->add_option("NAME", line.reader, "Reader: " + names)->required();
-  check->add_option("PATH", line.data_path, "Folder, archive or file, as `path` in a sweep file")->required();
-  check->add_option("KEY=VALUE", positionals.rest, "target, version or classes, as in a sweep file");
+  for (CLI::App* of : {check, clients}) {
+    of->fallthrough();
+    of->add_option("NAME", line.reader, "Reader: " + names)->required();
+    of->add_option("PATH", line.data_path, "Folder, archive or file, as `path` in a sweep file")->required();
+    of->add_option("KEY=VALUE", positionals.rest, "target, version or classes, as in a sweep file");
+  }
 }
 
 void AddPlainCommands(CLI::App& app, CommandLine& line) {
@@ -369,6 +384,7 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   }
   const CLI::App& command = *app.get_subcommands().front();
   line.command = command.get_name();
+  for (const CLI::App* part : command.get_subcommands()) line.command += " " + part->get_name();
   SortPositionals(command, positionals, line, parsed.errors);
   if (line.format == "json") line.global.json = true;
   if (parsed.errors.empty()) parsed.command = line;

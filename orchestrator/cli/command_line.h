@@ -43,7 +43,10 @@ struct CommandLine {
   std::vector<std::string> kinds;      // audit: names of audits, or "all"; empty = release-step, membership, transcript
   double confidence = 0.95;            // audit: of the bounds that are printed
   std::int64_t samples = 0, canaries = 0, shadows = 0;  // audit: 0 = the default
-  std::string reader, data_path;       // data check
+  std::string reader, data_path;       // data check, data clients
+  std::string part;                    // data clients: empty = the whole set
+  std::int64_t clients = 0;            // data clients
+  double concentration = 0, held_out = 0;  // data clients: 0 = equal shares; 0 = nothing
   privacy::Question question;          // epsilon and calibrate; no mechanism = none was named
   double epsilon = 0;                  // calibrate: what is to be met
   bool papers = false, explain = false;

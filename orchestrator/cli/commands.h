@@ -34,6 +34,7 @@ struct Invocation {
 [[nodiscard]] int ExportCommand(const Invocation& call);
 [[nodiscard]] int ModelCommand(const Invocation& call);
 [[nodiscard]] int DataCheckCommand(const Invocation& call);
+[[nodiscard]] int DataClientsCommand(const Invocation& call);
 [[nodiscard]] int EpsilonCommand(const Invocation& call);
 [[nodiscard]] int CalibrateCommand(const Invocation& call);
 [[nodiscard]] int SchemaCommand(const Invocation& call);

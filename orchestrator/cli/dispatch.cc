@@ -8,7 +8,7 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 20> kCommands = {
+  constexpr std::array<std::pair<std::string_view, Command>, 21> kCommands = {
       {{"plan", PlanCommand},
        {"run", RunCommand},
        {"table", TableCommand},
@@ -23,8 +23,9 @@ int Dispatch(const Invocation& call) {
        {"chaos", ChaosCommand},
        {"audit", AuditCommand},
        {"export", ExportCommand},
-       {"model", ModelCommand},
-       {"data", DataCheckCommand},
+       {"model check", ModelCommand},
+       {"data check", DataCheckCommand},
+       {"data clients", DataClientsCommand},
        {"epsilon", EpsilonCommand},
        {"calibrate", CalibrateCommand},
        {"schema", SchemaCommand},

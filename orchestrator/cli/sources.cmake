@@ -19,6 +19,7 @@ set(RETORT_CLI_SOURCES
     command_line.cc
     console.cc
     data_check_command.cc
+    data_clients_command.cc
     devices.cc
     dispatch.cc
     estimate_text.cc
@@ -30,6 +31,7 @@ set(RETORT_CLI_SOURCES
     list_command.cc
     load_sweep.cc
     model_command.cc
+    named_data.cc
     number_text.cc
     open_results.cc
     plan_command.cc

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One sweep over data sets of several readers: IDX digits and two folders of pictures.
+# One sweep over data sets of several readers: IDX digits and two folders of pictures, and one on a client's share.
 # usage: data_sets_test.sh RETORT SOURCE_DIR
 set -euo pipefail
 retort=$1 source=$2
@@ -47,4 +47,19 @@ done
 "$retort" run "$work/sweep.toml" --results "$work/results" --quiet || { echo "FAILED: the sweep"; exit 1; }
 succeeded=$("$retort" list --json --results "$work/results" | grep -o '"state": *"succeeded"' | wc -l)
 [ "$succeeded" = 6 ] || { echo "FAILED: $succeeded of 6 trials succeeded"; exit 1; }
+
+digits=$source/experiments/data/mnist10k
+"$retort" data clients idx "$digits" --clients 3 --dirichlet 0.3 --held-out 0.25 --seed 4 --out "$work/clients" > /dev/null
+sorted=$(cat "$work"/clients/*.txt | grep -v '^#' | sort -n | tr '\n' ' ')
+[ "$sorted" = "$(seq 0 9999 | tr '\n' ' ')" ] || { echo "FAILED: the lists do not hold every example once"; exit 1; }
+if "$retort" data clients idx "$digits" --clients 2 --out "$work/clients" 2> "$work/refused.txt"; then
+  echo "FAILED: lists of two divisions lie side by side"; exit 1
+fi
+grep -q "client-0.txt is a list of another division" "$work/refused.txt" || { cat "$work/refused.txt"; exit 1; }
+sed -e '/^\[data.living\]/,/^\[teacher\]/{/^\[teacher\]/!d}' -e 's/^split = .*/split = { train = "clients\/client-1.txt", test = "clients\/held-out.txt" }/' \
+    -e 's/"digits", "living", "things"/"digits"/' "$work/sweep.toml" > "$work/client.toml"
+"$retort" run "$work/client.toml" --results "$work/client" --quiet || { echo "FAILED: a client's sweep"; exit 1; }
+share=$(grep -vc '^#' "$work/clients/client-1.txt")
+"$retort" plan "$work/client.toml" --results "$work/client" > "$work/plan.txt"
+tr -d , < "$work/plan.txt" | grep -q "private $share, public 0, test 2500\|private $share public 0 test 2500" || { echo "FAILED: the shares"; cat "$work/plan.txt"; exit 1; }
 echo "data_sets_test: all checks passed"

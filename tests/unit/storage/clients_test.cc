@@ -1,4 +1,4 @@
-#include "worker/data/dirichlet_clients.h"
+#include "storage/data/clients.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "worker/rng_streams.h"
-
-namespace retort::worker {
+namespace retort::storage {
 namespace {
 
 std::vector<std::int64_t> Labels(std::int64_t n, std::int64_t classes) {
@@ -50,6 +48,22 @@ TEST(DirichletClients, MixClassesMoreAtLargerConcentrations) {
   EXPECT_EQ(classes_of_first(100), 10U);
 }
 
+TEST(EqualClients, AreDisjointAndOfOneSize) {
+  for (const std::int64_t clients : {1, 3, 50}) {
+    const auto shares = EqualClients(50, clients, 4);
+    std::set<std::int64_t> seen;
+    for (const auto& share : shares) {
+      EXPECT_TRUE(std::is_sorted(share.begin(), share.end()));
+      EXPECT_GE(static_cast<std::int64_t>(share.size()), 50 / clients);
+      EXPECT_LE(static_cast<std::int64_t>(share.size()), (50 + clients - 1) / clients);
+      for (const std::int64_t index : share) EXPECT_TRUE(seen.insert(index).second) << index;
+    }
+    EXPECT_EQ(seen.size(), 50U);
+  }
+  EXPECT_EQ(EqualClients(50, 3, 4), EqualClients(50, 3, 4));
+  EXPECT_NE(EqualClients(50, 3, 4), EqualClients(50, 3, 5));
+}
+
 // A share of Dirichlet(a, ..., a) over m has mean 1/m and variance (m - 1) / (m^2 (m a + 1)).
 TEST(DirichletShares, HaveTheMeanAndVarianceOfTheirDistribution) {
   constexpr std::int64_t kClients = 5, kDraws = 20000;
@@ -71,4 +85,4 @@ TEST(DirichletShares, HaveTheMeanAndVarianceOfTheirDistribution) {
 }
 
 }  // namespace
-}  // namespace retort::worker
+}  // namespace retort::storage

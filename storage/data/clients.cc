@@ -1,25 +1,17 @@
-#include "worker/data/dirichlet_clients.h"
+#include "storage/data/clients.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <numeric>
 #include <utility>
 
 #include "experiments/spec/status.h"
-#include "worker/rng_streams.h"
 
-namespace retort::worker {
+namespace retort::storage {
 namespace {
 
 // In (0, 1), never 0: its logarithm is taken.
 double Open(const RngStream& stream, std::uint64_t index) {
   return (static_cast<double>(stream.Word(index) >> 11) + 0.5) * 0x1p-53;
-}
-
-double Normal(const RngStream& stream, std::uint64_t index) {
-  return std::sqrt(-2 * std::log(Open(stream, 2 * index))) *
-         std::cos(2 * std::numbers::pi * Open(stream, 2 * index + 1));
 }
 
 // Logarithm of a Gamma(shape, 1) draw: Marsaglia and Tsang (2000), and for shapes below 1 their G(a + 1) U^(1/a). In
@@ -29,7 +21,7 @@ double LogGamma(double shape, const RngStream& stream) {
   const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / std::sqrt(9 * d);
   for (std::uint64_t i = 1;; ++i) {
     const RngStream round = stream.Lane(i);
-    const double x = Normal(round, 0), v = std::pow(1 + c * x, 3);
+    const double x = NormalPair(0, round).first, v = std::pow(1 + c * x, 3);
     if (v > 0 && std::log(Open(round, 2)) < x * x / 2 + d - d * v + d * std::log(v)) return std::log(d * v) + boost;
   }
 }
@@ -47,7 +39,7 @@ std::vector<std::int64_t> ShuffledClass(const std::vector<std::int64_t>& labels,
 }
 
 // A client without examples takes the last of the client with the most.
-void FillEmpty(std::vector<std::vector<std::int64_t>>& clients) {
+void FillEmpty(Clients& clients) {
   for (std::vector<std::int64_t>& client : clients) {
     if (!client.empty()) continue;
     auto most = std::max_element(clients.begin(), clients.end(),
@@ -70,12 +62,22 @@ std::vector<double> DirichletShares(std::int64_t count, double concentration, co
   return shares;
 }
 
-std::vector<std::vector<std::int64_t>> DirichletClients(const std::vector<std::int64_t>& labels, std::int64_t classes,
-                                                        std::int64_t clients, double concentration,
-                                                        std::uint64_t seed) {
+Clients EqualClients(std::int64_t n, std::int64_t clients, std::uint64_t seed) {
+  RETORT_CHECK(clients >= 1 && clients <= n);
+  const std::vector<std::int64_t> order = Permutation(n, RngStream(seed, Purpose::shards, 0, 2));
+  Clients out;
+  for (std::int64_t k = 0; k < clients; ++k) {
+    out.emplace_back(order.begin() + k * n / clients, order.begin() + (k + 1) * n / clients);
+    std::sort(out.back().begin(), out.back().end());
+  }
+  return out;
+}
+
+Clients DirichletClients(const std::vector<std::int64_t>& labels, std::int64_t classes, std::int64_t clients,
+                         double concentration, std::uint64_t seed) {
   RETORT_CHECK(clients >= 1 && clients <= static_cast<std::int64_t>(labels.size()));
   RETORT_CHECK(concentration > 0 && std::isfinite(concentration));
-  std::vector<std::vector<std::int64_t>> out(static_cast<std::size_t>(clients));
+  Clients out(static_cast<std::size_t>(clients));
   for (std::int64_t label = 0; label < classes; ++label) {
     const RngStream stream(seed, Purpose::shards, static_cast<std::uint64_t>(label), 1);
     const std::vector<std::int64_t> members = ShuffledClass(labels, label, stream.Lane(0));
@@ -96,4 +98,4 @@ std::vector<std::vector<std::int64_t>> DirichletClients(const std::vector<std::i
   return out;
 }
 
-}  // namespace retort::worker
+}  // namespace retort::storage
