@@ -172,7 +172,7 @@ TEST(RdpSearch, WrongRdpIsNoLittleOne) {
   EXPECT_GT(GaussianEpsilon(1e-5, mu), 0);
 }
 
-// Neighbours 0.56 and 0.44 of a coin, each beside a fair one: delta sees the two, and neither from the fair one.
+// Coins of 0.56 and 0.44, neighbours of a fair one both: delta hides each beside it, not one from the other.
 TEST(ReplaceOne, CostsNothingOnlyWhereBothHalvesAreHidden) {
   const double shift = 0.06;
   const auto to_fair = [](double order, double p) {
@@ -181,7 +181,8 @@ TEST(ReplaceOne, CostsNothingOnlyWhereBothHalvesAreHidden) {
            (order - 1);
   };
   const auto from_fair = [](double order, double p) {
-    return std::log(std::pow(0.5, order) * (std::pow(p, 1 - order) + std::pow(1 - p, 1 - order))) / (order - 1);
+    return std::log(std::pow(0.5, order) * (std::pow(p, 1 - order) + std::pow(1 - p, 1 - order))) /
+           (order - 1);
   };
   const auto curve = [&](double order) {
     return std::max(to_fair(order, 0.5 + shift), from_fair(order, 0.5 + shift));

@@ -473,7 +473,8 @@ TEST(SweepPlan, StopByThePrivateLossOfDpSgdIsRefused) {
 
 TEST(SweepPlan, BatchNormsAreRefusedForDpSgdAndGroupNormsAreNot) {
   const auto student = [](const std::string& network) {
-    return PlanText(kHead + "[trial]\nmethod = \"dpsgd\"\nnoise_multiplier = 1\nstudent = \"" + network + "\"\n");
+    return PlanText(kHead + "[trial]\nmethod = \"dpsgd\"\nnoise_multiplier = 1\nstudent = \"" + network +
+                    "\"\n");
   };
   const auto teacher = [](const std::string& network) {
     return PlanText(kHead + "[teacher]\ndp = { network = \"" + network +
@@ -483,7 +484,8 @@ TEST(SweepPlan, BatchNormsAreRefusedForDpSgdAndGroupNormsAreNot) {
   for (const std::string network : {"resnet18-cifar", "wrn16-1"}) {
     for (const PlanOutcome& outcome : {student(network), teacher(network)}) {
       ASSERT_EQ(outcome.errors.size(), 1U) << network;
-      EXPECT_THAT(outcome.errors[0].message, HasSubstr("batch norms of \"" + network + "\" mix the examples"));
+      EXPECT_THAT(outcome.errors[0].message,
+                  HasSubstr("batch norms of \"" + network + "\" mix the examples"));
     }
     for (const PlanOutcome& outcome : {student(network + "-gn"), teacher(network + "-gn")})
       EXPECT_TRUE(outcome.errors.empty()) << network;

@@ -91,7 +91,8 @@ TEST(Tar, SizeBeyondTheEndIsTruncation) {
 TEST(Tar, SizeThatSixtyFourBitsDoNotHoldIsRefused) {
   std::string header = TarHeader("a.jpg", 0, '0');
   header.replace(124, 12, std::string("\x80\0\0\2\0\0\0\0\0\0\0\1", 12));
-  EXPECT_THAT(Opened(Summed(header) + std::string(1536, '\0')).message(), HasSubstr("its size is beyond any disk"));
+  EXPECT_THAT(Opened(Summed(header) + std::string(1536, '\0')).message(),
+              HasSubstr("its size is beyond any disk"));
   header.replace(124, 12, std::string("\x80\0\0\0\0\0\0\0\0\0\0\1", 12));
   EXPECT_TRUE(Opened(Summed(header) + std::string(1536, '\0')).ok());
 }

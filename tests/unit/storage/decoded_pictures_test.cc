@@ -161,7 +161,7 @@ TEST_F(DecodedCache, DamageInWhatIsSaidOfSkippedPicturesIsSeen) {
   set.order.preprocessing.on_error = OnError::skip_and_count;
   ASSERT_TRUE(Open(set, Cache()).ok());
   std::string bytes = ReadAll(FileOf(set));
-  const std::size_t first_row = 4096 + 12 * 3 * 16 * 16 + 12 * 4 + 8;  // behind pixels, checksums and the count
+  const std::size_t first_row = 4096 + 12 * 3 * 16 * 16 + 12 * 4 + 8;  // behind pixels, checksums, count
   ASSERT_EQ(bytes[first_row], 4);
   bytes[first_row] = 5;
   std::ofstream(FileOf(set), std::ios::binary | std::ios::trunc) << bytes;

@@ -158,7 +158,8 @@ TEST_F(PrivacyLedgerTest, IdsOnDiskThatDoNotGrowAreDamage) {
   }
   for (const Status& status : {ReadLedger(env_, kPath).status(), PrivacyLedger::Open(env_, kPath).status()}) {
     EXPECT_EQ(status.code(), StatusCode::damage);
-    EXPECT_NE(status.message().find("a reservation's id does not grow"), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("a reservation's id does not grow"), std::string::npos)
+        << status.message();
   }
 }
 

@@ -264,7 +264,8 @@ TEST(HostileWeights, HeadersOfSafetensorsAreBounded) {
 TEST(HostileWeights, IntegersBeyondSixtyThreeBitsAreRefused) {
   const std::string header = R"({"a":{"dtype":"U64","shape":[1],"data_offsets":[0,8]}})";
   EXPECT_TRUE(Read(Safetensors(header, std::string(7, '\xFF') + '\x7F')).ok());
-  EXPECT_THAT(Refusal(Safetensors(header, std::string(8, '\xFF'))), HasSubstr("'a' holds an integer beyond 63 bits"));
+  EXPECT_THAT(Refusal(Safetensors(header, std::string(8, '\xFF'))),
+              HasSubstr("'a' holds an integer beyond 63 bits"));
 }
 
 TEST(HostileWeights, OneNameTwiceIsRefused) {
@@ -292,7 +293,8 @@ TEST(HostileWeights, TarArchivesAreBoundedAndUnambiguous) {
   EXPECT_THAT(Refusal(first + first + end), HasSubstr("two tar members are named 'first'"));
   std::string broken = TarHeader("second");
   broken[0] = 'S';
-  EXPECT_THAT(Refusal(first + broken + end), HasSubstr("offset 512: the checksum of a tar header does not fit"));
+  EXPECT_THAT(Refusal(first + broken + end),
+              HasSubstr("offset 512: the checksum of a tar header does not fit"));
   std::string many;
   for (int i = 0; i <= 4096; ++i) many += TarHeader(std::to_string(i));
   EXPECT_THAT(Refusal(many + end), HasSubstr("more than 4096 members"));
