@@ -144,10 +144,10 @@ class Groups {
 
 using RowAndColumn = std::pair<std::vector<std::string>, std::vector<std::string>>;
 
-// Everything that tells two teachers apart, but for the seed.
+// Everything that tells two teachers apart, but for the seed; "student" is the key of the network.
 std::vector<std::string> TeacherKey(const TrialSpec& spec) {
   std::vector<std::string> key =
-      ValuesOf(spec, {"data", "method", "network", "delta", "noise", "threads"});
+      ValuesOf(spec, {"data", "method", "student", "delta", "noise", "threads"});
   key.push_back(spec.teacher);
   return key;
 }

@@ -66,6 +66,25 @@ TEST(ResultTable, TeachersOfDifferentNamesAreDifferentLines) {
   EXPECT_EQ(TableOf(sample).teachers.size(), 2U);
 }
 
+TEST(ResultTable, TeachersOfDifferentSettingsAreDifferentLinesAndOnlySeedsShareOne) {
+  const auto lines = [](auto change) {
+    testing::Sample sample = testing::SampleSweep();
+    TrialSpec& teacher = sample.plan.trials[0];
+    teacher.method = "dpsgd";  // has all of these settings
+    TrialSpec other = teacher;
+    change(other);
+    other.id = TrialId(0x3333);
+    sample.plan.trials.push_back(other);
+    return TableOf(sample).teachers.size();
+  };
+  EXPECT_EQ(lines([](TrialSpec& spec) { ++spec.seed; }), 1U);
+  EXPECT_EQ(lines([](TrialSpec& spec) { spec.method = "plain"; }), 2U);
+  EXPECT_EQ(lines([](TrialSpec& spec) { spec.network = "wrn16-1-gn"; }), 2U);
+  EXPECT_EQ(lines([](TrialSpec& spec) { spec.delta /= 10; }), 2U);
+  EXPECT_EQ(lines([](TrialSpec& spec) { spec.noise = NoiseMode::seeded; }), 2U);
+  EXPECT_EQ(lines([](TrialSpec& spec) { ++spec.threads; }), 2U);
+}
+
 TEST(ResultTable, TeachersStandApart) {
   const ResultTable table = TableOf(testing::SampleSweep());
   ASSERT_EQ(table.teachers.size(), 1U);

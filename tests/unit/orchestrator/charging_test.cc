@@ -185,22 +185,24 @@ TEST_F(ChargingTest, ReservationOfNothingIsRefused) {
     const auto refused = Take<cluster::Reserved>();
     ASSERT_THAT(refused, SizeIs(1));
     EXPECT_FALSE(refused[0].second.granted);
+    EXPECT_EQ(refused[0].second.refusal, "a reservation of " + std::to_string(count) + " draws");
   }
 }
 
 TEST_F(ChargingTest, ReservationBeyondWhatCanBeCountedIsRefused) {
   std::uint64_t id = 0;
-  const auto refused = [&](const privacy::PrivacyEvent& event, std::int64_t count) {
+  // For their size, and not because the budget is far below them.
+  const auto refusal = [&](const privacy::PrivacyEvent& event, std::int64_t count) {
     Say(trial_, cluster::Reserve{++id, event, count});
     const auto answers = Take<cluster::Reserved>();
-    return answers.size() == 1 && !answers[0].second.granted;
+    return answers.size() == 1 && !answers[0].second.granted ? answers[0].second.refusal : "";
   };
-  EXPECT_TRUE(refused(Votes(), std::int64_t{1} << 62));
-  EXPECT_TRUE(refused(Votes(), privacy::kMostDraws + 1));
+  EXPECT_THAT(refusal(Votes(), std::int64_t{1} << 62), HasSubstr("draws"));
+  EXPECT_THAT(refusal(Votes(), privacy::kMostDraws + 1), HasSubstr("draws"));
   for (const std::int64_t rows : {std::int64_t{0}, std::int64_t{-3}, privacy::kMostRowsPerBatch + 1}) {
     auto event = Votes();
     event.rows_per_batch = rows;
-    EXPECT_TRUE(refused(event, 1)) << rows;
+    EXPECT_THAT(refusal(event, 1), HasSubstr("rows in a batch")) << rows;
   }
   EXPECT_THAT(outbox_.ledger, IsEmpty());
   EXPECT_EQ(Charged(), 0);

@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "orchestrator/audit_store.h"
 #include "orchestrator/journal.h"
 #include "storage/privacy_ledger.h"
 #include "tests/testing/fault_injection_env.h"
+#include "tests/testing/finished_sweep.h"
 #include "tests/testing/storage_samples.h"
 #include "tests/testing/trial_builder.h"
 
@@ -92,6 +96,30 @@ TEST_F(NeighboursTest, WithoutABudgetNothingIsRead) {
   const Result<ChargedByData> charged = Elsewhere(Plan(Data(false)));
   ASSERT_TRUE(charged.ok());
   EXPECT_TRUE(charged->empty());
+}
+
+// The noise was less than its event says, so how much was spent is not known either.
+TEST_F(NeighboursTest, ChargesOfATrialThatAnAuditRefutesHaveNoBound) {
+  const auto data = Data(false);
+  const std::string folder = Sweep("refuted", data, 30);
+  Core core(Settings{.results = folder, .provenance_json = "{}"});
+  auto journal = Journal::Open(env_, folder, core);
+  const TrialSpec spec = TrialBuilder(7).With(data).Build();
+  ASSERT_TRUE(journal.ok() && journal->Commit(testing::FinishedTrial(spec, 0)).ok());
+  const auto without_bound = [&] {
+    const auto charged = Elsewhere(Plan(Data(true))).value().at(data->digest);
+    return std::all_of(charged.begin(), charged.end(), [](const privacy::PrivacyEvent& event) {
+      return event.voids == std::vector<std::string>{std::string(privacy::kVoidRefuted)};
+    });
+  };
+  EXPECT_FALSE(without_bound());
+  privacy::AuditFinding finding;
+  finding.kind = privacy::AuditKind::canary;
+  finding.mu_lower = 2.5;
+  finding.mu_proven = 2;
+  const ResultsView view = ReadResults(env_, folder).value();
+  ASSERT_TRUE(StoreAudit(env_, folder, view.trials.at(0), {finding}).ok());
+  EXPECT_TRUE(without_bound());
 }
 
 TEST_F(NeighboursTest, DamagedNeighbourStopsABudgetedRunAndIsNamed) {

@@ -159,6 +159,39 @@ TEST(RdpSearch, WhatDeltaCannotSeeCostsNothing) {
   EXPECT_EQ(EpsilonFromRdp([](double) { return kNaN; }, 0.5).epsilon, kInfinity);
 }
 
+// A curve that is wrong at one order is not called 0 for another's sake, nor for its own.
+TEST(RdpSearch, WrongRdpIsNoLittleOne) {
+  const RdpEpsilon undefined =
+      EpsilonFromRdp([](double order) { return order > 4 ? kNaN : 1e-12; }, 1e-5);
+  EXPECT_EQ(undefined.epsilon, kInfinity);
+  EXPECT_EQ(undefined.reason, "negative-or-undefined-rdp");
+  EXPECT_EQ(ReplaceOneEpsilon([](double order) { return order > 4 ? -1 : 1e-12; }, 1e-5).epsilon, kInfinity);
+  const double mu = 1e-4;
+  const auto negative_below_two = [mu](double order) { return order < 2 ? -1e-9 : order * mu * mu / 2; };
+  EXPECT_GE(EpsilonFromRdp(negative_below_two, 1e-5).epsilon, GaussianEpsilon(1e-5, mu));
+  EXPECT_GT(GaussianEpsilon(1e-5, mu), 0);
+}
+
+// Coins of 0.56 and 0.44, neighbours of a fair one both: delta hides each beside it, not one from the other.
+TEST(ReplaceOne, CostsNothingOnlyWhereBothHalvesAreHidden) {
+  const double shift = 0.06;
+  const auto to_fair = [](double order, double p) {
+    return std::log(std::pow(p, order) * std::pow(0.5, 1 - order) +
+                    std::pow(1 - p, order) * std::pow(0.5, 1 - order)) /
+           (order - 1);
+  };
+  const auto from_fair = [](double order, double p) {
+    return std::log(std::pow(0.5, order) * (std::pow(p, 1 - order) + std::pow(1 - p, 1 - order))) /
+           (order - 1);
+  };
+  const auto curve = [&](double order) {
+    return std::max(to_fair(order, 0.5 + shift), from_fair(order, 0.5 + shift));
+  };
+  EXPECT_EQ(EpsilonFromRdp(curve, 0.1).epsilon, 0);
+  EXPECT_GE(ReplaceOneEpsilon(curve, 0.1).epsilon, std::log((0.56 - 0.1) / 0.44));
+  EXPECT_EQ(ReplaceOneEpsilon(curve, 0.2).epsilon, 0);
+}
+
 TEST(SubsampledEpsilon, MoreStepsLessNoiseAndMoreSamplingCostMore) {
   const double base = SubsampledGaussianEpsilon(0.05, 1.5, 200, 1e-5).epsilon;
   EXPECT_GT(SubsampledGaussianEpsilon(0.05, 1.5, 400, 1e-5).epsilon, base);

@@ -471,6 +471,27 @@ TEST(SweepPlan, StopByThePrivateLossOfDpSgdIsRefused) {
   EXPECT_THAT(teacher.errors[0].message, HasSubstr("private examples"));
 }
 
+TEST(SweepPlan, BatchNormsAreRefusedForDpSgdAndGroupNormsAreNot) {
+  const auto student = [](const std::string& network) {
+    return PlanText(kHead + "[trial]\nmethod = \"dpsgd\"\nnoise_multiplier = 1\nstudent = \"" + network +
+                    "\"\n");
+  };
+  const auto teacher = [](const std::string& network) {
+    return PlanText(kHead + "[teacher]\ndp = { network = \"" + network +
+                    "\", private = { noise_multiplier = 1, norm_bound = 0.1 } }\n"
+                    "[trial]\nteacher = \"dp\"\nreading = \"sound\"\n");
+  };
+  for (const std::string network : {"resnet18-cifar", "wrn16-1"}) {
+    for (const PlanOutcome& outcome : {student(network), teacher(network)}) {
+      ASSERT_EQ(outcome.errors.size(), 1U) << network;
+      EXPECT_THAT(outcome.errors[0].message,
+                  HasSubstr("batch norms of \"" + network + "\" mix the examples"));
+    }
+    for (const PlanOutcome& outcome : {student(network + "-gn"), teacher(network + "-gn")})
+      EXPECT_TRUE(outcome.errors.empty()) << network;
+  }
+}
+
 // One example would decide how long every member is trained, and votes count the change of one member.
 TEST(SweepPlan, StopRuleOfAnEnsembleIsRefused) {
   for (const std::string rule :

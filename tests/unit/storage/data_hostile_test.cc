@@ -6,6 +6,9 @@
 #include "storage/data/mat_file.h"
 #include "storage/data/numpy_pickle.h"
 #include "storage/data/picture_scan.h"
+#include "storage/data/tree_kinds.h"
+#include "storage/input_files.h"
+#include "storage/zip_writer.h"
 #include "tests/testing/fault_injection_env.h"
 #include "tests/unit/storage/data_fixtures.h"
 
@@ -21,17 +24,21 @@ std::string Octal(std::uint64_t value, std::size_t width) {
   return digits + '\0';
 }
 
+std::string Summed(std::string header) {
+  header.replace(148, 8, "        ");
+  std::uint64_t sum = 0;
+  for (const char c : header) sum += static_cast<unsigned char>(c);
+  header.replace(148, 8, Octal(sum, 7) + " ");
+  return header;
+}
+
 std::string TarHeader(const std::string& name, std::uint64_t size, char type) {
   std::string header(512, '\0');
   header.replace(0, name.size(), name);
   header.replace(124, 12, Octal(size, 12));
   header[156] = type;
   header.replace(257, 6, std::string("ustar\0", 6));
-  header.replace(148, 8, "        ");
-  std::uint64_t sum = 0;
-  for (const char c : header) sum += static_cast<unsigned char>(c);
-  header.replace(148, 8, Octal(sum, 7) + " ");
-  return header;
+  return Summed(std::move(header));
 }
 
 std::string TarOf(const std::string& name, const std::string& bytes, char type = '0') {
@@ -81,6 +88,21 @@ TEST(Tar, SizeBeyondTheEndIsTruncation) {
   EXPECT_THAT(Opened(tar.substr(0, 700)).message(), HasSubstr("truncated"));
 }
 
+TEST(Tar, SizeThatSixtyFourBitsDoNotHoldIsRefused) {
+  std::string header = TarHeader("a.jpg", 0, '0');
+  header.replace(124, 12, std::string("\x80\0\0\2\0\0\0\0\0\0\0\1", 12));
+  EXPECT_THAT(Opened(Summed(header) + std::string(1536, '\0')).message(),
+              HasSubstr("its size is beyond any disk"));
+  header.replace(124, 12, std::string("\x80\0\0\0\0\0\0\0\0\0\0\1", 12));
+  EXPECT_TRUE(Opened(Summed(header) + std::string(1536, '\0')).ok());
+}
+
+TEST(Tar, LongNamesAndHeadersAreReadUpToABound) {
+  EXPECT_THAT(Opened(TarOf("././@LongLink", std::string(2 << 20, 'x'), 'L')).message(),
+              HasSubstr("a name or header of 2097152 bytes"));
+  EXPECT_THAT(Opened(TarOf("p", "19 GNU.sparse.a=bc\n", 'x')).message(), HasSubstr("is a sparse file"));
+}
+
 TEST(Tar, BrokenChecksumIsNamedWithTheByte) {
   std::string tar = TarOf("a.jpg", "x");
   tar = tar.substr(0, 1024) + tar;
@@ -101,6 +123,27 @@ TEST(Tar, PackedOnesAreReadUpToABoundAndOthersSayHowToUnpack) {
               HasSubstr("truncated inside its gzip stream"));
   EXPECT_THAT(Opened("BZh9" + std::string(600, 'x'), "set.tar.bz2").message(),
               HasSubstr("tar -xf 'set.tar.bz2' -C 'set.tar.bz2.unpacked'"));
+}
+
+TEST(Tar, BombIsUnpackedNoFurtherThanTheBound) {
+  const auto file = FileInMemory("bomb", Gzip(std::string(3 << 20, '\0')));
+  const Status refused = Gunzip("bomb", *file, 1 << 20, "unpack it").status();
+  EXPECT_EQ(refused.code(), StatusCode::refused);
+  EXPECT_EQ(refused.message(), "bomb unpacks to more than 1 MiB; unpack it");
+  EXPECT_EQ(Gunzip("bomb", *file, 3 << 20, "unpack it").value().size(), std::size_t{3} << 20);
+}
+
+TEST(Zip, NamesThatLeadOutsideAreRefusedByName) {
+  const auto opened = [](const std::string& name) {
+    ZipWriter zip;
+    EXPECT_TRUE(zip.Add(name, "x").ok());
+    return Opened(std::move(zip).Finish(), "set.zip");
+  };
+  EXPECT_TRUE(opened("a/b.jpg").ok());
+  EXPECT_THAT(opened("../evil.jpg").message(), HasSubstr("\"../evil.jpg\" leads outside by \"..\""));
+  EXPECT_THAT(opened("a/../../b.jpg").message(), HasSubstr("leads outside"));
+  EXPECT_THAT(opened("/etc/passwd").message(), HasSubstr("\"/etc/passwd\" is absolute"));
+  EXPECT_EQ(opened("/etc/passwd").code(), StatusCode::refused);
 }
 
 TEST(Pickle, HostileOnesEndWithTheByte) {

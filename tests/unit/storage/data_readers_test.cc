@@ -96,6 +96,11 @@ TEST(DataDigest, IsThatOfTheExamplesHoweverPacked) {
   const auto tree = OpenFileTree(PosixEnv(), Fixture("pictures.tar")).value();
   for (const TreeFile& file : tree->files()) Write(folder.path() + "/" + file.name, tree->Read(file).value());
   EXPECT_EQ(Digests("pictures", folder.path()).content, Digests("pictures", Fixture("pictures.tar")).content);
+  // Packed together with the folder that holds them, or not.
+  const TemporaryDirectory deeper;
+  std::filesystem::create_directories(deeper.path() + "/a");
+  std::filesystem::copy(Fixture("covidx"), deeper.path() + "/a/b", std::filesystem::copy_options::recursive);
+  EXPECT_EQ(Digests("covidx", deeper.path()).content, Digests("covidx", Fixture("covidx")).content);
 }
 
 TEST(DataDigest, LabelsTellSetsApartAndExamplesDoNot) {

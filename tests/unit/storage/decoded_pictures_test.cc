@@ -117,6 +117,7 @@ TEST_F(DecodedCache, KeysDifferWhereverPixelsMay) {
   };
   add([](PictureSet& s) { s.digest[0] = 'e'; });
   add([](PictureSet& s) { s.rows.pop_back(); });
+  add([](PictureSet& s) { s.rows.back() += 2; });
   add([](PictureSet& s) { s.order.preprocessing.resize = 25; });
   add([](PictureSet& s) { s.order.preprocessing.crop_top = 0.08; });
   add([](PictureSet& s) { s.order.preprocessing.exif_orientation = true; });
@@ -153,6 +154,22 @@ TEST_F(DecodedCache, EveryDamageIsSeenAndMadeAnew) {
     EXPECT_EQ(Planes(**got, 9), Planes(**want, 9));
     EXPECT_EQ(ReadAll(FileOf(set)), whole);
   }
+}
+
+TEST_F(DecodedCache, DamageInWhatIsSaidOfSkippedPicturesIsSeen) {
+  PictureSet set = Set(12, {4, 9});
+  set.order.preprocessing.on_error = OnError::skip_and_count;
+  ASSERT_TRUE(Open(set, Cache()).ok());
+  std::string bytes = ReadAll(FileOf(set));
+  const std::size_t first_row = 4096 + 12 * 3 * 16 * 16 + 12 * 4 + 8;  // behind pixels, checksums, count
+  ASSERT_EQ(bytes[first_row], 4);
+  bytes[first_row] = 5;
+  std::ofstream(FileOf(set), std::ios::binary | std::ios::trunc) << bytes;
+  reads_ = 0;
+  const auto got = Open(set, Cache());
+  ASSERT_TRUE(got.ok()) << got.status().message();
+  EXPECT_EQ(reads_, 12);
+  EXPECT_EQ((*got)->skipped().front().row, 4);
 }
 
 TEST_F(DecodedCache, ABrokenPictureIsNamedOrSkipped) {

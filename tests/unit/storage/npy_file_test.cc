@@ -9,6 +9,8 @@
 
 #include "storage/byte_codec.h"
 #include "storage/crc32.h"
+#include "storage/input_files.h"
+#include "storage/zip_file.h"
 #include "storage/zip_writer.h"
 #include "tests/testing/fault_injection_env.h"
 
@@ -184,6 +186,71 @@ TEST_F(Npz, ABombIsInflatedNoFurtherThanItSays) {
       Open(Deflated("a.npy", bomb, static_cast<std::uint32_t>(bomb.size() - (1 << 24) + 16)));
   ASSERT_TRUE(npz.ok()) << npz.status().message();
   EXPECT_THAT(npz->Read("a").status().message(), HasSubstr("more contents than it says"));
+}
+
+TEST_F(Npz, AnEntryWithLessThanItSaysIsRefused) {
+  const auto size = static_cast<std::uint32_t>(kSaved.size());
+  const Result<NpzFile> npz = Open(Deflated("a.npy", kSaved, size + 3));
+  ASSERT_TRUE(npz.ok()) << npz.status().message();
+  EXPECT_THAT(npz->Read("a").status().message(),
+              HasSubstr("has " + std::to_string(size) + " bytes and says " + std::to_string(size + 3)));
+}
+
+TEST_F(Npz, AnEntryThatReachesIntoTheDirectoryIsRefused) {
+  std::string bytes = TwoArrays();
+  const std::size_t last = bytes.rfind("PK\x01\x02");
+  bytes[last + 20] = static_cast<char>(bytes[last + 20] + 1);  // its size as stored
+  bytes[last + 24] = static_cast<char>(bytes[last + 24] + 1);  // and of its contents
+  EXPECT_THAT(Open(bytes).status().message(), HasSubstr("is cut short or overlaps the directory"));
+}
+
+TEST_F(Npz, ADirectoryOfImpossibleSizeIsRefusedBeforeItIsRead) {
+  const auto problem = [&](std::uint64_t entries, std::uint64_t directory) {
+    ByteWriter zip;
+    zip.U32(0x06064b50);  // zip64 end record
+    zip.U64(44);
+    for (int i = 0; i < 3; ++i) zip.U32(0);  // versions, disks
+    zip.U64(entries);
+    zip.U64(entries);
+    zip.U64(directory);
+    zip.U64(0);
+    zip.U32(0x07064b50);  // its locator
+    zip.U32(0);
+    zip.U64(0);
+    zip.U32(1);
+    zip.U32(0x06054b50);  // end record, which refers to it
+    zip.U32(0);
+    for (int i = 0; i < 3; ++i) zip.U32(0xFFFFFFFF);
+    zip.U16(0);
+    return Open(zip.bytes()).status().message();
+  };
+  constexpr std::uint64_t kEntry = 46, kEnd = 76;  // bytes of an entry, where the end record lies
+  EXPECT_THAT(problem(1, kEntry), HasSubstr("no entry of the zip directory"));
+  EXPECT_THAT(problem(2, 2 * kEntry - 1), HasSubstr("beyond what is read"));
+  EXPECT_THAT(problem((1 << 18) + 1, ((1 << 18) + 1) * kEntry), HasSubstr("beyond what is read"));
+  EXPECT_THAT(problem(1, (64 << 20) + 1), HasSubstr("beyond what is read"));
+  EXPECT_THAT(problem(1, kEnd + 1), HasSubstr("beyond its end"));
+}
+
+TEST_F(Npz, EntriesThatCannotBeToldApartOrAreEncryptedAreRefused) {
+  const std::string whole = TwoArrays();
+  std::string same = whole, local = whole, encrypted = whole;
+  for (std::size_t at = 0; (at = same.find("b.npy", at)) != std::string::npos;) same[at] = 'a';
+  EXPECT_THAT(Open(same).status().message(), HasSubstr("two zip entries are named 'a.npy'"));
+  local[local.find("b.npy")] = 'c';
+  EXPECT_THAT(Open(local).status().message(), HasSubstr("'b.npy' and the directory contradict each other"));
+  encrypted[encrypted.find("PK\x01\x02") + 8] |= 1;
+  EXPECT_THAT(Open(encrypted).status().message(), HasSubstr("'a.npy' is encrypted"));
+}
+
+TEST_F(Npz, AnEntryBeyondTheLimitIsRefusedBeforeItIsRead) {
+  const auto zip = ZipFile::Open(FileInMemory("z", TwoArrays()), "z");
+  ASSERT_TRUE(zip.ok()) << zip.status().message();
+  const ZipEntry& entry = zip->entries().front();
+  EXPECT_EQ(zip->Read(entry, entry.bytes).value().size(), entry.bytes);
+  const Status refused = zip->Read(entry, entry.bytes - 1).status();
+  EXPECT_EQ(refused.code(), StatusCode::refused);
+  EXPECT_THAT(refused.message(), HasSubstr("at most " + std::to_string(entry.bytes - 1) + " are read here"));
 }
 
 TEST_F(Npz, OverlappingEntriesAreRefused) {

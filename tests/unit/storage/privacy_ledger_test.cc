@@ -144,6 +144,25 @@ TEST_F(PrivacyLedgerTest, AnEntryOnDiskThatCountsNothingIsDamage) {
   EXPECT_EQ(ledger.status().code(), StatusCode::damage);
 }
 
+// Of two reservations under one id a settlement could mean either.
+TEST_F(PrivacyLedgerTest, IdsOnDiskThatDoNotGrowAreDamage) {
+  {
+    auto log = RecordLog::Open(env_, kPath, LogKind::ledger);
+    ASSERT_TRUE(log.ok());
+    for (const char* id : {"2", "3", "3"}) {
+      (*log)->Append(1, std::string(R"({"id":)") + id +
+                            R"(,"data":"x","trial":"0000000000000007","attempt":1,"generation":1,"event":)" +
+                            privacy::EncodeEvent(VoteEvent(5)) + "}");
+    }
+    ASSERT_TRUE((*log)->Sync().ok());
+  }
+  for (const Status& status : {ReadLedger(env_, kPath).status(), PrivacyLedger::Open(env_, kPath).status()}) {
+    EXPECT_EQ(status.code(), StatusCode::damage);
+    EXPECT_NE(status.message().find("a reservation's id does not grow"), std::string::npos)
+        << status.message();
+  }
+}
+
 TEST_F(PrivacyLedgerTest, AFullDiskGrantsNothingFromThenOn) {
   auto ledger = Open();
   Reserve(*ledger, kTrial, VoteEvent(1));

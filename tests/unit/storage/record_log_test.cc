@@ -85,6 +85,23 @@ TEST_F(RecordLogTest, WhatWasReadIsThereAfterThePowerFails) {
   EXPECT_EQ(Payloads(Read()), Payloads(contents));
 }
 
+TEST_F(RecordLogTest, WhatWasReadBeforeATornTailIsThereAfterThePowerFails) {
+  auto log = Open();
+  log->Append(1, "whole");
+  log->Append(1, "torn by the kill");
+  env_.StopAt(env_.operations() + 1);
+  ASSERT_FALSE(log->Sync().ok());
+  env_.Restart(retort::testing::Crash::process_killed);
+  std::string& bytes = env_.Bytes(kPath);
+  bytes.resize(bytes.size() - 3);
+  LogContents contents;
+  ASSERT_NE(Open(&contents), nullptr);
+  ASSERT_EQ(Payloads(contents), std::vector<std::string>{"whole"});
+  EXPECT_GT(contents.torn_bytes, 0U);
+  env_.Restart(retort::testing::Crash::power_lost);
+  EXPECT_EQ(Payloads(Read()), Payloads(contents));
+}
+
 TEST_F(RecordLogTest, ReopeningAppendsAfterWhatWasThere) {
   Open()->Append(1, "lost, never synced");
   auto log = Open();

@@ -261,6 +261,45 @@ TEST(HostileWeights, HeadersOfSafetensorsAreBounded) {
   EXPECT_THAT(Refusal(Safetensors(R"({"a":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", "x")), HasSubstr("F8_E4M3"));
 }
 
+TEST(HostileWeights, IntegersBeyondSixtyThreeBitsAreRefused) {
+  const std::string header = R"({"a":{"dtype":"U64","shape":[1],"data_offsets":[0,8]}})";
+  EXPECT_TRUE(Read(Safetensors(header, std::string(7, '\xFF') + '\x7F')).ok());
+  EXPECT_THAT(Refusal(Safetensors(header, std::string(8, '\xFF'))),
+              HasSubstr("'a' holds an integer beyond 63 bits"));
+}
+
+TEST(HostileWeights, OneNameTwiceIsRefused) {
+  const std::string once = TensorPickle("K\x04", std::string("K\0", 2) + "(K\x04t(K\x01t");
+  const std::string entry = once.substr(3, once.size() - 4);  // behind "\x80\x02}", without "."
+  EXPECT_THAT(Refusal(ZipOf("\x80\x02}" + entry + entry + ".")), HasSubstr("'w' is there twice"));
+}
+
+// Of an empty member.
+std::string TarHeader(const std::string& name) {
+  std::string block = name;
+  block.resize(512, '\0');
+  block.replace(124, 11, "00000000000");
+  block[156] = '0';
+  unsigned sum = 8 * ' ';
+  for (const char c : block) sum += static_cast<unsigned char>(c);
+  for (std::size_t i = 6; i-- > 0; sum /= 8) block[148 + i] = static_cast<char>('0' + sum % 8);
+  return block;
+}
+
+TEST(HostileWeights, TarArchivesAreBoundedAndUnambiguous) {
+  const std::string end(1024, '\0'), first = TarHeader("first");
+  EXPECT_THAT(Refusal(first + TarHeader("second") + end), HasSubstr("no member 'sys_info'"));
+  EXPECT_THAT(Refusal(first + TarHeader("second")), HasSubstr("has no end: it was cut short"));
+  EXPECT_THAT(Refusal(first + first + end), HasSubstr("two tar members are named 'first'"));
+  std::string broken = TarHeader("second");
+  broken[0] = 'S';
+  EXPECT_THAT(Refusal(first + broken + end),
+              HasSubstr("offset 512: the checksum of a tar header does not fit"));
+  std::string many;
+  for (int i = 0; i <= 4096; ++i) many += TarHeader(std::to_string(i));
+  EXPECT_THAT(Refusal(many + end), HasSubstr("more than 4096 members"));
+}
+
 TEST(HostileWeights, OverlappingSpansAreRefused) {
   const std::string header = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})";
   EXPECT_THAT(Refusal(Safetensors(header, std::string(12, '\0'))), HasSubstr("overlap"));

@@ -41,9 +41,10 @@ class LoadedTeacherTest : public ::testing::Test {
     spec.weights_digest = Sha256Hex(bytes);
     return spec;
   }
-  TrialSpec FromTorchScript(std::int64_t classes) {
+  TrialSpec FromTorchScript(std::int64_t classes, const std::string& factor = "3.0") {
     torch::jit::Module module("Tiny");
-    module.define("def forward(self, x):\n    return x.flatten(1)[:, :" + std::to_string(classes) + "] * 3.0\n");
+    module.define("def forward(self, x):\n    return x.flatten(1)[:, :" + std::to_string(classes) + "] * " +
+                  factor + "\n");
     module.save(tiny_ / "module.pt");
     std::ifstream file(tiny_ / "module.pt", std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(file)), {});
@@ -134,6 +135,14 @@ TEST_F(LoadedTeacherTest, ATorchScriptModuleTeaches) {
   std::filesystem::remove(tiny_ / "module.pt");  // the attempt holds it
   const cluster::Ended ended = Run(tiny_.Student(Reading::working), "student", teacher);
   EXPECT_TRUE(ended.succeeded) << ended.detail;
+}
+
+TEST_F(LoadedTeacherTest, AModuleThatChangedSinceThePlanIsRefused) {
+  const TrialSpec planned = FromTorchScript(4);
+  ASSERT_NE(FromTorchScript(4, "2.0").weights_digest, planned.weights_digest);  // takes its place
+  const cluster::Ended ended = Run(planned, "changed");
+  EXPECT_FALSE(ended.succeeded);
+  EXPECT_THAT(ended.detail, HasSubstr("is not the file that was planned"));
 }
 
 TEST_F(LoadedTeacherTest, AModuleOfOtherClassesIsRefused) {
