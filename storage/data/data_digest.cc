@@ -32,10 +32,13 @@ std::string PixelDigest(const ExampleStore& store) {
   return digest.FinishHex();
 }
 
-// Of every picture, in the order of `files`; reads several at once, and tells of it on the calling thread.
+// Of every picture, in the order of `files`; reads several at once, and tells of it on the calling thread, in the
+// end of all of them, however few were read there.
 Result<std::vector<std::string>> FileDigests(const FileTree& tree, const std::vector<const TreeFile*>& files,
                                              const DigestProgress& progress) {
   std::vector<std::string> digests(files.size());
+  const auto count = static_cast<std::int64_t>(files.size());
+  std::int64_t told = 0;
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   Status failure;
@@ -50,7 +53,7 @@ Result<std::vector<std::string>> FileDigests(const FileTree& tree, const std::ve
       if (!bytes.ok()) return fail(bytes.status());
       digests[i] = Sha256Hex(*bytes);
       if (!tell) continue;
-      const Status status = tell(static_cast<std::int64_t>(i) + 1, static_cast<std::int64_t>(files.size()));
+      const Status status = tell(told = static_cast<std::int64_t>(i) + 1, count);
       if (!status.ok()) return fail(status);
     }
   };
@@ -60,6 +63,7 @@ Result<std::vector<std::string>> FileDigests(const FileTree& tree, const std::ve
   work(progress);
   for (std::thread& thread : threads) thread.join();
   if (!failure.ok()) return failure;
+  if (progress && told != count) RETORT_RETURN_IF_ERROR(progress(count, count));
   return digests;
 }
 

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "experiments/spec/spec_codec.h"
 #include "storage/data/data_check.h"
@@ -110,6 +113,22 @@ TEST(DataDigest, LabelsTellSetsApartAndExamplesDoNot) {
   EXPECT_EQ(fine.examples, coarse.examples);
   EXPECT_EQ(Digests("celeba", Fixture("celeba"), "gender").examples,
             Digests("celeba", Fixture("celeba"), "hair").examples) << "pictures without hair class are examples, too";
+}
+
+TEST(DataDigest, TellsOfTheEndWhoeverReadTheLastFile) {
+  const DataSpec data = SpecFor("celeba", Fixture("celeba"));
+  const auto store = OpenExamples(PosixEnv(), data);
+  ASSERT_TRUE(store.ok());
+  std::vector<std::int64_t> told;
+  const auto slow = [&told](std::int64_t done, std::int64_t of) {
+    told.push_back(done);
+    EXPECT_EQ(of, 6);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // in which others read the rest
+    return Status();
+  };
+  ASSERT_TRUE(DigestsOf(PosixEnv(), data, **store, {}, slow).ok());
+  EXPECT_EQ(told.back(), 6);
+  EXPECT_EQ(std::count(told.begin(), told.end(), 6), 1);
 }
 
 TEST(DataDigest, OfUnchangedFilesIsReadFromTheCacheAndOfChangedOnesIsNot) {
