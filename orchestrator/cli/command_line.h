@@ -19,7 +19,7 @@ struct GlobalOptions {
 
 // Fields that the command does not take keep their defaults.
 struct CommandLine {
-  std::string command;  // "plan", ...
+  std::string command;  // "plan", ..., with the words below it: "data check", "epsilon votes"
   GlobalOptions global;
   std::string sweep;                   // path of the sweep file
   std::vector<std::string> overrides;  // KEY=VALUE

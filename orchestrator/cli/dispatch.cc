@@ -1,4 +1,5 @@
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -30,8 +31,10 @@ int Dispatch(const Invocation& call) {
        {"calibrate", CalibrateCommand},
        {"schema", SchemaCommand},
        {"version", VersionCommand}}};
+  // `epsilon votes` is one command for all mechanisms, `data check` and `data clients` are two.
+  const std::string words = call.line.command + " ";
   for (const auto& [name, command] : kCommands)
-    if (name == call.line.command) return command(call);
+    if (words.starts_with(std::string(name) + " ")) return command(call);
   return call.console.Fail(UsageError("there is no command `" + call.line.command + "`."));
 }
 
