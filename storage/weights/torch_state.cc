@@ -1,5 +1,6 @@
 #include "storage/weights/torch_state.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -44,22 +45,32 @@ Status NoState(const Pickle& pickle, const PickleValue& value, const std::string
                  "there is no state dict; save one: torch.save(model.state_dict(), path)");
 }
 
+// Has it tensors, or a dict with some under one of those keys?
+bool HoldsState(const Pickle& pickle, const PickleValue& dict, std::size_t depth) {
+  if (HasTensors(pickle, dict)) return true;
+  if (depth == kMostDepth) return false;
+  return std::any_of(kNested.begin(), kNested.end(), [&](std::string_view key) {
+    const PickleValue* inner = DictAt(pickle, dict, key);
+    return inner != nullptr && HoldsState(pickle, *inner, depth + 1);
+  });
+}
+
+// The innermost first: beside a state dict a script may keep tensors of its own, as its best accuracy.
 Result<const PickleValue*> FindState(const Pickle& pickle, const std::string& file,
                                      std::vector<std::string>& path) {
   const PickleValue* at = &pickle.at(pickle.root);
-  for (std::size_t depth = 0; depth <= kMostDepth; ++depth) {
-    if (at->kind != PickleKind::dict) break;
-    if (HasTensors(pickle, *at)) return at;
+  for (std::size_t depth = 0; at->kind == PickleKind::dict; ++depth) {
     const PickleValue* inner = nullptr;
     for (const std::string_view key : kNested) {
-      const PickleValue* dict = DictAt(pickle, *at, key);
-      if (dict == nullptr) continue;
+      const PickleValue* dict = depth < kMostDepth ? DictAt(pickle, *at, key) : nullptr;
+      if (dict == nullptr || !HoldsState(pickle, *dict, depth + 1)) continue;
       if (inner != nullptr)
         return Refused(Where(file, *at) + "both '" + path.back() + "' and '" + std::string(key) +
                        "' hold a dict; save only the state dict that is meant");
       inner = dict;
       path.emplace_back(key);
     }
+    if (inner == nullptr && HasTensors(pickle, *at)) return at;
     if (inner == nullptr) break;
     at = inner;
   }

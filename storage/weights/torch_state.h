@@ -15,10 +15,10 @@ namespace retort::storage {
 // Where the storage of a key lies. `type` and `count` as the container says.
 using StorageByKey = std::map<std::string, StoredStorage>;
 
-// The state dict in `pickle`: its root, or what a training script nests it under ("state_dict",
-// "model_state_dict", "model", "net", at most 4 deep) where the root itself has no tensors. `storages` is
-// asked for every storage that a tensor of it views. Errors, naming file and offset: refused when there is no
-// state dict, or several of those keys hold one; damage when a storage is absent or of another type or size.
+// The state dict in `pickle`: what a training script nests it under ("state_dict", "model_state_dict", "model",
+// "net", at most 4 deep) where a dict with tensors is there, else the root. `storages` is asked for every storage
+// that a tensor of it views. Errors, naming file and offset: refused when there is no state dict, or several of those
+// keys hold one; damage when a storage is absent or of another type or size.
 [[nodiscard]] Result<StoredState> StateOfPickle(const Pickle& pickle, const StorageByKey& storages,
                                                 const std::string& container, const std::string& file);
 

@@ -125,11 +125,13 @@ TEST(Weights, HalfPrecisionIsExactAtItsEnds) {
 }
 
 TEST(Weights, AStateDictInsideATrainingCheckpointIsFound) {
-  const Result<StateDict> dict = Read(Fixture("nested.pth"));
-  ASSERT_TRUE(dict.ok()) << dict.status().message();
-  EXPECT_EQ(dict->path, std::vector<std::string>{"state_dict"});
-  ASSERT_EQ(dict->tensors.size(), 1U);
-  EXPECT_EQ(dict->tensors[0].name, "module.fc.weight");
+  for (const char* name : {"nested.pth", "nested-best.pth"}) {
+    const Result<StateDict> dict = Read(Fixture(name));
+    ASSERT_TRUE(dict.ok()) << dict.status().message();
+    EXPECT_EQ(dict->path, std::vector<std::string>{"state_dict"}) << name;
+    ASSERT_EQ(dict->tensors.size(), 1U);
+    EXPECT_EQ(dict->tensors[0].name, "module.fc.weight");
+  }
 }
 
 TEST(Weights, NotANumberIsRefusedByTensorUnlessAskedFor) {
