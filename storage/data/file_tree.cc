@@ -32,10 +32,22 @@ Result<std::shared_ptr<const FileTree>> OpenPackedTar(Env& env, const std::strin
   return OpenTarTree(path, FileInMemory(path, std::move(bytes)), stamp);
 }
 
+// Some part of it begins with a dot, or is what macOS lays beside the files in an archive.
+bool IsHidden(std::string_view name) {
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    if (part.starts_with('.') || part == "__MACOSX") return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 }  // namespace
 
 FileTree::FileTree(std::string path, std::vector<TreeFile> files)
     : path_(std::move(path)), files_(std::move(files)) {
+  std::erase_if(files_, [](const TreeFile& file) { return IsHidden(file.name); });
   std::sort(files_.begin(), files_.end(),
             [](const TreeFile& a, const TreeFile& b) { return a.name < b.name; });
 }

@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kMostFileBytes = std::uint64_t{4} << 30;
 class FileTree {
  public:
   virtual ~FileTree() = default;
-  // Sorted by name; no name twice.
+  // Sorted by name; no name twice. Hidden files, and macOS's __MACOSX, are left out.
   [[nodiscard]] const std::vector<TreeFile>& files() const { return files_; }
   // The folder or archive, for messages.
   [[nodiscard]] const std::string& path() const { return path_; }

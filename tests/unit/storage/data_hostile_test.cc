@@ -133,6 +133,19 @@ TEST(Tar, BombIsUnpackedNoFurtherThanTheBound) {
   EXPECT_EQ(Gunzip("bomb", *file, 3 << 20, "unpack it").value().size(), std::size_t{3} << 20);
 }
 
+TEST(Zip, HiddenFilesAndThoseOfMacOsAreNoExamples) {
+  ZipWriter zip;
+  for (const char* name : {"set/a/1.jpg", "__MACOSX/set/a/._1.jpg", "set/a/._1.jpg", "set/.cache/a/1.jpg", "set/b.c/2.jpg"})
+    EXPECT_TRUE(zip.Add(name, "x").ok());
+  FaultInjectionEnv env;
+  env.Put("set.zip", std::move(zip).Finish());
+  const auto tree = OpenFileTree(env, "set.zip");
+  ASSERT_TRUE(tree.ok()) << tree.status().message();
+  std::vector<std::string> names;
+  for (const TreeFile& file : (*tree)->files()) names.push_back(file.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"set/a/1.jpg", "set/b.c/2.jpg"}));
+}
+
 TEST(Zip, NamesThatLeadOutsideAreRefusedByName) {
   const auto opened = [](const std::string& name) {
     ZipWriter zip;
