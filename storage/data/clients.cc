@@ -26,12 +26,15 @@ double LogGamma(double shape, const RngStream& stream) {
   }
 }
 
-// Indices of the class in an order of its own.
-std::vector<std::int64_t> ShuffledClass(const std::vector<std::int64_t>& labels, std::int64_t label,
-                                        const RngStream& stream) {
-  std::vector<std::int64_t> members;
+// Rising places of each class's examples.
+std::vector<std::vector<std::int64_t>> ByClass(const std::vector<std::int64_t>& labels, std::int64_t classes) {
+  std::vector<std::vector<std::int64_t>> places(static_cast<std::size_t>(classes));
   for (std::size_t i = 0; i < labels.size(); ++i)
-    if (labels[i] == label) members.push_back(static_cast<std::int64_t>(i));
+    places[static_cast<std::size_t>(labels[i])].push_back(static_cast<std::int64_t>(i));
+  return places;
+}
+
+std::vector<std::int64_t> Shuffled(const std::vector<std::int64_t>& members, const RngStream& stream) {
   std::vector<std::int64_t> shuffled;
   for (const std::int64_t at : Permutation(static_cast<std::int64_t>(members.size()), stream))
     shuffled.push_back(members[static_cast<std::size_t>(at)]);
@@ -77,10 +80,11 @@ Clients DirichletClients(const std::vector<std::int64_t>& labels, std::int64_t c
                          double concentration, std::uint64_t seed) {
   RETORT_CHECK(clients >= 1 && clients <= static_cast<std::int64_t>(labels.size()));
   RETORT_CHECK(concentration > 0 && std::isfinite(concentration));
+  const std::vector<std::vector<std::int64_t>> places = ByClass(labels, classes);
   Clients out(static_cast<std::size_t>(clients));
   for (std::int64_t label = 0; label < classes; ++label) {
     const RngStream stream(seed, Purpose::shards, static_cast<std::uint64_t>(label), 1);
-    const std::vector<std::int64_t> members = ShuffledClass(labels, label, stream.Lane(0));
+    const std::vector<std::int64_t> members = Shuffled(places[static_cast<std::size_t>(label)], stream.Lane(0));
     const std::vector<double> shares = DirichletShares(clients, concentration, stream.Lane(1));
     double sum = 0;
     std::size_t begin = 0;
