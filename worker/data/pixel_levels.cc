@@ -2,7 +2,7 @@
 
 #include <ATen/ops/empty.h>
 
-#include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
@@ -26,34 +26,30 @@ PixelLevels::PixelLevels(std::int64_t channels, const PixelScale& scale) {
                scale.std.size() == scale.mean.size());
   std::array<std::uint8_t, 256> levels;
   std::iota(levels.begin(), levels.end(), std::uint8_t{0});
-  for (std::size_t c = 0; c < scale.mean.size(); ++c) {
-    Channel channel{{}, 1 / (255 * scale.std[c]), -scale.mean[c] / scale.std[c], false};
+  table_ = at::empty({channels, 256}, at::kFloat);
+  float* table = table_.mutable_data_ptr<float>();
+  for (std::size_t c = 0; c < scale.mean.size(); ++c, table += 256) {
     for (std::size_t level = 0; level < levels.size(); ++level)
-      channel.table[level] =
-          static_cast<float>((static_cast<double>(level) / 255.0 - scale.mean[c]) / scale.std[c]);
+      table[level] = static_cast<float>((static_cast<double>(level) / 255.0 - scale.mean[c]) / scale.std[c]);
+    Channel channel{1 / (255 * scale.std[c]), -scale.mean[c] / scale.std[c], false};
     std::array<float, 256> linear;
     FillLinear(levels.data(), 256, channel.factor, channel.offset, linear.data());
-    channel.linear = std::memcmp(linear.data(), channel.table.data(), sizeof linear) == 0;
+    channel.linear = std::memcmp(linear.data(), table, sizeof linear) == 0;
     channels_.push_back(channel);
   }
 }
 
 void PixelLevels::Normalise(const std::uint8_t* planes, std::int64_t plane, float* out) const {
+  const float* table = table_.const_data_ptr<float>();
   for (const Channel& channel : channels_) {
     if (channel.linear)
       FillLinear(planes, plane, channel.factor, channel.offset, out);
     else
-      for (std::int64_t i = 0; i < plane; ++i) out[i] = channel.table[planes[i]];
+      for (std::int64_t i = 0; i < plane; ++i) out[i] = table[planes[i]];
+    table += 256;
     planes += plane;
     out += plane;
   }
-}
-
-at::Tensor PixelLevels::Table() const {
-  at::Tensor table = at::empty({static_cast<std::int64_t>(channels_.size()), 256}, at::kFloat);
-  float* to = table.mutable_data_ptr<float>();
-  for (const Channel& channel : channels_) to = std::copy(channel.table.begin(), channel.table.end(), to);
-  return table;
 }
 
 }  // namespace retort::worker

@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -20,15 +19,15 @@ class PixelLevels {
   // A picture's planes one after another: `planes` and `out` [channels, plane].
   void Normalise(const std::uint8_t* planes, std::int64_t plane, float* out) const;
   // f32 [channels, 256] on the CPU: the bits that Normalise gives.
-  [[nodiscard]] at::Tensor Table() const;
+  [[nodiscard]] const at::Tensor& Table() const { return table_; }
 
  private:
   struct Channel {
-    std::array<float, 256> table;
     double factor, offset;
     bool linear;  // level * factor + offset rounds to the table's bits at every level
   };
   std::vector<Channel> channels_;
+  at::Tensor table_;
 };
 
 }  // namespace retort::worker
