@@ -46,20 +46,15 @@ constexpr Format kFormats[] = {{'t', "pictures", "set.tar", "", "pictures.tar"},
                                {'l', "imagenet", "set", "imagenet", "ILSVRC2012_img_val.tar"},
                                {'d', "imagenet", "set", "imagenet", "meta.mat"},
                                {'u', "imagenet", "set", "imagenet", "ILSVRC2012_validation_ground_truth.txt"},
-                               {'x', "idx", "set", "", "t10k-images-idx3-ubyte"},
-                               {'y', "idx", "set", "", "t10k-labels-idx1-ubyte"},
+                               {'x', "idx", "set", "idx", "t10k-images-idx3-ubyte"},
+                               {'y', "idx", "set", "idx", "t10k-labels-idx1-ubyte"},
                                {'m', "", "mat", "", "svhn/test_32x32.mat"},
                                {'s', "", "mat", "", "imagenet/meta.mat"},
                                {'p', "", "pickle", "", "cifar100-python/train"},
                                {'j', "", "picture", "", "covidx/test/c.jpeg"},
                                {'i', "", "picture", "", "covidx/train/a.png"}};
 
-// Five images of 4 x 3 and their labels.
-const std::string kIdxImages = std::string("\0\0\x08\x03\0\0\0\x05\0\0\0\x04\0\0\0\x03", 16) + std::string(60, 'x');
-const std::string kIdxLabels("\0\0\x08\x01\0\0\0\x05\1\0\2\7\x09", 13);
-
 std::string SeedOf(const Format& format) {
-  if (std::string_view(format.reader) == "idx") return format.choice == 'x' ? kIdxImages : kIdxLabels;
   const std::string folder = format.folder;
   return ReadFixture(folder.empty() ? format.file : folder + "/" + format.file);
 }
@@ -69,11 +64,6 @@ std::unique_ptr<FaultInjectionEnv> Surroundings(const Format& format) {
   auto env = std::make_unique<FaultInjectionEnv>();
   const std::string folder = format.path;
   RETORT_CHECK(env->CreateDirectories(folder).ok());
-  if (std::string_view(format.reader) == "idx") {
-    env->Put(folder + "/t10k-images-idx3-ubyte", kIdxImages);
-    env->Put(folder + "/t10k-labels-idx1-ubyte", kIdxLabels);
-    return env;
-  }
   const std::filesystem::path root = std::string(RETORT_SOURCE_DIR) + "/tests/fixtures/data/" + format.folder;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
     const std::string inside = std::filesystem::relative(entry.path(), root).string();
