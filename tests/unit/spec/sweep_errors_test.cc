@@ -141,7 +141,7 @@ const BadSweep kBadSweeps[] = {
     {"EnsembleAskedForGradients", "[trial]\nteacher = \"shards\"\n", 11, 11, "trial.teacher",
      "asks a single teacher", "sound"},
     {"ReadingThatTheMethodLacks", kTrial + "method = \"dpdfd-direct\"\nreading = \"sound\"\n", 13, 11,
-     "trial.reading", "has no reading \"sound\"", "row-averaged"},
+     "trial.reading", "has no reading \"sound\"", "working"},
     {"ReadingOfAMethodWithoutAny", "[sweep]\nzip.a = [{ method = \"alibi\", reading = \"printed\" }]\n", 11, 40,
      "sweep.zip.a.reading", "has no readings", ""},
     {"EnsembleMethodWithASingleTeacher", kTrial + "method = \"dpdfd-ensemble\"\n", 11, 11, "trial.teacher",
