@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ struct Minibatch {
 // Of a batch that every member holds whole.
 [[nodiscard]] Minibatch OwnPart(const at::Tensor& images, const at::Tensor& targets, const Collective& gang);
 
+// Targets that depend on what the network says: f32 logits [own, classes] -> f32 [own, classes]. Both without a graph.
+using TargetRule = std::function<at::Tensor(const at::Tensor& logits)>;
+
 struct LearnerSettings {
   Optimizer optimizer = Optimizer::adam;
   AdamSettings adam;
@@ -49,6 +53,9 @@ class Learner {
   // T (p sum(y) - y) / rows at the logits z, so y need not be a distribution. Returns this member's part of
   // the loss; the parts sum to it. Error: of the gang.
   [[nodiscard]] Result<double> Teach(const Minibatch& batch, double learning_rate,
+                                     const std::optional<RngStream>& dropout, double temperature = 1);
+  // The same with y_i by `rule`, from this step's own training logits; the batch's targets are not looked at.
+  [[nodiscard]] Result<double> Teach(const Minibatch& batch, const TargetRule& rule, double learning_rate,
                                      const std::optional<RngStream>& dropout, double temperature = 1);
 
   [[nodiscard]] Network& network() { return *network_; }
