@@ -24,15 +24,15 @@ constexpr double kEpsilon = 1;
 std::vector<std::int64_t> Answered(std::int64_t label, unsigned candidates, double epsilon0 = kEpsilon) {
   MemoryPort port;
   ChargeBook book(&port, 1, INT64_MAX);
-  const auto mechanism = LabelResponse::Create({LabelNoise::response, epsilon0, kClasses, kLabels},
+  const auto mechanism = LabelResponse::Create({LabelNoise::response, epsilon0, kClasses, {kLabels}},
                                                noise::NoiseKey::FromOperatingSystem())
                              .value();
   at::Tensor sets = at::zeros({kLabels, kClasses}, at::kBool);
   for (std::int64_t c = 0; c < kClasses; ++c)
     if ((candidates >> c & 1U) != 0) sets.select(1, c).fill_(true);
   const PrivateLabels labels(at::full({kLabels}, label, at::kLong));
-  const at::Tensor answers = mechanism->Respond(labels, at::arange(kLabels, at::kLong), sets, 0,
-                                                book.Take(mechanism->Describe(kLabels), kLabels).value())
+  const at::Tensor answers = mechanism->Respond(labels, 0, at::arange(kLabels, at::kLong), sets, 0,
+                                                book.Take(mechanism->Describe(0), kLabels).value())
                                  .value();
   const at::Tensor counts = at::bincount(answers, {}, kClasses);
   return {counts.const_data_ptr<std::int64_t>(), counts.const_data_ptr<std::int64_t>() + kClasses};
@@ -145,11 +145,11 @@ TEST(LabelLaplace, NoiseHasTheScaleOfItsEvent) {
   MemoryPort port;
   ChargeBook book(&port, 1, INT64_MAX);
   const auto mechanism =
-      LabelResponse::Create({LabelNoise::laplace, kEpsilon, kClasses, kRows}, noise::NoiseKey::FromOperatingSystem())
+      LabelResponse::Create({LabelNoise::laplace, kEpsilon, kClasses, {kRows}}, noise::NoiseKey::FromOperatingSystem())
           .value();
   const PrivateLabels labels(at::full({kRows}, kLabel, at::kLong));
-  at::Tensor noisy = mechanism->AddLaplace(labels, at::arange(kRows, at::kLong), 0,
-                                           book.Take(mechanism->Describe(kRows), kRows).value())
+  at::Tensor noisy = mechanism->AddLaplace(labels, 0, at::arange(kRows, at::kLong), 0,
+                                           book.Take(mechanism->Describe(0), kRows).value())
                          .value()
                          .to(at::kDouble);
   noisy.select(1, kLabel).sub_(1);
@@ -169,11 +169,11 @@ TEST(ReleaseAudit, LaplaceNoiseOnLabelsGivesAwayItsEpsilonAndNoMore) {
     MemoryPort port;
     ChargeBook book(&port, 1, INT64_MAX);
     const auto mechanism =
-        LabelResponse::Create({LabelNoise::laplace, kEpsilon, kClasses, kRows}, noise::NoiseKey::FromOperatingSystem())
+        LabelResponse::Create({LabelNoise::laplace, kEpsilon, kClasses, {kRows}}, noise::NoiseKey::FromOperatingSystem())
             .value();
-    const at::Tensor noisy = mechanism->AddLaplace(PrivateLabels(at::full({kRows}, label, at::kLong)),
+    const at::Tensor noisy = mechanism->AddLaplace(PrivateLabels(at::full({kRows}, label, at::kLong)), 0,
                                                    at::arange(kRows, at::kLong), 0,
-                                                   book.Take(mechanism->Describe(kRows), kRows).value())
+                                                   book.Take(mechanism->Describe(0), kRows).value())
                                  .value();
     // The likelihoods of label 0 and 1 differ most where the first is 1 or more and the second 0 or less.
     hits.push_back(((noisy.select(1, 0) >= 1) & (noisy.select(1, 1) <= 0)).sum().item<std::int64_t>());

@@ -43,12 +43,7 @@ Learner::Learner(std::unique_ptr<Network> network, Collective& gang, const Learn
       optimiser_(OptimiserOf(network_->parameters(), settings)) {}
 
 Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, const std::optional<RngStream>& dropout,
-                              double temperature) {
-  return Teach(batch, [&](const at::Tensor&) { return batch.targets; }, learning_rate, dropout, temperature);
-}
-
-Result<double> Learner::Teach(const Minibatch& batch, const TargetRule& rule, double learning_rate,
-                              const std::optional<RngStream>& dropout, double temperature) {
+                              double temperature, const Expectation& expect) {
   ParameterArena& parameters = network_->parameters();
   std::vector<at::Tensor> outputs, seeds;
   double loss = 0;
@@ -57,8 +52,8 @@ Result<double> Learner::Teach(const Minibatch& batch, const TargetRule& rule, do
     if (dropout) masks.emplace(*dropout, batch.first);
     const at::Tensor logits = TrainingLogits(batch.images, masks);
     const auto rows = static_cast<double>(batch.rows);
-    const at::Tensor targets = rule(logits.detach());
     const at::Tensor log_p = at::log_softmax(logits.detach() / temperature, 1);
+    const at::Tensor targets = expect ? expect(log_p, batch.targets) : batch.targets;
     loss = -(targets * log_p).sum().item<double>() * temperature * temperature / rows;
     outputs.push_back(logits);
     seeds.push_back(log_p.exp().mul_(targets.sum(1, true)).sub_(targets).mul_(temperature / rows));

@@ -21,18 +21,13 @@ struct SupervisedStep {
   double rate = 0;        // learning rate
 };
 
-// What rows i64 [own] are taught.
+// What rows i64 [own] are taught: f32 [own, classes].
 using RowTargets = std::function<at::Tensor(const at::Tensor& rows)>;
-// The same, knowing the logits f32 [own, classes].
-using RowTargetRule = std::function<at::Tensor(const at::Tensor& rows, const at::Tensor& logits)>;
 
-// One step of `learner` on this member's share of the batch. Returns its part of the loss. Errors: of decoding and of
-// the gang.
+// One step of `learner` on this member's share of the batch; `expect` as for Learner::Teach. Returns its part of the
+// loss. Errors: of decoding and of the gang.
 [[nodiscard]] Result<double> TeachRows(const TrialSpec& spec, const PixelScale& scale, const Examples& examples,
                                        const SupervisedStep& at, const RowTargets& targets, Learner& learner,
-                                       Collective& gang);
-[[nodiscard]] Result<double> TeachRows(const TrialSpec& spec, const PixelScale& scale, const Examples& examples,
-                                       const SupervisedStep& at, const RowTargetRule& rule, Learner& learner,
-                                       Collective& gang);
+                                       Collective& gang, const Expectation& expect = {});
 
 }  // namespace retort::worker

@@ -39,8 +39,8 @@ ClassEmbedding::ClassEmbedding(const EmbeddingSettings& settings, noise::NoiseKe
     : settings_(settings), key_(std::move(key)) {}
 
 Result<ClassEmbedding> ClassEmbedding::Create(const EmbeddingSettings& settings, noise::NoiseKey key) {
-  if (!(settings.noise_multiplier > 0) || settings.classes < 1 || settings.features < 1 || settings.examples < 1)
-    return UsageError("The embedding of the private examples needs noise_multiplier > 0 and at least one example.");
+  if (!(settings.noise_multiplier > 0) || settings.classes < 1 || settings.features < 1)
+    return UsageError("The embedding of the private examples needs noise_multiplier > 0.");
   return ClassEmbedding(settings, std::move(key));
 }
 
@@ -52,7 +52,6 @@ privacy::PrivacyEvent ClassEmbedding::Describe(std::int64_t draws) const {
   event.sensitivity = 1;
   event.noise_std = settings_.noise_multiplier;
   event.sampling_rate = 1;
-  event.rows_per_batch = settings_.examples;
   event.noise_coordinates = event.release_coordinates = settings_.classes * settings_.features;
   event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_float;
   event.assumptions = {std::string(privacy::kAssumeFloatNoise)};

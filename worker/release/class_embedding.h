@@ -36,7 +36,6 @@ struct EmbeddingSettings {
   double noise_multiplier = 5;  // z > 0, the noise's standard deviation: one example changes the sum by 1
   std::int64_t classes = 10;
   std::int64_t features = 10000;
-  std::int64_t examples = 1;    // N, for the ledger
 };
 
 // One draw of noise for everything that training sees of the private examples. Adding or removing one changes the

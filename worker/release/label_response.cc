@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <span>
@@ -16,6 +17,17 @@ namespace {
 
 constexpr double kLeastEpsilon = 1e-6, kLargestEpsilon = 700;
 constexpr int kLatticeBits = 20;  // the one of a one-hot vector is 2^20 steps of the lattice
+
+// One answer about `truth` from `set`, ascending: with one candidate that one, whatever the truth.
+std::size_t Answer(std::size_t truth, const std::vector<std::size_t>& set, double epsilon0, noise::ChaChaStream& bits) {
+  const std::size_t k = set.size();
+  if (k == 1) return set[0];
+  const auto place = static_cast<std::size_t>(std::find(set.begin(), set.end(), truth) - set.begin());
+  if (place == k) return set[bits.Below(k)];
+  if (bits.NextU64() >= LeaveThreshold(epsilon0, static_cast<std::int64_t>(k))) return truth;
+  const std::uint64_t other = bits.Below(k - 1);
+  return set[other < place ? other : other + 1];
+}
 
 }  // namespace
 
@@ -35,8 +47,9 @@ LabelResponse::LabelResponse(const LabelSettings& settings, noise::NoiseKey key)
 Result<std::unique_ptr<LabelResponse>> LabelResponse::Create(const LabelSettings& settings, noise::NoiseKey key) {
   if (!(settings.epsilon0 >= kLeastEpsilon && settings.epsilon0 <= kLargestEpsilon))
     return UsageError("A label's release needs an epsilon0 between 1e-6 and 700.");
-  if (settings.classes < 2 || settings.fewest_rows < 1)
-    return UsageError("Releasing labels needs two classes or more, and a label or more at a time.");
+  const bool empty = std::any_of(settings.parts.begin(), settings.parts.end(), [](auto labels) { return labels < 1; });
+  if (settings.classes < 2 || settings.parts.empty() || empty)
+    return UsageError("Releasing labels needs two classes or more, and a label or more in every part.");
   std::unique_ptr<LabelResponse> made(new LabelResponse(settings, std::move(key)));
   if (settings.noise == LabelNoise::laplace) {
     RETORT_ASSIGN_OR_RETURN(
@@ -47,23 +60,24 @@ Result<std::unique_ptr<LabelResponse>> LabelResponse::Create(const LabelSettings
   return made;
 }
 
-privacy::PrivacyEvent LabelResponse::Describe(std::int64_t labels) const {
+privacy::PrivacyEvent LabelResponse::Describe(std::size_t part) const {
   privacy::PrivacyEvent event;
-  event.kind = static_cast<privacy::MechanismKind>(7);
+  event.kind = privacy::MechanismKind::label_response;
   event.unit = privacy::EventUnit::row;
-  event.count = labels;
+  event.count = event.rows_per_batch = settings_.parts.at(part);
   event.epsilon0 = settings_.epsilon0;
   event.choices = 2;
-  event.rows_per_batch = settings_.fewest_rows;
-  event.noise_coordinates = settings_.classes;
+  event.noise_coordinates = static_cast<std::int64_t>(part) + 1;
   event.release_coordinates = settings_.classes;
   event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_lattice;
   return event;
 }
 
-Status LabelResponse::Begin(LabelNoise noise, const PrivateLabels& labels, const at::Tensor& rows,
+Status LabelResponse::Begin(LabelNoise noise, const PrivateLabels& labels, std::size_t part, const at::Tensor& rows,
                             std::int64_t step, const Charge& charge) {
-  RETORT_RETURN_IF_ERROR(charge.Covers(Describe(rows.numel())));
+  if (part >= settings_.parts.size() || rows.numel() != settings_.parts[part])
+    return Refused("The labels are those of no part that their event speaks of.");
+  RETORT_RETURN_IF_ERROR(charge.Covers(Describe(part)));
   if (noise != settings_.noise) return Refused("The labels' event speaks of another kind of noise.");
   if (step <= last_step_) return Refused("Step " + std::to_string(step) + " drew its noise before.");
   released_.resize(labels.labels_.size());
@@ -81,14 +95,14 @@ Status LabelResponse::Begin(LabelNoise noise, const PrivateLabels& labels, const
   return {};
 }
 
-Result<at::Tensor> LabelResponse::Respond(const PrivateLabels& labels, const at::Tensor& rows,
+Result<at::Tensor> LabelResponse::Respond(const PrivateLabels& labels, std::size_t part, const at::Tensor& rows,
                                           const at::Tensor& candidates, std::int64_t step, Charge&& charge) {
   const Charge spent = std::move(charge);
   const at::Tensor which = rows.cpu().contiguous(), sets = candidates.to(at::kBool).cpu().contiguous();
   if (sets.dim() != 2 || sets.size(0) != which.numel() || sets.size(1) != settings_.classes)
     return Refused("Each row needs a set of candidates.");
   if (which.numel() > 0 && !sets.any(1).all().item<bool>()) return Refused("A row has no candidate.");
-  RETORT_RETURN_IF_ERROR(Begin(LabelNoise::response, labels, which, step, spent));
+  RETORT_RETURN_IF_ERROR(Begin(LabelNoise::response, labels, part, which, step, spent));
   noise::ChaChaStream bits(key_, {static_cast<std::uint64_t>(step), noise::Purpose::labels});
   at::Tensor out = at::empty({which.numel()}, at::kLong);
   const bool* candidate = sets.const_data_ptr<bool>();
@@ -102,16 +116,16 @@ Result<at::Tensor> LabelResponse::Respond(const PrivateLabels& labels, const at:
       if (candidate[c]) set.push_back(c);
     }
     const auto truth = static_cast<std::size_t>(labels.labels_[static_cast<std::size_t>(row[i])]);
-    answer[i] = static_cast<std::int64_t>(release::Respond(truth, set, settings_.epsilon0, bits));
+    answer[i] = static_cast<std::int64_t>(Answer(truth, set, settings_.epsilon0, bits));
   }
   return out;
 }
 
-Result<at::Tensor> LabelResponse::AddLaplace(const PrivateLabels& labels, const at::Tensor& rows,
+Result<at::Tensor> LabelResponse::AddLaplace(const PrivateLabels& labels, std::size_t part, const at::Tensor& rows,
                                              std::int64_t step, Charge&& charge) {
   const Charge spent = std::move(charge);
   const at::Tensor which = rows.cpu().contiguous();
-  RETORT_RETURN_IF_ERROR(Begin(LabelNoise::laplace, labels, which, step, spent));
+  RETORT_RETURN_IF_ERROR(Begin(LabelNoise::laplace, labels, part, which, step, spent));
   noise::ChaChaStream bits(key_, {static_cast<std::uint64_t>(step), noise::Purpose::labels});
   at::Tensor out = at::empty({which.numel(), settings_.classes}, at::kFloat);
   const auto* row = which.const_data_ptr<std::int64_t>();

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -47,7 +48,7 @@ struct LabelSettings {
   LabelNoise noise = LabelNoise::response;
   double epsilon0 = 1;            // of one label; 1e-6 to 700
   std::int64_t classes = 10;
-  std::int64_t fewest_rows = 1;   // of any release, for the ledger
+  std::vector<std::int64_t> parts = {1};  // labels of each part, which leave together
 };
 
 // response: randomised response over a row's candidates (randomized_response.h), chosen without its label.
@@ -59,19 +60,20 @@ class LabelResponse {
   [[nodiscard]] static Result<std::unique_ptr<LabelResponse>> Create(const LabelSettings& settings,
                                                                      noise::NoiseKey key);
 
-  // The event of `labels` labels.
-  [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t labels) const;
-  // Rows `rows` i64 [k], each for the first time, with candidates bool [k, classes], at least one for each row:
-  // i64 [k]. Refused when the charge does not cover k labels, a row was released before, or `step` does not grow.
-  [[nodiscard]] Result<at::Tensor> Respond(const PrivateLabels& labels, const at::Tensor& rows,
+  // The event of releasing part `part`, counted from 0.
+  [[nodiscard]] privacy::PrivacyEvent Describe(std::size_t part) const;
+  // The labels of `part`, which are those of rows `rows` i64 [k], each for the first time, with candidates
+  // bool [k, classes], at least one for each row: i64 [k]. Refused when k is not the part's number of labels, the
+  // charge does not cover them, a row was released before, or `step` does not grow.
+  [[nodiscard]] Result<at::Tensor> Respond(const PrivateLabels& labels, std::size_t part, const at::Tensor& rows,
                                            const at::Tensor& candidates, std::int64_t step, Charge&& charge);
   // The same with Laplace noise: f32 [k, classes].
-  [[nodiscard]] Result<at::Tensor> AddLaplace(const PrivateLabels& labels, const at::Tensor& rows,
+  [[nodiscard]] Result<at::Tensor> AddLaplace(const PrivateLabels& labels, std::size_t part, const at::Tensor& rows,
                                               std::int64_t step, Charge&& charge);
 
  private:
   LabelResponse(const LabelSettings& settings, noise::NoiseKey key);
-  [[nodiscard]] Status Begin(LabelNoise noise, const PrivateLabels& labels, const at::Tensor& rows,
+  [[nodiscard]] Status Begin(LabelNoise noise, const PrivateLabels& labels, std::size_t part, const at::Tensor& rows,
                              std::int64_t step, const Charge& charge);
   LabelSettings settings_;
   noise::NoiseKey key_;

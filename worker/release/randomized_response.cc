@@ -24,6 +24,18 @@ std::uint64_t Below(std::uint64_t count, noise::ChaChaStream& bits) {
   return word % count;
 }
 
+// `candidates` in ascending order.
+std::size_t Respond(std::size_t truth, const std::vector<std::size_t>& candidates, double epsilon0,
+                    noise::ChaChaStream& bits) {
+  const std::size_t k = candidates.size();
+  std::size_t place = 0;
+  while (place < k && candidates[place] != truth) ++place;
+  if (place == k) return candidates[Below(k, bits)];
+  if (bits.NextU64() >= LeaveThreshold(epsilon0, static_cast<std::int64_t>(k))) return truth;
+  const std::size_t other = Below(k - 1, bits);
+  return candidates[other < place ? other : other + 1];
+}
+
 std::size_t FirstLargest(std::span<const float> values) {
   std::size_t best = 0;
   for (std::size_t c = 1; c < values.size(); ++c) {
@@ -33,19 +45,6 @@ std::size_t FirstLargest(std::span<const float> values) {
 }
 
 }  // namespace
-
-std::size_t Respond(std::size_t truth, std::span<const std::size_t> candidates, double epsilon0,
-                    noise::ChaChaStream& bits) {
-  const std::size_t k = candidates.size();
-  RETORT_CHECK(k > 0);
-  if (k == 1) return candidates[0];
-  std::size_t place = 0;
-  while (place < k && candidates[place] != truth) ++place;
-  if (place == k) return candidates[Below(k, bits)];
-  if (bits.NextU64() >= LeaveThreshold(epsilon0, static_cast<std::int64_t>(k))) return truth;
-  const std::size_t other = Below(k - 1, bits);
-  return candidates[other < place ? other : other + 1];
-}
 
 std::uint64_t LeaveThreshold(double epsilon0, std::int64_t candidates) {
   const auto others = static_cast<double>(candidates - 1);

@@ -1,9 +1,7 @@
 // Randomised response over a set of candidates that was chosen without the teacher: one class leaves.
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <span>
 
 #include "worker/noise/chacha_stream.h"
 #include "worker/release/answer_memory.h"
@@ -45,10 +43,6 @@ class RandomizedResponse final : public Mechanism {
   std::int64_t last_step_ = -1;
   AnswerMemory memory_;
 };
-
-// One draw of that law. `candidates`: at least one, ascending; a single one is the answer whatever the truth.
-[[nodiscard]] std::size_t Respond(std::size_t truth, std::span<const std::size_t> candidates, double epsilon0,
-                                  noise::ChaChaStream& bits);
 
 // The 64-bit number u below which a uniform word leaves the teacher's class: u / 2^64 is at least
 // (k - 1) / (e^e0 + k - 1), and above it by less than 2^-40 of it or 2^-64. k = candidates >= 2.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kClasses = 3, kFeatures = 2;
 
 ClassEmbedding Make(double multiplier = 2) {
-  return ClassEmbedding::Create({multiplier, kClasses, kFeatures, 8}, noise::NoiseKey::FromSeed(1, TrialId(1))).value();
+  return ClassEmbedding::Create({multiplier, kClasses, kFeatures}, noise::NoiseKey::FromSeed(1, TrialId(1))).value();
 }
 
 class ClassEmbeddingTest : public testing::Test {

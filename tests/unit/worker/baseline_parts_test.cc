@@ -137,10 +137,10 @@ TEST(LabelPrior, PosteriorIsThePriorUnderBoundlessNoise) {
 }
 
 TEST(LabelStages, PartsCoverEveryExampleOnce) {
-  EXPECT_EQ(StageEnds(100, 2, 0.6), (std::vector<std::int64_t>{60, 100}));
-  EXPECT_EQ(StageEnds(100, 1, 0.6), (std::vector<std::int64_t>{100}));
-  EXPECT_EQ(StageEnds(10, 4, 0.4), (std::vector<std::int64_t>{4, 6, 8, 10}));
-  EXPECT_EQ(StageEnds(3, 3, 0.99), (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(StageEnds(101, 2), (std::vector<std::int64_t>{50, 101}));
+  EXPECT_EQ(StageEnds(100, 1), (std::vector<std::int64_t>{100}));
+  EXPECT_EQ(StageEnds(10, 4), (std::vector<std::int64_t>{2, 5, 7, 10}));
+  EXPECT_EQ(StageEnds(3, 3), (std::vector<std::int64_t>{1, 2, 3}));
 }
 
 at::Tensor SkewedLabels() { return at::arange(1000, at::kLong).square().remainder(7); }
