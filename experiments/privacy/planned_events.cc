@@ -163,8 +163,7 @@ void AddLabelEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
     event.choices = 2;
     event.noise_coordinates = part + 1;
     event.release_coordinates = spec.data->classes;
-    event.source = SourceOf(spec, spec.method == "alibi" ? NoiseSource::secure_float : NoiseSource::secure_lattice);
-    if (spec.method == "alibi") event.assumptions = {std::string(kAssumeFloatNoise)};
+    event.source = SourceOf(spec, NoiseSource::secure_lattice);
     if (event.count > 0) events.push_back(std::move(event));
   }
 }

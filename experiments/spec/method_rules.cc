@@ -120,9 +120,7 @@ void CheckRona(const TrialSpec& spec, Judge& judge) {
 }
 
 void CheckDevices(const TrialSpec& spec, Judge& judge) {
-  constexpr KindMask kAlone = MaskOf(TrialKind::query_student) | MaskOf(TrialKind::raw_student) |
-                              MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::label_student) |
-                              MaskOf(TrialKind::federated_student);
+  constexpr KindMask kAlone = MaskOf(TrialKind::query_student) | MaskOf(TrialKind::raw_student);
   if (spec.devices > 1 && Holds(kAlone, KindOf(spec)))
     judge.Say({"devices"}, "method \"" + spec.method + "\" runs on one device: remove devices");
 }

@@ -80,5 +80,9 @@ class Method {
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeMeanEmbedding(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeLabelStages(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeAlibi(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeFederatedAveraging(const MethodInputs& inputs);
 
 }  // namespace retort::worker

@@ -111,6 +111,28 @@ class TinyTrials {
     return spec;
   }
 
+  // Of the methods that train on the private examples without a teacher.
+  [[nodiscard]] TrialSpec Baseline(const std::string& method) const {
+    TrialSpec spec = Common();
+    spec.method = method;
+    spec.source = QuerySource::private_split;
+    spec.network = "datalens-x0.125";
+    spec.epochs = 2;
+    spec.batch = 24;
+    spec.epsilon0 = 2;
+    spec.shift = 1;
+    spec.steps = 5;
+    spec.student_batch = 16;
+    spec.latent = 3;
+    spec.generator_width = 4;
+    spec.random_features = 40;
+    spec.synthetic = 50;
+    spec.noise_multiplier = 2;
+    spec.rounds = 2;
+    spec.clients = 3;
+    return spec;
+  }
+
   // Attempt `number` of `spec`, whose parent's attempt.h5 is `teacher_file` (empty: none).
   [[nodiscard]] TrialOrder Order(const TrialSpec& spec, const std::string& name, std::uint32_t number,
                                  const std::string& teacher_file = "") const {

@@ -18,6 +18,19 @@ inline const TrialCase kTrialCases[] = {
     {"EnsembleTeacher", [](const TinyTrials& t) { return t.Teacher("ensemble"); }, ""},
     {"DpSgdTeacher", [](const TinyTrials& t) { return t.Teacher("dpsgd"); }, ""},
     {"DpSgdStudent", [](const TinyTrials& t) { return t.DpSgdStudent(); }, ""},
+    {"DpSgdPerLayerWithTanh",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.DpSgdStudent();
+       spec.network = "datalens-x0.125";
+       spec.activation = Activation::tanh;
+       spec.clipping = Clipping::per_layer;
+       return spec;
+     },
+     ""},
+    {"MeanEmbedding", [](const TinyTrials& t) { return t.Baseline("dp-merf"); }, ""},
+    {"LabelStages", [](const TinyTrials& t) { return t.Baseline("lp-2st"); }, ""},
+    {"Alibi", [](const TinyTrials& t) { return t.Baseline("alibi"); }, ""},
+    {"FederatedAveraging", [](const TinyTrials& t) { return t.Baseline("fedavg"); }, ""},
     {"Working", [](const TinyTrials& t) { return t.Student(Reading::working); }, "plain"},
     {"Printed", [](const TinyTrials& t) { return t.Student(Reading::printed); }, "plain"},
     {"RowAveraged", [](const TinyTrials& t) { return t.Student(Reading::row_averaged); }, "plain"},
