@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "experiments/spec/status.h"
 #include "experiments/spec/trial_spec.h"
@@ -51,6 +52,13 @@ class Learner {
   [[nodiscard]] Result<double> Teach(const Minibatch& batch, double learning_rate,
                                      const std::optional<RngStream>& dropout, double temperature = 1);
 
+  // Teach in two halves, for gangs whose members teach different networks. Differentiate puts this member's part
+  // of the gradient into the arena, without a word to the gang; Apply sums gradients and running statistics over
+  // the gang and steps. `own_rows`: those of the batch of `rows` that this member differentiated.
+  [[nodiscard]] double Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout,
+                                     double temperature = 1);
+  [[nodiscard]] Status Apply(std::int64_t own_rows, std::int64_t rows, double learning_rate);
+
   [[nodiscard]] Network& network() { return *network_; }
   [[nodiscard]] const Network& network() const { return *network_; }
   // State names: prefix + "parameters", prefix + "adam/..." or "sgd/..."; with batch norms prefix + "statistics"
@@ -59,6 +67,13 @@ class Learner {
   void ResetOptimiser();
 
  private:
+  // What a batch is differentiated through; empty without rows.
+  struct Pass {
+    std::vector<at::Tensor> outputs, seeds;
+    double loss = 0;
+  };
+  [[nodiscard]] Pass Forward(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature);
+  void Descend(double learning_rate);
   // f32, part of the graph to the parameters.
   [[nodiscard]] at::Tensor TrainingLogits(const at::Tensor& images, const std::optional<RowStream>& masks);
   std::unique_ptr<Network> network_;
@@ -66,6 +81,9 @@ class Learner {
   Precision precision_;
   std::variant<Adam, Sgd> optimiser_;
 };
+
+// The learning rate at step `step` of `steps`, as the trial's keys schedule it.
+[[nodiscard]] double RateAt(const TrialSpec& spec, std::int64_t step, std::int64_t steps);
 
 // f32 [n, classes] from labels i64 [n]: 1 - smoothing + smoothing / classes on the label, smoothing / classes
 // elsewhere.
