@@ -65,7 +65,7 @@ Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int
   if (method == nullptr || method->teachers == 0)
     return UsageError("Method \"" + spec.method + "\" asks no teacher.");
   if (members > 1) {
-    if (spec.reading != Reading::sound && spec.source != QuerySource::public_split)
+    if (KindOf(spec) == TrialKind::gradient_student)
       return AsMechanism(MemberGradient::Create(MembersOf(spec, classes, members), std::move(key), kernels));
     return AsMechanism(NoisyVotes::Create(VotesOf(spec, classes), std::move(key)));
   }
