@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "storage/checkpoint_store.h"
 #include "tests/unit/worker/tiny_trials.h"
 #include "worker/methods/private_queries.h"
 
