@@ -82,6 +82,19 @@ void CheckResponses(const TrialSpec& spec, Judge& judge) {
               {"epsilon0", "epsilon"});
 }
 
+// What the other kinds can claim, calibration says.
+void CheckClaim(const TrialSpec& spec, Judge& judge) {
+  if (spec.claim == ClaimTarget::none) return;
+  const TrialKind kind = KindOf(spec);
+  const bool labels = kind == TrialKind::label_student;
+  if (kind == TrialKind::federated_student || kind == TrialKind::raw_student)
+    judge.Say({"claim"}, "method \"" + spec.method + "\" adds no noise: it has no finite claim; remove claim", {"none"});
+  else if (labels && spec.claim != ClaimTarget::label)
+    judge.Say({"claim"}, "method \"" + spec.method + "\" protects labels only: its claim is \"label\"", {"label"});
+  else if (!labels && spec.claim == ClaimTarget::label)
+    judge.Say({"claim"}, "claim \"label\" is of methods that release private labels, lp-2st and alibi", {"example"});
+}
+
 void CheckFederation(const Composition& trial, Judge& judge) {
   const TrialSpec& spec = trial.spec;
   if (spec.method != "feddpsd") {
@@ -201,6 +214,7 @@ void CheckSource(const Composition& trial, Judge& judge) {
 }
 
 void CheckMethodKeys(const Composition& trial, Judge& judge) {
+  CheckClaim(trial.spec, judge);
   CheckDiscriminator(trial.spec, judge);
   CheckCandidates(trial.spec, judge);
   CheckResponses(trial.spec, judge);

@@ -172,6 +172,7 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
     return judge.good();
   }
   CheckReading(trial, judge);
+  if (!judge.good()) return false;
   CheckTeaching(trial, judge);
   CheckPrivacy(trial, judge);
   CheckLoadedClaim(trial, judge);
