@@ -31,6 +31,16 @@ at::Tensor CountVotes(const at::Tensor& member_logits, std::int64_t grain) {
   return VoteShares(Sanitised(member_logits), grain).sum(0).to(at::kInt);
 }
 
+// The bounded gradient of every member, summed: f32 [rows, classes]. No member's row is longer than C.
+at::Tensor SumGradientsOf(const at::Tensor& member_logits, const Query& query) {
+  const std::int64_t members = member_logits.size(0), rows = member_logits.size(1), classes = member_logits.size(2);
+  at::Tensor sum = at::zeros({rows, classes}, member_logits.options().dtype(at::kFloat));
+  const at::Tensor logits = Sanitised(member_logits.to(at::kFloat));
+  for (std::int64_t member = 0; member < members; ++member)
+    sum.add_(BoundedGradient(*query.gradients, query.student_logits, logits[member]));
+  return sum;
+}
+
 // As asked, but without a graph.
 Query Detached(const Query& query) {
   Query detached = query;
@@ -45,6 +55,8 @@ at::Tensor TeacherModel::MemberLogits(const at::Tensor&) {
   CheckFailed("members() == 1", __FILE__, __LINE__, "an ensemble answers by MemberLogits");
 }
 
+Insides TeacherModel::LookInside(const at::Tensor& inputs) { return {Logits(inputs), at::Tensor()}; }
+
 Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
   const at::NoGradGuard no_grad;
   Answers answers;
@@ -53,7 +65,10 @@ Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
   if (teacher.members() > 1) {
     const at::Tensor logits = teacher.MemberLogits(answers.query_.inputs);
     CheckShape(logits, 3, rows, teacher.classes());
-    answers.votes_ = CountVotes(logits, query.grain);
+    if (query.gradients)
+      answers.gradients_ = SumGradientsOf(logits, answers.query_);
+    else
+      answers.votes_ = CountVotes(logits, query.grain);
   } else {
     const at::Tensor logits = teacher.Logits(answers.query_.inputs);
     CheckShape(logits, 2, rows, teacher.classes());
@@ -88,6 +103,12 @@ Result<Answers> Oracle::GatherRows(Answers local, const Query& whole, Collective
 Result<Answers> Oracle::SumVotes(Answers local, Collective& gang) {
   RETORT_CHECK(local.votes_.defined());
   RETORT_RETURN_IF_ERROR(gang.AllReduceSum(local.votes_));
+  return local;
+}
+
+Result<Answers> Oracle::SumGradients(Answers local, Collective& gang) {
+  RETORT_CHECK(local.gradients_.defined());
+  RETORT_RETURN_IF_ERROR(gang.AllReduceSum(local.gradients_));
   return local;
 }
 

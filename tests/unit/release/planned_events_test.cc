@@ -63,6 +63,35 @@ TEST(PlannedEvents, EqualWhatGradientMechanismsDescribe) {
   }
 }
 
+TEST(PlannedEvents, EqualWhatAnEnsemblesGradientsDescribe) {
+  for (const char* method : {"dpdfd-ensemble", "feddpsd"}) {
+    for (const Trust trust : {Trust::untrusted, Trust::trusted}) {
+      for (const Reading reading : {Reading::working, Reading::printed}) {
+        TrialSpec spec = Spec();
+        spec.method = method;
+        spec.reading = reading;
+        if (spec.method == "feddpsd") spec.trust = trust;
+        ExpectAsPlanned(spec, 10, 7, 48);
+      }
+    }
+  }
+}
+
+TEST(PlannedEvents, EqualWhatMaskedGradientsAndThoseOfATouchedGeneratorDescribe) {
+  for (const char* method : {"dpsd-data", "dpsd-t", "dpsd-kd"}) {
+    for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged}) {
+      for (const Discriminator discriminator : {Discriminator::student, Discriminator::teacher}) {
+        TrialSpec spec = Spec();
+        spec.method = method;
+        spec.reading = reading;
+        spec.top_k = 3;
+        spec.discriminator = discriminator;
+        ExpectAsPlanned(spec, 1, 7, 48);
+      }
+    }
+  }
+}
+
 TEST(PlannedEvents, EqualWhatNoisyVotesDescribe) {
   TrialSpec spec = Spec();
   spec.reading = Reading::sound;

@@ -60,6 +60,7 @@ class TinyTrials {
     EXPECT_TRUE(storage::InspectIdx(storage::PosixEnv(), *data_).ok());
   }
 
+  // A method, or "networks" and "dirichlet": ensembles of convolutional networks, by index and by label.
   [[nodiscard]] TrialSpec Teacher(const std::string& method) const {
     TrialSpec spec = Common();
     spec.role = Role::teacher;
@@ -67,6 +68,7 @@ class TinyTrials {
     spec.epochs = 3;
     spec.batch = 40;
     spec.shift = 1;
+    if (method == "networks" || method == "dirichlet") Networks(spec);
     if (method == "ensemble") {
       spec.network = "logistic";
       spec.members = 6;
@@ -174,6 +176,15 @@ class TinyTrials {
     spec.threads = 1;
     spec.checkpoint_seconds = 1e6;
     return spec;
+  }
+  static void Networks(TrialSpec& spec) {
+    if (spec.method == "dirichlet") spec.partition = Partition::dirichlet;
+    spec.method = "ensemble";
+    spec.network = "datalens-x0.125";
+    spec.members = 3;
+    spec.dirichlet_alpha = 2;
+    spec.batch = 16;
+    spec.lr = 5e-3;
   }
   static void DpSgd(TrialSpec& spec) {
     spec.network = "tanh-cnn";
