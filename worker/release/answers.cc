@@ -24,11 +24,9 @@ void CheckShape(const at::Tensor& logits, std::int64_t dimensions, std::int64_t 
 }
 
 // Votes of every member, summed: i32 [rows, classes].
-at::Tensor CountVotes(const at::Tensor& member_logits, std::int64_t grain) {
-  if (member_logits.size(0) == 0) {
-    return at::zeros({member_logits.size(1), member_logits.size(2)}, member_logits.options().dtype(at::kInt));
-  }
-  return VoteShares(Sanitised(member_logits), grain).sum(0).to(at::kInt);
+at::Tensor CountVotes(const at::Tensor& sane, std::int64_t grain) {
+  if (sane.size(0) == 0) return at::zeros({sane.size(1), sane.size(2)}, sane.options().dtype(at::kInt));
+  return VoteShares(sane, grain).sum(0).to(at::kInt);
 }
 
 // As asked, but without a graph.
@@ -53,7 +51,9 @@ Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
   if (teacher.members() > 1) {
     const at::Tensor logits = teacher.MemberLogits(answers.query_.inputs);
     CheckShape(logits, 3, rows, teacher.classes());
-    answers.votes_ = CountVotes(logits, query.grain);
+    const at::Tensor sane = Sanitised(logits);
+    answers.votes_ = CountVotes(sane, query.grain);
+    answers.choices_ = FirstLargest(sane);
   } else {
     const at::Tensor logits = teacher.Logits(answers.query_.inputs);
     CheckShape(logits, 2, rows, teacher.classes());
@@ -88,6 +88,14 @@ Result<Answers> Oracle::GatherRows(Answers local, const Query& whole, Collective
 Result<Answers> Oracle::SumVotes(Answers local, Collective& gang) {
   RETORT_CHECK(local.votes_.defined());
   RETORT_RETURN_IF_ERROR(gang.AllReduceSum(local.votes_));
+  return local;
+}
+
+Result<Answers> Oracle::GatherMembers(Answers local, std::int64_t members, Collective& gang) {
+  if (gang.size() == 1) return local;
+  RETORT_CHECK(local.choices_.defined());
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor all, GatherRowsToRoot(local.choices_, members, gang));
+  if (all.defined()) local.choices_ = all;
   return local;
 }
 
