@@ -3,6 +3,7 @@
 #include <ATen/ops/cat.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,6 +66,18 @@ class SingleTeacher final : public release::TeacherModel {
  protected:
   at::Tensor Logits(const at::Tensor& inputs) override {
     return InPasses(inputs, [this](const at::Tensor& rows) { return network_->Forward(rows).logits; });
+  }
+  release::Insides LookInside(const at::Tensor& inputs) override {
+    LayerTrace trace;
+    const NetworkOutput out = network_->Forward(inputs, std::nullopt, &trace);
+    release::Insides inside{out.logits, out.features};
+    for (const LayerNode& node : network_->plan().nodes) {
+      if (node.norm < 0 || !node.runs) continue;
+      const auto norm = static_cast<std::size_t>(node.norm);
+      inside.norms.push_back({trace.inputs[static_cast<std::size_t>(node.traced)], network_->buffers().mean(norm),
+                              network_->buffers().variance(norm)});
+    }
+    return inside;
   }
 
  private:

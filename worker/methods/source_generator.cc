@@ -4,7 +4,6 @@
 #include <ATen/ops/log_softmax.h>
 
 #include <utility>
-#include <vector>
 
 #include "worker/gang/summed_gradient.h"
 #include "worker/rng_streams.h"
@@ -25,47 +24,79 @@ Result<std::unique_ptr<SourceGenerator>> SourceGenerator::Create(const TrialSpec
   return std::unique_ptr<SourceGenerator>(new SourceGenerator(spec, std::move(generator), gang));
 }
 
-at::Tensor SourceGenerator::Images(std::int64_t step, std::int64_t rows) const {
-  const RngStream stream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(step));
+at::Tensor SourceGenerator::Drawn(const RngStream& stream, std::int64_t rows) const {
   const RowShare own = ShareOf(rows, gang_);
   const at::Tensor latents = NormalRows(own.count, spec_.latent, stream, own.first);
   return generator_->Forward(latents.to(generator_->parameters().flat().device()), &gang_);
 }
 
-Result<double> SourceGenerator::OneStep(const at::Tensor& images, std::int64_t rows, const Network& student,
-                                        const GeneratorTarget& target, double learning_rate) {
+at::Tensor SourceGenerator::Images(std::int64_t step, std::int64_t rows) const {
+  return Drawn(RngStream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(step)), rows);
+}
+
+Status SourceGenerator::AskStudent(const at::Tensor& images, std::int64_t rows, const Network& student,
+                                   const GeneratorTarget& target, const GeneratorWeights& weights, Seeds& seeds) {
   const NetworkOutput out = student.Forward(images);
   const bool dafl = spec_.reading != Reading::printed;
   RETORT_ASSIGN_OR_RETURN(
-      const GeneratorGradient seeds,
-      GeneratorLoss(out, target.y, {spec_.one_hot, spec_.information_entropy, spec_.activation_norm},
-                    dafl ? GeneratorForm::dafl : GeneratorForm::printed, rows, gang_));
-  std::vector<at::Tensor> outputs = {out.logits, out.features}, gradients = {seeds.logits, seeds.features};
+      const GeneratorGradient gradient,
+      GeneratorLoss(out, target.y, weights, dafl ? GeneratorForm::dafl : GeneratorForm::printed, rows, gang_));
+  seeds.outputs.insert(seeds.outputs.end(), {out.logits, out.features});
+  seeds.gradients.insert(seeds.gradients.end(), {gradient.logits, gradient.features});
+  seeds.loss += gradient.loss;
   if (target.released.defined()) {
     // L_S = -mean_i <y_i, log p_i>, differentiated by the y that the teacher's Jacobian reaches.
     const double scale = -target.slope / static_cast<double>(rows);
-    outputs.push_back(target.released);
-    gradients.push_back(at::log_softmax(out.logits.detach(), 1) * scale);
+    seeds.outputs.push_back(target.released);
+    seeds.gradients.push_back(at::log_softmax(out.logits.detach(), 1) * scale);
   }
+  return {};
+}
+
+Status SourceGenerator::AskCritic(const at::Tensor& images, std::int64_t rows, const release::TeacherCritic& critic,
+                                  Seeds& seeds) {
+  RETORT_ASSIGN_OR_RETURN(const release::CriticGradient judged, critic.Judge(images, rows, gang_));
+  seeds.outputs.push_back(images);
+  seeds.gradients.push_back(judged.images);
+  seeds.loss += judged.loss;
+  return {};
+}
+
+Status SourceGenerator::Apply(const Seeds& seeds, double learning_rate) {
   ParameterArena& parameters = generator_->parameters();
-  RETORT_RETURN_IF_ERROR(SumGradients(outputs, gradients, parameters, gang_));
+  RETORT_RETURN_IF_ERROR(SumGradients(seeds.outputs, seeds.gradients, parameters, gang_));
   adam_.Step(parameters.flat(), parameters.gradient(), learning_rate);
-  return seeds.loss;
+  return {};
 }
 
 Result<double> SourceGenerator::Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows,
                                         const Network& student, const GeneratorTarget& target,
-                                        double learning_rate) {
+                                        double learning_rate, const release::TeacherCritic* critic) {
   RETORT_RETURN_IF_ERROR(CheckDetached(spec_, target));
+  const GeneratorWeights weights = critic != nullptr ? GeneratorWeights{0, 0, 0}
+                                                     : GeneratorWeights{spec_.one_hot, spec_.information_entropy,
+                                                                        spec_.activation_norm};
   double loss = 0;
   for (std::int64_t i = 0; i < spec_.generator_steps; ++i) {
-    const bool first = i == 0;
-    GeneratorTarget now = target;
-    if (!first) now.released = at::Tensor();   // its graph belongs to the images of the query
-    RETORT_ASSIGN_OR_RETURN(
-        loss, OneStep(first ? images : Images(step, rows), rows, student, now, learning_rate));
+    const at::Tensor now = i == 0 ? images : Images(step, rows);
+    GeneratorTarget aim = target;
+    if (i > 0) aim.released = at::Tensor();  // its graph belongs to the images of the query
+    Seeds seeds;
+    if (critic != nullptr) RETORT_RETURN_IF_ERROR(AskCritic(now, rows, *critic, seeds));
+    if (critic == nullptr || aim.y.defined()) RETORT_RETURN_IF_ERROR(AskStudent(now, rows, student, aim, weights, seeds));
+    RETORT_RETURN_IF_ERROR(Apply(seeds, learning_rate));
+    loss = seeds.loss;
   }
   return loss;
+}
+
+Result<double> SourceGenerator::Pretrain(std::int64_t n, std::int64_t rows, const release::TeacherCritic& critic,
+                                         double learning_rate) {
+  const RngStream stream(spec_.seed, Purpose::generator_latents, static_cast<std::uint64_t>(n));
+  Seeds seeds;
+  RETORT_RETURN_IF_ERROR(AskCritic(Drawn(stream, rows), rows, critic, seeds));
+  RETORT_RETURN_IF_ERROR(Apply(seeds, learning_rate));
+  return seeds.loss;
 }
 
 Status SourceGenerator::CheckDetached(const TrialSpec& spec, const GeneratorTarget& target) {

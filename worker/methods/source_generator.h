@@ -1,4 +1,5 @@
-// The generator as a source of queries, and its training through the student alone.
+// The generator as a source of queries, and its training: through the student alone, unless it is handed the
+// raw teacher as a critic.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -6,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "experiments/spec/status.h"
 #include "experiments/spec/trial_spec.h"
@@ -14,6 +16,7 @@
 #include "worker/models/generator.h"
 #include "worker/models/network.h"
 #include "worker/optim/adam.h"
+#include "worker/release/teacher_critic.h"
 #include "worker/train_state.h"
 
 namespace retort::worker {
@@ -39,11 +42,16 @@ class SourceGenerator {
   // normalisation, which sees the share alone.
   [[nodiscard]] at::Tensor Images(std::int64_t step, std::int64_t rows) const;
   // spec.generator_steps Adam steps on L_S + L_G of the whole batch. `images` is what Images(step, rows) gave,
-  // with its graph, and serves the first of them; later ones draw the same latents anew. Returns this member's
-  // part of the last loss. Error: of the gang.
+  // with its graph, and serves the first of them; later ones draw the same latents anew. With a `critic` L_G is
+  // what that says of the images, and the student decides L_S alone. Returns this member's part of the last
+  // loss. Error: of the gang.
   [[nodiscard]] Result<double> Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows,
                                        const Network& student, const GeneratorTarget& target,
-                                       double learning_rate);
+                                       double learning_rate, const release::TeacherCritic* critic = nullptr);
+  // One Adam step on what the critic says of `rows` images that are drawn for it and never queried; step n of
+  // them draws the same ones always. Returns this member's part of the loss. Error: of the gang.
+  [[nodiscard]] Result<double> Pretrain(std::int64_t n, std::int64_t rows, const release::TeacherCritic& critic,
+                                        double learning_rate);
   // detach = true: refused, when `target` still has a graph; a teacher's Jacobian would lie behind it.
   [[nodiscard]] static Status CheckDetached(const TrialSpec& spec, const GeneratorTarget& target);
   void Register(TrainState& state, const std::string& prefix);
@@ -51,8 +59,17 @@ class SourceGenerator {
 
  private:
   SourceGenerator(const TrialSpec& spec, std::unique_ptr<Generator> generator, Collective& gang);
-  [[nodiscard]] Result<double> OneStep(const at::Tensor& images, std::int64_t rows, const Network& student,
-                                       const GeneratorTarget& target, double learning_rate);
+  // What the generator is differentiated through in one step.
+  struct Seeds {
+    std::vector<at::Tensor> outputs, gradients;
+    double loss = 0;
+  };
+  [[nodiscard]] at::Tensor Drawn(const RngStream& stream, std::int64_t rows) const;
+  [[nodiscard]] Status AskStudent(const at::Tensor& images, std::int64_t rows, const Network& student,
+                                  const GeneratorTarget& target, const GeneratorWeights& weights, Seeds& seeds);
+  [[nodiscard]] Status AskCritic(const at::Tensor& images, std::int64_t rows, const release::TeacherCritic& critic,
+                                 Seeds& seeds);
+  [[nodiscard]] Status Apply(const Seeds& seeds, double learning_rate);
   const TrialSpec& spec_;
   Collective& gang_;
   std::unique_ptr<Generator> generator_;

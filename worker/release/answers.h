@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "experiments/spec/status.h"
 #include "worker/gang/collective.h"
@@ -23,7 +24,19 @@ struct Query {
   at::Tensor candidates = {};
 };
 
-// A teacher as the room sees it. Its answers are protected: nobody but Oracle can ask.
+// What one batch does inside a network, all of it part of the graph to the inputs.
+struct Insides {
+  struct Norm {
+    at::Tensor reaching;        // f32 [rows, channels, ...]: what a batch norm is given
+    at::Tensor mean, variance;  // f32 [channels]: its running statistics
+  };
+  at::Tensor logits;    // f32 [rows, classes]
+  at::Tensor features;  // f32 [rows, d]: what the last linear layer is given; undefined where nobody can tell
+  std::vector<Norm> norms = {};
+};
+
+// A teacher as the room sees it. Its answers are protected: nobody but Oracle can ask, and TeacherCritic, whose
+// users lose every claim about the teacher.
 class TeacherModel {
  public:
   virtual ~TeacherModel() = default;
@@ -33,12 +46,15 @@ class TeacherModel {
 
  protected:
   friend class Oracle;
+  friend class TeacherCritic;
   // inputs [rows, ...] -> [rows, classes] f32. Evaluation mode; differentiable to the inputs where
   // gradients are enabled. Ensembles: unused.
   [[nodiscard]] virtual at::Tensor Logits(const at::Tensor& inputs) = 0;
   // inputs [rows, ...] -> [members asked here, rows, classes] f32: all of them, or a gang member's share.
   // Only for members() > 1.
   [[nodiscard]] virtual at::Tensor MemberLogits(const at::Tensor& inputs);
+  // inputs [rows, ...], in one pass: of a single teacher. Teachers that show nothing but logits leave it as it is.
+  [[nodiscard]] virtual Insides LookInside(const at::Tensor& inputs);
 };
 
 // Move-only. Holds logits (single teacher), or votes and choices (ensemble) for the rows of one query.

@@ -11,4 +11,5 @@ set(RETORT_RELEASE_SOURCES
   release/noisy_votes.cc
   release/post_processing.cc
   release/randomized_response.cc
+  release/teacher_critic.cc
   release/vote_shares.cc)
