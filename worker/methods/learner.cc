@@ -43,7 +43,7 @@ Learner::Learner(std::unique_ptr<Network> network, Collective& gang, const Learn
       optimiser_(OptimiserOf(network_->parameters(), settings)) {}
 
 Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, const std::optional<RngStream>& dropout,
-                              double temperature) {
+                              double temperature, const Expectation& expect) {
   ParameterArena& parameters = network_->parameters();
   std::vector<at::Tensor> outputs, seeds;
   double loss = 0;
@@ -53,9 +53,10 @@ Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, cons
     const at::Tensor logits = TrainingLogits(batch.images, masks);
     const auto rows = static_cast<double>(batch.rows);
     const at::Tensor log_p = at::log_softmax(logits.detach() / temperature, 1);
-    loss = -(batch.targets * log_p).sum().item<double>() * temperature * temperature / rows;
+    const at::Tensor targets = expect ? expect(log_p, batch.targets) : batch.targets;
+    loss = -(targets * log_p).sum().item<double>() * temperature * temperature / rows;
     outputs.push_back(logits);
-    seeds.push_back(log_p.exp().mul_(batch.targets.sum(1, true)).sub_(batch.targets).mul_(temperature / rows));
+    seeds.push_back(log_p.exp().mul_(targets.sum(1, true)).sub_(targets).mul_(temperature / rows));
   }
   RETORT_RETURN_IF_ERROR(SumGradients(outputs, seeds, parameters, gang_));
   if (batch.images.size(0) == 0) network_->CountBatch();

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,9 @@ struct LearnerSettings {
 // Those of a network that the trial trains as its keys say.
 [[nodiscard]] LearnerSettings SettingsOf(const TrialSpec& spec);
 
+// What a batch's targets mean to a network that says log_p, both f32 [rows, classes]: what it is to say instead.
+using Expectation = std::function<at::Tensor(const at::Tensor& log_p, const at::Tensor& targets)>;
+
 // Every member of a gang holds the same parameters, moments and running statistics, bit for bit. Batch norms
 // normalise by this member's rows alone; their running statistics are the mean over the gang, by rows.
 class Learner {
@@ -46,10 +50,11 @@ class Learner {
   Learner(std::unique_ptr<Network> network, Collective& gang, const LearnerSettings& settings = {});
 
   // One step of the optimiser on T^2 mean_i CE(softmax(z_i / T), y_i) over the whole batch: injects
-  // T (p sum(y) - y) / rows at the logits z, so y need not be a distribution. Returns this member's part of
-  // the loss; the parts sum to it. Error: of the gang.
+  // T (p sum(y) - y) / rows at the logits z, so y need not be a distribution. y: the batch's targets, or what
+  // `expect` makes of them. Returns this member's part of the loss; the parts sum to it. Error: of the gang.
   [[nodiscard]] Result<double> Teach(const Minibatch& batch, double learning_rate,
-                                     const std::optional<RngStream>& dropout, double temperature = 1);
+                                     const std::optional<RngStream>& dropout, double temperature = 1,
+                                     const Expectation& expect = {});
 
   [[nodiscard]] Network& network() { return *network_; }
   [[nodiscard]] const Network& network() const { return *network_; }

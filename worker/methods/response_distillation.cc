@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <optional>
@@ -198,6 +199,17 @@ class ResponseDistillation final : public Method {
   ReleasedRows released_;
   SampleGallery gallery_;
 };
+
+Result<release::TeacherCritic> MakeCritic(const TrialSpec& spec, release::TeacherModel& teacher, const Dataset& data) {
+  const release::CriticWeights weights{.one_hot = spec.one_hot,
+                                       .information_entropy = spec.information_entropy,
+                                       .activation_norm = spec.activation_norm,
+                                       .bn_statistics = spec.bn_statistics};
+  const ImageShape shape = data.shape;
+  const at::Tensor image = at::zeros({1, shape.channels, shape.height, shape.width}, at::device(data.device));
+  return release::TeacherCritic::Create(
+      teacher, image, weights, spec.reading == Reading::printed ? GeneratorForm::printed : GeneratorForm::dafl);
+}
 
 }  // namespace
 
