@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/argsort.h>
+#include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
 
 #include "experiments/spec/status.h"
@@ -16,6 +17,12 @@ at::Tensor TopCandidates(const at::Tensor& scores, std::int64_t k) {
 
 at::Tensor LikelyCandidates(const at::Tensor& probabilities, double threshold) {
   return probabilities.detach().gt(threshold).logical_or_(TopCandidates(probabilities, 2));
+}
+
+at::Tensor CandidatesOf(const TrialSpec& spec, const at::Tensor& logits) {
+  if (spec.top_k > 0) return TopCandidates(logits, spec.top_k);
+  const double threshold = spec.threshold > 0 ? spec.threshold : 0.5 / static_cast<double>(logits.size(1));
+  return LikelyCandidates(at::softmax(logits, 1), threshold);
 }
 
 }  // namespace retort::worker

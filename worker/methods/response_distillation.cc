@@ -3,7 +3,6 @@
 // members each answer for themselves, and their labels are averaged.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "worker/distill/candidates.h"
+#include "worker/distill/response_targets.h"
 #include "worker/distill/transfer_set.h"
 #include "worker/evaluation.h"
 #include "worker/methods/learner.h"
@@ -113,21 +113,23 @@ class ResponseDistillation final : public Method {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor logits,
                             AllGatherRows(StudentLogits(images.detach()), spec_.batch, gang_));
     const release::Query query{.inputs = queried, .student_logits = {}, .step = step,
-                               .candidates = Candidates(logits)};
+                               .candidates = CandidatesOf(spec_, logits)};
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
       return Release(query, images, book);
     }));
     released_.Append(queried, released);
-    const at::Tensor labels = released.to(at::kFloat) / static_cast<double>(teacher_->members());
+    const std::int64_t members = teacher_->members();
+    const at::Tensor labels = released.to(at::kFloat) / static_cast<double>(members);
+    const at::Tensor lesson = Weighs() ? AnnotateResponses(released, query.candidates, members) : labels;
     const double decay = HoldThenLinear(step - spec_.pretrain_steps, spec_.steps, spec_.lr_hold, spec_.lr_end);
     std::vector<double> losses = {0, 0};
-    RETORT_ASSIGN_OR_RETURN(losses[0], TeachStudent(step, queried, labels, spec_.lr * decay));
+    RETORT_ASSIGN_OR_RETURN(losses[0], TeachStudent(step, queried, lesson, spec_.lr * decay));
     const GeneratorTarget aim{.y = Own(labels, ShareOf(spec_.batch, gang_)), .released = {}};
     RETORT_ASSIGN_OR_RETURN(losses[1],
                             source_->Improve(step, images, spec_.batch, learner_.network(), aim,
                                              spec_.generator_lr * decay, Discriminator()));
     RETORT_RETURN_IF_ERROR(SumOverGang(losses, gang_));
-    transfer_.Push(queried, labels);
+    transfer_.Push(queried, lesson);
     gallery_.Offer(step, queried, labels);
     series.emplace_back("train.student_loss", losses[0]);
     series.emplace_back("train.generator_loss", losses[1]);
@@ -144,12 +146,6 @@ class ResponseDistillation final : public Method {
   at::Tensor StudentLogits(const at::Tensor& images) const {
     const at::NoGradGuard no_grad;
     return learner_.network().Forward(images).logits;
-  }
-
-  at::Tensor Candidates(const at::Tensor& logits) const {
-    if (spec_.top_k > 0) return TopCandidates(logits, spec_.top_k);
-    const double threshold = spec_.threshold > 0 ? spec_.threshold : 0.5 / static_cast<double>(data_.classes);
-    return LikelyCandidates(at::softmax(logits, 1), threshold);
   }
 
   // Each member of the gang asks the teacher about its own rows, or its share of an ensemble about all of them; gang
@@ -174,13 +170,19 @@ class ResponseDistillation final : public Method {
     return release::Oracle::GatherRows(release::Oracle::Ask(*teacher_, own), whole, gang_);
   }
 
+  [[nodiscard]] bool Weighs() const { return spec_.response_loss == ResponseLoss::likelihood; }
+
   // spec.student_steps steps on this stage's rows and those of earlier stages that the transfer set keeps.
-  Result<double> TeachStudent(std::int64_t step, const at::Tensor& images, const at::Tensor& labels, double rate) {
-    const Lessons lessons(spec_, step, {images, labels}, transfer_.stored() > 0 ? &transfer_ : nullptr);
+  Result<double> TeachStudent(std::int64_t step, const at::Tensor& images, const at::Tensor& lesson, double rate) {
+    const Lessons lessons(spec_, step, {images, lesson}, transfer_.stored() > 0 ? &transfer_ : nullptr);
+    const auto weigh = [epsilon0 = spec_.epsilon0](const at::Tensor& log_p, const at::Tensor& annotation) {
+      return ExpectedClasses(log_p, annotation, epsilon0);
+    };
     double loss = 0;
     for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
       const auto [x, y] = lessons.Rows(i);
-      RETORT_ASSIGN_OR_RETURN(loss, learner_.Teach(OwnPart(x, y, gang_), rate, lessons.Dropout(i)));
+      RETORT_ASSIGN_OR_RETURN(loss, learner_.Teach(OwnPart(x, y, gang_), rate, lessons.Dropout(i), 1,
+                                                   Weighs() ? Expectation(weigh) : Expectation()));
     }
     return loss;
   }

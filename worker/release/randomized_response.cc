@@ -122,6 +122,8 @@ privacy::PrivacyEvent RandomizedResponse::Describe(std::int64_t rows) const {
   if (settings_.form == ResponseForm::every_class && settings_.candidates != settings_.classes)
     event.voids.emplace_back(privacy::kVoidSupportLeak);
   if (settings_.generator_touched_teacher) event.voids.emplace_back(privacy::kVoidGeneratorTouchedTeacher);
+  std::sort(event.voids.begin(), event.voids.end());
+  if (several) event.assumptions.emplace_back(privacy::kAssumeDisjointShards);
   return event;
 }
 
