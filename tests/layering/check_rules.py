@@ -47,7 +47,8 @@ FOREIGN = [
 RELEASE_ROOM = "worker/release/"
 SEALED = {
     "TeacherModel": {"Oracle", "TeacherCritic"},
-    "Answers": {"Oracle", "GaussianGradient", "NoisyVotes", "Noiseless", "RandomizedResponse", "LossNoise"},
+    "Answers": {"Oracle", "GaussianGradient", "MemberGradient", "NoisyVotes", "Noiseless", "RandomizedResponse",
+                "LossNoise"},
     "ClippedSum": {"DpSgdStep"},
     "Charge": {"ChargeBook"},
     "ChargeBook": set(),

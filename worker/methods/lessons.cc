@@ -7,10 +7,11 @@
 
 namespace retort::worker {
 
-Lessons::Lessons(const TrialSpec& spec, std::int64_t step, Batch fresh, const TransferSet* earlier)
+Lessons::Lessons(const TrialSpec& spec, std::int64_t step, Batch fresh, const TransferSet* earlier, Recall recall)
     : spec_(spec),
       fresh_(std::move(fresh)),
       earlier_(earlier),
+      recall_(std::move(recall)),
       order_(spec.seed, Purpose::queries, static_cast<std::uint64_t>(step)),
       replay_(spec.seed, Purpose::replay, static_cast<std::uint64_t>(step)),
       dropout_(spec.seed, Purpose::dropout, static_cast<std::uint64_t>(step)) {}
@@ -22,8 +23,8 @@ Lessons::Batch Lessons::Rows(std::int64_t i) const {
   const at::Tensor rows = FreshRows(i, spec_.student_batch - replayed);
   Batch batch{fresh_.first.index_select(0, rows), fresh_.second.index_select(0, rows)};
   if (replayed > 0) {
-    const auto [x, y] = earlier_->Sample(replayed, replay_.Lane(static_cast<std::uint64_t>(i)));
-    batch = {at::cat({batch.first, x}), at::cat({batch.second, y})};
+    const auto [kept, y] = earlier_->Sample(replayed, replay_.Lane(static_cast<std::uint64_t>(i)));
+    batch = {at::cat({batch.first, recall_ ? recall_(kept) : kept}), at::cat({batch.second, y})};
   }
   return batch;
 }

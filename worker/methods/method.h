@@ -76,6 +76,7 @@ class Method {
 [[nodiscard]] Result<std::unique_ptr<Method>> MakePlainTeacher(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeLoadedTeacher(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeEnsembleTeacher(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeNetworkEnsemble(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeDpSgd(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeResponseDistillation(const MethodInputs& inputs);

@@ -80,7 +80,7 @@ class ResponseDistillation final : public Method {
   }
 
   Status Step(std::int64_t step, Series& series) override {
-    return step < spec_.pretrain_steps ? Pretrain(step, series) : Distill(step, series);
+    return step < spec_.pretrain_steps ? Pretrain(step, series) : Distill(step, step - spec_.pretrain_steps, series);
   }
 
   Result<Outcome> Finish() override {
@@ -107,8 +107,9 @@ class ResponseDistillation final : public Method {
     return {};
   }
 
-  Status Distill(std::int64_t step, Series& series) {
-    const at::Tensor images = source_->Images(step, spec_.batch);  // this member's; the rest is whole batches
+  // `step` of the trial, `stage` of the paper.
+  Status Distill(std::int64_t step, std::int64_t stage, Series& series) {
+    const at::Tensor images = source_->Images(stage, spec_.batch);  // this member's; the rest is whole batches
     RETORT_ASSIGN_OR_RETURN(const at::Tensor queried, AllGatherRows(images.detach(), spec_.batch, gang_));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor logits,
                             AllGatherRows(StudentLogits(images.detach()), spec_.batch, gang_));
@@ -121,20 +122,19 @@ class ResponseDistillation final : public Method {
     const std::int64_t members = teacher_->members();
     const at::Tensor labels = released.to(at::kFloat) / static_cast<double>(members);
     const at::Tensor lesson = Weighs() ? AnnotateResponses(released, query.candidates, members) : labels;
-    const double decay = HoldThenLinear(step - spec_.pretrain_steps, spec_.steps, spec_.lr_hold, spec_.lr_end);
+    const double decay = HoldThenLinear(stage, spec_.steps, spec_.lr_hold, spec_.lr_end);
     std::vector<double> losses = {0, 0};
-    RETORT_ASSIGN_OR_RETURN(losses[0], TeachStudent(step, queried, lesson, spec_.lr * decay));
+    RETORT_ASSIGN_OR_RETURN(losses[0], TeachStudent(stage, queried, lesson, spec_.lr * decay));
     const GeneratorTarget aim{.y = Own(labels, ShareOf(spec_.batch, gang_)), .released = {}};
-    RETORT_ASSIGN_OR_RETURN(losses[1],
-                            source_->Improve(step, images, spec_.batch, learner_.network(), aim,
-                                             spec_.generator_lr * decay, Discriminator()));
+    RETORT_ASSIGN_OR_RETURN(losses[1], source_->Improve(stage, images, spec_.batch, learner_.network(), aim,
+                                                        source_->RatesAt(decay), Discriminator()));
     RETORT_RETURN_IF_ERROR(SumOverGang(losses, gang_));
     transfer_.Push(queried, lesson);
-    gallery_.Offer(step, queried, labels);
+    gallery_.Offer(stage, queried, labels);
     series.emplace_back("train.student_loss", losses[0]);
     series.emplace_back("train.generator_loss", losses[1]);
     series.emplace_back("train.candidates", query.candidates.sum(1).to(at::kDouble).mean().item<double>());
-    if (gang_.rank().value == 0 && (step + 1) % kEvaluateEvery == 0 && data_.public_split.size() > 0)
+    if (gang_.rank().value == 0 && (stage + 1) % kEvaluateEvery == 0 && data_.public_split.size() > 0)
       series.emplace_back("public.accuracy", Evaluate(learner_.network(), data_.public_split).accuracy);
     return {};
   }
@@ -173,8 +173,8 @@ class ResponseDistillation final : public Method {
   [[nodiscard]] bool Weighs() const { return spec_.response_loss == ResponseLoss::likelihood; }
 
   // spec.student_steps steps on this stage's rows and those of earlier stages that the transfer set keeps.
-  Result<double> TeachStudent(std::int64_t step, const at::Tensor& images, const at::Tensor& lesson, double rate) {
-    const Lessons lessons(spec_, step, {images, lesson}, transfer_.stored() > 0 ? &transfer_ : nullptr);
+  Result<double> TeachStudent(std::int64_t stage, const at::Tensor& images, const at::Tensor& lesson, double rate) {
+    const Lessons lessons(spec_, stage, {images, lesson}, transfer_.stored() > 0 ? &transfer_ : nullptr);
     const auto weigh = [epsilon0 = spec_.epsilon0](const at::Tensor& log_p, const at::Tensor& annotation) {
       return ExpectedClasses(log_p, annotation, epsilon0);
     };
@@ -202,17 +202,6 @@ class ResponseDistillation final : public Method {
   SampleGallery gallery_;
 };
 
-Result<release::TeacherCritic> MakeCritic(const TrialSpec& spec, release::TeacherModel& teacher, const Dataset& data) {
-  const release::CriticWeights weights{.one_hot = spec.one_hot,
-                                       .information_entropy = spec.information_entropy,
-                                       .activation_norm = spec.activation_norm,
-                                       .bn_statistics = spec.bn_statistics};
-  const ImageShape shape = data.shape;
-  const at::Tensor image = at::zeros({1, shape.channels, shape.height, shape.width}, at::device(data.device));
-  return release::TeacherCritic::Create(
-      teacher, image, weights, spec.reading == Reading::printed ? GeneratorForm::printed : GeneratorForm::dafl);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Method>> MakeResponseDistillation(const MethodInputs& inputs) {
@@ -225,7 +214,9 @@ Result<std::unique_ptr<Method>> MakeResponseDistillation(const MethodInputs& inp
   const release::ResponseSettings settings = release::ResponseOf(spec, data.classes, parts.teacher->members());
   RETORT_ASSIGN_OR_RETURN(parts.mechanism, release::RandomizedResponse::Create(settings, release::KeyFor(spec)));
   if (settings.generator_touched_teacher) {
-    RETORT_ASSIGN_OR_RETURN(parts.critic, MakeCritic(spec, *parts.teacher, data));
+    const at::Tensor blank = at::zeros({1, data.shape.channels, data.shape.height, data.shape.width},
+                                       at::device(data.device).dtype(at::kFloat));
+    RETORT_ASSIGN_OR_RETURN(parts.critic, release::TeacherCritic::FromSpec(spec, *parts.teacher, blank));
   }
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, data.shape, data.classes,
                                                      RngStream(spec.seed, Purpose::parameters), data.device));

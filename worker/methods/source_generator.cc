@@ -1,7 +1,9 @@
 #include "worker/methods/source_generator.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <utility>
 
@@ -14,7 +16,12 @@ SourceGenerator::SourceGenerator(const TrialSpec& spec, std::unique_ptr<Generato
     : spec_(spec),
       gang_(gang),
       generator_(std::move(generator)),
-      adam_(generator_->parameters().flat().numel(), {.beta1 = 0.5}, generator_->parameters().flat().device()) {}
+      adam_(generator_->parameters().flat().numel(), {.beta1 = 0.5}, generator_->parameters().flat().device()) {
+  if (spec.latent_lr <= 0) return;
+  const at::Device device = generator_->parameters().flat().device();
+  latents_ = NormalRows(spec.batch, spec.latent, RngStream(spec.seed, Purpose::latents)).to(device);
+  latents_adam_.emplace(latents_.numel(), AdamSettings{.beta1 = 0.5}, device);
+}
 
 Result<std::unique_ptr<SourceGenerator>> SourceGenerator::Create(const TrialSpec& spec, ImageShape image,
                                                                  Collective& gang, at::Device device) {
@@ -30,7 +37,12 @@ at::Tensor SourceGenerator::Drawn(const RngStream& stream, std::int64_t rows) co
   return generator_->Forward(latents.to(generator_->parameters().flat().device()), &gang_);
 }
 
-at::Tensor SourceGenerator::Images(std::int64_t step, std::int64_t rows) const {
+at::Tensor SourceGenerator::Images(std::int64_t step, std::int64_t rows) {
+  if (TrainsLatents()) {
+    RETORT_CHECK(rows == latents_.size(0));
+    asked_ = Own(latents_, ShareOf(rows, gang_)).clone().requires_grad_(true);
+    return generator_->Forward(asked_, &gang_);
+  }
   return Drawn(RngStream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(step)), rows);
 }
 
@@ -62,16 +74,24 @@ Status SourceGenerator::AskCritic(const at::Tensor& images, std::int64_t rows, c
   return {};
 }
 
-Status SourceGenerator::Apply(const Seeds& seeds, double learning_rate) {
+Status SourceGenerator::Apply(const Seeds& seeds, const GeneratorRates& rates, const at::Tensor& latents) {
   ParameterArena& parameters = generator_->parameters();
-  RETORT_RETURN_IF_ERROR(SumGradients(seeds.outputs, seeds.gradients, parameters, gang_));
-  adam_.Step(parameters.flat(), parameters.gradient(), learning_rate);
+  OwnLeaf own{latents};
+  RETORT_RETURN_IF_ERROR(SumGradients(seeds.outputs, seeds.gradients, parameters, gang_, kBucketFloats,
+                                      latents.defined() ? &own : nullptr));
+  adam_.Step(parameters.flat(), parameters.gradient(), rates.parameters);
+  if (!latents.defined()) return {};
+  const at::Tensor gradient = own.gradient.defined() ? own.gradient : at::zeros_like(latents);
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(gradient.contiguous(), latents_.size(0), gang_));
+  const at::NoGradGuard no_grad;
+  at::Tensor flat = latents_.view(-1);
+  latents_adam_->Step(flat, all.contiguous().view(-1), rates.latents);
   return {};
 }
 
 Result<double> SourceGenerator::Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows,
                                         const Network& student, const GeneratorTarget& target,
-                                        double learning_rate, const release::TeacherCritic* critic) {
+                                        const GeneratorRates& rates, const release::TeacherCritic* critic) {
   RETORT_RETURN_IF_ERROR(CheckDetached(spec_, target));
   const GeneratorWeights weights = critic != nullptr ? GeneratorWeights{0, 0, 0}
                                                      : GeneratorWeights{spec_.one_hot, spec_.information_entropy,
@@ -84,7 +104,7 @@ Result<double> SourceGenerator::Improve(std::int64_t step, const at::Tensor& ima
     Seeds seeds;
     if (critic != nullptr) RETORT_RETURN_IF_ERROR(AskCritic(now, rows, *critic, seeds));
     if (critic == nullptr || aim.y.defined()) RETORT_RETURN_IF_ERROR(AskStudent(now, rows, student, aim, weights, seeds));
-    RETORT_RETURN_IF_ERROR(Apply(seeds, learning_rate));
+    RETORT_RETURN_IF_ERROR(Apply(seeds, rates, asked_));
     loss = seeds.loss;
   }
   return loss;
@@ -95,7 +115,7 @@ Result<double> SourceGenerator::Pretrain(std::int64_t n, std::int64_t rows, cons
   const RngStream stream(spec_.seed, Purpose::generator_latents, static_cast<std::uint64_t>(n));
   Seeds seeds;
   RETORT_RETURN_IF_ERROR(AskCritic(Drawn(stream, rows), rows, critic, seeds));
-  RETORT_RETURN_IF_ERROR(Apply(seeds, learning_rate));
+  RETORT_RETURN_IF_ERROR(Apply(seeds, {learning_rate, 0}));
   return seeds.loss;
 }
 
@@ -108,6 +128,9 @@ Status SourceGenerator::CheckDetached(const TrialSpec& spec, const GeneratorTarg
 void SourceGenerator::Register(TrainState& state, const std::string& prefix) {
   state.Add(prefix + "parameters", generator_->parameters().flat());
   adam_.Register(state, prefix + "adam/");
+  if (!TrainsLatents()) return;
+  state.Add(prefix + "latents", latents_);
+  latents_adam_->Register(state, prefix + "latents_adam/");
 }
 
 }  // namespace retort::worker

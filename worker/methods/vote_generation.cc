@@ -99,7 +99,7 @@ class VoteGeneration final : public Method {
                               learner_.Teach(OwnPart(x, y, gang_), spec_.lr * decay, dropout.Lane(lane)));
     }
     RETORT_ASSIGN_OR_RETURN(losses[1], source_->Improve(step, images, batch, learner_.network(), {},
-                                                        spec_.generator_lr * decay));
+                                                        source_->RatesAt(decay)));
     RETORT_RETURN_IF_ERROR(SumOverGang(losses, gang_));
     series.emplace_back("train.student_loss", losses[0]);
     series.emplace_back("train.generator_loss", losses[1]);

@@ -29,6 +29,15 @@ at::Tensor CountVotes(const at::Tensor& sane, std::int64_t grain) {
   return VoteShares(sane, grain).sum(0).to(at::kInt);
 }
 
+// The bounded gradient of every member, summed: f32 [rows, classes]. No member's row is longer than C.
+at::Tensor SumGradientsOf(const at::Tensor& sane, const Query& query) {
+  const std::int64_t members = sane.size(0), rows = sane.size(1), classes = sane.size(2);
+  at::Tensor sum = at::zeros({rows, classes}, sane.options());
+  for (std::int64_t member = 0; member < members; ++member)
+    sum.add_(BoundedGradient(*query.gradients, query.student_logits, sane[member]));
+  return sum;
+}
+
 // As asked, but without a graph.
 Query Detached(const Query& query) {
   Query detached = query;
@@ -53,8 +62,11 @@ Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
   if (teacher.members() > 1) {
     const at::Tensor logits = teacher.MemberLogits(answers.query_.inputs);
     CheckShape(logits, 3, rows, teacher.classes());
-    const at::Tensor sane = Sanitised(logits);
-    answers.votes_ = CountVotes(sane, query.grain);
+    const at::Tensor sane = Sanitised(logits.to(at::kFloat));
+    if (query.gradients)
+      answers.gradients_ = SumGradientsOf(sane, answers.query_);
+    else
+      answers.votes_ = CountVotes(sane, query.grain);
     answers.choices_ = FirstLargest(sane);
   } else {
     const at::Tensor logits = teacher.Logits(answers.query_.inputs);
@@ -98,6 +110,12 @@ Result<Answers> Oracle::GatherMembers(Answers local, std::int64_t members, Colle
   RETORT_CHECK(local.choices_.defined());
   RETORT_ASSIGN_OR_RETURN(const at::Tensor all, GatherRowsToRoot(local.choices_, members, gang));
   if (all.defined()) local.choices_ = all;
+  return local;
+}
+
+Result<Answers> Oracle::SumGradients(Answers local, Collective& gang) {
+  RETORT_CHECK(local.gradients_.defined());
+  RETORT_RETURN_IF_ERROR(gang.AllReduceSum(local.gradients_));
   return local;
 }
 

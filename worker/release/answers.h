@@ -4,10 +4,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "experiments/spec/status.h"
 #include "worker/gang/collective.h"
+#include "worker/release/output_gradient.h"
 
 namespace retort::worker::release {
 
@@ -15,13 +17,15 @@ namespace retort::worker::release {
 // [rows, classes] f32 are the student's on the same rows, for mechanisms that release gradients at
 // them; undefined otherwise. `step` grows from release to release of one mechanism. `grain`: how a member of
 // an ensemble votes (VoteShares). `candidates` bool [rows, classes]: what randomised response may answer for
-// each row, chosen without the teacher; undefined = every class.
+// each row, chosen without the teacher; undefined = every class. `gradients`: members of an ensemble do not vote
+// but answer with their bounded gradients at student_logits, each with its own label.
 struct Query {
   at::Tensor inputs;
   at::Tensor student_logits;
   std::int64_t step = 0;
   std::int64_t grain = 1;
   at::Tensor candidates = {};
+  std::optional<GradientRule> gradients = {};
 };
 
 // What one batch does inside a network, all of it part of the graph to the inputs.
@@ -57,7 +61,8 @@ class TeacherModel {
   [[nodiscard]] virtual Insides LookInside(const at::Tensor& inputs);
 };
 
-// Move-only. Holds logits (single teacher), or votes and choices (ensemble) for the rows of one query.
+// Move-only. Holds logits (single teacher), or votes or summed gradients, and choices (ensemble), for the rows of one
+// query.
 class Answers {
  public:
   Answers(Answers&&) = default;
@@ -71,6 +76,7 @@ class Answers {
  private:
   friend class Oracle;
   friend class GaussianGradient;
+  friend class MemberGradient;
   friend class NoisyVotes;
   friend class Noiseless;
   friend class RandomizedResponse;
@@ -80,6 +86,7 @@ class Answers {
   Query query_;
   at::Tensor logits_;  // f32 [rows, classes]; undefined for an ensemble
   at::Tensor votes_;   // i32 [rows, classes], VoteShares summed over members; undefined otherwise
+  at::Tensor gradients_;  // f32 [rows, classes], BoundedGradient summed over members; undefined otherwise
   at::Tensor choices_;  // i64 [members asked here, rows]: each member's first largest class; undefined otherwise
 };
 
@@ -96,8 +103,9 @@ class Oracle {
   // elsewhere the local ones unchanged. `whole` holds their inputs and student logits, which every member
   // knows already.
   [[nodiscard]] static Result<Answers> GatherRows(Answers local, const Query& whole, Collective& gang);
-  // The same rows on every rank, each holding other members: votes summed over the gang.
+  // The same rows on every rank, each holding other members: votes, or gradients, summed over the gang.
   [[nodiscard]] static Result<Answers> SumVotes(Answers local, Collective& gang);
+  [[nodiscard]] static Result<Answers> SumGradients(Answers local, Collective& gang);
   // The same rows on every rank, each holding its share of `members` members: the choices of all of them, in rank
   // order, on gang rank 0; elsewhere the local ones unchanged.
   [[nodiscard]] static Result<Answers> GatherMembers(Answers local, std::int64_t members, Collective& gang);

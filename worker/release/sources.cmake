@@ -7,8 +7,10 @@ set(RETORT_RELEASE_SOURCES
   release/gaussian_gradient.cc
   release/loss_noise.cc
   release/make_mechanism.cc
+  release/member_gradient.cc
   release/noiseless.cc
   release/noisy_votes.cc
+  release/output_gradient.cc
   release/post_processing.cc
   release/randomized_response.cc
   release/teacher_critic.cc

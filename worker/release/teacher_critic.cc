@@ -92,6 +92,11 @@ Result<TeacherCritic> TeacherCritic::Create(TeacherModel& teacher, const at::Ten
   return TeacherCritic(teacher, weights, form);
 }
 
+Result<TeacherCritic> TeacherCritic::FromSpec(const TrialSpec& spec, TeacherModel& teacher, const at::Tensor& image) {
+  return Create(teacher, image, {spec.one_hot, spec.information_entropy, spec.activation_norm, spec.bn_statistics},
+                spec.reading == Reading::printed ? GeneratorForm::printed : GeneratorForm::dafl);
+}
+
 Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64_t rows, Collective& gang) const {
   const at::AutoGradMode graph(true);
   const at::Tensor leaf = images.detach().requires_grad_(true);

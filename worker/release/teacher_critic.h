@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
 #include "worker/distill/generator_loss.h"
 #include "worker/gang/collective.h"
 #include "worker/release/answers.h"
@@ -31,6 +32,10 @@ class TeacherCritic {
   // activation_norm, or is an ensemble.
   [[nodiscard]] static Result<TeacherCritic> Create(TeacherModel& teacher, const at::Tensor& image,
                                                     const CriticWeights& weights, GeneratorForm form);
+
+  // With the weights of a trial's keys; DAFL's form but in the reading "printed".
+  [[nodiscard]] static Result<TeacherCritic> FromSpec(const TrialSpec& spec, TeacherModel& teacher,
+                                                      const at::Tensor& image);
 
   // loss = L_G at the teacher's own logits and features (generator_loss.h, without targets)
   //   + bn_statistics * sum over batch norms of |m - mean|_2 + |v - variance|_2,

@@ -60,6 +60,7 @@ class TinyTrials {
     EXPECT_TRUE(storage::InspectIdx(storage::PosixEnv(), *data_).ok());
   }
 
+  // A method, or "networks" and "dirichlet": ensembles of convolutional networks, by index and by label.
   [[nodiscard]] TrialSpec Teacher(const std::string& method) const {
     TrialSpec spec = Common();
     spec.role = Role::teacher;
@@ -71,6 +72,7 @@ class TinyTrials {
       spec.method = "plain";
       spec.network = "bn-cnn";
     }
+    if (method == "networks" || method == "dirichlet") Networks(spec);
     if (method == "ensemble") {
       spec.network = "logistic";
       spec.members = 6;
@@ -173,6 +175,15 @@ class TinyTrials {
     spec.threads = 1;
     spec.checkpoint_seconds = 1e6;
     return spec;
+  }
+  static void Networks(TrialSpec& spec) {
+    if (spec.method == "dirichlet") spec.partition = Partition::dirichlet;
+    spec.method = "ensemble";
+    spec.network = "datalens-x0.125";
+    spec.members = 3;
+    spec.dirichlet_alpha = 2;
+    spec.batch = 16;
+    spec.lr = 5e-3;
   }
   static void DpSgd(TrialSpec& spec) {
     spec.network = "tanh-cnn";
