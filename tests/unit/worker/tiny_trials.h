@@ -68,6 +68,10 @@ class TinyTrials {
     spec.epochs = 3;
     spec.batch = 40;
     spec.shift = 1;
+    if (method == "bn-cnn") {
+      spec.method = "plain";
+      spec.network = "bn-cnn";
+    }
     if (method == "networks" || method == "dirichlet") Networks(spec);
     if (method == "ensemble") {
       spec.network = "logistic";
@@ -91,6 +95,23 @@ class TinyTrials {
     spec.generator_width = 4;
     spec.sigma = 4;
     spec.reserve_block = 2;
+    return spec;
+  }
+
+  // Of method dp-dfd, dpsd-label or feddpsd.
+  [[nodiscard]] TrialSpec ResponseStudent(const std::string& method, Reading reading) const {
+    TrialSpec spec = Student(reading);
+    spec.method = method;
+    spec.branch = method == "feddpsd" ? Branch::label : Branch::data;
+    spec.epsilon0 = 2;
+    if (method == "dp-dfd") {
+      spec.discriminator = Discriminator::teacher;
+      spec.pretrain_steps = 2;
+      spec.activation_norm = 0;
+    } else {
+      spec.top_k = 2;
+      spec.response_loss = reading == Reading::working ? ResponseLoss::likelihood : ResponseLoss::label;
+    }
     return spec;
   }
 

@@ -94,6 +94,29 @@ inline const TrialCase kTrialCases[] = {
        return spec;
      },
      "plain"},
+    {"VotesOverCandidates",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.VoteStudent(QuerySource::generator);
+       spec.method = "dpsd-label";
+       spec.vote_label = VoteLabel::argmax;
+       spec.top_k = 2;
+       return spec;
+     },
+     "ensemble"},
+    {"DpDfd",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.ResponseStudent("dp-dfd", Reading::working);
+       spec.bn_statistics = 10;
+       return spec;
+     },
+     "bn-cnn"},
+    {"DpDfdPrinted", [](const TinyTrials& t) { return t.ResponseStudent("dp-dfd", Reading::printed); }, "plain"},
+    {"DpsdLabel", [](const TinyTrials& t) { return t.ResponseStudent("dpsd-label", Reading::working); }, "plain"},
+    {"DpsdLabelPrinted", [](const TinyTrials& t) { return t.ResponseStudent("dpsd-label", Reading::printed); },
+     "plain"},
+    {"FedDpsdLabel", [](const TinyTrials& t) { return t.ResponseStudent("feddpsd", Reading::working); }, "ensemble"},
+    {"FedDpsdLabelPrinted", [](const TinyTrials& t) { return t.ResponseStudent("feddpsd", Reading::printed); },
+     "ensemble"},
 };
 
 }  // namespace retort::worker
