@@ -93,6 +93,9 @@ void CheckCandidates(const TrialSpec& spec, Judge& judge) {
   if (classes > 0 && spec.top_k > classes)
     judge.Say({"top_k", "method", "data"}, "top_k = " + std::to_string(spec.top_k) + " is more than the " +
                                                std::to_string(classes) + " classes of data." + spec.data->name);
+  if (response && spec.response_loss == ResponseLoss::likelihood && spec.reading != Reading::working)
+    judge.Say({"response_loss", "reading"}, "the printed equations teach the answers as they are: set response_loss = "
+                                            "\"label\"", {"label"});
   if (response && spec.top_k == 1)
     judge.Say({"top_k"}, "a response over one class tells nothing and protects nothing: top_k must be at least 2");
   if (response && spec.top_k > 0 && spec.threshold > 0)
@@ -149,9 +152,7 @@ void CheckRona(const TrialSpec& spec, Judge& judge) {
 }
 
 void CheckDevices(const TrialSpec& spec, Judge& judge) {
-  constexpr KindMask kAlone = MaskOf(TrialKind::query_student) | MaskOf(TrialKind::raw_student) |
-                              MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::label_student) |
-                              MaskOf(TrialKind::federated_student);
+  constexpr KindMask kAlone = MaskOf(TrialKind::query_student) | MaskOf(TrialKind::raw_student);
   if (spec.devices > 1 && Holds(kAlone, KindOf(spec)))
     judge.Say({"devices"}, "method \"" + spec.method + "\" runs on one device: remove devices");
 }

@@ -41,6 +41,7 @@ constexpr std::array<std::string_view, 2> kPrecisions = {"float32", "bfloat16"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"adam", "sgd"};
 constexpr std::array<std::string_view, 3> kSchedules = {"linear", "cosine", "step"};
 constexpr std::array<std::string_view, 2> kDiscriminators = {"student", "teacher"};
+constexpr std::array<std::string_view, 2> kResponseLosses = {"label", "likelihood"};
 constexpr std::array<std::string_view, 2> kBranches = {"data", "label"};
 constexpr std::array<std::string_view, 2> kTrusts = {"untrusted", "trusted"};
 constexpr std::array<std::string_view, 2> kVoteLabels = {"posterior", "argmax"};
@@ -147,11 +148,15 @@ constexpr SpecKey kKeys[] = {
                          "floor(grain * softmax) to every class (noisy probabilities)")),
     Row<&S::detach>("detach", {}, kGradient,
                     "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
-    Quiet(kGradient, Row<&S::top_k>("top_k", From(0, 65536), kGradient | kResponse,
-                                    "entries of a gradient row that are kept, the largest; of responses, how many of the "
-                                    "student's classes are candidates; 0 = all, or those above threshold")),
-    Row<&S::threshold>("threshold", {0, 1, false}, kResponse,
-                       "where top_k = 0: student probability above which a class is a candidate; 0 = 1 / (2 classes)"),
+    Quiet(kGradient | kVotes, Generated(kVotes, Row<&S::top_k>("top_k", From(0, 65536), kGradient | kResponse,
+                                    "entries of a gradient row that are kept, the largest; of responses, and of votes "
+                                    "that are taught by argmax, how many of the student's classes are candidates; 0 = "
+                                    "all, or those above threshold"))),
+    Quiet(kVotes, Generated(kVotes, Row<&S::threshold>("threshold", {0, 1, false}, kResponse,
+                       "where top_k = 0: student probability above which a class is a candidate; 0 = 1 / (2 classes)"))),
+    Choice<&S::response_loss>("response_loss", kResponseLosses, kResponse,
+                              "what the student learns: the class answered (label), or by how likely each class made "
+                              "that answer over those candidates (likelihood)"),
     Only(kInTrial, Row<&S::epsilon0>("epsilon0", From(0, 1e3), kResponse | kLabel,
                                      "of one randomised response; 0 = from epsilon by calibrate")),
     Quiet(kGradient, Choice<&S::branch>("branch", kBranches, kGradient | kResponse,

@@ -16,6 +16,7 @@
 #include "worker/distill/transfer_set.h"
 #include "worker/evaluation.h"
 #include "worker/methods/learner.h"
+#include "worker/methods/lessons.h"
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
 #include "worker/methods/private_queries.h"
@@ -206,42 +207,16 @@ class DataFreeDistillation final : public Method {
 
   // spec.student_steps steps of student_batch rows: fresh ones of this batch and replayed ones of earlier batches.
   Result<double> TeachStudent(std::int64_t step, const at::Tensor& images, const at::Tensor& targets) {
-    const bool replaying = transfer_ && transfer_->stored() > 0;
-    const auto wanted = static_cast<double>(spec_.student_batch);
-    const std::int64_t replayed = replaying ? static_cast<std::int64_t>(wanted * spec_.replay_fraction) : 0;
-    const std::int64_t fresh = spec_.student_batch - replayed;
-    const auto at_step = static_cast<std::uint64_t>(step);
-    const RngStream order(spec_.seed, Purpose::queries, at_step), replay(spec_.seed, Purpose::replay, at_step),
-        dropout(spec_.seed, Purpose::dropout, at_step);
+    const auto of_places = [this](const at::Tensor& places) { return data_.train.Batch(places); };
+    const Lessons lessons(spec_, step, {images, targets}, transfer_ && transfer_->stored() > 0 ? &*transfer_ : nullptr,
+                          source_ ? Lessons::Recall() : Lessons::Recall(of_places));
     double loss = 0;
     for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
-      const auto lane = static_cast<std::uint64_t>(i);
-      const at::Tensor rows = FreshRows(order, i, fresh);
-      at::Tensor x = images.index_select(0, rows), y = targets.index_select(0, rows);
-      if (replayed > 0) {
-        const auto [kept, old_y] = transfer_->Sample(replayed, replay.Lane(lane));
-        x = at::cat({x, source_ ? kept : data_.train.Batch(kept)});
-        y = at::cat({y, old_y});
-      }
-      RETORT_ASSIGN_OR_RETURN(loss, learner_.Teach(OwnPart(x, y, gang_), spec_.lr * Decay(step),
-                                                   dropout.Lane(lane), spec_.temperature));
+      const auto [x, y] = lessons.Rows(i);
+      RETORT_ASSIGN_OR_RETURN(loss, learner_.Teach(OwnPart(x, y, gang_), spec_.lr * Decay(step), lessons.Dropout(i),
+                                                   spec_.temperature));
     }
     return loss;
-  }
-
-  // Rows of the fresh batch for student step i: the batch in permuted order, again and again.
-  at::Tensor FreshRows(const RngStream& order, std::int64_t i, std::int64_t count) const {
-    std::vector<std::int64_t> rows;
-    std::vector<std::int64_t> permutation;
-    std::int64_t pass = -1;
-    for (std::int64_t k = i * count; k < (i + 1) * count; ++k) {
-      if (k / spec_.batch != pass) {
-        pass = k / spec_.batch;
-        permutation = Permutation(spec_.batch, order.Lane(static_cast<std::uint64_t>(pass)));
-      }
-      rows.push_back(permutation[static_cast<std::size_t>(k % spec_.batch)]);
-    }
-    return at::tensor(rows, at::device(data_.device).dtype(at::kLong));
   }
 
   const TrialSpec& spec_;

@@ -43,7 +43,8 @@ Learner::Learner(std::unique_ptr<Network> network, Collective& gang, const Learn
       precision_(settings.precision),
       optimiser_(OptimiserOf(network_->parameters(), settings)) {}
 
-Learner::Pass Learner::Forward(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature) {
+Learner::Pass Learner::Forward(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature,
+                               const Expectation& expect) {
   Pass pass;
   if (batch.images.size(0) == 0) return pass;
   std::optional<RowStream> masks;
@@ -51,9 +52,10 @@ Learner::Pass Learner::Forward(const Minibatch& batch, const std::optional<RngSt
   const at::Tensor logits = TrainingLogits(batch.images, masks);
   const auto rows = static_cast<double>(batch.rows);
   const at::Tensor log_p = at::log_softmax(logits.detach() / temperature, 1);
-  pass.loss = -(batch.targets * log_p).sum().item<double>() * temperature * temperature / rows;
+  const at::Tensor targets = expect ? expect(log_p, batch.targets) : batch.targets;
+  pass.loss = -(targets * log_p).sum().item<double>() * temperature * temperature / rows;
   pass.outputs.push_back(logits);
-  pass.seeds.push_back(log_p.exp().mul_(batch.targets.sum(1, true)).sub_(batch.targets).mul_(temperature / rows));
+  pass.seeds.push_back(log_p.exp().mul_(targets.sum(1, true)).sub_(targets).mul_(temperature / rows));
   return pass;
 }
 
@@ -64,8 +66,8 @@ void Learner::Descend(double learning_rate) {
 }
 
 Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, const std::optional<RngStream>& dropout,
-                              double temperature) {
-  const Pass pass = Forward(batch, dropout, temperature);
+                              double temperature, const Expectation& expect) {
+  const Pass pass = Forward(batch, dropout, temperature, expect);
   RETORT_RETURN_IF_ERROR(SumGradients(pass.outputs, pass.seeds, network_->parameters(), gang_));
   if (batch.images.size(0) == 0) network_->CountBatch();
   RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(batch.images.size(0), batch.rows, gang_));
@@ -75,7 +77,7 @@ Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, cons
 
 double Learner::Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature) {
   ParameterArena& parameters = network_->parameters();
-  const Pass pass = Forward(batch, dropout, temperature);
+  const Pass pass = Forward(batch, dropout, temperature, {});
   if (pass.outputs.empty()) {
     parameters.gradient().zero_();
     network_->CountBatch();

@@ -120,7 +120,7 @@ Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact
   }
   if (artifact.spec.network == kTorchScript) return LoadModule(artifact, data);
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                          MakeNetwork(artifact.spec.network, data.shape, data.classes, std::nullopt, data.device));
+                          MakeNetwork(artifact.spec, data.shape, data.classes, std::nullopt, data.device));
   RETORT_RETURN_IF_ERROR(network->LoadState("teacher/", artifact.parameters));
   return std::unique_ptr<release::TeacherModel>(std::make_unique<SingleTeacher>(std::move(network)));
 }

@@ -61,7 +61,8 @@ class TeacherModel {
   [[nodiscard]] virtual Insides LookInside(const at::Tensor& inputs);
 };
 
-// Move-only. Holds logits (single teacher), votes or summed gradients (ensemble) for the rows of one query.
+// Move-only. Holds logits (single teacher), or votes or summed gradients, and choices (ensemble), for the rows of one
+// query.
 class Answers {
  public:
   Answers(Answers&&) = default;
@@ -86,6 +87,7 @@ class Answers {
   at::Tensor logits_;  // f32 [rows, classes]; undefined for an ensemble
   at::Tensor votes_;   // i32 [rows, classes], VoteShares summed over members; undefined otherwise
   at::Tensor gradients_;  // f32 [rows, classes], BoundedGradient summed over members; undefined otherwise
+  at::Tensor choices_;  // i64 [members asked here, rows]: each member's first largest class; undefined otherwise
 };
 
 // The only caller of a teacher. Rows with a non-finite answer become the fixed vector of zeros
@@ -104,6 +106,9 @@ class Oracle {
   // The same rows on every rank, each holding other members: votes, or gradients, summed over the gang.
   [[nodiscard]] static Result<Answers> SumVotes(Answers local, Collective& gang);
   [[nodiscard]] static Result<Answers> SumGradients(Answers local, Collective& gang);
+  // The same rows on every rank, each holding its share of `members` members: the choices of all of them, in rank
+  // order, on gang rank 0; elsewhere the local ones unchanged.
+  [[nodiscard]] static Result<Answers> GatherMembers(Answers local, std::int64_t members, Collective& gang);
 };
 
 }  // namespace retort::worker::release

@@ -6,6 +6,7 @@
 #include "worker/release/mechanism.h"
 #include "worker/release/noiseless.h"
 #include "worker/release/noisy_votes.h"
+#include "worker/release/randomized_response.h"
 
 namespace retort::worker::release {
 namespace {
@@ -64,6 +65,8 @@ Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int
   const MethodRule* method = FindMethod(spec.method);
   if (method == nullptr || method->teachers == 0)
     return UsageError("Method \"" + spec.method + "\" asks no teacher.");
+  if (KindOf(spec) == TrialKind::response_student)
+    return AsMechanism(RandomizedResponse::Create(ResponseOf(spec, classes, members), std::move(key)));
   if (members > 1) {
     if (KindOf(spec) == TrialKind::gradient_student)
       return AsMechanism(MemberGradient::Create(MembersOf(spec, classes, members), std::move(key), kernels));

@@ -2,9 +2,11 @@ set(RETORT_RELEASE_SOURCES
   release/answer_memory.cc
   release/answers.cc
   release/charge.cc
+  release/class_embedding.cc
   release/dkd_rows.cc
   release/dpsgd_step.cc
   release/gaussian_gradient.cc
+  release/label_response.cc
   release/loss_noise.cc
   release/make_mechanism.cc
   release/member_gradient.cc
