@@ -85,6 +85,7 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kQuery, "network", std::string("conv-small")},
       PresetRow{kQuery, "shift", std::int64_t{0}},
       PresetRow{kVotes, "vote_label", Index(VoteLabel::argmax), "pate"},
+      PresetRow{kVotes, "refit", false, "pate"},
       PresetRow{kVotes, "vote_label", Index(VoteLabel::argmax), "dp-dfd"},
       // DENSE
       PresetRow{kRaw, "temperature", 20.0},
