@@ -64,6 +64,9 @@ void CheckCandidates(const TrialSpec& spec, Judge& judge) {
   if (classes > 0 && spec.top_k > classes)
     judge.Say({"top_k", "method", "data"}, "top_k = " + std::to_string(spec.top_k) + " is more than the " +
                                                std::to_string(classes) + " classes of data." + spec.data->name);
+  if (response && spec.response_loss == ResponseLoss::likelihood && spec.reading != Reading::working)
+    judge.Say({"response_loss", "reading"}, "the printed equations teach the answers as they are: set response_loss = "
+                                            "\"label\"", {"label"});
   if (response && spec.top_k == 1)
     judge.Say({"top_k"}, "a response over one class tells nothing and protects nothing: top_k must be at least 2");
   if (response && spec.top_k > 0 && spec.threshold > 0)

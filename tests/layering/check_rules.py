@@ -46,8 +46,9 @@ FOREIGN = [
 # one, or of the right to draw noise.
 RELEASE_ROOM = "worker/release/"
 SEALED = {
-    "TeacherModel": {"Oracle"},
-    "Answers": {"Oracle", "GaussianGradient", "NoisyVotes", "Noiseless", "RandomizedResponse", "LossNoise"},
+    "TeacherModel": {"Oracle", "TeacherCritic"},
+    "Answers": {"Oracle", "GaussianGradient", "MemberGradient", "NoisyVotes", "Noiseless", "RandomizedResponse",
+                "LossNoise"},
     "ClippedSum": {"DpSgdStep"},
     "EmbeddingSum": {"ClassEmbedding"},
     "PrivateLabels": {"LabelResponse"},
@@ -58,8 +59,9 @@ SEALED = {
 # swaps one member of an ensemble.
 TEACHER_MAKER = "worker/methods/network_teacher.cc"
 PARAMETER_READERS = (TEACHER_MAKER, "worker/trial_inputs.cc", "worker/audit/transcript.cc")
-ASKS_A_TEACHER = re.compile(r"(?:->|\.|::)\s*(?:Member)?Logits\s*\(|&\s*[\w:]*TeacherModel::")
-ANSWERS_AS_A_TEACHER = re.compile(r"^\s*(?:virtual\s+)?at::Tensor\s+(?:Member)?Logits\s*\(")
+ASKS_A_TEACHER = re.compile(r"(?:->|\.|::)\s*(?:(?:Member)?Logits|LookInside)\s*\(|&\s*[\w:]*TeacherModel::")
+ANSWERS_AS_A_TEACHER = re.compile(
+    r"^\s*(?:virtual\s+)?(?:at::Tensor\s+(?:Member)?Logits|(?:\w+::)?Insides\s+LookInside)\s*\(")
 TEACHER_PARAMETERS = re.compile(r"(?:teacher_?|artifact)(?:->|\.)parameters\b")
 # Training that protects labels alone sees the private examples through SealLabels, whose argument is the one place where
 # its files name them.

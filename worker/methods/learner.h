@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "experiments/spec/status.h"
 #include "experiments/spec/trial_spec.h"
@@ -56,6 +57,13 @@ class Learner {
                                      const std::optional<RngStream>& dropout, double temperature = 1,
                                      const Expectation& expect = {});
 
+  // Teach in two halves, for gangs whose members teach different networks. Differentiate puts this member's part
+  // of the gradient into the arena, without a word to the gang; Apply sums gradients and running statistics over
+  // the gang and steps. `own_rows`: those of the batch of `rows` that this member differentiated.
+  [[nodiscard]] double Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout,
+                                     double temperature = 1);
+  [[nodiscard]] Status Apply(std::int64_t own_rows, std::int64_t rows, double learning_rate);
+
   [[nodiscard]] Network& network() { return *network_; }
   [[nodiscard]] const Network& network() const { return *network_; }
   // State names: prefix + "parameters", prefix + "adam/..." or "sgd/..."; with batch norms prefix + "statistics"
@@ -64,6 +72,14 @@ class Learner {
   void ResetOptimiser();
 
  private:
+  // What a batch is differentiated through; empty without rows.
+  struct Pass {
+    std::vector<at::Tensor> outputs, seeds;
+    double loss = 0;
+  };
+  [[nodiscard]] Pass Forward(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature,
+                             const Expectation& expect);
+  void Descend(double learning_rate);
   // f32, part of the graph to the parameters.
   [[nodiscard]] at::Tensor TrainingLogits(const at::Tensor& images, const std::optional<RowStream>& masks);
   std::unique_ptr<Network> network_;
@@ -71,6 +87,9 @@ class Learner {
   Precision precision_;
   std::variant<Adam, Sgd> optimiser_;
 };
+
+// The learning rate at step `step` of `steps`, as the trial's keys schedule it.
+[[nodiscard]] double RateAt(const TrialSpec& spec, std::int64_t step, std::int64_t steps);
 
 // f32 [n, classes] from labels i64 [n]: 1 - smoothing + smoothing / classes on the label, smoothing / classes
 // elsewhere.

@@ -110,6 +110,7 @@ const std::vector<Entry>& Entries() {
       ConvNet("conv-large", 128, 256, {512, 256, 128}),
       ConvNet("conv-middle", 96, 192, {192, 192, 192}),
       ConvNet("conv-small", 32, 64, {64, 32, 32}),
+      {"bn-cnn", &zoo::BnCnn},
       {"dense-mnist", &zoo::DenseMnist},
       DenseClient("dense-cifar10", {128, 128, 128}),
       DenseClient("dense-cifar100", {256, 256, 128}),

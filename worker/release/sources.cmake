@@ -9,8 +9,11 @@ set(RETORT_RELEASE_SOURCES
   release/label_response.cc
   release/loss_noise.cc
   release/make_mechanism.cc
+  release/member_gradient.cc
   release/noiseless.cc
   release/noisy_votes.cc
+  release/output_gradient.cc
   release/post_processing.cc
   release/randomized_response.cc
+  release/teacher_critic.cc
   release/vote_shares.cc)

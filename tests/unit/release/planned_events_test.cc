@@ -63,6 +63,54 @@ TEST(PlannedEvents, EqualWhatGradientMechanismsDescribe) {
   }
 }
 
+TEST(PlannedEvents, EqualWhatAnEnsemblesGradientsDescribe) {
+  for (const char* method : {"dpdfd-ensemble", "feddpsd"}) {
+    for (const Trust trust : {Trust::untrusted, Trust::trusted}) {
+      for (const Reading reading : {Reading::working, Reading::printed}) {
+        TrialSpec spec = Spec();
+        spec.method = method;
+        spec.reading = reading;
+        if (spec.method == "feddpsd") spec.trust = trust;
+        ExpectAsPlanned(spec, 10, 7, 48);
+      }
+    }
+  }
+}
+
+TEST(PlannedEvents, EqualWhatMaskedGradientsAndThoseOfATouchedGeneratorDescribe) {
+  for (const char* method : {"dpsd-data", "dpsd-t", "dpsd-kd"}) {
+    for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged}) {
+      for (const Discriminator discriminator : {Discriminator::student, Discriminator::teacher}) {
+        TrialSpec spec = Spec();
+        spec.method = method;
+        spec.reading = reading;
+        spec.top_k = 3;
+        spec.discriminator = discriminator;
+        ExpectAsPlanned(spec, 1, 7, 48);
+      }
+    }
+  }
+}
+
+TEST(PlannedEvents, EqualWhatRandomisedResponsesDescribe) {
+  for (const char* method : {"dp-dfd", "dpsd-label", "feddpsd"}) {
+    for (const Reading reading : {Reading::working, Reading::printed}) {
+      for (const std::int64_t top_k : {0, 3, 10}) {
+        for (const Discriminator discriminator : {Discriminator::student, Discriminator::teacher}) {
+          TrialSpec spec = Spec();
+          spec.method = method;
+          spec.reading = reading;
+          spec.branch = spec.method == "feddpsd" ? Branch::label : Branch::data;
+          spec.epsilon0 = 2;
+          spec.top_k = top_k;
+          spec.discriminator = discriminator;
+          ExpectAsPlanned(spec, spec.method == "feddpsd" ? 5 : 1, 7, 48);
+        }
+      }
+    }
+  }
+}
+
 TEST(PlannedEvents, EqualWhatNoisyVotesDescribe) {
   TrialSpec spec = Spec();
   spec.reading = Reading::sound;

@@ -300,10 +300,14 @@ const BadTable kBadTables[] = {
      "single = { members = 2 }\n[sweep]\nwhen = [{ if = { seed = 0 }, set = { "
      "reading = \"sound\", vote_noise = 1, source = \"public\" } }]",
      9, 82, "sweep.when.set.source", "data.digits.split has no public range"},
-    {"EnsembleOfConvolutions", "",
-     "single = { members = 3, network = \"datalens\" }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
+    {"LogisticEnsembleWithAnOptimiser", "",
+     "single = { members = 3, optimizer = \"sgd\" }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
      "set = { reading = \"sound\", vote_noise = 1 } }]",
-     7, 35, "teacher.single.network", "\"logistic\" networks"},
+     7, 37, "teacher.single.optimizer", "trained together, by Adam"},
+    {"MomentumOfAnEnsembleByAdam", "",
+     "single = { members = 3, network = \"datalens\", momentum = 0.5 }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
+     "set = { reading = \"sound\", vote_noise = 1 } }]",
+     7, 58, "teacher.single.momentum", "momentum is of sgd"},
     {"MembersBeyondTrain", "",
      "single = { members = 10 }\n[sweep]\nwhen = [{ if = { seed = 0 }, set = { reading = "
      "\"sound\", vote_noise = 1 } }]",
