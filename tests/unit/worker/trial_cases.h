@@ -136,4 +136,16 @@ inline const TrialCase kTrialCases[] = {
      "ensemble"},
 };
 
+// Methods that run on one device alone.
+inline const TrialCase kLoneTrialCases[] = {
+    {"Dense", [](const TinyTrials& t) { return t.DenseStudent(); }, "ensemble"},
+    {"DenseOfNetworks",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.DenseStudent();
+       spec.replay = 0;
+       return spec;
+     },
+     "networks"},
+};
+
 }  // namespace retort::worker
