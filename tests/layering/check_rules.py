@@ -56,8 +56,8 @@ SEALED = {
 # swaps one member of an ensemble.
 TEACHER_MAKER = "worker/methods/network_teacher.cc"
 PARAMETER_READERS = (TEACHER_MAKER, "worker/trial_inputs.cc", "worker/audit/transcript.cc")
-ASKS_A_TEACHER = re.compile(r"(?:->|\.|::)\s*(?:Member)?Logits\s*\(|&\s*[\w:]*TeacherModel::")
-ANSWERS_AS_A_TEACHER = re.compile(r"^\s*(?:virtual\s+)?at::Tensor\s+(?:Member)?Logits\s*\(")
+ASKS_A_TEACHER = re.compile(r"(?:->|\.|::)\s*(?:(?:Member)?Logits|Hint)\s*\(|&\s*[\w:]*TeacherModel::")
+ANSWERS_AS_A_TEACHER = re.compile(r"^\s*(?:virtual\s+)?at::Tensor\s+(?:(?:Member)?Logits|Hint)\s*\(")
 TEACHER_PARAMETERS = re.compile(r"(?:teacher_?|artifact)(?:->|\.)parameters\b")
 FORCED_OPEN = re.compile(r"#\s*define\s+(?:private|protected|class)\b")
 

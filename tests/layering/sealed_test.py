@@ -46,6 +46,7 @@ REFUSED = [
     ("Answers e = answers;", "deleted"),
     ("auto f = teacher.Logits(at::Tensor());", "protected"),
     ("auto g = teacher.MemberLogits(at::Tensor());", "protected"),
+    ("auto k = teacher.Hint(at::Tensor());", "protected"),
     ("auto h = Outsider().Logits(at::Tensor());", "protected"),
     ("auto i = &TeacherModel::Logits;", "protected"),
     ("auto j = sum.sum_;", "private"),

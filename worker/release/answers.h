@@ -14,13 +14,15 @@ namespace retort::worker::release {
 // [rows, classes] f32 are the student's on the same rows, for mechanisms that release gradients at
 // them; undefined otherwise. `step` grows from release to release of one mechanism. `grain`: how a member of
 // an ensemble votes (VoteShares). `candidates` bool [rows, classes]: what randomised response may answer for
-// each row, chosen without the teacher; undefined = every class.
+// each row, chosen without the teacher; undefined = every class. `student_hint` f32 [rows, channels, height, width]:
+// where defined, the teacher is asked for its hint, of this shape, and not for its logits.
 struct Query {
   at::Tensor inputs;
   at::Tensor student_logits;
   std::int64_t step = 0;
   std::int64_t grain = 1;
   at::Tensor candidates = {};
+  at::Tensor student_hint = {};
 };
 
 // A teacher as the room sees it. Its answers are protected: nobody but Oracle can ask.
@@ -39,9 +41,12 @@ class TeacherModel {
   // inputs [rows, ...] -> [members asked here, rows, classes] f32: all of them, or a gang member's share.
   // Only for members() > 1.
   [[nodiscard]] virtual at::Tensor MemberLogits(const at::Tensor& inputs);
+  // inputs [rows, ...] -> f32 [rows, channels, height, width], what a layer in its middle says (HintLayer). Evaluation
+  // mode. Only for single networks that have such a layer.
+  [[nodiscard]] virtual at::Tensor Hint(const at::Tensor& inputs);
 };
 
-// Move-only. Holds logits (single teacher) or votes (ensemble) for the rows of one query.
+// Move-only. Holds logits or a hint (single teacher) or votes (ensemble) for the rows of one query.
 class Answers {
  public:
   Answers(Answers&&) = default;
@@ -64,6 +69,7 @@ class Answers {
   Query query_;
   at::Tensor logits_;  // f32 [rows, classes]; undefined for an ensemble
   at::Tensor votes_;   // i32 [rows, classes], VoteShares summed over members; undefined otherwise
+  at::Tensor hint_;    // f32, of student_hint's shape, when that was asked for; logits_ is undefined then
 };
 
 // The only caller of a teacher. Rows with a non-finite answer become the fixed vector of zeros

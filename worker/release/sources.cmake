@@ -10,5 +10,6 @@ set(RETORT_RELEASE_SOURCES
   release/noiseless.cc
   release/noisy_votes.cc
   release/post_processing.cc
+  release/query_losses.cc
   release/randomized_response.cc
   release/vote_shares.cc)
