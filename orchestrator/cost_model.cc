@@ -94,7 +94,7 @@ double WorkOf(const TrialSpec& spec) {
     return std::max(static_cast<double>(spec.data->split.test.size()), 1.0);
   double work = static_cast<double>(spec.steps);
   if ((kind == TrialKind::plain_teacher || kind == TrialKind::ensemble_teacher) && spec.data) {
-    const double rows = static_cast<double>(spec.data->split.train.size()) /
+    const double rows = static_cast<double>(spec.data->PrivateExamples()) /
                         static_cast<double>(std::max<std::int64_t>(spec.members, 1));
     const double batch = static_cast<double>(std::max<std::int64_t>(spec.batch, 1));
     work = static_cast<double>(spec.epochs) * std::ceil(std::floor(rows) / batch);

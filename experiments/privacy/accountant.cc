@@ -30,7 +30,10 @@ void AddSpec(ParameterKey& key, const TrialSpec& spec) {
   key.Add(spec.role).Add(spec.method).Add(spec.reading).Add(spec.noise).Add(spec.delta).Add(spec.source);
   key.Add(spec.stop_metric);
   key.Add(spec.detach).Add(spec.norm_bound).Add(spec.sigma).Add(spec.batch).Add(spec.steps).Add(spec.queries);
-  key.Add(spec.stop_metric).Add(spec.data ? spec.data->classes : std::int64_t{0});
+  key.Add(spec.branch).Add(spec.partition).Add(spec.epsilon0).Add(spec.query_fraction).Add(spec.rounds);
+  key.Add(spec.hint_epochs).Add(spec.distill_epochs);
+  key.Add(spec.data ? spec.data->classes : std::int64_t{0});
+  key.Add(spec.data ? spec.data->PublicExamples() : std::int64_t{0});
 }
 
 }  // namespace

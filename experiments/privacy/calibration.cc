@@ -7,10 +7,12 @@
 #include <optional>
 #include <vector>
 
+#include "experiments/privacy/calibration_parts.h"
 #include "experiments/privacy/claim.h"
 #include "experiments/privacy/exact_gdp.h"
 #include "experiments/privacy/number_text.h"
 #include "experiments/privacy/paper_formulas.h"
+#include "experiments/privacy/paper_value.h"
 #include "experiments/privacy/parameter_key.h"
 #include "experiments/privacy/rdp_accountant.h"
 #include "experiments/privacy/reasons.h"
@@ -20,86 +22,6 @@
 
 namespace retort::privacy {
 namespace {
-
-constexpr std::int64_t kMostReleases = 1'000'000'000'000;
-
-std::string_view TargetName(ClaimTarget target) {
-  switch (target) {
-    case ClaimTarget::none:
-      return "none";
-    case ClaimTarget::paper:
-      return "paper";
-    case ClaimTarget::answer:
-      return "answer";
-    case ClaimTarget::slot:
-      return "slot";
-    case ClaimTarget::teacher:
-      return "teacher";
-    case ClaimTarget::member:
-      return "member";
-    case ClaimTarget::example:
-      return "example";
-  }
-  return "";
-}
-
-Status Cannot(const TrialSpec& spec, const std::string& why) {
-  return UsageError("epsilon = " + ExactNumber(spec.epsilon) + " cannot be met for claim \"" +
-                    std::string(TargetName(spec.claim)) + "\": " + why);
-}
-
-// Up to nine significant digits, so that the last bits of a math library do not change a trial's identity.
-double NineDigitsUp(double value) {
-  if (!(value > 0) || !std::isfinite(value)) return value;
-  const double digits = 8 - std::floor(std::log10(value));
-  const double scale = std::pow(10.0, std::abs(digits));
-  return digits >= 0 ? std::ceil(value * scale) / scale : std::ceil(value / scale) * scale;
-}
-
-bool IsDpSgd(const TrialSpec& spec) {
-  const TrialKind kind = KindOf(spec);
-  return kind == TrialKind::dpsgd_teacher || kind == TrialKind::dpsgd_student;
-}
-
-// The relation that the claim is about, where the trial has one.
-std::optional<Relation> RelationOf(const TrialSpec& spec) {
-  const bool votes = KindOf(spec) == TrialKind::vote_student;
-  switch (spec.claim) {
-    case ClaimTarget::answer:
-      return Relation{Adjacency::answer, Neighbour::answer};
-    case ClaimTarget::slot:
-      if (votes) return std::nullopt;
-      return Relation{Adjacency::slot, Neighbour::answer};
-    case ClaimTarget::teacher:
-      if (votes) return std::nullopt;
-      return Relation{Adjacency::teacher, Neighbour::replace};
-    case ClaimTarget::member:
-      if (!votes) return std::nullopt;
-      return Relation{Adjacency::member, Neighbour::replace};
-    case ClaimTarget::example:
-      return Relation{Adjacency::example, Neighbour::replace};
-    case ClaimTarget::none:
-    case ClaimTarget::paper:
-      break;
-  }
-  return std::nullopt;
-}
-
-// mu under the relation when the trial runs as it stands, and loses as many attempts as it has room for.
-// Error: what makes the claim unbounded.
-Result<double> PlannedMu(const TrialSpec& spec, const Relation& relation) {
-  TrialSpec secure = spec;
-  secure.noise = NoiseMode::secure;
-  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, EventsWithRetries(secure));
-  const Composition sum = ComposeFor(relation, events);
-  if (!sum.unbounded.empty()) return Cannot(spec, std::string(ReasonText(sum.unbounded)));
-  return ComposedMu(sum.gaussian);
-}
-
-bool Meets(const TrialSpec& spec, const Relation& relation) {
-  const Result<double> mu = PlannedMu(spec, relation);
-  return mu.ok() && RoundEpsilonUp(GaussianEpsilon(spec.delta, *mu)) <= spec.epsilon;
-}
 
 // Gradient and vote students: mu is inverse in the noise and grows with the root of the releases.
 Status SolveNoise(TrialSpec& spec, const Relation& relation, double TrialSpec::*noise) {
@@ -152,11 +74,33 @@ Status SolveReleases(TrialSpec& spec, const Relation& relation, std::int64_t Tri
                           " alone costs more at this noise; raise the noise or epsilon.");
 }
 
+// Epsilon of one label, without composition.
+Status SolvePaperLabel(TrialSpec& spec) {
+  if (spec.calibrate == Calibrate::steps)
+    return Cannot(spec, "the paper composes nothing: its epsilon does not depend on steps; use calibrate = \"noise\".");
+  spec.epsilon0 = spec.epsilon;
+  return {};
+}
+
+// Inverse in sigma.
+Status SolvePaperQueries(TrialSpec& spec) {
+  if (spec.calibrate == Calibrate::steps)
+    return Cannot(spec, "rona's epochs are keys of their own; use calibrate = \"noise\".");
+  TrialSpec unit = spec;
+  unit.sigma = 1;
+  const double epsilon = PaperFormulaOf(unit).epsilon;
+  if (!std::isfinite(epsilon) || !(epsilon > 0)) return Cannot(spec, "the paper's formula is undefined here.");
+  spec.sigma = NineDigitsUp(epsilon / AimOf(spec.epsilon));
+  return {};
+}
+
 Status SolvePaper(TrialSpec& spec) {
+  if (!spec.data) return Cannot(spec, "the trial has no data set.");
+  if (KindOf(spec) == TrialKind::response_student) return SolvePaperLabel(spec);
+  if (KindOf(spec) == TrialKind::query_student) return SolvePaperQueries(spec);
   if (KindOf(spec) != TrialKind::gradient_student) {
     return Cannot(spec, "the paper's formula is about noisy gradients, which this trial does not release.");
   }
-  if (!spec.data) return Cannot(spec, "the trial has no data set.");
   GradientFormula formula;
   formula.norm_bound = spec.norm_bound;
   formula.sigma = spec.sigma;
@@ -225,17 +169,21 @@ Status SolveDpSgd(TrialSpec& spec) {
 }
 
 Status SolveReleasing(TrialSpec& spec) {
-  const bool votes = KindOf(spec) == TrialKind::vote_student;
+  const bool votes = AsksVotes(spec);
   if (spec.claim == ClaimTarget::paper) return SolvePaper(spec);
   const std::optional<Relation> relation = RelationOf(spec);
   if (!relation) {
     return Cannot(
         spec, votes
                   ? "noisy votes have the claims \"answer\", \"member\" and \"example\"."
-                  : "one teacher answers here; \"member\" needs votes of an ensemble (reading = \"sound\").");
+                  : OfMembers(spec)
+                        ? "an ensemble's answers have the claims \"answer\", \"slot\", \"member\" and \"example\"."
+                        : "one teacher answers here; \"member\" needs votes of an ensemble (reading = \"sound\").");
   }
   if (spec.source == QuerySource::private_split)
     return Cannot(spec, std::string(ReasonText(reason::kPrivateSource)));
+  if (KindOf(spec) == TrialKind::response_student)
+    return spec.calibrate == Calibrate::noise ? SolveResponse(spec, *relation) : SolveResponseSteps(spec, *relation);
   if (spec.calibrate == Calibrate::noise)
     return SolveNoise(spec, *relation, votes ? &TrialSpec::vote_noise : &TrialSpec::sigma);
   return votes ? SolveReleases(spec, *relation, &TrialSpec::queries, "queries")
@@ -259,6 +207,22 @@ Status Solve(TrialSpec& spec) {
       return Cannot(spec, "a loaded teacher is not trained here.");
     case TrialKind::sleeper:
       return Cannot(spec, "a sleeping trial releases nothing.");
+    case TrialKind::federated_student:
+    case TrialKind::raw_student:
+      return Cannot(spec, "this method adds no noise: no claim of it is finite.");
+    case TrialKind::merf_student:
+      return SolveEmbedding(spec);
+    case TrialKind::label_student:
+      if (spec.claim != ClaimTarget::label)
+        return Cannot(spec, "only labels are protected here: the claim is \"label\".");
+      if (spec.calibrate == Calibrate::steps)
+        return Cannot(spec, "every label is released once, whatever the steps; use calibrate = \"noise\".");
+      return SolveResponse(spec, kLabel);
+    case TrialKind::query_student:
+      if (AsksVotes(spec) || spec.claim == ClaimTarget::paper) return SolveReleasing(spec);
+      return Cannot(spec, spec.reading == Reading::sound
+                              ? "this student adds no noise of its own; its claim is its teacher's."
+                              : std::string(ReasonText(reason::kLossNoise)));
     case TrialKind::distilled_student:
       return Cannot(spec,
                     "this student adds no noise of its own; its claim is its teacher's, so put epsilon in "
@@ -267,6 +231,7 @@ Status Solve(TrialSpec& spec) {
     case TrialKind::dpsgd_student:
       return SolveDpSgd(spec);
     case TrialKind::gradient_student:
+    case TrialKind::response_student:
     case TrialKind::vote_student:
       return SolveReleasing(spec);
   }
@@ -279,13 +244,14 @@ Status CheckSolution(const TrialSpec& spec) {
   secure.noise = NoiseMode::secure;
   RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlannedEvents(secure));
   for (const PrivacyEvent& event : events) {
+    if (spec.claim == ClaimTarget::paper) break;  // the formula does not look at what is drawn
     if (const std::string problem = EventProblem(event); !problem.empty())
       return Cannot(spec, std::string(ReasonText(problem)));
   }
   if (const std::optional<Relation> relation = RelationOf(spec);
       relation && !IsDpSgd(spec) && !Meets(spec, *relation))
     return Cannot(spec, "no noise that can be drawn reaches it.");
-  if (KindOf(spec) != TrialKind::vote_student) return {};
+  if (!AsksVotes(spec)) return {};
   const double drawn = spec.vote_noise * static_cast<double>(spec.grain);
   if (drawn > kMostVoteNoise)
     return Cannot(spec, "vote_noise times grain would be above 1048576, the most that can be drawn: lower grain.");
@@ -305,9 +271,13 @@ std::string KeyOf(const TrialSpec& spec) {
       .Add(spec.vote_noise)
       .Add(spec.grain)
       .Add(spec.detach);
+  key.Add(spec.branch).Add(spec.trust).Add(spec.epsilon0).Add(spec.discriminator).Add(spec.label_stages);
+  key.Add(spec.hint_epochs).Add(spec.distill_epochs).Add(spec.rounds).Add(spec.query_fraction);
+  key.Add(spec.random_features).Add(spec.noise);
+  key.Add(spec.data ? spec.data->PublicExamples() : std::int64_t{0});
   key.Add(spec.retries).Add(spec.reserve_block);
   key.Add(spec.data ? spec.data->classes : std::int64_t{0});
-  key.Add(spec.data ? spec.data->split.train.size() : std::int64_t{0});
+  key.Add(spec.data ? spec.data->PrivateExamples() : std::int64_t{0});
   return key.bytes();
 }
 
@@ -330,6 +300,7 @@ Status Calibrator::Calibrate(TrialSpec& spec) {
     solution.sigma = trial.sigma;
     solution.noise_multiplier = trial.noise_multiplier;
     solution.vote_noise = trial.vote_noise;
+    solution.epsilon0 = trial.epsilon0;
     solution.steps = trial.steps;
     solution.queries = trial.queries;
   }
@@ -337,6 +308,7 @@ Status Calibrator::Calibrate(TrialSpec& spec) {
   spec.sigma = solution.sigma;
   spec.noise_multiplier = solution.noise_multiplier;
   spec.vote_noise = solution.vote_noise;
+  spec.epsilon0 = solution.epsilon0;
   spec.steps = solution.steps;
   spec.queries = solution.queries;
   return {};

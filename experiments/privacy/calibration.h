@@ -24,7 +24,7 @@ class Calibrator {
  private:
   struct Solution {
     Status status;
-    double sigma = 0, noise_multiplier = 0, vote_noise = 0;
+    double sigma = 0, noise_multiplier = 0, vote_noise = 0, epsilon0 = 0;
     std::int64_t steps = 0, queries = 0;
   };
   std::unordered_map<std::string, Solution> solutions_;

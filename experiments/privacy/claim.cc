@@ -10,7 +10,7 @@ namespace retort::privacy {
 namespace {
 
 // Orders are those of the enumerations.
-constexpr std::array<std::string_view, 5> kAdjacencies = {"example", "answer", "slot", "teacher", "member"};
+constexpr std::array<std::string_view, 6> kAdjacencies = {"example", "answer", "slot", "teacher", "member", "label"};
 constexpr std::array<std::string_view, 4> kNeighbours = {"replace", "add-remove", "zero-out", "answer"};
 constexpr std::array<std::string_view, 4> kStatuses = {"proven", "paper-formula", "audited", "unbounded"};
 

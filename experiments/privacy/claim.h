@@ -13,7 +13,7 @@
 
 namespace retort::privacy {
 
-enum class Adjacency : std::uint8_t { example, answer, slot, teacher, member };
+enum class Adjacency : std::uint8_t { example, answer, slot, teacher, member, label };
 enum class Neighbour : std::uint8_t { replace, add_remove, zero_out, answer };
 enum class ClaimStatus : std::uint8_t { proven, paper_formula, audited, unbounded };
 

@@ -6,7 +6,7 @@
 
 #include "experiments/privacy/claim.h"
 #include "experiments/privacy/number_text.h"
-#include "experiments/privacy/paper_formulas.h"
+#include "experiments/privacy/paper_value.h"
 #include "experiments/privacy/rdp_accountant.h"
 #include "experiments/privacy/reasons.h"
 #include "experiments/privacy/relation.h"
@@ -24,12 +24,14 @@ bool IsProven(const Claim& claim) {
 bool OnlyAsksTheTeacher(const TrialSpec& spec, const std::vector<PrivacyEvent>& events) {
   constexpr std::array kOfTheTeacher = {kVoidTeacherJacobian, kVoidGeneratorTouchedTeacher, kVoidSoftOutput,
                                         kVoidSupportLeak, kVoidNoiseReused};
-  const TrialKind kind = KindOf(spec);
-  if (kind != TrialKind::gradient_student && kind != TrialKind::distilled_student) return false;
+  constexpr KindMask kAsking = MaskOf(TrialKind::gradient_student) | MaskOf(TrialKind::distilled_student) |
+                               MaskOf(TrialKind::response_student) | MaskOf(TrialKind::query_student);
+  if ((MaskOf(KindOf(spec)) & kAsking) == 0) return false;
   if (spec.source == QuerySource::private_split) return false;
+  constexpr std::array kAnswers = {MechanismKind::none, MechanismKind::gaussian_gradient,
+                                   MechanismKind::randomized_response, MechanismKind::loss_noise};
   return std::all_of(events.begin(), events.end(), [&](const PrivacyEvent& event) {
-    const bool answers =
-        event.kind != MechanismKind::subsampled_gaussian && event.kind != MechanismKind::noisy_votes;
+    const bool answers = std::find(kAnswers.begin(), kAnswers.end(), event.kind) != kAnswers.end();
     return answers && std::all_of(event.voids.begin(), event.voids.end(), [&](const std::string& name) {
              return std::find(kOfTheTeacher.begin(), kOfTheTeacher.end(), name) != kOfTheTeacher.end();
            });
@@ -61,8 +63,9 @@ class ClaimWriter {
               std::any_of(events_.begin(), events_.end(),
                           [](const PrivacyEvent& event) { return event.source == NoiseSource::seeded; });
     // A student without noise of its own rests on its teacher's.
-    if (KindOf(spec_) == TrialKind::distilled_student && ParentReason() == reason::kSeededNoise)
-      seeded_ = true;
+    const bool silent = KindOf(spec_) == TrialKind::distilled_student ||
+                        (KindOf(spec_) == TrialKind::query_student && spec_.reading == Reading::sound);
+    if (silent && ParentReason() == reason::kSeededNoise) seeded_ = true;
   }
 
   [[nodiscard]] std::vector<Claim> Write();
@@ -82,6 +85,7 @@ class ClaimWriter {
   [[nodiscard]] bool LoadedParent() const;
   void WriteDistillation(std::vector<Claim>& claims) const;
   void WriteVotes(std::vector<Claim>& claims) const;
+  void WriteMembers(std::vector<Claim>& claims) const;
 
   const TrialSpec& spec_;
   const std::vector<Claim>& parents_;
@@ -107,8 +111,9 @@ Claim ClaimWriter::Unbounded(const Relation& relation, std::string_view why) con
 Claim ClaimWriter::Proven(const Relation& relation) const {
   if (seeded_) return Unbounded(relation, reason::kSeededNoise);
   // Asked about the teacher's answers on private images, the trial also releases the images' own traces.
-  const bool private_queries = KindOf(spec_) != TrialKind::dpsgd_student &&
-                               KindOf(spec_) != TrialKind::dpsgd_teacher &&
+  constexpr KindMask kTrainedOnPrivate = MaskOf(TrialKind::dpsgd_student) | MaskOf(TrialKind::dpsgd_teacher) |
+                                         MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::label_student);
+  const bool private_queries = (MaskOf(KindOf(spec_)) & kTrainedOnPrivate) == 0 &&
                                spec_.source == QuerySource::private_split;
   if (private_queries) return Unbounded(relation, reason::kPrivateSource);
   if (!spec_.detach && KindOf(spec_) == TrialKind::gradient_student)
@@ -131,32 +136,19 @@ Claim ClaimWriter::Proven(const Relation& relation) const {
 Claim ClaimWriter::PaperClaim() const {
   Claim claim = Blank(kExample);
   claim.status = ClaimStatus::paper_formula;
-  claim.accountant = "paper:dpdfd-thm3";
+  PaperValue value = PaperFormulaOf(spec_);
+  claim.accountant = value.accountant;
   if (seeded_) {
     claim.reason = reason::kSeededNoise;
     return claim;
   }
-  const bool votes = KindOf(spec_) == TrialKind::vote_student;
-  GradientFormula formula;
-  formula.norm_bound = spec_.norm_bound;
-  formula.sigma = spec_.sigma;
-  formula.classes = spec_.data ? static_cast<double>(spec_.data->classes) : 0;
-  formula.rows = votes ? static_cast<double>(spec_.queries)
-                       : static_cast<double>(spec_.batch) * static_cast<double>(spec_.steps);
-  formula.delta = spec_.delta;
-  const Result<PaperEpsilon> value = GradientFormulaEpsilon(formula);
-  if (!value.ok()) {
-    claim.reason = reason::kUndefinedFormula;
-    return claim;
-  }
-  claim.epsilon = RoundEpsilonUp(value->epsilon);
+  claim.epsilon = RoundEpsilonUp(value.epsilon);
   if (!std::isfinite(claim.epsilon)) {
+    claim.epsilon = std::numeric_limits<double>::infinity();
     claim.reason = reason::kUndefinedFormula;
     return claim;
   }
-  claim.reason = "theorem 3 at sigma " + ShortNumber(formula.sigma) + ", C " +
-                 ShortNumber(formula.norm_bound) + ", n " + ShortNumber(formula.classes) + ", BT " +
-                 ShortNumber(formula.rows) + ", lambda " + ShortNumber(value->lambda) + "; not a guarantee";
+  claim.reason = value.terms + "; not a guarantee";
   if (spec_.reading == Reading::sound) claim.reason += "; this reading draws no such noise";
   return claim;
 }
@@ -217,12 +209,6 @@ void ClaimWriter::WriteDistillation(std::vector<Claim>& claims) const {
     example.reason = "implied by teacher: " + example.reason;
   else if (example.reason == reason::kRawAnswers && !ParentReason().empty())
     example.reason = ParentReason();
-  if (EnsembleParent()) {
-    Claim member = example;
-    member.adjacency = Adjacency::member;
-    member.units = UnitsOf(Adjacency::member);
-    claims.push_back(std::move(member));
-  }
   claims.push_back(BetterOf(example, kExample));
   if (Inherited(kExampleAdded)) {
     Claim added = example;
@@ -232,9 +218,18 @@ void ClaimWriter::WriteDistillation(std::vector<Claim>& claims) const {
 }
 
 void ClaimWriter::WriteVotes(std::vector<Claim>& claims) const {
-  claims.push_back(PaperClaim());
+  if (spec_.method != "pate") claims.push_back(PaperClaim());
   for (const Relation& relation : {kAnswer, kMember, kZeroedMember}) claims.push_back(Proven(relation));
-  claims.push_back(Proven(kExample));
+  claims.push_back(ParentReason() == reason::kDirichletShards ? Unbounded(kExample, reason::kDirichletShards)
+                                                             : Proven(kExample));
+}
+
+// One member's part of the answers is bounded, and with disjoint shards by index one example's.
+void ClaimWriter::WriteMembers(std::vector<Claim>& claims) const {
+  claims.push_back(PaperClaim());
+  for (const Relation& relation : {kAnswer, kSlot, kTeacher, kMember, kZeroedMember}) claims.push_back(Proven(relation));
+  claims.push_back(ParentReason() == reason::kDirichletShards ? Unbounded(kExample, reason::kDirichletShards)
+                                                             : Proven(kExample));
 }
 
 std::vector<Claim> ClaimWriter::Write() {
@@ -248,16 +243,35 @@ std::vector<Claim> ClaimWriter::Write() {
       break;
     case TrialKind::ensemble_teacher:
       claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));
+      claims.push_back(Unbounded(kExample, spec_.partition == Partition::dirichlet ? reason::kDirichletShards
+                                                                                   : reason::kNotPrivatelyTrained));
+      break;
+    case TrialKind::federated_student:
+      claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));
       claims.push_back(Unbounded(kExample, reason::kNotPrivatelyTrained));
+      break;
+    case TrialKind::raw_student:
+      claims.push_back(Unbounded(kAnswer, reason::kRawAnswers));
+      if (EnsembleParent()) claims.push_back(Unbounded(kMember, reason::kRawAnswers));
+      claims.push_back(Unbounded(kExample, reason::kRawAnswers));
+      break;
+    case TrialKind::label_student:
+      claims.push_back(Proven(kLabel));
+      claims.push_back(Unbounded(kExample, reason::kLabelsOnly));
       break;
     case TrialKind::dpsgd_teacher:
     case TrialKind::dpsgd_student:
+    case TrialKind::merf_student:
       claims.push_back(Proven(kExampleAdded));
       claims.push_back(Proven(kExample));
       break;
     case TrialKind::gradient_student:
+    case TrialKind::response_student:
     case TrialKind::distilled_student:
-      WriteDistillation(claims);
+      EnsembleParent() ? WriteMembers(claims) : WriteDistillation(claims);
+      break;
+    case TrialKind::query_student:
+      AsksVotes(spec_) ? WriteVotes(claims) : WriteDistillation(claims);
       break;
     case TrialKind::vote_student:
       WriteVotes(claims);

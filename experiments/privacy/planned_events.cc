@@ -8,6 +8,9 @@
 namespace retort::privacy {
 namespace {
 
+// Whether the method's readings other than sound put their questions to several teachers.
+bool AsksEnsemble(const TrialSpec& spec) { return spec.method == "dpdfd-ensemble" || spec.method == "feddpsd"; }
+
 NoiseSource SourceOf(const TrialSpec& spec, NoiseSource secure) {
   return spec.noise == NoiseMode::seeded ? NoiseSource::seeded : secure;
 }
@@ -24,8 +27,41 @@ PrivacyEvent GradientEvent(const TrialSpec& spec) {
   event.noise_coordinates = event.release_coordinates = spec.data->classes;
   event.frobenius = spec.normalization == Normalization::frobenius;
   event.source = SourceOf(spec, NoiseSource::secure_float);
+  // DPSD's equation 3 draws for every row inside the sum that all rows share.
+  const bool inside = spec.reading == Reading::printed && spec.method.starts_with("dpsd-");
+  if (inside) event.noise_std *= std::sqrt(static_cast<double>(spec.batch));
   if (!spec.detach) event.voids.emplace_back(kVoidTeacherJacobian);
   event.assumptions.emplace_back(kAssumeFloatNoise);
+  return event;
+}
+
+// Of an ensemble: every row of every step, on the sum of the members or on each member's own.
+PrivacyEvent MemberGradientEvent(const TrialSpec& spec) {
+  PrivacyEvent event = GradientEvent(spec);
+  event.kind = MechanismKind::member_gradient;
+  event.unit = EventUnit::row;
+  event.count = spec.steps * spec.batch;
+  event.noise_std = spec.sigma * spec.norm_bound;
+  event.frobenius = false;
+  event.assumptions.emplace_back(kAssumeDisjointShards);
+  if (spec.method == "feddpsd" && spec.trust == Trust::trusted) event.assumptions.emplace_back(kAssumeTrustedServer);
+  std::sort(event.assumptions.begin(), event.assumptions.end());
+  return event;
+}
+
+PrivacyEvent ResponseEvent(const TrialSpec& spec) {
+  PrivacyEvent event;
+  event.kind = AsksEnsemble(spec) ? MechanismKind::member_response : MechanismKind::randomized_response;
+  event.unit = EventUnit::row;
+  event.count = spec.steps * spec.batch;
+  event.rows_per_batch = spec.batch;
+  event.epsilon0 = spec.epsilon0;
+  event.choices = 2;
+  event.release_coordinates = spec.data->classes;
+  event.source = SourceOf(spec, NoiseSource::secure_lattice);
+  if (spec.reading == Reading::printed)
+    event.voids.emplace_back(spec.method == "dp-dfd" ? kVoidSoftOutput : kVoidSupportLeak);
+  if (AsksEnsemble(spec)) event.assumptions.emplace_back(kAssumeDisjointShards);
   return event;
 }
 
@@ -59,12 +95,78 @@ PrivacyEvent DpSgdEvent(const TrialSpec& spec) {
   event.count = spec.steps;
   event.sensitivity = spec.norm_bound;
   event.noise_std = spec.noise_multiplier * spec.norm_bound;
-  event.sampling_rate = static_cast<double>(spec.batch) / static_cast<double>(spec.data->split.train.size());
+  event.sampling_rate = static_cast<double>(spec.batch) / static_cast<double>(spec.data->PrivateExamples());
   event.rows_per_batch = spec.batch;
   event.noise_coordinates = event.release_coordinates = 1;  // parameters are counted when the network exists
   event.source = SourceOf(spec, NoiseSource::secure_float);
   event.assumptions = {std::string(kAssumeFloatNoise), std::string(kAssumePoissonSampling)};
   return event;
+}
+
+PrivacyEvent EmbeddingEvent(const TrialSpec& spec) {
+  PrivacyEvent event;
+  event.kind = MechanismKind::subsampled_gaussian;
+  event.unit = EventUnit::step;
+  event.count = 1;
+  event.sensitivity = 1;
+  event.noise_std = spec.noise_multiplier;
+  event.noise_coordinates = event.release_coordinates = spec.random_features * spec.data->classes;
+  event.source = SourceOf(spec, NoiseSource::secure_float);
+  event.assumptions = {std::string(kAssumeFloatNoise)};
+  return event;
+}
+
+// Rows of the batches that a pass of rona over its queries asks about.
+std::int64_t QueriesOfAnEpoch(const TrialSpec& spec) {
+  const auto rows = static_cast<double>(spec.data->PublicExamples());
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(rows * spec.query_fraction)));
+}
+
+PrivacyEvent LossEvent(const TrialSpec& spec) {
+  const std::int64_t batches = (QueriesOfAnEpoch(spec) + spec.batch - 1) / spec.batch;
+  PrivacyEvent event;
+  event.kind = MechanismKind::loss_noise;
+  event.unit = EventUnit::batch;
+  event.count = (spec.hint_epochs + spec.rounds * spec.distill_epochs) * batches;
+  event.sensitivity = 1;
+  event.noise_std = spec.sigma;
+  event.rows_per_batch = spec.batch;
+  event.noise_coordinates = 1;
+  event.release_coordinates = spec.data->classes;
+  event.source = SourceOf(spec, NoiseSource::secure_float);
+  event.assumptions = {std::string(kAssumeFloatNoise)};
+  return event;
+}
+
+void AddQueryEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
+  if (AsksVotes(spec)) {
+    events.push_back(VoteEvent(spec));
+  } else if (spec.reading == Reading::sound) {
+    PrivacyEvent event = RawEvent(spec);
+    event.count = QueriesOfAnEpoch(spec) * spec.rounds * spec.distill_epochs;
+    events.push_back(std::move(event));
+  } else if (PrivacyEvent event = LossEvent(spec); event.count > 0) {
+    events.push_back(std::move(event));
+  }
+}
+
+// The parts of the private labels that are released in turn: as equal as they can be.
+void AddLabelEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
+  const std::int64_t parts = spec.method == "lp-2st" ? spec.label_stages : 1;
+  const std::int64_t labels = spec.data->PrivateExamples();
+  for (std::int64_t part = 0; part < parts; ++part) {
+    PrivacyEvent event;
+    event.kind = MechanismKind::label_response;
+    event.unit = EventUnit::row;
+    event.count = event.rows_per_batch = labels * (part + 1) / parts - labels * part / parts;
+    event.epsilon0 = spec.epsilon0;
+    event.choices = 2;
+    event.noise_coordinates = part + 1;
+    event.release_coordinates = spec.data->classes;
+    event.source = SourceOf(spec, spec.method == "alibi" ? NoiseSource::secure_float : NoiseSource::secure_lattice);
+    if (spec.method == "alibi") event.assumptions = {std::string(kAssumeFloatNoise)};
+    if (event.count > 0) events.push_back(std::move(event));
+  }
 }
 
 Status CheckCounts(const TrialSpec& spec, bool steps) {
@@ -78,6 +180,7 @@ Status CheckCounts(const TrialSpec& spec, bool steps) {
 }
 
 std::int64_t DrawsOfARelease(const TrialSpec& spec, const PrivacyEvent& event) {
+  if (event.kind == MechanismKind::label_response) return event.rows_per_batch;
   switch (event.unit) {
     case EventUnit::row:
       return spec.batch;
@@ -95,13 +198,29 @@ std::int64_t DrawsOfARelease(const TrialSpec& spec, const PrivacyEvent& event) {
 Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
   const TrialKind kind = KindOf(spec);
   std::vector<PrivacyEvent> events;
-  if (kind == TrialKind::plain_teacher || kind == TrialKind::ensemble_teacher || kind == TrialKind::sleeper ||
-      kind == TrialKind::loaded_teacher)
-    return events;
+  constexpr KindMask kSilent = MaskOf(TrialKind::plain_teacher) | MaskOf(TrialKind::ensemble_teacher) |
+                               MaskOf(TrialKind::sleeper) | MaskOf(TrialKind::loaded_teacher) |
+                               MaskOf(TrialKind::federated_student);
+  if ((MaskOf(kind) & kSilent) != 0) return events;
   RETORT_RETURN_IF_ERROR(CheckCounts(spec, kind != TrialKind::vote_student));
   switch (kind) {
     case TrialKind::gradient_student:
-      events.push_back(GradientEvent(spec));
+      events.push_back(AsksEnsemble(spec) ? MemberGradientEvent(spec) : GradientEvent(spec));
+      break;
+    case TrialKind::response_student:
+      events.push_back(ResponseEvent(spec));
+      break;
+    case TrialKind::query_student:
+      AddQueryEvents(spec, events);
+      break;
+    case TrialKind::raw_student:
+      events.push_back(RawEvent(spec));
+      break;
+    case TrialKind::merf_student:
+      events.push_back(EmbeddingEvent(spec));
+      break;
+    case TrialKind::label_student:
+      AddLabelEvents(spec, events);
       break;
     case TrialKind::vote_student:
       events.push_back(VoteEvent(spec));
@@ -111,7 +230,7 @@ Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
       break;
     case TrialKind::dpsgd_student:
     case TrialKind::dpsgd_teacher: {
-      const std::int64_t examples = spec.data->split.train.size();
+      const std::int64_t examples = spec.data->PrivateExamples();
       if (spec.batch > examples) {
         return UsageError("batch (" + std::to_string(spec.batch) +
                           ") is larger than the private training split (" + std::to_string(examples) +
@@ -124,11 +243,17 @@ Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
     case TrialKind::ensemble_teacher:
     case TrialKind::loaded_teacher:
     case TrialKind::sleeper:
+    case TrialKind::federated_student:
       break;
   }
+  const bool through_teacher = spec.discriminator == Discriminator::teacher;
   for (PrivacyEvent& event : events) {
     event.facts = FactsNeeded(event.kind);
     if (!spec.detach) std::erase(event.facts, kFactDetachedTarget);
+    if (!through_teacher) continue;
+    std::erase(event.facts, kFactStudentDrivesGenerator);
+    event.voids.emplace_back(kVoidGeneratorTouchedTeacher);
+    std::sort(event.voids.begin(), event.voids.end());
   }
   return events;
 }

@@ -11,7 +11,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::uint8_t kLastKind = static_cast<std::uint8_t>(MechanismKind::loss_noise);
+constexpr std::uint8_t kLastKind = static_cast<std::uint8_t>(MechanismKind::member_response);
 constexpr std::uint8_t kLastUnit = static_cast<std::uint8_t>(EventUnit::step);
 constexpr std::uint8_t kLastSource = static_cast<std::uint8_t>(NoiseSource::seeded);
 
@@ -61,10 +61,14 @@ std::vector<std::string> FactsNeeded(MechanismKind kind) {
     case MechanismKind::randomized_response:
       return {std::string(kFactDetachedTarget), std::string(kFactStudentDrivesGenerator)};
     case MechanismKind::noisy_votes:
+    case MechanismKind::member_gradient:
+    case MechanismKind::member_response:
       return {std::string(kFactDetachedTarget), std::string(kFactDisjointShards),
               std::string(kFactMembersApart), std::string(kFactStudentDrivesGenerator)};
     case MechanismKind::subsampled_gaussian:
       return {std::string(kFactNoBatchNorm)};
+    case MechanismKind::label_response:
+      return {std::string(kFactDisjointParts)};
     case MechanismKind::none:
     case MechanismKind::loss_noise:
       break;  // unbounded whatever else is known

@@ -16,6 +16,11 @@
 //   RONA Alg. 2                 loss_noise           batch  k       1            sigma      B
 //   sound, private teacher      none                 row    k*B     0            0          B
 //   dpsgd student or teacher    subsampled_gaussian  step   k       C            z*C        batch
+//   dpsd-data printed (Eq. 3)   gaussian_gradient    batch  k       2C           sigma*C*sqrt(B)  B
+//   an ensemble's gradients     member_gradient      row    k*B     2C           sigma*C    B
+//   an ensemble's responses     member_response      row    k*B     0            0          B
+//   lp-2st, alibi               label_response       row    labels  0            0          labels
+//   dp-merf                     subsampled_gaussian  step   1       1            z          1
 //
 // - Scales are those of the value the noise is added to, before any public division (row-averaged divides
 //   by B after the noise, Alg. 1 divides the noised sum): record sigma*C there, not sigma*C/B. `noise_std`
@@ -25,8 +30,11 @@
 // - frobenius = true when the norm was taken over the whole batch; sensitivity stays 2C (the largest
 //   change of the normalised batch), unit stays as in the table. normalization = clip changes no field.
 // - sampling_rate = q for subsampled_gaussian (each example drawn independently), 1 everywhere else.
-// - epsilon0, choices: randomized_response only, 0 otherwise; choices is the least that a set of candidates
-//   may hold (2), the worst case, and release_coordinates the number of classes.
+// - epsilon0, choices: randomized_response, member_response and label_response only, 0 otherwise; choices is the
+//   least that a set of candidates may hold (2), the worst case, and release_coordinates the number of classes.
+// - label_response: one event a part of the labels that is released at once; rows_per_batch = its labels, and
+//   noise_coordinates = its number, from 1. A part that is drawn again counts again.
+// - member_gradient, member_response: what one member changes; the bound for all members together is none.
 // - loss_noise: in units of the bound on the loss, which may change from batch to batch.
 // - source: where the draw came from: secure_lattice for votes and responses, secure_float for gradients,
 //   losses and DP-SGD, seeded under noise = "seeded", none for kind none.
@@ -70,6 +78,8 @@ inline constexpr std::string_view kAssumeFloatNoise = "float-noise";
 inline constexpr std::string_view kAssumePoissonSampling = "poisson-sampling";
 // The members of an ensemble saw disjoint shards, cut by index.
 inline constexpr std::string_view kAssumeDisjointShards = "disjoint-shards-by-index";
+// The server that adds up the members' answers, and alone draws the noise, sees them as they are.
+inline constexpr std::string_view kAssumeTrustedServer = "trusted-server";
 // Of claims alone: the step that training stopped at was chosen on the test split, whose examples no claim covers.
 inline constexpr std::string_view kSelectedOnTest = "selected-on-test";
 
@@ -84,6 +94,8 @@ inline constexpr std::string_view kFactDisjointShards = "disjoint-shards";
 // What a member of the ensemble became depends on its own shard alone: nothing that all shards decide
 // together, such as the step that training stopped at, reached it.
 inline constexpr std::string_view kFactMembersApart = "members-trained-apart";
+// Every private label is in one part of those that are released in turn, so that each leaves once.
+inline constexpr std::string_view kFactDisjointParts = "labels-released-once";
 // No layer of the network that saw private examples mixes those of a batch.
 inline constexpr std::string_view kFactNoBatchNorm = "no-batch-norm";
 
@@ -97,7 +109,10 @@ enum class MechanismKind : std::uint8_t {
   noisy_votes = 2,          // integer Gaussian on a vote histogram
   subsampled_gaussian = 3,  // DP-SGD step under Poisson sampling
   randomized_response = 4,
-  loss_noise = 5,  // printed RONA
+  loss_noise = 5,       // RONA, printed and working
+  member_gradient = 6,  // normalised gradients added over an ensemble's members; noise on the sum, or each member's own
+  label_response = 7,   // a private label, released once by a mechanism of pure epsilon0
+  member_response = 8,  // randomised response by every member of an ensemble for itself
 };
 
 enum class EventUnit : std::uint8_t { row = 0, batch = 1, vote = 2, step = 3 };

@@ -38,6 +38,9 @@ Claim Blank(Adjacency adjacency, Neighbour neighbour) {
     case Adjacency::member:
       claim.units = "one teacher of the ensemble";
       break;
+    case Adjacency::label:
+      claim.units = "one training example's label";
+      break;
   }
   return claim;
 }

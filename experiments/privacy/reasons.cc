@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 36> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kRawAnswers, "Answers of the teacher left without noise."},
     {reason::kNoNoise, "The noise had standard deviation 0."},
@@ -39,6 +39,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kTexts =
      "Nothing records that each member of the ensemble depends on its own shard alone."},
     {reason::kUnrecordedBatchNorm,
      "Nothing records that no layer of the network mixed the private examples of a batch."},
+    {reason::kUnrecordedParts, "Nothing records that each private label was released once."},
+    {reason::kLabelsOnly, "Only the labels are protected: the private images were trained on as they are."},
+    {reason::kAllMembers, "What one member of the ensemble may change is bounded, what all change together is not."},
+    {reason::kDirichletShards,
+     "Which member an example went to depends on the labels of the others, so that one example can change several."},
     {reason::kNoSpec, "Nothing is known about the trial."},
     {kVoidTeacherJacobian,
      "The annotation was not detached: un-noised teacher gradients reach the generator."},

@@ -56,6 +56,18 @@ GaussianTerm VoteTerm(const PrivacyEvent& event, const Relation& relation) {
   return term;
 }
 
+// A member's normalised gradient has norm C = S / 2 at most: replaced it moves the sum by S, silenced by S / 2. The
+// noise is that on the sum, or the member's own.
+GaussianTerm MemberTerm(const PrivacyEvent& event, const Relation& relation) {
+  GaussianTerm term;
+  term.sensitivity = relation.neighbour == Neighbour::zero_out ? event.sensitivity / 2 : event.sensitivity;
+  term.noise_std = event.noise_std;
+  term.count = event.count;
+  if (relation.adjacency == Adjacency::answer) term.count = 1;
+  if (relation.adjacency == Adjacency::slot) term.count = BatchesOf(event);
+  return term;
+}
+
 void AddResponse(const PrivacyEvent& event, Adjacency adjacency, Composition& sum) {
   std::int64_t count = event.count;
   if (adjacency == Adjacency::answer) count = 1;
@@ -68,8 +80,29 @@ void AddResponse(const PrivacyEvent& event, Adjacency adjacency, Composition& su
   sum.responses.push_back({event.epsilon0, count});
 }
 
+// A label is in one part; what is released of the others is not about it. Over the parts, the largest epsilon0 and
+// the most releases of any.
+void AddLabels(const PrivacyEvent& event, Composition& sum) {
+  const ResponseTerm term{event.epsilon0, BatchesOf(event)};
+  if (sum.responses.empty()) sum.responses.push_back(term);
+  sum.responses[0].epsilon0 = std::max(sum.responses[0].epsilon0, term.epsilon0);
+  sum.responses[0].count = std::max(sum.responses[0].count, term.count);
+}
+
+// An ensemble's events bound what one member changes, and by disjoint shards one example.
+bool OfMembers(MechanismKind kind) {
+  return kind == MechanismKind::noisy_votes || kind == MechanismKind::member_gradient ||
+         kind == MechanismKind::member_response;
+}
+
 bool Applies(const PrivacyEvent& event, Adjacency adjacency) {
+  if (adjacency == Adjacency::label) return event.kind == MechanismKind::label_response;
   switch (event.kind) {
+    case MechanismKind::label_response:
+      return false;
+    case MechanismKind::member_gradient:
+    case MechanismKind::member_response:
+      return adjacency != Adjacency::teacher;
     case MechanismKind::noisy_votes:
       return adjacency == Adjacency::answer || adjacency == Adjacency::member ||
              adjacency == Adjacency::example;
@@ -92,7 +125,14 @@ void AddTerm(const PrivacyEvent& event, const Relation& relation, Composition& s
       sum.subsampled.push_back({event.sampling_rate, event.noise_std / event.sensitivity, event.count});
       return;
     case MechanismKind::randomized_response:
+    case MechanismKind::member_response:
       AddResponse(event, relation.adjacency, sum);
+      return;
+    case MechanismKind::member_gradient:
+      sum.gaussian.push_back(MemberTerm(event, relation));
+      return;
+    case MechanismKind::label_response:
+      AddLabels(event, sum);
       return;
     case MechanismKind::none:
     case MechanismKind::loss_noise:
@@ -110,6 +150,9 @@ bool UnitFits(const PrivacyEvent& event) {
     case MechanismKind::subsampled_gaussian:
       return event.unit == EventUnit::step;
     case MechanismKind::randomized_response:
+    case MechanismKind::member_response:
+    case MechanismKind::member_gradient:
+    case MechanismKind::label_response:
       return event.unit == EventUnit::row;
     default:
       return true;
@@ -164,7 +207,9 @@ std::string EventProblem(const PrivacyEvent& event) {
   }
   if (std::isnan(event.sampling_rate)) return std::string(reason::kNotFinite);
   if (!(event.sampling_rate > 0 && event.sampling_rate <= 1)) return std::string(reason::kBadEvent);
-  return event.kind == MechanismKind::randomized_response ? ResponseProblem(event) : NoiseProblem(event);
+  const bool response = event.kind == MechanismKind::randomized_response ||
+                        event.kind == MechanismKind::member_response || event.kind == MechanismKind::label_response;
+  return response ? ResponseProblem(event) : NoiseProblem(event);
 }
 
 std::string VoidOf(const PrivacyEvent& event, const Relation& relation) {
@@ -191,13 +236,24 @@ std::string MissingFact(const PrivacyEvent& event, const Relation& relation) {
   return "";
 }
 
+namespace {
+
+std::string_view OutOfReach(const PrivacyEvent& event) {
+  if (event.kind == MechanismKind::label_response) return reason::kLabelsOnly;
+  const bool members =
+      event.kind == MechanismKind::member_gradient || event.kind == MechanismKind::member_response;
+  return members ? reason::kAllMembers : reason::kUnexpectedMechanism;
+}
+
+}  // namespace
+
 Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>& events) {
   Composition sum;
   std::set<std::string> assumptions;
   for (const PrivacyEvent& event : events) {
     std::string problem = EventProblem(event);
     if (problem.empty()) problem = VoidOf(event, relation);
-    if (problem.empty() && !Applies(event, relation.adjacency)) problem = reason::kUnexpectedMechanism;
+    if (problem.empty() && !Applies(event, relation.adjacency)) problem = OutOfReach(event);
     if (!problem.empty()) {
       sum.unbounded = problem;
       return sum;
@@ -207,7 +263,7 @@ Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>
     assumptions.insert(event.assumptions.begin(), event.assumptions.end());
     if (event.source == NoiseSource::secure_float) assumptions.emplace(kAssumeFloatNoise);
     if (event.kind == MechanismKind::subsampled_gaussian) assumptions.emplace(kAssumePoissonSampling);
-    if (event.kind == MechanismKind::noisy_votes && relation.adjacency == Adjacency::example) {
+    if (OfMembers(event.kind) && relation.adjacency == Adjacency::example) {
       assumptions.emplace(kAssumeDisjointShards);
     }
   }
@@ -248,6 +304,8 @@ std::string UnitsOf(Adjacency adjacency) {
       return "the whole teacher";
     case Adjacency::member:
       return "one teacher of the ensemble";
+    case Adjacency::label:
+      return "one training example's label";
   }
   return "";
 }

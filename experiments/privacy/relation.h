@@ -22,6 +22,7 @@ inline constexpr Relation kTeacher{Adjacency::teacher, Neighbour::replace};
 inline constexpr Relation kMember{Adjacency::member, Neighbour::replace};
 inline constexpr Relation kZeroedMember{Adjacency::member, Neighbour::zero_out};
 inline constexpr Relation kExample{Adjacency::example, Neighbour::replace};
+inline constexpr Relation kLabel{Adjacency::label, Neighbour::replace};
 inline constexpr Relation kExampleAdded{Adjacency::example, Neighbour::add_remove};
 
 // What the adjacency protects, for people.

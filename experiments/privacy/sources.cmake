@@ -11,6 +11,8 @@ set(RETORT_PRIVACY_SOURCES
     privacy/calculator_rules.cc
     privacy/calculator_solve.cc
     privacy/calibration.cc
+    privacy/calibration_parts.cc
+    privacy/calibration_responses.cc
     privacy/claim.cc
     privacy/claims.cc
     privacy/composition.cc
@@ -27,6 +29,7 @@ set(RETORT_PRIVACY_SOURCES
     privacy/number_text.cc
     privacy/paper_events.cc
     privacy/paper_formulas.cc
+    privacy/paper_value.cc
     privacy/planned_events.cc
     privacy/pld_accountant.cc
     privacy/pld_calibration.cc

@@ -52,6 +52,16 @@ std::string ReleaseSentence(const PrivacyEvent& event) {
     case MechanismKind::randomized_response:
       return "Released: " + count + " answers by randomised response over " + std::to_string(event.choices) +
              " choices, each at epsilon " + ShortNumber(event.epsilon0) + " for that answer alone.";
+    case MechanismKind::member_gradient:
+      return "Released: sums of the members' output gradients, of " + sensitivity + " a member with " +
+             NoiseText(event) + ", drawn " + count + " times, once for a row, in batches of " +
+             std::to_string(event.rows_per_batch) + ".";
+    case MechanismKind::member_response:
+      return "Released: " + count + " answers of every member by randomised response over " +
+             std::to_string(event.choices) + " choices, each at epsilon " + ShortNumber(event.epsilon0) +
+             " for that answer alone.";
+    case MechanismKind::label_response:
+      return "Released: " + count + " private labels, each once, at epsilon " + ShortNumber(event.epsilon0) + ".";
     case MechanismKind::loss_noise:
       return "Released: " + count +
              " updates computed from losses with noise, which the noise does not reach.";
@@ -150,7 +160,7 @@ std::string TrialStatement(const TrialSpec& spec, const std::vector<Claim>& clai
   Say(text, AboutPeople(claims));
   Say(text, AboutOthers(claims));
   if (!claims.empty() && claims.front().delta > 0 && spec.data)
-    Say(text, DeltaWarning(claims.front(), spec.data->split.train.size()));
+    Say(text, DeltaWarning(claims.front(), spec.data->PrivateExamples()));
   Say(text, NotCovered(spec, claims));
   return text;
 }

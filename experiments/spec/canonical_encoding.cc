@@ -96,6 +96,13 @@ std::string PreprocessingText(const Preprocessing& p) {
   return text;
 }
 
+// "6 9"
+std::string ClassesText(const std::vector<std::int64_t>& classes) {
+  std::string text;
+  for (const std::int64_t label : classes) text += (text.empty() ? "" : " ") + std::to_string(label);
+  return text;
+}
+
 // Entries that no key of the table stands for; `stop` is the next key of the table, so that all are sorted.
 class Extras {
  public:
@@ -109,9 +116,10 @@ class Extras {
   }
 
  private:
-  static constexpr std::array<std::string_view, 11> kNames = {
-      "data.classes", "data.digest", "data.mean",   "data.preprocessing", "data.reader", "data.split",
-      "data.std",     "data.target", "data.version", "method_revision",    "parent"};
+  static constexpr std::array<std::string_view, 12> kNames = {
+      "data.classes", "data.digest",            "data.mean", "data.preprocessing", "data.reader",
+      "data.sensitive_classes", "data.split",   "data.std",  "data.target",        "data.version",
+      "method_revision",        "parent"};
 
   static void AppendUnlessEmpty(std::string& out, std::string_view name, const std::string& text) {
     if (!text.empty()) AppendEntry(out, name, text);
@@ -126,6 +134,7 @@ class Extras {
     if (name == "data.preprocessing")
       return AppendUnlessEmpty(out, name, PreprocessingText(data.preprocessing));
     if (name == "data.reader") return AppendEntry(out, name, data.reader);
+    if (name == "data.sensitive_classes") return AppendUnlessEmpty(out, name, ClassesText(data.sensitive_classes));
     if (name == "data.split") return AppendSplit(out, data.split);
     if (name == "data.std" && spec_.data) return AppendUnlessEmpty(out, name, ScaleText(data, &PixelScale::std));
     if (name == "data.target") return AppendUnlessEmpty(out, name, data.target);
@@ -159,6 +168,18 @@ int MethodRevision(const TrialSpec& spec) {
     case TrialKind::sleeper:
       return 1;
     case TrialKind::loaded_teacher:
+      return 1;
+    case TrialKind::response_student:
+      return 1;
+    case TrialKind::query_student:
+      return 1;
+    case TrialKind::raw_student:
+      return 1;
+    case TrialKind::merf_student:
+      return 1;
+    case TrialKind::label_student:
+      return 1;
+    case TrialKind::federated_student:
       return 1;
   }
   return 0;

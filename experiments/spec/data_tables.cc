@@ -98,6 +98,18 @@ void ReadScale(const TomlNode& node, const std::string& path, DataTable& table, 
     wrong(*mean, path + ".mean holds " + std::to_string(count) + " values; write one, or one for each of 3 channels");
 }
 
+void ReadSensitiveClasses(const TomlEntry& entry, const std::string& path, DataTable& table, ReadContext& context) {
+  std::vector<std::int64_t>& classes = table.data->sensitive_classes;
+  for (const TomlNode& item : entry.value.items)
+    if (item.kind == TomlKind::integer) classes.push_back(item.integer);
+  std::sort(classes.begin(), classes.end());
+  const auto twice = std::adjacent_find(classes.begin(), classes.end());
+  if (twice == classes.end()) return;
+  context.complaints.Error(entry.value.where, path + ".sensitive_classes",
+                           path + ".sensitive_classes names class " + std::to_string(*twice) + " twice");
+  table.valid = false;
+}
+
 }  // namespace
 
 void ReadDataTables(const TomlNode& data, ReadContext& context) {
@@ -134,6 +146,8 @@ void ReadDataTables(const TomlNode& data, ReadContext& context) {
     with("version", TomlKind::text, [&](const TomlEntry& item) {
       ReadChoice(item, path, reader == nullptr ? kNone : reader->versions, table.data->version, table, context);
     });
+    with("sensitive_classes", TomlKind::array,
+         [&](const TomlEntry& item) { ReadSensitiveClasses(item, path, table, context); });
     ReadScale(entry.value, path, table, context);
     ReadPreprocessing(entry.value, path, table, context);
     with("classes", TomlKind::integer,

@@ -91,6 +91,7 @@ std::string PresetTable() {
         if (key.name != row.key) continue;
         values +=
             (values.empty() ? "`" : ", `") + std::string(key.name) + " = " + ValueText(key, row.value) + "`";
+        if (!row.method.empty()) values += " (" + std::string(row.method) + ")";
       }
     }
     text += "| " + std::string(KindName(kind)) + " | " + values + " |\n";

@@ -15,7 +15,17 @@ constexpr KindMask kVotes = MaskOf(TrialKind::vote_student);
 constexpr KindMask kSleep = MaskOf(TrialKind::sleeper);
 constexpr KindMask kGradient = MaskOf(TrialKind::gradient_student);
 
-std::int64_t Index(QuerySource source) { return static_cast<std::int64_t>(source); }
+constexpr KindMask kResponse = MaskOf(TrialKind::response_student);
+constexpr KindMask kQuery = MaskOf(TrialKind::query_student);
+constexpr KindMask kRaw = MaskOf(TrialKind::raw_student);
+constexpr KindMask kMerf = MaskOf(TrialKind::merf_student);
+constexpr KindMask kLabel = MaskOf(TrialKind::label_student);
+constexpr KindMask kFederated = MaskOf(TrialKind::federated_student);
+
+template <typename E>
+std::int64_t Index(E choice) {
+  return static_cast<std::int64_t>(choice);
+}
 
 }  // namespace
 
@@ -37,7 +47,6 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kDpsgd, "momentum", 0.9},
       PresetRow{kDpsgd, "norm_bound", 0.1},
       PresetRow{kDpsgd, "shift", std::int64_t{0}},
-      PresetRow{MaskOf(TrialKind::dpsgd_student), "source", Index(QuerySource::private_split)},
       PresetRow{kGradient, "sigma", 100.0},
       PresetRow{kGradient, "norm_bound", 1e-3},
       PresetRow{kVotes, "queries", std::int64_t{300}},
@@ -45,6 +54,56 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kVotes, "shift", std::int64_t{2}},
       PresetRow{kVotes, "smoothing", 0.05},
       PresetRow{kSleep, "steps", std::int64_t{1}},
+
+      // section 4.4: ten teachers, noise on the sum of their gradients
+      PresetRow{kGradient, "sigma", 4.0, "dpdfd-ensemble"},
+      PresetRow{kGradient, "sigma", 2.0, "feddpsd"},
+      // DPSD: top-k of the classes, trained latents
+      PresetRow{kGradient, "top_k", std::int64_t{3}, "dpsd-data"},
+      PresetRow{kGradient, "top_k", std::int64_t{3}, "dpsd-t"},
+      PresetRow{kGradient, "top_k", std::int64_t{3}, "dpsd-kd"},
+      PresetRow{kResponse, "top_k", std::int64_t{3}, "dpsd-label"},
+      PresetRow{kResponse, "top_k", std::int64_t{3}, "feddpsd"},
+      PresetRow{kGradient, "latent_lr", 0.01, "dpsd-data"},
+      PresetRow{kGradient, "latent_lr", 0.01, "dpsd-t"},
+      PresetRow{kGradient, "latent_lr", 0.01, "dpsd-kd"},
+      PresetRow{kResponse, "latent_lr", 0.01, "dpsd-label"},
+      PresetRow{kGradient, "discriminator", Index(Discriminator::teacher), "dpsd-t"},
+      PresetRow{kGradient, "loss", Index(DistillationLoss::kd), "dpsd-kd"},
+      PresetRow{kResponse, "epsilon0", 10.0},
+      // DP-DFD: a generator trained against the fixed teacher (alpha 5, beta 10), stages
+      PresetRow{kResponse, "discriminator", Index(Discriminator::teacher), "dp-dfd"},
+      PresetRow{kResponse, "pretrain_steps", std::int64_t{300}, "dp-dfd"},
+      PresetRow{kResponse, "bn_statistics", 10.0, "dp-dfd"},
+      PresetRow{kResponse, "activation_norm", 0.0, "dp-dfd"},
+      // RONA, as its authors' README sets it
+      PresetRow{kQuery, "batch", std::int64_t{512}},
+      PresetRow{kQuery, "student_batch", std::int64_t{128}},
+      PresetRow{kQuery, "sigma", 10.0},
+      PresetRow{kQuery, "norm_bound", 1.0},
+      PresetRow{kQuery, "temperature", 3.0},
+      PresetRow{kQuery, "network", std::string("conv-small")},
+      PresetRow{kQuery, "shift", std::int64_t{0}},
+      PresetRow{kVotes, "vote_label", Index(VoteLabel::argmax), "pate"},
+      PresetRow{kVotes, "vote_label", Index(VoteLabel::argmax), "dp-dfd"},
+      // DENSE
+      PresetRow{kRaw, "temperature", 20.0},
+      PresetRow{kRaw, "bn_statistics", 1.0},
+      PresetRow{kRaw, "adversarial", 1.0},
+      PresetRow{kRaw, "information_entropy", 0.0},
+      PresetRow{kRaw, "activation_norm", 0.0},
+      PresetRow{kFederated, "epochs", std::int64_t{5}},
+      PresetRow{kFederated, "batch", std::int64_t{128}},
+      PresetRow{kFederated, "shift", std::int64_t{0}},
+      // DP-MERF's digits
+      PresetRow{kMerf, "steps", std::int64_t{3000}},
+      PresetRow{kMerf, "batch", std::int64_t{100}},
+      PresetRow{kMerf, "generator_lr", 0.01},
+      PresetRow{kMerf, "latent", std::int64_t{5}},
+      PresetRow{kMerf, "noise_multiplier", 5.0},
+      PresetRow{kLabel, "epsilon0", 1.0},
+      PresetRow{kLabel, "batch", std::int64_t{128}},
+      PresetRow{kLabel, "shift", std::int64_t{2}},
   };
   return kPresets;
 }
@@ -54,12 +113,14 @@ void ApplyPreset(TrialSpec& spec, TrialKind kind) {
   fresh.role = spec.role;
   fresh.method = spec.method;
   fresh.reading = spec.reading;
+  fresh.branch = spec.branch;
   fresh.source = spec.source;
   fresh.teacher = spec.teacher;
   fresh.data = spec.data;
   fresh.seed = spec.seed;
   for (const PresetRow& row : PresetRows()) {
     if ((row.kinds & MaskOf(kind)) == 0) continue;
+    if (!row.method.empty() && row.method != spec.method) continue;
     const SpecKey* key = nullptr;
     for (const SpecKey& candidate : SpecKeys()) {
       if (candidate.name == row.key) key = &candidate;

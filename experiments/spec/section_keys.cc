@@ -121,6 +121,13 @@ constexpr SectionKey kSections[] = {
      "a picture that cannot be decoded: \"fail\" ends the trial, naming it; \"skip-and-count\" leaves it out "
      "of its "
      "split"},
+    {"data.*",
+     "sensitive_classes",
+     counts,
+     false,
+     {0, 65535, false},
+     "none",
+     "classes whose public examples count as private ones: the public split holds none of them"},
     {"data.*", "published_as", text, false, {}, "joins nothing", "name under which published tables join"},
     {"data.*",
      "budget",

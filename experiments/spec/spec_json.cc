@@ -78,6 +78,11 @@ void WriteData(JsonWriter& json, const DataSpec& data) {
   WriteNumbers(json, "mean", data.mean);
   WriteNumbers(json, "std", data.std);
   WritePreprocessing(json, data.preprocessing);
+  if (!data.sensitive_classes.empty()) {
+    json.Key("sensitive_classes").BeginArray();
+    for (const std::int64_t label : data.sensitive_classes) json.Integer(label);
+    json.EndArray().Key("moved").Integer(data.moved);
+  }
   if (data.budget) {
     json.Key("budget").BeginObject().Key("epsilon").Number(data.budget->epsilon);
     json.Key("delta").Number(data.budget->delta).EndObject();
@@ -161,6 +166,8 @@ std::shared_ptr<const DataSpec> DecodeData(const Json& json) {
   data->mean = json.value("mean", std::vector<double>());
   data->std = json.value("std", std::vector<double>());
   data->preprocessing = DecodePreprocessing(json);
+  data->sensitive_classes = json.value("sensitive_classes", std::vector<std::int64_t>());
+  data->moved = json.value("moved", std::int64_t{0});
   if (json.contains("budget")) {
     data->budget =
         Budget{json.at("budget").at("epsilon").get<double>(), json.at("budget").at("delta").get<double>()};

@@ -10,166 +10,28 @@
 // compared by spec_test, which writes what it expects into the build folder.
 #include "experiments/spec/spec_keys.h"
 
-#include <algorithm>
 #include <array>
-#include <type_traits>
 
 #include "experiments/spec/networks.h"
-#include "experiments/spec/toml_tree.h"
+#include "experiments/spec/spec_key_rows.h"
 
 namespace retort {
 namespace {
 
-constexpr KindMask kPlain = MaskOf(TrialKind::plain_teacher);
-constexpr KindMask kEnsemble = MaskOf(TrialKind::ensemble_teacher);
-constexpr KindMask kDpsgd = MaskOf(TrialKind::dpsgd_teacher) | MaskOf(TrialKind::dpsgd_student);
-constexpr KindMask kGradient = MaskOf(TrialKind::gradient_student);
-constexpr KindMask kDistilled = MaskOf(TrialKind::distilled_student);
-constexpr KindMask kVotes = MaskOf(TrialKind::vote_student);
-constexpr KindMask kDpdfd = kGradient | kDistilled | kVotes;
-constexpr KindMask kLoaded = MaskOf(TrialKind::loaded_teacher);
-constexpr KindMask kTrained = kPlain | kEnsemble | MaskOf(TrialKind::dpsgd_teacher);
-constexpr KindMask kTeachers = kTrained | kLoaded;
-constexpr KindMask kStudents = kDpdfd | MaskOf(TrialKind::dpsgd_student);
-constexpr KindMask kAll = kTrained | kStudents;  // that train something
-constexpr KindMask kSleep = MaskOf(TrialKind::sleeper);
-
-template <auto Field>
-using FieldOf = std::remove_cvref_t<decltype(std::declval<TrialSpec&>().*Field)>;
-
-template <auto Field>
-KeyValue Get(const TrialSpec& spec) {
-  using T = FieldOf<Field>;
-  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>)
-    return spec.*Field;
-  else if constexpr (std::is_floating_point_v<T>)
-    return static_cast<double>(spec.*Field);
-  else
-    return static_cast<std::int64_t>(spec.*Field);
-}
-
-template <auto Field>
-void Set(TrialSpec& spec, const KeyValue& value) {
-  using T = FieldOf<Field>;
-  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>)
-    spec.*Field = std::get<T>(value);
-  else if constexpr (std::is_floating_point_v<T>)
-    spec.*Field = static_cast<T>(std::get<double>(value));
-  else
-    spec.*Field = static_cast<T>(std::get<std::int64_t>(value));
-}
-
-constexpr std::uint8_t PlacesOf(KindMask kinds) {
-  return static_cast<std::uint8_t>(((kinds & (kStudents | kSleep)) != 0 ? kInTrial : kNowhere) |
-                                   ((kinds & kTeachers) != 0 ? kInTeacher : kNowhere));
-}
-
-template <auto Field>
-constexpr SpecKey Row(std::string_view name, Limits limits, KindMask kinds, std::string_view doc) {
-  using T = FieldOf<Field>;
-  SpecKey key;
-  key.name = name;
-  key.type = std::is_same_v<T, bool>       ? KeyType::flag
-             : std::is_floating_point_v<T> ? KeyType::number
-                                           : KeyType::count;
-  key.get = Get<Field>;
-  key.set = Set<Field>;
-  key.limits = limits;
-  key.kinds = kinds;
-  key.places = PlacesOf(kinds);
-  key.doc = doc;
-  return key;
-}
-
-template <auto Field>
-constexpr SpecKey Choice(std::string_view name, std::span<const std::string_view> choices, KindMask kinds,
-                         std::string_view doc) {
-  SpecKey key = Row<Field>(name, {}, kinds, doc);
-  key.type = KeyType::choice;
-  key.choices = choices;
-  key.indexed = std::is_enum_v<FieldOf<Field>>;
-  return key;
-}
-
-template <auto Field>
-constexpr SpecKey Duration(std::string_view name, Limits limits, KindMask kinds, std::string_view doc) {
-  SpecKey key = Row<Field>(name, limits, kinds, doc);
-  key.type = KeyType::duration;
-  return key;
-}
-
-template <auto Field>
-constexpr SpecKey Text(std::string_view name, KeyType type, KindMask kinds, std::string_view doc) {
-  SpecKey key = Row<Field>(name, {}, kinds, doc);
-  key.type = type;
-  key.identity = type != KeyType::path;
-  return key;
-}
-
-constexpr SpecKey Named(std::string_view name, KeyValue (*get)(const TrialSpec&), KindMask kinds,
-                        std::string_view doc) {
-  SpecKey key;
-  key.name = name;
-  key.type = KeyType::name;
-  key.get = get;
-  key.kinds = kinds;
-  key.places = kInTrial;
-  key.identity = false;  // the digest and the parent's id stand for them
-  key.doc = doc;
-  return key;
-}
-
-constexpr SpecKey As(std::string_view trial_name, SpecKey key) {
-  key.trial_name = trial_name;
-  return key;
-}
-constexpr SpecKey Only(std::uint8_t places, SpecKey key) {
-  key.places = places;
-  return key;
-}
-constexpr SpecKey Inherited(SpecKey key) {
-  key.inherited = true;
-  return key;
-}
-constexpr SpecKey Execution(SpecKey key) {
-  key.identity = false;
-  key.inherited = true;
-  return key;
-}
-// Used by trials of these kinds too, where their source is the generator.
-constexpr SpecKey Generated(KindMask kinds, SpecKey key) {
-  key.generator_kinds = kinds;
-  key.places = static_cast<std::uint8_t>(key.places | PlacesOf(kinds));
-  return key;
-}
-constexpr SpecKey Quiet(KindMask kinds, SpecKey key) {
-  key.quiet = kinds;
-  return key;
-}
-constexpr SpecKey Quiet(SpecKey key) { return Quiet(key.kinds, key); }
-constexpr SpecKey Public(KindMask kinds, SpecKey key) {
-  key.public_kinds = kinds;
-  key.places = static_cast<std::uint8_t>(key.places | PlacesOf(kinds));
-  return key;
-}
+using namespace keys;
 
 KeyValue DataName(const TrialSpec& spec) { return spec.data ? spec.data->name : std::string(); }
 
-constexpr Limits From(double least, double most) { return {least, most, false}; }
-constexpr Limits Above(double least, double most) { return {least, most, true}; }
-constexpr Limits kCounts = From(1, 1e12);
-constexpr Limits kFraction = From(0, 1);
-constexpr Limits kWeight = From(0, 1e6);
-constexpr Limits kRate = Above(0, 1e6);
-
 // Orders are those of the enumerations.
-constexpr std::array<std::string_view, 3> kMethods = {"dpdfd", "dpsgd", "sleep"};
+constexpr std::array<std::string_view, 18> kMethods = {
+    "dpdfd", "dpdfd-ensemble", "dpdfd-direct", "dp-dfd", "dpsd-data", "dpsd-label", "dpsd-t", "dpsd-kd", "feddpsd",
+    "rona",  "dpsgd",          "dp-merf",      "pate",   "lp-2st",    "alibi",      "fedavg", "dense",   "sleep"};
 constexpr std::array<std::string_view, 4> kReadings = {"working", "printed", "row-averaged", "sound"};
 constexpr std::array<std::string_view, 2> kNoiseModes = {"secure", "seeded"};
 constexpr std::array<std::string_view, 3> kSources = {"generator", "public", "private"};
 constexpr std::array<std::string_view, 3> kNormalizations = {"row", "frobenius", "clip"};
-constexpr std::array<std::string_view, 7> kClaims = {"none",    "paper",  "answer", "slot",
-                                                     "teacher", "member", "example"};
+constexpr std::array<std::string_view, 8> kClaims = {"none",    "paper",  "answer",  "slot",
+                                                     "teacher", "member", "example", "label"};
 constexpr std::array<std::string_view, 3> kCalibrations = {"none", "noise", "steps"};
 constexpr std::array<std::string_view, 2> kPackModes = {"off", "auto"};
 constexpr std::array<std::string_view, 3> kStopMetrics = {"none", "loss", "test.accuracy"};
@@ -178,6 +40,15 @@ constexpr std::array<std::string_view, 4> kAugments = {"none", "shift", "crop-fl
 constexpr std::array<std::string_view, 2> kPrecisions = {"float32", "bfloat16"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"adam", "sgd"};
 constexpr std::array<std::string_view, 3> kSchedules = {"linear", "cosine", "step"};
+constexpr std::array<std::string_view, 2> kDiscriminators = {"student", "teacher"};
+constexpr std::array<std::string_view, 2> kBranches = {"data", "label"};
+constexpr std::array<std::string_view, 2> kTrusts = {"untrusted", "trusted"};
+constexpr std::array<std::string_view, 2> kVoteLabels = {"posterior", "argmax"};
+constexpr std::array<std::string_view, 2> kClippings = {"flat", "per-layer"};
+constexpr std::array<std::string_view, 2> kPartitions = {"shards", "dirichlet"};
+constexpr std::array<std::string_view, 3> kTrainedOns = {"private", "all", "public"};
+constexpr std::array<std::string_view, 4> kSelections = {"k-centre", "random", "margin", "diverse"};
+constexpr std::array<std::string_view, 3> kActivations = {"as-defined", "relu", "tanh"};
 constexpr auto kNetworks = [] {
   std::array<std::string_view, kNamedNetworks.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = kNamedNetworks[i].name;
@@ -191,9 +62,9 @@ constexpr SpecKey kKeys[] = {
              "method", kMethods, kAll | kSleep,
              "how the student is trained; a teacher's follows from its definition (plain, ensemble, dpsgd, loaded); "
              "sleep: not at all, for tests and benches of the scheduler")),
-    Choice<&S::reading>("reading", kReadings, kDpdfd, "which reading of the paper's equations"),
+    Choice<&S::reading>("reading", kReadings, kAsking & ~kRaw, "which reading of the paper's equations"),
     Named(
-        "teacher", [](const S& s) -> KeyValue { return s.teacher; }, kDpdfd,
+        "teacher", [](const S& s) -> KeyValue { return s.teacher; }, kAsking,
         "name of the [teacher] that answers"),
     Named("data", DataName, kAll | kLoaded, "name of the [data] set; may be left out when there is only one"),
     As("student", Choice<&S::network>("network", kNetworks, kAll | kLoaded,
@@ -209,7 +80,7 @@ constexpr SpecKey kKeys[] = {
                                  "from sweep.seeds: fixes initialisation, order and latents")),
     Only(kInTrial,
          Inherited(Choice<&S::noise>(
-             "noise", kNoiseModes, kGradient | kVotes | kDpsgd,
+             "noise", kNoiseModes, kGradient | kResponse | kQuery | kVotes | kDpsgd | kMerf | kLabel,
              "where privacy noise comes from; seeded is for tests, and every claim of it is unbounded"))),
     Inherited(Row<&S::threads>("threads", From(1, 1024), kAll | kLoaded,
                                "CPU threads inside an operation; sums depend on it")),
@@ -227,89 +98,164 @@ constexpr SpecKey kKeys[] = {
              "what epsilon decides: the noise at the given releases, or the releases at the given noise")),
 
     Generated(kVotes,
-              Row<&S::steps>("steps", kCounts, kGradient | kDistilled | kDpsgd | kSleep,
-                             "releases of a batch (dpdfd), optimiser steps (dpsgd), or naps (sleep)")),
+              Row<&S::steps>("steps", kCounts,
+                             kGradient | kResponse | kRaw | kDistilled | kDpsgd | kMerf | kSleep,
+                             "releases of a batch, optimiser steps (dpsgd; dp-merf: of its generator), or naps "
+                             "(sleep)")),
     Row<&S::seconds>("seconds", Above(0, 1e7), kSleep,
                      "how long all steps of a sleeping trial take together"),
-    Row<&S::epochs>("epochs", From(0, 1e12), kPlain | kEnsemble,
-                    "passes over the training examples; 0 leaves a plain teacher's parameters as drawn"),
+    Row<&S::epochs>("epochs", From(0, 1e12), kPasses | kEnsemble,
+                    "passes over the training examples, of fedavg in each round; 0 leaves a plain teacher's "
+                    "parameters as drawn"),
     Row<&S::batch>("batch", From(1, 1e7), kAll,
                    "rows of one step over all devices; the expected size under Poisson sampling (dpsgd)"),
     Row<&S::members>("members", From(1, 1e6), kEnsemble,
                      "networks on disjoint shards; more than one makes an ensemble"),
-    Row<&S::queries>("queries", From(0, 1e9), kVotes, "noisy-vote answers in all"),
+    Quiet(kPlain, Choice<&S::trained_on>("trained_on", kTrainedOns, kPlain,
+                                         "the examples that the teacher sees: those of the private split, of the "
+                                         "public one, or both")),
+    Quiet(Choice<&S::partition>("partition", kPartitions, kEnsemble,
+                                "how the private examples are shared out: equal shards by index, or by a Dirichlet draw "
+                                "a class")),
+    Quiet(kEnsemble, Row<&S::dirichlet_alpha>("dirichlet_alpha", Above(0, 1e6), kEnsemble | kFederated,
+                                              "concentration of the Dirichlet draws: small is uneven")),
+    Row<&S::queries>("queries", From(0, 1e9), kVotes | kQuery, "noisy-vote answers in all"),
 
     Choice<&S::source>("source", kSources, kStudents,
-                       "where the inputs come from that the teacher is asked about; dpsgd: always private"),
-    Row<&S::sigma>("sigma", Above(0, 1e9), kGradient, "noise over norm bound, as the papers print it"),
-    Only(kInTrial, Row<&S::norm_bound>("norm_bound", Above(0, 1e9), kGradient | kDpsgd,
-                                       "C, the bound on the norm of a gradient; per example for dpsgd")),
+                       "where the inputs come from that the teacher is asked about; a method trained on private "
+                       "examples: always private"),
+    Row<&S::sigma>("sigma", Above(0, 1e9), kGradient | kQuery, "noise over norm bound, as the papers print it"),
+    Only(kInTrial, Row<&S::norm_bound>("norm_bound", Above(0, 1e9), kGradient | kQuery | kDpsgd,
+                                       "C, the bound on the norm of a gradient; per example for dpsgd; rona: on a loss, "
+                                       "where adaptive_bound = false")),
     Choice<&S::normalization>(
         "normalization", kNormalizations, kGradient,
         "how the bound is kept: each row to norm C, the batch to Frobenius norm C, or clip"),
     Row<&S::normalization_floor>("normalization_floor", Above(0, 1), kGradient, "e in g / (|g| + e)"),
     Only(kInTrial,
-         Row<&S::noise_multiplier>("noise_multiplier", From(0, 1e6), kDpsgd,
-                                   "noise over norm bound of a DP-SGD step; 0 = from epsilon by calibrate")),
-    Row<&S::vote_noise>("vote_noise", From(0, 1048576), kVotes,
+         Row<&S::noise_multiplier>("noise_multiplier", From(0, 1e6), kDpsgd | kMerf,
+                                   "noise over norm bound of a DP-SGD step, or of dp-merf's embedding; 0 = from "
+                                   "epsilon by calibrate")),
+    Quiet(Choice<&S::clipping>("clipping", kClippings, kDpsgd,
+                               "of an example's gradient: flat to norm C, or each layer's part to C / sqrt(layers)")),
+    Quiet(Choice<&S::activation>("activation", kActivations, kDpsgd,
+                                 "of the trained network, in place of the one its definition says")),
+    Row<&S::vote_noise>("vote_noise", From(0, 1048576), kVotes | kQuery,
                         "standard deviation of the noise on a vote count; 0 = from epsilon by calibrate"),
-    Quiet(Row<&S::grain>("grain", From(1, 1024), kVotes,
+    Quiet(Row<&S::grain>("grain", From(1, 1024), kVotes | kQuery,
                          "parts of a member's vote: 1 = all to its first class (noisy votes), more = "
                          "floor(grain * softmax) to every class (noisy probabilities)")),
     Row<&S::detach>("detach", {}, kGradient,
                     "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
+    Quiet(kGradient, Row<&S::top_k>("top_k", From(0, 65536), kGradient | kResponse,
+                                    "entries of a gradient row that are kept, the largest; of responses, how many of the "
+                                    "student's classes are candidates; 0 = all, or those above threshold")),
+    Row<&S::threshold>("threshold", {0, 1, false}, kResponse,
+                       "where top_k = 0: student probability above which a class is a candidate; 0 = 1 / (2 classes)"),
+    Only(kInTrial, Row<&S::epsilon0>("epsilon0", From(0, 1e3), kResponse | kLabel,
+                                     "of one randomised response; 0 = from epsilon by calibrate")),
+    Quiet(kGradient, Choice<&S::branch>("branch", kBranches, kGradient | kResponse,
+                                        "of feddpsd: noisy gradients (data) or randomised responses (label)")),
+    Quiet(Choice<&S::trust>("trust", kTrusts, kGradient,
+                            "of feddpsd: every client adds the noise itself (untrusted), or the server once "
+                            "(trusted)")),
+    Quiet(Choice<&S::vote_label>("vote_label", kVoteLabels, kVotes,
+                                 "what is taught: the votes as evidence for every class, or their first class")),
 
     Choice<&S::loss>("loss", kLosses, kGradient, "distillation loss"),
     Row<&S::dkd_alpha>("dkd_alpha", kWeight, kGradient, "weight of the target class in dkd"),
     Row<&S::dkd_beta>("dkd_beta", kWeight, kGradient, "weight of the other classes in dkd"),
-    Row<&S::temperature>("temperature", Above(0, 1e3), kGradient | kDistilled,
+    Row<&S::temperature>("temperature", Above(0, 1e3), kGradient | kDistilled | kQuery | kRaw,
                          "softmax temperature of the distillation loss"),
     Row<&S::kappa>("kappa", kWeight, kGradient,
                    "size of the step injected at the logits (gamma times C), at the start"),
     Row<&S::kappa_end>("kappa_end", kWeight, kGradient, "the same at the end, reached linearly"),
-    Row<&S::replay>("replay", From(0, 1e6), kGradient | kDistilled, "batches that the transfer set keeps"),
-    Generated(kVotes, Row<&S::student_steps>("student_steps", kCounts, kGradient | kDistilled,
+    Row<&S::replay>("replay", From(0, 1e6), kGradient | kResponse | kRaw | kDistilled, "batches that the transfer set keeps"),
+    Generated(kVotes, Row<&S::student_steps>("student_steps", kCounts, kGradient | kResponse | kRaw | kDistilled,
                                              "optimiser steps of the student for each release")),
-    Row<&S::student_batch>("student_batch", From(1, 1e7), kDpdfd, "rows of one student step"),
-    Row<&S::replay_fraction>("replay_fraction", kFraction, kGradient | kDistilled,
+    Row<&S::student_batch>("student_batch", From(1, 1e7), kAsking | kMerf, "rows of one student step"),
+    Row<&S::replay_fraction>("replay_fraction", kFraction, kGradient | kResponse | kRaw | kDistilled,
                              "part of a student batch that is drawn from earlier releases"),
-    Public(kVotes, Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain, "label smoothing")),
+    Public(kVotes, Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kLabel, "label smoothing")),
     Public(kVotes,
            Row<&S::label_steps>("label_steps", From(0, 1e9), 0, "optimiser steps on the released labels")),
     Public(kVotes,
-           Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd, "pixels of random translation")),
-    Quiet(Choice<&S::augment>("augment", kAugments, kPlain | kDpsgd,
+           Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
+                          "pixels of random translation")),
+    Quiet(Choice<&S::augment>("augment", kAugments, kPlain | kDpsgd | kQuery | kLabel | kFederated,
                               "what is done to a training image: none, shift by up to `shift` pixels, crop-flip: "
                               "padded by 4, cut at random and mirrored, random-resized-crop: a part of 8 % or more, "
                               "scaled and mirrored")),
-    Quiet(Choice<&S::precision>("precision", kPrecisions, kPlain | kGradient | kDistilled | kVotes,
+    Quiet(Choice<&S::precision>("precision", kPrecisions,
+                                kPlain | kAsking | kMerf | kLabel | kFederated,
                                 "of the arithmetic inside networks that are trained; parameters, optimiser and "
                                 "releases stay float32")),
 
     Row<&S::lr>("lr", kRate, kAll, "learning rate at the start"),
     Row<&S::lr_hold>("lr_hold", kFraction, kAll, "fraction of the steps at the full rate"),
     Row<&S::lr_end>("lr_end", kFraction, kAll, "factor on the rate at the last step, reached by schedule"),
-    Quiet(Choice<&S::schedule>("schedule", kSchedules, kPlain,
+    Quiet(Choice<&S::schedule>("schedule", kSchedules, kPlain | kLabel | kFederated,
                                "how the rate falls from lr_hold on: linear, cosine (half a wave), or step: from the "
                                "start, lr_drops times to a tenth")),
-    Quiet(Row<&S::lr_drops>("lr_drops", From(0, 100), kPlain, "drops of schedule \"step\", evenly spread")),
-    Quiet(Choice<&S::optimizer>("optimizer", kOptimizers, kPlain,
-                                "of a plain teacher; DP-SGD is sgd, and everything else is trained by adam")),
-    Quiet(Row<&S::weight_decay>("weight_decay", kFraction, kPlain,
+    Quiet(Row<&S::lr_drops>("lr_drops", From(0, 100), kPlain | kLabel | kFederated, "drops of schedule \"step\", evenly spread")),
+    Quiet(Choice<&S::optimizer>("optimizer", kOptimizers, kPlain | kLabel | kFederated,
+                                "DP-SGD is sgd, and what this key does not apply to is trained by adam")),
+    Quiet(Row<&S::weight_decay>("weight_decay", kFraction, kPlain | kLabel | kFederated,
                              "of the parameters: added to the gradient by sgd, apart from it by adam")),
-    Quiet(kPlain, Row<&S::momentum>("momentum", {0, 0.9999, false}, kDpsgd | kPlain, "of SGD")),
+    Quiet(kPlain | kLabel | kFederated,
+          Row<&S::momentum>("momentum", {0, 0.9999, false}, kDpsgd | kPlain | kLabel | kFederated, "of SGD")),
 
-    Generated(kDpdfd, Row<&S::generator_steps>("generator_steps", From(0, 1e6), 0,
+    Generated(kGenerating, Row<&S::generator_steps>("generator_steps", From(0, 1e6), 0,
                                                "optimiser steps of the generator for each release")),
-    Generated(kDpdfd, Row<&S::generator_lr>("generator_lr", kRate, 0, "learning rate of the generator")),
-    Generated(kDpdfd, Row<&S::latent>("latent", From(1, 1e6), 0, "length of a latent vector")),
-    Generated(kDpdfd, Row<&S::generator_width>("generator_width", From(2, 4096), 0,
+    Generated(kGenerating, Row<&S::generator_lr>("generator_lr", kRate, kMerf, "learning rate of the generator")),
+    Generated(kGenerating, Row<&S::latent>("latent", From(1, 1e6), kMerf, "length of a latent vector")),
+    Generated(kGenerating, Row<&S::generator_width>("generator_width", From(2, 4096), kMerf,
                                                "channels of the generator's first layer")),
-    Generated(kDpdfd, Row<&S::one_hot>("one_hot", kWeight, 0, "weight of the generator's one-hot loss")),
-    Generated(kDpdfd, Row<&S::information_entropy>("information_entropy", kWeight, 0,
+    Generated(kGenerating, Row<&S::one_hot>("one_hot", kWeight, 0, "weight of the generator's one-hot loss")),
+    Generated(kGenerating, Row<&S::information_entropy>("information_entropy", kWeight, 0,
                                                    "weight of the generator's batch entropy loss")),
-    Generated(kDpdfd, Row<&S::activation_norm>("activation_norm", kWeight, 0,
+    Generated(kGenerating, Row<&S::activation_norm>("activation_norm", kWeight, 0,
                                                "weight of the generator's activation loss")),
+
+    Quiet(kGradient | kResponse | kRaw, Generated(kGradient | kResponse | kRaw,
+                    Row<&S::bn_statistics>("bn_statistics", kWeight, 0,
+                                           "weight of the generator's loss by the statistics that the teacher's batch "
+                                           "norms hold; needs discriminator = \"teacher\""))),
+    Quiet(Row<&S::adversarial>("adversarial", kWeight, kRaw,
+                               "weight of the generator's loss by disagreement of student and teacher")),
+    Quiet(kGradient | kResponse, Generated(kGradient | kResponse,
+                    Row<&S::latent_lr>("latent_lr", kWeight, 0,
+                                       "learning rate of the latents, which then persist from step to step; 0 = drawn "
+                                       "afresh"))),
+    Quiet(kGradient | kResponse, Generated(kGradient | kResponse,
+                    Choice<&S::discriminator>("discriminator", kDiscriminators, 0,
+                                              "whom the generator is trained through; teacher: claims about teachers, "
+                                              "members and examples become unbounded"))),
+    Quiet(kGradient | kResponse, Generated(kGradient | kResponse,
+                    Row<&S::pretrain_steps>("pretrain_steps", kWeight, 0,
+                                            "generator steps against the fixed teacher before the first release; needs "
+                                            "discriminator = \"teacher\""))),
+
+    Row<&S::hint_epochs>("hint_epochs", From(0, 1e6), kQuery, "rona: epochs of hint learning"),
+    Row<&S::distill_epochs>("distill_epochs", From(0, 1e6), kQuery, "rona: epochs of distillation in each round"),
+    Row<&S::self_epochs>("self_epochs", From(0, 1e6), kQuery, "rona: epochs of self learning in each round"),
+    Row<&S::warm_epochs>("warm_epochs", From(0, 1e6), kQuery, "rona: epochs of self learning before the first round"),
+    Row<&S::auxiliary_epochs>("auxiliary_epochs", From(0, 1e6), kQuery,
+                              "rona: epochs of the auxiliary teacher on the public split"),
+    Row<&S::rounds>("rounds", kCounts, kQuery | kFederated, "of distillation and self learning, or of communication"),
+    Row<&S::query_fraction>("query_fraction", Above(0, 1), kQuery,
+                            "of the public examples, which an epoch of rona asks about"),
+    Choice<&S::selection>("selection", kSelections, kQuery, "how these are chosen"),
+    Row<&S::adaptive_bound>("adaptive_bound", {}, kQuery,
+                            "the bound on the loss is the mean loss against the auxiliary teacher; false: norm_bound"),
+
+    Row<&S::clients>("clients", From(1, 65536), kFederated, "that train on a part of the private split each"),
+    Row<&S::random_features>("random_features", From(2, 1e7), kMerf, "of the kernel, cosines and sines together"),
+    Row<&S::bandwidth>("bandwidth", Above(0, 1e9), kMerf, "sigma squared of the Gaussian kernel, of pixels in [0, 1]"),
+    Row<&S::synthetic>("synthetic", kCounts, kMerf, "labelled images that the student is trained on"),
+    Row<&S::label_stages>("label_stages", From(1, 100), kLabel, "lp-2st: parts whose labels are released in turn"),
+    Row<&S::prior_temperature>("prior_temperature", Above(0, 1e3), kLabel,
+                               "lp-2st: of the predictions that a later stage takes for its prior"),
 
     // Written as the table `stop` (stop_table.cc); part of identity where there is a rule.
     Only(kNowhere, Choice<&S::stop_metric>("stop_metric", kStopMetrics, kAll, "what the stop rule looks at")),
@@ -333,61 +279,13 @@ constexpr SpecKey kKeys[] = {
                                "auto: shares its device with others of its shape while that is measured to be faster")),
     Execution(Row<&S::reserve_block>("reserve_block", From(1, 1e9), kAll,
                                      "releases charged to the ledger at once")),
-    Execution(Row<&S::retries>("retries", From(0, 1000), kDpdfd | kDpsgd,
+    Execution(Row<&S::retries>("retries", From(0, 1000), (kAsking & ~kRaw) | kDpsgd,
                                "lost attempts that calibration leaves room for: each may charge one more block "
                                "of reserve_block releases")),
 };
-constexpr std::size_t kKeyCount = std::size(kKeys);
-
-constexpr auto kIdentityOrder = [] {
-  std::array<std::uint8_t, kKeyCount> order{};
-  for (std::size_t i = 0; i < kKeyCount; ++i) order[i] = static_cast<std::uint8_t>(i);
-  std::sort(order.begin(), order.end(), [](auto a, auto b) { return kKeys[a].name < kKeys[b].name; });
-  return order;
-}();
-constexpr std::size_t kIdentityCount = static_cast<std::size_t>(
-    std::count_if(std::begin(kKeys), std::end(kKeys), [](const SpecKey& key) { return key.identity; }));
-constexpr auto kIdentity = [] {
-  std::array<std::uint8_t, kIdentityCount> order{};
-  std::copy_if(kIdentityOrder.begin(), kIdentityOrder.end(), order.begin(),
-               [](std::uint8_t index) { return kKeys[index].identity; });
-  return order;
-}();
 
 }  // namespace
 
-std::string SpecKey::Users() const {
-  std::string users;
-  for (const TrialKind kind : kTrialKinds) {
-    const KindMask mask = MaskOf(kind);
-    if (((kinds | generator_kinds | public_kinds) & mask) == 0) continue;
-    users += (users.empty() ? "" : ", ") + std::string(KindName(kind));
-    if ((kinds & mask) == 0)
-      users += (generator_kinds & mask) != 0 ? " (source \"generator\")" : " (source \"public\")";
-  }
-  return users;
-}
-
 std::span<const SpecKey> SpecKeys() { return kKeys; }
-std::span<const std::uint8_t> IdentityOrder() { return kIdentity; }
-
-const SpecKey* FindKey(std::string_view name, KeyPlace place) {
-  for (const SpecKey& key : kKeys) {
-    const KeyPlace spelling = place == kInTeacher ? kInTeacher : kInTrial;
-    if (key.NameIn(spelling) == name && (place == kNowhere || (key.places & place) != 0)) return &key;
-  }
-  return nullptr;
-}
-
-std::vector<std::string> KeyNames(KeyPlace place) {
-  std::vector<std::string> names;
-  for (const SpecKey& key : kKeys) {
-    if (place == kNowhere)
-      names.emplace_back(key.TrialName());
-    else if ((key.places & place) != 0)
-      names.emplace_back(key.NameIn(place));
-  }
-  return names;
-}
 
 }  // namespace retort

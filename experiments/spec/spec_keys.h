@@ -84,13 +84,14 @@ struct SpecKey {
 [[nodiscard]] std::string KeyText(const TrialSpec& spec, std::string_view name);
 
 // Overwrites `spec` with the preset of its kind: defaults of TrialSpec, then the preset table.
-// Keeps role, method, reading, source, teacher, data and seed.
+// Keeps role, method, reading, branch, source, teacher, data and seed.
 void ApplyPreset(TrialSpec& spec, TrialKind kind);
 
 struct PresetRow {
   KindMask kinds = 0;
   std::string_view key;  // canonical name
   KeyValue value;
+  std::string_view method = {};  // of these kinds only this method's; empty = all
 };
 [[nodiscard]] std::span<const PresetRow> PresetRows();
 

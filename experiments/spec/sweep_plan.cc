@@ -46,6 +46,7 @@ class Planner {
   // Fills the digest of the file that a teacher is loaded from; false after a complaint.
   [[nodiscard]] bool WeighFile(const TeacherDefinition& teacher, TrialSpec& spec);
   void WarnOfUnusedTeachers() const;
+  void WarnOfSmallerPurchases() const;
   [[nodiscard]] std::size_t MostTeachers() const {
     return document_.teachers.size() * document_.data.size() * document_.seeds.size();
   }
@@ -97,6 +98,13 @@ void Planner::InspectData(SweepPlan& plan) {
       complaints_.Error(table.path, "data." + data.name + ".path", found.message());
       table.readable = false;
       continue;
+    }
+    for (const std::int64_t label : data.sensitive_classes) {
+      if (label < data.classes) continue;
+      complaints_.Error(table.where, "data." + data.name + ".sensitive_classes",
+                        "data." + data.name + ".sensitive_classes names class " + std::to_string(label) +
+                            ", and its classes are 0 to " + std::to_string(data.classes - 1));
+      table.valid = false;
     }
     if (data.split.train_source != SplitSource()) continue;  // inspected with the parts and lists it names
     const std::pair<const char*, std::pair<IndexRange, Position>> ranges[] = {
@@ -286,6 +294,31 @@ void Planner::WarnOfUnusedTeachers() const {
   }
 }
 
+// A rule of a paper may let the norm bound grow with epsilon faster than the budget does.
+void Planner::WarnOfSmallerPurchases() const {
+  std::map<std::tuple<std::string, Reading, std::string, std::string, std::uint64_t>, std::vector<const TrialSpec*>>
+      alike;
+  for (const TrialSpec& spec : students_) {
+    if (spec.calibrate != Calibrate::steps) continue;
+    alike[{spec.method, spec.reading, spec.data->name, spec.teacher, spec.seed}].push_back(&spec);
+  }
+  std::set<std::pair<double, double>> said;
+  for (auto& [key, trials] : alike) {
+    std::stable_sort(trials.begin(), trials.end(), [](const auto* a, const auto* b) { return a->epsilon < b->epsilon; });
+    for (std::size_t i = 1; i < trials.size(); ++i) {
+      const TrialSpec &less = *trials[i - 1], &more = *trials[i];
+      const bool votes = AsksVotes(more);
+      const std::int64_t before = votes ? less.queries : less.steps, after = votes ? more.queries : more.steps;
+      if (less.epsilon == more.epsilon || after >= before || !said.emplace(less.epsilon, more.epsilon).second) continue;
+      complaints_.Warning(document_.sweep_where, "sweep",
+                          "epsilon = " + KeyText(more, "epsilon") + " buys " + std::to_string(after) +
+                              (votes ? " queries, fewer than the " : " steps, fewer than the ") +
+                              std::to_string(before) + " of epsilon = " + KeyText(less, "epsilon") +
+                              ": another key changes between them, as norm_bound does by a paper's rule");
+    }
+  }
+}
+
 // Moves every distinct teacher before the students, in place: a second copy of a large plan costs more
 // memory than the plan.
 void Planner::PutTeachersFirst() {
@@ -335,6 +368,7 @@ void Planner::Run(SweepPlan& plan, bool part) {
   if (read_well) resolver_.ReportUnused();
   if (!complaints_.clean()) return;
   if (!part) WarnOfUnusedTeachers();
+  WarnOfSmallerPurchases();
   PutTeachersFirst();
   plan.trials = std::move(students_);
   NameTrials(plan.trials);

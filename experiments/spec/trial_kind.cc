@@ -1,17 +1,37 @@
 #include "experiments/spec/trial_kind.h"
 
+#include "experiments/spec/methods.h"
+
 namespace retort {
+namespace {
+
+TrialKind TeacherKind(const TrialSpec& spec) {
+  if (spec.method == "ensemble") return TrialKind::ensemble_teacher;
+  if (spec.method == "loaded") return TrialKind::loaded_teacher;
+  return spec.method == "dpsgd" ? TrialKind::dpsgd_teacher : TrialKind::plain_teacher;
+}
+
+}  // namespace
 
 TrialKind KindOf(const TrialSpec& spec) {
-  if (spec.role == Role::teacher) {
-    if (spec.method == "ensemble") return TrialKind::ensemble_teacher;
-    if (spec.method == "loaded") return TrialKind::loaded_teacher;
-    return spec.method == "dpsgd" ? TrialKind::dpsgd_teacher : TrialKind::plain_teacher;
-  }
-  if (spec.method == "dpsgd") return TrialKind::dpsgd_student;
-  if (spec.method == "sleep") return TrialKind::sleeper;
-  if (spec.reading != Reading::sound) return TrialKind::gradient_student;
-  return spec.queries > 0 ? TrialKind::vote_student : TrialKind::distilled_student;
+  if (spec.role == Role::teacher) return TeacherKind(spec);
+  const MethodRule* method = FindMethod(spec.method);
+  const TrialKind otherwise = method != nullptr ? method->kind : TrialKind::gradient_student;
+  constexpr KindMask kSameInAllReadings =
+      MaskOf(TrialKind::vote_student) | MaskOf(TrialKind::dpsgd_student) | MaskOf(TrialKind::sleeper) | MaskOf(TrialKind::query_student) |
+      MaskOf(TrialKind::raw_student) | MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::label_student) |
+      MaskOf(TrialKind::federated_student);
+  if ((MaskOf(otherwise) & kSameInAllReadings) != 0) return otherwise;
+  if (spec.reading == Reading::sound)
+    return spec.queries > 0 ? TrialKind::vote_student : TrialKind::distilled_student;
+  if (spec.method == "feddpsd" && spec.branch == Branch::label) return TrialKind::response_student;
+  return otherwise;
+}
+
+bool AsksVotes(const TrialSpec& spec) {
+  const TrialKind kind = KindOf(spec);
+  if (kind == TrialKind::query_student) return spec.reading == Reading::sound && spec.queries > 0;
+  return kind == TrialKind::vote_student;
 }
 
 std::string_view KindName(TrialKind kind) {
@@ -25,15 +45,27 @@ std::string_view KindName(TrialKind kind) {
     case TrialKind::loaded_teacher:
       return "loaded teacher";
     case TrialKind::gradient_student:
-      return "dpdfd student by noisy gradients";
+      return "student by noisy gradients";
     case TrialKind::distilled_student:
-      return "sound dpdfd student of a DP-SGD teacher";
+      return "sound student of a DP-SGD teacher";
     case TrialKind::vote_student:
-      return "sound dpdfd student of an ensemble";
+      return "student by noisy votes";
     case TrialKind::dpsgd_student:
       return "dpsgd student";
     case TrialKind::sleeper:
       return "sleeping trial";
+    case TrialKind::response_student:
+      return "student by randomised response";
+    case TrialKind::query_student:
+      return "rona student";
+    case TrialKind::raw_student:
+      return "dense student";
+    case TrialKind::merf_student:
+      return "dp-merf student";
+    case TrialKind::label_student:
+      return "label-private student";
+    case TrialKind::federated_student:
+      return "fedavg student";
   }
   return "trial";
 }

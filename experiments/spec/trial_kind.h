@@ -13,28 +13,37 @@ enum class TrialKind : std::uint8_t {
   plain_teacher,      // trained without noise
   ensemble_teacher,   // `members` networks on disjoint shards
   dpsgd_teacher,      // trained with DP-SGD
-  gradient_student,   // dpdfd, reading printed, row-averaged or working: noisy output gradients
-  distilled_student,  // dpdfd, reading sound, taught by a DP-SGD teacher: post-processing
-  vote_student,       // dpdfd, reading sound, taught by noisy votes of an ensemble
+  gradient_student,   // taught by noisy gradients at its outputs
+  distilled_student,  // reading sound, taught by a DP-SGD teacher: post-processing
+  vote_student,       // reading sound, or pate: taught by noisy votes of an ensemble
   dpsgd_student,      // trained directly with DP-SGD
   sleeper,            // trains nothing: holds a device for a time
   loaded_teacher,     // trains nothing: weights or a TorchScript module from a file
+  response_student,   // taught by randomised responses
+  query_student,      // rona: taught on public examples
+  raw_student,        // dense: taught by raw answers of an ensemble
+  merf_student,       // dp-merf: taught on images made from one noisy mean embedding
+  label_student,      // lp-2st, alibi: trained on private images with released labels
+  federated_student,  // fedavg: the mean of what clients trained
 };
-inline constexpr std::array kTrialKinds = {TrialKind::plain_teacher,     TrialKind::ensemble_teacher,
-                                           TrialKind::dpsgd_teacher,     TrialKind::gradient_student,
-                                           TrialKind::distilled_student, TrialKind::vote_student,
-                                           TrialKind::dpsgd_student,     TrialKind::sleeper,
-                                           TrialKind::loaded_teacher};
+inline constexpr std::array kTrialKinds = {
+    TrialKind::plain_teacher, TrialKind::ensemble_teacher,  TrialKind::dpsgd_teacher,    TrialKind::gradient_student,
+    TrialKind::distilled_student, TrialKind::vote_student,  TrialKind::dpsgd_student,    TrialKind::sleeper,
+    TrialKind::loaded_teacher,    TrialKind::response_student, TrialKind::query_student, TrialKind::raw_student,
+    TrialKind::merf_student,      TrialKind::label_student, TrialKind::federated_student};
 [[nodiscard]] constexpr bool IsTeacher(TrialKind kind) {
   return kind <= TrialKind::dpsgd_teacher || kind == TrialKind::loaded_teacher;
 }
 
-// From role, method, reading and queries alone. Votes are the sound students that ask queries.
+// From role, method, reading, branch and queries alone. Votes are the sound students that ask queries.
 [[nodiscard]] TrialKind KindOf(const TrialSpec& spec);
-// As documentation and messages say it: "dpdfd student of an ensemble", ...
+// Whether an ensemble's noisy votes are what the student is taught by: vote students, and rona's where it asks
+// an ensemble.
+[[nodiscard]] bool AsksVotes(const TrialSpec& spec);
+// As documentation and messages say it: "student by noisy gradients", ...
 [[nodiscard]] std::string_view KindName(TrialKind kind);
 
-using KindMask = std::uint16_t;
+using KindMask = std::uint32_t;
 [[nodiscard]] constexpr KindMask MaskOf(TrialKind kind) {
   return static_cast<KindMask>(1U << static_cast<unsigned>(kind));
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/spec/methods.h"
 #include "experiments/spec/spec_keys.h"
 
 namespace retort {
@@ -14,7 +15,8 @@ namespace {
 
 std::string Stem(const TrialSpec& spec) {
   if (spec.role == Role::teacher) return "teacher-" + spec.teacher;
-  if (spec.method == "dpsgd" || spec.method == "sleep") return spec.method;
+  const MethodRule* method = FindMethod(spec.method);
+  if (method == nullptr || method->readings == 0) return spec.method;
   return spec.method + "-" + KeyText(spec, "reading");
 }
 

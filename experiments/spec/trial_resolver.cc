@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "experiments/spec/methods.h"
+
 namespace retort {
 namespace {
 
@@ -28,6 +30,7 @@ TrialResolver::TrialResolver(const SweepDocument& document, Complaints& complain
       complaints_(complaints),
       method_(FindKey("method", kInTrial)),
       reading_(FindKey("reading", kInTrial)),
+      branch_(FindKey("branch", kInTrial)),
       source_(FindKey("source", kInTrial)),
       teacher_(FindKey("teacher", kInTrial)),
       data_(FindKey("data", kInTrial)),
@@ -35,41 +38,36 @@ TrialResolver::TrialResolver(const SweepDocument& document, Complaints& complain
       when_matched_(document.when.size(), 0),
       exclude_matched_(document.exclude.size(), 0) {}
 
-// What decides the preset and which keys apply: method, reading, source, data, teacher.
-void TrialResolver::Select(const Layers& layers, Composition& composition) const {
+// The assignments of the keys that decide the preset and which others apply.
+void TrialResolver::SelectParts(const Layers& layers, Composition& composition, bool& source_set) const {
   TrialSpec& spec = composition.spec;
-  bool source_set = false;
-  const std::string* data = nullptr;
-  const std::string* teacher = nullptr;
   for (const Assignments* layer : layers) {
     for (const Assignment& assignment : *layer) {
       if (!assignment.valid) composition.judged = false;
       if (!assignment.valid) continue;
-      if (assignment.key == data_) data = &std::get<std::string>(assignment.value);
-      if (assignment.key == teacher_) teacher = &std::get<std::string>(assignment.value);
+      if (assignment.key == data_) composition.data = document_.FindData(std::get<std::string>(assignment.value));
+      if (assignment.key == teacher_)
+        composition.teacher = document_.FindTeacher(std::get<std::string>(assignment.value));
       if (assignment.key == source_) source_set = true;
-      const bool selects =
-          assignment.key == method_ || assignment.key == reading_ || assignment.key == source_;
+      const bool selects = assignment.key == method_ || assignment.key == reading_ || assignment.key == branch_ ||
+                           assignment.key == source_;
       if (selects) assignment.key->set(spec, assignment.value);
     }
   }
-  if (spec.method == "sleep") {
-    composition.kind = TrialKind::sleeper;
-    spec.reading = Reading::working;
-    spec.source = QuerySource::generator;
-    return;
-  }
-  if (spec.method == "dpsgd") {
-    spec.reading = Reading::working;
-    spec.source = QuerySource::private_split;
-  } else {
-    if (!source_set) spec.source = QuerySource::generator;
-    if (teacher != nullptr) composition.teacher = document_.FindTeacher(*teacher);
-  }
-  if (data != nullptr)
-    composition.data = document_.FindData(*data);
-  else if (document_.data.size() == 1)
-    composition.data = &document_.data.front();
+}
+
+// Where the student is sound, its teacher decides between votes and post-processing.
+void TrialResolver::Select(const Layers& layers, Composition& composition) const {
+  TrialSpec& spec = composition.spec;
+  bool source_set = false;
+  SelectParts(layers, composition, source_set);
+  const MethodRule& method = *FindMethod(spec.method);
+  const bool asks = method.teachers != 0;
+  if (!asks) composition.teacher = nullptr;
+  if (!source_set || !asks) spec.source = method.source;
+  if (method.readings == 0) spec.reading = asks ? Reading::sound : Reading::working;
+  if (composition.data == nullptr && document_.data.size() == 1) composition.data = &document_.data.front();
+  if (spec.method == "sleep") composition.data = nullptr;
   if (composition.data != nullptr) {
     spec.data = composition.data->data;
     if (!composition.data->valid || !composition.data->readable) composition.judged = false;
@@ -78,26 +76,16 @@ void TrialResolver::Select(const Layers& layers, Composition& composition) const
     spec.teacher = composition.teacher->name;
     if (!composition.teacher->valid) composition.judged = false;
   }
-  SelectKind(composition);
-}
-
-void TrialResolver::SelectKind(Composition& composition) const {
-  const TrialSpec& spec = composition.spec;
-  if (spec.method == "dpsgd") {
-    composition.kind = TrialKind::dpsgd_student;
-  } else if (spec.reading != Reading::sound) {
-    composition.kind = TrialKind::gradient_student;
-  } else {
-    const bool votes =
-        composition.teacher != nullptr && composition.teacher->kind == TrialKind::ensemble_teacher;
-    composition.kind = votes ? TrialKind::vote_student : TrialKind::distilled_student;
-  }
+  const bool ensemble = composition.teacher != nullptr && composition.teacher->kind == TrialKind::ensemble_teacher;
+  TrialSpec asked = spec;
+  asked.queries = ensemble ? 1 : 0;
+  composition.kind = KindOf(asked);
 }
 
 // Preset and [trial], once for each selection.
 const TrialSpec& TrialResolver::Base(const Composition& selected) {
-  const BaseKey key{selected.kind, selected.spec.reading, selected.spec.source, selected.data,
-                    selected.teacher};
+  const BaseKey key{selected.spec.method, selected.kind, selected.spec.reading, selected.spec.branch,
+                    selected.spec.source, selected.data, selected.teacher};
   const auto found = bases_.find(key);
   if (found != bases_.end()) return found->second;
   Composition base;

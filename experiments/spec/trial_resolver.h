@@ -18,7 +18,7 @@ using Layers = std::vector<const Assignments*>;
 struct Composition {
   TrialSpec spec;
   TrialKind kind = TrialKind::gradient_student;
-  const TeacherDefinition* teacher = nullptr;  // students of dpdfd
+  const TeacherDefinition* teacher = nullptr;  // of methods that ask one
   const DataTable* data = nullptr;
   bool judged = true;  // false: something it depends on was complained about already
   bool excluded = false;
@@ -38,12 +38,13 @@ class TrialResolver {
   void ReportUnused() const;
 
  private:
-  // kind, reading, source, data, teacher
-  using BaseKey = std::tuple<TrialKind, Reading, QuerySource, const DataTable*, const TeacherDefinition*>;
+  // method, kind, reading, branch, source, data, teacher
+  using BaseKey = std::tuple<std::string, TrialKind, Reading, Branch, QuerySource, const DataTable*,
+                             const TeacherDefinition*>;
 
   [[nodiscard]] Composition Compose(const Layers& layers, std::uint64_t seed);
   void Select(const Layers& layers, Composition& composition) const;
-  void SelectKind(Composition& composition) const;
+  void SelectParts(const Layers& layers, Composition& composition, bool& source_set) const;
   [[nodiscard]] const TrialSpec& Base(const Composition& selected);
   void Apply(const Assignments& assignments, Composition& composition);
   [[nodiscard]] static bool Matches(const std::vector<Condition>& conditions, const Composition& composition);
@@ -51,7 +52,7 @@ class TrialResolver {
 
   const SweepDocument& document_;
   Complaints& complaints_;
-  const SpecKey *method_, *reading_, *source_, *teacher_, *data_;
+  const SpecKey *method_, *reading_, *branch_, *source_, *teacher_, *data_;
   std::map<BaseKey, TrialSpec> bases_;
   std::vector<char> used_;  // by Assignment::number
   std::vector<char> when_matched_, exclude_matched_;

@@ -4,69 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/spec/method_rules.h"
 #include "experiments/spec/networks.h"
+#include "experiments/spec/trial_judge.h"
 
 namespace retort {
 namespace {
-
-std::vector<std::string> TeachersOf(const SweepDocument& document, KindMask kinds) {
-  std::vector<std::string> names;
-  for (const TeacherDefinition& teacher : document.teachers) {
-    if ((MaskOf(teacher.kind) & kinds) != 0) names.push_back(teacher.name);
-  }
-  return names;
-}
-
-constexpr KindMask kSoundTeachers = MaskOf(TrialKind::ensemble_teacher) | MaskOf(TrialKind::dpsgd_teacher);
-
-// Says things about one trial, each at the key that it is about.
-class Judge {
- public:
-  Judge(const Layers& layers, const SweepDocument& document, Complaints& complaints)
-      : layers_(layers), document_(document), complaints_(complaints) {}
-
-  void Say(std::initializer_list<std::string_view> keys, std::string message,
-           std::vector<std::string> choices = {}) {
-    good_ = false;
-    for (const std::string_view key : keys) {
-      if (const Assignment* assignment = StrongestOf(layers_, key)) {
-        complaints_.Error(assignment->where, assignment->path, std::move(message), std::move(choices));
-        return;
-      }
-    }
-    const Position where = document_.trial_where.source >= 0 ? document_.trial_where : document_.sweep_where;
-    complaints_.Error(where, "trial." + std::string(*keys.begin()), std::move(message), std::move(choices));
-  }
-  [[nodiscard]] bool good() const { return good_; }
-
- private:
-  const Layers& layers_;
-  const SweepDocument& document_;
-  Complaints& complaints_;
-  bool good_ = true;
-};
-
-void CheckTeaching(const Composition& trial, const SweepDocument& document, Judge& judge) {
-  const TrialSpec& spec = trial.spec;
-  if (spec.method != "dpdfd") return;
-  const bool sound = spec.reading == Reading::sound;
-  if (trial.teacher == nullptr) {
-    judge.Say({"method"}, "method \"dpdfd\" needs a teacher: name one of the [teacher] tables",
-              sound ? TeachersOf(document, kSoundTeachers) : document.TeacherNames());
-  } else if (sound && (MaskOf(trial.teacher->kind) & kSoundTeachers) == 0) {
-    judge.Say({"reading", "teacher"},
-              "reading \"sound\" needs a teacher that gives a proven claim, one with private = {...} or with "
-              "members > 1; "
-              "\"" +
-                  trial.teacher->name + "\" is a " + std::string(KindName(trial.teacher->kind)),
-              TeachersOf(document, kSoundTeachers));
-  } else if (!sound && trial.teacher->kind == TrialKind::ensemble_teacher) {
-    judge.Say({"reading", "teacher"},
-              "the reading \"" + KeyText(spec, "reading") + "\" asks a single teacher; \"" +
-                  trial.teacher->name + "\" is an ensemble: use reading \"sound\", or another teacher",
-              {"sound"});
-  }
-}
 
 // Nothing that rests on a teacher's training can be asked of a file.
 void CheckLoadedClaim(const Composition& trial, Judge& judge) {
@@ -108,42 +51,6 @@ std::string MixesExamples(const Composition& trial, std::vector<std::string>& ch
          "\" mix the examples: name a network with group norms";
 }
 
-void CheckSource(const Composition& trial, const Layers& layers, Judge& judge) {
-  const TrialSpec& spec = trial.spec;
-  const IndexRange& open = spec.data->split.public_range;
-  if (spec.method == "dpsgd") {
-    const Assignment* source = StrongestOf(layers, "source");
-    const bool own = source != nullptr && source->path.starts_with("sweep.");
-    if (own && source->value != KeyValue(static_cast<std::int64_t>(QuerySource::private_split))) {
-      judge.Say({"source"}, "method \"dpsgd\" trains on the private split: remove source", {"private"});
-    }
-    return;
-  }
-  const bool votes = trial.kind == TrialKind::vote_student;
-  if (spec.source == QuerySource::private_split || (spec.source == QuerySource::public_split && !votes)) {
-    judge.Say(
-        {"source"},
-        votes ? "an ensemble is asked about generated or public inputs"
-              : "a single teacher is asked about generated inputs; public ones are for an ensemble",
-        votes ? std::vector<std::string>{"generator", "public"} : std::vector<std::string>{"generator"});
-    return;
-  }
-  const std::int64_t multiple = GeneratorMultiple(spec.data->height, spec.data->width);
-  if (spec.source == QuerySource::generator &&
-      (spec.data->height % multiple != 0 || spec.data->width % multiple != 0)) {
-    judge.Say({"source", "data"},
-              "the generator makes images whose height and width are multiples of " + std::to_string(multiple) +
-                  "; those of data." +
-                  spec.data->name + " are " + std::to_string(spec.data->height) + "x" +
-                  std::to_string(spec.data->width));
-  }
-  if (spec.source != QuerySource::public_split) return;
-  if (open.size() == 0) {
-    judge.Say({"source"}, "source = \"public\" needs public examples, and data." + spec.data->name +
-                              ".split has no public range");
-  }
-}
-
 // Are there inputs for all the queries?
 void CheckQueryCount(const TrialSpec& spec, bool solved, Judge& judge) {
   const std::string count =
@@ -152,7 +59,7 @@ void CheckQueryCount(const TrialSpec& spec, bool solved, Judge& judge) {
                 " with calibrate = \"steps\" asks for queries = " + std::to_string(spec.queries) + ", which"
           : "queries = " + std::to_string(spec.queries);
   const std::string_view key = solved ? "calibrate" : "queries";
-  const std::int64_t open = spec.data->split.public_range.size();
+  const std::int64_t open = spec.data->PublicExamples();
   if (spec.source == QuerySource::public_split && open > 0 && spec.queries > open) {
     judge.Say({key, "source"}, count + " is more than the " + std::to_string(open) +
                                    " public examples of data." + spec.data->name + "; each is answered once");
@@ -166,20 +73,22 @@ void CheckQueryCount(const TrialSpec& spec, bool solved, Judge& judge) {
   }
 }
 
-void CheckQueries(const Composition& trial, const Layers& layers, const SweepDocument& document,
-                  Judge& judge) {
-  if (trial.kind == TrialKind::vote_student && trial.spec.queries < 1) {
+void CheckQueries(const Composition& trial, Judge& judge) {
+  const bool rona = trial.kind == TrialKind::query_student;
+  const bool ensemble = trial.teacher != nullptr && trial.teacher->kind == TrialKind::ensemble_teacher;
+  if ((trial.kind == TrialKind::vote_student || (rona && ensemble)) && trial.spec.queries < 1) {
     judge.Say({"queries"}, "an ensemble teaches by noisy-vote answers: queries must be at least 1");
   }
   if (trial.kind == TrialKind::vote_student && trial.spec.source == QuerySource::public_split &&
       trial.spec.label_steps < 1) {
     judge.Say({"label_steps"}, "the student is fitted to the answers: label_steps must be at least 1");
   }
-  const Assignment* queries = StrongestOf(layers, "queries");
-  const bool own = queries != nullptr && queries->path.starts_with("sweep.");
-  if (own && trial.kind != TrialKind::vote_student && trial.spec.method == "dpdfd") {
+  if (rona && !ensemble && trial.spec.queries > 0)
+    judge.Say({"queries"}, "queries are votes of an ensemble (members > 1), which \"" + trial.spec.teacher + "\" is not",
+              TeachersOf(judge.document(), MaskOf(TrialKind::ensemble_teacher)));
+  if (judge.OwnOf("queries") != nullptr && trial.kind != TrialKind::vote_student && !rona && trial.teacher != nullptr) {
     judge.Say({"queries"}, "queries needs reading \"sound\" and a teacher that is an ensemble (members > 1)",
-              TeachersOf(document, MaskOf(TrialKind::ensemble_teacher)));
+              TeachersOf(judge.document(), MaskOf(TrialKind::ensemble_teacher)));
   }
 }
 
@@ -195,18 +104,19 @@ void CheckPrivacy(const Composition& trial, Judge& judge) {
     judge.Say({"calibrate"}, "calibrate needs an epsilon above 0 to solve for", {"epsilon"});
   }
   const bool noise_follows = asked && spec.calibrate == Calibrate::noise;
-  if (trial.kind == TrialKind::dpsgd_student && spec.noise_multiplier == 0 && !noise_follows) {
+  const bool multiplies = trial.kind == TrialKind::dpsgd_student || trial.kind == TrialKind::merf_student;
+  if (multiplies && spec.noise_multiplier == 0 && !noise_follows) {
     judge.Say(
         {"noise_multiplier", "calibrate", "method"},
-        "method \"dpsgd\" needs noise: set noise_multiplier, or epsilon with claim and calibrate = \"noise\"",
+        "method \"" + spec.method + "\" needs noise: set noise_multiplier, or epsilon with claim and calibrate = \"noise\"",
         {"noise_multiplier", "epsilon"});
   }
-  if (trial.kind == TrialKind::vote_student && spec.vote_noise == 0 && !noise_follows) {
+  if (AsksVotes(spec) && spec.vote_noise == 0 && !noise_follows) {
     judge.Say({"vote_noise", "calibrate", "reading", "teacher"},
               "noisy votes need noise: set vote_noise, or epsilon with claim and calibrate = \"noise\"",
               {"vote_noise", "epsilon"});
   }
-  if (trial.kind != TrialKind::vote_student) return;
+  if (!AsksVotes(spec)) return;
   const double drawn = spec.vote_noise * static_cast<double>(spec.grain);
   if (drawn > kMostVoteNoise)
     judge.Say({"grain", "vote_noise"}, "vote_noise times grain is at most 1048576: lower grain", {});
@@ -261,7 +171,8 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
     CheckSleep(spec, judge);
     return judge.good();
   }
-  CheckTeaching(trial, document, judge);
+  CheckReading(trial, judge);
+  CheckTeaching(trial, judge);
   CheckPrivacy(trial, judge);
   CheckLoadedClaim(trial, judge);
   if (StopsByPrivateLoss(trial)) judge.Say({"stop_metric"}, kNoPrivateLoss, {"test.accuracy"});
@@ -275,11 +186,12 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
   if (const std::string unfit = Unfit(spec); !unfit.empty()) judge.Say({"student", "data"}, unfit);
   std::vector<std::string> apart;
   if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) judge.Say({"student"}, mixed, apart);
-  CheckSource(trial, layers, judge);
-  CheckQueries(trial, layers, document, judge);
+  CheckSource(trial, judge);
+  CheckQueries(trial, judge);
+  if (judge.good()) CheckMethodKeys(trial, judge);
   if (trial.kind == TrialKind::vote_student && spec.calibrate != Calibrate::steps)
     CheckQueryCount(spec, false, judge);
-  const std::int64_t examples = spec.data->split.train.size();
+  const std::int64_t examples = spec.data->PrivateExamples();
   if (spec.method == "dpsgd" && spec.batch > examples) {
     judge.Say({"batch"}, "batch = " + std::to_string(spec.batch) + " is more than the " +
                              std::to_string(examples) + " private examples of data." + spec.data->name);
@@ -300,7 +212,7 @@ bool CheckSolved(const Composition& trial, const Layers& layers, const SweepDocu
 
 bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Complaints& complaints) {
   const TrialSpec& spec = trial.spec;
-  const std::int64_t examples = spec.data->split.train.size();
+  const std::int64_t examples = spec.data->PrivateExamples();
   bool good = true;
   const auto say = [&](std::string_view key, std::string message, std::vector<std::string> choices) {
     Position where = teacher.where;
@@ -328,6 +240,10 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
     say("momentum", "momentum is of sgd: set optimizer = \"sgd\", or remove momentum", {});
   if (spec.schedule != Schedule::step && spec.lr_drops != fresh.lr_drops)
     say("lr_drops", "lr_drops is of schedule = \"step\": set it, or remove lr_drops", {});
+  if (spec.partition != Partition::dirichlet && spec.dirichlet_alpha != fresh.dirichlet_alpha)
+    say("dirichlet_alpha", "dirichlet_alpha is of partition = \"dirichlet\": set it, or remove dirichlet_alpha", {});
+  if (spec.trained_on == TrainedOn::public_split && spec.data->examples > 0 && spec.data->PublicExamples() == 0)
+    say("trained_on", "data." + spec.data->name + ".split has no public examples to train on", {"private", "all"});
   if (StopsByPrivateLoss(trial)) say("stop_metric", kNoPrivateLoss, {"test.accuracy"});
   if (DeadlineIsTooShort(spec)) say("deadline", kShortDeadline, {});
   if (trial.kind == TrialKind::ensemble_teacher) {
@@ -345,11 +261,11 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
 
 void WarnOfLargeDelta(const Composition& trial, Position where, Complaints& complaints) {
   const TrialSpec& spec = trial.spec;
-  const auto examples = static_cast<double>(spec.data->split.train.size());
+  const auto examples = static_cast<double>(spec.data->PrivateExamples());
   if (examples <= 0 || spec.delta * examples <= 1) return;
   complaints.Warning(where, "trial.delta",
                      "delta = " + KeyText(spec, "delta") + " is more than 1/" +
-                         std::to_string(spec.data->split.train.size()) +
+                         std::to_string(spec.data->PrivateExamples()) +
                          ", one over the private examples of data." + spec.data->name +
                          ": a claim may then say nothing about a single person");
 }

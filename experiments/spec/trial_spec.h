@@ -21,7 +21,7 @@ enum class NoiseMode : std::uint8_t { secure, seeded };
 enum class QuerySource : std::uint8_t { generator, public_split, private_split };
 enum class Normalization : std::uint8_t { row, frobenius, clip };
 // What `epsilon` calibrates to; `paper` is the paper's printed formula.
-enum class ClaimTarget : std::uint8_t { none, paper, answer, slot, teacher, member, example };
+enum class ClaimTarget : std::uint8_t { none, paper, answer, slot, teacher, member, example, label };
 enum class Calibrate : std::uint8_t { none, noise, steps };
 enum class DistillationLoss : std::uint8_t { dkd, kd, ce_hard };
 // What a stop rule looks at: nothing, the loss of the step, or the accuracy on the test split.
@@ -33,6 +33,25 @@ enum class Precision : std::uint8_t { float32, bfloat16 };
 enum class Optimizer : std::uint8_t { adam, sgd };
 // How a learning rate falls.
 enum class Schedule : std::uint8_t { linear, cosine, step };
+// Whom a generator is trained through.
+enum class Discriminator : std::uint8_t { student, teacher };
+// Of feddpsd: noisy gradients (the paper's s = 1), or randomised responses (s = 0).
+enum class Branch : std::uint8_t { data, label };
+// Of feddpsd: each client adds the noise to its own answer, or the server adds it once to their sum.
+enum class Trust : std::uint8_t { untrusted, trusted };
+// How the private examples are shared out among the members of an ensemble: equal shards by index, or a Dirichlet
+// draw a class.
+enum class Partition : std::uint8_t { shards, dirichlet };
+// Which examples a plain teacher sees.
+enum class TrainedOn : std::uint8_t { private_split, all, public_split };
+// How rona chooses the public examples that it asks about.
+enum class Selection : std::uint8_t { k_centre, random, margin, diverse };
+// What a student by votes is taught: the votes as evidence for every class, or the first class.
+enum class VoteLabel : std::uint8_t { posterior, argmax };
+// Of DP-SGD: one bound for an example's whole gradient, or C / sqrt(layers) for each layer's part of it.
+enum class Clipping : std::uint8_t { flat, per_layer };
+// Of the trained network: as its definition says, or another in every place.
+enum class Activation : std::uint8_t { as_defined, relu, tanh };
 // Whether a trial may share its device with others of its shape.
 enum class PackMode : std::uint8_t { off, automatic };
 
@@ -87,13 +106,18 @@ struct DataSpec {
   // Of a pixel between 0 and 1, one a channel; empty = those of the reader (PixelScaleOf).
   std::vector<double> mean, std;
   Preprocessing preprocessing;             // of encoded pictures
+  // Classes whose examples leave the public split and join the private one; sorted, distinct.
+  std::vector<std::int64_t> sensitive_classes;
+  std::int64_t moved = 0;                  // public examples of these classes; filled by inspection
+  [[nodiscard]] std::int64_t PrivateExamples() const { return split.train.size() + moved; }
+  [[nodiscard]] std::int64_t PublicExamples() const { return split.public_range.size() - moved; }
 };
 
 // Fields not used by a trial's role or method keep their defaults (and so do not split identities).
 // Units: steps and epochs are counts; seconds are wall clock; learning rates are per optimiser step.
 struct TrialSpec {
   Role role = Role::student;
-  std::string method = "dpdfd";  // student: dpdfd | dpsgd | sleep;  teacher: plain | ensemble | dpsgd | loaded
+  std::string method = "dpdfd";  // student: a name of methods.h;  teacher: plain | ensemble | dpsgd | loaded
   Reading reading = Reading::working;
   std::string teacher;               // name in [teacher]; for a teacher trial its own name; display only
   std::optional<TrialId> parent;     // the teacher trial; part of identity
@@ -130,6 +154,13 @@ struct TrialSpec {
   double vote_noise = 0;             // s of noisy votes, in votes; 0 = calibrate fills it
   std::int64_t grain = 1;            // G, parts of a member's vote: 1 = one-hot votes, more = floor(G softmax)
   bool detach = true;                // false: the printed trap; claims become unbounded
+  std::int64_t top_k = 0;            // largest entries of a gradient row, or candidates of a response; 0 = all classes
+  double threshold = 0;              // candidates are classes with a student probability above it; 0 = 1 / (2 classes)
+  double epsilon0 = 0;               // of one randomised response; 0 = calibrate fills it
+  Branch branch = Branch::data;
+  Trust trust = Trust::untrusted;
+  VoteLabel vote_label = VoteLabel::posterior;
+  Clipping clipping = Clipping::flat;
 
   // distillation
   DistillationLoss loss = DistillationLoss::dkd;
@@ -147,6 +178,27 @@ struct TrialSpec {
   Augment augment = Augment::shift;
   Precision precision = Precision::float32;
 
+  // teachers of several networks
+  Partition partition = Partition::shards;
+  double dirichlet_alpha = 0.5;
+  TrainedOn trained_on = TrainedOn::private_split;
+  Activation activation = Activation::as_defined;
+
+  // rona
+  std::int64_t hint_epochs = 40, distill_epochs = 8, self_epochs = 8, warm_epochs = 3, auxiliary_epochs = 20;
+  std::int64_t rounds = 5;           // also communication rounds of fedavg
+  double query_fraction = 0.5;       // of the public examples, asked about in each epoch
+  Selection selection = Selection::k_centre;
+  bool adaptive_bound = true;        // the norm bound is the mean loss against the auxiliary teacher
+
+  // baselines
+  std::int64_t clients = 5;          // fedavg
+  std::int64_t random_features = 10'000;  // dp-merf: cosines and sines together
+  double bandwidth = 105;            // dp-merf: sigma^2 of the kernel, over pixels in [0, 1]
+  std::int64_t synthetic = 60'000;   // dp-merf: labelled images that the student is trained on
+  std::int64_t label_stages = 2;     // lp-2st
+  double prior_temperature = 1;      // lp-2st: of the prior that a later stage takes from an earlier one
+
   // optimiser
   double lr = 1e-3;
   double lr_hold = 0.5;              // fraction of the steps at full rate
@@ -163,6 +215,11 @@ struct TrialSpec {
   std::int64_t latent = 100;
   std::int64_t generator_width = 32;
   double one_hot = 1, information_entropy = 5, activation_norm = 0.1;
+  double bn_statistics = 0;          // distance of a batch's statistics from those a batch norm holds
+  double adversarial = 0;            // dense: disagreement of student and teacher
+  double latent_lr = 0;              // above 0: the latents persist and are trained
+  Discriminator discriminator = Discriminator::student;
+  std::int64_t pretrain_steps = 0;   // generator steps against the fixed teacher, before the first release
 
   // sleep
   double seconds = 0.1;  // of all steps together

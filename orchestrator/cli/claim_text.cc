@@ -70,6 +70,8 @@ std::string NeighbourWords(const Claim& claim) {
       return claim.neighbour == Neighbour::zero_out
                  ? "one teacher of the ensemble is silenced"
                  : "one teacher of the ensemble is replaced by any other network";
+    case Adjacency::label:
+      return "the label of one training example is replaced";
     case Adjacency::example:
       return claim.neighbour == Neighbour::add_remove ? "one training example is added or removed"
                                                       : "one training example is replaced";
@@ -134,6 +136,8 @@ std::string AdjacencyLegend(Adjacency adjacency) {
              "example";
     case Adjacency::member:
       return "member: neighbours differ in one teacher of the ensemble; protects one shard or client";
+    case Adjacency::label:
+      return "label: neighbours differ in the label of one private training example; its image is not protected";
   }
   return "";
 }

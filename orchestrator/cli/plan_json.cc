@@ -50,8 +50,8 @@ ordered_json DataJson(const SweepPlan& plan) {
                     {"examples", set->examples},
                     {"shape", {set->channels, set->height, set->width}},
                     {"classes", set->classes},
-                    {"train", set->split.train.size()},
-                    {"public", set->split.public_range.size()},
+                    {"train", set->PrivateExamples()},
+                    {"public", set->PublicExamples()},
                     {"test", set->split.test.size()}});
   return data;
 }

@@ -31,8 +31,8 @@ std::string DataText(const SweepPlan& plan) {
     out += fmt::format("  {}  {} found: {} examples of {}×{}×{}, {} classes\n", data->name, data->reader,
                        CountText(data->examples), data->channels, data->height, data->width, data->classes);
     out += fmt::format("    {}, sha256 {}\n", data->path, data->digest.substr(0, 16));
-    out += fmt::format("    private {}, public {}, test {}, shuffle {}\n", CountText(split.train.size()),
-                       CountText(split.public_range.size()), CountText(split.test.size()), split.shuffle);
+    out += fmt::format("    private {}, public {}, test {}, shuffle {}\n", CountText(data->PrivateExamples()),
+                       CountText(data->PublicExamples()), CountText(split.test.size()), split.shuffle);
     if (data->budget)
       out += fmt::format("    budget over all trials: ε ≤ {} at δ = {}\n", EpsilonText(data->budget->epsilon),
                          ShortNumber(data->budget->delta));

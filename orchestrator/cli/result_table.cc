@@ -196,7 +196,7 @@ std::vector<std::string> WarningsOf(const SweepPlan& plan) {
     if (!spec.data || !claims_delta) continue;
     privacy::Claim claim;
     claim.delta = spec.delta;
-    std::string warning = privacy::DeltaWarning(claim, spec.data->split.train.size());
+    std::string warning = privacy::DeltaWarning(claim, spec.data->PrivateExamples());
     if (warning.empty()) continue;
     warning = "data set " + spec.data->name + ": " + warning;
     if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) warnings.push_back(warning);

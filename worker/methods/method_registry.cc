@@ -1,3 +1,4 @@
+#include "experiments/spec/methods.h"
 #include "worker/methods/method.h"
 
 namespace retort::worker {
@@ -17,12 +18,20 @@ Result<std::unique_ptr<Method>> MakeTeacher(const MethodInputs& inputs) {
 Result<std::unique_ptr<Method>> MakeMethod(const MethodInputs& inputs) {
   if (inputs.spec.role == Role::teacher) return MakeTeacher(inputs);
   const std::string& method = inputs.spec.method;
-  if (method == "dpsgd") return MakeDpSgd(inputs);
-  if (method != "dpdfd") return UsageError("There is no method '" + method + "'. Known: dpdfd, dpsgd.");
-  if (inputs.teacher == nullptr) return UsageError("The method dpdfd needs a teacher.");
-  const bool votes = inputs.teacher->spec.method == "ensemble";
-  if (!votes) return MakeDataFreeDistillation(inputs);
-  return inputs.spec.source == QuerySource::generator ? MakeVoteGeneration(inputs) : MakeVoteDistillation(inputs);
+  const MethodRule* rule = FindMethod(method);
+  if (rule == nullptr) return UsageError("There is no method '" + method + "'.");
+  if (rule->teachers != 0 && inputs.teacher == nullptr) return UsageError("The method " + method + " needs a teacher.");
+  switch (KindOf(inputs.spec)) {
+    case TrialKind::dpsgd_student:
+      return MakeDpSgd(inputs);
+    case TrialKind::gradient_student:
+    case TrialKind::distilled_student:
+      return MakeDataFreeDistillation(inputs);
+    case TrialKind::vote_student:
+      return inputs.spec.source == QuerySource::generator ? MakeVoteGeneration(inputs) : MakeVoteDistillation(inputs);
+    default:
+      return UsageError("The method " + method + " is not built into this worker.");
+  }
 }
 
 }  // namespace retort::worker

@@ -55,7 +55,7 @@ Result<DpSgdStep> DpSgdStep::FromSpec(const TrialSpec& spec, std::int64_t coordi
   settings.norm_bound = spec.norm_bound;
   settings.noise_multiplier = spec.noise_multiplier;
   settings.sampling_rate =
-      static_cast<double>(spec.batch) / static_cast<double>(spec.data->split.train.size());
+      static_cast<double>(spec.batch) / static_cast<double>(spec.data->PrivateExamples());
   settings.batch = spec.batch;
   settings.coordinates = coordinates;
   return Create(settings, KeyFor(spec));

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "experiments/spec/methods.h"
 #include "worker/release/gaussian_gradient.h"
 #include "worker/release/mechanism.h"
 #include "worker/release/noiseless.h"
@@ -45,9 +46,9 @@ Result<at::Tensor> Mechanism::GraphOf(const Answers&) const {
 Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int64_t classes,
                                                  std::int64_t members, noise::NoiseKey key,
                                                  noise::NoiseKernels* kernels) {
-  if (spec.method != "dpdfd") {
-    return UsageError("Method \"" + spec.method + "\" releases no teacher answers; dpdfd does.");
-  }
+  const MethodRule* method = FindMethod(spec.method);
+  if (method == nullptr || method->teachers == 0)
+    return UsageError("Method \"" + spec.method + "\" asks no teacher.");
   if (members > 1) {
     if (spec.reading != Reading::sound) {
       return UsageError("An ensemble answers by noisy votes: trial.reading must be \"sound\".");

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "experiments/spec/methods.h"
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/spec_keys.h"
 
@@ -33,12 +34,18 @@ std::vector<TrialSpec> Samples() {
     if (kind == TrialKind::ensemble_teacher) spec.method = "ensemble";
     if (kind == TrialKind::dpsgd_teacher || kind == TrialKind::dpsgd_student) spec.method = "dpsgd";
     if (kind == TrialKind::sleeper) spec.method = "sleep";
+    if (kind == TrialKind::response_student) spec.method = "dp-dfd";
+    if (kind == TrialKind::query_student) spec.method = "rona";
+    if (kind == TrialKind::raw_student) spec.method = "dense";
+    if (kind == TrialKind::merf_student) spec.method = "dp-merf";
+    if (kind == TrialKind::label_student) spec.method = "lp-2st";
+    if (kind == TrialKind::federated_student) spec.method = "fedavg";
+    if (spec.role == Role::student) spec.source = FindMethod(spec.method)->source;
     if (kind == TrialKind::distilled_student || kind == TrialKind::vote_student)
       spec.reading = Reading::sound;
     ApplyPreset(spec, kind);
     spec.data = Digits();
-    if (kind == TrialKind::dpsgd_student) spec.source = QuerySource::private_split;
-    if (spec.role == Role::student && spec.method == "dpdfd") spec.parent = TrialId(7);
+    if (spec.role == Role::student && FindMethod(spec.method)->teachers != 0) spec.parent = TrialId(7);
     if (kind != TrialKind::sleeper) spec.stop_metric = StopMetric::loss;
     EXPECT_EQ(KindOf(spec), kind);
     samples.push_back(spec);

@@ -1,0 +1,212 @@
+#include "experiments/spec/method_rules.h"
+
+#include <algorithm>
+#include <string>
+
+#include "experiments/spec/methods.h"
+#include "experiments/spec/networks.h"
+
+namespace retort {
+namespace {
+
+constexpr KindMask kSoundTeachers = MaskOf(TrialKind::ensemble_teacher) | MaskOf(TrialKind::dpsgd_teacher);
+
+constexpr bool Holds(KindMask kinds, TrialKind kind) { return (kinds & MaskOf(kind)) != 0; }
+
+std::vector<std::string> SourceNames(SourceMask sources) {
+  constexpr std::array<std::string_view, 3> kNames = {"generator", "public", "private"};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if ((sources >> i & 1U) != 0) names.emplace_back(kNames[i]);
+  return names;
+}
+
+// What may be asked: a sound student of an ensemble also about public inputs, rona's about nothing else.
+SourceMask SourcesOf(const MethodRule& method, const Composition& trial) {
+  const bool sound = method.kind == TrialKind::vote_student || trial.spec.reading == Reading::sound;
+  if (!sound || method.kind == TrialKind::query_student) return method.sources;
+  const SourceMask open = MaskOf(QuerySource::generator) | MaskOf(QuerySource::public_split);
+  return trial.kind == TrialKind::vote_student ? open : MaskOf(QuerySource::generator);
+}
+
+std::string Quoted(const Composition& trial) {
+  return "\"" + trial.teacher->name + "\" is a " + std::string(KindName(trial.teacher->kind));
+}
+
+// The value of a key of the teacher's definition, or null.
+const KeyValue* TeacherValue(const TeacherDefinition& teacher, std::string_view name) {
+  for (const Assignment& assignment : teacher.assignments)
+    if (assignment.valid && assignment.key->name == name) return &assignment.value;
+  return nullptr;
+}
+
+bool IsDirichlet(const TeacherDefinition* teacher) {
+  const KeyValue* partition = teacher == nullptr ? nullptr : TeacherValue(*teacher, "partition");
+  return partition != nullptr && std::get<std::int64_t>(*partition) == static_cast<std::int64_t>(Partition::dirichlet);
+}
+
+void CheckDiscriminator(const TrialSpec& spec, Judge& judge) {
+  if (spec.source != QuerySource::generator || spec.discriminator == Discriminator::teacher) return;
+  if (KindOf(spec) == TrialKind::raw_student) return;
+  if (spec.pretrain_steps > 0)
+    judge.Say({"pretrain_steps"}, "pretrain_steps train the generator against the teacher: set discriminator = "
+                                  "\"teacher\", or remove them", {"teacher"});
+  if (spec.bn_statistics > 0)
+    judge.Say({"bn_statistics"}, "bn_statistics are those of the teacher: set discriminator = \"teacher\", or remove "
+                                 "them", {"teacher"});
+}
+
+void CheckCandidates(const TrialSpec& spec, Judge& judge) {
+  const TrialKind kind = KindOf(spec);
+  const bool response = kind == TrialKind::response_student;
+  if (kind != TrialKind::gradient_student && !response) return;
+  const std::int64_t classes = spec.data->classes;
+  if (classes > 0 && spec.top_k > classes)
+    judge.Say({"top_k", "method", "data"}, "top_k = " + std::to_string(spec.top_k) + " is more than the " +
+                                               std::to_string(classes) + " classes of data." + spec.data->name);
+  if (response && spec.top_k == 1)
+    judge.Say({"top_k"}, "a response over one class tells nothing and protects nothing: top_k must be at least 2");
+  if (response && spec.top_k > 0 && spec.threshold > 0)
+    judge.Say({"threshold"}, "candidates are chosen by top_k or by threshold: remove one of them");
+  if (response && spec.threshold * static_cast<double>(classes) >= static_cast<double>(classes))
+    judge.Say({"threshold"}, "no class has a probability above 1");
+}
+
+void CheckResponses(const TrialSpec& spec, Judge& judge) {
+  const TrialKind kind = KindOf(spec);
+  if (kind != TrialKind::response_student && kind != TrialKind::label_student) return;
+  const bool follows = spec.epsilon > 0 && spec.calibrate == Calibrate::noise;
+  if (spec.epsilon0 == 0 && !follows)
+    judge.Say({"epsilon0", "method"},
+              "a randomised response needs epsilon0, or epsilon with claim and calibrate = \"noise\"",
+              {"epsilon0", "epsilon"});
+}
+
+void CheckFederation(const Composition& trial, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
+  if (spec.method != "feddpsd") {
+    if (spec.branch != Branch::data) judge.Say({"branch"}, "branch is of method \"feddpsd\": remove it");
+    if (spec.trust != Trust::untrusted) judge.Say({"trust"}, "trust is of method \"feddpsd\": remove it");
+  }
+  if (spec.claim == ClaimTarget::example && IsDirichlet(trial.teacher))
+    judge.Say({"claim", "teacher"},
+              "claim \"example\" needs shards by index: a Dirichlet partition depends on all labels, so that one "
+              "example can change several members; ask for claim \"member\", or partition = \"shards\"",
+              {"member"});
+}
+
+void CheckRona(const TrialSpec& spec, Judge& judge) {
+  if (KindOf(spec) != TrialKind::query_student) return;
+  const std::int64_t open = spec.data->PublicExamples();
+  if (spec.data->examples > 0 && open == 0)
+    judge.Say({"method", "data"}, "rona teaches on public examples, and data." + spec.data->name +
+                                      ".split has no public range");
+  if (AsksVotes(spec) && spec.data->examples > 0 && spec.queries > open)
+    judge.Say({"queries"}, "queries = " + std::to_string(spec.queries) + " is more than the " + std::to_string(open) +
+                               " public examples of data." + spec.data->name + "; each is answered once");
+}
+
+void CheckDevices(const TrialSpec& spec, Judge& judge) {
+  constexpr KindMask kAlone = MaskOf(TrialKind::query_student) | MaskOf(TrialKind::raw_student) |
+                              MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::label_student) |
+                              MaskOf(TrialKind::federated_student);
+  if (spec.devices > 1 && Holds(kAlone, KindOf(spec)))
+    judge.Say({"devices"}, "method \"" + spec.method + "\" runs on one device: remove devices");
+}
+
+}  // namespace
+
+std::vector<std::string> TeachersOf(const SweepDocument& document, KindMask kinds) {
+  std::vector<std::string> names;
+  for (const TeacherDefinition& teacher : document.teachers) {
+    if (Holds(kinds, teacher.kind)) names.push_back(teacher.name);
+  }
+  return names;
+}
+
+void CheckReading(const Composition& trial, Judge& judge) {
+  const MethodRule& method = *FindMethod(trial.spec.method);
+  if (method.readings == 0) {
+    if (judge.OwnOf("reading") != nullptr)
+      judge.Say({"reading"}, "method \"" + trial.spec.method + "\" has no readings: remove reading");
+    return;
+  }
+  if ((method.readings & MaskOf(trial.spec.reading)) != 0) return;
+  const std::vector<std::string> readings = ReadingsOf(method);
+  std::string known;
+  for (const std::string& reading : readings) known += (known.empty() ? "\"" : ", \"") + reading + "\"";
+  judge.Say({"reading", "method"}, "method \"" + trial.spec.method + "\" has no reading \"" +
+                                       KeyText(trial.spec, "reading") + "\"; it has " + known, readings);
+}
+
+void CheckTeaching(const Composition& trial, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
+  const MethodRule& method = *FindMethod(spec.method);
+  if (method.teachers == 0) return;
+  const bool sound = method.readings != 0 && spec.reading == Reading::sound;
+  const KindMask fitting = sound ? kSoundTeachers : method.teachers;
+  const std::vector<std::string> choices = TeachersOf(judge.document(), fitting);
+  if (trial.teacher == nullptr) {
+    judge.Say({"method"}, "method \"" + spec.method + "\" needs a teacher: name one of the [teacher] tables", choices);
+  } else if (sound && !Holds(fitting, trial.teacher->kind)) {
+    judge.Say({"reading", "teacher"},
+              "reading \"sound\" needs a teacher that gives a proven claim, one with private = {...} or with "
+              "members > 1; " + Quoted(trial),
+              choices);
+  } else if (!Holds(fitting, trial.teacher->kind)) {
+    const bool ensemble = trial.teacher->kind == TrialKind::ensemble_teacher;
+    const std::string subject = method.readings == 0
+                                    ? "method \"" + spec.method + "\""
+                                    : "the reading \"" + KeyText(spec, "reading") + "\" of " + spec.method;
+    const bool has_sound = (method.readings & MaskOf(Reading::sound)) != 0;
+    judge.Say({"reading", "teacher", "method"},
+              subject + (ensemble ? " asks a single teacher; " : " asks an ensemble, one with members > 1; ") +
+                  Quoted(trial) +
+                  (ensemble && has_sound ? ": use reading \"sound\", or another teacher" : ": name another teacher"),
+              ensemble && has_sound ? std::vector<std::string>{"sound"} : choices);
+  }
+}
+
+void CheckSource(const Composition& trial, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
+  const MethodRule& method = *FindMethod(spec.method);
+  if (method.teachers == 0) {
+    const Assignment* source = judge.OwnOf("source");
+    if (source != nullptr && source->value != KeyValue(static_cast<std::int64_t>(method.source)))
+      judge.Say({"source"}, "method \"" + spec.method + "\" trains on the private split: remove source", {"private"});
+    return;
+  }
+  const SourceMask sources = SourcesOf(method, trial);
+  if ((sources & MaskOf(spec.source)) == 0) {
+    const std::vector<std::string> names = SourceNames(sources);
+    const bool votes = trial.kind == TrialKind::vote_student;
+    judge.Say({"source", "method"},
+              votes ? "an ensemble is asked about generated or public inputs"
+                    : "the teacher of method \"" + spec.method + "\" is asked about " +
+                          (names.front() == "generator" ? "generated" : names.front()) + " inputs here",
+              names);
+    return;
+  }
+  const std::int64_t multiple = GeneratorMultiple(spec.data->height, spec.data->width);
+  if (spec.source == QuerySource::generator &&
+      (spec.data->height % multiple != 0 || spec.data->width % multiple != 0)) {
+    judge.Say({"source", "data"}, "the generator makes images whose height and width are multiples of " +
+                                      std::to_string(multiple) + "; those of data." + spec.data->name + " are " +
+                                      std::to_string(spec.data->height) + "x" + std::to_string(spec.data->width));
+  }
+  const bool open = spec.source == QuerySource::public_split && trial.kind != TrialKind::query_student;
+  if (open && spec.data->PublicExamples() == 0)
+    judge.Say({"source", "method"}, "source = \"public\" needs public examples, and data." + spec.data->name +
+                                        ".split has no public range");
+}
+
+void CheckMethodKeys(const Composition& trial, Judge& judge) {
+  CheckDiscriminator(trial.spec, judge);
+  CheckCandidates(trial.spec, judge);
+  CheckResponses(trial.spec, judge);
+  CheckFederation(trial, judge);
+  CheckRona(trial.spec, judge);
+  CheckDevices(trial.spec, judge);
+}
+
+}  // namespace retort
