@@ -97,6 +97,8 @@ void CheckFederation(const Composition& trial, Judge& judge) {
 
 void CheckRona(const TrialSpec& spec, Judge& judge) {
   if (KindOf(spec) != TrialKind::query_student) return;
+  if (spec.reading == Reading::printed && judge.OwnOf("warm_epochs") != nullptr)
+    judge.Say({"warm_epochs"}, "the reading \"printed\" of rona begins with its first round: remove warm_epochs");
   const std::int64_t open = spec.data->PublicExamples();
   if (spec.data->examples > 0 && open == 0)
     judge.Say({"method", "data"}, "rona teaches on public examples, and data." + spec.data->name +

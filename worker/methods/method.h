@@ -80,5 +80,6 @@ class Method {
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs);
 
 }  // namespace retort::worker

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "experiments/spec/trial_kind.h"
 #include "worker/distill/hint_learning.h"
 #include "worker/distill/logit_learning.h"
 #include "worker/distill/query_selection.h"
@@ -30,8 +31,6 @@ namespace {
 constexpr std::int64_t kCurveEvery = 5;
 // Streams of Purpose::parameters.
 constexpr std::uint64_t kAuxiliaryStream = 2, kAdapterStream = 3;
-// The auxiliary teacher's learning rate: held for half its steps, then down to a twentieth.
-constexpr double kAuxiliaryHold = 0.5, kAuxiliaryEnd = 0.05;
 
 struct Parts {
   std::unique_ptr<Network> student;
@@ -106,7 +105,7 @@ class Rona final : public Method {
     return steps;
   }
   double AuxiliaryRate(std::int64_t step) const {
-    return spec_.lr * HoldThenLinear(step, auxiliary_steps_, kAuxiliaryHold, kAuxiliaryEnd);
+    return spec_.lr * HoldThenLinear(step, auxiliary_steps_, spec_.lr_hold, spec_.lr_end);
   }
 
   // A batch of all public images with their labels.
@@ -122,7 +121,7 @@ class Rona final : public Method {
     if (at.first == 0 || step % kCurveEvery == 0) {
       std::vector<double> sums = {loss};
       RETORT_RETURN_IF_ERROR(SumOverGang(sums, gang_));
-      series.emplace_back(at.phase == RonaPhase::self ? "train.self_loss" : "train.auxiliary_loss", sums[0]);
+      series.emplace_back(at.phase == RonaPhase::self ? "train.student_loss" : "train.auxiliary_loss", sums[0]);
     }
     return {};
   }
@@ -233,7 +232,7 @@ bool NeedsAuxiliary(const TrialSpec& spec) {
   return spec.reading == Reading::sound ? spec.hint_epochs > 0 : spec.adaptive_bound && Asks(spec);
 }
 
-RonaVolume VolumeOf(const MethodInputs& inputs, bool votes) {
+RonaVolume VolumeOf(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   RonaVolume volume;
   volume.examples = inputs.data.public_split.size();
@@ -241,14 +240,14 @@ RonaVolume VolumeOf(const MethodInputs& inputs, bool votes) {
   volume.student_batch = spec.student_batch;
   volume.auxiliary_epochs = NeedsAuxiliary(spec) ? spec.auxiliary_epochs : 0;
   volume.hint_epochs = spec.hint_epochs;
-  volume.warm_epochs = spec.warm_epochs;
+  volume.printed = spec.reading == Reading::printed;
+  volume.warm_epochs = volume.printed ? 0 : spec.warm_epochs;  // Algorithm 1 has none
   volume.rounds = spec.rounds;
   volume.distill_epochs = spec.distill_epochs;
   volume.self_epochs = spec.self_epochs;
   volume.queries = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(spec.query_fraction * static_cast<double>(volume.examples)), 1, volume.examples);
-  if (votes && spec.distill_epochs > 0) volume.votes = spec.queries;
-  volume.printed = spec.reading == Reading::printed;
+  if (AsksVotes(spec) && spec.distill_epochs > 0) volume.votes = spec.queries;
   return volume;
 }
 
@@ -284,8 +283,7 @@ Status PlaceHints(const MethodInputs& inputs, Parts& parts) {
 
 Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
-  if (inputs.teacher == nullptr) return UsageError("The method rona needs a teacher.");
-  const RonaVolume volume = VolumeOf(inputs, inputs.teacher->spec.method == "ensemble");
+  const RonaVolume volume = VolumeOf(inputs);
   RETORT_RETURN_IF_ERROR(CheckVolume(volume, inputs.data));
   Parts parts;
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,

@@ -38,6 +38,10 @@ inline const TrialCase kTrialCases[] = {
        return spec;
      },
      "ensemble"},
+    {"RonaWorking", [](const TinyTrials& t) { return t.RonaStudent(Reading::working); }, "plain"},
+    {"RonaPrinted", [](const TinyTrials& t) { return t.RonaStudent(Reading::printed); }, "plain"},
+    {"RonaByDpSgdTeacher", [](const TinyTrials& t) { return t.RonaStudent(Reading::sound); }, "dpsgd"},
+    {"RonaByVotes", [](const TinyTrials& t) { return t.RonaVoteStudent(); }, "ensemble"},
 };
 
 }  // namespace retort::worker
