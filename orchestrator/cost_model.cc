@@ -59,6 +59,12 @@ CostEstimate SleepEstimate(const TrialSpec& spec) {
   return estimate;
 }
 
+// Whose phases differ too much for steps to measure them: the shape holds what they are made of.
+bool TakesOneWork(TrialKind kind) {
+  return kind == TrialKind::query_student || kind == TrialKind::merf_student || kind == TrialKind::label_student ||
+         kind == TrialKind::federated_student;
+}
+
 }  // namespace
 
 std::string CostShapeOf(const TrialSpec& spec, const TrialSpec* teacher) {
@@ -80,6 +86,10 @@ std::string CostShapeOf(const TrialSpec& spec, const TrialSpec* teacher) {
       shape +=
           fmt::format("/of:{}:{}x{}", static_cast<int>(KindOf(*teacher)), teacher->network, teacher->members);
   }
+  if (TakesOneWork(kind))
+    shape += fmt::format("/once:{}*{}:{}:{}:{}:{}:{}:{}:{}:{}", spec.epochs, spec.rounds, spec.hint_epochs,
+                         spec.distill_epochs, spec.self_epochs, spec.query_fraction, spec.clients, spec.steps,
+                         spec.synthetic, spec.label_stages);
   if (kind == TrialKind::vote_student)
     shape += fmt::format("/votes:{}:{}:{}", spec.queries, spec.label_steps, spec.steps);
   if (spec.pack == PackMode::automatic && spec.devices == 1) shape += kSharing;
@@ -88,7 +98,7 @@ std::string CostShapeOf(const TrialSpec& spec, const TrialSpec* teacher) {
 
 double WorkOf(const TrialSpec& spec) {
   const TrialKind kind = KindOf(spec);
-  if (kind == TrialKind::vote_student) return 1;
+  if (kind == TrialKind::vote_student || TakesOneWork(kind)) return 1;
   // A loaded teacher does nothing but answer about the test split.
   if (kind == TrialKind::loaded_teacher && spec.data)
     return std::max(static_cast<double>(spec.data->split.test.size()), 1.0);

@@ -15,6 +15,7 @@
 
 #include "experiments/privacy/claim.h"
 #include "experiments/spec/spec_codec.h"
+#include "experiments/spec/trial_kind.h"
 #include "storage/attempt_file.h"
 #include "storage/checkpoint_store.h"
 #include "storage/tensor_digest.h"
@@ -182,7 +183,9 @@ class TrialRun {
       if (*grant) continue;
       if (MaybeFailure failure = Check(tape_->Insert(record), FailureKind::disk)) return failure;
     }
-    book_ = std::make_unique<release::ChargeBook>(ledger_.get(), spec_.reserve_block, ledger_->DrawsLeft(spec_));
+    // A part of the private labels is charged by itself.
+    const std::int64_t block = KindOf(spec_) == TrialKind::label_student ? 1 : spec_.reserve_block;
+    book_ = std::make_unique<release::ChargeBook>(ledger_.get(), block, ledger_->DrawsLeft(spec_));
     tape_->Fund(*book_);
     return latest->has_value() ? std::nullopt : Commit();
   }

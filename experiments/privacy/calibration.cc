@@ -248,8 +248,9 @@ Status CheckSolution(const TrialSpec& spec) {
     if (const std::string problem = EventProblem(event); !problem.empty())
       return Cannot(spec, std::string(ReasonText(problem)));
   }
+  const bool added = IsDpSgd(spec) || KindOf(spec) == TrialKind::merf_student;  // solved under add-remove
   if (const std::optional<Relation> relation = RelationOf(spec);
-      relation && !IsDpSgd(spec) && !Meets(spec, *relation))
+      relation && !added && !Meets(spec, *relation))
     return Cannot(spec, "no noise that can be drawn reaches it.");
   if (!AsksVotes(spec)) return {};
   const double drawn = spec.vote_noise * static_cast<double>(spec.grain);

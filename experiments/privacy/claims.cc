@@ -142,7 +142,7 @@ Claim ClaimWriter::PaperClaim() const {
     claim.reason = reason::kSeededNoise;
     return claim;
   }
-  claim.epsilon = RoundEpsilonUp(value.epsilon);
+  claim.epsilon = value.given ? RoundGivenEpsilonUp(value.epsilon) : RoundEpsilonUp(value.epsilon);
   if (!std::isfinite(claim.epsilon)) {
     claim.epsilon = std::numeric_limits<double>::infinity();
     claim.reason = reason::kUndefinedFormula;

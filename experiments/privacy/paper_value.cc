@@ -36,6 +36,7 @@ PaperValue OfResponses(const TrialSpec& spec) {
   const Result<double> epsilon = LabelFormulaEpsilon(spec.epsilon0);
   if (!epsilon.ok() || KindOf(spec) != TrialKind::response_student) return value;
   value.epsilon = *epsilon;
+  value.given = true;
   value.terms = "epsilon of one label, without composition";
   return value;
 }
@@ -45,7 +46,7 @@ PaperValue OfQueries(const TrialSpec& spec) {
   value.accountant = "paper:rona";
   if (!spec.data) return value;
   const auto queries = std::floor(static_cast<double>(spec.data->PublicExamples()) * spec.query_fraction);
-  const double batches = queries / static_cast<double>(spec.batch);
+  const double batches = std::ceil(queries / static_cast<double>(spec.batch));
   const double steps = static_cast<double>(spec.hint_epochs + spec.rounds * spec.distill_epochs) * batches;
   const Result<double> epsilon = RonaFormulaEpsilon(spec.query_fraction, steps, spec.delta, spec.sigma);
   if (!epsilon.ok()) return value;

@@ -11,6 +11,7 @@ namespace retort::privacy {
 struct PaperValue {
   std::string accountant;  // "paper:dpdfd-thm3", ...
   double epsilon = std::numeric_limits<double>::infinity();  // infinity where the formula is undefined
+  bool given = false;      // epsilon is a parameter of the trial, not computed
   std::string terms;       // what was put in, in words
 };
 

@@ -57,10 +57,13 @@ PrivacyEvent ResponseEvent(const TrialSpec& spec) {
   event.rows_per_batch = spec.batch;
   event.epsilon0 = spec.epsilon0;
   event.choices = 2;
-  event.release_coordinates = spec.data->classes;
+  event.noise_coordinates = event.release_coordinates = spec.data->classes;
   event.source = SourceOf(spec, NoiseSource::secure_lattice);
-  if (spec.reading == Reading::printed)
-    event.voids.emplace_back(spec.method == "dp-dfd" ? kVoidSoftOutput : kVoidSupportLeak);
+  // The printed forms: FedDPSD's is the working one, and DPSD's equation 5 where every class is a candidate.
+  const bool printed = spec.reading == Reading::printed;
+  if (printed && spec.method == "dp-dfd") event.voids.emplace_back(kVoidSoftOutput);
+  if (printed && spec.method == "dpsd-label" && spec.top_k != spec.data->classes)
+    event.voids.emplace_back(kVoidSupportLeak);
   if (AsksEnsemble(spec)) event.assumptions.emplace_back(kAssumeDisjointShards);
   return event;
 }
@@ -165,8 +168,7 @@ void AddLabelEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
     event.choices = 2;
     event.noise_coordinates = part + 1;
     event.release_coordinates = spec.data->classes;
-    event.source = SourceOf(spec, spec.method == "alibi" ? NoiseSource::secure_float : NoiseSource::secure_lattice);
-    if (spec.method == "alibi") event.assumptions = {std::string(kAssumeFloatNoise)};
+    event.source = SourceOf(spec, NoiseSource::secure_lattice);
     if (event.count > 0) events.push_back(std::move(event));
   }
 }

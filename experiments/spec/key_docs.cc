@@ -80,6 +80,12 @@ std::string KeyTable(KeyPlace place) {
   return text;
 }
 
+TrialSpec ReadingOnly(Reading reading) {
+  TrialSpec spec;
+  spec.reading = reading;
+  return spec;
+}
+
 std::string PresetTable() {
   std::string text = "| kind of trial | preset |\n|---|---|\n";
   for (const TrialKind kind : kTrialKinds) {
@@ -91,7 +97,8 @@ std::string PresetTable() {
         if (key.name != row.key) continue;
         values +=
             (values.empty() ? "`" : ", `") + std::string(key.name) + " = " + ValueText(key, row.value) + "`";
-        if (!row.method.empty()) values += " (" + std::string(row.method) + ")";
+        const std::string reading = row.reading ? ", " + KeyText(ReadingOnly(*row.reading), "reading") : "";
+        if (!row.method.empty()) values += " (" + std::string(row.method) + reading + ")";
       }
     }
     text += "| " + std::string(KindName(kind)) + " | " + values + " |\n";

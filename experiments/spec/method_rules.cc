@@ -64,6 +64,9 @@ void CheckCandidates(const TrialSpec& spec, Judge& judge) {
   if (classes > 0 && spec.top_k > classes)
     judge.Say({"top_k", "method", "data"}, "top_k = " + std::to_string(spec.top_k) + " is more than the " +
                                                std::to_string(classes) + " classes of data." + spec.data->name);
+  if (response && spec.response_loss == ResponseLoss::likelihood && spec.reading != Reading::working)
+    judge.Say({"response_loss", "reading"}, "the printed equations teach the answers as they are: set response_loss = "
+                                            "\"label\"", {"label"});
   if (response && spec.top_k == 1)
     judge.Say({"top_k"}, "a response over one class tells nothing and protects nothing: top_k must be at least 2");
   if (response && spec.top_k > 0 && spec.threshold > 0)
@@ -80,6 +83,19 @@ void CheckResponses(const TrialSpec& spec, Judge& judge) {
     judge.Say({"epsilon0", "method"},
               "a randomised response needs epsilon0, or epsilon with claim and calibrate = \"noise\"",
               {"epsilon0", "epsilon"});
+}
+
+// What the other kinds can claim, calibration says.
+void CheckClaim(const TrialSpec& spec, Judge& judge) {
+  if (spec.claim == ClaimTarget::none) return;
+  const TrialKind kind = KindOf(spec);
+  const bool labels = kind == TrialKind::label_student;
+  if (kind == TrialKind::federated_student || kind == TrialKind::raw_student)
+    judge.Say({"claim"}, "method \"" + spec.method + "\" adds no noise: it has no finite claim; remove claim", {"none"});
+  else if (labels && spec.claim != ClaimTarget::label)
+    judge.Say({"claim"}, "method \"" + spec.method + "\" protects labels only: its claim is \"label\"", {"label"});
+  else if (!labels && spec.claim == ClaimTarget::label)
+    judge.Say({"claim"}, "claim \"label\" is of methods that release private labels, lp-2st and alibi", {"example"});
 }
 
 void CheckFederation(const Composition& trial, Judge& judge) {
@@ -109,9 +125,7 @@ void CheckRona(const TrialSpec& spec, Judge& judge) {
 }
 
 void CheckDevices(const TrialSpec& spec, Judge& judge) {
-  constexpr KindMask kAlone = MaskOf(TrialKind::query_student) | MaskOf(TrialKind::raw_student) |
-                              MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::label_student) |
-                              MaskOf(TrialKind::federated_student);
+  constexpr KindMask kAlone = MaskOf(TrialKind::query_student) | MaskOf(TrialKind::raw_student);
   if (spec.devices > 1 && Holds(kAlone, KindOf(spec)))
     judge.Say({"devices"}, "method \"" + spec.method + "\" runs on one device: remove devices");
 }
@@ -203,6 +217,7 @@ void CheckSource(const Composition& trial, Judge& judge) {
 }
 
 void CheckMethodKeys(const Composition& trial, Judge& judge) {
+  CheckClaim(trial.spec, judge);
   CheckDiscriminator(trial.spec, judge);
   CheckCandidates(trial.spec, judge);
   CheckResponses(trial.spec, judge);

@@ -49,6 +49,7 @@ inline constexpr std::array kNamedNetworks = {
     NamedNetwork{"conv-small-s2", 1, 1, 0, false},
     NamedNetwork{"conv-small-svhn", 1, 1, 0, false},
     NamedNetwork{"conv-small-mnist", 1, 1, 0, false},
+    NamedNetwork{"bn-cnn", 4, 1, 0, true},
     NamedNetwork{"dense-mnist", 4, 1, 0, true},
     NamedNetwork{"dense-cifar10", 18, 1, 0, false},
     NamedNetwork{"dense-cifar100", 18, 1, 0, false},

@@ -71,6 +71,10 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kGradient, "discriminator", Index(Discriminator::teacher), "dpsd-t"},
       PresetRow{kGradient, "loss", Index(DistillationLoss::kd), "dpsd-kd"},
       PresetRow{kResponse, "epsilon0", 10.0},
+      PresetRow{kResponse, "response_loss", Index(ResponseLoss::likelihood), "dpsd-label", Reading::working},
+      PresetRow{kResponse, "response_loss", Index(ResponseLoss::likelihood), "feddpsd", Reading::working},
+      PresetRow{kVotes, "vote_label", Index(VoteLabel::argmax), "dpsd-label"},
+      PresetRow{kVotes, "top_k", std::int64_t{3}, "dpsd-label"},
       // DP-DFD: a generator trained against the fixed teacher (alpha 5, beta 10), stages
       PresetRow{kResponse, "discriminator", Index(Discriminator::teacher), "dp-dfd"},
       PresetRow{kResponse, "pretrain_steps", std::int64_t{300}, "dp-dfd"},
@@ -121,6 +125,7 @@ void ApplyPreset(TrialSpec& spec, TrialKind kind) {
   for (const PresetRow& row : PresetRows()) {
     if ((row.kinds & MaskOf(kind)) == 0) continue;
     if (!row.method.empty() && row.method != spec.method) continue;
+    if (row.reading && *row.reading != spec.reading) continue;
     const SpecKey* key = nullptr;
     for (const SpecKey& candidate : SpecKeys()) {
       if (candidate.name == row.key) key = &candidate;

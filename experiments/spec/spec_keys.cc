@@ -41,6 +41,7 @@ constexpr std::array<std::string_view, 2> kPrecisions = {"float32", "bfloat16"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"adam", "sgd"};
 constexpr std::array<std::string_view, 3> kSchedules = {"linear", "cosine", "step"};
 constexpr std::array<std::string_view, 2> kDiscriminators = {"student", "teacher"};
+constexpr std::array<std::string_view, 2> kResponseLosses = {"label", "likelihood"};
 constexpr std::array<std::string_view, 2> kBranches = {"data", "label"};
 constexpr std::array<std::string_view, 2> kTrusts = {"untrusted", "trusted"};
 constexpr std::array<std::string_view, 2> kVoteLabels = {"posterior", "argmax"};
@@ -147,11 +148,15 @@ constexpr SpecKey kKeys[] = {
                          "floor(grain * softmax) to every class (noisy probabilities)")),
     Row<&S::detach>("detach", {}, kGradient,
                     "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
-    Quiet(kGradient, Row<&S::top_k>("top_k", From(0, 65536), kGradient | kResponse,
-                                    "entries of a gradient row that are kept, the largest; of responses, how many of the "
-                                    "student's classes are candidates; 0 = all, or those above threshold")),
-    Row<&S::threshold>("threshold", {0, 1, false}, kResponse,
-                       "where top_k = 0: student probability above which a class is a candidate; 0 = 1 / (2 classes)"),
+    Quiet(kGradient | kVotes, Generated(kVotes, Row<&S::top_k>("top_k", From(0, 65536), kGradient | kResponse,
+                                    "entries of a gradient row that are kept, the largest; of responses, and of votes "
+                                    "that are taught by argmax, how many of the student's classes are candidates; 0 = "
+                                    "all, or those above threshold"))),
+    Quiet(kVotes, Generated(kVotes, Row<&S::threshold>("threshold", {0, 1, false}, kResponse,
+                       "where top_k = 0: student probability above which a class is a candidate; 0 = 1 / (2 classes)"))),
+    Choice<&S::response_loss>("response_loss", kResponseLosses, kResponse,
+                              "what the student learns: the class answered (label), or by how likely each class made "
+                              "that answer over those candidates (likelihood)"),
     Only(kInTrial, Row<&S::epsilon0>("epsilon0", From(0, 1e3), kResponse | kLabel,
                                      "of one randomised response; 0 = from epsilon by calibrate")),
     Quiet(kGradient, Choice<&S::branch>("branch", kBranches, kGradient | kResponse,
@@ -176,34 +181,37 @@ constexpr SpecKey kKeys[] = {
     Row<&S::student_batch>("student_batch", From(1, 1e7), kAsking | kMerf, "rows of one student step"),
     Row<&S::replay_fraction>("replay_fraction", kFraction, kGradient | kResponse | kRaw | kDistilled,
                              "part of a student batch that is drawn from earlier releases"),
-    Public(kVotes, Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kLabel, "label smoothing")),
+    Quiet(kEnsemble, Public(kVotes, Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kEnsemble | kLabel,
+                                                       "label smoothing"))),
     Public(kVotes,
            Row<&S::label_steps>("label_steps", From(0, 1e9), 0, "optimiser steps on the released labels")),
     Public(kVotes,
            Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
                           "pixels of random translation")),
-    Quiet(Choice<&S::augment>("augment", kAugments, kPlain | kDpsgd | kQuery | kLabel | kFederated,
+    Quiet(Choice<&S::augment>("augment", kAugments, kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
                               "what is done to a training image: none, shift by up to `shift` pixels, crop-flip: "
                               "padded by 4, cut at random and mirrored, random-resized-crop: a part of 8 % or more, "
                               "scaled and mirrored")),
     Quiet(Choice<&S::precision>("precision", kPrecisions,
-                                kPlain | kAsking | kMerf | kLabel | kFederated,
+                                kPlain | kEnsemble | kAsking | kMerf | kLabel | kFederated,
                                 "of the arithmetic inside networks that are trained; parameters, optimiser and "
                                 "releases stay float32")),
 
     Row<&S::lr>("lr", kRate, kAll, "learning rate at the start"),
     Row<&S::lr_hold>("lr_hold", kFraction, kAll, "fraction of the steps at the full rate"),
     Row<&S::lr_end>("lr_end", kFraction, kAll, "factor on the rate at the last step, reached by schedule"),
-    Quiet(Choice<&S::schedule>("schedule", kSchedules, kPlain | kLabel | kFederated,
+    Quiet(Choice<&S::schedule>("schedule", kSchedules, kPlain | kEnsemble | kLabel | kFederated,
                                "how the rate falls from lr_hold on: linear, cosine (half a wave), or step: from the "
                                "start, lr_drops times to a tenth")),
-    Quiet(Row<&S::lr_drops>("lr_drops", From(0, 100), kPlain | kLabel | kFederated, "drops of schedule \"step\", evenly spread")),
-    Quiet(Choice<&S::optimizer>("optimizer", kOptimizers, kPlain | kLabel | kFederated,
+    Quiet(Row<&S::lr_drops>("lr_drops", From(0, 100), kPlain | kEnsemble | kLabel | kFederated,
+                            "drops of schedule \"step\", evenly spread")),
+    Quiet(Choice<&S::optimizer>("optimizer", kOptimizers, kPlain | kEnsemble | kLabel | kFederated,
                                 "DP-SGD is sgd, and what this key does not apply to is trained by adam")),
-    Quiet(Row<&S::weight_decay>("weight_decay", kFraction, kPlain | kLabel | kFederated,
+    Quiet(Row<&S::weight_decay>("weight_decay", kFraction, kPlain | kEnsemble | kLabel | kFederated,
                              "of the parameters: added to the gradient by sgd, apart from it by adam")),
-    Quiet(kPlain | kLabel | kFederated,
-          Row<&S::momentum>("momentum", {0, 0.9999, false}, kDpsgd | kPlain | kLabel | kFederated, "of SGD")),
+    Quiet(kPlain | kEnsemble | kLabel | kFederated,
+          Row<&S::momentum>("momentum", {0, 0.9999, false}, kDpsgd | kPlain | kEnsemble | kLabel | kFederated,
+                            "of SGD")),
 
     Generated(kGenerating, Row<&S::generator_steps>("generator_steps", From(0, 1e6), 0,
                                                "optimiser steps of the generator for each release")),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -92,6 +93,7 @@ struct PresetRow {
   std::string_view key;  // canonical name
   KeyValue value;
   std::string_view method = {};  // of these kinds only this method's; empty = all
+  std::optional<Reading> reading = std::nullopt;  // and this reading's; nothing = all
 };
 [[nodiscard]] std::span<const PresetRow> PresetRows();
 

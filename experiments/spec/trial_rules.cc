@@ -172,6 +172,7 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
     return judge.good();
   }
   CheckReading(trial, judge);
+  if (!judge.good()) return false;
   CheckTeaching(trial, judge);
   CheckPrivacy(trial, judge);
   CheckLoadedClaim(trial, judge);
@@ -210,6 +211,24 @@ bool CheckSolved(const Composition& trial, const Layers& layers, const SweepDocu
   return judge.good();
 }
 
+namespace {
+
+// Keys of ensembles that softmax regressions on equal shards, all in one tensor, have no use for.
+std::vector<std::string_view> UnusedByLogistic(const TrialSpec& spec) {
+  std::vector<std::string_view> unused;
+  if (spec.network != "logistic" || spec.partition != Partition::shards) return unused;
+  const TrialSpec fresh;
+  if (spec.optimizer != fresh.optimizer) unused.emplace_back("optimizer");
+  if (spec.weight_decay != fresh.weight_decay) unused.emplace_back("weight_decay");
+  if (spec.schedule != fresh.schedule) unused.emplace_back("schedule");
+  if (spec.smoothing != fresh.smoothing) unused.emplace_back("smoothing");
+  if (spec.augment != fresh.augment) unused.emplace_back("augment");
+  if (spec.precision != fresh.precision) unused.emplace_back("precision");
+  return unused;
+}
+
+}  // namespace
+
 bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Complaints& complaints) {
   const TrialSpec& spec = trial.spec;
   const std::int64_t examples = spec.data->PrivateExamples();
@@ -235,8 +254,8 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
   if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) say("network", mixed, apart);
   if (trial.kind == TrialKind::dpsgd_teacher) fits("batch", spec.batch);
   const TrialSpec fresh;
-  if (trial.kind == TrialKind::plain_teacher && spec.optimizer == Optimizer::adam &&
-      spec.momentum != fresh.momentum)
+  const bool chooses = trial.kind == TrialKind::plain_teacher || trial.kind == TrialKind::ensemble_teacher;
+  if (chooses && spec.optimizer == Optimizer::adam && spec.momentum != fresh.momentum)
     say("momentum", "momentum is of sgd: set optimizer = \"sgd\", or remove momentum", {});
   if (spec.schedule != Schedule::step && spec.lr_drops != fresh.lr_drops)
     say("lr_drops", "lr_drops is of schedule = \"step\": set it, or remove lr_drops", {});
@@ -251,10 +270,9 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
     if (spec.epochs == 0)
       say("epochs", "the members of an ensemble are trained: epochs must be at least 1", {});
     if (spec.stop_metric != StopMetric::none) say("stop_metric", kMembersApart, {});
-    if (spec.network != "logistic") {
-      say("network", "the members of an ensemble are \"logistic\" networks, not \"" + spec.network + "\"",
-          {"logistic"});
-    }
+    for (const std::string_view key : UnusedByLogistic(spec))
+      say(key, std::string(key) + " is not used: \"logistic\" members of equal shards are trained together, by Adam "
+                                 "with a decay of their own; remove it, or name another network", {});
   }
   return good;
 }

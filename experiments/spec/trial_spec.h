@@ -46,6 +46,8 @@ enum class Partition : std::uint8_t { shards, dirichlet };
 enum class TrainedOn : std::uint8_t { private_split, all, public_split };
 // How rona chooses the public examples that it asks about.
 enum class Selection : std::uint8_t { k_centre, random, margin, diverse };
+// What a student learns from a randomised response: the class answered, or how likely each class made the answer.
+enum class ResponseLoss : std::uint8_t { label, likelihood };
 // What a student by votes is taught: the votes as evidence for every class, or the first class.
 enum class VoteLabel : std::uint8_t { posterior, argmax };
 // Of DP-SGD: one bound for an example's whole gradient, or C / sqrt(layers) for each layer's part of it.
@@ -157,6 +159,7 @@ struct TrialSpec {
   std::int64_t top_k = 0;            // largest entries of a gradient row, or candidates of a response; 0 = all classes
   double threshold = 0;              // candidates are classes with a student probability above it; 0 = 1 / (2 classes)
   double epsilon0 = 0;               // of one randomised response; 0 = calibrate fills it
+  ResponseLoss response_loss = ResponseLoss::label;
   Branch branch = Branch::data;
   Trust trust = Trust::untrusted;
   VoteLabel vote_label = VoteLabel::posterior;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "experiments/spec/status.h"
@@ -39,6 +40,44 @@ std::vector<std::int64_t> Shuffled(const std::vector<std::int64_t>& members, con
   for (const std::int64_t at : Permutation(static_cast<std::int64_t>(members.size()), stream))
     shuffled.push_back(members[static_cast<std::size_t>(at)]);
   return shuffled;
+}
+
+// Cuts the members of a class by the shares, which sum to 1.
+void Deal(const std::vector<std::int64_t>& members, const std::vector<double>& shares, Clients& clients) {
+  double sum = 0;
+  std::size_t begin = 0;
+  for (std::size_t k = 0; k < clients.size(); ++k) {
+    sum += shares[k];
+    const auto cut = static_cast<std::size_t>(std::llround(sum * static_cast<double>(members.size())));
+    const std::size_t end = k + 1 == clients.size() ? members.size() : std::clamp(cut, begin, members.size());
+    clients[k].insert(clients[k].end(), members.begin() + static_cast<std::ptrdiff_t>(begin),
+                      members.begin() + static_cast<std::ptrdiff_t>(end));
+    begin = end;
+  }
+}
+
+// What the full clients would have taken goes to the others in proportion. Somebody has fewer than the mean as
+// long as examples are left.
+void LeaveOutTheFull(const Clients& clients, std::int64_t n, std::vector<double>& shares) {
+  const double mean = static_cast<double>(n) / static_cast<double>(clients.size());
+  double sum = 0, least = 0;
+  std::size_t emptiest = 0;
+  for (std::size_t k = 0; k < clients.size(); ++k) {
+    if (static_cast<double>(clients[k].size()) >= mean) shares[k] = 0;
+    sum += shares[k];
+    if (k == 0 || static_cast<double>(clients[k].size()) < least) {
+      least = static_cast<double>(clients[k].size());
+      emptiest = k;
+    }
+  }
+  if (sum <= 0) shares[emptiest] = sum = 1;
+  for (double& share : shares) share /= sum;
+}
+
+std::int64_t Fewest(const Clients& clients) {
+  std::size_t fewest = clients.front().size();
+  for (const std::vector<std::int64_t>& client : clients) fewest = std::min(fewest, client.size());
+  return static_cast<std::int64_t>(fewest);
 }
 
 // A client without examples takes the last of the client with the most.
@@ -84,22 +123,35 @@ Clients DirichletClients(const std::vector<std::int64_t>& labels, std::int64_t c
   Clients out(static_cast<std::size_t>(clients));
   for (std::int64_t label = 0; label < classes; ++label) {
     const RngStream stream(seed, Purpose::shards, static_cast<std::uint64_t>(label), 1);
-    const std::vector<std::int64_t> members = Shuffled(places[static_cast<std::size_t>(label)], stream.Lane(0));
-    const std::vector<double> shares = DirichletShares(clients, concentration, stream.Lane(1));
-    double sum = 0;
-    std::size_t begin = 0;
-    for (std::size_t k = 0; k < out.size(); ++k) {
-      sum += shares[k];
-      const auto cut = static_cast<std::size_t>(std::llround(sum * static_cast<double>(members.size())));
-      const std::size_t end = k + 1 == out.size() ? members.size() : std::clamp(cut, begin, members.size());
-      out[k].insert(out[k].end(), members.begin() + static_cast<std::ptrdiff_t>(begin),
-                    members.begin() + static_cast<std::ptrdiff_t>(end));
-      begin = end;
-    }
+    Deal(Shuffled(places[static_cast<std::size_t>(label)], stream.Lane(0)),
+         DirichletShares(clients, concentration, stream.Lane(1)), out);
   }
   FillEmpty(out);
   for (std::vector<std::int64_t>& client : out) std::sort(client.begin(), client.end());
   return out;
+}
+
+Result<Clients> BalancedClients(const std::vector<std::int64_t>& labels, std::int64_t classes, std::int64_t clients,
+                                double concentration, std::uint64_t seed, std::int64_t least) {
+  constexpr std::uint64_t kTries = 1000;
+  const auto n = static_cast<std::int64_t>(labels.size());
+  RETORT_CHECK(clients >= 1 && clients <= n && concentration > 0 && std::isfinite(concentration));
+  const std::vector<std::vector<std::int64_t>> places = ByClass(labels, classes);
+  for (std::uint64_t attempt = 0; attempt < kTries; ++attempt) {
+    Clients out(static_cast<std::size_t>(clients));
+    for (std::int64_t label = 0; label < classes; ++label) {
+      const RngStream stream =
+          RngStream(seed, Purpose::shards, static_cast<std::uint64_t>(label), 3).Lane(attempt);
+      std::vector<double> shares = DirichletShares(clients, concentration, stream.Lane(1));
+      LeaveOutTheFull(out, n, shares);
+      Deal(Shuffled(places[static_cast<std::size_t>(label)], stream.Lane(0)), shares, out);
+    }
+    if (Fewest(out) < least) continue;
+    for (std::vector<std::int64_t>& client : out) std::sort(client.begin(), client.end());
+    return out;
+  }
+  return UsageError("No division of " + std::to_string(n) + " examples leaves each of " + std::to_string(clients) +
+                    " clients " + std::to_string(least) + " of them: raise dirichlet_alpha, or have fewer clients.");
 }
 
 }  // namespace retort::storage

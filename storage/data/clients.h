@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/spec/rng_stream.h"
+#include "experiments/spec/status.h"
 
 namespace retort::storage {
 
@@ -22,6 +23,13 @@ using Clients = std::vector<std::vector<std::int64_t>>;
 // arguments; drawn from the labels, so the division itself is private unless they are public.
 [[nodiscard]] Clients DirichletClients(const std::vector<std::int64_t>& labels, std::int64_t classes,
                                        std::int64_t clients, double concentration, std::uint64_t seed);
+
+// As DENSE's code shares examples out (Zhang et al. 2022): the same, but a client that already has n / clients
+// examples takes nothing of a further class, and the whole division is drawn anew until every client has `least`
+// examples or more. Arguments as above. Error: usage, when a thousand divisions leave a client with fewer.
+[[nodiscard]] Result<Clients> BalancedClients(const std::vector<std::int64_t>& labels, std::int64_t classes,
+                                              std::int64_t clients, double concentration, std::uint64_t seed,
+                                              std::int64_t least = 10);
 
 // One draw of Dirichlet(concentration, ..., concentration): `count` shares, summing to 1.
 [[nodiscard]] std::vector<double> DirichletShares(std::int64_t count, double concentration, const RngStream& stream);

@@ -46,9 +46,12 @@ FOREIGN = [
 # one, or of the right to draw noise.
 RELEASE_ROOM = "worker/release/"
 SEALED = {
-    "TeacherModel": {"Oracle"},
-    "Answers": {"Oracle", "GaussianGradient", "NoisyVotes", "Noiseless", "RandomizedResponse", "LossNoise"},
+    "TeacherModel": {"Oracle", "TeacherCritic"},
+    "Answers": {"Oracle", "GaussianGradient", "MemberGradient", "NoisyVotes", "Noiseless", "RandomizedResponse",
+                "LossNoise"},
     "ClippedSum": {"DpSgdStep"},
+    "EmbeddingSum": {"ClassEmbedding"},
+    "PrivateLabels": {"LabelResponse"},
     "Charge": {"ChargeBook"},
     "ChargeBook": set(),
 }
@@ -56,9 +59,14 @@ SEALED = {
 # swaps one member of an ensemble.
 TEACHER_MAKER = "worker/methods/network_teacher.cc"
 PARAMETER_READERS = (TEACHER_MAKER, "worker/trial_inputs.cc", "worker/audit/transcript.cc")
-ASKS_A_TEACHER = re.compile(r"(?:->|\.|::)\s*(?:(?:Member)?Logits|Hint)\s*\(|&\s*[\w:]*TeacherModel::")
-ANSWERS_AS_A_TEACHER = re.compile(r"^\s*(?:virtual\s+)?at::Tensor\s+(?:(?:Member)?Logits|Hint)\s*\(")
+ASKS_A_TEACHER = re.compile(r"(?:->|\.|::)\s*(?:(?:Member)?Logits|Hint|LookInside)\s*\(|&\s*[\w:]*TeacherModel::")
+ANSWERS_AS_A_TEACHER = re.compile(
+    r"^\s*(?:virtual\s+)?(?:at::Tensor\s+(?:(?:Member)?Logits|Hint)|(?:\w+::)?Insides\s+LookInside)\s*\(")
 TEACHER_PARAMETERS = re.compile(r"(?:teacher_?|artifact)(?:->|\.)parameters\b")
+# Training that protects labels alone sees the private examples through SealLabels, whose argument is the one place where
+# its files name them.
+LABEL_PRIVATE = re.compile(r"^worker/methods/label_")
+PRIVATE_EXAMPLES = re.compile(r"\bdata\.train\b(?!\.size\(\))")
 FORCED_OPEN = re.compile(r"#\s*define\s+(?:private|protected|class)\b")
 
 BANNED_SUFFIX = re.compile(r"\b(?:class|struct)\s+\w*(Manager|Helper|Utils?|Handler|Info|Processor)\b")
@@ -158,6 +166,8 @@ def check_answers(root):
                 yield f"{path}:{number}: only {RELEASE_ROOM} may ask a teacher"
             if ANSWERS_AS_A_TEACHER.match(line) and path != TEACHER_MAKER:
                 yield f"{path}:{number}: only {TEACHER_MAKER} makes teachers"
+            if LABEL_PRIVATE.match(path) and PRIVATE_EXAMPLES.search(line.replace("SealLabels(inputs.data.train)", "")):
+                yield f"{path}:{number}: label-private training takes the private examples from SealLabels alone"
             if TEACHER_PARAMETERS.search(line) and path not in PARAMETER_READERS:
                 yield f"{path}:{number}: a teacher's parameters are for {TEACHER_MAKER} alone"
 

@@ -15,7 +15,9 @@ import tempfile
 HEAD = """#include <utility>
 #include "worker/release/answers.h"
 #include "worker/release/charge.h"
+#include "worker/release/class_embedding.h"
 #include "worker/release/dpsgd_step.h"
+#include "worker/release/label_response.h"
 #include "worker/release/noisy_votes.h"
 using namespace retort;
 using namespace retort::worker;
@@ -27,7 +29,7 @@ class Outsider : public TeacherModel {
   at::Tensor Logits(const at::Tensor& x) override { return x; }
 };
 std::int64_t Use(TeacherModel& teacher, Answers& answers, ClippedSum& sum, Charge& charge, ChargeBook& book,
-                 Mechanism& mechanism, noise::NoiseKey& key) {
+                 Mechanism& mechanism, noise::NoiseKey& key, EmbeddingSum& embedding, PrivateLabels& labels) {
   privacy::PrivacyEvent event = mechanism.Describe(answers.rows());
 """
 TAIL = "  return answers.step() + charge.count() + book.drawn();\n}\n"
@@ -36,6 +38,8 @@ ALLOWED = [
     "auto taken = book.Take(event, 1);",
     "auto released = mechanism.Release(answers, std::move(charge));",
     "sum.Add(at::Tensor());",
+    "embedding.Add(at::Tensor(), at::Tensor());",
+    "auto count = labels.size();",
 ]
 # Each line, and what the compiler says about it.
 REFUSED = [
@@ -47,9 +51,13 @@ REFUSED = [
     ("auto f = teacher.Logits(at::Tensor());", "protected"),
     ("auto g = teacher.MemberLogits(at::Tensor());", "protected"),
     ("auto k = teacher.Hint(at::Tensor());", "protected"),
+    ("auto r = teacher.LookInside(at::Tensor());", "protected"),
     ("auto h = Outsider().Logits(at::Tensor());", "protected"),
     ("auto i = &TeacherModel::Logits;", "protected"),
     ("auto j = sum.sum_;", "private"),
+    ("auto r = embedding.sum_;", "private"),
+    ("auto s = labels.labels_;", "private"),
+    ("PrivateLabels t = labels;", "deleted"),
     ("Charge k(event, 1);", "private"),
     ("Charge l = charge;", "deleted"),
     ("charge.count_ = 5;", "private"),

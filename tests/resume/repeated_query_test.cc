@@ -53,13 +53,34 @@ class Life {
   TrainState state_;
 };
 
-class RepeatedQuery : public ::testing::Test {
+struct Asking {
+  const char* name;
+  TrialSpec (*spec)(const TinyTrials&);
+  const char* teacher;
+};
+
+const Asking kAskings[] = {
+    {"Votes", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::generator); }, "ensemble"},
+    {"Responses", [](const TinyTrials& t) { return t.ResponseStudent("dpsd-label", Reading::working); }, "plain"},
+    {"SoftResponses",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.ResponseStudent("dp-dfd", Reading::printed);
+       spec.pretrain_steps = 0;
+       spec.replay = 1;  // the transfer set forgets what the memory must not
+       return spec;
+     },
+     "plain"},
+    {"ResponsesOfMembers", [](const TinyTrials& t) { return t.ResponseStudent("feddpsd", Reading::working); },
+     "ensemble"},
+};
+
+class RepeatedQuery : public ::testing::TestWithParam<Asking> {
  protected:
   void SetUp() override {
-    TrialSpec spec = tiny_.VoteStudent(QuerySource::generator);
+    TrialSpec spec = GetParam().spec(tiny_);
     spec.noise = NoiseMode::secure;
     spec.generator_lr = 0;
-    const TrialOrder order = tiny_.Order(spec, "repeats", 1, tiny_.TeacherFile("ensemble"));
+    const TrialOrder order = tiny_.Order(spec, "repeats", 1, tiny_.TeacherFile(GetParam().teacher));
     const auto failure = LoadTrialInputs(order, storage::PosixEnv(), OpenHost, inputs_);
     ASSERT_FALSE(failure) << failure->detail;
     store_ = storage::CheckpointStore::Open(env_, "trials/t", 1).value();
@@ -71,7 +92,7 @@ class RepeatedQuery : public ::testing::Test {
   TrialInputs inputs_;
 };
 
-TEST_F(RepeatedQuery, IsAnsweredFromTheCheckpoint) {
+TEST_P(RepeatedQuery, IsAnsweredFromTheCheckpoint) {
   Life first(inputs_, *store_);
   first.Step(0);
   first.Step(1);
@@ -82,7 +103,7 @@ TEST_F(RepeatedQuery, IsAnsweredFromTheCheckpoint) {
   EXPECT_EQ(second.drawn(), 0);
 }
 
-TEST_F(RepeatedQuery, IsAnsweredFromTheTranscript) {
+TEST_P(RepeatedQuery, IsAnsweredFromTheTranscript) {
   Life first(inputs_, *store_);
   first.Step(0);
   ASSERT_EQ(first.drawn(), 1);
@@ -92,6 +113,9 @@ TEST_F(RepeatedQuery, IsAnsweredFromTheTranscript) {
   second.Step(1);
   EXPECT_EQ(second.drawn(), 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Memories, RepeatedQuery, ::testing::ValuesIn(kAskings),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace retort::worker

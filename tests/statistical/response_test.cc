@@ -1,5 +1,5 @@
 // Randomised response as it comes out of the real mechanism: the law of its answers, what an attacker can
-// tell from them at worst, and the two printed variants that give away more than they claim.
+// tell from them at worst, and the two printed forms that give away more than their papers claim.
 #include <gtest/gtest.h>
 
 #include <boost/math/distributions/chi_squared.hpp>
@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "tests/statistical/noise_checks.h"
-#include "tests/statistical/not_private.h"
-#include "worker/release/noiseless.h"
+#include "tests/unit/release/release_fixture.h"
 #include "worker/release/randomized_response.h"
 
 namespace retort::worker::release {
@@ -21,7 +20,7 @@ constexpr double kEpsilon = 1;
 using Make = std::function<std::unique_ptr<Mechanism>()>;
 
 std::unique_ptr<Mechanism> Response(double epsilon = kEpsilon) {
-  return RandomizedResponse::Create({epsilon, kClasses, kRows}, noise::NoiseKey::FromOperatingSystem())
+  return RandomizedResponse::Create({.epsilon0 = epsilon, .classes = kClasses, .batch = kRows}, noise::NoiseKey::FromOperatingSystem())
       .value();
 }
 
@@ -112,49 +111,88 @@ TEST(ReleaseAudit, RandomizedResponseGivesAwayWhatItsEventClaimsAndNoMore) {
   EXPECT_LE(EpsilonLowerBound([] { return Response(); }, 2, 0), kEpsilon);
 }
 
-TEST(ReleaseAudit, SoftAnswerCalledRandomizedResponseIsCaught) {
-  const Make soft = []() -> std::unique_ptr<Mechanism> {
-    return std::make_unique<NotPrivateMechanism>(Response()->Describe(1),
-                                                 std::make_unique<Noiseless>(kClasses, kRows));
-  };
-  EXPECT_GT(Answered(soft, 2).back(), 0);
-  EXPECT_NE(CheckLaw(Answered(soft, 2), LawOf(2)), "");
+// The printed forms, with the laws of their papers.
+std::unique_ptr<Mechanism> Printed(ResponseForm form, std::int64_t candidates) {
+  const ResponseSettings settings{.epsilon0 = kEpsilon, .classes = kClasses, .batch = kRows, .form = form,
+                                  .candidates = candidates};
+  return RandomizedResponse::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
 }
 
-// DPSD equation 5: over all classes where the teacher's is a candidate, over the candidates elsewhere.
-class NotPrivateEquation5 final : public NotPrivateMechanism {
- public:
-  explicit NotPrivateEquation5(bool inside)
-      : NotPrivateMechanism(Response()->Describe(1),
-                            inside ? std::make_unique<OverEveryClass>() : Response()) {}
+std::unique_ptr<Mechanism> Soft() { return Printed(ResponseForm::soft, 0); }
+std::unique_ptr<Mechanism> Equation5() { return Printed(ResponseForm::every_class, kPast - kFirst); }
 
- private:
-  class OverEveryClass final : public Mechanism {
-   public:
-    privacy::PrivacyEvent Describe(std::int64_t rows) const override { return inner_->Describe(rows); }
-    Result<Released> Release(const Answers& answers, Charge&& charge) override {
-      const Charge spent = std::move(charge);
-      FixedTeacher same = Sure(2);  // the caller's, which is sure of a candidate
-      return ChargeAndRelease(
-          *inner_, Oracle::Ask(same, {DistinctInputs(kRows, answers.step()), {}, answers.step()}), book_);
-    }
+// The law of the soft form: what the working form says of the teacher's own class is said in soft values.
+std::vector<double> SoftLawOf(std::int64_t label) {
+  std::vector<double> law = LawOf(label);
+  if (label >= kFirst && label < kPast) std::swap(law[static_cast<std::size_t>(label)], law.back());
+  return law;
+}
 
-   private:
-    std::unique_ptr<Mechanism> inner_ = Response();
-    MemoryPort port_;
-    ChargeBook book_{&port_, 1, INT64_MAX};
-  };
-};
+// Equation 5: e^e / (e^e + c - 1) and 1 / (e^e + c - 1) over all classes for a candidate, 1 / k over the candidates
+// otherwise.
+std::vector<double> Equation5LawOf(std::int64_t label) {
+  if (label < kFirst || label >= kPast) return LawOf(label);
+  const double total = std::exp(kEpsilon) + kClasses - 1;
+  std::vector<double> law(kClasses + 1, 1 / total);
+  law[static_cast<std::size_t>(label)] = std::exp(kEpsilon) / total;
+  law.back() = 0;
+  return law;
+}
+
+TEST(RandomizedResponseLaw, PrintedFormsAreThoseOfTheirPapers) {
+  for (std::int64_t label = 0; label < kClasses; ++label) {
+    EXPECT_EQ(CheckLaw(Answered(Soft, label), SoftLawOf(label)), "") << label;
+    EXPECT_EQ(CheckLaw(Answered(Equation5, label), Equation5LawOf(label)), "") << label;
+  }
+}
+
+TEST(ReleaseAudit, SoftAnswerCalledRandomizedResponseIsCaught) {
+  // Two teachers sure of the same class whose soft values differ: what one says the other never does.
+  EXPECT_GT(Answered(Soft, 2).back(), 0);
+  EXPECT_NE(CheckLaw(Answered(Soft, 2), LawOf(2)), "");
+  EXPECT_GT(EpsilonLowerBound(Soft, 2, 0), 2 * kEpsilon);
+}
 
 TEST(ReleaseAudit, Equation5WithFewerCandidatesThanClassesIsCaught) {
-  const Make inside = [] { return std::make_unique<NotPrivateEquation5>(true); };
-  const Make outside = [] { return std::make_unique<NotPrivateEquation5>(false); };
-  const auto one = Answered(inside, 2), two = Answered(outside, 0);
   // A class that is no candidate: possible under one teacher, impossible under the other.
-  const double power = ClopperPearson(one[5], kTrials).low, error = ClopperPearson(two[5], kTrials).high;
-  EXPECT_GT(std::log(power / error), kEpsilon);
-  EXPECT_EQ(two[5], 0);
-  EXPECT_NE(CheckLaw(one, LawOf(2)), "");
+  EXPECT_EQ(Answered(Equation5, 0)[5], 0);
+  EXPECT_GT(Answered(Equation5, 2)[5], 0);
+  EXPECT_GT(EpsilonLowerBound(Equation5, 2, 0), 2 * kEpsilon);
+  EXPECT_NE(CheckLaw(Answered(Equation5, 2), LawOf(2)), "");
+}
+
+// Each of three members by itself: every member's answers have the law that its event speaks of, and what one member
+// says tells nothing of the others'.
+TEST(RandomizedResponseLaw, MembersAnswerApart) {
+  constexpr std::int64_t kMembers = 3;
+  const ResponseSettings settings{.epsilon0 = kEpsilon, .classes = kClasses, .batch = kRows, .members = kMembers};
+  const auto mechanism = RandomizedResponse::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
+  at::Tensor logits = at::zeros({kMembers, kRows, kClasses});
+  for (std::int64_t member = 0; member < kMembers; ++member) logits[member].select(1, kFirst + member).fill_(3);
+  FixedTeacher ensemble(logits);
+  MemoryPort port;
+  ChargeBook book(&port, 1, INT64_MAX);
+  // How often the three candidates got 0, 1, 2 or 3 answers, against the law of three independent ones.
+  std::vector<double> law(64, 0.0), seen(64, 0.0);
+  const double kept = std::exp(kEpsilon) / (std::exp(kEpsilon) + 2), other = (1 - kept) / 2;
+  const auto cell = [](std::int64_t a, std::int64_t b, std::int64_t c) { return static_cast<std::size_t>(16 * a + 4 * b + c); };
+  for (std::int64_t x = 0; x < 3; ++x)
+    for (std::int64_t y = 0; y < 3; ++y)
+      for (std::int64_t z = 0; z < 3; ++z) {
+        std::int64_t counts[3] = {0, 0, 0};
+        for (const std::int64_t answer : {x, y, z}) ++counts[answer];
+        law[cell(counts[0], counts[1], counts[2])] += (x == 0 ? kept : other) * (y == 1 ? kept : other) * (z == 2 ? kept : other);
+      }
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    const Answers answers = Oracle::Ask(ensemble, {DistinctInputs(kRows, step), {}, step, 1, Candidates()});
+    const at::Tensor values = ChargeAndRelease(*mechanism, answers, book).value().values;
+    ASSERT_TRUE(values.sum(1).eq(kMembers).all().item<bool>());
+    const auto rows = values.accessor<std::int32_t, 2>();
+    for (std::int64_t row = 0; row < kRows; ++row)
+      ++seen[cell(rows[row][kFirst], rows[row][kFirst + 1], rows[row][kFirst + 2])];
+  }
+  std::vector<std::int64_t> counts(seen.begin(), seen.end());
+  EXPECT_EQ(CheckLaw(counts, law), "");
 }
 
 }  // namespace

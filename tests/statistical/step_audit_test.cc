@@ -67,6 +67,36 @@ TEST(StepAudit, FrobeniusBatchGivesAwayWhatItsEventClaimsAndNoMore) {
   EXPECT_GE(PowerOf(finding), 0.85);
 }
 
+TEST(StepAudit, SumOverAnEnsembleGivesAwayWhatItsEventClaimsAndNoMore) {
+  TrialSpec spec = GradientSpec(Reading::working);
+  spec.method = "dpdfd-ensemble";
+  ExpectTightAndTrue(Audit(spec, 2, 100'000));
+  spec.top_k = 2;
+  ExpectTightAndTrue(Audit(spec, 2, 100'000));
+}
+
+// Two thirds of the noise on the sum are not the turned member's own: a server that sees its answer sees more.
+TEST(StepAudit, SumOfClientsThatDrawForThemselvesGivesAwayLess) {
+  TrialSpec spec = GradientSpec(Reading::working);
+  spec.method = "feddpsd";
+  const privacy::AuditFinding finding = Audit(spec, 3, 50'000);
+  EXPECT_EQ(privacy::ContradictionOf(finding), "");
+  EXPECT_NEAR(PowerOf(finding), 1 / std::sqrt(3.0), 0.05);
+}
+
+TEST(StepAudit, PrintedBatchWithADrawForEveryRowGivesAwayWhatItsEventClaimsAndNoMore) {
+  TrialSpec spec = GradientSpec(Reading::printed);
+  spec.method = "dpsd-data";
+  ExpectTightAndTrue(Audit(spec, 3, 50'000));
+}
+
+TEST(StepAudit, MaskedGradientGivesAwayWhatItsEventClaimsAndNoMore) {
+  TrialSpec spec = GradientSpec(Reading::working);
+  spec.method = "dpsd-data";
+  spec.top_k = 2;
+  ExpectTightAndTrue(Audit(spec, 2, 100'000));
+}
+
 TEST(StepAudit, VoteHistogramGivesAwayWhatItsEventClaimsAndNoMore) {
   ExpectTightAndTrue(Audit(VoteSpec(), 2, 80'000, 3));
 }

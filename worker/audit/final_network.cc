@@ -20,7 +20,7 @@ std::string NoFinalNetwork(const AuditedTrial& trial) {
 Result<std::unique_ptr<Network>> NetworkWith(const TrialSpec& spec, const Dataset& data,
                                              const std::vector<storage::TensorBlob>& parameters) {
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                          MakeNetwork(spec.network, data.shape, data.classes, std::nullopt, data.device));
+                          MakeNetwork(spec, data.shape, data.classes, std::nullopt, data.device));
   const char* prefix = spec.role == Role::teacher ? "teacher/" : "student/";
   RETORT_RETURN_IF_ERROR(network->LoadState(prefix, parameters));
   return network;

@@ -119,7 +119,7 @@ Result<privacy::AuditFinding> AuditInversion(const AuditedTrial& trial, const Au
   const Dataset& data = trial.inputs.data;
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, FinalNetwork(trial));
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> untrained,
-                          MakeNetwork(trial.inputs.spec.network, data.shape, data.classes,
+                          MakeNetwork(trial.inputs.spec, data.shape, data.classes,
                                       RngStream(trial.inputs.spec.seed, Purpose::parameters), data.device));
   const at::Tensor pictures = InvertedClasses(*network, data.classes, data.scale);
   const at::Tensor control = InvertedClasses(*untrained, data.classes, data.scale);

@@ -27,7 +27,7 @@ at::Tensor FreshInputs(std::int64_t rows, std::int64_t release) {
 Result<at::Tensor> ReleaseOnce(release::Mechanism& mechanism, release::TeacherModel& teacher,
                                const NeighbourPair& pair, release::ChargeBook& book, std::int64_t step) {
   const release::Answers answers =
-      release::Oracle::Ask(teacher, {FreshInputs(pair.rows, step), pair.student, step, pair.grain});
+      release::Oracle::Ask(teacher, {FreshInputs(pair.rows, step), pair.student, step, pair.grain, {}, pair.gradients});
   RETORT_ASSIGN_OR_RETURN(release::Charge charge,
                           book.Take(mechanism.Describe(pair.rows), mechanism.DrawsFor(answers)));
   RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism.Release(answers, std::move(charge)));

@@ -54,6 +54,17 @@ NeighbourPair MovedVote(std::int64_t rows, std::int64_t classes, std::int64_t gr
           group};
 }
 
+NeighbourPair TurnedMember(std::int64_t rows, std::int64_t classes, const release::GradientRule& rule) {
+  const NeighbourPair opposite = OppositeLabels(rows, classes, 1);
+  NeighbourPair pair = opposite;
+  pair.name = "noise on an ensemble's gradients";
+  pair.relation = privacy::kMember;
+  pair.one = at::stack({opposite.one, opposite.other, opposite.one});
+  pair.other = at::stack({opposite.one, opposite.other, opposite.other});
+  pair.gradients = rule;
+  return pair;
+}
+
 ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
   ScaledStep step{spec, 1, {}};
   step.spec.noise = NoiseMode::secure;
@@ -62,6 +73,13 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
     step.spec.vote_noise = std::sqrt(2.0 * kQueries) / mu;
     step.pair = MovedVote(kRows, classes, kQueries);
     step.pair.grain = spec.grain;
+    return step;
+  }
+  if (spec.method == "dpdfd-ensemble" || spec.method == "feddpsd") {
+    step.members = kVoters;
+    step.spec.batch = kRows;
+    step.spec.sigma = 2 / mu;
+    step.pair = TurnedMember(kRows, classes, release::RuleOf(step.spec));
     return step;
   }
   const bool frobenius = spec.normalization == Normalization::frobenius;
@@ -74,6 +92,7 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
   const auto batch = static_cast<double>(rows);
   double at_one = 2 * (spec.reading == Reading::working ? batch : 1);
   if (shared) at_one *= frobenius ? std::sqrt(batch) : batch;
+  if (shared && spec.method.starts_with("dpsd-")) at_one /= std::sqrt(batch);  // a draw for every row
   step.spec.sigma = at_one / mu;
   return step;
 }

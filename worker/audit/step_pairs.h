@@ -17,6 +17,10 @@ namespace retort::worker::audit {
 // One of three members moves its vote from class 0 to class 1 on every row.
 [[nodiscard]] NeighbourPair MovedVote(std::int64_t rows, std::int64_t classes, std::int64_t group);
 
+// One of three members answers with an opposite gradient on every row; the other two are opposite to each other.
+// `rule`: how they answer.
+[[nodiscard]] NeighbourPair TurnedMember(std::int64_t rows, std::int64_t classes, const release::GradientRule& rule);
+
 // What audits a trial's release step: its own mechanism and worst neighbours, the noise scaled so that one
 // sample has parameter `mu`, since at the trial's own noise no number of samples may show anything.
 struct ScaledStep {
@@ -25,8 +29,8 @@ struct ScaledStep {
   NeighbourPair pair;
 };
 
-// Of a student of method dpdfd that draws noise: KindOf is gradient_student or vote_student. `mu` in (0,
-// inf).
+// Of a student that draws noise on gradients or votes: KindOf is gradient_student or vote_student. `mu` in (0,
+// inf). Where every member draws for itself, what is looked at is their sum, which shows less than its own answer.
 [[nodiscard]] ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu);
 [[nodiscard]] MechanismMaker MakerOf(const ScaledStep& step, std::int64_t classes);
 

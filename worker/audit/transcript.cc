@@ -1,6 +1,7 @@
 #include "worker/audit/transcript.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <string>
@@ -34,12 +35,15 @@ std::string NoTranscript(const AuditedTrial& trial) {
 // What every member says to every query, equal ones once: f32 [members, distinct queries, classes].
 Result<at::Tensor> MemberAnswers(const AuditedTrial& trial) {
   const TrialInputs& inputs = trial.inputs;
-  LogisticEnsemble ensemble(inputs.teacher->spec.members, inputs.data.shape, inputs.data.classes,
-                            RngStream(0, Purpose::parameters), inputs.data.device);
-  RETORT_RETURN_IF_ERROR(ensemble.parameters().FromBlobs("teacher/", inputs.teacher->parameters));
+  const TrialSpec& teacher = inputs.teacher->spec;
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Ensemble> ensemble,
+                          LoadEnsemble(teacher.network, teacher.members, inputs.data.shape, inputs.data.classes,
+                                       "teacher/", inputs.teacher->parameters, {0, teacher.members},
+                                       inputs.data.device));
   const at::Tensor queries = inputs.data.public_split.Range(0, inputs.spec.queries);
   const at::Tensor distinct = release::DistinctRows(queries).to(queries.device());
-  return ensemble.ForwardShared(queries.index_select(0, distinct)).cpu();
+  const at::NoGradGuard no_grad;
+  return ensemble->Forward(queries.index_select(0, distinct)).cpu();
 }
 
 // Member 0 against one that gives its whole grain to the class that member 0 likes least, at every query.

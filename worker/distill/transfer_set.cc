@@ -9,14 +9,24 @@
 
 namespace retort::worker {
 
-TransferSet::TransferSet(std::int64_t batches, std::int64_t rows, ImageShape image, std::int64_t classes,
-                         at::Device device)
+TransferSet::TransferSet(std::int64_t batches, std::int64_t rows, at::Tensor images, std::int64_t classes)
     : rows_(rows),
       capacity_(batches * rows),
-      images_(at::empty({capacity_, image.channels, image.height, image.width}, at::device(device).dtype(at::kFloat))),
-      targets_(at::empty({capacity_, classes}, images_.options())),
+      images_(std::move(images)),
+      targets_(at::empty({capacity_, classes}, images_.options().dtype(at::kFloat))),
       next_(at::zeros({1}, at::kLong)) {
   RETORT_CHECK(batches > 0 && rows > 0);
+}
+
+TransferSet::TransferSet(std::int64_t batches, std::int64_t rows, ImageShape image, std::int64_t classes,
+                         at::Device device)
+    : TransferSet(batches, rows,
+                  at::empty({batches * rows, image.channels, image.height, image.width},
+                            at::device(device).dtype(at::kFloat)),
+                  classes) {}
+
+TransferSet TransferSet::OfPlaces(std::int64_t batches, std::int64_t rows, std::int64_t classes, at::Device device) {
+  return {batches, rows, at::empty({batches * rows}, at::device(device).dtype(at::kLong)), classes};
 }
 
 void TransferSet::Push(const at::Tensor& images, const at::Tensor& targets) {

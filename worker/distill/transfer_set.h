@@ -17,6 +17,9 @@ class TransferSet {
  public:
   TransferSet(std::int64_t batches, std::int64_t rows, ImageShape image, std::int64_t classes,
               at::Device device = at::kCPU);
+  // Holds where the images are, i64 [n], instead of the images: for those that shall not be copied.
+  [[nodiscard]] static TransferSet OfPlaces(std::int64_t batches, std::int64_t rows, std::int64_t classes,
+                                            at::Device device = at::kCPU);
 
   // images f32 [n, C, H, W]; targets f32 [n, classes]; n = rows, or fewer in the last batch that is pushed.
   void Push(const at::Tensor& images, const at::Tensor& targets);
@@ -24,11 +27,12 @@ class TransferSet {
   [[nodiscard]] std::pair<at::Tensor, at::Tensor> Sample(std::int64_t count, const RngStream& stream) const;
   [[nodiscard]] std::int64_t capacity() const { return capacity_; }  // rows
   [[nodiscard]] std::int64_t stored() const { return stored_; }   // rows
-  // f32 [stored(), C, H, W], as they were pushed; in the order of the pushes until one was overwritten.
+  // f32 [stored(), C, H, W] (or places), as they were pushed; in the order of the pushes until one was overwritten.
   [[nodiscard]] at::Tensor images() const { return images_.narrow(0, 0, stored_); }
   void Register(TrainState& state, const std::string& prefix);
 
  private:
+  TransferSet(std::int64_t batches, std::int64_t rows, at::Tensor images, std::int64_t classes);
   std::int64_t rows_, capacity_;
   std::int64_t stored_ = 0;
   at::Tensor images_, targets_;

@@ -1,9 +1,11 @@
 #include "worker/distill/vote_targets.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/one_hot.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace retort::worker {
 
@@ -19,6 +21,13 @@ double EstimateVoteGap(const at::Tensor& histograms, double noise, std::int64_t 
 
 at::Tensor VoteEvidence(const at::Tensor& histograms, double gap, double noise, std::int64_t grain) {
   return histograms.to(at::kFloat) * (gap / (noise * noise * static_cast<double>(grain)));
+}
+
+at::Tensor FirstVotes(const at::Tensor& histograms, const at::Tensor& candidates) {
+  at::Tensor votes = histograms.to(at::kLong);
+  if (candidates.defined())
+    votes = votes.masked_fill(candidates.logical_not(), std::numeric_limits<std::int64_t>::min());
+  return at::one_hot(votes.argmax(1), votes.size(1)).to(at::kFloat);
 }
 
 }  // namespace retort::worker

@@ -20,4 +20,8 @@ namespace retort::worker {
 [[nodiscard]] at::Tensor VoteEvidence(const at::Tensor& histograms, double gap, double noise,
                                       std::int64_t grain = 1);
 
+// One-hot f32 [rows, classes] of the candidate with the most votes, of equal ones the first. candidates bool of the same
+// shape, at least one in each row; undefined = every class.
+[[nodiscard]] at::Tensor FirstVotes(const at::Tensor& histograms, const at::Tensor& candidates);
+
 }  // namespace retort::worker

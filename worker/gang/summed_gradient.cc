@@ -76,15 +76,26 @@ class BucketSum {
 }  // namespace
 
 Status SumGradients(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& seeds,
-                    ParameterArena& parameters, Collective& gang, std::int64_t bucket_floats) {
+                    ParameterArena& parameters, Collective& gang, std::int64_t bucket_floats, OwnLeaf* own) {
+  std::vector<at::Tensor> leaves = parameters.leaves();
+  if (own != nullptr) leaves.push_back(own->leaf);
   if (gang.size() == 1) {
-    parameters.Gather(VectorJacobian(outputs, seeds, parameters.leaves()));
+    std::vector<at::Tensor> gradients = VectorJacobian(outputs, seeds, leaves);
+    if (own != nullptr) {
+      own->gradient = std::move(gradients.back());
+      gradients.pop_back();
+    }
+    parameters.Gather(gradients);
     return {};
   }
   BucketSum sum(parameters, gang, bucket_floats);
   if (!outputs.empty()) {
-    VectorJacobian(outputs, seeds, parameters.leaves(),
-                   [&sum](std::size_t parameter, const at::Tensor& gradient) { sum.Ready(parameter, gradient); });
+    VectorJacobian(outputs, seeds, leaves, [&](std::size_t leaf, const at::Tensor& gradient) {
+      if (leaf < parameters.leaves().size())
+        sum.Ready(leaf, gradient);
+      else
+        own->gradient = gradient;
+    });
   }
   return sum.Finish();
 }

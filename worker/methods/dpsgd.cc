@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "worker/evaluation.h"
 #include "worker/methods/method.h"
@@ -34,7 +35,9 @@ class DpSgd final : public Method {
         network_(std::move(network)),
         mechanism_(std::move(mechanism)),
         velocity_(at::zeros_like(network_->parameters().flat())),
-        coordinates_(network_->parameters().parameter_count()) {}
+        coordinates_(network_->parameters().parameter_count()) {
+    if (spec_.clipping == Clipping::per_layer) layers_ = LayerCoordinates(*network_);
+  }
 
   std::int64_t steps() const override { return spec_.steps; }
   std::string phase(std::int64_t) const override { return "train"; }
@@ -91,7 +94,7 @@ class DpSgd final : public Method {
   Result<release::ClippedSum> SumOwnShare(std::int64_t step, const at::Tensor& sample) {
     const RowShare share = ShareOf(sample.size(0), gang_);
     const at::Tensor rows = Own(sample, share).to(data_.device);
-    release::ClippedSum sum(coordinates_, spec_.norm_bound);
+    release::ClippedSum sum(coordinates_, spec_.norm_bound, layers_);
     const std::int64_t chunk = std::clamp<std::int64_t>(kChunkFloats / coordinates_, 1, 512);
     for (std::int64_t first = 0; first < rows.size(0); first += chunk) {
       const at::Tensor part = rows.narrow(0, first, std::min(chunk, rows.size(0) - first));
@@ -110,6 +113,7 @@ class DpSgd final : public Method {
   release::DpSgdStep mechanism_;
   at::Tensor velocity_;
   std::int64_t coordinates_;
+  std::vector<std::int64_t> layers_;  // clipped each by itself; empty: the whole
 };
 
 // In evaluation a batch norm keeps examples apart, so its presence is looked for, too.
@@ -136,7 +140,7 @@ Status CheckExamplesApart(const Network& network, const MethodInputs& inputs) {
 Result<std::unique_ptr<Method>> MakeDpSgd(const MethodInputs& inputs) {
   if (inputs.data.train.size() == 0) return UsageError("DP-SGD needs training examples: split.train is empty.");
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                          MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes,
+                          MakeNetwork(inputs.spec, inputs.data.shape, inputs.data.classes,
                                       RngStream(inputs.spec.seed, Purpose::parameters), inputs.data.device));
   RETORT_RETURN_IF_ERROR(CheckExamplesApart(*network, inputs));
   RETORT_ASSIGN_OR_RETURN(release::DpSgdStep mechanism,

@@ -1,4 +1,4 @@
-// An ensemble of logistic teachers on disjoint shards: one trial, one artifact.
+// An ensemble of logistic teachers on equal disjoint shards, all in one tensor: one trial, one artifact.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
@@ -15,6 +15,7 @@
 #include "worker/methods/method.h"
 #include "worker/models/ensemble.h"
 #include "worker/optim/schedule.h"
+#include "worker/private/shards.h"
 
 namespace retort::worker {
 namespace {
@@ -125,9 +126,8 @@ class EnsembleTeacher final : public Method {
 }  // namespace
 
 Result<std::unique_ptr<Method>> MakeEnsembleTeacher(const MethodInputs& inputs) {
-  if (inputs.spec.network != "logistic") {
-    return UsageError("An ensemble's members are 'logistic' networks; '" + inputs.spec.network + "' was asked for.");
-  }
+  // Equal shards of softmax regressions fit into one tensor.
+  if (inputs.spec.network != "logistic" || !FixedByIndex(inputs.spec)) return MakeNetworkEnsemble(inputs);
   if (inputs.data.train.size() < inputs.spec.members) {
     return UsageError(std::to_string(inputs.spec.members) + " members need as many training examples; there are " +
                       std::to_string(inputs.data.train.size()) + ".");

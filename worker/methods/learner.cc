@@ -5,10 +5,11 @@
 #include <ATen/ops/one_hot.h>
 
 #include <utility>
-#include <vector>
 
 #include "worker/gang/summed_gradient.h"
+#include "worker/gradients.h"
 #include "worker/models/autocast_scope.h"
+#include "worker/optim/schedule.h"
 
 namespace retort::worker {
 
@@ -42,27 +43,67 @@ Learner::Learner(std::unique_ptr<Network> network, Collective& gang, const Learn
       precision_(settings.precision),
       optimiser_(OptimiserOf(network_->parameters(), settings)) {}
 
-Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, const std::optional<RngStream>& dropout,
-                              double temperature) {
+Learner::Pass Learner::Forward(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature,
+                               const Expectation& expect) {
+  Pass pass;
+  if (batch.images.size(0) == 0) return pass;
+  std::optional<RowStream> masks;
+  if (dropout) masks.emplace(*dropout, batch.first);
+  const at::Tensor logits = TrainingLogits(batch.images, masks);
+  const auto rows = static_cast<double>(batch.rows);
+  const at::Tensor log_p = at::log_softmax(logits.detach() / temperature, 1);
+  const at::Tensor targets = expect ? expect(log_p, batch.targets) : batch.targets;
+  pass.loss = -(targets * log_p).sum().item<double>() * temperature * temperature / rows;
+  pass.outputs.push_back(logits);
+  pass.seeds.push_back(log_p.exp().mul_(targets.sum(1, true)).sub_(targets).mul_(temperature / rows));
+  return pass;
+}
+
+void Learner::Descend(double learning_rate) {
   ParameterArena& parameters = network_->parameters();
-  std::vector<at::Tensor> outputs, seeds;
-  double loss = 0;
-  if (batch.images.size(0) > 0) {
-    std::optional<RowStream> masks;
-    if (dropout) masks.emplace(*dropout, batch.first);
-    const at::Tensor logits = TrainingLogits(batch.images, masks);
-    const auto rows = static_cast<double>(batch.rows);
-    const at::Tensor log_p = at::log_softmax(logits.detach() / temperature, 1);
-    loss = -(batch.targets * log_p).sum().item<double>() * temperature * temperature / rows;
-    outputs.push_back(logits);
-    seeds.push_back(log_p.exp().mul_(batch.targets.sum(1, true)).sub_(batch.targets).mul_(temperature / rows));
-  }
-  RETORT_RETURN_IF_ERROR(SumGradients(outputs, seeds, parameters, gang_));
-  if (batch.images.size(0) == 0) network_->CountBatch();
-  RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(batch.images.size(0), batch.rows, gang_));
   std::visit([&](auto& optimiser) { optimiser.Step(parameters.flat(), parameters.gradient(), learning_rate); },
              optimiser_);
-  return loss;
+}
+
+Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, const std::optional<RngStream>& dropout,
+                              double temperature, const Expectation& expect) {
+  const Pass pass = Forward(batch, dropout, temperature, expect);
+  RETORT_RETURN_IF_ERROR(SumGradients(pass.outputs, pass.seeds, network_->parameters(), gang_));
+  if (batch.images.size(0) == 0) network_->CountBatch();
+  RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(batch.images.size(0), batch.rows, gang_));
+  Descend(learning_rate);
+  return pass.loss;
+}
+
+double Learner::Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature) {
+  ParameterArena& parameters = network_->parameters();
+  const Pass pass = Forward(batch, dropout, temperature, {});
+  if (pass.outputs.empty()) {
+    parameters.gradient().zero_();
+    network_->CountBatch();
+  } else {
+    parameters.Gather(VectorJacobian(pass.outputs, pass.seeds, parameters.leaves()));
+  }
+  return pass.loss;
+}
+
+Status Learner::Apply(std::int64_t own_rows, std::int64_t rows, double learning_rate) {
+  if (gang_.size() > 1) RETORT_RETURN_IF_ERROR(gang_.AllReduceSum(network_->parameters().gradient()));
+  RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(own_rows, rows, gang_));
+  Descend(learning_rate);
+  return {};
+}
+
+double RateAt(const TrialSpec& spec, std::int64_t step, std::int64_t steps) {
+  switch (spec.schedule) {
+    case Schedule::cosine:
+      return spec.lr * HoldThenCosine(step, steps, spec.lr_hold, spec.lr_end);
+    case Schedule::step:
+      return spec.lr * StepDown(step, steps, spec.lr_drops);
+    case Schedule::linear:
+      break;
+  }
+  return spec.lr * HoldThenLinear(step, steps, spec.lr_hold, spec.lr_end);
 }
 
 at::Tensor Learner::TrainingLogits(const at::Tensor& images, const std::optional<RowStream>& masks) {

@@ -4,10 +4,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "experiments/spec/status.h"
 #include "experiments/spec/trial_spec.h"
@@ -38,6 +40,9 @@ struct LearnerSettings {
 // Those of a network that the trial trains as its keys say.
 [[nodiscard]] LearnerSettings SettingsOf(const TrialSpec& spec);
 
+// What a batch's targets mean to a network that says log_p, both f32 [rows, classes]: what it is to say instead.
+using Expectation = std::function<at::Tensor(const at::Tensor& log_p, const at::Tensor& targets)>;
+
 // Every member of a gang holds the same parameters, moments and running statistics, bit for bit. Batch norms
 // normalise by this member's rows alone; their running statistics are the mean over the gang, by rows.
 class Learner {
@@ -46,10 +51,18 @@ class Learner {
   Learner(std::unique_ptr<Network> network, Collective& gang, const LearnerSettings& settings = {});
 
   // One step of the optimiser on T^2 mean_i CE(softmax(z_i / T), y_i) over the whole batch: injects
-  // T (p sum(y) - y) / rows at the logits z, so y need not be a distribution. Returns this member's part of
-  // the loss; the parts sum to it. Error: of the gang.
+  // T (p sum(y) - y) / rows at the logits z, so y need not be a distribution. y: the batch's targets, or what
+  // `expect` makes of them. Returns this member's part of the loss; the parts sum to it. Error: of the gang.
   [[nodiscard]] Result<double> Teach(const Minibatch& batch, double learning_rate,
-                                     const std::optional<RngStream>& dropout, double temperature = 1);
+                                     const std::optional<RngStream>& dropout, double temperature = 1,
+                                     const Expectation& expect = {});
+
+  // Teach in two halves, for gangs whose members teach different networks. Differentiate puts this member's part
+  // of the gradient into the arena, without a word to the gang; Apply sums gradients and running statistics over
+  // the gang and steps. `own_rows`: those of the batch of `rows` that this member differentiated.
+  [[nodiscard]] double Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout,
+                                     double temperature = 1);
+  [[nodiscard]] Status Apply(std::int64_t own_rows, std::int64_t rows, double learning_rate);
 
   [[nodiscard]] Network& network() { return *network_; }
   [[nodiscard]] const Network& network() const { return *network_; }
@@ -59,6 +72,14 @@ class Learner {
   void ResetOptimiser();
 
  private:
+  // What a batch is differentiated through; empty without rows.
+  struct Pass {
+    std::vector<at::Tensor> outputs, seeds;
+    double loss = 0;
+  };
+  [[nodiscard]] Pass Forward(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature,
+                             const Expectation& expect);
+  void Descend(double learning_rate);
   // f32, part of the graph to the parameters.
   [[nodiscard]] at::Tensor TrainingLogits(const at::Tensor& images, const std::optional<RowStream>& masks);
   std::unique_ptr<Network> network_;
@@ -66,6 +87,9 @@ class Learner {
   Precision precision_;
   std::variant<Adam, Sgd> optimiser_;
 };
+
+// The learning rate at step `step` of `steps`, as the trial's keys schedule it.
+[[nodiscard]] double RateAt(const TrialSpec& spec, std::int64_t step, std::int64_t steps);
 
 // f32 [n, classes] from labels i64 [n]: 1 - smoothing + smoothing / classes on the label, smoothing / classes
 // elsewhere.

@@ -76,10 +76,16 @@ class Method {
 [[nodiscard]] Result<std::unique_ptr<Method>> MakePlainTeacher(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeLoadedTeacher(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeEnsembleTeacher(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeNetworkEnsemble(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeDpSgd(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeResponseDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeMeanEmbedding(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeLabelStages(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeAlibi(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeFederatedAveraging(const MethodInputs& inputs);
 
 }  // namespace retort::worker

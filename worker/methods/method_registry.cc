@@ -29,8 +29,16 @@ Result<std::unique_ptr<Method>> MakeMethod(const MethodInputs& inputs) {
       return MakeDataFreeDistillation(inputs);
     case TrialKind::query_student:
       return MakeRona(inputs);
+    case TrialKind::response_student:
+      return MakeResponseDistillation(inputs);
     case TrialKind::vote_student:
       return inputs.spec.source == QuerySource::generator ? MakeVoteGeneration(inputs) : MakeVoteDistillation(inputs);
+    case TrialKind::merf_student:
+      return MakeMeanEmbedding(inputs);
+    case TrialKind::label_student:
+      return method == "alibi" ? MakeAlibi(inputs) : MakeLabelStages(inputs);
+    case TrialKind::federated_student:
+      return MakeFederatedAveraging(inputs);
     default:
       return UsageError("The method " + method + " is not built into this worker.");
   }

@@ -3,6 +3,7 @@
 #include <ATen/ops/cat.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,15 +19,16 @@ namespace retort::worker {
 namespace {
 
 // Answers to each row do not depend on the rows beside it, so that large batches are asked about part by part.
+// `rows_of`: which dimension of an answer has the rows.
 template <typename Ask>
-at::Tensor InPasses(const at::Tensor& inputs, const Ask& ask) {
+at::Tensor InPasses(const at::Tensor& inputs, const Ask& ask, std::int64_t rows_of = 0) {
   const std::int64_t rows = inputs.size(0);
   const std::int64_t most = RowsOfAPass({inputs.size(1), inputs.size(2), inputs.size(3)});
   if (rows <= most) return ask(inputs);
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < rows; first += most)
     parts.push_back(ask(inputs.narrow(0, first, std::min(most, rows - first))));
-  return at::cat(parts);
+  return at::cat(parts, rows_of);
 }
 
 class ScriptTeacher final : public release::TeacherModel {
@@ -72,6 +74,18 @@ class SingleTeacher final : public release::TeacherModel {
     RETORT_CHECK(hint_.ok());
     return InPasses(inputs, [this](const at::Tensor& rows) { return network_->ForwardTo(hint_->place, rows); });
   }
+  release::Insides LookInside(const at::Tensor& inputs) override {
+    LayerTrace trace;
+    const NetworkOutput out = network_->Forward(inputs, std::nullopt, &trace);
+    release::Insides inside{out.logits, out.features};
+    for (const LayerNode& node : network_->plan().nodes) {
+      if (node.norm < 0 || !node.runs) continue;
+      const auto norm = static_cast<std::size_t>(node.norm);
+      inside.norms.push_back({trace.inputs[static_cast<std::size_t>(node.traced)], network_->buffers().mean(norm),
+                              network_->buffers().variance(norm)});
+    }
+    return inside;
+  }
 
  private:
   std::unique_ptr<Network> network_;
@@ -80,22 +94,23 @@ class SingleTeacher final : public release::TeacherModel {
 
 class EnsembleModel final : public release::TeacherModel {
  public:
-  EnsembleModel(std::unique_ptr<LogisticEnsemble> ensemble, RowShare share)
-      : ensemble_(std::move(ensemble)), share_(share) {}
-  std::int64_t classes() const override { return ensemble_->classes(); }
-  std::int64_t members() const override { return ensemble_->members(); }
+  // `own`: the networks that are asked here, of `members` in all.
+  EnsembleModel(std::unique_ptr<Ensemble> own, std::int64_t members, std::int64_t classes)
+      : own_(std::move(own)), members_(members), classes_(classes) {}
+  std::int64_t classes() const override { return classes_; }
+  std::int64_t members() const override { return members_; }
 
  protected:
   at::Tensor Logits(const at::Tensor&) override {
     CheckFailed("members() == 1", __FILE__, __LINE__, "an ensemble answers member by member");
   }
   at::Tensor MemberLogits(const at::Tensor& inputs) override {
-    return ensemble_->ForwardShared(inputs, share_.first, share_.count);
+    return InPasses(inputs, [this](const at::Tensor& rows) { return own_->Forward(rows); }, 1);
   }
 
  private:
-  std::unique_ptr<LogisticEnsemble> ensemble_;
-  RowShare share_;  // of its networks
+  std::unique_ptr<Ensemble> own_;
+  std::int64_t members_, classes_;
 };
 
 }  // namespace
@@ -103,16 +118,16 @@ class EnsembleModel final : public release::TeacherModel {
 Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact& artifact, const Dataset& data,
                                                            const Collective& gang) {
   if (artifact.spec.method == "ensemble") {
-    auto ensemble =
-        std::make_unique<LogisticEnsemble>(artifact.spec.members, data.shape, data.classes,
-                                                       RngStream(0, Purpose::parameters), data.device);
-    RETORT_RETURN_IF_ERROR(ensemble->parameters().FromBlobs("teacher/", artifact.parameters));
-    return std::unique_ptr<release::TeacherModel>(std::make_unique<EnsembleModel>(
-        std::move(ensemble), ShareOf(artifact.spec.members, gang)));
+    const std::int64_t members = artifact.spec.members;
+    RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Ensemble> own,
+                            LoadEnsemble(artifact.spec.network, members, data.shape, data.classes, "teacher/",
+                                         artifact.parameters, ShareOf(members, gang), data.device));
+    return std::unique_ptr<release::TeacherModel>(
+        std::make_unique<EnsembleModel>(std::move(own), members, data.classes));
   }
   if (artifact.spec.network == kTorchScript) return LoadModule(artifact, data);
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                          MakeNetwork(artifact.spec.network, data.shape, data.classes, std::nullopt, data.device));
+                          MakeNetwork(artifact.spec, data.shape, data.classes, std::nullopt, data.device));
   RETORT_RETURN_IF_ERROR(network->LoadState("teacher/", artifact.parameters));
   return std::unique_ptr<release::TeacherModel>(std::make_unique<SingleTeacher>(std::move(network)));
 }

@@ -8,7 +8,6 @@
 #include "worker/methods/method.h"
 #include "worker/methods/training_images.h"
 #include "worker/models/model_registry.h"
-#include "worker/optim/schedule.h"
 
 namespace retort::worker {
 namespace {
@@ -57,7 +56,7 @@ class PlainTeacher final : public Method {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
                             TrainingImages(spec_, data_.scale, seen_, rows, step, share.first));
     RETORT_ASSIGN_OR_RETURN(const double loss,
-                            learner_.Teach({images, targets, share.first, batch.size(0)}, Rate(step),
+                            learner_.Teach({images, targets, share.first, batch.size(0)}, RateAt(spec_, step, steps()),
                                            RngStream(spec_.seed, Purpose::dropout, at_step)));
     if (step % kCurveEvery == 0 || step + 1 == steps()) {
       std::vector<double> sums = {loss};
@@ -76,18 +75,6 @@ class PlainTeacher final : public Method {
   }
 
  private:
-  double Rate(std::int64_t step) const {
-    switch (spec_.schedule) {
-      case Schedule::cosine:
-        return spec_.lr * HoldThenCosine(step, steps(), spec_.lr_hold, spec_.lr_end);
-      case Schedule::step:
-        return spec_.lr * StepDown(step, steps(), spec_.lr_drops);
-      case Schedule::linear:
-        break;
-    }
-    return spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
-  }
-
   static constexpr std::int64_t kCurveEvery = 5;
   const TrialSpec& spec_;
   const Dataset& data_;

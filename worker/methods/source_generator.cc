@@ -1,10 +1,11 @@
 #include "worker/methods/source_generator.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <utility>
-#include <vector>
 
 #include "worker/gang/summed_gradient.h"
 #include "worker/rng_streams.h"
@@ -15,7 +16,12 @@ SourceGenerator::SourceGenerator(const TrialSpec& spec, std::unique_ptr<Generato
     : spec_(spec),
       gang_(gang),
       generator_(std::move(generator)),
-      adam_(generator_->parameters().flat().numel(), {.beta1 = 0.5}, generator_->parameters().flat().device()) {}
+      adam_(generator_->parameters().flat().numel(), {.beta1 = 0.5}, generator_->parameters().flat().device()) {
+  if (spec.latent_lr <= 0) return;
+  const at::Device device = generator_->parameters().flat().device();
+  latents_ = NormalRows(spec.batch, spec.latent, RngStream(spec.seed, Purpose::latents)).to(device);
+  latents_adam_.emplace(latents_.numel(), AdamSettings{.beta1 = 0.5}, device);
+}
 
 Result<std::unique_ptr<SourceGenerator>> SourceGenerator::Create(const TrialSpec& spec, ImageShape image,
                                                                  Collective& gang, at::Device device) {
@@ -25,47 +31,92 @@ Result<std::unique_ptr<SourceGenerator>> SourceGenerator::Create(const TrialSpec
   return std::unique_ptr<SourceGenerator>(new SourceGenerator(spec, std::move(generator), gang));
 }
 
-at::Tensor SourceGenerator::Images(std::int64_t step, std::int64_t rows) const {
-  const RngStream stream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(step));
+at::Tensor SourceGenerator::Drawn(const RngStream& stream, std::int64_t rows) const {
   const RowShare own = ShareOf(rows, gang_);
   const at::Tensor latents = NormalRows(own.count, spec_.latent, stream, own.first);
   return generator_->Forward(latents.to(generator_->parameters().flat().device()), &gang_);
 }
 
-Result<double> SourceGenerator::OneStep(const at::Tensor& images, std::int64_t rows, const Network& student,
-                                        const GeneratorTarget& target, double learning_rate) {
+at::Tensor SourceGenerator::Images(std::int64_t step, std::int64_t rows) {
+  if (TrainsLatents()) {
+    RETORT_CHECK(rows == latents_.size(0));
+    asked_ = Own(latents_, ShareOf(rows, gang_)).clone().requires_grad_(true);
+    return generator_->Forward(asked_, &gang_);
+  }
+  return Drawn(RngStream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(step)), rows);
+}
+
+Status SourceGenerator::AskStudent(const at::Tensor& images, std::int64_t rows, const Network& student,
+                                   const GeneratorTarget& target, const GeneratorWeights& weights, Seeds& seeds) {
   const NetworkOutput out = student.Forward(images);
   const bool dafl = spec_.reading != Reading::printed;
   RETORT_ASSIGN_OR_RETURN(
-      const GeneratorGradient seeds,
-      GeneratorLoss(out, target.y, {spec_.one_hot, spec_.information_entropy, spec_.activation_norm},
-                    dafl ? GeneratorForm::dafl : GeneratorForm::printed, rows, gang_));
-  std::vector<at::Tensor> outputs = {out.logits, out.features}, gradients = {seeds.logits, seeds.features};
+      const GeneratorGradient gradient,
+      GeneratorLoss(out, target.y, weights, dafl ? GeneratorForm::dafl : GeneratorForm::printed, rows, gang_));
+  seeds.outputs.insert(seeds.outputs.end(), {out.logits, out.features});
+  seeds.gradients.insert(seeds.gradients.end(), {gradient.logits, gradient.features});
+  seeds.loss += gradient.loss;
   if (target.released.defined()) {
     // L_S = -mean_i <y_i, log p_i>, differentiated by the y that the teacher's Jacobian reaches.
     const double scale = -target.slope / static_cast<double>(rows);
-    outputs.push_back(target.released);
-    gradients.push_back(at::log_softmax(out.logits.detach(), 1) * scale);
+    seeds.outputs.push_back(target.released);
+    seeds.gradients.push_back(at::log_softmax(out.logits.detach(), 1) * scale);
   }
+  return {};
+}
+
+Status SourceGenerator::AskCritic(const at::Tensor& images, std::int64_t rows, const release::TeacherCritic& critic,
+                                  Seeds& seeds) {
+  RETORT_ASSIGN_OR_RETURN(const release::CriticGradient judged, critic.Judge(images, rows, gang_));
+  seeds.outputs.push_back(images);
+  seeds.gradients.push_back(judged.images);
+  seeds.loss += judged.loss;
+  return {};
+}
+
+Status SourceGenerator::Apply(const Seeds& seeds, const GeneratorRates& rates, const at::Tensor& latents) {
   ParameterArena& parameters = generator_->parameters();
-  RETORT_RETURN_IF_ERROR(SumGradients(outputs, gradients, parameters, gang_));
-  adam_.Step(parameters.flat(), parameters.gradient(), learning_rate);
-  return seeds.loss;
+  OwnLeaf own{latents};
+  RETORT_RETURN_IF_ERROR(SumGradients(seeds.outputs, seeds.gradients, parameters, gang_, kBucketFloats,
+                                      latents.defined() ? &own : nullptr));
+  adam_.Step(parameters.flat(), parameters.gradient(), rates.parameters);
+  if (!latents.defined()) return {};
+  const at::Tensor gradient = own.gradient.defined() ? own.gradient : at::zeros_like(latents);
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(gradient.contiguous(), latents_.size(0), gang_));
+  const at::NoGradGuard no_grad;
+  at::Tensor flat = latents_.view(-1);
+  latents_adam_->Step(flat, all.contiguous().view(-1), rates.latents);
+  return {};
 }
 
 Result<double> SourceGenerator::Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows,
                                         const Network& student, const GeneratorTarget& target,
-                                        double learning_rate) {
+                                        const GeneratorRates& rates, const release::TeacherCritic* critic) {
   RETORT_RETURN_IF_ERROR(CheckDetached(spec_, target));
+  const GeneratorWeights weights = critic != nullptr ? GeneratorWeights{0, 0, 0}
+                                                     : GeneratorWeights{spec_.one_hot, spec_.information_entropy,
+                                                                        spec_.activation_norm};
   double loss = 0;
   for (std::int64_t i = 0; i < spec_.generator_steps; ++i) {
-    const bool first = i == 0;
-    GeneratorTarget now = target;
-    if (!first) now.released = at::Tensor();   // its graph belongs to the images of the query
-    RETORT_ASSIGN_OR_RETURN(
-        loss, OneStep(first ? images : Images(step, rows), rows, student, now, learning_rate));
+    const at::Tensor now = i == 0 ? images : Images(step, rows);
+    GeneratorTarget aim = target;
+    if (i > 0) aim.released = at::Tensor();  // its graph belongs to the images of the query
+    Seeds seeds;
+    if (critic != nullptr) RETORT_RETURN_IF_ERROR(AskCritic(now, rows, *critic, seeds));
+    if (critic == nullptr || aim.y.defined()) RETORT_RETURN_IF_ERROR(AskStudent(now, rows, student, aim, weights, seeds));
+    RETORT_RETURN_IF_ERROR(Apply(seeds, rates, asked_));
+    loss = seeds.loss;
   }
   return loss;
+}
+
+Result<double> SourceGenerator::Pretrain(std::int64_t n, std::int64_t rows, const release::TeacherCritic& critic,
+                                         double learning_rate) {
+  const RngStream stream(spec_.seed, Purpose::generator_latents, static_cast<std::uint64_t>(n));
+  Seeds seeds;
+  RETORT_RETURN_IF_ERROR(AskCritic(Drawn(stream, rows), rows, critic, seeds));
+  RETORT_RETURN_IF_ERROR(Apply(seeds, {learning_rate, 0}));
+  return seeds.loss;
 }
 
 Status SourceGenerator::CheckDetached(const TrialSpec& spec, const GeneratorTarget& target) {
@@ -77,6 +128,9 @@ Status SourceGenerator::CheckDetached(const TrialSpec& spec, const GeneratorTarg
 void SourceGenerator::Register(TrainState& state, const std::string& prefix) {
   state.Add(prefix + "parameters", generator_->parameters().flat());
   adam_.Register(state, prefix + "adam/");
+  if (!TrainsLatents()) return;
+  state.Add(prefix + "latents", latents_);
+  latents_adam_->Register(state, prefix + "latents_adam/");
 }
 
 }  // namespace retort::worker

@@ -1,11 +1,14 @@
-// The generator as a source of queries, and its training through the student alone.
+// The generator as a source of queries, and its training: through the student alone, unless it is handed the
+// raw teacher as a critic.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/spec/status.h"
 #include "experiments/spec/trial_spec.h"
@@ -14,6 +17,7 @@
 #include "worker/models/generator.h"
 #include "worker/models/network.h"
 #include "worker/optim/adam.h"
+#include "worker/release/teacher_critic.h"
 #include "worker/train_state.h"
 
 namespace retort::worker {
@@ -26,6 +30,11 @@ struct GeneratorTarget {
   double slope = 0;      // y = constant + slope * released
 };
 
+// Of one update.
+struct GeneratorRates {
+  double parameters = 0, latents = 0;
+};
+
 class SourceGenerator {
  public:
   // Error: usage, as Generator::Create.
@@ -36,14 +45,26 @@ class SourceGenerator {
 
   // This member's share of this step's `rows` images, [own, C, H, W], part of the graph to the generator's
   // parameters. Row i of the whole is a function of (seed, step, i) and the parameters, but for batch
-  // normalisation, which sees the share alone.
-  [[nodiscard]] at::Tensor Images(std::int64_t step, std::int64_t rows) const;
+  // normalisation. With spec.latent_lr above 0 the latents are those that persist and are trained: spec.batch of
+  // them, the same slots at every step.
+  [[nodiscard]] at::Tensor Images(std::int64_t step, std::int64_t rows);
+  // spec.generator_lr and spec.latent_lr times `decay`.
+  [[nodiscard]] GeneratorRates RatesAt(double decay) const {
+    return {spec_.generator_lr * decay, spec_.latent_lr * decay};
+  }
   // spec.generator_steps Adam steps on L_S + L_G of the whole batch. `images` is what Images(step, rows) gave,
-  // with its graph, and serves the first of them; later ones draw the same latents anew. Returns this member's
-  // part of the last loss. Error: of the gang.
+  // with its graph, and serves the first of them; later ones draw the same latents anew. With a `critic` L_G is
+  // what that says of the images, and the student decides L_S alone. Returns this member's part of the last
+  // loss. Error: of the gang.
   [[nodiscard]] Result<double> Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows,
                                        const Network& student, const GeneratorTarget& target,
-                                       double learning_rate);
+                                       const GeneratorRates& rates,
+                                       const release::TeacherCritic* critic = nullptr);
+  // One Adam step on what the critic says of `rows` images that are drawn for it and never queried; step n of
+  // them draws the same ones always. Latents that persist are left alone. Returns this member's part of the loss.
+  // Error: of the gang.
+  [[nodiscard]] Result<double> Pretrain(std::int64_t n, std::int64_t rows, const release::TeacherCritic& critic,
+                                        double learning_rate);
   // detach = true: refused, when `target` still has a graph; a teacher's Jacobian would lie behind it.
   [[nodiscard]] static Status CheckDetached(const TrialSpec& spec, const GeneratorTarget& target);
   void Register(TrainState& state, const std::string& prefix);
@@ -51,12 +72,26 @@ class SourceGenerator {
 
  private:
   SourceGenerator(const TrialSpec& spec, std::unique_ptr<Generator> generator, Collective& gang);
-  [[nodiscard]] Result<double> OneStep(const at::Tensor& images, std::int64_t rows, const Network& student,
-                                       const GeneratorTarget& target, double learning_rate);
+  // What the generator is differentiated through in one step.
+  struct Seeds {
+    std::vector<at::Tensor> outputs, gradients;
+    double loss = 0;
+  };
+  [[nodiscard]] at::Tensor Drawn(const RngStream& stream, std::int64_t rows) const;
+  [[nodiscard]] Status AskStudent(const at::Tensor& images, std::int64_t rows, const Network& student,
+                                  const GeneratorTarget& target, const GeneratorWeights& weights, Seeds& seeds);
+  [[nodiscard]] Status AskCritic(const at::Tensor& images, std::int64_t rows, const release::TeacherCritic& critic,
+                                 Seeds& seeds);
+  // `latents`: this member's, a leaf of the graph; undefined where they are not trained.
+  [[nodiscard]] Status Apply(const Seeds& seeds, const GeneratorRates& rates, const at::Tensor& latents = {});
+  [[nodiscard]] bool TrainsLatents() const { return latents_.defined(); }
   const TrialSpec& spec_;
   Collective& gang_;
   std::unique_ptr<Generator> generator_;
   Adam adam_;
+  at::Tensor latents_;                  // f32 [spec.batch, latent], of all members; undefined where drawn anew
+  std::optional<Adam> latents_adam_;
+  at::Tensor asked_;                    // this member's part of them, the leaf behind the newest images
 };
 
 }  // namespace retort::worker

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "worker/models/ensemble.h"
+#include "worker/private/shards.h"
 
 namespace retort::worker {
 
@@ -17,7 +18,8 @@ std::vector<std::string> FactsThatHold(const std::vector<std::pair<std::string_v
 
 bool ShardsAreDisjoint(const TeacherArtifact& teacher, const Dataset& data) {
   const std::int64_t examples = data.train.size();
-  return teacher.spec.method == "ensemble" && CheckDisjoint(DisjointShards(examples, teacher.spec.members), examples).ok();
+  return teacher.spec.method == "ensemble" && FixedByIndex(teacher.spec) &&
+         CheckDisjoint(DisjointShards(examples, teacher.spec.members), examples).ok();
 }
 
 bool MembersAreApart(const TeacherArtifact& teacher) {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "experiments/spec/methods.h"
+#include "worker/distill/candidates.h"
 #include "worker/distill/transfer_set.h"
 #include "worker/distill/vote_targets.h"
 #include "worker/evaluation.h"
@@ -28,6 +30,12 @@ namespace {
 constexpr std::int64_t kSamples = 64;
 // Share of the members taken to be right, where a method must say before it has seen a histogram.
 constexpr double kMemberAccuracy = 0.6;
+
+// The sound reading of a method of randomised responses.
+bool AnswersOverCandidates(const TrialSpec& spec) {
+  const MethodRule* method = FindMethod(spec.method);
+  return (method != nullptr && method->kind == TrialKind::response_student) || spec.branch == Branch::label;
+}
 
 struct Parts {
   std::unique_ptr<release::TeacherModel> teacher;
@@ -91,7 +99,7 @@ class VoteGeneration final : public Method {
                               learner_.Teach(OwnPart(x, y, gang_), spec_.lr * decay, dropout.Lane(lane)));
     }
     RETORT_ASSIGN_OR_RETURN(losses[1], source_->Improve(step, images, batch, learner_.network(), {},
-                                                        spec_.generator_lr * decay));
+                                                        source_->RatesAt(decay)));
     RETORT_RETURN_IF_ERROR(SumOverGang(losses, gang_));
     series.emplace_back("train.student_loss", losses[0]);
     series.emplace_back("train.generator_loss", losses[1]);
@@ -116,12 +124,23 @@ class VoteGeneration final : public Method {
     }));
     histograms_.narrow(0, asked_, images.size(0)).copy_(released);
     asked_ += images.size(0);
+    transfer_.Push(images, TargetsOf(images, released));
+    gallery_.Offer(step, images, released.to(at::kFloat));
+    return {};
+  }
+
+  // Of methods that answer over candidates, the candidate with the most votes stands for the teacher's class.
+  at::Tensor TargetsOf(const at::Tensor& images, const at::Tensor& released) const {
+    if (spec_.vote_label == VoteLabel::argmax) {
+      const at::NoGradGuard no_grad;
+      return FirstVotes(released, AnswersOverCandidates(spec_)
+                                      ? CandidatesOf(spec_, learner_.network().Forward(images).logits)
+                                      : at::Tensor());
+    }
     const auto classes = static_cast<double>(data_.classes);
     const double gap = static_cast<double>(teacher_->members()) *
                        (kMemberAccuracy - (1 - kMemberAccuracy) / (classes - 1));
-    transfer_.Push(images, at::softmax(VoteEvidence(released, gap, spec_.vote_noise, spec_.grain), 1));
-    gallery_.Offer(step, images, released.to(at::kFloat));
-    return {};
+    return at::softmax(VoteEvidence(released, gap, spec_.vote_noise, spec_.grain), 1);
   }
 
   // Every member's networks vote; gang rank 0 adds the noise to the sum.

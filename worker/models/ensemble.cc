@@ -3,11 +3,49 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/baddbmm.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/stack.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
+
+#include "worker/models/model_registry.h"
 
 namespace retort::worker {
+namespace {
+
+class LogisticMembers final : public Ensemble {
+ public:
+  LogisticMembers(std::unique_ptr<LogisticEnsemble> ensemble, RowShare share)
+      : ensemble_(std::move(ensemble)), share_(share) {}
+  at::Tensor Forward(const at::Tensor& images) const override {
+    return ensemble_->ForwardShared(images, share_.first, share_.count);
+  }
+
+ private:
+  std::unique_ptr<LogisticEnsemble> ensemble_;
+  RowShare share_;
+};
+
+class NetworkMembers final : public Ensemble {
+ public:
+  NetworkMembers(std::vector<std::unique_ptr<Network>> networks, std::int64_t classes)
+      : networks_(std::move(networks)), classes_(classes) {}
+  at::Tensor Forward(const at::Tensor& images) const override {
+    std::vector<at::Tensor> logits;
+    for (const auto& network : networks_) logits.push_back(network->Forward(images).logits);
+    return logits.empty() ? at::empty({0, images.size(0), classes_}, images.options()) : at::stack(logits);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Network>> networks_;
+  std::int64_t classes_;
+};
+
+}  // namespace
 
 LogisticEnsemble::LogisticEnsemble(std::int64_t members, ImageShape input, std::int64_t classes,
                                    const RngStream& stream, at::Device device)
@@ -31,6 +69,31 @@ at::Tensor LogisticEnsemble::ForwardShared(const at::Tensor& images, std::int64_
   const at::Tensor weight = p[0].narrow(0, first, count).view({count * classes_, pixels_});
   const at::Tensor all = at::matmul(images.flatten(1), weight.t());
   return (all.view({images.size(0), count, classes_}) + p[1].narrow(0, first, count)).transpose(0, 1);
+}
+
+std::string MemberPrefix(const std::string& prefix, std::int64_t member) {
+  return prefix + std::to_string(member) + "/";
+}
+
+Result<std::unique_ptr<Ensemble>> LoadEnsemble(const std::string& network, std::int64_t members, ImageShape input,
+                                               std::int64_t classes, const std::string& prefix,
+                                               const std::vector<storage::TensorBlob>& blobs, RowShare share,
+                                               at::Device device) {
+  const std::string together = prefix + "weight";
+  if (std::any_of(blobs.begin(), blobs.end(), [&](const auto& blob) { return blob.name == together; })) {
+    auto ensemble = std::make_unique<LogisticEnsemble>(members, input, classes, RngStream(0, Purpose::parameters),
+                                                       device);
+    RETORT_RETURN_IF_ERROR(ensemble->parameters().FromBlobs(prefix, blobs));
+    return std::unique_ptr<Ensemble>(std::make_unique<LogisticMembers>(std::move(ensemble), share));
+  }
+  std::vector<std::unique_ptr<Network>> networks;
+  for (std::int64_t member = share.first; member < share.first + share.count; ++member) {
+    RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> one,
+                            MakeNetwork(network, input, classes, std::nullopt, device));
+    RETORT_RETURN_IF_ERROR(one->LoadState(MemberPrefix(prefix, member), blobs));
+    networks.push_back(std::move(one));
+  }
+  return std::unique_ptr<Ensemble>(std::make_unique<NetworkMembers>(std::move(networks), classes));
 }
 
 at::Tensor DisjointShards(std::int64_t examples, std::int64_t members) {

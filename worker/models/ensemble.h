@@ -1,13 +1,16 @@
-// Many softmax regressions of one shape, trained and asked together.
+// The members of an ensemble: many softmax regressions of one shape, trained and asked together, or any networks.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "experiments/spec/status.h"
 #include "storage/tensor_blob.h"
+#include "worker/gang/row_share.h"
 #include "worker/models/network.h"
 #include "worker/models/parameter_arena.h"
 
@@ -36,6 +39,26 @@ class LogisticEnsemble {
   std::int64_t members_, classes_, pixels_;
   ParameterArena parameters_;
 };
+
+// Members as they are asked, however their parameters are stored.
+class Ensemble {
+ public:
+  virtual ~Ensemble() = default;
+  // Every member that was loaded, on the same rows: [rows, C, H, W] -> [members, rows, classes] f32.
+  [[nodiscard]] virtual at::Tensor Forward(const at::Tensor& images) const = 0;
+};
+
+// Names of member m's state: prefix + "m/" + the network's own.
+[[nodiscard]] std::string MemberPrefix(const std::string& prefix, std::int64_t member);
+
+// Those of `share` among `members` of the network that is named, from what an ensemble's trial left: tensors of
+// all members together (LogisticEnsemble), or the state of one after the other. Error: damage, naming what is
+// missing or of another shape; usage, as MakeNetwork.
+[[nodiscard]] Result<std::unique_ptr<Ensemble>> LoadEnsemble(const std::string& network, std::int64_t members,
+                                                             ImageShape input, std::int64_t classes,
+                                                             const std::string& prefix,
+                                                             const std::vector<storage::TensorBlob>& blobs,
+                                                             RowShare share, at::Device device = at::kCPU);
 
 // Indices of each member's shard: member m holds order[m], order[m + n], ...; every shard has
 // floor(examples / members) of them. Disjoint, and fixed by index: a changed example stays in its shard.

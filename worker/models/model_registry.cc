@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "experiments/spec/networks.h"
+#include "worker/models/activation.h"
 #include "worker/models/zoo/zoo.h"
 
 namespace retort::worker {
@@ -112,6 +113,7 @@ const std::vector<Entry>& Entries() {
       ConvNet("conv-small-s2", 64, 128, {64, 32, 32}),
       ConvNet("conv-small-svhn", 16, 32, {32, 16, 16}),
       ConvNet("conv-small-mnist", 6, 12, {8, 4, 4}),
+      {"bn-cnn", &zoo::BnCnn},
       {"dense-mnist", &zoo::DenseMnist},
       DenseClient("dense-cifar10", {128, 128, 128}),
       DenseClient("dense-cifar100", {256, 256, 128}),
@@ -159,8 +161,19 @@ Result<std::vector<Layer>> LayersOf(const std::string& name, std::int64_t classe
 
 Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape input, std::int64_t classes,
                                              const std::optional<RngStream>& stream, at::Device device) {
-  RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, LayersOf(name, classes));
-  RETORT_RETURN_IF_ERROR(CheckImages(name, input));
+  TrialSpec as_defined;
+  as_defined.network = name;
+  return MakeNetwork(as_defined, input, classes, stream, device);
+}
+
+Result<std::unique_ptr<Network>> MakeNetwork(const TrialSpec& spec, ImageShape input, std::int64_t classes,
+                                             const std::optional<RngStream>& stream, at::Device device) {
+  RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, LayersOf(spec.network, classes));
+  RETORT_RETURN_IF_ERROR(CheckImages(spec.network, input));
+  if (spec.activation != Activation::as_defined) {
+    layers = WithActivation(std::move(layers),
+                            spec.activation == Activation::tanh ? LayerKind::tanh : LayerKind::relu);
+  }
   return std::make_unique<Network>(std::move(layers), input, stream, device);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
 #include "worker/models/network.h"
 
 namespace retort::worker {
@@ -17,6 +18,11 @@ namespace retort::worker {
 // `stream`: as Network's. Error: usage for an unknown name (lists the names) and for images that the network
 // cannot take.
 [[nodiscard]] Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape input,
+                                                           std::int64_t classes,
+                                                           const std::optional<RngStream>& stream,
+                                                           at::Device device = at::kCPU);
+// The network that a trial trains: spec.network with spec.activation. Errors: as above.
+[[nodiscard]] Result<std::unique_ptr<Network>> MakeNetwork(const TrialSpec& spec, ImageShape input,
                                                            std::int64_t classes,
                                                            const std::optional<RngStream>& stream,
                                                            at::Device device = at::kCPU);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "experiments/spec/status.h"
 
@@ -41,6 +42,14 @@ void ChaChaStream::Refill() {
   sodium_memzero(bytes.data(), bytes.size());
   block_ += static_cast<std::uint32_t>(sizeof(buffer_) / kBlockBytes);
   next_ = 0;
+}
+
+std::uint64_t ChaChaStream::Below(std::uint64_t count) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t incomplete = (kMost % count + 1) % count;
+  std::uint64_t word = NextU64();
+  while (word > kMost - incomplete) word = NextU64();
+  return word % count;
 }
 
 void Keystream(const NoiseKey& key, StreamId stream, std::uint32_t first_block, std::span<std::uint8_t> out) {

@@ -23,6 +23,8 @@ class ChaChaStream {
     if (next_ == kWords) Refill();
     return buffer_[next_++];
   }
+  // Uniform on 0 .. count - 1, exactly: words of the last, incomplete cycle are thrown away. count >= 1.
+  [[nodiscard]] std::uint64_t Below(std::uint64_t count);
 
  private:
   static constexpr std::size_t kWords = 512;

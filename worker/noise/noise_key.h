@@ -12,7 +12,7 @@
 namespace retort::worker::noise {
 
 // What a stream is for; part of the nonce, so streams of one key never overlap.
-enum class Purpose : std::uint32_t { gradient = 1, votes = 2, dpsgd = 3, response = 4, loss = 5 };
+enum class Purpose : std::uint32_t { gradient = 1, votes = 2, dpsgd = 3, response = 4, loss = 5, labels = 6, embedding = 7 };
 
 // One stream of a key. A stream is drawn once: the mechanisms refuse to go back.
 struct StreamId {

@@ -2,5 +2,6 @@ set(RETORT_NOISE_SOURCES
   noise/chacha_stream.cc
   noise/keyed_normal.cc
   noise/lattice_gaussian.cc
+  noise/lattice_laplace.cc
   noise/noise_kernels.cc
   noise/noise_key.cc)

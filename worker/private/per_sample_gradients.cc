@@ -115,6 +115,18 @@ at::Tensor PerSampleGradients(const Network& network, const at::Tensor& images, 
   return all;
 }
 
+std::vector<std::int64_t> LayerCoordinates(const Network& network) {
+  const std::vector<at::Tensor>& leaves = network.parameters().leaves();
+  std::vector<std::int64_t> coordinates;
+  for (const LayerNode& node : network.plan().nodes) {
+    if (node.traced < 0) continue;
+    std::int64_t count = leaves[static_cast<std::size_t>(node.weight)].numel();
+    if (node.bias >= 0) count += leaves[static_cast<std::size_t>(node.bias)].numel();
+    coordinates.push_back(count);
+  }
+  return coordinates;
+}
+
 void SpreadGradient(const at::Tensor& dense, ParameterArena& parameters) {
   std::vector<at::Tensor> parts;
   std::int64_t first = 0;

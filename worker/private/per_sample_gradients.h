@@ -3,6 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "worker/models/network.h"
 
 namespace retort::worker {
@@ -13,6 +16,9 @@ namespace retort::worker {
 // rows (Network::MixesRows) is a broken invariant.
 [[nodiscard]] at::Tensor PerSampleGradients(const Network& network, const at::Tensor& images,
                                             const at::Tensor& labels);
+
+// How many of these columns belong to each layer that has parameters, in order.
+[[nodiscard]] std::vector<std::int64_t> LayerCoordinates(const Network& network);
 
 // Copies a flat vector of parameter_count values [parameter_count] into the arena's (padded) gradient.
 void SpreadGradient(const at::Tensor& dense, ParameterArena& parameters);

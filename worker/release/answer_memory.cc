@@ -11,8 +11,6 @@
 namespace retort::worker::release {
 namespace {
 
-constexpr std::size_t kDigestBytes = 32;
-
 // A digest of each row's bytes.
 std::vector<std::string> RowDigests(const at::Tensor& inputs) {
   const at::Tensor rows = inputs.detach().cpu().contiguous();
@@ -28,6 +26,13 @@ std::vector<std::string> RowDigests(const at::Tensor& inputs) {
 }
 
 }  // namespace
+
+at::Tensor QueryDigests(const at::Tensor& inputs) {
+  at::Tensor digests = at::empty({inputs.size(0), kDigestBytes}, at::kByte);
+  auto* out = digests.data_ptr<std::uint8_t>();
+  for (const std::string& digest : RowDigests(inputs)) out = std::copy(digest.begin(), digest.end(), out);
+  return digests;
+}
 
 at::Tensor DistinctRows(const at::Tensor& inputs) {
   std::set<std::string> seen;
@@ -67,7 +72,7 @@ at::Tensor AnswerMemory::Gather(const std::vector<Entry>& entries) const {
 
 VoteMemory AnswerMemory::Save() const {
   const auto rows = static_cast<std::int64_t>(remembered_.size());
-  VoteMemory memory{at::empty({rows, static_cast<std::int64_t>(kDigestBytes)}, at::kByte),
+  VoteMemory memory{at::empty({rows, kDigestBytes}, at::kByte),
                     at::empty({rows, classes_}, at::kInt)};
   auto* digest = memory.digests.data_ptr<std::uint8_t>();
   auto* value = memory.values.data_ptr<std::int32_t>();
@@ -79,25 +84,23 @@ VoteMemory AnswerMemory::Save() const {
 }
 
 void AnswerMemory::Restore(const VoteMemory& memory) {
+  remembered_.clear();
+  Add(memory);
+}
+
+void AnswerMemory::Add(const VoteMemory& memory) {
   const at::Tensor digests = memory.digests.contiguous();
-  const at::Tensor values = memory.values.contiguous();
-  RETORT_CHECK(digests.size(1) == static_cast<std::int64_t>(kDigestBytes) && values.size(1) == classes_);
+  const at::Tensor values = memory.values.cpu().contiguous();
+  RETORT_CHECK(digests.size(1) == kDigestBytes && values.size(1) == classes_ && values.size(0) == digests.size(0));
   const auto* digest = digests.const_data_ptr<std::uint8_t>();
   const auto* value = values.const_data_ptr<std::int32_t>();
-  remembered_.clear();
   for (std::int64_t row = 0; row < digests.size(0); ++row, digest += kDigestBytes, value += classes_) {
     remembered_[std::string(digest, digest + kDigestBytes)].assign(value, value + classes_);
   }
 }
 
 void AnswerMemory::Remember(const at::Tensor& inputs, const at::Tensor& values) {
-  const at::Tensor rows = values.cpu().contiguous();
-  RETORT_CHECK(rows.size(0) == inputs.size(0) && rows.size(1) == classes_);
-  const auto* value = rows.const_data_ptr<std::int32_t>();
-  for (const std::string& digest : RowDigests(inputs)) {
-    remembered_[digest].assign(value, value + classes_);
-    value += classes_;
-  }
+  Add({QueryDigests(inputs), values});
 }
 
 }  // namespace retort::worker::release

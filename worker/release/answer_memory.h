@@ -11,11 +11,15 @@
 
 namespace retort::worker::release {
 
-// What was released so far, for a checkpoint: u8 [rows, 32] and i32 [rows, classes].
+// What was released so far, for a checkpoint: u8 [rows, kDigestBytes] and i32 [rows, classes].
 struct VoteMemory {
   at::Tensor digests;
   at::Tensor values;
 };
+
+inline constexpr std::int64_t kDigestBytes = 32;
+// By which the memory knows a query: u8 [rows, kDigestBytes] on the CPU. inputs [rows, ...].
+[[nodiscard]] at::Tensor QueryDigests(const at::Tensor& inputs);
 
 // Of rows with equal bytes the first: i64 [distinct rows], growing, on the CPU. inputs [rows, ...].
 [[nodiscard]] at::Tensor DistinctRows(const at::Tensor& inputs);
@@ -36,6 +40,7 @@ class AnswerMemory {
   void Restore(const VoteMemory& memory);
   // Adds what the transcript holds: inputs [rows, ...] as queried, values i32 [rows, classes].
   void Remember(const at::Tensor& inputs, const at::Tensor& values);
+  void Add(const VoteMemory& memory);
 
  private:
   using Entry =

@@ -24,11 +24,18 @@ void CheckShape(const at::Tensor& logits, std::int64_t dimensions, std::int64_t 
 }
 
 // Votes of every member, summed: i32 [rows, classes].
-at::Tensor CountVotes(const at::Tensor& member_logits, std::int64_t grain) {
-  if (member_logits.size(0) == 0) {
-    return at::zeros({member_logits.size(1), member_logits.size(2)}, member_logits.options().dtype(at::kInt));
-  }
-  return VoteShares(Sanitised(member_logits), grain).sum(0).to(at::kInt);
+at::Tensor CountVotes(const at::Tensor& sane, std::int64_t grain) {
+  if (sane.size(0) == 0) return at::zeros({sane.size(1), sane.size(2)}, sane.options().dtype(at::kInt));
+  return VoteShares(sane, grain).sum(0).to(at::kInt);
+}
+
+// The bounded gradient of every member, summed: f32 [rows, classes]. No member's row is longer than C.
+at::Tensor SumGradientsOf(const at::Tensor& sane, const Query& query) {
+  const std::int64_t members = sane.size(0), rows = sane.size(1), classes = sane.size(2);
+  at::Tensor sum = at::zeros({rows, classes}, sane.options());
+  for (std::int64_t member = 0; member < members; ++member)
+    sum.add_(BoundedGradient(*query.gradients, query.student_logits, sane[member]));
+  return sum;
 }
 
 // As asked, but without a graph.
@@ -49,6 +56,7 @@ at::Tensor TeacherModel::MemberLogits(const at::Tensor&) {
 at::Tensor TeacherModel::Hint(const at::Tensor&) {
   CheckFailed("a network with a hint layer", __FILE__, __LINE__, "this teacher gives no hints");
 }
+Insides TeacherModel::LookInside(const at::Tensor& inputs) { return {Logits(inputs), at::Tensor()}; }
 
 Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
   const at::NoGradGuard no_grad;
@@ -62,7 +70,12 @@ Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
   } else if (teacher.members() > 1) {
     const at::Tensor logits = teacher.MemberLogits(answers.query_.inputs);
     CheckShape(logits, 3, rows, teacher.classes());
-    answers.votes_ = CountVotes(logits, query.grain);
+    const at::Tensor sane = Sanitised(logits.to(at::kFloat));
+    if (query.gradients)
+      answers.gradients_ = SumGradientsOf(sane, answers.query_);
+    else
+      answers.votes_ = CountVotes(sane, query.grain);
+    answers.choices_ = FirstLargest(sane);
   } else {
     const at::Tensor logits = teacher.Logits(answers.query_.inputs);
     CheckShape(logits, 2, rows, teacher.classes());
@@ -98,6 +111,20 @@ Result<Answers> Oracle::GatherRows(Answers local, const Query& whole, Collective
 Result<Answers> Oracle::SumVotes(Answers local, Collective& gang) {
   RETORT_CHECK(local.votes_.defined());
   RETORT_RETURN_IF_ERROR(gang.AllReduceSum(local.votes_));
+  return local;
+}
+
+Result<Answers> Oracle::GatherMembers(Answers local, std::int64_t members, Collective& gang) {
+  if (gang.size() == 1) return local;
+  RETORT_CHECK(local.choices_.defined());
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor all, GatherRowsToRoot(local.choices_, members, gang));
+  if (all.defined()) local.choices_ = all;
+  return local;
+}
+
+Result<Answers> Oracle::SumGradients(Answers local, Collective& gang) {
+  RETORT_CHECK(local.gradients_.defined());
+  RETORT_RETURN_IF_ERROR(gang.AllReduceSum(local.gradients_));
   return local;
 }
 

@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
+#include <iterator>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,21 +15,33 @@
 
 namespace retort::worker::release {
 
-ClippedSum::ClippedSum(std::int64_t coordinates, double norm_bound)
-    : sum_(at::zeros({coordinates}, at::kDouble)), norm_bound_(norm_bound) {
+ClippedSum::ClippedSum(std::int64_t coordinates, double norm_bound, std::vector<std::int64_t> layers)
+    : sum_(at::zeros({coordinates}, at::kDouble)), norm_bound_(norm_bound), layers_(std::move(layers)) {
   RETORT_CHECK(coordinates > 0 && norm_bound > 0);
+  if (layers_.empty()) layers_ = {coordinates};
+  RETORT_CHECK(std::accumulate(layers_.begin(), layers_.end(), std::int64_t{0}) == coordinates);
 }
 
 void ClippedSum::Add(const at::Tensor& gradients) {
   RETORT_CHECK(gradients.dim() == 2 && gradients.size(1) == sum_.size(0));
   const at::NoGradGuard no_grad;
-  const at::Tensor norms = at::linalg_vector_norm(gradients, 2, 1, false, at::kDouble);
-  const at::Tensor finite = at::isfinite(norms);
-  const at::Tensor weights =
-      at::where(finite, norm_bound_ / norms.clamp_min(norm_bound_), 0.0).to(at::kFloat);
-  // A weight of zero does not silence NaN; such rows are replaced, not multiplied.
-  const at::Tensor rows = at::where(finite.unsqueeze(1), gradients, at::zeros({}, gradients.options()));
-  sum_ += at::mv(rows.t(), weights).to(at::kDouble).cpu();
+  std::vector<at::Tensor> parts, norms;
+  for (std::int64_t first = 0; const std::int64_t coordinates : layers_) {
+    parts.push_back(gradients.narrow(1, first, coordinates));
+    norms.push_back(at::linalg_vector_norm(parts.back(), 2, 1, false, at::kDouble));
+    first += coordinates;
+  }
+  const at::Tensor finite = at::isfinite(at::stack(norms)).all(0);
+  const double bound = norm_bound_ / std::sqrt(static_cast<double>(layers_.size()));
+  for (std::int64_t first = 0, i = 0; i < std::ssize(parts); ++i) {
+    const auto layer = static_cast<std::size_t>(i);
+    const at::Tensor weights = at::where(finite, bound / norms[layer].clamp_min(bound), 0.0).to(at::kFloat);
+    // A weight of zero does not silence NaN; such rows are replaced, not multiplied.
+    const at::Tensor rows =
+        at::where(finite.unsqueeze(1), parts[layer], at::zeros({}, gradients.options()));
+    sum_.narrow(0, first, layers_[layer]) += at::mv(rows.t(), weights).to(at::kDouble).cpu();
+    first += layers_[layer];
+  }
 }
 
 Status ClippedSum::Reduce(Collective& gang) {

@@ -4,7 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <memory>
+#include <vector>
 
 #include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/status.h"
@@ -18,8 +18,10 @@ namespace retort::worker::release {
 // A sum of per-example gradients, each clipped to norm C as it enters. Sealed until it is noisy.
 class ClippedSum {
  public:
-  // `coordinates` of the flattened parameters; norm_bound C > 0.
-  ClippedSum(std::int64_t coordinates, double norm_bound);
+  // `coordinates` of the flattened parameters; norm_bound C > 0. `layers`: coordinates of each of L layers, in
+  // order; every layer's part of a gradient is then clipped by itself to C / sqrt(L) (McMahan et al. 2018), so that
+  // the whole has norm C at most. Empty: the gradient is clipped as a whole.
+  ClippedSum(std::int64_t coordinates, double norm_bound, std::vector<std::int64_t> layers = {});
   ClippedSum(ClippedSum&&) = default;
   ClippedSum& operator=(ClippedSum&&) = default;
 
@@ -33,6 +35,7 @@ class ClippedSum {
   friend class DpSgdStep;
   at::Tensor sum_;  // f64 [coordinates]
   double norm_bound_;
+  std::vector<std::int64_t> layers_;
 };
 
 struct DpSgdSettings {

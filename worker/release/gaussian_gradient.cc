@@ -7,59 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "worker/release/dkd_rows.h"
-
 namespace retort::worker::release {
-namespace {
-
-// Log-probabilities and what DKD needs of them, for one side.
-struct Decoupled {
-  at::Tensor other;      // [rows, classes]: softmax over the classes other than r, 0 at r
-  at::Tensor remainder;  // [rows, 1]: 1 - p_r, from log-sums and without subtraction
-};
-
-Decoupled Decouple(const at::Tensor& logits, const at::Tensor& target) {
-  const at::Tensor masked = logits.masked_fill(target, -1e30);
-  const at::Tensor other_sum = masked.logsumexp(-1, true);
-  return {masked.softmax(-1), (other_sum - logits.logsumexp(-1, true)).exp()};
-}
-
-}  // namespace
-
-at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
-                                const at::Tensor& teacher_logits, double alpha, double beta,
-                                double temperature) {
-  const bool graph =
-      at::GradMode::is_enabled() && (student_logits.requires_grad() || teacher_logits.requires_grad());
-  if (loss == DistillationLoss::dkd && !graph && !student_logits.is_cuda())
-    return DkdRows(student_logits, teacher_logits, alpha, beta, temperature);
-  const at::Tensor label = teacher_logits.argmax(-1);
-  const std::int64_t classes = teacher_logits.size(-1);
-  if (loss == DistillationLoss::ce_hard) {
-    return student_logits.softmax(-1) - at::one_hot(label, classes).to(student_logits.dtype());
-  }
-  const bool tempered = temperature != 1;
-  const at::Tensor student = tempered ? student_logits / temperature : student_logits;
-  const at::Tensor teacher = tempered ? teacher_logits / temperature : teacher_logits;
-  if (loss == DistillationLoss::kd) return temperature * (student.softmax(-1) - teacher.softmax(-1));
-  const at::Tensor target = at::zeros_like(teacher_logits, at::kBool).scatter_(-1, label.unsqueeze(-1), true);
-  const Decoupled p = Decouple(student, target);
-  const Decoupled t = Decouple(teacher, target);
-  // p_r - t_r = (1 - t_r) - (1 - p_r), exact also where both labels are all but certain.
-  const at::Tensor target_part = (t.remainder - p.remainder) * (target.to(student.dtype()) - p.other);
-  return temperature * (alpha * target_part + beta * (p.other - t.other));
-}
-
-at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normalization, double norm_bound,
-                             double floor) {
-  if (normalization == Normalization::frobenius) {
-    return norm_bound * gradient / (gradient.norm() + floor);
-  }
-  const at::Tensor norm = gradient.norm(2, -1, true);
-  if (normalization == Normalization::clip) return gradient * (norm_bound / norm.clamp_min(norm_bound));
-  return norm_bound * gradient / (norm + floor);
-}
-
 GaussianGradient::GaussianGradient(const GradientSettings& settings, noise::NoiseKey key,
                                    noise::NoiseKernels* kernels)
     : settings_(settings), key_(std::move(key)), kernels_(kernels != nullptr ? kernels : &host_) {}
@@ -75,6 +23,8 @@ Result<std::unique_ptr<GaussianGradient>> GaussianGradient::Create(const Gradien
     return UsageError(
         "norm_bound, sigma, temperature and batch must be positive, normalization_floor not negative.");
   }
+  if (settings.top_k < 0 || settings.top_k > settings.classes)
+    return UsageError("top_k must lie between 0 (all) and the number of classes.");
   return std::unique_ptr<GaussianGradient>(new GaussianGradient(settings, std::move(key), kernels));
 }
 
@@ -87,24 +37,21 @@ privacy::PrivacyEvent GaussianGradient::Describe(std::int64_t rows) const {
   event.sensitivity = 2 * settings_.norm_bound;
   event.noise_std = settings_.sigma * settings_.norm_bound;
   if (settings_.reading == Reading::working) event.noise_std /= static_cast<double>(settings_.batch);
+  if (shared && settings_.noise_by_row) event.noise_std *= std::sqrt(static_cast<double>(settings_.batch));
   event.rows_per_batch = settings_.batch;
   event.noise_coordinates = settings_.classes;
   event.release_coordinates = settings_.classes;
   event.frobenius = settings_.normalization == Normalization::frobenius;
   event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_float;
-  if (!settings_.detach) event.voids = {std::string(privacy::kVoidTeacherJacobian)};
+  if (settings_.teacher_drives_generator) event.voids.emplace_back(privacy::kVoidGeneratorTouchedTeacher);
+  if (!settings_.detach) event.voids.emplace_back(privacy::kVoidTeacherJacobian);
   event.assumptions = {std::string(privacy::kAssumeFloatNoise)};
   return event;
 }
 
-at::Tensor GaussianGradient::Gradient(const Answers& answers) const {
-  return DistillationGradient(settings_.loss, answers.query_.student_logits, answers.logits_, settings_.alpha,
-                              settings_.beta, settings_.temperature);
-}
-
 // C g^ of every row.
 at::Tensor GaussianGradient::Bounded(const Answers& answers) const {
-  return NormaliseGradient(Gradient(answers), settings_.normalization, settings_.norm_bound, settings_.floor);
+  return BoundedGradient(settings_, answers.query_.student_logits, answers.logits_);
 }
 
 // `noise`: [1, classes] for printed, else as `bounded`.
@@ -149,7 +96,7 @@ Result<Released> GaussianGradient::Release(const Answers& answers, Charge&& char
   const bool rows = settings_.reading == Reading::working && settings_.normalization == Normalization::row;
   if (rows && settings_.detach) {  // one pass over the rows
     const at::NoGradGuard no_grad;
-    const at::Tensor gradient = Gradient(answers).contiguous();
+    const at::Tensor gradient = OutputGradient(settings_, query.student_logits, answers.logits_).contiguous();
     at::Tensor values = at::empty_like(gradient);
     RETORT_RETURN_IF_ERROR(kernels_->NormaliseAndNoise(gradient, settings_.norm_bound, settings_.floor,
                                                        event.noise_std, key_, stream, values));

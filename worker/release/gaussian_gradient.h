@@ -3,30 +3,27 @@
 
 #include "worker/noise/noise_kernels.h"
 #include "worker/release/mechanism.h"
+#include "worker/release/output_gradient.h"
 
 namespace retort::worker::release {
 
-struct GradientSettings {
+struct GradientSettings : GradientRule {
   Reading reading = Reading::working;
-  Normalization normalization = Normalization::row;
-  DistillationLoss loss = DistillationLoss::dkd;
   double sigma = 100;        // noise over norm bound, as printed
-  double norm_bound = 1e-3;  // C > 0
-  double floor = 1e-4;       // e in C g / (|g| + e)
   std::int64_t batch = 256;  // B, the global batch
   std::int64_t classes = 10;
-  double alpha = 1, beta = 8;  // DKD: TCKD and NCKD weights
-  double temperature = 1;
   bool detach = true;  // false: the release keeps its graph to the inputs; claims unbounded
+  bool noise_by_row = false;  // printed: a draw for every row inside the sum (DPSD eq. 3)
+  bool teacher_drives_generator = false;  // the queries are made by who has touched the raw teacher
 };
 
 // With g_i the distillation gradient at row i's student logits and N a fresh standard normal vector of
 // all classes:
 //   working       g~_i = C g^_i + (sigma C / B) N_i
 //   row-averaged  g~_i = (C g^_i + sigma C N_i) / B
-//   printed       g~   = (sum_i C g^_i + sigma C N) / B, the same vector for every row
-// g^ = g / (|g| + e) with |.| of the row or (frobenius) of the batch; clip: g / max(|g|, 1) with |g| in units
-// of C.
+//   printed       g~   = (sum_i C g^_i + sigma C N) / B, the same vector for every row; with noise_by_row
+//                        (sum_i (C g^_i + sigma C N_i)) / B, drawn as one vector of deviation sqrt(B) sigma C
+// C g^ is BoundedGradient's. The noise has all classes, whichever the mask of top_k kept.
 class GaussianGradient final : public Mechanism {
  public:
   // `kernels`: those of the device that the answers lie on; null: the CPU's. They outlive the mechanism.
@@ -38,7 +35,6 @@ class GaussianGradient final : public Mechanism {
 
  private:
   GaussianGradient(const GradientSettings& settings, noise::NoiseKey key, noise::NoiseKernels* kernels);
-  [[nodiscard]] at::Tensor Gradient(const Answers& answers) const;
   [[nodiscard]] at::Tensor Bounded(const Answers& answers) const;
   [[nodiscard]] at::Tensor AsReading(const at::Tensor& bounded, const at::Tensor& noise) const;
   GradientSettings settings_;
@@ -47,17 +43,5 @@ class GaussianGradient final : public Mechanism {
   noise::NoiseKernels* kernels_;
   std::int64_t last_step_ = -1;
 };
-
-// d loss / d student logits for every row, in closed form: [rows, classes] f32, each row sums to zero.
-// DKD (Zhao et al. 2022, eq. 7) with target r = argmax of the teacher:
-//   T [ alpha (p_r - t_r)(e_r - p^) + beta (p^ - t^) ],
-// p, t softmax at temperature T of student and teacher; p^, t^ the same over the classes other than r.
-[[nodiscard]] at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
-                                              const at::Tensor& teacher_logits, double alpha, double beta,
-                                              double temperature);
-
-// C g / (|g| + e) by row or batch, or C g / max(|g|, C) for clip. [rows, classes] -> same shape.
-[[nodiscard]] at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normalization,
-                                           double norm_bound, double floor);
 
 }  // namespace retort::worker::release

@@ -2,9 +2,11 @@
 
 #include "experiments/spec/methods.h"
 #include "worker/release/gaussian_gradient.h"
+#include "worker/release/member_gradient.h"
 #include "worker/release/mechanism.h"
 #include "worker/release/noiseless.h"
 #include "worker/release/noisy_votes.h"
+#include "worker/release/randomized_response.h"
 
 namespace retort::worker::release {
 namespace {
@@ -15,20 +17,34 @@ Result<std::unique_ptr<Mechanism>> AsMechanism(Result<std::unique_ptr<M>> made) 
   return std::unique_ptr<Mechanism>(std::move(made).value());
 }
 
+// DPSD's equation 3 has the noise inside the sum over the rows.
+bool NoiseByRow(const TrialSpec& spec) { return spec.method.starts_with("dpsd-"); }
+
 GradientSettings GradientsOf(const TrialSpec& spec, std::int64_t classes) {
   GradientSettings settings;
+  static_cast<GradientRule&>(settings) = RuleOf(spec);
   settings.reading = spec.reading;
-  settings.normalization = spec.normalization;
-  settings.loss = spec.loss;
   settings.sigma = spec.sigma;
-  settings.norm_bound = spec.norm_bound;
-  settings.floor = spec.normalization_floor;
   settings.batch = spec.batch;
   settings.classes = classes;
-  settings.alpha = spec.dkd_alpha;
-  settings.beta = spec.dkd_beta;
-  settings.temperature = spec.temperature;
   settings.detach = spec.detach;
+  settings.noise_by_row = NoiseByRow(spec);
+  settings.teacher_drives_generator = spec.discriminator == Discriminator::teacher;
+  return settings;
+}
+
+// The clients of FedDPSD trust nobody, or a server that adds the noise; an ensemble that one party holds has one
+// draw.
+MemberGradientSettings MembersOf(const TrialSpec& spec, std::int64_t classes, std::int64_t members) {
+  MemberGradientSettings settings;
+  settings.rule = RuleOf(spec);
+  settings.sigma = spec.sigma;
+  settings.batch = spec.batch;
+  settings.classes = classes;
+  settings.members = members;
+  const bool federated = spec.method == "feddpsd";
+  settings.each_draws = federated && spec.trust == Trust::untrusted;
+  settings.trusted_server = federated && spec.trust == Trust::trusted;
   return settings;
 }
 
@@ -49,10 +65,11 @@ Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int
   const MethodRule* method = FindMethod(spec.method);
   if (method == nullptr || method->teachers == 0)
     return UsageError("Method \"" + spec.method + "\" asks no teacher.");
+  if (KindOf(spec) == TrialKind::response_student)
+    return AsMechanism(RandomizedResponse::Create(ResponseOf(spec, classes, members), std::move(key)));
   if (members > 1) {
-    if (spec.reading != Reading::sound) {
-      return UsageError("An ensemble answers by noisy votes: trial.reading must be \"sound\".");
-    }
+    if (KindOf(spec) == TrialKind::gradient_student)
+      return AsMechanism(MemberGradient::Create(MembersOf(spec, classes, members), std::move(key), kernels));
     return AsMechanism(NoisyVotes::Create(VotesOf(spec, classes), std::move(key)));
   }
   if (spec.reading == Reading::sound) return std::unique_ptr<Mechanism>(new Noiseless(classes, spec.batch));

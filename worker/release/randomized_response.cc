@@ -2,12 +2,17 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "worker/release/vote_shares.h"
 
 namespace retort::worker::release {
 namespace {
@@ -25,8 +30,8 @@ std::uint64_t Below(std::uint64_t count, noise::ChaChaStream& bits) {
 }
 
 // `candidates` in ascending order.
-std::size_t Respond(std::size_t truth, const std::vector<std::size_t>& candidates, double epsilon0,
-                    noise::ChaChaStream& bits) {
+std::size_t ClassFor(std::size_t truth, const std::vector<std::size_t>& candidates, double epsilon0,
+                     noise::ChaChaStream& bits) {
   const std::size_t k = candidates.size();
   std::size_t place = 0;
   while (place < k && candidates[place] != truth) ++place;
@@ -36,12 +41,24 @@ std::size_t Respond(std::size_t truth, const std::vector<std::size_t>& candidate
   return candidates[other < place ? other : other + 1];
 }
 
-std::size_t FirstLargest(std::span<const float> values) {
-  std::size_t best = 0;
-  for (std::size_t c = 1; c < values.size(); ++c) {
-    if (values[c] > values[best]) best = c;
+std::vector<std::size_t> Marked(const bool* candidate, std::size_t classes) {
+  std::vector<std::size_t> set;
+  for (std::size_t c = 0; c < classes; ++c) {
+    if (candidate[c]) set.push_back(c);
   }
-  return best;
+  return set;
+}
+
+std::vector<std::size_t> EveryClass(std::size_t classes) {
+  std::vector<std::size_t> set(classes);
+  std::iota(set.begin(), set.end(), std::size_t{0});
+  return set;
+}
+
+// As the memory keeps them.
+at::Tensor AsBits(const at::Tensor& values) {
+  const at::Tensor rows = values.cpu().contiguous();
+  return rows.scalar_type() == at::kFloat ? rows.view(at::kInt) : rows;
 }
 
 }  // namespace
@@ -53,6 +70,21 @@ std::uint64_t LeaveThreshold(double epsilon0, std::int64_t candidates) {
   return scaled < 1 ? 1 : static_cast<std::uint64_t>(scaled);
 }
 
+ResponseSettings ResponseOf(const TrialSpec& spec, std::int64_t classes, std::int64_t members) {
+  ResponseSettings settings;
+  settings.epsilon0 = spec.epsilon0;
+  settings.classes = classes;
+  settings.batch = spec.batch;
+  if (spec.reading == Reading::printed) {
+    if (spec.method == "dp-dfd") settings.form = ResponseForm::soft;
+    if (spec.method == "dpsd-label") settings.form = ResponseForm::every_class;
+  }
+  settings.candidates = spec.top_k;
+  settings.members = members;
+  settings.generator_touched_teacher = spec.discriminator == Discriminator::teacher || spec.pretrain_steps > 0;
+  return settings;
+}
+
 RandomizedResponse::RandomizedResponse(const ResponseSettings& settings, noise::NoiseKey key)
     : settings_(settings), key_(std::move(key)), memory_(settings.classes) {}
 
@@ -61,15 +93,23 @@ Result<std::unique_ptr<RandomizedResponse>> RandomizedResponse::Create(const Res
   if (!(settings.epsilon0 >= kLeastEpsilon && settings.epsilon0 <= kLargestEpsilon)) {
     return UsageError("Randomised response needs an epsilon between 1e-6 and 700 for each answer.");
   }
-  if (settings.classes < kFewestCandidates || settings.batch < 1) {
+  if (settings.classes < kFewestCandidates || settings.batch < 1 || settings.members < 1) {
     return UsageError("Randomised response needs two classes or more, and a batch of 1 or more.");
+  }
+  const std::int64_t candidates = settings.candidates;
+  if (candidates != 0 && (candidates < kFewestCandidates || candidates > settings.classes)) {
+    return UsageError("Randomised response needs two candidates or more, and no more than there are classes.");
+  }
+  if (settings.members > 1 && settings.form != ResponseForm::one_hot) {
+    return UsageError("The printed forms of randomised response are of a single teacher.");
   }
   return std::unique_ptr<RandomizedResponse>(new RandomizedResponse(settings, std::move(key)));
 }
 
 privacy::PrivacyEvent RandomizedResponse::Describe(std::int64_t rows) const {
   privacy::PrivacyEvent event;
-  event.kind = privacy::MechanismKind::randomized_response;
+  const bool several = settings_.members > 1;
+  event.kind = several ? privacy::MechanismKind::member_response : privacy::MechanismKind::randomized_response;
   event.unit = privacy::EventUnit::row;
   event.count = rows;
   event.epsilon0 = settings_.epsilon0;
@@ -78,6 +118,12 @@ privacy::PrivacyEvent RandomizedResponse::Describe(std::int64_t rows) const {
   event.noise_coordinates = settings_.classes;
   event.release_coordinates = settings_.classes;
   event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_lattice;
+  if (settings_.form == ResponseForm::soft) event.voids.emplace_back(privacy::kVoidSoftOutput);
+  if (settings_.form == ResponseForm::every_class && settings_.candidates != settings_.classes)
+    event.voids.emplace_back(privacy::kVoidSupportLeak);
+  if (settings_.generator_touched_teacher) event.voids.emplace_back(privacy::kVoidGeneratorTouchedTeacher);
+  std::sort(event.voids.begin(), event.voids.end());
+  if (several) event.assumptions.emplace_back(privacy::kAssumeDisjointShards);
   return event;
 }
 
@@ -85,36 +131,79 @@ std::int64_t RandomizedResponse::DrawsFor(const Answers& answers) const {
   return memory_.Fresh(answers.query_.inputs);
 }
 
+void RandomizedResponse::Remember(const at::Tensor& inputs, const at::Tensor& values) {
+  memory_.Remember(inputs, AsBits(values));
+}
+
+void RandomizedResponse::RememberDigests(const at::Tensor& digests, const at::Tensor& values) {
+  memory_.Add({digests, AsBits(values)});
+}
+
+Status RandomizedResponse::CheckCandidates(const at::Tensor& candidates, const Answers& answers) const {
+  const std::int64_t rows = answers.rows();
+  if (rows > settings_.batch) return Refused("The answers have another shape than the event.");
+  if (candidates.sizes() != at::IntArrayRef({rows, settings_.classes}))
+    return Refused("Each row needs a set of candidates.");
+  if (rows == 0) return {};
+  const at::Tensor sizes = candidates.sum(1);
+  if (sizes.min().item<std::int64_t>() < kFewestCandidates)
+    return Refused("A row has fewer than two candidates: its answer would be no secret.");
+  if (settings_.candidates != 0 && sizes.ne(settings_.candidates).any().item<bool>())
+    return Refused("A row has another number of candidates than the event speaks of.");
+  return {};
+}
+
+void RandomizedResponse::Respond(std::size_t truth, const std::vector<std::size_t>& candidates,
+                                 const float* probabilities, noise::ChaChaStream& bits,
+                                 std::span<std::int32_t> out) const {
+  const bool soft = settings_.form == ResponseForm::soft;
+  const bool inside = std::binary_search(candidates.begin(), candidates.end(), truth);
+  const bool all = inside && settings_.form == ResponseForm::every_class;
+  const std::size_t answer =
+      ClassFor(truth, all ? EveryClass(out.size()) : candidates, settings_.epsilon0, bits);
+  if (!soft) {
+    out[answer] += 1;
+  } else if (!inside || answer != truth) {
+    out[answer] = std::bit_cast<std::int32_t>(1.0F);
+  } else {
+    std::transform(probabilities, probabilities + out.size(), out.begin(),
+                   [](float p) { return std::bit_cast<std::int32_t>(p); });
+  }
+}
+
 Result<Released> RandomizedResponse::Release(const Answers& answers, Charge&& charge) {
   const Charge spent = std::move(charge);
   RETORT_RETURN_IF_ERROR(spent.Covers(Describe(DrawsFor(answers))));
-  if (!answers.logits_.defined()) return Refused("Randomised response needs a single teacher's answers.");
-  const std::int64_t rows = answers.rows();
-  if (answers.logits_.size(1) != settings_.classes || rows > settings_.batch)
+  const bool one = answers.logits_.defined();
+  const at::Tensor truths = (one ? FirstLargest(answers.logits_).unsqueeze(0) : answers.choices_).cpu().contiguous();
+  if (truths.size(0) != settings_.members)
+    return Refused("The answers are those of another number of teachers than the event speaks of.");
+  if ((one ? answers.logits_ : answers.votes_).size(1) != settings_.classes)
     return Refused("The answers have another shape than the event.");
   const at::Tensor& asked = answers.query_.candidates;
   const at::Tensor candidates = asked.defined() ? asked.to(at::kBool).cpu().contiguous()
-                                                : at::ones({rows, settings_.classes}, at::kBool);
-  if (candidates.sizes() != answers.logits_.sizes()) return Refused("Each row needs a set of candidates.");
-  if (rows > 0 && candidates.sum(1).min().item<std::int64_t>() < kFewestCandidates)
-    return Refused("A row has fewer than two candidates: its answer would be no secret.");
+                                                : at::ones({answers.rows(), settings_.classes}, at::kBool);
+  RETORT_RETURN_IF_ERROR(CheckCandidates(candidates, answers));
   if (answers.step() <= last_step_)
     return Refused("Step " + std::to_string(answers.step()) + " drew its noise before.");
   last_step_ = answers.step();
 
   noise::ChaChaStream bits(key_, {static_cast<std::uint64_t>(answers.step()), noise::Purpose::response});
-  const at::Tensor logits = answers.logits_.detach().cpu().contiguous();
+  const bool soft = settings_.form == ResponseForm::soft;
+  const at::Tensor probabilities = soft ? at::softmax(answers.logits_.detach(), 1).cpu().contiguous() : at::Tensor();
+  const float* probability = soft ? probabilities.const_data_ptr<float>() : nullptr;
   const auto classes = static_cast<std::size_t>(settings_.classes);
-  const float* logit = logits.const_data_ptr<float>();
+  const auto rows = static_cast<std::size_t>(answers.rows());
+  const std::int64_t* truth = truths.const_data_ptr<std::int64_t>();
   const bool* candidate = candidates.const_data_ptr<bool>();
-  return Released{memory_.Recall(answers.query_.inputs, [&](std::size_t row, std::span<std::int32_t> out) {
-    std::vector<std::size_t> set;
-    for (std::size_t c = 0; c < classes; ++c) {
-      if (candidate[row * classes + c]) set.push_back(c);
-    }
-    const std::size_t truth = FirstLargest({logit + row * classes, classes});
-    out[Respond(truth, set, settings_.epsilon0, bits)] = 1;
-  })};
+  const at::Tensor values =
+      memory_.Recall(answers.query_.inputs, [&](std::size_t row, std::span<std::int32_t> out) {
+        const std::vector<std::size_t> set = Marked(candidate + row * classes, classes);
+        const float* of_row = soft ? probability + row * classes : nullptr;
+        for (std::size_t member = 0; member < static_cast<std::size_t>(settings_.members); ++member)
+          Respond(static_cast<std::size_t>(truth[member * rows + row]), set, of_row, bits, out);
+      });
+  return Released{soft ? values.view(at::kFloat) : values};
 }
 
 }  // namespace retort::worker::release

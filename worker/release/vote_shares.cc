@@ -19,8 +19,10 @@ at::Tensor WholeShares(const at::Tensor& probabilities, std::int64_t grain) {
   return shares;
 }
 
+at::Tensor FirstLargest(const at::Tensor& logits) { return logits.argmax(-1); }
+
 at::Tensor VoteShares(const at::Tensor& logits, std::int64_t grain) {
-  if (grain == 1) return at::one_hot(logits.argmax(-1), logits.size(-1));
+  if (grain == 1) return at::one_hot(FirstLargest(logits), logits.size(-1));
   return WholeShares(logits.softmax(-1), grain);
 }
 

@@ -8,6 +8,9 @@
 
 namespace retort::worker::release {
 
+// logits [..., classes] -> i64 [...]: the class of the largest, of equal ones the first.
+[[nodiscard]] at::Tensor FirstLargest(const at::Tensor& logits);
+
 // logits [..., classes] -> i64 of the same shape. grain 1: one-hot of the first largest; grain G > 1:
 // floor(G softmax). Every row is >= 0 and adds up to at most `grain`, whatever the logits and however the
 // softmax rounded; two such rows therefore differ by at most sqrt(2) G in L2, one from zero by G.

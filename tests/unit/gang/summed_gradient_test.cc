@@ -92,6 +92,28 @@ TEST(SumGradients, AMemberWithoutRowsContributesNothing) {
   });
 }
 
+TEST(SumGradients, ALeafOfOnesOwnGetsTheGradientOfOnesOwnOutputs) {
+  const at::Tensor seeds = at::randn({6, 10});
+  const at::Tensor inputs = at::randn({6, 1, 2, 2});
+  const auto make = [] {
+    return std::move(MakeNetwork("logistic", {1, 2, 2}, 10, RngStream(1, Purpose::parameters))).value();
+  };
+  const at::Tensor want = at::matmul(seeds, make()->parameters().leaves()[0]).view({6, 1, 2, 2});
+  for (const int size : {1, 3}) {
+    InGang(size, [&](Collective& gang) {
+      const auto network = make();
+      const RowShare share = ShareOf(6, gang);
+      OwnLeaf own{Own(inputs, share).clone().requires_grad_(true)};
+      const at::Tensor logits = network->Forward(own.leaf).logits;
+      ASSERT_TRUE(
+          SumGradients({logits}, {Own(seeds, share)}, network->parameters(), gang, kBucketFloats, &own).ok());
+      EXPECT_TRUE(at::allclose(own.gradient, Own(want, share), 1e-5, 1e-6));
+      const at::Tensor all = at::matmul(seeds.t(), inputs.view({6, 4}));
+      EXPECT_TRUE(at::allclose(network->parameters().gradient_views()[0], all, 1e-4, 1e-5));
+    });
+  }
+}
+
 TEST(SumGradients, ALostMemberIsAnError) {
   auto gang = MakeLocalGang(2, std::chrono::seconds(20));
   gang[1].reset();

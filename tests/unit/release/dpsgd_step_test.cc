@@ -22,9 +22,9 @@ class DpSgdStepTest : public testing::Test {
     return DpSgdStep::Create(settings, noise::NoiseKey::FromSeed(1, TrialId(1))).value();
   }
   // The released vector less the noise that the seeded key gives: the clipped sum itself.
-  at::Tensor SumOf(const at::Tensor& gradients, double norm_bound = 0.5) {
+  at::Tensor SumOf(const at::Tensor& gradients, double norm_bound = 0.5, std::vector<std::int64_t> layers = {}) {
     DpSgdStep mechanism = Make();
-    ClippedSum sum(4, norm_bound);
+    ClippedSum sum(4, norm_bound, std::move(layers));
     sum.Add(gradients);
     auto charge = book_.Take(mechanism.Describe(1), 1);
     at::Tensor noise = at::empty({4}, at::kFloat);
@@ -39,6 +39,27 @@ class DpSgdStepTest : public testing::Test {
 TEST_F(DpSgdStepTest, LongGradientsAreClippedAndShortOnesKept) {
   const at::Tensor gradients = at::tensor({3.0f, 4.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.1f, 0.0f}).reshape({2, 4});
   EXPECT_TRUE(at::allclose(SumOf(gradients), at::tensor({0.3f, 0.4f, 0.1f, 0.0f}), 1e-5, 1e-6));
+}
+
+// Layers of one and three coordinates, each clipped to 0.5 / sqrt(2) = 0.353553.
+TEST_F(DpSgdStepTest, EachLayerIsClippedByItself) {
+  const at::Tensor gradients = at::tensor({3.0f, 0.0f, 0.3f, 0.0f, 0.1f, 0.0f, 6.0f, 8.0f}).reshape({2, 4});
+  const double c = 0.5 / std::sqrt(2.0);
+  const at::Tensor expected = at::tensor({c + 0.1, 0.0, 0.3 + 0.6 * c, 0.8 * c}, at::kFloat);
+  EXPECT_TRUE(at::allclose(SumOf(gradients, 0.5, {1, 3}), expected, 1e-5, 1e-6));
+}
+
+TEST_F(DpSgdStepTest, LayersClippedByThemselvesStayWithinTheBoundOfTheWhole) {
+  for (const std::vector<std::int64_t>& layers : {std::vector<std::int64_t>{1, 3}, {2, 2}, {1, 1, 1, 1}, {4}}) {
+    const at::Tensor whole = SumOf(at::full({1, 4}, 100.0f), 0.5, layers);
+    EXPECT_NEAR(whole.norm().item<double>(), 0.5, 1e-5) << layers.size();
+  }
+}
+
+TEST_F(DpSgdStepTest, OneBadLayerSilencesTheWholeExample) {
+  at::Tensor gradients = at::full({2, 4}, 0.1f);
+  gradients[1][3] = std::nan("");
+  EXPECT_TRUE(at::allclose(SumOf(gradients, 0.5, {1, 3}), at::full({4}, 0.1f), 1e-5, 1e-6));
 }
 
 TEST_F(DpSgdStepTest, ExampleWithNonFiniteGradientCountsAsZero) {

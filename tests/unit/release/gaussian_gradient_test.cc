@@ -99,6 +99,36 @@ TEST(DistillationGradient, KeepsItsSignWhereBothLabelsAreAllButCertain) {
   EXPECT_GT(gradient[0][1].item<double>(), 0);
 }
 
+// Two rows by hand: T (q - p) with p and q softmax of teacher and student over T.
+TEST(DistillationGradient, KdIsWhatItsDefinitionSaysNumberByNumber) {
+  const double z[2][3] = {{0.5, -1, 2}, {0, 0, 0}}, t[2][3] = {{1, 1, -2}, {3, 0, 0}};
+  for (const double temperature : {1.0, 4.0}) {
+    const at::Tensor got = DistillationGradient(
+        DistillationLoss::kd, at::tensor({0.5, -1., 2., 0., 0., 0.}, at::kDouble).reshape({2, 3}),
+        at::tensor({1., 1., -2., 3., 0., 0.}, at::kDouble).reshape({2, 3}), 1, 8, temperature);
+    for (std::int64_t row = 0; row < 2; ++row) {
+      double student = 0, teacher = 0;
+      for (std::int64_t c = 0; c < 3; ++c) {
+        student += std::exp(z[row][c] / temperature);
+        teacher += std::exp(t[row][c] / temperature);
+      }
+      for (std::int64_t c = 0; c < 3; ++c) {
+        const double want = temperature * (std::exp(z[row][c] / temperature) / student -
+                                           std::exp(t[row][c] / temperature) / teacher);
+        EXPECT_NEAR(got[row][c].item<double>(), want, 1e-12);
+      }
+    }
+  }
+}
+
+TEST(KeepLargest, KeepsTheLargestMagnitudesAndTheLeftOfEqualOnes) {
+  const at::Tensor g = at::tensor({0.1f, -0.9f, 0.5f, -0.5f, 0.2f, 0.0f, 0.3f, 0.3f, -0.3f, 0.0f}).reshape({2, 5});
+  const at::Tensor want = at::tensor({0.0f, -0.9f, 0.5f, 0.0f, 0.0f, 0.0f, 0.3f, 0.3f, 0.0f, 0.0f}).reshape({2, 5});
+  EXPECT_TRUE(at::equal(KeepLargest(g, 2), want));
+  EXPECT_TRUE(at::equal(KeepLargest(g, 0), g));
+  EXPECT_TRUE(at::equal(KeepLargest(g, 5), g));
+}
+
 TEST(NormaliseGradient, RowsAndBatchesStayInsideTheBound) {
   const double bound = 1e-3;
   for (const double scale : {1e-8, 1.0, 1e6}) {
@@ -161,6 +191,58 @@ TEST_F(GaussianGradientTest, RowAveragedReadingDividesGradientAndNoiseByB) {
   settings_.reading = Reading::row_averaged;
   const at::Tensor released = ChargeAndRelease(*Make(), Ask(2), book_).value().values;
   EXPECT_TRUE(at::allclose(released, (Bounded() + Noise(2, kRows, 1.5)) / kRows, 1e-6, 1e-8));
+}
+
+TEST_F(GaussianGradientTest, PrintedReadingWithADrawForEveryRowHasTheNoiseOfTheirSum) {
+  settings_.reading = Reading::printed;
+  settings_.noise_by_row = true;
+  const at::Tensor released = ChargeAndRelease(*Make(), Ask(2), book_).value().values;
+  const double deviation = 1.5 * std::sqrt(static_cast<double>(kRows));
+  const at::Tensor expected = (Bounded().sum(0, true) + Noise(2, 1, deviation)) / kRows;
+  EXPECT_TRUE(at::allclose(released, expected.expand({kRows, kClasses}), 1e-6, 1e-7));
+  EXPECT_EQ(Make()->Describe(kRows).noise_std, deviation);
+}
+
+// The trap of a masked release: which entries are not zero must not tell which the mask kept.
+TEST_F(GaussianGradientTest, NoiseCoversWhatTheMaskZeroedWhoeverTheTeacherIs) {
+  settings_.top_k = 2;
+  settings_.norm_bound = 1;
+  for (const Reading reading : {Reading::working, Reading::row_averaged, Reading::printed}) {
+    for (const auto normalization : {Normalization::row, Normalization::frobenius, Normalization::clip}) {
+      settings_.reading = reading;
+      settings_.normalization = normalization;
+      for (const std::int64_t teacher_of : {4, 9}) {
+        FixedTeacher teacher(Logits(3, teacher_of).to(at::kFloat));
+        const Query query{DistinctInputs(kRows, 1), Logits(2, 1).to(at::kFloat), 1};
+        const at::Tensor released = ChargeAndRelease(*Make(), Oracle::Ask(teacher, query), book_).value().values;
+        EXPECT_TRUE((released != 0).all().item<bool>());
+        const at::Tensor masked = OutputGradient(settings_, query.student_logits, Logits(3, teacher_of).to(at::kFloat));
+        EXPECT_TRUE(at::equal((masked != 0).sum(1), at::full({kRows}, 2, at::kLong)));
+      }
+      EXPECT_EQ(Make()->Describe(kRows).noise_coordinates, kClasses);
+    }
+  }
+}
+
+TEST_F(GaussianGradientTest, TheMaskComesBeforeTheNorm) {
+  settings_.top_k = 2;
+  settings_.sigma = 1e-9;
+  const at::Tensor released = ChargeAndRelease(*Make(), Ask(2), book_).value().values;
+  EXPECT_LT((released.norm(2, 1) - settings_.norm_bound).abs().max().item<double>(), 1e-3);
+  const at::Tensor gradient = DistillationGradient(DistillationLoss::dkd, Logits(2, 1).to(at::kFloat),
+                                                   Logits(3, 4).to(at::kFloat), 1, 8, 1);
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    const at::Tensor kept = std::get<1>(gradient[row].abs().topk(2));
+    const at::Tensor share = gradient[row].index_select(0, kept) / gradient[row].index_select(0, kept).norm();
+    EXPECT_TRUE(at::allclose(released[row].index_select(0, kept), share * 0.5, 1e-3, 1e-4));
+  }
+}
+
+TEST_F(GaussianGradientTest, QueriesOfAGeneratorThatTouchedTheTeacherAreMarked) {
+  EXPECT_TRUE(Make()->Describe(kRows).voids.empty());
+  settings_.teacher_drives_generator = true;
+  EXPECT_EQ(Make()->Describe(kRows).voids,
+            std::vector<std::string>{std::string(privacy::kVoidGeneratorTouchedTeacher)});
 }
 
 TEST_F(GaussianGradientTest, PrintedReadingReleasesOneVectorForTheWholeBatch) {

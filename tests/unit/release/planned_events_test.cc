@@ -4,7 +4,10 @@
 #include <memory>
 
 #include "experiments/privacy/claim.h"
+#include "worker/methods/label_stages.h"
+#include "worker/release/class_embedding.h"
 #include "worker/release/dpsgd_step.h"
+#include "worker/release/label_response.h"
 #include "worker/release/mechanism.h"
 
 namespace retort::worker::release {
@@ -60,6 +63,54 @@ TEST(PlannedEvents, EqualWhatGradientMechanismsDescribe) {
   }
 }
 
+TEST(PlannedEvents, EqualWhatAnEnsemblesGradientsDescribe) {
+  for (const char* method : {"dpdfd-ensemble", "feddpsd"}) {
+    for (const Trust trust : {Trust::untrusted, Trust::trusted}) {
+      for (const Reading reading : {Reading::working, Reading::printed}) {
+        TrialSpec spec = Spec();
+        spec.method = method;
+        spec.reading = reading;
+        if (spec.method == "feddpsd") spec.trust = trust;
+        ExpectAsPlanned(spec, 10, 7, 48);
+      }
+    }
+  }
+}
+
+TEST(PlannedEvents, EqualWhatMaskedGradientsAndThoseOfATouchedGeneratorDescribe) {
+  for (const char* method : {"dpsd-data", "dpsd-t", "dpsd-kd"}) {
+    for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged}) {
+      for (const Discriminator discriminator : {Discriminator::student, Discriminator::teacher}) {
+        TrialSpec spec = Spec();
+        spec.method = method;
+        spec.reading = reading;
+        spec.top_k = 3;
+        spec.discriminator = discriminator;
+        ExpectAsPlanned(spec, 1, 7, 48);
+      }
+    }
+  }
+}
+
+TEST(PlannedEvents, EqualWhatRandomisedResponsesDescribe) {
+  for (const char* method : {"dp-dfd", "dpsd-label", "feddpsd"}) {
+    for (const Reading reading : {Reading::working, Reading::printed}) {
+      for (const std::int64_t top_k : {0, 3, 10}) {
+        for (const Discriminator discriminator : {Discriminator::student, Discriminator::teacher}) {
+          TrialSpec spec = Spec();
+          spec.method = method;
+          spec.reading = reading;
+          spec.branch = spec.method == "feddpsd" ? Branch::label : Branch::data;
+          spec.epsilon0 = 2;
+          spec.top_k = top_k;
+          spec.discriminator = discriminator;
+          ExpectAsPlanned(spec, spec.method == "feddpsd" ? 5 : 1, 7, 48);
+        }
+      }
+    }
+  }
+}
+
 TEST(PlannedEvents, EqualWhatNoisyVotesDescribe) {
   TrialSpec spec = Spec();
   spec.reading = Reading::sound;
@@ -91,6 +142,46 @@ TEST(PlannedEvents, EqualWhatDpSgdDescribesButForTheNetworksSize) {
   described.noise_coordinates = described.release_coordinates = planned.noise_coordinates;
   EXPECT_TRUE(described.SameMechanism(planned));
   EXPECT_EQ(described.count, planned.count);
+}
+
+TEST(PlannedEvents, EqualWhatTheEmbeddingOfTheClassesDescribes) {
+  TrialSpec spec = Spec();
+  spec.method = "dp-merf";
+  spec.noise_multiplier = 4.5;
+  spec.random_features = 600;
+  for (const NoiseMode noise : {NoiseMode::secure, NoiseMode::seeded}) {
+    spec.noise = noise;
+    const auto mechanism = ClassEmbedding::Create({4.5, 10, 600}, KeyFor(spec)).value();
+    privacy::PrivacyEvent planned = OnlyPlanned(spec);
+    planned.facts.clear();
+    EXPECT_TRUE(mechanism.Describe(1).SameMechanism(planned));
+    EXPECT_EQ(planned.count, 1);
+  }
+}
+
+TEST(PlannedEvents, EqualWhatEveryPartOfTheLabelsDescribes) {
+  for (const std::string method : {"lp-2st", "alibi"}) {
+    TrialSpec spec = Spec();
+    spec.method = method;
+    spec.epsilon0 = 1.25;
+    spec.label_stages = 3;
+    const auto ends = StageEnds(8000, method == "alibi" ? 1 : 3);
+    std::vector<std::int64_t> parts;
+    for (std::size_t i = 0; i < ends.size(); ++i) parts.push_back(ends[i] - (i == 0 ? 0 : ends[i - 1]));
+    const auto mechanism =
+        LabelResponse::Create({method == "alibi" ? LabelNoise::laplace : LabelNoise::response, 1.25, 10, parts},
+                              KeyFor(spec))
+            .value();
+    auto planned = privacy::PlannedEvents(spec).value();
+    ASSERT_EQ(planned.size(), parts.size()) << method;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      planned[i].facts.clear();
+      const privacy::PrivacyEvent described = mechanism->Describe(i);
+      EXPECT_TRUE(described.SameMechanism(planned[i])) << privacy::EncodeEvent(described) << "\n"
+                                                       << privacy::EncodeEvent(planned[i]);
+      EXPECT_EQ(described.count, planned[i].count);
+    }
+  }
 }
 
 }  // namespace

@@ -141,8 +141,8 @@ const BadSweep kBadSweeps[] = {
     {"EnsembleAskedForGradients", "[trial]\nteacher = \"shards\"\n", 11, 11, "trial.teacher",
      "asks a single teacher", "sound"},
     {"ReadingThatTheMethodLacks", kTrial + "method = \"dpdfd-direct\"\nreading = \"sound\"\n", 13, 11,
-     "trial.reading", "has no reading \"sound\"", "row-averaged"},
-    {"ReadingOfAMethodWithoutAny", "[sweep]\nzip.a = [{ method = \"alibi\", reading = \"printed\" }]\n", 11, 39,
+     "trial.reading", "has no reading \"sound\"", "working"},
+    {"ReadingOfAMethodWithoutAny", "[sweep]\nzip.a = [{ method = \"alibi\", reading = \"printed\" }]\n", 11, 40,
      "sweep.zip.a.reading", "has no readings", ""},
     {"EnsembleMethodWithASingleTeacher", kTrial + "method = \"dpdfd-ensemble\"\n", 11, 11, "trial.teacher",
      "asks an ensemble", "shards"},
@@ -156,8 +156,8 @@ const BadSweep kBadSweeps[] = {
      "against the teacher", "teacher"},
     {"BranchOfAnotherMethod", kTrial + "branch = \"label\"\n", 12, 10, "trial.branch", "of method \"feddpsd\"", ""},
     {"LabelMethodAskedForExamples",
-     "[trial]\nmethod = \"alibi\"\nepsilon = 1\nclaim = \"example\"\ncalibrate = \"noise\"\n", 12, 11, "trial.epsilon",
-     "only labels are protected", ""},
+     "[trial]\nmethod = \"alibi\"\nepsilon = 1\nclaim = \"example\"\ncalibrate = \"noise\"\n", 13, 9, "trial.claim",
+     "protects labels only", "label"},
     {"BaselineOnSeveralDevices", "[trial]\nmethod = \"fedavg\"\ndevices = 2\n", 12, 11, "trial.devices",
      "runs on one device", ""},
     {"DpdfdWithoutTeacher", "[trial]\nsteps = 5\n", 10, 1, "trial.method", "needs a teacher", "single"},
@@ -300,10 +300,14 @@ const BadTable kBadTables[] = {
      "single = { members = 2 }\n[sweep]\nwhen = [{ if = { seed = 0 }, set = { "
      "reading = \"sound\", vote_noise = 1, source = \"public\" } }]",
      9, 82, "sweep.when.set.source", "data.digits.split has no public range"},
-    {"EnsembleOfConvolutions", "",
-     "single = { members = 3, network = \"datalens\" }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
+    {"LogisticEnsembleWithAnOptimiser", "",
+     "single = { members = 3, optimizer = \"sgd\" }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
      "set = { reading = \"sound\", vote_noise = 1 } }]",
-     7, 35, "teacher.single.network", "\"logistic\" networks"},
+     7, 37, "teacher.single.optimizer", "trained together, by Adam"},
+    {"MomentumOfAnEnsembleByAdam", "",
+     "single = { members = 3, network = \"datalens\", momentum = 0.5 }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
+     "set = { reading = \"sound\", vote_noise = 1 } }]",
+     7, 58, "teacher.single.momentum", "momentum is of sgd"},
     {"MembersBeyondTrain", "",
      "single = { members = 10 }\n[sweep]\nwhen = [{ if = { seed = 0 }, set = { reading = "
      "\"sound\", vote_noise = 1 } }]",

@@ -48,6 +48,47 @@ TEST(DirichletClients, MixClassesMoreAtLargerConcentrations) {
   EXPECT_EQ(classes_of_first(100), 10U);
 }
 
+TEST(BalancedClients, HoldEveryExampleOnceAndNoneHasFewerThanTheLeast) {
+  for (const double concentration : {0.1, 0.5, 100.0}) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      const auto made = BalancedClients(Labels(1000, 10), 10, 5, concentration, seed);
+      ASSERT_TRUE(made.ok()) << made.status().message();
+      std::set<std::int64_t> seen;
+      for (const auto& client : *made) {
+        EXPECT_GE(client.size(), 10U);
+        EXPECT_TRUE(std::is_sorted(client.begin(), client.end()));
+        for (const std::int64_t index : client) EXPECT_TRUE(seen.insert(index).second) << index;
+      }
+      EXPECT_EQ(seen.size(), 1000U);
+    }
+  }
+}
+
+// Who has the mean takes nothing of a further class: at the moment it passes the mean, it can pass it by one class.
+TEST(BalancedClients, NobodyHasMuchMoreThanTheMean) {
+  const auto clients = BalancedClients(Labels(1000, 10), 10, 5, 0.3, 4).value();
+  for (const auto& client : clients) EXPECT_LT(client.size(), 200U + 100U);
+}
+
+TEST(BalancedClients, FollowFromTheSeedAndTheLabels) {
+  auto labels = Labels(1000, 10);
+  const auto one = BalancedClients(labels, 10, 5, 0.5, 1).value();
+  EXPECT_EQ(BalancedClients(labels, 10, 5, 0.5, 1).value(), one);
+  EXPECT_NE(BalancedClients(labels, 10, 5, 0.5, 2).value(), one);
+  labels[17] = (labels[17] + 1) % 10;
+  const auto other = BalancedClients(labels, 10, 5, 0.5, 1).value();
+  std::int64_t moved = 0;  // other examples than the relabelled one that change hands
+  for (std::size_t k = 0; k < 5; ++k) {
+    for (const std::int64_t i : one[k])
+      moved += i != 17 && !std::binary_search(other[k].begin(), other[k].end(), i) ? 1 : 0;
+  }
+  EXPECT_GT(moved, 0) << "one label decides about others' examples";
+}
+
+TEST(BalancedClients, TooManyClientsForTheExamplesAreAnError) {
+  EXPECT_EQ(BalancedClients(Labels(99, 3), 3, 10, 0.5, 1).status().code(), StatusCode::usage);
+}
+
 TEST(EqualClients, AreDisjointAndOfOneSize) {
   for (const std::int64_t clients : {1, 3, 50}) {
     const auto shares = EqualClients(50, clients, 4);

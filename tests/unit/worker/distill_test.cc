@@ -140,6 +140,14 @@ TEST(VoteTargets, PartsOfAVoteSayWhatWholeVotesSay) {
   EXPECT_TRUE(at::allclose(VoteEvidence(parts, 50, 20, 16), VoteEvidence(votes, 50, 20)));
 }
 
+TEST(VoteTargets, FirstVotesAreThoseOfTheCandidateWithTheMost) {
+  const at::Tensor votes = at::tensor({5, -3, 9, 5, -7, -4, -7, -9}, at::kInt).reshape({2, 4});
+  const at::Tensor candidates = at::tensor({1, 1, 0, 1, 1, 0, 1, 0}).to(at::kBool).reshape({2, 4});
+  EXPECT_TRUE(FirstVotes(votes, candidates).argmax(1).equal(at::tensor({0, 0}, at::kLong))) << "ties: the first";
+  EXPECT_TRUE(FirstVotes(votes, at::Tensor()).argmax(1).equal(at::tensor({2, 1}, at::kLong)));
+  EXPECT_TRUE(FirstVotes(votes, candidates).sum(1).eq(1).all().item<bool>());
+}
+
 TEST(VoteTargets, PureNoiseGivesTheLeastGap) {
   const at::Tensor noise = (at::randn({50, 10}) * 300).round().to(at::kInt);
   EXPECT_LE(EstimateVoteGap(noise, 400, 100), 25);

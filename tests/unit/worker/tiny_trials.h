@@ -60,6 +60,7 @@ class TinyTrials {
     EXPECT_TRUE(storage::InspectIdx(storage::PosixEnv(), *data_).ok());
   }
 
+  // A method, or "networks" and "dirichlet": ensembles of convolutional networks, by index and by label.
   [[nodiscard]] TrialSpec Teacher(const std::string& method) const {
     TrialSpec spec = Common();
     spec.role = Role::teacher;
@@ -67,6 +68,11 @@ class TinyTrials {
     spec.epochs = 3;
     spec.batch = 40;
     spec.shift = 1;
+    if (method == "bn-cnn") {
+      spec.method = "plain";
+      spec.network = "bn-cnn";
+    }
+    if (method == "networks" || method == "dirichlet") Networks(spec);
     if (method == "ensemble") {
       spec.network = "logistic";
       spec.members = 6;
@@ -89,6 +95,23 @@ class TinyTrials {
     spec.generator_width = 4;
     spec.sigma = 4;
     spec.reserve_block = 2;
+    return spec;
+  }
+
+  // Of method dp-dfd, dpsd-label or feddpsd.
+  [[nodiscard]] TrialSpec ResponseStudent(const std::string& method, Reading reading) const {
+    TrialSpec spec = Student(reading);
+    spec.method = method;
+    spec.branch = method == "feddpsd" ? Branch::label : Branch::data;
+    spec.epsilon0 = 2;
+    if (method == "dp-dfd") {
+      spec.discriminator = Discriminator::teacher;
+      spec.pretrain_steps = 2;
+      spec.activation_norm = 0;
+    } else {
+      spec.top_k = 2;
+      spec.response_loss = reading == Reading::working ? ResponseLoss::likelihood : ResponseLoss::label;
+    }
     return spec;
   }
 
@@ -139,6 +162,28 @@ class TinyTrials {
     return spec;
   }
 
+  // Of the methods that train on the private examples without a teacher.
+  [[nodiscard]] TrialSpec Baseline(const std::string& method) const {
+    TrialSpec spec = Common();
+    spec.method = method;
+    spec.source = QuerySource::private_split;
+    spec.network = "datalens-x0.125";
+    spec.epochs = 2;
+    spec.batch = 24;
+    spec.epsilon0 = 2;
+    spec.shift = 1;
+    spec.steps = 5;
+    spec.student_batch = 16;
+    spec.latent = 3;
+    spec.generator_width = 4;
+    spec.random_features = 40;
+    spec.synthetic = 50;
+    spec.noise_multiplier = 2;
+    spec.rounds = 2;
+    spec.clients = 3;
+    return spec;
+  }
+
   // Attempt `number` of `spec`, whose parent's attempt.h5 is `teacher_file` (empty: none).
   [[nodiscard]] TrialOrder Order(const TrialSpec& spec, const std::string& name, std::uint32_t number,
                                  const std::string& teacher_file = "") const {
@@ -180,6 +225,15 @@ class TinyTrials {
     spec.threads = 1;
     spec.checkpoint_seconds = 1e6;
     return spec;
+  }
+  static void Networks(TrialSpec& spec) {
+    if (spec.method == "dirichlet") spec.partition = Partition::dirichlet;
+    spec.method = "ensemble";
+    spec.network = "datalens-x0.125";
+    spec.members = 3;
+    spec.dirichlet_alpha = 2;
+    spec.batch = 16;
+    spec.lr = 5e-3;
   }
   static void DpSgd(TrialSpec& spec) {
     spec.network = "tanh-cnn";

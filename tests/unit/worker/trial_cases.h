@@ -18,6 +18,19 @@ inline const TrialCase kTrialCases[] = {
     {"EnsembleTeacher", [](const TinyTrials& t) { return t.Teacher("ensemble"); }, ""},
     {"DpSgdTeacher", [](const TinyTrials& t) { return t.Teacher("dpsgd"); }, ""},
     {"DpSgdStudent", [](const TinyTrials& t) { return t.DpSgdStudent(); }, ""},
+    {"DpSgdPerLayerWithTanh",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.DpSgdStudent();
+       spec.network = "datalens-x0.125";
+       spec.activation = Activation::tanh;
+       spec.clipping = Clipping::per_layer;
+       return spec;
+     },
+     ""},
+    {"MeanEmbedding", [](const TinyTrials& t) { return t.Baseline("dp-merf"); }, ""},
+    {"LabelStages", [](const TinyTrials& t) { return t.Baseline("lp-2st"); }, ""},
+    {"Alibi", [](const TinyTrials& t) { return t.Baseline("alibi"); }, ""},
+    {"FederatedAveraging", [](const TinyTrials& t) { return t.Baseline("fedavg"); }, ""},
     {"Working", [](const TinyTrials& t) { return t.Student(Reading::working); }, "plain"},
     {"Printed", [](const TinyTrials& t) { return t.Student(Reading::printed); }, "plain"},
     {"RowAveraged", [](const TinyTrials& t) { return t.Student(Reading::row_averaged); }, "plain"},
@@ -42,6 +55,72 @@ inline const TrialCase kTrialCases[] = {
     {"RonaPrinted", [](const TinyTrials& t) { return t.RonaStudent(Reading::printed); }, "plain"},
     {"RonaByDpSgdTeacher", [](const TinyTrials& t) { return t.RonaStudent(Reading::sound); }, "dpsgd"},
     {"RonaByVotes", [](const TinyTrials& t) { return t.RonaVoteStudent(); }, "ensemble"},
+    {"NetworkEnsemble", [](const TinyTrials& t) { return t.Teacher("networks"); }, ""},
+    {"DirichletEnsemble", [](const TinyTrials& t) { return t.Teacher("dirichlet"); }, ""},
+    {"VotesOfNetworks", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::public_split); }, "networks"},
+    {"EnsembleGradients",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Student(Reading::working);
+       spec.method = "dpdfd-ensemble";
+       return spec;
+     },
+     "networks"},
+    {"FederatedGradients",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Student(Reading::printed);
+       spec.method = "feddpsd";
+       return spec;
+     },
+     "ensemble"},
+    {"MaskedGradientsOfTrainedLatents",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Student(Reading::working);
+       spec.method = "dpsd-data";
+       spec.top_k = 2;
+       spec.latent_lr = 0.05;
+       return spec;
+     },
+     "plain"},
+    {"TeacherAsDiscriminator",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Student(Reading::working);
+       spec.method = "dpsd-t";
+       spec.discriminator = Discriminator::teacher;
+       spec.pretrain_steps = 3;
+       return spec;
+     },
+     "plain"},
+    {"DirectTraining",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Student(Reading::working);
+       spec.method = "dpdfd-direct";
+       spec.source = QuerySource::private_split;
+       return spec;
+     },
+     "plain"},
+    {"VotesOverCandidates",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.VoteStudent(QuerySource::generator);
+       spec.method = "dpsd-label";
+       spec.vote_label = VoteLabel::argmax;
+       spec.top_k = 2;
+       return spec;
+     },
+     "ensemble"},
+    {"DpDfd",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.ResponseStudent("dp-dfd", Reading::working);
+       spec.bn_statistics = 10;
+       return spec;
+     },
+     "bn-cnn"},
+    {"DpDfdPrinted", [](const TinyTrials& t) { return t.ResponseStudent("dp-dfd", Reading::printed); }, "plain"},
+    {"DpsdLabel", [](const TinyTrials& t) { return t.ResponseStudent("dpsd-label", Reading::working); }, "plain"},
+    {"DpsdLabelPrinted", [](const TinyTrials& t) { return t.ResponseStudent("dpsd-label", Reading::printed); },
+     "plain"},
+    {"FedDpsdLabel", [](const TinyTrials& t) { return t.ResponseStudent("feddpsd", Reading::working); }, "ensemble"},
+    {"FedDpsdLabelPrinted", [](const TinyTrials& t) { return t.ResponseStudent("feddpsd", Reading::printed); },
+     "ensemble"},
 };
 
 }  // namespace retort::worker

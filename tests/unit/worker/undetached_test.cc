@@ -49,7 +49,7 @@ at::Tensor Updated(TrialSpec spec, double slope) {
   const double gamma = spec.kappa / spec.norm_bound;
   const at::Tensor y = at::softmax(logits, 1) - gamma * released->values.detach();
   const GeneratorTarget target{y, spec.detach ? at::Tensor() : released->values, -gamma};
-  EXPECT_TRUE(source->Improve(0, images, spec.batch, *student, target, 1e-2).ok());
+  EXPECT_TRUE(source->Improve(0, images, spec.batch, *student, target, {1e-2, 0}).ok());
   return source->generator().parameters().flat().clone();
 }
 

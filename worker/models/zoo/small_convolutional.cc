@@ -31,6 +31,22 @@ std::vector<Layer> Rona(std::int64_t first, std::int64_t second, std::array<std:
                                         .bias_init = Init::zero, .spread = 0.1});
 }
 
+std::vector<Layer> BnCnn(std::int64_t classes) {
+  LayerList list;
+  for (const std::int64_t i : {1, 2}) {
+    const std::string number = std::to_string(i);
+    list.Add({.kind = Kind::conv, .name = "conv" + number, .out = 32 * i, .kernel = 3, .padding = 1, .bias = false});
+    list.BatchNorm("bn" + number);
+    list.Add(Kind::relu);
+    AddPool(list);
+  }
+  list.Add(Kind::flatten);
+  list.Add({.kind = Kind::linear, .name = "fc1", .out = 64});
+  list.Add(Kind::relu);
+  list.Add({.kind = Kind::linear, .name = "fc2", .out = classes});
+  return std::move(list).Take();
+}
+
 std::vector<Layer> DenseMnist(std::int64_t classes) {
   LayerList list;
   for (const std::int64_t i : {1, 2}) {

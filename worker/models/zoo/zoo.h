@@ -83,6 +83,9 @@ struct ResNetForm {
 // RONA (Wang et al. 2019): three groups of three convolutions, leaky by 0.1; the last group has a 3 x 3 and two 1 x 1.
 [[nodiscard]] std::vector<Layer> Rona(std::int64_t first, std::int64_t second, std::array<std::int64_t, 3> third,
                                       std::int64_t classes);
+// A small teacher whose batch norms know its training data: conv 32, norm, ReLU, pool, conv 64, norm, ReLU, pool, FC 64,
+// ReLU, FC c. Images of 4 pixels a side or more.
+[[nodiscard]] std::vector<Layer> BnCnn(std::int64_t classes);
 // The clients' networks of DENSE (Zhang et al. 2022) for MNIST, and for CIFAR-10 and -100.
 [[nodiscard]] std::vector<Layer> DenseMnist(std::int64_t classes);
 [[nodiscard]] std::vector<Layer> DenseCifar(std::array<std::int64_t, 3> widths, std::int64_t classes);

@@ -1,0 +1,82 @@
+#include "worker/release/class_embedding.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/unit/release/release_fixture.h"
+#include "worker/noise/keyed_normal.h"
+
+namespace retort::worker::release {
+namespace {
+
+constexpr std::int64_t kClasses = 3, kFeatures = 2;
+
+ClassEmbedding Make(double multiplier = 2) {
+  return ClassEmbedding::Create({multiplier, kClasses, kFeatures}, noise::NoiseKey::FromSeed(1, TrialId(1))).value();
+}
+
+class ClassEmbeddingTest : public testing::Test {
+ protected:
+  // What is released, less the noise that the seeded key gives.
+  at::Tensor SumOf(const at::Tensor& features, const at::Tensor& labels) {
+    ClassEmbedding mechanism = Make();
+    EmbeddingSum sum(kClasses, kFeatures);
+    sum.Add(features, labels);
+    at::Tensor noise = at::empty({kClasses, kFeatures}, at::kFloat);
+    noise::FillNormal(noise::NoiseKey::FromSeed(1, TrialId(1)), {0, noise::Purpose::embedding}, 0, 2.0,
+                      std::span(noise.data_ptr<float>(), 6));
+    return mechanism.Release(std::move(sum), 0, book_.Take(mechanism.Describe(1), 1).value()).value() - noise;
+  }
+  MemoryPort port_;
+  ChargeBook book_{&port_, 1, 1000};
+};
+
+TEST_F(ClassEmbeddingTest, EveryExampleAddsToTheRowOfItsClass) {
+  const at::Tensor features = at::tensor({0.6f, 0.8f, 0.0f, 1.0f, 0.5f, 0.0f}).reshape({3, 2});
+  const at::Tensor sum = SumOf(features, at::tensor({2, 0, 2}, at::kLong));
+  EXPECT_TRUE(at::allclose(sum, at::tensor({0.0f, 1.0f, 0.0f, 0.0f, 1.1f, 0.8f}).reshape({3, 2}), 1e-5, 1e-6));
+}
+
+TEST_F(ClassEmbeddingTest, LongFeaturesAreShortenedToNormOne) {
+  const at::Tensor sum = SumOf(at::tensor({30.0f, 40.0f}).reshape({1, 2}), at::tensor({1}, at::kLong));
+  EXPECT_TRUE(at::allclose(sum[1], at::tensor({0.6f, 0.8f}), 1e-5, 1e-6));
+}
+
+TEST_F(ClassEmbeddingTest, ExampleWithNonFiniteFeaturesCountsAsZero) {
+  at::Tensor features = at::tensor({0.6f, 0.8f, 0.0f, 1.0f}).reshape({2, 2});
+  features[1][0] = std::nan("");
+  const at::Tensor sum = SumOf(features, at::tensor({0, 1}, at::kLong));
+  EXPECT_TRUE(at::allclose(sum[0], at::tensor({0.6f, 0.8f}), 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(sum[1], at::zeros({2}), 0, 1e-6));
+}
+
+TEST_F(ClassEmbeddingTest, EventIsAGaussianWithoutSubsampling) {
+  const privacy::PrivacyEvent event = Make().Describe(1);
+  EXPECT_EQ(event.kind, privacy::MechanismKind::subsampled_gaussian);
+  EXPECT_EQ(event.sampling_rate, 1);
+  EXPECT_EQ(event.sensitivity, 1);
+  EXPECT_EQ(event.noise_std, 2);
+  EXPECT_EQ(event.noise_coordinates, kClasses * kFeatures);
+  EXPECT_EQ(event.source, privacy::NoiseSource::seeded);
+}
+
+TEST_F(ClassEmbeddingTest, SumOfAnotherShapeAndASecondDrawOfAStepAreRefused) {
+  ClassEmbedding mechanism = Make();
+  EXPECT_EQ(mechanism.Release(EmbeddingSum(kClasses, 3), 0, book_.Take(mechanism.Describe(1), 1).value()).status().code(),
+            StatusCode::refused);
+  ASSERT_TRUE(mechanism.Release(EmbeddingSum(kClasses, kFeatures), 1, book_.Take(mechanism.Describe(1), 1).value()).ok());
+  EXPECT_EQ(mechanism.Release(EmbeddingSum(kClasses, kFeatures), 1, book_.Take(mechanism.Describe(1), 1).value())
+                .status().code(),
+            StatusCode::refused);
+}
+
+TEST_F(ClassEmbeddingTest, ChargeForLessNoiseIsRefused) {
+  ClassEmbedding mechanism = Make();
+  EXPECT_EQ(mechanism.Release(EmbeddingSum(kClasses, kFeatures), 0, book_.Take(Make(3).Describe(1), 1).value())
+                .status().code(),
+            StatusCode::refused);
+}
+
+}  // namespace
+}  // namespace retort::worker::release

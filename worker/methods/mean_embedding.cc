@@ -1,0 +1,243 @@
+// DP-MERF (Harder et al. 2021): one noisy embedding of the private examples by class; a generator whose images have that
+// embedding; a student trained on labelled images that it makes. All but the first step is post-processing.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "worker/distill/embedding_match.h"
+#include "worker/evaluation.h"
+#include "worker/gang/summed_gradient.h"
+#include "worker/methods/epoch_batches.h"
+#include "worker/methods/learner.h"
+#include "worker/methods/method.h"
+#include "worker/methods/sample_gallery.h"
+#include "worker/methods/structure_facts.h"
+#include "worker/methods/supervised_step.h"
+#include "worker/models/conditional_generator.h"
+#include "worker/models/model_registry.h"
+#include "worker/optim/schedule.h"
+#include "worker/private/random_features.h"
+#include "worker/release/class_embedding.h"
+#include "worker/release/mechanism.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr std::int64_t kSamples = 64;
+constexpr std::int64_t kChunk = 500;      // rows embedded at once
+constexpr std::int64_t kSynthesised = 1000;  // images of one batch of the student's training set
+
+// [1, channels, 1, 1] beside images.
+at::Tensor PerChannel(const std::vector<double>& values, const at::Device& device) {
+  return at::tensor(values, at::kFloat).view({1, -1, 1, 1}).to(device);
+}
+
+struct Parts {
+  std::unique_ptr<ConditionalGenerator> generator;
+  std::unique_ptr<Network> student;
+  std::optional<release::ClassEmbedding> mechanism;
+};
+
+class MeanEmbedding final : public Method {
+ public:
+  MeanEmbedding(const MethodInputs& inputs, Parts parts)
+      : spec_(inputs.spec),
+        as_made_(inputs.spec),
+        data_(inputs.data),
+        tape_(inputs.tape),
+        gang_(inputs.gang),
+        generator_(std::move(parts.generator)),
+        mechanism_(std::move(*parts.mechanism)),
+        features_(spec_.random_features, data_.shape.size(), spec_.bandwidth,
+                  RngStream(spec_.seed, Purpose::parameters, 0, 2), data_.device),
+        mean_(PerChannel(data_.scale.mean, data_.device)),
+        deviation_(PerChannel(data_.scale.std, data_.device)),
+        adam_(generator_->parameters().flat().numel(), {}, data_.device),
+        learner_(std::move(parts.student), inputs.gang, SettingsOf(inputs.spec)),
+        batches_(at::arange(spec_.synthetic, at::device(data_.device).dtype(at::kLong)), spec_.student_batch,
+                 spec_.seed),
+        embedding_(at::zeros({data_.classes, spec_.random_features}, at::device(data_.device).dtype(at::kFloat))),
+        gallery_(std::min(kSamples, spec_.batch), {data_.shape.channels, data_.shape.height, data_.shape.width},
+                 data_.classes, data_.device) {
+    as_made_.augment = Augment::none;
+  }
+
+  std::int64_t steps() const override { return 1 + spec_.steps + spec_.epochs * batches_.per_epoch(); }
+  std::string phase(std::int64_t step) const override {
+    if (step == 0) return "embed";
+    return step <= spec_.steps ? "generate" : "train";
+  }
+  // An example's features depend on no other example.
+  std::vector<std::string> Facts() const override { return FactsThatHold({{privacy::kFactNoBatchNorm, true}}); }
+  void Register(TrainState& state) override {
+    state.Add("embedding", embedding_);
+    state.Add("generator/parameters", generator_->parameters().flat());
+    adam_.Register(state, "generator/adam/");
+    learner_.Register(state, "student/");
+    gallery_.Register(state, "samples/");
+  }
+
+  Status Step(std::int64_t step, Series& series) override {
+    if (step == 0) return Embed();
+    return step <= spec_.steps ? Generate(step - 1, series) : Train(step - 1 - spec_.steps, series);
+  }
+
+  Result<Outcome> Finish() override {
+    Outcome out;
+    out.evaluation = Evaluate(learner_.network(), data_.test);
+    out.metrics = TestMetrics(*out.evaluation);
+    out.parameters = learner_.network().StateBlobs("student/");
+    for (auto& blob : generator_->parameters().ToBlobs("generator/")) out.parameters.push_back(std::move(blob));
+    out.samples = gallery_.ToSamples("images made to have the released embedding, and the classes they were made for",
+                                     data_.scale);
+    return out;
+  }
+
+ private:
+  static constexpr std::int64_t kCurveEvery = 20;
+
+  // Each member embeds its share of the private examples; gang rank 0 adds the noise to the sum.
+  Status Embed() {
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released,
+                            tape_.Obtain(0, [&](release::ChargeBook* book) { return Release(book); }));
+    embedding_.copy_(released / static_cast<double>(data_.train.size()));
+    return {};
+  }
+
+  Result<at::Tensor> Release(release::ChargeBook* book) {
+    std::optional<release::Charge> charge;
+    if (book != nullptr) {
+      RETORT_ASSIGN_OR_RETURN(release::Charge taken, book->Take(mechanism_.Describe(1), 1));
+      charge.emplace(std::move(taken));
+    }
+    release::EmbeddingSum sum = SumOwnShare();
+    RETORT_RETURN_IF_ERROR(sum.Reduce(gang_));
+    if (!charge) return at::Tensor();
+    return mechanism_.Release(std::move(sum), 0, std::move(*charge));
+  }
+
+  release::EmbeddingSum SumOwnShare() const {
+    const at::NoGradGuard no_grad;
+    const RowShare share = ShareOf(data_.train.size(), gang_);
+    release::EmbeddingSum sum(data_.classes, spec_.random_features);
+    for (std::int64_t first = 0; first < share.count; first += kChunk) {
+      const std::int64_t from = share.first + first, rows = std::min(kChunk, share.count - first);
+      const at::Tensor pixels = data_.train.Range(from, rows) * deviation_ + mean_;
+      sum.Add(features_.Of(pixels), data_.train.labels.narrow(0, from, rows));
+    }
+    return sum;
+  }
+
+  // One Adam step towards the embedding, on a batch of images of all classes alike.
+  Status Generate(std::int64_t at, Series& series) {
+    const RngStream stream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(at));
+    const RowShare own = ShareOf(spec_.batch, gang_);
+    const at::Tensor labels = LabelsOf(own.first, own.count);
+    const at::Tensor pixels =
+        generator_->Forward(NormalRows(own.count, generator_->code(), stream, own.first).to(data_.device), labels, &gang_);
+    const at::Tensor features = features_.Of(pixels);
+    RETORT_ASSIGN_OR_RETURN(const EmbeddingGradient match,
+                            MatchEmbedding(features, labels, embedding_, spec_.batch, gang_));
+    ParameterArena& parameters = generator_->parameters();
+    RETORT_RETURN_IF_ERROR(SumGradients({features}, {match.features}, parameters, gang_));
+    adam_.Step(parameters.flat(), parameters.gradient(),
+               spec_.generator_lr * HoldThenLinear(at, spec_.steps, spec_.lr_hold, spec_.lr_end));
+    if (at % kCurveEvery == 0 || at + 1 == spec_.steps) series.emplace_back("train.embedding_loss", match.loss);
+    return {};
+  }
+
+  Status Train(std::int64_t at, Series& series) {
+    if (!synthetic_) synthetic_.emplace(Synthesise());
+    if (at == 0) {
+      const std::int64_t shown = std::min(kSamples, synthetic_->size());
+      gallery_.Offer(spec_.steps, synthetic_->Range(0, shown),
+                     OneHotTargets(synthetic_->labels.narrow(0, 0, shown), data_.classes));
+    }
+    const std::int64_t steps = spec_.epochs * batches_.per_epoch();
+    const SupervisedStep here{batches_.Of(at), at, 0, ScheduledRate(spec_, at, steps)};
+    const auto targets = [&](const at::Tensor& rows) {
+      return OneHotTargets(synthetic_->labels.index_select(0, rows), data_.classes, spec_.smoothing);
+    };
+    std::vector<double> loss = {0};
+    RETORT_ASSIGN_OR_RETURN(
+        loss[0], TeachRows(as_made_, data_.scale, *synthetic_, here, targets, learner_, gang_));
+    if (at % kCurveEvery == 0 || at + 1 == steps) {
+      RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
+      series.emplace_back("train.student_loss", loss[0]);
+    }
+    return {};
+  }
+
+  // The student's training set: a function of the generator's final parameters and the seed.
+  Examples Synthesise() const {
+    const at::NoGradGuard no_grad;
+    const RngStream stream(spec_.seed, Purpose::generator_latents);
+    const ImageShape& shape = data_.shape;
+    at::Tensor images = at::empty({spec_.synthetic, shape.channels, shape.height, shape.width},
+                                  at::device(data_.device).dtype(at::kFloat));
+    for (std::int64_t first = 0; first < spec_.synthetic; first += kSynthesised) {
+      const std::int64_t rows = std::min(kSynthesised, spec_.synthetic - first);
+      const at::Tensor latents = NormalRows(rows, generator_->code(), stream, first).to(data_.device);
+      const at::Tensor pixels = generator_->Forward(latents, LabelsOf(first, rows));
+      images.narrow(0, first, rows).copy_((pixels - mean_) / deviation_);
+    }
+    return {std::move(images), LabelsOf(0, spec_.synthetic)};
+  }
+
+  // Row i is of class i mod classes.
+  at::Tensor LabelsOf(std::int64_t first, std::int64_t rows) const {
+    return at::arange(first, first + rows, at::device(data_.device).dtype(at::kLong)).remainder(data_.classes);
+  }
+
+  const TrialSpec& spec_;
+  TrialSpec as_made_;               // the same, but synthetic images are taken as they are
+  const Dataset& data_;
+  ReleaseTape& tape_;
+  Collective& gang_;
+  std::unique_ptr<ConditionalGenerator> generator_;
+  release::ClassEmbedding mechanism_;
+  RandomFeatures features_;         // of pixels in [0, 1]
+  at::Tensor mean_, deviation_;     // of the normalised images' pixels
+  Adam adam_;                       // the generator's
+  Learner learner_;
+  EpochBatches batches_;            // of the synthetic images
+  at::Tensor embedding_;            // f32 [classes, random features]: released, divided by the examples
+  std::optional<Examples> synthetic_;
+  SampleGallery gallery_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Method>> MakeMeanEmbedding(const MethodInputs& inputs) {
+  const TrialSpec& spec = inputs.spec;
+  const Dataset& data = inputs.data;
+  if (data.train.size() == 0) return UsageError("dp-merf needs private examples: split.train is empty.");
+  if (spec.random_features < 2 || spec.random_features % 2 != 0)
+    return UsageError("random_features are cosines and sines in equal number: an even number, 2 at least.");
+  if (spec.synthetic < 1 || spec.epochs < 1) return UsageError("dp-merf needs synthetic >= 1 and epochs >= 1.");
+  Parts parts;
+  RETORT_ASSIGN_OR_RETURN(parts.generator,
+                          ConditionalGenerator::Create(data.shape, data.classes,
+                                                       {.code = spec.latent, .width = spec.generator_width},
+                                                       RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
+  RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, data.shape, data.classes,
+                                                     RngStream(spec.seed, Purpose::parameters), data.device));
+  RETORT_ASSIGN_OR_RETURN(release::ClassEmbedding mechanism,
+                          release::ClassEmbedding::Create({.noise_multiplier = spec.noise_multiplier,
+                                                           .classes = data.classes,
+                                                           .features = spec.random_features},
+                                                          release::KeyFor(spec)));
+  parts.mechanism.emplace(std::move(mechanism));
+  return std::unique_ptr<Method>(std::make_unique<MeanEmbedding>(inputs, std::move(parts)));
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,28 @@
+// Random Fourier features (Rahimi and Recht 2007): an embedding whose inner products approximate a Gaussian kernel.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "worker/rng_streams.h"
+
+namespace retort::worker {
+
+// phi(x) = [cos(W x), sin(W x)] / sqrt(m) with m frequencies W_i ~ N(0, I / s^2): |phi(x)| = 1, and
+// <phi(x), phi(y)> approximates exp(-|x - y|^2 / (2 s^2)) with standard deviation 1 / sqrt(2 m) at most.
+class RandomFeatures {
+ public:
+  // `features` = 2 m, even; `inputs`: values of one x; `bandwidth` s^2 > 0, in squared units of x. The same
+  // frequencies on every device.
+  RandomFeatures(std::int64_t features, std::int64_t inputs, double bandwidth, const RngStream& stream,
+                 at::Device device = at::kCPU);
+  // x f32 [rows, ...] -> [rows, features]; part of the graph to x.
+  [[nodiscard]] at::Tensor Of(const at::Tensor& x) const;
+  [[nodiscard]] std::int64_t features() const { return 2 * frequencies_.size(0); }
+
+ private:
+  at::Tensor frequencies_;  // f32 [m, inputs]
+};
+
+}  // namespace retort::worker

@@ -1,0 +1,50 @@
+// Noise on gradients that are summed over the members of an ensemble (DPDFD section 4.4; FedDPSD, Algorithm 2 with
+// s = 1).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "worker/noise/noise_kernels.h"
+#include "worker/release/mechanism.h"
+#include "worker/release/output_gradient.h"
+
+namespace retort::worker::release {
+
+struct MemberGradientSettings {
+  GradientRule rule;         // by row or clipped; not over the batch
+  double sigma = 100;        // noise over norm bound
+  std::int64_t batch = 256;  // B, the global batch
+  std::int64_t classes = 10;
+  std::int64_t members = 10;
+  bool each_draws = false;       // every member adds noise of its own, trusting nobody; else one draw on the sum
+  bool trusted_server = false;   // a server that sees the answers adds it: named among the assumptions
+};
+
+// With g_ij the gradient of member j at row i's student logits, towards the member's own label, and N a fresh
+// standard normal vector of all classes:
+//   g~_i = (sum_j C g^_ij + sigma C N_i) / n, or with each_draws (sum_j (C g^_ij + sigma C N_ij)) / n.
+// A replaced member moves the sum of a row by 2C at most, against noise of deviation sigma C: that on the sum, or
+// its own.
+class MemberGradient final : public Mechanism {
+ public:
+  // `kernels`: those of the device that the answers lie on; null: the CPU's. They outlive the mechanism. Error:
+  // usage.
+  [[nodiscard]] static Result<std::unique_ptr<MemberGradient>> Create(const MemberGradientSettings& settings,
+                                                                      noise::NoiseKey key,
+                                                                      noise::NoiseKernels* kernels = nullptr);
+  [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t rows) const override;
+  // Refused, too, when the members answered by another rule than the event rests on.
+  [[nodiscard]] Result<Released> Release(const Answers& answers, Charge&& charge) override;
+
+ private:
+  MemberGradient(const MemberGradientSettings& settings, noise::NoiseKey key, noise::NoiseKernels* kernels);
+  [[nodiscard]] Result<at::Tensor> Noise(std::int64_t step, const at::Tensor& like);
+  MemberGradientSettings settings_;
+  noise::NoiseKey key_;
+  noise::HostNoise host_;
+  noise::NoiseKernels* kernels_;
+  std::int64_t last_step_ = -1;
+};
+
+}  // namespace retort::worker::release

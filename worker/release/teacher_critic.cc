@@ -1,0 +1,130 @@
+#include "worker/release/teacher_critic.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <vector>
+
+#include "worker/gradients.h"
+
+namespace retort::worker::release {
+namespace {
+
+// Every dimension but the channels'.
+std::vector<std::int64_t> OverRows(const at::Tensor& reaching) {
+  std::vector<std::int64_t> dimensions = {0};
+  for (std::int64_t d = 2; d < reaching.dim(); ++d) dimensions.push_back(d);
+  return dimensions;
+}
+
+// [channels] as [1, channels, 1, ...].
+at::Tensor Along(const at::Tensor& channels, const at::Tensor& reaching) {
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(reaching.dim()), 1);
+  shape[1] = -1;
+  return channels.to(reaching.scalar_type()).view(shape);
+}
+
+// x / |x|, or zeros where there is no direction.
+at::Tensor Direction(const at::Tensor& x, double norm) { return norm > 0 ? x / norm : at::zeros_like(x); }
+
+// Sums and sums of squares of every norm's channels over the whole batch: f64, one behind the other.
+Result<at::Tensor> NormSums(const std::vector<Insides::Norm>& norms, Collective& gang) {
+  std::vector<at::Tensor> parts;
+  for (const Insides::Norm& norm : norms) {
+    const at::Tensor x = norm.reaching.detach().to(at::kDouble);
+    parts.push_back(x.sum(OverRows(x)));
+    parts.push_back(x.square().sum(OverRows(x)));
+  }
+  at::Tensor sums = at::cat(parts);
+  RETORT_RETURN_IF_ERROR(gang.AllReduceSum(sums));
+  return sums;
+}
+
+// The seed at what reaches one norm, of |m - mean| + |v - variance|: d m / d x = 1 / N, d v / d x = 2 (x - m) / N.
+at::Tensor NormSeed(const Insides::Norm& norm, const at::Tensor& sum, const at::Tensor& squares, std::int64_t rows,
+                    double& loss) {
+  const at::Tensor x = norm.reaching.detach();
+  double count = static_cast<double>(rows);
+  for (std::int64_t d = 2; d < x.dim(); ++d) count *= static_cast<double>(x.size(d));
+  const at::Tensor mean = sum / count, variance = squares / count - mean.square();
+  const at::Tensor mean_off = mean - norm.mean.to(at::kDouble), variance_off = variance - norm.variance.to(at::kDouble);
+  const double mean_norm = mean_off.norm().item<double>(), variance_norm = variance_off.norm().item<double>();
+  loss += mean_norm + variance_norm;
+  const at::Tensor by_mean = Along(Direction(mean_off, mean_norm) / count, x),
+                   by_variance = Along(Direction(variance_off, variance_norm) * (2 / count), x);
+  return by_mean + by_variance * (x - Along(mean, x));
+}
+
+struct NormTerm {
+  std::vector<at::Tensor> seeds;  // one a norm
+  double loss = 0;                // of the whole batch
+};
+
+Result<NormTerm> NormStatistics(const std::vector<Insides::Norm>& norms, std::int64_t rows, Collective& gang) {
+  const at::NoGradGuard no_grad;
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor sums, NormSums(norms, gang));
+  NormTerm term;
+  std::int64_t at = 0;
+  for (const Insides::Norm& norm : norms) {
+    const std::int64_t channels = norm.reaching.size(1);
+    term.seeds.push_back(NormSeed(norm, sums.narrow(0, at, channels), sums.narrow(0, at + channels, channels), rows,
+                                  term.loss));
+    at += 2 * channels;
+  }
+  return term;
+}
+
+}  // namespace
+
+Result<TeacherCritic> TeacherCritic::Create(TeacherModel& teacher, const at::Tensor& image,
+                                            const CriticWeights& weights, GeneratorForm form) {
+  if (teacher.members() > 1) {
+    return UsageError("An ensemble is no discriminator: set discriminator = \"student\" and pretrain_steps = 0.");
+  }
+  const at::NoGradGuard no_grad;
+  const Insides inside = teacher.LookInside(image);
+  if (weights.bn_statistics != 0 && inside.norms.empty()) {
+    return UsageError("bn_statistics compares with a teacher's batch norms; this one shows none: set it to 0.");
+  }
+  if (weights.activation_norm != 0 && !inside.features.defined()) {
+    return UsageError("activation_norm looks at a teacher's features; this one shows none: set it to 0.");
+  }
+  return TeacherCritic(teacher, weights, form);
+}
+
+Result<TeacherCritic> TeacherCritic::FromSpec(const TrialSpec& spec, TeacherModel& teacher, const at::Tensor& image) {
+  return Create(teacher, image, {spec.one_hot, spec.information_entropy, spec.activation_norm, spec.bn_statistics},
+                spec.reading == Reading::printed ? GeneratorForm::printed : GeneratorForm::dafl);
+}
+
+Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64_t rows, Collective& gang) const {
+  const at::AutoGradMode graph(true);
+  const at::Tensor leaf = images.detach().requires_grad_(true);
+  const Insides inside = teacher_->LookInside(leaf);
+  const bool shown = inside.features.defined();
+  const NetworkOutput out{inside.logits,
+                          shown ? inside.features : at::zeros({inside.logits.size(0), 1}, inside.logits.options())};
+  RETORT_ASSIGN_OR_RETURN(
+      const GeneratorGradient seeds,
+      GeneratorLoss(out, at::Tensor(), {weights_.one_hot, weights_.information_entropy, weights_.activation_norm},
+                    form_, rows, gang));
+  CriticGradient judged;
+  judged.loss = seeds.loss;
+  std::vector<at::Tensor> outputs = {inside.logits}, gradients = {seeds.logits};
+  if (shown && inside.features.requires_grad()) {
+    outputs.push_back(inside.features);
+    gradients.push_back(seeds.features);
+  }
+  if (weights_.bn_statistics != 0) {
+    RETORT_ASSIGN_OR_RETURN(NormTerm term, NormStatistics(inside.norms, rows, gang));
+    if (gang.rank().value == 0) judged.loss += weights_.bn_statistics * term.loss;
+    for (std::size_t i = 0; i < inside.norms.size(); ++i) {
+      outputs.push_back(inside.norms[i].reaching);
+      gradients.push_back(term.seeds[i] * weights_.bn_statistics);
+    }
+  }
+  judged.images = VectorJacobian(outputs, gradients, {leaf})[0];
+  return judged;
+}
+
+}  // namespace retort::worker::release

@@ -1,0 +1,55 @@
+// The raw teacher as the generator's discriminator (DPSD-T; DP-DFD's pretraining). What it says of an image is
+// neither bounded nor noised: a generator that has listened to it has touched the teacher, and so has everything
+// that is trained on its images. Whoever uses it owes their events kVoidGeneratorTouchedTeacher.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+#include "worker/distill/generator_loss.h"
+#include "worker/gang/collective.h"
+#include "worker/release/answers.h"
+
+namespace retort::worker::release {
+
+struct CriticWeights {
+  double one_hot = 1, information_entropy = 5, activation_norm = 0.1;
+  double bn_statistics = 0;
+};
+
+struct CriticGradient {
+  at::Tensor images;  // d loss / d images, as the images: f32 [own rows, C, H, W]
+  double loss = 0;    // this member's part; the parts sum to the loss
+};
+
+class TeacherCritic {
+ public:
+  // A single teacher; it outlives the critic. `image`: [1, C, H, W] of the right shape and device, whatever it
+  // shows. Error: usage, when the teacher has no batch norm for bn_statistics, shows no features for
+  // activation_norm, or is an ensemble.
+  [[nodiscard]] static Result<TeacherCritic> Create(TeacherModel& teacher, const at::Tensor& image,
+                                                    const CriticWeights& weights, GeneratorForm form);
+
+  // With the weights of a trial's keys; DAFL's form but in the reading "printed".
+  [[nodiscard]] static Result<TeacherCritic> FromSpec(const TrialSpec& spec, TeacherModel& teacher,
+                                                      const at::Tensor& image);
+
+  // loss = L_G at the teacher's own logits and features (generator_loss.h, without targets)
+  //   + bn_statistics * sum over batch norms of |m - mean|_2 + |v - variance|_2,
+  // m and v the mean and the biased variance of what reaches the layer, by channel over the whole batch (Yin et
+  // al. 2020, DeepInversion). images f32 [own rows, C, H, W]: this member's of a batch of `rows`; their graph is
+  // not looked at. Error: of the gang.
+  [[nodiscard]] Result<CriticGradient> Judge(const at::Tensor& images, std::int64_t rows, Collective& gang) const;
+
+ private:
+  TeacherCritic(TeacherModel& teacher, const CriticWeights& weights, GeneratorForm form)
+      : teacher_(&teacher), weights_(weights), form_(form) {}
+  TeacherModel* teacher_;
+  CriticWeights weights_;
+  GeneratorForm form_;
+};
+
+}  // namespace retort::worker::release
