@@ -15,7 +15,7 @@ LogitLearning::LogitLearning(Network& student, Collective& gang, const AdamSetti
       precision_(precision),
       adam_(student.parameters().flat().numel(), adam, student.parameters().flat().device()) {}
 
-at::Tensor LogitLearning::Logits(const QueryBatch& batch, const RngStream& dropout) {
+at::Tensor LogitLearning::TrainingLogits(const QueryBatch& batch, const RngStream& dropout) {
   if (batch.images.size(0) == 0) {  // a member without rows
     student_.CountBatch();
     return at::zeros({0, student_.classes()}, student_.parameters().flat().options());

@@ -22,7 +22,7 @@ class LogitLearning {
   LogitLearning(Network& student, Collective& gang, const AdamSettings& adam, Precision precision);
 
   // f32 [own, classes], part of the graph. Moves running statistics: see StatisticsGuard.
-  [[nodiscard]] at::Tensor Logits(const QueryBatch& batch, const RngStream& dropout);
+  [[nodiscard]] at::Tensor TrainingLogits(const QueryBatch& batch, const RngStream& dropout);
   // One step of the optimiser along sum <seed, logits> over the whole batch. `seed` f32 [own, classes]; the graph of
   // `logits` is freed. Error: of the gang.
   [[nodiscard]] Status Step(const at::Tensor& logits, const at::Tensor& seed, const QueryBatch& batch,

@@ -28,12 +28,12 @@ AuxiliaryTeacher::AuxiliaryTeacher(std::unique_ptr<Network> network, const Examp
       learner_(std::move(network), gang, AtPrecision(precision)),
       hint_(HintLayer(learner_.network().layers(), learner_.network().plan(), learner_.network().input())) {}
 
-at::Tensor AuxiliaryTeacher::Logits(const at::Tensor& rows) {
+at::Tensor AuxiliaryTeacher::LogitsOf(const at::Tensor& rows) {
   if (!logits_.defined()) logits_ = LogitsOfAll(learner_.network(), images_);
   return logits_.index_select(0, rows);
 }
 
-at::Tensor AuxiliaryTeacher::Hint(const at::Tensor& images) const {
+at::Tensor AuxiliaryTeacher::HintOf(const at::Tensor& images) const {
   const at::NoGradGuard no_grad;
   return learner_.network().ForwardTo(hint_.value().place, images);
 }

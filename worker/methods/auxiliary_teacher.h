@@ -21,9 +21,9 @@ class AuxiliaryTeacher {
 
   // Once it has learnt: f32 [rows, classes] of public rows (i64), in evaluation mode. All public images are asked about
   // the first time.
-  [[nodiscard]] at::Tensor Logits(const at::Tensor& rows);
+  [[nodiscard]] at::Tensor LogitsOf(const at::Tensor& rows);
   // f32 [rows, channels, height, width] of its hint layer.
-  [[nodiscard]] at::Tensor Hint(const at::Tensor& images) const;
+  [[nodiscard]] at::Tensor HintOf(const at::Tensor& images) const;
 
  private:
   const Examples& images_;

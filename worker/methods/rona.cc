@@ -146,7 +146,7 @@ class Rona final : public Method {
     }
     const QueryBatch batch = BatchOf(step, at, chosen);
     StatisticsGuard guard(learner_.network());
-    const at::Tensor logits = distilling_.Logits(batch, DropoutOf(step));
+    const at::Tensor logits = distilling_.TrainingLogits(batch, DropoutOf(step));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor seed, teacher_->LogitGradient(batch, logits));
     RETORT_RETURN_IF_ERROR(distilling_.Step(logits, seed, batch, spec_.lr * at.rate));
     guard.Keep();

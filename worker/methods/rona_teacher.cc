@@ -56,7 +56,7 @@ class LossTeacher final : public RonaTeacher {
   // gradient at the hint layer would be as long as all its activations.
   Result<at::Tensor> HintGradient(const QueryBatch& batch, const at::Tensor& adapted, HintLearning& hints) override {
     if (auxiliary_ != nullptr)
-      RETORT_RETURN_IF_ERROR(AdaptBound(release::HintLosses(auxiliary_->Hint(batch.images), adapted), batch));
+      RETORT_RETURN_IF_ERROR(AdaptBound(release::HintLosses(auxiliary_->HintOf(batch.images), adapted), batch));
     return tape_.Obtain(batch.step, [&](release::ChargeBook* book) -> Result<at::Tensor> {
       Query whole{WholeImages(data_, batch), {}, batch.step};
       RETORT_ASSIGN_OR_RETURN(whole.student_hint, GatherRowsToRoot(adapted.detach(), batch.size(), gang_));
@@ -71,7 +71,7 @@ class LossTeacher final : public RonaTeacher {
 
   Result<at::Tensor> LogitGradient(const QueryBatch& batch, const at::Tensor& logits) override {
     if (auxiliary_ != nullptr) {
-      const at::Tensor told = auxiliary_->Logits(OwnRows(batch.rows, batch));
+      const at::Tensor told = auxiliary_->LogitsOf(OwnRows(batch.rows, batch));
       RETORT_RETURN_IF_ERROR(AdaptBound(release::DistillationLosses(told, logits.detach(), spec_.temperature), batch));
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(logits.detach(), batch.size(), gang_));
@@ -113,7 +113,7 @@ class SoundTeacher : public RonaTeacher {
   explicit SoundTeacher(AuxiliaryTeacher* auxiliary) : auxiliary_(auxiliary) {}
   Result<at::Tensor> HintGradient(const QueryBatch& batch, const at::Tensor& adapted, HintLearning& hints) override {
     RETORT_CHECK(auxiliary_ != nullptr);
-    const release::RowLosses losses = release::HintLosses(auxiliary_->Hint(batch.images), adapted);
+    const release::RowLosses losses = release::HintLosses(auxiliary_->HintOf(batch.images), adapted);
     return hints.ParameterGradient(adapted, losses.gradients / static_cast<double>(batch.size()));
   }
 
