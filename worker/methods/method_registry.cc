@@ -32,6 +32,8 @@ Result<std::unique_ptr<Method>> MakeMethod(const MethodInputs& inputs) {
     case TrialKind::gradient_student:
     case TrialKind::distilled_student:
       return MakeDataFreeDistillation(inputs);
+    case TrialKind::query_student:
+      return MakeRona(inputs);
     case TrialKind::response_student:
       return MakeResponseDistillation(inputs);
     case TrialKind::vote_student:
