@@ -45,15 +45,44 @@ bool IsDirichlet(const TeacherDefinition* teacher) {
   return partition != nullptr && std::get<std::int64_t>(*partition) == static_cast<std::int64_t>(Partition::dirichlet);
 }
 
-void CheckDiscriminator(const TrialSpec& spec, Judge& judge) {
-  if (spec.source != QuerySource::generator || spec.discriminator == Discriminator::teacher) return;
+// The batch norms that a generator's loss looks at have to be there.
+void CheckBatchNorms(const Composition& trial, Judge& judge) {
+  if (trial.spec.bn_statistics <= 0 || trial.teacher == nullptr) return;
+  const KeyValue* named = TeacherValue(*trial.teacher, "network");
+  const std::string name = named != nullptr ? std::get<std::string>(*named) : TrialSpec().network;
+  const NamedNetwork* network = FindNetwork(name);
+  if (network == nullptr || network->mixes_rows || trial.teacher->kind == TrialKind::ensemble_teacher) return;
+  judge.Say({"bn_statistics", "teacher", "method"},
+            "bn_statistics compares with the batch norms of the teacher, and \"" + name +
+                "\" has none: set bn_statistics = 0, or name a teacher with batch norms");
+}
+
+void CheckDiscriminator(const Composition& trial, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
+  if (spec.source != QuerySource::generator) return;
   if (KindOf(spec) == TrialKind::raw_student) return;
+  if (spec.discriminator == Discriminator::teacher) return CheckBatchNorms(trial, judge);
   if (spec.pretrain_steps > 0)
     judge.Say({"pretrain_steps"}, "pretrain_steps train the generator against the teacher: set discriminator = "
                                   "\"teacher\", or remove them", {"teacher"});
   if (spec.bn_statistics > 0)
     judge.Say({"bn_statistics"}, "bn_statistics are those of the teacher: set discriminator = \"teacher\", or remove "
                                  "them", {"teacher"});
+}
+
+// What is made for a single teacher.
+void CheckEnsemble(const Composition& trial, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
+  if (trial.kind != TrialKind::gradient_student || trial.teacher == nullptr) return;
+  if (trial.teacher->kind != TrialKind::ensemble_teacher) return;
+  if (spec.normalization == Normalization::frobenius)
+    judge.Say({"normalization"}, "the gradients of an ensemble's members are bounded row by row: normalization must be "
+                                 "\"row\" or \"clip\"", {"row", "clip"});
+  if (spec.discriminator == Discriminator::teacher)
+    judge.Say({"discriminator"}, "an ensemble is no discriminator: remove discriminator", {"student"});
+  if (!spec.detach)
+    judge.Say({"detach"}, "detach = false follows a single teacher's graph, and \"" + trial.teacher->name +
+                              "\" is an ensemble: remove it");
 }
 
 void CheckCandidates(const TrialSpec& spec, Judge& judge) {
@@ -111,8 +140,24 @@ void CheckFederation(const Composition& trial, Judge& judge) {
               {"member"});
 }
 
-void CheckRona(const TrialSpec& spec, Judge& judge) {
+// Whether a layer in the middle of the teacher's network could give a hint.
+bool GivesHints(const TeacherDefinition& teacher) {
+  if (TeacherValue(teacher, "torchscript") != nullptr) return false;
+  const KeyValue* network = TeacherValue(teacher, "network");
+  const bool logistic = network != nullptr ? std::get<std::string>(*network) == "logistic"
+                                           : teacher.kind == TrialKind::ensemble_teacher;
+  return !logistic;
+}
+
+void CheckRona(const Composition& trial, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
   if (KindOf(spec) != TrialKind::query_student) return;
+  if (spec.reading == Reading::printed && judge.OwnOf("warm_epochs") != nullptr)
+    judge.Say({"warm_epochs"}, "the reading \"printed\" of rona begins with its first round: remove warm_epochs");
+  if (spec.hint_epochs > 0 && trial.teacher != nullptr && !GivesHints(*trial.teacher))
+    judge.Say({"hint_epochs", "teacher", "method"},
+              "hints are what a layer in the middle of a teacher's network says, and \"" + trial.teacher->name +
+                  "\" shows none: set hint_epochs = 0, or name another teacher");
   const std::int64_t open = spec.data->PublicExamples();
   if (spec.data->examples > 0 && open == 0)
     judge.Say({"method", "data"}, "rona teaches on public examples, and data." + spec.data->name +
@@ -216,11 +261,12 @@ void CheckSource(const Composition& trial, Judge& judge) {
 
 void CheckMethodKeys(const Composition& trial, Judge& judge) {
   CheckClaim(trial.spec, judge);
-  CheckDiscriminator(trial.spec, judge);
+  CheckDiscriminator(trial, judge);
+  CheckEnsemble(trial, judge);
   CheckCandidates(trial.spec, judge);
   CheckResponses(trial.spec, judge);
   CheckFederation(trial, judge);
-  CheckRona(trial.spec, judge);
+  CheckRona(trial, judge);
   CheckDevices(trial.spec, judge);
 }
 

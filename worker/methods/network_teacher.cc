@@ -11,6 +11,7 @@
 #include "worker/evaluation.h"
 #include "worker/gang/row_share.h"
 #include "worker/models/ensemble.h"
+#include "worker/models/hint_layers.h"
 #include "worker/models/model_registry.h"
 #include "worker/models/script_module.h"
 
@@ -61,28 +62,27 @@ Result<std::unique_ptr<release::TeacherModel>> LoadModule(const TeacherArtifact&
 
 class SingleTeacher final : public release::TeacherModel {
  public:
-  explicit SingleTeacher(std::unique_ptr<Network> network) : network_(std::move(network)) {}
+  explicit SingleTeacher(std::unique_ptr<Network> network)
+      : network_(std::move(network)), hint_(HintLayer(network_->layers(), network_->plan(), network_->input())) {}
   std::int64_t classes() const override { return network_->classes(); }
 
  protected:
   at::Tensor Logits(const at::Tensor& inputs) override {
     return InPasses(inputs, [this](const at::Tensor& rows) { return network_->Forward(rows).logits; });
   }
+  at::Tensor Hint(const at::Tensor& inputs) override {
+    RETORT_CHECK(hint_.ok());
+    return InPasses(inputs, [this](const at::Tensor& rows) { return network_->ForwardTo(hint_->place, rows); });
+  }
   release::Insides LookInside(const at::Tensor& inputs) override {
     LayerTrace trace;
     const NetworkOutput out = network_->Forward(inputs, std::nullopt, &trace);
-    release::Insides inside{out.logits, out.features};
-    for (const LayerNode& node : network_->plan().nodes) {
-      if (node.norm < 0 || !node.runs) continue;
-      const auto norm = static_cast<std::size_t>(node.norm);
-      inside.norms.push_back({trace.inputs[static_cast<std::size_t>(node.traced)], network_->buffers().mean(norm),
-                              network_->buffers().variance(norm)});
-    }
-    return inside;
+    return {out.logits, out.features, NormsSeen(*network_, trace)};
   }
 
  private:
   std::unique_ptr<Network> network_;
+  Result<MiddleLayer> hint_;
 };
 
 class EnsembleModel final : public release::TeacherModel {
@@ -99,6 +99,13 @@ class EnsembleModel final : public release::TeacherModel {
   }
   at::Tensor MemberLogits(const at::Tensor& inputs) override {
     return InPasses(inputs, [this](const at::Tensor& rows) { return own_->Forward(rows); }, 1);
+  }
+  release::Insides LookInside(const at::Tensor& inputs) override {
+    release::Insides inside;
+    const at::Tensor logits = own_->Look(inputs, inside.norms);
+    RETORT_CHECK(logits.size(0) == members_);
+    inside.logits = logits.mean(0);
+    return inside;
   }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "experiments/spec/status.h"
 #include "worker/gang/collective.h"
+#include "worker/models/norm_sight.h"
 #include "worker/release/output_gradient.h"
 
 namespace retort::worker::release {
@@ -18,7 +19,10 @@ namespace retort::worker::release {
 // them; undefined otherwise. `step` grows from release to release of one mechanism. `grain`: how a member of
 // an ensemble votes (VoteShares). `candidates` bool [rows, classes]: what randomised response may answer for
 // each row, chosen without the teacher; undefined = every class. `gradients`: members of an ensemble do not vote
-// but answer with their bounded gradients at student_logits, each with its own label.
+// but answer with their bounded gradients at student_logits, each with its own label. `mean`: an ensemble whose members
+// are all asked here answers with the mean of their logits, as a single teacher would: nothing bounds one member's part.
+// `student_hint` f32 [rows, channels, height, width]: where defined, the teacher is asked for its hint, of this shape,
+// and not for its logits.
 struct Query {
   at::Tensor inputs;
   at::Tensor student_logits;
@@ -26,15 +30,14 @@ struct Query {
   std::int64_t grain = 1;
   at::Tensor candidates = {};
   std::optional<GradientRule> gradients = {};
+  bool mean = false;
+  at::Tensor student_hint = {};
 };
 
 // What one batch does inside a network, all of it part of the graph to the inputs.
 struct Insides {
-  struct Norm {
-    at::Tensor reaching;        // f32 [rows, channels, ...]: what a batch norm is given
-    at::Tensor mean, variance;  // f32 [channels]: its running statistics
-  };
-  at::Tensor logits;    // f32 [rows, classes]
+  using Norm = NormSight;
+  at::Tensor logits;    // f32 [rows, classes]; of an ensemble the mean of its members'
   at::Tensor features;  // f32 [rows, d]: what the last linear layer is given; undefined where nobody can tell
   std::vector<Norm> norms = {};
 };
@@ -57,12 +60,16 @@ class TeacherModel {
   // inputs [rows, ...] -> [members asked here, rows, classes] f32: all of them, or a gang member's share.
   // Only for members() > 1.
   [[nodiscard]] virtual at::Tensor MemberLogits(const at::Tensor& inputs);
-  // inputs [rows, ...], in one pass: of a single teacher. Teachers that show nothing but logits leave it as it is.
+  // inputs [rows, ...], in one pass: of a single teacher, or of an ensemble whose members are all asked here.
+  // Teachers that show nothing but logits leave it as it is.
   [[nodiscard]] virtual Insides LookInside(const at::Tensor& inputs);
+  // inputs [rows, ...] -> f32 [rows, channels, height, width], what a layer in its middle says (HintLayer). Evaluation
+  // mode. Only for single networks that have such a layer.
+  [[nodiscard]] virtual at::Tensor Hint(const at::Tensor& inputs);
 };
 
-// Move-only. Holds logits (single teacher), or votes or summed gradients, and choices (ensemble), for the rows of one
-// query.
+// Move-only. Holds logits or a hint (single teacher), or votes or summed gradients, and choices (ensemble), for the
+// rows of one query.
 class Answers {
  public:
   Answers(Answers&&) = default;
@@ -84,10 +91,11 @@ class Answers {
   Answers() = default;
 
   Query query_;
-  at::Tensor logits_;  // f32 [rows, classes]; undefined for an ensemble
+  at::Tensor logits_;  // f32 [rows, classes]; of an ensemble only where its mean was asked for
   at::Tensor votes_;   // i32 [rows, classes], VoteShares summed over members; undefined otherwise
   at::Tensor gradients_;  // f32 [rows, classes], BoundedGradient summed over members; undefined otherwise
   at::Tensor choices_;  // i64 [members asked here, rows]: each member's first largest class; undefined otherwise
+  at::Tensor hint_;    // f32, of student_hint's shape, when that was asked for; logits_ is undefined then
 };
 
 // The only caller of a teacher. Rows with a non-finite answer become the fixed vector of zeros
