@@ -45,15 +45,44 @@ bool IsDirichlet(const TeacherDefinition* teacher) {
   return partition != nullptr && std::get<std::int64_t>(*partition) == static_cast<std::int64_t>(Partition::dirichlet);
 }
 
-void CheckDiscriminator(const TrialSpec& spec, Judge& judge) {
-  if (spec.source != QuerySource::generator || spec.discriminator == Discriminator::teacher) return;
+// The batch norms that a generator's loss looks at have to be there.
+void CheckBatchNorms(const Composition& trial, Judge& judge) {
+  if (trial.spec.bn_statistics <= 0 || trial.teacher == nullptr) return;
+  const KeyValue* named = TeacherValue(*trial.teacher, "network");
+  const std::string name = named != nullptr ? std::get<std::string>(*named) : TrialSpec().network;
+  const NamedNetwork* network = FindNetwork(name);
+  if (network == nullptr || network->mixes_rows || trial.teacher->kind == TrialKind::ensemble_teacher) return;
+  judge.Say({"bn_statistics", "teacher", "method"},
+            "bn_statistics compares with the batch norms of the teacher, and \"" + name +
+                "\" has none: set bn_statistics = 0, or name a teacher with batch norms");
+}
+
+void CheckDiscriminator(const Composition& trial, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
+  if (spec.source != QuerySource::generator) return;
   if (KindOf(spec) == TrialKind::raw_student) return;
+  if (spec.discriminator == Discriminator::teacher) return CheckBatchNorms(trial, judge);
   if (spec.pretrain_steps > 0)
     judge.Say({"pretrain_steps"}, "pretrain_steps train the generator against the teacher: set discriminator = "
                                   "\"teacher\", or remove them", {"teacher"});
   if (spec.bn_statistics > 0)
     judge.Say({"bn_statistics"}, "bn_statistics are those of the teacher: set discriminator = \"teacher\", or remove "
                                  "them", {"teacher"});
+}
+
+// What is made for a single teacher.
+void CheckEnsemble(const Composition& trial, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
+  if (trial.kind != TrialKind::gradient_student || trial.teacher == nullptr) return;
+  if (trial.teacher->kind != TrialKind::ensemble_teacher) return;
+  if (spec.normalization == Normalization::frobenius)
+    judge.Say({"normalization"}, "the gradients of an ensemble's members are bounded row by row: normalization must be "
+                                 "\"row\" or \"clip\"", {"row", "clip"});
+  if (spec.discriminator == Discriminator::teacher)
+    judge.Say({"discriminator"}, "an ensemble is no discriminator: remove discriminator", {"student"});
+  if (!spec.detach)
+    judge.Say({"detach"}, "detach = false follows a single teacher's graph, and \"" + trial.teacher->name +
+                              "\" is an ensemble: remove it");
 }
 
 void CheckCandidates(const TrialSpec& spec, Judge& judge) {
@@ -216,7 +245,8 @@ void CheckSource(const Composition& trial, Judge& judge) {
 
 void CheckMethodKeys(const Composition& trial, Judge& judge) {
   CheckClaim(trial.spec, judge);
-  CheckDiscriminator(trial.spec, judge);
+  CheckDiscriminator(trial, judge);
+  CheckEnsemble(trial, judge);
   CheckCandidates(trial.spec, judge);
   CheckResponses(trial.spec, judge);
   CheckFederation(trial, judge);

@@ -163,6 +163,7 @@ struct TrialSpec {
   Branch branch = Branch::data;
   Trust trust = Trust::untrusted;
   VoteLabel vote_label = VoteLabel::posterior;
+  bool refit = true;                 // vote students on public images: relabel all of them, and fit once more
   Clipping clipping = Clipping::flat;
 
   // distillation

@@ -102,6 +102,8 @@ TEST_P(BitwiseResume, CurvesAreThoseOfTheUndisturbedRun) {
 
 INSTANTIATE_TEST_SUITE_P(EveryMethod, BitwiseResume, ::testing::ValuesIn(kTrialCases),
                          [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(LoneMethod, BitwiseResume, ::testing::ValuesIn(kLoneTrialCases),
+                         [](const auto& test) { return test.param.name; });
 
 // Secure noise is never drawn twice for a step: what was released before the crash is what the resumed attempt uses.
 TEST(Transcript, HoldsTheReleaseThatTheResumedAttemptUses) {

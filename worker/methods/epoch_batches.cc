@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "experiments/spec/status.h"
-#include "worker/optim/schedule.h"
 
 namespace retort::worker {
 
@@ -28,18 +27,6 @@ at::Tensor EpochBatches::Of(std::int64_t step) {
     order_ = rows_.index_select(0, order);
   }
   return order_.narrow(0, first, std::min(batch_, rows_.size(0) - first));
-}
-
-double ScheduledRate(const TrialSpec& spec, std::int64_t step, std::int64_t steps) {
-  switch (spec.schedule) {
-    case Schedule::cosine:
-      return spec.lr * HoldThenCosine(step, steps, spec.lr_hold, spec.lr_end);
-    case Schedule::step:
-      return spec.lr * StepDown(step, steps, spec.lr_drops);
-    case Schedule::linear:
-      break;
-  }
-  return spec.lr * HoldThenLinear(step, steps, spec.lr_hold, spec.lr_end);
 }
 
 }  // namespace retort::worker

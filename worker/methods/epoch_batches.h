@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "experiments/spec/rng_stream.h"
-#include "experiments/spec/trial_spec.h"
 
 namespace retort::worker {
 
@@ -28,8 +27,5 @@ class EpochBatches {
   std::int64_t epoch_ = -1;  // of order_
   at::Tensor order_;
 };
-
-// The learning rate at `step` of `steps` by the trial's schedule.
-[[nodiscard]] double ScheduledRate(const TrialSpec& spec, std::int64_t step, std::int64_t steps);
 
 }  // namespace retort::worker

@@ -59,7 +59,7 @@ class FederatedAveraging final : public Method {
     if (at.within == 0) Begin();
     const std::int64_t local = LocalSteps(at.client), own = at.round * local + at.within;
     const SupervisedStep here{batches_[at.client].Of(own), own, at.client,
-                              ScheduledRate(spec_, own, spec_.rounds * local)};
+                              RateAt(spec_, own, spec_.rounds * local)};
     const auto targets = [&](const at::Tensor& rows) {
       return OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.smoothing);
     };

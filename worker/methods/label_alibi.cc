@@ -59,7 +59,7 @@ class Alibi final : public Method {
     const auto posterior = [&](const at::Tensor& log_p, const at::Tensor& labels) {
       return LaplacePosterior(labels, log_p, scale);
     };
-    const SupervisedStep here{batches_.Of(step), step, 0, ScheduledRate(spec_, step, steps())};
+    const SupervisedStep here{batches_.Of(step), step, 0, RateAt(spec_, step, steps())};
     std::vector<double> loss = {0};
     RETORT_ASSIGN_OR_RETURN(
         loss[0], TeachRows(spec_, scale_, examples_.images, here, noisy, learner_, gang_, posterior));

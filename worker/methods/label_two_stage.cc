@@ -81,7 +81,7 @@ class LabelStages final : public Method {
     const auto targets = [&](const at::Tensor& rows) {
       return OneHotTargets(answers_.index_select(0, rows), classes_, spec_.smoothing);
     };
-    const SupervisedStep here{batches_->Of(within), step, 0, ScheduledRate(spec_, within, of)};
+    const SupervisedStep here{batches_->Of(within), step, 0, RateAt(spec_, within, of)};
     std::vector<double> loss = {0};
     RETORT_ASSIGN_OR_RETURN(
         loss[0], TeachRows(spec_, scale_, examples_.images, here, targets, learner_, gang_));

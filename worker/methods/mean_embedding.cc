@@ -163,7 +163,7 @@ class MeanEmbedding final : public Method {
                      OneHotTargets(synthetic_->labels.narrow(0, 0, shown), data_.classes));
     }
     const std::int64_t steps = spec_.epochs * batches_.per_epoch();
-    const SupervisedStep here{batches_.Of(at), at, 0, ScheduledRate(spec_, at, steps)};
+    const SupervisedStep here{batches_.Of(at), at, 0, RateAt(spec_, at, steps)};
     const auto targets = [&](const at::Tensor& rows) {
       return OneHotTargets(synthetic_->labels.index_select(0, rows), data_.classes, spec_.smoothing);
     };

@@ -31,6 +31,8 @@ Result<std::unique_ptr<Method>> MakeMethod(const MethodInputs& inputs) {
       return MakeResponseDistillation(inputs);
     case TrialKind::vote_student:
       return inputs.spec.source == QuerySource::generator ? MakeVoteGeneration(inputs) : MakeVoteDistillation(inputs);
+    case TrialKind::raw_student:
+      return MakeDenseDistillation(inputs);
     case TrialKind::merf_student:
       return MakeMeanEmbedding(inputs);
     case TrialKind::label_student:

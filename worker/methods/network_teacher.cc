@@ -71,14 +71,7 @@ class SingleTeacher final : public release::TeacherModel {
   release::Insides LookInside(const at::Tensor& inputs) override {
     LayerTrace trace;
     const NetworkOutput out = network_->Forward(inputs, std::nullopt, &trace);
-    release::Insides inside{out.logits, out.features};
-    for (const LayerNode& node : network_->plan().nodes) {
-      if (node.norm < 0 || !node.runs) continue;
-      const auto norm = static_cast<std::size_t>(node.norm);
-      inside.norms.push_back({trace.inputs[static_cast<std::size_t>(node.traced)], network_->buffers().mean(norm),
-                              network_->buffers().variance(norm)});
-    }
-    return inside;
+    return {out.logits, out.features, NormsSeen(*network_, trace)};
   }
 
  private:
@@ -99,6 +92,13 @@ class EnsembleModel final : public release::TeacherModel {
   }
   at::Tensor MemberLogits(const at::Tensor& inputs) override {
     return InPasses(inputs, [this](const at::Tensor& rows) { return own_->Forward(rows); }, 1);
+  }
+  release::Insides LookInside(const at::Tensor& inputs) override {
+    release::Insides inside;
+    const at::Tensor logits = own_->Look(inputs, inside.norms);
+    RETORT_CHECK(logits.size(0) == members_);
+    inside.logits = logits.mean(0);
+    return inside;
   }
 
  private:

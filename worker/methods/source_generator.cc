@@ -103,7 +103,8 @@ Result<double> SourceGenerator::Improve(std::int64_t step, const at::Tensor& ima
     if (i > 0) aim.released = at::Tensor();  // its graph belongs to the images of the query
     Seeds seeds;
     if (critic != nullptr) RETORT_RETURN_IF_ERROR(AskCritic(now, rows, *critic, seeds));
-    if (critic == nullptr || aim.y.defined()) RETORT_RETURN_IF_ERROR(AskStudent(now, rows, student, aim, weights, seeds));
+    if (critic == nullptr || aim.y.defined())
+      RETORT_RETURN_IF_ERROR(AskStudent(now, rows, student, aim, weights, seeds));
     RETORT_RETURN_IF_ERROR(Apply(seeds, rates, asked_));
     loss = seeds.loss;
   }

@@ -1,5 +1,6 @@
 // DPDFD, sound by an ensemble (R2), on public queries: release noisy votes, fit a student to them, relabel every
-// public image by student and votes together, and fit once more.
+// public image by student and votes together, and fit once more. PATE's confident aggregator without its threshold
+// (Papernot et al. 2018, GNMax) is the same with the votes' first class for a label, and one fit.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/spec/trial_kind.h"
 #include "worker/distill/vote_targets.h"
 #include "worker/evaluation.h"
 #include "worker/methods/learner.h"
@@ -53,7 +55,7 @@ class VoteDistillation final : public Method {
                  {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device) {
   }
 
-  std::int64_t steps() const override { return releases_ + 2 * spec_.label_steps; }
+  std::int64_t steps() const override { return releases_ + (spec_.refit ? 2 : 1) * spec_.label_steps; }
   std::string phase(std::int64_t step) const override {
     if (step < releases_) return "release";
     return step < releases_ + spec_.label_steps ? "fit" : "refit";
@@ -142,7 +144,8 @@ class VoteDistillation final : public Method {
 
   double AimAtVotes() {
     double gap = 0;
-    targets_.narrow(0, 0, spec_.queries).copy_(Smoothed(at::softmax(Evidence(&gap), 1)));
+    const at::Tensor posterior = at::softmax(Evidence(&gap), 1);
+    targets_.narrow(0, 0, spec_.queries).copy_(Smoothed(ByClass() ? FirstClass() : posterior));
     return gap;
   }
 
@@ -156,11 +159,17 @@ class VoteDistillation final : public Method {
       const at::Tensor images = data_.public_split.Range(first, rows);
       targets_.narrow(0, first, rows).copy_(at::log_softmax(learner_.network().Forward(images).logits, 1));
     }
-    targets_.narrow(0, 0, spec_.queries).add_(Evidence());
-    targets_.copy_(Smoothed(at::softmax(targets_, 1)));
+    at::Tensor queried = targets_.narrow(0, 0, spec_.queries);
+    if (!ByClass()) queried.add_(Evidence());
+    targets_.copy_(at::softmax(targets_, 1));
+    if (ByClass()) queried.copy_(FirstClass());
+    targets_.copy_(Smoothed(targets_));
     learner_.network().Redraw(RngStream(spec_.seed, Purpose::parameters, 1));
     learner_.ResetOptimiser();
   }
+
+  [[nodiscard]] bool ByClass() const { return spec_.vote_label == VoteLabel::argmax; }
+  at::Tensor FirstClass() const { return OneHotTargets(histograms_.argmax(1), data_.classes); }
 
   at::Tensor Smoothed(const at::Tensor& targets) const {
     return targets * (1 - spec_.smoothing) + spec_.smoothing / static_cast<double>(data_.classes);
@@ -198,9 +207,8 @@ class VoteDistillation final : public Method {
 
 Status CheckQueries(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
-  if (spec.reading != Reading::sound) {
-    return UsageError("An ensemble answers by noisy votes, which only the reading \"sound\" of dpdfd uses.");
-  }
+  if (KindOf(spec) != TrialKind::vote_student)
+    return UsageError("Method \"" + spec.method + "\" takes noisy votes in the reading \"sound\" alone.");
   if (spec.source == QuerySource::private_split) {
     return UsageError("Votes on the private split would let its images leave: source must be public or generator.");
   }

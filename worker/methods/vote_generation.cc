@@ -184,9 +184,8 @@ class VoteGeneration final : public Method {
 
 Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
-  if (spec.reading != Reading::sound) {
-    return UsageError("An ensemble answers by noisy votes, which only the reading \"sound\" of dpdfd uses.");
-  }
+  if (KindOf(spec) != TrialKind::vote_student)
+    return UsageError("Method \"" + spec.method + "\" takes noisy votes in the reading \"sound\" alone.");
   if (spec.queries < 1) return UsageError("Votes need queries >= 1.");
   if ((spec.queries + spec.steps - 1) / spec.steps > spec.batch)
     return UsageError("Votes on generated images need batch times steps of at least queries.");

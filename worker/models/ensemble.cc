@@ -24,6 +24,7 @@ class LogisticMembers final : public Ensemble {
   at::Tensor Forward(const at::Tensor& images) const override {
     return ensemble_->ForwardShared(images, share_.first, share_.count);
   }
+  at::Tensor Look(const at::Tensor& images, std::vector<NormSight>&) const override { return Forward(images); }
 
  private:
   std::unique_ptr<LogisticEnsemble> ensemble_;
@@ -37,6 +38,15 @@ class NetworkMembers final : public Ensemble {
   at::Tensor Forward(const at::Tensor& images) const override {
     std::vector<at::Tensor> logits;
     for (const auto& network : networks_) logits.push_back(network->Forward(images).logits);
+    return logits.empty() ? at::empty({0, images.size(0), classes_}, images.options()) : at::stack(logits);
+  }
+  at::Tensor Look(const at::Tensor& images, std::vector<NormSight>& norms) const override {
+    std::vector<at::Tensor> logits;
+    for (const auto& network : networks_) {
+      LayerTrace trace;
+      logits.push_back(network->Forward(images, std::nullopt, &trace).logits);
+      for (NormSight& seen : NormsSeen(*network, trace)) norms.push_back(std::move(seen));
+    }
     return logits.empty() ? at::empty({0, images.size(0), classes_}, images.options()) : at::stack(logits);
   }
 

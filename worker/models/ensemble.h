@@ -12,6 +12,7 @@
 #include "storage/tensor_blob.h"
 #include "worker/gang/row_share.h"
 #include "worker/models/network.h"
+#include "worker/models/norm_sight.h"
 #include "worker/models/parameter_arena.h"
 
 namespace retort::worker {
@@ -46,6 +47,8 @@ class Ensemble {
   virtual ~Ensemble() = default;
   // Every member that was loaded, on the same rows: [rows, C, H, W] -> [members, rows, classes] f32.
   [[nodiscard]] virtual at::Tensor Forward(const at::Tensor& images) const = 0;
+  // The same, and what the batch norms of all of them were given.
+  [[nodiscard]] virtual at::Tensor Look(const at::Tensor& images, std::vector<NormSight>& norms) const = 0;
 };
 
 // Names of member m's state: prefix + "m/" + the network's own.

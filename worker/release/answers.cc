@@ -63,6 +63,11 @@ Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
     const at::Tensor logits = teacher.MemberLogits(answers.query_.inputs);
     CheckShape(logits, 3, rows, teacher.classes());
     const at::Tensor sane = Sanitised(logits.to(at::kFloat));
+    if (query.mean) {
+      RETORT_CHECK(sane.size(0) == teacher.members());
+      answers.logits_ = sane.mean(0);
+      return answers;
+    }
     if (query.gradients)
       answers.gradients_ = SumGradientsOf(sane, answers.query_);
     else

@@ -9,6 +9,7 @@
 
 #include "experiments/spec/status.h"
 #include "worker/gang/collective.h"
+#include "worker/models/norm_sight.h"
 #include "worker/release/output_gradient.h"
 
 namespace retort::worker::release {
@@ -18,7 +19,8 @@ namespace retort::worker::release {
 // them; undefined otherwise. `step` grows from release to release of one mechanism. `grain`: how a member of
 // an ensemble votes (VoteShares). `candidates` bool [rows, classes]: what randomised response may answer for
 // each row, chosen without the teacher; undefined = every class. `gradients`: members of an ensemble do not vote
-// but answer with their bounded gradients at student_logits, each with its own label.
+// but answer with their bounded gradients at student_logits, each with its own label. `mean`: an ensemble whose members
+// are all asked here answers with the mean of their logits, as a single teacher would: nothing bounds one member's part.
 struct Query {
   at::Tensor inputs;
   at::Tensor student_logits;
@@ -26,15 +28,13 @@ struct Query {
   std::int64_t grain = 1;
   at::Tensor candidates = {};
   std::optional<GradientRule> gradients = {};
+  bool mean = false;
 };
 
 // What one batch does inside a network, all of it part of the graph to the inputs.
 struct Insides {
-  struct Norm {
-    at::Tensor reaching;        // f32 [rows, channels, ...]: what a batch norm is given
-    at::Tensor mean, variance;  // f32 [channels]: its running statistics
-  };
-  at::Tensor logits;    // f32 [rows, classes]
+  using Norm = NormSight;
+  at::Tensor logits;    // f32 [rows, classes]; of an ensemble the mean of its members'
   at::Tensor features;  // f32 [rows, d]: what the last linear layer is given; undefined where nobody can tell
   std::vector<Norm> norms = {};
 };
@@ -57,7 +57,8 @@ class TeacherModel {
   // inputs [rows, ...] -> [members asked here, rows, classes] f32: all of them, or a gang member's share.
   // Only for members() > 1.
   [[nodiscard]] virtual at::Tensor MemberLogits(const at::Tensor& inputs);
-  // inputs [rows, ...], in one pass: of a single teacher. Teachers that show nothing but logits leave it as it is.
+  // inputs [rows, ...], in one pass: of a single teacher, or of an ensemble whose members are all asked here.
+  // Teachers that show nothing but logits leave it as it is.
   [[nodiscard]] virtual Insides LookInside(const at::Tensor& inputs);
 };
 
@@ -84,7 +85,7 @@ class Answers {
   Answers() = default;
 
   Query query_;
-  at::Tensor logits_;  // f32 [rows, classes]; undefined for an ensemble
+  at::Tensor logits_;  // f32 [rows, classes]; of an ensemble only where its mean was asked for
   at::Tensor votes_;   // i32 [rows, classes], VoteShares summed over members; undefined otherwise
   at::Tensor gradients_;  // f32 [rows, classes], BoundedGradient summed over members; undefined otherwise
   at::Tensor choices_;  // i64 [members asked here, rows]: each member's first largest class; undefined otherwise

@@ -3,8 +3,10 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <utility>
 #include <vector>
 
+#include "experiments/spec/trial_kind.h"
 #include "worker/gradients.h"
 
 namespace retort::worker::release {
@@ -74,13 +76,27 @@ Result<NormTerm> NormStatistics(const std::vector<Insides::Norm>& norms, std::in
   return term;
 }
 
+struct Disagreement {
+  at::Tensor teacher, student;  // d loss / d logits
+  double loss = 0;              // this member's part
+};
+
+// Mean over `rows` of KL(t || s), rows of one first class left out: d KL / d s-logits = s - t, and by the teacher's
+// t (log t - log s - KL).
+Disagreement Disagree(const at::Tensor& teacher, const at::Tensor& student, std::int64_t rows) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor log_t = at::log_softmax(teacher, 1), log_s = at::log_softmax(student, 1), t = log_t.exp();
+  const at::Tensor divergence = (t * (log_t - log_s)).sum(1, true);
+  const at::Tensor weight =
+      (teacher.argmax(1, true) != student.argmax(1, true)).to(log_t.scalar_type()) / static_cast<double>(rows);
+  return {t * (log_t - log_s - divergence) * weight, (log_s.exp() - t) * weight,
+          (divergence * weight).sum().item<double>()};
+}
+
 }  // namespace
 
 Result<TeacherCritic> TeacherCritic::Create(TeacherModel& teacher, const at::Tensor& image,
                                             const CriticWeights& weights, GeneratorForm form) {
-  if (teacher.members() > 1) {
-    return UsageError("An ensemble is no discriminator: set discriminator = \"student\" and pretrain_steps = 0.");
-  }
   const at::NoGradGuard no_grad;
   const Insides inside = teacher.LookInside(image);
   if (weights.bn_statistics != 0 && inside.norms.empty()) {
@@ -93,21 +109,31 @@ Result<TeacherCritic> TeacherCritic::Create(TeacherModel& teacher, const at::Ten
 }
 
 Result<TeacherCritic> TeacherCritic::FromSpec(const TrialSpec& spec, TeacherModel& teacher, const at::Tensor& image) {
-  return Create(teacher, image, {spec.one_hot, spec.information_entropy, spec.activation_norm, spec.bn_statistics},
+  if (teacher.members() > 1 && KindOf(spec) != TrialKind::raw_student) {
+    return UsageError("An ensemble is no discriminator: set discriminator = \"student\" and pretrain_steps = 0.");
+  }
+  return Create(teacher, image,
+                {spec.one_hot, spec.information_entropy, spec.activation_norm, spec.bn_statistics, spec.adversarial},
                 spec.reading == Reading::printed ? GeneratorForm::printed : GeneratorForm::dafl);
 }
 
-Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64_t rows, Collective& gang) const {
+Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64_t rows, Collective& gang,
+                                            const CriticTask& task) const {
   const at::AutoGradMode graph(true);
   const at::Tensor leaf = images.detach().requires_grad_(true);
   const Insides inside = teacher_->LookInside(leaf);
   const bool shown = inside.features.defined();
   const NetworkOutput out{inside.logits,
                           shown ? inside.features : at::zeros({inside.logits.size(0), 1}, inside.logits.options())};
+  const bool given = task.labels.defined();
+  const at::Tensor targets =
+      given ? at::one_hot(task.labels, out.logits.size(1)).to(out.logits.scalar_type()) * weights_.one_hot
+            : at::Tensor();
   RETORT_ASSIGN_OR_RETURN(
       const GeneratorGradient seeds,
-      GeneratorLoss(out, at::Tensor(), {weights_.one_hot, weights_.information_entropy, weights_.activation_norm},
-                    form_, rows, gang));
+      GeneratorLoss(out, targets,
+                    {given ? 0 : weights_.one_hot, weights_.information_entropy, weights_.activation_norm}, form_,
+                    rows, gang));
   CriticGradient judged;
   judged.loss = seeds.loss;
   std::vector<at::Tensor> outputs = {inside.logits}, gradients = {seeds.logits};
@@ -121,6 +147,15 @@ Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64
     for (std::size_t i = 0; i < inside.norms.size(); ++i) {
       outputs.push_back(inside.norms[i].reaching);
       gradients.push_back(term.seeds[i] * weights_.bn_statistics);
+    }
+  }
+  if (weights_.adversarial != 0 && task.student != nullptr) {
+    const at::Tensor said = task.student->Forward(leaf).logits;
+    const Disagreement apart = Disagree(inside.logits.detach(), said.detach(), rows);
+    judged.loss -= weights_.adversarial * apart.loss;
+    for (const auto& [output, seed] : {std::pair(inside.logits, apart.teacher), std::pair(said, apart.student)}) {
+      outputs.push_back(output);
+      gradients.push_back(seed * -weights_.adversarial);
     }
   }
   judged.images = VectorJacobian(outputs, gradients, {leaf})[0];

@@ -1,6 +1,7 @@
 // The raw teacher as the generator's discriminator (DPSD-T; DP-DFD's pretraining). What it says of an image is
 // neither bounded nor noised: a generator that has listened to it has touched the teacher, and so has everything
-// that is trained on its images. Whoever uses it owes their events kVoidGeneratorTouchedTeacher.
+// that is trained on its images. Whoever uses it owes their events kVoidGeneratorTouchedTeacher. Of an ensemble (DENSE)
+// it is the mean of the members' logits that speaks, and the batch norms of all of them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,6 +19,13 @@ namespace retort::worker::release {
 struct CriticWeights {
   double one_hot = 1, information_entropy = 5, activation_norm = 0.1;
   double bn_statistics = 0;
+  double adversarial = 0;
+};
+
+// What else the images are to be, where it is set.
+struct CriticTask {
+  at::Tensor labels = {};              // i64 [own rows]: of these classes, in place of the teacher's first ones
+  const Network* student = nullptr;    // adversarial: such that teacher and student disagree
 };
 
 struct CriticGradient {
@@ -27,22 +35,25 @@ struct CriticGradient {
 
 class TeacherCritic {
  public:
-  // A single teacher; it outlives the critic. `image`: [1, C, H, W] of the right shape and device, whatever it
-  // shows. Error: usage, when the teacher has no batch norm for bn_statistics, shows no features for
-  // activation_norm, or is an ensemble.
+  // The teacher outlives the critic. `image`: [1, C, H, W] of the right shape and device, whatever it shows. Error:
+  // usage, when the teacher has no batch norm for bn_statistics or shows no features for activation_norm.
   [[nodiscard]] static Result<TeacherCritic> Create(TeacherModel& teacher, const at::Tensor& image,
                                                     const CriticWeights& weights, GeneratorForm form);
 
-  // With the weights of a trial's keys; DAFL's form but in the reading "printed".
+  // With the weights of a trial's keys; DAFL's form but in the reading "printed". Error: usage, too, for an ensemble
+  // where the trial is not one that takes its raw answers.
   [[nodiscard]] static Result<TeacherCritic> FromSpec(const TrialSpec& spec, TeacherModel& teacher,
                                                       const at::Tensor& image);
 
   // loss = L_G at the teacher's own logits and features (generator_loss.h, without targets)
   //   + bn_statistics * sum over batch norms of |m - mean|_2 + |v - variance|_2,
   // m and v the mean and the biased variance of what reaches the layer, by channel over the whole batch (Yin et
-  // al. 2020, DeepInversion). images f32 [own rows, C, H, W]: this member's of a batch of `rows`; their graph is
-  // not looked at. Error: of the gang.
-  [[nodiscard]] Result<CriticGradient> Judge(const at::Tensor& images, std::int64_t rows, Collective& gang) const;
+  // al. 2020, DeepInversion)
+  //   - adversarial * mean over rows, where teacher's and student's first classes differ, of KL(teacher || student).
+  // images f32 [own rows, C, H, W]: this member's of a batch of `rows`; their graph is not looked at. Error: of the
+  // gang.
+  [[nodiscard]] Result<CriticGradient> Judge(const at::Tensor& images, std::int64_t rows, Collective& gang,
+                                             const CriticTask& task = {}) const;
 
  private:
   TeacherCritic(TeacherModel& teacher, const CriticWeights& weights, GeneratorForm form)

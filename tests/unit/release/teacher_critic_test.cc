@@ -13,6 +13,7 @@
 
 #include "worker/gang/local_collective.h"
 #include "worker/gang/row_share.h"
+#include "worker/models/model_registry.h"
 
 namespace retort::worker::release {
 namespace {
@@ -176,7 +177,7 @@ TEST(TeacherCritic, AGangJudgesTheWholeBatchTogether) {
 }
 
 TEST(TeacherCritic, AsksForNothingThatATeacherDoesNotShow) {
-  OpaqueTeacher opaque, ensemble(3);
+  OpaqueTeacher opaque;
   const at::Tensor image = Images().narrow(0, 0, 1);
   const auto code = [&](TeacherModel& teacher, const CriticWeights& weights) {
     return TeacherCritic::Create(teacher, image, weights, GeneratorForm::dafl).status().code();
@@ -184,7 +185,70 @@ TEST(TeacherCritic, AsksForNothingThatATeacherDoesNotShow) {
   EXPECT_EQ(code(opaque, {1, 5, 0, 0}), StatusCode::ok);
   EXPECT_EQ(code(opaque, {1, 5, 0.1, 0}), StatusCode::usage);
   EXPECT_EQ(code(opaque, {1, 5, 0, 1}), StatusCode::usage);
-  EXPECT_EQ(code(ensemble, {1, 5, 0, 0}), StatusCode::usage);
+}
+
+TEST(TeacherCritic, EnsembleSpeaksWhereItsRawAnswersAreTakenAnyway) {
+  OpaqueTeacher ensemble(3);
+  TrialSpec spec;
+  spec.method = "dpsd-t";
+  spec.activation_norm = 0;
+  const at::Tensor image = Images().narrow(0, 0, 1);
+  EXPECT_EQ(TeacherCritic::FromSpec(spec, ensemble, image).status().code(), StatusCode::usage);
+  spec.method = "dense";
+  EXPECT_TRUE(TeacherCritic::FromSpec(spec, ensemble, image).ok());
+}
+
+TEST(TeacherCritic, GivenClassesTakeThePlaceOfTheTeachersOwn) {
+  GlassTeacher teacher;
+  const auto solo = MakeSoloCollective();
+  const auto critic = TeacherCritic::Create(teacher, Images().narrow(0, 0, 1), {2, 0, 0, 0}, GeneratorForm::dafl).value();
+  const at::Tensor labels = at::tensor({2, 0, 1, 2}, at::kLong);
+  const at::Tensor log_p = GlassTeacher::Answer(Images()).log_softmax(1);
+  double expected = 0;
+  for (std::int64_t i = 0; i < kRows; ++i)
+    expected -= 2 * log_p[i][labels[i].item<std::int64_t>()].item<double>() / kRows;
+  EXPECT_NEAR(critic.Judge(Images(), kRows, *solo, {labels}).value().loss, expected, 1e-6);
+}
+
+// images [rows, 1, 4, 4], float: linear, as its student.
+class LinearTeacher final : public TeacherModel {
+ public:
+  std::int64_t classes() const override { return kClasses; }
+  static at::Tensor Answer(const at::Tensor& images) {
+    return at::matmul(images.flatten(1), Wave({16, kClasses}, 0.3).to(at::kFloat));
+  }
+
+ protected:
+  at::Tensor Logits(const at::Tensor& images) override { return Answer(images); }
+};
+
+TEST(TeacherCritic, AdversarialTermIsTheDivergenceOfRowsThatTheStudentSeesOtherwise) {
+  LinearTeacher teacher;
+  const auto solo = MakeSoloCollective();
+  const auto student = std::move(MakeNetwork("logistic", {1, 4, 4}, kClasses, RngStream(2, Purpose::parameters))).value();
+  const at::Tensor images = Wave({8, 1, 4, 4}, 0.2).to(at::kFloat);
+  const auto critic =
+      TeacherCritic::Create(teacher, images.narrow(0, 0, 1), {0, 0, 0, 0, 1.5}, GeneratorForm::dafl).value();
+  const at::Tensor t = LinearTeacher::Answer(images).softmax(1), s = student->Forward(images).logits.detach().softmax(1);
+  double expected = 0;
+  std::int64_t apart = 0;
+  for (std::int64_t i = 0; i < 8; ++i) {
+    if (t[i].argmax().item<std::int64_t>() == s[i].argmax().item<std::int64_t>()) continue;
+    ++apart;
+    expected -= 1.5 * (t[i] * (t[i] / s[i]).log()).sum().item<double>() / 8;
+  }
+  ASSERT_GT(apart, 0);
+  ASSERT_LT(apart, 8);
+  const CriticGradient judged = critic.Judge(images, 8, *solo, {{}, student.get()}).value();
+  EXPECT_NEAR(judged.loss, expected, 1e-4);
+  for (const std::int64_t at : {0, 17, 40, 77, 126}) {
+    at::Tensor up = images.clone(), down = images.clone();
+    up.view({-1})[at] += 1e-2;
+    down.view({-1})[at] -= 1e-2;
+    const double difference = (critic.Judge(up, 8, *solo, {{}, student.get()}).value().loss -
+                               critic.Judge(down, 8, *solo, {{}, student.get()}).value().loss) / 2e-2;
+    EXPECT_NEAR(judged.images.reshape({-1})[at].item<double>(), difference, 2e-3) << at;
+  }
 }
 
 TEST(TeacherCritic, LooksOnThroughLogitsAlone) {

@@ -134,6 +134,16 @@ class TinyTrials {
     return spec;
   }
 
+  [[nodiscard]] TrialSpec DenseStudent() const {
+    TrialSpec spec = Student(Reading::working);
+    spec.method = "dense";
+    spec.temperature = 20;
+    spec.activation_norm = 0;
+    spec.adversarial = 1;
+    spec.generator_steps = 3;
+    return spec;
+  }
+
   // Of the methods that train on the private examples without a teacher.
   [[nodiscard]] TrialSpec Baseline(const std::string& method) const {
     TrialSpec spec = Common();

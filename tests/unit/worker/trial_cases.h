@@ -43,6 +43,23 @@ inline const TrialCase kTrialCases[] = {
        return spec;
      },
      "ensemble"},
+    {"Pate",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.VoteStudent(QuerySource::public_split);
+       spec.method = "pate";
+       spec.reading = Reading::working;
+       spec.vote_label = VoteLabel::argmax;
+       spec.refit = false;
+       return spec;
+     },
+     "ensemble"},
+    {"VotesByClassOnPublic",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.VoteStudent(QuerySource::public_split);
+       spec.vote_label = VoteLabel::argmax;
+       return spec;
+     },
+     "ensemble"},
     {"VotesOnGenerator", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::generator); }, "ensemble"},
     {"VotesOnGeneratorWithARest",
      [](const TinyTrials& t) {
@@ -117,6 +134,18 @@ inline const TrialCase kTrialCases[] = {
     {"FedDpsdLabel", [](const TinyTrials& t) { return t.ResponseStudent("feddpsd", Reading::working); }, "ensemble"},
     {"FedDpsdLabelPrinted", [](const TinyTrials& t) { return t.ResponseStudent("feddpsd", Reading::printed); },
      "ensemble"},
+};
+
+// Methods that run on one device alone.
+inline const TrialCase kLoneTrialCases[] = {
+    {"Dense", [](const TinyTrials& t) { return t.DenseStudent(); }, "ensemble"},
+    {"DenseOfNetworks",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.DenseStudent();
+       spec.replay = 0;
+       return spec;
+     },
+     "networks"},
 };
 
 }  // namespace retort::worker

@@ -1,0 +1,186 @@
+// DENSE (Zhang et al. 2022), the reference without privacy: in each round a fresh generator is trained against the raw
+// mean of the clients' networks and against the student; its best batch joins a pool on which the student learns that
+// mean, raw too. Every claim is unbounded.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "worker/distill/transfer_set.h"
+#include "worker/evaluation.h"
+#include "worker/gradients.h"
+#include "worker/methods/learner.h"
+#include "worker/methods/lessons.h"
+#include "worker/methods/method.h"
+#include "worker/methods/network_teacher.h"
+#include "worker/methods/sample_gallery.h"
+#include "worker/methods/structure_facts.h"
+#include "worker/models/generator.h"
+#include "worker/models/model_registry.h"
+#include "worker/optim/schedule.h"
+#include "worker/release/noiseless.h"
+#include "worker/release/teacher_critic.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr std::int64_t kSamples = 64;
+
+struct Parts {
+  std::unique_ptr<release::TeacherModel> teacher;
+  std::optional<release::TeacherCritic> critic;
+  std::unique_ptr<Network> student;
+  std::unique_ptr<Generator> generator;
+};
+
+class DenseDistillation final : public Method {
+ public:
+  DenseDistillation(const MethodInputs& inputs, Parts parts)
+      : spec_(inputs.spec),
+        data_(inputs.data),
+        tape_(inputs.tape),
+        gang_(inputs.gang),
+        teacher_(std::move(parts.teacher)),
+        critic_(*parts.critic),
+        mechanism_(data_.classes, spec_.batch),
+        generator_(std::move(parts.generator)),
+        shards_disjoint_(ShardsAreDisjoint(*inputs.teacher, inputs.data)),
+        members_apart_(MembersAreApart(*inputs.teacher)),
+        learner_(std::move(parts.student), inputs.gang, SettingsOf(inputs.spec)),
+        gallery_(std::min(kSamples, spec_.batch), {data_.shape.channels, data_.shape.height, data_.shape.width},
+                 data_.classes, data_.device) {
+    if (spec_.replay > 0) pool_.emplace(spec_.replay, spec_.batch, data_.shape, data_.classes, data_.device);
+  }
+
+  std::int64_t steps() const override { return spec_.steps; }
+  std::string phase(std::int64_t) const override { return "distill"; }
+  std::vector<std::string> Facts() const override {
+    return FactsThatHold(
+        {{privacy::kFactDisjointShards, shards_disjoint_}, {privacy::kFactMembersApart, members_apart_}});
+  }
+  // Generators last for a round.
+  void Register(TrainState& state) override {
+    learner_.Register(state, "student/");
+    if (pool_) pool_->Register(state, "transfer/");
+    gallery_.Register(state, "samples/");
+  }
+
+  Status Step(std::int64_t step, Series& series) override {
+    double synthesis = 0;
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor images, Synthesise(step, synthesis));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
+      return Release(step, images, book);
+    }));
+    const at::Tensor targets = at::softmax(released / spec_.temperature, 1);
+    const bool earlier = pool_ && pool_->stored() > 0;
+    const Lessons lessons(spec_, step, {images, targets}, earlier ? &*pool_ : nullptr);
+    const double rate = spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
+    std::vector<double> losses = {0, synthesis};
+    for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
+      const auto [x, y] = lessons.Rows(i);
+      RETORT_ASSIGN_OR_RETURN(losses[0], learner_.Teach(OwnPart(x, y, gang_), rate, lessons.Dropout(i),
+                                                        spec_.temperature));
+    }
+    if (pool_) pool_->Push(images, targets);
+    gallery_.Offer(step, images, released);
+    series.emplace_back("train.student_loss", losses[0]);
+    series.emplace_back("train.generator_loss", losses[1]);
+    return {};
+  }
+
+  Result<Outcome> Finish() override {
+    Outcome out;
+    out.evaluation = Evaluate(learner_.network(), data_.test);
+    out.metrics = TestMetrics(*out.evaluation);
+    out.parameters = learner_.network().StateBlobs("student/");
+    out.samples = gallery_.ToSamples("synthetic images and the clients' raw mean logits: nothing is protected",
+                                     data_.scale);
+    return out;
+  }
+
+ private:
+  // The best batch, by its loss, that a fresh generator and its latents make on their way: row i is to be of class
+  // i mod classes.
+  Result<at::Tensor> Synthesise(std::int64_t step, double& least) {
+    const auto round = static_cast<std::uint64_t>(step);
+    ParameterArena& parameters = generator_->parameters();
+    parameters.Redraw(RngStream(spec_.seed, Purpose::parameters, round, 1));
+    at::Tensor latents =
+        NormalRows(spec_.batch, spec_.latent, RngStream(spec_.seed, Purpose::latents, round)).to(data_.device);
+    const at::Tensor labels =
+        at::arange(spec_.batch, at::device(data_.device).dtype(at::kLong)).remainder(data_.classes);
+    Adam adam(parameters.flat().numel(), {.beta1 = 0.5}, data_.device),
+        latents_adam(latents.numel(), {.beta1 = 0.5}, data_.device);
+    at::Tensor best;
+    for (std::int64_t i = 0; i < std::max<std::int64_t>(spec_.generator_steps, 1); ++i) {
+      const at::Tensor leaf = latents.detach().requires_grad_(true);
+      const at::Tensor images = generator_->Forward(leaf);
+      RETORT_ASSIGN_OR_RETURN(const release::CriticGradient judged,
+                              critic_.Judge(images, spec_.batch, gang_, {labels, &learner_.network()}));
+      if (!best.defined() || judged.loss < least) {
+        best = images.detach().clone();
+        least = judged.loss;
+      }
+      if (spec_.generator_steps == 0) break;
+      std::vector<at::Tensor> inputs = parameters.leaves();
+      inputs.push_back(leaf);
+      std::vector<at::Tensor> gradients = VectorJacobian({images}, {judged.images}, inputs);
+      const at::NoGradGuard no_grad;
+      latents_adam.Step(latents, gradients.back().contiguous(), spec_.generator_lr);
+      gradients.pop_back();
+      parameters.Gather(gradients);
+      adam.Step(parameters.flat(), parameters.gradient(), spec_.generator_lr);
+    }
+    return best;
+  }
+
+  Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook* book) {
+    const release::Answers answers =
+        release::Oracle::Ask(*teacher_, {.inputs = images, .student_logits = {}, .step = step, .mean = true});
+    if (book == nullptr) return at::Tensor();
+    RETORT_ASSIGN_OR_RETURN(release::Charge charge, book->Take(mechanism_.Describe(spec_.batch), spec_.batch));
+    RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_.Release(answers, std::move(charge)));
+    return released.values;
+  }
+
+  const TrialSpec& spec_;
+  const Dataset& data_;
+  ReleaseTape& tape_;
+  Collective& gang_;
+  std::unique_ptr<release::TeacherModel> teacher_;
+  release::TeacherCritic critic_;
+  release::Noiseless mechanism_;
+  std::unique_ptr<Generator> generator_;
+  bool shards_disjoint_, members_apart_;
+  Learner learner_;
+  std::optional<TransferSet> pool_;
+  SampleGallery gallery_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Method>> MakeDenseDistillation(const MethodInputs& inputs) {
+  const TrialSpec& spec = inputs.spec;
+  const Dataset& data = inputs.data;
+  if (inputs.gang.size() > 1) return UsageError("dense runs on one device: remove devices.");
+  Parts parts;
+  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, data, inputs.gang));
+  const at::Tensor blank = at::zeros({1, data.shape.channels, data.shape.height, data.shape.width},
+                                     at::device(data.device).dtype(at::kFloat));
+  RETORT_ASSIGN_OR_RETURN(release::TeacherCritic critic, release::TeacherCritic::FromSpec(spec, *parts.teacher, blank));
+  parts.critic.emplace(std::move(critic));
+  RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, data.shape, data.classes,
+                                                     RngStream(spec.seed, Purpose::parameters), data.device));
+  RETORT_ASSIGN_OR_RETURN(parts.generator,
+                          Generator::Create(data.shape, spec.latent, spec.generator_width,
+                                            RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
+  return std::unique_ptr<Method>(std::make_unique<DenseDistillation>(inputs, std::move(parts)));
+}
+
+}  // namespace retort::worker
