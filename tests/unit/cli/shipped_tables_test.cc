@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "experiments/privacy/calibration.h"
-#include "experiments/spec/sha256.h"
+#include "experiments/spec/spec_codec.h"
 #include "orchestrator/cli/published.h"
 #include "orchestrator/cli/result_table.h"
 
