@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace retort::worker {
 namespace {
@@ -54,6 +55,18 @@ storage::Evaluation Evaluate(const Network& network, const Examples& examples) {
 
 std::vector<std::pair<std::string, double>> TestMetrics(const storage::Evaluation& evaluation) {
   return {{"test.accuracy", evaluation.accuracy}, {"test.top5", evaluation.top5}};
+}
+
+std::optional<double> AccuracyOn(const std::vector<std::int64_t>& classes, const storage::Evaluation& evaluation) {
+  std::int64_t right = 0, all = 0;
+  for (const std::int64_t label : classes) {
+    if (label < 0 || label >= evaluation.classes) continue;
+    const auto row = evaluation.confusion.begin() + static_cast<std::ptrdiff_t>(label * evaluation.classes);
+    right += row[static_cast<std::ptrdiff_t>(label)];
+    all = std::accumulate(row, row + static_cast<std::ptrdiff_t>(evaluation.classes), all);
+  }
+  if (all == 0) return std::nullopt;
+  return static_cast<double>(right) / static_cast<double>(all);
 }
 
 }  // namespace retort::worker

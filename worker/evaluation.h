@@ -1,6 +1,7 @@
 // How well a network classifies.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,5 +24,8 @@ namespace retort::worker {
 
 // "test.accuracy", "test.top5".
 [[nodiscard]] std::vector<std::pair<std::string, double>> TestMetrics(const storage::Evaluation& evaluation);
+// Of the examples whose class is one of `classes`, the part that was classified right; nothing when there are none.
+[[nodiscard]] std::optional<double> AccuracyOn(const std::vector<std::int64_t>& classes,
+                                               const storage::Evaluation& evaluation);
 
 }  // namespace retort::worker

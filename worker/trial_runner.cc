@@ -21,6 +21,7 @@
 #include "storage/tensor_digest.h"
 #include "worker/checkpoint_stamp.h"
 #include "worker/data/dataset.h"
+#include "worker/evaluation.h"
 #include "worker/failure.h"
 #include "worker/finished_attempt.h"
 #include "worker/gang/row_share.h"
@@ -313,6 +314,9 @@ class TrialRun {
     }
     if (inputs_.data.skipped > 0)
       outcome_.metrics.emplace_back("data.skipped", static_cast<double>(inputs_.data.skipped));
+    if (outcome_.evaluation)
+      if (const std::optional<double> value = AccuracyOn(spec_.data->sensitive_classes, *outcome_.evaluation))
+        outcome_.metrics.emplace_back("test.sensitive_accuracy", *value);
     if (!AllFinite(outcome_.parameters)) {
       return Failure{FailureKind::not_finite, "A final parameter is not finite."};
     }

@@ -125,12 +125,14 @@ std::int64_t QueriesOfAnEpoch(const TrialSpec& spec) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(rows * spec.query_fraction)));
 }
 
+// Algorithm 2 draws once a batch, the authors' code once a row.
 PrivacyEvent LossEvent(const TrialSpec& spec) {
-  const std::int64_t batches = (QueriesOfAnEpoch(spec) + spec.batch - 1) / spec.batch;
+  const bool by_row = spec.reading != Reading::printed;
+  const std::int64_t rows = QueriesOfAnEpoch(spec), batches = (rows + spec.batch - 1) / spec.batch;
   PrivacyEvent event;
   event.kind = MechanismKind::loss_noise;
-  event.unit = EventUnit::batch;
-  event.count = (spec.hint_epochs + spec.rounds * spec.distill_epochs) * batches;
+  event.unit = by_row ? EventUnit::row : EventUnit::batch;
+  event.count = (spec.hint_epochs + spec.rounds * spec.distill_epochs) * (by_row ? rows : batches);
   event.sensitivity = 1;
   event.noise_std = spec.sigma;
   event.rows_per_batch = spec.batch;
@@ -142,11 +144,11 @@ PrivacyEvent LossEvent(const TrialSpec& spec) {
 }
 
 void AddQueryEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
-  if (AsksVotes(spec)) {
-    events.push_back(VoteEvent(spec));
-  } else if (spec.reading == Reading::sound) {
-    PrivacyEvent event = RawEvent(spec);
-    event.count = QueriesOfAnEpoch(spec) * spec.rounds * spec.distill_epochs;
+  const std::int64_t passes = spec.rounds * spec.distill_epochs;
+  if (spec.reading == Reading::sound) {  // whose hints are public
+    if (passes == 0) return;
+    PrivacyEvent event = AsksVotes(spec) ? VoteEvent(spec) : RawEvent(spec);
+    if (!AsksVotes(spec)) event.count = QueriesOfAnEpoch(spec) * passes;
     events.push_back(std::move(event));
   } else if (PrivacyEvent event = LossEvent(spec); event.count > 0) {
     events.push_back(std::move(event));

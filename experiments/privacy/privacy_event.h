@@ -14,6 +14,7 @@
 //   sound, ensemble votes       noisy_votes          vote   queries sqrt(2)*G    s*G        1
 //   randomised response         randomized_response  row    k*B     0            0          B
 //   RONA Alg. 2                 loss_noise           batch  k       1            sigma      B
+//   RONA working                loss_noise           row    k*B     1            sigma      B
 //   sound, private teacher      none                 row    k*B     0            0          B
 //   dpsgd student or teacher    subsampled_gaussian  step   k       C            z*C        batch
 //   dpsd-data printed (Eq. 3)   gaussian_gradient    batch  k       2C           sigma*C*sqrt(B)  B

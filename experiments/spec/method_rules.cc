@@ -140,8 +140,24 @@ void CheckFederation(const Composition& trial, Judge& judge) {
               {"member"});
 }
 
-void CheckRona(const TrialSpec& spec, Judge& judge) {
+// Whether a layer in the middle of the teacher's network could give a hint.
+bool GivesHints(const TeacherDefinition& teacher) {
+  if (TeacherValue(teacher, "torchscript") != nullptr) return false;
+  const KeyValue* network = TeacherValue(teacher, "network");
+  const bool logistic = network != nullptr ? std::get<std::string>(*network) == "logistic"
+                                           : teacher.kind == TrialKind::ensemble_teacher;
+  return !logistic;
+}
+
+void CheckRona(const Composition& trial, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
   if (KindOf(spec) != TrialKind::query_student) return;
+  if (spec.reading == Reading::printed && judge.OwnOf("warm_epochs") != nullptr)
+    judge.Say({"warm_epochs"}, "the reading \"printed\" of rona begins with its first round: remove warm_epochs");
+  if (spec.hint_epochs > 0 && trial.teacher != nullptr && !GivesHints(*trial.teacher))
+    judge.Say({"hint_epochs", "teacher", "method"},
+              "hints are what a layer in the middle of a teacher's network says, and \"" + trial.teacher->name +
+                  "\" shows none: set hint_epochs = 0, or name another teacher");
   const std::int64_t open = spec.data->PublicExamples();
   if (spec.data->examples > 0 && open == 0)
     judge.Say({"method", "data"}, "rona teaches on public examples, and data." + spec.data->name +
@@ -250,7 +266,7 @@ void CheckMethodKeys(const Composition& trial, Judge& judge) {
   CheckCandidates(trial.spec, judge);
   CheckResponses(trial.spec, judge);
   CheckFederation(trial, judge);
-  CheckRona(trial.spec, judge);
+  CheckRona(trial, judge);
   CheckDevices(trial.spec, judge);
 }
 

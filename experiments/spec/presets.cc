@@ -109,7 +109,9 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kMerf, "batch", std::int64_t{100}},
       PresetRow{kMerf, "generator_lr", 0.01},
       PresetRow{kMerf, "latent", std::int64_t{5}},
-      PresetRow{kMerf, "noise_multiplier", 5.0},
+      // their noise factor of 5 is over the sensitivity of replacing an example, 2
+      PresetRow{kMerf, "noise_multiplier", 10.0},
+      PresetRow{kMerf, "generator_width", std::int64_t{16}},
       PresetRow{kLabel, "epsilon0", 1.0},
       PresetRow{kLabel, "batch", std::int64_t{128}},
       PresetRow{kLabel, "shift", std::int64_t{2}},

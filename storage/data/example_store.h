@@ -96,7 +96,7 @@ using DigestProgress = std::function<Status(std::int64_t done, std::int64_t of)>
                                             const DigestCache& cache, const DigestProgress& progress = {});
 
 // Fills digest, examples, channels, height, width, classes (where 0) and what the split leaves open:
-// fractions, open ends and the digests of lists. Height and width of encoded sets, of the first picture's
+// fractions, open ends, the digests of lists, and how many examples the sensitive classes move. Height and width of encoded sets, of the first picture's
 // file, are filled only where they are 0. Errors: of OpenExamples; usage where split or classes do not fit
 // what is there.
 [[nodiscard]] Status InspectData(Env& env, DataSpec& data, const DigestCache& cache);
@@ -119,8 +119,14 @@ struct SplitPlace {
 struct SplitPlaces {
   SplitPlace train, public_split, test;
 };
-// Of a set whose DataSpec was inspected. Errors: environment for a missing list; usage, naming the list and
-// the line, for what is no example, and for examples in two splits.
+// Position i of a split of n examples is number SplitOrder(n, shuffle)[i] of them. shuffle 0 = file order;
+// otherwise Permutation(n) of the stream (shuffle, Purpose::split): independent of the records.
+[[nodiscard]] std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle);
+// Index in the set of each example of a split, in its order.
+[[nodiscard]] std::vector<std::int64_t> IndicesOf(const SplitPlace& place, std::uint64_t shuffle);
+// Of a set whose DataSpec was inspected. Public examples of its sensitive classes stand behind the private ones.
+// Errors: environment for a missing list; usage, naming the list and the line, for what is no example, and for
+// examples in two splits.
 [[nodiscard]] Result<SplitPlaces> PlacesOf(Env& env, const DataSpec& data, const ExampleStore& store);
 
 }  // namespace retort::storage

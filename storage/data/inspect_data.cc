@@ -57,7 +57,7 @@ Status ResolveSplit(Env& env, DataSpec& data, const ExampleStore& store) {
       share.range = {0, static_cast<std::int64_t>(indices.size())};
     }
   }
-  return PlacesOf(env, data, store).status();
+  return {};
 }
 
 bool IsPlain(const SplitSpec& split) {
@@ -68,7 +68,8 @@ bool IsPlain(const SplitSpec& split) {
 }  // namespace
 
 Status InspectData(Env& env, DataSpec& data, const DigestCache& cache) {
-  if (data.reader == "idx" && IsPlain(data.split)) return InspectIdx(env, data);
+  const bool plain = IsPlain(data.split) && data.sensitive_classes.empty();
+  if (data.reader == "idx" && plain) return InspectIdx(env, data);
   RETORT_ASSIGN_OR_RETURN(const auto store, OpenExamples(env, data));
   RETORT_ASSIGN_OR_RETURN(DataDigests digests, DigestsOf(env, data, *store, cache));
   data.digest = std::move(digests.content);
@@ -79,7 +80,11 @@ Status InspectData(Env& env, DataSpec& data, const DigestCache& cache) {
     data.height = store->height();
     data.width = store->width();
   }
-  return IsPlain(data.split) ? Status() : ResolveSplit(env, data, *store);
+  if (plain) return {};
+  RETORT_RETURN_IF_ERROR(ResolveSplit(env, data, *store));
+  RETORT_ASSIGN_OR_RETURN(const SplitPlaces places, PlacesOf(env, data, *store));
+  data.moved = data.split.public_range.size() - places.public_split.range.size();
+  return {};
 }
 
 Result<std::string> UnpackedDigest(Env& env, const DataSpec& data, const DigestCache& cache) {

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
+#include "experiments/spec/rng_stream.h"
 #include "experiments/spec/sha256.h"
 #include "storage/data/example_store.h"
 #include "storage/data/split_lists.h"
@@ -80,7 +82,40 @@ Result<SplitPlace> PlaceOf(Env& env, const ExampleStore& store, const IndexRange
   return UsageError("the set has no part \"" + source.part + "\"");
 }
 
+SplitPlace Listed(std::vector<std::int64_t> indices) {
+  const auto n = static_cast<std::int64_t>(indices.size());
+  return {0, n, {0, n}, std::move(indices)};
+}
+
+// From the public split to the end of the private one.
+void MoveSensitive(const DataSpec& data, const ExampleStore& store, SplitPlaces& places) {
+  std::vector<std::int64_t> open, hidden = IndicesOf(places.train, data.split.shuffle);
+  for (const std::int64_t index : IndicesOf(places.public_split, data.split.shuffle)) {
+    const std::int64_t label = store.labels()[static_cast<std::size_t>(index)];
+    const auto& classes = data.sensitive_classes;
+    (std::find(classes.begin(), classes.end(), label) == classes.end() ? open : hidden).push_back(index);
+  }
+  places.train = Listed(std::move(hidden));
+  places.public_split = Listed(std::move(open));
+}
+
 }  // namespace
+
+std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle) {
+  if (shuffle != 0) return Permutation(n, RngStream(shuffle, Purpose::split));
+  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+std::vector<std::int64_t> IndicesOf(const SplitPlace& place, std::uint64_t shuffle) {
+  if (!place.listed.empty()) return place.listed;
+  const std::vector<std::int64_t> order = SplitOrder(place.count, shuffle);
+  std::vector<std::int64_t> indices;
+  for (std::int64_t i = place.range.begin; i < place.range.end; ++i)
+    indices.push_back(place.first + order[static_cast<std::size_t>(i)]);
+  return indices;
+}
 
 Result<std::vector<std::int64_t>> ReadSplitList(Env& env, const std::string& path,
                                                 const ExampleStore& store) {
@@ -142,6 +177,7 @@ Result<SplitPlaces> PlacesOf(Env& env, const DataSpec& data, const ExampleStore&
       indices.push_back(place->first + i);
     RETORT_RETURN_IF_ERROR(Take(key + name, indices, taken));
   }
+  if (!data.sensitive_classes.empty()) MoveSensitive(data, store, places);
   return places;
 }
 

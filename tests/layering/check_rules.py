@@ -59,9 +59,9 @@ SEALED = {
 # swaps one member of an ensemble.
 TEACHER_MAKER = "worker/methods/network_teacher.cc"
 PARAMETER_READERS = (TEACHER_MAKER, "worker/trial_inputs.cc", "worker/audit/transcript.cc")
-ASKS_A_TEACHER = re.compile(r"(?:->|\.|::)\s*(?:(?:Member)?Logits|LookInside)\s*\(|&\s*[\w:]*TeacherModel::")
+ASKS_A_TEACHER = re.compile(r"(?:->|\.|::)\s*(?:(?:Member)?Logits|Hint|LookInside)\s*\(|&\s*[\w:]*TeacherModel::")
 ANSWERS_AS_A_TEACHER = re.compile(
-    r"^\s*(?:virtual\s+)?(?:at::Tensor\s+(?:Member)?Logits|(?:\w+::)?Insides\s+LookInside)\s*\(")
+    r"^\s*(?:virtual\s+)?(?:at::Tensor\s+(?:(?:Member)?Logits|Hint)|(?:\w+::)?Insides\s+LookInside)\s*\(")
 TEACHER_PARAMETERS = re.compile(r"(?:teacher_?|artifact)(?:->|\.)parameters\b")
 # Training that protects labels alone sees the private examples through SealLabels, whose argument is the one place where
 # its files name them.

@@ -50,6 +50,7 @@ REFUSED = [
     ("Answers e = answers;", "deleted"),
     ("auto f = teacher.Logits(at::Tensor());", "protected"),
     ("auto g = teacher.MemberLogits(at::Tensor());", "protected"),
+    ("auto k = teacher.Hint(at::Tensor());", "protected"),
     ("auto r = teacher.LookInside(at::Tensor());", "protected"),
     ("auto h = Outsider().Logits(at::Tensor());", "protected"),
     ("auto i = &TeacherModel::Logits;", "protected"),

@@ -68,6 +68,7 @@ BROKEN = [
      "Mechanism may not be a friend of Charge"),
     ("answers", "worker/methods/bad.cc", "auto soft = teacher_->Logits(images);\n", "only worker/release/ may ask"),
     ("answers", "worker/evaluation.cc", "auto all = model.MemberLogits(images);\n", "only worker/release/ may ask"),
+    ("answers", "worker/methods/bad.cc", "auto hint = teacher_->Hint(images);\n", "only worker/release/ may ask"),
     ("answers", "worker/methods/bad.cc", "auto ask = &release::TeacherModel::Logits;\n", "only worker/release/ may ask"),
     ("answers", "worker/methods/bad.cc", "auto raw = teacher_->LookInside(images);\n", "only worker/release/ may ask"),
     ("answers", "worker/methods/network_teacher.cc",

@@ -20,8 +20,8 @@ constexpr double kEpsilon = 1;
 using Make = std::function<std::unique_ptr<Mechanism>()>;
 
 std::unique_ptr<Mechanism> Response(double epsilon = kEpsilon) {
-  return RandomizedResponse::Create({.epsilon0 = epsilon, .classes = kClasses, .batch = kRows}, noise::NoiseKey::FromOperatingSystem())
-      .value();
+  const ResponseSettings settings{.epsilon0 = epsilon, .classes = kClasses, .batch = kRows};
+  return RandomizedResponse::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
 }
 
 at::Tensor Candidates() {
@@ -175,14 +175,19 @@ TEST(RandomizedResponseLaw, MembersAnswerApart) {
   // How often the three candidates got 0, 1, 2 or 3 answers, against the law of three independent ones.
   std::vector<double> law(64, 0.0), seen(64, 0.0);
   const double kept = std::exp(kEpsilon) / (std::exp(kEpsilon) + 2), other = (1 - kept) / 2;
-  const auto cell = [](std::int64_t a, std::int64_t b, std::int64_t c) { return static_cast<std::size_t>(16 * a + 4 * b + c); };
-  for (std::int64_t x = 0; x < 3; ++x)
-    for (std::int64_t y = 0; y < 3; ++y)
-      for (std::int64_t z = 0; z < 3; ++z) {
-        std::int64_t counts[3] = {0, 0, 0};
-        for (const std::int64_t answer : {x, y, z}) ++counts[answer];
-        law[cell(counts[0], counts[1], counts[2])] += (x == 0 ? kept : other) * (y == 1 ? kept : other) * (z == 2 ? kept : other);
-      }
+  const auto cell = [](std::int64_t a, std::int64_t b, std::int64_t c) {
+    return static_cast<std::size_t>(16 * a + 4 * b + c);
+  };
+  for (std::int64_t said = 0; said < 27; ++said) {
+    const std::int64_t by[kMembers] = {said % 3, said / 3 % 3, said / 9};
+    std::int64_t counts[3] = {0, 0, 0};
+    double p = 1;
+    for (std::int64_t member = 0; member < kMembers; ++member) {
+      ++counts[by[member]];
+      p *= by[member] == member ? kept : other;
+    }
+    law[cell(counts[0], counts[1], counts[2])] += p;
+  }
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const Answers answers = Oracle::Ask(ensemble, {DistinctInputs(kRows, step), {}, step, 1, Candidates()});
     const at::Tensor values = ChargeAndRelease(*mechanism, answers, book).value().values;

@@ -11,6 +11,7 @@
 #include "worker/audit/dpsgd_step_audit.h"
 #include "worker/audit/inversion.h"
 #include "worker/audit/membership.h"
+#include "worker/audit/response_step.h"
 #include "worker/audit/step_pairs.h"
 #include "worker/audit/transcript.h"
 #include "worker/failure.h"
@@ -41,6 +42,8 @@ Result<AuditFinding> AuditStepOf(const AuditedTrial& trial) {
       const ScaledStep step = ScaleStep(spec, classes, shared ? kSharedMu : kMu);
       return AuditReleaseStep(MakerOf(step, classes), step.pair, settings);
     }
+    case TrialKind::response_student:
+      return AuditResponseStep(spec, classes, settings);
     case TrialKind::distilled_student:
       return NotDone(AuditKind::release_step, trial,
                      "it draws no noise of its own; audit its teacher's DP-SGD steps");

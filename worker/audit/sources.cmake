@@ -10,6 +10,7 @@ set(RETORT_AUDIT_SOURCES
   audit/membership.cc
   audit/one_run.cc
   audit/release_step.cc
+  audit/response_step.cc
   audit/retraining.cc
   audit/step_pairs.cc
   audit/transcript.cc)

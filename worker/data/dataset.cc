@@ -5,7 +5,6 @@
 #include <ATen/ops/tensor.h>
 
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "storage/data/example_store.h"
@@ -15,16 +14,6 @@
 
 namespace retort::worker {
 namespace {
-
-// Index in the store of each example of a split, in its order.
-std::vector<std::int64_t> IndicesOf(const storage::SplitPlace& place, std::uint64_t shuffle) {
-  if (!place.listed.empty()) return place.listed;
-  const std::vector<std::int64_t> order = SplitOrder(place.count, shuffle);
-  std::vector<std::int64_t> indices;
-  for (std::int64_t i = place.range.begin; i < place.range.end; ++i)
-    indices.push_back(place.first + order[static_cast<std::size_t>(i)]);
-  return indices;
-}
 
 Examples Take(const storage::ExampleStore& store, const std::vector<std::int64_t>& indices, const PixelLevels& levels) {
   const auto n = static_cast<std::int64_t>(indices.size());
@@ -47,9 +36,9 @@ Result<Dataset> LoadPixels(const DataSpec& spec, const storage::ExampleStore& st
   found.channels = store.channels();
   Dataset data{{store.channels(), store.height(), store.width()}, store.classes(), {}, {}, {}, PixelScaleOf(found)};
   const PixelLevels levels(store.channels(), data.scale);
-  data.train = Take(store, IndicesOf(places.train, spec.split.shuffle), levels);
-  data.public_split = Take(store, IndicesOf(places.public_split, spec.split.shuffle), levels);
-  data.test = Take(store, IndicesOf(places.test, spec.split.shuffle), levels);
+  data.train = Take(store, storage::IndicesOf(places.train, spec.split.shuffle), levels);
+  data.public_split = Take(store, storage::IndicesOf(places.public_split, spec.split.shuffle), levels);
+  data.test = Take(store, storage::IndicesOf(places.test, spec.split.shuffle), levels);
   return data;
 }
 
@@ -64,8 +53,8 @@ Result<Dataset> DecodePictures(storage::Env& env, const DataSpec& spec,
                                const storage::SplitPlaces& places, int threads, const LoadProgress& progress) {
   RETORT_ASSIGN_OR_RETURN(const storage::PictureCache cache, storage::ProcessPictureCache());
   const std::uint64_t shuffle = spec.split.shuffle;
-  const SplitRows rows{IndicesOf(places.train, shuffle), IndicesOf(places.public_split, shuffle),
-                       IndicesOf(places.test, shuffle)};
+  const SplitRows rows{storage::IndicesOf(places.train, shuffle), storage::IndicesOf(places.public_split, shuffle),
+                       storage::IndicesOf(places.test, shuffle)};
   const std::int64_t classes = store->classes();
   RETORT_ASSIGN_OR_RETURN(PictureSplits loaded,
                           LoadPictures(env, spec, std::move(store), rows, cache, threads, As("decoding", progress)));
@@ -87,13 +76,6 @@ at::Tensor PerChannel(const std::vector<double>& values, const at::Tensor& image
 void MoveTo(const at::Device& device, Dataset& data) {
   for (Examples* examples : {&data.train, &data.public_split, &data.test}) *examples = examples->On(device);
   data.device = device;
-}
-
-std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle) {
-  if (shuffle != 0) return Permutation(n, RngStream(shuffle, Purpose::split));
-  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  return order;
 }
 
 Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads, const LoadProgress& progress) {

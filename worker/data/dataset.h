@@ -34,10 +34,6 @@ using LoadProgress = std::function<Status(const std::string& doing, std::int64_t
 // Examples in memory are copied to `device`, stored ones are served there; on the CPU nothing is copied.
 void MoveTo(const at::Device& device, Dataset& data);
 
-// Position i of the split is index SplitOrder(n, shuffle)[i] of the files. shuffle 0 = file order;
-// otherwise Permutation(n) of the stream (shuffle, Purpose::split): independent of the records.
-[[nodiscard]] std::vector<std::int64_t> SplitOrder(std::int64_t n, std::uint64_t shuffle);
-
 // Reads spec.path by spec.reader; files that changed since the set was inspected are refused (spec.digest). Of encoded
 // sets only their stamps are looked at where the cache of digests knows them. Errors: those of the reader and of
 // storage::PlacesOf; environment when there are fewer examples than the split names.

@@ -21,12 +21,19 @@ Result<std::unique_ptr<Method>> MakeMethod(const MethodInputs& inputs) {
   const MethodRule* rule = FindMethod(method);
   if (rule == nullptr) return UsageError("There is no method '" + method + "'.");
   if (rule->teachers != 0 && inputs.teacher == nullptr) return UsageError("The method " + method + " needs a teacher.");
+  const bool fits = inputs.teacher == nullptr || inputs.spec.reading == Reading::sound ||
+                    (rule->teachers & MaskOf(KindOf(inputs.teacher->spec))) != 0;
+  if (!fits)
+    return UsageError("The method " + method + " does not ask a " +
+                      std::string(KindName(KindOf(inputs.teacher->spec))) + ".");
   switch (KindOf(inputs.spec)) {
     case TrialKind::dpsgd_student:
       return MakeDpSgd(inputs);
     case TrialKind::gradient_student:
     case TrialKind::distilled_student:
       return MakeDataFreeDistillation(inputs);
+    case TrialKind::query_student:
+      return MakeRona(inputs);
     case TrialKind::response_student:
       return MakeResponseDistillation(inputs);
     case TrialKind::vote_student:

@@ -11,6 +11,7 @@
 #include "worker/evaluation.h"
 #include "worker/gang/row_share.h"
 #include "worker/models/ensemble.h"
+#include "worker/models/hint_layers.h"
 #include "worker/models/model_registry.h"
 #include "worker/models/script_module.h"
 
@@ -61,12 +62,17 @@ Result<std::unique_ptr<release::TeacherModel>> LoadModule(const TeacherArtifact&
 
 class SingleTeacher final : public release::TeacherModel {
  public:
-  explicit SingleTeacher(std::unique_ptr<Network> network) : network_(std::move(network)) {}
+  explicit SingleTeacher(std::unique_ptr<Network> network)
+      : network_(std::move(network)), hint_(HintLayer(network_->layers(), network_->plan(), network_->input())) {}
   std::int64_t classes() const override { return network_->classes(); }
 
  protected:
   at::Tensor Logits(const at::Tensor& inputs) override {
     return InPasses(inputs, [this](const at::Tensor& rows) { return network_->Forward(rows).logits; });
+  }
+  at::Tensor Hint(const at::Tensor& inputs) override {
+    RETORT_CHECK(hint_.ok());
+    return InPasses(inputs, [this](const at::Tensor& rows) { return network_->ForwardTo(hint_->place, rows); });
   }
   release::Insides LookInside(const at::Tensor& inputs) override {
     LayerTrace trace;
@@ -76,6 +82,7 @@ class SingleTeacher final : public release::TeacherModel {
 
  private:
   std::unique_ptr<Network> network_;
+  Result<MiddleLayer> hint_;
 };
 
 class EnsembleModel final : public release::TeacherModel {

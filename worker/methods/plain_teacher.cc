@@ -1,4 +1,4 @@
-// A single teacher trained on the private examples without protection, by cross-entropy.
+// A single teacher trained without protection, by cross-entropy: on the private examples, the public ones, or both.
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -12,13 +12,26 @@
 namespace retort::worker {
 namespace {
 
+Examples ExamplesOf(const MethodInputs& inputs) {
+  const Dataset& data = inputs.data;
+  switch (inputs.spec.trained_on) {
+    case TrainedOn::public_split: return data.public_split;
+    case TrainedOn::all:
+      if (data.train.size() == 0 || data.public_split.size() == 0) break;
+      return Examples::Joined(data.train, data.public_split);
+    case TrainedOn::private_split: return data.train;
+  }
+  return data.train.size() == 0 ? data.public_split : data.train;
+}
+
 class PlainTeacher final : public Method {
  public:
   PlainTeacher(const MethodInputs& inputs, std::unique_ptr<Network> network)
       : spec_(inputs.spec),
         data_(inputs.data),
-        batch_(std::min(inputs.spec.batch, inputs.data.train.size())),
-        per_epoch_((inputs.data.train.size() + batch_ - 1) / batch_),
+        seen_(ExamplesOf(inputs)),
+        batch_(std::min(inputs.spec.batch, seen_.size())),
+        per_epoch_((seen_.size() + batch_ - 1) / batch_),
         gang_(inputs.gang),
         learner_(std::move(network), inputs.gang, SettingsOf(inputs.spec)) {}
 
@@ -33,15 +46,15 @@ class PlainTeacher final : public Method {
     if (epoch != epoch_) {
       epoch_ = epoch;
       const RngStream stream(spec_.seed, Purpose::batches, static_cast<std::uint64_t>(epoch));
-      order_ = at::tensor(Permutation(data_.train.size(), stream), at::device(data_.device).dtype(at::kLong));
+      order_ = at::tensor(Permutation(seen_.size(), stream), at::device(data_.device).dtype(at::kLong));
     }
-    const at::Tensor batch = order_.narrow(0, first, std::min(batch_, data_.train.size() - first));
+    const at::Tensor batch = order_.narrow(0, first, std::min(batch_, seen_.size() - first));
     const RowShare share = ShareOf(batch.size(0), gang_);
     const at::Tensor rows = Own(batch, share);
-    const at::Tensor targets = OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.smoothing);
+    const at::Tensor targets = OneHotTargets(seen_.labels.index_select(0, rows), data_.classes, spec_.smoothing);
     const auto at_step = static_cast<std::uint64_t>(step);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
-                            TrainingImages(spec_, data_.scale, data_.train, rows, step, share.first));
+                            TrainingImages(spec_, data_.scale, seen_, rows, step, share.first));
     RETORT_ASSIGN_OR_RETURN(const double loss,
                             learner_.Teach({images, targets, share.first, batch.size(0)}, RateAt(spec_, step, steps()),
                                            RngStream(spec_.seed, Purpose::dropout, at_step)));
@@ -65,6 +78,7 @@ class PlainTeacher final : public Method {
   static constexpr std::int64_t kCurveEvery = 5;
   const TrialSpec& spec_;
   const Dataset& data_;
+  Examples seen_;
   std::int64_t batch_, per_epoch_;
   Collective& gang_;
   Learner learner_;
@@ -75,7 +89,8 @@ class PlainTeacher final : public Method {
 }  // namespace
 
 Result<std::unique_ptr<Method>> MakePlainTeacher(const MethodInputs& inputs) {
-  if (inputs.data.train.size() == 0) return UsageError("A teacher needs training examples: split.train is empty.");
+  if (ExamplesOf(inputs).size() == 0)
+    return UsageError("A teacher needs training examples, and the splits that trained_on names are empty.");
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
                           MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes,
                                       RngStream(inputs.spec.seed, Purpose::parameters), inputs.data.device));

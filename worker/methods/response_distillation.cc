@@ -88,7 +88,8 @@ class ResponseDistillation final : public Method {
     out.evaluation = Evaluate(learner_.network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
     out.parameters = learner_.network().StateBlobs("student/");
-    for (auto& blob : source_->generator().parameters().ToBlobs("generator/")) out.parameters.push_back(std::move(blob));
+    for (auto& blob : source_->generator().parameters().ToBlobs("generator/"))
+      out.parameters.push_back(std::move(blob));
     out.samples = gallery_.ToSamples("synthetic queries and the labels released for them; charged as the trial's "
                                      "ledger says", data_.scale);
     return out;

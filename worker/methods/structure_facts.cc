@@ -7,7 +7,7 @@
 
 namespace retort::worker {
 
-std::vector<std::string> FactsThatHold(std::initializer_list<std::pair<std::string_view, bool>> facts) {
+std::vector<std::string> FactsThatHold(const std::vector<std::pair<std::string_view, bool>>& facts) {
   std::vector<std::string> names;
   for (const auto& [name, holds] : facts) {
     if (holds) names.emplace_back(name);

@@ -1,7 +1,6 @@
 // What a method can say about its own structure, for the ledger: the names of privacy_event.h.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +12,7 @@ namespace retort::worker {
 
 // The names whose condition holds, sorted.
 [[nodiscard]] std::vector<std::string> FactsThatHold(
-    std::initializer_list<std::pair<std::string_view, bool>> facts);
+    const std::vector<std::pair<std::string_view, bool>>& facts);
 
 // Were the members of this ensemble trained on shards of `data`'s private split that share no example, counted over
 // the indices, and that indices alone decide? A Dirichlet partition goes by the labels: one example's label moves

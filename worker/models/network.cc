@@ -29,8 +29,9 @@ Network::Network(std::vector<Layer> layers, ImageShape input, const std::optiona
   buffers_ = std::make_unique<BufferArena>(plan_.norm_channels, device);
 }
 
-NetworkOutput Network::Run(const at::Tensor& images, const std::optional<RowStream>& dropout, bool training,
-                           LayerTrace* trace) const {
+at::Tensor Network::Run(std::size_t last, const at::Tensor& images, const std::optional<RowStream>& dropout,
+                        bool training, LayerTrace* trace, at::Tensor* features) const {
+  RETORT_CHECK(last < layers_.size() && plan_.nodes[last].runs);
   // Nothing that somebody wants to look at is overwritten.
   const ForwardMode mode{dropout ? &*dropout : nullptr, training, trace == nullptr};
   if (trace != nullptr) {
@@ -39,39 +40,51 @@ NetworkOutput Network::Run(const at::Tensor& images, const std::optional<RowStre
   }
   const at::Tensor start = plan_.channels_last ? ChannelsLast(images) : images.contiguous();
   std::vector<at::Tensor> results(layers_.size()), inputs;
-  at::Tensor features;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
+  for (std::size_t i = 0; i <= last; ++i) {
     const LayerNode& node = plan_.nodes[i];
     if (!node.runs) continue;
     inputs.clear();
     for (const std::int32_t at : node.inputs)
       inputs.push_back(at == kImages ? start : results[static_cast<std::size_t>(at)]);
     results[i] = ForwardLayer(layers_[i], node, inputs, parameters_->leaves(), *buffers_, mode);
-    if (layers_[i].kind == LayerKind::linear) features = inputs.front();
+    if (layers_[i].kind == LayerKind::linear && features != nullptr) *features = inputs.front();
     if (trace != nullptr && node.traced >= 0) {
       if (!inputs.empty()) trace->inputs[static_cast<std::size_t>(node.traced)] = inputs.front();
       trace->outputs[static_cast<std::size_t>(node.traced)] = results[i];
     }
     for (const std::int32_t at : node.done) results[static_cast<std::size_t>(at)].reset();
   }
-  return {results.back(), features};
+  return results[last];
 }
 
 NetworkOutput Network::Forward(const at::Tensor& images, const std::optional<RowStream>& dropout,
                                LayerTrace* trace) const {
-  return Run(images, dropout, /*training=*/false, trace);
+  NetworkOutput out;
+  out.logits = Run(layers_.size() - 1, images, dropout, /*training=*/false, trace, &out.features);
+  return out;
 }
 
 NetworkOutput Network::Train(const at::Tensor& images, const std::optional<RowStream>& dropout) {
   CountBatch();
-  return Run(images, dropout, /*training=*/true, nullptr);
+  NetworkOutput out;
+  out.logits = Run(layers_.size() - 1, images, dropout, /*training=*/true, nullptr, &out.features);
+  return out;
 }
 
-void Network::CountBatch() {
+at::Tensor Network::ForwardTo(std::size_t last, const at::Tensor& images) const {
+  return Run(last, images, std::nullopt, /*training=*/false, nullptr, nullptr);
+}
+
+at::Tensor Network::TrainTo(std::size_t last, const at::Tensor& images, const std::optional<RowStream>& dropout) {
+  CountBatchTo(last);
+  return Run(last, images, dropout, /*training=*/true, nullptr, nullptr);
+}
+
+void Network::CountBatchTo(std::size_t last) {
   if (buffers_->empty()) return;
   const at::NoGradGuard no_grad;
-  for (const LayerNode& node : plan_.nodes)
-    if (node.norm >= 0 && node.runs) buffers_->counts()[node.norm].add_(1);
+  for (std::size_t i = 0; i <= last; ++i)
+    if (const LayerNode& node = plan_.nodes[i]; node.norm >= 0 && node.runs) buffers_->counts()[node.norm].add_(1);
 }
 
 void Network::Redraw(const RngStream& stream) {

@@ -47,13 +47,19 @@ class Network {
   // The same for training: batch norms use the statistics of `images`, and their running ones move towards
   // them. A batch norm that sees one value a channel has no variance to go by and uses its running ones.
   [[nodiscard]] NetworkOutput Train(const at::Tensor& images, const std::optional<RowStream>& dropout);
+  // What layer `last` (a place in layers(), which runs) makes of the images, as Forward without dropout and as Train;
+  // no layer behind it runs, or counts a batch.
+  [[nodiscard]] at::Tensor ForwardTo(std::size_t last, const at::Tensor& images) const;
+  [[nodiscard]] at::Tensor TrainTo(std::size_t last, const at::Tensor& images, const std::optional<RowStream>& dropout);
 
   [[nodiscard]] ParameterArena& parameters() { return *parameters_; }
   [[nodiscard]] const ParameterArena& parameters() const { return *parameters_; }
   // Empty without batch norms.
   [[nodiscard]] BufferArena& buffers() { return *buffers_; }
   // One batch more for every batch norm that runs. Train counts; a member of a gang without rows does it here.
-  void CountBatch();
+  void CountBatch() { CountBatchTo(layers_.size() - 1); }
+  // The same for those up to layer `last`.
+  void CountBatchTo(std::size_t last);
   // Initial parameters once more, from another stream, and initial statistics.
   void Redraw(const RngStream& stream);
 
@@ -75,8 +81,9 @@ class Network {
 
  private:
   [[nodiscard]] at::Tensor EntryTensor(const StateEntry& entry) const;
-  [[nodiscard]] NetworkOutput Run(const at::Tensor& images, const std::optional<RowStream>& dropout,
-                                  bool training, LayerTrace* trace) const;
+  // `features`, when not null, receives what the last linear layer saw.
+  [[nodiscard]] at::Tensor Run(std::size_t last, const at::Tensor& images, const std::optional<RowStream>& dropout,
+                               bool training, LayerTrace* trace, at::Tensor* features) const;
   std::vector<Layer> layers_;
   ImageShape input_;
   LayerPlan plan_;

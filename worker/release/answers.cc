@@ -43,6 +43,7 @@ Query Detached(const Query& query) {
   Query detached = query;
   detached.inputs = query.inputs.detach();
   if (query.student_logits.defined()) detached.student_logits = query.student_logits.detach();
+  if (query.student_hint.defined()) detached.student_hint = query.student_hint.detach();
   return detached;
 }
 
@@ -52,6 +53,9 @@ at::Tensor TeacherModel::MemberLogits(const at::Tensor&) {
   CheckFailed("members() == 1", __FILE__, __LINE__, "an ensemble answers by MemberLogits");
 }
 
+at::Tensor TeacherModel::Hint(const at::Tensor&) {
+  CheckFailed("a network with a hint layer", __FILE__, __LINE__, "this teacher gives no hints");
+}
 Insides TeacherModel::LookInside(const at::Tensor& inputs) { return {Logits(inputs), at::Tensor()}; }
 
 Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
@@ -59,7 +63,11 @@ Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
   Answers answers;
   answers.query_ = Detached(query);
   const std::int64_t rows = query.inputs.size(0);
-  if (teacher.members() > 1) {
+  if (query.student_hint.defined()) {
+    const at::Tensor hint = teacher.Hint(answers.query_.inputs).to(at::kFloat);
+    RETORT_CHECK(hint.sizes() == query.student_hint.sizes());
+    answers.hint_ = Sanitised(hint.flatten(1)).view_as(query.student_hint);
+  } else if (teacher.members() > 1) {
     const at::Tensor logits = teacher.MemberLogits(answers.query_.inputs);
     CheckShape(logits, 3, rows, teacher.classes());
     const at::Tensor sane = Sanitised(logits.to(at::kFloat));
@@ -86,6 +94,7 @@ Answers Oracle::AskUndetached(TeacherModel& teacher, const Query& query) {
   const at::AutoGradMode with_grad(true);
   Answers answers;
   answers.query_ = query;
+  RETORT_CHECK(!query.student_hint.defined());
   const at::Tensor logits = teacher.Logits(query.inputs);
   CheckShape(logits, 2, query.inputs.size(0), teacher.classes());
   answers.logits_ = Sanitised(logits.to(at::kFloat));
@@ -94,11 +103,11 @@ Answers Oracle::AskUndetached(TeacherModel& teacher, const Query& query) {
 
 Result<Answers> Oracle::GatherRows(Answers local, const Query& whole, Collective& gang) {
   if (gang.size() == 1) return local;
-  RETORT_CHECK(local.logits_.defined());
-  const std::int64_t rows = whole.inputs.size(0);
-  RETORT_ASSIGN_OR_RETURN(const at::Tensor logits, GatherRowsToRoot(local.logits_, rows, gang));
-  if (!logits.defined()) return local;
-  local.logits_ = logits;
+  RETORT_CHECK(local.logits_.defined() || local.hint_.defined());
+  at::Tensor& own = local.hint_.defined() ? local.hint_ : local.logits_;
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor all, GatherRowsToRoot(own, whole.inputs.size(0), gang));
+  if (!all.defined()) return local;
+  own = all;
   local.query_ = whole;
   local.query_.inputs = whole.inputs.detach();
   return local;

@@ -21,6 +21,8 @@ namespace retort::worker::release {
 // each row, chosen without the teacher; undefined = every class. `gradients`: members of an ensemble do not vote
 // but answer with their bounded gradients at student_logits, each with its own label. `mean`: an ensemble whose members
 // are all asked here answers with the mean of their logits, as a single teacher would: nothing bounds one member's part.
+// `student_hint` f32 [rows, channels, height, width]: where defined, the teacher is asked for its hint, of this shape,
+// and not for its logits.
 struct Query {
   at::Tensor inputs;
   at::Tensor student_logits;
@@ -29,6 +31,7 @@ struct Query {
   at::Tensor candidates = {};
   std::optional<GradientRule> gradients = {};
   bool mean = false;
+  at::Tensor student_hint = {};
 };
 
 // What one batch does inside a network, all of it part of the graph to the inputs.
@@ -60,10 +63,13 @@ class TeacherModel {
   // inputs [rows, ...], in one pass: of a single teacher, or of an ensemble whose members are all asked here.
   // Teachers that show nothing but logits leave it as it is.
   [[nodiscard]] virtual Insides LookInside(const at::Tensor& inputs);
+  // inputs [rows, ...] -> f32 [rows, channels, height, width], what a layer in its middle says (HintLayer). Evaluation
+  // mode. Only for single networks that have such a layer.
+  [[nodiscard]] virtual at::Tensor Hint(const at::Tensor& inputs);
 };
 
-// Move-only. Holds logits (single teacher), or votes or summed gradients, and choices (ensemble), for the rows of one
-// query.
+// Move-only. Holds logits or a hint (single teacher), or votes or summed gradients, and choices (ensemble), for the
+// rows of one query.
 class Answers {
  public:
   Answers(Answers&&) = default;
@@ -89,6 +95,7 @@ class Answers {
   at::Tensor votes_;   // i32 [rows, classes], VoteShares summed over members; undefined otherwise
   at::Tensor gradients_;  // f32 [rows, classes], BoundedGradient summed over members; undefined otherwise
   at::Tensor choices_;  // i64 [members asked here, rows]: each member's first largest class; undefined otherwise
+  at::Tensor hint_;    // f32, of student_hint's shape, when that was asked for; logits_ is undefined then
 };
 
 // The only caller of a teacher. Rows with a non-finite answer become the fixed vector of zeros

@@ -14,6 +14,7 @@ set(RETORT_RELEASE_SOURCES
   release/noisy_votes.cc
   release/output_gradient.cc
   release/post_processing.cc
+  release/query_losses.cc
   release/randomized_response.cc
   release/teacher_critic.cc
   release/vote_shares.cc)

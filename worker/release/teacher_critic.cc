@@ -109,11 +109,15 @@ Result<TeacherCritic> TeacherCritic::Create(TeacherModel& teacher, const at::Ten
 }
 
 Result<TeacherCritic> TeacherCritic::FromSpec(const TrialSpec& spec, TeacherModel& teacher, const at::Tensor& image) {
-  if (teacher.members() > 1 && KindOf(spec) != TrialKind::raw_student) {
+  const bool raw = KindOf(spec) == TrialKind::raw_student;
+  if (teacher.members() > 1 && !raw) {
     return UsageError("An ensemble is no discriminator: set discriminator = \"student\" and pretrain_steps = 0.");
   }
-  return Create(teacher, image,
-                {spec.one_hot, spec.information_entropy, spec.activation_norm, spec.bn_statistics, spec.adversarial},
+  CriticWeights weights{spec.one_hot, spec.information_entropy, spec.activation_norm, spec.bn_statistics,
+                        spec.adversarial};
+  const at::NoGradGuard no_grad;
+  if (raw && teacher.LookInside(image).norms.empty()) weights.bn_statistics = 0;
+  return Create(teacher, image, weights,
                 spec.reading == Reading::printed ? GeneratorForm::printed : GeneratorForm::dafl);
 }
 

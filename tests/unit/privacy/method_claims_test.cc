@@ -113,6 +113,34 @@ TEST(MethodClaims, NoiseOnALossBoundsNothing) {
   EXPECT_EQ(Get(PlannedClaims(spec), Adjacency::teacher).reason, reason::kLossNoise);
 }
 
+// 1,000 public digits, half of them asked about in each of (40 + 5 x 8) epochs, by one batch of up to 512.
+TEST(MethodClaims, RonaDrawsOnceABatchAsPrintedAndOnceARowAsItsAuthorsDo) {
+  const auto only = [](Reading reading) {
+    TrialSpec spec = Student("rona", reading);
+    spec.source = QuerySource::public_split;
+    const std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+    EXPECT_EQ(events.size(), 1U);
+    return events.front();
+  };
+  EXPECT_EQ(only(Reading::printed).unit, EventUnit::batch);
+  EXPECT_EQ(only(Reading::printed).count, 80);
+  EXPECT_EQ(only(Reading::working).unit, EventUnit::row);
+  EXPECT_EQ(only(Reading::working).count, 80 * 500);
+}
+
+TEST(MethodClaims, AStudentThatAsksNobodyLosesNothing) {
+  for (const Reading reading : {Reading::working, Reading::printed, Reading::sound}) {
+    TrialSpec spec = Student("rona", reading);
+    spec.source = QuerySource::public_split;
+    spec.hint_epochs = spec.distill_epochs = 0;
+    EXPECT_TRUE(PlannedEvents(spec).value().empty());
+    for (const Adjacency adjacency : {Adjacency::teacher, Adjacency::example}) {
+      EXPECT_EQ(Get(PlannedClaims(spec), adjacency).status, ClaimStatus::proven);
+      EXPECT_EQ(Get(PlannedClaims(spec), adjacency).epsilon, 0);
+    }
+  }
+}
+
 // The paper's CIFAR-10 figure: 40,000 public pictures, q = 0.5, S = 512, (40 + 5 * 8) epochs.
 TEST(MethodClaims, RonasFormulaGivesItsPrintedEpsilon) {
   TrialSpec spec = Student("rona");

@@ -195,6 +195,10 @@ const BadSweep kBadSweeps[] = {
     {"VotesWithLessNoiseThanCanBeDrawn",
      "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 0.001\ngrain = 15\n", 13, 14,
      "trial.vote_noise", "at least 0.015625", ""},
+    {"HintsOfMembersWithoutAMiddle",
+     "[trial]\nmethod = \"rona\"\nreading = \"sound\"\nteacher = \"shards\"\nqueries = 20\nvote_noise = 40\nhint_epochs = "
+     "2\n",
+     16, 15, "trial.hint_epochs", "\"shards\" shows none: set hint_epochs = 0", ""},
     {"VotesWithoutNoise", "[trial]\nteacher = \"shards\"\nreading = \"sound\"\n", 12, 11, "trial.reading",
      "noisy votes need noise", "vote_noise"},
     {"DpsgdWithoutNoise", "[trial]\nmethod = \"dpsgd\"\n", 11, 10, "trial.method", "needs noise",

@@ -12,6 +12,39 @@ using testing::TemporaryDirectory;
 
 DataSpec Cifar() { return SpecFor("cifar10", Fixture("cifar10-binary")); }
 
+TEST(SplitOrder, ZeroIsFileOrder) {
+  const std::vector<std::int64_t> want = {0, 1, 2, 3};
+  EXPECT_EQ(SplitOrder(4, 0), want);
+  EXPECT_NE(SplitOrder(100, 1), SplitOrder(100, 2));
+  EXPECT_EQ(SplitOrder(100, 1), SplitOrder(100, 1));
+}
+
+TEST(Split, SensitiveClassesAreCountedAsPrivate) {
+  DataSpec data = Cifar();
+  data.split.shuffle = 3;
+  data.split.train = {0, 4};
+  data.split.public_range = {4, 10};
+  data.split.test = {10, 12};
+  ASSERT_TRUE(InspectData(PosixEnv(), data, {}).ok());
+  EXPECT_EQ(data.moved, 0);
+  const auto store = OpenExamples(PosixEnv(), data).value();
+  const auto before = PlacesOf(PosixEnv(), data, *store).value();
+  const auto open = IndicesOf(before.public_split, 3);
+  const auto label = [&](std::int64_t index) { return store->labels()[static_cast<std::size_t>(index)]; };
+  data.sensitive_classes = {label(open[1])};
+  ASSERT_TRUE(InspectData(PosixEnv(), data, {}).ok());
+  std::vector<std::int64_t> want = IndicesOf(before.train, 3), rest;
+  for (const std::int64_t index : open) (label(index) == label(open[1]) ? want : rest).push_back(index);
+  EXPECT_EQ(data.moved, static_cast<std::int64_t>(6 - rest.size()));
+  const auto places = PlacesOf(PosixEnv(), data, *store).value();
+  EXPECT_EQ(IndicesOf(places.train, 3), want);
+  EXPECT_EQ(IndicesOf(places.public_split, 3), rest);
+  data.sensitive_classes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  ASSERT_TRUE(InspectData(PosixEnv(), data, {}).ok());
+  EXPECT_EQ(data.PublicExamples(), 0);
+  EXPECT_TRUE(IndicesOf(PlacesOf(PosixEnv(), data, *store).value().public_split, 3).empty());
+}
+
 TEST(Split, FractionsFollowOneAnother) {
   DataSpec data = Cifar();
   data.split.train_source.fraction = 0.5;

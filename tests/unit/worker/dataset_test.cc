@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "storage/data/example_store.h"
 #include "tests/unit/worker/tiny_trials.h"
 
 namespace retort::worker {
@@ -10,11 +11,27 @@ namespace {
 
 const PixelScale kScale = {{0.1307, 0.1307}, {0.3081, 0.3081}};
 
-TEST(SplitOrder, ZeroIsFileOrder) {
-  const std::vector<std::int64_t> want = {0, 1, 2, 3};
-  EXPECT_EQ(SplitOrder(4, 0), want);
-  EXPECT_NE(SplitOrder(100, 1), SplitOrder(100, 2));
-  EXPECT_EQ(SplitOrder(100, 1), SplitOrder(100, 1));
+// Classes 1 and 3 leave the public split; everything else stays where it was.
+TEST(Dataset, SensitiveClassesArePrivate) {
+  const TinyTrials tiny;
+  const auto before = LoadDataset(storage::PosixEnv(), *tiny.data());
+  DataSpec spec = *tiny.data();
+  spec.sensitive_classes = {1, 3};
+  ASSERT_TRUE(storage::InspectData(storage::PosixEnv(), spec, {}).ok());
+  const auto data = LoadDataset(storage::PosixEnv(), spec);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  const at::Tensor sensitive = before->public_split.labels % 2 == 1;
+  const std::int64_t moved = sensitive.sum().item<std::int64_t>();
+  EXPECT_GT(moved, 0);
+  EXPECT_EQ(spec.moved, moved);
+  EXPECT_EQ(data->train.size(), spec.PrivateExamples());
+  EXPECT_EQ(data->public_split.size(), spec.PublicExamples());
+  EXPECT_TRUE(data->public_split.labels.equal(before->public_split.labels.masked_select(~sensitive)));
+  EXPECT_TRUE(data->train.labels.equal(
+      at::cat({before->train.labels, before->public_split.labels.masked_select(sensitive)})));
+  const at::Tensor rows = at::nonzero(sensitive).flatten();
+  EXPECT_TRUE(data->train.Range(120, moved).equal(before->public_split.Batch(rows)));
+  EXPECT_TRUE(data->test.labels.equal(before->test.labels));
 }
 
 TEST(Dataset, SplitsAreDisjointAndNormalised) {

@@ -35,8 +35,8 @@ class ResponseTrial : public ::testing::Test {
   // The proven claim of that adjacency under replacement, or why there is none.
   static privacy::Claim ClaimOf(const storage::AttemptFile& file, Adjacency adjacency) {
     for (const privacy::Claim& claim : file.claims) {
-      const bool proven = claim.status == privacy::ClaimStatus::proven || claim.status == privacy::ClaimStatus::unbounded;
-      if (proven && claim.adjacency == adjacency && claim.neighbour == privacy::Neighbour::replace) return claim;
+      const bool formula = claim.status == privacy::ClaimStatus::paper_formula;
+      if (!formula && claim.adjacency == adjacency && claim.neighbour == privacy::Neighbour::replace) return claim;
     }
     ADD_FAILURE() << "no claim about " << privacy::AdjacencyName(adjacency);
     return {};

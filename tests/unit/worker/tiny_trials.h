@@ -126,6 +126,34 @@ class TinyTrials {
     return spec;
   }
 
+  // RONA, small enough for each of its steps to be interrupted. Hints need a teacher with a layer of 7 x 7 pixels.
+  [[nodiscard]] TrialSpec RonaStudent(Reading reading) const {
+    TrialSpec spec = Common();
+    spec.method = "rona";
+    spec.reading = reading;
+    spec.source = QuerySource::public_split;
+    spec.network = "datalens-x0.125";
+    spec.sigma = 4;
+    spec.temperature = 3;
+    spec.batch = 8;
+    spec.student_batch = 20;
+    spec.hint_epochs = 2;
+    spec.auxiliary_epochs = spec.warm_epochs = 1;
+    spec.rounds = 2;
+    spec.distill_epochs = spec.self_epochs = 2;
+    spec.reserve_block = 2;
+    return spec;
+  }
+
+  // The same by an ensemble's votes; its members give no hints.
+  [[nodiscard]] TrialSpec RonaVoteStudent() const {
+    TrialSpec spec = RonaStudent(Reading::sound);
+    spec.queries = 30;
+    spec.vote_noise = 1.5;
+    spec.hint_epochs = 0;
+    return spec;
+  }
+
   [[nodiscard]] TrialSpec DpSgdStudent() const {
     TrialSpec spec = Common();
     spec.method = "dpsgd";

@@ -224,6 +224,9 @@ TEST(ConvLarge, HasTheParameterCountsOfRona) {
   EXPECT_EQ(Make("conv-large", {3, 32, 32}, 10)->parameters().parameter_count(), 3'119'754);
   EXPECT_EQ(Make("conv-middle", {3, 32, 32}, 10)->parameters().parameter_count(), 1'406'794);
   EXPECT_EQ(Make("conv-small", {3, 32, 32}, 10)->parameters().parameter_count(), 152'138);
+  EXPECT_EQ(Make("conv-small-s2", {3, 32, 32}, 10)->parameters().parameter_count(), 521'930);
+  EXPECT_EQ(Make("conv-small-svhn", {3, 32, 32}, 10)->parameters().parameter_count(), 38'442);
+  EXPECT_EQ(Make("conv-small-mnist", {1, 28, 28}, 10)->parameters().parameter_count(), 4'974);
 }
 
 TEST(NetworkState, RoundTripsThroughBlobsWithItsStatistics) {

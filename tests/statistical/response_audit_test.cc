@@ -1,0 +1,57 @@
+// The audit of randomised response that `retort audit` runs.
+#include <gtest/gtest.h>
+
+#include "worker/audit/response_step.h"
+
+namespace retort::worker::audit {
+namespace {
+
+TrialSpec Spec(const std::string& method, Reading reading, double epsilon0) {
+  TrialSpec spec;
+  spec.method = method;
+  spec.reading = reading;
+  spec.branch = method == "feddpsd" ? Branch::label : Branch::data;
+  spec.top_k = method == "dp-dfd" ? 0 : 3;
+  spec.epsilon0 = epsilon0;
+  return spec;
+}
+
+privacy::AuditFinding Audit(const TrialSpec& spec) {
+  Result<privacy::AuditFinding> finding = AuditResponseStep(spec, 10, {.samples = 100'000});
+  EXPECT_TRUE(finding.ok()) << finding.status().message();
+  return finding.ok() ? std::move(finding).value() : privacy::AuditFinding();
+}
+
+TEST(ResponseAudit, GivesAwayWhatItsEventClaimsAndNoMore) {
+  for (const char* method : {"dp-dfd", "dpsd-label", "feddpsd"}) {
+    const privacy::AuditFinding finding = Audit(Spec(method, Reading::working, 1));
+    EXPECT_EQ(privacy::ContradictionOf(finding), "") << method;
+    EXPECT_EQ(privacy::VerdictOf(finding), "no leak detected at this power") << method;
+    EXPECT_NEAR(*finding.proven, 1, 1.1e-3);
+    EXPECT_GE(finding.claim->lower.value_or(0), 0.95) << method << ": the audit has lost its power";
+    EXPECT_LE(finding.claim->lower.value_or(0), *finding.proven);
+  }
+}
+
+TEST(ResponseAudit, LooksAtAnEpsilonThatItsSamplesCanShow) {
+  const privacy::AuditFinding finding = Audit(Spec("dp-dfd", Reading::working, 10));
+  EXPECT_NEAR(*finding.proven, kSeenEpsilon, 1.1e-3);
+  EXPECT_EQ(privacy::ContradictionOf(finding), "");
+}
+
+// Twice the epsilon that is claimed.
+TEST(ResponseAudit, TooLittleNoiseIsAContradiction) {
+  privacy::AuditFinding finding = Audit(Spec("dpsd-label", Reading::working, 2));
+  finding.proven = 1;
+  EXPECT_NE(privacy::ContradictionOf(finding), "");
+}
+
+TEST(ResponseAudit, PrintedFormsHaveNothingToAudit) {
+  for (const char* method : {"dp-dfd", "dpsd-label"}) {
+    const auto finding = AuditResponseStep(Spec(method, Reading::printed, 1), 10, {.samples = 100});
+    EXPECT_EQ(finding.status().code(), StatusCode::refused) << method;
+  }
+}
+
+}  // namespace
+}  // namespace retort::worker::audit

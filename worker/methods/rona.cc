@@ -1,0 +1,306 @@
+// RONA (AAAI-19, Algorithm 1): hint learning, then rounds of self learning on public labels and distillation learning on
+// public images that the student selects. Readings printed and working train on losses whose values were noised; sound
+// takes noisy votes of an ensemble, or the answers of a teacher that was itself trained privately.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "experiments/spec/trial_kind.h"
+#include "worker/distill/hint_learning.h"
+#include "worker/distill/logit_learning.h"
+#include "worker/distill/query_selection.h"
+#include "worker/evaluation.h"
+#include "worker/methods/auxiliary_teacher.h"
+#include "worker/methods/learner.h"
+#include "worker/methods/method.h"
+#include "worker/methods/rona_schedule.h"
+#include "worker/methods/rona_teacher.h"
+#include "worker/methods/structure_facts.h"
+#include "worker/methods/training_images.h"
+#include "worker/models/model_registry.h"
+#include "worker/models/statistics_guard.h"
+#include "worker/optim/schedule.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr std::int64_t kCurveEvery = 5;
+// Streams of Purpose::parameters.
+constexpr std::uint64_t kAuxiliaryStream = 2, kAdapterStream = 3;
+
+struct Parts {
+  std::unique_ptr<Network> student;
+  std::unique_ptr<AuxiliaryTeacher> auxiliary;   // null where nothing needs it
+  std::unique_ptr<RonaTeacher> teacher;          // null where nothing is asked
+  std::optional<MiddleLayer> hint, guided;       // where hints are learnt
+};
+
+class Rona final : public Method {
+ public:
+  Rona(const MethodInputs& inputs, Parts parts, const RonaVolume& volume)
+      : spec_(inputs.spec),
+        data_(inputs.data),
+        gang_(inputs.gang),
+        schedule_(volume),
+        auxiliary_(std::move(parts.auxiliary)),
+        teacher_(std::move(parts.teacher)),
+        learner_(std::move(parts.student), inputs.gang, SettingsOf(inputs.spec)),
+        distilling_(learner_.network(), inputs.gang, SettingsOf(inputs.spec).adam, spec_.precision),
+        auxiliary_steps_(AuxiliarySteps()),
+        selected_(at::zeros({std::max<std::int64_t>(volume.queries, volume.votes)}, at::kLong)) {
+    if (parts.guided)
+      hints_.emplace(learner_.network(), *parts.guided, parts.hint->channels, inputs.gang,
+                     RngStream(spec_.seed, Purpose::parameters, kAdapterStream), SettingsOf(inputs.spec).adam,
+                     spec_.precision);
+  }
+
+  std::int64_t steps() const override { return schedule_.steps(); }
+  std::string phase(std::int64_t step) const override { return std::string(PhaseName(schedule_.At(step).phase)); }
+  // Public images: no generator.
+  std::vector<std::string> Facts() const override {
+    std::vector<std::pair<std::string_view, bool>> facts = {{privacy::kFactDetachedTarget, true},
+                                                            {privacy::kFactStudentDrivesGenerator, true}};
+    if (teacher_ != nullptr)
+      for (const auto& fact : teacher_->Facts()) facts.push_back(fact);
+    return FactsThatHold(facts);
+  }
+
+  void Register(TrainState& state) override {
+    learner_.Register(state, "student/");
+    distilling_.Register(state, "distillation/adam/");
+    if (hints_) hints_->Register(state, "hint/");
+    if (auxiliary_ != nullptr) auxiliary_->learner().Register(state, "auxiliary/");
+    if (teacher_ != nullptr) teacher_->Register(state, "answers/");
+    state.Add("selected", selected_);
+  }
+
+  Status Step(std::int64_t step, Series& series) override {
+    const RonaStep at = schedule_.At(step);
+    switch (at.phase) {
+      case RonaPhase::auxiliary: return LearnLabels(step, at, auxiliary_->learner(), AuxiliaryRate(step), series);
+      case RonaPhase::self: return LearnLabels(step, at, learner_, spec_.lr * at.rate, series);
+      case RonaPhase::hint: return LearnHints(step, at);
+      case RonaPhase::ask: return Ask(step, at);
+      case RonaPhase::distill: return Distill(step, at);
+    }
+    CheckFailed("a known phase", __FILE__, __LINE__, "");
+  }
+
+  Result<Outcome> Finish() override {
+    Outcome out;
+    out.evaluation = Evaluate(learner_.network(), data_.test);
+    out.metrics = TestMetrics(*out.evaluation);
+    out.parameters = learner_.network().StateBlobs("student/");
+    return out;
+  }
+
+ private:
+  std::int64_t AuxiliarySteps() const {
+    std::int64_t steps = 0;
+    while (steps < schedule_.steps() && schedule_.At(steps).phase == RonaPhase::auxiliary) ++steps;
+    return steps;
+  }
+  double AuxiliaryRate(std::int64_t step) const {
+    return spec_.lr * HoldThenLinear(step, auxiliary_steps_, spec_.lr_hold, spec_.lr_end);
+  }
+
+  // A batch of all public images with their labels.
+  Status LearnLabels(std::int64_t step, const RonaStep& at, Learner& learner, double rate, Series& series) {
+    const at::Tensor batch = OrderOf(at.epoch, data_.public_split.size()).narrow(0, at.first, at.rows).to(data_.device);
+    const RowShare share = ShareOf(at.rows, gang_);
+    const at::Tensor rows = Own(batch, share);
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
+                            TrainingImages(spec_, data_.scale, data_.public_split, rows, step, share.first));
+    const at::Tensor targets = OneHotTargets(data_.public_split.labels.index_select(0, rows), data_.classes);
+    RETORT_ASSIGN_OR_RETURN(const double loss,
+                            learner.Teach({images, targets, share.first, at.rows}, rate, DropoutOf(step)));
+    if (at.first == 0 || step % kCurveEvery == 0) {
+      std::vector<double> sums = {loss};
+      RETORT_RETURN_IF_ERROR(SumOverGang(sums, gang_));
+      series.emplace_back(at.phase == RonaPhase::self ? "train.student_loss" : "train.auxiliary_loss", sums[0]);
+    }
+    return {};
+  }
+
+  Status LearnHints(std::int64_t step, const RonaStep& at) {
+    at::Tensor chosen;
+    if (at.first == 0) chosen = RandomQueries(data_.public_split.size(), at.of, QueriesOf(at.epoch));
+    const QueryBatch batch = BatchOf(step, at, chosen);
+    StatisticsGuard guard(learner_.network());
+    const at::Tensor adapted = hints_->Adapted(batch, DropoutOf(step));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor gradient, teacher_->HintGradient(batch, adapted, *hints_));
+    RETORT_RETURN_IF_ERROR(hints_->Step(gradient, batch, spec_.lr * at.rate));
+    guard.Keep();
+    Keep(chosen);
+    return {};
+  }
+
+  Status Distill(std::int64_t step, const RonaStep& at) {
+    at::Tensor chosen;
+    if (at.first == 0) {
+      RETORT_ASSIGN_OR_RETURN(chosen, DistillationQueries(at));
+    }
+    const QueryBatch batch = BatchOf(step, at, chosen);
+    StatisticsGuard guard(learner_.network());
+    const at::Tensor logits = distilling_.TrainingLogits(batch, DropoutOf(step));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor seed, teacher_->LogitGradient(batch, logits));
+    RETORT_RETURN_IF_ERROR(distilling_.Step(logits, seed, batch, spec_.lr * at.rate));
+    guard.Keep();
+    Keep(chosen);
+    return {};
+  }
+
+  // Votes on images that were not asked about.
+  Status Ask(std::int64_t step, const RonaStep& at) {
+    at::Tensor chosen;
+    if (at.first == 0) {
+      RETORT_ASSIGN_OR_RETURN(chosen, Selected(at, teacher_->Asked()));
+    }
+    RETORT_RETURN_IF_ERROR(teacher_->Ask(BatchOf(step, at, chosen)));
+    Keep(chosen);
+    return {};
+  }
+
+  // The rows of one epoch: answers that are there already, in any order; or what the student selects, in the order of
+  // selection, which the paper's algorithm samples batches from.
+  Result<at::Tensor> DistillationQueries(const RonaStep& at) {
+    if (schedule_.VotesUntil(1) > 0) return Shuffled(at::tensor(teacher_->Asked(), at::kLong), at.epoch);
+    RETORT_ASSIGN_OR_RETURN(at::Tensor chosen, Selected(at, {}));
+    return spec_.reading == Reading::printed ? Shuffled(chosen, at.epoch) : chosen;
+  }
+
+  // The same on every member, whatever its last bits.
+  Result<at::Tensor> Selected(const RonaStep& at, const std::vector<std::int64_t>& asked) {
+    return BroadcastFromRoot(
+        SelectQueries(spec_.selection, LogitsOfAll(learner_.network(), data_.public_split), spec_.temperature, at.of,
+                      QueriesOf(at.epoch), asked),
+        gang_);
+  }
+
+  at::Tensor Shuffled(const at::Tensor& rows, std::int64_t epoch) { return rows.index_select(0, OrderOf(epoch, rows.size(0))); }
+
+  // `chosen`: the rows of the whole epoch, of its first batch; undefined: those that were kept.
+  QueryBatch BatchOf(std::int64_t step, const RonaStep& at, const at::Tensor& chosen) const {
+    const at::Tensor& all = chosen.defined() ? chosen : selected_;
+    const at::Tensor rows = all.narrow(0, at.first, at.rows).to(data_.device, /*non_blocking=*/false, /*copy=*/true);
+    const RowShare share = ShareOf(at.rows, gang_);
+    return {step, rows, share.first, data_.public_split.Batch(Own(rows, share))};
+  }
+  void Keep(const at::Tensor& chosen) {
+    if (chosen.defined()) selected_.narrow(0, 0, chosen.size(0)).copy_(chosen);
+  }
+
+  // i64 [n] on the CPU: the order of an epoch over n rows.
+  const at::Tensor& OrderOf(std::int64_t epoch, std::int64_t n) {
+    if (epoch != epoch_) {
+      epoch_ = epoch;
+      order_ = at::tensor(Permutation(n, RngStream(spec_.seed, Purpose::batches, static_cast<std::uint64_t>(epoch))),
+                          at::kLong);
+    }
+    return order_;
+  }
+  RngStream QueriesOf(std::int64_t epoch) const {
+    return {spec_.seed, Purpose::queries, static_cast<std::uint64_t>(epoch)};
+  }
+  RngStream DropoutOf(std::int64_t step) const {
+    return {spec_.seed, Purpose::dropout, static_cast<std::uint64_t>(step)};
+  }
+
+  const TrialSpec& spec_;
+  const Dataset& data_;
+  Collective& gang_;
+  RonaSchedule schedule_;
+  std::unique_ptr<AuxiliaryTeacher> auxiliary_;
+  std::unique_ptr<RonaTeacher> teacher_;
+  Learner learner_;                     // the student, and its optimiser of self learning
+  LogitLearning distilling_;
+  std::optional<HintLearning> hints_;
+  std::int64_t auxiliary_steps_;
+  at::Tensor selected_;                 // i64, on the CPU: public rows of the epoch under way, from the first on
+  std::int64_t epoch_ = -1;             // of order_
+  at::Tensor order_;
+};
+
+bool Asks(const TrialSpec& spec) { return spec.hint_epochs > 0 || (spec.rounds > 0 && spec.distill_epochs > 0); }
+
+// Who needs the auxiliary teacher: adaptive bounds on losses, or hints that cost nothing.
+bool NeedsAuxiliary(const TrialSpec& spec) {
+  return spec.reading == Reading::sound ? spec.hint_epochs > 0 : spec.adaptive_bound && Asks(spec);
+}
+
+RonaVolume VolumeOf(const MethodInputs& inputs) {
+  const TrialSpec& spec = inputs.spec;
+  RonaVolume volume;
+  volume.examples = inputs.data.public_split.size();
+  volume.batch = spec.batch;
+  volume.student_batch = spec.student_batch;
+  volume.auxiliary_epochs = NeedsAuxiliary(spec) ? spec.auxiliary_epochs : 0;
+  volume.hint_epochs = spec.hint_epochs;
+  volume.printed = spec.reading == Reading::printed;
+  volume.warm_epochs = volume.printed ? 0 : spec.warm_epochs;  // Algorithm 1 has none
+  volume.rounds = spec.rounds;
+  volume.distill_epochs = spec.distill_epochs;
+  volume.self_epochs = spec.self_epochs;
+  volume.queries = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(spec.query_fraction * static_cast<double>(volume.examples)), 1, volume.examples);
+  if (AsksVotes(spec) && spec.distill_epochs > 0) volume.votes = spec.queries;
+  return volume;
+}
+
+Status CheckVolume(const RonaVolume& volume, const Dataset& data) {
+  if (data.public_split.size() == 0)
+    return UsageError("rona learns from public images, and data.split.public is empty.");
+  if (volume.votes > data.public_split.size())
+    return UsageError(std::to_string(volume.votes) + " queries were asked for, but the public split has " +
+                      std::to_string(data.public_split.size()) + " images.");
+  if (RonaSchedule(volume).steps() == 0)
+    return UsageError("rona has nothing to do: all of its epochs are 0, or rounds is.");
+  return {};
+}
+
+// Finds the layers between which hints go.
+Status PlaceHints(const MethodInputs& inputs, Parts& parts) {
+  const std::string& name = inputs.teacher->spec.network;
+  const auto where = [](const std::string& network, const Status& status) {
+    return UsageError("hint_epochs: of '" + network + "', " + status.message() + ". Set hint_epochs = 0, or name another network.");
+  };
+  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, LayersOf(name, inputs.data.classes));
+  RETORT_ASSIGN_OR_RETURN(const LayerPlan plan, PlanLayers(layers, inputs.data.shape));
+  const Result<MiddleLayer> hint = HintLayer(layers, plan, inputs.data.shape);
+  if (!hint.ok()) return where(name, hint.status());
+  const Result<MiddleLayer> guided = GuidedLayer(parts.student->plan(), *hint);
+  if (!guided.ok()) return where(inputs.spec.network, guided.status());
+  parts.hint = *hint;
+  parts.guided = *guided;
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs) {
+  const TrialSpec& spec = inputs.spec;
+  const RonaVolume volume = VolumeOf(inputs);
+  RETORT_RETURN_IF_ERROR(CheckVolume(volume, inputs.data));
+  Parts parts;
+  RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
+                                                     RngStream(spec.seed, Purpose::parameters), inputs.data.device));
+  if (spec.hint_epochs > 0) RETORT_RETURN_IF_ERROR(PlaceHints(inputs, parts));
+  if (NeedsAuxiliary(spec)) {
+    RETORT_ASSIGN_OR_RETURN(
+        std::unique_ptr<Network> network,
+        MakeNetwork(inputs.teacher->spec.network, inputs.data.shape, inputs.data.classes,
+                    RngStream(spec.seed, Purpose::parameters, kAuxiliaryStream), inputs.data.device));
+    parts.auxiliary = std::make_unique<AuxiliaryTeacher>(std::move(network), inputs.data.public_split, inputs.gang,
+                                                         spec.precision);
+  }
+  if (Asks(spec)) {
+    RETORT_ASSIGN_OR_RETURN(parts.teacher, MakeRonaTeacher(inputs, parts.auxiliary.get()));
+  }
+  return std::unique_ptr<Method>(std::make_unique<Rona>(inputs, std::move(parts), volume));
+}
+
+}  // namespace retort::worker
