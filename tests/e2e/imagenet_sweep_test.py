@@ -57,7 +57,7 @@ class Run(SweepRun):
         self.retort = OPTIONS.retort
         self.results = os.path.join(FOLDER, "results")
         self.log = os.path.join(FOLDER, "run.log")
-        self.sweep = os.path.join(OPTIONS.source, "experiments", "configs", "imagenet_table3.toml")
+        self.sweep = os.path.join(OPTIONS.source, "experiments", "configs", "dpdfd-ijcai23", "table3.toml")
         launcher = [OPTIONS.mpirun, "-np", "2"] if OPTIONS.mpirun else []
         environment = dict(os.environ, RETORT_PICTURE_CACHE=os.path.join(FOLDER, "cache"))
         with open(self.log, "wb") as log:

@@ -77,7 +77,8 @@ TEST(ShippedSweeps, ImageNetTable3IsNineLoadedTeachersAtThreeBudgets) {
     ++weighed;
     return Sha256Hex(path);
   };
-  const std::string path = std::string(RETORT_SOURCE_DIR) + "/experiments/configs/imagenet_table3.toml";
+  hooks.lookup = [](const std::string&) -> std::optional<std::string> { return "/data"; };
+  const std::string path = std::string(RETORT_SOURCE_DIR) + "/experiments/configs/dpdfd-ijcai23/table3.toml";
   const PlanOutcome outcome = LoadSweep(path, {}, hooks);
   for (const Diagnostic& error : outcome.errors) ADD_FAILURE() << Render(error);
   ASSERT_TRUE(outcome.plan.has_value());

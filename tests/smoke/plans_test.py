@@ -1,0 +1,77 @@
+"""Every shipped sweep of the papers and the digits can be planned and tabulated before anything has run: whole, but for
+data that is not here, and in its smoke profile, which needs none.
+
+usage: plans_test.py --retort PROGRAM --source DIR
+"""
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+from shipped import Retort, path_of, shipped  # noqa: E402
+from sweep_run import parse_options, run_tests  # noqa: E402
+
+OPTIONS = None
+FOLDER = None
+
+
+def missing_alone(errors):
+    """Whether all that is wrong is that data sets or files of weights are not there."""
+    return all(error["key"].startswith("data.") and error["key"].endswith(".path") or
+               error["key"].startswith("teacher.") and error["key"].endswith(".weights") for error in errors)
+
+
+class ShippedSweeps(unittest.TestCase):
+    def setUp(self):
+        self.results = os.path.join(FOLDER, "results")
+        self.names = shipped(OPTIONS.source)
+
+    def test_there_are_sweeps_of_every_paper(self):
+        for paper, least in (("dpdfd-ijcai23", 7), ("dp-dfd", 7), ("rona-aaai19", 12), ("dpsd", 20), ("digits", 5)):
+            found = [name for name in self.names if name.startswith(paper + "/")]
+            self.assertGreaterEqual(len(found), least, found)
+
+    def test_whole_sweeps_lack_data_alone(self):
+        nothing = os.path.join(FOLDER, "nothing")
+        os.makedirs(nothing, exist_ok=True)
+        retort = Retort(OPTIONS.retort, FOLDER, data=nothing)
+        for name in self.names:
+            with self.subTest(name):
+                code, plan = retort.json("plan", path_of(OPTIONS.source, name), "--results", self.results)
+                if code != 0:
+                    self.assertEqual(code, 3, plan["errors"])
+                    self.assertTrue(missing_alone(plan["errors"]), plan["errors"])
+                else:
+                    self.assertTrue(plan["trials"])
+
+    def test_smoke_profiles_need_no_data(self):
+        retort = Retort(OPTIONS.retort, FOLDER)
+        names = set()
+        for name in self.names:
+            with self.subTest(name):
+                code, plan = retort.json("plan", path_of(OPTIONS.source, name), "--profile", "smoke",
+                                         "--results", self.results)
+                self.assertEqual(code, 0, plan.get("errors"))
+                self.assertEqual(plan["warnings"], [])
+                self.assertTrue(plan["sweep"].endswith("-smoke"), plan["sweep"])
+                self.assertNotIn(plan["sweep"], names)
+                names.add(plan["sweep"])
+                for trial in plan["trials"]:
+                    self.assertEqual(trial["spec"]["seed"], 0)
+                    self.assertEqual(trial["spec"]["data"].get("published_as", "nothing"), "nothing")
+
+    def test_tables_have_a_cell_for_every_trial_before_any_ran(self):
+        retort = Retort(OPTIONS.retort, FOLDER)
+        for name in self.names:
+            with self.subTest(name):
+                done = retort.call("table", path_of(OPTIONS.source, name), "--profile", "smoke",
+                                   "--results", self.results)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("missing", done.stdout)
+
+
+if __name__ == "__main__":
+    OPTIONS = parse_options("retort", "source")
+    FOLDER = tempfile.mkdtemp(prefix="plans_test.")
+    sys.exit(run_tests(FOLDER))
