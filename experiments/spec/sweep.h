@@ -16,11 +16,29 @@
 
 namespace retort {
 
+// A trial's key is one of the values, as tables show them; numbers compare as numbers.
+struct KeyCondition {
+  std::string key;  // of [trial], "seed" or "role"
+  std::vector<std::string> values;
+};
+
+// What the sweep file itself puts beside trials, in place of the published value that is found by name.
+struct PublishedJoin {
+  std::vector<KeyCondition> conditions;                     // all hold
+  std::vector<std::pair<std::string, std::string>> columns; // of published.csv and what stands there; empty: no value
+};
+
+// Of the mean over seeds, at 95 %.
+enum class Interval : std::uint8_t { student_t, bootstrap };
+
 struct TableSpec {
   std::string name;
   std::vector<std::string> rows, columns;
   std::string metric = "test.accuracy";
   std::string published;             // "dpdfd-ijcai23/table1" or empty
+  Interval interval = Interval::student_t;
+  std::vector<KeyCondition> where;   // trials of the table; empty = all
+  std::vector<PublishedJoin> joins;  // the first that matches counts
 };
 
 // Caps on what a results folder may use; 0 = no cap. What is spent is read from the journal.
@@ -40,6 +58,7 @@ using UnpackedDigests = std::map<std::string, std::string>;
 struct SweepPlan {
   std::string name;                  // [sweep] name
   std::string file;                  // path as given
+  std::string profile;               // laid over it; empty = none
   std::vector<TrialSpec> trials;     // teachers before the students that need them; fixed order; ids set
   std::vector<TableSpec> tables;
   std::vector<std::shared_ptr<const DataSpec>> data;

@@ -9,34 +9,6 @@
 namespace retort {
 namespace {
 
-void ReadTableSpecs(const TomlNode& tables, ReadContext& context) {
-  for (const TomlEntry& entry : tables.entries) {
-    const std::string path = context.prefix + "table." + entry.key;
-    if (entry.value.kind != TomlKind::table) {
-      context.complaints.Error(entry.value.where, path,
-                               path + " takes a table, not " + entry.value.Describe());
-      continue;
-    }
-    if (!CheckSection(entry.value, "table.*", path, context.partial, context.complaints)) continue;
-    TableSpec table;
-    table.name = entry.key;
-    for (const auto& [name, list] : {std::pair{"rows", &table.rows}, std::pair{"columns", &table.columns}}) {
-      const TomlEntry* keys = entry.value.Find(name);
-      if (keys == nullptr) continue;
-      for (const TomlNode& key : keys->value.items) {
-        if (FindKey(key.text, kNowhere) == nullptr) {
-          context.complaints.Unknown(key.where, path + "." + name, "key", key.text, KeyNames(kNowhere),
-                                     false);
-        }
-        list->push_back(key.text);
-      }
-    }
-    if (const TomlEntry* metric = entry.value.Find("metric")) table.metric = metric->value.text;
-    if (const TomlEntry* published = entry.value.Find("published")) table.published = published->value.text;
-    context.document.tables.push_back(std::move(table));
-  }
-}
-
 // Names in assignments must exist; conditions are checked where they are read.
 void CheckNames(Assignments& assignments, const SweepDocument& document, Complaints& complaints) {
   for (Assignment& assignment : assignments) {

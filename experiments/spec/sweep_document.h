@@ -116,6 +116,7 @@ void ReadPreprocessing(const TomlNode& node, const std::string& path, DataTable&
 void ReadTeachers(const TomlNode& teachers, ReadContext& context);
 void ReadSweepTable(const TomlNode& sweep, ReadContext& context);
 void ReadQuota(const TomlNode& quota, ReadContext& context);
+void ReadTableSpecs(const TomlNode& tables, ReadContext& context);
 
 // The entries of a table as assignments of keys that may stand at `place`. `path` ends in a dot.
 [[nodiscard]] Assignments ReadAssignments(const TomlNode& table, KeyPlace place, const std::string& path,

@@ -390,6 +390,7 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
   SweepPlan plan;
   plan.file = path;
   plan.name = document.name;
+  plan.profile = options.profile;
   plan.tables = document.tables;
   plan.quota = document.quota;
   if (!document.data.empty() || document.NamesSleep())

@@ -184,7 +184,12 @@ void PutTables(Json& properties, bool partial) {
   properties["teacher"] = Named(Closed(std::move(teacher)));
   properties["trial"] = {{"$ref", "#/$defs/trial"}};
   properties["sweep"] = {{"$ref", "#/$defs/sweep"}};
-  properties["table"] = Named(SectionSchema("table.*", partial));
+  Json table = SectionSchema("table.*", partial);
+  table["properties"]["interval"]["enum"] = Json::array({"t", "bootstrap"});
+  const Json value{{"anyOf", Json::array({{{"type", "object"}}, {{"const", "none"}}})}};
+  table["properties"]["joins"]["items"] =
+      Closed({{"if", {{"type", "object"}}}, {"published", value}}, {"if", "published"});
+  properties["table"] = Named(std::move(table));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "experiments/privacy/privacy_statement.h"
@@ -83,9 +82,9 @@ std::string NeighbourWords(const Claim& claim) {
 
 std::string Notes::Mark(const std::string& text) {
   if (text.empty()) return "";
-  auto found = std::find(texts_.begin(), texts_.end(), text);
-  if (found == texts_.end()) found = texts_.insert(texts_.end(), text);
-  return fmt::format("[{}]", found - texts_.begin() + 1);
+  const auto [place, fresh] = places_.try_emplace(text, texts_.size());
+  if (fresh) texts_.push_back(text);
+  return fmt::format("[{}]", place->second + 1);
 }
 
 ClaimCells CellsOf(const Claim& claim, Notes& notes, bool compact) {

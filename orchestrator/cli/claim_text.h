@@ -1,7 +1,9 @@
 // Claims in words and in short. An epsilon never stands without adjacency, neighbour, delta and status.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "experiments/privacy/claim.h"
@@ -18,6 +20,7 @@ class Notes {
 
  private:
   std::vector<std::string> texts_;
+  std::unordered_map<std::string, std::size_t> places_;  // in texts_
 };
 
 // One claim as the cells of a table line.

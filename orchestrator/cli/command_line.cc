@@ -50,6 +50,19 @@ CLI::App* AddCommand(CLI::App& app, const char* name, const char* help, const ch
   return command;
 }
 
+void AddRunOptions(CLI::App& command, CommandLine& line, Positionals& positionals) {
+  command.add_option("--slots", line.slots, "Workers at once on this rank's CPUs (default 1)")
+      ->check(CLI::Range(1, 4096));
+  command.add_option("--metrics-listen", line.metrics_listen,
+                     "ADDR:PORT of the metrics endpoint (default 127.0.0.1 and the next free port from 9477)");
+  command.add_option("--time-limit", positionals.time_limit,
+                     "Save and stop after this time, e.g. 90m; exit code 75, run again to go on")
+      ->type_name("DURATION");
+  command.add_option("--grace", positionals.grace,
+                     "Time to save from the first signal until workers are killed (default 25s)")
+      ->type_name("DURATION");
+}
+
 void AddSweepCommands(CLI::App& app, CommandLine& line, Positionals& positionals) {
   constexpr const char* kOverrides = "KEY=VALUE overrides, e.g. trial.steps=10 sweep.seeds=[0]";
   CLI::App* plan = AddCommand(app, "plan", "Show what would run: trials, devices, cost, epsilon, data",
@@ -63,17 +76,7 @@ void AddSweepCommands(CLI::App& app, CommandLine& line, Positionals& positionals
   CLI::App* run = AddCommand(app, "run", "Run the sweep, or resume it; running a finished sweep does nothing",
                              "retort run experiments/configs/quickstart.toml --slots 2");
   AddSweep(*run, positionals, "KEY=VALUE", kOverrides);
-  run->add_option("--slots", line.slots, "Workers at once on this rank's CPUs (default 1)")
-      ->check(CLI::Range(1, 4096));
-  run->add_option("--metrics-listen", line.metrics_listen,
-                  "ADDR:PORT of the metrics endpoint (default 127.0.0.1 and the next free port from 9477)");
-
-  run->add_option("--time-limit", positionals.time_limit,
-                  "Save and stop after this time, e.g. 90m; exit code 75, run again to go on")
-      ->type_name("DURATION");
-  run->add_option("--grace", positionals.grace,
-                  "Time to save from the first signal until workers are killed (default 25s)")
-      ->type_name("DURATION");
+  AddRunOptions(*run, line, positionals);
 
   CLI::App* table = AddCommand(app, "table", "Print the tables: published beside measured beside proven",
                                "retort table experiments/configs/quickstart.toml --format markdown");
@@ -81,6 +84,9 @@ void AddSweepCommands(CLI::App& app, CommandLine& line, Positionals& positionals
   table->add_option("--format", line.format, "text, markdown, csv, latex or json");
   table->add_flag("--statements", line.statements,
                   "Below the table, the privacy of each row in a paragraph (text, markdown, latex; json: in notes)");
+  table->add_flag("--complete", line.complete,
+                  "First run the cells that are missing and the teachers that they need, as `run` would");
+  AddRunOptions(*table, line, positionals);
 }
 
 void AddChaos(CLI::App& app, CommandLine& line, Positionals& positionals) {

@@ -26,6 +26,7 @@ struct CommandLine {
   std::string table;                   // name in [table]; empty = every table
   std::string format = "text";         // text | markdown | csv | latex | json
   bool statements = false;             // below the table, the privacy of each row in a paragraph
+  bool complete = false;               // table: run what is missing first, with the options of `run`
   std::string trial;                   // id, unique prefix of an id, or shown name
   std::vector<std::string> trials;     // of retry and cancel, each as `trial`
   bool failed = false;                 // retry: every failed trial

@@ -9,6 +9,7 @@
 
 #include "experiments/privacy/accountant.h"
 #include "experiments/privacy/calibration.h"
+#include "orchestrator/cli/absent_data.h"
 #include "orchestrator/cli/published.h"
 #include "orchestrator/neighbours.h"
 #include "storage/data/example_store.h"
@@ -73,6 +74,14 @@ std::vector<Diagnostic> UncoverableUnderBudget(const SweepPlan& plan) {
   return errors;
 }
 
+Diagnostic AbsentData(const std::string& file, const DataSpec& data, const Status& status) {
+  Diagnostic warning;
+  warning.file = file;
+  warning.key = "data." + data.name + ".path";
+  warning.message = warning.key + ": " + status.message() + "; it is taken to be as published, and nothing was run on it";
+  return warning;
+}
+
 // A file that torchvision publishes for another network cannot fit.
 void WarnOfOtherNetworks(SweepPlan& plan) {
   for (const TrialSpec& spec : plan.trials) {
@@ -92,9 +101,15 @@ void WarnOfOtherNetworks(SweepPlan& plan) {
 LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   std::size_t data_errors = 0;
   const storage::DigestCache cache = storage::ProcessDigestCache();
+  LoadedSweep loaded;
   PlanHooks hooks;
   hooks.inspect = [&](DataSpec& data) {
     Status status = storage::InspectData(env, data, cache);
+    if (status.code() == StatusCode::environment && request.data_may_be_absent) {
+      loaded.absent.push_back(AbsentData(request.path, data, status));
+      AssumeAsPublished(data);
+      return Status();
+    }
     if (!status.ok() && status.code() != StatusCode::usage) ++data_errors;
     return status;
   };
@@ -105,6 +120,8 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   };
   hooks.weigh = [&](const std::string& path) {
     Result<std::string> digest = storage::FileDigest(env, path);
+    if (!digest.ok() && digest.status().code() == StatusCode::environment && request.data_may_be_absent)
+      return Result<std::string>(std::string());
     if (!digest.ok()) ++data_errors;
     return digest;
   };
@@ -115,7 +132,6 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   options.overrides = request.overrides;
   options.profile = request.profile;
   PlanOutcome outcome = LoadSweep(request.path, options, hooks);
-  LoadedSweep loaded;
   loaded.plan = std::move(outcome.plan);
   loaded.errors = std::move(outcome.errors);
   if (loaded.plan) {

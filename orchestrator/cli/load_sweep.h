@@ -18,11 +18,13 @@ struct LoadRequest {
   std::vector<std::string> overrides;
   std::string profile;
   bool runs = false;  // packed data is unpacked and checked, whatever the sweep says
+  bool data_may_be_absent = false;  // missing files are a warning, and the set counts as published (absent_data.h)
 };
 
 struct LoadedSweep {
   std::optional<SweepPlan> plan;
   std::vector<Diagnostic> errors;       // why there is none
+  std::vector<Diagnostic> absent;       // data sets whose files are missing, where they may be
   StatusCode code = StatusCode::usage;  // environment when only data files are at fault
 };
 

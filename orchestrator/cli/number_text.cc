@@ -78,8 +78,12 @@ std::string DurationText(double seconds) {
 
 std::size_t DisplayWidth(std::string_view text) {
   std::size_t width = 0;
-  for (const char byte : text)
-    if ((static_cast<unsigned char>(byte) & 0xC0U) != 0x80U) ++width;
+  bool escape = false;
+  for (const char byte : text) {
+    if (byte == '\x1b') escape = true;
+    if (!escape && (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U) ++width;
+    if (byte == 'm') escape = false;
+  }
   return width;
 }
 

@@ -18,7 +18,7 @@ namespace retort::orchestrator::cli {
 [[nodiscard]] std::string BytesText(std::uint64_t bytes);
 // Wall clock: "0.4 s", "2 min 40 s", "3 h 5 min".
 [[nodiscard]] std::string DurationText(double seconds);
-// Columns that UTF-8 text takes on a terminal, one for each code point.
+// Columns that UTF-8 text takes on a terminal: one for each code point, none for colours and bold.
 [[nodiscard]] std::size_t DisplayWidth(std::string_view text);
 
 }  // namespace retort::orchestrator::cli

@@ -1,12 +1,11 @@
 #include "orchestrator/cli/published.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cmath>
 #include <set>
 #include <utility>
 
+#include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/published_data.h"
 
 namespace retort::orchestrator::cli {
@@ -39,31 +38,11 @@ std::optional<double> ParseNumber(std::string_view text) {
   return number;
 }
 
-// Methods of one paper share an approach; the setting tells them apart.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSettings = {
-    {{"dpsd-data", "data-sensitive"},
-     {"dpsd-label", "label-sensitive"},
-     {"dpsd-t", "discriminator=teacher"}}};
-
-bool SameNumber(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
-
-bool Fits(const PublishedValue& value, const PublishedKey& key) {
-  if (value.dataset != key.dataset || value.metric != key.metric) return false;
-  if (value.approach != ApproachName(key.method)) return false;
-  if (value.epsilon.has_value() != key.epsilon.has_value()) return false;
-  if (value.epsilon && !SameNumber(*value.epsilon, *key.epsilon)) return false;
-  constexpr std::string_view kOfTeacher = "teacher=";
-  if (value.setting.starts_with(kOfTeacher) && value.setting.substr(kOfTeacher.size()) != key.teacher) return false;
-  for (const auto& [method, setting] : kSettings)
-    if (method == key.method && !value.setting.empty() && value.setting != setting) return false;
-  return true;
-}
-
-std::vector<PublishedValue> AllPublished() {
-  std::vector<PublishedValue> all;
-  for (const std::string_view csv : PublishedCsv())
-    for (PublishedValue& value : ParsePublished(csv)) all.push_back(std::move(value));
-  return all;
+// Counts are printed as 4.97K and 0.15M; their digits are exact in decimal, so the unit moves the exponent.
+std::optional<double> ParseCount(const std::string& text) {
+  if (text.ends_with('K')) return ParseNumber(text.substr(0, text.size() - 1) + "e3");
+  if (text.ends_with('M')) return ParseNumber(text.substr(0, text.size() - 1) + "e6");
+  return ParseNumber(text);
 }
 
 }  // namespace
@@ -78,13 +57,18 @@ std::vector<PublishedValue> ParsePublished(std::string_view csv) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (std::exchange(header, false) || line.empty()) continue;
     const std::vector<std::string> fields = SplitCsvLine(line);
-    if (fields.size() < 9) continue;
-    const std::optional<double> number = ParseNumber(fields[8]);
+    if (fields.size() != 10) continue;
+    const std::optional<double> number = ParseCount(fields[8]);
     if (!number) continue;
     values.push_back({fields[0], fields[1], fields[2], fields[3], ParseNumber(fields[4]),
-                      ParseNumber(fields[5]).value_or(0), fields[6], fields[7], *number});
+                      ParseNumber(fields[5]).value_or(0), fields[6], fields[7], *number, fields[9], fields[8]});
   }
   return values;
+}
+
+const std::vector<PublishedValue>& AllPublished() {
+  static const std::vector<PublishedValue> all = ParsePublished(PublishedCsv());
+  return all;
 }
 
 std::vector<PublishedValue> PublishedTable(std::string_view paper_and_table) {
@@ -102,34 +86,16 @@ std::vector<std::string> PublishedTableNames() {
   return {names.begin(), names.end()};
 }
 
-std::optional<double> FindPublished(const std::vector<PublishedValue>& values, const PublishedKey& key) {
-  std::optional<double> found;
-  for (const PublishedValue& value : values) {
-    if (!Fits(value, key)) continue;
-    if (found && *found != value.value) return std::nullopt;
-    found = value.value;
-  }
-  return found;
+std::string PublishedName(const PublishedValue& value) {
+  std::string name = value.approach;
+  if (!value.setting.empty()) name += ", " + value.setting;
+  if (!value.dataset.empty()) name += ", " + value.dataset;
+  if (value.epsilon) name += ", ε = " + ShortNumber(*value.epsilon);
+  return name + " in " + value.paper + "/" + value.table;
 }
 
-std::string ApproachName(std::string_view method) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kNames = {
-      {{"teacher", "Teacher"},
-       {"dpsd-data", "DPSD"},
-       {"dpsd-label", "DPSD"},
-       {"dpsd-t", "DPSD-T"},
-       {"feddpsd", "FedDPSD"},
-       {"fedavg", "FedAVG"},
-       {"dpdfd-ensemble", "DPDFD"},
-       {"dpdfd-direct", "DPDFD"},
-       {"pate", "PATE-2018"},
-       {"dp-merf", "DP-MERF"}}};
-  for (const auto& [known, approach] : kNames)
-    if (known == method) return std::string(approach);
-  std::string upper(method);
-  for (char& c : upper)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return upper;
+std::string PublishedNote(const PublishedValue& value) {
+  return value.note.empty() ? "" : value.paper + "/" + value.table + ": " + value.note;
 }
 
 }  // namespace retort::orchestrator::cli

@@ -1,4 +1,4 @@
-// The papers' own values, compiled in from experiments/published/*.csv.
+// The papers' own values, compiled in from experiments/reference/published.csv.
 #pragma once
 
 #include <optional>
@@ -13,30 +13,26 @@ struct PublishedValue {
   std::optional<double> epsilon;  // as the paper claims it
   double delta = 0;               // likewise; 0 = none claimed
   std::string setting, metric;
-  double value = 0;  // fraction for accuracies
+  double value = 0;     // fraction for accuracies; "155.21K" is 155,210
+  std::string note;     // what has to be known of the value; most have none
+  std::string printed;  // the value as it stands in the file
 };
 
-// Rows whose value is a number; the others (parameter counts as text) are left out.
+// Rows of published.csv. Left out: rows of another number of columns, and values that are no number, or one in
+// thousands ("K") or millions ("M").
 [[nodiscard]] std::vector<PublishedValue> ParsePublished(std::string_view csv);
 
-// All compiled-in values of one "paper/table". Empty when there is no such table, or no name.
+// All compiled-in values, in the order of the file.
+[[nodiscard]] const std::vector<PublishedValue>& AllPublished();
+// Those of one "paper/table". Empty when there is no such table, or no name.
 [[nodiscard]] std::vector<PublishedValue> PublishedTable(std::string_view paper_and_table);
 // Every "paper/table" there is.
 [[nodiscard]] std::vector<std::string> PublishedTableNames();
 
-struct PublishedKey {
-  std::string dataset;            // `published_as`
-  std::string method;             // the trial's method, or "teacher"
-  std::optional<double> epsilon;  // compared numerically; none = values without epsilon
-  std::string metric = "accuracy";
-  std::string teacher = "";       // its name in the sweep; published values of one teacher alone ("teacher=ResNet") join it
-};
+// "DPSD, label-sensitive, MNIST, ε = 1 in dpsd/table4".
+[[nodiscard]] std::string PublishedName(const PublishedValue& value);
 
-// The one value that fits; nothing when none does, or when several differing ones do.
-[[nodiscard]] std::optional<double> FindPublished(const std::vector<PublishedValue>& values,
-                                                  const PublishedKey& key);
-
-// The name under which the papers print a method: "dpsd-label" -> "DPSD".
-[[nodiscard]] std::string ApproachName(std::string_view method);
+// The note as a footnote, which says where it is from; empty without a note.
+[[nodiscard]] std::string PublishedNote(const PublishedValue& value);
 
 }  // namespace retort::orchestrator::cli

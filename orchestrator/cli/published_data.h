@@ -1,11 +1,10 @@
-// The bytes of experiments/published/*.csv; defined in a file that the build generates.
+// The bytes of experiments/reference/published.csv; defined in a file that the build generates.
 #pragma once
 
-#include <array>
 #include <string_view>
 
 namespace retort::orchestrator::cli {
 
-[[nodiscard]] std::array<std::string_view, 4> PublishedCsv();
+[[nodiscard]] std::string_view PublishedCsv();
 
 }  // namespace retort::orchestrator::cli

@@ -1,16 +1,18 @@
 #include "orchestrator/cli/result_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "experiments/privacy/privacy_statement.h"
 #include "experiments/spec/spec_codec.h"
-#include "orchestrator/cli/claim_text.h"
+#include "orchestrator/cli/published_join.h"
 #include "orchestrator/cli/quoted_cells.h"
-#include "orchestrator/cli/spec_field.h"
+#include "orchestrator/cli/table_marks.h"
+#include "orchestrator/cli/table_trials.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/worst_claims.h"
 
@@ -25,6 +27,7 @@ struct Gathered {
   std::vector<double> values;
   std::vector<std::vector<privacy::Claim>> claims;
   int failed = 0;
+  bool examples_left_out = false;  // of the data set, which may be test examples
 };
 
 std::optional<double> MetricOf(const TrialView& trial, const std::string& metric) {
@@ -47,6 +50,7 @@ void Gather(const TrialSpec& spec, const ViewIndex& views, const std::string& me
   if (const auto value = MetricOf(view, metric)) {
     into.values.push_back(*value);
     into.claims.push_back(view.row->claims);
+    into.examples_left_out = into.examples_left_out || MetricOf(view, "data.skipped").value_or(0) > 0;
   } else if (IsFinal(view.state)) {
     ++into.failed;
   }
@@ -58,45 +62,37 @@ std::vector<TrialId> IdsOf(const Gathered& gathered) {
   return ids;
 }
 
-std::vector<std::string> ValuesOf(const TrialSpec& spec, const std::vector<std::string>& keys) {
-  std::vector<std::string> values;
-  for (const std::string& key : keys) values.push_back(SpecField(spec, key).value_or(""));
-  return values;
+// Metrics that are a fraction of all test examples.
+bool OfTheTestSet(const std::string& metric) { return metric == "test.accuracy" || metric == "test.top5"; }
+
+std::optional<TestInterval> TestIntervalOf(const Gathered& gathered, const Summary& summary,
+                                           const std::string& metric) {
+  const TrialSpec& first = *gathered.specs.front();
+  if (summary.n == 0 || !first.data || gathered.examples_left_out || !OfTheTestSet(metric)) return std::nullopt;
+  TestInterval interval;
+  interval.n = first.data->split.test.size();
+  if (interval.n < 1 || summary.mean < 0 || summary.mean > 1) return std::nullopt;
+  std::tie(interval.low, interval.high) = WilsonInterval(summary.mean, interval.n);
+  return interval;
 }
 
-// The epsilon under which the paper would print this trial: the one asked for, else its formula's.
-std::optional<double> PublishedEpsilon(const TrialSpec& spec, const std::vector<privacy::Claim>& claims) {
-  if (spec.epsilon > 0) return spec.epsilon;
-  for (const privacy::Claim& claim : claims)
-    if (claim.status == privacy::ClaimStatus::paper_formula && std::isfinite(claim.epsilon))
-      return claim.epsilon;
-  return std::nullopt;
+// Cells and teacher lines have these members alike.
+template <typename Line>
+void PutJoin(const Join& join, const TrialSpec& spec, Line& line) {
+  if (join.value == nullptr) return;
+  line.published = join.value->value;
+  line.source = *join.value;
+  if (!join.value->note.empty()) line.notes.push_back(PublishedNote(*join.value));
+  if (!join.value->epsilon && spec.role == Role::student && spec.epsilon > 0)
+    line.notes.push_back(join.value->paper + "/" + join.value->table + ": no ε is stated for this value");
 }
 
-std::string PublishedMetric(const std::string& metric) { return metric.substr(metric.rfind('.') + 1); }
-
-std::optional<double> JoinPublished(const std::vector<PublishedValue>& published, const TrialSpec& spec,
-                                    const std::string& metric, const std::vector<privacy::Claim>& claims) {
-  if (published.empty() || !spec.data || !spec.data->published_as) return std::nullopt;
-  PublishedKey key;
-  key.dataset = *spec.data->published_as;
-  key.method = spec.role == Role::teacher ? "teacher" : spec.method;
-  key.metric = PublishedMetric(metric);
-  key.teacher = spec.teacher;
-  if (spec.role == Role::student) {
-    key.epsilon = PublishedEpsilon(spec, claims);
-    if (!key.epsilon) return std::nullopt;
-  }
-  return FindPublished(published, key);
-}
-
-TableCell CellOf(const Gathered& gathered, const TableSpec& table,
-                 const std::vector<PublishedValue>& published) {
+TableCell CellOf(const Gathered& gathered, const TableSpec& table) {
   const TrialSpec& first = *gathered.specs.front();
   TableCell cell;
   cell.row = ValuesOf(first, table.rows);
   cell.column = ValuesOf(first, table.columns);
-  cell.summary = Summarize(gathered.values);
+  cell.summary = Summarize(gathered.values, table.interval);
   cell.planned = static_cast<int>(gathered.specs.size());
   cell.failed = gathered.failed;
   cell.state = cell.summary.n == 0              ? CellState::missing
@@ -105,24 +101,26 @@ TableCell CellOf(const Gathered& gathered, const TableSpec& table,
   cell.claims = WorstClaims(gathered.claims);
   cell.trials = IdsOf(gathered);
   cell.working = first.reading == Reading::working && first.method != "dpsgd";
-  cell.published = JoinPublished(published, first, table.metric, cell.claims);
+  cell.data = first.data ? first.data->name : "";
+  cell.epsilon = first.epsilon;
+  cell.test = TestIntervalOf(gathered, cell.summary, table.metric);
   return cell;
 }
 
-TeacherLine TeacherOf(const Gathered& gathered, const TableSpec& table,
-                      const std::vector<PublishedValue>& published) {
+TeacherLine TeacherOf(const Gathered& gathered, const TableSpec& table, PublishedJoiner& joiner) {
   const TrialSpec& first = *gathered.specs.front();
   TeacherLine line;
   line.name = first.teacher;
   line.method = first.method;
   line.network = first.network;
   line.data = first.data ? first.data->name : "";
-  line.summary = Summarize(gathered.values);
+  line.summary = Summarize(gathered.values, table.interval);
   line.planned = static_cast<int>(gathered.specs.size());
   line.failed = gathered.failed;
   line.claims = WorstClaims(gathered.claims);
   line.trials = IdsOf(gathered);
-  line.published = JoinPublished(published, first, table.metric, line.claims);
+  line.test = TestIntervalOf(gathered, line.summary, table.metric);
+  PutJoin(joiner.For(first, line.claims), first, line);
   return line;
 }
 
@@ -144,74 +142,63 @@ class Groups {
 
 using RowAndColumn = std::pair<std::vector<std::string>, std::vector<std::string>>;
 
-// Everything that tells two teachers apart, but for the seed; "student" is the key of the network.
-std::vector<std::string> TeacherKey(const TrialSpec& spec) {
-  std::vector<std::string> key =
-      ValuesOf(spec, {"data", "method", "student", "delta", "noise", "threads"});
-  key.push_back(spec.teacher);
-  return key;
-}
-
-std::vector<std::string> UnplacedAxes(const SweepPlan& plan, const TableSpec& table) {
-  std::vector<std::string> unplaced;
-  for (const TrialSpec& spec : plan.trials)
-    for (const auto& [axis, value] : spec.axes)
-      if (!Holds(table.rows, axis) && !Holds(table.columns, axis) && !Holds(unplaced, axis))
-        unplaced.push_back(axis);
-  return unplaced;
-}
-
-// Students that agree in the row and column keys, and in `axis` do not.
-bool Splits(const SweepPlan& plan, const TableSpec& table, const std::string& axis) {
-  std::map<RowAndColumn, std::string> seen;
-  for (const TrialSpec& spec : plan.trials) {
-    if (spec.role == Role::teacher) continue;
-    const std::string value = SpecField(spec, axis).value_or("");
-    const auto [cell, fresh] =
-        seen.try_emplace({ValuesOf(spec, table.rows), ValuesOf(spec, table.columns)}, value);
-    if (!fresh && cell->second != value) return true;
+// Measured cells with what is published beside them, and what is published alone.
+std::vector<TableCell> CellsOf(const SweepPlan& plan, const TableSpec& spec, const std::vector<Gathered>& groups,
+                               PublishedJoiner& joiner) {
+  std::vector<TableCell> cells;
+  TrialPointers firsts;
+  std::vector<Join> joins;
+  for (const Gathered& gathered : groups) {
+    cells.push_back(CellOf(gathered, spec));
+    firsts.push_back(gathered.specs.front());
+    joins.push_back(joiner.For(*firsts.back(), cells.back().claims));
   }
-  return false;
-}
-
-// With each axis as a row key along which a cell would hold trials that differ in more than their seed.
-TableSpec WithEveryAxis(const SweepPlan& plan, TableSpec table) {
-  for (const std::string& axis : UnplacedAxes(plan, table))
-    if (Splits(plan, table, axis)) table.rows.push_back(axis);
-  return table;
+  joiner.SettleShared(firsts, joins);
+  std::set<ShownValue> shown;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    PutJoin(joins[i], *firsts[i], cells[i]);
+    if (joins[i].value != nullptr) shown.emplace(joins[i].value, cells[i].data);
+  }
+  for (TableCell& quoted : QuotedCells(plan, spec, joiner, firsts, shown)) cells.push_back(std::move(quoted));
+  return cells;
 }
 
 // Cells of one row stand together, rows in the order of their first trial.
 void SortCells(std::vector<TableCell>& cells) {
   std::map<std::vector<std::string>, std::size_t> order;
-  for (const TableCell& cell : cells) order.try_emplace(cell.row, order.size());
-  std::stable_sort(cells.begin(), cells.end(),
-                   [&](const TableCell& a, const TableCell& b) { return order[a.row] < order[b.row]; });
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // of the row, of the cell
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    places.emplace_back(order.try_emplace(cells[i].row, order.size()).first->second, i);
+  std::sort(places.begin(), places.end());
+  std::vector<TableCell> sorted;
+  sorted.reserve(cells.size());
+  for (const auto& [row, cell] : places) sorted.push_back(std::move(cells[cell]));
+  cells = std::move(sorted);
 }
 
-std::vector<std::string> WarningsOf(const SweepPlan& plan) {
+std::vector<std::string> WarningsOf(const TrialPointers& trials) {
   std::vector<std::string> warnings;
-  for (const TrialSpec& spec : plan.trials) {
-    const bool claims_delta = spec.role == Role::student || spec.method == "dpsgd";
-    if (!spec.data || !claims_delta) continue;
+  for (const TrialSpec* spec : trials) {
+    const bool claims_delta = spec->role == Role::student || spec->method == "dpsgd";
+    if (!spec->data || !claims_delta) continue;
     privacy::Claim claim;
-    claim.delta = spec.delta;
-    std::string warning = privacy::DeltaWarning(claim, spec.data->PrivateExamples());
+    claim.delta = spec->delta;
+    std::string warning = privacy::DeltaWarning(claim, spec->data->PrivateExamples());
     if (warning.empty()) continue;
-    warning = "data set " + spec.data->name + ": " + warning;
+    warning = "data set " + spec->data->name + ": " + warning;
     if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) warnings.push_back(warning);
   }
   return warnings;
 }
 
 // What audits refute of the table's trials.
-std::vector<std::string> RefutedIn(const SweepPlan& plan, const ViewIndex& views) {
+std::vector<std::string> RefutedIn(const TrialPointers& trials, const ViewIndex& views) {
   std::vector<std::string> warnings;
-  for (const TrialSpec& spec : plan.trials) {
-    const auto found = views.find(spec.id);
+  for (const TrialSpec* spec : trials) {
+    const auto found = views.find(spec->id);
     if (found == views.end()) continue;
     for (const std::string& what : found->second->refuted)
-      warnings.push_back("a proven claim of " + ShownName(spec) + " is refuted by " + what +
+      warnings.push_back("a proven claim of " + ShownName(*spec) + " is refuted by " + what +
                          ". Nothing is claimed of it here, nor of what rests on it.");
   }
   return warnings;
@@ -230,9 +217,9 @@ std::string UnknownMetric(const ResultTable& table, const ResultsView& view) {
   return "no row has the metric " + table.spec.metric + "; rows have " + known + ".";
 }
 
-std::string HashOf(const SweepPlan& plan) {
+std::string HashOf(const TrialPointers& trials) {
   std::vector<std::string> ids;
-  for (const TrialSpec& spec : plan.trials) ids.push_back(spec.id.Hex());
+  for (const TrialSpec* spec : trials) ids.push_back(spec->id.Hex());
   std::sort(ids.begin(), ids.end());
   std::string text;
   for (const std::string& id : ids) text += id;
@@ -257,33 +244,36 @@ std::string_view CellStateName(CellState state) {
 
 ResultTable BuildTable(const SweepPlan& plan, const TableSpec& asked, const ResultsView& view,
                        const std::vector<PublishedValue>& published) {
-  const TableSpec spec = WithEveryAxis(plan, asked);
+  const TrialPointers trials = TrialsOf(plan, asked);
+  ResultTable table;
+  table.spec = WithEveryAxis(trials, asked);
+  const TableSpec& spec = table.spec;
   ViewIndex views;
   for (const TrialView& trial : view.trials) views.emplace(trial.spec.id, &trial);
   Groups<RowAndColumn> cells;
   Groups<std::vector<std::string>> teachers;
-  for (const TrialSpec& trial : plan.trials) {
-    if (trial.role == Role::teacher) {
-      Gather(trial, views, spec.metric, teachers.At(TeacherKey(trial)));
+  for (const TrialSpec* trial : trials) {
+    if (trial->role == Role::teacher) {
+      Gather(*trial, views, spec.metric, teachers.At(TeacherKey(*trial)));
     } else {
-      Gather(trial, views, spec.metric,
-             cells.At({ValuesOf(trial, spec.rows), ValuesOf(trial, spec.columns)}));
+      Gather(*trial, views, spec.metric,
+             cells.At({ValuesOf(*trial, spec.rows), ValuesOf(*trial, spec.columns)}));
     }
   }
-  ResultTable table;
-  table.spec = spec;
   table.sweep = plan.name;
-  for (const Gathered& gathered : teachers.all())
-    table.teachers.push_back(TeacherOf(gathered, spec, published));
-  for (const Gathered& gathered : cells.all()) table.cells.push_back(CellOf(gathered, spec, published));
-  for (TableCell& quoted : QuotedCells(plan, spec, published, table.cells))
-    table.cells.push_back(std::move(quoted));
+  table.smoke = plan.profile == "smoke";
+  PublishedJoiner joiner(plan, spec, published);
+  for (const Gathered& gathered : teachers.all()) table.teachers.push_back(TeacherOf(gathered, spec, joiner));
+  table.cells = CellsOf(plan, spec, cells.all(), joiner);
   SortCells(table.cells);
-  table.warnings = RefutedIn(plan, views);
-  for (std::string& warning : WarningsOf(plan)) table.warnings.push_back(std::move(warning));
+  MarkBest(table);
+  joiner.WarnOfIdleRules();
+  table.warnings = RefutedIn(trials, views);
+  for (std::string& warning : WarningsOf(trials)) table.warnings.push_back(std::move(warning));
+  for (const std::string& warning : joiner.warnings()) table.warnings.push_back(warning);
   if (std::string warning = UnknownMetric(table, view); !warning.empty())
     table.warnings.push_back(std::move(warning));
-  table.spec_hash = HashOf(plan);
+  table.spec_hash = HashOf(trials);
   table.running = view.running;
   return table;
 }

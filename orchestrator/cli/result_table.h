@@ -1,8 +1,10 @@
 // A published-form table as a value: what every output format prints.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/privacy/claim.h"
@@ -16,6 +18,12 @@ namespace retort::orchestrator::cli {
 enum class CellState : unsigned char { complete, partial, missing, quoted };
 [[nodiscard]] std::string_view CellStateName(CellState state);
 
+// 95 % of a fraction of the test examples: how far it may lie from the one on all that could be drawn like them.
+struct TestInterval {
+  std::int64_t n = 0;  // test examples
+  double low = 0, high = 0;
+};
+
 // All trials that agree in the row and column keys; they differ in seed.
 struct TableCell {
   std::vector<std::string> row, column;  // values, in the order of the table's keys
@@ -26,6 +34,13 @@ struct TableCell {
   std::vector<privacy::Claim> claims;  // the worst over the measured trials
   std::vector<TrialId> trials;         // all planned ones
   bool working = false;                // the trials are in the working reading
+  std::string data;                    // name of the data set
+  double epsilon = 0;                  // asked for; of a quoted cell the paper's; 0 = none
+  std::optional<TestInterval> test;    // of the mean
+  std::optional<PublishedValue> source;  // what `published` is
+  std::vector<std::string> notes;        // footnotes of `published`
+  bool best = false;                     // among measured cells that compare (table_marks.h)
+  bool best_published = false;           // among published values that compare
 };
 
 struct TeacherLine {
@@ -35,11 +50,15 @@ struct TeacherLine {
   std::optional<double> published;
   std::vector<privacy::Claim> claims;
   std::vector<TrialId> trials;
+  std::optional<TestInterval> test;
+  std::optional<PublishedValue> source;
+  std::vector<std::string> notes;
 };
 
 struct ResultTable {
   TableSpec spec;
   std::string sweep;
+  bool smoke = false;  // of the profile "smoke": at a size that shows that it works, and nothing else
   std::vector<TeacherLine> teachers;
   std::vector<TableCell> cells;       // rows in plan order, the columns of one row together
   std::vector<std::string> warnings;  // whole sentences
@@ -48,7 +67,7 @@ struct ResultTable {
   bool running = false;               // the sweep is being run right now
 };
 
-// Cells of every student of the plan. `view` may hold fewer trials than the plan, or more. An axis that neither
+// Cells of every student of the table, and the teachers that they name. `view` may hold fewer trials than the plan, or more. An axis that neither
 // rows nor columns name becomes a row key where trials of one cell differ in it: only seeds share a cell.
 [[nodiscard]] ResultTable BuildTable(const SweepPlan& plan, const TableSpec& asked, const ResultsView& view,
                                      const std::vector<PublishedValue>& published);

@@ -2,6 +2,7 @@
 # retort::orchestrator is defined; defines both targets itself.
 set(RETORT_CLI_DIR "${CMAKE_CURRENT_LIST_DIR}")
 set(RETORT_CLI_SOURCES
+    absent_data.cc
     amend_command.cc
     audit_command.cc
     audit_text.cc
@@ -28,6 +29,7 @@ set(RETORT_CLI_SOURCES
     explanation.cc
     export_command.cc
     known_costs.cc
+    latex_text.cc
     list_command.cc
     load_sweep.cc
     model_command.cc
@@ -40,11 +42,14 @@ set(RETORT_CLI_SOURCES
     plan_text.cc
     process_tree.cc
     published.cc
+    published_join.cc
+    published_rules.cc
     quoted_cells.cc
     repair_command.cc
     result_table.cc
     results_location.cc
     run_command.cc
+    run_options.cc
     show_command.cc
     spec_field.cc
     statistics.cc
@@ -52,12 +57,16 @@ set(RETORT_CLI_SOURCES
     status_text.cc
     sweep_status.cc
     table_command.cc
+    table_completion.cc
     table_csv.cc
     table_json.cc
     table_lines.cc
     table_statements.cc
+    table_marks.cc
     table_markup.cc
+    table_matrix.cc
     table_text.cc
+    table_trials.cc
     table_words.cc
     text_table.cc
     trial_json.cc
@@ -70,14 +79,9 @@ set(RETORT_CLI_SOURCES
 list(TRANSFORM RETORT_CLI_SOURCES PREPEND "${RETORT_CLI_DIR}/")
 
 # The papers' values go into the program, so that an installed one needs no data folder.
-set(RETORT_PUBLISHED_FILES dpdfd-ijcai23 dp-dfd dpsd rona-aaai19)
-set(RETORT_PUBLISHED_INDEX 0)
-foreach(paper IN LISTS RETORT_PUBLISHED_FILES)
-  set(csv "${PROJECT_SOURCE_DIR}/experiments/published/${paper}.csv")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${csv}")
-  file(READ "${csv}" RETORT_PUBLISHED_${RETORT_PUBLISHED_INDEX})
-  math(EXPR RETORT_PUBLISHED_INDEX "${RETORT_PUBLISHED_INDEX} + 1")
-endforeach()
+set(RETORT_PUBLISHED_FILE "${PROJECT_SOURCE_DIR}/experiments/reference/published.csv")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${RETORT_PUBLISHED_FILE}")
+file(READ "${RETORT_PUBLISHED_FILE}" RETORT_PUBLISHED)
 set(RETORT_PUBLISHED_SOURCE "${PROJECT_BINARY_DIR}/generated/published_data.cc")
 configure_file("${RETORT_CLI_DIR}/published_data.cc.in" "${RETORT_PUBLISHED_SOURCE}" @ONLY)
 

@@ -18,12 +18,6 @@ std::optional<double> AsNumber(const std::string& text) {
   return number;
 }
 
-bool SameText(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  const auto left = AsNumber(a), right = AsNumber(b);
-  return left && right && *left == *right;
-}
-
 std::vector<std::string> KnownKeys() {
   std::vector<std::string> keys = retort::KeyNames(kNowhere);
   for (const char* own : {"trial", "name", "state", "role", "failure", "attempts"}) keys.emplace_back(own);
@@ -51,6 +45,20 @@ std::optional<std::string> TrialField(const TrialView& trial, const std::string&
 
 bool Holds(const std::vector<std::string>& keys, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+bool SameText(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const auto left = AsNumber(a), right = AsNumber(b);
+  return left && right && *left == *right;
+}
+
+bool Fits(const TrialSpec& spec, const std::vector<KeyCondition>& conditions) {
+  return std::all_of(conditions.begin(), conditions.end(), [&](const KeyCondition& condition) {
+    const std::string field = SpecField(spec, condition.key).value_or("");
+    return std::any_of(condition.values.begin(), condition.values.end(),
+                       [&](const std::string& value) { return SameText(field, value); });
+  });
 }
 
 Result<WhereFilter> WhereFilter::Parse(const std::vector<std::string>& conditions) {

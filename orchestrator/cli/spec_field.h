@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/spec/trial_spec.h"
+#include "experiments/spec/sweep.h"
 #include "orchestrator/results_view.h"
 
 namespace retort::orchestrator::cli {
@@ -20,6 +20,12 @@ namespace retort::orchestrator::cli {
 
 // Is `key` among `keys`?
 [[nodiscard]] bool Holds(const std::vector<std::string>& keys, const std::string& key);
+
+// Equal as text, or as numbers where both are.
+[[nodiscard]] bool SameText(const std::string& a, const std::string& b);
+
+// Does the trial fit? Keys that do not apply to it hold nothing.
+[[nodiscard]] bool Fits(const TrialSpec& spec, const std::vector<KeyCondition>& conditions);
 
 // KEY=VALUE conditions; equal as text, or as numbers where both are.
 class WhereFilter {

@@ -1,12 +1,19 @@
+#include <fmt/format.h>
+
 #include <optional>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "orchestrator/audit_store.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/load_sweep.h"
 #include "orchestrator/cli/results_location.h"
+#include "orchestrator/cli/run_options.h"
+#include "orchestrator/cli/table_completion.h"
 #include "orchestrator/cli/table_format.h"
 #include "orchestrator/cli/table_statements.h"
+#include "orchestrator/environment.h"
 #include "orchestrator/refuted_claims.h"
 
 namespace retort::orchestrator::cli {
@@ -41,7 +48,8 @@ void AddAuditedClaims(storage::Env& env, ResultsView& view) {
   }
 }
 
-std::string Formatted(const std::vector<ResultTable>& tables, const std::string& format, std::size_t width) {
+std::string Formatted(const std::vector<ResultTable>& tables, const std::string& format,
+                      const ConsoleOptions& console) {
   if (format == "json") return TablesAsJson(tables);
   std::string out;
   for (const ResultTable& table : tables) {
@@ -49,36 +57,90 @@ std::string Formatted(const std::vector<ResultTable>& tables, const std::string&
     std::string text = format == "markdown" ? TableAsMarkdown(table)
                        : format == "latex"  ? TableAsLatex(table)
                        : format == "csv"    ? TableAsCsv(table)
-                                            : TableAsText(table, width);
+                                            : TableAsText(table, console.width, console.color_out);
     out += (first ? "" : "\n") + text;
   }
   return out;
 }
 
-}  // namespace
+struct Loaded {
+  SweepPlan plan;
+  std::vector<TableSpec> specs;
+  std::string results;
+};
 
-int TableCommand(const Invocation& call) {
+// A value is the exit code of what went wrong.
+std::variant<Loaded, int> Load(const Invocation& call, bool runs) {
   const CommandLine& line = call.line;
-  const LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile});
+  LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, runs, !runs});
   if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
-  const Result<std::vector<TableSpec>> specs = ChosenTables(*loaded.plan, line.table);
+  for (const Diagnostic& absent : loaded.absent) call.console.Warn(absent);
+  Result<std::vector<TableSpec>> specs = ChosenTables(*loaded.plan, line.table);
   if (!specs.ok()) return call.console.Fail(specs.status());
   const std::string results = ResultsFor(line.global.results, loaded.plan->name);
-  Result<ResultsView> view = StoredOrEmpty(call.env, results);
+  return Loaded{*std::move(loaded.plan), *std::move(specs), results};
+}
+
+int Print(const Invocation& call, const Loaded& loaded) {
+  const CommandLine& line = call.line;
+  Result<ResultsView> view = StoredOrEmpty(call.env, loaded.results);
   if (!view.ok()) return call.console.Fail(view.status());
   WithdrawRefuted(call.env, *view);
   AddAuditedClaims(call.env, *view);
   if (view->trials.empty())
-    call.console.Message("nothing is stored in " + results + " yet; `retort run " + line.sweep +
+    call.console.Message("nothing is stored in " + loaded.results + " yet; `retort run " + line.sweep +
                          "` fills the table.");
   std::vector<ResultTable> tables;
-  for (const TableSpec& spec : *specs) {
-    tables.push_back(BuildTable(*loaded.plan, spec, *view, PublishedTable(spec.published)));
+  for (const TableSpec& spec : loaded.specs) {
+    tables.push_back(BuildTable(loaded.plan, spec, *view, PublishedTable(spec.published)));
     if (line.statements) tables.back().statements = StatementsOf(tables.back(), *view);
   }
   const std::string format = line.global.json ? "json" : line.format;
-  call.console.Data(Formatted(tables, format, call.console.options().width));
+  call.console.Data(Formatted(tables, format, call.console.options()));
   return 0;
+}
+
+// Runs what the tables lack. Returns the exit code. Error: of RunSweep, or a results folder that cannot be read.
+Result<int> RunMissing(const Invocation& call, const Loaded& loaded, const RunOptions& options) {
+  RETORT_ASSIGN_OR_RETURN(const ResultsView view, StoredOrEmpty(call.env, loaded.results));
+  const Completion completion = CompletionOf(loaded.plan, loaded.specs, view);
+  if (completion.failed > 0)
+    call.console.Message(fmt::format("{} trials of the table have ended without a result: `retort retry --failed "
+                                     "--results {}` opens them again",
+                                     completion.failed, loaded.results));
+  if (completion.missing == 0) {
+    call.console.Message("nothing is left to run for the table");
+    return completion.failed > 0 ? 1 : 0;
+  }
+  return RunSweep(completion.plan, options);
+}
+
+int CompleteAndPrint(const Invocation& call) {
+  RunOptions options = RunOptionsOf(call);
+  if (!IsWorldRankZero(call.environment)) {
+    const Result<int> agent = RunAgentRank(options);
+    return agent.ok() ? *agent : call.console.Fail(agent.status());
+  }
+  if (const std::optional<int> code = KeepToAllocation(call, options)) return EndRun(options, *code);
+  std::variant<Loaded, int> loaded = Load(call, true);
+  if (const int* code = std::get_if<int>(&loaded)) return EndRun(options, *code);
+  Loaded& sweep = std::get<Loaded>(loaded);
+  options.results = sweep.results;
+  WarnOfOtherBudgets(call.env, sweep.results, sweep.plan);
+  for (const Diagnostic& warning : sweep.plan.warnings) call.console.Warn(warning);
+  const Result<int> ran = RunMissing(call, sweep, options);
+  if (!ran.ok()) return EndRun(options, call.console.Fail(ran.status()));
+  const int printed = Print(call, sweep);
+  return EndRun(options, *ran != 0 ? *ran : printed);
+}
+
+}  // namespace
+
+int TableCommand(const Invocation& call) {
+  if (call.line.complete) return CompleteAndPrint(call);
+  const std::variant<Loaded, int> loaded = Load(call, false);
+  if (const int* code = std::get_if<int>(&loaded)) return *code;
+  return Print(call, std::get<Loaded>(loaded));
 }
 
 }  // namespace retort::orchestrator::cli

@@ -60,6 +60,22 @@ std::string Ids(const std::vector<TrialId>& trials) {
   return Joined(hex);
 }
 
+std::string Flag(bool value) { return value ? "true" : "false"; }
+
+std::vector<std::string> MarkFields(const TableEntry& entry) {
+  std::vector<std::string> fields(3);
+  if (const std::optional<TestInterval>& test = *entry.test)
+    fields = {std::to_string(test->n), fmt::format("{}", test->low), fmt::format("{}", test->high)};
+  fields.push_back(Flag(entry.best));
+  fields.push_back(Flag(entry.best_published));
+  fields.push_back(Flag(entry.smoke));
+  fields.push_back(*entry.source ? (*entry.source)->setting : "");
+  std::string notes;
+  for (const std::string& note : *entry.notes) notes += (notes.empty() ? "" : " | ") + note;
+  fields.push_back(std::move(notes));
+  return fields;
+}
+
 }  // namespace
 
 std::string TableAsCsv(const ResultTable& table) {
@@ -67,7 +83,8 @@ std::string TableAsCsv(const ResultTable& table) {
   for (const std::string& name : KeyNames(table)) header.push_back(name);
   for (const char* name : {"metric", "mean", "sd", "n", "ci95_low", "ci95_high", "published", "state",
                            "adjacency", "neighbour", "delta", "epsilon", "epsilon_lower", "status",
-                           "accountant", "units", "assumptions", "reason", "trials"})
+                           "accountant", "units", "assumptions", "reason", "trials", "test_n", "test95_low",
+                           "test95_high", "best", "best_published", "smoke", "published_setting", "notes"})
     header.emplace_back(name);
   std::string out;
   AppendLine(header, out);
@@ -82,6 +99,7 @@ std::string TableAsCsv(const ResultTable& table) {
       std::vector<std::string> line = fixed;
       line.insert(line.end(), claim.begin(), claim.end());
       line.push_back(Ids(*entry.trials));
+      for (std::string& field : MarkFields(entry)) line.push_back(std::move(field));
       AppendLine(line, out);
     }
   }

@@ -28,7 +28,33 @@ ordered_json Ids(const std::vector<TrialId>& trials) {
   return ids;
 }
 
-ordered_json CellJson(const TableCell& cell, const TableSpec& spec) {
+ordered_json SourceJson(const std::optional<PublishedValue>& source) {
+  if (!source) return {};
+  ordered_json json;
+  json["paper"] = source->paper;
+  json["table"] = source->table;
+  json["dataset"] = source->dataset;
+  json["approach"] = source->approach;
+  json["epsilon"] = source->epsilon ? ordered_json(*source->epsilon) : ordered_json();
+  json["delta"] = source->delta;
+  json["setting"] = source->setting;
+  json["metric"] = source->metric;
+  json["printed"] = source->printed;
+  return json;
+}
+
+// What teachers and cells have alike beyond the measurement.
+template <typename Line>
+void AddMarks(const Line& line, bool smoke, ordered_json& into) {
+  into["published_source"] = SourceJson(line.source);
+  into["notes"] = line.notes;
+  into["test_n"] = line.test ? ordered_json(line.test->n) : ordered_json();
+  into["test95"] = line.test ? ordered_json{line.test->low, line.test->high} : ordered_json();
+  into["smoke"] = smoke && line.planned > 0;
+}
+
+ordered_json CellJson(const TableCell& cell, const ResultTable& table) {
+  const TableSpec& spec = table.spec;
   ordered_json json;
   json["row"] = KeysAndValues(spec.rows, cell.row);
   json["column"] = KeysAndValues(spec.columns, cell.column);
@@ -40,20 +66,24 @@ ordered_json CellJson(const TableCell& cell, const TableSpec& spec) {
   json["failed"] = cell.failed;
   json["claims"] = ClaimsJson(cell.claims);
   json["trials"] = Ids(cell.trials);
+  AddMarks(cell, table.smoke, json);
+  json["best"] = cell.best;
+  json["best_published"] = cell.best_published;
   return json;
 }
 
-ordered_json TeacherJson(const TeacherLine& teacher, const TableSpec& spec) {
+ordered_json TeacherJson(const TeacherLine& teacher, const ResultTable& table) {
   ordered_json json;
   json["teacher"] = teacher.name;
   json["method"] = teacher.method;
   json["network"] = teacher.network;
   json["data"] = teacher.data;
-  json["metric"] = spec.metric;
+  json["metric"] = table.spec.metric;
   AddSummary(teacher.summary, json);
   json["published"] = teacher.published ? ordered_json(*teacher.published) : ordered_json();
   json["claims"] = ClaimsJson(teacher.claims);
   json["trials"] = Ids(teacher.trials);
+  AddMarks(teacher, table.smoke, json);
   return json;
 }
 
@@ -62,10 +92,11 @@ ordered_json TableJson(const ResultTable& table) {
   json["table"] = table.spec.name;
   json["sweep"] = table.sweep;
   json["cells"] = ordered_json::array();
-  for (const TableCell& cell : table.cells) json["cells"].push_back(CellJson(cell, table.spec));
+  for (const TableCell& cell : table.cells) json["cells"].push_back(CellJson(cell, table));
   json["teachers"] = ordered_json::array();
   for (const TeacherLine& teacher : table.teachers)
-    json["teachers"].push_back(TeacherJson(teacher, table.spec));
+    json["teachers"].push_back(TeacherJson(teacher, table));
+  json["interval"] = table.spec.interval == Interval::bootstrap ? "bootstrap" : "t";
   json["notes"] = LegendOf(table);
   json["spec_hash"] = table.spec_hash;
   json["retort"] = VersionText();

@@ -1,11 +1,11 @@
 #include "orchestrator/cli/table_lines.h"
 
-#include <algorithm>
+#include "orchestrator/cli/spec_field.h"
 
 namespace retort::orchestrator::cli {
 namespace {
 
-std::string TeacherKey(const TeacherLine& teacher, const std::string& key) {
+std::string ValueOf(const TeacherLine& teacher, const std::string& key) {
   if (key == "teacher") return teacher.name;
   if (key == "method") return teacher.method;
   if (key == "data") return teacher.data;
@@ -13,36 +13,20 @@ std::string TeacherKey(const TeacherLine& teacher, const std::string& key) {
   return "";
 }
 
-TableEntry EntryOf(const TeacherLine& teacher, const std::vector<std::string>& names) {
+// What teachers and cells have alike.
+template <typename Line>
+TableEntry Common(const Line& line, const ResultTable& table) {
   TableEntry entry;
-  entry.role = "teacher";
-  for (const std::string& name : names) entry.keys.push_back(TeacherKey(teacher, name));
-  entry.summary = &teacher.summary;
-  entry.planned = teacher.planned;
-  entry.failed = teacher.failed;
-  entry.published = teacher.published;
-  entry.state = teacher.summary.n == 0                 ? CellState::missing
-                : teacher.summary.n == teacher.planned ? CellState::complete
-                                                       : CellState::partial;
-  entry.claims = &teacher.claims;
-  entry.trials = &teacher.trials;
-  return entry;
-}
-
-TableEntry EntryOf(const TableCell& cell, const TableSpec& spec) {
-  TableEntry entry;
-  entry.role = "student";
-  entry.keys = cell.row;
-  for (std::size_t i = 0; i < spec.columns.size(); ++i)
-    if (std::find(spec.rows.begin(), spec.rows.end(), spec.columns[i]) == spec.rows.end())
-      entry.keys.push_back(cell.column[i]);
-  entry.summary = &cell.summary;
-  entry.planned = cell.planned;
-  entry.failed = cell.failed;
-  entry.published = cell.published;
-  entry.state = cell.state;
-  entry.claims = &cell.claims;
-  entry.trials = &cell.trials;
+  entry.summary = &line.summary;
+  entry.planned = line.planned;
+  entry.failed = line.failed;
+  entry.published = line.published;
+  entry.claims = &line.claims;
+  entry.trials = &line.trials;
+  entry.test = &line.test;
+  entry.source = &line.source;
+  entry.notes = &line.notes;
+  entry.smoke = table.smoke && line.planned > 0;
   return entry;
 }
 
@@ -51,15 +35,36 @@ TableEntry EntryOf(const TableCell& cell, const TableSpec& spec) {
 std::vector<std::string> KeyNames(const ResultTable& table) {
   std::vector<std::string> names = table.spec.rows;
   for (const std::string& column : table.spec.columns)
-    if (std::find(names.begin(), names.end(), column) == names.end()) names.push_back(column);
+    if (!Holds(names, column)) names.push_back(column);
   return names;
 }
 
+TableEntry EntryOf(const TeacherLine& teacher, const ResultTable& table) {
+  TableEntry entry = Common(teacher, table);
+  entry.role = "teacher";
+  for (const std::string& name : KeyNames(table)) entry.keys.push_back(ValueOf(teacher, name));
+  entry.state = teacher.summary.n == 0                 ? CellState::missing
+                : teacher.summary.n == teacher.planned ? CellState::complete
+                                                       : CellState::partial;
+  return entry;
+}
+
+TableEntry EntryOf(const TableCell& cell, const ResultTable& table) {
+  TableEntry entry = Common(cell, table);
+  entry.role = "student";
+  entry.keys = cell.row;
+  for (std::size_t i = 0; i < table.spec.columns.size(); ++i)
+    if (!Holds(table.spec.rows, table.spec.columns[i])) entry.keys.push_back(cell.column[i]);
+  entry.state = cell.state;
+  entry.best = cell.best;
+  entry.best_published = cell.best_published;
+  return entry;
+}
+
 std::vector<TableEntry> EntriesOf(const ResultTable& table) {
-  const std::vector<std::string> names = KeyNames(table);
   std::vector<TableEntry> entries;
-  for (const TeacherLine& teacher : table.teachers) entries.push_back(EntryOf(teacher, names));
-  for (const TableCell& cell : table.cells) entries.push_back(EntryOf(cell, table.spec));
+  for (const TeacherLine& teacher : table.teachers) entries.push_back(EntryOf(teacher, table));
+  for (const TableCell& cell : table.cells) entries.push_back(EntryOf(cell, table));
   return entries;
 }
 

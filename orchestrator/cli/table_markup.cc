@@ -1,55 +1,77 @@
+// Markdown and LaTeX.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "orchestrator/cli/claim_text.h"
+#include "orchestrator/cli/latex_text.h"
 #include "orchestrator/cli/table_format.h"
 #include "orchestrator/cli/table_lines.h"
+#include "orchestrator/cli/table_matrix.h"
 #include "orchestrator/cli/version.h"
 
 namespace retort::orchestrator::cli {
 namespace {
 
-// The lines of both markups: keys and measurement on the first line of an entry, claims down the side.
-struct MarkupLines {
+enum class Face : unsigned char { plain, bold, italic };
+
+// Text in one face, then text in another.
+struct MarkupCell {
+  std::string text;
+  Face face = Face::plain;
+  std::string after = {};
+  Face after_face = Face::plain;
+  std::string marks = {};  // of footnotes
+};
+
+struct MarkupTable {
   std::vector<std::string> header;
   struct Line {
     bool first = false;  // of its entry
-    std::vector<std::string> cells;
+    std::vector<MarkupCell> cells;
   };
   std::vector<Line> lines;
-  Notes notes;
 };
 
-std::vector<std::string> FirstCells(const TableEntry& entry, const std::string& metric) {
-  std::vector<std::string> cells = {entry.role};
-  for (const std::string& key : entry.keys) cells.push_back(key.empty() ? "–" : key);
-  cells.push_back(entry.state == CellState::quoted ? "quoted" : MeasuredText(*entry.summary, metric));
-  cells.push_back(SeedsText(*entry.summary, entry.planned, entry.failed));
-  cells.push_back(entry.published ? PublishedText(*entry.published, metric) : "–");
+std::string Shown(const std::string& value) { return value.empty() ? "–" : value; }
+
+// Keys and measurement: what stands on the first line of an entry.
+std::vector<MarkupCell> FirstCells(const TableEntry& entry, const std::string& metric, Notes& notes) {
+  const bool quoted = entry.state == CellState::quoted;
+  std::vector<MarkupCell> cells = {{entry.role}};
+  for (const std::string& key : entry.keys) cells.push_back({Shown(key)});
+  cells.push_back({quoted ? "quoted" : MeasuredText(*entry.summary, metric), entry.best ? Face::bold : Face::plain});
+  cells.push_back({SeedsText(*entry.summary, entry.planned, entry.failed) + (entry.smoke ? ", smoke" : "")});
+  MarkupCell published{entry.published ? PublishedText(*entry.published, metric) : "–",
+                       entry.best_published ? Face::italic : Face::plain};
+  published.marks = MarksOf(*entry.notes, notes);
+  cells.push_back(std::move(published));
+  cells.push_back({entry.summary->ci95 ? IntervalText(*entry.summary->ci95, metric) : "–"});
+  cells.push_back({*entry.test ? IntervalText({(*entry.test)->low, (*entry.test)->high}, metric) : "–"});
   return cells;
 }
 
-MarkupLines LinesOf(const ResultTable& table) {
-  MarkupLines markup;
+// The claims of an entry run down beside its measurement.
+MarkupTable LinesOf(const ResultTable& table, Notes& notes) {
+  MarkupTable markup;
   markup.header = {"role"};
   for (const std::string& name : KeyNames(table)) markup.header.push_back(name);
-  for (const std::string& name :
-       {table.spec.metric, std::string("n"), std::string("published"), std::string("protects"),
-        std::string("neighbours"), std::string("δ"), std::string("ε"), std::string("basis")})
-    markup.header.push_back(name);
+  markup.header.push_back(table.spec.metric);
+  for (const char* name : {"n", "published", "seeds 95 %", "test 95 %", "protects", "neighbours", "δ", "ε", "basis"})
+    markup.header.emplace_back(name);
   for (const TableEntry& entry : EntriesOf(table)) {
-    std::vector<std::string> cells = FirstCells(entry, table.spec.metric);
+    std::vector<MarkupCell> cells = FirstCells(entry, table.spec.metric, notes);
     for (std::size_t i = 0; i < std::max<std::size_t>(entry.claims->size(), 1); ++i) {
-      if (i > 0) std::fill(cells.begin(), cells.end(), "");
-      std::vector<std::string> line = cells;
+      if (i > 0) std::fill(cells.begin(), cells.end(), MarkupCell());
+      std::vector<MarkupCell> line = cells;
       if (i < entry.claims->size()) {
-        const ClaimCells claim = CellsOf((*entry.claims)[i], markup.notes);
+        const ClaimCells claim = CellsOf((*entry.claims)[i], notes);
         for (const std::string& cell :
              {claim.protects, claim.neighbours, claim.delta, claim.epsilon, claim.basis})
-          line.push_back(cell);
+          line.push_back({cell});
       }
       line.resize(markup.header.size());
       markup.lines.push_back({i == 0, std::move(line)});
@@ -58,87 +80,125 @@ MarkupLines LinesOf(const ResultTable& table) {
   return markup;
 }
 
-std::string Replaced(const std::string& text, const std::vector<std::pair<std::string, std::string>>& pairs) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto found = std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) {
-      return text.compare(i, pair.first.size(), pair.first) == 0;
-    });
-    out += found == pairs.end() ? std::string(1, text[i]) : found->second;
-    i += found == pairs.end() ? 1 : found->first.size();
+MarkupCell MatrixMarkup(const MatrixCell& cell) {
+  if (!cell.planned) return {"–"};
+  const Face published = cell.best_published ? Face::italic : Face::plain;
+  MarkupCell out;
+  out.marks = cell.marks;
+  if (cell.quoted) {
+    out = {"quoted ", Face::plain, cell.published, published, cell.marks};
+  } else {
+    out.text = cell.measured;
+    out.face = cell.best ? Face::bold : Face::plain;
+    if (!cell.published.empty()) {
+      out.after = " (" + cell.published + ")";
+      out.after_face = published;
+    }
   }
   return out;
 }
 
-std::string MarkdownCell(const std::string& text) { return Replaced(text, {{"|", "\\|"}, {"\n", " "}}); }
-
-std::string LatexText(const std::string& text) {
-  return Replaced(text, {{"\\", "\\textbackslash{}"},
-                         {"&", "\\&"},
-                         {"%", "\\%"},
-                         {"$", "\\$"},
-                         {"#", "\\#"},
-                         {"_", "\\_"},
-                         {"{", "\\{"},
-                         {"}", "\\}"},
-                         {"~", "\\textasciitilde{}"},
-                         {"^", "\\^{}"},
-                         {"ε", "$\\varepsilon$"},
-                         {"δ", "$\\delta$"},
-                         {"∞", "$\\infty$"},
-                         {"†", "$\\dag$"},
-                         {"±", "$\\pm$"},
-                         {"≤", "$\\le$"},
-                         {"≥", "$\\ge$"},
-                         {"–", "--"},
-                         {"σ", "$\\sigma$"},
-                         {"μ", "$\\mu$"},
-                         {"κ", "$\\kappa$"},
-                         {"√", "$\\surd$"},
-                         {"×", "$\\times$"},
-                         {"²", "$^2$"},
-                         {"`", "'"}});
+MarkupTable MatrixLines(const ResultTable& table, Notes& notes) {
+  Matrix matrix = MatrixOf(table, notes);
+  MarkupTable markup;
+  markup.header = std::move(matrix.header);
+  for (const Matrix::Row& row : matrix.rows) {
+    MarkupTable::Line line;
+    for (const std::string& key : row.keys) line.cells.push_back({Shown(key)});
+    for (const MatrixCell& cell : row.cells) line.cells.push_back(MatrixMarkup(cell));
+    markup.lines.push_back(std::move(line));
+  }
+  return markup;
 }
 
-std::string LatexLine(const std::vector<std::string>& cells) {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) line += (i == 0 ? "" : " & ") + LatexText(cells[i]);
+std::string MarkdownText(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') {
+      out += ' ';
+      continue;
+    }
+    if (std::string_view("\\|*_<`").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// The blank before a text in brackets stays outside of its face, which must not begin with one.
+std::string InMarkdown(const std::string& text, Face face) {
+  const std::string escaped = MarkdownText(text);
+  if (face == Face::plain || escaped.empty()) return escaped;
+  const std::size_t begin = std::min(escaped.find_first_not_of(' '), escaped.size());
+  const char* mark = face == Face::bold ? "**" : "*";
+  return escaped.substr(0, begin) + mark + escaped.substr(begin) + mark;
+}
+
+std::string MarkdownCell(const MarkupCell& cell) {
+  return InMarkdown(cell.text, cell.face) + InMarkdown(cell.after, cell.after_face) + MarkdownText(cell.marks);
+}
+
+std::string MarkdownTable(const MarkupTable& table) {
+  std::string out = "|";
+  for (const std::string& name : table.header) out += " " + MarkdownText(name) + " |";
+  out += "\n|";
+  for (std::size_t i = 0; i < table.header.size(); ++i) out += "---|";
+  for (const MarkupTable::Line& line : table.lines) {
+    out += "\n|";
+    for (const MarkupCell& cell : line.cells) out += " " + MarkdownCell(cell) + " |";
+  }
+  return out + "\n\n";
+}
+
+std::string InLatex(const std::string& text, Face face) {
+  const std::string escaped = LatexText(text);
+  if (face == Face::plain || escaped.empty()) return escaped;
+  return (face == Face::bold ? "\\textbf{" : "\\textit{") + escaped + "}";
+}
+
+// A line that begins with "[" would be taken for an argument of the \\ before it.
+std::string LatexLine(const std::vector<MarkupCell>& cells) {
+  std::string line = "{}";
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    line += (i == 0 ? "" : " & ") + InLatex(cells[i].text, cells[i].face) +
+            InLatex(cells[i].after, cells[i].after_face) + LatexText(cells[i].marks);
   return line + " \\\\\n";
+}
+
+std::string LatexTable(const MarkupTable& table, bool rules) {
+  std::vector<MarkupCell> header;
+  for (const std::string& name : table.header) header.push_back({name});
+  std::string out = "\\begin{tabular}{" + std::string(table.header.size(), 'l') + "}\n\\toprule\n" + LatexLine(header);
+  if (!rules) out += "\\midrule\n";
+  for (const MarkupTable::Line& line : table.lines)
+    out += (rules && line.first ? "\\midrule\n" : "") + LatexLine(line.cells);
+  return out + "\\bottomrule\n\\end{tabular}\n\n";
 }
 
 }  // namespace
 
 std::string TableAsMarkdown(const ResultTable& table) {
-  const MarkupLines markup = LinesOf(table);
-  std::string out = fmt::format("### {} of sweep {}\n\n|", table.spec.name, table.sweep);
-  for (const std::string& name : markup.header) out += " " + MarkdownCell(name) + " |";
-  out += "\n|";
-  for (std::size_t i = 0; i < markup.header.size(); ++i) out += "---|";
-  for (const MarkupLines::Line& line : markup.lines) {
-    out += "\n|";
-    for (const std::string& cell : line.cells) out += " " + MarkdownCell(cell) + " |";
-  }
-  out += "\n\n";
-  const std::vector<std::string>& notes = markup.notes.texts();
-  for (std::size_t i = 0; i < notes.size(); ++i) out += fmt::format("- \\[{}\\] {}\n", i + 1, notes[i]);
+  Notes notes;
+  std::string out =
+      fmt::format("### {} of sweep {}\n\n", MarkdownText(table.spec.name), MarkdownText(table.sweep));
+  if (ColumnsOf(table).size() > 1) out += MarkdownTable(MatrixLines(table, notes));
+  out += MarkdownTable(LinesOf(table, notes));
+  for (std::size_t i = 0; i < notes.texts().size(); ++i)
+    out += fmt::format("- \\[{}\\] {}\n", i + 1, notes.texts()[i]);
   for (const std::string& line : LegendOf(table)) out += "- " + line + "\n";
   return out + fmt::format("\nSpecs {}, retort {}\n", table.spec_hash, VersionText());
 }
 
 std::string TableAsLatex(const ResultTable& table) {
-  const MarkupLines markup = LinesOf(table);
-  std::string out = fmt::format("% {} of sweep {}; specs {}, retort {}; needs booktabs and amssymb\n",
-                                table.spec.name, table.sweep, table.spec_hash, VersionText());
-  out += "\\begin{tabular}{" + std::string(markup.header.size(), 'l') + "}\n\\toprule\n" +
-         LatexLine(markup.header);
-  for (const MarkupLines::Line& line : markup.lines)
-    out += (line.first ? "\\midrule\n" : "") + LatexLine(line.cells);
-  out += "\\bottomrule\n\\end{tabular}\n\n\\begin{itemize}\n";
-  const std::vector<std::string>& notes = markup.notes.texts();
-  for (std::size_t i = 0; i < notes.size(); ++i)
-    out += fmt::format("\\item{{}} [{}] ", i + 1) + LatexText(notes[i]) + "\n";
+  Notes notes;
+  std::string out = fmt::format("% {} of sweep {}; specs {}, retort {}; needs booktabs\n", table.spec.name, table.sweep,
+                                table.spec_hash, VersionText());
+  out += "\\begingroup\\footnotesize\\setlength{\\tabcolsep}{3pt}\n";
+  if (ColumnsOf(table).size() > 1) out += LatexTable(MatrixLines(table, notes), false) + "\\medskip\n\n";
+  out += LatexTable(LinesOf(table, notes), true) + "\\begin{itemize}\n";
+  for (std::size_t i = 0; i < notes.texts().size(); ++i)
+    out += fmt::format("\\item[{{[{}]}}] ", i + 1) + LatexText(notes.texts()[i]) + "\n";
   for (const std::string& line : LegendOf(table)) out += "\\item{} " + LatexText(line) + "\n";
-  return out + "\\end{itemize}\n";
+  return out + "\\end{itemize}\n\\endgroup\n";
 }
 
 }  // namespace retort::orchestrator::cli

@@ -29,24 +29,61 @@ bool HasFormula(const ResultTable& table) {
 
 // One statement for each distinct one among the cells in the working reading.
 void AddWorkingStatements(const ResultTable& table, std::vector<std::string>& legend) {
+  std::set<std::string> said;
   for (const TableCell& cell : table.cells) {
-    const std::string statement = cell.working ? WorkingStatement(cell.claims) : "";
-    if (!statement.empty() && std::find(legend.begin(), legend.end(), statement) == legend.end())
-      legend.push_back(statement);
+    std::string statement = cell.working ? WorkingStatement(cell.claims) : "";
+    if (!statement.empty() && said.insert(statement).second) legend.push_back(std::move(statement));
   }
+}
+
+template <typename Predicate>
+bool AnyCell(const ResultTable& table, Predicate predicate) {
+  return std::any_of(table.cells.begin(), table.cells.end(), predicate);
+}
+
+// Spread, intervals, what is best and what is only a rehearsal.
+void AddMeasurements(const ResultTable& table, std::vector<std::string>& legend) {
+  if (AnyCell(table, [](const TableCell& cell) { return cell.summary.n > 1; })) {
+    legend.emplace_back("±: sample standard deviation over n seeds.");
+    legend.push_back(std::string("seeds: 95 % interval of the mean over seeds (") +
+                     (table.spec.interval == Interval::bootstrap ? "bootstrap percentiles" : "Student t") + ").");
+  }
+  std::set<std::int64_t> sizes;
+  for (const TableCell& cell : table.cells)
+    if (cell.test) sizes.insert(cell.test->n);
+  std::string examples;
+  for (const std::int64_t size : sizes) examples += (examples.empty() ? "" : ", ") + CountText(size);
+  if (!sizes.empty())
+    legend.push_back("test: 95 % interval of the mean for its " + examples +
+                     " test examples (binomial, Wilson); what other seeds would give is not in it.");
+  if (AnyCell(table, [](const TableCell& cell) { return cell.best; }))
+    legend.emplace_back(
+        "Bold or *: the best measured mean of a column at the same ε asked for; rows whose ε for an example is "
+        "proven compare among themselves.");
+  if (table.smoke)
+    legend.emplace_back("smoke: run with --profile smoke, at a size that only shows that it works.");
+}
+
+void AddPublished(const ResultTable& table, std::vector<std::string>& legend) {
+  if (AnyCell(table, [](const TableCell& cell) { return cell.best_published; }))
+    legend.emplace_back("Italic or °: the best published value of a column at the same ε.");
+  if (AnyCell(table, [](const TableCell& cell) { return cell.state == CellState::quoted; }))
+    legend.emplace_back("quoted: as published; not run here.");
+  if (AnyCell(table, [](const TableCell& cell) { return cell.published.has_value(); }))
+    legend.push_back("published: " + table.spec.published +
+                     ", at the paper's own ε, which is its formula's and not a proven one.");
+  else if (!table.spec.published.empty())
+    legend.push_back("No value of " + table.spec.published +
+                     " is for the data set, method, ε and setting of these rows.");
 }
 
 }  // namespace
 
 std::string MeasuredText(const Summary& summary, const std::string& metric) {
-  if (summary.n == 0) return "missing";
+  if (summary.n == 0) return "– missing";
   if (IsFraction(metric))
     return PercentText(summary.mean) + (summary.sd ? " ± " + PercentText(*summary.sd) : "") + " %";
   return fmt::format("{:.4g}", summary.mean) + (summary.sd ? fmt::format(" ± {:.2g}", *summary.sd) : "");
-}
-
-std::string MeasuredText(const TableCell& cell, const std::string& metric) {
-  return cell.state == CellState::quoted ? "quoted" : MeasuredText(cell.summary, metric);
 }
 
 std::string SeedsText(const Summary& summary, int planned, int failed) {
@@ -62,6 +99,17 @@ std::string PublishedText(double published, const std::string& metric) {
   return IsFraction(metric) ? PercentText(published) + " %" : fmt::format("{:.4g}", published);
 }
 
+std::string IntervalText(const std::pair<double, double>& interval, const std::string& metric) {
+  if (IsFraction(metric)) return PercentText(interval.first) + "–" + PercentText(interval.second);
+  return fmt::format("{:.4g}–{:.4g}", interval.first, interval.second);
+}
+
+std::string MarksOf(const std::vector<std::string>& footnotes, Notes& notes) {
+  std::string marks;
+  for (const std::string& footnote : footnotes) marks += " " + notes.Mark(footnote);
+  return marks;
+}
+
 std::vector<std::string> LegendOf(const ResultTable& table) {
   std::vector<std::string> legend;
   if (HasFormula(table))
@@ -75,17 +123,8 @@ std::vector<std::string> LegendOf(const ResultTable& table) {
     legend.emplace_back(
         "Each ε is of one trial (the worst of its seeds). What all trials together cost a data set: `retort "
         "status`.");
-  const bool spread =
-      std::any_of(table.cells.begin(), table.cells.end(), [](const TableCell& c) { return c.summary.n > 1; });
-  if (spread) legend.emplace_back("±: sample standard deviation over n seeds.");
-  const bool joined = std::any_of(table.cells.begin(), table.cells.end(),
-                                  [](const TableCell& c) { return c.published.has_value(); });
-  if (joined)
-    legend.push_back("published: " + table.spec.published +
-                     ", at the paper's own ε, which is its formula's and not a proven one.");
-  else if (!table.spec.published.empty())
-    legend.push_back("No value of " + table.spec.published +
-                     " is for the data set, method and ε of these rows.");
+  AddMeasurements(table, legend);
+  AddPublished(table, legend);
   for (const std::string& warning : table.warnings) legend.push_back("Warning: " + warning);
   if (table.running) legend.emplace_back("The sweep is running: this is what has finished so far.");
   legend.insert(legend.end(), table.statements.begin(), table.statements.end());

@@ -21,12 +21,10 @@ MODULES = ("experiments", "storage", "monitoring", "cluster", "orchestrator", "w
 MAY_INCLUDE = {
     "experiments/spec": {"experiments/spec"},
     "experiments/privacy": {"experiments/spec", "experiments/privacy"},
-    "experiments/published": {"experiments/spec", "experiments/published"},
     "storage": {"experiments/spec", "experiments/privacy", "storage"},
     "monitoring": {"experiments/spec", "monitoring"},
     "cluster": {"experiments/spec", "experiments/privacy", "cluster"},
-    "orchestrator": {"experiments/spec", "experiments/privacy", "experiments/published", "storage", "monitoring",
-                     "cluster", "orchestrator"},
+    "orchestrator": {"experiments/spec", "experiments/privacy", "storage", "monitoring", "cluster", "orchestrator"},
     "worker": {"experiments/spec", "experiments/privacy", "storage", "cluster", "worker"},
 }
 

@@ -57,5 +57,10 @@ TEST(NumberText, WidthCountsCodePoints) {
   EXPECT_EQ(DisplayWidth(""), 0U);
 }
 
+TEST(NumberText, ColoursAndBoldTakeNoColumns) {
+  EXPECT_EQ(DisplayWidth("\x1b[1m92.00 %\x1b[0m"), 7U);
+  EXPECT_EQ(DisplayWidth("mm"), 2U);
+}
+
 }  // namespace
 }  // namespace retort::orchestrator::cli

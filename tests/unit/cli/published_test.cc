@@ -3,69 +3,88 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 namespace retort::orchestrator::cli {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Optional;
+using ::testing::Pair;
 
-TEST(Published, TheProgramCarriesThePapersTables) {
+const std::string kHeader = "paper,table,dataset,approach,epsilon,delta,setting,metric,value,note\n";
+
+TEST(Published, TheProgramCarriesEveryValueOfTheFourPapers) {
+  std::map<std::string, int> counts;
+  for (const PublishedValue& value : AllPublished()) ++counts[value.paper];
+  EXPECT_THAT(counts, ElementsAre(Pair("dp-dfd", 83), Pair("dpdfd-ijcai23", 169), Pair("dpsd", 188),
+                                  Pair("rona-aaai19", 44)));
+  EXPECT_EQ(AllPublished().size(), 484U);
+}
+
+TEST(Published, TablesAreFoundByPaperAndName) {
   EXPECT_THAT(PublishedTableNames(), Contains("dpdfd-ijcai23/table1"));
-  EXPECT_THAT(PublishedTableNames(), Contains("dpsd/table1"));
+  EXPECT_THAT(PublishedTableNames(), Contains("rona-aaai19/text-privacy"));
+  EXPECT_EQ(PublishedTable("dpdfd-ijcai23/table3").size(), 36U);
   EXPECT_TRUE(PublishedTable("dpdfd-ijcai23/table99").empty());
+  EXPECT_TRUE(PublishedTable("").empty());
 }
 
-TEST(Published, JoinIsByDataSetMethodAndNumericEpsilon) {
-  const auto values = PublishedTable("dpdfd-ijcai23/table1");
-  EXPECT_THAT(FindPublished(values, {"MNIST", "dpdfd", 1.0}), Optional(0.9512));
-  EXPECT_THAT(FindPublished(values, {"MNIST", "dpdfd", 10.0}), Optional(0.9751));
-  EXPECT_THAT(FindPublished(values, {"MNIST", "teacher", std::nullopt}), Optional(0.9921));
-  EXPECT_FALSE(FindPublished(values, {"MNIST", "dpdfd", 1.5}));
-  EXPECT_FALSE(FindPublished(values, {"mnist10k", "dpdfd", 1.0}));
-  EXPECT_FALSE(FindPublished(values, {"MNIST", "dpdfd", std::nullopt}));
+TEST(Published, CountsInThousandsAndMillionsAreNumbers) {
+  std::vector<std::pair<std::string, double>> counts;
+  for (const PublishedValue& value : PublishedTable("rona-aaai19/table2"))
+    if (value.metric == "parameters" && value.dataset == "MNIST") counts.emplace_back(value.printed, value.value);
+  EXPECT_THAT(counts, ElementsAre(Pair("155.21K", 155210.0), Pair("4.97K", 4970.0), Pair("9.88K", 9880.0)));
+  EXPECT_DOUBLE_EQ(ParsePublished(kHeader + "p,t,D,A,,,,parameters,1.41M,\n").at(0).value, 1410000);
 }
 
-TEST(Published, ValuesOfOneTeacherJoinUnderItsName) {
-  const auto values = PublishedTable("dpdfd-ijcai23/table3");
-  EXPECT_THAT(FindPublished(values, {"ImageNet", "dpdfd", 1.0, "accuracy", "ShuffleNet"}), Optional(0.4964));
-  EXPECT_THAT(FindPublished(values, {"ImageNet", "dpdfd", 5.0, "accuracy", "ViT"}), Optional(0.7240));
-  EXPECT_THAT(FindPublished(values, {"ImageNet", "teacher", std::nullopt, "accuracy", "AlexNet"}), Optional(0.5655));
-  EXPECT_FALSE(FindPublished(values, {"ImageNet", "dpdfd", 1.0, "accuracy", "resnet50"}));
-  EXPECT_FALSE(FindPublished(values, {"ImageNet", "dpdfd", 1.0}));
+TEST(Published, NotesAreKeptAndSayWhereTheyAreFrom) {
+  const std::vector<PublishedValue> table = PublishedTable("dpsd/table4");
+  ASSERT_EQ(table.size(), 19U);
+  for (const PublishedValue& value : table) EXPECT_THAT(value.note, HasSubstr("headings are wrong"));
+  EXPECT_THAT(PublishedNote(table[0]), ::testing::StartsWith("dpsd/table4: source's column headings"));
+  const auto noted = std::count_if(AllPublished().begin(), AllPublished().end(),
+                                   [](const PublishedValue& value) { return !value.note.empty(); });
+  EXPECT_EQ(noted, 71);
+  EXPECT_EQ(PublishedNote(PublishedTable("dpsd/table2").at(0)), "");
 }
 
-TEST(Published, ATableWhoseEpsilonHasADecimalJoinsToo) {
-  const auto values = PublishedTable("dpdfd-ijcai23/table2");
-  EXPECT_THAT(FindPublished(values, {"CIFAR10", "dpsgd", 2}), Optional(0.6623));
-}
-
-TEST(Published, DifferingValuesUnderOneKeyJoinNothing) {
-  const auto values = ParsePublished(
-      "paper,table,dataset,approach,epsilon,delta,setting,metric,value,note\n"
-      "p,t,D,DPDFD,1,1e-5,a,accuracy,0.5,\n"
-      "p,t,D,DPDFD,1,1e-5,b,accuracy,0.6,\n");
-  EXPECT_EQ(values.size(), 2U);
-  EXPECT_FALSE(FindPublished(values, {"D", "dpdfd", 1.0}));
-}
-
-TEST(Published, SettingTellsTheBranchesOfDpsdApart) {
-  const auto values = ParsePublished(
-      "paper,table,dataset,approach,epsilon,delta,setting,metric,value,note\n"
-      "p,t,D,DPSD,1,1e-5,data-sensitive,accuracy,0.5,\n"
-      "p,t,D,DPSD,1,1e-5,label-sensitive,accuracy,0.6,\n");
-  EXPECT_THAT(FindPublished(values, {"D", "dpsd-data", 1.0}), Optional(0.5));
-  EXPECT_THAT(FindPublished(values, {"D", "dpsd-label", 1.0}), Optional(0.6));
+TEST(Published, WrongHeadingsAreThoseOfTheTableThatIsRepeated) {
+  const std::vector<PublishedValue> repeated = PublishedTable("dp-dfd/table2");
+  for (const PublishedValue& value : PublishedTable("dpsd/table4")) {
+    const std::string approach = value.approach == "DPSD" ? "DP-DFD" : value.approach;
+    const auto same = std::find_if(repeated.begin(), repeated.end(), [&](const PublishedValue& other) {
+      return other.approach == approach && other.dataset == value.dataset && other.epsilon == value.epsilon;
+    });
+    ASSERT_NE(same, repeated.end()) << PublishedName(value);
+    EXPECT_DOUBLE_EQ(same->value, value.value) << PublishedName(value);
+  }
 }
 
 TEST(Published, QuotedFieldsMayHoldCommas) {
   const auto values = ParsePublished(
       "paper,table,dataset,approach,epsilon,delta,setting,metric,value,note\r\n"
-      "p,t,D,RONA,7.68,1e-5,\"fraction 0.4 (MNIST, SVHN), \"\"x\"\"\",accuracy,0.9864,\r\n"
-      "p,t,D,RONA,,,,parameters,155.21K,\r\n");
+      "p,t,D,RONA,7.68,1e-5,\"fraction 0.4 (MNIST, SVHN), \"\"x\"\"\",accuracy,0.9864,\"a, b\"\r\n");
   ASSERT_EQ(values.size(), 1U);
   EXPECT_EQ(values[0].setting, "fraction 0.4 (MNIST, SVHN), \"x\"");
   EXPECT_THAT(values[0].epsilon, Optional(7.68));
+  EXPECT_DOUBLE_EQ(values[0].delta, 1e-5);
   EXPECT_DOUBLE_EQ(values[0].value, 0.9864);
+  EXPECT_EQ(values[0].note, "a, b");
+}
+
+TEST(Published, LinesWithoutAValueAreLeftOut) {
+  EXPECT_TRUE(ParsePublished(kHeader + "p,t,D,A,1,1e-5,,accuracy,high,\n").empty());
+  EXPECT_TRUE(ParsePublished(kHeader + "p,t,D,A,1,1e-5,,accuracy,0.5\n").empty());
+  EXPECT_TRUE(ParsePublished(kHeader + "\n").empty());
+}
+
+TEST(Published, NameTellsWhatTheValueIs) {
+  EXPECT_EQ(PublishedName(PublishedTable("dpsd/table4").at(0)),
+            "LP-2ST, label-sensitive, MNIST, ε = 1 in dpsd/table4");
 }
 
 }  // namespace

@@ -160,6 +160,154 @@ TEST(ResultTable, PublishedValuesOfOtherMethodsAreQuoted) {
   EXPECT_DOUBLE_EQ(quoted.claims[0].delta, 1e-5);
 }
 
+// The sample, on a data set of that published name, its student asked for epsilon 1.
+testing::Sample PublishedSample(const std::string& published_as) {
+  const auto data = testing::SampleData();
+  data->published_as = published_as;
+  testing::Sample sample = testing::SampleSweep();
+  sample.plan.data = {data};
+  for (TrialSpec& spec : sample.plan.trials) {
+    spec.data = data;
+    if (spec.method == "dpdfd") spec.epsilon = 1;
+  }
+  return sample;
+}
+
+std::vector<std::string> Quoted(const ResultTable& table) {
+  std::vector<std::string> quoted;
+  for (const TableCell& cell : table.cells) {
+    if (cell.state != CellState::quoted) continue;
+    std::string text;
+    for (const std::string& value : cell.row) text += value + "|";
+    for (const std::string& value : cell.column) text += value + "|";
+    quoted.push_back(text);
+  }
+  return quoted;
+}
+
+const std::string kHeader = "paper,table,dataset,approach,epsilon,delta,setting,metric,value,note\n";
+
+TEST(ResultTable, QuotedValuesStandWhereTheirSettingSays) {
+  testing::Sample sample = PublishedSample("MNIST");
+  sample.plan.tables[0].rows = {"method", "reading"};
+  sample.plan.tables[0].columns = {"sigma"};
+  EXPECT_THAT(Quoted(TableOf(sample, ParsePublished(kHeader + "p,t,MNIST,DPDFD,,,sigma=20,accuracy,0.4,\n"
+                                                              "p,t,MNIST,DP-GAN,1,1e-5,,accuracy,0.4,\n"))),
+              ElementsAre("DPDFD||20|"))
+      << "DP-GAN has no sigma and so no column";
+}
+
+TEST(ResultTable, QuotedValuesOfOnePlaceSayTheirSetting) {
+  const testing::Sample sample = PublishedSample("MNIST");
+  EXPECT_THAT(Quoted(TableOf(sample, ParsePublished(kHeader + "p,t,MNIST,A,1,1e-5,x,accuracy,0.4,\n"
+                                                              "p,t,MNIST,A,1,1e-5,y,accuracy,0.5,\n"
+                                                              "p,t,MNIST,B,1,1e-5,x,accuracy,0.5,\n"))),
+              ElementsAre("A (x)|||digits|", "A (y)|||digits|", "B|||digits|"));
+}
+
+TEST(ResultTable, QuotedValuesOfOnePlaceSayTheirEpsilon) {
+  testing::Sample sample = PublishedSample("MNIST");
+  const auto published = ParsePublished(kHeader + "p,t,MNIST,A,1,1e-5,x,accuracy,0.4,\n"
+                                                  "p,t,MNIST,A,10,1e-5,x,accuracy,0.5,\n");
+  EXPECT_THAT(Quoted(TableOf(sample, published)), ElementsAre("A (ε = 1)|||digits|", "A (ε = 10)|||digits|"));
+  sample.plan.tables[0].columns = {"epsilon"};
+  EXPECT_THAT(Quoted(TableOf(sample, published)), ElementsAre("A|||1|", "A|||10|"));
+}
+
+TEST(ResultTable, ATableWithoutMethodsQuotesOnlyItsOwn) {
+  testing::Sample sample = PublishedSample("ImageNet");
+  std::erase_if(sample.plan.trials, [](const TrialSpec& spec) { return spec.method == "dpsgd"; });
+  sample.plan.tables[0].rows = {"teacher"};
+  sample.plan.tables[0].columns = {"epsilon"};
+  const auto published = ParsePublished(kHeader + "p,t,ImageNet,DPDFD,5,1e-5,teacher=ViT,accuracy,0.4,\n"
+                                                  "p,t,ImageNet,DPSD,5,1e-5,teacher=ViT,accuracy,0.5,\n"
+                                                  "p,t,ImageNet,DP-GAN,5,1e-5,,accuracy,0.5,\n");
+  EXPECT_THAT(Quoted(TableOf(sample, published)), ElementsAre("ViT|5|"));
+}
+
+TEST(ResultTable, ValuesOfOtherMetricsAreNotQuoted) {
+  testing::Sample sample = PublishedSample("MNIST");
+  const auto published = ParsePublished(kHeader + "p,t,MNIST,X,1,1e-5,,seconds,0.4,\n");
+  EXPECT_THAT(Quoted(TableOf(sample, published)), ElementsAre());
+  sample.plan.tables[0].metric = "seconds";
+  EXPECT_THAT(Quoted(TableOf(sample, published)), ElementsAre("X|||digits|"));
+}
+
+TEST(ResultTable, NotesOfPublishedValuesAreFootnotes) {
+  const testing::Sample sample = PublishedSample("MNIST");
+  const ResultTable table = TableOf(sample, ParsePublished(kHeader + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.5,odd\n"
+                                                                     "p,t,MNIST,DP-GAN,1,1e-5,,accuracy,0.4,even\n"));
+  EXPECT_THAT(table.cells[0].notes, ElementsAre("p/t: odd"));
+  ASSERT_TRUE(table.cells[0].source);
+  EXPECT_EQ(table.cells[0].source->approach, "DPDFD");
+  EXPECT_THAT(table.cells[2].notes, ElementsAre("p/t: even"));
+}
+
+TEST(ResultTable, AValueWithoutEpsilonBesideATrialWithOneIsNoted) {
+  const testing::Sample sample = PublishedSample("MNIST");
+  const ResultTable table = TableOf(sample, ParsePublished(kHeader + "p,t,MNIST,DPDFD,,,,accuracy,0.5,\n"));
+  EXPECT_THAT(table.cells[0].notes, ElementsAre("p/t: no ε is stated for this value"));
+}
+
+TEST(ResultTable, AValueThatFitsSeveralRowsIsQuotedAndWarnedOf) {
+  testing::Sample sample = PublishedSample("MNIST");
+  for (std::size_t i = 1; i < 4; ++i) sample.plan.trials[i].axes = {{"sigma", i == 1 ? "50" : "100"}};
+  const ResultTable table = TableOf(sample, ParsePublished(kHeader + "p,t,MNIST,DPDFD,1,1e-5,,accuracy,0.5,\n"));
+  for (const TableCell& cell : table.cells) EXPECT_EQ(cell.published.has_value(), cell.state == CellState::quoted);
+  EXPECT_THAT(Quoted(table), ElementsAre("DPDFD||||digits|"));
+  EXPECT_THAT(table.warnings, ElementsAre(HasSubstr("fits 2 rows that differ in sigma")));
+}
+
+TEST(ResultTable, WhereTakesTheTrialsAndTheTeachersThatTheyName) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.plan.tables[0].where = {{"method", {"dpsgd", "sleep"}}};
+  ResultTable table = TableOf(sample);
+  ASSERT_EQ(table.cells.size(), 1U);
+  EXPECT_THAT(table.cells[0].row, ElementsAre("dpsgd", "", ""));
+  EXPECT_TRUE(table.teachers.empty());
+  sample.plan.tables[0].where = {{"seed", {"0", "1.0"}}, {"method", {"dpdfd"}}};
+  table = TableOf(sample);
+  EXPECT_EQ(table.cells.at(0).planned, 2);
+  EXPECT_EQ(table.teachers.size(), 1U);
+}
+
+// 10,000 digits: 1,000 for testing. By hand, p = 0.92, z^2/n = 0.003841: centre 0.9183928, half width 0.0168592.
+TEST(ResultTable, AccuraciesHaveTheIntervalOfTheTestSet) {
+  const ResultTable table = TableOf(testing::SampleSweep());
+  ASSERT_TRUE(table.cells[0].test);
+  EXPECT_EQ(table.cells[0].test->n, 1000);
+  EXPECT_NEAR(table.cells[0].test->low, 0.9015336, 1e-6);
+  EXPECT_NEAR(table.cells[0].test->high, 0.9352520, 1e-6);
+  EXPECT_TRUE(table.teachers[0].test);
+}
+
+TEST(ResultTable, WithoutAKnownTestSetThereIsNoIntervalOfIt) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.trials[4].row->metrics.emplace_back("data.skipped", 1);
+  EXPECT_FALSE(TableOf(sample).cells[1].test) << "the pictures left out may be test pictures";
+  sample.plan.tables[0].metric = "data.skipped";
+  EXPECT_FALSE(TableOf(sample).cells[1].test) << "no fraction of test examples";
+  sample = testing::SampleSweep();
+  sample.view.trials.clear();
+  EXPECT_FALSE(TableOf(sample).cells[0].test);
+}
+
+TEST(ResultTable, IntervalOverSeedsIsTheOneThatTheTableAsksFor) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.plan.tables[0].interval = Interval::bootstrap;
+  ASSERT_TRUE(TableOf(sample).cells[0].summary.ci95);
+  EXPECT_DOUBLE_EQ(TableOf(sample).cells[0].summary.ci95->first, 0.91);
+}
+
+TEST(ResultTable, TheProfileSmokeMarksItsCells) {
+  testing::Sample sample = testing::SampleSweep();
+  EXPECT_FALSE(TableOf(sample).smoke);
+  sample.plan.profile = "smoke";
+  EXPECT_TRUE(TableOf(sample).smoke);
+  sample.plan.profile = "large";
+  EXPECT_FALSE(TableOf(sample).smoke);
+}
+
 TEST(ResultTable, DataSetWithoutPublishedNameJoinsNothing) {
   const ResultTable table = TableOf(testing::SampleSweep(), PublishedTable("dpdfd-ijcai23/table1"));
   for (const TableCell& cell : table.cells) EXPECT_FALSE(cell.published);

@@ -1,0 +1,75 @@
+#include "orchestrator/cli/table_trials.h"
+
+#include <map>
+#include <unordered_set>
+#include <utility>
+
+#include "orchestrator/cli/spec_field.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+std::vector<std::string> UnplacedAxes(const TrialPointers& trials, const TableSpec& table) {
+  std::vector<std::string> unplaced;
+  for (const TrialSpec* spec : trials)
+    for (const auto& [axis, value] : spec->axes)
+      if (!Holds(table.rows, axis) && !Holds(table.columns, axis) && !Holds(unplaced, axis))
+        unplaced.push_back(axis);
+  return unplaced;
+}
+
+// Students that agree in the row and column keys, and in `axis` do not.
+bool Splits(const TrialPointers& trials, const TableSpec& table, const std::string& axis) {
+  using RowAndColumn = std::pair<std::vector<std::string>, std::vector<std::string>>;
+  std::map<RowAndColumn, std::string> seen;
+  for (const TrialSpec* spec : trials) {
+    if (spec->role == Role::teacher) continue;
+    const std::string value = SpecField(*spec, axis).value_or("");
+    const auto [cell, fresh] =
+        seen.try_emplace({ValuesOf(*spec, table.rows), ValuesOf(*spec, table.columns)}, value);
+    if (!fresh && cell->second != value) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TrialPointers StudentsOf(const SweepPlan& plan, const TableSpec& table) {
+  TrialPointers students;
+  for (const TrialSpec& spec : plan.trials)
+    if (spec.role == Role::student && Fits(spec, table.where)) students.push_back(&spec);
+  return students;
+}
+
+TrialPointers TrialsOf(const SweepPlan& plan, const TableSpec& table) {
+  const TrialPointers students = StudentsOf(plan, table);
+  std::unordered_set<TrialId> needed;
+  for (const TrialSpec* spec : students)
+    if (spec->parent) needed.insert(*spec->parent);
+  TrialPointers trials;
+  for (const TrialSpec& spec : plan.trials)
+    if (spec.role == Role::teacher && (table.where.empty() || needed.contains(spec.id))) trials.push_back(&spec);
+  trials.insert(trials.end(), students.begin(), students.end());
+  return trials;
+}
+
+std::vector<std::string> ValuesOf(const TrialSpec& spec, const std::vector<std::string>& keys) {
+  std::vector<std::string> values;
+  for (const std::string& key : keys) values.push_back(SpecField(spec, key).value_or(""));
+  return values;
+}
+
+std::vector<std::string> TeacherKey(const TrialSpec& spec) {
+  // "student" is the key of the network.
+  std::vector<std::string> key = ValuesOf(spec, {"data", "method", "student", "delta", "noise", "threads"});
+  key.push_back(spec.teacher);
+  return key;
+}
+
+TableSpec WithEveryAxis(const TrialPointers& trials, TableSpec table) {
+  for (const std::string& axis : UnplacedAxes(trials, table))
+    if (Splits(trials, table, axis)) table.rows.push_back(axis);
+  return table;
+}
+
+}  // namespace retort::orchestrator::cli
