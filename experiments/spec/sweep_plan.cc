@@ -391,9 +391,11 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
   plan.file = path;
   plan.name = document.name;
   plan.tables = document.tables;
+  for (const FigureTable& figure : document.figures) plan.figures.push_back(figure.spec);
   plan.quota = document.quota;
   if (!document.data.empty() || document.NamesSleep())
     Planner(document, hooks, complaints).Run(plan, !options.profile.empty());
+  if (!plan.trials.empty()) CheckFigures(document, plan.trials, !options.profile.empty(), complaints);
   plan.resolved_toml = std::move(document.resolved_toml);
   PlanOutcome outcome;
   outcome.errors = complaints.TakeErrors();

@@ -26,7 +26,8 @@ MAY_INCLUDE = {
     "monitoring": {"experiments/spec", "monitoring"},
     "cluster": {"experiments/spec", "experiments/privacy", "cluster"},
     "orchestrator": {"experiments/spec", "experiments/privacy", "experiments/published", "storage", "monitoring",
-                     "cluster", "orchestrator"},
+                     "cluster", "orchestrator", "orchestrator/plot"},
+    "orchestrator/plot": {"experiments/spec", "orchestrator/plot"},
     "worker": {"experiments/spec", "experiments/privacy", "storage", "cluster", "worker"},
 }
 
@@ -39,6 +40,7 @@ FOREIGN = [
     (r"^prometheus/", r"^monitoring/[a-z_]+\.cc$"),
     (r"^toml\+\+/", r"^experiments/spec/[a-z_]+\.(cc)$|^experiments/spec/toml_[a-z_]+\.h$"),
     (r"^CLI/", r"^orchestrator/cli/"),
+    (r"^cairo", r"^orchestrator/plot/canvas\.cc$"),
     (r"^sodium(\.h|/)", r"^worker/noise/|^worker/environment\.cc$"),
 ]
 
