@@ -145,6 +145,14 @@ Result<Evaluation> ReadEvaluation(const Hdf5Reader& reader) {
   return evaluation;
 }
 
+Status ReadRecordedInto(const Hdf5Reader& reader, AttemptFile& file) {
+  RETORT_ASSIGN_OR_RETURN(file.curves, ReadCurves(reader, "/curves"));
+  if (reader.Has("/samples/images")) {
+    RETORT_ASSIGN_OR_RETURN(file.samples, ReadSamples(reader));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status WriteAttemptFile(Env& env, const std::string& path, const AttemptFile& file) {
@@ -175,14 +183,18 @@ Result<std::vector<TensorBlob>> ReadParameters(const std::string& path, const st
   return ReadTensors(reader, "", GroupsFor(prefix));
 }
 
+Result<AttemptFile> ReadRecorded(const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, OpenSealedHdf5(path));
+  AttemptFile file;
+  RETORT_RETURN_IF_ERROR(ReadRecordedInto(reader, file));
+  return file;
+}
+
 Result<AttemptFile> ReadAttemptFile(const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, OpenSealedHdf5(path));
   AttemptFile file;
   RETORT_RETURN_IF_ERROR(ReadHeader(reader, file));
-  RETORT_ASSIGN_OR_RETURN(file.curves, ReadCurves(reader, "/curves"));
-  if (reader.Has("/samples/images")) {
-    RETORT_ASSIGN_OR_RETURN(file.samples, ReadSamples(reader));
-  }
+  RETORT_RETURN_IF_ERROR(ReadRecordedInto(reader, file));
   if (reader.Has("/evaluation/confusion")) {
     RETORT_ASSIGN_OR_RETURN(file.evaluation, ReadEvaluation(reader));
   }

@@ -194,6 +194,12 @@ std::string KeysMarkdown() {
   text += "\n### `quota`\n\n" + SectionTable("sweep.quota");
   text += "\nConditions of `when` and `exclude`, and `rows` and `columns` of tables, also know `seed`.\n";
   text += "\n## `[table.NAME]`\n\n" + SectionTable("table.*");
+  text +=
+      "\n## `[figure.NAME]`\n\n"
+      "What `retort plot` draws into NAME.svg and NAME.png. Axes that no key names tell series apart, so that a "
+      "point never\nmixes trials that differ in more than their seed. Without any `[figure]` the first axis is drawn "
+      "against the metric of the\nfirst table.\n\n" +
+      SectionTable("figure.*");
   text += "\n## `[profile.NAME]`\n\n" + SectionTable("profile.*");
   return text;
 }

@@ -22,6 +22,7 @@ constexpr SectionKey kSections[] = {
     {"", "trial", table, false, {}, "presets alone", "what every trial shares"},
     {"", "sweep", table, false, {}, "one trial", "what varies"},
     {"", "table", table, false, {}, "no tables", "what to print, one table each"},
+    {"", "figure", table, false, {}, "no figures", "what to draw, one table each"},
     {"",
      "profile",
      table,
@@ -35,6 +36,7 @@ constexpr SectionKey kSections[] = {
     {"profile.*", "trial", table, false, {}, "", "laid over [trial]"},
     {"profile.*", "sweep", table, false, {}, "", "laid over [sweep]"},
     {"profile.*", "table", table, false, {}, "", "laid over [table]"},
+    {"profile.*", "figure", table, false, {}, "", "laid over [figure]"},
 
     {"data.*",
      "reader",
@@ -254,6 +256,40 @@ constexpr SectionKey kSections[] = {
      "[{ if = {KEY = value or [values]}, published = {COLUMN = value} }]: the value of the published table that stands "
      "beside trials which match; columns: dataset, approach, epsilon, delta, setting, metric; published = \"none\": no "
      "value"},
+
+    {"figure.*",
+     "kind",
+     text,
+     false,
+     {},
+     "\"line\"",
+     "\"line\": a metric against a key; \"bar\": the same as bars, for keys without an order; \"curve\": what was "
+     "recorded while the trials ran; \"samples\": their synthetic samples, one panel each"},
+    {"figure.*",
+     "x",
+     text,
+     false,
+     {},
+     "line: the first axis of numbers; bar, samples: the first axis; curve: \"step\"",
+     "what runs along: an axis, or of kind curve a curve such as \"seconds\""},
+    {"figure.*",
+     "y",
+     text,
+     false,
+     {},
+     "test.accuracy",
+     "a metric; a timing as \"step_seconds\"; what an audit found as \"audit.membership.auc\"; of kind curve the "
+     "curve, which is required"},
+    {"figure.*", "series", texts, false, {}, "the other axes", "keys that tell lines, bars or rows apart"},
+    {"figure.*", "panels", text, false, {}, "one panel", "key that makes small multiples"},
+    {"figure.*", "log_x", flag, false, {}, "false", "x is logarithmic; not of kind bar or samples"},
+    {"figure.*", "log_y", flag, false, {}, "false", "y is logarithmic; not of kind samples"},
+    {"figure.*", "title", text, false, {}, "none", "above the figure"},
+    {"figure.*", "x_label", text, false, {}, "from x", "below the horizontal axis"},
+    {"figure.*", "y_label", text, false, {}, "from y", "beside the vertical axis"},
+    {"figure.*", "published", text, false, {}, "nothing", "published values to put beside, \"PAPER/TABLE\"; of kind line and bar"},
+    {"figure.*", "teachers", flag, false, {}, "false", "with a dashed line at what each teacher reaches; of kind line and bar"},
+    {"figure.*", "count", count, false, {1, 400, false}, "36", "of kind samples: images a panel"},
 };
 
 }  // namespace
@@ -264,6 +300,8 @@ std::string_view SectionTypeName(SectionType type) {
   switch (type) {
     case text:
       return "a string";
+    case flag:
+      return "true or false";
     case count:
       return "an integer";
     case number:

@@ -98,15 +98,15 @@ struct PresetRow {
 [[nodiscard]] std::span<const PresetRow> PresetRows();
 
 // Structure around the trial keys: [data.NAME], its split and budget, [teacher.NAME.private],
-// [sweep], its quota, [table.NAME] and the top level.
+// [sweep], its quota, [table.NAME], [figure.NAME] and the top level.
 // `share` is a part of a data set: a range, a fraction, or a string (see data_split.cc).
 enum class SectionType : std::uint8_t {
-  text, count, number, share, duration, texts, counts, numbers, table, tables
+  text, flag, count, number, share, duration, texts, counts, numbers, table, tables
 };
 struct SectionKey {
   std::string_view section;  // "", "profile.*", "data.*", "data.*.split", "data.*.budget",
                              // "teacher.*.private", "sweep", "sweep.quota", "stop",
-                             // "table.*"
+                             // "table.*", "figure.*"
   std::string_view name;
   SectionType type = SectionType::text;
   bool required = false;

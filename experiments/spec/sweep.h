@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "experiments/spec/diagnostic.h"
+#include "experiments/spec/figure_spec.h"
 #include "experiments/spec/status.h"
 #include "experiments/spec/trial_spec.h"
 
@@ -61,6 +62,7 @@ struct SweepPlan {
   std::string profile;               // laid over it; empty = none
   std::vector<TrialSpec> trials;     // teachers before the students that need them; fixed order; ids set
   std::vector<TableSpec> tables;
+  std::vector<FigureSpec> figures;
   std::vector<std::shared_ptr<const DataSpec>> data;
   UnpackedDigests unpacked;  // of `data`
   Quota quota;

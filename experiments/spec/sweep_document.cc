@@ -140,6 +140,7 @@ void ReadTables(const TomlNode& root, ReadContext& context) {
   }
   if (const TomlNode* sweep = table("sweep")) ReadSweepTable(*sweep, context);
   if (const TomlNode* tables = table("table")) ReadTableSpecs(*tables, context);
+  if (const TomlNode* figures = table("figure")) ReadFigures(*figures, context);
   if (context.partial) return;
   CheckNames(document.trial, document, context.complaints);
   for (Axis& axis : document.axes) {

@@ -64,6 +64,11 @@ struct ExcludeRule {
   std::vector<Condition> conditions;
 };
 
+struct FigureTable {
+  FigureSpec spec;
+  Position where, x, log_x;
+};
+
 struct SweepDocument {
   std::string name;
   std::vector<DataTable> data;
@@ -74,6 +79,7 @@ struct SweepDocument {
   std::vector<WhenRule> when;
   std::vector<ExcludeRule> exclude;
   std::vector<TableSpec> tables;
+  std::vector<FigureTable> figures;
   Quota quota;
   Position trial_where, sweep_where;
   std::uint32_t assignments = 0;  // numbers given out
@@ -104,7 +110,7 @@ struct ReadContext {
 [[nodiscard]] std::optional<std::string> AbsolutePath(const std::string& text, Position where,
                                                       const std::string& key, ReadContext& context);
 
-// Reads the five tables of `root`, which has no profile any more.
+// Reads the six tables of `root`, which has no profile any more.
 void ReadTables(const TomlNode& root, ReadContext& context);
 
 // Parts of ReadTables, one file each.
@@ -117,6 +123,12 @@ void ReadTeachers(const TomlNode& teachers, ReadContext& context);
 void ReadSweepTable(const TomlNode& sweep, ReadContext& context);
 void ReadQuota(const TomlNode& quota, ReadContext& context);
 void ReadTableSpecs(const TomlNode& tables, ReadContext& context);
+void ReadFigures(const TomlNode& figures, ReadContext& context);
+
+// What figures ask of the trials that were planned. `part`: a profile is laid over the sweep, and may leave axes out;
+// then a figure without its axis is warned of.
+void CheckFigures(const SweepDocument& document, const std::vector<TrialSpec>& trials, bool part,
+                  Complaints& complaints);
 
 // The entries of a table as assignments of keys that may stand at `place`. `path` ends in a dot.
 [[nodiscard]] Assignments ReadAssignments(const TomlNode& table, KeyPlace place, const std::string& path,

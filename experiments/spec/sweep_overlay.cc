@@ -59,16 +59,16 @@ bool ParseArgument(const std::string& argument, std::size_t equals, int source, 
          ParseToml(argument.substr(0, equals + 1) + "\"" + word + "\"", source, sources, tree, ignored);
 }
 
-// Overrides change what the file has: they bring no new data set, teacher or table.
+// Overrides change what the file has: they bring no new data set, teacher, table or figure.
 bool TargetsExist(const TomlNode& root, const TomlNode& tree, Complaints& complaints) {
   const TomlEntry& top = tree.entries.front();
-  static constexpr std::string_view kTables[] = {"data", "teacher", "trial", "sweep", "table"};
+  static constexpr std::string_view kTables[] = {"data", "teacher", "trial", "sweep", "table", "figure"};
   if (std::find(std::begin(kTables), std::end(kTables), top.key) == std::end(kTables)) {
     std::vector<std::string> near = NearestOf(top.key, KeyNames(kInTrial));
     for (std::string& name : near) name.insert(0, "trial.");
     complaints.Error(top.where, top.key,
                      "unknown key \"" + top.key +
-                         "\": an override starts with data., teacher., trial., sweep. or table." +
+                         "\": an override starts with data., teacher., trial., sweep., table. or figure." +
                          (near.empty() ? "" : "; did you mean \"" + near.front() + "\"?"),
                      near);
     return false;
@@ -78,7 +78,7 @@ bool TargetsExist(const TomlNode& root, const TomlNode& tree, Complaints& compla
                      "\"" + top.key + "\" is a table; name a key of it, as in trial.steps=10");
     return false;
   }
-  if (top.key != "data" && top.key != "teacher" && top.key != "table") return true;
+  if (top.key == "trial" || top.key == "sweep") return true;
   const TomlEntry* existing = root.Find(top.key);
   for (const TomlEntry& entry : top.value.entries) {
     if (existing != nullptr && existing->value.Find(entry.key) != nullptr) continue;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "experiments/spec/environment.h"
+#include "experiments/spec/smaller_purchase.h"
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/sweep.h"
 #include "experiments/spec/sweep_document.h"
@@ -46,7 +47,6 @@ class Planner {
   // Fills the digest of the file that a teacher is loaded from; false after a complaint.
   [[nodiscard]] bool WeighFile(const TeacherDefinition& teacher, TrialSpec& spec);
   void WarnOfUnusedTeachers() const;
-  void WarnOfSmallerPurchases() const;
   [[nodiscard]] std::size_t MostTeachers() const {
     return document_.teachers.size() * document_.data.size() * document_.seeds.size();
   }
@@ -294,31 +294,6 @@ void Planner::WarnOfUnusedTeachers() const {
   }
 }
 
-// A rule of a paper may let the norm bound grow with epsilon faster than the budget does.
-void Planner::WarnOfSmallerPurchases() const {
-  std::map<std::tuple<std::string, Reading, std::string, std::string, std::uint64_t>, std::vector<const TrialSpec*>>
-      alike;
-  for (const TrialSpec& spec : students_) {
-    if (spec.calibrate != Calibrate::steps) continue;
-    alike[{spec.method, spec.reading, spec.data->name, spec.teacher, spec.seed}].push_back(&spec);
-  }
-  std::set<std::pair<double, double>> said;
-  for (auto& [key, trials] : alike) {
-    std::stable_sort(trials.begin(), trials.end(), [](const auto* a, const auto* b) { return a->epsilon < b->epsilon; });
-    for (std::size_t i = 1; i < trials.size(); ++i) {
-      const TrialSpec &less = *trials[i - 1], &more = *trials[i];
-      const bool votes = AsksVotes(more);
-      const std::int64_t before = votes ? less.queries : less.steps, after = votes ? more.queries : more.steps;
-      if (less.epsilon == more.epsilon || after >= before || !said.emplace(less.epsilon, more.epsilon).second) continue;
-      complaints_.Warning(document_.sweep_where, "sweep",
-                          "epsilon = " + KeyText(more, "epsilon") + " buys " + std::to_string(after) +
-                              (votes ? " queries, fewer than the " : " steps, fewer than the ") +
-                              std::to_string(before) + " of epsilon = " + KeyText(less, "epsilon") +
-                              ": another key changes between them, as norm_bound does by a paper's rule");
-    }
-  }
-}
-
 // Moves every distinct teacher before the students, in place: a second copy of a large plan costs more
 // memory than the plan.
 void Planner::PutTeachersFirst() {
@@ -368,7 +343,7 @@ void Planner::Run(SweepPlan& plan, bool part) {
   if (read_well) resolver_.ReportUnused();
   if (!complaints_.clean()) return;
   if (!part) WarnOfUnusedTeachers();
-  WarnOfSmallerPurchases();
+  WarnOfSmallerPurchases(students_, document_.sweep_where, complaints_);
   PutTeachersFirst();
   plan.trials = std::move(students_);
   NameTrials(plan.trials);
@@ -392,9 +367,11 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
   plan.name = document.name;
   plan.profile = options.profile;
   plan.tables = document.tables;
+  for (const FigureTable& figure : document.figures) plan.figures.push_back(figure.spec);
   plan.quota = document.quota;
   if (!document.data.empty() || document.NamesSleep())
     Planner(document, hooks, complaints).Run(plan, !options.profile.empty());
+  if (!plan.trials.empty()) CheckFigures(document, plan.trials, !options.profile.empty(), complaints);
   plan.resolved_toml = std::move(document.resolved_toml);
   PlanOutcome outcome;
   outcome.errors = complaints.TakeErrors();

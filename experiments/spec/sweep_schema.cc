@@ -76,6 +76,9 @@ Json SectionValue(const SectionKey& key) {
     case SectionType::text:
       schema["type"] = "string";
       break;
+    case SectionType::flag:
+      schema["type"] = "boolean";
+      break;
     case SectionType::duration:
       schema["type"] = "string";
       schema["pattern"] = "^[0-9]+(\\.[0-9]*)?(ms|s|m|h|d)$";
@@ -173,7 +176,7 @@ Json SweepSchema(const Json& trial) {
 
 Json Named(Json entry) { return {{"type", "object"}, {"additionalProperties", std::move(entry)}}; }
 
-// The five tables, of the file or of a profile.
+// The six tables, of the file or of a profile.
 void PutTables(Json& properties, bool partial) {
   Json data = SectionSchema("data.*", partial);
   data["properties"]["split"] = SectionSchema("data.*.split", partial);
@@ -190,6 +193,9 @@ void PutTables(Json& properties, bool partial) {
   table["properties"]["joins"]["items"] =
       Closed({{"if", {{"type", "object"}}}, {"published", value}}, {"if", "published"});
   properties["table"] = Named(std::move(table));
+  Json figure = SectionSchema("figure.*", partial);
+  figure["properties"]["kind"]["enum"] = FigureKindNames();
+  properties["figure"] = Named(std::move(figure));
 }
 
 }  // namespace

@@ -77,6 +77,8 @@ bool IsOf(const TomlNode& node, SectionType type) {
       return node.kind == TomlKind::text;
     case SectionType::duration:
       return node.kind == TomlKind::text && ParseDuration(node.text).value_or(0) > 0;
+    case SectionType::flag:
+      return node.kind == TomlKind::flag;
     case SectionType::count:
       return node.kind == TomlKind::integer;
     case SectionType::number:

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "experiments/privacy/audit_report.h"
-#include "experiments/spec/data_readers.h"
 #include "experiments/spec/value_reader.h"
 #include "orchestrator/cli/calculator_options.h"
+#include "orchestrator/cli/data_options.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -87,6 +87,14 @@ void AddSweepCommands(CLI::App& app, CommandLine& line, Positionals& positionals
   table->add_flag("--complete", line.complete,
                   "First run the cells that are missing and the teachers that they need, as `run` would");
   AddRunOptions(*table, line, positionals);
+}
+
+void AddPlot(CLI::App& app, CommandLine& line, Positionals& positionals) {
+  CLI::App* plot = AddCommand(app, "plot", "Draw the figures: published points beside measured ones",
+                              "retort plot experiments/configs/quickstart.toml --format svg --out figures");
+  AddSweep(*plot, positionals, "FIGURE", "Name of one figure, and KEY=VALUE overrides as given to `run`");
+  plot->add_option("--format", line.plot_format, "svg, png or both (default)")->check(CLI::IsMember({"svg", "png", "both"}));
+  plot->add_option("--out", line.out, "Folder for the files (default figures/ in the results folder)")->type_name("DIR");
 }
 
 void AddChaos(CLI::App& app, CommandLine& line, Positionals& positionals) {
@@ -194,36 +202,6 @@ void AddModel(CLI::App& app, CommandLine& line) {
   check->add_flag("--allow-non-finite", line.non_finite, "Let NaN and infinity in the weights through");
 }
 
-void AddData(CLI::App& app, CommandLine& line, Positionals& positionals) {
-  CLI::App* data = AddCommand(app, "data", "Data sets on disk: data check NAME PATH, data clients NAME PATH",
-                              "retort data check cifar10 ~/data/cifar-10-python.tar.gz");
-  data->require_subcommand(1);
-  CLI::App* check = data->add_subcommand("check", "What is there: sizes, digests, classes, what is missing or damaged");
-  check->footer("\nExample:\n  retort data check celeba ~/data/celeba target=hair\n\nExit codes: 0 sound, 1 damaged, 2 "
-                "an unknown NAME or KEY, 3 a file is missing.");
-  CLI::App* clients = data->add_subcommand("clients", "Share examples out among clients: a split list for each");
-  clients->footer("\nExample:\n  retort data clients cifar10 ~/data/cifar-10-python.tar.gz --part train --clients 5 "
-                  "--dirichlet 0.5 --out clients\nand then, for the first: split = { train = "
-                  "\"clients/client-0.txt\", test = \"test\" }");
-  clients->add_option("--clients", line.clients, "How many")->required()->check(CLI::Range(1, 1 << 20));
-  clients->add_option("--dirichlet", line.concentration,
-                      "Concentration of each class's shares; small: few classes each (default: equal shares)")
-      ->check(CLI::Range(1e-6, 1e6));
-  clients->add_option("--part", line.part, "A part that the format sets apart, as train (default: everything)");
-  clients->add_option("--held-out", line.held_out, "Fraction that no client gets: OUT/held-out.txt")->check(CLI::Range(0.0, 0.999));
-  clients->add_option("--seed", line.seed, "Number of the division (default 0)");
-  clients->add_option("--out", line.out, "Folder for the lists")->required()->type_name("FOLDER");
-  clients->add_flag("--force", line.force, "In place of the lists that are there");
-  std::string names;
-  for (const std::string& name : DataReaderNames()) names += (names.empty() ? "" : ", ") + name;
-  for (CLI::App* of : {check, clients}) {
-    of->fallthrough();
-    of->add_option("NAME", line.reader, "Reader: " + names)->required();
-    of->add_option("PATH", line.data_path, "Folder, archive or file, as `path` in a sweep file")->required();
-    of->add_option("KEY=VALUE", positionals.rest, "target, version or classes, as in a sweep file");
-  }
-}
-
 void AddPlainCommands(CLI::App& app, CommandLine& line) {
   AddCommand(app, "schema", "JSON Schema of the sweep file", "retort schema > sweep.schema.json");
   CLI::App* version =
@@ -271,6 +249,8 @@ void SortPositionals(const CLI::App& command, const Positionals& positionals, Co
       line.overrides.push_back(word);
     } else if (Takes(command, "TABLE") && line.table.empty()) {
       line.table = word;
+    } else if (Takes(command, "FIGURE") && line.figure.empty()) {
+      line.figure = word;
     } else {
       Diagnostic error;
       error.message = "`" + word + "` is not of the form KEY=VALUE; an override looks like trial.steps=10.";
@@ -344,7 +324,7 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
 
 const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
-      "plan",   "run",    "table",  "status", "explain", "list",      "show",   "retry",
+      "plan",   "run",    "table",  "plot", "status", "explain", "list",      "show",   "retry",
       "cancel", "verify", "repair", "chaos",  "audit",  "data",   "export", "model",
       "epsilon", "calibrate", "schema", "version"};
   return names;
@@ -368,12 +348,15 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   app.require_subcommand(0, 1);
   AddGlobals(app, line.global);
   AddSweepCommands(app, line, positionals);
+  AddPlot(app, line, positionals);
   AddChaos(app, line, positionals);
   AddResultCommands(app, line, positionals);
   AddAudit(app, line, positionals);
   AddExport(app, line, positionals);
   AddModel(app, line);
-  AddData(app, line, positionals);
+  CLI::App* data = AddCommand(app, "data", "Data sets on disk: data check NAME PATH, data clients NAME PATH",
+                              "retort data check cifar10 ~/data/cifar-10-python.tar.gz");
+  AddData(*data, line, positionals.rest);
   CLI::App* epsilon = AddCommand(app, "epsilon", "Accountants as a calculator: every claim of a mechanism",
                                  "retort epsilon votes --noise 100 --queries 5000 --delta 1e-5 --explain");
   AddCalculator(*epsilon, line, positionals.calculator);

@@ -25,6 +25,8 @@ struct CommandLine {
   std::vector<std::string> overrides;  // KEY=VALUE
   std::string table;                   // name in [table]; empty = every table
   std::string format = "text";         // text | markdown | csv | latex | json
+  std::string figure;                  // name in [figure]; empty = every figure
+  std::string plot_format = "both";    // svg | png | both
   bool statements = false;             // below the table, the privacy of each row in a paragraph
   bool complete = false;               // table: run what is missing first, with the options of `run`
   std::string trial;                   // id, unique prefix of an id, or shown name
@@ -51,7 +53,7 @@ struct CommandLine {
   privacy::Question question;          // epsilon and calibrate; no mechanism = none was named
   double epsilon = 0;                  // calibrate: what is to be met
   bool papers = false, explain = false;
-  std::string exported, export_format, out;  // export: what, how, and the file to write
+  std::string exported, export_format, out;  // export: what, how, and the file to write; plot, data clients: the folder
   bool force = false;                        // export: also over a file that is there
   std::string network, weights, input, logits_out, image;  // model check
   std::int64_t classes = 0;                  // model check: 0 = as the weights have it

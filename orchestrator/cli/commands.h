@@ -27,6 +27,7 @@ struct Invocation {
 [[nodiscard]] int RetryCommand(const Invocation& call);
 [[nodiscard]] int CancelCommand(const Invocation& call);
 [[nodiscard]] int TableCommand(const Invocation& call);
+[[nodiscard]] int PlotCommand(const Invocation& call);
 [[nodiscard]] int VerifyCommand(const Invocation& call);
 [[nodiscard]] int RepairCommand(const Invocation& call);
 [[nodiscard]] int ChaosCommand(const Invocation& call);

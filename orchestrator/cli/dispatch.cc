@@ -9,10 +9,11 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 21> kCommands = {
+  constexpr std::array<std::pair<std::string_view, Command>, 22> kCommands = {
       {{"plan", PlanCommand},
        {"run", RunCommand},
        {"table", TableCommand},
+       {"plot", PlotCommand},
        {"status", StatusCommand},
        {"explain", ExplainCommand},
        {"list", ListCommand},

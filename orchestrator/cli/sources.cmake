@@ -21,6 +21,7 @@ set(RETORT_CLI_SOURCES
     console.cc
     data_check_command.cc
     data_clients_command.cc
+    data_options.cc
     devices.cc
     dispatch.cc
     estimate_text.cc
@@ -28,6 +29,13 @@ set(RETORT_CLI_SOURCES
     explain_devices.cc
     explanation.cc
     export_command.cc
+    figure_caption.cc
+    figure_curves.cc
+    figure_data.cc
+    figure_images.cc
+    figure_json.cc
+    figure_picture.cc
+    figure_words.cc
     known_costs.cc
     latex_text.cc
     list_command.cc
@@ -40,6 +48,7 @@ set(RETORT_CLI_SOURCES
     plan_json.cc
     plan_report.cc
     plan_text.cc
+    plot_command.cc
     process_tree.cc
     published.cc
     published_join.cc
@@ -51,6 +60,7 @@ set(RETORT_CLI_SOURCES
     run_command.cc
     run_options.cc
     show_command.cc
+    shown_results.cc
     spec_field.cc
     statistics.cc
     status_command.cc
@@ -93,7 +103,7 @@ find_package(Boost REQUIRED)
 retort_module(cli
   SOURCES ${RETORT_CLI_SOURCES} "${RETORT_PUBLISHED_SOURCE}"
   PUBLIC retort::orchestrator retort::spec retort::privacy retort::storage retort::cluster
-  PRIVATE CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Boost::headers)
+  PRIVATE retort::plot CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Boost::headers)
 
 execute_process(COMMAND git -C "${PROJECT_SOURCE_DIR}" rev-parse --short=8 HEAD
                 OUTPUT_VARIABLE RETORT_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE RETORT_NO_COMMIT)

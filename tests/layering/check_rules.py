@@ -24,7 +24,9 @@ MAY_INCLUDE = {
     "storage": {"experiments/spec", "experiments/privacy", "storage"},
     "monitoring": {"experiments/spec", "monitoring"},
     "cluster": {"experiments/spec", "experiments/privacy", "cluster"},
-    "orchestrator": {"experiments/spec", "experiments/privacy", "storage", "monitoring", "cluster", "orchestrator"},
+    "orchestrator": {"experiments/spec", "experiments/privacy", "storage", "monitoring",
+                     "cluster", "orchestrator", "orchestrator/plot"},
+    "orchestrator/plot": {"experiments/spec", "orchestrator/plot"},
     "worker": {"experiments/spec", "experiments/privacy", "storage", "cluster", "worker"},
 }
 
@@ -37,6 +39,7 @@ FOREIGN = [
     (r"^prometheus/", r"^monitoring/[a-z_]+\.cc$"),
     (r"^toml\+\+/", r"^experiments/spec/[a-z_]+\.(cc)$|^experiments/spec/toml_[a-z_]+\.h$"),
     (r"^CLI/", r"^orchestrator/cli/"),
+    (r"^cairo", r"^orchestrator/plot/canvas\.cc$"),
     (r"^sodium(\.h|/)", r"^worker/noise/|^worker/environment\.cc$"),
 ]
 

@@ -76,7 +76,9 @@ double Metric(const Outcome& outcome, const std::string& name) {
 }
 
 TEST(NetworkEnsemble, LearnsAndLeavesEveryMembersStateUnderItsNumber) {
-  const Outcome outcome = Trained(EnsembleSpec(Partition::shards), Quarters());
+  TrialSpec spec = EnsembleSpec(Partition::shards);
+  spec.epochs = 30;
+  const Outcome outcome = Trained(spec, Quarters());
   EXPECT_GT(Metric(outcome, "test.accuracy"), 0.9);
   EXPECT_GT(Metric(outcome, "test.member_accuracy"), 0.8);
   const auto network = MakeNetwork("datalens-x0.125", {1, 8, 8}, 4, RngStream(1, Purpose::parameters)).value();

@@ -1,0 +1,297 @@
+#include "orchestrator/cli/figure_data.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <unordered_map>
+#include <utility>
+
+#include "experiments/spec/spec_keys.h"
+#include "orchestrator/cli/figure_curves.h"
+#include "orchestrator/cli/figure_images.h"
+#include "orchestrator/cli/figure_words.h"
+#include "orchestrator/cli/spec_field.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+// Keys that vary among the students, in the order of the file, each with its values in plan order.
+std::vector<std::pair<std::string, std::vector<std::string>>> AxesOf(const SweepPlan& plan) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> axes;
+  for (const TrialSpec& trial : plan.trials) {
+    if (trial.role == Role::teacher) continue;
+    for (const auto& [key, value] : trial.axes) {
+      auto axis = std::find_if(axes.begin(), axes.end(), [&key](const auto& known) { return known.first == key; });
+      if (axis == axes.end()) axis = axes.insert(axes.end(), {key, {}});
+      if (!Holds(axis->second, value)) axis->second.push_back(value);
+    }
+  }
+  return axes;
+}
+
+bool AllNumbers(const std::vector<std::string>& values) {
+  return std::all_of(values.begin(), values.end(), [](const std::string& value) {
+    return value.empty() || NumberIn(value).has_value();
+  });
+}
+
+// The first axis of numbers with several values, else of one; empty when there is none.
+std::string FirstAxis(const SweepPlan& plan, const FigureSpec& spec, bool numbers) {
+  std::string single;
+  for (const auto& [key, values] : AxesOf(plan)) {
+    if (Holds(spec.series, key) || key == spec.panels || (numbers && !AllNumbers(values))) continue;
+    if (values.size() > 1) return key;
+    if (single.empty()) single = key;
+  }
+  return single;
+}
+
+// Steps across decades are read on a logarithmic axis.
+bool SpansDecades(const SweepPlan& plan, const std::string& key) {
+  double low = HUGE_VAL, high = 0;
+  for (const auto& [axis, values] : AxesOf(plan)) {
+    if (axis != key) continue;
+    for (const std::string& value : values) {
+      const double number = NumberIn(value).value_or(0);
+      low = std::min(low, number);
+      high = std::max(high, number);
+    }
+  }
+  return low > 0 && std::isfinite(low) && high / low >= 20;
+}
+
+Result<std::string> ChosenX(const SweepPlan& plan, const FigureSpec& spec) {
+  if (!spec.x.empty()) return spec.x;
+  if (spec.kind == FigureKind::curve) return std::string("step");
+  const bool numbers = spec.kind == FigureKind::line;
+  const std::string axis = FirstAxis(plan, spec, numbers);
+  if (!axis.empty()) return axis;
+  if (!numbers) return std::string("method");
+  return UsageError("figure." + spec.name + " names no x, and " + plan.file +
+                    " has no axis of numbers left for it; name one, or choose kind = \"bar\".");
+}
+
+TableSpec TableFor(const FigureSpec& spec) {
+  TableSpec table;
+  table.name = spec.name;
+  if (!spec.panels.empty()) table.rows.push_back(spec.panels);
+  for (const std::string& key : spec.series)
+    if (key != spec.panels && key != spec.x && !Holds(table.rows, key)) table.rows.push_back(key);
+  if (spec.kind != FigureKind::curve) table.columns = {spec.x};
+  // What curves and samples show is no metric: their cells only gather trials.
+  if (spec.kind == FigureKind::line || spec.kind == FigureKind::bar) table.metric = spec.y;
+  table.published = spec.published;
+  return table;
+}
+
+// Gathers the cells of a table into panels and series.
+class FigureBuilder {
+ public:
+  FigureBuilder(FigureData& data, const ResultTable& table, const FigureSources& sources)
+      : data_(data), table_(table), sources_(sources), has_panels_(!data.spec.panels.empty()) {
+    for (const TrialSpec& trial : sources.plan.trials) specs_.emplace(trial.id, &trial);
+    for (const TrialView& trial : sources.view.trials) views_.emplace(trial.spec.id, &trial);
+  }
+
+  Status Run() {
+    data_.keys.assign(table_.spec.rows.begin() + (has_panels_ ? 1 : 0), table_.spec.rows.end());
+    data_.epsilons = TargetsOf(data_, table_, specs_);
+    if (data_.spec.kind == FigureKind::samples) return AddImages(data_, table_, sources_, specs_, views_);
+    FindVarying();
+    if (data_.spec.kind != FigureKind::curve) ChooseCategories();
+    for (const TableCell& cell : table_.cells) AddCell(cell);
+    if (data_.spec.kind == FigureKind::curve) RETORT_RETURN_IF_ERROR(AddCurves());
+    for (FigurePanel& panel : data_.panels)
+      for (FigureSeries& series : panel.series)
+        std::stable_sort(series.points.begin(), series.points.end(),
+                         [](const FigurePoint& a, const FigurePoint& b) { return a.x < b.x; });
+    ChooseStyles();
+    return {};
+  }
+
+ private:
+  void ChooseCategories() {
+    std::vector<std::string> values;
+    for (const TrialSpec& trial : sources_.plan.trials) {
+      if (trial.role == Role::teacher) continue;
+      const std::string value = SpecField(trial, data_.spec.x).value_or("");
+      if (!value.empty() && !Holds(values, value)) values.push_back(value);
+    }
+    for (const TableCell& cell : table_.cells)
+      if (!cell.column.front().empty() && !Position(values, cell.column.front()))
+        values.push_back(cell.column.front());
+    const bool numbers = AllNumbers(values);
+    if (numbers && data_.spec.kind == FigureKind::line) return;
+    if (numbers)
+      std::sort(values.begin(), values.end(), [](const std::string& a, const std::string& b) {
+        return NumberIn(a).value_or(0) < NumberIn(b).value_or(0);
+      });
+    data_.categories = std::move(values);
+  }
+
+  // Equal as text, or as numbers.
+  static std::optional<std::size_t> Position(const std::vector<std::string>& values, const std::string& value) {
+    const std::optional<double> number = NumberIn(value);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (values[i] == value || (number && NumberIn(values[i]) == number)) return i;
+    return std::nullopt;
+  }
+
+  FigureSeries& SeriesOf(const TableCell& cell) {
+    const std::string panel = has_panels_ ? cell.row.front() : "";
+    const std::vector<std::string> values(cell.row.begin() + (has_panels_ ? 1 : 0), cell.row.end());
+    auto found = std::find_if(data_.panels.begin(), data_.panels.end(),
+                              [&panel](const FigurePanel& known) { return known.value == panel; });
+    if (found == data_.panels.end()) {
+      found = data_.panels.insert(data_.panels.end(), {panel, "", {}});
+      if (has_panels_) found->title = ValueWords(data_, data_.spec.panels, panel, SpecOf(cell));
+    }
+    for (FigureSeries& series : found->series)
+      if (series.values == values && series.flat == Flat(cell)) return series;
+    FigureSeries series;
+    series.values = values;
+    series.flat = Flat(cell);
+    series.label = LabelOf(cell, values);
+    found->series.push_back(std::move(series));
+    return found->series.back();
+  }
+
+  // A method that was not run here has the name that its paper gives it.
+  [[nodiscard]] std::string LabelOf(const TableCell& cell, const std::vector<std::string>& values) const {
+    std::string label = SeriesLabel(data_, varying_, values, SpecOf(cell));
+    if (cell.state == CellState::quoted) label += (label.empty() ? "" : " ") + std::string("(published)");
+    return label;
+  }
+
+  // Which keys tell the series of this figure apart.
+  void FindVarying() {
+    varying_.assign(data_.keys.size(), false);
+    const std::size_t first = has_panels_ ? 1 : 0;
+    for (const TableCell& cell : table_.cells)
+      for (std::size_t i = 0; i < varying_.size(); ++i)
+        if (cell.row[first + i] != table_.cells.front().row[first + i]) varying_[i] = true;
+  }
+
+  [[nodiscard]] bool Flat(const TableCell& cell) const {
+    return data_.spec.kind != FigureKind::curve && cell.column.front().empty();
+  }
+  [[nodiscard]] const TrialSpec* SpecOf(const TableCell& cell) const {
+    return cell.trials.empty() ? nullptr : specs_.at(cell.trials.front());
+  }
+
+  void AddCell(const TableCell& cell) {
+    FigureSeries& series = SeriesOf(cell);
+    series.planned += cell.planned;
+    series.failed += cell.failed;
+    series.trials.insert(series.trials.end(), cell.trials.begin(), cell.trials.end());
+    if (data_.spec.kind == FigureKind::curve) return;
+    FigurePoint point;
+    point.at = cell.column.front();
+    if (!data_.categories.empty() && !point.at.empty())
+      point.x = static_cast<double>(Position(data_.categories, point.at).value_or(0));
+    else
+      point.x = NumberIn(point.at).value_or(0);
+    point.summary = cell.summary;
+    point.planned = cell.planned;
+    point.failed = cell.failed;
+    point.state = cell.state;
+    point.published = cell.published;
+    point.claims = cell.claims;
+    point.trials = cell.trials;
+    point.singles = SinglesOf(cell);
+    series.measured += cell.summary.n;
+    data_.empty = data_.empty && cell.summary.n == 0 && !cell.published;
+    if (cell.state != CellState::quoted) ++data_.all;
+    if (cell.state == CellState::missing) ++data_.missing;
+    series.points.push_back(std::move(point));
+  }
+
+  [[nodiscard]] std::vector<double> SinglesOf(const TableCell& cell) const {
+    std::vector<double> values;
+    for (const TrialId trial : cell.trials) {
+      const auto view = views_.find(trial);
+      if (view == views_.end() || !view->second->row || view->second->state != TrialState::succeeded) continue;
+      for (const auto& [name, value] : view->second->row->metrics)
+        if (name == data_.spec.y) values.push_back(value);
+    }
+    return values;
+  }
+
+  Status AddCurves() {
+    CurveReader reader(data_.spec, sources_, views_);
+    for (FigurePanel& panel : data_.panels) {
+      for (FigureSeries& series : panel.series) {
+        RETORT_RETURN_IF_ERROR(reader.Fill(series));
+        ++data_.all;
+        if (series.measured == 0) ++data_.missing;
+        data_.empty = data_.empty && series.measured == 0;
+      }
+    }
+    return data_.empty ? reader.UnknownCurve() : Status();
+  }
+
+  // One style for each label, the same in every panel.
+  void ChooseStyles() {
+    std::vector<std::string> labels;
+    for (FigurePanel& panel : data_.panels) {
+      for (FigureSeries& series : panel.series) {
+        auto found = std::find(labels.begin(), labels.end(), series.label);
+        if (found == labels.end()) found = labels.insert(labels.end(), series.label);
+        series.style = static_cast<std::size_t>(found - labels.begin());
+      }
+    }
+  }
+
+  FigureData& data_;
+  const ResultTable& table_;
+  const FigureSources& sources_;
+  const bool has_panels_;
+  std::vector<bool> varying_;  // as data_.keys
+  SpecIndex specs_;
+  ViewIndex views_;
+};
+
+}  // namespace
+
+std::optional<double> NumberIn(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+FigureSpec DefaultFigure(const SweepPlan& plan) {
+  FigureSpec figure;
+  figure.name = plan.name;
+  if (!plan.tables.empty()) {
+    figure.y = plan.tables.front().metric;
+    figure.published = plan.tables.front().published;
+  }
+  figure.x = FirstAxis(plan, figure, true);
+  if (!figure.x.empty()) {
+    figure.log_x = SpansDecades(plan, figure.x);
+    return figure;
+  }
+  figure.kind = FigureKind::bar;
+  figure.x = FirstAxis(plan, figure, false);
+  if (figure.x.empty()) figure.x = "method";
+  return figure;
+}
+
+Result<FigureData> BuildFigure(const FigureSpec& spec, const FigureSources& sources) {
+  FigureData data;
+  data.spec = spec;
+  RETORT_ASSIGN_OR_RETURN(data.spec.x, ChosenX(sources.plan, spec));
+  data.sweep = sources.plan.name;
+  data.file = sources.plan.file;
+  data.smoke = sources.smoke;
+  const ResultTable table = BuildTable(sources.plan, TableFor(data.spec), sources.view, sources.published);
+  if (spec.teachers) data.teachers = table.teachers;
+  data.warnings = table.warnings;
+  data.spec_hash = table.spec_hash;
+  data.running = table.running;
+  RETORT_RETURN_IF_ERROR(FigureBuilder(data, table, sources).Run());
+  return data;
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,143 @@
+#include "orchestrator/cli/figure_picture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "orchestrator/cli/figure_words.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+class Drawing {
+ public:
+  explicit Drawing(const FigureData& data) : data_(data), factor_(InPercent(data) ? 100 : 1) {}
+
+  plot::Picture Run() {
+    Head();
+    if (data_.spec.kind == FigureKind::samples) {
+      for (const FigureImages& images : data_.images) picture_.sheets.push_back(SheetOf(images));
+      picture_.columns = Columns();
+      return std::move(picture_);
+    }
+    for (const FigurePanel& panel : data_.panels) picture_.panels.push_back(PanelOf(panel));
+    return std::move(picture_);
+  }
+
+ private:
+  void Head() {
+    switch (data_.spec.kind) {
+      case FigureKind::line:
+        picture_.marks = plot::Marks::points;
+        break;
+      case FigureKind::bar:
+        picture_.marks = plot::Marks::bars;
+        break;
+      case FigureKind::curve:
+        picture_.marks = plot::Marks::curves;
+        break;
+      case FigureKind::samples:
+        picture_.marks = plot::Marks::sheets;
+        break;
+    }
+    picture_.title = data_.spec.title;
+    picture_.x = {XLabel(data_), data_.spec.log_x && data_.categories.empty(), data_.categories, {}, {}};
+    picture_.y = {YLabel(data_), data_.spec.log_y, {}, {}, {}};
+    if (InPercent(data_)) picture_.y.least = 0, picture_.y.most = 100;
+    picture_.caption = CaptionOf(data_);
+    if (data_.smoke) picture_.badge = "smoke";
+    picture_.name = data_.spec.title.empty() ? data_.sweep + ": " + data_.spec.name : data_.spec.title;
+    picture_.description = DescriptionOf(data_);
+  }
+
+  plot::Panel PanelOf(const FigurePanel& panel) {
+    plot::Panel drawn;
+    drawn.title = panel.title;
+    for (const FigureSeries& series : panel.series) {
+      if (series.flat)
+        AddRules(series, drawn);
+      else
+        drawn.lines.push_back(LineOf(series));
+    }
+    for (const TeacherLine& teacher : data_.teachers) {
+      const bool here = data_.spec.panels != "data" || teacher.data == panel.value;
+      if (teacher.summary.n > 0 && here)
+        drawn.rules.push_back({factor_ * teacher.summary.mean, "teacher " + teacher.name});
+      if (teacher.published && here)
+        drawn.rules.push_back({factor_ * *teacher.published, "teacher " + teacher.name + " (published)"});
+    }
+    return drawn;
+  }
+
+  // One point, whatever x is.
+  void AddRules(const FigureSeries& series, plot::Panel& panel) const {
+    const FigurePoint& point = series.points.front();
+    if (point.summary.n > 0) panel.rules.push_back({factor_ * point.summary.mean, series.label});
+    if (!point.published) return;
+    const bool quoted = point.state == CellState::quoted;
+    panel.rules.push_back({factor_ * *point.published, series.label + (quoted ? "" : " (published)")});
+  }
+
+  plot::Line LineOf(const FigureSeries& series) const {
+    plot::Line line;
+    line.label = series.label;
+    line.style = series.style;
+    for (const FigurePoint& point : series.points) {
+      if (point.summary.n > 0) line.points.push_back(Measured(point));
+      if (point.state == CellState::missing) line.gaps.push_back(point.x);
+      if (point.published) line.published.push_back({point.x, factor_ * *point.published});
+    }
+    return line;
+  }
+
+  [[nodiscard]] plot::Point Measured(const FigurePoint& point) const {
+    plot::Point drawn{point.x, factor_ * point.summary.mean};
+    if (point.summary.ci95)
+      drawn.interval = plot::Interval{factor_ * point.summary.ci95->first, factor_ * point.summary.ci95->second};
+    if (point.singles.size() > 1)
+      for (const double single : point.singles) drawn.singles.push_back(factor_ * single);
+    return drawn;
+  }
+
+  [[nodiscard]] plot::Sheet SheetOf(const FigureImages& images) const {
+    plot::Sheet sheet;
+    sheet.title = images.title;
+    if (!images.samples) return sheet;
+    const storage::TensorBlob& blob = images.samples->images;
+    const bool sound = blob.dtype == storage::DType::u8 && blob.shape.size() == 4 &&
+                       (blob.shape[1] == 1 || blob.shape[1] == 3);
+    if (!sound) {
+      sheet.notes.emplace_back("these samples are no pictures of 1 or 3 channels");
+      return sheet;
+    }
+    sheet.channels = blob.shape[1];
+    sheet.height = blob.shape[2];
+    sheet.width = blob.shape[3];
+    sheet.count = std::min(blob.shape[0], data_.spec.count);
+    const std::int64_t one = sheet.channels * sheet.height * sheet.width;
+    sheet.pixels.assign(blob.bytes.begin(), blob.bytes.begin() + one * sheet.count);
+    sheet.notes.push_back(images.name);
+    if (!images.samples->claim.empty()) sheet.notes.push_back("charged: " + images.samples->claim);
+    return sheet;
+  }
+
+  // Those of x, where every series has each of them.
+  [[nodiscard]] std::size_t Columns() const {
+    std::vector<std::string> values;
+    for (const FigureImages& images : data_.images)
+      if (std::find(values.begin(), values.end(), images.at) == values.end()) values.push_back(images.at);
+    const bool whole = !values.empty() && data_.images.size() % values.size() == 0 && values.size() <= 6;
+    return whole && values.size() > 1 ? values.size() : 0;
+  }
+
+  const FigureData& data_;
+  const double factor_;
+  plot::Picture picture_;
+};
+
+}  // namespace
+
+plot::Picture PictureOf(const FigureData& data) { return Drawing(data).Run(); }
+
+}  // namespace retort::orchestrator::cli

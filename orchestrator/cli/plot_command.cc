@@ -1,0 +1,135 @@
+// retort plot
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/figure_data.h"
+#include "orchestrator/cli/figure_json.h"
+#include "orchestrator/cli/figure_picture.h"
+#include "orchestrator/cli/load_sweep.h"
+#include "orchestrator/cli/results_location.h"
+#include "orchestrator/cli/shown_results.h"
+#include "orchestrator/plot/render.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+Result<std::vector<FigureSpec>> ChosenFigures(const SweepPlan& plan, const std::string& name) {
+  if (plan.figures.empty() && name.empty()) return std::vector<FigureSpec>{DefaultFigure(plan)};
+  if (name.empty()) return plan.figures;
+  std::vector<std::string> names;
+  for (const FigureSpec& figure : plan.figures) {
+    if (figure.name == name) return std::vector<FigureSpec>{figure};
+    names.push_back(figure.name);
+  }
+  std::string message = plan.file + " has no [figure." + name + "]";
+  if (names.empty())
+    return UsageError(message + ", nor any other; without a name one is drawn from its first axis.");
+  const std::vector<std::string> sorted = NearestFirst(name, names);
+  for (std::size_t i = 0; i < sorted.size(); ++i) message += (i == 0 ? "; it has " : ", ") + sorted[i];
+  return UsageError(message + ".");
+}
+
+Result<std::vector<PublishedValue>> PublishedFor(const FigureSpec& figure) {
+  std::vector<PublishedValue> values = PublishedTable(figure.published);
+  if (figure.published.empty() || !values.empty()) return values;
+  std::string message = "figure." + figure.name + ".published: there is no published table \"" + figure.published + "\"";
+  const std::vector<std::string> names = NearestFirst(figure.published, PublishedTableNames());
+  for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 3); ++i)
+    message += (i == 0 ? "; nearest: " : ", ") + names[i];
+  return UsageError(message + ".");
+}
+
+// The files of one figure, and what --json says of it.
+class FigureWriter {
+ public:
+  FigureWriter(const Invocation& call, const SweepPlan& plan, ResultsView& view)
+      : call_(call), plan_(plan), view_(view) {
+    folder_ = call.line.out.empty() ? view.directory + "/figures" : call.line.out;
+  }
+
+  [[nodiscard]] Status Write(const FigureSpec& spec) {
+    RETORT_ASSIGN_OR_RETURN(const std::vector<PublishedValue> published, PublishedFor(spec));
+    if (spec.kind == FigureKind::line || spec.kind == FigureKind::bar) AddMetric(call_.env, spec.y, view_);
+    const auto recorded = [this](const TrialView& trial) {
+      return storage::ReadRecorded(view_.directory + "/" + trial.row->attempt_file);
+    };
+    RETORT_ASSIGN_OR_RETURN(const FigureData data,
+                            BuildFigure(spec, {plan_, view_, published, recorded, call_.line.global.profile == "smoke"}));
+    std::vector<std::string> files;
+    if (data.empty) {
+      TellEmpty(data);
+    } else {
+      RETORT_RETURN_IF_ERROR(Draw(data, files));
+      if (data.missing > 0)
+        call_.console.Message(spec.name + ": " + std::to_string(data.missing) + " of " + std::to_string(data.all) +
+                              " points are missing; `retort run " + call_.line.sweep + "` measures them.");
+    }
+    documents_.push_back(FigureJson(data, files));
+    return {};
+  }
+
+  [[nodiscard]] bool all_drawn() const { return all_drawn_; }
+  [[nodiscard]] const std::vector<nlohmann::ordered_json>& documents() const { return documents_; }
+
+ private:
+  void TellEmpty(const FigureData& data) {
+    all_drawn_ = false;
+    std::string what = "there is nothing to draw for " + data.spec.name + ": ";
+    if (data.spec.kind == FigureKind::samples && !view_.trials.empty())
+      what += "no trial of it has ended and kept samples";
+    else
+      what += "no " + data.spec.y + " is stored in " + view_.directory;
+    if (!data.spec.published.empty()) what += ", and no value of " + data.spec.published + " fits";
+    call_.console.Message(what + ". `retort run " + call_.line.sweep + "` measures it.");
+    for (const std::string& warning : data.warnings) call_.console.Message("warning: " + warning);
+  }
+
+  Status Draw(const FigureData& data, std::vector<std::string>& files) {
+    RETORT_RETURN_IF_ERROR(call_.env.CreateDirectories(folder_));
+    const plot::Picture picture = PictureOf(data);
+    for (const auto& [format, name] : {std::pair{plot::Format::svg, "svg"}, std::pair{plot::Format::png, "png"}}) {
+      if (call_.line.plot_format != "both" && call_.line.plot_format != name) continue;
+      RETORT_ASSIGN_OR_RETURN(const std::string bytes, plot::Render(picture, format));
+      const std::string path = folder_ + "/" + data.spec.name + "." + name;
+      RETORT_RETURN_IF_ERROR(call_.env.WriteFileAtomically(path, bytes));
+      files.push_back(path);
+      if (!call_.line.global.json) call_.console.Data(path + "\n");
+    }
+    return {};
+  }
+
+  const Invocation& call_;
+  const SweepPlan& plan_;
+  ResultsView& view_;
+  std::string folder_;
+  bool all_drawn_ = true;
+  std::vector<nlohmann::ordered_json> documents_;
+};
+
+}  // namespace
+
+int PlotCommand(const Invocation& call) {
+  const CommandLine& line = call.line;
+  const LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile});
+  if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
+  const Result<std::vector<FigureSpec>> figures = ChosenFigures(*loaded.plan, line.figure);
+  if (!figures.ok()) return call.console.Fail(figures.status());
+  Result<ResultsView> view = ReadShownResults(call.env, ResultsFor(line.global.results, loaded.plan->name));
+  if (!view.ok()) return call.console.Fail(view.status());
+  FigureWriter writer(call, *loaded.plan, *view);
+  for (const FigureSpec& figure : *figures)
+    if (const Status written = writer.Write(figure); !written.ok()) return call.console.Fail(written);
+  if (line.global.json) {
+    nlohmann::ordered_json document;
+    document["schema_version"] = kSchemaVersion;
+    document["sweep"] = loaded.plan->name;
+    document["figures"] = writer.documents();
+    call.console.Data(DocumentText(document));
+  }
+  return writer.all_drawn() ? 0 : 1;
+}
+
+}  // namespace retort::orchestrator::cli

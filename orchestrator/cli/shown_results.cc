@@ -1,0 +1,68 @@
+#include "orchestrator/cli/shown_results.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "orchestrator/audit_store.h"
+#include "orchestrator/refuted_claims.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using Values = std::vector<std::pair<std::string, double>>;
+
+std::optional<double> Find(const Values& values, std::string_view name) {
+  for (const auto& [known, value] : values)
+    if (known == name) return value;
+  return std::nullopt;
+}
+
+// A damaged report is left to `retort show` and `verify`.
+std::optional<privacy::AuditReport> AuditOf(storage::Env& env, const ResultsView& view, const TrialView& trial) {
+  if (!trial.row) return std::nullopt;
+  const Result<std::optional<privacy::AuditReport>> audit = ReadAudit(env, view.directory, trial);
+  return audit.ok() ? *audit : std::nullopt;
+}
+
+std::optional<double> AuditFigure(const privacy::AuditReport& report, std::string_view name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  for (const privacy::AuditFinding& finding : report.findings) {
+    if (!finding.ran || AuditKindName(finding.kind) != name.substr(0, dot)) continue;
+    if (const auto value = Find(finding.figures, name.substr(dot + 1))) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<ResultsView> ReadShownResults(storage::Env& env, const std::string& results) {
+  if (!env.Exists(results + "/journal.log")) {
+    ResultsView empty;
+    empty.directory = results;
+    return empty;
+  }
+  RETORT_ASSIGN_OR_RETURN(ResultsView view, ReadResults(env, results));
+  WithdrawRefuted(env, view);
+  for (TrialView& trial : view.trials) {
+    const std::optional<privacy::AuditReport> audit = AuditOf(env, view, trial);
+    if (!audit) continue;
+    const std::vector<privacy::Claim> claims = AuditedClaims(*audit);
+    trial.row->claims.insert(trial.row->claims.end(), claims.begin(), claims.end());
+  }
+  return view;
+}
+
+void AddMetric(storage::Env& env, const std::string& name, ResultsView& view) {
+  constexpr std::string_view kAudit = "audit.";
+  for (TrialView& trial : view.trials) {
+    if (!trial.row || Find(trial.row->metrics, name)) continue;
+    std::optional<double> value = Find(trial.row->timings, name);
+    if (!value && name.starts_with(kAudit))
+      if (const auto audit = AuditOf(env, view, trial)) value = AuditFigure(*audit, name.substr(kAudit.size()));
+    if (value) trial.row->metrics.emplace_back(name, *value);
+  }
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,19 @@
+// What tables and figures show of a results folder.
+#pragma once
+
+#include <string>
+
+#include "orchestrator/results_view.h"
+#include "storage/env.h"
+
+namespace retort::orchestrator::cli {
+
+// Claims that audits refute are withdrawn, and what audits found stands among the claims of its trial. An empty view
+// where nothing is stored yet. Error: as ReadResults.
+[[nodiscard]] Result<ResultsView> ReadShownResults(storage::Env& env, const std::string& results);
+
+// Gives every row the metric `name` that it lacks, where it is a timing of the row ("step_seconds") or a figure of an
+// audit of the trial ("audit.membership.auc": the first finding of that kind that ran and has it).
+void AddMetric(storage::Env& env, const std::string& name, ResultsView& view);
+
+}  // namespace retort::orchestrator::cli

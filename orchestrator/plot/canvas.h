@@ -1,0 +1,62 @@
+// What cairo draws on: an SVG or a PNG. The only part that includes cairo's headers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/spec/status.h"
+#include "orchestrator/plot/palette.h"
+#include "orchestrator/plot/text_measure.h"
+
+namespace retort::orchestrator::plot {
+
+enum class Format : std::uint8_t { svg, png };
+
+// Pixels of a PNG for one point: 216 dots an inch.
+inline constexpr int kPixelsPerPoint = 3;
+
+using Dashes = std::vector<double>;  // lengths on, off, ...; empty = solid
+
+// Lengths in points, y downwards. An error of cairo's is kept and told at the end. Not for several threads.
+class Canvas final : public TextMeasure {
+ public:
+  // `width` and `height` are those of the page, which is white.
+  Canvas(Format format, double width, double height);
+  ~Canvas() override;
+  Canvas(const Canvas&) = delete;
+  Canvas& operator=(const Canvas&) = delete;
+
+  [[nodiscard]] double Width(const std::string& text, Font font) const override;
+
+  using Path = std::vector<std::pair<double, double>>;
+  void Stroke(const Path& path, Colour colour, double width, const Dashes& dashes = {});
+  // `opacity` from 0 to 1.
+  void Fill(const Path& path, Colour colour, double opacity = 1);
+  void FillRectangle(double x, double y, double width, double height, Colour colour, double opacity = 1);
+  void StrokeRectangle(double x, double y, double width, double height, Colour colour, double stroke,
+                       const Dashes& dashes = {});
+  // Of the given radius about (x, y). Hollow: white inside.
+  void Mark(Marker marker, double x, double y, double radius, Colour colour, bool hollow);
+  void Dot(double x, double y, double radius, Colour colour, double opacity);
+  // The line of text stands on (x, y) and is turned by `angle` radians against the clock about it.
+  void Text(const std::string& text, double x, double y, Font font, Colour colour, double angle = 0);
+  // `pixels` [height, width, 3], drawn into the rectangle without smoothing.
+  void Image(const std::vector<std::uint8_t>& pixels, int pixel_width, int pixel_height, double x, double y,
+             double width, double height);
+
+  // Until Unclip nothing is drawn outside of the rectangle.
+  void Clip(double x, double y, double width, double height);
+  void Unclip();
+
+  // The file's bytes; nothing may be drawn any more. Error: environment, when no font is installed or cairo failed.
+  [[nodiscard]] Result<std::string> Finish();
+
+ private:
+  struct Surface;
+  std::unique_ptr<Surface> surface_;
+};
+
+}  // namespace retort::orchestrator::plot

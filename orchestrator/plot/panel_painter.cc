@@ -1,0 +1,247 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "orchestrator/plot/painters.h"
+
+namespace retort::orchestrator::plot {
+namespace {
+
+constexpr double kMarker = 2.7, kHollow = 3.3;  // radii
+constexpr double kLineWidth = 1.3, kThin = 0.8;
+constexpr double kCap = 2.4;                    // half a cap of an interval
+constexpr double kBetweenLines = 3.2;           // sideways, so that intervals at one x stay apart
+constexpr double kBeside = 2.6;                 // of single values, from the interval
+constexpr std::size_t kMostValuesOnBars = 16;
+constexpr Font kValueFont{6.5, false};
+
+class PanelPainter {
+ public:
+  PanelPainter(const Picture& picture, const Layout& layout, std::size_t panel, Canvas& canvas)
+      : picture_(picture),
+        layout_(layout),
+        panel_(picture.panels[panel]),
+        placed_(layout.panels[panel]),
+        frame_(placed_.frame),
+        canvas_(canvas) {}
+
+  void Paint() {
+    PaintBadge(picture_.badge, frame_, canvas_);
+    PaintGrid();
+    canvas_.Clip(frame_.x, frame_.y, frame_.width, frame_.height);
+    for (const Rule& rule : panel_.rules) PaintRule(rule);
+    if (picture_.marks == Marks::bars)
+      PaintBars();
+    else
+      for (std::size_t i = 0; i < panel_.lines.size(); ++i) PaintUnderLine(i);
+    if (picture_.marks != Marks::bars)
+      for (std::size_t i = 0; i < panel_.lines.size(); ++i) PaintLine(i);
+    canvas_.Unclip();
+    PaintAxes();
+  }
+
+ private:
+  [[nodiscard]] double X(double value) const { return frame_.x + layout_.x.At(value) * frame_.width; }
+  [[nodiscard]] double Y(double value) const { return frame_.bottom() - layout_.y.At(value) * frame_.height; }
+  [[nodiscard]] bool Shown(double x) const { return layout_.x.At(x) > -1e-6 && layout_.x.At(x) < 1 + 1e-6; }
+  [[nodiscard]] bool Categories() const { return !picture_.x.categories.empty(); }
+
+  void PaintGrid() {
+    for (const Tick& tick : layout_.y.ticks)
+      canvas_.Stroke({{frame_.x, Y(tick.at)}, {frame_.right(), Y(tick.at)}}, kGrid, 0.6);
+    if (Categories()) return;
+    for (const Tick& tick : layout_.x.ticks)
+      canvas_.Stroke({{X(tick.at), frame_.y}, {X(tick.at), frame_.bottom()}}, kGrid, 0.6);
+  }
+
+  void PaintAxes() {
+    for (const Tick& tick : layout_.y.ticks)
+      canvas_.Stroke({{frame_.x - 3.5, Y(tick.at)}, {frame_.x, Y(tick.at)}}, kInk, kThin);
+    for (const double at : layout_.y.minor)
+      canvas_.Stroke({{frame_.x - 2, Y(at)}, {frame_.x, Y(at)}}, kInk, 0.5);
+    if (picture_.marks != Marks::bars)
+      for (const Tick& tick : layout_.x.ticks)
+        canvas_.Stroke({{X(tick.at), frame_.bottom()}, {X(tick.at), frame_.bottom() + 3.5}}, kInk, kThin);
+    for (const double at : layout_.x.minor)
+      canvas_.Stroke({{X(at), frame_.bottom()}, {X(at), frame_.bottom() + 2}}, kInk, 0.5);
+    canvas_.Stroke({{frame_.x, frame_.y}, {frame_.x, frame_.bottom()}, {frame_.right(), frame_.bottom()}}, kInk,
+                   kThin);
+  }
+
+  void PaintRule(const Rule& rule) {
+    const std::size_t number = RuleNumber(picture_, rule.label);
+    canvas_.Stroke({{frame_.x, Y(rule.y)}, {frame_.right(), Y(rule.y)}}, kFaint, 1, DashesOf(number + 1));
+  }
+
+  // An end that the axis does not reach has no cap.
+  void PaintInterval(double x, const Interval& interval, Colour colour) {
+    const double low = std::min(Y(std::max(interval.low, layout_.y.range.low)), frame_.bottom());
+    const double high = std::max(Y(std::min(interval.high, layout_.y.range.high)), frame_.y);
+    canvas_.Stroke({{x, low}, {x, high}}, colour, 1);
+    if (interval.low >= layout_.y.range.low) canvas_.Stroke({{x - kCap, low}, {x + kCap, low}}, colour, 1);
+    if (interval.high <= layout_.y.range.high) canvas_.Stroke({{x - kCap, high}, {x + kCap, high}}, colour, 1);
+  }
+
+  void PaintSingles(double x, const Point& point, Colour colour) {
+    for (const double single : point.singles) canvas_.Dot(x + kBeside, Y(single), 1, colour, 0.5);
+  }
+
+  void PaintGap(double x, Colour colour) {
+    const double y = frame_.bottom() - 5, r = 2.3;
+    canvas_.Stroke({{x - r, y - r}, {x + r, y + r}}, colour, 1.2);
+    canvas_.Stroke({{x - r, y + r}, {x + r, y - r}}, colour, 1.2);
+  }
+
+  // How far to the side the line with this index is drawn.
+  [[nodiscard]] double Shift(std::size_t index) const {
+    if (picture_.marks == Marks::curves) return 0;
+    std::size_t before = 0, all = 0;
+    bool intervals = false;
+    for (std::size_t i = 0; i < panel_.lines.size(); ++i) {
+      const std::vector<Point>& points = panel_.lines[i].points;
+      if (points.empty()) continue;
+      if (i < index) ++before;
+      ++all;
+      intervals = intervals || std::any_of(points.begin(), points.end(),
+                                           [](const Point& point) { return point.interval.has_value(); });
+    }
+    const bool apart = all > 1 && (intervals || Categories()) && !panel_.lines[index].points.empty();
+    if (!apart) return 0;
+    const double step = Categories() ? 8 : std::min(kBetweenLines, 14 / static_cast<double>(all));
+    return step * (static_cast<double>(before) - (static_cast<double>(all) - 1) / 2);
+  }
+
+  // Between two of which no planned point is missing.
+  [[nodiscard]] std::vector<Canvas::Path> Pieces(const Line& line, double shift) const {
+    std::vector<Canvas::Path> pieces(1);
+    const std::multiset<double> gaps(line.gaps.begin(), line.gaps.end());
+    double before = -HUGE_VAL;
+    for (const Point& point : line.points) {
+      const auto gap = gaps.upper_bound(before);
+      if (gap != gaps.end() && *gap < point.x && !pieces.back().empty()) pieces.emplace_back();
+      if (Shown(point.x)) pieces.back().emplace_back(X(point.x) + shift, Y(point.y));
+      before = point.x;
+    }
+    return pieces;
+  }
+
+  // Bands, intervals and single values: what lines are drawn over.
+  void PaintUnderLine(std::size_t index) {
+    const Line& line = panel_.lines[index];
+    const Colour colour = StyleOf(line.style).colour;
+    const double shift = Shift(index);
+    if (picture_.marks == Marks::curves) return PaintBand(line, colour);
+    for (const Point& point : line.points) {
+      if (!Shown(point.x)) continue;
+      if (point.interval) PaintInterval(X(point.x) + shift, *point.interval, colour);
+      PaintSingles(X(point.x) + shift, point, colour);
+    }
+  }
+
+  void PaintBand(const Line& line, Colour colour) {
+    Canvas::Path path, back;
+    for (const Point& point : line.points) {
+      if (!point.interval || !Shown(point.x)) continue;
+      path.emplace_back(X(point.x), Y(point.interval->low));
+      back.emplace_back(X(point.x), Y(point.interval->high));
+    }
+    path.insert(path.end(), back.rbegin(), back.rend());
+    if (path.size() > 2) canvas_.Fill(path, colour, 0.18);
+  }
+
+  void PaintLine(std::size_t index) {
+    const Line& line = panel_.lines[index];
+    const Style style = StyleOf(line.style);
+    const double shift = Shift(index);
+    if (!Categories()) {
+      for (const Canvas::Path& piece : Pieces(line, shift))
+        if (piece.size() > 1)
+          canvas_.Stroke(piece, style.colour, kLineWidth, DashesOf(static_cast<std::size_t>(style.dash)));
+      Canvas::Path published;
+      for (const Point& point : line.published)
+        if (Shown(point.x)) published.emplace_back(X(point.x), Y(point.y));
+      if (published.size() > 1) canvas_.Stroke(published, style.colour, kThin, {1, 2.2});
+    }
+    if (picture_.marks == Marks::curves)
+      MarkCurve(line, style);
+    else
+      for (const Point& point : line.points)
+        if (Shown(point.x)) canvas_.Mark(style.marker, X(point.x) + shift, Y(point.y), kMarker, style.colour, false);
+    for (const Point& point : line.published)
+      if (Shown(point.x)) canvas_.Mark(style.marker, X(point.x), Y(point.y), kHollow, style.colour, true);
+    for (const double gap : line.gaps)
+      if (Shown(gap)) PaintGap(X(gap) + (line.points.empty() ? 0 : shift), style.colour);
+  }
+
+  // A few markers along the curve, at other places for each style.
+  void MarkCurve(const Line& line, const Style& style) {
+    constexpr double kEvery = 60;  // points
+    double next = frame_.x + 8 + 11.0 * static_cast<double>(line.style % 5);
+    for (const Point& point : line.points) {
+      if (!Shown(point.x) || X(point.x) < next) continue;
+      canvas_.Mark(style.marker, X(point.x), Y(point.y), 2.3, style.colour, false);
+      next = X(point.x) + kEvery;
+    }
+  }
+
+  void PaintBars() {
+    const auto count = static_cast<double>(std::max<std::size_t>(1, panel_.lines.size()));
+    const double slot = frame_.width / static_cast<double>(std::max<std::size_t>(1, picture_.x.categories.size()));
+    const double width = std::min(0.78 * slot / count, 46.0);
+    for (std::size_t i = 0; i < panel_.lines.size(); ++i)
+      PaintBarsOf(panel_.lines[i], (static_cast<double>(i) - (count - 1) / 2) * width, width);
+  }
+
+  void PaintBarsOf(const Line& line, double offset, double width) {
+    const Style style = StyleOf(line.style);
+    const double base = Y(std::max(0.0, layout_.y.range.low)), gap = std::min(1.5, 0.08 * width);
+    for (const Point& point : line.points) {
+      const double x = X(point.x) + offset, y = Y(point.y);
+      canvas_.FillRectangle(x - width / 2 + gap, std::min(y, base), width - 2 * gap, std::abs(base - y), style.colour);
+      if (point.interval) PaintInterval(x, *point.interval, kInk);
+      PaintSingles(x, point, kInk);
+    }
+    for (const Point& point : line.published) {
+      const double x = X(point.x) + offset, y = Y(point.y);
+      const bool beside = std::any_of(line.points.begin(), line.points.end(),
+                                      [&point](const Point& measured) { return measured.x == point.x; });
+      if (!beside)
+        canvas_.StrokeRectangle(x - width / 2 + gap, std::min(y, base), width - 2 * gap, std::abs(base - y),
+                                style.colour, 1, {2.5, 1.5});
+      canvas_.Mark(style.marker, x, y, kHollow, style.colour, true);
+    }
+    for (const double at : line.gaps) PaintGap(X(at) + offset, style.colour);
+    if (picture_.x.categories.size() * panel_.lines.size() <= kMostValuesOnBars) PaintValues(line, offset, width);
+  }
+
+  // Above the bars, where they fit.
+  void PaintValues(const Line& line, double offset, double width) {
+    for (const Point& point : line.points) {
+      const std::string text = fmt::format("{:.3g}", point.y);
+      const double wide = canvas_.Width(text, kValueFont);
+      double top = point.interval ? std::max(point.y, point.interval->high) : point.y;
+      for (const Point& published : line.published)
+        if (published.x == point.x) top = std::max(top, published.y);
+      const double y = Y(std::min(top, layout_.y.range.high)) - 5;
+      if (wide > width + 4 || y - 6 < frame_.y) continue;
+      canvas_.Text(text, X(point.x) + offset - wide / 2, y, kValueFont, kInk);
+    }
+  }
+
+  const Picture& picture_;
+  const Layout& layout_;
+  const Panel& panel_;
+  const PlacedPanel& placed_;
+  const Box frame_;
+  Canvas& canvas_;
+};
+
+}  // namespace
+
+void PaintPanel(const Picture& picture, const Layout& layout, std::size_t panel, Canvas& canvas) {
+  PanelPainter(picture, layout, panel, canvas).Paint();
+}
+
+}  // namespace retort::orchestrator::plot

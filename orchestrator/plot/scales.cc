@@ -1,0 +1,160 @@
+#include "orchestrator/plot/scales.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace retort::orchestrator::plot {
+namespace {
+
+constexpr std::size_t kMostSweptTicks = 9;
+constexpr double kBetweenLabels = 6;  // points
+constexpr double kRoom = 16;          // points, beyond the first and the last value
+
+struct Extent {
+  double low = HUGE_VAL, high = -HUGE_VAL;
+  bool above_zero_only = false;
+  void Add(double value) {
+    if (!std::isfinite(value) || (above_zero_only && value <= 0)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  [[nodiscard]] bool empty() const { return low > high; }
+};
+
+template <typename F>
+void EachPoint(const Picture& picture, F visit) {
+  for (const Panel& panel : picture.panels)
+    for (const Line& line : panel.lines) {
+      for (const Point& point : line.points) visit(point);
+      for (const Point& point : line.published) visit(point);
+    }
+}
+
+// A range of some width, with `share` of it as room on either side; in the logarithm where that is drawn.
+Range Padded(Extent extent, bool logarithmic, double share) {
+  if (extent.empty()) return logarithmic ? Range{1, 10} : Range{0, 1};
+  if (logarithmic) {
+    double low = std::log10(extent.low), high = std::log10(extent.high);
+    if (high - low < 1e-9) low -= 0.5, high += 0.5;
+    const double room = share * (high - low);
+    return {std::pow(10, low - room), std::pow(10, high + room)};
+  }
+  if (extent.high - extent.low <= 1e-12 * std::max(std::abs(extent.low), std::abs(extent.high))) {
+    const double half = extent.low == 0 ? 0.5 : 0.1 * std::abs(extent.low);
+    return {extent.low - half, extent.high + half};
+  }
+  const double room = share * (extent.high - extent.low);
+  return {extent.low - room, extent.high + room};
+}
+
+void Clamp(Range& range, const Axis& axis) {
+  if (axis.least) range.low = std::max(range.low, *axis.least);
+  if (axis.most) range.high = std::min(range.high, *axis.most);
+}
+
+std::set<double> SweptValues(const Picture& picture) {
+  std::set<double> values;
+  EachPoint(picture, [&values](const Point& point) { values.insert(point.x); });
+  for (const Panel& panel : picture.panels)
+    for (const Line& line : panel.lines) values.insert(line.gaps.begin(), line.gaps.end());
+  return values;
+}
+
+// Whether the labels stand apart along `length` points.
+bool Apart(const Scale& scale, const std::vector<Tick>& ticks, double length, Font font,
+           const TextMeasure& measure) {
+  double end = -HUGE_VAL;
+  for (const Tick& tick : ticks) {
+    const double centre = scale.At(tick.at) * length, half = measure.Width(tick.label, font) / 2;
+    if (centre - half < end + kBetweenLabels) return false;
+    end = centre + half;
+  }
+  return true;
+}
+
+std::vector<Tick> PlainTicks(const Scale& scale, int most) {
+  return scale.logarithmic ? LogTicks(scale.range, most) : LinearTicks(scale.range, most);
+}
+
+void PutNumberTicks(const Picture& picture, double length, Font font, const TextMeasure& measure,
+                    Scale& scale) {
+  const std::set<double> values = SweptValues(picture);
+  if (picture.marks == Marks::points && values.size() <= kMostSweptTicks) {
+    for (const double value : values) scale.ticks.push_back({value, AxisNumber(value)});
+    if (Apart(scale, scale.ticks, length, font, measure)) return;
+  }
+  for (int most = 9; most >= 2; --most) {
+    scale.ticks = PlainTicks(scale, most);
+    if (Apart(scale, scale.ticks, length, font, measure)) return;
+  }
+}
+
+Extent CentreOf(const Picture& picture) {
+  Extent centre;
+  centre.above_zero_only = picture.y.logarithmic;
+  EachPoint(picture, [&centre](const Point& point) {
+    centre.Add(point.y);
+    for (const double single : point.singles) centre.Add(single);
+  });
+  for (const Panel& panel : picture.panels)
+    for (const Rule& rule : panel.rules) centre.Add(rule.y);
+  return centre;
+}
+
+// With the intervals, none of which reaches further from `centre` than its own width again.
+Extent WithIntervals(const Picture& picture, Extent centre) {
+  if (centre.empty()) return centre;
+  Extent all = centre;
+  const double reach = std::max(centre.high - centre.low, 0.05 * std::abs(centre.high));
+  EachPoint(picture, [&](const Point& point) {
+    if (!point.interval) return;
+    all.Add(std::max(point.interval->low, centre.low - reach));
+    all.Add(std::min(point.interval->high, centre.high + reach));
+  });
+  return all;
+}
+
+}  // namespace
+
+double Scale::At(double value) const {
+  if (!logarithmic) return (value - range.low) / range.span();
+  if (value <= 0) return -1;
+  return std::log(value / range.low) / std::log(range.high / range.low);
+}
+
+Scale HorizontalScale(const Picture& picture, double length, Font font, const TextMeasure& measure) {
+  Scale scale;
+  const std::vector<std::string>& categories = picture.x.categories;
+  if (!categories.empty()) {
+    scale.range = {-0.5, static_cast<double>(categories.size()) - 0.5};
+    for (std::size_t i = 0; i < categories.size(); ++i)
+      scale.ticks.push_back({static_cast<double>(i), categories[i]});
+    return scale;
+  }
+  scale.logarithmic = picture.x.logarithmic;
+  Extent extent;
+  extent.above_zero_only = scale.logarithmic;
+  for (const double value : SweptValues(picture)) extent.Add(value);
+  scale.range = Padded(extent, scale.logarithmic, picture.marks == Marks::curves ? 0 : kRoom / length);
+  if (scale.logarithmic) scale.minor = LogMinorTicks(scale.range);
+  PutNumberTicks(picture, length, font, measure, scale);
+  return scale;
+}
+
+Scale VerticalScale(const Picture& picture, double length, Font font) {
+  Scale scale;
+  scale.logarithmic = picture.y.logarithmic;
+  Extent extent = WithIntervals(picture, CentreOf(picture));
+  const bool from_zero = picture.marks == Marks::bars && !scale.logarithmic;
+  if (from_zero) extent.Add(0);
+  scale.range = Padded(extent, scale.logarithmic, 0.06);
+  Clamp(scale.range, picture.y);
+  if (from_zero && extent.low >= 0) scale.range.low = 0;
+  if (!(scale.range.span() > 0)) scale.range.high = scale.range.low + 1;
+  if (scale.logarithmic) scale.minor = LogMinorTicks(scale.range);
+  scale.ticks = PlainTicks(scale, std::max(2, static_cast<int>(length / (3.2 * font.size))));
+  return scale;
+}
+
+}  // namespace retort::orchestrator::plot
