@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -220,10 +221,15 @@ bool PutSetting(const PublishedValue& value, PublishedScope& scope) {
 
 PublishedScope ScopeOf(const PublishedValue& value) {
   PublishedScope scope;
-  const auto rule = std::find_if(kApproaches.begin(), kApproaches.end(), [&](const ApproachRule& known) {
-    return SameApproach(known.approach, value.approach) &&
-           (known.dataset.empty() || SameDataSet(known.dataset, value.dataset));
-  });
+  const auto found = [&](const auto& same) {
+    return std::find_if(kApproaches.begin(), kApproaches.end(), [&](const ApproachRule& known) {
+      return same(known.approach, value.approach) &&
+             (known.dataset.empty() || SameDataSet(known.dataset, value.dataset));
+    });
+  };
+  // DPDFD and DP-DFD are two methods: as it is spelled comes before what reads alike.
+  auto rule = found(std::equal_to<std::string_view>());
+  if (rule == kApproaches.end()) rule = found(SameApproach);
   const std::string_view metric = Look(kMetrics, value.metric);
   const bool native = rule != kApproaches.end();
   if (!metric.empty()) Put("metric = " + std::string(metric), scope);

@@ -54,12 +54,12 @@ TEST(Statistics, BootstrapOfEqualValuesHasNoWidth) {
   EXPECT_FALSE(Summarize({0.25}, Interval::bootstrap).ci95);
 }
 
-// Of all 5^5 resamples of {1, 2, 3, 4, 5}: sums of at most 8 are 126 (4.03 %), of at most 7 are 56 (1.79 %), so the
-// 2.5th percentile of the mean is 8/5, and by symmetry the 97.5th is 22/5.
+// Of all 5^5 resamples of {1, 2, 3, 4, 5}: sums of at most 9 are C(9, 5) = 126 (4.03 %), of at most 8 are C(8, 5) = 56
+// (1.79 %), so the 2.5th percentile of the mean is 9/5, and by symmetry the 97.5th is 21/5.
 TEST(Statistics, BootstrapPercentilesAreThoseOfAllResamples) {
   const Summary summary = Summarize({1, 2, 3, 4, 5}, Interval::bootstrap);
-  EXPECT_DOUBLE_EQ(summary.ci95->first, 1.6);
-  EXPECT_DOUBLE_EQ(summary.ci95->second, 4.4);
+  EXPECT_DOUBLE_EQ(summary.ci95->first, 1.8);
+  EXPECT_DOUBLE_EQ(summary.ci95->second, 4.2);
   const Summary again = Summarize({1, 2, 3, 4, 5}, Interval::bootstrap);
   EXPECT_EQ(again.ci95, summary.ci95);
 }

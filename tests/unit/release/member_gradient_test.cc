@@ -78,7 +78,7 @@ TEST_F(MemberGradientTest, IsTheMeanOfTheMembersBoundedGradientsUnderNoise) {
 }
 
 TEST_F(MemberGradientTest, NoiseOnTheSumHasTheDeviationOfTheEventAndIsDividedOnce) {
-  constexpr std::int64_t kSteps = 4000;
+  constexpr std::int64_t kSteps = 1000;
   for (const bool each : {false, true}) {
     settings_.each_draws = each;
     const auto mechanism = Make();
@@ -91,8 +91,8 @@ TEST_F(MemberGradientTest, NoiseOnTheSumHasTheDeviationOfTheEventAndIsDividedOnc
     // n means of own draws have sqrt(n) the deviation of one draw on the sum.
     const double deviation = mechanism->Describe(kRows).noise_std * (each ? std::sqrt(kMembers) : 1) / kMembers;
     EXPECT_EQ(mechanism->Describe(kRows).noise_std, 1.5);
-    const at::Tensor found = (square / kSteps).sqrt() / deviation;  // of 4000: +- 1.1 %
-    EXPECT_LT((found - 1).abs().max().item<double>(), 0.06) << (each ? "each" : "one");
+    const at::Tensor found = (square / kSteps).sqrt() / deviation;  // of 1000: +- 2.2 %
+    EXPECT_LT((found - 1).abs().max().item<double>(), 0.12) << (each ? "each" : "one");
   }
 }
 

@@ -11,7 +11,7 @@
 namespace retort::worker {
 namespace {
 
-storage::AttemptFile Run(const TinyTrials& tiny, const TrialSpec& spec, const std::string& name) {
+storage::AttemptFile RunIn(const TinyTrials& tiny, const TrialSpec& spec, const std::string& name) {
   TwinHost host;
   const TrialOrder order = tiny.Order(spec, name, 1);
   const cluster::Ended ended = RunTrial(order, host, storage::PosixEnv());
@@ -39,7 +39,7 @@ TEST_P(OneClient, IsPlainTrainingBitForBit) {
   TrialSpec plain = federated;
   plain.role = Role::teacher;
   plain.method = "plain";
-  const storage::AttemptFile one = Run(tiny, federated, "one-client"), other = Run(tiny, plain, "plain");
+  const storage::AttemptFile one = RunIn(tiny, federated, "one-client"), other = RunIn(tiny, plain, "plain");
   ASSERT_EQ(one.parameters.size(), other.parameters.size());
   for (std::size_t i = 0; i < one.parameters.size(); ++i) {
     EXPECT_EQ("teacher/" + one.parameters[i].name.substr(sizeof("student/") - 1), other.parameters[i].name);
@@ -55,9 +55,9 @@ INSTANTIATE_TEST_SUITE_P(Networks, OneClient,
 TEST(FederatedAveraging, OfSeveralClientsIsAnotherNetworkThanOfOne) {
   const TinyTrials tiny;
   TrialSpec spec = tiny.Baseline("fedavg");
-  const storage::AttemptFile three = Run(tiny, spec, "three");
+  const storage::AttemptFile three = RunIn(tiny, spec, "three");
   spec.clients = 1;
-  EXPECT_NE(three.parameters, Run(tiny, spec, "one").parameters);
+  EXPECT_NE(three.parameters, RunIn(tiny, spec, "one").parameters);
 }
 
 // Without a step in between, the mean of equal parameters is those parameters: a rate of nearly zero leaves them.
@@ -66,12 +66,12 @@ TEST(FederatedAveraging, KeepsTheCommonParametersWhereNobodyMoves) {
   TrialSpec spec = tiny.Baseline("fedavg");
   spec.optimizer = Optimizer::sgd;
   spec.lr = 1e-30;
-  const storage::AttemptFile moved = Run(tiny, spec, "still");
+  const storage::AttemptFile moved = RunIn(tiny, spec, "still");
   TrialSpec drawn = spec;
   drawn.role = Role::teacher;
   drawn.method = "plain";
   drawn.epochs = 0;
-  const storage::AttemptFile start = Run(tiny, drawn, "drawn");
+  const storage::AttemptFile start = RunIn(tiny, drawn, "drawn");
   ASSERT_EQ(moved.parameters.size(), start.parameters.size());
   for (std::size_t i = 0; i < moved.parameters.size(); ++i) {
     EXPECT_TRUE(at::allclose(FromBlob(moved.parameters[i]).value(), FromBlob(start.parameters[i]).value(), 0, 1e-12));
