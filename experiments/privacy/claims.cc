@@ -38,6 +38,12 @@ bool OnlyAsksTheTeacher(const TrialSpec& spec, const std::vector<PrivacyEvent>& 
   });
 }
 
+// rona's Base: self learning on the public examples, and no question to a teacher.
+bool AsksNobody(const TrialSpec& spec) {
+  return KindOf(spec) == TrialKind::query_student && !AsksVotes(spec) && spec.hint_epochs == 0 &&
+         spec.distill_epochs == 0;
+}
+
 // What the test split chose in a teacher, its students carry on.
 bool SelectedOnTest(const TrialSpec& spec, const std::vector<Claim>& teacher) {
   return spec.stop_metric == StopMetric::accuracy ||
@@ -110,6 +116,14 @@ Claim ClaimWriter::Unbounded(const Relation& relation, std::string_view why) con
 
 Claim ClaimWriter::Proven(const Relation& relation) const {
   if (seeded_) return Unbounded(relation, reason::kSeededNoise);
+  if (AsksNobody(spec_) && events_.empty()) {
+    Claim nothing = Blank(relation);
+    nothing.epsilon = 0;
+    nothing.status = ClaimStatus::proven;
+    nothing.accountant = "no-release";
+    nothing.reason = "trained on public examples alone; no teacher is asked";
+    return nothing;
+  }
   // Asked about the teacher's answers on private images, the trial also releases the images' own traces.
   constexpr KindMask kTrainedOnPrivate = MaskOf(TrialKind::dpsgd_student) | MaskOf(TrialKind::dpsgd_teacher) |
                                          MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::label_student);

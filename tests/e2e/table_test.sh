@@ -117,7 +117,7 @@ run "$retort" table s.toml main --complete --results results/failing 'sweep.seed
 expect_code 1
 expect_err "retort retry --failed"
 run "$retort" list --results results/failing
-expect_out "1 attempt"
+expect_out "not_finite"
 
 case_name="cells of the profile smoke say so"
 run "$retort" table s.toml main --profile smoke --results results/smoke --complete

@@ -63,7 +63,7 @@ Status HintLearning::Step(const at::Tensor& gradient, const QueryBatch& batch, d
 }
 
 void HintLearning::Register(TrainState& state, const std::string& prefix) {
-  state.Add(prefix + "adapter", adapter_.flat());
+  state.Add(prefix + "adapter/parameters", adapter_.flat());
   student_adam_.Register(state, prefix + "student/");
   adapter_adam_.Register(state, prefix + "adapter/");
 }

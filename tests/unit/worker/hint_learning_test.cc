@@ -118,7 +118,7 @@ TEST_F(Hints, GradientIsThatOfFiniteDifferences) {
       EXPECT_EQ(got, 0) << name << " is behind the guided layer";
       continue;
     }
-    constexpr double kStep = 1e-3;
+    constexpr double kStep = 1e-4;
     const float at = flat[offsets[p]].item<float>();
     flat[offsets[p]].fill_(at + kStep);
     const double above = Loss();
@@ -135,7 +135,7 @@ TEST_F(Hints, AdapterBeginsAtOneAndLearnsWithTheGuidedPart) {
   TrainState state;
   learning_.Register(state, "hint/");
   const auto adapter = state.Save()[0];
-  EXPECT_EQ(adapter.name, "hint/adapter");
+  EXPECT_EQ(adapter.name, "hint/adapter/parameters");
   double first = 0, last = 0;
   for (int step = 0; step < 60; ++step) {
     const at::Tensor adapted = Adapted();

@@ -32,11 +32,13 @@ class ResponseTrial : public ::testing::Test {
     return file.ok() ? std::move(file).value() : storage::AttemptFile{};
   }
 
-  // The proven claim of that adjacency under replacement, or why there is none.
+  // The proven claim of that adjacency under a changed answer or replacement, or why there is none.
   static privacy::Claim ClaimOf(const storage::AttemptFile& file, Adjacency adjacency) {
     for (const privacy::Claim& claim : file.claims) {
       const bool formula = claim.status == privacy::ClaimStatus::paper_formula;
-      if (!formula && claim.adjacency == adjacency && claim.neighbour == privacy::Neighbour::replace) return claim;
+      const bool whole =
+          claim.neighbour == privacy::Neighbour::replace || claim.neighbour == privacy::Neighbour::answer;
+      if (!formula && claim.adjacency == adjacency && whole) return claim;
     }
     ADD_FAILURE() << "no claim about " << privacy::AdjacencyName(adjacency);
     return {};

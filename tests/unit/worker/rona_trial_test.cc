@@ -116,7 +116,8 @@ TEST_F(RonaTrial, EveryVoteIsOnAnotherImage) {
 // A crash in any phase: what was released is used again, and not charged again.
 TEST_F(RonaTrial, ReleasesOfEveryPhaseAreReplayed) {
   const std::string teacher = tiny_.TeacherFile("plain");
-  const TrialSpec spec = tiny_.RonaStudent(Reading::working);
+  TrialSpec spec = tiny_.RonaStudent(Reading::working);
+  spec.deadline_seconds = 1e-9;  // a report after every step
   const cluster::Ended whole = RunAfresh(spec, "whole", teacher);
   const std::int64_t used = Used();
   for (const std::int64_t at : {4, 8, 12, 22}) {  // hint, hint, distillation, distillation
@@ -124,7 +125,7 @@ TEST_F(RonaTrial, ReleasesOfEveryPhaseAreReplayed) {
     TwinHost first;
     first.vanish_at = at;
     order_ = tiny_.Order(spec, name, 1, teacher);
-    ASSERT_EQ(RunTrial(order_, first, storage::PosixEnv()).failure, FailureKind::agent_lost);
+    ASSERT_EQ(RunTrial(order_, first, storage::PosixEnv()).failure, FailureKind::agent_lost) << at;
     host_ = TwinHost();
     const cluster::Ended again = Run(spec, name, teacher, 2);
     ASSERT_TRUE(again.succeeded) << again.detail;
