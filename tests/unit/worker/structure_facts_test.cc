@@ -36,8 +36,9 @@ TEST_P(RecordedFacts, AreInEveryEventOfTheLedgerAsPlanned) {
   ASSERT_TRUE(ended.succeeded) << ended.detail;
   const auto planned = privacy::PlannedEvents(spec).value();
   EXPECT_EQ(host.grants.empty(), planned.empty());
-  // Raw answers have no claim that could need a fact; the runner records what it knows all the same.
-  const bool raw = !planned.empty() && planned.front().kind == privacy::MechanismKind::none;
+  // Raw answers and noised losses have no claim that could need a fact; the runner records what it knows all the same.
+  const bool raw = !planned.empty() && (planned.front().kind == privacy::MechanismKind::none ||
+                                        planned.front().kind == privacy::MechanismKind::loss_noise);
   const auto as_planned = [&](const privacy::PrivacyEvent& event) {
     return raw ? !event.facts.empty() : event.facts == planned.front().facts;
   };

@@ -68,10 +68,6 @@ inline const TrialCase kTrialCases[] = {
        return spec;
      },
      "ensemble"},
-    {"RonaWorking", [](const TinyTrials& t) { return t.RonaStudent(Reading::working); }, "plain"},
-    {"RonaPrinted", [](const TinyTrials& t) { return t.RonaStudent(Reading::printed); }, "plain"},
-    {"RonaByDpSgdTeacher", [](const TinyTrials& t) { return t.RonaStudent(Reading::sound); }, "dpsgd"},
-    {"RonaByVotes", [](const TinyTrials& t) { return t.RonaVoteStudent(); }, "ensemble"},
     {"NetworkEnsemble", [](const TinyTrials& t) { return t.Teacher("networks"); }, ""},
     {"DirichletEnsemble", [](const TinyTrials& t) { return t.Teacher("dirichlet"); }, ""},
     {"VotesOfNetworks", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::public_split); }, "networks"},
@@ -142,6 +138,10 @@ inline const TrialCase kTrialCases[] = {
 
 // Methods that run on one device alone.
 inline const TrialCase kLoneTrialCases[] = {
+    {"RonaWorking", [](const TinyTrials& t) { return t.RonaStudent(Reading::working); }, "plain"},
+    {"RonaPrinted", [](const TinyTrials& t) { return t.RonaStudent(Reading::printed); }, "plain"},
+    {"RonaByDpSgdTeacher", [](const TinyTrials& t) { return t.RonaStudent(Reading::sound); }, "dpsgd"},
+    {"RonaByVotes", [](const TinyTrials& t) { return t.RonaVoteStudent(); }, "ensemble"},
     {"Dense", [](const TinyTrials& t) { return t.DenseStudent(); }, "ensemble"},
     {"DenseOfNetworks",
      [](const TinyTrials& t) {
