@@ -99,7 +99,7 @@ class FigureReader {
     for (const std::string& name : UnusedBy(spec.kind)) {
       const TomlEntry* entry = node_.Find(name);
       if (entry == nullptr) continue;
-      context_.complaints.Error(entry->where, path_ + "." + name,
+      context_.complaints.Error(entry->value.where, path_ + "." + name,
                                 name + " says nothing about a figure of kind \"" + FigureKindName(spec.kind) +
                                     "\": remove it, or choose another kind");
     }

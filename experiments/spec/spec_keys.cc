@@ -146,7 +146,7 @@ constexpr SpecKey kKeys[] = {
     Quiet(Row<&S::grain>("grain", From(1, 1024), kVotes | kQuery,
                          "parts of a member's vote: 1 = all to its first class (noisy votes), more = "
                          "floor(grain * softmax) to every class (noisy probabilities)")),
-    Quiet(Public(kVotes, Row<&S::refit>("refit", {}, 0,
+    Quiet(kVotes, Public(kVotes, Row<&S::refit>("refit", {}, 0,
                                         "relabels every public image by votes and student together and fits once "
                                         "more; false: the student sees the answered queries alone"))),
     Row<&S::detach>("detach", {}, kGradient,

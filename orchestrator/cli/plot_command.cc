@@ -57,7 +57,7 @@ class FigureWriter {
       return storage::ReadRecorded(view_.directory + "/" + trial.row->attempt_file);
     };
     RETORT_ASSIGN_OR_RETURN(const FigureData data,
-                            BuildFigure(spec, {plan_, view_, published, recorded, call_.line.global.profile == "smoke"}));
+                            BuildFigure(spec, {plan_, view_, published, recorded, plan_.profile == "smoke"}));
     std::vector<std::string> files;
     if (data.empty) {
       TellEmpty(data);
@@ -113,8 +113,9 @@ class FigureWriter {
 
 int PlotCommand(const Invocation& call) {
   const CommandLine& line = call.line;
-  const LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile});
+  const LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, false, true});
   if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
+  for (const Diagnostic& absent : loaded.absent) call.console.Warn(absent);
   const Result<std::vector<FigureSpec>> figures = ChosenFigures(*loaded.plan, line.figure);
   if (!figures.ok()) return call.console.Fail(figures.status());
   Result<ResultsView> view = ReadShownResults(call.env, ResultsFor(line.global.results, loaded.plan->name));

@@ -1,6 +1,7 @@
 #include "orchestrator/plot/render.h"
 
 #include <map>
+#include <string_view>
 
 #include "orchestrator/plot/layout.h"
 #include "orchestrator/plot/painters.h"
@@ -25,19 +26,20 @@ std::string Escaped(const std::string& text) {
   return safe;
 }
 
-// cairo names surfaces by a number that goes up through the life of the process.
-std::string Renumbered(const std::string& svg) {
-  constexpr std::string_view kWord = "surface";
+// cairo names surfaces and images by a number that goes up through the life of the process: "surface7", "image9".
+std::string Renumbered(const std::string& svg, std::string_view word) {
   std::map<std::string, std::size_t> numbers;
   std::string out;
   std::size_t at = 0;
   while (at < svg.size()) {
-    const std::size_t found = svg.find(kWord, at);
+    const std::size_t found = svg.find(word, at);
     if (found == std::string::npos) break;
-    std::size_t end = found + kWord.size();
-    while (end < svg.size() && svg[end] >= '0' && svg[end] <= '9') ++end;
-    out.append(svg, at, found + kWord.size() - at);
-    const std::string number = svg.substr(found + kWord.size(), end - found - kWord.size());
+    // Elsewhere the word is that of an element, or stands in an image's own bytes.
+    const bool names = found > 0 && (svg[found - 1] == '"' || svg[found - 1] == '#');
+    std::size_t end = found + word.size();
+    while (names && end < svg.size() && svg[end] >= '0' && svg[end] <= '9') ++end;
+    out.append(svg, at, found + word.size() - at);
+    const std::string number = svg.substr(found + word.size(), end - found - word.size());
     if (!number.empty()) out += std::to_string(numbers.try_emplace(number, numbers.size()).first->second);
     at = end;
   }
@@ -47,7 +49,7 @@ std::string Renumbered(const std::string& svg) {
 }  // namespace
 
 std::string WithAlternativeText(std::string svg, const std::string& name, const std::string& description) {
-  svg = Renumbered(svg);
+  svg = Renumbered(Renumbered(svg, "surface"), "image");
   const std::size_t root = svg.find("<svg ");
   const std::size_t end = root == std::string::npos ? root : svg.find('>', root);
   if (end == std::string::npos) return svg;

@@ -172,7 +172,7 @@ TEST(PublishedJoin, ClientsAreKeysOfTheTrialOrOfItsTeacher) {
   const std::vector<std::pair<std::string, std::string>> clients = {{"clients", "5"}, {"dirichlet_alpha", "0.5"}};
   EXPECT_THAT(world.Join("dpsd/table5", world.Student("fedavg", 0, clients)), Optional(0.9055));
   EXPECT_FALSE(world.Join("dpsd/table5", world.Student("fedavg", 0, {{"clients", "10"}, {"dirichlet_alpha", "0.5"}})));
-  EXPECT_FALSE(world.Join("dpsd/table5", world.Student("fedavg", 0)));
+  EXPECT_FALSE(world.Join("dpsd/table5", world.Student("fedavg", 0, {{"clients", "5"}, {"dirichlet_alpha", "0.1"}})));
   TrialSpec student = world.Student("feddpsd", 10, {{"branch", "data"}});
   TrialSpec teacher = world.Teacher("clients", "dense-mnist");
   TrialSpec& stored = world.plan.trials.back();

@@ -78,7 +78,7 @@ TEST(Statistics, WilsonStaysInsideTheUnitInterval) {
   EXPECT_NEAR(low, 1000 / (1000 + 3.841458820694124), 1e-12);
   EXPECT_DOUBLE_EQ(high, 1);
   EXPECT_NEAR(WilsonInterval(0, 1000).second, 3.841458820694124 / (1000 + 3.841458820694124), 1e-12);
-  EXPECT_DOUBLE_EQ(WilsonInterval(0, 1000).first, 0);
+  EXPECT_NEAR(WilsonInterval(0, 1000).first, 0, 1e-15);
 }
 
 }  // namespace

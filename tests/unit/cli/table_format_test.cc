@@ -28,23 +28,23 @@ TEST(TableFormat, TextShowsMeasurementBesideEveryClaim) {
       "Table sample of sweep sample\n"
       "\n"
       "Teachers\n"
-      "teacher  method  network   test.accuracy  protects  neighbours  δ     ε  basis\n"
-      "─────────────────────────────────────────────────────────────────────────────────────\n"
-      "single   plain   datalens  97.80 %        example   replace     1e-5  ∞  no bound [1]\n"
+      "teacher  method  network   test.accuracy     protects  neighbours  δ     ε  basis\n"
+      "────────────────────────────────────────────────────────────────────────────────────────\n"
+      "single   plain   datalens  97.80 %           example   replace     1e-5  ∞  no bound [1]\n"
       "                           n=1\n"
+      "                           test 96.69–98.54\n"
       "\n"
       "Students, data = digits\n"
-      "method  reading  teacher  test.accuracy   protects  neighbours  δ                 ε  basis\n"
-      "─────────────────────────────────────────────────────────────────────────────────────────────────────"
-      "\n"
-      "dpdfd   working  single   92.00 ± 1.41 %  example   replace     1e-5        0.041 †  "
-      "paper:dpdfd-thm3\n"
-      "                          n=2 of 3        teacher   replace     1e-5  ≤ 541,289.259  exact-gdp\n"
-      "                                          member    replace     1e-5              ∞  no bound [2]\n"
-      "─────────────────────────────────────────────────────────────────────────────────────────────────────"
-      "\n"
-      "dpsgd   –        –        93.80 %         example   add-remove  1e-5        ≤ 2.997  exact-gdp\n"
+      "method  reading  teacher  test.accuracy       protects  neighbours  δ                 ε  basis\n"
+      "─────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
+      "dpdfd   working  single   92.00 ± 1.41 %      example   replace     1e-5        0.041 †  paper:dpdfd-thm3\n"
+      "                          n=2 of 3            teacher   replace     1e-5  ≤ 541,289.259  exact-gdp\n"
+      "                          seeds 79.29–104.71  member    replace     1e-5              ∞  no bound [2]\n"
+      "                          test 90.15–93.53\n"
+      "─────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
+      "dpsgd   –        –        93.80 %             example   add-remove  1e-5        ≤ 2.997  exact-gdp\n"
       "                          n=1\n"
+      "                          test 92.13–95.13\n"
       "\n";
   EXPECT_EQ(text.substr(0, expected.size()), expected);
 }
@@ -59,7 +59,7 @@ TEST(TableFormat, LegendNamesWhatEachLabelMeans) {
 }
 
 TEST(TableFormat, TextFitsTheTerminal) {
-  for (const std::size_t width : {std::size_t{90}, std::size_t{110}}) {
+  for (const std::size_t width : {std::size_t{94}, std::size_t{110}}) {
     std::istringstream lines(TableAsText(SampleTable(), width));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
@@ -165,7 +165,8 @@ TEST(TableFormat, CsvNeverSeparatesEpsilonFromItsMeaning) {
       csv,
       HasSubstr(
           "sample,student,dpsgd,,,digits,test.accuracy,0.938,,1,,,,complete,example,add-remove,1e-5,2.997,,"
-          "proven,exact-gdp,one unit,,,dd00000000000001\n"));
+          "proven,exact-gdp,one unit,,,dd00000000000001,1000,0.9213"));
+  EXPECT_THAT(csv, HasSubstr(",false,false,false,,\n"));
   EXPECT_THAT(csv, HasSubstr("member,replace,1e-5,inf,,unbounded,"));
 }
 
@@ -175,9 +176,32 @@ TEST(TableFormat, MarkdownAndLatexCarryEveryClaim) {
                               HasSubstr("- \\[1\\] "), HasSubstr("0.041 †")));
   const std::string latex = TableAsLatex(SampleTable());
   EXPECT_THAT(latex, AllOf(HasSubstr("teacher & replace & 1e-5 & $\\le$ 541,289.259 & exact-gdp \\\\"),
-                           HasSubstr("0.041 $\\dag$"), HasSubstr("$\\infty$"), HasSubstr("97.80 \\%")));
+                           HasSubstr("0.041 \\dag{}"), HasSubstr("$\\infty$"), HasSubstr("97.80 \\%")));
   for (const char* symbol : {"ε", "δ", "∞", "†", "≤", "±", "–"})
     EXPECT_THAT(latex, Not(HasSubstr(symbol))) << symbol;
+}
+
+TEST(TableFormat, LatexIsATableOfBooktabs) {
+  const std::string latex = TableAsLatex(SampleTable());
+  const std::string expected =
+      "\\begin{tabular}{lllllllllllllll}\n\\toprule\n"
+      "{}role & method & reading & teacher & data & test.accuracy & n & published & seeds 95 \\% & test 95 \\% & "
+      "protects & neighbours & $\\delta$ & $\\varepsilon$ & basis \\\\\n"
+      "\\midrule\n"
+      "{}teacher & plain & -- & single & digits & 97.80 \\% & n=1 & -- & -- & 96.69--98.54 & example & replace & 1e-5 & "
+      "$\\infty$ & no bound [1] \\\\\n"
+      "\\midrule\n"
+      "{}student & dpdfd & working & single & digits & 92.00 $\\pm$ 1.41 \\% & n=2 of 3 & -- & 79.29--104.71 & "
+      "90.15--93.53 & example & replace & 1e-5 & 0.041 \\dag{} & paper:dpdfd-thm3 \\\\\n"
+      "{} &  &  &  &  &  &  &  &  &  & teacher & replace & 1e-5 & $\\le$ 541,289.259 & exact-gdp \\\\\n"
+      "{} &  &  &  &  &  &  &  &  &  & member & replace & 1e-5 & $\\infty$ & no bound [2] \\\\\n"
+      "\\midrule\n"
+      "{}student & dpsgd & -- & -- & digits & 93.80 \\% & n=1 & -- & -- & 92.13--95.13 & example & add-remove & 1e-5 & "
+      "$\\le$ 2.997 & exact-gdp \\\\\n"
+      "\\bottomrule\n\\end{tabular}\n";
+  const std::size_t begin = latex.find("\\begin{tabular}");
+  ASSERT_NE(begin, std::string::npos);
+  EXPECT_EQ(latex.substr(begin, expected.size()), expected);
 }
 
 }  // namespace

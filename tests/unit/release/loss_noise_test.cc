@@ -141,7 +141,7 @@ TEST(LossNoise, HintsTeachHalfTheSquaredDistance) {
   const at::Tensor all = torch::autograd::grad({losses.mean()}, {adapted}, {}, /*retain_graph=*/true)[0];
   EXPECT_TRUE(at::allclose(ReleaseHint(*Make(1000)).value().values, all, 1e-5, 1e-7));
   EXPECT_EQ(ReleaseHint(*Make(0.01)).value().values.abs().max().item<float>(), 0);
-  const double bound = losses.detach().median().item<double>() + 1e-6;
+  const double bound = losses.detach().median().item<double>() + 1e-4;
   const at::Tensor kept = torch::autograd::grad({losses.clamp_max(bound).mean()}, {adapted})[0];
   EXPECT_TRUE(at::allclose(ReleaseHint(*MakeByRow(bound)).value().values, kept, 1e-5, 1e-7));
   EXPECT_FALSE(at::allclose(kept, all, 1e-5, 1e-7));

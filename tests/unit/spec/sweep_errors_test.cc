@@ -168,7 +168,7 @@ const BadSweep kBadSweeps[] = {
     {"LabelMethodAskedForExamples",
      "[trial]\nmethod = \"alibi\"\nepsilon = 1\nclaim = \"example\"\ncalibrate = \"noise\"\n", 13, 9, "trial.claim",
      "protects labels only", "label"},
-    {"BaselineOnSeveralDevices", "[trial]\nmethod = \"fedavg\"\ndevices = 2\n", 12, 11, "trial.devices",
+    {"BaselineOnSeveralDevices", "[trial]\nmethod = \"dense\"\nteacher = \"shards\"\ndevices = 2\n", 13, 11, "trial.devices",
      "runs on one device", ""},
     {"DpdfdWithoutTeacher", "[trial]\nsteps = 5\n", 10, 1, "trial.method", "needs a teacher", "single"},
     {"QueriesWithoutEnsemble", kTrial + "[sweep]\nzip.a = [{ queries = 10 }]\n", 13, 22,

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadArgument{"trial.steps=0", 13, "out of range", ""},
         BadArgument{"teacher.signle.epochs=3", 9, "unknown [teacher] entry \"signle\"", "single"},
         BadArgument{"data.digit.path=x", 6, "unknown [data] entry \"digit\"", "digits"},
-        BadArgument{"profile.fast.trial.steps=1", 1, "starts with data., teacher., trial., sweep. or table.",
+        BadArgument{"profile.fast.trial.steps=1", 1, "starts with data., teacher., trial., sweep., table. or figure.",
                     ""}));
 
 TEST(SweepOverlay, UnknownProfileNamesTheNearest) {

@@ -18,16 +18,16 @@ RonaVolume Volume() {
   return volume;
 }
 
-struct Run {
+struct Stretch {
   RonaPhase phase;
   std::int64_t round, epochs;
   double rate;
-  bool operator==(const Run&) const = default;
+  bool operator==(const Stretch&) const = default;
 };
 
 // Phases in order, with their epochs; checks on the way that batches cover each epoch.
-std::vector<Run> Runs(const RonaSchedule& schedule) {
-  std::vector<Run> runs;
+std::vector<Stretch> StretchesOf(const RonaSchedule& schedule) {
+  std::vector<Stretch> runs;
   std::int64_t covered = 0, last = -1;
   for (std::int64_t step = 0; step < schedule.steps(); ++step) {
     const RonaStep at = schedule.At(step);
@@ -52,8 +52,8 @@ std::vector<Run> Runs(const RonaSchedule& schedule) {
 
 TEST(RonaSchedule, WorkingOrderIsThatOfTheAuthorsCode) {
   using enum RonaPhase;
-  EXPECT_EQ(Runs(RonaSchedule(Volume())),
-            (std::vector<Run>{{auxiliary, 0, 2, 1}, {hint, 0, 3, 1},    {self, 0, 3, 1},    {distill, 0, 8, 1},
+  EXPECT_EQ(StretchesOf(RonaSchedule(Volume())),
+            (std::vector<Stretch>{{auxiliary, 0, 2, 1}, {hint, 0, 3, 1},    {self, 0, 3, 1},    {distill, 0, 8, 1},
                               {self, 0, 8, 1},      {distill, 1, 8, 1}, {self, 1, 6, 1},    {distill, 2, 8, 1},
                               {self, 2, 4, 1},      {distill, 3, 8, 1}, {self, 3, 2, 1},    {distill, 4, 8, 0.1},
                               {self, 4, 1, 0.1}}));
@@ -65,7 +65,7 @@ TEST(RonaSchedule, PrintedOrderIsThatOfAlgorithmOne) {
   volume.printed = true;
   volume.warm_epochs = 0;
   volume.rounds = 2;
-  EXPECT_EQ(Runs(RonaSchedule(volume)), (std::vector<Run>{{auxiliary, 0, 2, 1},
+  EXPECT_EQ(StretchesOf(RonaSchedule(volume)), (std::vector<Stretch>{{auxiliary, 0, 2, 1},
                                                           {hint, 0, 3, 1},
                                                           {self, 0, 8, 1},
                                                           {distill, 0, 8, 1},
@@ -112,8 +112,8 @@ TEST(RonaSchedule, VotesAreAskedInEqualPartsBeforeEachRound) {
 TEST(RonaSchedule, BaseAsksNobody) {
   RonaVolume volume = Volume();
   volume.auxiliary_epochs = volume.hint_epochs = volume.distill_epochs = 0;
-  const std::vector<Run> runs = Runs(RonaSchedule(volume));
-  for (const Run& run : runs) EXPECT_EQ(run.phase, RonaPhase::self);
+  const std::vector<Stretch> runs = StretchesOf(RonaSchedule(volume));
+  for (const Stretch& run : runs) EXPECT_EQ(run.phase, RonaPhase::self);
   volume.self_epochs = volume.warm_epochs = 0;
   EXPECT_EQ(RonaSchedule(volume).steps(), 0);
 }
