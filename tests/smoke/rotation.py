@@ -1,6 +1,6 @@
-"""Runs the shipped sweeps in their smoke profiles: all of a sweep's trials, its tables in every format,
-and for some an audit. One part of the files at a time; which one follows from the number of commits, so that all have
-run after as many commits as there are parts.
+"""Runs the shipped sweeps in their smoke profiles: all of a sweep's trials, and its tables in every format. One part of
+the files at a time; which one follows from the number of commits, so that all have run after as many commits as there
+are parts.
 
 usage: rotation.py --retort PROGRAM --source DIR [--all | --part N | FILE...]
 A FILE is named as below experiments/configs, e.g. dpsd/table1.toml. Without git, part 0 runs.
@@ -20,7 +20,6 @@ PARTS = 6
 SLOTS = "2"
 PATIENCE = 300  # seconds a sweep
 FORMATS = ("text", "markdown", "csv", "latex")
-AUDITS = {"dp-dfd/fig5.toml": "inversion", "dpsd/fig8.toml": "inversion", "dpsd/membership.toml": "membership"}
 
 
 def commits(source):
@@ -46,9 +45,6 @@ class Sweep:
         done = self.call("run", "--slots", SLOTS, "--quiet", "--metrics-listen", "127.0.0.1:0")
         expect(done.returncode == 0, "the sweep did not succeed", done)
         self.check_tables()
-        if self.name in AUDITS:
-            done = self.call("audit", "--kind", AUDITS[self.name])
-            expect(done.returncode == 0, "the audit did not succeed", done)
 
     def check_tables(self):
         for form in FORMATS:
