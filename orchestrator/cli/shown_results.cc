@@ -37,13 +37,15 @@ std::optional<double> AuditFigure(const privacy::AuditReport& report, std::strin
 
 }  // namespace
 
+Result<ResultsView> ReadStoredResults(storage::Env& env, const std::string& results) {
+  if (env.Exists(results + "/journal.log")) return ReadResults(env, results);
+  ResultsView empty;
+  empty.directory = results;
+  return empty;
+}
+
 Result<ResultsView> ReadShownResults(storage::Env& env, const std::string& results) {
-  if (!env.Exists(results + "/journal.log")) {
-    ResultsView empty;
-    empty.directory = results;
-    return empty;
-  }
-  RETORT_ASSIGN_OR_RETURN(ResultsView view, ReadResults(env, results));
+  RETORT_ASSIGN_OR_RETURN(ResultsView view, ReadStoredResults(env, results));
   WithdrawRefuted(env, view);
   for (TrialView& trial : view.trials) {
     const std::optional<privacy::AuditReport> audit = AuditOf(env, view, trial);

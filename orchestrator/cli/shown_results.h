@@ -8,8 +8,10 @@
 
 namespace retort::orchestrator::cli {
 
-// Claims that audits refute are withdrawn, and what audits found stands among the claims of its trial. An empty view
-// where nothing is stored yet. Error: as ReadResults.
+// As it is stored; an empty view where nothing is yet. Error: as ReadResults.
+[[nodiscard]] Result<ResultsView> ReadStoredResults(storage::Env& env, const std::string& results);
+
+// The same for people: claims that audits refute are withdrawn, and what audits found stands among the claims of its trial.
 [[nodiscard]] Result<ResultsView> ReadShownResults(storage::Env& env, const std::string& results);
 
 // Gives every row the metric `name` that it lacks, where it is a timing of the row ("step_seconds") or a figure of an

@@ -5,16 +5,15 @@
 #include <variant>
 #include <vector>
 
-#include "orchestrator/audit_store.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/load_sweep.h"
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/run_options.h"
+#include "orchestrator/cli/shown_results.h"
 #include "orchestrator/cli/table_completion.h"
 #include "orchestrator/cli/table_format.h"
 #include "orchestrator/cli/table_statements.h"
 #include "orchestrator/environment.h"
-#include "orchestrator/refuted_claims.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -29,23 +28,6 @@ Result<std::vector<TableSpec>> ChosenTables(const SweepPlan& plan, const std::st
   std::string message = plan.file + " has no [table." + name + "]";
   for (std::size_t i = 0; i < names.size(); ++i) message += (i == 0 ? "; it has " : ", ") + names[i];
   return UsageError(message + ".");
-}
-
-Result<ResultsView> StoredOrEmpty(storage::Env& env, const std::string& results) {
-  if (env.Exists(results + "/journal.log")) return ReadResults(env, results);
-  ResultsView empty;
-  empty.directory = results;
-  return empty;
-}
-
-// What audits found stands among the claims of its trial. A damaged report is left to `retort show` and `verify`.
-void AddAuditedClaims(storage::Env& env, ResultsView& view) {
-  for (TrialView& trial : view.trials) {
-    const Result<std::optional<privacy::AuditReport>> audit = ReadAudit(env, view.directory, trial);
-    if (!audit.ok() || !audit->has_value()) continue;
-    const std::vector<privacy::Claim> claims = AuditedClaims(**audit);
-    trial.row->claims.insert(trial.row->claims.end(), claims.begin(), claims.end());
-  }
 }
 
 std::string Formatted(const std::vector<ResultTable>& tables, const std::string& format,
@@ -83,10 +65,8 @@ std::variant<Loaded, int> Load(const Invocation& call, bool runs) {
 
 int Print(const Invocation& call, const Loaded& loaded) {
   const CommandLine& line = call.line;
-  Result<ResultsView> view = StoredOrEmpty(call.env, loaded.results);
+  const Result<ResultsView> view = ReadShownResults(call.env, loaded.results);
   if (!view.ok()) return call.console.Fail(view.status());
-  WithdrawRefuted(call.env, *view);
-  AddAuditedClaims(call.env, *view);
   if (view->trials.empty())
     call.console.Message("nothing is stored in " + loaded.results + " yet; `retort run " + line.sweep +
                          "` fills the table.");
@@ -102,7 +82,7 @@ int Print(const Invocation& call, const Loaded& loaded) {
 
 // Runs what the tables lack. Returns the exit code. Error: of RunSweep, or a results folder that cannot be read.
 Result<int> RunMissing(const Invocation& call, const Loaded& loaded, const RunOptions& options) {
-  RETORT_ASSIGN_OR_RETURN(const ResultsView view, StoredOrEmpty(call.env, loaded.results));
+  RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadStoredResults(call.env, loaded.results));
   const Completion completion = CompletionOf(loaded.plan, loaded.specs, view);
   if (completion.failed > 0)
     call.console.Message(fmt::format("{} trials of the table have ended without a result: `retort retry --failed "

@@ -18,17 +18,6 @@ namespace {
 constexpr double kLeastEpsilon = 1e-6, kLargestEpsilon = 700;
 constexpr int kLatticeBits = 20;  // the one of a one-hot vector is 2^20 steps of the lattice
 
-// One answer about `truth` from `set`, ascending: with one candidate that one, whatever the truth.
-std::size_t Answer(std::size_t truth, const std::vector<std::size_t>& set, double epsilon0, noise::ChaChaStream& bits) {
-  const std::size_t k = set.size();
-  if (k == 1) return set[0];
-  const auto place = static_cast<std::size_t>(std::find(set.begin(), set.end(), truth) - set.begin());
-  if (place == k) return set[bits.Below(k)];
-  if (bits.NextU64() >= LeaveThreshold(epsilon0, static_cast<std::int64_t>(k))) return truth;
-  const std::uint64_t other = bits.Below(k - 1);
-  return set[other < place ? other : other + 1];
-}
-
 }  // namespace
 
 PrivateLabels::PrivateLabels(const at::Tensor& labels) {
@@ -116,7 +105,7 @@ Result<at::Tensor> LabelResponse::Respond(const PrivateLabels& labels, std::size
       if (candidate[c]) set.push_back(c);
     }
     const auto truth = static_cast<std::size_t>(labels.labels_[static_cast<std::size_t>(row[i])]);
-    answer[i] = static_cast<std::int64_t>(Answer(truth, set, settings_.epsilon0, bits));
+    answer[i] = static_cast<std::int64_t>(AnswerAmong(truth, set, settings_.epsilon0, bits));
   }
   return out;
 }

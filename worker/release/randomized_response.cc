@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
@@ -19,27 +18,6 @@ namespace {
 
 constexpr double kLeastEpsilon = 1e-6, kLargestEpsilon = 700;
 constexpr std::int64_t kFewestCandidates = 2;
-
-// Uniform on 0 .. count - 1, exactly: words of the last, incomplete cycle are thrown away.
-std::uint64_t Below(std::uint64_t count, noise::ChaChaStream& bits) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  const std::uint64_t incomplete = (kMost % count + 1) % count;
-  std::uint64_t word = bits.NextU64();
-  while (word > kMost - incomplete) word = bits.NextU64();
-  return word % count;
-}
-
-// `candidates` in ascending order.
-std::size_t ClassFor(std::size_t truth, const std::vector<std::size_t>& candidates, double epsilon0,
-                     noise::ChaChaStream& bits) {
-  const std::size_t k = candidates.size();
-  std::size_t place = 0;
-  while (place < k && candidates[place] != truth) ++place;
-  if (place == k) return candidates[Below(k, bits)];
-  if (bits.NextU64() >= LeaveThreshold(epsilon0, static_cast<std::int64_t>(k))) return truth;
-  const std::size_t other = Below(k - 1, bits);
-  return candidates[other < place ? other : other + 1];
-}
 
 std::vector<std::size_t> Marked(const bool* candidate, std::size_t classes) {
   std::vector<std::size_t> set;
@@ -62,6 +40,18 @@ at::Tensor AsBits(const at::Tensor& values) {
 }
 
 }  // namespace
+
+std::size_t AnswerAmong(std::size_t truth, const std::vector<std::size_t>& candidates, double epsilon0,
+                        noise::ChaChaStream& bits) {
+  const std::size_t k = candidates.size();
+  if (k == 1) return candidates[0];
+  const auto place = static_cast<std::size_t>(std::find(candidates.begin(), candidates.end(), truth) -
+                                              candidates.begin());
+  if (place == k) return candidates[bits.Below(k)];
+  if (bits.NextU64() >= LeaveThreshold(epsilon0, static_cast<std::int64_t>(k))) return truth;
+  const std::uint64_t other = bits.Below(k - 1);
+  return candidates[other < place ? other : other + 1];
+}
 
 std::uint64_t LeaveThreshold(double epsilon0, std::int64_t candidates) {
   const auto others = static_cast<double>(candidates - 1);
@@ -160,7 +150,7 @@ void RandomizedResponse::Respond(std::size_t truth, const std::vector<std::size_
   const bool inside = std::binary_search(candidates.begin(), candidates.end(), truth);
   const bool all = inside && settings_.form == ResponseForm::every_class;
   const std::size_t answer =
-      ClassFor(truth, all ? EveryClass(out.size()) : candidates, settings_.epsilon0, bits);
+      AnswerAmong(truth, all ? EveryClass(out.size()) : candidates, settings_.epsilon0, bits);
   if (!soft) {
     out[answer] += 1;
   } else if (!inside || answer != truth) {

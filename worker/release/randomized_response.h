@@ -1,9 +1,11 @@
 // Randomised response over a set of candidates that was chosen without the teacher: one class leaves.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "worker/noise/chacha_stream.h"
 #include "worker/release/answer_memory.h"
@@ -76,5 +78,11 @@ class RandomizedResponse final : public Mechanism {
 // The 64-bit number u below which a uniform word leaves the teacher's class: u / 2^64 is at least
 // (k - 1) / (e^e0 + k - 1), and above it by less than 2^-40 of it or 2^-64. k = candidates >= 2.
 [[nodiscard]] std::uint64_t LeaveThreshold(double epsilon0, std::int64_t candidates);
+
+// One answer about the class `truth` from `candidates`, at least one, ascending: with one candidate that one, whatever
+// the truth; with k, the truth with probability e^e0 / (e^e0 + k - 1) and each other with 1 / (e^e0 + k - 1); any of
+// them alike where the truth is not among them.
+[[nodiscard]] std::size_t AnswerAmong(std::size_t truth, const std::vector<std::size_t>& candidates, double epsilon0,
+                                      noise::ChaChaStream& bits);
 
 }  // namespace retort::worker::release
