@@ -21,7 +21,6 @@
 #include "storage/tensor_digest.h"
 #include "worker/checkpoint_stamp.h"
 #include "worker/data/dataset.h"
-#include "worker/evaluation.h"
 #include "worker/failure.h"
 #include "worker/finished_attempt.h"
 #include "worker/gang/row_share.h"
@@ -36,6 +35,7 @@
 #include "worker/tensor_codec.h"
 #include "worker/train_state.h"
 #include "worker/trial_inputs.h"
+#include "worker/trial_metrics.h"
 
 namespace retort::worker {
 namespace {
@@ -304,19 +304,22 @@ class TrialRun {
     return Check(host_.Report(cluster::CheckpointCommitted{next_, *digest}), FailureKind::agent_lost);
   }
 
-  MaybeFailure Publish() {
-    Result<Outcome> outcome = method_->Finish();
-    if (!outcome.ok()) return FailureOf(outcome.status(), FailureKind::internal);
-    outcome_ = std::move(outcome).value();
+  MaybeFailure AddMetrics() {
     if (spec_.stop_metric != StopMetric::none) {
       const std::int64_t steps = stopped_at_ > 0 ? stopped_at_ : method_->steps();
       outcome_.metrics.emplace_back("stop.step", static_cast<double>(steps));
     }
-    if (inputs_.data.skipped > 0)
-      outcome_.metrics.emplace_back("data.skipped", static_cast<double>(inputs_.data.skipped));
-    if (outcome_.evaluation)
-      if (const std::optional<double> value = AccuracyOn(spec_.data->sensitive_classes, *outcome_.evaluation))
-        outcome_.metrics.emplace_back("test.sensitive_accuracy", *value);
+    const Result<Series> own = TrialMetrics(spec_, inputs_.data, outcome_);
+    if (!own.ok()) return FailureOf(own.status(), FailureKind::internal);
+    outcome_.metrics.insert(outcome_.metrics.end(), own->begin(), own->end());
+    return std::nullopt;
+  }
+
+  MaybeFailure Publish() {
+    Result<Outcome> outcome = method_->Finish();
+    if (!outcome.ok()) return FailureOf(outcome.status(), FailureKind::internal);
+    outcome_ = std::move(outcome).value();
+    if (MaybeFailure failure = AddMetrics()) return failure;
     if (!AllFinite(outcome_.parameters)) {
       return Failure{FailureKind::not_finite, "A final parameter is not finite."};
     }

@@ -12,6 +12,7 @@ enum class FigureKind : std::uint8_t {
   bar,      // the same as bars, for keys without an order
   curve,    // what was recorded while the trials ran, one line a series
   samples,  // synthetic samples of the trials, one panel each
+  map,      // those samples among pictures of their data set in a t-SNE map, one panel each
 };
 
 struct FigureSpec {
@@ -25,10 +26,15 @@ struct FigureSpec {
   std::string title, x_label, y_label;  // empty = from the keys
   std::string published;                // "dpdfd-ijcai23/table1" or empty
   bool teachers = false;                // with a line at what each teacher reaches
-  std::int64_t count = 36;              // of samples: images a panel
+  std::int64_t count = 36;              // of samples: images a panel; of a map: at most so many of each kind
 };
 
-// "line", "bar", "curve", "samples", in this order.
+// Whether a figure of this kind shows pictures of single trials, each in a panel of its own, and no metric.
+[[nodiscard]] constexpr bool ShowsPictures(FigureKind kind) {
+  return kind == FigureKind::samples || kind == FigureKind::map;
+}
+
+// "line", "bar", "curve", "samples", "map", in this order.
 [[nodiscard]] const std::vector<std::string>& FigureKindNames();
 [[nodiscard]] const std::string& FigureKindName(FigureKind kind);
 

@@ -20,6 +20,7 @@ std::vector<std::string> UnusedBy(FigureKind kind) {
     case FigureKind::curve:
       return {"count", "published", "teachers"};
     case FigureKind::samples:
+    case FigureKind::map:
       return {"y", "log_x", "log_y", "x_label", "y_label", "published", "teachers"};
   }
   return {};
@@ -178,7 +179,7 @@ void CheckLogarithm(const FigureTable& figure, const std::vector<TrialSpec>& tri
 }  // namespace
 
 const std::vector<std::string>& FigureKindNames() {
-  static const std::vector<std::string> names = {"line", "bar", "curve", "samples"};
+  static const std::vector<std::string> names = {"line", "bar", "curve", "samples", "map"};
   return names;
 }
 

@@ -86,6 +86,14 @@ TrialSpec ReadingOnly(Reading reading) {
   return spec;
 }
 
+// Of a preset's row: " (method, reading)", those of the two that it names.
+std::string Restriction(const PresetRow& row) {
+  if (row.method.empty() && !row.reading) return {};
+  const std::string reading = row.reading ? KeyText(ReadingOnly(*row.reading), "reading") : "";
+  const std::string comma = row.method.empty() || reading.empty() ? "" : ", ";
+  return " (" + std::string(row.method) + comma + reading + ")";
+}
+
 std::string PresetTable() {
   std::string text = "| kind of trial | preset |\n|---|---|\n";
   for (const TrialKind kind : kTrialKinds) {
@@ -97,8 +105,7 @@ std::string PresetTable() {
         if (key.name != row.key) continue;
         values +=
             (values.empty() ? "`" : ", `") + std::string(key.name) + " = " + ValueText(key, row.value) + "`";
-        const std::string reading = row.reading ? ", " + KeyText(ReadingOnly(*row.reading), "reading") : "";
-        if (!row.method.empty()) values += " (" + std::string(row.method) + reading + ")";
+        values += Restriction(row);
       }
     }
     text += "| " + std::string(KindName(kind)) + " | " + values + " |\n";

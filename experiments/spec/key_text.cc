@@ -15,9 +15,18 @@ std::string ValueText(const SpecKey& key, const KeyValue& value) {
   return key.type == KeyType::duration ? text + "s" : text;
 }
 
+namespace {
+
+// Keys that one method of their kinds reads.
+bool IsOfAnotherMethod(const TrialSpec& spec, std::string_view name) {
+  return (name == "branch" || name == "trust") && spec.method != "feddpsd";
+}
+
+}  // namespace
+
 std::string KeyText(const TrialSpec& spec, std::string_view name) {
   const SpecKey* key = FindKey(name, kNowhere);
-  if (key == nullptr || !key->AppliesTo(KindOf(spec), spec.source)) return "";
+  if (key == nullptr || !key->AppliesTo(KindOf(spec), spec.source) || IsOfAnotherMethod(spec, name)) return "";
   return ValueText(*key, key->get(spec));
 }
 

@@ -156,7 +156,8 @@ constexpr SpecKey kKeys[] = {
                                     "that are taught by argmax, how many of the student's classes are candidates; 0 = "
                                     "all, or those above threshold"))),
     Quiet(kVotes, Generated(kVotes, Row<&S::threshold>("threshold", {0, 1, false}, kResponse,
-                       "where top_k = 0: student probability above which a class is a candidate; 0 = 1 / (2 classes)"))),
+                       "student probability above which a class is a candidate besides the top_k; 0 = no other, and where "
+                       "top_k = 0 1 / (2 classes)"))),
     Choice<&S::response_loss>("response_loss", kResponseLosses, kResponse,
                               "what the student learns: the class answered (label), or by how likely each class made "
                               "that answer over those candidates (likelihood)"),

@@ -157,7 +157,7 @@ struct TrialSpec {
   std::int64_t grain = 1;            // G, parts of a member's vote: 1 = one-hot votes, more = floor(G softmax)
   bool detach = true;                // false: the printed trap; claims become unbounded
   std::int64_t top_k = 0;            // largest entries of a gradient row, or candidates of a response; 0 = all classes
-  double threshold = 0;              // candidates are classes with a student probability above it; 0 = 1 / (2 classes)
+  double threshold = 0;              // classes above it are candidates too; 0 = none but top_k, without that 1 / (2 classes)
   double epsilon0 = 0;               // of one randomised response; 0 = calibrate fills it
   ResponseLoss response_loss = ResponseLoss::label;
   Branch branch = Branch::data;

@@ -95,6 +95,26 @@ std::string PartialSentence(const FigureData& data) {
   return text;
 }
 
+std::string MapSentence(const FigureImages& images) {
+  const FigureMap& map = *images.map;
+  std::string pictures;
+  for (const MapGroup& group : map.groups)
+    pictures += fmt::format("{}{} {}", pictures.empty() ? "" : ", ", group.places.size(), group.label);
+  return fmt::format("{}{}{}; perplexity {:.4g}, Kullback-Leibler divergence {:.3g} nats.", images.title,
+                     images.title.empty() ? "" : ": ", pictures, map.perplexity, map.divergence);
+}
+
+std::vector<std::string> MapSentences(const FigureData& data) {
+  std::vector<std::string> sentences = {
+      "A t-SNE map of pixels: pictures that lie near each other are alike. Axes, sizes and the distance between "
+      "groups mean nothing."};
+  for (const FigureImages& images : data.images)
+    if (images.map) sentences.push_back(MapSentence(images));
+  sentences.emplace_back(
+      "The private points are the positions of private pictures, and they move all others: no ε covers the map.");
+  return sentences;
+}
+
 bool Bounded(const Claim& claim) { return claim.status == ClaimStatus::proven && std::isfinite(claim.epsilon); }
 
 // A relation and how it is known: what one epsilon may be compared with.
@@ -230,7 +250,9 @@ std::vector<std::string> CaptionOf(const FigureData& data) {
   };
   if (data.smoke)
     add("smoke: a run of a few steps that shows that the sweep works; its values mean nothing.");
-  if (data.spec.kind != FigureKind::samples) add(SeedsSentence(data));
+  if (data.spec.kind == FigureKind::map)
+    for (std::string& sentence : MapSentences(data)) add(std::move(sentence));
+  if (!ShowsPictures(data.spec.kind)) add(SeedsSentence(data));
   add(PublishedSentence(data));
   add(MissingSentence(data));
   add(PartialSentence(data));
@@ -247,9 +269,9 @@ std::vector<std::string> CaptionOf(const FigureData& data) {
 
 std::string DescriptionOf(const FigureData& data) {
   const double factor = InPercent(data) ? 100 : 1;
-  std::string text = data.spec.kind == FigureKind::samples
-                         ? "Synthetic samples."
-                         : fmt::format("{} against {}.", YLabel(data), XLabel(data));
+  std::string text = fmt::format("{} against {}.", YLabel(data), XLabel(data));
+  if (data.spec.kind == FigureKind::samples) text = "Synthetic samples.";
+  if (data.spec.kind == FigureKind::map) text = "Synthetic samples among pictures of their data set.";
   for (const FigurePanel& panel : data.panels) {
     for (const FigureSeries& series : panel.series) {
       const std::string name = panel.title + (panel.title.empty() || series.label.empty() ? "" : ", ") + series.label;

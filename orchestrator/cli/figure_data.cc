@@ -9,6 +9,7 @@
 #include "experiments/spec/spec_keys.h"
 #include "orchestrator/cli/figure_curves.h"
 #include "orchestrator/cli/figure_images.h"
+#include "orchestrator/cli/figure_map.h"
 #include "orchestrator/cli/figure_words.h"
 #include "orchestrator/cli/spec_field.h"
 
@@ -78,7 +79,7 @@ TableSpec TableFor(const FigureSpec& spec) {
   for (const std::string& key : spec.series)
     if (key != spec.panels && key != spec.x && !Holds(table.rows, key)) table.rows.push_back(key);
   if (spec.kind != FigureKind::curve) table.columns = {spec.x};
-  // What curves and samples show is no metric: their cells only gather trials.
+  // What the other kinds show is no metric: their cells only gather trials.
   if (spec.kind == FigureKind::line || spec.kind == FigureKind::bar) table.metric = spec.y;
   table.published = spec.published;
   return table;
@@ -94,9 +95,11 @@ class FigureBuilder {
   }
 
   Status Run() {
-    data_.keys.assign(table_.spec.rows.begin() + (has_panels_ ? 1 : 0), table_.spec.rows.end());
+    // Pictures have a panel each, which all keys name.
+    const bool pictures = ShowsPictures(data_.spec.kind);
+    data_.keys.assign(table_.spec.rows.begin() + (has_panels_ && !pictures ? 1 : 0), table_.spec.rows.end());
     data_.epsilons = TargetsOf(data_, table_, specs_);
-    if (data_.spec.kind == FigureKind::samples) return AddImages(data_, table_, sources_, specs_, views_);
+    if (pictures) return AddPictures();
     FindVarying();
     if (data_.spec.kind != FigureKind::curve) ChooseCategories();
     for (const TableCell& cell : table_.cells) AddCell(cell);
@@ -215,6 +218,11 @@ class FigureBuilder {
         if (name == data_.spec.y) values.push_back(value);
     }
     return values;
+  }
+
+  Status AddPictures() {
+    RETORT_RETURN_IF_ERROR(AddImages(data_, table_, sources_, specs_, views_));
+    return data_.spec.kind == FigureKind::map ? AddMaps(data_, sources_, specs_) : Status();
   }
 
   Status AddCurves() {

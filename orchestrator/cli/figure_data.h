@@ -10,6 +10,7 @@
 #include "experiments/spec/figure_spec.h"
 #include "experiments/spec/sweep.h"
 #include "orchestrator/cli/result_table.h"
+#include "orchestrator/cli/split_pictures.h"
 #include "orchestrator/results_view.h"
 #include "storage/attempt_file.h"
 
@@ -40,6 +41,20 @@ struct FigureSeries {
   std::vector<TrialId> trials;
 };
 
+// Pictures of one kind on a map.
+struct MapGroup {
+  std::string label;  // "private (train)", "public", "test"; of samples "synthetic", or "public queries"
+  std::size_t style = 0;
+  std::vector<std::pair<double, double>> places;  // in the map's own unit
+};
+
+// Neighbours on it are pictures with like pixels; the mean of all places is 0.
+struct FigureMap {
+  std::vector<MapGroup> groups;  // what the splits hold, then the samples
+  double perplexity = 0;
+  double divergence = 0;  // Kullback-Leibler, in nats: what of the neighbourhoods the map does not show
+};
+
 struct FigureImages {
   std::string title;
   std::string at;                      // the value of x
@@ -47,6 +62,7 @@ struct FigureImages {
   TrialId trial;                       // the first of its seeds that kept samples
   std::string name;                    // shown
   std::optional<storage::Samples> samples;  // absent: missing
+  std::optional<FigureMap> map;             // of kind map, where there are samples
   std::vector<privacy::Claim> claims;
   int planned = 0;
 };
@@ -69,8 +85,8 @@ struct FigureData {
   std::string sweep, file;
   std::vector<std::string> keys;        // that tell series apart; more than spec.series where axes were left
   std::vector<std::string> categories;  // of x; empty = numbers
-  std::vector<FigurePanel> panels;      // of all but samples
-  std::vector<FigureImages> images;     // of samples
+  std::vector<FigurePanel> panels;      // of all but samples and map
+  std::vector<FigureImages> images;     // of samples and map
   std::vector<TeacherLine> teachers;    // where the figure shows them
   std::vector<EpsilonTarget> epsilons;  // that x or a series stands for; several: each label says its own
   std::vector<std::string> warnings;
@@ -90,6 +106,7 @@ struct FigureSources {
   const std::vector<PublishedValue>& published;
   RecordedOf recorded;
   bool smoke = false;
+  PicturesOf pictures = {};  // of kind map: at most spec.count of each split
 };
 
 // The figure of a sweep that declares none: its first axis of numbers, else its first axis, against the metric of the

@@ -61,6 +61,16 @@ ordered_json SeriesJson(const FigureSeries& series, const FigureData& data) {
   return json;
 }
 
+ordered_json MapJson(const FigureMap& map) {
+  ordered_json json;
+  json["perplexity"] = map.perplexity;
+  json["divergence"] = map.divergence;
+  json["series"] = ordered_json::array();
+  for (const MapGroup& group : map.groups)
+    json["series"].push_back({{"label", group.label}, {"points", group.places}});
+  return json;
+}
+
 ordered_json ImagesJson(const FigureImages& images, const FigureData& data) {
   ordered_json json;
   json["title"] = images.title;
@@ -70,6 +80,7 @@ ordered_json ImagesJson(const FigureImages& images, const FigureData& data) {
   json["images"] = images.samples ? images.samples->images.shape : std::vector<std::int64_t>();
   json["state"] = images.samples ? "complete" : "missing";
   json["claims"] = ClaimsJson(images.claims);
+  if (data.spec.kind == FigureKind::map) json["map"] = images.map ? MapJson(*images.map) : ordered_json();
   return json;
 }
 
@@ -80,7 +91,7 @@ ordered_json FigureJson(const FigureData& data, const std::vector<std::string>& 
   json["figure"] = data.spec.name;
   json["kind"] = FigureKindName(data.spec.kind);
   json["x"] = data.spec.x;
-  json["y"] = data.spec.kind == FigureKind::samples ? ordered_json() : ordered_json(data.spec.y);
+  json["y"] = ShowsPictures(data.spec.kind) ? ordered_json() : ordered_json(data.spec.y);
   json["smoke"] = data.smoke;
   json["files"] = files;
   json["panels"] = ordered_json::array();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "orchestrator/cli/figure_words.h"
@@ -21,6 +22,8 @@ class Drawing {
       picture_.columns = Columns();
       return std::move(picture_);
     }
+    for (const FigureImages& images : data_.images)
+      if (data_.spec.kind == FigureKind::map) picture_.panels.push_back(MapPanelOf(images));
     for (const FigurePanel& panel : data_.panels) picture_.panels.push_back(PanelOf(panel));
     return std::move(picture_);
   }
@@ -40,15 +43,22 @@ class Drawing {
       case FigureKind::samples:
         picture_.marks = plot::Marks::sheets;
         break;
+      case FigureKind::map:
+        picture_.marks = plot::Marks::map;
+        break;
     }
     picture_.title = data_.spec.title;
-    picture_.x = {XLabel(data_), data_.spec.log_x && data_.categories.empty(), data_.categories, {}, {}};
-    picture_.y = {YLabel(data_), data_.spec.log_y, {}, {}, {}};
-    if (InPercent(data_)) picture_.y.least = 0, picture_.y.most = 100;
+    if (!ShowsPictures(data_.spec.kind)) SetAxes();
     picture_.caption = CaptionOf(data_);
     if (data_.smoke) picture_.badge = "smoke";
     picture_.name = data_.spec.title.empty() ? data_.sweep + ": " + data_.spec.name : data_.spec.title;
     picture_.description = DescriptionOf(data_);
+  }
+
+  void SetAxes() {
+    picture_.x = {XLabel(data_), data_.spec.log_x && data_.categories.empty(), data_.categories, {}, {}};
+    picture_.y = {YLabel(data_), data_.spec.log_y, {}, {}, {}};
+    if (InPercent(data_)) picture_.y.least = 0, picture_.y.most = 100;
   }
 
   plot::Panel PanelOf(const FigurePanel& panel) {
@@ -98,6 +108,23 @@ class Drawing {
     if (point.singles.size() > 1)
       for (const double single : point.singles) drawn.singles.push_back(factor_ * single);
     return drawn;
+  }
+
+  // As far out as the frame reaches: the map's unit means nothing.
+  [[nodiscard]] static plot::Panel MapPanelOf(const FigureImages& images) {
+    plot::Panel panel;
+    panel.title = images.title;
+    if (!images.map) return panel;
+    double reach = 0;
+    for (const MapGroup& group : images.map->groups)
+      for (const auto& [x, y] : group.places) reach = std::max({reach, std::abs(x), std::abs(y)});
+    const double unit = reach > 0 ? reach : 1;
+    for (const MapGroup& group : images.map->groups) {
+      plot::Line line{group.label, group.style, {}, {}, {}};
+      for (const auto& [x, y] : group.places) line.points.push_back({x / unit, y / unit});
+      panel.lines.push_back(std::move(line));
+    }
+    return panel;
   }
 
   [[nodiscard]] plot::Sheet SheetOf(const FigureImages& images) const {

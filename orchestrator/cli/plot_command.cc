@@ -56,8 +56,12 @@ class FigureWriter {
     const auto recorded = [this](const TrialView& trial) {
       return storage::ReadRecorded(view_.directory + "/" + trial.row->attempt_file);
     };
-    RETORT_ASSIGN_OR_RETURN(const FigureData data,
-                            BuildFigure(spec, {plan_, view_, published, recorded, plan_.profile == "smoke"}));
+    const auto pictures = [this, &spec](const DataSpec& data) {
+      return ReadSplitPictures(call_.env, data, spec.count);
+    };
+    RETORT_ASSIGN_OR_RETURN(
+        const FigureData data,
+        BuildFigure(spec, {plan_, view_, published, recorded, plan_.profile == "smoke", pictures}));
     std::vector<std::string> files;
     if (data.empty) {
       TellEmpty(data);
@@ -78,7 +82,7 @@ class FigureWriter {
   void TellEmpty(const FigureData& data) {
     all_drawn_ = false;
     std::string what = "there is nothing to draw for " + data.spec.name + ": ";
-    if (data.spec.kind == FigureKind::samples && !view_.trials.empty())
+    if (ShowsPictures(data.spec.kind))
       what += "no trial of it has ended and kept samples";
     else
       what += "no " + data.spec.y + " is stored in " + view_.directory;

@@ -34,6 +34,7 @@ set(RETORT_CLI_SOURCES
     figure_data.cc
     figure_images.cc
     figure_json.cc
+    figure_map.cc
     figure_picture.cc
     figure_words.cc
     known_costs.cc
@@ -62,6 +63,7 @@ set(RETORT_CLI_SOURCES
     show_command.cc
     shown_results.cc
     spec_field.cc
+    split_pictures.cc
     statistics.cc
     status_command.cc
     status_text.cc

@@ -12,6 +12,7 @@ constexpr double kMargin = 10;
 constexpr double kTickLength = 3.5, kTickGap = 2.5;
 constexpr double kSwatch = 22, kSwatchGap = 4, kEntryGap = 14;
 constexpr double kPanelGap = 14;
+constexpr double kMapSide = 300;
 constexpr double kSlant = 3.14159265358979 / 6;
 
 class Arranger {
@@ -27,6 +28,8 @@ class Arranger {
     PlaceLegend();
     if (picture_.marks == Marks::sheets)
       PlaceSheets();
+    else if (picture_.marks == Marks::map)
+      PlaceMaps();
     else
       PlacePanels();
     PlaceCaption();
@@ -87,8 +90,16 @@ class Arranger {
     return widest;
   }
 
+  // Squares, in the middle of the page.
+  void PlaceMaps() {
+    const auto columns = static_cast<double>(Columns());
+    const double gaps = kPanelGap * (columns - 1), side = std::min(kMapSide, (Inner() - gaps) / columns);
+    layout_.x = layout_.y = MapScale(picture_);
+    top_ = PlaceFrames((layout_.width - columns * side - gaps) / 2, side, side) + 2;
+  }
+
   void PlacePanels() {
-    const std::size_t columns = Columns(), count = picture_.panels.size();
+    const std::size_t columns = Columns();
     const double label = picture_.y.label.empty() ? 0 : LineHeight(kAxisLabel) + 3;
     // The labels' widths follow from the height of the frame, which follows from its width: one guess is enough.
     const double per_width = columns == 1 ? 0.58 : columns == 2 ? 0.72 : 0.85;
@@ -100,6 +111,18 @@ class Arranger {
     frame_width = (layout_.width - kMargin - left - kPanelGap * static_cast<double>(columns - 1)) /
                   static_cast<double>(columns);
     layout_.x = HorizontalScale(picture_, frame_width, kTickFont, measure_);
+    const double first = top_;
+    top_ = PlaceFrames(left, frame_width, frame_height) + 2;
+    const double centre = left + (layout_.width - kMargin - left) / 2;
+    for (const std::string& line : Wrapped(picture_.x.label, kAxisLabel, layout_.width - left - kMargin, measure_))
+      top_ = PutCentred(TextRole::axis_label, line, kAxisLabel, centre, top_);
+    const double bottom = layout_.panels.back().frame.bottom();
+    PutYLabel((first + bottom) / 2, bottom - first);
+  }
+
+  // Below `top_`, with titles and what stands at the ticks. Returns where they end.
+  double PlaceFrames(double left, double frame_width, double frame_height) {
+    const std::size_t columns = Columns(), count = picture_.panels.size();
     const bool titled = std::any_of(picture_.panels.begin(), picture_.panels.end(),
                                     [](const Panel& panel) { return !panel.title.empty(); });
     const double first = top_;
@@ -116,12 +139,7 @@ class Arranger {
       lowest = std::max(lowest, LabelPanel(i, panel));
       layout_.panels.push_back(panel);
     }
-    const double centre = left + (layout_.width - kMargin - left) / 2;
-    top_ = lowest + 2;
-    for (const std::string& line : Wrapped(picture_.x.label, kAxisLabel, layout_.width - left - kMargin, measure_))
-      top_ = PutCentred(TextRole::axis_label, line, kAxisLabel, centre, top_);
-    const double bottom = layout_.panels.back().frame.bottom();
-    PutYLabel((first + bottom) / 2, bottom - first);
+    return lowest;
   }
 
   [[nodiscard]] double HalfTick() const { return LineHeight(kTickFont) / 2; }
@@ -140,7 +158,7 @@ class Arranger {
             frame.bottom() - layout_.y.At(tick.at) * frame.height - HalfTick());
       }
     }
-    if (!panel.labelled_x) return frame.bottom();
+    if (!panel.labelled_x || layout_.x.ticks.empty()) return frame.bottom();
     const double y = frame.bottom() + kTickLength + kTickGap;
     return picture_.x.categories.empty() ? LabelNumbers(frame, y) : LabelCategories(frame, y);
   }

@@ -40,7 +40,8 @@ void PaintSwatch(const PlacedEntry& placed, Marks marks, Canvas& canvas) {
         canvas.FillRectangle(centre - 6, y - 3.5, 12, 7, style.colour);
         return;
       }
-      canvas.Stroke(across, style.colour, 1.3, DashesOf(static_cast<std::size_t>(style.dash)));
+      if (marks != Marks::map)
+        canvas.Stroke(across, style.colour, 1.3, DashesOf(static_cast<std::size_t>(style.dash)));
       canvas.Mark(style.marker, centre, y, 2.7, style.colour, false);
       return;
     case LegendEntry::Kind::quoted:
@@ -91,15 +92,16 @@ void PaintBadge(const std::string& badge, const Box& box, Canvas& canvas) {
               box.y + box.height / 2 + half * std::sin(kAngle) + 0.3 * font.size, font, kBadge, kAngle);
 }
 
+void PaintMissing(const Box& box, Canvas& canvas) {
+  canvas.StrokeRectangle(box.x, box.y, box.width, box.height, kFaint, 0.6, {2, 2});
+  const Font font{8, false};
+  canvas.Text("missing", box.x + (box.width - canvas.Width("missing", font)) / 2, box.y + box.height / 2, font,
+              kFaint);
+}
+
 void PaintSheet(const Sheet& sheet, const PlacedSheet& placed, const std::string& badge, Canvas& canvas) {
   const Box& box = placed.images;
-  if (sheet.count == 0) {
-    canvas.StrokeRectangle(box.x, box.y, box.width, box.height, kFaint, 0.6, {2, 2});
-    const Font font{8, false};
-    canvas.Text("missing", box.x + (box.width - canvas.Width("missing", font)) / 2, box.y + box.height / 2, font,
-                kFaint);
-    return;
-  }
+  if (sheet.count == 0) return PaintMissing(box, canvas);
   int width = 0, height = 0;
   const std::vector<std::uint8_t> pixels = SheetPixels(sheet, placed, width, height);
   canvas.Image(pixels, width, height, box.x, box.y, box.width, box.height);

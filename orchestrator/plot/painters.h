@@ -17,6 +17,8 @@ void PaintTexts(const Layout& layout, Canvas& canvas);
 
 // Of the dashed lines that tell rules, or a second round of colours, apart; empty for 0.
 [[nodiscard]] Dashes DashesOf(std::size_t number);
+// In place of what is not there.
+void PaintMissing(const Box& box, Canvas& canvas);
 // Faint and large across a box.
 void PaintBadge(const std::string& badge, const Box& box, Canvas& canvas);
 

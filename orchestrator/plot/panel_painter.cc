@@ -9,7 +9,7 @@
 namespace retort::orchestrator::plot {
 namespace {
 
-constexpr double kMarker = 2.7, kHollow = 3.3;  // radii
+constexpr double kMarker = 2.7, kHollow = 3.3, kMapMarker = 2.1;  // radii
 constexpr double kLineWidth = 1.3, kThin = 0.8;
 constexpr double kCap = 2.4;                    // half a cap of an interval
 constexpr double kBetweenLines = 3.2;           // sideways, so that intervals at one x stay apart
@@ -28,7 +28,9 @@ class PanelPainter {
         canvas_(canvas) {}
 
   void Paint() {
+    if (picture_.marks == Marks::map && panel_.lines.empty()) return PaintMissing(frame_, canvas_);
     PaintBadge(picture_.badge, frame_, canvas_);
+    if (picture_.marks == Marks::map) return PaintMap();
     PaintGrid();
     canvas_.Clip(frame_.x, frame_.y, frame_.width, frame_.height);
     for (const Rule& rule : panel_.rules) PaintRule(rule);
@@ -47,6 +49,20 @@ class PanelPainter {
   [[nodiscard]] double Y(double value) const { return frame_.bottom() - layout_.y.At(value) * frame_.height; }
   [[nodiscard]] bool Shown(double x) const { return layout_.x.At(x) > -1e-6 && layout_.x.At(x) < 1 + 1e-6; }
   [[nodiscard]] bool Categories() const { return !picture_.x.categories.empty(); }
+
+  // In turn one of each line, so that none lies above all others.
+  void PaintMap() {
+    std::size_t most = 0;
+    for (const Line& line : panel_.lines) most = std::max(most, line.points.size());
+    for (std::size_t i = 0; i < most; ++i) {
+      for (const Line& line : panel_.lines) {
+        if (i >= line.points.size()) continue;
+        const Style style = StyleOf(line.style);
+        canvas_.Mark(style.marker, X(line.points[i].x), Y(line.points[i].y), kMapMarker, style.colour, false);
+      }
+    }
+    canvas_.StrokeRectangle(frame_.x, frame_.y, frame_.width, frame_.height, kFaint, kThin);
+  }
 
   void PaintGrid() {
     for (const Tick& tick : layout_.y.ticks)

@@ -23,7 +23,7 @@ struct Point {
 struct Line {
   std::string label;
   std::size_t style = 0;
-  std::vector<Point> points;     // by ascending x
+  std::vector<Point> points;     // by ascending x; on a map in any order
   std::vector<double> gaps;      // x where a point was planned and there is none: the line is broken there
   std::vector<Point> published;  // hollow
 };
@@ -36,7 +36,7 @@ struct Rule {
 
 struct Panel {
   std::string title;
-  std::vector<Line> lines;
+  std::vector<Line> lines;  // on a map none = missing
   std::vector<Rule> rules;
 };
 
@@ -55,7 +55,13 @@ struct Sheet {
   std::vector<std::uint8_t> pixels;   // [count, channels, height, width], 1 channel (grey) or 3
 };
 
-enum class Marks : std::uint8_t { points, bars, curves, sheets };
+enum class Marks : std::uint8_t {
+  points,
+  bars,
+  curves,
+  sheets,
+  map,  // points alone, in square panels whose axes say nothing; their mean is 0
+};
 
 struct Picture {
   Marks marks = Marks::points;

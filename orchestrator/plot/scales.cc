@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kMostSweptTicks = 9;
 constexpr double kBetweenLabels = 6;  // points
 constexpr double kRoom = 16;          // points, beyond the first and the last value
+constexpr double kMapRoom = 1.06;     // times how far the farthest point of a map is from 0
 
 struct Extent {
   double low = HUGE_VAL, high = -HUGE_VAL;
@@ -154,6 +155,17 @@ Scale VerticalScale(const Picture& picture, double length, Font font) {
   if (!(scale.range.span() > 0)) scale.range.high = scale.range.low + 1;
   if (scale.logarithmic) scale.minor = LogMinorTicks(scale.range);
   scale.ticks = PlainTicks(scale, std::max(2, static_cast<int>(length / (3.2 * font.size))));
+  return scale;
+}
+
+Scale MapScale(const Picture& picture) {
+  double reach = 0;
+  EachPoint(picture, [&reach](const Point& point) {
+    reach = std::max({reach, std::abs(point.x), std::abs(point.y)});
+  });
+  if (!(reach > 0)) reach = 1;
+  Scale scale;
+  scale.range = {-kMapRoom * reach, kMapRoom * reach};
   return scale;
 }
 

@@ -24,5 +24,7 @@ struct Scale {
 [[nodiscard]] Scale HorizontalScale(const Picture& picture, double length, Font font, const TextMeasure& measure);
 // Bars begin at 0. Long intervals are cut: they take no more than half of the axis from what they are around.
 [[nodiscard]] Scale VerticalScale(const Picture& picture, double length, Font font);
+// Of both axes of a map: 0 stands in the middle, every point lies inside, and nothing is marked.
+[[nodiscard]] Scale MapScale(const Picture& picture);
 
 }  // namespace retort::orchestrator::plot

@@ -50,6 +50,10 @@ panels = "sigma"
 kind = "samples"
 x = "sigma"
 count = 9
+[figure.near]
+kind = "map"
+x = "sigma"
+count = 20
 [profile.smoke.sweep]
 seeds = [0]
 TOML
@@ -97,7 +101,7 @@ run "$retort" run sweep.toml --quiet
 expect_code 0
 run "$retort" plot sweep.toml
 expect_code 0
-expect_same "$(printf '%s\n' "$out" | wc -l)" 10
+expect_same "$(printf '%s\n' "$out" | wc -l)" 12
 well_formed results/small/figures/*
 run grep -c "<title>Noise &lt;scale&gt; &amp; accuracy</title>" results/small/figures/noise.svg
 expect_same "$out" 1
@@ -107,9 +111,24 @@ run grep -c "ε = ∞ (example" results/small/figures/noise.svg
 case_name="the same figure has the same bytes, alone or among others"
 run "$retort" plot sweep.toml seen --out again
 expect_code 0
-for format in svg png; do
-  cmp -s again/seen.$format results/small/figures/seen.$format || complain "seen.$format differs"
+run "$retort" plot sweep.toml near --out again
+expect_code 0
+for file in seen.svg seen.png near.svg near.png; do
+  cmp -s again/$file results/small/figures/$file || complain "$file differs"
 done
+
+case_name="a map says whose places its points are, and that no epsilon covers it"
+run grep -c "20 private (train), 20 test, 4 synthetic; perplexity" results/small/figures/near.svg
+[ "$out" -ge 1 ] || complain "the caption does not count the points"
+run grep -c "positions of private pictures" results/small/figures/near.svg
+expect_same "$out" 1
+
+case_name="without the data set there is no map, and the error names it"
+sed 's|^path = .*|path = "nowhere"|' sweep.toml >absent.toml
+run "$retort" plot absent.toml near --out absent
+expect_code 3
+expect_err "nowhere does not exist"
+expect_no_file absent/near.svg
 
 case_name="one format only"
 run "$retort" plot sweep.toml loss --format svg --out one
@@ -132,7 +151,7 @@ import json
 document = json.load(open("points.json", encoding="utf-8"))
 assert document["schema_version"] == 1 and document["sweep"] == "small"
 figures = {figure["figure"]: figure for figure in document["figures"]}
-assert list(figures) == ["noise", "readings", "loss", "time", "seen"], list(figures)
+assert list(figures) == ["noise", "readings", "loss", "time", "seen", "near"], list(figures)
 points = figures["noise"]["panels"][0]["series"][0]["points"]
 assert [point["x"] for point in points] == [50, 100, 200], points
 assert all(point["n"] == 2 and len(point["values"]) == 2 and len(point["trials"]) == 2 for point in points)
@@ -141,6 +160,11 @@ assert len(figures["loss"]["panels"]) == 2
 curve = figures["loss"]["panels"][0]["series"][0]
 assert curve["n"] == 2 and [point["x"] for point in curve["points"]] == [0, 1, 2], curve
 assert all(sample["images"][1:] == [1, 28, 28] for sample in figures["seen"]["samples"])
+for sample in figures["near"]["samples"]:
+    groups = {group["label"]: group["points"] for group in sample["map"]["series"]}
+    assert [len(points) for points in groups.values()] == [20, 20, 4], groups
+    assert sample["map"]["divergence"] >= 0
+    assert len({tuple(point) for point in groups["private (train)"]}) == 20
 assert all(point["mean"] > 0 for panel in figures["time"]["panels"] for series in panel["series"]
            for point in series["points"])
 PY

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "worker/audit/final_network.h"
+#include "worker/audit/inception_score.h"
 #include "worker/data/dataset.h"
 #include "worker/gradients.h"
 #include "worker/models/model_registry.h"
@@ -80,6 +81,11 @@ Status WritePictures(const AuditedTrial& trial, const at::Tensor& inverted, cons
       (folder / (channels == 1 ? "audit-inversion.pgm" : "audit-inversion.ppm")).string(), text);
 }
 
+double ScoreOf(const Network& judge, const at::Tensor& pictures) {
+  const at::NoGradGuard no_grad;
+  return InceptionScore(judge.Forward(pictures).logits.softmax(1));
+}
+
 double MeanConfidence(const Network& network, const at::Tensor& pictures) {
   const at::NoGradGuard no_grad;
   return network.Forward(pictures).logits.softmax(1).diagonal().mean().item<double>();
@@ -126,6 +132,7 @@ Result<privacy::AuditFinding> AuditInversion(const AuditedTrial& trial, const Au
   const std::int64_t examples = std::min(data.train.size(), data.test.size());
   const at::Tensor means = ClassMeans(data.train, data.classes);
   RETORT_RETURN_IF_ERROR(WritePictures(trial, pictures, means));
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> judge, TrainJudge(trial, progress));
   privacy::AuditFinding finding;
   finding.kind = kKind;
   finding.subject = "one picture a class by " + std::to_string(kSteps) +
@@ -135,6 +142,8 @@ Result<privacy::AuditFinding> AuditInversion(const AuditedTrial& trial, const Au
   finding.figures = {{"confidence", MeanConfidence(*network, pictures)},
                      {"correlation_with_class_mean", Correlation(pictures, means)},
                      {"correlation_untrained", Correlation(control, means)},
+                     {"inception_score", ScoreOf(*judge, pictures)},
+                     {"inception_score_untrained", ScoreOf(*judge, control)},
                      {"nearest_private_rms", Nearest(pictures, data.train.First(examples))},
                      {"nearest_test_rms", Nearest(pictures, data.test.First(examples))}};
   finding.note =

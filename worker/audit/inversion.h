@@ -14,9 +14,10 @@ namespace retort::worker::audit {
 
 // One picture a class, found by gradient ascent on the network's confidence, and how much they resemble the
 // private examples: beside pictures from an untrained network of the same shape, and beside test examples,
-// since a picture that is as near to those says nothing about who was in the training set. Figures and no
-// bound. The pictures go to audit-inversion.pgm (.ppm of three channels) in the trial's folder: a row of
-// networks' pictures above a row of class means of the private examples.
+// since a picture that is as near to those says nothing about who was in the training set; and their
+// Inception score by a judge that learnt from the test examples. Figures and no bound. The pictures go to
+// audit-inversion.pgm (.ppm of three channels) in the trial's folder: a row of networks' pictures above a
+// row of class means of the private examples.
 [[nodiscard]] Result<privacy::AuditFinding> AuditInversion(const AuditedTrial& trial,
                                                            const AuditProgress& progress);
 

@@ -6,6 +6,7 @@ set(RETORT_AUDIT_SOURCES
   audit/confidence_score.cc
   audit/dpsgd_step_audit.cc
   audit/final_network.cc
+  audit/inception_score.cc
   audit/inversion.cc
   audit/membership.cc
   audit/one_run.cc

@@ -5,6 +5,8 @@
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
+
 #include "experiments/spec/status.h"
 
 namespace retort::worker {
@@ -15,14 +17,14 @@ at::Tensor TopCandidates(const at::Tensor& scores, std::int64_t k) {
   return at::zeros(scores.sizes(), scores.options().dtype(at::kBool)).scatter_(1, order.narrow(1, 0, k), true);
 }
 
-at::Tensor LikelyCandidates(const at::Tensor& probabilities, double threshold) {
-  return probabilities.detach().gt(threshold).logical_or_(TopCandidates(probabilities, 2));
+at::Tensor LikelyCandidates(const at::Tensor& probabilities, double threshold, std::int64_t least) {
+  return probabilities.detach().gt(threshold).logical_or_(TopCandidates(probabilities, least));
 }
 
 at::Tensor CandidatesOf(const TrialSpec& spec, const at::Tensor& logits) {
-  if (spec.top_k > 0) return TopCandidates(logits, spec.top_k);
+  if (spec.top_k > 0 && spec.threshold == 0) return TopCandidates(logits, spec.top_k);
   const double threshold = spec.threshold > 0 ? spec.threshold : 0.5 / static_cast<double>(logits.size(1));
-  return LikelyCandidates(at::softmax(logits, 1), threshold);
+  return LikelyCandidates(at::softmax(logits, 1), threshold, std::max<std::int64_t>(spec.top_k, 2));
 }
 
 }  // namespace retort::worker

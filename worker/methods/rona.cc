@@ -80,14 +80,11 @@ class Rona final : public Method {
 
   Status Step(std::int64_t step, Series& series) override {
     const RonaStep at = schedule_.At(step);
-    switch (at.phase) {
-      case RonaPhase::auxiliary: return LearnLabels(step, at, auxiliary_->learner(), AuxiliaryRate(step), series);
-      case RonaPhase::self: return LearnLabels(step, at, learner_, spec_.lr * at.rate, series);
-      case RonaPhase::hint: return LearnHints(step, at);
-      case RonaPhase::ask: return Ask(step, at);
-      case RonaPhase::distill: return Distill(step, at);
-    }
-    CheckFailed("a known phase", __FILE__, __LINE__, "");
+    RETORT_RETURN_IF_ERROR(Learn(step, at, series));
+    const bool of_student = at.phase == RonaPhase::self || at.phase == RonaPhase::distill;
+    if (of_student && EndsEpoch(step, at) && gang_.rank().value == 0)
+      series.emplace_back("test.accuracy", Evaluate(learner_.network(), data_.test).accuracy);
+    return {};
   }
 
   Result<Outcome> Finish() override {
@@ -99,6 +96,20 @@ class Rona final : public Method {
   }
 
  private:
+  Status Learn(std::int64_t step, const RonaStep& at, Series& series) {
+    switch (at.phase) {
+      case RonaPhase::auxiliary: return LearnLabels(step, at, auxiliary_->learner(), AuxiliaryRate(step), series);
+      case RonaPhase::self: return LearnLabels(step, at, learner_, spec_.lr * at.rate, series);
+      case RonaPhase::hint: return LearnHints(step, at);
+      case RonaPhase::ask: return Ask(step, at);
+      case RonaPhase::distill: return Distill(step, at);
+    }
+    CheckFailed("a known phase", __FILE__, __LINE__, "");
+  }
+
+  bool EndsEpoch(std::int64_t step, const RonaStep& at) const {
+    return step + 1 == schedule_.steps() || schedule_.At(step + 1).epoch != at.epoch;
+  }
   std::int64_t AuxiliarySteps() const {
     std::int64_t steps = 0;
     while (steps < schedule_.steps() && schedule_.At(steps).phase == RonaPhase::auxiliary) ++steps;

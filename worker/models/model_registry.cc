@@ -2,6 +2,7 @@
 
 #include <array>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "experiments/spec/networks.h"
@@ -166,15 +167,32 @@ Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape
   return MakeNetwork(as_defined, input, classes, stream, device);
 }
 
-Result<std::unique_ptr<Network>> MakeNetwork(const TrialSpec& spec, ImageShape input, std::int64_t classes,
-                                             const std::optional<RngStream>& stream, at::Device device) {
+namespace {
+
+Result<std::vector<Layer>> FittedLayers(const TrialSpec& spec, ImageShape input, std::int64_t classes) {
   RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, LayersOf(spec.network, classes));
   RETORT_RETURN_IF_ERROR(CheckImages(spec.network, input));
-  if (spec.activation != Activation::as_defined) {
-    layers = WithActivation(std::move(layers),
-                            spec.activation == Activation::tanh ? LayerKind::tanh : LayerKind::relu);
-  }
+  if (spec.activation == Activation::as_defined) return layers;
+  return WithActivation(std::move(layers), spec.activation == Activation::tanh ? LayerKind::tanh : LayerKind::relu);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Network>> MakeNetwork(const TrialSpec& spec, ImageShape input, std::int64_t classes,
+                                             const std::optional<RngStream>& stream, at::Device device) {
+  RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, FittedLayers(spec, input, classes));
   return std::make_unique<Network>(std::move(layers), input, stream, device);
+}
+
+Result<std::int64_t> ParameterCount(const TrialSpec& spec, ImageShape input, std::int64_t classes) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, FittedLayers(spec, input, classes));
+  RETORT_ASSIGN_OR_RETURN(const LayerPlan plan, PlanLayers(layers, input));
+  std::int64_t count = 0;
+  for (const StateEntry& entry : plan.state) {
+    if (entry.buffer) continue;
+    count += std::accumulate(entry.shape.begin(), entry.shape.end(), std::int64_t{1}, std::multiplies<>());
+  }
+  return count;
 }
 
 }  // namespace retort::worker

@@ -26,5 +26,7 @@ namespace retort::worker {
                                                            std::int64_t classes,
                                                            const std::optional<RngStream>& stream,
                                                            at::Device device = at::kCPU);
+// Trainable values of that network, those of layers that never run included. Errors: as above.
+[[nodiscard]] Result<std::int64_t> ParameterCount(const TrialSpec& spec, ImageShape input, std::int64_t classes);
 
 }  // namespace retort::worker

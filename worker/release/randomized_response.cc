@@ -69,7 +69,7 @@ ResponseSettings ResponseOf(const TrialSpec& spec, std::int64_t classes, std::in
     if (spec.method == "dp-dfd") settings.form = ResponseForm::soft;
     if (spec.method == "dpsd-label") settings.form = ResponseForm::every_class;
   }
-  settings.candidates = spec.top_k;
+  settings.candidates = spec.threshold > 0 ? 0 : spec.top_k;
   settings.members = members;
   settings.generator_touched_teacher = spec.discriminator == Discriminator::teacher || spec.pretrain_steps > 0;
   return settings;

@@ -329,6 +329,17 @@ TEST(PlotFigure, SamplesAreOnePanelEachWithWhatTheyWereChargedUnder) {
   EXPECT_EQ(picture.sheets[1].count, 0);
 }
 
+TEST(PlotFigure, SamplesOfAFigureWithPanelsAreNamedByEveryKey) {
+  FigureSpec spec = Against("sigma");
+  spec.panels = "reading";
+  spec.kind = FigureKind::samples;
+  const FigureData data = NoiseSweep().Figure(spec);
+  EXPECT_THAT(data.keys, ElementsAre("reading"));
+  ASSERT_EQ(data.images.size(), 6U);
+  EXPECT_EQ(data.images[0].title, "working, σ = 50");
+  EXPECT_EQ(data.images[5].title, "printed, σ = 200");
+}
+
 TEST(PlotFigure, NothingMeasuredAndNothingPublishedIsEmpty) {
   NoiseSweep sweep;
   sweep.view.trials.clear();

@@ -140,6 +140,35 @@ TEST(PlotLayout, SheetsStandInTheirColumns) {
   EXPECT_GT(layout.sheets[3].images.y, layout.sheets[0].images.bottom());
 }
 
+TEST(PlotLayout, PanelsOfAMapAreSquaresThatShowBothAxesAlike) {
+  for (const std::size_t panels : {1U, 2U, 3U, 4U, 7U}) {
+    Picture picture = Points(panels, 3);
+    picture.marks = Marks::map;
+    picture.x.label.clear();
+    picture.y.label.clear();
+    for (Panel& panel : picture.panels) panel.rules.clear();
+    const Layout layout = Arrange(picture, EvenMeasure());
+    SCOPED_TRACE(std::to_string(panels) + " panels");
+    ExpectTidy(layout);
+    ASSERT_EQ(layout.panels.size(), panels);
+    for (const PlacedPanel& panel : layout.panels) EXPECT_EQ(panel.frame.width, panel.frame.height);
+    EXPECT_EQ(layout.x.range.span(), layout.y.range.span());
+    EXPECT_TRUE(layout.x.ticks.empty() && layout.y.ticks.empty());
+  }
+}
+
+TEST(PlotScales, AMapHasZeroInTheMiddleAndEveryPointInside) {
+  Picture picture = Points(1, 1);
+  picture.marks = Marks::map;
+  picture.panels[0].lines[0].points = {{-3, 0.5, {}, {}}, {1, 2, {}, {}}};
+  const Scale scale = MapScale(picture);
+  EXPECT_NEAR(scale.At(0), 0.5, 1e-12);
+  EXPECT_GT(scale.At(-3), 0);
+  EXPECT_LT(scale.At(3), 1);
+  picture.panels[0].lines[0].points = {{0, 0, {}, {}}};
+  EXPECT_NEAR(MapScale(picture).At(0), 0.5, 1e-12);
+}
+
 TEST(PlotScales, TicksStandAtTheSweptValues) {
   const Picture picture = Points(1, 1);
   const Scale scale = HorizontalScale(picture, 380, {7.5, false}, EvenMeasure());

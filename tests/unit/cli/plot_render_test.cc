@@ -103,6 +103,22 @@ TEST(PlotRender, ALineIsBrokenAtAMissingPoint) {
   EXPECT_LT(broken, whole / 2) << "of two markers with a line between them the line is most";
 }
 
+TEST(PlotRender, NoLineOfAMapLiesAboveAllOthers) {
+  Picture picture;
+  picture.marks = Marks::map;
+  Line first{"a", 0, {}, {}, {}}, second{"b", 1, {}, {}, {}};
+  for (int i = 0; i < 10; ++i) {
+    first.points.push_back({0.2 * i - 0.9, 0, {}, {}});
+    second.points.push_back({0.9 - 0.2 * i, 0, {}, {}});
+  }
+  picture.panels = {{"", {first, second}, {}}};
+  const storage::Picture decoded = Decoded(picture);
+  const auto blue = static_cast<double>(Count(decoded, StyleOf(0).colour));
+  const auto vermilion = static_cast<double>(Count(decoded, StyleOf(1).colour));
+  EXPECT_GT(blue, 0.5 * vermilion);
+  EXPECT_GT(vermilion, 0.5 * blue);
+}
+
 TEST(PlotRender, SmokeIsWrittenAcrossThePanel) {
   Picture picture = Sample();
   const std::size_t without = Count(Decoded(picture), kBadge);
@@ -122,7 +138,7 @@ TEST(PlotRender, PixelsOfSamplesAreThePicturesOwn) {
 }
 
 TEST(PlotRender, EveryKindOfPictureIsDrawn) {
-  for (const Marks marks : {Marks::points, Marks::bars, Marks::curves}) {
+  for (const Marks marks : {Marks::points, Marks::bars, Marks::curves, Marks::map}) {
     Picture picture = Sample();
     picture.marks = marks;
     if (marks == Marks::bars) {
@@ -130,7 +146,7 @@ TEST(PlotRender, EveryKindOfPictureIsDrawn) {
       for (std::size_t i = 0; i < 3; ++i) picture.panels[0].lines[0].points[i].x = static_cast<double>(i);
       picture.panels[0].lines[0].published.clear();
     }
-    EXPECT_GT(Count(Decoded(picture), StyleOf(0).colour), 500U);
+    EXPECT_GT(Count(Decoded(picture), StyleOf(0).colour), 300U);
   }
 }
 

@@ -200,6 +200,20 @@ TEST_F(RandomizedResponseTest, EachMemberOfAnEnsembleAnswersOnceARow) {
   EXPECT_EQ(Release(*mechanism, Middle(), 2).status().code(), StatusCode::refused) << "a single teacher";
 }
 
+TEST(ResponseOf, ANumberOfCandidatesHoldsOnlyWithoutAThreshold) {
+  TrialSpec spec;
+  spec.method = "dpsd-label";
+  spec.epsilon0 = 1;
+  spec.top_k = 3;
+  EXPECT_EQ(ResponseOf(spec, 10, 1).candidates, 3);
+  spec.threshold = 0.05;
+  EXPECT_EQ(ResponseOf(spec, 10, 1).candidates, 0);
+  spec.reading = Reading::printed;
+  const auto mechanism = RandomizedResponse::Create(ResponseOf(spec, 3, 1), noise::NoiseKey::FromSeed(1, TrialId(1))).value();
+  EXPECT_EQ(mechanism->Describe(1).voids, std::vector<std::string>{std::string(privacy::kVoidSupportLeak)})
+      << "some row may have fewer than all three";
+}
+
 // p / ((1 - p) / (k - 1)) as the thresholds make it, in extended precision: e^e0 at most, and hardly less.
 TEST(LeaveThreshold, NeverPromisesLessPrivacyThanItsEpsilon) {
   for (const std::int64_t k : {2, 3, 10, 1000}) {

@@ -32,8 +32,9 @@ TEST(FigureTable, EveryKeyReachesThePlan) {
       "[figure.noise]\nkind = \"line\"\nx = \"sigma\"\ny = \"public.accuracy\"\nseries = [\"reading\"]\npanels = \"data\"\n"
       "log_x = true\nlog_y = true\ntitle = \"T\"\nx_label = \"X\"\ny_label = \"Y\"\npublished = \"dpsd/table1\"\n"
       "teachers = true\n"
-      "[figure.seen]\nkind = \"samples\"\ncount = 16\n");
-  ASSERT_EQ(plan.figures.size(), 2U);
+      "[figure.seen]\nkind = \"samples\"\ncount = 16\n"
+      "[figure.near]\nkind = \"map\"\nx = \"sigma\"\ncount = 400\n");
+  ASSERT_EQ(plan.figures.size(), 3U);
   const FigureSpec& noise = plan.figures[0];
   EXPECT_EQ(noise.name, "noise");
   EXPECT_EQ(noise.kind, FigureKind::line);
@@ -46,6 +47,8 @@ TEST(FigureTable, EveryKeyReachesThePlan) {
   EXPECT_EQ(noise.published, "dpsd/table1");
   EXPECT_EQ(plan.figures[1].kind, FigureKind::samples);
   EXPECT_EQ(plan.figures[1].count, 16);
+  EXPECT_EQ(plan.figures[2].kind, FigureKind::map);
+  EXPECT_EQ(plan.figures[2].count, 400);
 }
 
 TEST(FigureTable, NothingIsRequiredButTheNameOfACurve) {
@@ -138,6 +141,11 @@ const BadFigure kBadFigures[] = {
      "figure.f.published", "says nothing about a figure of kind \"curve\"", ""},
     {"LineWithACount", "[figure.f]\ncount = 3\n", 17, 9, "figure.f.count", "kind \"line\"", ""},
     {"TooManyImages", "[figure.f]\nkind = \"samples\"\ncount = 500\n", 18, 9, "figure.f.count", "out of range", ""},
+    {"MapOfNoPicture", "[figure.f]\nkind = \"map\"\ncount = 0\n", 18, 9, "figure.f.count", "out of range", ""},
+    {"MapOfTooManyPictures", "[figure.f]\nkind = \"map\"\ncount = 401\n", 18, 9, "figure.f.count", "out of range", ""},
+    {"MapOfAMetric", "[figure.f]\nkind = \"map\"\ny = \"test.accuracy\"\n", 18, 5, "figure.f.y",
+     "says nothing about a figure of kind \"map\"", ""},
+    {"MapWithAnAxis", "[figure.f]\nkind = \"map\"\nlog_x = true\n", 18, 9, "figure.f.log_x", "kind \"map\"", ""},
     {"XAndPanelsAlike", "[figure.f]\nx = \"sigma\"\npanels = \"sigma\"\n", 18, 10, "figure.f.panels",
      "each key has one place", ""},
     {"NameThatIsNoFile", "[figure.\"a/b\"]\n", 16, 9, "figure.a/b", "that of its file", ""},

@@ -44,6 +44,9 @@ std::vector<TrialSpec> Samples() {
     if (kind == TrialKind::distilled_student || kind == TrialKind::vote_student)
       spec.reading = Reading::sound;
     ApplyPreset(spec, kind);
+    // of every reading when the ids below were taken
+    spec.dkd_beta = 8;
+    spec.information_entropy = kind == TrialKind::raw_student ? 0 : 5;
     spec.data = Digits();
     if (spec.role == Role::student && FindMethod(spec.method)->teachers != 0) spec.parent = TrialId(7);
     if (kind != TrialKind::sleeper) spec.stop_metric = StopMetric::loss;

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "experiments/spec/key_docs.h"
+#include "experiments/spec/methods.h"
 #include "experiments/spec/sweep.h"
 #include "experiments/spec/value_reader.h"
 
@@ -109,6 +111,26 @@ TEST(SpecKeys, KeysMarkdownIsWhatTheTableSays) {
     const std::string fresh = std::string(RETORT_BINARY_DIR) + "/KEYS.md";
     std::ofstream(fresh) << expected;
     FAIL() << path << " is not what the key table says; copy " << fresh << " over it";
+  }
+}
+
+// The third column of the line that names the method.
+TEST(Methods, ReadmeSaysWhichReadingsEachHas) {
+  std::istringstream readme(ReadText(std::string(RETORT_SOURCE_DIR) + "/README.md"));
+  std::map<std::string, std::string> lines;
+  for (std::string line; std::getline(readme, line);) {
+    if (!line.starts_with("| `")) continue;
+    for (const MethodRule& method : Methods()) {
+      const std::string name = "`" + std::string(method.name) + "`";
+      if (line.find(name) < line.find(" | ")) lines[std::string(method.name)] = line;
+    }
+  }
+  for (const MethodRule& method : Methods()) {
+    if (method.kind == TrialKind::sleeper) continue;
+    std::string readings;
+    for (const std::string& reading : ReadingsOf(method)) readings += (readings.empty() ? "" : ", ") + reading;
+    const std::string& line = lines[std::string(method.name)];
+    EXPECT_NE(line.find(" | " + (readings.empty() ? "–" : readings) + " | "), std::string::npos) << method.name << ": " << line;
   }
 }
 

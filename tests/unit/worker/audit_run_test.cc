@@ -12,6 +12,7 @@
 #include "experiments/spec/spec_codec.h"
 #include "tests/unit/worker/tiny_trials.h"
 #include "worker/audit/canaries.h"
+#include "worker/audit/inception_score.h"
 #include "worker/audit/membership.h"
 
 namespace retort::worker::audit {
@@ -180,12 +181,22 @@ TEST_F(AuditRun, InversionDrawsWhatTheClassesLookLike) {
   EXPECT_GT(figure("correlation_with_class_mean"), 0.5);
   EXPECT_LT(figure("correlation_untrained"), 0.4);
   EXPECT_GT(figure("nearest_private_rms"), 0);
+  EXPECT_GT(figure("inception_score"), figure("inception_score_untrained"));
+  EXPECT_LE(figure("inception_score"), 4.0);
   EXPECT_FALSE(finding.claim.has_value());
   EXPECT_EQ(privacy::VerdictOf(finding), "figures alone, no bound");
   const auto picture = storage::PosixEnv().ReadFile(trials_ / "trials/plain/audit-inversion.pgm");
   ASSERT_TRUE(picture.ok());
   EXPECT_EQ(picture->substr(0, 13), "P5\n64 32\n255\n");
   EXPECT_EQ(picture->size(), 13U + 64 * 32);
+}
+
+TEST(InceptionScore, CountsTheClassesThatAreShownForCertain) {
+  EXPECT_NEAR(InceptionScore(at::eye(4)), 4, 1e-12);
+  EXPECT_NEAR(InceptionScore(at::full({7, 4}, 0.25)), 1, 1e-12);
+  EXPECT_NEAR(InceptionScore(at::tensor({1.0, 0.0, 1.0, 0.0}).view({2, 2})), 1, 1e-12);
+  // Rows (3/4, 1/4) and (1/4, 3/4) of mean (1/2, 1/2): exp(3/4 ln 3/2 + 1/4 ln 1/2).
+  EXPECT_NEAR(InceptionScore(at::tensor({0.75, 0.25, 0.25, 0.75}).view({2, 2})), 1.1397535284773888, 1e-12);
 }
 
 TEST_F(AuditRun, FilesOfAnotherTrialOrWithoutDataAreErrors) {
