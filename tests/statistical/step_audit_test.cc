@@ -65,6 +65,7 @@ TEST(StepAudit, FrobeniusBatchGivesAwayWhatItsEventClaimsAndNoMore) {
   const privacy::AuditFinding finding = Audit(spec, 3, 15'000);
   EXPECT_EQ(privacy::ContradictionOf(finding), "");
   EXPECT_GE(PowerOf(finding), 0.85);
+  ::testing::Test::RecordProperty("mu_lower", std::to_string(*finding.mu_lower));
 }
 
 TEST(StepAudit, SumOverAnEnsembleGivesAwayWhatItsEventClaimsAndNoMore) {
@@ -82,6 +83,7 @@ TEST(StepAudit, SumOfClientsThatDrawForThemselvesGivesAwayLess) {
   const privacy::AuditFinding finding = Audit(spec, 3, 50'000);
   EXPECT_EQ(privacy::ContradictionOf(finding), "");
   EXPECT_NEAR(PowerOf(finding), 1 / std::sqrt(3.0), 0.05);
+  ::testing::Test::RecordProperty("mu_lower", std::to_string(*finding.mu_lower));
 }
 
 TEST(StepAudit, PrintedBatchWithADrawForEveryRowGivesAwayWhatItsEventClaimsAndNoMore) {
