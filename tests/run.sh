@@ -8,5 +8,4 @@ bash cluster/setup.sh --tests
 mkdir -p build
 cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log >&2; exit 3; }
 cmake --build --preset release
-# Of a failing test program the log shows what failed, and not all that passed.
-GTEST_BRIEF=1 ctest --preset release --output-on-failure "$@"
+ctest --preset release --output-on-failure "$@"

@@ -60,7 +60,6 @@ std::span<const PresetRow> PresetRows() {
       // A class that the student never names is not drawn either, and is lost for both: with 5 that happens to one in
       // some runs
       PresetRow{kGradient, "information_entropy", 20.0, {}, Reading::working},
-      PresetRow{kGradient, "information_entropy", 5.0, "dpsd-t", Reading::working},  // the teacher names them all
       PresetRow{kResponse, "information_entropy", 20.0, "dp-dfd", Reading::working},
       PresetRow{kResponse, "information_entropy", 20.0, "dpsd-label", Reading::working},
       PresetRow{kResponse, "information_entropy", 20.0, "feddpsd", Reading::working},
