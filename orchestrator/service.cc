@@ -52,7 +52,12 @@ Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& op
   if (!options.metrics_listen.empty()) {
     RETORT_ASSIGN_OR_RETURN(listen, monitoring::ParseListenAddress(options.metrics_listen));
   }
-  return monitoring::Exporter::Start(listen);
+  monitoring::Protection protection;
+  if (!options.metrics_auth.empty()) {
+    RETORT_ASSIGN_OR_RETURN(protection.credentials, monitoring::ReadCredentials(options.metrics_auth));
+  }
+  protection.certificate = options.metrics_tls;
+  return monitoring::Exporter::Start(listen, protection);
 }
 
 RunFacts FactsOf(const RunOptions& options, Now started) {
@@ -142,9 +147,9 @@ class SweepRun {
     RETORT_RETURN_IF_ERROR(PublishOpening(env_, recovered.core));
     RETORT_RETURN_IF_ERROR(
         env_.WriteFileAtomically(recovered.core.settings().results + "/targets.json",
-                                 monitoring::TargetsJson(exporter_->address(), plan_.name)));
-    view_.Say(fmt::format("sweep {}: {} trials, metrics at http://{}/metrics", plan_.name,
-                          plan_.trials.size(), exporter_->address()),
+                                 monitoring::TargetsJson(exporter_->address(), plan_.name, exporter_->encrypted())));
+    view_.Say(fmt::format("sweep {}: {} trials, metrics at {}", plan_.name, plan_.trials.size(),
+                          exporter_->url()),
               started_);
     if (!options_.device_notice.empty()) view_.Say(options_.device_notice, started_, true);
     CostRecorder costs(env_, OpenCostCache(env_, options_.environment), cluster::HostIdentity());
