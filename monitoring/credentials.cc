@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "monitoring/exporter.h"
 
@@ -21,18 +20,6 @@ std::string BasicAuthorization(std::string_view credentials) {
 
 bool EqualInConstantTime(std::string_view given, std::string_view expected) {
   return given.size() == expected.size() && sodium_memcmp(given.data(), expected.data(), expected.size()) == 0;
-}
-
-Status CheckCertificate(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file.is_open() || text.str().find("-----BEGIN CERTIFICATE-----") == std::string::npos ||
-      text.str().find("PRIVATE KEY-----") == std::string::npos) {
-    return EnvironmentError("Metrics cannot be served with the certificate " + path +
-                            ": it is no readable PEM file with a certificate and its private key.");
-  }
-  return {};
 }
 
 Result<std::string> ReadCredentials(const std::string& path) {

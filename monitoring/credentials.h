@@ -1,10 +1,8 @@
-// What protects the metrics endpoint.
+// HTTP basic authentication.
 #pragma once
 
 #include <string>
 #include <string_view>
-
-#include "experiments/spec/status.h"
 
 namespace retort::monitoring {
 
@@ -12,7 +10,5 @@ namespace retort::monitoring {
 [[nodiscard]] std::string BasicAuthorization(std::string_view credentials);
 // Among texts of one length, takes as long wherever the first difference is.
 [[nodiscard]] bool EqualInConstantTime(std::string_view given, std::string_view expected);
-// Error: environment, when the PEM file cannot be read or lacks a certificate or a private key.
-[[nodiscard]] Status CheckCertificate(const std::string& path);
 
 }  // namespace retort::monitoring

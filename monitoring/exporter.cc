@@ -9,7 +9,6 @@
 #include <mutex>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "monitoring/credentials.h"
 
@@ -68,9 +67,7 @@ void Reply(mg_connection* connection, const char* status, const char* headers, c
 struct Exporter::Server {
   std::string host;
   std::string expected;  // value of the Authorization header; empty: none is asked for
-  bool encrypted = false;
   Snapshot snapshot;
-  std::string complaint;  // the last one of the library
   mg_context* context = nullptr;
 
   // One for every request: what is not /metrics is not there.
@@ -91,41 +88,26 @@ struct Exporter::Server {
     return 1;
   }
 
-  static int Complain(const mg_connection* connection, const char* message) {
-    const mg_context* context = mg_get_context(connection);
-    if (auto* server = static_cast<Server*>(mg_get_user_data(context)); server != nullptr && server->context == nullptr)
-      server->complaint = message;
-    return 1;
-  }
-
-  // False when it cannot listen there.
-  bool Listen(int port, const std::string& certificate) {
-    const std::string where = host + ":" + std::to_string(port) + (certificate.empty() ? "" : "s");
-    std::vector<const char*> options = {"listening_ports", where.c_str(), "num_threads", "2",
-                                        "request_timeout_ms", "10000", "enable_keep_alive", "no"};
-    if (!certificate.empty()) options.insert(options.end(), {"ssl_certificate", certificate.c_str()});
-    options.push_back(nullptr);
+  // `context` stays null when it cannot listen there.
+  void Listen(int port) {
+    const std::string where = host + ":" + std::to_string(port);
+    const char* options[] = {"listening_ports", where.c_str(), "num_threads", "2", "request_timeout_ms", "10000",
+                             "enable_keep_alive", "no", nullptr};
     mg_callbacks callbacks{};
     callbacks.begin_request = &Answer;
-    callbacks.log_message = &Complain;
-    context = mg_start(&callbacks, this, options.data());
-    return context != nullptr;
+    callbacks.log_message = [](const mg_connection*, const char*) { return 1; };  // stderr is not the library's
+    context = mg_start(&callbacks, this, options);
   }
 };
 
-Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen, const Protection& protection) {
+Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen, const std::string& credentials) {
   auto server = std::make_unique<Server>();
   server->host = listen.address;
-  server->encrypted = !protection.certificate.empty();
-  if (server->encrypted) {
-    RETORT_RETURN_IF_ERROR(CheckCertificate(protection.certificate));
-    mg_init_library(MG_FEATURES_TLS);
-  }
-  if (!protection.credentials.empty()) server->expected = BasicAuthorization(protection.credentials);
+  if (!credentials.empty()) server->expected = BasicAuthorization(credentials);
   const int first = listen.port.value_or(kFirstMetricsPort);
   const int tries = listen.port ? 1 : kMetricsPortsTried;
   for (int port = first; port < first + tries && server->context == nullptr; ++port)
-    server->Listen(port, protection.certificate);
+    server->Listen(port);
   if (server->context != nullptr) return std::unique_ptr<Exporter>(new Exporter(std::move(server)));
   if (listen.port) {
     return EnvironmentError(
@@ -160,10 +142,6 @@ std::uint16_t Exporter::port() const {
 
 std::string Exporter::address() const { return server_->host + ":" + std::to_string(port()); }
 
-bool Exporter::encrypted() const { return server_->encrypted; }
-
-std::string Exporter::url() const {
-  return std::string(encrypted() ? "https" : "http") + "://" + address() + "/metrics";
-}
+std::string Exporter::url() const { return "http://" + address() + "/metrics"; }
 
 }  // namespace retort::monitoring

@@ -19,13 +19,7 @@ inline constexpr int kMetricsPortsTried = 64;
 // series left out.
 [[nodiscard]] std::string ExpositionText(const MetricValues& values);
 // file_sd document with one target; `address` is "host:port". Ends with a newline.
-[[nodiscard]] std::string TargetsJson(std::string_view address, std::string_view sweep, bool encrypted = false);
-
-// Who may read the endpoint, and how. Empty: everyone who reaches it; plain HTTP.
-struct Protection {
-  std::string credentials;  // "user:password" of HTTP basic authentication
-  std::string certificate;  // path of a PEM file with certificate and private key
-};
+[[nodiscard]] std::string TargetsJson(std::string_view address, std::string_view sweep);
 
 // The first line of the file, "user:password". Error: environment when it cannot be read, or other users can; usage
 // when it has another form.
@@ -34,10 +28,10 @@ struct Protection {
 // Serves /metrics from threads of its own until destroyed.
 class Exporter {
  public:
-  // Error: environment when the port that was named is busy, or none from kFirstMetricsPort is free, or the
-  // certificate cannot be used.
+  // `credentials`: "user:password" that HTTP basic authentication asks for; empty: everyone who reaches the endpoint
+  // reads it. Error: environment when the port that was named is busy, or none from kFirstMetricsPort is free.
   [[nodiscard]] static Result<std::unique_ptr<Exporter>> Start(const ListenAddress& listen,
-                                                               const Protection& protection = {});
+                                                               const std::string& credentials = "");
   ~Exporter();
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
@@ -47,7 +41,6 @@ class Exporter {
   void Publish(MetricValues values);
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] std::string address() const;  // "127.0.0.1:9477"
-  [[nodiscard]] bool encrypted() const;
   [[nodiscard]] std::string url() const;      // "http://127.0.0.1:9477/metrics"
 
  private:

@@ -14,11 +14,18 @@ void AppendNumber(std::string& out, double value) {
     out += value > 0 ? "+Inf" : "-Inf";
   } else {
     char digits[32];
-    out.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
+    const bool whole = value == std::trunc(value) && std::abs(value) < 1e15;  // most are counts
+    const auto end = whole ? std::to_chars(digits, digits + sizeof(digits), static_cast<std::int64_t>(value))
+                           : std::to_chars(digits, digits + sizeof(digits), value);
+    out.append(digits, end.ptr);
   }
 }
 
 void AppendEscaped(std::string& out, std::string_view text) {
+  if (text.find_first_of("\\\"\n") == std::string_view::npos) {
+    out += text;
+    return;
+  }
   for (const char c : text) {
     if (c == '\\' || c == '"') out += '\\';
     if (c == '\n')
@@ -77,6 +84,9 @@ std::string JsonString(std::string_view text) {
 
 std::string ExpositionText(const MetricValues& values) {
   std::string text;
+  std::size_t samples = 0;
+  for (const MetricFamily& family : MetricCatalogue()) samples += values.Series(family.metric).size();
+  text.reserve(16'384 + 96 * samples);
   for (const MetricFamily& family : MetricCatalogue()) {
     const bool distributed = family.type == MetricType::histogram;
     if (!distributed && values.Series(family.metric).empty()) continue;
@@ -88,9 +98,9 @@ std::string ExpositionText(const MetricValues& values) {
   return text;
 }
 
-std::string TargetsJson(std::string_view address, std::string_view sweep, bool encrypted) {
+std::string TargetsJson(std::string_view address, std::string_view sweep) {
   return "[{\"targets\": [" + JsonString(address) + "], \"labels\": {\"sweep\": " + JsonString(sweep) +
-         (encrypted ? ", \"__scheme__\": \"https\"" : "") + "}}]\n";
+         "}}]\n";
 }
 
 }  // namespace retort::monitoring

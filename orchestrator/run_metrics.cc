@@ -5,6 +5,7 @@
 
 #include "experiments/privacy/claim.h"
 #include "orchestrator/row.h"
+#include "orchestrator/time_fit.h"
 
 namespace retort::orchestrator {
 namespace {

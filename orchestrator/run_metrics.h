@@ -14,11 +14,11 @@ namespace retort::orchestrator {
 
 // What the core does not know.
 struct RunFacts {
-  std::string version, commit;
-  std::optional<std::uint64_t> free_bytes;  // of the results folder's file system
+  std::string version = {}, commit = {};
   Now started;
   std::uint64_t journal_bytes = 0, ledger_bytes = 0;
   std::uint64_t malformed = 0;  // frames of this rank's workers and of the channel
+  std::optional<std::uint64_t> free_bytes = {};  // of the results folder's file system; absent where unknown
 };
 
 // Computes epsilon totals only when a charge has changed, and then at most each kEpsilonSeconds: they cost

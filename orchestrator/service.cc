@@ -52,12 +52,11 @@ Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& op
   if (!options.metrics_listen.empty()) {
     RETORT_ASSIGN_OR_RETURN(listen, monitoring::ParseListenAddress(options.metrics_listen));
   }
-  monitoring::Protection protection;
+  std::string credentials;
   if (!options.metrics_auth.empty()) {
-    RETORT_ASSIGN_OR_RETURN(protection.credentials, monitoring::ReadCredentials(options.metrics_auth));
+    RETORT_ASSIGN_OR_RETURN(credentials, monitoring::ReadCredentials(options.metrics_auth));
   }
-  protection.certificate = options.metrics_tls;
-  return monitoring::Exporter::Start(listen, protection);
+  return monitoring::Exporter::Start(listen, credentials);
 }
 
 RunFacts FactsOf(const RunOptions& options, Now started) {
@@ -147,7 +146,7 @@ class SweepRun {
     RETORT_RETURN_IF_ERROR(PublishOpening(env_, recovered.core));
     RETORT_RETURN_IF_ERROR(
         env_.WriteFileAtomically(recovered.core.settings().results + "/targets.json",
-                                 monitoring::TargetsJson(exporter_->address(), plan_.name, exporter_->encrypted())));
+                                 monitoring::TargetsJson(exporter_->address(), plan_.name)));
     view_.Say(fmt::format("sweep {}: {} trials, metrics at {}", plan_.name, plan_.trials.size(),
                           exporter_->url()),
               started_);

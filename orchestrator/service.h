@@ -19,7 +19,6 @@ struct RunOptions {
   std::string metrics_listen;     // "ADDR:PORT" the user named (a busy port is an error); empty: next
                                   // free port on loopback
   std::string metrics_auth;       // file with "user:password" that readers of the metrics need; empty: none
-  std::string metrics_tls;        // PEM file with certificate and key; empty: plain HTTP
   bool quiet = false;             // no progress, only warnings and errors
   bool color = false;             // stderr understands it
   std::string worker_program;     // empty: retort-worker beside this program

@@ -58,9 +58,6 @@ void AddRunOptions(CLI::App& command, CommandLine& line, Positionals& positional
   command.add_option("--metrics-auth", line.metrics_auth,
                      "File whose first line is user:password, asked for by the metrics endpoint (HTTP basic)")
       ->type_name("FILE");
-  command.add_option("--metrics-tls", line.metrics_tls,
-                     "PEM file with certificate and private key: the metrics endpoint speaks HTTPS")
-      ->type_name("FILE");
   command.add_option("--time-limit", positionals.time_limit,
                      "Save and stop after this time, e.g. 90m; exit code 75, run again to go on")
       ->type_name("DURATION");

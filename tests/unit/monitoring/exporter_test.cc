@@ -146,7 +146,7 @@ TEST(ExporterTest, AScrapeHoldsTheCatalogueAndNothingElse) {
 
 TEST(ExporterTest, WithCredentialsOnlyWhoKnowsThemReads) {
   const auto started =
-      Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}}, {.credentials = "grafana:s3:cret"});
+      Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}}, "grafana:s3:cret");
   ASSERT_TRUE(started.ok());
   const std::uint16_t port = (*started)->port();
   const std::string none = Get(port, "/metrics");
@@ -159,7 +159,7 @@ TEST(ExporterTest, WithCredentialsOnlyWhoKnowsThemReads) {
   EXPECT_THAT(Get(port, "/metrics", "Authorization: Basic Z3Jh\r\n"), StartsWith("HTTP/1.1 401"));
 }
 
-class ProtectionTest : public ::testing::Test {
+class CredentialsTest : public ::testing::Test {
  protected:
   void Write(const std::string& text, std::filesystem::perms perms = std::filesystem::perms::owner_read) {
     std::filesystem::remove(path_);
@@ -170,7 +170,7 @@ class ProtectionTest : public ::testing::Test {
   std::string path_ = std::filesystem::temp_directory_path() / ("retort-secret-" + std::to_string(::getpid()));
 };
 
-TEST_F(ProtectionTest, CredentialsAreTheFirstLineOfAFileThatOthersCannotRead) {
+TEST_F(CredentialsTest, CredentialsAreTheFirstLineOfAFileThatOthersCannotRead) {
   Write("user:pass:word\nmore\n");
   ASSERT_TRUE(ReadCredentials(path_).ok());
   EXPECT_EQ(*ReadCredentials(path_), "user:pass:word");
@@ -181,30 +181,6 @@ TEST_F(ProtectionTest, CredentialsAreTheFirstLineOfAFileThatOthersCannotRead) {
   Write("user:word\n", std::filesystem::perms::owner_read | std::filesystem::perms::others_read);
   EXPECT_THAT(ReadCredentials(path_).status().message(), HasSubstr("chmod 600"));
   EXPECT_EQ(ReadCredentials(path_ + "-absent").status().code(), StatusCode::environment);
-}
-
-TEST_F(ProtectionTest, ACertificateWithoutItsKeyIsAnError) {
-  Write("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n");
-  const auto started = Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}}, {.certificate = path_});
-  ASSERT_FALSE(started.ok());
-  EXPECT_EQ(started.status().code(), StatusCode::environment);
-  EXPECT_THAT(started.status().message(), HasSubstr("private key"));
-}
-
-TEST_F(ProtectionTest, OverTlsTheSameTextIsServed) {
-  ASSERT_EQ(std::system(("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout " + path_ +
-                         ".key -out " + path_ + ".crt > /dev/null 2>&1 && cat " + path_ + ".crt " + path_ + ".key > " +
-                         path_).c_str()), 0);
-  const auto started = Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}}, {.certificate = path_});
-  ASSERT_TRUE(started.ok()) << started.status().message();
-  EXPECT_THAT((*started)->url(), StartsWith("https://127.0.0.1:"));
-  const std::string said = path_ + ".said";
-  EXPECT_EQ(std::system(("printf 'GET /metrics HTTP/1.0\r\n\r\n' | openssl s_client -quiet -connect " +
-                         (*started)->address() + " > " + said + " 2> /dev/null").c_str()), 0);
-  std::stringstream reply;
-  reply << std::ifstream(said).rdbuf();
-  for (const char* const end : {".key", ".crt", ".said"}) std::filesystem::remove(path_ + end);
-  EXPECT_THAT(reply.str(), HasSubstr("retort_steps_total 0\n"));
 }
 
 TEST(ExporterTest, PromtoolFindsNothingToComplainAbout) {

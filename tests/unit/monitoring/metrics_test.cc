@@ -33,7 +33,8 @@ TEST(MetricCatalogueTest, NamesFollowTheRules) {
     EXPECT_TRUE(std::regex_match(name, form)) << name;
     EXPECT_EQ(name.ends_with("_total"), family.type == MetricType::counter) << name;
     if (family.unit == "seconds" || family.unit == "bytes" || family.unit == "info") {
-      EXPECT_TRUE(name.ends_with("_" + std::string(family.unit))) << name;
+      const std::string ending = family.type == MetricType::counter ? "_total" : "";
+      EXPECT_TRUE(name.ends_with("_" + std::string(family.unit) + ending)) << name;
     }
     EXPECT_TRUE(family.help.ends_with(".")) << name;
     for (const MetricLabel& label : family.labels) {

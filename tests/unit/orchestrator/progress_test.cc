@@ -157,15 +157,17 @@ TEST_F(ProgressTest, MetricsCountTrialsFailuresAndReleases) {
 
 TEST_F(ProgressTest, MetricsTellStepsCheckpointsAndHowFarAGangIs) {
   Say(teacher_, cluster::Progress{10, 40, "train", {}});
+  const double before = static_cast<double>(core_.counters.steps);
+  const double seconds = core_.counters.step_seconds.sum();
   Pass(4);
   Say(teacher_, cluster::Progress{18, 40, "train", {}});
   Say(teacher_, cluster::CheckpointCommitted{18, "digest", 0.3, 4096});
   Pass(2);
   RunMetrics metrics;
   using monitoring::Metric;
-  const monitoring::MetricValues values = metrics.Collect(core_, {.started = now()}, now(), true);
-  EXPECT_EQ(values.Get(Metric::steps_total), 8);
-  EXPECT_DOUBLE_EQ(values.Distribution(Metric::step_duration_seconds).sum(), 4);
+  const monitoring::MetricValues values = metrics.Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
+  EXPECT_EQ(values.Get(Metric::steps_total) - before, 8);
+  EXPECT_DOUBLE_EQ(values.Distribution(Metric::step_duration_seconds).sum() - seconds, 4);
   EXPECT_EQ(values.Get(Metric::checkpoint_bytes_total), 4096);
   EXPECT_DOUBLE_EQ(values.Distribution(Metric::checkpoint_duration_seconds).sum(), 0.3);
   const monitoring::MetricValues::Labels seat = values.Series(Metric::seat_progress_ratio).begin()->first;
@@ -178,7 +180,7 @@ TEST_F(ProgressTest, MetricsCountRetriesAndForgetAGangThatIsGone) {
   Fail(teacher_, FailureKind::worker_killed);
   RunMetrics metrics;
   using monitoring::Metric;
-  const monitoring::MetricValues values = metrics.Collect(core_, {.started = now()}, now(), true);
+  const monitoring::MetricValues values = metrics.Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
   EXPECT_EQ(values.Get(Metric::retries_total), 1);
   EXPECT_TRUE(values.Series(Metric::seat_progress_ratio).empty());
 }
