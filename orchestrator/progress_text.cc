@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::size_t kFailuresNamed = 5;
 
-std::size_t Done(const Core& core) {
-  return core.CountIn(TrialState::succeeded) + core.CountIn(TrialState::failed) +
-         core.CountIn(TrialState::parent_failed) + core.CountIn(TrialState::cancelled);
-}
-
 std::string Doing(const Core& core, const ActiveAttempt& attempt) {
   const std::string& name = core.Get(attempt.id.trial).spec.name;
   if (!attempt.started) return name + " starting";
@@ -57,8 +52,13 @@ std::string DurationText(double seconds) {
   return fmt::format("{} s", whole);
 }
 
-std::string ProgressLine(const Core& core, std::size_t width, const std::optional<SweepEstimate>& left) {
-  std::string line = fmt::format("{} of {} trials done", Done(core), core.plan().size());
+std::size_t CountDone(const Core& core) {
+  return core.CountIn(TrialState::succeeded) + core.CountIn(TrialState::failed) +
+         core.CountIn(TrialState::parent_failed) + core.CountIn(TrialState::cancelled);
+}
+
+std::string ProgressLine(const Core& core, const std::optional<SweepEstimate>& left) {
+  std::string line = fmt::format("{} of {} trials done", CountDone(core), core.plan().size());
   AppendCount(line, core.CountIn(TrialState::failed) + core.CountIn(TrialState::parent_failed),
               "of them failed");
   AppendCount(line, core.CountIn(TrialState::running) + core.CountIn(TrialState::leased), "running");
@@ -71,7 +71,6 @@ std::string ProgressLine(const Core& core, std::size_t width, const std::optiona
     line += separator + Doing(core, attempt);
     separator = "; ";
   }
-  if (width > 0 && line.size() > width) line = line.substr(0, width > 3 ? width - 3 : 0) + "...";
   return line;
 }
 
@@ -123,7 +122,7 @@ std::vector<std::string> Summary(const Core& core, double seconds) {
   AppendCount(head, core.CountIn(TrialState::failed), "failed");
   AppendCount(head, core.CountIn(TrialState::parent_failed), "not run because their teacher failed");
   AppendCount(head, core.CountIn(TrialState::cancelled), "cancelled");
-  const std::size_t left = core.plan().size() - Done(core);
+  const std::size_t left = core.plan().size() - CountDone(core);
   AppendCount(head, left, "left");
   lines.push_back(head + " (" + DurationText(seconds) + "); results in " + core.settings().results);
   std::size_t named = 0;
@@ -140,6 +139,12 @@ std::vector<std::string> Summary(const Core& core, double seconds) {
   else if (left > 0)
     lines.emplace_back("interrupted with its state saved: the same command continues it");
   return lines;
+}
+
+std::string EndedAtOnce(const Core& core) {
+  return fmt::format("sweep {}: ended at once, {} of {} trials done; the others go on from their last checkpoints; "
+                     "results in {}",
+                     core.sweep(), CountDone(core), core.plan().size(), core.settings().results);
 }
 
 }  // namespace retort::orchestrator

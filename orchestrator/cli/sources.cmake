@@ -60,12 +60,14 @@ set(RETORT_CLI_SOURCES
     result_table.cc
     results_location.cc
     run_command.cc
+    run_ending.cc
     run_options.cc
     show_command.cc
     shown_results.cc
     spec_field.cc
     split_pictures.cc
     statistics.cc
+    status_block.cc
     status_command.cc
     status_text.cc
     sweep_status.cc
@@ -88,7 +90,8 @@ set(RETORT_CLI_SOURCES
     verify_attempt.cc
     verify_command.cc
     worst_claims.cc
-    version.cc)
+    version.cc
+    watch_status.cc)
 list(TRANSFORM RETORT_CLI_SOURCES PREPEND "${RETORT_CLI_DIR}/")
 
 # The papers' values go into the program, so that an installed one needs no data folder.
