@@ -67,7 +67,7 @@ void CollectGangs(const Core& core, Now now, MetricValues& values) {
     const MetricValues::Labels seat = SeatLabels(attempt.leader(), attempt.seats.front().slot);
     values.Set(Metric::seat_progress_timestamp_seconds, seat,
                now.unix_seconds - (now.monotonic - attempt.watch.last()));
-    values.Set(Metric::seat_deadline_seconds, seat, attempt.watch.allowed());
+    values.Set(Metric::seat_deadline_seconds, seat, attempt.watch.allowed_without_margin());  // as its agent has it
     values.Set(Metric::seat_progress_ratio, seat, FractionDone(attempt.step, attempt.total_steps));
   }
 }

@@ -212,6 +212,7 @@ TEST_F(ProgressTest, MetricsTellStepsCheckpointsAndHowFarAGangIs) {
   const monitoring::MetricValues::Labels seat = values.Series(Metric::seat_progress_ratio).begin()->first;
   EXPECT_DOUBLE_EQ(values.Get(Metric::seat_progress_ratio, seat), 18.0 / 40);
   EXPECT_DOUBLE_EQ(values.Get(Metric::seat_progress_timestamp_seconds, seat), now().unix_seconds - 2);
+  EXPECT_EQ(values.Get(Metric::seat_deadline_seconds, seat), kSilenceFloorSeconds);  // the agent's, which is first
 }
 
 TEST_F(ProgressTest, MetricsCountRetriesAndForgetAGangThatIsGone) {
