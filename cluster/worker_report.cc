@@ -7,9 +7,9 @@
 namespace retort::cluster {
 
 std::string EncodeWorkerReport(const WorkerReport& report) {
-  const nlohmann::json json = {{"build", report.build},           {"envelope", report.envelope},
-                               {"torch", report.torch},           {"capability", report.capability},
-                               {"threads", report.threads},       {"gflops", privacy::NumberToJson(report.gflops)}};
+  const nlohmann::json json = {{"build", report.build},     {"envelope", report.envelope},
+                               {"torch", report.torch},     {"capability", report.capability},
+                               {"threads", report.threads}, {"gflops", privacy::NumberToJson(report.gflops)}};
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

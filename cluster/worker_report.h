@@ -1,4 +1,5 @@
-// What a worker program says of itself when it is asked: whether it is of this build, its LibTorch, its speed.
+// What a worker program says of itself when it is asked: whether it is of this build, its LibTorch, its
+// speed.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +14,12 @@ namespace retort::cluster {
 inline constexpr const char* kReportArgument = "--report";
 
 struct WorkerReport {
-  std::string build;            // "0.1.0"
-  std::int64_t envelope = 0;    // version of the messages that it speaks
-  std::string torch;            // "2.11.0"
-  std::string capability;       // instructions that LibTorch uses: "AVX2"
-  std::int64_t threads = 0;     // that `gflops` is for
-  double gflops = 0;            // 10^9 operations a second of a product of matrices, f32
+  std::string build;          // "0.1.0"
+  std::int64_t envelope = 0;  // version of the messages that it speaks
+  std::string torch;          // "2.11.0"
+  std::string capability;     // instructions that LibTorch uses: "AVX2"
+  std::int64_t threads = 0;   // that `gflops` is for
+  double gflops = 0;          // 10^9 operations a second of a product of matrices, f32
 };
 
 // One JSON object; round-trips exactly.

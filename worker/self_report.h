@@ -14,6 +14,7 @@ namespace retort::worker {
 [[nodiscard]] Result<cluster::WorkerReport> ReportSelf(const std::string& build, int threads);
 
 // `threads` as text, the report over the socket (cluster/answer.h). Error: that of the link.
-[[nodiscard]] Status ServeReport(cluster::SocketLink& link, const std::string& build, const std::string& threads);
+[[nodiscard]] Status ServeReport(cluster::SocketLink& link, const std::string& build,
+                                 const std::string& threads);
 
 }  // namespace retort::worker

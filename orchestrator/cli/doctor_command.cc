@@ -11,7 +11,6 @@
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/load_sweep.h"
-#include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/version.h"
 #include "orchestrator/doctor/clock_check.h"
 #include "orchestrator/doctor/device_check.h"
@@ -112,7 +111,8 @@ Findings LookAtSettings(const std::vector<std::string>& environment) {
 }
 
 Finding MissingOf(const Diagnostic& error, const std::string& sweep) {
-  const std::string place = error.line > 0 ? fmt::format("{}:{}: ", error.file, error.line) : "";
+  std::string place = error.line > 0 ? fmt::format("{}:{}: ", error.file, error.line) : error.file + ": ";
+  if (error.file.empty()) place.clear();
   const std::string choice = error.choices.empty() ? "" : fmt::format("is {} meant? ", error.choices.front());
   return {error.key.empty() ? "sweep" : error.key, Level::problem, place + error.message,
           fmt::format("{}retort plan {} shows the place", choice, sweep)};
@@ -124,15 +124,17 @@ Findings LookAtSweep(storage::Env& env, const LoadRequest& request) {
   Findings findings;
   for (const Diagnostic& error : loaded.errors) {
     if (findings.size() == kListedMissing) {
-      findings.push_back({"sweep", Level::problem, fmt::format("{} more", loaded.errors.size() - kListedMissing),
+      findings.push_back({"sweep", Level::problem,
+                          fmt::format("{} more", loaded.errors.size() - kListedMissing),
                           "retort plan " + request.path});
       break;
     }
     findings.push_back(MissingOf(error, request.path));
   }
   if (loaded.plan)
-    findings.push_back({"sweep", Level::ok,
-                        fmt::format("{}: {} trials, every data set is there", request.path, loaded.plan->trials.size())});
+    findings.push_back(
+        {"sweep", Level::ok,
+         fmt::format("{}: every data set is there; trials: {}", request.path, loaded.plan->trials.size())});
   return findings;
 }
 
@@ -143,20 +145,24 @@ std::vector<Check> ChecksOf(const Invocation& call) {
   const int slots = std::max(line.slots, 1);
   const std::string folder = line.global.results.empty() ? "results" : line.global.results;
   std::vector<Check> checks = {
-      {"worker", Level::problem, "look at the disk that it and LibTorch are read from",
+      {"worker", Level::warning, "look at the disk that it and LibTorch are read from",
        [environment] { return LookAtWorkers(environment); }},
-      {"GPUs", Level::problem, "nvidia-smi says whether the driver answers", [environment] { return LookAtGpus(environment); }},
-      {"mpirun", Level::warning, "mpirun -np 2 true shows where it waits", [environment] { return LookAtRanks(environment); }},
-      {"results folder", Level::problem, "its file system does not answer (df, dmesg); --results DIR on another one",
+      {"GPUs", Level::problem, "nvidia-smi says whether the driver answers",
+       [environment] { return LookAtGpus(environment); }},
+      {"mpirun", Level::warning, "mpirun -np 2 true shows where it waits",
+       [environment] { return LookAtRanks(environment); }},
+      {"results folder", Level::problem,
+       "its file system does not answer (df, dmesg); --results DIR on another one",
        [folder, environment] { return LookAtResults(folder, environment); }},
       {"host", Level::problem, "", [environment, slots] { return LookAtHost(environment, slots); }},
       {"settings", Level::warning, "a folder named in the environment does not answer",
        [environment] { return LookAtSettings(environment); }}};
   if (!line.sweep.empty())
-    checks.push_back({"sweep", Level::note, "retort plan " + line.sweep + " reads all of it",
-                      [&env = call.env, request = LoadRequest{line.sweep, line.overrides, line.global.profile}] {
-                        return LookAtSweep(env, request);
-                      }});
+    checks.push_back(
+        {"sweep", Level::note, "retort plan " + line.sweep + " reads all of it",
+         [&env = call.env, request = LoadRequest{line.sweep, line.overrides, line.global.profile}] {
+           return LookAtSweep(env, request);
+         }});
   return checks;
 }
 
@@ -196,8 +202,9 @@ int DoctorCommand(const Invocation& call) {
   if (call.line.global.json) {
     call.console.Data(DocumentText(JsonOf(findings)));
   } else {
-    call.console.Data(doctor::ReportText(
-        findings, [&](Level level, std::string_view text) { return call.console.Paint(TintOf(level), text); }));
+    call.console.Data(doctor::ReportText(findings, [&](Level level, std::string_view text) {
+      return call.console.Paint(TintOf(level), text);
+    }));
   }
   return doctor::CountOf(findings, Level::problem) == 0 ? 0 : ExitCode(StatusCode::environment);
 }

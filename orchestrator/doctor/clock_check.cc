@@ -39,26 +39,33 @@ ClockFacts LookAtClock(const std::vector<std::string>& environment) {
 Finding JudgeClock(const ClockFacts& facts) {
   const std::string remedy = "sudo timedatectl set-ntp true, or start chronyd";
   if (facts.monotonic_step < 0)
-    return {"clock", Level::problem, "the monotonic clock runs backwards: no deadline can be kept", "restart the host; report its kernel"};
+    return {"clock", Level::problem, "the monotonic clock runs backwards: no deadline can be kept",
+            "restart the host; report its kernel"};
   if (facts.unix_seconds < kLongAgo)
     return {"clock", Level::warning, "the date lies before 2025: times in results would be wrong", remedy};
   if (!facts.synchronised) return {"clock", Level::ok, "runs; the kernel does not say whether NTP keeps it"};
   if (!*facts.synchronised)
-    return {"clock", Level::note, "the kernel says that nothing synchronises it: hosts of one run may differ", remedy};
+    return {"clock", Level::note, "the kernel says that nothing synchronises it: hosts of one run may differ",
+            remedy};
   return {"clock", Level::ok, fmt::format("kept by NTP, within {:.0f} ms", facts.estimated_error * 1e3)};
 }
 
 std::optional<Finding> JudgeAllocation(const ClockFacts& facts) {
   if (!facts.end_trouble.empty())
-    return Finding{"allocation", Level::problem, facts.end_trouble, "unset RETORT_END_TIME, or set it to Unix seconds"};
+    return Finding{"allocation", Level::problem, facts.end_trouble,
+                   "unset RETORT_END_TIME, or set it to Unix seconds"};
   if (!facts.seconds_left) return std::nullopt;
+  if (*facts.seconds_left <= 0)
+    return Finding{"allocation", Level::problem, "it has ended (" + facts.named_by + ")",
+                   "run in a new allocation"};
   if (*facts.seconds_left <= kGrace + cluster::kClosingSeconds)
     return Finding{"allocation", Level::problem,
                    fmt::format("it ends in {} ({}): too little to start anything",
-                               cli::DurationText(std::max(0.0, *facts.seconds_left)), facts.named_by),
+                               cli::DurationText(*facts.seconds_left), facts.named_by),
                    "run in a new allocation"};
   return Finding{"allocation", Level::ok,
-                 fmt::format("it ends in {} ({}); a run saves and stops before", cli::DurationText(*facts.seconds_left), facts.named_by)};
+                 fmt::format("it ends in {} ({}); a run saves and stops before",
+                             cli::DurationText(*facts.seconds_left), facts.named_by)};
 }
 
 }  // namespace retort::orchestrator::doctor

@@ -11,12 +11,12 @@ namespace retort::orchestrator::doctor {
 
 struct ClockFacts {
   double unix_seconds = 0;
-  double monotonic_step = 0;          // seconds between two looks at the monotonic clock, one after the other
-  std::optional<bool> synchronised;   // by NTP, as the kernel knows it; nothing where it does not say
-  double estimated_error = 0;         // seconds, where synchronised
+  double monotonic_step = 0;         // seconds between two looks at the monotonic clock, one after the other
+  std::optional<bool> synchronised;  // by NTP, as the kernel knows it; nothing where it does not say
+  double estimated_error = 0;        // seconds, where synchronised
   std::optional<double> seconds_left;  // of the allocation
-  std::string named_by;               // the variable that says so
-  std::string end_trouble;            // why it cannot be read
+  std::string named_by;                // the variable that says so
+  std::string end_trouble;             // why it cannot be read
 };
 
 [[nodiscard]] ClockFacts LookAtClock(const std::vector<std::string>& environment);

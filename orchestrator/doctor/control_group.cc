@@ -30,7 +30,8 @@ void TakeProcessors(const std::string& folder, ControlGroup& group) {
   std::ifstream file(folder + "/cpu.max");  // "max 100000", "150000 100000"
   double quota = 0, period = 0;
   if (file >> quota >> period && period > 0) Lower(group.processors, quota / period);
-  const auto old_quota = NumberIn(folder + "/cpu.cfs_quota_us"), old_period = NumberIn(folder + "/cpu.cfs_period_us");
+  const auto old_quota = NumberIn(folder + "/cpu.cfs_quota_us"),
+             old_period = NumberIn(folder + "/cpu.cfs_period_us");
   if (old_quota && old_period && *old_quota > 0 && *old_period > 0)
     Lower(group.processors, static_cast<double>(*old_quota) / static_cast<double>(*old_period));
 }

@@ -13,17 +13,17 @@ namespace retort::orchestrator::doctor {
 // The names that begin with RETORT_ in cluster/ENVIRONMENT.md; defined in a file that the build generates.
 [[nodiscard]] const std::vector<std::string>& KnownVariables();
 
-// A warning for every RETORT_ name in `environment` that nothing reads, with the nearest that something does. One
-// `ok` where there is none.
+// A warning for every RETORT_ name in `environment` that nothing reads, with the nearest that something does.
+// One `ok` where there is none.
 [[nodiscard]] Findings JudgeVariables(const std::vector<std::string>& environment,
                                       const std::vector<std::string>& known);
 
 struct PlaceFacts {
-  std::string data;           // RETORT_DATA
-  bool data_there = false;    // and it is a folder
-  std::string cache;          // where measured costs are kept; empty: nowhere
-  bool cache_works = false;   // it can be written to, or made
-  std::string temporary;      // TMPDIR
+  std::string data;          // RETORT_DATA
+  bool data_there = false;   // and it is a folder
+  std::string cache;         // where measured costs are kept; empty: nowhere
+  bool cache_works = false;  // it can be written to, or made
+  std::string temporary;     // TMPDIR
   bool temporary_works = false;
 };
 [[nodiscard]] PlaceFacts LookAtPlaces(const std::vector<std::string>& environment);

@@ -14,10 +14,10 @@ enum class Level : unsigned char {
 };
 
 struct Finding {
-  std::string name;            // what was looked at: "worker", "results folder"
+  std::string name;  // what was looked at: "worker", "results folder"
   Level level = Level::ok;
-  std::string what;            // one line
-  std::string remedy = {};     // what mends it, where anything needs to be
+  std::string what;         // one line
+  std::string remedy = {};  // what mends it, where anything needs to be
 };
 
 using Findings = std::vector<Finding>;

@@ -1,16 +1,12 @@
 #include "orchestrator/doctor/folder_check.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <memory>
 #include <string_view>
 #include <system_error>
 
@@ -43,7 +39,8 @@ FolderFacts LookAtFolder(const std::string& folder, const std::vector<std::strin
   facts.hdf5_locking = cluster::FindVariable(environment, "HDF5_USE_FILE_LOCKING").value_or("");
   std::error_code error;
   fs::path place = fs::absolute(folder, error).lexically_normal();
-  while (!fs::exists(fs::symlink_status(place, error)) && place.has_relative_path()) place = place.parent_path();
+  while (!fs::exists(fs::symlink_status(place, error)) && place.has_relative_path())
+    place = place.parent_path();
   const fs::path real = fs::canonical(place, error);
   facts.tried = error ? place.string() : real.string();
   facts.file_system = FileSystemOf(facts.tried);
@@ -66,30 +63,39 @@ FolderFacts LookAtFolder(const std::string& folder, const std::vector<std::strin
 }
 
 Finding JudgeFolder(const FolderFacts& facts) {
-  const std::string where = facts.tried == facts.folder ? facts.folder : fmt::format("{} (in {})", facts.folder, facts.tried);
+  const std::string where =
+      facts.tried == facts.folder ? facts.folder : fmt::format("{} (in {})", facts.folder, facts.tried);
   if (!facts.trouble.empty())
-    return {"results folder", Level::problem, fmt::format("{} cannot be made or written to: {}", facts.folder, facts.trouble),
+    return {"results folder", Level::problem,
+            fmt::format("{} cannot be made or written to: {}", facts.folder, facts.trouble),
             facts.file_system.Has("ro") ? std::string(kElsewhere) + ": this one is mounted read-only"
                                         : "--results DIR where this user may write, or chown it"};
   if (!facts.sync_trouble.empty())
-    return {"results folder", Level::problem, where + ": what was written cannot be synced: " + facts.sync_trouble, kElsewhere};
+    return {"results folder", Level::problem,
+            where + ": what was written cannot be synced: " + facts.sync_trouble, kElsewhere};
   if (!facts.rename_trouble.empty())
-    return {"results folder", Level::problem, where + ": a file cannot take the place of another: " + facts.rename_trouble, kElsewhere};
+    return {"results folder", Level::problem,
+            where + ": a file cannot take the place of another: " + facts.rename_trouble, kElsewhere};
   if (facts.sync_seconds > kSlowSync)
     return {"results folder", Level::warning,
-            fmt::format("{}: syncing one record takes {:.0f} ms, and every release waits for one", where, facts.sync_seconds * 1e3),
+            fmt::format("{}: syncing one record takes {:.0f} ms, and every release waits for one", where,
+                        facts.sync_seconds * 1e3),
             std::string(kElsewhere) + ", or a larger trial.reserve_block"};
   const std::string how = fmt::format("written, synced ({:.1f} ms) and renamed in", facts.sync_seconds * 1e3);
-  if (facts.running) return {"results folder", Level::note, where + ": " + how + "; a run has it now", "retort status shows it"};
+  if (facts.running)
+    return {"results folder", Level::note, where + ": " + how + "; a run has it now",
+            "retort status shows it"};
   return {"results folder", Level::ok, where + ": " + how};
 }
 
 Finding JudgeRoom(const FolderFacts& facts) {
   std::string what = cli::BytesText(facts.free_bytes) + " free";
   const std::string remedy = "remove what is not needed there, or " + std::string(kElsewhere);
-  if (facts.free_bytes < 16 * kMiB) return {"disk", Level::problem, what + ": too little for one checkpoint", remedy};
+  if (facts.free_bytes < 16 * kMiB)
+    return {"disk", Level::problem, what + ": too little for one checkpoint", remedy};
   if (facts.free_files && *facts.free_files < 100)
-    return {"disk", Level::problem, fmt::format("{}, but room for {} files only", what, *facts.free_files), remedy};
+    return {"disk", Level::problem, fmt::format("{}, but room for {} files only", what, *facts.free_files),
+            remedy};
   if (facts.free_bytes < 1024 * kMiB)
     return {"disk", Level::warning, what + "; `retort plan SWEEP` says what a sweep needs", remedy};
   return {"disk", Level::ok, what};
@@ -97,16 +103,20 @@ Finding JudgeRoom(const FolderFacts& facts) {
 
 Finding JudgeFileSystem(const FolderFacts& facts) {
   static constexpr std::array<std::string_view, 3> kMemory = {"tmpfs", "ramfs", "devtmpfs"};
-  static constexpr std::array<std::string_view, 6> kLoose = {"cifs", "smb3", "9p", "afs", "vboxsf", "fuse.sshfs"};
+  static constexpr std::array<std::string_view, 6> kLoose = {"cifs", "smb3",   "9p",
+                                                             "afs",  "vboxsf", "fuse.sshfs"};
   const FileSystem& system = facts.file_system;
   const std::string what = fmt::format("{} at {}", system.type, system.mounted_at);
   if (system.type.empty()) return {"file system", Level::note, "of an unknown kind", ""};
   if (OneOf(system.type, kMemory))
-    return {"file system", Level::warning, what + " is memory: results are lost when the host stops", kElsewhere};
+    return {"file system", Level::warning, what + " is memory: results are lost when the host stops",
+            kElsewhere};
   if (OneOf(system.type, kLoose))
-    return {"file system", Level::warning, what + " promises neither that synced bytes stay nor that a lock holds", kElsewhere};
+    return {"file system", Level::warning,
+            what + " promises neither that synced bytes stay nor that a lock holds", kElsewhere};
   if (system.type == "overlay")
-    return {"file system", Level::note, what + " is a container's own: results end with it", "mount a volume for them"};
+    return {"file system", Level::note, what + " is a container's own: results end with it",
+            "mount a volume for them"};
   const bool lustre = system.type == "lustre", nfs = system.type.starts_with("nfs");
   const bool local = system.Has("localflock") || system.Has("nolock") || system.Has("local_lock=all") ||
                      system.Has("local_lock=flock");
@@ -118,13 +128,16 @@ Finding JudgeFileSystem(const FolderFacts& facts) {
 }
 
 Finding JudgeLocks(const FolderFacts& facts) {
-  const std::string remedy = facts.file_system.type == "lustre" ? "mount it with -o flock, or " + std::string(kElsewhere)
-                                                                 : kElsewhere;
+  const std::string remedy = facts.file_system.type == "lustre"
+                                 ? "mount it with -o flock, or " + std::string(kElsewhere)
+                                 : kElsewhere;
   if (!facts.lock_trouble.empty())
     return {"file locks", Level::problem, "a lock cannot be had: " + facts.lock_trouble, remedy};
   if (!facts.lock_excludes)
-    return {"file locks", Level::problem,
-            "two locks on one file are both granted: nothing would keep two runs from writing the same results", remedy};
+    return {
+        "file locks", Level::problem,
+        "two locks on one file are both granted: nothing would keep two runs from writing the same results",
+        remedy};
   return {"file locks", Level::ok, "one is granted, a second refused"};
 }
 
@@ -134,8 +147,10 @@ std::optional<Finding> JudgeHdf5Locking(const FolderFacts& facts) {
   if (value.empty()) return std::nullopt;
   const std::string set = "HDF5_USE_FILE_LOCKING=" + value;
   if (!OneOf(value, kKnown))
-    return Finding{"HDF5", Level::warning, set + " means nothing to HDF5", "one of TRUE, FALSE and BEST_EFFORT, or unset it"};
-  return Finding{"HDF5", Level::note, set + "; Retort publishes HDF5 files by rename and needs no such lock", ""};
+    return Finding{"HDF5", Level::warning, set + " means nothing to HDF5",
+                   "one of TRUE, FALSE and BEST_EFFORT, or unset it"};
+  return Finding{"HDF5", Level::note, set + "; Retort publishes HDF5 files by rename and needs no such lock",
+                 ""};
 }
 
 Finding JudgeFileClock(const FolderFacts& facts) {

@@ -12,9 +12,9 @@
 namespace retort::orchestrator::doctor {
 
 struct FolderFacts {
-  std::string folder;           // as the user means it
-  std::string tried;            // itself, or the nearest folder above it that exists: nothing is left behind in it
-  std::string trouble;          // why nothing can be made there; empty when something could
+  std::string folder;   // as the user means it
+  std::string tried;    // itself, or the nearest folder above it that exists: nothing is left behind in it
+  std::string trouble;  // why nothing can be made there; empty when something could
   FileSystem file_system;
   std::uint64_t free_bytes = 0;
   std::optional<std::uint64_t> free_files;    // nothing where the file system does not count them
@@ -29,7 +29,8 @@ struct FolderFacts {
 };
 
 // Makes a file or two in the folder, or in what will hold it, and removes them.
-[[nodiscard]] FolderFacts LookAtFolder(const std::string& folder, const std::vector<std::string>& environment);
+[[nodiscard]] FolderFacts LookAtFolder(const std::string& folder,
+                                       const std::vector<std::string>& environment);
 
 // It is there or can be made, written to, synced and renamed in.
 [[nodiscard]] Finding JudgeFolder(const FolderFacts& facts);

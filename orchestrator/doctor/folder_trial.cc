@@ -65,7 +65,8 @@ void TryFolder(FolderFacts& facts) {
   std::string own = facts.tried + "/.retort-doctor-XXXXXX";
   if (::mkdtemp(own.data()) == nullptr) {
     const int error = errno;
-    facts.trouble = facts.tried + ": " + std::generic_category().message(error);
+    facts.trouble =
+        "nothing can be made in " + facts.tried + " (" + std::generic_category().message(error) + ")";
     return;
   }
   storage::Env& env = storage::PosixEnv();

@@ -29,7 +29,8 @@ void LoadLibrary(MpiFacts& facts) {
     facts.library_trouble = text != nullptr ? text : path + " cannot be loaded";
     return;
   }
-  const auto revision = reinterpret_cast<cluster::MpiRevisionFunction>(::dlsym(library, cluster::kMpiRevisionSymbol));
+  const auto revision =
+      reinterpret_cast<cluster::MpiRevisionFunction>(::dlsym(library, cluster::kMpiRevisionSymbol));
   if (revision == nullptr || revision() != cluster::kMpiLibraryRevision) {
     facts.library_trouble = path + " belongs to another build of Retort";
     return;
@@ -38,7 +39,8 @@ void LoadLibrary(MpiFacts& facts) {
   const auto version = reinterpret_cast<VersionFunction>(::dlsym(library, "MPI_Get_library_version"));
   std::array<char, 8192> text{};  // MPICH's MPI_MAX_LIBRARY_VERSION_STRING, the largest
   int length = 0;
-  if (version != nullptr && version(text.data(), &length) == 0) facts.library_version = FirstLine(text.data());
+  if (version != nullptr && version(text.data(), &length) == 0)
+    facts.library_version = FirstLine(text.data());
 }
 
 int NumberOf(const std::vector<std::string>& environment, const char* name) {
@@ -67,7 +69,8 @@ void StartRanks(const std::vector<std::string>& environment, MpiFacts& facts) {
   };
   facts.asked = true;
   facts.plain = with({"-np", "2", "true"});
-  if (!facts.plain.succeeded() && !facts.plain.timed_out) facts.helped = with({"--oversubscribe", "-np", "2", "true"});
+  if (!facts.plain.succeeded() && !facts.plain.timed_out)
+    facts.helped = with({"--oversubscribe", "-np", "2", "true"});
 }
 
 }  // namespace
@@ -99,61 +102,80 @@ std::optional<Finding> JudgeMpiLibrary(const MpiFacts& facts) {
   if (!facts.built) return std::nullopt;
   if (!facts.library_trouble.empty())
     return Finding{"MPI library", facts.launch.under_mpi ? Level::problem : Level::warning,
-                   facts.library_trouble + ": no run under mpirun", std::string(kInstall) + "; then build again"};
+                   facts.library_trouble + ": no run under mpirun",
+                   std::string(kInstall) + "; then build again"};
   const std::string library = SeriesOf(facts.library_version), launcher = SeriesOf(facts.version.text);
   const bool open = facts.library_version.find("Open MPI") != std::string::npos;
   if (!open)
-    return Finding{"MPI library", Level::warning,
-                   fmt::format("libretort_mpi.so is linked with \"{}\", which is not Open MPI", facts.library_version),
-                   std::string(kInstall) + "; then configure and build again"};
+    return Finding{
+        "MPI library", Level::warning,
+        fmt::format("libretort_mpi.so is linked with \"{}\", which is not Open MPI", facts.library_version),
+        std::string(kInstall) + "; then configure and build again"};
   if (facts.version.found && !facts.version.timed_out && library != launcher)
-    return Finding{"MPI library", Level::warning,
-                   fmt::format("libretort_mpi.so is linked with Open MPI {}, {} is \"{}\": ranks would not find each other",
-                               library, facts.mpirun, FirstLine(facts.version.text)),
-                   fmt::format("put the bin folder of Open MPI {} first in PATH, or name its mpirun in RETORT_MPIRUN", library)};
+    return Finding{
+        "MPI library", Level::warning,
+        fmt::format(
+            "libretort_mpi.so is linked with Open MPI {}, {} is \"{}\": ranks would not find each other",
+            library, facts.mpirun, FirstLine(facts.version.text)),
+        fmt::format("put the bin folder of Open MPI {} first in PATH, or name its mpirun in RETORT_MPIRUN",
+                    library)};
   return Finding{"MPI library", Level::ok, facts.library_version.substr(0, facts.library_version.find(','))};
 }
 
 Finding JudgeMpirun(const MpiFacts& facts) {
-  if (!facts.built) return {"mpirun", Level::note, "this build runs on one host, without MPI", "-DRETORT_BUILD_MPI=ON brings it"};
+  if (!facts.built)
+    return {"mpirun", Level::note, "this build runs on one host, without MPI",
+            "-DRETORT_BUILD_MPI=ON brings it"};
   if (facts.mpirun.empty()) {
     if (!facts.named.empty())
-      return {"mpirun", Level::warning, "RETORT_MPIRUN=" + facts.named + " is no program", "unset RETORT_MPIRUN"};
+      return {"mpirun", Level::warning, "RETORT_MPIRUN=" + facts.named + " is no program",
+              "unset RETORT_MPIRUN"};
     return {"mpirun", facts.several_nodes ? Level::warning : Level::note,
             "none in PATH: runs are of one process on one host", kInstall};
   }
   if (facts.version.timed_out)
-    return {"mpirun", Level::warning, facts.mpirun + " --version does not end", "look at the disk that it is read from"};
+    return {"mpirun", Level::warning, facts.mpirun + " --version does not end",
+            "look at the disk that it is read from"};
   if (!facts.asked) return {"mpirun", Level::ok, FirstLine(facts.version.text)};
   const std::string root = facts.root ? " as root with --allow-run-as-root" : "";
   if (facts.plain.succeeded())
     return {"mpirun", Level::ok,
-            fmt::format("{} starts two ranks{}", FirstLine(facts.version.text), facts.root ? root + " (mpirun.sh gives it)" : "")};
+            fmt::format("{} starts two ranks{}", FirstLine(facts.version.text),
+                        facts.root ? root + " (mpirun.sh gives it)" : "")};
   if (facts.helped && facts.helped->succeeded()) {
-    const std::string why = Says(facts.plain, "slots") ? "it counts too few slots here" : Complaint(facts.plain);
-    return {"mpirun", Level::note, fmt::format("starts two ranks{} with --oversubscribe alone: {}", root, why),
+    const std::string why =
+        Says(facts.plain, "slots") ? "it counts too few slots here" : Complaint(facts.plain);
+    return {"mpirun", Level::note,
+            fmt::format("starts two ranks{} with --oversubscribe alone: {}", root, why),
             fmt::format("start ranks with {}, which gives it", kWrapper)};
   }
   const ProgramRun& last = facts.helped ? *facts.helped : facts.plain;
-  return {"mpirun", Level::warning, fmt::format("{} does not start two ranks{}: {}", facts.mpirun, root, Complaint(last)),
-          last.timed_out ? "mpirun --mca plm_base_verbose 5 -np 2 true shows where it waits; a host name that does not "
-                           "resolve is the usual cause"
-                         : "mpirun -np 2 true says more"};
+  return {"mpirun", Level::warning,
+          fmt::format("{} does not start two ranks{}: {}", facts.mpirun, root, Complaint(last)),
+          last.timed_out
+              ? "mpirun --mca plm_base_verbose 5 -np 2 true shows where it waits; a host name that does not "
+                "resolve is the usual cause"
+              : "mpirun -np 2 true says more"};
 }
 
 std::optional<Finding> JudgeRanks(const MpiFacts& facts) {
   const cluster::LaunchEnvironment& launch = facts.launch;
   if (!launch.under_mpi && launch.declared_ranks > 1)
-    return Finding{"ranks", Level::problem,
-                   fmt::format("{}={} started this process, but there is no MPI world: each would take itself for the only one",
-                               launch.declared_by, launch.declared_ranks),
-                   fmt::format("cluster/launch/mpirun.sh -np {} retort run … in place of srun", launch.declared_ranks)};
-  if (launch.under_mpi) return Finding{"ranks", Level::ok, fmt::format("one of {} in an MPI world", launch.declared_ranks)};
+    return Finding{
+        "ranks", Level::problem,
+        fmt::format(
+            "{}={} started this process, but there is no MPI world: each would take itself for the only one",
+            launch.declared_by, launch.declared_ranks),
+        fmt::format("cluster/launch/mpirun.sh -np {} retort run … in place of srun", launch.declared_ranks)};
+  if (launch.under_mpi)
+    return Finding{"ranks", Level::ok, fmt::format("one of {} in an MPI world", launch.declared_ranks)};
   if (facts.allotted > 1)
-    return Finding{"ranks", Level::note,
-                   fmt::format("the Slurm allocation is for {} tasks, and this is one process: started like this, "
-                               "`retort run` uses its host alone", facts.allotted),
-                   fmt::format("cluster/launch/mpirun.sh -np {} retort run …", facts.allotted)};
+    return Finding{
+        "ranks", Level::note,
+        fmt::format("the Slurm allocation is for {} tasks, and this is one process: started like this, "
+                    "`retort run` uses its host alone",
+                    facts.allotted),
+        fmt::format("cluster/launch/mpirun.sh -np {} retort run …", facts.allotted)};
   return std::nullopt;
 }
 

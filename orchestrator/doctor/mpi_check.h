@@ -12,19 +12,19 @@
 namespace retort::orchestrator::doctor {
 
 struct MpiFacts {
-  bool built = true;             // with MPI
-  std::string library_trouble;   // why libretort_mpi.so cannot be loaded; empty when it can
-  std::string library_version;   // of the MPI that it is linked with: "Open MPI v4.1.4, package: …"
-  std::string mpirun;            // path; empty when there is none
-  std::string named;             // RETORT_MPIRUN
-  bool root = false;             // mpirun refuses root unless it is told that this is meant
-  ProgramRun version;            // mpirun --version
-  ProgramRun plain;              // two ranks of `true`, as mpirun does it by itself
+  bool built = true;                 // with MPI
+  std::string library_trouble;       // why libretort_mpi.so cannot be loaded; empty when it can
+  std::string library_version;       // of the MPI that it is linked with: "Open MPI v4.1.4, package: …"
+  std::string mpirun;                // path; empty when there is none
+  std::string named;                 // RETORT_MPIRUN
+  bool root = false;                 // mpirun refuses root unless it is told that this is meant
+  ProgramRun version;                // mpirun --version
+  ProgramRun plain;                  // two ranks of `true`, as mpirun does it by itself
   std::optional<ProgramRun> helped;  // the same with --oversubscribe, where that failed
-  bool asked = false;            // `plain` was run
+  bool asked = false;                // `plain` was run
   cluster::LaunchEnvironment launch;
-  int allotted = 1;              // tasks that the allocation is for (SLURM_NTASKS)
-  bool several_nodes = false;    // the allocation has more than one
+  int allotted = 1;            // tasks that the allocation is for (SLURM_NTASKS)
+  bool several_nodes = false;  // the allocation has more than one
 };
 
 // Starts mpirun up to three times: at most 7.5 s in all.

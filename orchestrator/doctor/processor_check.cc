@@ -21,7 +21,9 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kWorkerStarts = 256 * kMiB;   // LibTorch alone
 constexpr std::int64_t kWorkerTrains = 1024 * kMiB;  // with a small network and its data
 
-std::string Bytes(std::int64_t bytes) { return cli::BytesText(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0))); }
+std::string Bytes(std::int64_t bytes) {
+  return cli::BytesText(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0)));
+}
 
 std::string Slots(int slots) { return fmt::format("{} {}", slots, slots == 1 ? "slot" : "slots"); }
 
@@ -34,6 +36,7 @@ ProcessorFacts LookAtProcessors(const std::vector<std::string>& environment, int
   facts.online = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   facts.allowed = host.cpus;
   facts.online = std::max(facts.online, facts.allowed);
+  facts.rank = cluster::ReadLaunchEnvironment(environment).under_mpi;
   facts.devices = host.cuda_devices;
   facts.group = ReadControlGroup();
   facts.memory_available = cluster::AvailableMemory();
@@ -45,6 +48,7 @@ ProcessorFacts LookAtProcessors(const std::vector<std::string>& environment, int
     if (!value.empty() && value != "false" && value != "FALSE" && value != "disabled" && value != "none")
       facts.bound_by = fmt::format("{}={}", name, value);
   }
+  facts.threads = cluster::FindVariable(environment, "OMP_NUM_THREADS").value_or("");
   facts.thread_limit = cluster::FindVariable(environment, "OMP_THREAD_LIMIT").value_or("");
   return facts;
 }
@@ -58,6 +62,9 @@ Finding JudgeProcessors(const ProcessorFacts& facts) {
   std::string what = fmt::format("{} of {}", facts.allowed, facts.online);
   if (facts.group.processors && usable < facts.allowed)
     what += fmt::format(", of which the control group grants the time of {:.3g}", usable);
+  if (facts.rank && facts.allowed < facts.online)
+    return {"processors", Level::warning, what + ": mpirun binds this rank and all its workers to them",
+            "cluster/launch/mpirun.sh, or mpirun --bind-to none"};
   if (facts.devices > 0) return {"processors", Level::ok, what};
   const int wanted = facts.slots * kThreads;
   what += fmt::format("; {} of {} threads", Slots(facts.slots), kThreads);
@@ -70,19 +77,25 @@ Finding JudgeProcessors(const ProcessorFacts& facts) {
   if (facts.slots == 1)  // one worker works anywhere
     return {"processors", Level::note, what + ": more than there is time for", ""};
   return {"processors", Level::warning, fmt::format("{} want {}: they wait for each other", what, wanted),
-          fitting * kThreads > usable + 0.05
-              ? "--slots 1, or trial.threads=1"
-              : fmt::format("--slots {}, or trial.threads=1", fitting)};
+          fitting * kThreads > usable + 0.05 ? "--slots 1, or trial.threads=1"
+                                             : fmt::format("--slots {}, or trial.threads=1", fitting)};
 }
 
 std::optional<Finding> JudgeThreads(const ProcessorFacts& facts) {
   if (!facts.bound_by.empty() && facts.slots > 1 && facts.devices == 0)
-    return Finding{"OpenMP", Level::warning, facts.bound_by + " binds the threads of every worker to the same processors",
+    return Finding{"OpenMP", Level::warning,
+                   facts.bound_by + " binds the threads of every worker to the same processors",
                    "unset " + facts.bound_by.substr(0, facts.bound_by.find('='))};
   if (!facts.thread_limit.empty() && std::atoi(facts.thread_limit.c_str()) < kThreads)
-    return Finding{"OpenMP", Level::warning,
-                   fmt::format("OMP_THREAD_LIMIT={} is less than a trial's {} threads", facts.thread_limit, kThreads),
-                   "unset OMP_THREAD_LIMIT"};
+    return Finding{
+        "OpenMP", Level::warning,
+        fmt::format("OMP_THREAD_LIMIT={} is less than a trial's {} threads", facts.thread_limit, kThreads),
+        "unset OMP_THREAD_LIMIT"};
+  if (!facts.threads.empty())
+    return Finding{
+        "OpenMP", Level::note,
+        "OMP_NUM_THREADS=" + facts.threads + " changes nothing: a trial takes as many as trial.threads says",
+        ""};
   return std::nullopt;
 }
 
@@ -100,9 +113,11 @@ Finding JudgeMemory(const ProcessorFacts& facts) {
   if (!free) return {"memory", Level::note, "the kernel does not say how much is available", ""};
   const std::string what = fmt::format("{} {}", Bytes(*free), by);
   if (*free < kWorkerStarts)
-    return {"memory", Level::problem, what + ": too little for one worker", "end other programs, or ask the batch system for more (--mem)"};
+    return {"memory", Level::problem, what + ": too little for one worker",
+            "end other programs, or ask the batch system for more (--mem)"};
   if (*free < facts.slots * kWorkerTrains)
-    return {"memory", Level::warning, fmt::format("{}: less than 1 GiB for each of {}", what, Slots(facts.slots)),
+    return {"memory", Level::warning,
+            fmt::format("{}: less than 1 GiB for each of {}", what, Slots(facts.slots)),
             "fewer --slots, or ask the batch system for more (--mem)"};
   return {"memory", Level::ok, what};
 }
@@ -110,7 +125,8 @@ Finding JudgeMemory(const ProcessorFacts& facts) {
 Finding JudgeSharedMemory(const ProcessorFacts& facts) {
   const std::string docker = "in a container, start it with --shm-size=1g";
   if (!facts.shared_memory)
-    return {"shared memory", Level::warning, "there is no /dev/shm, through which ranks of one host talk", docker};
+    return {"shared memory", Level::warning, "there is no /dev/shm, through which ranks of one host talk",
+            docker};
   const std::string what = fmt::format("{} free in /dev/shm", Bytes(*facts.shared_memory));
   if (facts.devices > 1 && *facts.shared_memory <= 64 * kMiB)
     return {"shared memory", Level::warning, what + ": too little for NCCL between several GPUs", docker};

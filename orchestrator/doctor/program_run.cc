@@ -35,8 +35,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 }
 
 // 0 or an errno value. The program writes to `output`.
-int Start(const std::string& file, const std::vector<std::string>& words, const std::vector<std::string>& environment,
-          int output, pid_t& pid) {
+int Start(const std::string& file, const std::vector<std::string>& words,
+          const std::vector<std::string>& environment, int output, pid_t& pid) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&files);

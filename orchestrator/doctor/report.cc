@@ -21,7 +21,9 @@ std::string OnOneLine(const std::string& text) {
   return line;
 }
 
-std::string Counted(int count, const char* word) { return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s"); }
+std::string Counted(int count, const char* word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
 
 std::string LastLine(const Findings& findings) {
   const int problems = CountOf(findings, Level::problem), warnings = CountOf(findings, Level::warning);
@@ -57,13 +59,15 @@ Findings WorstFirst(Findings findings) {
   return findings;
 }
 
-std::string ReportText(const Findings& findings, const std::function<std::string(Level, std::string_view)>& paint) {
+std::string ReportText(const Findings& findings,
+                       const std::function<std::string(Level, std::string_view)>& paint) {
   std::string text;
   for (const Finding& finding : findings) {
     const std::string_view level = LevelName(finding.level);
     text += paint(finding.level, level) + std::string(kLevelWidth - level.size() + 2, ' ');
     text += fmt::format("{}: {}\n", OnOneLine(finding.name), OnOneLine(finding.what));
-    if (!finding.remedy.empty()) text += std::string(kLevelWidth + 2, ' ') + "-> " + OnOneLine(finding.remedy) + "\n";
+    if (!finding.remedy.empty())
+      text += std::string(kLevelWidth + 2, ' ') + "-> " + OnOneLine(finding.remedy) + "\n";
   }
   return text + LastLine(findings) + "\n";
 }

@@ -15,8 +15,8 @@ namespace retort::orchestrator::doctor {
 // Problems, warnings, notes, then what is well; findings of one level keep their order.
 [[nodiscard]] Findings WorstFirst(Findings findings);
 
-// A line a finding, its remedy indented below it, and a last line that counts. `paint` colours the level's name; of
-// control characters in a finding only the spaces are left.
+// A line a finding, its remedy indented below it, and a last line that counts. `paint` colours the level's
+// name; of control characters in a finding only the spaces are left.
 [[nodiscard]] std::string ReportText(const Findings& findings,
                                      const std::function<std::string(Level, std::string_view)>& paint);
 

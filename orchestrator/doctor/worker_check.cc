@@ -15,12 +15,15 @@
 namespace retort::orchestrator::doctor {
 namespace {
 
-constexpr std::chrono::seconds kVersionLimit{3};
+constexpr std::chrono::seconds kVersionLimit{4};
 constexpr std::chrono::seconds kReportLimit{4};
 constexpr int kThreads = 2;  // of a trial, where the sweep file names no other number
 // A processor of the last ten years does 30 to 150 a core with AVX2, about 3 with a BLAS of plain loops.
 constexpr double kSlowGflops = 8;
 constexpr const char* kBuildWorker = "build it: cmake --build --preset release --target retort-worker";
+
+constexpr const char* kColdDisk =
+    "run doctor again: LibTorch is slow to read for the first time; then look at the disk that it is on";
 
 bool Loads(const ProgramRun& version) {
   return version.text.find("error while loading shared libraries") == std::string::npos;
@@ -40,11 +43,13 @@ WorkerFacts LookAtWorker(const std::vector<std::string>& environment, const std:
   const std::vector<std::string> clean = cluster::WorkerEnvironment(environment, {});
   facts.version = RunProgram({facts.program, "--version"}, clean, kVersionLimit);
   if (!facts.version.succeeded()) return facts;
-  const Result<std::string> answer =
-      AskWorker({facts.program, clean, cluster::kReportArgument, std::to_string(kThreads), "itself", kReportLimit},
-                [](const cluster::Progress&) {});
+  const auto asked = std::chrono::steady_clock::now();
+  const Result<std::string> answer = AskWorker(
+      {facts.program, clean, cluster::kReportArgument, std::to_string(kThreads), "LibTorch", kReportLimit},
+      [](const cluster::Progress&) {});
   if (!answer.ok()) {
     facts.no_report = answer.status().message();
+    facts.silent = std::chrono::steady_clock::now() - asked >= kReportLimit;
     return facts;
   }
   Result<cluster::WorkerReport> report = cluster::DecodeWorkerReport(*answer);
@@ -62,27 +67,31 @@ Finding JudgeWorker(const WorkerFacts& facts) {
             facts.named ? unset : std::string(kBuildWorker) + ", and keep it beside retort"};
   const ProgramRun& version = facts.version;
   if (version.timed_out)
-    return {"worker", Level::problem, facts.program + " does not say its version within 3 s",
-            "look at the disk or network that it and LibTorch are read from"};
+    return {"worker", Level::warning, facts.program + " does not say its version within 4 s", kColdDisk};
   if (!version.succeeded())
-    return {"worker", Level::problem, fmt::format("{} does not start: {}", facts.program, FirstLine(version.text)),
+    return {"worker", Level::problem,
+            fmt::format("{} does not start: {}", facts.program, FirstLine(version.text)),
             Loads(version) ? unset : "bash cluster/setup.sh brings the libraries; then build again"};
   const std::string expected = "retort-worker " + facts.build;
   const std::string said = FirstLine(version.text);
   const bool other_messages = facts.report && facts.report->envelope != cluster::kEnvelopeVersion;
   if (said != expected || other_messages)
     return {"worker", Level::problem,
-            fmt::format("{} is of another build: it says \"{}\"{}, this program expects \"{}\"", facts.program, said,
-                        other_messages ? fmt::format(" and messages of version {}", facts.report->envelope) : "",
-                        expected),
+            fmt::format(
+                "{} is of another build: it says \"{}\"{}, this program expects \"{}\"", facts.program, said,
+                other_messages ? fmt::format(" and messages of version {}", facts.report->envelope) : "",
+                expected),
             "build both from the same sources: cmake --build --preset release"};
   if (!facts.sleeper && !facts.named)
-    return {"worker", Level::warning, said + " starts; retort-sleeper is not beside retort, so idle workers hold LibTorch",
+    return {"worker", Level::warning,
+            said + " starts; retort-sleeper is not beside retort, so idle workers hold LibTorch",
             "build it: cmake --build --preset release --target retort-sleeper"};
   return {"worker", Level::ok, fmt::format("{} starts ({})", said, facts.program)};
 }
 
 Finding JudgeLibTorch(const WorkerFacts& facts) {
+  if (facts.silent)
+    return {"LibTorch", Level::warning, "the worker program has not started it within 4 s", kColdDisk};
   if (!facts.report)
     return {"LibTorch", Level::problem, "the worker program does not report on it: " + facts.no_report,
             "bash cluster/setup.sh brings LibTorch; then build again"};
@@ -90,7 +99,7 @@ Finding JudgeLibTorch(const WorkerFacts& facts) {
   const std::string speed = fmt::format("{}, {} threads with {} multiply at {:.0f} GFLOP/s", report.torch,
                                         report.threads, report.capability, report.gflops);
   if (report.capability == "DEFAULT" || report.capability == "NO AVX")
-    return {"LibTorch", Level::warning, speed + ": it uses no vector instructions",
+    return {"LibTorch", Level::warning, speed + ": outside its BLAS it uses no vector instructions",
             "unset ATEN_CPU_CAPABILITY, or use a processor with AVX2"};
   if (report.gflops < kSlowGflops * static_cast<double>(report.threads))
     return {"LibTorch", Level::warning, speed + ": that is slow",
