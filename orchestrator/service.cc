@@ -177,6 +177,8 @@ class SweepRun {
     const Now now = ReadClocks();
     const int code = SweepExitCode(recovered.core);
     publication.RowsChanged();
+    // Whoever scrapes shall not take an end for a death.
+    RETORT_RETURN_IF_ERROR(env_.WriteFileAtomically(recovered.core.settings().results + "/targets.json", "[]\n"));
     RETORT_RETURN_IF_ERROR(publication.Finish(recovered.core, recovered.ledger->entries(), facts, now));
     RETORT_RETURN_IF_ERROR(PublishExitCode(env_, recovered.core.settings().results, code));
     for (const std::string& line : Summary(recovered.core, now.monotonic - started_.monotonic))

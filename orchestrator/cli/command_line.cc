@@ -207,6 +207,9 @@ void AddModel(CLI::App& app, CommandLine& line) {
 }
 
 void AddPlainCommands(CLI::App& app, CommandLine& line) {
+  CLI::App* metrics = AddCommand(app, "metrics", "What a running sweep tells Prometheus: names, units, labels, meaning",
+                                 "retort metrics --list");
+  metrics->add_flag("--list", line.list_metrics, "Every metric, with or without a running sweep (the default)");
   AddCommand(app, "schema", "JSON Schema of the sweep file", "retort schema > sweep.schema.json");
   CLI::App* version =
       AddCommand(app, "version", "Version; with --verbose, how it was built", "retort version --verbose");
@@ -330,7 +333,7 @@ const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
       "plan",   "run",    "table",  "plot", "status", "explain", "list",      "show",   "retry",
       "cancel", "verify", "repair", "chaos",  "audit",  "data",   "export", "model",
-      "epsilon", "calibrate", "doctor", "schema", "version"};
+      "epsilon", "calibrate", "doctor", "metrics", "schema", "version"};
   return names;
 }
 

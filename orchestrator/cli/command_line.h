@@ -59,7 +59,7 @@ struct CommandLine {
   std::string network, weights, input, logits_out, image;  // model check
   std::int64_t classes = 0;                  // model check: 0 = as the weights have it
   bool torchscript = false, non_finite = false;
-  bool diff = false, watch = false, verbose = false;
+  bool diff = false, watch = false, verbose = false, list_metrics = false;
 };
 
 // One of: a command to run, text to print and end with 0, or errors (exit 2).

@@ -78,7 +78,7 @@ Diagnostic AbsentData(const std::string& file, const DataSpec& data, const Statu
   Diagnostic warning;
   warning.file = file;
   warning.key = "data." + data.name + ".path";
-  warning.message = warning.key + ": " + status.message() + "; it is taken to be as published, and nothing was run on it";
+  warning.message = warning.key + ": " + status.message() + "; until then it is taken to be as published";
   return warning;
 }
 

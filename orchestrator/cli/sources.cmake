@@ -43,6 +43,7 @@ set(RETORT_CLI_SOURCES
     latex_text.cc
     list_command.cc
     load_sweep.cc
+    metrics_command.cc
     model_command.cc
     named_data.cc
     number_text.cc
