@@ -10,6 +10,7 @@
 #include "experiments/spec/value_reader.h"
 #include "orchestrator/cli/calculator_options.h"
 #include "orchestrator/cli/data_options.h"
+#include "orchestrator/cli/doctor_options.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -332,7 +333,7 @@ const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
       "plan",   "run",    "table",  "plot", "status", "explain", "list",      "show",   "retry",
       "cancel", "verify", "repair", "chaos",  "audit",  "data",   "export", "model",
-      "epsilon", "calibrate", "metrics", "schema", "version"};
+      "epsilon", "calibrate", "doctor", "metrics", "schema", "version"};
   return names;
 }
 
@@ -370,6 +371,9 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
       AddCommand(app, "calibrate", "The least noise or the most releases that meet an epsilon",
                  "retort calibrate votes --epsilon 3 --queries 5000 --delta 1e-5");
   AddCalculator(*calibrate, line, positionals.calculator);
+  CLI::App* doctor = AddCommand(app, "doctor", "What is wrong with this machine, and the command that mends it",
+                                "retort doctor experiments/configs/quickstart.toml --slots 4");
+  AddDoctor(*doctor, line, positionals.sweep, positionals.rest);
   AddPlainCommands(app, line);
   parsed = ParseOrExplain(app, {arguments.rbegin(), arguments.rend()}, std::move(parsed));
   if (!parsed.text.empty() || !parsed.errors.empty()) return parsed;
