@@ -65,8 +65,11 @@ void AddDisk(const LiveFacts& facts, std::vector<NamedText>& problems) {
 
 void AddBudgets(const LiveFacts& facts, std::vector<NamedText>& problems) {
   for (const DataCost& cost : facts.spent)
-    if (cost.budget && cost.epsilon > kMuchOfBudget * *cost.budget)
-      problems.push_back({"budget nearly spent: ", CostText(cost), ""});
+    if (cost.budget && cost.epsilon > kMuchOfBudget * *cost.budget) {
+      NamedText problem = CostText(cost);
+      problem.before = cost.epsilon < *cost.budget ? "budget nearly spent: " : "budget spent: ";
+      problems.push_back(std::move(problem));
+    }
 }
 
 void AddRetries(const Core& core, Now now, std::vector<NamedText>& problems) {
@@ -160,7 +163,7 @@ std::optional<NamedText> NextOf(const Core& core, const LiveFacts& facts, Now no
   const auto offer = [&](double seconds, const std::string& name, const char* what) {
     if (seconds >= soonest) return;
     soonest = seconds;
-    next = {"next: ", name, fmt::format(" {} in about {}", what, RoughText(seconds))};
+    next = NextText(seconds, name, what);
   };
   for (const auto& [trial, attempt] : core.fleet.active())
     if (const std::optional<double> left = SecondsLeft(core, facts, attempt, now))

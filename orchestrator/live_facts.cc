@@ -13,6 +13,7 @@ constexpr double kRateSeconds = 60;
 constexpr double kStepPauseSeconds = 0.5;  // between two that are kept
 constexpr double kHour = 3600;
 constexpr double kEndsPauseSeconds = 60;
+constexpr double kLeastEndsSeconds = 10;  // that a pace is told of
 
 }  // namespace
 
@@ -92,8 +93,9 @@ void LiveWatch::CountEnds(const Core& core, Now now) {
   if (now.monotonic - ends_.back().first >= kEndsPauseSeconds) ends_.emplace_back(now.monotonic, done);
   while (ends_.size() > 1 && now.monotonic - ends_[1].first >= kHour) ends_.pop_front();
   const auto& [since, before] = ends_.front();
-  const double hours = (now.monotonic - since) / kHour;
-  facts_.trials_per_hour = hours > 0 && done > before ? static_cast<double>(done - before) / hours : 0;
+  const double seconds = now.monotonic - since;
+  const bool known = seconds >= kLeastEndsSeconds && done > before;
+  facts_.trials_per_hour = known ? static_cast<double>(done - before) * kHour / seconds : 0;
 }
 
 }  // namespace retort::orchestrator

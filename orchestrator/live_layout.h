@@ -19,6 +19,7 @@ inline constexpr std::size_t kMostBlockLines = 12;
 // A sentence about something with a name, which is shortened before the rest is.
 struct NamedText {
   std::string before, name, after;
+  bool operator==(const NamedText&) const = default;
 };
 
 struct RunningTrial {
@@ -59,7 +60,9 @@ struct BlockContent {
 
 // "95 s", "12 min", "3.4 h", "2.1 d": for durations that nobody knows to the second.
 [[nodiscard]] std::string RoughText(double seconds);
-// "digits: ε ≤ 2.311 of 3 (example, δ 1e-5)". Rounded up.
-[[nodiscard]] std::string CostText(const DataCost& cost);
+// "digits: example ε ≤ 2.311 of 3, δ 1e-5". Rounded up.
+[[nodiscard]] NamedText CostText(const DataCost& cost);
+// "next, in ~37 s: dpdfd-working-digits-s1 ends".
+[[nodiscard]] NamedText NextText(double seconds, std::string name, const std::string& what);
 
 }  // namespace retort::orchestrator

@@ -10,6 +10,7 @@
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/trial_kind.h"
 #include "orchestrator/attempt_logs.h"
+#include "orchestrator/screen_text.h"
 #include "storage/env.h"
 
 namespace retort::orchestrator {
@@ -48,8 +49,7 @@ std::string LastWords(const std::string& path, std::uintmax_t begin) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
+  return OneLine(text);
 }
 
 class ProcessWorkerPort final : public WorkerPort {

@@ -10,6 +10,7 @@
 #include "orchestrator/decision.h"
 #include "orchestrator/live_block.h"
 #include "orchestrator/progress_text.h"
+#include "orchestrator/screen_text.h"
 #include "orchestrator/worker_port.h"
 
 namespace retort::orchestrator {
@@ -131,7 +132,8 @@ void ProgressView::Put(const std::string& lines) {
 
 void ProgressView::Write(const std::string& text, Now now, const char* color) {
   const bool paint = options_.color && color != nullptr;
-  Put(TimeOfDay(now) + " " + (paint ? color + text + "\033[0m" : text) + "\n");
+  const std::string line = OneLine(text);
+  Put(TimeOfDay(now) + " " + (paint ? color + line + "\033[0m" : line) + "\n");
 }
 
 }  // namespace retort::orchestrator

@@ -44,6 +44,16 @@ bool Controls(std::string_view point) {
   return first == 0xC2 && static_cast<unsigned char>(point[1]) < 0xA0;
 }
 
+// Bytes of the control sequence ("\033[31m") that begins at `at`; 0 where none does.
+std::size_t ControlSequence(std::string_view text, std::size_t at) {
+  if (text.substr(at, 2) != "\033[") return 0;
+  const auto goes_on = [](char byte) { return byte >= 0x20 && byte < 0x40; };
+  const std::string_view rest = text.substr(at + 2);
+  const auto last = std::find_if_not(rest.begin(), rest.end(), goes_on);
+  const bool ends = last != rest.end() && *last >= 0x40 && *last <= 0x7E;
+  return ends ? 2 + static_cast<std::size_t>(last - rest.begin()) + 1 : 0;
+}
+
 // Byte at which column `column` begins; the size where there are fewer.
 std::size_t ByteAt(std::string_view text, std::size_t column) {
   std::size_t at = 0;
@@ -57,6 +67,10 @@ std::size_t ByteAt(std::string_view text, std::size_t column) {
 std::string OneLine(std::string_view text) {
   std::string line;
   for (std::size_t at = 0; at < text.size();) {
+    if (const std::size_t escape = ControlSequence(text, at); escape > 0) {
+      at += escape;
+      continue;
+    }
     const std::size_t length = CodePoint(text, at);
     const std::string_view point = text.substr(at, std::max<std::size_t>(length, 1));
     if (length == 0)

@@ -7,7 +7,8 @@
 
 namespace retort::orchestrator {
 
-// One line of valid UTF-8: control characters become spaces, bytes that are no UTF-8 become '?'.
+// One line of valid UTF-8: colours and the like are left out, control characters become spaces, bytes that are no
+// UTF-8 become '?'.
 [[nodiscard]] std::string OneLine(std::string_view text);
 // The same in ASCII: "ε" is "eps", "≤" is "<=", "…" is "~"; what has no such spelling becomes '?'.
 [[nodiscard]] std::string InAscii(std::string_view text);

@@ -46,7 +46,7 @@ std::optional<NamedText> NextOf(const SweepStatus& status, double now) {
   const auto offer = [&](double seconds, const TrialView& trial, const char* what) {
     if (seconds >= soonest) return;
     soonest = seconds;
-    next = {"next: ", ShownName(trial.spec), fmt::format(" {} in about {}", what, RoughText(seconds))};
+    next = NextText(seconds, ShownName(trial.spec), what);
   };
   for (const TrialView& trial : status.view->trials) {
     specs.emplace(trial.spec.id, &trial.spec);

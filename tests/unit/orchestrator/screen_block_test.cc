@@ -13,7 +13,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(ScreenText, LineIsValidAndHasNoControls) {
-  EXPECT_EQ(OneLine("a\x1b[31mb\r\n\tc"), "a [31mb   c");
+  EXPECT_EQ(OneLine("a\x1b[31mb\r\n\tc"), "ab   c");
+  EXPECT_EQ(OneLine("a\x1b[31"), "a [31") << "cut off before its end";
   EXPECT_EQ(OneLine("\xff" "e\xcc"), "?e?");
   EXPECT_EQ(OneLine("ε ≤ 2 \xc2\x9b" "1"), "ε ≤ 2  1") << "C1 controls begin sequences, too";
   EXPECT_EQ(OneLine("\xed\xa0\x80"), "???") << "half of a surrogate pair";
@@ -23,8 +24,8 @@ TEST(ScreenText, CutsToColumnsAndNotToBytes) {
   EXPECT_EQ(CutEnd("εεεε", 4), "εεεε");
   EXPECT_EQ(CutEnd("εεεεε", 4), "εεε…");
   EXPECT_EQ(CutEnd("abc", 0), "");
-  EXPECT_EQ(CutMiddle("dpdfd-working-digits-s12", 11), "dpdfd-…s-s12");
-  EXPECT_EQ(Columns(CutMiddle("dpdfd-working-digits-s12", 11)), 12U - 1U);
+  EXPECT_EQ(CutMiddle("dpdfd-working-digits-s12", 11), "dpdfd…s-s12");
+  EXPECT_EQ(Columns(CutMiddle("dpdfd-working-digits-s12", 11)), 11U);
   EXPECT_EQ(CutMiddle("short", 11), "short");
 }
 
