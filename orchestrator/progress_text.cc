@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "orchestrator/decision.h"
+#include "orchestrator/worker_port.h"
+
 namespace retort::orchestrator {
 namespace {
 
@@ -114,6 +117,13 @@ std::string EventLine(const Core& core, const Event& event) {
   return "";
 }
 
+std::string WithoutLastWords(const std::string& detail) {
+  const std::size_t begin = detail.find(kItWrote);
+  if (begin == std::string::npos) return detail;
+  const std::size_t end = std::min(detail.rfind(kFailedOnSlot), detail.size());
+  return detail.substr(0, begin) + (end > begin ? detail.substr(end) : "");
+}
+
 std::vector<std::string> Summary(const Core& core, double seconds) {
   std::vector<std::string> lines;
   const std::size_t succeeded = core.CountIn(TrialState::succeeded);
@@ -130,8 +140,8 @@ std::vector<std::string> Summary(const Core& core, double seconds) {
     const Trial& trial = core.At(index);
     if (trial.state != TrialState::failed) continue;
     if (++named > kFailuresNamed) continue;
-    lines.push_back(
-        fmt::format("  {} failed: {}: {}", trial.spec.name, FailureName(trial.failure), trial.detail));
+    lines.push_back(fmt::format("  {} failed: {}: {}", trial.spec.name, FailureName(trial.failure),
+                                WithoutLastWords(trial.detail)));
   }
   if (named > kFailuresNamed) lines.push_back(fmt::format("  and {} more", named - kFailuresNamed));
   if (left > 0 && core.quota_spent && core.stop)

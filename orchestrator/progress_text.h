@@ -24,6 +24,8 @@ namespace retort::orchestrator {
 // A sentence for events that a person should see when they happen, empty for the others: a trial that
 // ended, an attempt that is retried.
 [[nodiscard]] std::string EventLine(const Core& core, const Event& event);
+// A failure's detail without what its worker wrote, for those who have seen the log.
+[[nodiscard]] std::string WithoutLastWords(const std::string& detail);
 // Of a sweep that is over: counts, failures with their causes (the first few), where the results are.
 [[nodiscard]] std::vector<std::string> Summary(const Core& core, double seconds);
 // The same of one that a second signal ended.

@@ -7,11 +7,9 @@
 #include <limits>
 #include <utility>
 
-#include "orchestrator/decision.h"
 #include "orchestrator/live_block.h"
 #include "orchestrator/progress_text.h"
 #include "orchestrator/screen_text.h"
-#include "orchestrator/worker_port.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -36,14 +34,6 @@ bool IsTrouble(const Event& event) {
 
 bool FailedForGood(const AttemptEnded* ended) {
   return ended != nullptr && !ended->succeeded && ended->for_good && ended->failure != FailureKind::stopped;
-}
-
-// For those who see the log itself.
-std::string WithoutLastWords(const std::string& detail) {
-  const std::size_t begin = detail.find(kItWrote);
-  if (begin == std::string::npos) return detail;
-  const std::size_t end = std::min(detail.rfind(kFailedOnSlot), detail.size());
-  return detail.substr(0, begin) + (end > begin ? detail.substr(end) : "");
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include "orchestrator/cli/devices.h"
 #include "orchestrator/cli/number_text.h"
-#include "orchestrator/cli/trial_names.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -30,7 +29,7 @@ void Count(const TrialView& trial, Tally& tally) {
 
 RunningTrial RunningOf(const TrialView& trial) {
   RunningTrial running;
-  running.name = ShownName(trial.spec);
+  running.name = trial.spec.name;
   running.phase = trial.state == TrialState::leased ? "starting" : trial.phase;
   running.step = trial.step;
   running.total_steps = trial.total_steps;
@@ -46,7 +45,7 @@ std::optional<NamedText> NextOf(const SweepStatus& status, double now) {
   const auto offer = [&](double seconds, const TrialView& trial, const char* what) {
     if (seconds >= soonest) return;
     soonest = seconds;
-    next = NextText(seconds, ShownName(trial.spec), what);
+    next = NextText(seconds, trial.spec.name, what);
   };
   for (const TrialView& trial : status.view->trials) {
     specs.emplace(trial.spec.id, &trial.spec);

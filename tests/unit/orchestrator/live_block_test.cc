@@ -8,6 +8,7 @@
 #include <chrono>
 #include <limits>
 
+#include "orchestrator/decision.h"
 #include "orchestrator/progress_view.h"
 #include "orchestrator/screen_text.h"
 #include "tests/unit/orchestrator/orchestrator_fixture.h"
@@ -48,16 +49,16 @@ TEST(LiveLayout, WideScreenHasItAll) {
                           "dpdfd-working-digits-s1 train    40/160 ████░░░░░░░░░░░░░░░ 3.2/s",
                           "dpdfd-sound-digits-s0   starting        ░░░░░░░░░░░░░░░░░░░",
                           "███████░░░░░░░░░░░░ 3/8 done, 1 failed, 2 running, 3 queued",
-                          "~5 min left (4 to 7 min), 12 trials/h", "digits: example ε ≤ 2.311 of 3, δ 1e-5",
+                          "~4 min left (3 to 6 min), 12 trials/h", "digits: example ε ≤ 2.311 of 3, δ 1e-5",
                           "next, in ~37 s: dpdfd-working-digits-s1 ends"));
 }
 
 TEST(LiveLayout, NarrowScreenIsReadable) {
   EXPECT_THAT(Texts(LayOut(Sample(), {.width = 40, .height = 12})),
-              ElementsAre("failed: dpdfd-w…ts-s0: worker_crash: k…", "dpdfd…s-s1 train    40/160 █░░░░ 3.2/s",
-                          "dpdfd…s-s0 starting        ░░░░░", "██░░░░░ 3/8 done, 1 failed, 2 running,…",
-                          "~5 min left (4 to 7 min), 12 trials/h", "digits: example ε ≤ 2.311 of 3, δ 1e-5",
-                          "next, in ~37 s: dpdfd-wor…gits-s1 ends"));
+              ElementsAre("failed: dpdfd-…its-s0: worker_crash: k…", "dpdfd…ts-s1 train    40/160 █░░░░ 3.2/s",
+                          "dpdfd…ts-s0 starting        ░░░░░", "██░░░░░ 3/8 done, 1 failed, 2 running,…",
+                          "~4 min left (3 to 6 min), 12 trials/h", "digits: example ε ≤ 2.311 of 3, δ 1e-5",
+                          "next, in ~37 s: dpdfd-wor…igits-s1 ends"));
 }
 
 TEST(LiveLayout, WithoutUtf8EveryByteIsAscii) {
@@ -185,8 +186,8 @@ TEST_F(LiveBlockTest, RetrySaysWhenAndWhy) {
   Fail(plan_.trials[0].id, FailureKind::worker_hang, "no progress for 120 s");
   EXPECT_EQ(Block()[0], "again in 1 s: teacher-t0-s0: worker_hang: no progress for 120 s");
   EXPECT_EQ(Block().back(), "next, in ~1 s: teacher-t0-s0 is tried again");
-  clock_error_ = -7200;  // somebody puts the clock back
-  EXPECT_THAT(Block()[0], ::testing::Not(HasSubstr("-")) << "but for names") << Block()[0];
+  clock_error_ = 7200;  // somebody puts the clock forward
+  EXPECT_EQ(Block()[0], "again: teacher-t0-s0: worker_hang: no progress for 120 s");
 }
 
 TEST_F(LiveBlockTest, LostAgentDrainedSlotLowDiskAndBudgetAreProblems) {
