@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,7 +23,9 @@
 namespace retort::orchestrator::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kRefresh{2000};
+constexpr double kRefreshSeconds = 2;
+// A folder of very many trials is looked at less often: this many times as long as a look takes passes between two.
+constexpr double kPauseFactor = 4;
 // Looks in a row that fail before it is taken for more than a file that is being written.
 constexpr int kMostFailures = 3;
 constexpr int kExitOnSignal = 130;
@@ -38,6 +39,18 @@ class StatusWatch {
 
   // The exit code, once there is nothing more to see.
   std::optional<int> Look() {
+    const double began = ReadClocks().monotonic;
+    const std::optional<int> code = LookNow();
+    pause_ = std::max(kRefreshSeconds, kPauseFactor * (ReadClocks().monotonic - began));
+    return code;
+  }
+  // Until the next look.
+  [[nodiscard]] int PauseMilliseconds() const { return static_cast<int>(1000 * pause_); }
+  // The cursor is on a line of its own, and what a key press left there goes.
+  void Leave() const { call_.console.Data("\r\x1b[K"); }
+
+ private:
+  std::optional<int> LookNow() {
     if (directory_.empty() && !Find()) return std::nullopt;
     Result<ResultsView> view = ReadResults(call_.env, directory_);
     if (!view.ok()) return Failed(view.status());
@@ -49,10 +62,7 @@ class StatusWatch {
     WithdrawRefuted(call_.env, *view);
     return Show(*view);
   }
-  // The cursor is on a line of its own, and what a key press left there goes.
-  void Leave() const { call_.console.Data("\r\x1b[K"); }
 
- private:
   bool Find() {
     const Result<FoundResults> found = FindResults(call_.env, call_.line.global.results);
     if (!found.ok()) {
@@ -111,6 +121,7 @@ class StatusWatch {
   std::string directory_, waits_for_, title_;
   std::vector<std::pair<std::string, int>> printed_;
   int failures_ = 0;
+  double pause_ = kRefreshSeconds;
 };
 
 // Ctrl-C is read here, so that it never comes in the middle of a line.
@@ -121,7 +132,7 @@ int WatchOnTerminal(const Invocation& call) {
   while (true) {
     if (const std::optional<int> code = watch.Look()) return *code;
     pollfd signalled{signals->fd(), POLLIN, 0};
-    static_cast<void>(::poll(&signalled, 1, static_cast<int>(kRefresh.count())));
+    static_cast<void>(::poll(&signalled, 1, watch.PauseMilliseconds()));
     signals->Read(ReadClocks().monotonic);
     if (!signals->stop()) continue;
     watch.Leave();
@@ -137,7 +148,7 @@ int WatchStatus(const Invocation& call) {
   while (true) {
     if (const std::optional<int> code = watch.Look()) return *code;
     pollfd reader{STDOUT_FILENO, 0, 0};
-    static_cast<void>(::poll(&reader, 1, static_cast<int>(kRefresh.count())));
+    static_cast<void>(::poll(&reader, 1, watch.PauseMilliseconds()));
     if (reader.revents != 0) return 0;  // nobody reads any more
   }
 }

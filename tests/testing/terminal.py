@@ -21,7 +21,8 @@ class Screen:
         self.lines, self.top = [""], 0          # all lines ever; the first that is on the screen
         self.row, self.column = 0, 0
         self.hidden = False                     # the cursor
-        self.wrapped = []                       # lines that were wider than the screen
+        self.wrapped = []                       # beginnings of lines that were wider than the screen
+        self._goes_on = False                   # what is written now belongs to the line above
         self.erased = 0                         # escapes that took something away
         self._decoder, self._rest = codecs.getincrementaldecoder("utf-8")(), ""
 
@@ -83,13 +84,16 @@ class Screen:
             self.column = 0
         elif letter == "\n":
             self._next_line()
+            self._goes_on = False
         elif letter < " ":
             raise AssertionError(f"a control character: {letter!r}")
         else:
             if self.column == self.width:
-                self.wrapped.append(self.lines[self.row])
+                if not self._goes_on:
+                    self.wrapped.append(self.lines[self.row])
                 self.column = 0
                 self._next_line()
+                self._goes_on = True
             line = self.lines[self.row].ljust(self.column)
             self.lines[self.row] = line[:self.column] + letter + line[self.column + 1:]
             self.column += 1
@@ -104,12 +108,13 @@ class Screen:
 class TerminalRun:
     """A program whose terminal this is. Every picture that it drew is kept in `frames`."""
 
-    def __init__(self, command, width=100, height=30, **variables):
+    def __init__(self, command, width=100, height=30, folder=".", **variables):
         self.screen, self.raw, self.frames, self.status = Screen(width, height), b"", [], None
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
             environment.update({"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **variables})
+            os.chdir(folder)
             time.sleep(0.1)                     # the size is set meanwhile
             os.execvpe(command[0], command, environment)
         self._tell_size()
