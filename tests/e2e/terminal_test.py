@@ -100,12 +100,15 @@ class LiveRun(TerminalTest):
         self.assertRegex(text, r"next: retort table naps\.toml --results r\n*$")
 
     def test_forty_columns_break_no_line_of_the_block(self):
-        run = self.on_terminal(self.run_command(), width=40, height=12)
-        self.assertEqual(run.ended(), 0)
-        self.assertTrue(self.blocks(run))
-        for line in run.screen.wrapped:
-            self.assertRegex(line, "^(" + STAMP.pattern + "|next: )", "only what is said once may be longer")
-        self.expect_erased(run)
+        for code, variables in (0, {}), (1, self.bad_worker()):
+            run = self.on_terminal(self.run_command(f"sweep.seeds=[{code},2,3,4]"), width=40, height=12, **variables)
+            self.assertEqual(run.ended(), code)
+            self.assertTrue(self.blocks(run))
+            for line in run.screen.wrapped:
+                self.assertRegex(line, "^(" + STAMP.pattern + "|next: |    the last lines)", "only what is said once may be longer")
+            self.expect_erased(run)
+        cut = [line for frame in self.blocks(run) for line in frame if line.startswith("again") and line.endswith("…")]
+        self.assertEqual({len(line) for line in cut}, {39}, "as long as the screen is wide, but for its last column")
 
     def test_resized_terminal_loses_nothing_and_shows_one_block(self):
         run = self.on_terminal(self.run_command("trial.seconds=2"))
