@@ -1,4 +1,7 @@
 // The user's program. Reads the environment and the command line once and runs one command.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdio>
 #include <string>
@@ -19,9 +22,17 @@ int Columns(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() && columns > 0 ? columns : 0;
 }
 
+// A file that is opened later must not become stdout or stderr, which others write to.
+void FillStandardDescriptors() {
+  int fd = ::open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
+  if (fd > STDERR_FILENO) ::close(fd);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  FillStandardDescriptors();
   namespace cli = retort::orchestrator::cli;
   const std::vector<std::string> environment = retort::orchestrator::ProcessEnvironment();
   const auto variable = [&](const char* name) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "orchestrator/cli/claim_json.h"
@@ -46,6 +47,8 @@ void SayNext(const Invocation& call, const std::string& results, int code) {
 }  // namespace
 
 int RunCommand(const Invocation& call) {
+  // How a sweep ends does not hang on who reads of it. The document at its end is for somebody.
+  std::signal(SIGPIPE, SIG_IGN);
   RunOptions options = RunOptionsOf(call);
   if (!IsWorldRankZero(call.environment)) {
     const Result<int> agent = RunAgentRank(options);
@@ -60,10 +63,12 @@ int RunCommand(const Invocation& call) {
   for (const Diagnostic& warning : loaded.plan->warnings) call.console.Warn(warning);
   const Result<int> code = RunSweep(*loaded.plan, options);
   if (!code.ok()) return EndRun(options, call.console.Fail(code.status()));
-  if (line.global.json)
+  if (line.global.json) {
+    std::signal(SIGPIPE, SIG_DFL);
     PrintOutcome(call, options.results, *code);
-  else
+  } else {
     SayNext(call, options.results, *code);
+  }
   return EndRun(options, *code);
 }
 

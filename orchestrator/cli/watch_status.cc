@@ -136,7 +136,9 @@ int WatchStatus(const Invocation& call) {
   StatusWatch watch(call, false);
   while (true) {
     if (const std::optional<int> code = watch.Look()) return *code;
-    static_cast<void>(::poll(nullptr, 0, static_cast<int>(kRefresh.count())));
+    pollfd reader{STDOUT_FILENO, 0, 0};
+    static_cast<void>(::poll(&reader, 1, static_cast<int>(kRefresh.count())));
+    if (reader.revents != 0) return 0;  // nobody reads any more
   }
 }
 

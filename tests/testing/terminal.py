@@ -42,6 +42,17 @@ class Screen:
                 self._write(text[at])
                 at += 1
 
+    def resize(self, width, height):
+        """As most terminals do: a line that does not fit any more is broken, and goes on in the next."""
+        rows = []
+        for row, line in enumerate(self.lines):
+            if row == self.row:
+                self.row = len(rows)
+            line = line.rstrip()
+            rows += [line[at:at + width] for at in range(0, len(line), width)] or [""]
+        self.lines, self.width, self.height = rows, width, height
+        self.top = max(0, self.row - height + 1)
+
     def visible(self):
         return [line.rstrip() for line in self.lines[self.top:]]
 
@@ -104,7 +115,7 @@ class TerminalRun:
         self._tell_size()
 
     def resize(self, width, height):
-        self.screen.width, self.screen.height = width, height
+        self.screen.resize(width, height)
         self._tell_size()
 
     def until(self, condition, what, seconds=60):
