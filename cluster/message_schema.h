@@ -47,7 +47,7 @@ RETORT_MESSAGE(Settle, settle, RETORT_FIELD(id), RETORT_FIELD(used));
 RETORT_MESSAGE(Progress, progress, RETORT_FIELD(step), RETORT_FIELD(total_steps),
                RETORT_TEXT(phase, kMostPhaseBytes), RETORT_FIELD(series));
 RETORT_MESSAGE(CheckpointCommitted, checkpoint_committed, RETORT_FIELD(step),
-               RETORT_TEXT(digest, kMostDigestBytes));
+               RETORT_TEXT(digest, kMostDigestBytes), RETORT_FIELD(seconds), RETORT_FIELD(bytes));
 RETORT_MESSAGE(Ended, ended, RETORT_FIELD(succeeded), RETORT_FIELD(failure),
                RETORT_TEXT(detail, kMostDetailBytes), RETORT_FIELD(metrics), RETORT_FIELD(timings),
                RETORT_TEXT(parameters_digest, kMostDigestBytes), RETORT_FIELD(file));
@@ -62,7 +62,7 @@ RETORT_MESSAGE(Stop, stop, RETORT_FIELD(save), RETORT_FIELD(deadline_seconds));
 
 RETORT_MESSAGE(Register, register_agent, RETORT_FIELD(host), RETORT_FIELD(slots), RETORT_FIELD(devices),
                RETORT_FIELD(build), RETORT_FIELD(address), RETORT_FIELD(seats_per_slot),
-               RETORT_FIELD(identity));
+               RETORT_FIELD(identity), RETORT_FIELD(device_uuids));
 RETORT_MESSAGE(Lease, lease, RETORT_FIELD(members), RETORT_FIELD(slot), RETORT_FIELD(start));
 RETORT_MESSAGE(Heartbeat, heartbeat, RETORT_FIELD(uptime_seconds), RETORT_FIELD(memory_available),
                RETORT_FIELD(worker_peak));

@@ -37,7 +37,12 @@ struct Progress {
   std::string phase;                                     // "train", "release", "evaluate", ...
   std::vector<std::pair<std::string, double>> series;    // newest value of each curve
 };
-struct CheckpointCommitted { std::int64_t step = 0; std::string digest; };
+struct CheckpointCommitted {
+  std::int64_t step = 0;
+  std::string digest;
+  double seconds = 0;              // that writing and syncing it took
+  std::int64_t bytes = 0;          // of its tensors
+};
 struct Ended {
   bool succeeded = false;
   FailureKind failure = FailureKind::none;
@@ -76,6 +81,7 @@ struct Register {
   std::string address;             // of the host, as other hosts reach it
   int seats_per_slot = 1;          // workers that one slot can hold: slot + n * slots is the n-th more of it
   std::string identity = {};       // of the host, where its name may be that of another; empty = the name is
+  std::vector<std::string> device_uuids = {};  // by slot; empty, or an empty text, where unknown
 };
 struct Lease { std::vector<std::pair<int, int>> members; int slot = 0; Start start; };  // members: (world rank, slot)
 struct Heartbeat {

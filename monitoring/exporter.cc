@@ -1,48 +1,48 @@
 #include "monitoring/exporter.h"
 
 #include <arpa/inet.h>
-#include <prometheus/collectable.h>
-#include <prometheus/exposer.h>
-#include <prometheus/metric_family.h>
+#include <civetweb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
 
-#include "monitoring/exposition.h"
+#include "monitoring/credentials.h"
 
 namespace retort::monitoring {
 namespace {
 
-// The newest values, read by the server's threads.
-class Snapshot final : public prometheus::Collectable {
+// The newest values, and the text that was made of them.
+class Snapshot {
  public:
   void Publish(MetricValues values) {
+    auto newest = std::make_shared<Page>(std::move(values));
     const std::lock_guard lock(mutex_);
-    values_ = std::move(values);
+    page_.swap(newest);
   }
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
-    const std::lock_guard lock(mutex_);
-    return ToPrometheus(values_);
+  [[nodiscard]] std::shared_ptr<const std::string> Text() const {
+    std::shared_ptr<Page> page;
+    {
+      const std::lock_guard lock(mutex_);
+      page = page_;
+    }
+    std::call_once(page->once, [&page] { page->text = ExpositionText(page->values); });
+    return {page, &page->text};
   }
 
  private:
+  struct Page {
+    explicit Page(MetricValues taken) : values(std::move(taken)) {}
+    MetricValues values;
+    std::once_flag once;
+    std::string text;
+  };
   mutable std::mutex mutex_;
-  MetricValues values_;
+  std::shared_ptr<Page> page_ = std::make_shared<Page>(MetricValues());
 };
-
-// The one place where exceptions of prometheus-cpp are caught: it throws when it cannot bind.
-std::unique_ptr<prometheus::Exposer> TryBind(const std::string& address) {
-  try {
-    return std::make_unique<prometheus::Exposer>(address, /*num_threads=*/1);
-  } catch (const std::exception&) {
-    return nullptr;
-  }
-}
 
 // Opens a connection and drops it.
 void Knock(const std::string& host, std::uint16_t port) {
@@ -56,36 +56,68 @@ void Knock(const std::string& host, std::uint16_t port) {
   ::close(fd);
 }
 
+void Reply(mg_connection* connection, const char* status, const char* headers, const std::string& body) {
+  mg_printf(connection, "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\nConnection: close\r\n\r\n", status, headers,
+            body.size());
+  mg_write(connection, body.data(), body.size());
+}
+
 }  // namespace
 
 struct Exporter::Server {
   std::string host;
-  std::shared_ptr<Snapshot> snapshot = std::make_shared<Snapshot>();
-  std::unique_ptr<prometheus::Exposer> exposer;  // after `snapshot`: stops first
+  std::string expected;  // value of the Authorization header; empty: none is asked for
+  Snapshot snapshot;
+  mg_context* context = nullptr;
+
+  // One for every request: what is not /metrics is not there.
+  static int Answer(mg_connection* connection) {
+    const mg_request_info* request = mg_get_request_info(connection);
+    const auto* server = static_cast<const Server*>(request->user_data);
+    const char* given = mg_get_header(connection, "Authorization");
+    if (!server->expected.empty() && !EqualInConstantTime(given == nullptr ? "" : given, server->expected)) {
+      Reply(connection, "401 Unauthorized", "WWW-Authenticate: Basic realm=\"retort\"\r\n", "");
+    } else if (std::string_view(request->local_uri) != "/metrics") {
+      Reply(connection, "404 Not Found", "", "");
+    } else if (std::string_view(request->request_method) != "GET") {
+      Reply(connection, "405 Method Not Allowed", "Allow: GET\r\n", "");
+    } else {
+      Reply(connection, "200 OK", "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n",
+            *server->snapshot.Text());
+    }
+    return 1;
+  }
+
+  // `context` stays null when it cannot listen there.
+  void Listen(int port) {
+    const std::string where = host + ":" + std::to_string(port);
+    const char* options[] = {"listening_ports", where.c_str(), "num_threads", "2", "request_timeout_ms", "10000",
+                             "enable_keep_alive", "no", nullptr};
+    mg_callbacks callbacks{};
+    callbacks.begin_request = &Answer;
+    callbacks.log_message = [](const mg_connection*, const char*) { return 1; };  // stderr is not the library's
+    context = mg_start(&callbacks, this, options);
+  }
 };
 
-Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen) {
+Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen, const std::string& credentials) {
   auto server = std::make_unique<Server>();
   server->host = listen.address;
+  if (!credentials.empty()) server->expected = BasicAuthorization(credentials);
   const int first = listen.port.value_or(kFirstMetricsPort);
   const int tries = listen.port ? 1 : kMetricsPortsTried;
-  for (int port = first; port < first + tries && !server->exposer; ++port) {
-    server->exposer = TryBind(listen.address + ":" + std::to_string(port));
-  }
-  if (!server->exposer && listen.port) {
+  for (int port = first; port < first + tries && server->context == nullptr; ++port)
+    server->Listen(port);
+  if (server->context != nullptr) return std::unique_ptr<Exporter>(new Exporter(std::move(server)));
+  if (listen.port) {
     return EnvironmentError(
         "Metrics cannot be served on " + listen.address + ":" + std::to_string(*listen.port) +
         ": the port is busy, or the address is not one of this host. Name another port, or none "
         "to take the next free one from " +
         std::to_string(kFirstMetricsPort) + ".");
   }
-  if (!server->exposer) {
-    return EnvironmentError("No port from " + std::to_string(first) + " to " +
-                            std::to_string(first + tries - 1) + " is free on " + listen.address +
-                            " to serve metrics. Name one with --metrics-listen.");
-  }
-  server->exposer->RegisterCollectable(server->snapshot);
-  return std::unique_ptr<Exporter>(new Exporter(std::move(server)));
+  return EnvironmentError("No port from " + std::to_string(first) + " to " + std::to_string(first + tries - 1) +
+                          " is free on " + listen.address + " to serve metrics. Name one with --metrics-listen.");
 }
 
 Exporter::Exporter(std::unique_ptr<Server> server) : server_(std::move(server)) {}
@@ -98,15 +130,18 @@ Exporter::~Exporter() {
       Knock(server_->host, at);
     }
   });
-  server_->exposer.reset();
+  mg_stop(server_->context);
 }
 
-void Exporter::Publish(MetricValues values) { server_->snapshot->Publish(std::move(values)); }
+void Exporter::Publish(MetricValues values) { server_->snapshot.Publish(std::move(values)); }
 
 std::uint16_t Exporter::port() const {
-  return static_cast<std::uint16_t>(server_->exposer->GetListeningPorts().front());
+  mg_server_port port{};
+  return mg_get_server_ports(server_->context, 1, &port) == 1 ? static_cast<std::uint16_t>(port.port) : 0;
 }
 
 std::string Exporter::address() const { return server_->host + ":" + std::to_string(port()); }
+
+std::string Exporter::url() const { return "http://" + address() + "/metrics"; }
 
 }  // namespace retort::monitoring

@@ -1,9 +1,5 @@
-#include "monitoring/exposition.h"
-
-#include <prometheus/metric_family.h>
-#include <prometheus/metric_type.h>
-#include <prometheus/text_serializer.h>
-
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 
 #include "monitoring/exporter.h"
@@ -11,16 +7,61 @@
 namespace retort::monitoring {
 namespace {
 
-prometheus::ClientMetric Sample(const MetricFamily& family, const MetricValues::Labels& labels,
-                                double value) {
-  prometheus::ClientMetric sample;
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    sample.label.push_back({std::string(family.labels[i].name), labels[i]});
-  if (family.type == MetricType::counter)
-    sample.counter.value = value;
-  else
-    sample.gauge.value = value;
-  return sample;
+void AppendNumber(std::string& out, double value) {
+  if (std::isnan(value)) {
+    out += "NaN";
+  } else if (std::isinf(value)) {
+    out += value > 0 ? "+Inf" : "-Inf";
+  } else {
+    char digits[32];
+    const bool whole = value == std::trunc(value) && std::abs(value) < 1e15;  // most are counts
+    const auto end = whole ? std::to_chars(digits, digits + sizeof(digits), static_cast<std::int64_t>(value))
+                           : std::to_chars(digits, digits + sizeof(digits), value);
+    out.append(digits, end.ptr);
+  }
+}
+
+void AppendEscaped(std::string& out, std::string_view text) {
+  if (text.find_first_of("\\\"\n") == std::string_view::npos) {
+    out += text;
+    return;
+  }
+  for (const char c : text) {
+    if (c == '\\' || c == '"') out += '\\';
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
+  }
+}
+
+void AppendSample(std::string& out, const MetricFamily& family, const MetricValues::Labels& labels, double value) {
+  out += family.name;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    out += i == 0 ? '{' : ',';
+    out += family.labels[i].name;
+    out += "=\"";
+    AppendEscaped(out, labels[i]);
+    out += '"';
+  }
+  out += labels.empty() ? " " : "} ";
+  AppendNumber(out, value);
+  out += '\n';
+}
+
+// Each bucket counts what is at most its bound.
+void AppendDistribution(std::string& out, const MetricFamily& family, const Histogram& distribution) {
+  const std::string name(family.name);
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < distribution.counts().size(); ++i) {
+    out += name + "_bucket{le=\"";
+    AppendNumber(out, i < distribution.bounds().size() ? distribution.bounds()[i] : INFINITY);
+    below += distribution.counts()[i];
+    out += "\"} " + std::to_string(below) + "\n";
+  }
+  out += name + "_sum ";
+  AppendNumber(out, distribution.sum());
+  out += "\n" + name + "_count " + std::to_string(below) + "\n";
 }
 
 std::string JsonString(std::string_view text) {
@@ -41,24 +82,20 @@ std::string JsonString(std::string_view text) {
 
 }  // namespace
 
-std::vector<prometheus::MetricFamily> ToPrometheus(const MetricValues& values) {
-  std::vector<prometheus::MetricFamily> families;
-  for (const MetricFamily& family : MetricCatalogue()) {
-    if (values.Series(family.metric).empty()) continue;
-    prometheus::MetricFamily out;
-    out.name = family.name;
-    out.help = family.help;
-    out.type =
-        family.type == MetricType::counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
-    for (const auto& [labels, value] : values.Series(family.metric))
-      out.metric.push_back(Sample(family, labels, value));
-    families.push_back(std::move(out));
-  }
-  return families;
-}
-
 std::string ExpositionText(const MetricValues& values) {
-  return prometheus::TextSerializer().Serialize(ToPrometheus(values));
+  std::string text;
+  std::size_t samples = 0;
+  for (const MetricFamily& family : MetricCatalogue()) samples += values.Series(family.metric).size();
+  text.reserve(16'384 + 96 * samples);
+  for (const MetricFamily& family : MetricCatalogue()) {
+    const bool distributed = family.type == MetricType::histogram;
+    if (!distributed && values.Series(family.metric).empty()) continue;
+    text.append("# HELP ").append(family.name).append(" ").append(family.help);
+    text.append("\n# TYPE ").append(family.name).append(" ").append(MetricTypeName(family.type)).append("\n");
+    if (distributed) AppendDistribution(text, family, values.Distribution(family.metric));
+    for (const auto& [labels, value] : values.Series(family.metric)) AppendSample(text, family, labels, value);
+  }
+  return text;
 }
 
 std::string TargetsJson(std::string_view address, std::string_view sweep) {

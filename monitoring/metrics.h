@@ -9,39 +9,59 @@
 #include <string_view>
 #include <vector>
 
+#include "monitoring/histogram.h"
+
 namespace retort::monitoring {
 
-enum class MetricType : std::uint8_t { counter, gauge };
+enum class MetricType : std::uint8_t { counter, gauge, histogram };
+[[nodiscard]] std::string_view MetricTypeName(MetricType type);  // "counter", ...
 
 // One family each; the order is the order of the catalogue.
 enum class Metric : std::uint8_t {
   build_info,
+  worker_info,
   start_timestamp_seconds,
   uptime_seconds,
   trials,
+  gangs,
   attempts_total,
+  retries_total,
   failures_total,
   steps_total,
+  step_duration_seconds,
+  seat_progress_timestamp_seconds,
+  seat_progress_ratio,
+  seat_deadline_seconds,
   releases_total,
   samples_total,
   epsilon_spent,
   epsilon_budget,
+  devices,
   workers,
   worker_spawns_total,
   agents,
+  agents_expected,
+  checkpoints_total,
+  checkpoint_bytes_total,
+  checkpoint_duration_seconds,
+  journal_appends_total,
   journal_bytes,
+  ledger_appends_total,
   ledger_bytes,
+  storage_free_bytes,
   messages_received_total,
   stale_messages_total,
   malformed_messages_total,
+  expected_end_timestamp_seconds,
   last_trial_end_timestamp_seconds,
+  last_success_timestamp_seconds,
 };
 
 struct MetricLabel {
   std::string_view name;
-  // All values the label can take, exported as zero from the start; empty: an open but small set, e.g.
-  // the data sets of the sweep.
+  // All values the label can take, exported as zero from the start; empty: an open set.
   std::vector<std::string_view> values;
+  std::string_view bound;  // of an open set: what its size cannot exceed, "data sets of the sweep"
 };
 
 struct MetricFamily {
@@ -51,6 +71,7 @@ struct MetricFamily {
   std::string_view unit;  // base unit: "seconds", "bytes", "trials"
   std::string_view help;  // one sentence
   std::vector<MetricLabel> labels;
+  std::vector<double> bounds;  // of a histogram: upper bounds of its buckets, rising; no labels then
 };
 
 // Ordered as the enumerators of Metric.
@@ -70,12 +91,16 @@ class MetricValues {
   void Set(Metric metric, double value) { Set(metric, {}, value); }
   void Add(Metric metric, const Labels& labels, double amount);
   void Add(Metric metric, double amount) { Add(metric, {}, amount); }
+  // `distribution` must have the buckets of the family.
+  void Set(Metric metric, const Histogram& distribution);
+  [[nodiscard]] const Histogram& Distribution(Metric metric) const;
   // 0 when never set.
   [[nodiscard]] double Get(Metric metric, const Labels& labels = {}) const;
   [[nodiscard]] const std::map<Labels, double>& Series(Metric metric) const;
 
  private:
   std::vector<std::map<Labels, double>> series_;  // by Metric
+  std::map<Metric, Histogram> distributions_;     // every histogram of the catalogue
 };
 
 }  // namespace retort::monitoring

@@ -22,7 +22,8 @@ Agent::Agent(AgentIdentity identity, WorkerSpawner spawn, double now)
        {},
        0,
        cluster::Register{identity_.host, static_cast<int>(slots), identity_.devices, identity_.build,
-                         identity_.address, identity_.seats_per_slot, identity_.host_identity}});
+                         identity_.address, identity_.seats_per_slot, identity_.host_identity,
+                         identity_.device_uuids}});
 }
 
 void Agent::OnMessage(const cluster::Envelope& envelope, double now) {

@@ -21,6 +21,7 @@ struct AgentIdentity {
   int seats_per_slot = 1;            // workers that share a device at most
   std::function<std::int64_t()> memory_available = {};  // bytes of the host, 0 = not known; may be empty
   std::string host_identity = {};                       // tells hosts of one name apart; may be empty
+  std::vector<std::string> device_uuids = {};           // by slot, as far as they are known
 };
 
 // One thread; never blocks. Times are monotonic seconds.

@@ -27,8 +27,10 @@ Status Core::Apply(const JournalEvent& event) {
   usage_.On(event);
   inventory_.On(event);
   if (CountIn(TrialState::succeeded) + CountIn(TrialState::failed) > finals &&
-      std::holds_alternative<AttemptEnded>(event.event))
+      std::holds_alternative<AttemptEnded>(event.event)) {
     last_end_ = event.at;
+    if (std::get<AttemptEnded>(event.event).succeeded) last_success_ = event.at;
+  }
   return {};
 }
 

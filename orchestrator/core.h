@@ -17,6 +17,7 @@
 #include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/ids.h"
 #include "experiments/spec/status.h"
+#include "monitoring/metrics.h"
 #include "orchestrator/budget.h"
 #include "orchestrator/charge_book.h"
 #include "orchestrator/cost_model.h"
@@ -51,6 +52,13 @@ struct Counters {
   std::uint64_t samples = 0;                      // rows that those draws annotate
   std::uint64_t hellos = 0;                       // workers that came up
   std::map<FailureKind, std::uint64_t> failures;
+  std::uint64_t retries = 0;           // failed attempts whose trial was queued again
+  std::uint64_t checkpoints = 0;       // committed
+  std::uint64_t checkpoint_bytes = 0;  // of their tensors
+  std::uint64_t journal_records = 0, ledger_records = 0;  // appended
+  monitoring::Histogram step_seconds{monitoring::FamilyOf(monitoring::Metric::step_duration_seconds).bounds};
+  monitoring::Histogram checkpoint_seconds{
+      monitoring::FamilyOf(monitoring::Metric::checkpoint_duration_seconds).bounds};
 };
 
 struct StopRequest {
@@ -122,6 +130,7 @@ class Core {
   [[nodiscard]] const std::vector<PackingMeasured>& packed() const { return packed_; }  // of the newest run
   [[nodiscard]] const std::string& run_provenance() const { return run_provenance_; }  // of the newest run
   [[nodiscard]] double last_end() const { return last_end_; }  // unix seconds; 0 = no trial ended yet
+  [[nodiscard]] double last_success() const { return last_success_; }  // the same of those that succeeded
 
   // Error: refused, naming the broken invariant and the trial.
   [[nodiscard]] Status CheckInvariants() const;
@@ -196,7 +205,7 @@ class Core {
   std::vector<PackingMeasured> packed_;
   std::string run_provenance_;
   std::uint64_t generation_ = 0;
-  double last_end_ = 0;
+  double last_end_ = 0, last_success_ = 0;
   std::uint64_t ledger_noted_ = 0;
 };
 

@@ -39,6 +39,7 @@ struct ActiveAttempt {
   double phase_notes = kPhaseNotesAtOnce;  // changes of phase that may be journaled now; one more each second
   double phase_notes_at = 0;               // monotonic; when that was last said
   std::int64_t step = 0, total_steps = 0;
+  double stepped_at = 0;  // monotonic; when `step` last changed
   std::int64_t committed = -1;  // steps of its newest checkpoint
   std::string phase;
   std::vector<std::pair<std::string, double>> series;  // newest value of each curve

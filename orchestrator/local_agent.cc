@@ -1,7 +1,9 @@
 #include "orchestrator/local_agent.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "cluster/gpu_uuids.h"
 #include "cluster/host_address.h"
 #include "cluster/host_identity.h"
 #include "cluster/host_memory.h"
@@ -16,6 +18,21 @@
 #include "orchestrator/usable_devices.h"
 
 namespace retort::orchestrator {
+namespace {
+
+// Of devices that are named "cuda:<ordinal>"; empty for the others.
+std::vector<std::string> UuidsOf(const std::vector<std::string>& devices, const std::vector<std::string>& environment) {
+  const std::vector<std::string> all = cluster::GpuUuids(environment);
+  std::vector<std::string> uuids;
+  for (const std::string& device : devices) {
+    const auto is_it = [&device, n = 0](const std::string&) mutable { return device == "cuda:" + std::to_string(n++); };
+    const auto found = std::ranges::find_if(all, is_it);
+    uuids.push_back(found == all.end() ? "" : *found);
+  }
+  return uuids;
+}
+
+}  // namespace
 
 std::string WorkerProgram(const RunOptions& options) {
   return options.worker_program.empty() ? ProgramDirectory() + "/retort-worker" : options.worker_program;
@@ -49,6 +66,7 @@ Result<std::unique_ptr<Agent>> MakeAgent(const RunOptions& options, WorldRank ra
   identity.devices =
       cluster::DevicesOf(cluster::DiscoverHost(options.environment), ranks.own_devices ? 0 : ranks.local_rank,
                          ranks.own_devices ? 1 : ranks.local_size, options.slots);
+  identity.device_uuids = UuidsOf(identity.devices, options.environment);
   return std::make_unique<Agent>(std::move(identity), SpawnProcesses(std::move(launch)),
                                  ReadClocks().monotonic);
 }

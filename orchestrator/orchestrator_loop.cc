@@ -153,6 +153,8 @@ Status OrchestratorLoop::Commit(Now now) {
   if (outbox_.empty()) return {};
   idle_.Reset();
   RETORT_RETURN_IF_ERROR(CommitOutbox(recovered_, outbox_));
+  core_.counters.journal_records += outbox_.journal.size();
+  core_.counters.ledger_records += outbox_.ledger.size();
   for (const JournalEvent& event : outbox_.journal)
     if (std::holds_alternative<RowWritten>(event.event) || std::holds_alternative<TrialReopened>(event.event))
       publication_.RowsChanged();

@@ -72,8 +72,12 @@ Status Publication::PublishRows(const Core& core, const std::vector<storage::Led
   return status;
 }
 
-Status Publication::PublishMetrics(const Core& core, const RunFacts& facts, Now now, bool file, bool fresh) {
+Status Publication::PublishMetrics(const Core& core, RunFacts facts, Now now, bool file, bool fresh) {
   next_metrics_ = now.monotonic + kMetricsSeconds;
+  // A file system may be slow to say it.
+  if (file)
+    if (const Result<std::uint64_t> free = env_.FreeBytes(core.settings().results); free.ok()) free_bytes_ = *free;
+  facts.free_bytes = free_bytes_;
   monitoring::MetricValues values = metrics_.Collect(core, facts, now, fresh);
   Status status;
   if (file) {

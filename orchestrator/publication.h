@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,11 +53,12 @@ class Publication {
  private:
   [[nodiscard]] Status PublishRows(const Core& core, const std::vector<storage::LedgerEntry>& ledger,
                                    Now now);
-  [[nodiscard]] Status PublishMetrics(const Core& core, const RunFacts& facts, Now now, bool file,
+  [[nodiscard]] Status PublishMetrics(const Core& core, RunFacts facts, Now now, bool file,
                                       bool fresh);
   storage::Env& env_;
   monitoring::Exporter* exporter_;
   RunMetrics metrics_;
+  std::optional<std::uint64_t> free_bytes_;  // as of the last metrics file
   bool rows_changed_ = false;
   bool complained_ = false;
   double next_rows_ = 0, next_metrics_ = 0, next_metrics_file_ = 0;  // monotonic

@@ -46,6 +46,16 @@ bool MayNotePhase(ActiveAttempt& attempt, double now) {
   return true;
 }
 
+// Of a resumed trial, the first word only says where it is.
+void CountSteps(Counters& counters, ActiveAttempt& attempt, std::int64_t step, double now) {
+  if (attempt.step > 0 && step > attempt.step) {
+    const auto made = static_cast<std::uint64_t>(step - attempt.step);
+    counters.steps += made;
+    counters.step_seconds.Observe((now - attempt.stepped_at) / static_cast<double>(made), made);
+  }
+  if (step != attempt.step) attempt.stepped_at = now;
+}
+
 void OnProgress(Core& core, ActiveAttempt& attempt, const cluster::Progress& message, Now now,
                 Outbox& outbox) {
   attempt.watch.Progressed(now.monotonic, message.step, message.phase);
@@ -53,8 +63,7 @@ void OnProgress(Core& core, ActiveAttempt& attempt, const cluster::Progress& mes
     attempt.phase = message.phase;
     return;
   }
-  if (attempt.step > 0 && message.step > attempt.step)
-    core.counters.steps += static_cast<std::uint64_t>(message.step - attempt.step);
+  CountSteps(core.counters, attempt, message.step, now.monotonic);
   core.packing.Progressed(attempt.id.trial, message.step, message.total_steps, now.monotonic);
   attempt.step = message.step;
   attempt.total_steps = message.total_steps;
@@ -155,6 +164,9 @@ void OnCheckpoint(Core& core, ActiveAttempt& attempt, const cluster::CheckpointC
     return;
   }
   attempt.committed = message.step;
+  ++core.counters.checkpoints;
+  core.counters.checkpoint_bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(message.bytes, 0));
+  core.counters.checkpoint_seconds.Observe(message.seconds);
   attempt.watch.Advanced(now.monotonic);
   Record(core, CheckpointNoted{attempt.id, message.step, message.digest}, now, outbox);
 }

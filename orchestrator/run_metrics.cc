@@ -5,6 +5,7 @@
 
 #include "experiments/privacy/claim.h"
 #include "orchestrator/row.h"
+#include "orchestrator/time_fit.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -14,6 +15,12 @@ using monitoring::MetricValues;
 
 // The delta at which a data set without a budget is totalled.
 constexpr double kDefaultDelta = 1e-5;
+// The claim that data sets are totalled under.
+const std::string kClaim(privacy::AdjacencyName(privacy::Adjacency::example));
+
+MetricValues::Labels SeatLabels(WorldRank rank, int slot) {
+  return {std::to_string(rank.value), std::to_string(slot)};
+}
 
 void CollectTrials(const Core& core, MetricValues& values) {
   for (auto state = static_cast<int>(TrialState::waiting); state <= static_cast<int>(TrialState::cancelled);
@@ -22,12 +29,62 @@ void CollectTrials(const Core& core, MetricValues& values) {
     values.Set(Metric::trials, {std::string(StateName(trial_state))},
                static_cast<double>(core.CountIn(trial_state)));
   }
+  values.Set(Metric::gangs, static_cast<double>(core.fleet.active().size()));
   values.Set(Metric::attempts_total, static_cast<double>(core.counters.leases));
+  values.Set(Metric::retries_total, static_cast<double>(core.counters.retries));
   for (const auto& [kind, count] : core.counters.failures)
     if (kind != FailureKind::none)
       values.Set(Metric::failures_total, {std::string(FailureName(kind))}, static_cast<double>(count));
   values.Set(Metric::steps_total, static_cast<double>(core.counters.steps));
+  values.Set(Metric::step_duration_seconds, core.counters.step_seconds);
   values.Set(Metric::last_trial_end_timestamp_seconds, core.last_end());
+  values.Set(Metric::last_success_timestamp_seconds, core.last_success());
+}
+
+std::string DeviceState(const AgentSeats& agent, std::size_t slot) {
+  if (agent.lost) return "lost";
+  if (agent.drained[slot]) return "drained";
+  return agent.held[slot] > 0 ? "busy" : "idle";
+}
+
+void CollectDevices(const Core& core, MetricValues& values) {
+  for (const auto& [rank, agent] : core.fleet.agents()) {
+    const cluster::Register& there = agent.registration;
+    for (std::size_t slot = 0; slot < agent.held.size(); ++slot) {
+      values.Add(Metric::devices, {DeviceState(agent, slot)}, 1);
+      MetricValues::Labels labels = SeatLabels(rank, static_cast<int>(slot));
+      labels.push_back(there.host);
+      labels.push_back(slot < there.devices.size() ? there.devices[slot] : "");
+      labels.push_back(slot < there.device_uuids.size() ? there.device_uuids[slot] : "");
+      values.Set(Metric::worker_info, labels, 1);
+    }
+  }
+}
+
+void CollectGangs(const Core& core, Now now, MetricValues& values) {
+  for (const auto& [trial, attempt] : core.fleet.active()) {
+    if (!attempt.started) continue;
+    const MetricValues::Labels seat = SeatLabels(attempt.leader(), attempt.seats.front().slot);
+    values.Set(Metric::seat_progress_timestamp_seconds, seat,
+               now.unix_seconds - (now.monotonic - attempt.watch.last()));
+    values.Set(Metric::seat_deadline_seconds, seat, attempt.watch.allowed_without_margin());  // as its agent has it
+    values.Set(Metric::seat_progress_ratio, seat, FractionDone(attempt.step, attempt.total_steps));
+  }
+}
+
+void CollectRecords(const Core& core, const RunFacts& facts, MetricValues& values) {
+  const Counters& counters = core.counters;
+  values.Set(Metric::checkpoints_total, static_cast<double>(counters.checkpoints));
+  values.Set(Metric::checkpoint_bytes_total, static_cast<double>(counters.checkpoint_bytes));
+  values.Set(Metric::checkpoint_duration_seconds, counters.checkpoint_seconds);
+  values.Set(Metric::journal_appends_total, static_cast<double>(counters.journal_records));
+  values.Set(Metric::ledger_appends_total, static_cast<double>(counters.ledger_records));
+  values.Set(Metric::journal_bytes, static_cast<double>(facts.journal_bytes));
+  values.Set(Metric::ledger_bytes, static_cast<double>(facts.ledger_bytes));
+  if (facts.free_bytes) values.Set(Metric::storage_free_bytes, static_cast<double>(*facts.free_bytes));
+  values.Set(Metric::messages_received_total, static_cast<double>(counters.received));
+  values.Set(Metric::stale_messages_total, static_cast<double>(counters.stale));
+  values.Set(Metric::malformed_messages_total, static_cast<double>(facts.malformed));
 }
 
 // By what the orchestrator sees; a worker that is up without an attempt is idle.
@@ -44,6 +101,7 @@ void CollectWorkers(const Core& core, MetricValues& values) {
   values.Set(Metric::workers, {"dead"}, lost);
   values.Set(Metric::worker_spawns_total, static_cast<double>(core.counters.hellos));
   values.Set(Metric::agents, core.fleet.LiveAgents());
+  values.Set(Metric::agents_expected, core.settings().world_size);
 }
 
 }  // namespace
@@ -55,18 +113,18 @@ MetricValues RunMetrics::Collect(const Core& core, const RunFacts& facts, Now no
   values.Set(Metric::uptime_seconds, now.monotonic - facts.started.monotonic);
   CollectTrials(core, values);
   CollectWorkers(core, values);
+  CollectDevices(core, values);
+  CollectGangs(core, now, values);
+  CollectRecords(core, facts, values);
+  if (const auto& left = estimate_.Of(core, now))
+    values.Set(Metric::expected_end_timestamp_seconds, now.unix_seconds + left->seconds.mean);
   for (const auto& [data, count] : core.counters.releases)
     values.Set(Metric::releases_total, {data}, static_cast<double>(count));
   values.Set(Metric::samples_total, static_cast<double>(core.counters.samples));
   if (charges_version_ != core.charges.version() && (fresh || now.monotonic >= next_epsilon_))
     CollectEpsilon(core, now);
-  for (const auto& [data, epsilon] : spent_) values.Set(Metric::epsilon_spent, {data}, epsilon);
-  for (const auto& [data, epsilon] : budget_) values.Set(Metric::epsilon_budget, {data}, epsilon);
-  values.Set(Metric::journal_bytes, static_cast<double>(facts.journal_bytes));
-  values.Set(Metric::ledger_bytes, static_cast<double>(facts.ledger_bytes));
-  values.Set(Metric::messages_received_total, static_cast<double>(core.counters.received));
-  values.Set(Metric::stale_messages_total, static_cast<double>(core.counters.stale));
-  values.Set(Metric::malformed_messages_total, static_cast<double>(facts.malformed));
+  for (const auto& [data, epsilon] : spent_) values.Set(Metric::epsilon_spent, {data, kClaim}, epsilon);
+  for (const auto& [data, epsilon] : budget_) values.Set(Metric::epsilon_budget, {data, kClaim}, epsilon);
   return values;
 }
 

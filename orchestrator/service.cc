@@ -52,7 +52,11 @@ Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& op
   if (!options.metrics_listen.empty()) {
     RETORT_ASSIGN_OR_RETURN(listen, monitoring::ParseListenAddress(options.metrics_listen));
   }
-  return monitoring::Exporter::Start(listen);
+  std::string credentials;
+  if (!options.metrics_auth.empty()) {
+    RETORT_ASSIGN_OR_RETURN(credentials, monitoring::ReadCredentials(options.metrics_auth));
+  }
+  return monitoring::Exporter::Start(listen, credentials);
 }
 
 RunFacts FactsOf(const RunOptions& options, Now started) {
@@ -143,8 +147,8 @@ class SweepRun {
     RETORT_RETURN_IF_ERROR(
         env_.WriteFileAtomically(recovered.core.settings().results + "/targets.json",
                                  monitoring::TargetsJson(exporter_->address(), plan_.name)));
-    view_.Say(fmt::format("sweep {}: {} trials, metrics at http://{}/metrics", plan_.name,
-                          plan_.trials.size(), exporter_->address()),
+    view_.Say(fmt::format("sweep {}: {} trials, metrics at {}", plan_.name, plan_.trials.size(),
+                          exporter_->url()),
               started_);
     if (!options_.device_notice.empty()) view_.Say(options_.device_notice, started_, true);
     CostRecorder costs(env_, OpenCostCache(env_, options_.environment), cluster::HostIdentity());
@@ -173,6 +177,8 @@ class SweepRun {
     const Now now = ReadClocks();
     const int code = SweepExitCode(recovered.core);
     publication.RowsChanged();
+    // Whoever scrapes shall not take an end for a death.
+    RETORT_RETURN_IF_ERROR(env_.WriteFileAtomically(recovered.core.settings().results + "/targets.json", "[]\n"));
     RETORT_RETURN_IF_ERROR(publication.Finish(recovered.core, recovered.ledger->entries(), facts, now));
     RETORT_RETURN_IF_ERROR(PublishExitCode(env_, recovered.core.settings().results, code));
     for (const std::string& line : Summary(recovered.core, now.monotonic - started_.monotonic))

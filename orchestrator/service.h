@@ -18,6 +18,7 @@ struct RunOptions {
   int slots = 1;                  // >= 1: workers of this rank where no CUDA device is visible
   std::string metrics_listen;     // "ADDR:PORT" the user named (a busy port is an error); empty: next
                                   // free port on loopback
+  std::string metrics_auth;       // file with "user:password" that readers of the metrics need; empty: none
   bool quiet = false;             // no progress, only warnings and errors
   bool color = false;             // stderr understands it
   std::string worker_program;     // empty: retort-worker beside this program

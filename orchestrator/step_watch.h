@@ -40,6 +40,8 @@ class StepWatch {
     const double measured = kSilenceFactor * slowest_;
     return (measured > kSilenceFloorSeconds ? measured : kSilenceFloorSeconds) + margin_;
   }
+  [[nodiscard]] double allowed_without_margin() const { return allowed() - margin_; }
+  [[nodiscard]] double last() const { return last_; }  // when it last got on
   [[nodiscard]] double expires_at() const { return last_ + allowed(); }
 
  private:

@@ -1,6 +1,5 @@
 #include "orchestrator/worker_question.h"
 
-#include <chrono>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -10,8 +9,6 @@
 
 namespace retort::orchestrator {
 namespace {
-
-constexpr std::chrono::minutes kSilence{30};
 
 Status StatusOf(const cluster::Ended& ended) {
   if (ended.failure == FailureKind::configuration) return UsageError(ended.detail);
@@ -30,11 +27,12 @@ Result<std::string> AskWorker(const WorkerQuestion& question,
           {question.program, {question.argument, question.order}, question.environment, ""}));
   std::optional<std::string> answer;
   for (;;) {
-    const Result<std::optional<cluster::Envelope>> received = worker.link().Receive(kSilence);
+    const Result<std::optional<cluster::Envelope>> received = worker.link().Receive(question.silence);
     if (!received.ok())
       return EnvironmentError("The worker program ended in the middle of " + question.about + ".");
     if (!received->has_value())
-      return EnvironmentError("The worker program said nothing for half an hour of " + question.about + ".");
+      return EnvironmentError("The worker program said nothing for " + std::to_string(question.silence.count()) +
+                              " s of " + question.about + ".");
     const cluster::Message& message = (*received)->message;
     if (const auto* news = std::get_if<cluster::Progress>(&message)) progress(*news);
     if (const auto* said = std::get_if<cluster::Answer>(&message)) answer = said->text;

@@ -1,6 +1,7 @@
 // One question to a worker process that is started for it.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,11 +16,12 @@ struct WorkerQuestion {
   std::vector<std::string> environment;  // "NAME=value", complete
   std::string argument, order;           // its words
   std::string about;                     // "the audit of trial X", in messages
+  std::chrono::seconds silence{1800};    // how long it may say nothing
 };
 
 // The text of the answer (cluster/answer.h); `progress` hears what the worker says meanwhile. What it writes
 // goes to stderr. Error: environment, when the program cannot be started, ends without an answer, or says
-// nothing for half an hour; usage, damage or environment as it says itself.
+// nothing for `silence`; usage, damage or environment as it says itself.
 [[nodiscard]] Result<std::string> AskWorker(const WorkerQuestion& question,
                                             const std::function<void(const cluster::Progress&)>& progress);
 

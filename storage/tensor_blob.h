@@ -34,4 +34,11 @@ struct TensorBlob {
   bool operator==(const TensorBlob&) const = default;
 };
 
+// Of all their values.
+[[nodiscard]] inline std::int64_t ByteSize(const std::vector<TensorBlob>& tensors) {
+  std::int64_t bytes = 0;
+  for (const TensorBlob& tensor : tensors) bytes += static_cast<std::int64_t>(tensor.bytes.size());
+  return bytes;
+}
+
 }  // namespace retort::storage

@@ -136,10 +136,12 @@ class SleepRun {
     const Status opened = OpenStore();
     if (!opened.ok()) return Fail(FailureKind::disk, opened);
     storage::Checkpoint checkpoint{steps, {}, {{"chain", chain_}}};
+    const Clock::time_point began = Clock::now();
     const Result<std::string> digest = store_->Commit(checkpoint);
     if (!digest.ok()) return Fail(FailureKind::disk, digest.status());
     committed_ = Clock::now();
-    const Status said = host_.Report(cluster::CheckpointCommitted{steps, *digest});
+    const double seconds = std::chrono::duration<double>(committed_ - began).count();
+    const Status said = host_.Report(cluster::CheckpointCommitted{steps, *digest, seconds, 0});
     return said.ok() ? said : Fail(FailureKind::agent_lost, said);
   }
 

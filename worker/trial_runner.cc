@@ -297,11 +297,13 @@ class TrialRun {
     ledger_->Save(checkpoint.attributes);
     StampCheckpoint(checkpoint.attributes, spec_, order_.start.gang_size);
     StampTrainedOn(checkpoint.attributes, trained_on_);
+    const Clock::time_point began = Clock::now();
     const Result<std::string> digest = store_->Commit(checkpoint);
     if (!digest.ok()) return FailureOf(digest.status(), FailureKind::disk);
     committed_ = Clock::now();
     committed_step_ = next_;
-    return Check(host_.Report(cluster::CheckpointCommitted{next_, *digest}), FailureKind::agent_lost);
+    const std::int64_t bytes = storage::ByteSize(checkpoint.tensors);
+    return Check(host_.Report({next_, *digest, SecondsSince(began), bytes}), FailureKind::agent_lost);
   }
 
   MaybeFailure AddMetrics() {

@@ -7,12 +7,14 @@
 #include "cluster/model_order.h"
 #include "cluster/parent_death.h"
 #include "cluster/socket_link.h"
+#include "cluster/worker_report.h"
 #include "experiments/privacy/audit_order.h"
 #include "storage/env.h"
 #include "worker/audit/audit_service.h"
 #include "worker/devices.h"
 #include "worker/environment.h"
 #include "worker/model_check.h"
+#include "worker/self_report.h"
 #include "worker/sleep_service.h"
 #include "worker/worker_service.h"
 
@@ -54,6 +56,8 @@ int main(int argc, char** argv) {
   }
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kModelArgument) == 0)
     return retort::ExitCode(retort::worker::ServeModelCheck(link, argv[2], retort::storage::PosixEnv()).code());
+  if (argc > 2 && std::strcmp(argv[1], retort::cluster::kReportArgument) == 0)
+    return retort::ExitCode(retort::worker::ServeReport(link, RETORT_VERSION, argv[2]).code());
   const auto first = retort::worker::TakenOver(argc, argv);
   const retort::Status status =
       first.ok() ? retort::worker::ServeAgent(link, retort::storage::PosixEnv(), RETORT_VERSION, devices, *first) : first.status();

@@ -98,7 +98,7 @@ void CheckCandidates(const TrialSpec& spec, Judge& judge) {
                                             "\"label\"", {"label"});
   if (response && spec.top_k == 1)
     judge.Say({"top_k"}, "a response over one class tells nothing and protects nothing: top_k must be at least 2");
-  if (response && spec.threshold * static_cast<double>(classes) >= static_cast<double>(classes))
+  if (response && spec.threshold >= 1)
     judge.Say({"threshold"}, "no class has a probability above 1");
 }
 

@@ -10,6 +10,7 @@
 #include "experiments/spec/value_reader.h"
 #include "orchestrator/cli/calculator_options.h"
 #include "orchestrator/cli/data_options.h"
+#include "orchestrator/cli/doctor_options.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -55,6 +56,9 @@ void AddRunOptions(CLI::App& command, CommandLine& line, Positionals& positional
       ->check(CLI::Range(1, 4096));
   command.add_option("--metrics-listen", line.metrics_listen,
                      "ADDR:PORT of the metrics endpoint (default 127.0.0.1 and the next free port from 9477)");
+  command.add_option("--metrics-auth", line.metrics_auth,
+                     "File whose first line is user:password, asked for by the metrics endpoint (HTTP basic)")
+      ->type_name("FILE");
   command.add_option("--time-limit", positionals.time_limit,
                      "Save and stop after this time, e.g. 90m; exit code 75, run again to go on")
       ->type_name("DURATION");
@@ -203,6 +207,9 @@ void AddModel(CLI::App& app, CommandLine& line) {
 }
 
 void AddPlainCommands(CLI::App& app, CommandLine& line) {
+  CLI::App* metrics = AddCommand(app, "metrics", "What a running sweep tells Prometheus: names, units, labels, meaning",
+                                 "retort metrics --list");
+  metrics->add_flag("--list", line.list_metrics, "Every metric, with or without a running sweep (the default)");
   AddCommand(app, "schema", "JSON Schema of the sweep file", "retort schema > sweep.schema.json");
   CLI::App* version =
       AddCommand(app, "version", "Version; with --verbose, how it was built", "retort version --verbose");
@@ -326,7 +333,7 @@ const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
       "plan",   "run",    "table",  "plot", "status", "explain", "list",      "show",   "retry",
       "cancel", "verify", "repair", "chaos",  "audit",  "data",   "export", "model",
-      "epsilon", "calibrate", "schema", "version"};
+      "epsilon", "calibrate", "doctor", "metrics", "schema", "version"};
   return names;
 }
 
@@ -364,6 +371,9 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
       AddCommand(app, "calibrate", "The least noise or the most releases that meet an epsilon",
                  "retort calibrate votes --epsilon 3 --queries 5000 --delta 1e-5");
   AddCalculator(*calibrate, line, positionals.calculator);
+  CLI::App* doctor = AddCommand(app, "doctor", "What is wrong with this machine, and the command that mends it",
+                                "retort doctor experiments/configs/quickstart.toml --slots 4");
+  AddDoctor(*doctor, line, positionals.sweep, positionals.rest);
   AddPlainCommands(app, line);
   parsed = ParseOrExplain(app, {arguments.rbegin(), arguments.rend()}, std::move(parsed));
   if (!parsed.text.empty() || !parsed.errors.empty()) return parsed;

@@ -34,6 +34,7 @@ struct CommandLine {
   bool failed = false;                 // retry: every failed trial
   std::vector<std::string> where;      // KEY=VALUE, all must hold
   std::string metrics_listen;          // ADDR:PORT; empty = 127.0.0.1 and the next free port from 9477
+  std::string metrics_auth;            // file with user:password; empty = everyone may read
   double grace_seconds = 0;            // run: from the first signal until workers are killed; 0 = the default
   double time_limit_seconds = 0;       // run: then it saves and stops; 0 = none
   int kills = 0;                       // chaos
@@ -58,7 +59,7 @@ struct CommandLine {
   std::string network, weights, input, logits_out, image;  // model check
   std::int64_t classes = 0;                  // model check: 0 = as the weights have it
   bool torchscript = false, non_finite = false;
-  bool diff = false, watch = false, verbose = false;
+  bool diff = false, watch = false, verbose = false, list_metrics = false;
 };
 
 // One of: a command to run, text to print and end with 0, or errors (exit 2).

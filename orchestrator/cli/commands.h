@@ -38,6 +38,8 @@ struct Invocation {
 [[nodiscard]] int DataClientsCommand(const Invocation& call);
 [[nodiscard]] int EpsilonCommand(const Invocation& call);
 [[nodiscard]] int CalibrateCommand(const Invocation& call);
+[[nodiscard]] int DoctorCommand(const Invocation& call);
+[[nodiscard]] int MetricsCommand(const Invocation& call);
 [[nodiscard]] int SchemaCommand(const Invocation& call);
 [[nodiscard]] int VersionCommand(const Invocation& call);
 

@@ -9,7 +9,7 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 22> kCommands = {
+  constexpr std::array<std::pair<std::string_view, Command>, 24> kCommands = {
       {{"plan", PlanCommand},
        {"run", RunCommand},
        {"table", TableCommand},
@@ -30,6 +30,8 @@ int Dispatch(const Invocation& call) {
        {"data clients", DataClientsCommand},
        {"epsilon", EpsilonCommand},
        {"calibrate", CalibrateCommand},
+       {"doctor", DoctorCommand},
+       {"metrics", MetricsCommand},
        {"schema", SchemaCommand},
        {"version", VersionCommand}}};
   // `epsilon votes` is one command for all mechanisms, `data check` and `data clients` are two.

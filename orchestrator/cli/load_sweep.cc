@@ -74,12 +74,30 @@ std::vector<Diagnostic> UncoverableUnderBudget(const SweepPlan& plan) {
   return errors;
 }
 
-Diagnostic AbsentData(const std::string& file, const DataSpec& data, const Status& status) {
+Diagnostic Warning(const std::string& file, std::string key, const std::string& message) {
   Diagnostic warning;
   warning.file = file;
-  warning.key = "data." + data.name + ".path";
-  warning.message = warning.key + ": " + status.message() + "; it is taken to be as published, and nothing was run on it";
+  warning.key = std::move(key);
+  warning.message = message;
   return warning;
+}
+
+Diagnostic AbsentData(const std::string& file, const DataSpec& data, const Status& status) {
+  const std::string key = "data." + data.name + ".path";
+  return Warning(file, key, key + ": " + status.message() + "; until then it is taken to be as published");
+}
+
+// Teachers whose file was not weighed.
+std::vector<Diagnostic> AbsentWeights(const SweepPlan& plan) {
+  std::vector<Diagnostic> absent;
+  for (const TrialSpec& spec : plan.trials) {
+    const std::string& path = spec.weights.empty() ? spec.torchscript : spec.weights;
+    if (spec.role != Role::teacher || path.empty() || !spec.weights_digest.empty()) continue;
+    const std::string key = "teacher." + spec.teacher + (spec.weights.empty() ? ".torchscript" : ".weights");
+    absent.push_back(
+        Warning(plan.file, key, key + ": cannot open '" + path + "'; no trial of it can run before then"));
+  }
+  return absent;
 }
 
 // A file that torchvision publishes for another network cannot fit.
@@ -87,12 +105,10 @@ void WarnOfOtherNetworks(SweepPlan& plan) {
   for (const TrialSpec& spec : plan.trials) {
     const storage::KnownWeights* known = storage::FindKnownWeights(spec.weights_digest);
     if (known == nullptr || spec.network.starts_with(known->network)) continue;
-    Diagnostic warning;
-    warning.file = plan.file;
-    warning.key = "teacher." + spec.teacher + ".weights";
-    warning.message = fmt::format("{} holds {}, which torchvision publishes for \"{}\", not for \"{}\"", spec.weights,
-                                  known->name, known->network, spec.network);
-    plan.warnings.push_back(std::move(warning));
+    plan.warnings.push_back(
+        Warning(plan.file, "teacher." + spec.teacher + ".weights",
+                fmt::format("{} holds {}, which torchvision publishes for \"{}\", not for \"{}\"", spec.weights,
+                            known->name, known->network, spec.network)));
   }
 }
 
@@ -138,19 +154,21 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
     loaded.errors = UnknownPublished(*loaded.plan);
     for (Diagnostic& error : UncoverableUnderBudget(*loaded.plan)) loaded.errors.push_back(std::move(error));
     if (!loaded.errors.empty()) loaded.plan.reset();
-    if (loaded.plan) WarnOfOtherNetworks(*loaded.plan);
+    if (loaded.plan) {
+      WarnOfOtherNetworks(*loaded.plan);
+      if (request.data_may_be_absent) {
+        const std::vector<Diagnostic> weights = AbsentWeights(*loaded.plan);
+        loaded.absent.insert(loaded.absent.end(), weights.begin(), weights.end());
+      }
+    }
   }
   if (data_errors > 0 && data_errors == loaded.errors.size()) loaded.code = StatusCode::environment;
   return loaded;
 }
 
 void WarnOfOtherBudgets(storage::Env& env, const std::string& results, SweepPlan& plan) {
-  const auto warn = [&plan](const std::string& key, std::string message) {
-    Diagnostic warning;
-    warning.file = plan.file;
-    warning.key = key;
-    warning.message = std::move(message);
-    plan.warnings.push_back(std::move(warning));
+  const auto warn = [&plan](const std::string& key, const std::string& message) {
+    plan.warnings.push_back(Warning(plan.file, key, message));
   };
   const Result<BudgetsByData> budgets = BudgetsElsewhere(env, results, plan);
   if (!budgets.ok()) return warn("data", budgets.status().message());

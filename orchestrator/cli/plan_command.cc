@@ -29,8 +29,11 @@ int SlotsFor(const Invocation& call, const ResultsView* view) {
 
 int PlanCommand(const Invocation& call) {
   const CommandLine& line = call.line;
-  LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile});
+  // What is stored is told apart from what is new by the data's digests: a comparison needs the files.
+  LoadedSweep loaded =
+      LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, false, !line.diff});
   if (!loaded.plan) return call.console.Fail(loaded.errors, loaded.code);
+  loaded.plan->warnings.insert(loaded.plan->warnings.end(), loaded.absent.begin(), loaded.absent.end());
   const SweepPlan& plan = *loaded.plan;
   const std::string results = ResultsFor(line.global.results, plan.name);
   WarnOfOtherBudgets(call.env, results, *loaded.plan);

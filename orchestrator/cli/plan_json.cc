@@ -45,7 +45,7 @@ ordered_json DataJson(const SweepPlan& plan) {
     data.push_back({{"name", set->name},
                     {"reader", set->reader},
                     {"path", set->path},
-                    {"found", true},
+                    {"found", !set->digest.empty()},
                     {"digest", set->digest},
                     {"examples", set->examples},
                     {"shape", {set->channels, set->height, set->width}},

@@ -28,9 +28,11 @@ std::string DataText(const SweepPlan& plan) {
   std::string out = "Data\n";
   for (const auto& data : plan.data) {
     const SplitSpec& split = data->split;
-    out += fmt::format("  {}  {} found: {} examples of {}×{}×{}, {} classes\n", data->name, data->reader,
-                       CountText(data->examples), data->channels, data->height, data->width, data->classes);
-    out += fmt::format("    {}, sha256 {}\n", data->path, data->digest.substr(0, 16));
+    const bool found = !data->digest.empty();
+    out += fmt::format("  {}  {} {}: {} examples of {}×{}×{}, {} classes\n", data->name, data->reader,
+                       found ? "found" : "MISSING, taken as published", CountText(data->examples), data->channels,
+                       data->height, data->width, data->classes);
+    out += fmt::format("    {}{}\n", data->path, found ? ", sha256 " + data->digest.substr(0, 16) : "");
     out += fmt::format("    private {}, public {}, test {}, shuffle {}\n", CountText(data->PrivateExamples()),
                        CountText(data->PublicExamples()), CountText(split.test.size()), split.shuffle);
     if (data->budget)

@@ -24,6 +24,8 @@ set(RETORT_CLI_SOURCES
     data_options.cc
     devices.cc
     dispatch.cc
+    doctor_command.cc
+    doctor_options.cc
     estimate_text.cc
     explain_command.cc
     explain_devices.cc
@@ -41,6 +43,7 @@ set(RETORT_CLI_SOURCES
     latex_text.cc
     list_command.cc
     load_sweep.cc
+    metrics_command.cc
     model_command.cc
     named_data.cc
     number_text.cc
@@ -89,6 +92,7 @@ set(RETORT_CLI_SOURCES
     worst_claims.cc
     version.cc)
 list(TRANSFORM RETORT_CLI_SOURCES PREPEND "${RETORT_CLI_DIR}/")
+include("${RETORT_CLI_DIR}/../doctor/sources.cmake")
 
 # The papers' values go into the program, so that an installed one needs no data folder.
 set(RETORT_PUBLISHED_FILE "${PROJECT_SOURCE_DIR}/experiments/reference/published.csv")
@@ -103,7 +107,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(Boost REQUIRED)
 
 retort_module(cli
-  SOURCES ${RETORT_CLI_SOURCES} "${RETORT_PUBLISHED_SOURCE}"
+  SOURCES ${RETORT_CLI_SOURCES} ${RETORT_DOCTOR_SOURCES} "${RETORT_PUBLISHED_SOURCE}"
   PUBLIC retort::orchestrator retort::spec retort::privacy retort::storage retort::cluster
   PRIVATE retort::plot CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Boost::headers)
 

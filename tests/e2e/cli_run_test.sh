@@ -37,6 +37,7 @@ expect_code 0
 expect_silent_out
 expect_err "retort table s.toml"
 for file in journal.log ledger.log sweep.toml results.h5 metrics.prom targets.json; do expect_file "results/made/$file"; done
+expect_same "$(cat results/made/targets.json)" "[]"
 
 case_name="second run does nothing, says so, within a second"
 begun=$(date +%s%N)

@@ -129,8 +129,11 @@ class ImageNetSweep(unittest.TestCase):
         sweep, weights = os.path.join(FOLDER, "loaded.toml"), os.path.join(FOLDER, "weights.pth")
         with open(sweep, "w", encoding="utf-8") as file:
             file.write(LOADED.format(source=OPTIONS.source))
-        missing = call("plan", sweep)
-        self.assertNotEqual(missing.returncode, 0)
+        planned = call("plan", sweep)
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        self.assertIn("teacher.own.weights: cannot open", planned.stderr)
+        missing = call("run", sweep, "--results", os.path.join(FOLDER, "missing-results"))
+        self.assertEqual(missing.returncode, 3, missing.stderr)
         self.assertIn("loaded.toml:10:", missing.stderr)
         [teacher] = [t for t in RUN.trials() if t["name"].startswith("teacher-trained-things")]
         exported = call("export", teacher["trial"], "student", "--format", "torch", "--out", weights, "--results", RUN.results)

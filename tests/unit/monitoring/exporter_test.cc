@@ -29,9 +29,15 @@ MetricValues EveryFamilyFilled() {
     for (const MetricLabel& label : family.labels) {
       labels.emplace_back(label.values.empty() ? "odd \"name\"\\\n" : label.values.front());
     }
-    values.Set(family.metric, labels, 1.5);
+    if (family.type == MetricType::histogram) {
+      Histogram distribution(family.bounds);
+      distribution.Observe(0.3, 2);
+      values.Set(family.metric, distribution);
+    } else {
+      values.Set(family.metric, labels, 1.5);
+    }
   }
-  values.Set(Metric::epsilon_spent, {"digits"}, std::numeric_limits<double>::infinity());
+  values.Set(Metric::epsilon_spent, {"digits", "example"}, std::numeric_limits<double>::infinity());
   return values;
 }
 
@@ -47,7 +53,7 @@ std::map<std::string, std::string> Types(const std::string& text) {
   return types;
 }
 
-std::string Get(std::uint16_t port, const std::string& path) {
+std::string Get(std::uint16_t port, const std::string& path, const std::string& headers = "") {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -55,7 +61,7 @@ std::string Get(std::uint16_t port, const std::string& path) {
   ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
   std::string reply;
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
-    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+    const std::string request = "GET " + path + " HTTP/1.0\r\n" + headers + "\r\n";
     EXPECT_EQ(::write(fd, request.data(), request.size()), static_cast<ssize_t>(request.size()));
     char buffer[4096];
     for (ssize_t got = 0; (got = ::read(fd, buffer, sizeof(buffer))) > 0;) {
@@ -75,7 +81,7 @@ std::unique_ptr<Exporter> StartAnywhere() {
 TEST(ExpositionTest, FamiliesAndTypesAreExactlyThoseOfTheCatalogue) {
   std::map<std::string, std::string> expected;
   for (const MetricFamily& family : MetricCatalogue()) {
-    expected[std::string(family.name)] = family.type == MetricType::counter ? "counter" : "gauge";
+    expected[std::string(family.name)] = MetricTypeName(family.type);
   }
   EXPECT_EQ(Types(ExpositionText(EveryFamilyFilled())), expected);
 }
@@ -83,13 +89,30 @@ TEST(ExpositionTest, FamiliesAndTypesAreExactlyThoseOfTheCatalogue) {
 TEST(ExpositionTest, ValuesStandBehindTheirLabels) {
   MetricValues values;
   values.Set(Metric::trials, {"parent-failed"}, 2);
-  values.Set(Metric::epsilon_spent, {"digits"}, std::numeric_limits<double>::infinity());
+  values.Set(Metric::epsilon_spent, {"digits", "example"}, std::numeric_limits<double>::infinity());
   values.Set(Metric::build_info, {"0.1.0", "abc"}, 1);
   const std::string text = ExpositionText(values);
   EXPECT_THAT(text, HasSubstr("retort_trials{state=\"parent-failed\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("retort_trials{state=\"queued\"} 0\n"));
-  EXPECT_THAT(text, HasSubstr("retort_epsilon_spent{dataset=\"digits\"} +Inf\n"));
+  EXPECT_THAT(text, HasSubstr("retort_epsilon_spent{dataset=\"digits\",claim=\"example\"} +Inf\n"));
   EXPECT_THAT(text, HasSubstr("retort_build_info{version=\"0.1.0\",commit=\"abc\"} 1\n"));
+}
+
+TEST(ExpositionTest, BucketsCountEverythingUpToTheirBound) {
+  Histogram distribution(FamilyOf(Metric::checkpoint_duration_seconds).bounds);
+  distribution.Observe(0.005);
+  distribution.Observe(0.02, 3);
+  distribution.Observe(1000);
+  MetricValues values;
+  values.Set(Metric::checkpoint_duration_seconds, distribution);
+  const std::string text = ExpositionText(values), name = "retort_checkpoint_duration_seconds";
+  EXPECT_THAT(text, HasSubstr(name + "_bucket{le=\"0.005\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr(name + "_bucket{le=\"0.01\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr(name + "_bucket{le=\"0.025\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr(name + "_bucket{le=\"60\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr(name + "_bucket{le=\"+Inf\"} 5\n"));
+  EXPECT_THAT(text, HasSubstr(name + "_sum 1000.065\n"));
+  EXPECT_THAT(text, HasSubstr(name + "_count 5\n"));
 }
 
 TEST(ExporterTest, AScrapeOverLoopbackShowsWhatWasPublishedLast) {
@@ -115,12 +138,49 @@ TEST(ExporterTest, StoppingAfterAScrapeTakesNoSecond) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
 }
 
-TEST(ExporterTest, AScrapeHoldsTheCatalogueAndTheLibrarysOwnFamiliesOnly) {
+TEST(ExporterTest, AScrapeHoldsTheCatalogueAndNothingElse) {
   const auto exporter = StartAnywhere();
   exporter->Publish(EveryFamilyFilled());
-  auto types = Types(Get(exporter->port(), "/metrics"));
-  std::erase_if(types, [](const auto& entry) { return entry.first.starts_with("exposer_"); });
-  EXPECT_EQ(types, Types(ExpositionText(EveryFamilyFilled())));
+  EXPECT_EQ(Types(Get(exporter->port(), "/metrics")), Types(ExpositionText(EveryFamilyFilled())));
+}
+
+TEST(ExporterTest, WithCredentialsOnlyWhoKnowsThemReads) {
+  const auto started =
+      Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}}, "grafana:s3:cret");
+  ASSERT_TRUE(started.ok());
+  const std::uint16_t port = (*started)->port();
+  const std::string none = Get(port, "/metrics");
+  EXPECT_THAT(none, StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(none, HasSubstr("WWW-Authenticate: Basic"));
+  EXPECT_THAT(none, ::testing::Not(HasSubstr("retort_steps")));
+  // "grafana:s3:cret" and "grafana:s3:creT"
+  EXPECT_THAT(Get(port, "/metrics", "Authorization: Basic Z3JhZmFuYTpzMzpjcmV0\r\n"), HasSubstr("retort_steps_total"));
+  EXPECT_THAT(Get(port, "/metrics", "Authorization: Basic Z3JhZmFuYTpzMzpjcmVU\r\n"), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(Get(port, "/metrics", "Authorization: Basic Z3Jh\r\n"), StartsWith("HTTP/1.1 401"));
+}
+
+class CredentialsTest : public ::testing::Test {
+ protected:
+  void Write(const std::string& text, std::filesystem::perms perms = std::filesystem::perms::owner_read) {
+    std::filesystem::remove(path_);
+    std::ofstream(path_) << text;
+    std::filesystem::permissions(path_, perms);
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+  std::string path_ = std::filesystem::temp_directory_path() / ("retort-secret-" + std::to_string(::getpid()));
+};
+
+TEST_F(CredentialsTest, CredentialsAreTheFirstLineOfAFileThatOthersCannotRead) {
+  Write("user:pass:word\nmore\n");
+  ASSERT_TRUE(ReadCredentials(path_).ok());
+  EXPECT_EQ(*ReadCredentials(path_), "user:pass:word");
+  for (const char* const text : {"user\n", ":x\n", "user:\n"}) {
+    Write(text);
+    EXPECT_EQ(ReadCredentials(path_).status().code(), StatusCode::usage) << text;
+  }
+  Write("user:word\n", std::filesystem::perms::owner_read | std::filesystem::perms::others_read);
+  EXPECT_THAT(ReadCredentials(path_).status().message(), HasSubstr("chmod 600"));
+  EXPECT_EQ(ReadCredentials(path_ + "-absent").status().code(), StatusCode::environment);
 }
 
 TEST(ExporterTest, PromtoolFindsNothingToComplainAbout) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 #include <set>
 
@@ -22,7 +23,7 @@ TEST(MetricCatalogueTest, FamiliesStandAtTheirEnumeratorsAndNamesAreDistinct) {
     EXPECT_EQ(&FamilyOf(family.metric), &family);
     EXPECT_TRUE(names.insert(family.name).second) << family.name;
   }
-  EXPECT_EQ(position, static_cast<std::size_t>(Metric::last_trial_end_timestamp_seconds) + 1);
+  EXPECT_EQ(position, static_cast<std::size_t>(Metric::last_success_timestamp_seconds) + 1);
 }
 
 TEST(MetricCatalogueTest, NamesFollowTheRules) {
@@ -32,10 +33,16 @@ TEST(MetricCatalogueTest, NamesFollowTheRules) {
     EXPECT_TRUE(std::regex_match(name, form)) << name;
     EXPECT_EQ(name.ends_with("_total"), family.type == MetricType::counter) << name;
     if (family.unit == "seconds" || family.unit == "bytes" || family.unit == "info") {
-      EXPECT_TRUE(name.ends_with("_" + std::string(family.unit))) << name;
+      const std::string ending = family.type == MetricType::counter ? "_total" : "";
+      EXPECT_TRUE(name.ends_with("_" + std::string(family.unit) + ending)) << name;
     }
     EXPECT_TRUE(family.help.ends_with(".")) << name;
-    for (const MetricLabel& label : family.labels) EXPECT_NE(label.name, "trial") << "unbounded: " << name;
+    for (const MetricLabel& label : family.labels) {
+      EXPECT_NE(label.name, "trial") << "unbounded: " << name;
+      EXPECT_NE(label.values.empty(), label.bound.empty()) << name << ": how many " << label.name << "s can there be?";
+    }
+    EXPECT_EQ(family.type == MetricType::histogram, !family.bounds.empty()) << name;
+    EXPECT_TRUE(std::ranges::is_sorted(family.bounds)) << name;
   }
 }
 
@@ -51,7 +58,7 @@ TEST(MetricValuesTest, ClosedLabelsAndScalarsStartAtZeroAndOpenOnesEmpty) {
   EXPECT_EQ(values.Series(Metric::trials).size(), 8U);
   EXPECT_EQ(values.Series(Metric::steps_total).size(), 1U);
   EXPECT_TRUE(values.Series(Metric::epsilon_spent).empty());
-  EXPECT_EQ(values.Get(Metric::epsilon_spent, {"digits"}), 0);
+  EXPECT_EQ(values.Get(Metric::epsilon_spent, {"digits", "example"}), 0);
 }
 
 TEST(MetricValuesTest, SetReplacesAndAddSums) {

@@ -142,14 +142,48 @@ TEST_F(ProgressTest, MetricsCountTrialsFailuresAndReleases) {
   EXPECT_EQ(values.Get(Metric::trials, {"running"}), 1);
   EXPECT_EQ(values.Get(Metric::trials, {"waiting"}), 2);
   EXPECT_EQ(values.Get(Metric::releases_total, {"digits"}), 8);
-  EXPECT_GT(values.Get(Metric::epsilon_spent, {"digits"}), 0);
+  EXPECT_GT(values.Get(Metric::epsilon_spent, {"digits", "example"}), 0);
   EXPECT_EQ(values.Get(Metric::agents), 1);
   EXPECT_EQ(values.Get(Metric::workers, {"busy"}), 1);
+  EXPECT_EQ(values.Get(Metric::gangs), 1);
+  EXPECT_EQ(values.Get(Metric::devices, {"busy"}), 1);
+  EXPECT_EQ(values.Series(Metric::worker_info).size(), values.Get(Metric::devices, {"idle"}) + 1);
   Fail(teacher_, FailureKind::not_finite);
   Tick();
   values = metrics.Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
   EXPECT_EQ(values.Get(Metric::failures_total, {"not_finite"}), 1);
   EXPECT_EQ(values.Get(Metric::trials, {"parent-failed"}), 2);
+}
+
+TEST_F(ProgressTest, MetricsTellStepsCheckpointsAndHowFarAGangIs) {
+  Say(teacher_, cluster::Progress{10, 40, "train", {}});
+  const double before = static_cast<double>(core_.counters.steps);
+  const double seconds = core_.counters.step_seconds.sum();
+  Pass(4);
+  Say(teacher_, cluster::Progress{18, 40, "train", {}});
+  Say(teacher_, cluster::CheckpointCommitted{18, "digest", 0.3, 4096});
+  Pass(2);
+  RunMetrics metrics;
+  using monitoring::Metric;
+  const monitoring::MetricValues values = metrics.Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
+  EXPECT_EQ(values.Get(Metric::steps_total) - before, 8);
+  EXPECT_DOUBLE_EQ(values.Distribution(Metric::step_duration_seconds).sum() - seconds, 4);
+  EXPECT_EQ(values.Get(Metric::checkpoint_bytes_total), 4096);
+  EXPECT_DOUBLE_EQ(values.Distribution(Metric::checkpoint_duration_seconds).sum(), 0.3);
+  const monitoring::MetricValues::Labels seat = values.Series(Metric::seat_progress_ratio).begin()->first;
+  EXPECT_DOUBLE_EQ(values.Get(Metric::seat_progress_ratio, seat), 18.0 / 40);
+  EXPECT_DOUBLE_EQ(values.Get(Metric::seat_progress_timestamp_seconds, seat), now().unix_seconds - 2);
+  EXPECT_EQ(values.Get(Metric::seat_deadline_seconds, seat), kSilenceFloorSeconds);  // the agent's, which is first
+}
+
+TEST_F(ProgressTest, MetricsCountRetriesAndForgetAGangThatIsGone) {
+  Say(teacher_, cluster::Progress{10, 40, "train", {}});
+  Fail(teacher_, FailureKind::worker_killed);
+  RunMetrics metrics;
+  using monitoring::Metric;
+  const monitoring::MetricValues values = metrics.Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
+  EXPECT_EQ(values.Get(Metric::retries_total), 1);
+  EXPECT_TRUE(values.Series(Metric::seat_progress_ratio).empty());
 }
 
 TEST(StopSignals, SecondSignalMeansAtOnceUnlessItIsTheSameOne) {
