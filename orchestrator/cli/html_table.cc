@@ -1,29 +1,14 @@
 #include "orchestrator/cli/html_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 namespace retort::orchestrator::cli {
 namespace {
 
-// Where the marks at the end of the text begin.
-std::size_t MarksAt(const std::string& text) {
-  std::size_t begin = text.size();
-  while (begin > 2 && text[begin - 1] == ']') {
-    const std::size_t open = text.rfind('[', begin - 1);
-    if (open == std::string::npos || open + 2 >= begin) break;
-    const bool digits = std::all_of(text.begin() + static_cast<std::ptrdiff_t>(open) + 1,
-                                    text.begin() + static_cast<std::ptrdiff_t>(begin) - 1,
-                                    [](char c) { return c >= '0' && c <= '9'; });
-    if (!digits) break;
-    begin = open;
-    while (begin > 0 && text[begin - 1] == ' ') --begin;
-  }
-  return begin;
-}
-
-std::string SortName(HtmlSort sort) { return sort == HtmlSort::number ? "number" : "text"; }
-
-void WriteCell(Html& html, const HtmlCell& cell, const HtmlColumn& column) {
+HtmlAttributes AttributesOf(const HtmlCell& cell, const HtmlColumn& column) {
   HtmlAttributes attributes;
   if (cell.header) attributes.emplace_back("scope", cell.lines > 1 ? "rowgroup" : "row");
   if (cell.lines > 1) attributes.emplace_back("rowspan", std::to_string(cell.lines));
@@ -31,15 +16,24 @@ void WriteCell(Html& html, const HtmlCell& cell, const HtmlColumn& column) {
   if (column.number) css += css.empty() ? "number" : " number";
   if (!css.empty()) attributes.emplace_back("class", css);
   if (column.sort == HtmlSort::number || !cell.sort.empty()) attributes.emplace_back("data-value", cell.sort);
-  html.Open(cell.header ? "th" : "td", attributes);
-  if (cell.strong) html.Open("strong");
-  if (cell.em) html.Open("em");
-  if (cell.link_prefix.empty())
-    html.Text(cell.text);
+  return attributes;
+}
+
+void WriteFace(Html& html, const std::string& text, const char* tag) {
+  if (tag == nullptr)
+    html.Text(text);
   else
-    WriteMarked(html, cell.text, cell.link_prefix);
-  if (cell.em) html.Close();
-  if (cell.strong) html.Close();
+    html.Element(tag, text);
+}
+
+void WriteCell(Html& html, const HtmlCell& cell, const HtmlColumn& column) {
+  html.Open(cell.header ? "th" : "td", AttributesOf(cell, column));
+  if (!cell.href.empty())
+    html.Element("a", cell.text, {{"href", cell.href}});
+  else
+    WriteFace(html, cell.text, cell.strong ? "strong" : cell.em ? "em" : nullptr);
+  if (!cell.after.empty()) WriteFace(html, cell.after, cell.after_em ? "em" : nullptr);
+  WriteMarks(html, cell.marks, cell.note_prefix);
   html.Close();
 }
 
@@ -62,39 +56,54 @@ void WriteGroup(Html& html, const HtmlGroup& group, const std::vector<HtmlColumn
   }
 }
 
+void WriteHead(Html& html, const std::vector<HtmlColumn>& columns, bool sortable) {
+  html.Open("thead");
+  html.Open("tr");
+  for (const HtmlColumn& column : columns) {
+    HtmlAttributes attributes = {{"scope", "col"}};
+    if (column.number) attributes.emplace_back("class", "number");
+    const bool button = sortable && column.sort != HtmlSort::none;
+    if (button) {
+      attributes.emplace_back("aria-sort", "none");
+      attributes.emplace_back("data-sort", column.sort == HtmlSort::number ? "number" : "text");
+    }
+    html.Open("th", attributes);
+    if (button)
+      html.Element("button", column.name, {{"type", "button"}, {"disabled", ""}});
+    else
+      html.Text(column.name);
+    html.Close();
+  }
+  html.Close();
+  html.Close();
+  html.Line();
+}
+
 }  // namespace
 
-void WriteMarked(Html& html, const std::string& text, const std::string& link_prefix) {
-  std::size_t at = MarksAt(text);
-  html.Text(text.substr(0, at));
-  while (at < text.size()) {
-    const std::size_t open = text.find('[', at), close = text.find(']', open);
-    html.Text(text.substr(at, open - at));
-    html.Element("a", text.substr(open, close + 1 - open),
-                 {{"href", "#" + link_prefix + text.substr(open + 1, close - open - 1)}});
+HtmlCell NumberCell(std::string text, double value) { return {std::move(text), fmt::format("{}", value)}; }
+
+void WriteMarks(Html& html, const std::string& marks, const std::string& note_prefix) {
+  std::size_t at = 0;
+  while (true) {
+    const std::size_t open = marks.find('[', at), close = marks.find(']', open);
+    html.Text(marks.substr(at, open - at));
+    if (close == std::string::npos) return;
+    html.Element("a", marks.substr(open, close + 1 - open),
+                 {{"href", "#" + note_prefix + marks.substr(open + 1, close - open - 1)}});
     at = close + 1;
   }
 }
 
 void WriteTable(Html& html, const HtmlTable& table) {
-  const HtmlScope box(html, "div",
-                      {{"class", "box"}, {"role", "region"}, {"tabindex", "0"}, {"aria-label", table.caption}});
-  const bool sortable = table.groups.size() > 1 && std::any_of(table.columns.begin(), table.columns.end(), [](const auto& c) {
-                          return c.sort != HtmlSort::none;
-                        });
+  const HtmlScope box(
+      html, "div", {{"class", "box"}, {"role", "region"}, {"tabindex", "0"}, {"aria-label", table.caption}});
+  const bool sortable = table.groups.size() > 1 &&
+                        std::any_of(table.columns.begin(), table.columns.end(),
+                                    [](const HtmlColumn& column) { return column.sort != HtmlSort::none; });
   const HtmlScope element(html, "table", sortable ? HtmlAttributes{{"class", "sortable"}} : HtmlAttributes{});
   html.Element("caption", table.caption);
-  html.Open("thead");
-  html.Open("tr");
-  for (const HtmlColumn& column : table.columns) {
-    HtmlAttributes attributes = {{"scope", "col"}};
-    if (column.number) attributes.emplace_back("class", "number");
-    if (sortable && column.sort != HtmlSort::none) attributes.emplace_back("data-sort", SortName(column.sort));
-    html.Element("th", column.name, attributes);
-  }
-  html.Close();
-  html.Close();
-  html.Line();
+  WriteHead(html, table.columns, sortable);
   // One body for all where every group is a line.
   const bool lines = std::all_of(table.groups.begin(), table.groups.end(),
                                  [](const HtmlGroup& group) { return group.size() == 1; });

@@ -19,15 +19,24 @@ struct HtmlColumn {
 
 struct HtmlCell {
   std::string text;
-  std::string sort = {};         // what it is sorted by, where that is not the text; empty of a number: last
+  std::string sort =
+      {};  // what it is sorted by, where that is not the text; empty in a column of numbers: last
   std::string css_class = {};
   bool strong = false, em = false;
+  std::string after = {};  // behind the text, in a face of its own
+  bool after_em = false;
+  std::string marks = {};        // " [3]", of footnotes
+  std::string note_prefix = {};  // each mark links to the id note_prefix + "3"
+  std::string href = {};         // the text is a link
   bool header = false;           // of its line
   std::size_t lines = 1;         // that it spans
-  std::string link_prefix = {};  // not empty: "[3]" at the end of the text links to the id link_prefix + "3"
 };
 
-// Lines that belong together and move together: an entry and its claims.
+// Sorted by the value, whatever the text says.
+[[nodiscard]] HtmlCell NumberCell(std::string text, double value);
+
+// Lines that belong together and move together: an entry and its claims. The first has a cell in every
+// column.
 using HtmlLine = std::vector<HtmlCell>;
 using HtmlGroup = std::vector<HtmlLine>;
 
@@ -37,10 +46,11 @@ struct HtmlTable {
   std::vector<HtmlGroup> groups;
 };
 
-// In a box that scrolls by itself and can be reached by keyboard.
+// In a box that scrolls by itself and can be reached by keyboard. The header of a column that can be sorted
+// is a button, off until a script wakes it.
 void WriteTable(Html& html, const HtmlTable& table);
 
-// Text whose "[3]" at the end, several of them apart by blanks, are links.
-void WriteMarked(Html& html, const std::string& text, const std::string& link_prefix);
+// Marks of footnotes as links.
+void WriteMarks(Html& html, const std::string& marks, const std::string& note_prefix);
 
 }  // namespace retort::orchestrator::cli
