@@ -43,19 +43,19 @@ CurvePoints Thinned(const CurvePoints& points) {
 
 // Where points lie in the drawing.
 struct Frame {
-  double first = 0, steps = 1, low = 0, range = 1;
+  double first = 0, steps = 1;
+  double low = 0, range = 1;  // halves, whose difference is a number whatever they are
   explicit Frame(const CurvePoints& points) {
     const auto [least, most] = std::minmax_element(points.begin(), points.end(), Lower);
     first = static_cast<double>(points.front().first);
     steps = std::max(1.0, static_cast<double>(points.back().first) - first);
-    low = least->second;
-    range = most->second - low;
+    low = least->second / 2;
+    range = most->second / 2 - low;
   }
   [[nodiscard]] std::string Place(const CurvePoints::value_type& point) const {
     const double x = kLeft + (kRight - kLeft) * (static_cast<double>(point.first) - first) / steps;
-    // Halved before the difference, which could be larger than any number.
-    const double part = range > 0 ? (point.second / 2 - low / 2) / (range / 2) : 0.5;
-    return fmt::format("{:.1f},{:.1f}", x, kBottom - (kBottom - kTop) * (std::isfinite(part) ? part : 0.5));
+    const double part = range > 0 ? (point.second / 2 - low) / range : 0.5;
+    return fmt::format("{:.1f},{:.1f}", x, kBottom - (kBottom - kTop) * part);
   }
 };
 
@@ -66,11 +66,12 @@ void WriteLabel(Html& html, const char* anchor, double x, double y, const std::s
 
 void WriteLine(Html& html, const CurvePoints& points) {
   const Frame frame(points);
-  html.Void("rect", {{"class", "frame"},
-                     {"x", fmt::format("{}", kLeft - 3)},
-                     {"y", fmt::format("{}", kTop - 4)},
-                     {"width", fmt::format("{}", kRight - kLeft + 6)},
-                     {"height", fmt::format("{}", kBottom - kTop + 8)}});
+  html.Element("rect", "",
+               {{"class", "frame"},
+                {"x", fmt::format("{}", kLeft - 3)},
+                {"y", fmt::format("{}", kTop - 4)},
+                {"width", fmt::format("{}", kRight - kLeft + 6)},
+                {"height", fmt::format("{}", kBottom - kTop + 8)}});
   std::string places;
   for (const auto& point : Thinned(points)) places += (places.empty() ? "" : " ") + frame.Place(point);
   if (points.size() == 1) {

@@ -8,12 +8,17 @@
 namespace retort::orchestrator::cli {
 namespace {
 
+void AddClasses(const HtmlColumn& column, std::string& css) {
+  if (column.number) css += css.empty() ? "number" : " number";
+  if (column.wide) css += css.empty() ? "wide" : " wide";
+}
+
 HtmlAttributes AttributesOf(const HtmlCell& cell, const HtmlColumn& column) {
   HtmlAttributes attributes;
   if (cell.header) attributes.emplace_back("scope", cell.lines > 1 ? "rowgroup" : "row");
   if (cell.lines > 1) attributes.emplace_back("rowspan", std::to_string(cell.lines));
   std::string css = cell.css_class;
-  if (column.number) css += css.empty() ? "number" : " number";
+  AddClasses(column, css);
   if (!css.empty()) attributes.emplace_back("class", css);
   if (column.sort == HtmlSort::number || !cell.sort.empty()) attributes.emplace_back("data-value", cell.sort);
   return attributes;
@@ -34,6 +39,8 @@ void WriteCell(Html& html, const HtmlCell& cell, const HtmlColumn& column) {
     WriteFace(html, cell.text, cell.strong ? "strong" : cell.em ? "em" : nullptr);
   if (!cell.after.empty()) WriteFace(html, cell.after, cell.after_em ? "em" : nullptr);
   WriteMarks(html, cell.marks, cell.note_prefix);
+  for (const std::string& line : cell.below) html.Element("span", line, {{"class", "below"}});
+  if (!cell.narrow.empty()) html.Element("span", cell.narrow, {{"class", "below narrow"}});
   html.Close();
 }
 
@@ -61,7 +68,9 @@ void WriteHead(Html& html, const std::vector<HtmlColumn>& columns, bool sortable
   html.Open("tr");
   for (const HtmlColumn& column : columns) {
     HtmlAttributes attributes = {{"scope", "col"}};
-    if (column.number) attributes.emplace_back("class", "number");
+    std::string css;
+    AddClasses(column, css);
+    if (!css.empty()) attributes.emplace_back("class", css);
     const bool button = sortable && column.sort != HtmlSort::none;
     if (button) {
       attributes.emplace_back("aria-sort", "none");

@@ -15,6 +15,7 @@ struct HtmlColumn {
   std::string name;
   HtmlSort sort = HtmlSort::none;  // by the first line of each group
   bool number = false;             // stands at the right
+  bool wide = false;               // left out on a narrow page
 };
 
 struct HtmlCell {
@@ -25,11 +26,13 @@ struct HtmlCell {
   bool strong = false, em = false;
   std::string after = {};  // behind the text, in a face of its own
   bool after_em = false;
-  std::string marks = {};        // " [3]", of footnotes
-  std::string note_prefix = {};  // each mark links to the id note_prefix + "3"
-  std::string href = {};         // the text is a link
-  bool header = false;           // of its line
-  std::size_t lines = 1;         // that it spans
+  std::string marks = {};               // " [3]", of footnotes
+  std::string note_prefix = {};         // each mark links to the id note_prefix + "3"
+  std::string href = {};                // the text is a link
+  std::vector<std::string> below = {};  // faint lines
+  std::string narrow = {};  // another one, on a narrow page alone: what the columns hold that it leaves out
+  bool header = false;      // of its line
+  std::size_t lines = 1;    // that it spans
 };
 
 // Sorted by the value, whatever the text says.

@@ -98,6 +98,20 @@ void Html::Element(std::string_view tag, std::string_view text, const HtmlAttrib
   Close();
 }
 
+void Html::Prose(std::string_view tag, std::string_view text, const HtmlAttributes& attributes) {
+  Open(tag, attributes);
+  while (true) {
+    const std::size_t begin = text.find('`');
+    const std::size_t end = begin == std::string_view::npos ? begin : text.find('`', begin + 1);
+    if (end == std::string_view::npos) break;
+    Text(text.substr(0, begin));
+    Element("code", text.substr(begin + 1, end - begin - 1));
+    text.remove_prefix(end + 1);
+  }
+  Text(text);
+  Close();
+}
+
 void Html::Void(std::string_view tag, const HtmlAttributes& attributes) { Begin(tag, attributes); }
 
 std::string Html::Id(std::string_view wish) {

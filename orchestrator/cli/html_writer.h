@@ -28,7 +28,9 @@ class Html {
   void Element(std::string_view tag, std::string_view text, const HtmlAttributes& attributes = {});
   // Of elements that have no end: meta, img, col.
   void Void(std::string_view tag, const HtmlAttributes& attributes);
-  void Paragraph(std::string_view text) { Element("p", text); }
+  void Paragraph(std::string_view text) { Prose("p", text); }
+  // As Element; what stands between backticks is code.
+  void Prose(std::string_view tag, std::string_view text, const HtmlAttributes& attributes = {});
   // As it is: markup that this program made.
   void Raw(std::string_view markup) { out_ += markup; }
   void Line() { out_ += '\n'; }

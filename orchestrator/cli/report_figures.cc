@@ -92,19 +92,14 @@ class FigurePart {
                                    (fits ? picture.description : "Its points stand in words below.")}});
     html_.Line();
     if (!fits) WordsBelow(picture.description);
-    html_.Element("figcaption", Missing(data));
+    if (data.missing > 0)
+      html_.Element("figcaption", fmt::format("{} of {} points are missing.", data.missing, data.all));
   }
 
   void WordsBelow(const std::string& description) {
     const HtmlScope details(html_, "details");
     html_.Element("summary", "The same in words");
     html_.Paragraph(description);
-  }
-
-  static std::string Missing(const FigureData& data) {
-    if (data.missing == 0) return data.sweep + ": " + data.spec.name;
-    return fmt::format("{}: {}. {} of {} points are missing.", data.sweep, data.spec.name, data.missing,
-                       data.all);
   }
 
   Html& html_;

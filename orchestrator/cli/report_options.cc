@@ -6,8 +6,9 @@ namespace retort::orchestrator::cli {
 
 void AddReport(CLI::App& command, CommandLine& line) {
   command
-      .add_option("--out", line.out,
-                  "The page to write; a page that is there is replaced (default report.html in the results folder)")
+      .add_option(
+          "--out", line.out,
+          "The page to write; a page that is there is replaced (default report.html in the results folder)")
       ->type_name("FILE");
 }
 

@@ -61,9 +61,9 @@ void WriteTroubles(Html& html, const std::vector<std::string>& troubles) {
   const HtmlScope alert(html, "div", {{"class", "alert"}, {"role", "alert"}});
   html.Paragraph("Some of what is stored could not be read, and is missing on this page:");
   const HtmlScope list(html, "ul");
-  for (std::size_t i = 0; i < std::min(troubles.size(), kTroubles); ++i) html.Element("li", troubles[i]);
+  for (std::size_t i = 0; i < std::min(troubles.size(), kTroubles); ++i) html.Prose("li", troubles[i]);
   if (troubles.size() > kTroubles)
-    html.Element("li", fmt::format("and {} more; `retort verify` names all", troubles.size() - kTroubles));
+    html.Prose("li", fmt::format("and {} more; `retort verify` names all", troubles.size() - kTroubles));
 }
 
 void WriteContents(Html& html, bool figures) {

@@ -67,7 +67,7 @@ void WriteLedger(Html& html, const ReportSources& sources) {
   if (sources.status.spending.empty()) html.Paragraph("Nothing was charged to a private data set.");
   {
     const HtmlScope list(html, "ul");
-    for (const DataSpending& spent : sources.status.spending) html.Element("li", SpendingLine(spent) + ".");
+    for (const DataSpending& spent : sources.status.spending) html.Prose("li", SpendingLine(spent) + ".");
   }
   if (!view.ledger.empty()) WriteTable(html, LedgerTable(sources));
   if (!view.ledger_lost.empty())
@@ -82,9 +82,8 @@ void WriteLedger(Html& html, const ReportSources& sources) {
 // "rows: paragraph".
 void WriteStatement(Html& html, const std::string& statement) {
   const std::size_t colon = statement.find(": ");
-  const HtmlScope paragraph(html, "p");
-  html.Element("strong", statement.substr(0, colon));
-  if (colon != std::string::npos) html.Text(statement.substr(colon));
+  html.Element("h4", statement.substr(0, colon));
+  if (colon != std::string::npos) html.Paragraph(statement.substr(colon + 2));
 }
 
 void WriteStatements(Html& html, const ReportSources& sources) {

@@ -44,7 +44,9 @@ nav ul { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; list-style: none; p
 nav a { display: inline-block; padding: 0.25rem 0; }
 .box { overflow-x: auto; margin: 0.8rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.9rem; }
-caption { text-align: left; font-weight: 600; padding: 0.3rem 0; }
+caption { text-align: left; font-weight: 600; padding: 0.3rem 0; max-width: calc(100vw - 2rem); }
+.below { display: block; font-weight: 400; font-size: 0.85em; color: var(--ink-faint); }
+.narrow { display: none; }
 th, td { padding: 0.3rem 0.7rem 0.3rem 0; text-align: left; vertical-align: top; }
 thead th { border-bottom: 2px solid var(--line); white-space: nowrap; vertical-align: bottom; }
 tbody { border-bottom: 1px solid var(--line); }
@@ -85,6 +87,10 @@ dl.facts dd { margin: 0; }
 ol.notes { font-size: 0.9rem; padding-left: 2rem; }
 @media (max-width: 40rem) {
   body { padding: 0.7rem; }
+  .wide { display: none; }
+  .narrow { display: block; white-space: normal; width: 6rem; }
+  table { font-size: 0.82rem; }
+  th, td { padding-right: 0.45rem; }
   dl.facts { grid-template-columns: 1fr; }
   dl.facts dd { margin: 0 0 0.4rem 1rem; }
 }
@@ -94,13 +100,16 @@ ol.notes { font-size: 0.9rem; padding-left: 2rem; }
     --paper-heat-1: #e6f0fb; --paper-heat-2: #d3e5f8; --paper-heat-3: #bfd9f4; --paper-heat-4: #aaccef;
     --ink: #1b1b1b; --ink-faint: #474747; --ink-link: #0a468c; --ink-alert: #8a1c05; --line: #b9b9b4; }
   @page { margin: 14mm; }
-  body { max-width: none; padding: 0; font-size: 9.5pt; }
+  html { font-size: 9.5pt; }
+  body { max-width: none; padding: 0; }
   nav, .skip { display: none; }
+  caption { max-width: none; }
   .box, pre { overflow: visible; }
   pre { white-space: pre-wrap; overflow-wrap: anywhere; }
   table { font-size: 7.5pt; }
   td, tbody th, thead th { white-space: normal; padding-right: 0.4rem; }
   .words { min-width: 0; }
+  td.number { white-space: nowrap; }
   thead { display: table-header-group; }
   tr, figure, .alert { break-inside: avoid; }
   h2, h3, h4, summary { break-after: avoid; }
@@ -163,8 +172,8 @@ std::string_view ReportStyle() { return kStyle; }
 std::string_view ReportScript() { return kScript; }
 
 std::string ReportPolicy() {
-  return "default-src 'none'; img-src data:; style-src " + HashSource(kStyle) + "; script-src " + HashSource(kScript) +
-         "; base-uri 'none'; form-action 'none'";
+  return "default-src 'none'; img-src data:; style-src " + HashSource(kStyle) + "; script-src " +
+         HashSource(kScript) + "; base-uri 'none'; form-action 'none'";
 }
 
 }  // namespace retort::orchestrator::cli

@@ -21,11 +21,7 @@ class TablePart {
  public:
   TablePart(const ResultTable& table, std::string note_prefix)
       : table_(table), note_prefix_(std::move(note_prefix)), entries_(EntriesOf(table)) {
-    for (const TableEntry& entry : entries_) {
-      seeds_ = seeds_ || entry.summary->ci95;
-      test_ = test_ || entry.test->has_value();
-      published_ = published_ || entry.published;
-    }
+    for (const TableEntry& entry : entries_) published_ = published_ || entry.published;
   }
 
   void Write(Html& html) {
@@ -68,23 +64,24 @@ class TablePart {
     HtmlTable out;
     out.caption = fmt::format("{}: {} and every ε with what it protects and whether it is proven",
                               table_.spec.name, table_.spec.metric);
-    out.columns.push_back({"role", HtmlSort::text});
-    for (const std::string& name : KeyNames(table_)) out.columns.push_back({name, HtmlSort::text});
+    const std::vector<std::string> keys = KeyNames(table_);
+    out.columns.push_back({"role", HtmlSort::text, false, !keys.empty()});
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      out.columns.push_back({keys[i], HtmlSort::text, false, i > 0});
     out.columns.push_back({table_.spec.metric, HtmlSort::number, true});
-    out.columns.push_back({"n"});
     if (published_) out.columns.push_back({"published", HtmlSort::number, true});
-    if (seeds_) out.columns.push_back({"seeds 95 %", HtmlSort::none, true});
-    if (test_) out.columns.push_back({"test 95 %", HtmlSort::none, true});
-    for (const char* name : {"protects", "neighbours"}) out.columns.push_back({name});
-    for (const char* name : {"δ", "ε"}) out.columns.push_back({name, HtmlSort::none, true});
+    out.columns.push_back({"protects"});
+    out.columns.push_back({"ε", HtmlSort::none, true});
+    out.columns.push_back({"neighbours"});
+    out.columns.push_back({"δ", HtmlSort::none, true});
     out.columns.push_back({"basis"});
-    for (const TableEntry& entry : entries_) out.groups.push_back(GroupOf(entry));
+    for (const TableEntry& entry : entries_) out.groups.push_back(GroupOf(entry, keys));
     return out;
   }
 
-  [[nodiscard]] HtmlGroup GroupOf(const TableEntry& entry) {
+  [[nodiscard]] HtmlGroup GroupOf(const TableEntry& entry, const std::vector<std::string>& keys) {
     HtmlGroup group(std::max<std::size_t>(entry.claims->size(), 1));
-    group.front() = Measurement(entry);
+    group.front() = Measurement(entry, keys);
     for (HtmlCell& cell : group.front()) cell.lines = group.size();
     for (std::size_t i = 0; i < entry.claims->size(); ++i) AddClaim((*entry.claims)[i], group[i]);
     if (entry.claims->empty())
@@ -92,32 +89,48 @@ class TablePart {
     return group;
   }
 
-  [[nodiscard]] HtmlLine Measurement(const TableEntry& entry) {
+  [[nodiscard]] HtmlLine Measurement(const TableEntry& entry, const std::vector<std::string>& keys) {
+    HtmlLine line = {{entry.role}};
+    std::string rest = entry.role;  // of the keys that a narrow page leaves out
+    for (std::size_t i = 0; i < entry.keys.size(); ++i) {
+      line.push_back({Shown(entry.keys[i])});
+      if (i > 0 && !entry.keys[i].empty()) rest += ", " + keys[i] + " " + entry.keys[i];
+    }
+    if (line.size() > 1) {
+      line[1].header = true;
+      line[1].sort = line[1].text;
+      line[1].narrow = std::move(rest);
+    }
+    line.push_back(Measured(entry));
+    if (!published_) return line;
+    line.push_back(entry.published
+                       ? NumberCell(PublishedText(*entry.published, table_.spec.metric), *entry.published)
+                       : HtmlCell{"–"});
+    line.back().em = entry.best_published;
+    line.back().marks = MarksOf(*entry.notes, notes_);
+    line.back().note_prefix = note_prefix_;
+    return line;
+  }
+
+  // With what the text table, too, prints below the value.
+  [[nodiscard]] HtmlCell Measured(const TableEntry& entry) const {
     const std::string& metric = table_.spec.metric;
     const bool quoted = entry.state == CellState::quoted;
-    HtmlLine line = {{entry.role}};
-    for (const std::string& key : entry.keys) line.push_back({Shown(key)});
-    if (line.size() > 1) line[1].header = true;
-    const std::string measured = quoted ? "quoted" : MeasuredText(*entry.summary, metric);
-    line.push_back(entry.summary->n > 0 ? NumberCell(measured, entry.summary->mean) : HtmlCell{measured});
-    line.back().strong = entry.best;
-    line.push_back({SeedsText(*entry.summary, entry.planned, entry.failed) + (entry.smoke ? ", smoke" : "")});
-    if (published_) {
-      line.push_back(entry.published ? NumberCell(PublishedText(*entry.published, metric), *entry.published)
-                                     : HtmlCell{"–"});
-      line.back().em = entry.best_published;
-      line.back().marks = MarksOf(*entry.notes, notes_);
-      line.back().note_prefix = note_prefix_;
-    }
-    if (seeds_) line.push_back({entry.summary->ci95 ? IntervalText(*entry.summary->ci95, metric) : "–"});
-    if (test_)
-      line.push_back({*entry.test ? IntervalText({(*entry.test)->low, (*entry.test)->high}, metric) : "–"});
-    return line;
+    const std::string text = quoted ? "quoted" : MeasuredText(*entry.summary, metric);
+    HtmlCell cell = entry.summary->n > 0 ? NumberCell(text, entry.summary->mean) : HtmlCell{text};
+    cell.strong = entry.best;
+    if (!quoted)
+      cell.below.push_back(SeedsText(*entry.summary, entry.planned, entry.failed) +
+                           (entry.smoke ? ", smoke" : ""));
+    if (entry.summary->ci95) cell.below.push_back("seeds " + IntervalText(*entry.summary->ci95, metric));
+    if (*entry.test)
+      cell.below.push_back("test " + IntervalText({(*entry.test)->low, (*entry.test)->high}, metric));
+    return cell;
   }
 
   void AddClaim(const privacy::Claim& claim, HtmlLine& line) {
     const ClaimCells cells = CellsOf(claim, notes_);
-    for (const std::string& text : {cells.protects, cells.neighbours, cells.delta, cells.epsilon})
+    for (const std::string& text : {cells.protects, cells.epsilon, cells.neighbours, cells.delta})
       line.push_back({text});
     const std::size_t mark = cells.basis.ends_with(']') ? cells.basis.rfind(" [") : std::string::npos;
     HtmlCell basis{cells.basis.substr(0, mark)};
@@ -133,7 +146,7 @@ class TablePart {
         html.Element("li", notes_.texts()[i], {{"id", note_prefix_ + std::to_string(i + 1)}});
     }
     const HtmlScope list(html, "ul", {{"class", "notes"}});
-    for (const std::string& sentence : LegendOf(table_)) html.Element("li", sentence);
+    for (const std::string& sentence : LegendOf(table_)) html.Prose("li", sentence);
     html.Element("li", "Specs " + table_.spec_hash + ".");
   }
 
@@ -141,7 +154,7 @@ class TablePart {
   const std::string note_prefix_;
   const std::vector<TableEntry> entries_;
   Notes notes_;
-  bool seeds_ = false, test_ = false, published_ = false;
+  bool published_ = false;
 };
 
 }  // namespace

@@ -96,7 +96,7 @@ void WriteLeftOut(Html& html, const ReportSources& sources, std::size_t detailed
                                              [](const TrialView& trial) { return trial.row.has_value(); }));
   const std::string results = " --results " + ShellText(sources.view.directory);
   if (detailed < ended)
-    html.Element(
+    html.Prose(
         "p",
         fmt::format("{} of the {} trials that have ended, those without a link above, have no part of "
                     "their own, which keeps the page small: `retort show TRIAL{}` prints claims, ledger "

@@ -45,7 +45,7 @@ void WriteSamples(Html& html, const std::string& trial, const storage::Samples& 
                   CountText(shape[0]), trial, shape[3], shape[2]);
   const HtmlScope figure(html, "figure");
   html.Void("img", {{"class", "pixels"}, {"src", "data:image/png;base64," + bytes}, {"alt", words}});
-  html.Element("figcaption", words + (samples.claim.empty() ? "." : "; they are " + samples.claim + "."));
+  html.Element("figcaption", words + (samples.claim.empty() ? "." : ": " + samples.claim + "."));
 }
 
 }  // namespace retort::orchestrator::cli

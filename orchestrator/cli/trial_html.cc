@@ -35,7 +35,8 @@ void WriteFacts(Html& html, const Facts& facts) {
 
 std::string TimingText(const std::string& name, double value) {
   const bool seconds = name == "seconds" || name.ends_with("_seconds");
-  return seconds ? DurationText(value) : fmt::format("{:.4g}", value);
+  if (seconds && value >= 1) return DurationText(value);
+  return fmt::format("{:.4g}{}", value, seconds ? " s" : "");
 }
 
 Facts FactsOf(const TrialView& trial) {
@@ -58,11 +59,11 @@ HtmlTable ClaimTable(const std::vector<privacy::Claim>& claims, Notes& notes) {
   HtmlTable table;
   table.caption = "What is claimed of the trial";
   table.columns = {
-      {"protects"}, {"neighbours"}, {"δ", HtmlSort::none, true}, {"ε", HtmlSort::none, true}, {"basis"}};
+      {"protects"}, {"ε", HtmlSort::none, true}, {"neighbours"}, {"δ", HtmlSort::none, true}, {"basis"}};
   for (const privacy::Claim& claim : claims) {
     const ClaimCells cells = CellsOf(claim, notes);
     table.groups.push_back(
-        {{{cells.protects}, {cells.neighbours}, {cells.delta}, {cells.epsilon}, {cells.basis}}});
+        {{{cells.protects}, {cells.epsilon}, {cells.neighbours}, {cells.delta}, {cells.basis}}});
   }
   return table;
 }
