@@ -83,7 +83,7 @@ void LeaseOne(Core& core, const Placement& placement, Now now, Outbox& outbox) {
 std::string FailedBefore(const Core& core, TrialId trial, Seat place) {
   for (const Seat& seat : core.fleet.quarantine.FailedAt(trial))
     if (seat != place)
-      return fmt::format("; it failed on slot {} of rank {} as well, so it is not tried again", seat.slot, seat.rank.value);
+      return fmt::format("{}{} of rank {} as well, so it is not tried again", kFailedOnSlot, seat.slot, seat.rank.value);
   return "";
 }
 

@@ -10,6 +10,9 @@
 
 namespace retort::orchestrator {
 
+// In the detail of a failure: here begins that the trial failed elsewhere as well.
+inline constexpr const char* kFailedOnSlot = "; it failed on slot ";
+
 // Applies the event and queues it for the journal. It must be legal.
 void Record(Core& core, Event event, Now now, Outbox& outbox);
 void Send(Outbox& outbox, WorldRank to, cluster::Message message, AttemptId attempt = {},

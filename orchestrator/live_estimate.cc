@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "orchestrator/progress_text.h"
 #include "orchestrator/system_clock.h"
 #include "orchestrator/time_fit.h"
 
@@ -14,9 +15,7 @@ constexpr std::size_t kTrialsDrawnLive = 20'000;
 }  // namespace
 
 std::optional<SweepEstimate> EstimateRun(const Core& core, Now now, std::size_t most) {
-  const std::size_t done = core.CountIn(TrialState::succeeded) + core.CountIn(TrialState::failed) +
-                           core.CountIn(TrialState::parent_failed) + core.CountIn(TrialState::cancelled);
-  const std::size_t left = core.plan().size() - done;
+  const std::size_t left = core.plan().size() - CountDone(core);
   if (left == 0 || left > most || core.stop) return std::nullopt;
   std::vector<PendingTrial> pending;
   pending.reserve(left);

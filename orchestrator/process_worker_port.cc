@@ -9,6 +9,8 @@
 #include "cluster/worker_process.h"
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/trial_kind.h"
+#include "orchestrator/attempt_logs.h"
+#include "orchestrator/screen_text.h"
 #include "storage/env.h"
 
 namespace retort::orchestrator {
@@ -26,9 +28,9 @@ std::uintmax_t SizeOf(const std::string& path) {
 Result<std::string> LogPath(const cluster::Start& start, WorldRank rank, int slot) {
   const std::filesystem::path results =
       std::filesystem::path(start.trial_directory).parent_path().parent_path();
-  const std::string folder = (results / "workers").string();
-  RETORT_RETURN_IF_ERROR(storage::PosixEnv().CreateDirectories(folder));
-  return folder + "/rank" + std::to_string(rank.value) + "-slot" + std::to_string(slot) + ".log";
+  const std::filesystem::path log = WorkerLogPath(results.string(), rank.value, slot);
+  RETORT_RETURN_IF_ERROR(storage::PosixEnv().CreateDirectories(log.parent_path().string()));
+  return log.string();
 }
 
 bool IsSleep(const cluster::Start& start) {
@@ -47,8 +49,7 @@ std::string LastWords(const std::string& path, std::uintmax_t begin) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
+  return OneLine(text);
 }
 
 class ProcessWorkerPort final : public WorkerPort {
@@ -65,7 +66,7 @@ class ProcessWorkerPort final : public WorkerPort {
     if (!report) return std::nullopt;
     WorkerEnd end{report->failure, report->text, !report->signalled};
     if (const std::string words = LastWords(log_, log_begin_); !words.empty())
-      end.text += "; it wrote: " + words;
+      end.text += kItWrote + words;
     return end;
   }
   void Kill() override { process_.Kill(); }

@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "orchestrator/decision.h"
+#include "orchestrator/worker_port.h"
+
 namespace retort::orchestrator {
 namespace {
 
 constexpr std::size_t kFailuresNamed = 5;
-
-std::size_t Done(const Core& core) {
-  return core.CountIn(TrialState::succeeded) + core.CountIn(TrialState::failed) +
-         core.CountIn(TrialState::parent_failed) + core.CountIn(TrialState::cancelled);
-}
 
 std::string Doing(const Core& core, const ActiveAttempt& attempt) {
   const std::string& name = core.Get(attempt.id.trial).spec.name;
@@ -57,8 +55,13 @@ std::string DurationText(double seconds) {
   return fmt::format("{} s", whole);
 }
 
-std::string ProgressLine(const Core& core, std::size_t width, const std::optional<SweepEstimate>& left) {
-  std::string line = fmt::format("{} of {} trials done", Done(core), core.plan().size());
+std::size_t CountDone(const Core& core) {
+  return core.CountIn(TrialState::succeeded) + core.CountIn(TrialState::failed) +
+         core.CountIn(TrialState::parent_failed) + core.CountIn(TrialState::cancelled);
+}
+
+std::string ProgressLine(const Core& core, const std::optional<SweepEstimate>& left) {
+  std::string line = fmt::format("{} of {} trials done", CountDone(core), core.plan().size());
   AppendCount(line, core.CountIn(TrialState::failed) + core.CountIn(TrialState::parent_failed),
               "of them failed");
   AppendCount(line, core.CountIn(TrialState::running) + core.CountIn(TrialState::leased), "running");
@@ -71,7 +74,6 @@ std::string ProgressLine(const Core& core, std::size_t width, const std::optiona
     line += separator + Doing(core, attempt);
     separator = "; ";
   }
-  if (width > 0 && line.size() > width) line = line.substr(0, width > 3 ? width - 3 : 0) + "...";
   return line;
 }
 
@@ -115,6 +117,13 @@ std::string EventLine(const Core& core, const Event& event) {
   return "";
 }
 
+std::string WithoutLastWords(const std::string& detail) {
+  const std::size_t begin = detail.find(kItWrote);
+  if (begin == std::string::npos) return detail;
+  const std::size_t end = std::min(detail.rfind(kFailedOnSlot), detail.size());
+  return detail.substr(0, begin) + (end > begin ? detail.substr(end) : "");
+}
+
 std::vector<std::string> Summary(const Core& core, double seconds) {
   std::vector<std::string> lines;
   const std::size_t succeeded = core.CountIn(TrialState::succeeded);
@@ -123,7 +132,7 @@ std::vector<std::string> Summary(const Core& core, double seconds) {
   AppendCount(head, core.CountIn(TrialState::failed), "failed");
   AppendCount(head, core.CountIn(TrialState::parent_failed), "not run because their teacher failed");
   AppendCount(head, core.CountIn(TrialState::cancelled), "cancelled");
-  const std::size_t left = core.plan().size() - Done(core);
+  const std::size_t left = core.plan().size() - CountDone(core);
   AppendCount(head, left, "left");
   lines.push_back(head + " (" + DurationText(seconds) + "); results in " + core.settings().results);
   std::size_t named = 0;
@@ -131,8 +140,8 @@ std::vector<std::string> Summary(const Core& core, double seconds) {
     const Trial& trial = core.At(index);
     if (trial.state != TrialState::failed) continue;
     if (++named > kFailuresNamed) continue;
-    lines.push_back(
-        fmt::format("  {} failed: {}: {}", trial.spec.name, FailureName(trial.failure), trial.detail));
+    lines.push_back(fmt::format("  {} failed: {}: {}", trial.spec.name, FailureName(trial.failure),
+                                WithoutLastWords(trial.detail)));
   }
   if (named > kFailuresNamed) lines.push_back(fmt::format("  and {} more", named - kFailuresNamed));
   if (left > 0 && core.quota_spent && core.stop)
@@ -140,6 +149,12 @@ std::vector<std::string> Summary(const Core& core, double seconds) {
   else if (left > 0)
     lines.emplace_back("interrupted with its state saved: the same command continues it");
   return lines;
+}
+
+std::string EndedAtOnce(const Core& core) {
+  return fmt::format("sweep {}: ended at once, {} of {} trials done; the others go on from their last checkpoints; "
+                     "results in {}",
+                     core.sweep(), CountDone(core), core.plan().size(), core.settings().results);
 }
 
 }  // namespace retort::orchestrator

@@ -26,6 +26,7 @@ Result<TrialView> ViewOf(const Trial& trial, bool running) {
   view.retry_at = trial.retry_at;
   view.step = trial.step;
   view.total_steps = trial.total_steps;
+  view.phase = trial.phase;
   view.pace = trial.pace;
   if (trial.row) {
     RETORT_ASSIGN_OR_RETURN(view.row, trial.row.Read(StateName(trial.state)));

@@ -2,6 +2,7 @@
 // taking the folder's lock.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -33,6 +34,7 @@ struct TrialView {
   std::string detail;                       // of the same
   double retry_at = 0;                      // unix seconds; 0 = not waiting for a retry
   std::int64_t step = 0, total_steps = 0;   // newest journaled progress
+  std::string phase;                        // of the same
   Pace pace;                                // of the newest attempt
   std::optional<storage::ResultRow> row;    // once it ended for good
   // Of a view that WithdrawRefuted has seen: what audits of the trial refute, in sentences; and whether
@@ -58,6 +60,10 @@ struct ResultsView {
   std::vector<std::string> packed;   // sentences about trials that shared a device in the newest run
   bool running = false;  // another process holds the folder's lock
 };
+
+// Unix seconds now: `clock`, that of this machine, or the newest event where the clock is behind it. So nothing has
+// lasted less than no time where the clocks of hosts differ.
+[[nodiscard]] inline double NowFor(const ResultsView& view, double clock) { return std::max(clock, view.newest_event); }
 
 // Error: environment when the folder or its journal is absent; usage when it is of another format
 // version; damage with the offset.

@@ -1,7 +1,6 @@
 #include "orchestrator/service.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -26,22 +25,24 @@
 #include "orchestrator/reactor.h"
 #include "orchestrator/scheduler.h"
 #include "orchestrator/system_clock.h"
+#include "orchestrator/terminal.h"
 
 namespace retort::orchestrator {
 namespace {
 
-std::size_t TerminalWidth() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 ProgressView MakeView(const RunOptions& options) {
   ProgressOptions view;
   view.quiet = options.quiet;
-  view.live = isatty(STDERR_FILENO) == 1;
+  view.live = CanRedraw(options.environment, STDERR_FILENO);
   view.color = options.color;
-  view.width = view.live ? TerminalWidth() : 0;
-  return ProgressView(view, [](std::string_view text) {
+  view.env = &storage::PosixEnv();
+  Screen screen;
+  screen.utf8 = ReadsUtf8(options.environment);
+  view.screen = [screen]() -> std::optional<Screen> {
+    if (!InForeground(STDERR_FILENO)) return std::nullopt;
+    return ResizedTo(screen, STDERR_FILENO);
+  };
+  return ProgressView(std::move(view), [](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);
   });
@@ -161,7 +162,10 @@ class SweepRun {
     RETORT_ASSIGN_OR_RETURN(const bool at_once, loop.Run(std::move(outbox)));
     if (const std::string complaint = costs.Finish(); !complaint.empty())
       view_.Say(complaint, ReadClocks(), true);
-    if (at_once) return 130;
+    if (at_once) {
+      view_.Say(EndedAtOnce(recovered.core), ReadClocks(), true);
+      return 130;
+    }
     return Close(recovered, publication, loop.facts());
   }
 

@@ -14,6 +14,9 @@
 
 namespace retort::orchestrator {
 
+// In what is said of a worker's end: here begin its own last words.
+inline constexpr const char* kItWrote = "; it wrote: ";
+
 struct WorkerEnd {
   FailureKind failure = FailureKind::worker_crash;
   std::string text;        // for people

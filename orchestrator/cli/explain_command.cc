@@ -19,7 +19,7 @@ int ExplainCommand(const Invocation& call) {
   const Result<const TrialView*> trial = FindTrial(*view, call.line.trial);
   if (!trial.ok()) return call.console.Fail(trial.status());
   const double now =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+      NowFor(*view, std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
   const Explanation explanation = Explain(*view, **trial, now, KnownCosts(OpenCosts(call), &*view));
   if (call.line.global.json) {
     nlohmann::ordered_json document;

@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   cli::GlobalOptions global;
   global.json = parsed.json;
   if (parsed.command) global = parsed.command->global;
-  const bool no_color = global.no_color || !variable("NO_COLOR").empty();
+  const bool no_color = global.no_color || !variable("NO_COLOR").empty() || variable("TERM") == "dumb";
   const cli::Console console =
       cli::ProcessConsole(global.json, global.quiet, no_color, Columns(variable("COLUMNS")));
   if (!parsed.errors.empty()) {

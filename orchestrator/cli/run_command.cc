@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/load_sweep.h"
 #include "orchestrator/cli/results_location.h"
+#include "orchestrator/cli/run_ending.h"
 #include "orchestrator/cli/run_options.h"
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/environment.h"
@@ -25,15 +27,20 @@ void PrintOutcome(const Invocation& call, const std::string& results, int code) 
   call.console.Data(DocumentText(document));
 }
 
+bool AllEnded(storage::Env& env, const std::string& results) {
+  const Result<ResultsView> view = ReadJournaled(env, results);
+  return !view.ok() || std::all_of(view->trials.begin(), view->trials.end(),
+                                   [](const TrialView& trial) { return IsFinal(trial.state); });
+}
+
 void SayNext(const Invocation& call, const std::string& results, int code) {
   const CommandLine& line = call.line;
-  std::string table = "next: retort table " + line.sweep;
-  for (const std::string& word : line.overrides) table += " '" + word + "'";
-  if (!line.global.profile.empty()) table += " --profile " + line.global.profile;
-  if (!line.global.results.empty()) table += " --results " + results;
-  if (code == 0) call.console.Message(table);
-  if (code == 1) call.console.Message("next: retort status --results " + results);
-  if (code == 75) call.console.Message("next: run the same command again; it goes on where it stopped");
+  RunEnding ending{code, true, line.sweep, results, "retort table " + line.sweep};
+  for (const std::string& word : line.overrides) ending.table += " '" + word + "'";
+  if (!line.global.profile.empty()) ending.table += " --profile " + line.global.profile;
+  if (!line.global.results.empty()) ending.table += " --results " + results;
+  if (code == 1) ending.all_ended = AllEnded(call.env, results);
+  call.console.Message(NextAfterRun(ending));
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ set(RETORT_CLI_SOURCES
     result_table.cc
     results_location.cc
     run_command.cc
+    run_ending.cc
     run_options.cc
     sample_html.cc
     shell_text.cc
@@ -86,6 +87,7 @@ set(RETORT_CLI_SOURCES
     spec_field.cc
     split_pictures.cc
     statistics.cc
+    status_block.cc
     status_command.cc
     status_text.cc
     stored_plan.cc
@@ -110,7 +112,8 @@ set(RETORT_CLI_SOURCES
     verify_attempt.cc
     verify_command.cc
     worst_claims.cc
-    version.cc)
+    version.cc
+    watch_status.cc)
 list(TRANSFORM RETORT_CLI_SOURCES PREPEND "${RETORT_CLI_DIR}/")
 include("${RETORT_CLI_DIR}/../doctor/sources.cmake")
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -93,6 +94,28 @@ void AddEstimate(const std::optional<SweepEstimate>& left, ordered_json& documen
   document["slots"] = left ? ordered_json(left->slots) : ordered_json();
 }
 
+std::string BodyText(const SweepStatus& status, double clock, std::size_t width) {
+  const ResultsView& view = *status.view;
+  const double now_unix_seconds = NowFor(view, clock);
+  std::string out = fmt::format("Sweep {} in {}: {}\n", view.sweep, view.directory,
+                                view.running      ? "running"
+                                : status.finished ? "finished"
+                                                  : "stopped");
+  if (!status.problems.empty()) out += "Problems\n" + ProblemsText(status, width);
+  out += fmt::format("Trials: {}", view.trials.size());
+  for (const auto& [state, count] : status.counts) out += fmt::format(", {} {}", count, state);
+  out += "\n" + ActiveText(status, now_unix_seconds);
+  if (!status.devices.empty()) out += "Devices: " + DeviceCounts(status.devices) + "\n";
+  if (view.requests > 0)
+    out += fmt::format("Requests: {} to cancel or retry, not answered yet\n", view.requests);
+  if (const std::optional<double> age = Staleness(view, now_unix_seconds))
+    out += fmt::format("The run has written nothing for {}: all this is as old\n", DurationText(*age));
+  for (const std::string& measured : view.packed) out += "Sharing a device: " + measured + "\n";
+  if (!status.spending.empty()) out += "Privacy spent\n" + SpendingText(status, width);
+  if (!status.finished) out += TimeLeftText(status.remaining);
+  return out;
+}
+
 }  // namespace
 
 std::string SpendingLine(const DataSpending& spent) {
@@ -133,25 +156,29 @@ ordered_json SpendingJson(const DataSpending& spent) {
   return entry;
 }
 
-std::string StatusAsText(const SweepStatus& status, double now_unix_seconds, std::size_t width) {
+std::string EndingText(const SweepStatus& status) {
   const ResultsView& view = *status.view;
-  std::string out = fmt::format("Sweep {} in {}: {}\n", view.sweep, view.directory,
-                                view.running      ? "running"
-                                : status.finished ? "finished"
-                                                  : "stopped");
-  if (!status.problems.empty()) out += "Problems\n" + ProblemsText(status, width);
-  out += fmt::format("Trials: {}", view.trials.size());
-  for (const auto& [state, count] : status.counts) out += fmt::format(", {} {}", count, state);
-  out += "\n" + ActiveText(status, now_unix_seconds);
-  if (!status.devices.empty()) out += "Devices: " + DeviceCounts(status.devices) + "\n";
-  if (view.requests > 0)
-    out += fmt::format("Requests: {} to cancel or retry, not answered yet\n", view.requests);
-  if (const std::optional<double> age = Staleness(view, now_unix_seconds))
-    out += fmt::format("The run has written nothing for {}: all this is as old\n", DurationText(*age));
-  for (const std::string& measured : view.packed) out += "Sharing a device: " + measured + "\n";
-  if (!status.spending.empty()) out += "Privacy spent\n" + SpendingText(status, width);
-  if (!status.finished) out += TimeLeftText(status.remaining);
-  return out + "Next: " + status.next + "\n";
+  const auto count = [&status](TrialState state) {
+    const auto found = std::find_if(status.counts.begin(), status.counts.end(),
+                                    [state](const auto& entry) { return entry.first == StateName(state); });
+    return found == status.counts.end() ? 0 : found->second;
+  };
+  std::string text = fmt::format("sweep {} has ended: {} of {} trials succeeded", view.sweep, count(TrialState::succeeded),
+                                 view.trials.size());
+  if (const int failed = count(TrialState::failed); failed > 0) text += fmt::format(", {} failed", failed);
+  if (const int not_run = count(TrialState::parent_failed); not_run > 0)
+    text += fmt::format(", {} not run because their teacher failed", not_run);
+  if (const int cancelled = count(TrialState::cancelled); cancelled > 0)
+    text += fmt::format(", {} cancelled", cancelled);
+  return text + "; results in " + view.directory;
+}
+
+std::string FinalStatusAsText(const SweepStatus& status, double clock, std::size_t width) {
+  return BodyText(status, clock, width) + EndingText(status) + "\nNext: " + status.next + "\n";
+}
+
+std::string StatusAsText(const SweepStatus& status, double clock, std::size_t width) {
+  return BodyText(status, clock, width) + "Next: " + status.next + "\n";
 }
 
 std::string StatusAsJson(const SweepStatus& status) {

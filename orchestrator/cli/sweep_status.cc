@@ -23,6 +23,8 @@ namespace {
 
 // For a data set of which no charged trial is in the plan any more.
 constexpr double kUsualDelta = 1e-5;
+// By so much the clocks of machines may differ before anybody is told.
+constexpr double kClockToleranceSeconds = 10;
 
 constexpr TrialState kStates[] = {TrialState::waiting,       TrialState::queued,    TrialState::leased,
                                   TrialState::running,       TrialState::succeeded, TrialState::failed,
@@ -104,8 +106,19 @@ void AddLostDevices(const ResultsView& view, std::vector<Problem>& problems) {
                       {}});
 }
 
+void AddClock(const ResultsView& view, double clock, std::vector<Problem>& problems) {
+  const double ahead = view.newest_event - clock;
+  if (clock <= 0 || ahead < kClockToleranceSeconds) return;
+  problems.push_back({50,
+                      fmt::format("the newest event lies {} in the future of this machine's clock; times are told as "
+                                  "of that event",
+                                  DurationText(ahead)),
+                      "set the clocks of the machines alike",
+                      {}});
+}
+
 std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataSpending>& spending,
-                                bool finished) {
+                                bool finished, double clock) {
   std::vector<Problem> problems;
   if (!view.ledger_lost.empty()) problems.push_back({100, view.ledger_lost, "retort repair", {}});
   for (const TrialView& trial : view.trials) {
@@ -133,6 +146,7 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataS
   for (const std::string& drained : view.drained)
     problems.push_back({75, drained, "look at that host; a new run uses the slot again", {}});
   AddLostDevices(view, problems);
+  AddClock(view, clock, problems);
   if (!finished && !view.running)
     problems.push_back({60,
                         "nobody is running this sweep, and it is not finished",
@@ -275,8 +289,8 @@ SweepStatus StatusOf(const ResultsView& view, const CostModel& costs, double now
   status.finished = std::all_of(view.trials.begin(), view.trials.end(),
                                 [](const TrialView& t) { return IsFinal(t.state); });
   status.spending = SpendingOf(view, root);
-  status.problems = ProblemsOf(view, status.spending, status.finished);
-  const double now = now_unix_seconds > 0 ? now_unix_seconds : view.newest_event;
+  status.problems = ProblemsOf(view, status.spending, status.finished, now_unix_seconds);
+  const double now = NowFor(view, now_unix_seconds);
   if (!status.finished) status.remaining = RemainingOf(view, costs, now);
   status.devices = DevicesOf(view);
   status.costs = costs;

@@ -57,11 +57,15 @@ struct SweepStatus {
 // what its other sweeps have charged; null: nobody looked.
 [[nodiscard]] SweepStatus StatusOf(const ResultsView& view, const CostModel& costs = {}, double now_unix_seconds = 0,
                                    const RootCharges* root = nullptr);
+// Of a sweep that is over: how it ended, and where the results are, in a sentence.
+[[nodiscard]] std::string EndingText(const SweepStatus& status);
 // What is spent of one private data set, in a line without its end.
 [[nodiscard]] std::string SpendingLine(const DataSpending& spent);
 [[nodiscard]] nlohmann::ordered_json SpendingJson(const DataSpending& spent);
 
 [[nodiscard]] std::string StatusAsText(const SweepStatus& status, double now_unix_seconds, std::size_t width);
+// The same for who watched it to its end.
+[[nodiscard]] std::string FinalStatusAsText(const SweepStatus& status, double now_unix_seconds, std::size_t width);
 [[nodiscard]] std::string StatusAsJson(const SweepStatus& status);
 
 }  // namespace retort::orchestrator::cli

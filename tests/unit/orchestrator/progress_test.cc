@@ -41,7 +41,6 @@ class ProgressTest : public OrchestratorTest {
 
 TEST_F(ProgressTest, LineSaysHowManyAndWhatRuns) {
   EXPECT_EQ(ProgressLine(core_), "0 of 3 trials done, 1 running, 2 waiting: teacher-t0-s0 train 4/10");
-  EXPECT_EQ(ProgressLine(core_, 20).size(), 20U);
 }
 
 TEST_F(ProgressTest, LineSaysHowLongItStillTakesOnceThatIsKnown) {
@@ -58,7 +57,7 @@ TEST_F(ProgressTest, LineSaysHowLongItStillTakesOnceThatIsKnown) {
   const auto left = EstimateRun(core_, now(), 100);
   ASSERT_TRUE(left);
   EXPECT_DOUBLE_EQ(left->seconds.mean, 0.6 * 60 + 60 * 2) << "one device: the rest of the teacher, two students";
-  EXPECT_THAT(ProgressLine(core_, 0, left), ::testing::HasSubstr("2 waiting, about 2 min 36 s left ("));
+  EXPECT_THAT(ProgressLine(core_, left), ::testing::HasSubstr("2 waiting, about 2 min 36 s left ("));
   core_.stop = StopRequest{};
   EXPECT_FALSE(EstimateRun(core_, now(), 100)) << "it is ending";
 }
@@ -82,15 +81,55 @@ TEST_F(ProgressTest, PlainViewIsSilentWhenNothingChanged) {
   EXPECT_EQ(LinesShown(), 1);
 }
 
-TEST_F(ProgressTest, LiveViewRewritesItsLine) {
+TEST_F(ProgressTest, LiveViewRedrawsItsBlockAndSaysLinesAboveIt) {
   ProgressView view = View({.live = true});
   view.Refresh(core_, now());
+  EXPECT_THAT(shown_, HasSubstr("teacher-t0-s0 train 4/10"));
+  const int lines = LinesShown();
   Say(teacher_, cluster::Progress{5, 10, "train", {}});
   time_ += 1;
+  shown_.clear();
   view.Refresh(core_, now());
-  EXPECT_EQ(LinesShown(), 0);
-  EXPECT_THAT(shown_, HasSubstr("\r\033[K0 of 3"));
+  EXPECT_THAT(shown_, HasSubstr("\r\033[" + std::to_string(lines) + "A")) << "back to where the block began";
   EXPECT_THAT(shown_, HasSubstr("5/10"));
+  shown_.clear();
+  view.Say("a word", now());
+  EXPECT_THAT(shown_, HasSubstr("A\033[J")) << "the block gives way";
+  EXPECT_LT(shown_.find("a word"), shown_.find("5/10")) << "and stands below";
+  shown_.clear();
+  view.Finish();
+  EXPECT_THAT(shown_, ::testing::EndsWith("A\033[J"));
+  shown_.clear();
+  view.Finish();
+  EXPECT_EQ(shown_, "");
+}
+
+TEST_F(ProgressTest, BlockIsLeftAloneWhereTheScreenIsSomebodyElses) {
+  std::optional<Screen> screen = Screen();
+  ProgressView view = View({.live = true, .screen = [&screen] { return screen; }});
+  view.Refresh(core_, now());
+  screen.reset();
+  time_ += 1;
+  shown_.clear();
+  view.Refresh(core_, now());
+  EXPECT_THAT(shown_, HasSubstr("0 of 3 trials done")) << "a plain line";
+  EXPECT_THAT(shown_, Not(HasSubstr("\033[")));
+  screen = Screen();
+  time_ += 1;
+  shown_.clear();
+  view.Refresh(core_, now());
+  EXPECT_THAT(shown_, HasSubstr("train 4/10"));
+  EXPECT_THAT(shown_, Not(HasSubstr("A"))) << "what was drawn before is not looked for";
+}
+
+TEST_F(ProgressTest, ViewThatWasAwayDrawsANewBlock) {
+  ProgressView view = View({.live = true});
+  view.Refresh(core_, now());
+  time_ += kAwaySeconds + 1;
+  shown_.clear();
+  view.Refresh(core_, now());
+  EXPECT_THAT(shown_, HasSubstr("train 4/10"));
+  EXPECT_THAT(shown_, Not(HasSubstr("A")));
 }
 
 TEST_F(ProgressTest, FailureIsToldAtOnceWithItsCauseAlsoWhenQuiet) {

@@ -1,0 +1,143 @@
+#include "orchestrator/cli/watch_status.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orchestrator/cli/known_costs.h"
+#include "orchestrator/cli/results_location.h"
+#include "orchestrator/cli/status_block.h"
+#include "orchestrator/cli/sweep_status.h"
+#include "orchestrator/refuted_claims.h"
+#include "orchestrator/screen_block.h"
+#include "orchestrator/stop_signals.h"
+#include "orchestrator/system_clock.h"
+#include "orchestrator/terminal.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kRefresh{2000};
+// Looks in a row that fail before it is taken for more than a file that is being written.
+constexpr int kMostFailures = 3;
+constexpr int kExitOnSignal = 130;
+
+class StatusWatch {
+ public:
+  StatusWatch(const Invocation& call, bool live)
+      : call_(call), cache_(OpenCosts(call)), live_(live), block_(call.console.options().color_out) {
+    screen_.utf8 = ReadsUtf8(call.environment);
+  }
+
+  // The exit code, once there is nothing more to see.
+  std::optional<int> Look() {
+    if (directory_.empty() && !Find()) return std::nullopt;
+    Result<ResultsView> view = ReadResults(call_.env, directory_);
+    if (!view.ok()) return Failed(view.status());
+    failures_ = 0;
+    if (view->sweep.empty()) {
+      Wait(directory_ + " is being made");
+      return std::nullopt;
+    }
+    WithdrawRefuted(call_.env, *view);
+    return Show(*view);
+  }
+  // The cursor is on a line of its own, and what a key press left there goes.
+  void Leave() const { call_.console.Data("\r\x1b[K"); }
+
+ private:
+  bool Find() {
+    const Result<FoundResults> found = FindResults(call_.env, call_.line.global.results);
+    if (!found.ok()) {
+      Wait(found.status().message());
+      return false;
+    }
+    directory_ = found->directory;
+    if (found->chosen) call_.console.Message("results: " + directory_);
+    return true;
+  }
+
+  // Says once what it waits for.
+  void Wait(const std::string& why) {
+    if (why != std::exchange(waits_for_, why)) call_.console.Message("waiting: " + why);
+  }
+
+  // What is written at this moment may look damaged; another version does not go away.
+  std::optional<int> Failed(const Status& status) {
+    if (status.code() != StatusCode::usage && ++failures_ < kMostFailures) return std::nullopt;
+    return call_.console.Fail(status);
+  }
+
+  std::optional<int> Show(const ResultsView& view) {
+    const double clock = ReadClocks().unix_seconds;
+    const RootCharges root = ReadRoot(call_.env, view);
+    const SweepStatus status = StatusOf(view, KnownCosts(cache_, &view), clock, &root);
+    const std::size_t width = call_.console.options().width;
+    const bool changed = status.counts != printed_;
+    printed_ = status.counts;
+    if (live_) screen_ = ResizedTo(screen_, STDOUT_FILENO);
+    if (status.finished && !view.running) {  // a run that has just ended still publishes its results
+      const std::string text = FinalStatusAsText(status, clock, width);
+      call_.console.Data(live_ ? block_.Erase(screen_) + text : text);
+      return 0;
+    }
+    if (live_)
+      Redraw(status, clock);
+    else if (changed)
+      call_.console.Data(StatusAsText(status, clock, width));
+    return std::nullopt;
+  }
+
+  void Redraw(const SweepStatus& status, double clock) {
+    const ResultsView& view = *status.view;
+    const std::string title =
+        fmt::format("Sweep {} in {}: {}\n", view.sweep, view.directory, view.running ? "running" : "stopped");
+    if (title != std::exchange(title_, title)) call_.console.Data(block_.Above(title, screen_));
+    call_.console.Data(block_.Redraw(LayOut(BlockOf(status, clock), screen_), screen_));
+  }
+
+  const Invocation& call_;
+  CostCache cache_;
+  bool live_;
+  ScreenBlock block_;
+  Screen screen_;
+  std::string directory_, waits_for_, title_;
+  std::vector<std::pair<std::string, int>> printed_;
+  int failures_ = 0;
+};
+
+// Ctrl-C is read here, so that it never comes in the middle of a line.
+int WatchOnTerminal(const Invocation& call) {
+  Result<StopSignals> signals = StopSignals::Open();
+  if (!signals.ok()) return call.console.Fail(signals.status());
+  StatusWatch watch(call, true);
+  while (true) {
+    if (const std::optional<int> code = watch.Look()) return *code;
+    pollfd signalled{signals->fd(), POLLIN, 0};
+    static_cast<void>(::poll(&signalled, 1, static_cast<int>(kRefresh.count())));
+    signals->Read(ReadClocks().monotonic);
+    if (!signals->stop()) continue;
+    watch.Leave();
+    return kExitOnSignal;
+  }
+}
+
+}  // namespace
+
+int WatchStatus(const Invocation& call) {
+  if (CanRedraw(call.environment, STDOUT_FILENO)) return WatchOnTerminal(call);
+  StatusWatch watch(call, false);
+  while (true) {
+    if (const std::optional<int> code = watch.Look()) return *code;
+    static_cast<void>(::poll(nullptr, 0, static_cast<int>(kRefresh.count())));
+  }
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,82 @@
+// Lines that are redrawn in place, and what they may hold.
+#include "orchestrator/screen_block.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/screen_text.h"
+
+namespace retort::orchestrator {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(ScreenText, LineIsValidAndHasNoControls) {
+  EXPECT_EQ(OneLine("a\x1b[31mb\r\n\tc"), "ab   c");
+  EXPECT_EQ(OneLine("a\x1b[31"), "a [31") << "cut off before its end";
+  EXPECT_EQ(OneLine("\xff" "e\xcc"), "?e?");
+  EXPECT_EQ(OneLine("ε ≤ 2 \xc2\x9b" "1"), "ε ≤ 2  1") << "C1 controls begin sequences, too";
+  EXPECT_EQ(OneLine("\xed\xa0\x80"), "???") << "half of a surrogate pair";
+}
+
+TEST(ScreenText, CutsToColumnsAndNotToBytes) {
+  EXPECT_EQ(CutEnd("εεεε", 4), "εεεε");
+  EXPECT_EQ(CutEnd("εεεεε", 4), "εεε…");
+  EXPECT_EQ(CutEnd("abc", 0), "");
+  EXPECT_EQ(CutMiddle("dpdfd-working-digits-s12", 11), "dpdfd…s-s12");
+  EXPECT_EQ(Columns(CutMiddle("dpdfd-working-digits-s12", 11)), 11U);
+  EXPECT_EQ(CutMiddle("short", 11), "short");
+}
+
+TEST(ScreenText, BarIsFullOnlyWhenAllIsDone) {
+  EXPECT_EQ(Bar(0, 4), "░░░░");
+  EXPECT_EQ(Bar(0.99, 4), "███░");
+  EXPECT_EQ(Bar(1, 4), "████");
+  EXPECT_EQ(InAscii(Bar(0.5, 4)), "##..");
+}
+
+TEST(ScreenText, AsciiHasNoOtherBytes) {
+  EXPECT_EQ(InAscii("ε ≤ 2 … (δ 1e-5) é"), "eps <= 2 ~ (delta 1e-5) ?");
+}
+
+TEST(ScreenBlock, OnlyChangedLinesAreWrittenAndTheCursorIsVisibleAfterwards) {
+  ScreenBlock block;
+  EXPECT_EQ(block.Redraw({{"one"}, {"two"}}, Screen()), "\033[?25l\rone\033[K\ntwo\033[K\n\033[?25h");
+  EXPECT_EQ(block.Redraw({{"one"}, {"two"}}, Screen()), "");
+  EXPECT_EQ(block.Redraw({{"one"}, {"2"}}, Screen()), "\033[?25l\r\033[2A\n2\033[K\n\033[?25h");
+  EXPECT_EQ(block.Redraw({{"one"}}, Screen()), "\033[?25l\r\033[2A\n\033[J\033[?25h");
+}
+
+TEST(ScreenBlock, LinesSaidStandAboveTheBlock) {
+  ScreenBlock block;
+  static_cast<void>(block.Redraw({{"one"}, {"two"}}, Screen()));
+  EXPECT_EQ(block.Above("said\n", Screen()), "\r\033[2A\033[Jsaid\none\ntwo\n");
+  EXPECT_EQ(block.Erase(Screen()), "\r\033[2A\033[J");
+  EXPECT_EQ(block.Erase(Screen()), "");
+  EXPECT_EQ(block.Above("said\n", Screen()), "said\n");
+}
+
+TEST(ScreenBlock, LinesThatANarrowerScreenBrokeAreTakenAway) {
+  ScreenBlock block;
+  static_cast<void>(block.Redraw({{std::string(50, 'x')}, {"two"}}, {.width = 80}));
+  EXPECT_EQ(block.Redraw({{"x"}, {"two"}}, {.width = 40}), "\033[?25l\r\033[3A\033[Jx\033[K\ntwo\033[K\n\033[?25h");
+}
+
+TEST(ScreenBlock, OnlyProblemsAreRedAndOnlyWithColours) {
+  const std::vector<BlockLine> lines = {{"bad", true}, {"good"}};
+  EXPECT_THAT(ScreenBlock(true).Redraw(lines, Screen()), HasSubstr("\033[31mbad\033[0m\033[K\ngood\033[K"));
+  EXPECT_THAT(ScreenBlock(false).Redraw(lines, Screen()), Not(HasSubstr("\033[31m")));
+}
+
+TEST(Terminal, LocaleSaysWhetherBarsMayBeDrawn) {
+  EXPECT_TRUE(ReadsUtf8({"LANG=de_DE.UTF-8"}));
+  EXPECT_TRUE(ReadsUtf8({"LANG=C", "LC_CTYPE=C.utf8"}));
+  EXPECT_FALSE(ReadsUtf8({"LANG=de_DE.UTF-8", "LC_ALL=C"}));
+  EXPECT_FALSE(ReadsUtf8({}));
+}
+
+TEST(Terminal, WhatIsNoTerminalIsNotRedrawn) { EXPECT_FALSE(CanRedraw({"TERM=xterm"}, -1)); }
+
+}  // namespace
+}  // namespace retort::orchestrator
