@@ -43,9 +43,12 @@ HtmlTable FailedTrials(const ResultsView& view) {
 void WriteProblems(Html& html, const std::vector<Problem>& problems) {
   const HtmlScope list(html, "ul");
   for (std::size_t i = 0; i < std::min(problems.size(), kProblems); ++i) {
-    const HtmlScope item(html, "li");
-    html.Text(problems[i].what + ". ");
-    if (!problems[i].remedy.empty()) html.Element("code", problems[i].remedy);
+    const std::string& remedy = problems[i].remedy;
+    const bool command = remedy.starts_with("retort ");
+    html.Prose("li", problems[i].what + "." +
+                         (remedy.empty() ? ""
+                          : command      ? " `" + remedy + "`"
+                                         : " Remedy: " + remedy + "."));
   }
 }
 

@@ -60,6 +60,7 @@ class ReportTest : public ::testing::Test {
     const TrialView student = sample_.view.trials[1];
     while (sample_.view.trials.size() < trials) {
       TrialView next = student;
+      next.row->attempt_file.clear();
       const std::uint64_t number = sample_.view.trials.size();
       next.spec.id = TrialId(0xabd0000000000000 + number);
       next.spec.seed = number % 5;
