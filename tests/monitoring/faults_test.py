@@ -16,7 +16,7 @@ from expressions import need
 from prometheus import Prometheus
 from sweep_run import SMALL_DIGITS, all_tests_pass, parse_options, processes, wait_for
 
-ENTERED = "RETORT_FAULTS_OWN_MOUNTS"
+ENTERED = "RETORT_TEST_IN_NAMESPACE"
 SWEEPS = ("hurt", "spent", "full")
 WORKERS = ("retort-worker", "retort-sleeper", "retort-sleepe")
 SLEEPS = """
