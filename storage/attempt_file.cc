@@ -150,6 +150,9 @@ Status ReadRecordedInto(const Hdf5Reader& reader, AttemptFile& file) {
   if (reader.Has("/samples/images")) {
     RETORT_ASSIGN_OR_RETURN(file.samples, ReadSamples(reader));
   }
+  if (reader.Has("/evaluation/confusion")) {
+    RETORT_ASSIGN_OR_RETURN(file.evaluation, ReadEvaluation(reader));
+  }
   return {};
 }
 
@@ -195,9 +198,6 @@ Result<AttemptFile> ReadAttemptFile(const std::string& path) {
   AttemptFile file;
   RETORT_RETURN_IF_ERROR(ReadHeader(reader, file));
   RETORT_RETURN_IF_ERROR(ReadRecordedInto(reader, file));
-  if (reader.Has("/evaluation/confusion")) {
-    RETORT_ASSIGN_OR_RETURN(file.evaluation, ReadEvaluation(reader));
-  }
   RETORT_ASSIGN_OR_RETURN(const Table ledger, reader.CompoundTable("/ledger"));
   RETORT_ASSIGN_OR_RETURN(file.ledger, LedgerFrom(ledger));
   RETORT_ASSIGN_OR_RETURN(const Table claims, reader.CompoundTable("/claims"));

@@ -49,7 +49,7 @@ struct AttemptFile {
 [[nodiscard]] Result<std::vector<TensorBlob>> ReadParameters(const std::string& path,
                                                              const std::string& prefix);
 [[nodiscard]] Result<AttemptFile> ReadAttemptFile(const std::string& path);
-// The curves and samples alone; the other fields stay empty.
+// The curves, samples and evaluation alone; the other fields stay empty.
 [[nodiscard]] Result<AttemptFile> ReadRecorded(const std::string& path);
 
 }  // namespace retort::storage

@@ -11,6 +11,7 @@
 #include "orchestrator/cli/calculator_options.h"
 #include "orchestrator/cli/data_options.h"
 #include "orchestrator/cli/doctor_options.h"
+#include "orchestrator/cli/report_options.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -331,7 +332,7 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
 
 const std::vector<std::string>& CommandNames() {
   static const std::vector<std::string> names = {
-      "plan",   "run",    "table",  "plot", "status", "explain", "list",      "show",   "retry",
+      "plan",   "run",    "table",  "plot", "report", "status", "explain", "list",      "show",   "retry",
       "cancel", "verify", "repair", "chaos",  "audit",  "data",   "export", "model",
       "epsilon", "calibrate", "doctor", "metrics", "schema", "version"};
   return names;
@@ -356,6 +357,10 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   AddGlobals(app, line.global);
   AddSweepCommands(app, line, positionals);
   AddPlot(app, line, positionals);
+  CLI::App* report =
+      AddCommand(app, "report", "One HTML page of a results folder that needs no network: tables, figures, trials, privacy",
+                 "retort report --results results/quickstart --out quickstart.html");
+  AddReport(*report, line);
   AddChaos(app, line, positionals);
   AddResultCommands(app, line, positionals);
   AddAudit(app, line, positionals);

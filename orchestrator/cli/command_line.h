@@ -54,7 +54,7 @@ struct CommandLine {
   privacy::Question question;          // epsilon and calibrate; no mechanism = none was named
   double epsilon = 0;                  // calibrate: what is to be met
   bool papers = false, explain = false;
-  std::string exported, export_format, out;  // export: what, how, and the file to write; plot, data clients: the folder
+  std::string exported, export_format, out;  // export: what, how, and the file to write; report: the page; plot, data clients: the folder
   bool force = false;                        // export: also over a file that is there
   std::string network, weights, input, logits_out, image;  // model check
   std::int64_t classes = 0;                  // model check: 0 = as the weights have it

@@ -28,6 +28,7 @@ struct Invocation {
 [[nodiscard]] int CancelCommand(const Invocation& call);
 [[nodiscard]] int TableCommand(const Invocation& call);
 [[nodiscard]] int PlotCommand(const Invocation& call);
+[[nodiscard]] int ReportCommand(const Invocation& call);
 [[nodiscard]] int VerifyCommand(const Invocation& call);
 [[nodiscard]] int RepairCommand(const Invocation& call);
 [[nodiscard]] int ChaosCommand(const Invocation& call);

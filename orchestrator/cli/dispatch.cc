@@ -9,11 +9,12 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 24> kCommands = {
+  constexpr std::array<std::pair<std::string_view, Command>, 25> kCommands = {
       {{"plan", PlanCommand},
        {"run", RunCommand},
        {"table", TableCommand},
        {"plot", PlotCommand},
+       {"report", ReportCommand},
        {"status", StatusCommand},
        {"explain", ExplainCommand},
        {"list", ListCommand},

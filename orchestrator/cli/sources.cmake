@@ -18,7 +18,9 @@ set(RETORT_CLI_SOURCES
     claim_json.cc
     claim_text.cc
     command_line.cc
+    confusion_html.cc
     console.cc
+    curve_chart.cc
     data_check_command.cc
     data_clients_command.cc
     data_options.cc
@@ -39,6 +41,8 @@ set(RETORT_CLI_SOURCES
     figure_map.cc
     figure_picture.cc
     figure_words.cc
+    html_table.cc
+    html_writer.cc
     known_costs.cc
     latex_text.cc
     list_command.cc
@@ -59,11 +63,25 @@ set(RETORT_CLI_SOURCES
     published_rules.cc
     quoted_cells.cc
     repair_command.cc
+    report_attempts.cc
+    report_command.cc
+    report_failures.cc
+    report_figures.cc
+    report_options.cc
+    report_page.cc
+    report_privacy.cc
+    report_provenance.cc
+    report_style.cc
+    report_tables.cc
+    report_timings.cc
+    report_trials.cc
     result_table.cc
     results_location.cc
     run_command.cc
     run_ending.cc
     run_options.cc
+    sample_html.cc
+    shell_text.cc
     show_command.cc
     shown_results.cc
     spec_field.cc
@@ -72,6 +90,7 @@ set(RETORT_CLI_SOURCES
     status_block.cc
     status_command.cc
     status_text.cc
+    stored_plan.cc
     sweep_status.cc
     table_command.cc
     table_completion.cc
@@ -86,6 +105,7 @@ set(RETORT_CLI_SOURCES
     table_trials.cc
     table_words.cc
     text_table.cc
+    trial_html.cc
     trial_json.cc
     trial_names.cc
     verify.cc

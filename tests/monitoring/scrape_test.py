@@ -5,17 +5,16 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
-import urllib.parse
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
 from expressions import FOREIGN, catalogue, dashboards, need, panel_expressions, rules
+from prometheus import Prometheus
 from sweep_run import SMALL_DIGITS, all_tests_pass, parse_options, wait_for
 
 SWEEP = """
@@ -27,12 +26,6 @@ zip.row = [{ method = "dpsgd", steps = 20 }, { method = "sleep", steps = 10, sec
 """
 # Panels that may be empty, and why.
 MAY_BE_EMPTY = {"Expected end": "until a trial of each kind was measured"}
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Watched:
@@ -51,33 +44,10 @@ class Watched:
         wait_for(lambda: os.path.exists(targets), "targets.json of the sweep")
         with open(targets, encoding="utf-8") as file:
             self.target = json.load(file)[0]["targets"][0]
-        with open(os.path.join(OPTIONS.source, "monitoring/prometheus.yml"), encoding="utf-8") as file:
-            text = file.read()
-        text = text.replace("../results/targets.json", targets).replace(
-            "rules/*.yml", os.path.join(OPTIONS.source, "monitoring/rules/*.yml"))
-        with open(os.path.join(folder, "prometheus.yml"), "w", encoding="utf-8") as file:
-            file.write(re.sub(r"(interval): 15s", r"\1: 1s", text))
-        self.port = free_port()
-        self.server = subprocess.Popen(
-            ["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data", "--log.level=error",
-             f"--web.listen-address=127.0.0.1:{self.port}"], cwd=folder)
-
-    def ask(self, path, **query):
-        url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(query)}"
-        try:
-            with urllib.request.urlopen(url, timeout=10) as reply:
-                return json.load(reply)["data"]
-        except OSError:
-            return None
-
-    def values(self, expression):
-        """Series of an instant query; None where it cannot be answered."""
-        data = self.ask("query", query=expression)
-        return None if data is None else data["result"]
+        self.server = Prometheus(folder, OPTIONS.source, targets, os.path.join(OPTIONS.source, "monitoring/rules/*.yml"))
 
     def end(self):
-        self.server.terminate()
-        self.server.wait()
+        self.server.end()
         self.sweep.send_signal(signal.SIGTERM)
         self.sweep.wait()
         self.said.close()
@@ -112,7 +82,7 @@ class Scraped(unittest.TestCase):
         asked = len(left)
 
         def all_filled():
-            for where in [where for where, expression in left.items() if self.watched.values(expression)]:
+            for where in [where for where, expression in left.items() if self.watched.server.values(expression)]:
                 del left[where]
             return all(where.split(": ")[-1] in MAY_BE_EMPTY for where in left)
         wait_for(all_filled, lambda: f"data for {left}", seconds=90, step=1)
@@ -124,14 +94,14 @@ class Scraped(unittest.TestCase):
         names = {name for kind, name, _ in rules(OPTIONS.source) if kind == "alert"}
 
         def healthy():
-            data = self.watched.ask("rules", type="alert")
+            data = self.watched.server.ask("rules", type="alert")
             found = [rule for group in (data or {"groups": []})["groups"] for rule in group["rules"]]
             return {rule["name"] for rule in found} == names and all(rule["health"] == "ok" for rule in found) and found
         found = wait_for(healthy, "the evaluation of every alert")
         self.assertEqual([rule["name"] for rule in found if rule["state"] == "firing"], [])
 
     def test_who_scrapes_sees_what_it_is_and_a_sweep_that_ends_takes_itself_off_the_targets(self):
-        up = wait_for(lambda: self.watched.values('up{job="retort"} == 1'), "a scrape")
+        up = wait_for(lambda: self.watched.server.values('up{job="retort"} == 1'), "a scrape")
         self.assertEqual([series["metric"]["sweep"] for series in up], ["watched"])
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "s.toml"), "w", encoding="utf-8") as file:

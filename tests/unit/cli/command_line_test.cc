@@ -43,8 +43,17 @@ TEST(CommandLine, UnknownCommandNamesTheNearest) {
 
 TEST(CommandLine, LaterCommandsDoNotExistYet) {
   for (const char* later :
-       {"report", "export", "data", "model", "audit", "completion"})
+       {"export", "data", "model", "audit", "completion"})
     EXPECT_FALSE(ParseCommandLine({later}).errors.empty()) << later;
+}
+
+TEST(CommandLine, ReportTakesAPageAndAResultsFolder) {
+  const ParsedCommandLine parsed = ParseCommandLine({"report", "--out", "page.html", "--results", "r"});
+  ASSERT_TRUE(parsed.command);
+  EXPECT_EQ(parsed.command->command, "report");
+  EXPECT_EQ(parsed.command->out, "page.html");
+  EXPECT_EQ(parsed.command->global.results, "r");
+  EXPECT_FALSE(ParseCommandLine({"report", "sweep.toml"}).errors.empty());
 }
 
 TEST(CommandLine, HelpOfACommandHasAnExample) {

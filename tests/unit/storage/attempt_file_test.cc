@@ -73,6 +73,19 @@ TEST_F(AttemptFileTest, LedgerEntriesComeBackExactly) {
   EXPECT_EQ(privacy::EncodeEvent(read.ledger[0].event), privacy::EncodeEvent(written.event));
 }
 
+TEST_F(AttemptFileTest, WhatWasRecordedComesWithoutParametersAndClaims) {
+  Write(SampleAttempt());
+  const AttemptFile whole = Read();
+  const Result<AttemptFile> recorded = ReadRecorded(path_);
+  ASSERT_TRUE(recorded.ok()) << recorded.status().message();
+  EXPECT_EQ(recorded->curves, whole.curves);
+  ASSERT_TRUE(recorded->samples && recorded->evaluation);
+  EXPECT_EQ(recorded->samples->images, whole.samples->images);
+  EXPECT_EQ(recorded->evaluation->confusion, whole.evaluation->confusion);
+  EXPECT_EQ(recorded->evaluation->classes, whole.evaluation->classes);
+  EXPECT_TRUE(recorded->parameters.empty() && recorded->claims.empty() && recorded->ledger.empty());
+}
+
 TEST_F(AttemptFileTest, AnAttemptWithNothingToShowIsStillAFile) {
   AttemptFile bare;
   bare.trial = "0000000000000001";

@@ -1,0 +1,106 @@
+// retort report
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "orchestrator/audit_store.h"
+#include "orchestrator/cli/claim_json.h"
+#include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/report_sources.h"
+#include "orchestrator/cli/results_location.h"
+#include "orchestrator/cli/shell_text.h"
+#include "orchestrator/cli/shown_results.h"
+#include "orchestrator/cli/stored_plan.h"
+#include "orchestrator/cli/table_format.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+constexpr std::uint64_t kMostReadBytes = std::uint64_t{1} << 30;  // of attempts' files; some seconds at most
+constexpr std::string_view kPageBegins = "<!doctype html>";
+
+// Only a page may be written over: a slip of the keyboard must not replace a journal.
+Status MayReplace(storage::Env& env, const std::string& path) {
+  if (!env.Exists(path)) return {};
+  RETORT_ASSIGN_OR_RETURN(const auto file, env.OpenInput(path));
+  std::string begins(kPageBegins.size(), '\0');
+  if (file->size() == 0) return {};
+  const bool page = file->size() >= begins.size() && file->ReadAt(0, begins.size(), begins.data()).ok() &&
+                    begins == kPageBegins;
+  if (page) return {};
+  return UsageError(path + " is there already and is no page of retort's; give another name with --out.");
+}
+
+std::vector<ResultTable> TablesOf(const SweepPlan& plan, const ResultsView& view) {
+  std::vector<TableSpec> specs = plan.tables;
+  if (specs.empty()) specs.push_back(DefaultTable(plan));
+  std::vector<ResultTable> tables;
+  for (const TableSpec& spec : specs)
+    tables.push_back(BuildTable(plan, spec, view, PublishedTable(spec.published)));
+  return tables;
+}
+
+// Reads what the page is made of; the page says what could not be read of it.
+ReportPage PageOf(const Invocation& call, ResultsView& view, const std::string& out) {
+  storage::Env& env = call.env;
+  std::vector<std::string> troubles;
+  const Result<std::string> toml = env.ReadFile(view.directory + "/sweep.toml");
+  StoredPlan stored = PlanOfResults(view, toml.ok() ? *toml : "");
+  if (!toml.ok()) stored.trouble = toml.status().message();
+  if (!stored.trouble.empty()) troubles.push_back(stored.trouble);
+  if (!call.line.global.profile.empty()) stored.plan.profile = call.line.global.profile;
+  for (const FigureSpec& figure : stored.plan.figures)
+    if (figure.kind == FigureKind::line || figure.kind == FigureKind::bar) AddMetric(env, figure.y, view);
+  const RootCharges root = ReadRoot(env, view);
+  const SweepStatus status = StatusOf(view, {}, 0, &root);
+  const std::vector<ResultTable> tables = TablesOf(stored.plan, view);
+  AttemptReader attempts(env, view, kMostReadBytes);
+  const std::string command =
+      "retort report --results " + ShellText(view.directory) + " --out " + ShellText(out);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return MakeReport({.view = view,
+                     .plan = stored.plan,
+                     .status = status,
+                     .tables = tables,
+                     .attempts = attempts,
+                     .audit = [&](const TrialView& trial) { return ReadAudit(env, view.directory, trial); },
+                     .pictures = [&](const DataSpec& data,
+                                     std::int64_t most) { return ReadSplitPictures(env, data, most); },
+                     .sweep_toml = toml.ok() ? *toml : "",
+                     .command = command,
+                     .generated = std::chrono::duration<double>(now).count(),
+                     .troubles = std::move(troubles)});
+}
+
+std::string JsonOf(const ResultsView& view, const ReportPage& page, const std::string& out) {
+  nlohmann::ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document["results"] = view.directory;
+  document["out"] = out;
+  document["bytes"] = page.html.size();
+  document["trials"] = view.trials.size();
+  document["detailed"] = page.detailed;
+  document["left_out"] = page.left_out;
+  document["unreadable"] = page.troubles;
+  return DocumentText(document);
+}
+
+}  // namespace
+
+int ReportCommand(const Invocation& call) {
+  const Result<FoundResults> found = FindResults(call.env, call.line.global.results);
+  if (!found.ok()) return call.console.Fail(found.status());
+  if (found->chosen) call.console.Message("results: " + found->directory);
+  const std::string out = call.line.out.empty() ? found->directory + "/report.html" : call.line.out;
+  if (const Status may = MayReplace(call.env, out); !may.ok()) return call.console.Fail(may);
+  Result<ResultsView> view = ReadShownResults(call.env, found->directory);
+  if (!view.ok()) return call.console.Fail(view.status());
+  const ReportPage page = PageOf(call, *view, out);
+  if (const Status written = call.env.WriteFileAtomically(out, page.html); !written.ok())
+    return call.console.Fail(written);
+  for (const std::string& trouble : page.troubles) call.console.Message("warning: " + trouble);
+  call.console.Data(call.line.global.json ? JsonOf(*view, page, out) : out + "\n");
+  return page.troubles.empty() ? 0 : 1;
+}
+
+}  // namespace retort::orchestrator::cli
