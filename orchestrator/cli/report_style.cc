@@ -44,7 +44,7 @@ nav ul { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; list-style: none; p
 nav a { display: inline-block; padding: 0.25rem 0; }
 .box { overflow-x: auto; margin: 0.8rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.9rem; }
-caption { text-align: left; font-weight: 600; padding: 0.3rem 0; max-width: calc(100vw - 2rem); }
+caption { text-align: left; font-weight: 600; padding: 0.3rem 0; max-width: calc(100vw - 3rem); }
 .below { display: block; font-weight: 400; font-size: 0.85em; color: var(--ink-faint); }
 .narrow { display: none; }
 th, td { padding: 0.3rem 0.7rem 0.3rem 0; text-align: left; vertical-align: top; }
