@@ -100,6 +100,7 @@ ol.notes { font-size: 0.9rem; padding-left: 2rem; }
     --paper-heat-1: #e6f0fb; --paper-heat-2: #d3e5f8; --paper-heat-3: #bfd9f4; --paper-heat-4: #aaccef;
     --ink: #1b1b1b; --ink-faint: #474747; --ink-link: #0a468c; --ink-alert: #8a1c05; --line: #b9b9b4; }
   @page { margin: 14mm; }
+  th button { display: contents; }
   html { font-size: 9.5pt; }
   body { max-width: none; padding: 0; }
   nav, .skip { display: none; }
