@@ -3,7 +3,8 @@ import json
 import struct
 
 MAGIC = b"RETORTLG"
-JOURNAL = 1
+JOURNAL = 1         # kinds of log
+ATTEMPT_LEASED, ATTEMPT_ENDED = 5, 9    # types of journal records
 TABLE = []
 for byte in range(256):
     for _ in range(8):
@@ -26,6 +27,10 @@ def header(kind=JOURNAL, version=1):
 def record(kind, payload):
     length, number = struct.pack("<I", len(payload)), struct.pack("<H", kind)
     return length + struct.pack("<I", crc32c(length + number + payload)) + number + payload
+
+
+def json_record(kind, event):
+    return record(kind, json.dumps(event).encode())
 
 
 def records(log):
