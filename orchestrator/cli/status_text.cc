@@ -118,7 +118,7 @@ std::string BodyText(const SweepStatus& status, double clock, std::size_t width)
   const double now_unix_seconds = NowFor(view, clock);
   if (view.sweep.empty())
     return fmt::format("No sweep is recorded in {}: its journal.log is empty\n", view.directory) +
-           ProblemsText(status, width);
+           (status.problems.empty() ? "" : "Problems\n" + ProblemsText(status, width));
   std::string out = fmt::format("Sweep {} in {}: {}\n", view.sweep, view.directory,
                                 view.running      ? "running"
                                 : status.finished ? "finished"

@@ -304,7 +304,9 @@ SweepStatus StatusOf(const ResultsView& view, const CostModel& costs, double now
   status.devices = DevicesOf(view);
   status.costs = costs;
   const bool explained = !status.problems.empty() && status.problems.front().remedy.starts_with("retort ");
-  if (status.finished && explained)
+  if (!LostJournalText(view).empty())
+    status.next = status.problems.front().remedy;
+  else if (status.finished && explained)
     status.next = status.problems.front().remedy + " --results " + view.directory;
   else if (status.finished)
     status.next = "retort list --results " + view.directory;

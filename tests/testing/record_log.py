@@ -3,7 +3,7 @@ import json
 import struct
 
 MAGIC = b"RETORTLG"
-JOURNAL = 1         # kinds of log
+JOURNAL, LEDGER = 1, 2                 # kinds of log
 ATTEMPT_LEASED, ATTEMPT_ENDED = 5, 9    # types of journal records
 TABLE = []
 for byte in range(256):
