@@ -116,7 +116,7 @@ void AddEstimate(const std::optional<SweepEstimate>& left, ordered_json& documen
 std::string BodyText(const SweepStatus& status, double clock, std::size_t width) {
   const ResultsView& view = *status.view;
   const double now_unix_seconds = NowFor(view, clock);
-  if (view.sweep.empty())
+  if (view.sweep.empty() && view.trials.empty())
     return fmt::format("No sweep is recorded in {}: its journal.log is empty\n", view.directory) +
            (status.problems.empty() ? "" : "Problems\n" + ProblemsText(status, width));
   std::string out = fmt::format("Sweep {} in {}: {}\n", view.sweep, view.directory,
