@@ -1,6 +1,7 @@
 // How long a results folder takes to recover, and how much memory, by the number of its trials:
-//   journal_recovery_bench [TRIALS]
-// A journal of finished trials is written to a temporary folder and recovered by a process of its own.
+//   journal_recovery_bench [TRIALS [FOLDER]]
+// A journal of finished trials is written to a temporary folder and recovered by a process of its own. With FOLDER, which
+// is there already, it is written into that, for other benchmarks, and not recovered.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,6 +96,7 @@ int InChild(F run) {
 // 0: the fastest of the rounds kept the limit. 1: recovery lost something or failed.
 int main(int argc, char** argv) {
   const std::int64_t trials = argc > 1 ? std::atoll(argv[1]) : 100000;
+  if (argc > 2) return WriteJournal(argv[2], trials);
   std::string folder = (std::filesystem::temp_directory_path() / "retort-recovery-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return 1;
   int code = InChild([&] { return WriteJournal(folder, trials); });

@@ -4,7 +4,7 @@ import struct
 
 MAGIC = b"RETORTLG"
 JOURNAL, LEDGER = 1, 2                 # kinds of log
-ATTEMPT_LEASED, ATTEMPT_ENDED = 5, 9    # types of journal records
+TRIAL_PLANNED, ATTEMPT_LEASED, ATTEMPT_STARTED, ATTEMPT_ENDED, ROW_WRITTEN = 2, 5, 6, 9, 10  # types of journal records
 TABLE = []
 for byte in range(256):
     for _ in range(8):
