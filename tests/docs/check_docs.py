@@ -288,9 +288,10 @@ def check_block(root, program, block, runnable):
     if runnable and block.language not in LANGUAGES:
         yield f"a block of {block.language or 'no language'} in a page whose commands are run: name one of " \
               f"{', '.join(sorted(LANGUAGES))}"
+    meant = {"text": ["shown"]}.get(block.language, [])
     for word in block.stray:
-        if block.language == "sh":
-            yield f"'{word}' after sh means nothing"
+        if runnable and word not in meant:
+            yield f"'{word}' after {block.language} means nothing"
     for need in block.needs:
         if need not in NEEDS:
             yield f"nothing is known of needs={need}; one of {', '.join(sorted(NEEDS))}"

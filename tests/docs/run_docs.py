@@ -88,7 +88,8 @@ class Scratch:
 
 
 def run_block(block, home, environment, limit):
-    """What went wrong, or nothing; what it wrote goes to a file, since a pipe would wait for whoever is left behind."""
+    """(what went wrong, or nothing; the lines that it wrote). These go to a file, since a pipe would wait for whoever is
+    left behind."""
     with open(os.path.join(home, "output"), "w+", encoding="utf-8", errors="replace") as output:
         job = subprocess.Popen(["bash", "-euo", "pipefail", "-c", block.text], cwd=home, env=environment,
                                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
@@ -104,24 +105,34 @@ def run_block(block, home, environment, limit):
                 pass
             job.wait()
         output.seek(0)
-        last = output.read().splitlines()[-25:]
-    return "\n".join([trouble, *("    " + line for line in last)]) if trouble else ""
+        lines = output.read().splitlines()
+    return ("\n".join([trouble, *("    " + line for line in lines[-25:])]) if trouble else ""), lines
+
+
+def not_shown(block, printed):
+    """The lines of a ```text shown block that nobody printed."""
+    known = [" ".join(line.split()) for line in printed]
+    return [line for line in block.text.splitlines() if not any(" ".join(line.split()) in one for one in known)]
 
 
 def run_page(page, root, scratch, met, limit):
     """(trouble, blocks not run, number of blocks run); a block that fails ends its page."""
     home = scratch.folder_of(page)
     environment = scratch.environment(home)
-    left, ran = [], 0
+    left, ran, printed = [], 0, None
     for block in blocks_of(root, page):
+        if block.language == "text" and "shown" in block.stray and printed is not None:
+            for line in not_shown(block, printed):
+                return f"{page}:{block.line}: nothing printed: {line}", left, ran
         if block.language != "sh":
             continue
+        printed = None
         lacking = [need for need in block.needs if not met(need)]
         if lacking:
             left.append(f"{page}:{block.line} needs {', '.join(lacking)}")
             continue
         ran += 1
-        trouble = run_block(block, home, environment, limit * (LONG if "long" in block.needs else 1))
+        trouble, printed = run_block(block, home, environment, limit * (LONG if "long" in block.needs else 1))
         if trouble:
             return f"{page}:{block.line}: {trouble}", left, ran
     return "", left, ran

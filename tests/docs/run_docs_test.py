@@ -80,6 +80,13 @@ class CommandsOfPages(unittest.TestCase):
         code, output = self.run_pages({"a.md": block("true") + block("false", "text")})
         self.assertEqual(code, 0, output)
 
+    def test_shown_output_is_what_was_printed_but_for_gaps(self):
+        page = block("retort plan   one\necho end") + block("program   plan\nend", "text shown")
+        self.assertEqual(self.run_pages({"a.md": page})[0], 0)
+        code, output = self.run_pages({"a.md": page + block("never", "text shown")})
+        self.assertEqual(code, 1, output)
+        self.assertIn("a.md:9: nothing printed: never", output)
+
     def test_nothing_is_run_is_a_failure(self):
         self.assertEqual(self.run_pages({"a.md": "no commands\n"})[0], 1)
 
