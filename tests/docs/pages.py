@@ -5,7 +5,7 @@ import re
 SKIPPED_FOLDERS = {".git", "build", "results", "fixtures"}
 SKIPPED_PAGES = {"CHANGELOG.md"}  # it tells of what was, too
 # What a block of commands may need that a test's machine may not have (```sh needs=slurm).
-NEEDS = {"mpi", "readers", "slurm", "pbs", "kubernetes", "containers", "gpu", "data", "long"}
+NEEDS = {"mpi", "readers", "h5dump", "slurm", "pbs", "kubernetes", "containers", "gpu", "data", "long"}
 # A comment of such lines is a block that is run and not shown: what the reader of a page has done before.
 HIDDEN_BEGIN, HIDDEN_END = "<!-- sh", "-->"
 

@@ -46,6 +46,7 @@ def is_met(need, root, programs):
         "mpi": lambda: shutil.which("mpirun") and os.path.exists(beside("libretort_mpi.so")),
         "gpu": lambda: succeeds("nvidia-smi") and os.path.exists(beside("libretort_cuda.so")),
         "readers": lambda: readers_python(root),
+        "h5dump": lambda: shutil.which("h5dump"),
         "slurm": lambda: succeeds("sinfo"),
         "pbs": lambda: succeeds("qstat"),
         "kubernetes": lambda: succeeds("kubectl", "cluster-info"),
