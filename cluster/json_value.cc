@@ -31,6 +31,9 @@ constexpr std::string_view kBytesKey = "bytes";
 }  // namespace
 
 bool IsUtf8(std::string_view bytes) {
+  unsigned char high = 0;
+  for (const char byte : bytes) high |= static_cast<unsigned char>(byte);
+  if (high < 0x80U) return true;
   std::size_t at = 0;
   while (at < bytes.size()) {
     const auto [length, smallest, bits] = SequenceOf(static_cast<unsigned char>(bytes[at]));
@@ -73,20 +76,25 @@ std::optional<std::string> FromHex(std::string_view hex) {
   return bytes;
 }
 
-Json ToJson(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
+void Write(JsonWriter& json, double value) {
+  if (std::isnan(value))
+    json.Text("nan");
+  else if (std::isinf(value))
+    json.Text(value > 0 ? "inf" : "-inf");
+  else
+    json.Number(value);
 }
 
-Json ToJson(const std::string& value) {
-  if (IsUtf8(value)) return value;
-  return Json{{std::string(kBytesKey), ToHex(value)}};
+void Write(JsonWriter& json, std::string_view value) {
+  if (IsUtf8(value))
+    json.Text(value);
+  else
+    json.BeginObject().Key(kBytesKey).Text(ToHex(value)).EndObject();
 }
 
-Json ToJson(FailureKind value) { return std::string(FailureName(value)); }
+void Write(JsonWriter& json, FailureKind value) { json.Text(FailureName(value)); }
 
-Json ToJson(const privacy::PrivacyEvent& value) { return privacy::EncodeEvent(value); }
+void Write(JsonWriter& json, const privacy::PrivacyEvent& value) { json.Text(privacy::EncodeEvent(value)); }
 
 bool FromJson(const Json& json, bool& out) {
   if (!json.is_boolean()) return false;

@@ -14,6 +14,7 @@
 
 #include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/failure_kind.h"
+#include "experiments/spec/json_writer.h"
 
 namespace retort::cluster {
 
@@ -23,24 +24,28 @@ using Json = nlohmann::json;
 [[nodiscard]] std::string ToHex(std::string_view bytes);
 [[nodiscard]] std::optional<std::string> FromHex(std::string_view hex);
 
-[[nodiscard]] inline Json ToJson(bool value) { return value; }
+inline void Write(JsonWriter& json, bool value) { json.Flag(value); }
 template <std::integral T>
-[[nodiscard]] Json ToJson(T value) {
-  return value;
+void Write(JsonWriter& json, T value) {
+  json.Integer(value);
 }
-[[nodiscard]] Json ToJson(double value);
-[[nodiscard]] Json ToJson(const std::string& value);
-[[nodiscard]] Json ToJson(FailureKind value);
-[[nodiscard]] Json ToJson(const privacy::PrivacyEvent& value);
+void Write(JsonWriter& json, double value);
+void Write(JsonWriter& json, std::string_view value);
+void Write(JsonWriter& json, FailureKind value);
+void Write(JsonWriter& json, const privacy::PrivacyEvent& value);
+inline void Write(JsonWriter& json, const std::string& value) { Write(json, std::string_view(value)); }
 template <typename A, typename B>
-[[nodiscard]] Json ToJson(const std::pair<A, B>& value) {
-  return Json::array({ToJson(value.first), ToJson(value.second)});
+void Write(JsonWriter& json, const std::pair<A, B>& value) {
+  json.BeginArray();
+  Write(json, value.first);
+  Write(json, value.second);
+  json.EndArray();
 }
 template <typename T>
-[[nodiscard]] Json ToJson(const std::vector<T>& values) {
-  Json array = Json::array();
-  for (const T& value : values) array.push_back(ToJson(value));
-  return array;
+void Write(JsonWriter& json, const std::vector<T>& values) {
+  json.BeginArray();
+  for (const T& value : values) Write(json, value);
+  json.EndArray();
 }
 
 // Each FromJson is false, with `out` unspecified, when the JSON is not such a value.

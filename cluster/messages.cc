@@ -11,10 +11,10 @@ namespace retort::cluster {
 namespace {
 
 template <typename M>
-Json ObjectOf(const M& message);
+void WriteObject(JsonWriter& json, const M& message);
 
 // At most `most` bytes of it; of UTF-8 whole characters.
-std::string Cut(const std::string& text, std::size_t most) {
+std::string_view Cut(std::string_view text, std::size_t most) {
   constexpr std::size_t kLongestCharacter = 4;
   if (text.size() <= most) return text;
   std::size_t end = most;
@@ -23,24 +23,24 @@ std::string Cut(const std::string& text, std::size_t most) {
 }
 
 template <typename T>
-Json ValueOf(const T& value, std::size_t most) {
+void WriteField(JsonWriter& json, const T& value, std::size_t most) {
   if constexpr (std::is_same_v<T, Start>)
-    return ObjectOf(value);
+    WriteObject(json, value);
   else if constexpr (std::is_same_v<T, std::string>)
-    return ToJson(most > 0 ? Cut(value, most) : value);
+    Write(json, most > 0 ? Cut(value, most) : std::string_view(value));
   else
-    return ToJson(value);
+    Write(json, value);
 }
 
 template <typename M>
-Json ObjectOf(const M& message) {
-  Json object = Json::object();
+void WriteObject(JsonWriter& json, const M& message) {
+  json.BeginObject();
   std::apply(
       [&](const auto&... field) {
-        ((object[std::string(field.name)] = ValueOf(message.*field.member, field.most)), ...);
+        (WriteField(json.Key(field.name), message.*field.member, field.most), ...);
       },
       Schema<M>::fields);
-  return object;
+  json.EndObject();
 }
 
 // The name of the first field that is missing or wrong (with its parents), or empty.
@@ -109,7 +109,9 @@ std::string_view NameOf(MessageType type) {
 }
 
 std::string EncodePayload(const Message& message) {
-  return std::visit([](const auto& held) { return ObjectOf(held).dump(); }, message);
+  JsonWriter json;
+  std::visit([&json](const auto& held) { WriteObject(json, held); }, message);
+  return json.Take();
 }
 
 Result<Message> DecodePayload(MessageType type, std::string_view payload) {

@@ -13,8 +13,9 @@
 namespace retort::storage {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKinds = {
-    "none", "gaussian-gradient", "noisy-votes", "subsampled-gaussian", "randomized-response", "loss-noise"};
+constexpr std::array<std::string_view, 9> kKinds = {
+    "none",       "gaussian-gradient", "noisy-votes",    "subsampled-gaussian", "randomized-response",
+    "loss-noise", "member-gradient",   "label-response", "member-response"};
 constexpr std::array<std::string_view, 4> kUnits = {"row", "batch", "vote", "step"};
 constexpr std::array<std::string_view, 4> kSources = {"none", "secure-lattice", "secure-float", "seeded"};
 constexpr std::array<std::string_view, 3> kStates = {"", "reserved", "settled"};

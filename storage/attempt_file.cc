@@ -14,6 +14,7 @@
 #include "storage/free_space.h"
 #include "storage/hdf5_reader.h"
 #include "storage/hdf5_writer.h"
+#include "storage/quantities.h"
 #include "storage/sealed_hdf5.h"
 #include "storage/tensor_group.h"
 
@@ -52,21 +53,27 @@ void WriteHeader(Hdf5Writer& writer, const AttemptFile& file) {
   writer.Attribute("/", "spec_json", file.spec_json);
   writer.Attribute("/", "provenance_json", file.provenance_json);
   writer.Attribute("/", "teacher_digest", file.teacher_digest);
-  writer.Attribute(
-      "/", "history",
-      "written once, when attempt " + std::to_string(file.attempt) + " of " + file.trial + " ended");
+  writer.Attribute("/", "history",
+                   "written once by a retort worker, when attempt " + std::to_string(file.attempt) +
+                       " of trial " + file.trial + " ended; provenance_json names the build");
 }
 
 using Values = std::vector<std::pair<std::string, double>>;
 
 Table ValueTable(const Values& values) {
-  std::vector<std::string> names;
+  std::vector<std::string> names, units, long_names;
   std::vector<double> numbers;
   for (const auto& [name, value] : values) {
+    Quantity quantity = QuantityOf(name);
     names.push_back(name);
     numbers.push_back(value);
+    units.push_back(std::move(quantity.units));
+    long_names.push_back(std::move(quantity.long_name));
   }
-  return {{"name", std::move(names)}, {"value", std::move(numbers)}};
+  return {{"name", std::move(names)},
+          {"value", std::move(numbers)},
+          {"units", std::move(units)},
+          {"long_name", std::move(long_names)}};
 }
 
 Result<Values> ReadValues(const Hdf5Reader& reader, const std::string& path) {
@@ -76,6 +83,26 @@ Result<Values> ReadValues(const Hdf5Reader& reader, const std::string& path) {
   Values values;
   for (std::size_t i = 0; i < names.size(); ++i) values.emplace_back(names[i], numbers[i]);
   return values;
+}
+
+// [N, C, H, W] and [N, …].
+void DescribeSamples(Hdf5Writer& writer, const std::vector<std::int64_t>& images,
+                     const std::vector<std::int64_t>& released) {
+  Describe(writer, "/samples/images",
+           {"pictures for which something was released, pixels from 0 to 255", "1"});
+  Describe(writer, "/samples/released", {"what was released for each picture", "1"});
+  Describe(writer, "/samples/step", {"step in which it was released", "1"});
+  WriteScale(writer, "/samples/sample", images[0], "place among the samples");
+  WriteScale(writer, "/samples/channel", images[1], "colour channel");
+  WriteScale(writer, "/samples/row", images[2], "row of pixels, from the top");
+  WriteScale(writer, "/samples/column", images[3], "column of pixels, from the left");
+  AttachScales(writer, "/samples/images",
+               {"/samples/sample", "/samples/channel", "/samples/row", "/samples/column"});
+  AttachScales(writer, "/samples/step", {"/samples/sample"});
+  AttachScales(writer, "/samples/released", {"/samples/sample"});
+  if (released.size() != 2) return;
+  WriteScale(writer, "/samples/coordinate", released[1], "coordinate of what was released");
+  writer.AttachScale("/samples/released", "/samples/coordinate", 1);
 }
 
 void WriteSamples(Hdf5Writer& writer, const Samples& samples) {
@@ -93,6 +120,7 @@ void WriteSamples(Hdf5Writer& writer, const Samples& samples) {
   writer.Attribute("/samples/images", "claim", samples.claim);
   writer.Dataset("/samples/released", samples.released);
   writer.Dataset("/samples/step", samples.step);
+  DescribeSamples(writer, shape, samples.released.shape);
 }
 
 void WriteEvaluation(Hdf5Writer& writer, const Evaluation& evaluation) {
@@ -106,6 +134,34 @@ void WriteEvaluation(Hdf5Writer& writer, const Evaluation& evaluation) {
   writer.Attribute("/evaluation/confusion", "accuracy", evaluation.accuracy);
   writer.Attribute("/evaluation/confusion", "top5", evaluation.top5);
   writer.Attribute("/evaluation/confusion", "n", evaluation.n);
+  Describe(writer, "/evaluation/confusion",
+           {"test examples of each true class by the class that was predicted", "1"});
+  WriteScale(writer, "/evaluation/true_class", evaluation.classes, "class of the example");
+  WriteScale(writer, "/evaluation/predicted_class", evaluation.classes,
+             "class that the network held most likely");
+  AttachScales(writer, "/evaluation/confusion", {"/evaluation/true_class", "/evaluation/predicted_class"});
+}
+
+void WriteParameters(Hdf5Writer& writer, const std::vector<TensorBlob>& parameters) {
+  WriteTensors(writer, "", parameters);
+  for (const TensorBlob& tensor : parameters) {
+    const std::size_t slash = tensor.name.find('/');
+    const std::string network = tensor.name.substr(0, slash);
+    Describe(writer, "/" + tensor.name,
+             {"final " + tensor.name.substr(slash + 1) + " of the " + network, ""});
+  }
+}
+
+void WriteTables(Hdf5Writer& writer, const AttemptFile& file) {
+  writer.CompoundTable("/ledger", LedgerTable(file.ledger));
+  writer.CompoundTable("/claims", ClaimTable(file.claims, {}));
+  writer.CompoundTable("/metrics", ValueTable(file.metrics));
+  writer.CompoundTable("/provenance/timings", ValueTable(file.timings));
+  Describe(writer, "/ledger", {"what the attempt was granted and what it used of it", ""});
+  Describe(writer, "/claims",
+           {"every epsilon of the trial: what it protects, at which delta, by which accountant", ""});
+  Describe(writer, "/metrics", {"results, as the attempt reported them at its end", ""});
+  Describe(writer, "/provenance/timings", {"wall-clock times, as the attempt reported them at its end", "s"});
 }
 
 Status ReadHeader(const Hdf5Reader& reader, AttemptFile& file) {
@@ -169,11 +225,8 @@ Status WriteAttemptFile(Env& env, const std::string& path, const AttemptFile& fi
   WriteCurves(writer, "/curves", file.curves);
   if (file.samples) WriteSamples(writer, *file.samples);
   if (file.evaluation) WriteEvaluation(writer, *file.evaluation);
-  WriteTensors(writer, "", file.parameters);
-  writer.CompoundTable("/ledger", LedgerTable(file.ledger));
-  writer.CompoundTable("/claims", ClaimTable(file.claims, {}));
-  writer.CompoundTable("/metrics", ValueTable(file.metrics));
-  writer.CompoundTable("/provenance/timings", ValueTable(file.timings));
+  WriteParameters(writer, file.parameters);
+  WriteTables(writer, file);
   RETORT_ASSIGN_OR_RETURN(std::string image, writer.Finish());
   image += SealOf(image);
   RETORT_RETURN_IF_ERROR(CheckFreeSpace(env, std::filesystem::path(path).parent_path().string(), image.size(),

@@ -9,6 +9,7 @@
 
 #include "storage/hdf5_reader.h"
 #include "storage/hdf5_writer.h"
+#include "storage/quantities.h"
 
 namespace retort::storage {
 namespace {
@@ -41,6 +42,7 @@ void WriteCurves(Hdf5Writer& writer, const std::string& group, const Curves& cur
   const std::string scale = group + "/" + std::string(kStep);
   writer.Dataset(scale, std::vector<std::uint64_t>(steps.begin(), steps.end()));
   writer.DimensionScale(scale, std::string(kStep));
+  Describe(writer, scale, QuantityOf(std::string(kStep)));
   std::map<std::int64_t, std::size_t> row;
   for (const std::int64_t step : steps) row.emplace(step, row.size());
   for (const auto& [name, points] : curves) {
@@ -49,6 +51,7 @@ void WriteCurves(Hdf5Writer& writer, const std::string& group, const Curves& cur
     const std::string dataset = group + "/" + DatasetName(name);
     writer.Dataset(dataset, values);
     writer.AttachScale(dataset, scale);
+    Describe(writer, dataset, QuantityOf(name));
   }
 }
 

@@ -176,11 +176,11 @@ void Hdf5Writer::DimensionScale(const std::string& path, const std::string& dime
   Check(dataset.valid() && H5DSset_scale(dataset.id(), dimension.c_str()) >= 0, "make a dimension of", path);
 }
 
-void Hdf5Writer::AttachScale(const std::string& dataset, const std::string& scale) {
+void Hdf5Writer::AttachScale(const std::string& dataset, const std::string& scale, unsigned axis) {
   if (!status_.ok()) return;
   const Hdf5Handle values(H5Dopen2(file_.id(), dataset.c_str(), H5P_DEFAULT), H5Dclose);
   const Hdf5Handle steps(H5Dopen2(file_.id(), scale.c_str(), H5P_DEFAULT), H5Dclose);
-  Check(values.valid() && steps.valid() && H5DSattach_scale(values.id(), steps.id(), 0) >= 0,
+  Check(values.valid() && steps.valid() && H5DSattach_scale(values.id(), steps.id(), axis) >= 0,
         "attach a dimension to", dataset);
 }
 

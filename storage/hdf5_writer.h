@@ -39,8 +39,8 @@ class Hdf5Writer {
   void Attribute(const std::string& object, const std::string& name, const std::vector<double>& values);
   // Makes `path` a netCDF dimension called `dimension`.
   void DimensionScale(const std::string& path, const std::string& dimension);
-  // Axis 0 of `dataset` is measured by `scale`.
-  void AttachScale(const std::string& dataset, const std::string& scale);
+  // The axis of `dataset` is measured by `scale`.
+  void AttachScale(const std::string& dataset, const std::string& scale, unsigned axis = 0);
   void ExternalLink(const std::string& path, const std::string& file, const std::string& object);
   void CompoundTable(const std::string& path, const Table& table);
   void Fail(Status status);

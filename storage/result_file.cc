@@ -8,6 +8,7 @@
 #include "storage/format_version.h"
 #include "storage/hdf5_reader.h"
 #include "storage/hdf5_writer.h"
+#include "storage/quantities.h"
 #include "storage/row_table.h"
 #include "storage/sealed_hdf5.h"
 
@@ -46,6 +47,22 @@ void CopyCurves(Hdf5Writer& writer, const std::string& results_directory, const 
   if (!timings.empty()) WriteCurves(writer, "/provenance/curves/" + trial, timings);
 }
 
+void WriteTables(Hdf5Writer& writer, const std::vector<ResultRow>& rows,
+                 const std::vector<LedgerEntry>& ledger) {
+  writer.CompoundTable("/rows", RowTable(rows));
+  writer.CompoundTable("/claims", AllClaims(rows));
+  writer.CompoundTable("/ledger", LedgerTable(ledger));
+  writer.CompoundTable("/provenance/trials", ProvenanceTable(rows));
+  writer.CompoundTable("/provenance/timings", TimingTable(rows));
+  Describe(writer, "/rows",
+           {"the result of each trial that has ended: what it was, its metrics, its axes", ""});
+  Describe(writer, "/claims",
+           {"every epsilon of every trial: what it protects, at which delta, by which accountant", ""});
+  Describe(writer, "/ledger", {"every reservation of releases, and what was used of it", ""});
+  Describe(writer, "/provenance/trials", {"the specification of each trial, and what it ran on", ""});
+  Describe(writer, "/provenance/timings", {"wall-clock times of each trial", "s"});
+}
+
 }  // namespace
 
 Status WriteResultFile(Env& env, const std::string& results_directory, const std::string& sweep,
@@ -54,11 +71,11 @@ Status WriteResultFile(Env& env, const std::string& results_directory, const std
   Hdf5Writer writer(path);
   writer.Attribute("/", "Conventions", std::string_view(kConventions));
   writer.Attribute("/", "sweep", sweep);
-  writer.CompoundTable("/rows", RowTable(rows));
-  writer.CompoundTable("/claims", AllClaims(rows));
-  writer.CompoundTable("/ledger", LedgerTable(ledger));
-  writer.CompoundTable("/provenance/trials", ProvenanceTable(rows));
-  writer.CompoundTable("/provenance/timings", TimingTable(rows));
+  writer.Attribute(
+      "/", "history",
+      std::string_view("derived by retort from journal.log, ledger.log and the trials beside it, and "
+                       "again whenever a trial ends; may be deleted"));
+  WriteTables(writer, rows, ledger);
   writer.Group("/curves");
   writer.Group("/attempts");
   for (const ResultRow& row : rows) {

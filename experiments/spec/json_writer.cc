@@ -1,6 +1,5 @@
 #include "experiments/spec/json_writer.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -9,21 +8,35 @@
 namespace retort {
 namespace {
 
-// Printable ASCII, which needs at most a backslash.
-bool IsPlain(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < '\x7f'; });
+struct Letters {
+  bool plain = true;        // printable ASCII alone, which needs at most a backslash
+  std::size_t escaped = 0;  // of them, those that need it
+};
+
+// No early end: a loop without branches is many times faster on the long texts.
+Letters Count(std::string_view text) {
+  unsigned strange = 0;
+  std::size_t escaped = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    strange |= static_cast<unsigned>(byte < 0x20U) | static_cast<unsigned>(byte > 0x7eU);
+    escaped += static_cast<std::size_t>(byte == '"') + static_cast<std::size_t>(byte == '\\');
+  }
+  return {strange == 0, escaped};
 }
 
-void AppendQuoted(std::string& out, std::string_view text) {
+void AppendQuoted(std::string& out, std::string_view text, std::size_t escaped) {
   out += '"';
-  while (!text.empty()) {
-    const std::size_t plain = std::min(text.find_first_of("\"\\"), text.size());
-    out.append(text.substr(0, plain));
-    text.remove_prefix(plain);
-    if (text.empty()) break;
-    out += '\\';
-    out += text.front();
-    text.remove_prefix(1);
+  if (escaped == 0) {
+    out += text;
+  } else {
+    const std::size_t begin = out.size();
+    out.resize(begin + text.size() + escaped);
+    char* to = out.data() + begin;
+    for (const char c : text) {
+      if (c == '"' || c == '\\') *to++ = '\\';
+      *to++ = c;
+    }
   }
   out += '"';
 }
@@ -38,10 +51,11 @@ JsonWriter& JsonWriter::Key(std::string_view name) {
 }
 
 JsonWriter& JsonWriter::Text(std::string_view value) {
-  if (!IsPlain(value))
+  const Letters letters = Count(value);
+  if (!letters.plain)
     return Raw(nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   Separate();
-  AppendQuoted(text_, value);
+  AppendQuoted(text_, value, letters.escaped);
   return *this;
 }
 

@@ -141,7 +141,8 @@ void OverlayDocument(TomlNode& root, const PlanOptions& options, SourceTexts& so
   }
   if (!options.profile.empty() && std::find(names.begin(), names.end(), options.profile) == names.end()) {
     const int source = sources.Add("command line", "--profile " + options.profile);
-    complaints.Unknown({source, 1, 11}, "profile", "profile", options.profile, names, true);
+    complaints.Unknown({source, 1, 11}, "profile", "profile", options.profile, names, true,
+                       names.empty() ? "(the sweep file has no [profile.NAME])" : "");
   }
   Overlay(root, chosen);
   for (const std::string& argument : options.overrides) Override(root, argument, sources, complaints);

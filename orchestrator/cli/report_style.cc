@@ -44,7 +44,7 @@ nav ul { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; list-style: none; p
 nav a { display: inline-block; padding: 0.25rem 0; }
 .box { overflow-x: auto; margin: 0.8rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.9rem; }
-caption { text-align: left; font-weight: 600; padding: 0.3rem 0; max-width: calc(100vw - 2rem); }
+caption { text-align: left; font-weight: 600; padding: 0.3rem 0; max-width: calc(100vw - 3rem); }
 .below { display: block; font-weight: 400; font-size: 0.85em; color: var(--ink-faint); }
 .narrow { display: none; }
 th, td { padding: 0.3rem 0.7rem 0.3rem 0; text-align: left; vertical-align: top; }
@@ -100,6 +100,7 @@ ol.notes { font-size: 0.9rem; padding-left: 2rem; }
     --paper-heat-1: #e6f0fb; --paper-heat-2: #d3e5f8; --paper-heat-3: #bfd9f4; --paper-heat-4: #aaccef;
     --ink: #1b1b1b; --ink-faint: #474747; --ink-link: #0a468c; --ink-alert: #8a1c05; --line: #b9b9b4; }
   @page { margin: 14mm; }
+  th button { display: contents; }
   html { font-size: 9.5pt; }
   body { max-width: none; padding: 0; }
   nav, .skip { display: none; }

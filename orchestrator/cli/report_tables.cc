@@ -70,10 +70,10 @@ class TablePart {
       out.columns.push_back({keys[i], HtmlSort::text, false, i > 0});
     out.columns.push_back({table_.spec.metric, HtmlSort::number, true});
     if (published_) out.columns.push_back({"published", HtmlSort::number, true});
-    out.columns.push_back({"protects"});
+    out.columns.push_back({"protects", HtmlSort::none, false, true});
     out.columns.push_back({"ε", HtmlSort::none, true});
-    out.columns.push_back({"neighbours"});
-    out.columns.push_back({"δ", HtmlSort::none, true});
+    out.columns.push_back({"neighbours", HtmlSort::none, false, true});
+    out.columns.push_back({"δ", HtmlSort::none, true, true});
     out.columns.push_back({"basis"});
     for (const TableEntry& entry : entries_) out.groups.push_back(GroupOf(entry, keys));
     return out;
@@ -132,6 +132,7 @@ class TablePart {
     const ClaimCells cells = CellsOf(claim, notes_);
     for (const std::string& text : {cells.protects, cells.epsilon, cells.neighbours, cells.delta})
       line.push_back({text});
+    line[line.size() - 3].narrow = fmt::format("{}, {}, δ {}", cells.protects, cells.neighbours, cells.delta);
     const std::size_t mark = cells.basis.ends_with(']') ? cells.basis.rfind(" [") : std::string::npos;
     HtmlCell basis{cells.basis.substr(0, mark)};
     if (mark != std::string::npos) basis.marks = cells.basis.substr(mark);

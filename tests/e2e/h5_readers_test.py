@@ -1,18 +1,21 @@
-"""results.h5 as pandas, h5py and xarray see it: the lines of storage/FORMAT.md, run on a file that the
-program under test writes.
+"""results.h5 and attempt.h5 as pandas, h5py, xarray and h5dump see them: the lines of storage/FORMAT.md and the
+example script, run on files that the program under test writes.
 
 usage: h5_readers_test.py SAMPLE_RESULTS_PROGRAM
 RETORT_READERS_PYTHON names a Python that has the readers, where the one that runs this lacks them. Without
 any the test skips (exit 77); RETORT_FORBID_SKIPS=1 makes that a failure.
 """
+import glob
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 import warnings
 
 SKIPPED = 77
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
 def skip_unless_readers():
@@ -92,14 +95,96 @@ def check_xarray(path):
     curves.close()
 
 
+def nameless(path):
+    """Datasets that do not say what they are, and axes of curves, pictures and matrices without a scale."""
+    import h5py
+
+    found = []
+
+    def look(name, item):
+        if not isinstance(item, h5py.Dataset):
+            return
+        if not text(item.attrs.get("long_name", "")):
+            found.append(name)
+        top = name.split("/")[0] if not name.startswith("provenance/curves") else "curves"
+        if top in ("curves", "samples", "evaluation") and not item.is_scale:
+            found.extend(f"{name}, axis {axis}" for axis, dim in enumerate(item.dims) if len(dim) != 1)
+
+    with h5py.File(path, "r") as file:
+        file.visititems(look)
+    return found
+
+
+def check_names(results, attempt):
+    import h5py
+
+    for path in (results, attempt):
+        with h5py.File(path, "r") as file:
+            check(text(file.attrs["Conventions"]) == "Retort-1", f"{path} says what it is")
+            check("retort" in text(file.attrs["history"]), f"{path} says what wrote it")
+        check(not nameless(path), f"{path} leaves without a name: {nameless(path)}")
+    earlier = os.path.join(SOURCE, "tests", "fixtures", "h5", "attempt-without-names.h5")
+    check("samples/images" in nameless(earlier) and "samples/images, axis 0" in nameless(earlier),
+          "a dataset without a name is seen")
+
+
+def check_axes(attempt):
+    import xarray
+
+    with xarray.open_dataset(attempt, group="samples", engine="h5netcdf", phony_dims="access") as samples:
+        check(samples["images"].dims == ("sample", "channel", "row", "column"), f"pictures: {samples['images'].dims}")
+        check(samples["released"].dims == ("sample", "coordinate"), f"releases: {samples['released'].dims}")
+        check(int(samples["images"].sel(sample=1, channel=0, row=0, column=0)) == 255, "pictures by place")
+    with xarray.open_dataset(attempt, group="evaluation", engine="h5netcdf", phony_dims="access") as evaluation:
+        check(int(evaluation["confusion"].sel(true_class=1, predicted_class=0)) == 2, "the confusion matrix by class")
+    with xarray.open_dataset(attempt, group="curves", engine="h5netcdf", phony_dims="access") as curves:
+        check(curves["seconds"].attrs["units"] == "s", "times are in seconds")
+        check(curves["seconds"].dtype.kind == "f", "a time stays a number")
+        check(curves["test.accuracy"].attrs["long_name"].startswith("fraction"), "curves have names")
+
+
+def tool(name):
+    path = shutil.which(name)
+    check(path or os.environ.get("RETORT_FORBID_SKIPS") != "1", f"{name} is missing (apt-get install hdf5-tools)")
+    if not path:
+        print(f"{name} is missing: not tried")
+    return path
+
+
+def documented_lines(first_word):
+    with open(os.path.join(SOURCE, "storage", "FORMAT.md"), encoding="utf-8") as page:
+        return [line for line in page if line.startswith(first_word + " ")]
+
+
 def check_documented_lines(folder):
-    with open(os.path.join(os.path.dirname(__file__), "..", "..", "storage", "FORMAT.md"), encoding="utf-8") as page:
-        lines = [line for line in page if line.startswith("python3 -c ")]
-    check(len(lines) == 3, f"three documented lines, found {len(lines)}")
-    for line, expected in zip(lines, ("dpdfd-sound-digits-s0", "0.8125", "loss.student")):
+    lines = documented_lines("python3 -c")
+    expected = ("dpdfd-sound-digits-s0", "0.8125", "loss.student", "column")
+    check(len(lines) == len(expected), f"{len(expected)} documented lines, found {len(lines)}")
+    for line, word in zip(lines, expected):
         program = shlex.split(line)[2]
         run = subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=folder, capture_output=True, text=True)
-        check(run.returncode == 0 and expected in run.stdout, f"{line}{run.stdout}{run.stderr}")
+        check(run.returncode == 0 and word in run.stdout, f"{line}{run.stdout}{run.stderr}")
+    lines = documented_lines("h5dump") + documented_lines("h5ls")
+    check(len(lines) == 3, f"three lines of the HDF5 tools, found {len(lines)}")
+    for line, word in zip(lines, ("dpsgd-digits-s1", "pictures for which something was released", "student")):
+        if tool(line.split()[0]):
+            run = subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True)
+            check(run.returncode == 0 and word in run.stdout, f"{line}{run.stdout}{run.stderr}")
+
+
+def check_example(folder):
+    example = os.path.join(SOURCE, "experiments", "examples", "read_results.py")
+    with open(example, encoding="utf-8") as file:
+        check(file.read().count("\n# %%") >= 5, "the example consists of cells")
+    wanted = ("succeeded  81.25%", "0.625 at step      2", "proven", "sample 2 x channel 1", "[2 8]")
+    hide = "import sys; sys.modules.update(dict.fromkeys(('pandas', 'tables', 'xarray', 'h5netcdf')));"
+    script = f"sys.argv = ['x', 'results/quickstart']; import runpy; runpy.run_path({example!r}, run_name='__main__')"
+    alone = [sys.executable, "-W", "error", "-c", hide + script]
+    for command, more in (([sys.executable, "-W", "error", example, "results/quickstart"], "Coordinates:"), (alone, "no pandas here")):
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        check(run.returncode == 0, f"{example}: {run.stderr}")
+        for word in (*wanted, more):
+            check(word in run.stdout, f"{example} prints {word!r}: {run.stdout}")
 
 
 def main():
@@ -113,7 +198,11 @@ def main():
         check_pandas(path)
         check_h5py(path)
         check_xarray(path)
+        attempt = glob.glob(os.path.join(results, "trials", "*", "attempt-*", "attempt.h5"))[0]
+        check_names(path, attempt)
+        check_axes(attempt)
         check_documented_lines(folder)
+        check_example(folder)
     print("ok")
 
 

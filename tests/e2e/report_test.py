@@ -248,7 +248,9 @@ class ReportTest(unittest.TestCase):
 
     def test_an_epsilon_stands_with_adjacency_delta_and_status(self):
         table = re.search(r"<caption>&lt;b&gt;t: .*?</table>", self.text, re.S).group(0)
-        self.assertIn("<td>example</td><td class=\"number\">∞</td><td>replace</td>", table)
+        narrow = "<span class=\"below narrow\">example, replace, δ 1e-5</span>"
+        self.assertIn(f"<td class=\"wide\">example</td><td class=\"number\">∞{narrow}</td><td class=\"wide\">replace</td>",
+                      table)
         self.assertRegex(table, r"no bound <a href=\"#note-1-\d+\">")
         self.assertIn("†", table)
         self.assertIn("seeded", self.text)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""A real Prometheus scrapes a real sweep through the shipped configuration: every panel is filled, every recording rule
-too, no alert fires, and each that stays silent could be evaluated. What only a GPU fills is listed."""
+"""A real Prometheus scrapes a real sweep (under mpirun, where there is one) through the shipped configuration: every
+panel is filled, every recording rule too, no alert fires, and each that stays silent could be evaluated. What only a
+GPU fills is listed."""
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,7 +40,8 @@ class Watched:
             head = SMALL_DIGITS.format(source=OPTIONS.source).replace('noise = "seeded"\n', "")
             file.write(head.replace("\n[trial]", "\nbudget = { epsilon = 50, delta = 1e-4 }\n[trial]") + SWEEP)
         self.said = open(os.path.join(folder, "said.txt"), "w+", encoding="utf-8")
-        self.sweep = subprocess.Popen([OPTIONS.retort, "run", "s.toml", "--results", self.results, "--slots", "2",
+        launch = [os.path.join(OPTIONS.source, "cluster/launch/mpirun.sh"), "-np", "3"] if shutil.which("mpirun") else []
+        self.sweep = subprocess.Popen([*launch, OPTIONS.retort, "run", "s.toml", "--results", self.results, "--slots", "2",
                                        "--metrics-listen", "127.0.0.1:0"], cwd=folder, stderr=self.said)
         targets = os.path.join(self.results, "targets.json")
         wait_for(lambda: os.path.exists(targets), "targets.json of the sweep")
@@ -86,6 +89,8 @@ class Scraped(unittest.TestCase):
                 del left[where]
             return all(where.split(": ")[-1] in MAY_BE_EMPTY for where in left)
         wait_for(all_filled, lambda: f"data for {left}", seconds=90, step=1)
+        for where, expression in expressions:
+            print(f"{'no data' if where in left else 'needs a GPU' if where in foreign else 'data'}: {where}: {expression}")
         print(f"\n{asked - len(left)} of {asked} expressions answered with data; "
               f"empty: {sorted(left)}; need a GPU and DCGM's exporter: {foreign}")
         self.assertEqual(len(foreign), 3)

@@ -98,6 +98,13 @@ TEST(SweepOverlay, UnknownProfileNamesTheNearest) {
   EXPECT_THAT(outcome.errors[0].choices, ::testing::ElementsAre("fast"));
 }
 
+TEST(SweepOverlay, AFileWithoutProfilesSaysSo) {
+  const PlanOutcome outcome = PlanText("", {{}, "smoke"});
+  EXPECT_THAT(outcome.errors,
+              ::testing::Contains(::testing::Field(
+                  &Diagnostic::message, HasSubstr("unknown profile \"smoke\" (the sweep file has no [profile.NAME])"))));
+}
+
 TEST(SweepOverlay, ResolvedTextPlansTheSameTrialsWithoutProfileAndArguments) {
   const SweepPlan plan = GoodPlan(kText, {{"trial.kappa=0.5", "trial.noise=seeded"}, "fast"});
   const SweepPlan again = GoodPlan(plan.resolved_toml);
