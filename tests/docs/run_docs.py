@@ -152,6 +152,7 @@ def main():
     if named - NEEDS:
         parser.error(f"nothing is known of {', '.join(sorted(named - NEEDS))}; one of {', '.join(sorted(NEEDS))}")
     met = functools.lru_cache(None)(lambda need: need in named or is_met(need, root, os.path.dirname(program)))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing stays running
     failed, not_run, blocks = [], [], 0
     with tempfile.TemporaryDirectory(prefix="retort-docs-") as folder:
         scratch = Scratch(folder, root, program)

@@ -66,6 +66,19 @@ class CommandsOfPages(unittest.TestCase):
         time.sleep(3)
         self.assertFalse(os.path.exists(marker))
 
+    def test_a_runner_that_is_told_to_end_leaves_nothing_running(self):
+        alive, begun = os.path.join(self.root, "alive"), os.path.join(self.root, "begun")
+        with open(os.path.join(self.root, "a.md"), "w", encoding="utf-8") as file:
+            file.write(block(f"touch {begun}\nsleep 3\ntouch {alive}"))
+        runner = subprocess.Popen([sys.executable, RUNNER, "--root", self.root, "--retort", self.program],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not os.path.exists(begun) and runner.poll() is None:
+            time.sleep(0.05)
+        runner.terminate()
+        self.assertEqual(runner.wait(20), 143)
+        time.sleep(3.5)
+        self.assertFalse(os.path.exists(alive))
+
     def test_a_need_that_is_not_met_is_listed_and_one_that_is_named_runs(self):
         pages = {"a.md": block("true"), "b.md": block("false", "sh needs=long")}
         code, output = self.run_pages(pages)
