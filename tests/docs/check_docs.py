@@ -50,7 +50,8 @@ class Program:
     @functools.lru_cache(maxsize=None)
     def help(self, *words):
         run = self.output(*words, "--help")
-        return run.stdout + run.stderr if run.returncode == 0 else None
+        # Examples name options of other commands too.
+        return (run.stdout + run.stderr).partition("\nExamples:")[0] if run.returncode == 0 else None
 
     @functools.lru_cache(maxsize=None)
     def subcommands(self, *words):
