@@ -9,7 +9,7 @@ class Pace {
  public:
   // `step` steps are complete at `at` (unix seconds).
   void Note(std::int64_t step, double at) {
-    if (first_at_ == 0 || step < first_step_) {
+    if (first_at_ == 0 || step < first_step_ || at < at_) {  // anew also where the clock was put back
       first_step_ = step;
       first_at_ = at;
     }

@@ -23,12 +23,12 @@ void Usage::On(const JournalEvent& event) {
     begun_.insert(leased->attempt.trial);
     Held& held = active_[leased->attempt.trial];
     devices_ -= static_cast<int>(held.members.size());
-    held = {event.at, leased->members};
+    held = {Told(event.at), leased->members};
     devices_ += static_cast<int>(held.members.size());
     peak_ = std::max(peak_, devices_);
   } else if (const auto* ended = std::get_if<AttemptEnded>(&what)) {
     if (const auto held = active_.find(ended->attempt.trial); held != active_.end()) {
-      device_ += std::max(0.0, event.at - held->second.since) * held->second.devices();
+      device_ += (Told(event.at) - held->second.since) * held->second.devices();
       devices_ -= static_cast<int>(held->second.members.size());
       active_.erase(held);
     }
@@ -37,13 +37,19 @@ void Usage::On(const JournalEvent& event) {
              !std::holds_alternative<SweepInterrupted>(what)) {
     return;  // plans and amendments take no time
   }
-  last_ = std::max(last_, event.at);
+  Reach(event.at);
+}
+
+void Usage::Reach(double at) {
+  put_back_ = std::max(put_back_, last_ - at);
+  last_ = Told(at);
 }
 
 void Usage::Begin(double at) {
   EndActive(last_);
   wall_ += last_ - run_began_;
   run_began_ = last_ = at;
+  put_back_ = 0;
   peak_ = 0;
 }
 
@@ -54,13 +60,13 @@ void Usage::EndActive(double at) {
 }
 
 double Usage::WallSeconds(double now, bool running) const {
-  return wall_ + std::max(0.0, (running ? std::max(now, last_) : last_) - run_began_);
+  return wall_ + (running ? Told(now) : last_) - run_began_;
 }
 
 double Usage::DeviceSeconds(double now, bool running) const {
   double seconds = device_;
   for (const auto& [trial, held] : active_)
-    seconds += std::max(0.0, (running ? now : last_) - held.since) * held.devices();
+    seconds += ((running ? Told(now) : last_) - held.since) * held.devices();
   return seconds;
 }
 

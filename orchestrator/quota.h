@@ -1,6 +1,7 @@
 // [sweep] quota: what the runs of a results folder have used, and whether more may start. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,11 +17,12 @@ namespace retort::orchestrator {
 
 // From the journal, every event in order. Times are unix seconds. A run lasts from its first event to the
 // last one about an attempt; an attempt that died with its orchestrator ended when that was last heard of.
+// A clock that is put back while a run goes on takes no time, and what follows counts on from there.
 class Usage {
  public:
   // An attempt that has not ended.
   struct Held {
-    double since = 0;
+    double since = 0;  // as Reach tells time
     std::vector<std::pair<int, int>> members;  // (world rank, slot)
     [[nodiscard]] double devices() const { return members.empty() ? 1 : static_cast<double>(members.size()); }
   };
@@ -40,10 +42,14 @@ class Usage {
  private:
   void Begin(double at);
   void EndActive(double at);
+  void Reach(double at);
+  // `at` on a clock that was never put back in the newest run, or its last event.
+  [[nodiscard]] double Told(double at) const { return std::max(last_, at + put_back_); }
 
   std::unordered_set<TrialId> begun_;
   std::map<TrialId, Held> active_;
   double run_began_ = 0, last_ = 0;  // of the newest run: its first event, the last about an attempt
+  double put_back_ = 0;              // seconds, in the newest run
   double wall_ = 0, device_ = 0;     // of what is over
   int devices_ = 0, peak_ = 0;       // held now, and at most in the newest run
   bool opened_ = false;

@@ -1,7 +1,12 @@
 #include "storage/file_error.h"
 
+#include <sys/statvfs.h>
+
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
+
+#include "storage/free_space.h"
 
 namespace retort::storage {
 namespace {
@@ -40,12 +45,26 @@ const char* RemedyFor(int error) {
   }
 }
 
+// What is free where `path` lies or would lie, as a sentence; empty where that cannot be told.
+std::string FreeText(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::path folder = std::filesystem::absolute(path, ignored).parent_path();
+  struct statvfs space {};
+  while (::statvfs(folder.c_str(), &space) != 0) {
+    if (folder.empty() || folder == folder.root_path()) return "";
+    folder = folder.parent_path();
+  }
+  return MebibytesText(std::uint64_t{space.f_bavail} * space.f_frsize) + " are free in '" + folder.string() + "'.";
+}
+
 }  // namespace
 
 Status FileError(int error, const std::string& doing, const std::string& path) {
   std::string message = "Cannot " + doing + " '" + path +
                         "': " + std::error_code(error, std::generic_category()).message() + ".";
   if (const std::string remedy = RemedyFor(error); !remedy.empty()) message += " " + remedy;
+  if (error == ENOSPC)
+    if (const std::string free = FreeText(path); !free.empty()) message += " " + free;
   return EnvironmentError(std::move(message));
 }
 

@@ -3,15 +3,12 @@
 #include <cstdio>
 
 namespace retort::storage {
-namespace {
 
 std::string MebibytesText(std::uint64_t bytes) {
   char text[32] = {};
   std::snprintf(text, sizeof(text), "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
   return text;
 }
-
-}  // namespace
 
 Status CheckFreeSpace(Env& env, const std::string& directory, std::uint64_t bytes, const std::string& what) {
   RETORT_ASSIGN_OR_RETURN(const std::uint64_t free, env.FreeBytes(directory.empty() ? "." : directory));

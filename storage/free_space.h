@@ -11,6 +11,9 @@ namespace retort::storage {
 
 inline constexpr std::uint64_t kSpareBytes = std::uint64_t{8} << 20;
 
+// "0.2 MiB".
+[[nodiscard]] std::string MebibytesText(std::uint64_t bytes);
+
 // Error: environment, when the file system of `directory` has not `bytes` and kSpareBytes left. `what` is to
 // be written: "a checkpoint".
 [[nodiscard]] Status CheckFreeSpace(Env& env, const std::string& directory, std::uint64_t bytes,

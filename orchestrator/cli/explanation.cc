@@ -11,6 +11,7 @@
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/trial_names.h"
+#include "orchestrator/retry_policy.h"
 #include "orchestrator/time_fit.h"
 
 namespace retort::orchestrator::cli {
@@ -143,7 +144,7 @@ void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, 
   if (!view.running) {
     out.sentences.emplace_back("It is queued, and nobody is running the sweep.");
     if (!kept_back) out.next = "Run the same `retort run` command again.";
-  } else if (trial.retry_at > now) {
+  } else if (!RetryIsDue(trial.retry_at, now)) {
     out.sentences.push_back(
         fmt::format("It is tried again in {}: after {}, at most {} times in all, with a growing pause.",
                     DurationText(trial.retry_at - now), FailureName(trial.failure),

@@ -92,14 +92,20 @@ int ReportCommand(const Invocation& call) {
   if (!found.ok()) return call.console.Fail(found.status());
   if (found->chosen) call.console.Message("results: " + found->directory);
   const std::string out = call.line.out.empty() ? found->directory + "/report.html" : call.line.out;
-  if (const Status may = MayReplace(call.env, out); !may.ok()) return call.console.Fail(may);
+  const bool to_stdout = out == "-" || out == "/dev/stdout";
+  if (to_stdout && call.line.global.json)
+    return call.console.Fail(UsageError("--json and the page would both go to stdout; name a file with --out."));
+  if (const Status may = to_stdout ? Status() : MayReplace(call.env, out); !may.ok()) return call.console.Fail(may);
   Result<ResultsView> view = ReadShownResults(call.env, found->directory);
   if (!view.ok()) return call.console.Fail(view.status());
   const ReportPage page = PageOf(call, *view, out);
-  if (const Status written = call.env.WriteFileAtomically(out, page.html); !written.ok())
+  if (to_stdout) {
+    call.console.Data(page.html);
+  } else if (const Status written = call.env.WriteFileAtomically(out, page.html); !written.ok()) {
     return call.console.Fail(written);
+  }
   for (const std::string& trouble : page.troubles) call.console.Message("warning: " + trouble);
-  call.console.Data(call.line.global.json ? JsonOf(*view, page, out) : out + "\n");
+  if (!to_stdout) call.console.Data(call.line.global.json ? JsonOf(*view, page, out) : out + "\n");
   return page.troubles.empty() ? 0 : 1;
 }
 

@@ -8,7 +8,7 @@ void AddReport(CLI::App& command, CommandLine& line) {
   command
       .add_option(
           "--out", line.out,
-          "The page to write; a page that is there is replaced (default report.html in the results folder)")
+          "The page to write, - is stdout; a page that is there is replaced (default report.html in the results folder)")
       ->type_name("FILE");
 }
 

@@ -51,7 +51,7 @@ void Gather(const TrialSpec& spec, const ViewIndex& views, const std::string& me
     into.values.push_back(*value);
     into.claims.push_back(view.row->claims);
     into.examples_left_out = into.examples_left_out || MetricOf(view, "data.skipped").value_or(0) > 0;
-  } else if (IsFinal(view.state)) {
+  } else if (IsFinal(view.state) && view.state != TrialState::succeeded) {
     ++into.failed;
   }
 }

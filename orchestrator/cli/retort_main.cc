@@ -29,6 +29,13 @@ void FillStandardDescriptors() {
   if (fd > STDERR_FILENO) ::close(fd);
 }
 
+// `code`, unless stdout lacks a part of what was written.
+int Ended(int code) {
+  if (std::ferror(stdout) == 0) return code;
+  std::fputs("error: stdout cannot be written (is its disk full?)\n", stderr);
+  return code == 0 ? retort::ExitCode(retort::StatusCode::environment) : code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -53,10 +60,7 @@ int main(int argc, char** argv) {
   }
   if (!parsed.command) {
     console.Data(parsed.text);
-    return 0;
+    return Ended(0);
   }
-  const int code = cli::Dispatch({*parsed.command, environment, console, retort::storage::PosixEnv()});
-  if (std::ferror(stdout) == 0) return code;
-  std::fputs("error: stdout cannot be written (is its disk full?)\n", stderr);
-  return code == 0 ? retort::ExitCode(retort::StatusCode::environment) : code;
+  return Ended(cli::Dispatch({*parsed.command, environment, console, retort::storage::PosixEnv()}));
 }

@@ -135,11 +135,20 @@ std::string TotalText(const std::optional<DataSpending>& total, std::size_t widt
   return total ? "\nThe data set in all\n  " + Wrap(SpendingLine(*total), width - 2, 4) + "\n" : "";
 }
 
-std::string FilesText(const std::vector<StoredFile>& files, const std::string& directory) {
+// The file that the row names, where it is not there; else empty.
+std::string LostFile(const TrialView& trial, const std::vector<StoredFile>& files) {
+  if (!trial.row || trial.row->attempt_file.empty()) return "";
+  const std::string& named = trial.row->attempt_file;
+  const bool there = std::any_of(files.begin(), files.end(), [&](const StoredFile& file) { return file.path == named; });
+  return there ? "" : named;
+}
+
+std::string FilesText(const std::vector<StoredFile>& files, const std::string& lost, const std::string& directory) {
   std::string out = "\nFiles in " + directory + "\n";
   for (const StoredFile& file : files)
     out += fmt::format("  {:>12}  {}\n", CountText(static_cast<std::int64_t>(file.bytes)), file.path);
-  return files.empty() ? "" : out;
+  if (!lost.empty()) out += fmt::format("  {:>12}  {}: the row names it; `retort verify` looks at all\n", "missing", lost);
+  return files.empty() && lost.empty() ? "" : out;
 }
 
 ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerEntry>& ledger,
@@ -160,6 +169,7 @@ ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerE
   document["files"] = ordered_json::array();
   for (const StoredFile& file : files)
     document["files"].push_back({{"path", file.path}, {"bytes", file.bytes}});
+  document["missing_file"] = LostFile(trial, files);
   return document;
 }
 
@@ -182,7 +192,7 @@ int ShowCommand(const Invocation& call) {
   }
   const std::size_t width = call.console.options().width;
   call.console.Data(RowText(trial) + ClaimsText(trial, ledger, width) + AuditText(*audit, width) +
-                    LedgerText(ledger) + TotalText(total, width) + FilesText(files, view->directory));
+                    LedgerText(ledger) + TotalText(total, width) + FilesText(files, LostFile(trial, files), view->directory));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "orchestrator/cli/devices.h"
 #include "orchestrator/cli/number_text.h"
+#include "orchestrator/retry_policy.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -53,7 +54,7 @@ std::optional<NamedText> NextOf(const SweepStatus& status, double now) {
     if (Runs(trial)) {
       const PendingTrial pending = PendingOf(trial, teacher == specs.end() ? nullptr : teacher->second, now);
       if (const auto left = SecondsLeft(status.costs, pending)) offer(*left, trial, "ends");
-    } else if (!IsFinal(trial.state) && trial.retry_at > now) {
+    } else if (!IsFinal(trial.state) && !RetryIsDue(trial.retry_at, now)) {
       offer(trial.retry_at - now, trial, "is tried again");
     }
   }

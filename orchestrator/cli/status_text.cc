@@ -13,6 +13,7 @@
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/text_table.h"
 #include "orchestrator/cli/trial_names.h"
+#include "orchestrator/retry_policy.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -20,6 +21,23 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::size_t kShownProblems = 10;
+constexpr std::size_t kShownTrials = 20;  // that run, and that wait for a retry
+
+// The first kShownTrials of many lines, and how many more there are.
+class FirstLines {
+ public:
+  // Whether one more is to be made.
+  [[nodiscard]] bool Takes() { return ++count_ <= kShownTrials; }
+  void Add(const std::string& line) { text_ += line; }
+  [[nodiscard]] std::string Text(const char* what) const {
+    if (count_ <= kShownTrials) return text_;
+    return text_ + fmt::format("  and {} more that {} (`retort list` shows all)\n", count_ - kShownTrials, what);
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::string text_;
+};
 
 // Where the trials run, by trial.
 std::map<TrialId, std::string> PlacesOf(const std::vector<DeviceView>& devices) {
@@ -34,25 +52,26 @@ std::map<TrialId, std::string> PlacesOf(const std::vector<DeviceView>& devices) 
 }
 
 std::string ActiveText(const SweepStatus& status, double now) {
-  std::string out;
+  FirstLines running, waiting;
   const std::map<TrialId, std::string> places = PlacesOf(status.devices);
   std::unordered_map<TrialId, const TrialSpec*> specs;
   for (const TrialView& trial : status.view->trials) {
     specs.emplace(trial.spec.id, &trial.spec);
     if (trial.state == TrialState::running || trial.state == TrialState::leased) {
-      out += fmt::format("  {}  {}", ShownName(trial.spec), StateName(trial.state));
+      if (!running.Takes()) continue;
+      std::string line = fmt::format("  {}  {}", ShownName(trial.spec), StateName(trial.state));
       const auto teacher = trial.spec.parent ? specs.find(*trial.spec.parent) : specs.end();
       const std::string progress =
           ProgressText(trial, teacher == specs.end() ? nullptr : teacher->second, now, status.costs);
-      if (!progress.empty()) out += ", " + progress;
-      if (const auto place = places.find(trial.spec.id); place != places.end()) out += ", " + place->second;
-      out += fmt::format(", attempt {}\n", trial.attempts);
-    } else if (!IsFinal(trial.state) && trial.retry_at > now) {
-      out +=
-          fmt::format("  {}  tried again in {}\n", ShownName(trial.spec), DurationText(trial.retry_at - now));
+      if (!progress.empty()) line += ", " + progress;
+      if (const auto place = places.find(trial.spec.id); place != places.end()) line += ", " + place->second;
+      running.Add(line + fmt::format(", attempt {}\n", trial.attempts));
+    } else if (!IsFinal(trial.state) && !RetryIsDue(trial.retry_at, now) && waiting.Takes()) {
+      waiting.Add(
+          fmt::format("  {}  tried again in {}\n", ShownName(trial.spec), DurationText(trial.retry_at - now)));
     }
   }
-  return out;
+  return running.Text("run") + waiting.Text("wait for another attempt");
 }
 
 std::string SpendingText(const SweepStatus& status, std::size_t width) {
@@ -97,6 +116,9 @@ void AddEstimate(const std::optional<SweepEstimate>& left, ordered_json& documen
 std::string BodyText(const SweepStatus& status, double clock, std::size_t width) {
   const ResultsView& view = *status.view;
   const double now_unix_seconds = NowFor(view, clock);
+  if (view.sweep.empty() && view.trials.empty())
+    return fmt::format("No sweep is recorded in {}: its journal.log is empty\n", view.directory) +
+           (status.problems.empty() ? "" : "Problems\n" + ProblemsText(status, width));
   std::string out = fmt::format("Sweep {} in {}: {}\n", view.sweep, view.directory,
                                 view.running      ? "running"
                                 : status.finished ? "finished"

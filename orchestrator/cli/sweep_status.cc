@@ -120,6 +120,8 @@ void AddClock(const ResultsView& view, double clock, std::vector<Problem>& probl
 std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataSpending>& spending,
                                 bool finished, double clock) {
   std::vector<Problem> problems;
+  if (std::string lost = LostJournalText(view); !lost.empty())
+    problems.push_back({100, std::move(lost), "restore journal.log from a copy", {}});
   if (!view.ledger_lost.empty()) problems.push_back({100, view.ledger_lost, "retort repair", {}});
   for (const TrialView& trial : view.trials) {
     if (!trial.refuted.empty()) problems.push_back(RefutedOf(view, trial));
@@ -266,6 +268,12 @@ std::optional<SweepEstimate> RemainingOf(const ResultsView& view, const CostMode
 
 }  // namespace
 
+std::string LostJournalText(const ResultsView& view) {
+  if (!view.sweep.empty() || !view.trials.empty() || view.ledger.empty()) return "";
+  return fmt::format("journal.log is empty, and ledger.log holds {} {} of trials that it must have known",
+                     view.ledger.size(), view.ledger.size() == 1 ? "reservation" : "reservations");
+}
+
 std::vector<std::pair<std::string, int>> CountStates(const ResultsView& view) {
   std::vector<std::pair<std::string, int>> counts;
   for (const TrialState state : kStates) {
@@ -286,16 +294,19 @@ SweepStatus StatusOf(const ResultsView& view, const CostModel& costs, double now
   SweepStatus status;
   status.view = &view;
   status.counts = CountStates(view);
-  status.finished = std::all_of(view.trials.begin(), view.trials.end(),
-                                [](const TrialView& t) { return IsFinal(t.state); });
+  const bool recorded = !view.sweep.empty() || !view.trials.empty();
+  status.finished = recorded && std::all_of(view.trials.begin(), view.trials.end(),
+                                            [](const TrialView& t) { return IsFinal(t.state); });
   status.spending = SpendingOf(view, root);
   status.problems = ProblemsOf(view, status.spending, status.finished, now_unix_seconds);
   const double now = NowFor(view, now_unix_seconds);
-  if (!status.finished) status.remaining = RemainingOf(view, costs, now);
+  if (recorded && !status.finished) status.remaining = RemainingOf(view, costs, now);
   status.devices = DevicesOf(view);
   status.costs = costs;
   const bool explained = !status.problems.empty() && status.problems.front().remedy.starts_with("retort ");
-  if (status.finished && explained)
+  if (!LostJournalText(view).empty())
+    status.next = status.problems.front().remedy;
+  else if (status.finished && explained)
     status.next = status.problems.front().remedy + " --results " + view.directory;
   else if (status.finished)
     status.next = "retort list --results " + view.directory;

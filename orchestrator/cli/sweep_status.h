@@ -50,6 +50,8 @@ struct SweepStatus {
   std::string next;                        // the next command
 };
 
+// What is wrong where the ledger speaks of trials and the journal of none; empty when it is not so.
+[[nodiscard]] std::string LostJournalText(const ResultsView& view);
 [[nodiscard]] std::vector<std::pair<std::string, int>> CountStates(const ResultsView& view);
 // Slots of the newest run, as far as the journal tells; at least 1.
 [[nodiscard]] int SlotsOf(const ResultsView& view);

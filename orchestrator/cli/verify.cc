@@ -14,6 +14,7 @@
 #include "experiments/spec/spec_codec.h"
 #include "orchestrator/audit_store.h"
 #include "orchestrator/charge_book.h"
+#include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/verify_attempt.h"
 #include "orchestrator/refuted_claims.h"
@@ -211,11 +212,14 @@ VerifyReport Verify(storage::Env& env, const std::string& directory) {
   CheckLogs(env, directory, report);
   const Result<ResultsView> view = ReadResults(env, directory);
   if (!view.ok()) {
+    if (view.status().code() == StatusCode::usage) report.other_version = view.status();
     // A damaged log is listed already, by name.
     if (report.damage.empty()) report.damage.push_back({"journal.log", view.status().message()});
     return report;
   }
   report.ledger_entries = static_cast<int>(view->ledger.size());
+  if (std::string lost = LostJournalText(*view); !lost.empty())
+    report.damage.push_back({"journal.log", std::move(lost)});
   if (!view->ledger_lost.empty()) report.damage.push_back({"ledger.log", view->ledger_lost});
   RowCheck rows(env, *view, report);
   for (const TrialView& trial : view->trials) rows.Check(trial);

@@ -19,6 +19,7 @@ struct VerifyReport {
   int rows = 0, attempts = 0, logs = 0, checkpoints = 0;  // checked
   int ledger_entries = 0;
   std::vector<Damage> damage;
+  Status other_version;  // an error where journal or ledger is of another version: it says nothing about damage
   std::vector<std::string> remarks;  // torn tails and the like, which the next run mends by itself
 };
 

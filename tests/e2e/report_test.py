@@ -11,7 +11,6 @@ import re
 import resource
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+from record_log import JOURNAL, header  # noqa: E402
 from sweep_run import parse_options, run_tests, wait_for  # noqa: E402
 
 OPTIONS = None
@@ -146,15 +146,6 @@ def write(name, text):
 
 def without_time(text):
     return re.sub(r"<time .*?</time>", "<time/>", text)
-
-
-def crc32c(data):
-    value = 0xFFFFFFFF
-    for byte in data:
-        value ^= byte
-        for _ in range(8):
-            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
-    return value ^ 0xFFFFFFFF
 
 
 def luminance(colour):
@@ -409,10 +400,7 @@ class ReportTest(unittest.TestCase):
     def test_a_folder_of_another_format_is_refused_and_its_page_stays(self):
         shutil.copytree(path("results", "small"), path("older", "small"))
         with open(path("older", "small", "journal.log"), "r+b") as stream:
-            header = b"RETORTLG" + struct.pack("<HH", 99, 1)  # storage/FORMAT.md, section 1
-            self.assertEqual(stream.read(8), header[:8])
-            stream.seek(0)
-            stream.write(header + struct.pack("<I", crc32c(header)))
+            stream.write(header(JOURNAL, version=99))
         before = read("older/small/report.html")
         made = retort("report", "--results", "older/small")
         self.assertNotEqual(made.returncode, 0)

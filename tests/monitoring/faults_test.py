@@ -13,10 +13,10 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
 from expressions import need
+from own_mounts import enter_own_mounts
 from prometheus import Prometheus
 from sweep_run import SMALL_DIGITS, all_tests_pass, parse_options, processes, wait_for
 
-ENTERED = "RETORT_TEST_IN_NAMESPACE"
 SWEEPS = ("hurt", "spent", "full")
 WORKERS = ("retort-worker", "retort-sleeper", "retort-sleepe")
 SLEEPS = """
@@ -142,19 +142,6 @@ class Faults(unittest.TestCase):
             self.end_sweep(run)
         finally:
             subprocess.run(["umount", "--lazy", small], check=True)
-
-
-def enter_own_mounts():
-    """Starts this program again where it may mount; exits where it may not."""
-    if ENTERED in os.environ:
-        return
-    own_user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
-    unshare = ["unshare", *own_user, "--mount"]
-    if subprocess.run([*unshare, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode != 0:
-        print("SKIPPED: this user may not mount")
-        sys.exit(77)
-    os.environ[ENTERED] = "1"
-    os.execvp("unshare", [*unshare, sys.executable, *sys.argv])
 
 
 if __name__ == "__main__":

@@ -111,6 +111,16 @@ TEST(ResultTable, FailedTrialsAreCountedAndNotMeasured) {
   EXPECT_TRUE(table.cells[1].claims.empty());
 }
 
+TEST(ResultTable, TrialThatSucceededWithoutTheMetricHasNotFailed) {
+  testing::Sample sample = testing::SampleSweep();
+  for (TrialView& trial : sample.view.trials)
+    if (trial.row) trial.row->metrics.clear();
+  for (const TableCell& cell : TableOf(sample).cells) {
+    EXPECT_EQ(cell.failed, 0);
+    EXPECT_EQ(cell.summary.n, 0);
+  }
+}
+
 TEST(ResultTable, TrialsOutsideThePlanDoNotCount) {
   testing::Sample sample = testing::SampleSweep();
   sample.plan.trials.erase(sample.plan.trials.begin() + 2);  // seed 1

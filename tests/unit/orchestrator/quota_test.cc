@@ -54,6 +54,23 @@ TEST(Usage, DevicesCountEachAndTheDeadOnesEndWithTheirOrchestrator) {
   EXPECT_EQ(usage.trials(), 2);
 }
 
+// At 300 the clock was put back by 200 s; the journal goes on from 100.
+TEST(Usage, ClockThatIsPutBackTakesNoTimeAndHidesNone) {
+  Usage usage;
+  usage.On({200, SweepOpened{}});
+  usage.On(Leased(210, kTrial));
+  usage.On(Ended(300, kTrial));
+  usage.On(Leased(100, kOther, 2));
+  EXPECT_EQ(usage.WallSeconds(110, true), 110);
+  EXPECT_EQ(usage.DeviceSeconds(110, true), 90 + 2 * 10);
+  EXPECT_EQ(usage.DeviceSeconds(500, false), 90) << "nothing more was heard of it";
+  usage.On(Ended(150, kOther));
+  EXPECT_EQ(usage.WallSeconds(500, false), 150);
+  EXPECT_EQ(usage.DeviceSeconds(500, false), 90 + 2 * 50);
+  usage.On({120, RunStarted{}});  // the next run's clock is as it is
+  EXPECT_EQ(usage.WallSeconds(130, true), 160);
+}
+
 TEST(Quota, EveryCapRefusesInItsOwnWords) {
   Usage usage;
   usage.On({0, SweepOpened{}});

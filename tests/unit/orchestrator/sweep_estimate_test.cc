@@ -15,6 +15,17 @@ Job JobOf(double seconds, int devices = 1, std::size_t teacher = Job::kNoTeacher
   return {seconds, devices, priority, running, teacher};
 }
 
+TEST(Pace, ClockThatIsPutBackBeginsItAnew) {
+  Pace pace;
+  pace.Note(10, 1000);
+  pace.Note(20, 1010);
+  EXPECT_EQ(pace.SecondsPerStep(), 1);
+  pace.Note(30, 100);
+  EXPECT_EQ(pace.SecondsPerStep(), 0) << "not known yet";
+  pace.Note(40, 120);
+  EXPECT_EQ(pace.SecondsPerStep(), 2);
+}
+
 TEST(Makespan, JobsFillTheSlotsInTheirOrder) {
   EXPECT_EQ(Makespan({}, 2), 0);
   EXPECT_EQ(Makespan({JobOf(3), JobOf(2), JobOf(2)}, 1), 7);

@@ -94,5 +94,12 @@ TEST(FileError, EveryCauseThatUsersMeetHasItsOwnRemedy) {
   EXPECT_THAT(FileError(EACCES, "write", "x").message(), HasSubstr("owner or the mode"));
 }
 
+TEST(FileError, FullDiskIsNamedByTheFolderThatIsThereAndItsFreeSpace) {
+  const retort::testing::TemporaryDirectory folder;
+  EXPECT_THAT(FileError(ENOSPC, "write", folder / "not/yet/there").message(),
+              ::testing::ContainsRegex("[0-9.]+ MiB are free in '" + folder.path() + "'\\.$"));
+  EXPECT_THAT(FileError(EIO, "write", folder / "x").message(), ::testing::Not(HasSubstr("MiB")));
+}
+
 }  // namespace
 }  // namespace retort::storage
