@@ -18,6 +18,10 @@ bool Replaced(const privacy::AuditFinding& old, const std::vector<privacy::Audit
 
 }  // namespace
 
+bool HasAudit(storage::Env& env, const std::string& results, const std::string& folder) {
+  return !folder.empty() && env.Exists(PathOf(results, folder));
+}
+
 Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env, const std::string& results,
                                                       const TrialView& trial) {
   if (!trial.row) return std::optional<privacy::AuditReport>();
@@ -27,8 +31,8 @@ Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env, const s
 Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env, const std::string& results,
                                                       const std::string& folder,
                                                       const storage::ResultRow& row) {
+  if (!HasAudit(env, results, folder)) return std::optional<privacy::AuditReport>();
   const std::string path = PathOf(results, folder);
-  if (folder.empty() || !env.Exists(path)) return std::optional<privacy::AuditReport>();
   RETORT_ASSIGN_OR_RETURN(const std::string text, env.ReadFile(path));
   Result<privacy::AuditReport> report = privacy::DecodeAuditReport(text);
   if (!report.ok()) return DamageError(path + ": " + report.status().message());

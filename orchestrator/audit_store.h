@@ -12,6 +12,8 @@
 
 namespace retort::orchestrator {
 
+// Whether anything was ever stored for the trial in `folder`, relative to `results`; empty: it left no folder.
+[[nodiscard]] bool HasAudit(storage::Env& env, const std::string& results, const std::string& folder);
 // The report on the trial's present row; nothing when there is none, or when it is of an earlier result.
 // Error: damage, naming the file.
 [[nodiscard]] Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env,

@@ -13,37 +13,48 @@
 namespace retort::orchestrator {
 namespace {
 
+// Of so many trials of a shape, the last of the plan, the rows are opened, of whatever machine they are.
+constexpr std::size_t kMostOpened = 4 * CostModel::kKept;
+
+// Trials come in the reverse order of the plan.
 class CostHistory {
  public:
   explicit CostHistory(std::string machine) : machine_(std::move(machine)) {}
 
-  void Add(const TrialSpec& spec, const TrialSpec* teacher, const storage::ResultRow& row,
-           double total_steps) {
-    if (!spec.data || !IsOfMachine(row.provenance_json)) return;
-    const std::optional<CostSample> sample = SampleOf(spec, row.timings, total_steps);
-    if (!sample) return;
-    auto& kept = samples_[CostShapeOf(spec, teacher)];
-    kept.emplace_back(*sample, row.attempt_file);
-    if (kept.size() > CostModel::kKept) kept.pop_front();
+  // `open` gives the trial's row, or an error for one that cannot be read.
+  template <typename Open>
+  void Add(const TrialSpec& spec, const TrialSpec* teacher, double total_steps, const Open& open) {
+    if (!spec.data) return;
+    Shape& shape = shapes_[CostShapeOf(spec, teacher)];
+    if (shape.kept.size() >= CostModel::kKept || shape.opened++ >= kMostOpened) return;
+    const Result<storage::ResultRow> row = open();
+    if (!row.ok() || !IsOfMachine(row->provenance_json)) return;
+    if (const std::optional<CostSample> sample = SampleOf(spec, row->timings, total_steps))
+      shape.kept.emplace_front(*sample, row->attempt_file);
   }
 
   // Only files of samples that stay are looked at.
   CostModel Finish(const std::string& directory) {
     CostModel costs;
-    for (auto& [shape, kept] : samples_) {
-      for (auto& [sample, file] : kept) {
+    for (auto& [name, shape] : shapes_) {
+      for (auto& [sample, file] : shape.kept) {
         std::error_code error;
         if (!file.empty()) {
           const std::uintmax_t bytes = std::filesystem::file_size(directory + "/" + file, error);
           if (!error) sample.file_bytes = static_cast<double>(bytes);
         }
-        costs.Add(shape, sample);
+        costs.Add(name, sample);
       }
     }
     return costs;
   }
 
  private:
+  struct Shape {
+    std::size_t opened = 0;
+    std::deque<std::pair<CostSample, std::string>> kept;
+  };
+
   // The rows of one run share one provenance.
   bool IsOfMachine(const std::string& provenance) {
     if (!seen_ || provenance != *seen_) {
@@ -57,7 +68,7 @@ class CostHistory {
   std::string machine_;
   std::optional<std::string> seen_;
   bool same_ = true;
-  std::map<std::string, std::deque<std::pair<CostSample, std::string>>> samples_;
+  std::map<std::string, Shape> shapes_;
 };
 
 }  // namespace
@@ -66,25 +77,23 @@ CostModel CostsOf(const ResultsView& view, const std::string& machine) {
   std::unordered_map<TrialId, const TrialSpec*> specs;
   for (const TrialView& trial : view.trials) specs.emplace(trial.spec.id, &trial.spec);
   CostHistory history(machine);
-  for (const TrialView& trial : view.trials) {
-    if (!trial.row || trial.state != TrialState::succeeded) continue;
-    const auto teacher = trial.spec.parent ? specs.find(*trial.spec.parent) : specs.end();
-    history.Add(trial.spec, teacher == specs.end() ? nullptr : teacher->second, *trial.row,
-                static_cast<double>(trial.total_steps));
+  for (auto trial = view.trials.rbegin(); trial != view.trials.rend(); ++trial) {
+    if (!HasRow(*trial) || trial->state != TrialState::succeeded) continue;
+    const auto teacher = trial->spec.parent ? specs.find(*trial->spec.parent) : specs.end();
+    history.Add(trial->spec, teacher == specs.end() ? nullptr : teacher->second,
+                static_cast<double>(trial->total_steps), [&trial] { return RowOf(*trial); });
   }
   return history.Finish(view.directory);
 }
 
 CostModel CostsOf(const Core& core, const std::string& machine) {
   CostHistory history(machine);
-  for (const std::size_t index : core.plan()) {
-    const Trial& trial = core.At(index);
-    if (!trial.row || trial.state != TrialState::succeeded || !trial.spec.data) continue;
-    const Result<storage::ResultRow> row = trial.row.Read(StateName(trial.state));
-    if (!row.ok()) continue;
+  for (auto index = core.plan().rbegin(); index != core.plan().rend(); ++index) {
+    const Trial& trial = core.At(*index);
+    if (!trial.row || trial.state != TrialState::succeeded) continue;
     const Trial* teacher = trial.spec.parent ? core.Find(*trial.spec.parent) : nullptr;
-    history.Add(trial.spec, teacher == nullptr ? nullptr : &teacher->spec, *row,
-                static_cast<double>(trial.total_steps));
+    history.Add(trial.spec, teacher == nullptr ? nullptr : &teacher->spec, static_cast<double>(trial.total_steps),
+                [&trial] { return trial.row.Read(StateName(trial.state)); });
   }
   return history.Finish(core.settings().results);
 }

@@ -1,5 +1,6 @@
 #include "orchestrator/refuted_claims.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -20,6 +21,21 @@ void Withdraw(std::vector<privacy::Claim>& claims) {
   for (privacy::Claim& claim : claims) {
     if (claim.status == privacy::ClaimStatus::proven)
       claim = privacy::Withdrawn(std::move(claim), std::string(privacy::kVoidRefuted));
+  }
+}
+
+// Without an audit in the folder nothing is refuted, and no packed row needs to be opened.
+bool AnyAudit(storage::Env& env, const ResultsView& view) {
+  return std::any_of(view.trials.begin(), view.trials.end(), [&](const TrialView& trial) {
+    return HasRow(trial) && HasAudit(env, view.directory, trial.folder);
+  });
+}
+
+// One that cannot be read stays packed: `retort verify` names it.
+void OpenRows(ResultsView& view) {
+  for (TrialView& trial : view.trials) {
+    if (trial.row || !trial.packed) continue;
+    if (Result<storage::ResultRow> row = RowOf(trial); row.ok()) trial.row = *std::move(row);
   }
 }
 
@@ -49,6 +65,8 @@ void WithdrawRefuted(storage::Env& env, const std::string& results,
 }
 
 void WithdrawRefuted(storage::Env& env, ResultsView& view) {
+  if (!AnyAudit(env, view)) return;
+  OpenRows(view);
   std::vector<ShownRow> rows;
   std::vector<TrialView*> trials;
   for (TrialView& trial : view.trials) {

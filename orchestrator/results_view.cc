@@ -12,7 +12,9 @@
 namespace retort::orchestrator {
 namespace {
 
-Result<TrialView> ViewOf(const Trial& trial, bool running) {
+enum class Rows : unsigned char { opened, packed };
+
+Result<TrialView> ViewOf(const Trial& trial, bool running, Rows rows) {
   TrialView view;
   view.spec = trial.spec;
   view.state = trial.state;
@@ -28,13 +30,15 @@ Result<TrialView> ViewOf(const Trial& trial, bool running) {
   view.total_steps = trial.total_steps;
   view.phase = trial.phase;
   view.pace = trial.pace;
-  if (trial.row) {
+  if (trial.row && rows == Rows::packed) {
+    view.packed = trial.row;
+  } else if (trial.row) {
     RETORT_ASSIGN_OR_RETURN(view.row, trial.row.Read(StateName(trial.state)));
   }
   return view;
 }
 
-Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, ResultsView& view) {
+Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, Rows rows, ResultsView& view) {
   if (!env.Exists(JournalPath(directory)))
     return EnvironmentError("there are no results in " + directory +
                             ": run the sweep first, or name its folder with "
@@ -56,7 +60,7 @@ Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, 
   for (const SlotDrained& drained : core.drained()) view.drained.push_back(DrainedText(core, drained));
   for (const PackingMeasured& measured : core.packed()) view.packed.push_back(PackedText(measured));
   for (const std::size_t index : core.plan()) {
-    RETORT_ASSIGN_OR_RETURN(TrialView trial, ViewOf(core.At(index), view.running));
+    RETORT_ASSIGN_OR_RETURN(TrialView trial, ViewOf(core.At(index), view.running, rows));
     view.trials.push_back(std::move(trial));
   }
   return {};
@@ -64,22 +68,35 @@ Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, 
 
 Core EmptyCore(const std::string& directory) { return Core({.results = directory, .provenance_json = {}}); }
 
+Result<ResultsView> ReadWith(storage::Env& env, const std::string& directory, Rows rows) {
+  Core core = EmptyCore(directory);
+  ResultsView view;
+  RETORT_RETURN_IF_ERROR(ReadJournal(env, directory, core, rows, view));
+  RETORT_ASSIGN_OR_RETURN(view.ledger, storage::ReadLedger(env, LedgerPath(directory)));
+  view.ledger_lost = LostLedgerText(core, view.ledger.size());
+  return view;
+}
+
 }  // namespace
+
+Result<storage::ResultRow> RowOf(const TrialView& trial) {
+  if (trial.row) return *trial.row;
+  return trial.packed.Read(StateName(trial.state));
+}
 
 Result<ResultsView> ReadJournaled(storage::Env& env, const std::string& directory) {
   Core core = EmptyCore(directory);
   ResultsView view;
-  RETORT_RETURN_IF_ERROR(ReadJournal(env, directory, core, view));
+  RETORT_RETURN_IF_ERROR(ReadJournal(env, directory, core, Rows::opened, view));
   return view;
 }
 
 Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory) {
-  Core core = EmptyCore(directory);
-  ResultsView view;
-  RETORT_RETURN_IF_ERROR(ReadJournal(env, directory, core, view));
-  RETORT_ASSIGN_OR_RETURN(view.ledger, storage::ReadLedger(env, LedgerPath(directory)));
-  view.ledger_lost = LostLedgerText(core, view.ledger.size());
-  return view;
+  return ReadWith(env, directory, Rows::opened);
+}
+
+Result<ResultsView> ReadPacked(storage::Env& env, const std::string& directory) {
+  return ReadWith(env, directory, Rows::packed);
 }
 
 }  // namespace retort::orchestrator

@@ -18,6 +18,7 @@
 #include "orchestrator/pace.h"
 #include "orchestrator/quota.h"
 #include "orchestrator/run_terms.h"
+#include "orchestrator/stored_row.h"
 #include "orchestrator/trial_state.h"
 #include "storage/env.h"
 #include "storage/privacy_ledger.h"
@@ -37,6 +38,7 @@ struct TrialView {
   std::string phase;                        // of the same
   Pace pace;                                // of the newest attempt
   std::optional<storage::ResultRow> row;    // once it ended for good
+  StoredRow packed;                         // the same in a view that ReadPacked made, where `row` is empty
   // Of a view that WithdrawRefuted has seen: what audits of the trial refute, in sentences; and whether
   // claims of it rested on a teacher of which they do.
   std::vector<std::string> refuted;
@@ -65,10 +67,16 @@ struct ResultsView {
 // lasted less than no time where the clocks of hosts differ.
 [[nodiscard]] inline double NowFor(const ResultsView& view, double clock) { return std::max(clock, view.newest_event); }
 
+[[nodiscard]] inline bool HasRow(const TrialView& trial) { return trial.row || trial.packed; }
+// There must be one. Error: damage.
+[[nodiscard]] Result<storage::ResultRow> RowOf(const TrialView& trial);
+
 // Error: environment when the folder or its journal is absent; usage when it is of another format
 // version; damage with the offset.
 [[nodiscard]] Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory);
-// The same from the journal alone: the ledger is left empty and not looked at.
+// The same with rows left packed, for who needs few of many: a row that is damaged is found by its reader alone.
+[[nodiscard]] Result<ResultsView> ReadPacked(storage::Env& env, const std::string& directory);
+// The same as ReadResults from the journal alone: the ledger is left empty and not looked at.
 [[nodiscard]] Result<ResultsView> ReadJournaled(storage::Env& env, const std::string& directory);
 
 }  // namespace retort::orchestrator

@@ -1,7 +1,6 @@
 #include "orchestrator/cli/calculator_options.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -30,7 +29,6 @@ CLI::App* AddMechanism(CLI::App& command, const privacy::MechanismRule& rule, Co
                                                 : "What a paper's theorem prints, and what really holds");
   CLI::App* mechanism = command.add_subcommand(name, meaning)->fallthrough();
   mechanism->callback([&line, name] { line.question.mechanism = name; });
-  mechanism->footer("\nExample:");
   if (command.get_name() == "calibrate")
     mechanism->add_option("--epsilon", words.numbers["epsilon"], "ε to be met")
         ->required()
@@ -54,7 +52,6 @@ void AddCalculator(CLI::App& command, CommandLine& line, CalculatorWords& words)
     const auto known =
         command.get_subcommands([&](const CLI::App* one) { return one->get_name() == rule.name; });
     CLI::App* mechanism = known.empty() ? AddMechanism(command, rule, line, words) : known.front();
-    mechanism->footer(mechanism->get_footer() + "\n  " + ExampleOf(rule, command.get_name()));
     for (const privacy::ParameterRule& parameter : rule.parameters) {
       const std::string flag = "--" + std::string(parameter.name);
       if (Takes(*mechanism, flag)) continue;  // shared by several methods
@@ -83,23 +80,13 @@ void ReadCalculator(const CalculatorWords& words, CommandLine& line, std::vector
   }
 }
 
-std::optional<Diagnostic> UnknownMechanism(const std::vector<std::string>& arguments) {
-  auto command = arguments.begin();
-  while (command != arguments.end() && command->starts_with('-')) {
-    const bool valued = *command == "--results" || *command == "--profile";
-    command += valued && command + 1 != arguments.end() ? 2 : 1;
-  }
-  if (command == arguments.end() || command + 1 == arguments.end()) return std::nullopt;
-  if (*command != "epsilon" && *command != "calibrate") return std::nullopt;
-  const std::string& word = *(command + 1);
-  const std::vector<std::string> names = privacy::MechanismNames();
-  if (word.starts_with('-') || std::find(names.begin(), names.end(), word) != names.end())
-    return std::nullopt;
-  Diagnostic error;
-  error.key = word;
-  error.message = "there is no mechanism `" + word + "`.";
-  error.choices = NearestFirst(word, names);
-  return error;
+std::vector<Example> CalculatorExamples(const std::string& path) {
+  std::vector<Example> examples;
+  for (const std::string command : {"epsilon", "calibrate"})
+    for (const privacy::MechanismRule& rule : privacy::MechanismRules())
+      if (path == command + " " + std::string(rule.name))
+        examples.push_back({ExampleOf(rule, command), std::string(rule.meaning)});
+  return examples;
 }
 
 }  // namespace retort::orchestrator::cli

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/spec/diagnostic.h"
+#include "orchestrator/cli/command_examples.h"
 #include "orchestrator/cli/command_line.h"
 
 namespace CLI {
@@ -20,14 +20,13 @@ struct CalculatorWords {
   std::map<std::string, std::string> numbers;
 };
 
-// Adds one subcommand for each mechanism, with its options and an example; `line` and `words` outlive
-// parsing.
+// Adds one subcommand for each mechanism, with its options; `line` and `words` outlive parsing.
 void AddCalculator(CLI::App& command, CommandLine& line, CalculatorWords& words);
 
 // Numbers into `line`, or an error for each that is none.
 void ReadCalculator(const CalculatorWords& words, CommandLine& line, std::vector<Diagnostic>& errors);
 
-// Why the word right after `epsilon` or `calibrate` is no mechanism, when it is a word.
-[[nodiscard]] std::optional<Diagnostic> UnknownMechanism(const std::vector<std::string>& arguments);
+// Of a mechanism below one of the two commands, as "epsilon votes"; else none.
+[[nodiscard]] std::vector<Example> CalculatorExamples(const std::string& path);
 
 }  // namespace retort::orchestrator::cli

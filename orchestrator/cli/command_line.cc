@@ -2,33 +2,29 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <functional>
 #include <string_view>
 #include <utility>
 
 #include "experiments/privacy/audit_report.h"
 #include "experiments/spec/value_reader.h"
 #include "orchestrator/cli/calculator_options.h"
+#include "orchestrator/cli/command_examples.h"
+#include "orchestrator/cli/command_tree.h"
 #include "orchestrator/cli/data_options.h"
 #include "orchestrator/cli/doctor_options.h"
+#include "orchestrator/cli/document_options.h"
+#include "orchestrator/cli/exit_codes.h"
 #include "orchestrator/cli/report_options.h"
+#include "orchestrator/cli/suggestions.h"
 
 namespace retort::orchestrator::cli {
 namespace {
 
+constexpr std::size_t kHelpColumns = 110;
 constexpr std::string_view kSummary =
     "Retort turns a TOML sweep into trials of private model distillation, runs them on worker processes, "
     "and\n"
     "prints tables in which every epsilon is labelled and true.";
-constexpr std::string_view kFooter =
-    "\nStart with:\n"
-    "  retort plan experiments/configs/quickstart.toml\n"
-    "  retort run experiments/configs/quickstart.toml\n"
-    "  retort table experiments/configs/quickstart.toml\n"
-    "\nExit codes: 0 done, 1 some trials failed, were left out by a quota, or stored data are damaged, 2 "
-    "usage or configuration,\n"
-    "3 environment, 75 interrupted with state saved (run again), 130 second Ctrl-C.\n"
-    "Data go to stdout, messages to stderr.";
 
 // What the positional arguments of one invocation were, before they are sorted out.
 struct Positionals {
@@ -43,13 +39,8 @@ void AddSweep(CLI::App& app, Positionals& positionals, const char* rest_name, co
   app.add_option(rest_name, positionals.rest, rest_help);
 }
 
-CLI::App* AddCommand(CLI::App& app, const char* name, const char* help, const char* example) {
-  CLI::App* command = app.add_subcommand(name, help);
-  command->footer(
-      std::string("\nExample:\n  ") + example +
-      "\n\nWith every command: --results DIR, --profile NAME, --json, --quiet, --no-color (retort --help).");
-  command->fallthrough();
-  return command;
+CLI::App* AddCommand(CLI::App& app, const char* name, const char* help) {
+  return app.add_subcommand(name, help)->fallthrough();
 }
 
 void AddRunOptions(CLI::App& command, CommandLine& line, Positionals& positionals) {
@@ -70,23 +61,21 @@ void AddRunOptions(CLI::App& command, CommandLine& line, Positionals& positional
 
 void AddSweepCommands(CLI::App& app, CommandLine& line, Positionals& positionals) {
   constexpr const char* kOverrides = "KEY=VALUE overrides, e.g. trial.steps=10 sweep.seeds=[0]";
-  CLI::App* plan = AddCommand(app, "plan", "Show what would run: trials, devices, cost, epsilon, data",
-                              "retort plan experiments/configs/quickstart.toml trial.steps=40");
+  CLI::App* plan = AddCommand(app, "plan", "Show what would run: trials, devices, cost, epsilon, data");
   AddSweep(*plan, positionals, "KEY=VALUE", kOverrides);
   plan->add_flag("--diff", line.diff, "Compare with what the results folder already holds");
   plan->add_option("--slots", line.slots,
                    "Workers at once that the time is for (default: as the last run, else 1)")
       ->check(CLI::Range(1, 4096));
 
-  CLI::App* run = AddCommand(app, "run", "Run the sweep, or resume it; running a finished sweep does nothing",
-                             "retort run experiments/configs/quickstart.toml --slots 2");
+  CLI::App* run = AddCommand(app, "run", "Run the sweep, or resume it; running a finished sweep does nothing");
   AddSweep(*run, positionals, "KEY=VALUE", kOverrides);
   AddRunOptions(*run, line, positionals);
 
-  CLI::App* table = AddCommand(app, "table", "Print the tables: published beside measured beside proven",
-                               "retort table experiments/configs/quickstart.toml --format markdown");
+  CLI::App* table = AddCommand(app, "table", "Print the tables: published beside measured beside proven");
   AddSweep(*table, positionals, "TABLE", "Name of one table, and KEY=VALUE overrides as given to `run`");
-  table->add_option("--format", line.format, "text, markdown, csv, latex or json");
+  table->add_option("--format", line.format, "How it is printed (default text)")
+      ->check(CLI::IsMember({"text", "markdown", "csv", "latex", "json"}));
   table->add_flag("--statements", line.statements,
                   "Below the table, the privacy of each row in a paragraph (text, markdown, latex; json: in notes)");
   table->add_flag("--complete", line.complete,
@@ -95,17 +84,15 @@ void AddSweepCommands(CLI::App& app, CommandLine& line, Positionals& positionals
 }
 
 void AddPlot(CLI::App& app, CommandLine& line, Positionals& positionals) {
-  CLI::App* plot = AddCommand(app, "plot", "Draw the figures: published points beside measured ones",
-                              "retort plot experiments/configs/quickstart.toml --format svg --out figures");
+  CLI::App* plot = AddCommand(app, "plot", "Draw the figures: published points beside measured ones");
   AddSweep(*plot, positionals, "FIGURE", "Name of one figure, and KEY=VALUE overrides as given to `run`");
   plot->add_option("--format", line.plot_format, "svg, png or both (default)")->check(CLI::IsMember({"svg", "png", "both"}));
   plot->add_option("--out", line.out, "Folder for the files (default figures/ in the results folder)")->type_name("DIR");
 }
 
 void AddChaos(CLI::App& app, CommandLine& line, Positionals& positionals) {
-  CLI::App* chaos = AddCommand(
-      app, "chaos", "Run the sweep while killing, stopping and starving its processes, then compare",
-      "retort chaos experiments/configs/chaos.toml --kills 200 --slots 2");
+  CLI::App* chaos =
+      AddCommand(app, "chaos", "Run the sweep while killing, stopping and starving its processes, then compare");
   AddSweep(*chaos, positionals, "KEY=VALUE", "KEY=VALUE overrides, as of `run`");
   chaos->add_option("--kills", line.kills, "How many times something is killed (default 20)")
       ->check(CLI::Range(1, 1'000'000))
@@ -120,42 +107,34 @@ void AddChaos(CLI::App& app, CommandLine& line, Positionals& positionals) {
 }
 
 void AddResultCommands(CLI::App& app, CommandLine& line, Positionals& positionals) {
-  CLI::App* status = AddCommand(app, "status", "Worst problem first, counts, time left, next command",
-                                "retort status --watch");
+  CLI::App* status = AddCommand(app, "status", "Worst problem first, counts, time left, next command");
   status->add_flag("--watch", line.watch, "Refresh every two seconds until the sweep ends");
 
-  CLI::App* explain = AddCommand(app, "explain", "Why a trial waits, failed, or costs what it costs",
-                                 "retort explain dpdfd-working-digits-s0");
+  CLI::App* explain = AddCommand(app, "explain", "Why a trial waits, failed, or costs what it costs");
   explain->add_option("TRIAL", positionals.trial, "Id, unique prefix of an id, or shown name")->required();
 
-  CLI::App* list = AddCommand(app, "list", "All trials of a results folder",
-                              "retort list --where method=dpdfd --where state=succeeded");
+  CLI::App* list = AddCommand(app, "list", "All trials of a results folder");
   list->add_option("--where", line.where, "KEY=VALUE that must hold; may be repeated")->take_all();
+  list->add_flag("--names", line.names, "Their names alone, a line each");
 
-  CLI::App* show =
-      AddCommand(app, "show", "One trial: row, claims, ledger, files", "retort show dpdfd-working-digits-s0");
+  CLI::App* show = AddCommand(app, "show", "One trial: row, claims, ledger, files");
   show->add_option("TRIAL", positionals.trial, "Id, unique prefix of an id, or shown name")->required();
 
-  CLI::App* retry = AddCommand(app, "retry", "Queue failed or cancelled trials again, with their students",
-                               "retort retry teacher-single-digits-s0");
+  CLI::App* retry = AddCommand(app, "retry", "Queue failed or cancelled trials again, with their students");
   retry->add_option("TRIAL", line.trials, "Ids, unique prefixes of ids, or shown names");
   retry->add_flag("--failed", line.failed, "Every trial that failed");
 
-  CLI::App* cancel = AddCommand(app, "cancel", "Leave trials out that have not ended yet; what runs is saved first",
-                                "retort cancel dpdfd-working-digits-s0");
+  CLI::App* cancel = AddCommand(app, "cancel", "Leave trials out that have not ended yet; what runs is saved first");
   cancel->add_option("TRIAL", line.trials, "Ids, unique prefixes of ids, or shown names")->required();
 
-  AddCommand(app, "verify", "Check digests, manifests, logs, and the ledger against the rows",
-             "retort verify --results results/quickstart");
+  AddCommand(app, "verify", "Check digests, manifests, logs, and the ledger against the rows");
 
-  CLI::App* repair = AddCommand(app, "repair", "Say what is torn, missing or left over, and put it right",
-                                "retort repair --results results/quickstart --apply");
+  CLI::App* repair = AddCommand(app, "repair", "Say what is torn, missing or left over, and put it right");
   repair->add_flag("--apply", line.apply, "Do it; what is taken out of the way is kept in quarantine-<n>/");
 }
 
 void AddAudit(CLI::App& app, CommandLine& line, Positionals& positionals) {
-  CLI::App* audit = AddCommand(app, "audit", "Attack finished trials, and hold what leaks against what is proven",
-                               "retort audit dpdfd-working-digits-s0 --kind release-step --kind membership");
+  CLI::App* audit = AddCommand(app, "audit", "Attack finished trials, and hold what leaks against what is proven");
   audit->add_option("TRIAL|SWEEP", line.audited, "Id, unique prefix of an id, or shown name; or a sweep file")
       ->required();
   audit->add_option("KEY=VALUE", positionals.rest, "Overrides, as the sweep was run with");
@@ -177,8 +156,8 @@ void AddAudit(CLI::App& app, CommandLine& line, Positionals& positionals) {
 }
 
 void AddExport(CLI::App& app, CommandLine& line, Positionals& positionals) {
-  CLI::App* command = AddCommand(app, "export", "Write a trial's network, samples, curves or ledger as a file for other tools",
-                                 "retort export dpdfd-working-digits-s0 student --format torch --out student.pth");
+  CLI::App* command =
+      AddCommand(app, "export", "Write a trial's network, samples, curves or ledger as a file for other tools");
   command->add_option("TRIAL", positionals.trial, "Id, unique prefix of an id, or shown name")->required();
   command
       ->add_option("WHAT", line.exported,
@@ -190,11 +169,10 @@ void AddExport(CLI::App& app, CommandLine& line, Positionals& positionals) {
 }
 
 void AddModel(CLI::App& app, CommandLine& line) {
-  CLI::App* model = AddCommand(app, "model", "Networks and saved weights",
-                               "retort model check resnet34 --weights resnet34-b627a593.pth");
+  CLI::App* model = AddCommand(app, "model", "Networks and saved weights");
   model->require_subcommand(1);
-  CLI::App* check = AddCommand(*model, "check", "What of saved weights fits a network, its parameter count, and its logits",
-                               "retort model check resnet34 --weights resnet34-b627a593.pth --input images.npy --logits-out logits.npy");
+  CLI::App* check =
+      AddCommand(*model, "check", "What of saved weights fits a network, its parameter count, and its logits");
   check->add_option("ARCH", line.network, "A network of the sweep file, as resnet34")->required();
   check->add_option("--weights", line.weights, ".pth (zip, legacy or tar) or safetensors; nothing in it is run")->type_name("FILE");
   check->add_option("--input", line.input, "Images: a .npy of float32 [rows, channels, height, width]")->type_name("FILE.npy");
@@ -208,12 +186,10 @@ void AddModel(CLI::App& app, CommandLine& line) {
 }
 
 void AddPlainCommands(CLI::App& app, CommandLine& line) {
-  CLI::App* metrics = AddCommand(app, "metrics", "What a running sweep tells Prometheus: names, units, labels, meaning",
-                                 "retort metrics --list");
+  CLI::App* metrics = AddCommand(app, "metrics", "What a running sweep tells Prometheus: names, units, labels, meaning");
   metrics->add_flag("--list", line.list_metrics, "Every metric, with or without a running sweep (the default)");
-  AddCommand(app, "schema", "JSON Schema of the sweep file", "retort schema > sweep.schema.json");
-  CLI::App* version =
-      AddCommand(app, "version", "Version; with --verbose, how it was built", "retort version --verbose");
+  AddCommand(app, "schema", "JSON Schema of the sweep file");
+  CLI::App* version = AddCommand(app, "version", "Version; with --verbose, how it was built");
   version->add_flag("--verbose", line.verbose, "Compiler, build type, libraries, file format versions");
 }
 
@@ -266,42 +242,11 @@ void SortPositionals(const CLI::App& command, const Positionals& positionals, Co
       errors.push_back(error);
     }
   }
-  const std::vector<std::string> formats = {"text", "markdown", "csv", "latex", "json"};
-  if (std::find(formats.begin(), formats.end(), line.format) != formats.end()) return;
-  Diagnostic error;
-  error.message = "--format " + line.format + " is unknown; valid are text, markdown, csv, latex and json.";
-  error.key = "--format";
-  error.choices = NearestOf(line.format, formats);
-  if (error.choices.empty()) error.choices = formats;
-  errors.push_back(error);
-}
-
-// The first word that stands where a command belongs, if it is none.
-std::optional<std::string> UnknownCommand(const std::vector<std::string>& arguments) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    if (word == "--results" || word == "--profile") {
-      ++i;
-    } else if (!word.starts_with('-')) {
-      const auto& names = CommandNames();
-      if (std::find(names.begin(), names.end(), word) != names.end()) return std::nullopt;
-      return word;
-    }
-  }
-  return std::nullopt;
-}
-
-Diagnostic UnknownCommandError(const std::string& word) {
-  Diagnostic error;
-  error.key = word;
-  error.choices = NearestOf(word, CommandNames());
-  error.message = "there is no command `" + word + "`";
-  error.message += error.choices.empty() ? "; `retort --help` lists the commands." : ".";
-  return error;
 }
 
 // CLI11 reports misuse by exceptions; this is where they end.
-ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reversed, ParsedCommandLine parsed) {
+ParsedCommandLine ParseOrExplain(CLI::App& app, const CommandNode& root,
+                                 const std::vector<std::string>& arguments, ParsedCommandLine parsed) {
   // The innermost command, and the words that lead to it.
   std::string words;
   const auto active = [&app, &words]() -> CLI::App* {
@@ -314,11 +259,15 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
     return command;
   };
   try {
-    app.parse(std::move(reversed));
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     const CLI::App* command = active();
     parsed.text = command == &app ? app.help() : command->help(words);
   } catch (const CLI::ParseError& misuse) {
+    if (std::optional<Diagnostic> meant = Misuse(root, arguments)) {
+      parsed.errors.push_back(*std::move(meant));
+      return parsed;
+    }
     const CLI::App* command = active();
     Diagnostic error;
     error.message = std::string(misuse.what()) + " (`" + words + " " +
@@ -328,59 +277,65 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, std::vector<std::string> reverse
   return parsed;
 }
 
-}  // namespace
-
-const std::vector<std::string>& CommandNames() {
-  static const std::vector<std::string> names = {
-      "plan",   "run",    "table",  "plot", "report", "status", "explain", "list",      "show",   "retry",
-      "cancel", "verify", "repair", "chaos",  "audit",  "data",   "export", "model",
-      "epsilon", "calibrate", "doctor", "metrics", "schema", "version"};
-  return names;
-}
-
-ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
-  ParsedCommandLine parsed;
-  parsed.json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
-  if (const auto unknown = UnknownCommand(arguments)) {
-    parsed.errors.push_back(UnknownCommandError(*unknown));
-    return parsed;
-  }
-  if (auto unknown = UnknownMechanism(arguments)) {
-    parsed.errors.push_back(*std::move(unknown));
-    return parsed;
-  }
-  CommandLine line;
-  Positionals positionals;
-  CLI::App app{std::string(kSummary), "retort"};
-  app.footer(std::string(kFooter));
+void AddCommands(CLI::App& app, CommandLine& line, Positionals& positionals) {
   app.require_subcommand(0, 1);
   AddGlobals(app, line.global);
   AddSweepCommands(app, line, positionals);
   AddPlot(app, line, positionals);
   CLI::App* report =
-      AddCommand(app, "report", "One HTML page of a results folder that needs no network: tables, figures, trials, privacy",
-                 "retort report --results results/quickstart --out quickstart.html");
+      AddCommand(app, "report", "One HTML page of a results folder that needs no network: tables, figures, trials, privacy");
   AddReport(*report, line);
   AddChaos(app, line, positionals);
   AddResultCommands(app, line, positionals);
   AddAudit(app, line, positionals);
   AddExport(app, line, positionals);
   AddModel(app, line);
-  CLI::App* data = AddCommand(app, "data", "Data sets on disk: data check NAME PATH, data clients NAME PATH",
-                              "retort data check cifar10 ~/data/cifar-10-python.tar.gz");
+  CLI::App* data = AddCommand(app, "data", "Data sets on disk: data check NAME PATH, data clients NAME PATH");
   AddData(*data, line, positionals.rest);
-  CLI::App* epsilon = AddCommand(app, "epsilon", "Accountants as a calculator: every claim of a mechanism",
-                                 "retort epsilon votes --noise 100 --queries 5000 --delta 1e-5 --explain");
+  CLI::App* epsilon = AddCommand(app, "epsilon", "Accountants as a calculator: every claim of a mechanism");
   AddCalculator(*epsilon, line, positionals.calculator);
-  CLI::App* calibrate =
-      AddCommand(app, "calibrate", "The least noise or the most releases that meet an epsilon",
-                 "retort calibrate votes --epsilon 3 --queries 5000 --delta 1e-5");
+  CLI::App* calibrate = AddCommand(app, "calibrate", "The least noise or the most releases that meet an epsilon");
   AddCalculator(*calibrate, line, positionals.calculator);
-  CLI::App* doctor = AddCommand(app, "doctor", "What is wrong with this machine, and the command that mends it",
-                                "retort doctor experiments/configs/quickstart.toml --slots 4");
+  CLI::App* doctor = AddCommand(app, "doctor", "What is wrong with this machine, and the command that mends it");
   AddDoctor(*doctor, line, positionals.sweep, positionals.rest);
   AddPlainCommands(app, line);
-  parsed = ParseOrExplain(app, {arguments.rbegin(), arguments.rend()}, std::move(parsed));
+  AddDocuments(app, line);
+  // Last: what is added to the parser takes over the text that is below its help by then.
+  app.footer("\n" + ExitCodesText(kHelpColumns) + "\nData go to stdout, messages to stderr.");
+}
+
+}  // namespace
+
+CommandNode CommandTree() {
+  CommandLine line;
+  Positionals positionals;
+  CLI::App app{std::string(kSummary), "retort"};
+  AddCommands(app, line, positionals);
+  return TreeOf(app);
+}
+
+const std::vector<std::string>& CommandNames() {
+  static const std::vector<std::string> names = {
+      "plan",   "run",    "table",  "plot", "report", "status", "explain", "list",      "show",   "retry",
+      "cancel", "verify", "repair", "chaos",  "audit",  "data",   "export", "model",
+      "epsilon", "calibrate", "doctor", "metrics", "schema", "completion", "man", "version"};
+  return names;
+}
+
+ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
+  ParsedCommandLine parsed;
+  parsed.json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  CommandLine line;
+  Positionals positionals;
+  CLI::App app{std::string(kSummary), "retort"};
+  AddCommands(app, line, positionals);
+  const CommandNode root = TreeOf(app);
+  if (std::optional<Diagnostic> unknown = UnknownCommand(root, arguments)) {
+    parsed.errors.push_back(*std::move(unknown));
+    return parsed;
+  }
+  ShowExamples(app);
+  parsed = ParseOrExplain(app, root, arguments, std::move(parsed));
   if (!parsed.text.empty() || !parsed.errors.empty()) return parsed;
   if (app.get_subcommands().empty()) {
     parsed.text = app.help();

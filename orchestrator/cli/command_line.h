@@ -11,6 +11,8 @@
 
 namespace retort::orchestrator::cli {
 
+struct CommandNode;
+
 struct GlobalOptions {
   std::string results;  // --results; empty = the default of the command
   std::string profile;  // --profile; empty = none
@@ -59,6 +61,9 @@ struct CommandLine {
   std::string network, weights, input, logits_out, image;  // model check
   std::int64_t classes = 0;                  // model check: 0 = as the weights have it
   bool torchscript = false, non_finite = false;
+  std::string shell;                         // completion: bash | zsh | fish
+  std::string page, pages;                   // man: a command, empty = the program; the folder for every page
+  bool names = false;                        // list: names alone
   bool diff = false, watch = false, verbose = false, list_metrics = false;
 };
 
@@ -75,5 +80,8 @@ struct ParsedCommandLine {
 
 // Names of all commands, in the order of the help.
 [[nodiscard]] const std::vector<std::string>& CommandNames();
+
+// What ParseCommandLine understands, as data.
+[[nodiscard]] CommandNode CommandTree();
 
 }  // namespace retort::orchestrator::cli

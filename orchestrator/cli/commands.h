@@ -42,6 +42,8 @@ struct Invocation {
 [[nodiscard]] int DoctorCommand(const Invocation& call);
 [[nodiscard]] int MetricsCommand(const Invocation& call);
 [[nodiscard]] int SchemaCommand(const Invocation& call);
+[[nodiscard]] int CompletionCommand(const Invocation& call);
+[[nodiscard]] int ManCommand(const Invocation& call);
 [[nodiscard]] int VersionCommand(const Invocation& call);
 
 // Runs the command that `call.line` names.

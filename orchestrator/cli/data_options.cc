@@ -9,12 +9,9 @@ namespace retort::orchestrator::cli {
 void AddData(CLI::App& data, CommandLine& line, std::vector<std::string>& rest) {
   data.require_subcommand(1);
   CLI::App* check = data.add_subcommand("check", "What is there: sizes, digests, classes, what is missing or damaged");
-  check->footer("\nExample:\n  retort data check celeba ~/data/celeba target=hair\n\nExit codes: 0 sound, 1 damaged, 2 "
-                "an unknown NAME or KEY, 3 a file is missing.");
+  check->footer("\nExit codes: 0 sound, 1 damaged, 2 an unknown NAME or KEY, 3 a file is missing.");
   CLI::App* clients = data.add_subcommand("clients", "Share examples out among clients: a split list for each");
-  clients->footer("\nExample:\n  retort data clients cifar10 ~/data/cifar-10-python.tar.gz --part train --clients 5 "
-                  "--dirichlet 0.5 --out clients\nand then, for the first: split = { train = "
-                  "\"clients/client-0.txt\", test = \"test\" }");
+  clients->footer("\nThen, in the sweep file of the first: split = { train = \"clients/client-0.txt\", test = \"test\" }");
   clients->add_option("--clients", line.clients, "How many")->required()->check(CLI::Range(1, 1 << 20));
   clients->add_option("--dirichlet", line.concentration,
                       "Concentration of each class's shares; small: few classes each (default: equal shares)")

@@ -9,7 +9,7 @@ namespace retort::orchestrator::cli {
 
 int Dispatch(const Invocation& call) {
   using Command = int (*)(const Invocation&);
-  constexpr std::array<std::pair<std::string_view, Command>, 25> kCommands = {
+  constexpr std::array<std::pair<std::string_view, Command>, 27> kCommands = {
       {{"plan", PlanCommand},
        {"run", RunCommand},
        {"table", TableCommand},
@@ -34,6 +34,8 @@ int Dispatch(const Invocation& call) {
        {"doctor", DoctorCommand},
        {"metrics", MetricsCommand},
        {"schema", SchemaCommand},
+       {"completion", CompletionCommand},
+       {"man", ManCommand},
        {"version", VersionCommand}}};
   // `epsilon votes` is one command for all mechanisms, `data check` and `data clients` are two.
   const std::string words = call.line.command + " ";

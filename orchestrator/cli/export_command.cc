@@ -10,6 +10,7 @@
 #include "experiments/spec/trial_kind.h"
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/known_values.h"
 #include "orchestrator/cli/open_results.h"
 #include "orchestrator/cli/trial_json.h"
 #include "orchestrator/cli/trial_names.h"
@@ -177,6 +178,20 @@ Result<std::string> EncodePart(const Part& part, const ResultsView& view, const 
 }
 
 }  // namespace
+
+std::vector<std::string> ExportedParts() {
+  std::vector<std::string> names;
+  for (const Part& part : Parts()) names.emplace_back(part.name);
+  return names;
+}
+
+std::vector<std::string> ExportFormats() {
+  std::vector<std::string> formats;
+  for (const Part& part : Parts())
+    for (const std::string& format : part.formats)
+      if (std::find(formats.begin(), formats.end(), format) == formats.end()) formats.push_back(format);
+  return formats;
+}
 
 int ExportCommand(const Invocation& call) {
   const CommandLine& line = call.line;

@@ -30,6 +30,12 @@ std::string ListText(const std::vector<const TrialView*>& trials) {
   return table.Render() + fmt::format("{} trials\n", trials.size());
 }
 
+std::string NamesText(const std::vector<const TrialView*>& trials) {
+  std::string text;
+  for (const TrialView* trial : trials) text += ShownName(trial->spec) + "\n";
+  return text;
+}
+
 void PrintJson(const Console& console, const std::vector<const TrialView*>& trials) {
   nlohmann::ordered_json document;
   document["schema_version"] = kSchemaVersion;
@@ -51,7 +57,7 @@ int ListCommand(const Invocation& call) {
   if (call.line.global.json)
     PrintJson(call.console, kept);
   else
-    call.console.Data(ListText(kept));
+    call.console.Data(call.line.names ? NamesText(kept) : ListText(kept));
   return 0;
 }
 

@@ -5,16 +5,27 @@
 
 namespace retort::orchestrator::cli {
 
-Result<ResultsView> OpenResults(const Invocation& call) {
+namespace {
+
+using Reader = Result<ResultsView> (*)(storage::Env& env, const std::string& directory);
+
+Result<ResultsView> OpenWith(const Invocation& call, Reader read) {
   RETORT_ASSIGN_OR_RETURN(const FoundResults found, FindResults(call.env, call.line.global.results));
   if (found.chosen) call.console.Message("results: " + found.directory);
-  return ReadResults(call.env, found.directory);
+  return read(call.env, found.directory);
 }
 
-Result<ResultsView> OpenShownResults(const Invocation& call) {
-  Result<ResultsView> view = OpenResults(call);
+Result<ResultsView> Shown(const Invocation& call, Result<ResultsView> view) {
   if (view.ok()) WithdrawRefuted(call.env, *view);
   return view;
 }
+
+}  // namespace
+
+Result<ResultsView> OpenResults(const Invocation& call) { return OpenWith(call, ReadResults); }
+
+Result<ResultsView> OpenShownResults(const Invocation& call) { return Shown(call, OpenResults(call)); }
+
+Result<ResultsView> OpenPackedResults(const Invocation& call) { return Shown(call, OpenWith(call, ReadPacked)); }
 
 }  // namespace retort::orchestrator::cli

@@ -12,5 +12,7 @@ namespace retort::orchestrator::cli {
 
 // The same as people are to see it: without claims that audits refute (refuted_claims.h).
 [[nodiscard]] Result<ResultsView> OpenShownResults(const Invocation& call);
+// The same with rows left packed (results_view.h).
+[[nodiscard]] Result<ResultsView> OpenPackedResults(const Invocation& call);
 
 }  // namespace retort::orchestrator::cli

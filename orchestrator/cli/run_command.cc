@@ -17,7 +17,7 @@ namespace {
 
 // The document of `run --json`: how the sweep stands now.
 void PrintOutcome(const Invocation& call, const std::string& results, int code) {
-  const Result<ResultsView> view = ReadResults(call.env, results);
+  const Result<ResultsView> view = ReadPacked(call.env, results);
   nlohmann::ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document["results"] = results;

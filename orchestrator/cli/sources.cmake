@@ -6,6 +6,7 @@ set(RETORT_CLI_SOURCES
     amend_command.cc
     audit_command.cc
     audit_text.cc
+    bash_completion.cc
     build_commands.cc
     calculator_command.cc
     calculator_options.cc
@@ -17,7 +18,11 @@ set(RETORT_CLI_SOURCES
     chaos_verdict.cc
     claim_json.cc
     claim_text.cc
+    command_examples.cc
     command_line.cc
+    command_tree.cc
+    completion.cc
+    completion_words.cc
     confusion_html.cc
     console.cc
     curve_chart.cc
@@ -26,9 +31,13 @@ set(RETORT_CLI_SOURCES
     data_options.cc
     devices.cc
     dispatch.cc
+    document_commands.cc
+    document_options.cc
     doctor_command.cc
     doctor_options.cc
+    environment_document.cc
     estimate_text.cc
+    exit_codes.cc
     explain_command.cc
     explain_devices.cc
     explanation.cc
@@ -41,12 +50,15 @@ set(RETORT_CLI_SOURCES
     figure_map.cc
     figure_picture.cc
     figure_words.cc
+    fish_completion.cc
     html_table.cc
     html_writer.cc
+    known_values.cc
     known_costs.cc
     latex_text.cc
     list_command.cc
     load_sweep.cc
+    man_text.cc
     metrics_command.cc
     model_command.cc
     named_data.cc
@@ -77,6 +89,7 @@ set(RETORT_CLI_SOURCES
     report_trials.cc
     result_table.cc
     results_location.cc
+    roff_text.cc
     run_command.cc
     run_ending.cc
     run_options.cc
@@ -91,6 +104,7 @@ set(RETORT_CLI_SOURCES
     status_command.cc
     status_text.cc
     stored_plan.cc
+    suggestions.cc
     sweep_status.cc
     table_command.cc
     table_completion.cc
@@ -113,7 +127,8 @@ set(RETORT_CLI_SOURCES
     verify_command.cc
     worst_claims.cc
     version.cc
-    watch_status.cc)
+    watch_status.cc
+    zsh_completion.cc)
 list(TRANSFORM RETORT_CLI_SOURCES PREPEND "${RETORT_CLI_DIR}/")
 include("${RETORT_CLI_DIR}/../doctor/sources.cmake")
 
@@ -124,6 +139,13 @@ file(READ "${RETORT_PUBLISHED_FILE}" RETORT_PUBLISHED)
 set(RETORT_PUBLISHED_SOURCE "${PROJECT_BINARY_DIR}/generated/published_data.cc")
 configure_file("${RETORT_CLI_DIR}/published_data.cc.in" "${RETORT_PUBLISHED_SOURCE}" @ONLY)
 
+# Likewise the list of environment variables, for the manual pages.
+set(RETORT_ENVIRONMENT_FILE "${PROJECT_SOURCE_DIR}/cluster/ENVIRONMENT.md")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${RETORT_ENVIRONMENT_FILE}")
+file(READ "${RETORT_ENVIRONMENT_FILE}" RETORT_ENVIRONMENT_DOCUMENT)
+set(RETORT_ENVIRONMENT_SOURCE "${PROJECT_BINARY_DIR}/generated/environment_document.cc")
+configure_file("${RETORT_CLI_DIR}/environment_document.cc.in" "${RETORT_ENVIRONMENT_SOURCE}" @ONLY)
+
 find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -131,6 +153,7 @@ find_package(Boost REQUIRED)
 
 retort_module(cli
   SOURCES ${RETORT_CLI_SOURCES} ${RETORT_DOCTOR_SOURCES} "${RETORT_PUBLISHED_SOURCE}"
+          "${RETORT_ENVIRONMENT_SOURCE}"
   PUBLIC retort::orchestrator retort::spec retort::privacy retort::storage retort::cluster
   PRIVATE retort::plot CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Boost::headers)
 

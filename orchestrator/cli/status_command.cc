@@ -10,7 +10,7 @@ namespace retort::orchestrator::cli {
 int StatusCommand(const Invocation& call) {
   const bool json = call.line.global.json;
   if (call.line.watch && !json) return WatchStatus(call);
-  const Result<ResultsView> view = OpenShownResults(call);
+  const Result<ResultsView> view = OpenPackedResults(call);
   if (!view.ok()) return call.console.Fail(view.status());
   const RootCharges root = ReadRoot(call.env, *view);
   const double clock = ReadClocks().unix_seconds;

@@ -52,7 +52,7 @@ class StatusWatch {
  private:
   std::optional<int> LookNow() {
     if (directory_.empty() && !Find()) return std::nullopt;
-    Result<ResultsView> view = ReadResults(call_.env, directory_);
+    Result<ResultsView> view = ReadPacked(call_.env, directory_);
     if (!view.ok()) return Failed(view.status());
     failures_ = 0;
     if (view->sweep.empty()) {

@@ -18,7 +18,7 @@ for command in plan run table status explain list show verify schema version; do
   case_name="help of $command"
   run "$retort" "$command" --help
   expect_code 0
-  expect_out "Example:"
+  expect_out "Examples:"
 done
 
 for command in status list verify "show x" "explain x"; do

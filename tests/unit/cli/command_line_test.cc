@@ -60,7 +60,7 @@ TEST(CommandLine, HelpOfACommandHasAnExample) {
   for (const std::string& name : CommandNames()) {
     const ParsedCommandLine parsed = ParseCommandLine({name, "--help"});
     EXPECT_TRUE(parsed.errors.empty());
-    EXPECT_THAT(parsed.text, HasSubstr("Example:\n  retort " + name));
+    EXPECT_THAT(parsed.text, HasSubstr("Examples:\n  retort " + name));
     EXPECT_THAT(parsed.text, HasSubstr("Usage: retort " + name));
   }
 }

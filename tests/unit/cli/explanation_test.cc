@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "experiments/spec/failure_kind.h"
 #include "orchestrator/cli/devices.h"
 #include "tests/unit/cli/sample_results.h"
 
@@ -21,6 +26,33 @@ TEST(Explanation, ParentFailedIsExplainedByTheTeachersFailure) {
   const Explanation explanation = Explain(sample.view, sample.view.trials[1], 0);
   EXPECT_THAT(explanation.sentences.at(1), HasSubstr("labels are truncated"));
   EXPECT_THAT(explanation.next, HasSubstr("retort plan"));
+}
+
+// Of orchestrator/FAULTS.md: the last column of each kind.
+std::map<std::string, std::string> RemediesOfThePage() {
+  std::map<std::string, std::string> remedies;
+  std::ifstream page(std::string(RETORT_SOURCE_DIR) + "/orchestrator/FAULTS.md");
+  for (std::string line; std::getline(page, line) && line != "## Faults of a worker";) {
+    if (!line.starts_with("| `") || !line.ends_with(" |")) continue;
+    const std::size_t last = line.rfind(" | ") + 3;
+    remedies[line.substr(3, line.find('`', 3) - 3)] = line.substr(last, line.size() - 2 - last);
+  }
+  return remedies;
+}
+
+TEST(Explanation, RemedyOfEachKindIsThatOfThePageAboutFaults) {
+  std::map<std::string, std::string> remedies = RemediesOfThePage();
+  testing::Sample sample = testing::SampleSweep();
+  TrialView& trial = sample.view.trials[0];
+  trial.state = TrialState::failed;
+  for (int number = 1; number < 256; ++number) {
+    trial.failure = static_cast<FailureKind>(number);
+    const std::string name(FailureName(trial.failure));
+    if (name == "unknown" || trial.failure == FailureKind::stopped) continue;
+    ASSERT_FALSE(remedies[name].empty()) << name;
+    EXPECT_THAT(Explain(sample.view, trial, 0).next, ::testing::StartsWith(remedies[name] + " Then: "));
+  }
+  EXPECT_GE(remedies.size(), 17U);
 }
 
 TEST(Explanation, WaitingNamesTheTeacherAndItsState) {

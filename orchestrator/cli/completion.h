@@ -1,0 +1,33 @@
+// Scripts that complete the command line in a shell.
+#pragma once
+
+#include <string>
+
+#include "orchestrator/cli/command_tree.h"
+
+namespace retort::orchestrator::cli {
+
+// What the values of a parameter are completed from.
+enum class ValueSource : unsigned char {
+  text,      // nothing is known about them
+  words,     // its choices
+  files,     // any file
+  folders,
+  results,   // results folders, and folders
+  sweeps,    // *.toml
+  trials,    // `retort list --names`
+  audited,   // trials and sweeps
+  profiles,  // [profile.NAME] of the sweep file that stands on the line; so tables and figures
+  tables,
+  figures,
+};
+
+[[nodiscard]] ValueSource SourceOf(const Parameter& parameter);
+[[nodiscard]] std::string SourceName(ValueSource source);  // "text", "words", ...: what the scripts call it
+
+// To be read by the shell, or put where it looks for completions of `retort`.
+[[nodiscard]] std::string BashCompletion(const CommandNode& root);
+[[nodiscard]] std::string ZshCompletion(const CommandNode& root);
+[[nodiscard]] std::string FishCompletion(const CommandNode& root);
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,144 @@
+#include "orchestrator/cli/suggestions.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+namespace retort::orchestrator::cli {
+namespace {
+
+// The command that the words so far lead to, below those that it belongs to.
+using Chain = std::vector<const CommandNode*>;
+
+std::string Words(const CommandNode& command) {
+  return command.path.empty() ? "retort" : "retort " + command.path;
+}
+
+std::string Help(const CommandNode& command) { return "`" + Words(command) + " --help`"; }
+
+// A negative number is no option.
+bool IsOption(const std::string& word) {
+  return word.size() > 1 && word.front() == '-' && std::isdigit(static_cast<unsigned char>(word[1])) == 0;
+}
+
+const Parameter* FindOption(const Chain& chain, const std::string& name) {
+  for (auto command = chain.rbegin(); command != chain.rend(); ++command)
+    if (const Parameter* found = FindParameter(**command, name)) return found;
+  return nullptr;
+}
+
+Diagnostic UnknownCommandError(const CommandNode& command, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CommandNode& one : command.commands) names.push_back(one.name);
+  const bool calculator = command.path == "epsilon" || command.path == "calibrate";
+  Diagnostic error;
+  error.key = word;
+  error.message = std::string("there is no ") + (calculator ? "mechanism" : "command") + " `" +
+                  (calculator || command.path.empty() ? "" : command.path + " ") + word + "`";
+  error.choices = command.path.empty() ? NearestOf(word, names) : NearestFirst(word, names);
+  error.message += error.choices.empty() ? "; " + Help(command) + " lists the commands." : ".";
+  return error;
+}
+
+// ", which belongs to `plan`, `run` and `chaos`"; empty where no command has the option.
+std::string Owners(const CommandNode& root, const std::string& option) {
+  std::vector<std::string> owners;
+  for (const CommandNode* command : AllCommands(root))
+    if (FindParameter(*command, option) != nullptr) owners.push_back("`" + command->path + "`");
+  std::string text;
+  for (std::size_t i = 0; i < owners.size(); ++i)
+    text += (i == 0 ? ", which belongs to " : i + 1 == owners.size() ? " and " : ", ") + owners[i];
+  return text;
+}
+
+Diagnostic UnknownOptionError(const Chain& chain, const std::string& option) {
+  std::vector<std::string> names;
+  for (auto command = chain.rbegin(); command != chain.rend(); ++command)
+    for (const Parameter& parameter : (*command)->parameters)
+      if (!parameter.positional) names.push_back(parameter.names.back());
+  Diagnostic error;
+  error.key = option;
+  error.choices = NearestOf(option, names);
+  error.message = "`" + Words(*chain.back()) + "` has no option " + option;
+  if (error.choices.empty()) error.message += Owners(*chain.front(), option);
+  error.message += "; " + Help(*chain.back()) + " shows what is valid.";
+  return error;
+}
+
+Diagnostic UnknownValueError(const Parameter& parameter, const std::string& value) {
+  Diagnostic error;
+  error.key = parameter.names.back();
+  error.message = error.key + " " + value + " is unknown.";
+  error.choices = NearestFirst(value, parameter.choices);
+  return error;
+}
+
+Diagnostic MissingCommandError(const CommandNode& command) {
+  Diagnostic error;
+  for (const CommandNode& one : command.commands) error.choices.push_back(one.name);
+  error.message = "`" + Words(command) + "` needs a command; " + Help(command) + " shows what is valid.";
+  return error;
+}
+
+bool Among(const std::vector<std::string>& choices, const std::string& value) {
+  return choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end();
+}
+
+class Walk {
+ public:
+  Walk(const CommandNode& root, const std::vector<std::string>& arguments) : arguments_(arguments), chain_{&root} {}
+
+  // About commands alone, or about options and their values too.
+  std::optional<Diagnostic> First(bool all) {
+    for (; at_ < arguments_.size() && arguments_[at_] != "--"; ++at_) {
+      const std::string& word = arguments_[at_];
+      if (IsOption(word)) {
+        std::optional<Diagnostic> wrong = Option(word);
+        if (wrong) return all ? wrong : std::nullopt;
+      } else if (const CommandNode* below = FindCommand(*chain_.back(), word)) {
+        chain_.push_back(below);
+      } else if (!chain_.back()->commands.empty()) {
+        return UnknownCommandError(*chain_.back(), word);
+      } else if (std::optional<Diagnostic> wrong = Word(word)) {
+        if (all) return wrong;
+      }
+    }
+    if (all && chain_.back()->needs_command) return MissingCommandError(*chain_.back());
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Diagnostic> Option(const std::string& word) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const Parameter* option = FindOption(chain_, name);
+    if (option == nullptr) return UnknownOptionError(chain_, name);
+    if (option->value.empty()) return std::nullopt;
+    if (equals == std::string::npos && ++at_ == arguments_.size()) return std::nullopt;
+    const std::string value = equals == std::string::npos ? arguments_[at_] : word.substr(equals + 1);
+    return Among(option->choices, value) ? std::nullopt : std::optional(UnknownValueError(*option, value));
+  }
+
+  std::optional<Diagnostic> Word(const std::string& word) {
+    const std::vector<const Parameter*> positionals = ArgumentsOf(*chain_.back());
+    if (seen_ >= positionals.size()) return std::nullopt;
+    const Parameter& parameter = *positionals[seen_++];
+    return Among(parameter.choices, word) ? std::nullopt : std::optional(UnknownValueError(parameter, word));
+  }
+
+  const std::vector<std::string>& arguments_;
+  Chain chain_;
+  std::size_t at_ = 0, seen_ = 0;
+};
+
+}  // namespace
+
+std::optional<Diagnostic> UnknownCommand(const CommandNode& root, const std::vector<std::string>& arguments) {
+  return Walk(root, arguments).First(false);
+}
+
+std::optional<Diagnostic> Misuse(const CommandNode& root, const std::vector<std::string>& arguments) {
+  return Walk(root, arguments).First(true);
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,22 @@
+// What was probably meant by arguments that are wrong.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/spec/diagnostic.h"
+#include "orchestrator/cli/command_tree.h"
+
+namespace retort::orchestrator::cli {
+
+// About the first word that stands where a command belongs and names none, with the nearest that there are.
+// Nothing where an option that nobody knows comes before.
+[[nodiscard]] std::optional<Diagnostic> UnknownCommand(const CommandNode& root,
+                                                       const std::vector<std::string>& arguments);
+
+// About arguments that the parser refused: the first option that the command lacks, or value that is none of those
+// that there are; else a command that is missing. Nothing where it is something else.
+[[nodiscard]] std::optional<Diagnostic> Misuse(const CommandNode& root, const std::vector<std::string>& arguments);
+
+}  // namespace retort::orchestrator::cli

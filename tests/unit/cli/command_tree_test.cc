@@ -1,0 +1,110 @@
+#include "orchestrator/cli/command_tree.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/cli/command_examples.h"
+#include "orchestrator/cli/command_line.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// The words of a line as a shell would read them, up to a pipe or a redirection.
+std::vector<std::string> ShellWords(const std::string& line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quoted = false;
+  for (const char letter : line + " ") {
+    if (letter == '\'') {
+      quoted = !quoted;
+    } else if (letter == ' ' && !quoted) {
+      if (word == "|" || word == ">") return words;
+      if (!word.empty()) words.push_back(word);
+      word.clear();
+    } else {
+      word += letter;
+    }
+  }
+  return words;
+}
+
+TEST(CommandTree, HasEveryCommandInTheOrderOfTheHelp) {
+  const CommandNode root = CommandTree();
+  for (const std::string& name : CommandNames()) EXPECT_NE(FindCommand(root, name), nullptr) << name;
+  EXPECT_EQ(root.commands.size(), CommandNames().size());
+  ASSERT_NE(FindCommand(root, "data"), nullptr);
+  const CommandNode* check = FindCommand(*FindCommand(root, "data"), "check");
+  ASSERT_NE(check, nullptr);
+  EXPECT_EQ(check->path, "data check");
+}
+
+TEST(CommandTree, KnowsChoicesRangesAndWhatRepeats) {
+  const CommandNode root = CommandTree();
+  EXPECT_THAT(FindParameter(*FindCommand(root, "table"), "--format")->choices,
+              ElementsAre("text", "markdown", "csv", "latex", "json"));
+  EXPECT_EQ(FindParameter(*FindCommand(root, "run"), "--slots")->range, "[1 - 4096]");
+  EXPECT_TRUE(ArgumentsOf(*FindCommand(root, "retry")).front()->repeats);
+  EXPECT_FALSE(ArgumentsOf(*FindCommand(root, "show")).front()->repeats);
+  EXPECT_TRUE(FindParameter(*FindCommand(root, "plan"), "--diff")->value.empty());
+}
+
+TEST(CommandTree, EveryCommandHasExamplesThatTheParserTakes) {
+  const CommandNode root = CommandTree();
+  for (const CommandNode* command : AllCommands(root)) {
+    const std::vector<Example> examples = ExamplesOf(command->path);
+    EXPECT_FALSE(examples.empty()) << command->path;
+    for (const Example& example : examples) {
+      std::vector<std::string> words = ShellWords(example.line);
+      ASSERT_EQ(words.at(0), "retort") << example.line;
+      words.erase(words.begin());
+      const ParsedCommandLine parsed = ParseCommandLine(words);
+      ASSERT_TRUE(parsed.command) << example.line << ": " << (parsed.errors.empty() ? "" : parsed.errors[0].message);
+      EXPECT_TRUE(parsed.command->command.starts_with(command->path)) << example.line;
+      EXPECT_FALSE(example.what.empty());
+    }
+  }
+}
+
+struct Misread {
+  std::vector<std::string> words;
+  const char* says;
+  const char* meant;  // the first choice; empty = none
+};
+void PrintTo(const Misread& misread, std::ostream* out) { *out << ::testing::PrintToString(misread.words); }
+
+class MisreadTest : public ::testing::TestWithParam<Misread> {};
+
+TEST_P(MisreadTest, SaysWhatWasProbablyMeant) {
+  const Misread& misread = GetParam();
+  const ParsedCommandLine parsed = ParseCommandLine(misread.words);
+  EXPECT_FALSE(parsed.command);
+  ASSERT_EQ(parsed.errors.size(), 1U);
+  EXPECT_THAT(parsed.errors[0].message, HasSubstr(misread.says));
+  EXPECT_EQ(parsed.errors[0].choices.empty() ? "" : parsed.errors[0].choices.front(), misread.meant);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CommandTree, MisreadTest,
+    ::testing::Values(
+        Misread{{"rnu", "s.toml"}, "there is no command `rnu`", "run"},
+        Misread{{"--results", "x", "staus"}, "there is no command `staus`", "status"},
+        Misread{{"data", "chek", "idx", "x"}, "there is no command `data chek`", "check"},
+        Misread{{"epsilon", "vots"}, "there is no mechanism `vots`", "votes"},
+        Misread{{"data"}, "`retort data` needs a command", "check"},
+        Misread{{"run", "s.toml", "--slot", "2"}, "`retort run` has no option --slot", "--slots"},
+        Misread{{"plan", "s.toml", "--kills", "3"}, "which belongs to `chaos`", ""},
+        Misread{{"table", "s.toml", "--format", "mardown"}, "--format mardown is unknown", "markdown"},
+        Misread{{"completion", "zhs"}, "SHELL zhs is unknown", "zsh"}));
+
+TEST(CommandTree, ANegativeNumberIsNoOption) {
+  const ParsedCommandLine parsed = ParseCommandLine({"epsilon", "votes", "--noise", "-3", "--queries", "5", "--delta", "1e-5"});
+  for (const Diagnostic& error : parsed.errors) EXPECT_THAT(error.message, Not(HasSubstr("has no option")));
+}
+
+}  // namespace
+}  // namespace retort::orchestrator::cli
