@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <unordered_set>
 #include <utility>
 
@@ -100,6 +101,15 @@ std::vector<Diagnostic> AbsentWeights(const SweepPlan& plan) {
   return absent;
 }
 
+// The variable as the process has it, or, where data may be absent, as the file writes it: no such path exists.
+std::optional<std::string> LookUp(const std::string& name, const std::string& file, std::vector<Diagnostic>& absent) {
+  if (const char* value = std::getenv(name.c_str())) return value;
+  const bool told = std::any_of(absent.begin(), absent.end(), [&name](const Diagnostic& one) { return one.key == name; });
+  if (!told)
+    absent.push_back(Warning(file, name, "the environment variable " + name + " is not set; set it, or write the path"));
+  return "${" + name + "}";
+}
+
 // A file that torchvision publishes for another network cannot fit.
 void WarnOfOtherNetworks(SweepPlan& plan) {
   for (const TrialSpec& spec : plan.trials) {
@@ -142,6 +152,8 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
     return digest;
   };
   hooks.unpack_all = request.runs;
+  if (request.data_may_be_absent)
+    hooks.lookup = [&](const std::string& name) { return LookUp(name, request.path, loaded.absent); };
   privacy::Calibrator calibrator;
   hooks.calibrate = [&calibrator](TrialSpec& spec) { return calibrator.Calibrate(spec); };
   PlanOptions options;
