@@ -9,6 +9,7 @@
 
 #include "experiments/privacy/privacy_statement.h"
 #include "experiments/spec/spec_codec.h"
+#include "experiments/spec/trial_kind.h"
 #include "orchestrator/cli/published_join.h"
 #include "orchestrator/cli/quoted_cells.h"
 #include "orchestrator/cli/table_marks.h"
