@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "experiments/privacy/claim.h"
+#include "experiments/privacy/exact_gdp.h"
 #include "tests/unit/privacy/trials.h"
 
 namespace retort::privacy {

@@ -6,6 +6,7 @@
 
 #include "experiments/privacy/accountant.h"
 #include "experiments/privacy/claim.h"
+#include "experiments/privacy/exact_gdp.h"
 #include "tests/unit/privacy/trials.h"
 
 namespace retort::privacy {
