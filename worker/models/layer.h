@@ -25,8 +25,10 @@ enum class LayerKind : std::uint8_t {
   spatial_mean,   // [rows, c, h, w] -> [rows, c]
   // Frozen: without parameters, and nothing in them was fitted to private examples.
   hog,            // orientations of gradients, `out` bins a channel and window -> [rows, values] of norm `rate`
-  whiten,         // [rows, values] -> [rows, out + 1]: the first `out` directions of public pictures, `rate` the
-                  // shrinkage of what they vary by, and the constant `spread`
+  patches,        // strength of `out` filters of `kernel` pixels beyond `rate` -> [rows, values] of norm 1
+  scattering,     // wavelets in `out` directions -> [rows, values] of norm 1
+  whiten,         // [rows, values] -> [rows, out + 1]: the first `out` directions of public pictures (0: half of
+                  // them), `rate` the shrinkage of what they vary by, and the constant `spread`
 };
 
 // Does a layer of this kind let one row of a batch change what comes out for another, as batch normalisation

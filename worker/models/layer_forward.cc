@@ -20,6 +20,8 @@
 #include <ATen/ops/tensor.h>
 
 #include "worker/models/features/orientations.h"
+#include "worker/models/features/patches.h"
+#include "worker/models/features/scattering.h"
 #include "worker/models/features/whitening.h"
 
 namespace retort::worker {
@@ -125,6 +127,8 @@ at::Tensor ForwardLayer(const Layer& layer, const LayerNode& node, const std::ve
     case Kind::channel_shuffle: return at::channel_shuffle(x, layer.groups);
     case Kind::hog:
       return OrientationFeatures(x, {layer.out, layer.kernel, layer.stride, layer.padding, layer.rate});
+    case Kind::patches: return PatchFeatures(x, constant(0), constant(1), layer.rate);
+    case Kind::scattering: return ScatteringFeatures(x, layer.out);
     case Kind::whiten: return Whitened(x, constant(0), constant(1), layer.spread);
     case Kind::affine: return x * PerChannel(layer.scale, x) + PerChannel(layer.shift, x);
   }

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "worker/models/features/scattering.h"
+
 namespace retort::worker {
 namespace {
 
@@ -98,6 +100,11 @@ class Planner {
       case Kind::hog:
         node.shape = {in.at(0) * layer.out * Pooled(in.at(1), layer) * Pooled(in.at(2), layer)};
         break;
+      case Kind::patches: PlacePatches(layer, in, node); break;
+      case Kind::scattering:
+        node.shape = {in.at(0) * ScatteringPaths(layer.out) * ((in.at(1) + kScatteringStride - 1) / kScatteringStride) *
+                      ((in.at(2) + kScatteringStride - 1) / kScatteringStride)};
+        break;
       case Kind::whiten: PlaceWhiten(layer, in.at(0), node); break;
       case Kind::concat:
         for (std::size_t k = 1; k < node.inputs.size(); ++k) node.shape[0] += ShapeOf(node.inputs[k]).at(0);
@@ -179,10 +186,17 @@ class Planner {
   }
 
   void PlaceWhiten(const Layer& layer, std::int64_t values, LayerNode& node) {
-    const std::int64_t kept = std::min(layer.out, values);
+    const std::int64_t kept = layer.out == 0 ? (values + 1) / 2 : std::min(layer.out, values);
     AddConstant(layer.name + ".mean", {values}, node);
     AddConstant(layer.name + ".components", {kept, values}, node);
     node.shape = {kept + 1};
+  }
+
+  void PlacePatches(const Layer& layer, const Shape& in, LayerNode& node) {
+    AddConstant(layer.name + ".filters", {layer.out, in.at(0), layer.kernel, layer.kernel}, node);
+    AddConstant(layer.name + ".offset", {layer.out}, node);
+    const bool fits = in.at(1) >= layer.kernel && in.at(2) >= layer.kernel;
+    node.shape = {fits ? 2 * layer.out * 4 : 0};
   }
 
   void AddConstant(std::string name, Shape shape, LayerNode& node) {
@@ -320,6 +334,8 @@ bool MixesRows(LayerKind kind) {
     case Kind::affine:
     case Kind::spatial_mean:
     case Kind::hog:
+    case Kind::patches:
+    case Kind::scattering:
     case Kind::whiten:
       return false;
     case Kind::batch_norm:

@@ -87,6 +87,8 @@ const std::vector<Entry>& Entries() {
       {"tanh-cnn", &TanhCnn},
       {"logistic", &Logistic},
       {"hog-linear", &zoo::HogLinear},
+      {"patch-linear", &zoo::PatchLinear},
+      {"scattering-linear", &zoo::ScatteringLinear},
       {"alexnet", &zoo::AlexNet},
       {"vgg19_bn", &zoo::Vgg19Bn},
       Residual("resnet18", {.blocks = kBlocks18}),

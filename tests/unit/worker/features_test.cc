@@ -2,11 +2,15 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <vector>
 
 #include "worker/models/features/orientations.h"
+#include "worker/models/features/patches.h"
+#include "worker/models/features/scattering.h"
 #include "worker/models/features/whitening.h"
 #include "worker/models/model_registry.h"
 #include "worker/private/head_gradients.h"
@@ -139,47 +143,135 @@ TEST(Whitening, OfManyValuesFindsTheSameDirections) {
   EXPECT_TRUE(FitWhitening(samples, 8, 1).components.equal(fitted.components));
 }
 
+// For each filter and each patch what the definition says, then the mean over each quarter.
+TEST(Patches, AreTheMeansOfTheirDefinition) {
+  const at::Tensor image = at::randn({1, 2, 9, 8});
+  const at::Tensor drawn = at::randn({5, 2, 3, 3}), filters = drawn - drawn.mean({1, 2, 3}, true);
+  const at::Tensor offset = at::randn({5}) * 0.1;
+  const at::Tensor got = PatchFeatures(image, filters, offset, 0.25);
+  ASSERT_EQ(got.sizes(), (std::vector<std::int64_t>{1, 2 * 5 * 4}));
+  at::Tensor beyond = at::empty({2, 5, 7, 6}), want = at::empty({2, 5, 2, 2});
+  for (std::int64_t y = 0; y < 7; ++y) {
+    for (std::int64_t x = 0; x < 6; ++x) {
+      const at::Tensor patch = image[0].narrow(1, y, 3).narrow(2, x, 3);
+      const double scale = std::sqrt(patch.var(false).item<double>() + 0.01);
+      for (std::int64_t k = 0; k < 5; ++k) {
+        const double seen = (filters[k] * patch).sum().item<double>() / scale - offset[k].item<double>();
+        beyond[0][k][y][x] = std::max(0.0, seen - 0.25);
+        beyond[1][k][y][x] = std::max(0.0, -seen - 0.25);
+      }
+    }
+  }
+  for (std::int64_t down = 0; down < 2; ++down)  // of seven rows the middle one is in both halves
+    for (std::int64_t across = 0; across < 2; ++across)
+      want.select(3, across).select(2, down).copy_(beyond.narrow(2, 3 * down, 4).narrow(3, 3 * across, 3).mean({2, 3}));
+  EXPECT_TRUE(at::allclose(got[0], want.flatten() / want.norm(), 1e-4, 1e-5));
+}
+
+TEST(Patches, OfThreeChannelsAreThoseOfTheMirroredPictureToo) {
+  const at::Tensor images = at::randn({3, 3, 12, 12});
+  const at::Tensor filters = at::randn({4, 3, 6, 6}), offset = at::zeros({4});
+  const at::Tensor features = PatchFeatures(images, filters, offset, 0.25);
+  EXPECT_TRUE(at::allclose(PatchFeatures(images.flip(3), filters, offset, 0.25), features, 1e-4, 1e-5));
+}
+
+TEST(Patches, FiltersLookAtNoBrightnessAndAreTheSameEachTime) {
+  const at::Tensor pictures = at::randn({200, 1, 12, 12}).cumsum(3);
+  const PatchFilters once = FitPatchFilters(pictures, 8, 6), again = FitPatchFilters(pictures, 8, 6);
+  EXPECT_TRUE(once.filters.equal(again.filters));
+  EXPECT_TRUE(once.offset.equal(again.offset));
+  EXPECT_LT(once.filters.sum({1, 2, 3}).abs().max().item<double>(), 1e-4);
+  EXPECT_GT(once.filters.flatten(1).norm(2, 1).min().item<double>(), 0.1);
+}
+
+TEST(Scattering, OfAFlatPictureIsItsMeanAlone) {
+  const at::Tensor features = ScatteringFeatures(at::full({1, 1, 16, 16}, 2.0f), 8).view({81, 16});
+  EXPECT_TRUE(at::allclose(features[0], at::full({16}, 0.25f), 1e-4, 1e-5));  // of norm 1 over 16 places
+  EXPECT_LT(features.narrow(0, 1, 80).abs().max().item<double>(), 1e-4);
+}
+
+// A wave across, at the finer scale's frequency, is seen by the wavelet along it; turned, by the one a quarter on.
+TEST(Scattering, WaveIsSeenByTheWaveletOfItsDirectionAndScale) {
+  const at::Tensor phase = at::arange(32, at::kFloat) * (0.75 * std::numbers::pi);
+  const at::Tensor across = phase.cos().expand({1, 1, 32, 32}).contiguous();
+  const auto strongest = [](const at::Tensor& image) {
+    return ScatteringFeatures(image, 8).view({81, 8, 8}).narrow(1, 3, 2).narrow(2, 3, 2).mean({1, 2}).narrow(0, 1, 16);
+  };
+  EXPECT_EQ(strongest(across).argmax().item<std::int64_t>(), 0);
+  EXPECT_EQ(strongest(across.transpose(2, 3).contiguous()).argmax().item<std::int64_t>(), 4);
+  const at::Tensor slow = (at::arange(32, at::kFloat) * (0.375 * std::numbers::pi)).cos().expand({1, 1, 32, 32});
+  EXPECT_EQ(strongest(slow.contiguous()).argmax().item<std::int64_t>(), 8);
+}
+
+TEST(Scattering, RowsDoNotSeeEachOther) {
+  const at::Tensor images = at::randn({20, 1, 13, 18});
+  const at::Tensor all = ScatteringFeatures(images, 8);
+  EXPECT_EQ(all.size(1), 81 * 4 * 5);
+  for (const std::int64_t row : {0, 7, 19})
+    EXPECT_TRUE(at::allclose(ScatteringFeatures(images.narrow(0, row, 1), 8)[0], all[row], 1e-5, 1e-6)) << row;
+}
+
 std::unique_ptr<Network> Make(const std::string& name, const std::optional<RngStream>& stream) {
   return std::move(MakeNetwork(name, {1, 16, 16}, 10, stream)).value();
 }
 
-class FeatureNetwork : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(FeatureNetwork, IsFittedToNothingOfTheTrial) {
-  const auto one = Make(GetParam(), RngStream(1, Purpose::parameters));
-  const auto other = Make(GetParam(), RngStream(2, Purpose::parameters));
-  EXPECT_TRUE(one->buffers().constants().equal(other->buffers().constants()));
-  EXPECT_GT(one->buffers().constants().abs().sum().item<double>(), 0);
-  EXPECT_EQ(one->parameters().flat().abs().sum().item<double>(), 0) << "the head starts at zero";
+// Fitted once: that takes a while.
+const Network& Fitted(const std::string& name) {
+  static std::map<std::string, std::unique_ptr<Network>> networks;
+  auto& network = networks[name];
+  if (network) return *network;
+  network = Make(name, RngStream(1, Purpose::parameters));
+  EXPECT_EQ(network->parameters().flat().abs().sum().item<double>(), 0) << "the head starts at zero";
+  network->parameters().flat().normal_();
+  return *network;
 }
 
+TEST(HogLinear, IsFittedToNothingOfTheTrial) {
+  const auto one = Make("hog-linear", RngStream(1, Purpose::parameters));
+  const auto other = Make("hog-linear", RngStream(2, Purpose::parameters));
+  EXPECT_TRUE(one->buffers().constants().equal(other->buffers().constants()));
+  EXPECT_GT(one->buffers().constants().abs().sum().item<double>(), 0);
+}
+
+class FeatureNetwork : public ::testing::TestWithParam<const char*> {};
+
 TEST_P(FeatureNetwork, StateHoldsItsConstants) {
-  const auto from = Make(GetParam(), RngStream(1, Purpose::parameters));
-  from->parameters().flat().normal_();
+  const Network& from = Fitted(GetParam());
   const auto to = Make(GetParam(), std::nullopt);
-  ASSERT_TRUE(to->LoadState("student/", from->StateBlobs("student/")).ok());
+  ASSERT_TRUE(to->LoadState("student/", from.StateBlobs("student/")).ok());
   const at::Tensor images = at::randn({3, 1, 16, 16});
-  EXPECT_TRUE(to->Forward(images).logits.equal(from->Forward(images).logits));
-  auto lacking = from->StateBlobs("student/");
+  EXPECT_TRUE(to->Forward(images).logits.equal(from.Forward(images).logits));
+  auto lacking = from.StateBlobs("student/");
   std::erase_if(lacking, [](const storage::TensorBlob& blob) { return blob.name.ends_with(".components"); });
   EXPECT_EQ(to->LoadState("student/", lacking).code(), StatusCode::damage);
 }
 
 TEST_P(FeatureNetwork, GradientsOfItsHeadAreTheExamplesOwn) {
-  const auto network = Make(GetParam(), RngStream(1, Purpose::parameters));
-  network->parameters().flat().normal_();
+  const Network& network = Fitted(GetParam());
   const at::Tensor images = at::randn({6, 1, 16, 16}), labels = at::randint(10, {6}, at::kLong);
-  const std::optional<std::size_t> front = FrozenFront(*network);
+  const std::optional<std::size_t> front = FrozenFront(network);
   ASSERT_TRUE(front);
-  const at::Tensor seen = SeenByHead(*network, *front, Examples(images, labels));
+  const at::Tensor seen = SeenByHead(network, *front, Examples(images, labels));
   EXPECT_TRUE(at::allclose(seen.norm(2, 1), at::full({6}, std::sqrt(1.01)), 1e-4, 1e-4));
-  const OuterGradients outer = HeadGradients(network->parameters().leaves().front(), seen, labels);
+  const OuterGradients outer = HeadGradients(network.parameters().leaves().front(), seen, labels);
   const at::Tensor made = (outer.left.unsqueeze(2) * outer.right.unsqueeze(1)).flatten(1);
-  EXPECT_TRUE(at::allclose(made, PerSampleGradients(*network, images, labels), 1e-3, 1e-5));
+  EXPECT_TRUE(at::allclose(made, PerSampleGradients(network, images, labels), 1e-3, 1e-5));
 }
 
-INSTANTIATE_TEST_SUITE_P(Fronts, FeatureNetwork, ::testing::Values("hog-linear"),
-                         [](const auto& test) { return std::string(test.param).substr(0, 3); });
+TEST_P(FeatureNetwork, PassesAFiniteGradientToTheImages) {
+  at::Tensor images = at::zeros({2, 1, 16, 16});
+  images.narrow(3, 4, 3).fill_(1);
+  images.requires_grad_();
+  Fitted(GetParam()).Forward(images).logits.select(1, 0).sum().backward();
+  EXPECT_TRUE(at::isfinite(images.grad()).all().item<bool>());
+  EXPECT_GT(images.grad().abs().max().item<double>(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fronts, FeatureNetwork, ::testing::Values("hog-linear", "patch-linear", "scattering-linear"),
+                         [](const auto& test) {
+                           const std::string name = test.param;
+                           return name.substr(0, name.find('-'));
+                         });
 
 TEST(FrozenFront, IsOfNetworksWhoseLastLayerAloneIsTrained) {
   for (const char* name : {"logistic", "datalens", "tanh-cnn"})

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "worker/models/features/fitting_pictures.h"
+#include "worker/models/features/patches.h"
 #include "worker/models/features/whitening.h"
 
 namespace retort::worker {
@@ -41,7 +42,11 @@ void FitFeatures(Network& network) {
     const auto put = [&](std::size_t which, const at::Tensor& value) {
       network.buffers().constant(first + which).copy_(value);
     };
-    if (layer.kind == LayerKind::whiten) {
+    if (layer.kind == LayerKind::patches) {
+      const PatchFilters fitted = FitPatchFilters(pictures, layer.out, layer.kernel);
+      put(0, fitted.filters);
+      put(1, fitted.offset);
+    } else if (layer.kind == LayerKind::whiten) {
       const Whitening fitted =
           FitWhitening(Seen(network, node.inputs.front(), pictures), node.shape.front() - 1, layer.rate);
       put(0, fitted.mean);

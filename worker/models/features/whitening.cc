@@ -53,9 +53,14 @@ Directions Dense(const at::Tensor& rows, std::int64_t kept) {
 
 Directions Subspace(const at::Tensor& rows, std::int64_t kept) {
   const std::int64_t values = rows.size(1), wanted = std::min({kept + kSpare, values, rows.size(0)});
+  // the matrix itself where it is the smaller one
+  const at::Tensor square = values <= rows.size(0) ? at::matmul(rows.t(), rows) : at::Tensor();
   at::Tensor basis = NormalRows(values, wanted, RngStream(kBasisKey));
-  for (std::int64_t round = 0; round < kRounds; ++round)
-    basis = std::get<0>(at::linalg_qr(at::matmul(rows.t(), at::matmul(rows, basis))));
+  for (std::int64_t round = 0; round < kRounds; ++round) {
+    const at::Tensor turned = square.defined() ? at::matmul(square, basis)
+                                               : at::matmul(rows.t(), at::matmul(rows, basis));
+    basis = std::get<0>(at::linalg_qr(turned));
+  }
   const auto [energies, vectors] = at::linalg_eigh(Energy(at::matmul(rows, basis)));
   const Directions inside = Largest(energies, vectors, kept);
   return {inside.energy, at::matmul(basis, inside.columns.to(at::kFloat))};

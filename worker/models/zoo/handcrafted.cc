@@ -22,7 +22,22 @@ void AddHead(std::vector<Layer>& layers, std::int64_t components, double shrink,
 
 std::vector<Layer> HogLinear(std::int64_t classes) {
   std::vector<Layer> layers = {Orientations(1)};
-  AddHead(layers, 200, 2, classes);
+  AddHead(layers, 0, 2, classes);
+  return layers;
+}
+
+std::vector<Layer> PatchLinear(std::int64_t classes) {
+  std::vector<Layer> layers = {
+      {.kind = Kind::patches, .name = "patches", .out = 400, .kernel = 6, .rate = 0.25, .inputs = {kImages}},
+      Orientations(0.7),
+      {.kind = Kind::concat, .inputs = {0, 1}}};
+  AddHead(layers, 1500, 0.3, classes);
+  return layers;
+}
+
+std::vector<Layer> ScatteringLinear(std::int64_t classes) {
+  std::vector<Layer> layers = {{.kind = Kind::scattering, .out = 8, .inputs = {kImages}}};
+  AddHead(layers, 400, 2, classes);
   return layers;
 }
 
