@@ -121,6 +121,14 @@ Status SolvePaper(TrialSpec& spec) {
   return {};
 }
 
+// Every step over all examples: exact, as for gradients of outputs.
+Status SolveDpGd(TrialSpec& spec) {
+  if (spec.calibrate == Calibrate::noise) return SolveNoise(spec, kExampleAdded, &TrialSpec::noise_multiplier);
+  if (!(spec.noise_multiplier > 0))
+    return Cannot(spec, "calibrate = \"steps\" needs noise_multiplier above 0.");
+  return SolveReleases(spec, kExampleAdded, &TrialSpec::steps, "steps");
+}
+
 Status SolveDpSgd(TrialSpec& spec) {
   if (spec.claim != ClaimTarget::example)
     return Cannot(spec, "DP-SGD training has the claim \"example\" only.");
@@ -128,6 +136,7 @@ Status SolveDpSgd(TrialSpec& spec) {
   if (spec.calibrate == Calibrate::noise) unit.noise_multiplier = 1;
   RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlannedEvents(unit));
   const double rate = events.front().sampling_rate;
+  if (rate == 1) return SolveDpGd(spec);
   const double aim = AimOf(spec.epsilon);
   const auto charged = [&spec](std::int64_t steps) {
     return static_cast<double>(steps) +

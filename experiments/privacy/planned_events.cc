@@ -102,7 +102,8 @@ PrivacyEvent DpSgdEvent(const TrialSpec& spec) {
   event.rows_per_batch = spec.batch;
   event.noise_coordinates = event.release_coordinates = 1;  // parameters are counted when the network exists
   event.source = SourceOf(spec, NoiseSource::secure_float);
-  event.assumptions = {std::string(kAssumeFloatNoise), std::string(kAssumePoissonSampling)};
+  event.assumptions = {std::string(kAssumeFloatNoise)};
+  if (event.sampling_rate < 1) event.assumptions.emplace_back(kAssumePoissonSampling);
   return event;
 }
 

@@ -17,6 +17,7 @@
 //   RONA working                loss_noise           row    k*B     1            sigma      B
 //   sound, private teacher      none                 row    k*B     0            0          B
 //   dpsgd student or teacher    subsampled_gaussian  step   k       C            z*C        batch
+//   dp-gd student or teacher    subsampled_gaussian  step   k       C            z*C        N_train
 //   dpsd-data printed (Eq. 3)   gaussian_gradient    batch  k       2C           sigma*C*sqrt(B)  B
 //   an ensemble's gradients     member_gradient      row    k*B     2C           sigma*C    B
 //   an ensemble's responses     member_response      row    k*B     0            0          B
@@ -30,7 +31,8 @@
 //   both c for gradients and votes, both P for DP-SGD. Anything drawn smaller is a broadcast and unbounded.
 // - frobenius = true when the norm was taken over the whole batch; sensitivity stays 2C (the largest
 //   change of the normalised batch), unit stays as in the table. normalization = clip changes no field.
-// - sampling_rate = q for subsampled_gaussian (each example drawn independently), 1 everywhere else.
+// - sampling_rate = q for subsampled_gaussian (each example drawn independently), 1 everywhere else. A step with
+//   q = 1 takes every example: nothing is sampled, its accountant is the exact Gaussian one.
 // - epsilon0, choices: randomized_response, member_response and label_response only, 0 otherwise; choices is the
 //   least that a set of candidates may hold (2), the worst case, and release_coordinates the number of classes.
 // - label_response: one event a part of the labels that is released at once; rows_per_batch = its labels, and
@@ -108,7 +110,7 @@ enum class MechanismKind : std::uint8_t {
   none = 0,                 // raw answers leave: every claim unbounded
   gaussian_gradient = 1,    // noise on normalised output gradients (DPDFD, DPSD)
   noisy_votes = 2,          // integer Gaussian on a vote histogram
-  subsampled_gaussian = 3,  // DP-SGD step under Poisson sampling
+  subsampled_gaussian = 3,  // DP-SGD step under Poisson sampling; DP-GD step, over all examples
   randomized_response = 4,
   loss_noise = 5,       // RONA, printed and working
   member_gradient = 6,  // normalised gradients added over an ensemble's members; noise on the sum, or each member's own

@@ -68,6 +68,10 @@ GaussianTerm MemberTerm(const PrivacyEvent& event, const Relation& relation) {
   return term;
 }
 
+bool TakesAll(const PrivacyEvent& event) {
+  return event.kind == MechanismKind::subsampled_gaussian && event.sampling_rate == 1;
+}
+
 void AddResponse(const PrivacyEvent& event, Adjacency adjacency, Composition& sum) {
   std::int64_t count = event.count;
   if (adjacency == Adjacency::answer) count = 1;
@@ -113,6 +117,17 @@ bool Applies(const PrivacyEvent& event, Adjacency adjacency) {
   }
 }
 
+// Where every step takes every example there is no sampling to gain by, and the Gaussian is exact: an example that is
+// added moves the sum by the norm bound, one that is replaced by twice that.
+void AddSteps(const PrivacyEvent& event, const Relation& relation, Composition& sum) {
+  if (!TakesAll(event)) {
+    sum.subsampled.push_back({event.sampling_rate, event.noise_std / event.sensitivity, event.count});
+    return;
+  }
+  const std::int64_t factor = relation.neighbour == Neighbour::replace ? 4 : 1;
+  sum.gaussian.push_back({event.count, event.sensitivity, event.noise_std, factor});
+}
+
 void AddTerm(const PrivacyEvent& event, const Relation& relation, Composition& sum) {
   switch (event.kind) {
     case MechanismKind::gaussian_gradient:
@@ -122,7 +137,7 @@ void AddTerm(const PrivacyEvent& event, const Relation& relation, Composition& s
       sum.gaussian.push_back(VoteTerm(event, relation));
       return;
     case MechanismKind::subsampled_gaussian:
-      sum.subsampled.push_back({event.sampling_rate, event.noise_std / event.sensitivity, event.count});
+      AddSteps(event, relation, sum);
       return;
     case MechanismKind::randomized_response:
     case MechanismKind::member_response:
@@ -262,7 +277,8 @@ Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>
     AddTerm(event, relation, sum);
     assumptions.insert(event.assumptions.begin(), event.assumptions.end());
     if (event.source == NoiseSource::secure_float) assumptions.emplace(kAssumeFloatNoise);
-    if (event.kind == MechanismKind::subsampled_gaussian) assumptions.emplace(kAssumePoissonSampling);
+    if (event.kind == MechanismKind::subsampled_gaussian && !TakesAll(event))
+      assumptions.emplace(kAssumePoissonSampling);
     if (OfMembers(event.kind) && relation.adjacency == Adjacency::example) {
       assumptions.emplace(kAssumeDisjointShards);
     }

@@ -47,8 +47,9 @@ std::string ReleaseSentence(const PrivacyEvent& event) {
              " on whole numbers.";
     case MechanismKind::subsampled_gaussian:
       return "Released: " + count + " sums of gradients of " + sensitivity + " with " + NoiseText(event) +
-             ", over samples that hold each example with probability " + ShortNumber(event.sampling_rate) +
-             ".";
+             (event.sampling_rate < 1 ? ", over samples that hold each example with probability " +
+                                            ShortNumber(event.sampling_rate) + "."
+                                      : ", each over all examples.");
     case MechanismKind::randomized_response:
       return "Released: " + count + " answers by randomised response over " + std::to_string(event.choices) +
              " choices, each at epsilon " + ShortNumber(event.epsilon0) + " for that answer alone.";

@@ -14,7 +14,8 @@ std::string TypeText(const SpecKey& key) {
     case KeyType::flag:
       return "boolean";
     case KeyType::count:
-      return "integer " + LimitsText(key.limits);
+      return "integer " + LimitsText(key.limits) +
+             (key.zero_word.empty() ? "" : ", or `\"" + std::string(key.zero_word) + "\"`");
     case KeyType::number:
       return "number " + LimitsText(key.limits);
     case KeyType::duration:

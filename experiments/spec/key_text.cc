@@ -8,6 +8,7 @@ std::string ValueText(const SpecKey& key, const KeyValue& value) {
   if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* count = std::get_if<std::int64_t>(&value)) {
+    if (*count == 0 && !key.zero_word.empty()) return std::string(key.zero_word);
     return key.indexed ? std::string(key.choices[static_cast<std::size_t>(*count)]) : std::to_string(*count);
   }
   std::string text = FormatReal(std::get<double>(value));

@@ -35,6 +35,7 @@ constexpr std::array kMethods = {
                generator},
     MethodRule{"rona", TrialKind::query_student, kWorking | kPrinted | kSound, kSingle, kPublic, public_split},
     MethodRule{"dpsgd", TrialKind::dpsgd_student, 0, 0, kPrivate, private_split},
+    MethodRule{"dp-gd", TrialKind::dpsgd_student, 0, 0, kPrivate, private_split},
     MethodRule{"dp-merf", TrialKind::merf_student, 0, 0, kPrivate, private_split},
     MethodRule{"pate", TrialKind::vote_student, 0, kEnsemble, kPublic, public_split},
     MethodRule{"lp-2st", TrialKind::label_student, 0, 0, kPrivate, private_split},

@@ -47,6 +47,12 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kDpsgd, "momentum", 0.9},
       PresetRow{kDpsgd, "norm_bound", 0.1},
       PresetRow{kDpsgd, "shift", std::int64_t{0}},
+      // noisy full-batch gradient descent on features that nothing was fitted to private examples for
+      PresetRow{kDpsgd, "network", std::string("hog-linear"), "dp-gd"},
+      PresetRow{kDpsgd, "batch", std::int64_t{0}, "dp-gd"},
+      PresetRow{kDpsgd, "steps", std::int64_t{100}, "dp-gd"},
+      PresetRow{kDpsgd, "lr", 16.0, "dp-gd"},
+      PresetRow{kDpsgd, "norm_bound", 0.15, "dp-gd"},
       PresetRow{kGradient, "sigma", 100.0},
       PresetRow{kGradient, "norm_bound", 1e-3},
       PresetRow{kVotes, "queries", std::int64_t{300}},

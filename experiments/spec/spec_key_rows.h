@@ -126,6 +126,10 @@ constexpr SpecKey Only(std::uint8_t places, SpecKey key) {
   key.places = places;
   return key;
 }
+constexpr SpecKey ZeroIs(std::string_view word, SpecKey key) {
+  key.zero_word = word;
+  return key;
+}
 constexpr SpecKey Inherited(SpecKey key) {
   key.inherited = true;
   return key;

@@ -6,6 +6,7 @@
 //   Only         where it may be written, when that does not follow from the kinds
 //   Inherited    teachers take it from [trial];  Execution: inherited, and not identity
 //   Quiet        these kinds' identity holds it only where it is not the default
+//   ZeroIs       a count that may be written as a word, which is held as 0
 // A default that differs between kinds of trials is one more line in presets.cc. experiments/KEYS.md is
 // compared by spec_test, which writes what it expects into the build folder.
 #include "experiments/spec/spec_keys.h"
@@ -23,9 +24,10 @@ using namespace keys;
 KeyValue DataName(const TrialSpec& spec) { return spec.data ? spec.data->name : std::string(); }
 
 // Orders are those of the enumerations.
-constexpr std::array<std::string_view, 18> kMethods = {
-    "dpdfd", "dpdfd-ensemble", "dpdfd-direct", "dp-dfd", "dpsd-data", "dpsd-label", "dpsd-t", "dpsd-kd", "feddpsd",
-    "rona",  "dpsgd",          "dp-merf",      "pate",   "lp-2st",    "alibi",      "fedavg", "dense",   "sleep"};
+constexpr std::array<std::string_view, 19> kMethods = {
+    "dpdfd",   "dpdfd-ensemble", "dpdfd-direct", "dp-dfd",  "dpsd-data", "dpsd-label", "dpsd-t",
+    "dpsd-kd", "feddpsd",        "rona",         "dpsgd",   "dp-gd",     "dp-merf",    "pate",
+    "lp-2st",  "alibi",          "fedavg",       "dense",   "sleep"};
 constexpr std::array<std::string_view, 4> kReadings = {"working", "printed", "row-averaged", "sound"};
 constexpr std::array<std::string_view, 2> kNoiseModes = {"secure", "seeded"};
 constexpr std::array<std::string_view, 3> kSources = {"generator", "public", "private"};
@@ -61,7 +63,8 @@ constexpr SpecKey kKeys[] = {
     Only(kInTrial,
          Choice<&S::method>(
              "method", kMethods, kAll | kSleep,
-             "how the student is trained; a teacher's follows from its definition (plain, ensemble, dpsgd, loaded); "
+             "how the student is trained; a teacher's follows from its definition (plain, ensemble, dpsgd, dp-gd, "
+             "loaded); "
              "sleep: not at all, for tests and benches of the scheduler")),
     Choice<&S::reading>("reading", kReadings, kAsking & ~kRaw, "which reading of the paper's equations"),
     Named(
@@ -108,8 +111,10 @@ constexpr SpecKey kKeys[] = {
     Row<&S::epochs>("epochs", From(0, 1e12), kPasses | kEnsemble,
                     "passes over the training examples, of fedavg in each round; 0 leaves a plain teacher's "
                     "parameters as drawn"),
-    Row<&S::batch>("batch", From(1, 1e7), kAll,
-                   "rows of one step over all devices; the expected size under Poisson sampling (dpsgd)"),
+    ZeroIs("full", Row<&S::batch>("batch", From(1, 1e7), kAll,
+                                  "rows of one step over all devices; the expected size under Poisson sampling "
+                                  "(dpsgd); \"full\", of dp-gd and of teachers with private = {...}: every step takes "
+                                  "all private examples")),
     Row<&S::members>("members", From(1, 1e6), kEnsemble,
                      "networks on disjoint shards; more than one makes an ensemble"),
     Quiet(kPlain, Choice<&S::trained_on>("trained_on", kTrainedOns, kPlain,

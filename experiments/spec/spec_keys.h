@@ -47,6 +47,7 @@ struct SpecKey {
   Limits limits;
   std::span<const std::string_view> choices;
   bool indexed = false;         // choice of an enum field
+  std::string_view zero_word;   // of a count: what is written for the value 0, which its limits leave out
   KindMask kinds = 0;           // trials that use it
   KindMask generator_kinds = 0;  // trials that use it where their source is the generator
   KindMask public_kinds = 0;     // trials that use it where their source is the public split

@@ -16,6 +16,15 @@ void Bound(Json& schema, const Limits& limits) {
   schema["maximum"] = limits.most;
 }
 
+void BoundCount(Json& schema, const SpecKey& key) {
+  Json count{{"type", "integer"}};
+  Bound(count, key.limits);
+  if (key.zero_word.empty())
+    schema.update(count);
+  else
+    schema["anyOf"] = Json::array({std::move(count), Json{{"const", key.zero_word}}});
+}
+
 Json ValueSchema(const SpecKey& key) {
   Json schema{{"description", key.doc}};
   switch (key.type) {
@@ -23,8 +32,7 @@ Json ValueSchema(const SpecKey& key) {
       schema["type"] = "boolean";
       break;
     case KeyType::count:
-      schema["type"] = "integer";
-      Bound(schema, key.limits);
+      BoundCount(schema, key);
       break;
     case KeyType::number:
       schema["type"] = "number";

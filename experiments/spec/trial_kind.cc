@@ -8,7 +8,8 @@ namespace {
 TrialKind TeacherKind(const TrialSpec& spec) {
   if (spec.method == "ensemble") return TrialKind::ensemble_teacher;
   if (spec.method == "loaded") return TrialKind::loaded_teacher;
-  return spec.method == "dpsgd" ? TrialKind::dpsgd_teacher : TrialKind::plain_teacher;
+  const bool noisy = spec.method == "dpsgd" || spec.method == "dp-gd";
+  return noisy ? TrialKind::dpsgd_teacher : TrialKind::plain_teacher;
 }
 
 }  // namespace

@@ -14,6 +14,20 @@ std::string_view TeacherMethod(TrialKind kind) {
   return kind == TrialKind::dpsgd_teacher ? "dpsgd" : "plain";
 }
 
+bool WritesFullBatch(const TeacherDefinition& teacher) {
+  return std::any_of(teacher.assignments.begin(), teacher.assignments.end(), [](const Assignment& assignment) {
+    return assignment.valid && assignment.key->name == "batch" && assignment.value == KeyValue(std::int64_t{0});
+  });
+}
+
+// From here on a full batch is a number like others, and the same trial as with that number written out.
+void CountFullBatch(Composition& composition) {
+  TrialSpec& spec = composition.spec;
+  if (spec.batch != 0) return;
+  composition.full_batch = true;
+  spec.batch = spec.data == nullptr ? 1 : std::max<std::int64_t>(spec.data->PrivateExamples(), 1);
+}
+
 }  // namespace
 
 const Assignment* StrongestOf(const Layers& layers, std::string_view name) {
@@ -141,6 +155,7 @@ Composition TrialResolver::ResolveStudent(Layers& layers, std::uint64_t seed) {
     exclude_matched_[i] = 1;
     composition.excluded = true;
   }
+  CountFullBatch(composition);
   return composition;
 }
 
@@ -153,6 +168,7 @@ Composition TrialResolver::ResolveTeacher(const TeacherDefinition& teacher, cons
   TrialSpec& spec = composition.spec;
   spec.role = Role::teacher;
   spec.method = TeacherMethod(teacher.kind);
+  if (teacher.kind == TrialKind::dpsgd_teacher && WritesFullBatch(teacher)) spec.method = "dp-gd";
   spec.teacher = teacher.name;
   spec.data = data.data;
   spec.seed = seed;
@@ -170,6 +186,7 @@ Composition TrialResolver::ResolveTeacher(const TeacherDefinition& teacher, cons
     if (assignment.valid && applies) assignment.key->set(spec, assignment.value);
   }
   if (!spec.torchscript.empty()) spec.network = kTorchScript;
+  CountFullBatch(composition);
   return composition;
 }
 

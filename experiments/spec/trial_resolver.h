@@ -22,6 +22,7 @@ struct Composition {
   const DataTable* data = nullptr;
   bool judged = true;  // false: something it depends on was complained about already
   bool excluded = false;
+  bool full_batch = false;  // every step takes all private examples, whose number spec.batch then is
 };
 
 class TrialResolver {

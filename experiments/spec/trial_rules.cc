@@ -51,6 +51,20 @@ std::string MixesExamples(const Composition& trial, std::vector<std::string>& ch
          "\" mix the examples: name a network with group norms";
 }
 
+constexpr const char* kNoFullBatch =
+    "batch = \"full\" is of training by noisy gradients of all private examples: method \"dp-gd\", or a teacher with "
+    "private = {...}";
+
+void CheckFullBatch(const Composition& trial, Judge& judge) {
+  if (trial.spec.method == "dp-gd") {
+    if (!trial.full_batch)
+      judge.Say({"batch", "method"}, "method \"dp-gd\" takes every private example in every step: set batch = \"full\", "
+                                     "or method = \"dpsgd\", which samples a batch", {"full"});
+  } else if (trial.full_batch) {
+    judge.Say({"batch", "method"}, kNoFullBatch, {"dp-gd"});
+  }
+}
+
 // Are there inputs for all the queries?
 void CheckQueryCount(const TrialSpec& spec, bool solved, Judge& judge) {
   const std::string count =
@@ -192,8 +206,9 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
   if (judge.good()) CheckMethodKeys(trial, judge);
   if (trial.kind == TrialKind::vote_student && spec.calibrate != Calibrate::steps)
     CheckQueryCount(spec, false, judge);
+  CheckFullBatch(trial, judge);
   const std::int64_t examples = spec.data->PrivateExamples();
-  if (spec.method == "dpsgd" && spec.batch > examples) {
+  if (trial.kind == TrialKind::dpsgd_student && spec.batch > examples && !trial.full_batch) {
     judge.Say({"batch"}, "batch = " + std::to_string(spec.batch) + " is more than the " +
                              std::to_string(examples) + " private examples of data." + spec.data->name);
   }
@@ -252,7 +267,8 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
   if (const std::string unfit = Unfit(spec); !unfit.empty()) say("network", unfit, {});
   std::vector<std::string> apart;
   if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) say("network", mixed, apart);
-  if (trial.kind == TrialKind::dpsgd_teacher) fits("batch", spec.batch);
+  if (trial.kind == TrialKind::dpsgd_teacher && !trial.full_batch) fits("batch", spec.batch);
+  if (trial.kind != TrialKind::dpsgd_teacher && trial.full_batch) say("batch", kNoFullBatch, {});
   const TrialSpec fresh;
   const bool chooses = trial.kind == TrialKind::plain_teacher || trial.kind == TrialKind::ensemble_teacher;
   if (chooses && spec.optimizer == Optimizer::adam && spec.momentum != fresh.momentum)

@@ -142,7 +142,8 @@ struct TrialSpec {
   // training volume
   std::int64_t steps = 160;          // releases of a batch (dpdfd), or optimiser steps (dpsgd)
   std::int64_t epochs = 5;           // plain teachers; 0 = the parameters stay as they were drawn
-  std::int64_t batch = 256;          // global batch; expected size under Poisson sampling
+  std::int64_t batch = 256;          // global batch; expected size under Poisson sampling. 0, while a sweep is read
+                                     // alone: all private examples
   std::int64_t members = 1;          // ensemble: networks on disjoint shards
   std::int64_t queries = 0;          // noisy-vote answers in all (sound by ensemble)
 

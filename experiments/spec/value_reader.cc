@@ -20,7 +20,7 @@ std::string Expectation(const SpecKey& key) {
     case KeyType::flag:
       return "true or false";
     case KeyType::count:
-      return "an integer";
+      return key.zero_word.empty() ? "an integer" : "an integer, or \"" + std::string(key.zero_word) + "\"";
     case KeyType::number:
       return "a number";
     case KeyType::choice:
@@ -155,6 +155,7 @@ std::optional<KeyValue> ReadKeyValue(const TomlNode& node, const SpecKey& key, c
       if (node.kind == TomlKind::integer) {
         return InRange(static_cast<double>(node.integer), node.integer, node, key, path, complaints);
       }
+      if (node.kind == TomlKind::text && !key.zero_word.empty() && node.text == key.zero_word) return std::int64_t{0};
       break;
     case KeyType::number:
       if (node.kind == TomlKind::integer || node.kind == TomlKind::real) {

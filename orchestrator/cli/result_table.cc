@@ -9,6 +9,7 @@
 
 #include "experiments/privacy/privacy_statement.h"
 #include "experiments/spec/spec_codec.h"
+#include "experiments/spec/trial_kind.h"
 #include "orchestrator/cli/published_join.h"
 #include "orchestrator/cli/quoted_cells.h"
 #include "orchestrator/cli/table_marks.h"
@@ -100,7 +101,7 @@ TableCell CellOf(const Gathered& gathered, const TableSpec& table) {
                                                 : CellState::partial;
   cell.claims = WorstClaims(gathered.claims);
   cell.trials = IdsOf(gathered);
-  cell.working = first.reading == Reading::working && first.method != "dpsgd";
+  cell.working = first.reading == Reading::working && KindOf(first) != TrialKind::dpsgd_student;
   cell.data = first.data ? first.data->name : "";
   cell.epsilon = first.epsilon;
   cell.test = TestIntervalOf(gathered, cell.summary, table.metric);
@@ -179,7 +180,7 @@ void SortCells(std::vector<TableCell>& cells) {
 std::vector<std::string> WarningsOf(const TrialPointers& trials) {
   std::vector<std::string> warnings;
   for (const TrialSpec* spec : trials) {
-    const bool claims_delta = spec->role == Role::student || spec->method == "dpsgd";
+    const bool claims_delta = spec->role == Role::student || KindOf(*spec) == TrialKind::dpsgd_teacher;
     if (!spec->data || !claims_delta) continue;
     privacy::Claim claim;
     claim.delta = spec->delta;

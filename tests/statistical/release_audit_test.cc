@@ -198,5 +198,59 @@ TEST(ReleaseAudit, DpSgdWithClippingOffIsCaught) {
   EXPECT_GT(audit.mu_lower, audit.mu_claimed);
 }
 
+constexpr std::int64_t kSteps = 2;
+
+// One example whose gradients are outer products far beyond the norm bound, in every step's sum or in none; what an
+// attacker sees is all steps. `drawn`: the noise multiplier of the steps; their events claim `claimed`, for `counted` steps.
+Audit AuditDpGd(double drawn, double claimed, std::int64_t counted = kSteps) {
+  DpSgdSettings settings;
+  settings.coordinates = kCoordinates;
+  settings.sampling_rate = 1;
+  settings.noise_multiplier = drawn;
+  at::Tensor left = at::zeros({1, 2}), right = at::zeros({1, kCoordinates / 2});
+  left[0][0] = 30;
+  right[0][0] = 40;
+  const auto hits = [&](bool present) {
+    MemoryPort port;
+    ChargeBook book(&port, kSteps * kTrials, kSteps * kTrials);
+    DpSgdStep mechanism = DpSgdStep::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
+    const double threshold = static_cast<double>(kSteps) * settings.norm_bound / 2;
+    std::int64_t count = 0;
+    for (std::int64_t trial = 0; trial < kTrials; ++trial) {
+      double seen = 0;
+      for (std::int64_t step = 0; step < kSteps; ++step) {
+        ClippedSum sum(kCoordinates, settings.norm_bound);
+        if (present) sum.AddOuter(left, right);
+        Charge charge = book.Take(mechanism.Describe(1), 1).value();
+        const at::Tensor released =
+            mechanism.Release(std::move(sum), trial * kSteps + step, std::move(charge)).value();
+        seen += static_cast<double>(released.const_data_ptr<float>()[0]);
+      }
+      count += seen > threshold ? 1 : 0;
+    }
+    return count;
+  };
+  const double mu = privacy::ComposedMu({{counted, settings.norm_bound, claimed * settings.norm_bound, 1}});
+  return Compare(mu, hits(true), hits(false));
+}
+
+TEST(ReleaseAudit, DpGdStepsTogetherGiveAwayWhatTheirEventsClaimAndNoMore) {
+  const Audit audit = AuditDpGd(2, 2);
+  EXPECT_NEAR(audit.mu_claimed, std::sqrt(2.0) / 2, 1e-9);
+  EXPECT_LE(audit.mu_lower, audit.mu_claimed);
+  EXPECT_LE(audit.epsilon_lower, audit.epsilon_claimed);
+  EXPECT_GE(audit.mu_lower, 0.95 * audit.mu_claimed) << "the audit has lost its power";
+}
+
+TEST(ReleaseAudit, DpGdWithItsNoiseAllButOffIsCaught) {
+  const Audit audit = AuditDpGd(0.5, 2);
+  EXPECT_GT(audit.mu_lower, audit.mu_claimed);
+}
+
+TEST(ReleaseAudit, DpGdStepsCountedAsOneAreCaught) {
+  const Audit audit = AuditDpGd(2, 2, 1);
+  EXPECT_GT(audit.mu_lower, audit.mu_claimed);
+}
+
 }  // namespace
 }  // namespace retort::worker::release

@@ -1,4 +1,6 @@
-// DP-SGD (Abadi et al. 2016) on the private examples, as a teacher (R1) or as the baseline student.
+// DP-SGD (Abadi et al. 2016) on the private examples, as a teacher (R1) or as the baseline student; and DP-GD, the same
+// where every step takes all of them. Of a network that is frozen but for its last layer, what that layer sees is
+// computed once.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/linspace.h>
@@ -15,6 +17,7 @@
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
 #include "worker/private/examples_apart.h"
+#include "worker/private/head_gradients.h"
 #include "worker/private/per_sample_gradients.h"
 #include "worker/private/poisson_sample.h"
 #include "worker/release/dpsgd_step.h"
@@ -22,8 +25,8 @@
 namespace retort::worker {
 namespace {
 
-// Floats of per-sample gradients held at once: 64 MB.
-constexpr std::int64_t kChunkFloats = std::int64_t{16} << 20;
+// Floats of per-sample gradients held at once: 64 MB; of what a last layer sees of all examples: 1 GB.
+constexpr std::int64_t kChunkFloats = std::int64_t{16} << 20, kSeenFloats = std::int64_t{256} << 20;
 
 class DpSgd final : public Method {
  public:
@@ -37,6 +40,8 @@ class DpSgd final : public Method {
         velocity_(at::zeros_like(network_->parameters().flat())),
         coordinates_(network_->parameters().parameter_count()) {
     if (spec_.clipping == Clipping::per_layer) layers_ = LayerCoordinates(*network_);
+    const std::int64_t values = coordinates_ / network_->classes();
+    if (!ImagesVary(spec_) && data_.train.size() <= kSeenFloats / values) front_ = FrozenFront(*network_);
   }
 
   std::int64_t steps() const override { return spec_.steps; }
@@ -47,6 +52,8 @@ class DpSgd final : public Method {
   void Register(TrainState& state) override {
     state.Add("parameters", network_->parameters().flat());
     state.Add("velocity", velocity_);
+    if (at::Tensor& constants = network_->buffers().constants(); constants.numel() > 0)
+      state.Add("constants", constants);
   }
 
   Status Step(std::int64_t step, Series& series) override {
@@ -95,6 +102,11 @@ class DpSgd final : public Method {
     const RowShare share = ShareOf(sample.size(0), gang_);
     const at::Tensor rows = Own(sample, share).to(data_.device);
     release::ClippedSum sum(coordinates_, spec_.norm_bound, layers_);
+    if (front_) {
+      RETORT_RETURN_IF_ERROR(LookOnce());
+      AddHeadGradients(rows, sum);
+      return sum;
+    }
     const std::int64_t chunk = std::clamp<std::int64_t>(kChunkFloats / coordinates_, 1, 512);
     for (std::int64_t first = 0; first < rows.size(0); first += chunk) {
       const at::Tensor part = rows.narrow(0, first, std::min(chunk, rows.size(0) - first));
@@ -103,6 +115,29 @@ class DpSgd final : public Method {
       sum.Add(PerSampleGradients(*network_, images, data_.train.labels.index_select(0, part)));
     }
     return sum;
+  }
+
+  // All members with the constants of gang rank 0, of a checkpoint where there is one.
+  Status LookOnce() {
+    if (seen_.defined()) return {};
+    at::Tensor& constants = network_->buffers().constants();
+    if (constants.numel() > 0) {
+      RETORT_ASSIGN_OR_RETURN(const at::Tensor shared, BroadcastFromRoot(constants, gang_));
+      constants.copy_(shared);
+    }
+    seen_ = SeenByHead(*network_, *front_, data_.train);
+    return {};
+  }
+
+  void AddHeadGradients(const at::Tensor& rows, release::ClippedSum& sum) const {
+    constexpr std::int64_t kRows = 4096;
+    const at::Tensor& weight = network_->parameters().leaves().front();
+    for (std::int64_t first = 0; first < rows.size(0); first += kRows) {
+      const at::Tensor part = rows.narrow(0, first, std::min(kRows, rows.size(0) - first));
+      const OuterGradients gradients =
+          HeadGradients(weight, seen_.index_select(0, part), data_.train.labels.index_select(0, part));
+      sum.AddOuter(gradients.left, gradients.right);
+    }
   }
 
   const TrialSpec& spec_;
@@ -114,6 +149,8 @@ class DpSgd final : public Method {
   at::Tensor velocity_;
   std::int64_t coordinates_;
   std::vector<std::int64_t> layers_;  // clipped each by itself; empty: the whole
+  std::optional<std::size_t> front_;  // the layer before the only one that is trained
+  at::Tensor seen_;                   // what it makes of every private example: [examples, values]
 };
 
 // In evaluation a batch norm keeps examples apart, so its presence is looked for, too.

@@ -117,6 +117,8 @@ void Learner::Register(TrainState& state, const std::string& prefix) {
     state.Add(prefix + "statistics", buffers.flat());
     state.Add(prefix + "batches", buffers.counts());
   }
+  if (at::Tensor& constants = network_->buffers().constants(); constants.numel() > 0)
+    state.Add(prefix + "constants", constants);
   const std::string own = prefix + (std::holds_alternative<Adam>(optimiser_) ? "adam/" : "sgd/");
   std::visit([&](auto& optimiser) { optimiser.Register(state, own); }, optimiser_);
 }

@@ -8,7 +8,7 @@ Result<std::unique_ptr<Method>> MakeTeacher(const MethodInputs& inputs) {
   const std::string& method = inputs.spec.method;
   if (method == "plain") return MakePlainTeacher(inputs);
   if (method == "ensemble") return MakeEnsembleTeacher(inputs);
-  if (method == "dpsgd") return MakeDpSgd(inputs);
+  if (method == "dpsgd" || method == "dp-gd") return MakeDpSgd(inputs);
   if (method == "loaded") return MakeLoadedTeacher(inputs);
   return UsageError("There is no teacher method '" + method + "'. Known: plain, ensemble, dpsgd, loaded.");
 }

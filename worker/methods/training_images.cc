@@ -23,6 +23,8 @@ AugmentationKind KindOf(const TrialSpec& spec) {
 
 }  // namespace
 
+bool ImagesVary(const TrialSpec& spec) { return KindOf(spec) != AugmentationKind::none; }
+
 Result<at::Tensor> TrainingImages(const TrialSpec& spec, const PixelScale& scale, const Examples& examples, const at::Tensor& rows,
                                   std::int64_t step, std::int64_t first) {
   Augmentation augmentation;

@@ -18,4 +18,7 @@ namespace retort::worker {
                                                 const Examples& examples, const at::Tensor& rows,
                                                 std::int64_t step, std::int64_t first);
 
+// Whether TrainingImages are other images than the examples' own.
+[[nodiscard]] bool ImagesVary(const TrialSpec& spec);
+
 }  // namespace retort::worker

@@ -3,10 +3,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
+#include <c10/util/accumulate.h>
 
 namespace retort::worker {
 
-BufferArena::BufferArena(const std::vector<std::int64_t>& channels, at::Device device) {
+BufferArena::BufferArena(const std::vector<std::int64_t>& channels,
+                         const std::vector<std::vector<std::int64_t>>& constants, at::Device device) {
   std::int64_t size = 0;
   for (const std::int64_t n : channels) size += 2 * n;
   flat_ = at::zeros({size}, at::device(device).dtype(at::kFloat));
@@ -18,6 +20,15 @@ BufferArena::BufferArena(const std::vector<std::int64_t>& channels, at::Device d
     offset += 2 * n;
   }
   Reset();
+  size = 0;
+  for (const std::vector<std::int64_t>& shape : constants) size += c10::multiply_integers(shape);
+  constants_ = at::zeros({size}, at::device(device).dtype(at::kFloat));
+  offset = 0;
+  for (const std::vector<std::int64_t>& shape : constants) {
+    const std::int64_t values = c10::multiply_integers(shape);
+    constant_views_.push_back(constants_.narrow(0, offset, values).view(shape));
+    offset += values;
+  }
 }
 
 void BufferArena::Reset() {

@@ -19,6 +19,11 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/tensor.h>
 
+#include "worker/models/features/orientations.h"
+#include "worker/models/features/patches.h"
+#include "worker/models/features/scattering.h"
+#include "worker/models/features/whitening.h"
+
 namespace retort::worker {
 namespace {
 
@@ -85,6 +90,7 @@ at::Tensor ForwardLayer(const Layer& layer, const LayerNode& node, const std::ve
                         const std::vector<at::Tensor>& leaves, const BufferArena& buffers, const ForwardMode& mode) {
   const at::Tensor x = inputs.empty() ? at::Tensor() : inputs.front();
   const auto leaf = [&leaves](std::int32_t at) { return at < 0 ? at::Tensor() : leaves[static_cast<std::size_t>(at)]; };
+  const auto constant = [&](std::size_t at) { return buffers.constant(static_cast<std::size_t>(node.constant) + at); };
   const bool in_place = node.in_place && mode.in_place;
   switch (layer.kind) {
     case Kind::conv:
@@ -119,6 +125,11 @@ at::Tensor ForwardLayer(const Layer& layer, const LayerNode& node, const std::ve
     case Kind::concat: return at::cat(inputs, 1);
     case Kind::channel_slice: return x.narrow(1, layer.first, layer.out);
     case Kind::channel_shuffle: return at::channel_shuffle(x, layer.groups);
+    case Kind::hog:
+      return OrientationFeatures(x, {layer.out, layer.kernel, layer.stride, layer.padding, layer.rate});
+    case Kind::patches: return PatchFeatures(x, constant(0), constant(1), layer.rate);
+    case Kind::scattering: return ScatteringFeatures(x, layer.out);
+    case Kind::whiten: return Whitened(x, constant(0), constant(1), layer.spread);
     case Kind::affine: return x * PerChannel(layer.scale, x) + PerChannel(layer.shift, x);
   }
   CheckFailed("a known layer", __FILE__, __LINE__, layer.name);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "worker/models/features/scattering.h"
+
 namespace retort::worker {
 namespace {
 
@@ -95,6 +97,15 @@ class Planner {
         RETORT_CHECK(in.size() == 2 && in[1] % (3 * layer.groups) == 0);
         node.shape = {in[0], in[1] / 3};
         break;
+      case Kind::hog:
+        node.shape = {in.at(0) * layer.out * Pooled(in.at(1), layer) * Pooled(in.at(2), layer)};
+        break;
+      case Kind::patches: PlacePatches(layer, in, node); break;
+      case Kind::scattering:
+        node.shape = {in.at(0) * ScatteringPaths(layer.out) * ((in.at(1) + kScatteringStride - 1) / kScatteringStride) *
+                      ((in.at(2) + kScatteringStride - 1) / kScatteringStride)};
+        break;
+      case Kind::whiten: PlaceWhiten(layer, in.at(0), node); break;
       case Kind::concat:
         for (std::size_t k = 1; k < node.inputs.size(); ++k) node.shape[0] += ShapeOf(node.inputs[k]).at(0);
         break;
@@ -172,6 +183,27 @@ class Planner {
       AddState({.name = layer.name + name, .shape = {in[0]}, .buffer = true, .index = index});
     AddState({.name = layer.name + ".num_batches_tracked", .buffer = true, .dtype = storage::DType::i64,
               .index = index});
+  }
+
+  void PlaceWhiten(const Layer& layer, std::int64_t values, LayerNode& node) {
+    const std::int64_t kept = layer.out == 0 ? (values + 1) / 2 : std::min(layer.out, values);
+    AddConstant(layer.name + ".mean", {values}, node);
+    AddConstant(layer.name + ".components", {kept, values}, node);
+    node.shape = {kept + 1};
+  }
+
+  void PlacePatches(const Layer& layer, const Shape& in, LayerNode& node) {
+    AddConstant(layer.name + ".filters", {layer.out, in.at(0), layer.kernel, layer.kernel}, node);
+    AddConstant(layer.name + ".offset", {layer.out}, node);
+    const bool fits = in.at(1) >= layer.kernel && in.at(2) >= layer.kernel;
+    node.shape = {fits ? 2 * layer.out * 4 : 0};
+  }
+
+  void AddConstant(std::string name, Shape shape, LayerNode& node) {
+    const std::size_t index = plan_.constants.size();
+    if (node.constant < 0) node.constant = static_cast<std::int32_t>(index);
+    AddState({.name = std::move(name), .shape = shape, .buffer = true, .constant = true, .index = index});
+    plan_.constants.push_back(std::move(shape));
   }
 
   void PlaceClassToken(const Layer& layer, LayerNode& node) {
@@ -301,6 +333,10 @@ bool MixesRows(LayerKind kind) {
     case Kind::channel_shuffle:
     case Kind::affine:
     case Kind::spatial_mean:
+    case Kind::hog:
+    case Kind::patches:
+    case Kind::scattering:
+    case Kind::whiten:
       return false;
     case Kind::batch_norm:
       return true;

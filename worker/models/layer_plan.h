@@ -18,9 +18,10 @@ struct StateEntry {
   std::string name;                 // torchvision's, e.g. "layer1.0.bn1.running_mean"
   std::vector<std::int64_t> shape = {};  // empty: a scalar
   bool buffer = false;              // not a parameter
+  bool constant = false;            // of buffers: fitted once, no step changes it
   storage::DType dtype = storage::DType::f32;
   bool used = true;                 // false: of a layer that never runs, as GoogLeNet's auxiliary heads
-  std::size_t index = 0;            // of the parameter, or of the batch norm
+  std::size_t index = 0;            // of the parameter, of the batch norm, or of the constant
 };
 
 // A layer in its place.
@@ -29,6 +30,7 @@ struct LayerNode {
   std::vector<std::int64_t> shape;          // of one row of the result
   std::int32_t weight = -1, bias = -1;      // parameters, -1: none
   std::int32_t norm = -1;                   // which batch norm
+  std::int32_t constant = -1;               // its first constant; the others follow
   std::uint64_t dropout = 0;                // which dropout
   std::int32_t traced = -1;                 // place in a LayerTrace
   bool runs = true;                         // the last layer needs it
@@ -40,6 +42,7 @@ struct LayerPlan {
   std::vector<LayerNode> nodes;
   std::vector<ParameterShape> parameters;
   std::vector<std::int64_t> norm_channels;  // of each batch norm
+  std::vector<std::vector<std::int64_t>> constants;  // shapes
   std::vector<StateEntry> state;
   std::size_t traced = 0;                   // layers with parameters
   bool channels_last = true;                // the layout of images in which the kernels are fastest

@@ -7,6 +7,7 @@
 
 #include "experiments/spec/networks.h"
 #include "worker/models/activation.h"
+#include "worker/models/features/fit_features.h"
 #include "worker/models/zoo/zoo.h"
 
 namespace retort::worker {
@@ -85,6 +86,9 @@ const std::vector<Entry>& Entries() {
       {"datalens-x0.125", &DatalensEighth},
       {"tanh-cnn", &TanhCnn},
       {"logistic", &Logistic},
+      {"hog-linear", &zoo::HogLinear},
+      {"patch-linear", &zoo::PatchLinear},
+      {"scattering-linear", &zoo::ScatteringLinear},
       {"alexnet", &zoo::AlexNet},
       {"vgg19_bn", &zoo::Vgg19Bn},
       Residual("resnet18", {.blocks = kBlocks18}),
@@ -181,7 +185,9 @@ Result<std::vector<Layer>> FittedLayers(const TrialSpec& spec, ImageShape input,
 Result<std::unique_ptr<Network>> MakeNetwork(const TrialSpec& spec, ImageShape input, std::int64_t classes,
                                              const std::optional<RngStream>& stream, at::Device device) {
   RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, FittedLayers(spec, input, classes));
-  return std::make_unique<Network>(std::move(layers), input, stream, device);
+  auto network = std::make_unique<Network>(std::move(layers), input, stream, device);
+  if (stream) FitFeatures(*network);
+  return network;
 }
 
 Result<std::int64_t> ParameterCount(const TrialSpec& spec, ImageShape input, std::int64_t classes) {

@@ -26,7 +26,7 @@ Network::Network(std::vector<Layer> layers, ImageShape input, const std::optiona
                  at::Device device)
     : layers_(std::move(layers)), input_(input), plan_(std::move(PlanLayers(layers_, input)).value()) {
   parameters_ = std::make_unique<ParameterArena>(plan_.parameters, stream, device);
-  buffers_ = std::make_unique<BufferArena>(plan_.norm_channels, device);
+  buffers_ = std::make_unique<BufferArena>(plan_.norm_channels, plan_.constants, device);
 }
 
 at::Tensor Network::Run(std::size_t last, const at::Tensor& images, const std::optional<RowStream>& dropout,
@@ -98,6 +98,7 @@ bool Network::MixesRows() const {
 
 at::Tensor Network::EntryTensor(const StateEntry& entry) const {
   if (!entry.buffer) return parameters_->leaves()[entry.index];
+  if (entry.constant) return buffers_->constant(entry.index);
   if (EndsWith(entry, ".running_mean")) return buffers_->mean(entry.index);
   if (EndsWith(entry, ".running_var")) return buffers_->variance(entry.index);
   return buffers_->counts()[static_cast<std::int64_t>(entry.index)];

@@ -44,6 +44,21 @@ void ClippedSum::Add(const at::Tensor& gradients) {
   }
 }
 
+void ClippedSum::AddOuter(const at::Tensor& left, const at::Tensor& right) {
+  RETORT_CHECK(left.dim() == 2 && right.dim() == 2 && left.size(0) == right.size(0) && layers_.size() == 1 &&
+               left.size(1) * right.size(1) == sum_.size(0));
+  const at::NoGradGuard no_grad;
+  // |l r^T| = |l| |r|; one that is not finite makes the product so, or NaN.
+  const at::Tensor norms = at::linalg_vector_norm(left, 2, 1, true, at::kDouble) *
+                           at::linalg_vector_norm(right, 2, 1, true, at::kDouble);
+  const at::Tensor finite = at::isfinite(norms);
+  const at::Tensor weights = (norm_bound_ / norms.clamp_min(norm_bound_)).to(at::kFloat);
+  const at::Tensor nothing = at::zeros({}, left.options());
+  const at::Tensor clipped = at::where(finite, left * weights, nothing);
+  const at::Tensor seen = at::where(finite, right, nothing);
+  sum_ += at::matmul(clipped.t(), seen).flatten().to(at::kDouble).cpu();
+}
+
 Status ClippedSum::Reduce(Collective& gang) {
   if (gang.size() == 1) return {};
   at::Tensor total = sum_.to(at::kFloat);
@@ -88,7 +103,8 @@ privacy::PrivacyEvent DpSgdStep::Describe(std::int64_t steps) const {
   event.noise_coordinates = settings_.coordinates;
   event.release_coordinates = settings_.coordinates;
   event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_float;
-  event.assumptions = {std::string(privacy::kAssumeFloatNoise), std::string(privacy::kAssumePoissonSampling)};
+  event.assumptions = {std::string(privacy::kAssumeFloatNoise)};
+  if (event.sampling_rate < 1) event.assumptions.emplace_back(privacy::kAssumePoissonSampling);
   return event;
 }
 

@@ -28,6 +28,9 @@ class ClippedSum {
   // gradients [examples, coordinates] f32, one row for each example; a row with a non-finite norm
   // counts as zero. Mean squared norms are not kept: they would be a release.
   void Add(const at::Tensor& gradients);
+  // The same of gradients that are outer products, row i's left_i [a] times right_i [b] flattened, without making them:
+  // left f32 [examples, a], right f32 [examples, b], a * b coordinates, clipped as a whole.
+  void AddOuter(const at::Tensor& left, const at::Tensor& right);
   // Sums over the gang: every rank holds the total.
   [[nodiscard]] Status Reduce(Collective& gang);
 

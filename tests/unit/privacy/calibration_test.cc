@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "experiments/privacy/claim.h"
+#include "experiments/privacy/exact_gdp.h"
 #include "tests/unit/privacy/trials.h"
 
 namespace retort::privacy {
@@ -47,6 +48,29 @@ TEST(Calibration, NoiseMeetsTheClaimAndHardlyMore) {
       }
     }
   }
+}
+
+TEST(Calibration, NoiseOfDpGdIsTheRootOfItsStepsOverMu) {
+  for (const double epsilon : {0.1, 1.0, 8.0}) {
+    ExpectMet(Calibrated(DpGd(Role::student), ClaimTarget::example, epsilon), Adjacency::example,
+              Neighbour::add_remove, &TrialSpec::noise_multiplier);
+    TrialSpec spec = Calibrated(DpGd(Role::teacher), ClaimTarget::example, epsilon);
+    ASSERT_TRUE(CalibrateTrial(spec).ok());
+    const double exact = std::sqrt(80.0) / GaussianMu(epsilon, spec.delta);
+    EXPECT_GE(spec.noise_multiplier, exact);
+    EXPECT_LT(spec.noise_multiplier, 1.01 * exact);
+  }
+}
+
+TEST(Calibration, StepsOfDpGdSpendTheBudgetAndNoMore) {
+  TrialSpec spec = Calibrated(DpGd(Role::student), ClaimTarget::example, 3, Calibrate::steps);
+  spec.noise_multiplier = 20;
+  ASSERT_TRUE(CalibrateTrial(spec).ok()) << CalibrateTrial(spec).message();
+  EXPECT_LE(ClaimedEpsilon(spec, Adjacency::example, Neighbour::add_remove), 3);
+  ++spec.steps;
+  EXPECT_GT(ClaimedEpsilon(spec, Adjacency::example, Neighbour::add_remove), 3);
+  spec.noise_multiplier = 0;
+  EXPECT_EQ(CalibrateTrial(spec).code(), StatusCode::usage);
 }
 
 TEST(Calibration, NoiseFollowsTheContractsTable) {

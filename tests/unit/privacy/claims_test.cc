@@ -6,6 +6,7 @@
 
 #include "experiments/privacy/accountant.h"
 #include "experiments/privacy/claim.h"
+#include "experiments/privacy/exact_gdp.h"
 #include "tests/unit/privacy/trials.h"
 
 namespace retort::privacy {
@@ -123,6 +124,25 @@ TEST(Claims, DpSgdIsClaimedForAddedAndForReplacedExamples) {
     EXPECT_THAT(added->assumptions, ::testing::ElementsAre("float-noise", "poisson-sampling"));
     EXPECT_EQ(replaced->accountant, "rdp-group-of-2");
     EXPECT_GT(replaced->epsilon, 2 * added->epsilon);
+  }
+}
+
+// T steps at noise z C are one Gaussian at mu = sqrt(T) / z, and at twice that for a replaced example.
+TEST(Claims, DpGdIsClaimedExactlyForAddedAndForReplacedExamples) {
+  for (const Role role : {Role::teacher, Role::student}) {
+    const TrialSpec spec = DpGd(role);
+    const double mu = std::sqrt(static_cast<double>(spec.steps)) / spec.noise_multiplier;
+    const std::vector<Claim> claims = PlannedClaims(spec);
+    const Claim* added = Find(claims, Adj::example, Nb::add_remove);
+    const Claim* replaced = Find(claims, Adj::example, Nb::replace);
+    ASSERT_NE(added, nullptr);
+    ASSERT_NE(replaced, nullptr);
+    for (const auto& [claim, of] : {std::pair(added, mu), std::pair(replaced, 2 * mu)}) {
+      EXPECT_EQ(claim->accountant, "exact-gdp");
+      EXPECT_GE(claim->epsilon, GaussianEpsilon(spec.delta, of));
+      EXPECT_LE(claim->epsilon, GaussianEpsilon(spec.delta, of) + 0.0011);
+      EXPECT_THAT(claim->assumptions, ::testing::ElementsAre("float-noise"));
+    }
   }
 }
 

@@ -127,6 +127,38 @@ TEST(Relation, StepsOfDpSgdBoundOnlyExamplesAndSayHow) {
   EXPECT_EQ(Reason(kMember, Steps()), "unexpected-mechanism");
 }
 
+// mu = sqrt(80) C / (2 C), and twice that where an example is replaced.
+TEST(Relation, StepsOverAllExamplesAreExactAndRestOnNoSampling) {
+  PrivacyEvent steps = Steps();
+  steps.sampling_rate = 1;
+  std::vector<std::string> assumptions;
+  const Bound added = BoundFor(kAdded, {steps}, kDelta, &assumptions);
+  EXPECT_EQ(added.accountant, "exact-gdp");
+  EXPECT_EQ(added.epsilon, RoundEpsilonUp(GaussianEpsilon(kDelta, ComposedMu({{80, 0.1, 0.2, 1}}))));
+  EXPECT_NEAR(added.epsilon, GaussianEpsilon(kDelta, std::sqrt(80.0) / 2), 1e-3);
+  EXPECT_EQ(assumptions, std::vector<std::string>{"float-noise"});
+  const Bound replaced = BoundFor(kExample, {steps}, kDelta, nullptr);
+  EXPECT_EQ(replaced.accountant, "exact-gdp");
+  EXPECT_NEAR(replaced.epsilon, GaussianEpsilon(kDelta, std::sqrt(80.0)), 1e-3);
+}
+
+TEST(Relation, StepsOverAllExamplesCostMoreThanSampledOnesAndLessThanTheirRdp) {
+  PrivacyEvent all = Steps(), sampled = Steps();
+  all.sampling_rate = 1;
+  EXPECT_GT(Epsilon(kAdded, all), Epsilon(kAdded, sampled));
+  sampled.sampling_rate = 1 - 1e-9;
+  EXPECT_EQ(BoundFor(kAdded, {sampled}, kDelta, nullptr).accountant, "rdp");
+  EXPECT_LT(Epsilon(kAdded, all), Epsilon(kAdded, sampled));
+}
+
+TEST(Relation, StepsOverAllExamplesAddUpWithSampledOnes) {
+  PrivacyEvent all = Steps();
+  all.sampling_rate = 1;
+  const Bound both = BoundFor(kAdded, {all, Steps()}, kDelta, nullptr);
+  EXPECT_EQ(both.accountant, "rdp");
+  EXPECT_GT(both.epsilon, Epsilon(kAdded, all));
+}
+
 TEST(Relation, EventsComposeAndAnswersDoNot) {
   PrivacyEvent louder = Gradients(EventUnit::row);
   louder.noise_std = 50;

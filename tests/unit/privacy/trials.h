@@ -49,6 +49,14 @@ inline TrialSpec DpSgd(Role role) {
   return spec;
 }
 
+// The same over all examples in every step.
+inline TrialSpec DpGd(Role role) {
+  TrialSpec spec = DpSgd(role);
+  spec.method = "dp-gd";
+  spec.batch = spec.data->PrivateExamples();
+  return spec;
+}
+
 inline TrialSpec Teacher(const std::string& method) {
   TrialSpec spec;
   spec.data = Digits();

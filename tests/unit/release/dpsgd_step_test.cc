@@ -69,6 +69,44 @@ TEST_F(DpSgdStepTest, ExampleWithNonFiniteGradientCountsAsZero) {
   EXPECT_TRUE(at::allclose(SumOf(gradients), at::full({4}, 0.1f), 1e-5, 1e-6));
 }
 
+TEST_F(DpSgdStepTest, OuterProductsAreClippedAsTheGradientsThatTheyStandFor) {
+  at::Tensor left = at::randn({40, 2}), right = at::randn({40, 2});
+  left.narrow(0, 0, 10).mul_(0.1);  // some stay below the bound
+  left[11][1] = std::nan("");
+  right[12][0] = std::numeric_limits<float>::infinity();
+  left[13].zero_();
+  ClippedSum outer(4, 0.5), whole(4, 0.5);
+  outer.AddOuter(left, right);
+  whole.Add((left.unsqueeze(2) * right.unsqueeze(1)).reshape({40, 4}));
+  const auto released = [this](ClippedSum sum) {
+    DpSgdStep mechanism = Make();
+    return mechanism.Release(std::move(sum), 3, book_.Take(mechanism.Describe(1), 1).value()).value();
+  };
+  EXPECT_TRUE(at::allclose(released(std::move(outer)), released(std::move(whole)), 1e-5, 1e-5));
+}
+
+TEST_F(DpSgdStepTest, OuterProductOfAnyLengthMovesTheSumByTheBoundAtMost) {
+  for (const float scale : {1e-6f, 1.0f, 1e6f, 1e18f, 1e30f}) {
+    ClippedSum sum(4, 0.5);
+    sum.AddOuter(at::tensor({3.0f, 4.0f}).view({1, 2}) * scale, at::tensor({1.0f, 1.0f}).view({1, 2}) * scale);
+    DpSgdStep mechanism = Make();
+    const at::Tensor noise = mechanism.Release(ClippedSum(4, 0.5), 3, book_.Take(mechanism.Describe(1), 1).value()).value();
+    DpSgdStep again = Make();
+    const at::Tensor released = again.Release(std::move(sum), 3, book_.Take(again.Describe(1), 1).value()).value();
+    EXPECT_LE((released - noise).norm().item<double>(), 0.5 * (1 + 1e-5)) << scale;
+  }
+}
+
+TEST_F(DpSgdStepTest, EventOfAStepOverAllExamplesAssumesNoSampling) {
+  DpSgdSettings settings;
+  settings.coordinates = 4;
+  settings.sampling_rate = 1;
+  const auto make = [&] { return DpSgdStep::Create(settings, noise::NoiseKey::FromSeed(1, TrialId(1))).value(); };
+  EXPECT_EQ(make().Describe(1).assumptions, std::vector<std::string>{"float-noise"});
+  settings.sampling_rate = 0.5;
+  EXPECT_EQ(make().Describe(1).assumptions, (std::vector<std::string>{"float-noise", "poisson-sampling"}));
+}
+
 TEST_F(DpSgdStepTest, EmptyPoissonSampleReleasesNoiseAlone) {
   EXPECT_TRUE(at::allclose(SumOf(at::empty({0, 4})), at::zeros({4}), 0, 1e-6));
 }

@@ -144,6 +144,20 @@ TEST(PlannedEvents, EqualWhatDpSgdDescribesButForTheNetworksSize) {
   EXPECT_EQ(described.count, planned.count);
 }
 
+TEST(PlannedEvents, EqualWhatAStepOverAllExamplesDescribes) {
+  TrialSpec spec = Spec();
+  spec.method = "dp-gd";
+  spec.noise_multiplier = 1.7;
+  spec.batch = 8000;
+  const DpSgdStep mechanism = DpSgdStep::FromSpec(spec, 2010).value();
+  privacy::PrivacyEvent described = mechanism.Describe(7);
+  EXPECT_EQ(described.sampling_rate, 1);
+  privacy::PrivacyEvent planned = OnlyPlanned(spec);
+  planned.facts.clear();
+  described.noise_coordinates = described.release_coordinates = planned.noise_coordinates;
+  EXPECT_TRUE(described.SameMechanism(planned));
+}
+
 TEST(PlannedEvents, EqualWhatTheEmbeddingOfTheClassesDescribes) {
   TrialSpec spec = Spec();
   spec.method = "dp-merf";

@@ -47,7 +47,8 @@ TEST(SpecKeys, DefaultsAndPresetsLieInTheirRanges) {
     } else if (key.type == KeyType::choice) {
       EXPECT_THAT(key.ChoiceList(), ::testing::Contains(std::get<std::string>(value))) << key.name;
     } else if (const auto* count = std::get_if<std::int64_t>(&value)) {
-      EXPECT_TRUE(Within(key.limits, static_cast<double>(*count))) << key.name;
+      const bool word = *count == 0 && !key.zero_word.empty();
+      EXPECT_TRUE(word || Within(key.limits, static_cast<double>(*count))) << key.name;
     } else if (const auto* real = std::get_if<double>(&value)) {
       EXPECT_TRUE(Within(key.limits, *real)) << key.name;
     }
@@ -102,6 +103,16 @@ TEST(SpecKeys, KeyTextShowsTheNameThatTheFileUses) {
   EXPECT_EQ(KeyText(spec, "norm_bound"), "0.001");
   EXPECT_EQ(KeyText(spec, "queries"), "") << "does not apply to a student by noisy gradients";
   EXPECT_EQ(KeyText(spec, "nonsense"), "");
+}
+
+TEST(SpecKeys, ZeroThatIsWrittenAsAWordIsNoNumberOfItsRange) {
+  for (const SpecKey& key : SpecKeys()) {
+    if (key.zero_word.empty()) continue;
+    EXPECT_EQ(key.type, KeyType::count) << key.name;
+    EXPECT_FALSE(Within(key.limits, 0)) << key.name;
+    EXPECT_EQ(ValueText(key, std::int64_t{0}), key.zero_word);
+  }
+  EXPECT_EQ(ValueText(*FindKey("batch", kInTrial), std::int64_t{0}), "full");
 }
 
 TEST(SpecKeys, KeysMarkdownIsWhatTheTableSays) {

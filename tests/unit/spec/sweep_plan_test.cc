@@ -558,5 +558,30 @@ TEST(SweepPlan, BudgetOfATableThatNoTrialUsesCoversTheSameFiles) {
   for (const TrialSpec& trial : plan.trials) EXPECT_TRUE(trial.data->budget) << trial.name;
 }
 
+TEST(SweepPlan, FullBatchIsTheNumberOfPrivateExamples) {
+  const std::string rows =
+      kHead +
+      "[teacher]\n"
+      "hog = { network = \"hog-linear\", batch = \"full\", private = { noise_multiplier = 30 } }\n"
+      "[sweep]\nzip.row = [{ method = \"dp-gd\", noise_multiplier = 30 },\n"
+      "           { method = \"dpdfd\", reading = \"sound\", teacher = \"hog\" }]\n";
+  const SweepPlan plan = GoodPlan(rows);
+  ASSERT_EQ(plan.trials.size(), 3U);
+  for (const TrialSpec& trial : plan.trials) {
+    if (trial.method == "dpdfd") continue;
+    EXPECT_EQ(trial.method, "dp-gd") << trial.name;
+    EXPECT_EQ(trial.batch, 8000);
+    EXPECT_EQ(trial.network, "hog-linear");
+    EXPECT_EQ(trial.lr, 16);
+    EXPECT_EQ(trial.steps, 100);
+  }
+}
+
+TEST(SweepPlan, SampledTeachersKeepTheirMethodAndPreset) {
+  const SweepPlan plan = GoodPlan(kHead + kTeachers + "[trial]\nmethod = \"dpdfd\"\nreading = \"sound\"\nteacher = \"dp\"\n");
+  EXPECT_EQ(plan.trials.front().method, "dpsgd");
+  EXPECT_EQ(plan.trials.front().batch, 1024);
+}
+
 }  // namespace
 }  // namespace retort

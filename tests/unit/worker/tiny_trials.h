@@ -162,6 +162,16 @@ class TinyTrials {
     return spec;
   }
 
+  // All 120 private examples in every step, on frozen features.
+  [[nodiscard]] TrialSpec DpGdStudent() const {
+    TrialSpec spec = DpSgdStudent();
+    spec.method = "dp-gd";
+    spec.network = "hog-linear";
+    spec.batch = 120;
+    spec.lr = 4;
+    return spec;
+  }
+
   [[nodiscard]] TrialSpec DenseStudent() const {
     TrialSpec spec = Student(Reading::working);
     spec.method = "dense";

@@ -18,6 +18,7 @@ inline const TrialCase kTrialCases[] = {
     {"EnsembleTeacher", [](const TinyTrials& t) { return t.Teacher("ensemble"); }, ""},
     {"DpSgdTeacher", [](const TinyTrials& t) { return t.Teacher("dpsgd"); }, ""},
     {"DpSgdStudent", [](const TinyTrials& t) { return t.DpSgdStudent(); }, ""},
+    {"DpGdStudent", [](const TinyTrials& t) { return t.DpGdStudent(); }, ""},
     {"DpSgdPerLayerWithTanh",
      [](const TinyTrials& t) {
        TrialSpec spec = t.DpSgdStudent();

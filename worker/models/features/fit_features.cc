@@ -1,0 +1,58 @@
+#include "worker/models/features/fit_features.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "worker/models/features/fitting_pictures.h"
+#include "worker/models/features/patches.h"
+#include "worker/models/features/whitening.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr std::int64_t kPictures = 6144, kAtOnce = 256;
+
+// What layer `at` makes of the pictures, on the CPU.
+at::Tensor Seen(const Network& network, std::int32_t at, const at::Tensor& pictures) {
+  RETORT_CHECK(at != kImages);
+  const at::Device device = network.parameters().flat().device();
+  std::vector<at::Tensor> parts;
+  for (std::int64_t first = 0; first < pictures.size(0); first += kAtOnce) {
+    const at::Tensor part = pictures.narrow(0, first, std::min(kAtOnce, pictures.size(0) - first));
+    parts.push_back(network.ForwardTo(static_cast<std::size_t>(at), part.to(device)).cpu());
+  }
+  return at::cat(parts);
+}
+
+}  // namespace
+
+void FitFeatures(Network& network) {
+  if (network.plan().constants.empty()) return;
+  const at::NoGradGuard no_grad;
+  const at::Tensor pictures = FittingPictures(kPictures, network.input());
+  for (std::size_t i = 0; i < network.layers().size(); ++i) {
+    const Layer& layer = network.layers()[i];
+    const LayerNode& node = network.plan().nodes[i];
+    if (node.constant < 0 || !node.runs) continue;
+    const auto first = static_cast<std::size_t>(node.constant);
+    const auto put = [&](std::size_t which, const at::Tensor& value) {
+      network.buffers().constant(first + which).copy_(value);
+    };
+    if (layer.kind == LayerKind::patches) {
+      const PatchFilters fitted = FitPatchFilters(pictures, layer.out, layer.kernel);
+      put(0, fitted.filters);
+      put(1, fitted.offset);
+    } else if (layer.kind == LayerKind::whiten) {
+      const Whitening fitted =
+          FitWhitening(Seen(network, node.inputs.front(), pictures), node.shape.front() - 1, layer.rate);
+      put(0, fitted.mean);
+      put(1, fitted.components);
+    }
+  }
+}
+
+}  // namespace retort::worker

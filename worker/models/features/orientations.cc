@@ -1,0 +1,74 @@
+#include "worker/models/features/orientations.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/atan2.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/replication_pad2d.h>
+#include <ATen/ops/round.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace retort::worker {
+namespace {
+
+// Below it a root is flat: what is nothing has no gradient.
+constexpr double kLeastSquare = 1e-12, kLeastNorm = 1e-6;
+
+// f32 [pixels, windows]: what a pixel counts in each window.
+at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::Device device) {
+  const std::int64_t windows = (pixels + 2 * form.padding - form.window) / form.stride + 1;
+  const at::Tensor weights = at::zeros({pixels, windows}, at::kFloat);
+  auto* weight = weights.data_ptr<float>();
+  const double middle = static_cast<double>(form.window - 1) / 2, half = static_cast<double>(form.window) / 2;
+  for (std::int64_t k = 0; k < windows; ++k) {
+    for (std::int64_t i = 0; i < form.window; ++i) {
+      const std::int64_t pixel = k * form.stride - form.padding + i;
+      if (pixel < 0 || pixel >= pixels) continue;
+      weight[pixel * windows + k] = static_cast<float>(1 - std::abs(static_cast<double>(i) - middle) / half);
+    }
+  }
+  return weights.to(device);
+}
+
+}  // namespace
+
+at::Tensor OpponentColours(const at::Tensor& images) {
+  const at::Tensor r = images.narrow(1, 0, 1), g = images.narrow(1, 1, 1), b = images.narrow(1, 2, 1);
+  return at::cat({(r - g) * (1 / std::sqrt(2.0)), (r + g - b * 2) * (1 / std::sqrt(6.0)),
+                  (r + g + b) * (1 / std::sqrt(3.0))},
+                 1);
+}
+
+at::Tensor RowsOfNorm(const at::Tensor& rows, double norm) {
+  const at::Tensor norms = (rows * rows).sum(1, true).clamp_min(kLeastSquare).sqrt();
+  return rows * (norm / norms);
+}
+
+at::Tensor OrientationFeatures(const at::Tensor& images, const OrientationForm& form) {
+  const at::Tensor planes = (images.size(1) == 3 ? OpponentColours(images) : images).contiguous();
+  const std::int64_t height = planes.size(2), width = planes.size(3);
+  const at::Tensor wide = at::replication_pad2d(planes, {1, 1, 1, 1});
+  const at::Tensor middle = wide.narrow(2, 1, height), column = wide.narrow(3, 1, width);
+  const at::Tensor x = (middle.narrow(3, 2, width) - middle.narrow(3, 0, width)) * 0.5;
+  const at::Tensor y = (column.narrow(2, 2, height) - column.narrow(2, 0, height)) * 0.5;
+  const at::Tensor size = (x * x + y * y).clamp_min(kLeastSquare).sqrt();
+  const auto bins = static_cast<double>(form.bins);
+  const at::Tensor angle = at::atan2(y, x) * (bins / (2 * std::numbers::pi));  // in bins
+  const at::Tensor bin = at::arange(form.bins, planes.options()).view({1, 1, form.bins, 1, 1});
+  at::Tensor apart = angle.unsqueeze(2) - bin;
+  apart = apart - at::round(apart.detach() * (1 / bins)) * bins;  // the shorter way round
+  const at::Tensor shares = at::relu(1 - apart.abs()) * size.unsqueeze(2);
+  const at::Tensor across = at::matmul(shares, WindowWeights(width, form, planes.device()));
+  const at::Tensor down = at::matmul(WindowWeights(height, form, planes.device()).t(), across);
+  return RowsOfNorm(down.flatten(1).clamp_min(kLeastSquare).sqrt(), form.norm);
+}
+
+}  // namespace retort::worker

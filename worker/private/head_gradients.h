@@ -1,0 +1,29 @@
+// Training the last layer of a network whose others are frozen: what that layer sees of an example is the same in every
+// step, and the example's gradient is an outer product.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "worker/data/examples.h"
+#include "worker/models/network.h"
+
+namespace retort::worker {
+
+// The layer whose result a network's only parameters see: the weights of a last linear layer without a bias. Nothing
+// where a network has others.
+[[nodiscard]] std::optional<std::size_t> FrozenFront(const Network& network);
+
+// What the last layer sees of every example, f32 [examples, values], asked for part by part.
+[[nodiscard]] at::Tensor SeenByHead(const Network& network, std::size_t front, const Examples& examples);
+
+// d CE(softmax(weight seen_i), label_i) / d weight is left_i right_i^T: left f32 [rows, classes], right [rows, values].
+struct OuterGradients {
+  at::Tensor left, right;
+};
+// weight [classes, values], seen [rows, values], labels i64 [rows].
+[[nodiscard]] OuterGradients HeadGradients(const at::Tensor& weight, const at::Tensor& seen, const at::Tensor& labels);
+
+}  // namespace retort::worker
