@@ -23,6 +23,9 @@ struct OrientationForm {
 // (r - g) / sqrt 2, (r + g - 2 b) / sqrt 6, (r + g + b) / sqrt 3 of [rows, 3, height, width].
 [[nodiscard]] at::Tensor OpponentColours(const at::Tensor& images);
 
+// As at::sqrt, rounded alike on every device, which the CPU's is not.
+[[nodiscard]] at::Tensor Root(const at::Tensor& values);
+
 // rows / |row| * norm; a row of zeros stays.
 [[nodiscard]] at::Tensor RowsOfNorm(const at::Tensor& rows, double norm);
 
