@@ -1,4 +1,4 @@
-// Histograms of gradient orientations (Dalal and Triggs 2005), signed, of soft bins: features that nothing is fitted for.
+// Histograms of gradient orientations (Dalal and Triggs 2005), signed, of soft bins: nothing is fitted for them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
