@@ -58,8 +58,10 @@ constexpr const char* kNoFullBatch =
 void CheckFullBatch(const Composition& trial, Judge& judge) {
   if (trial.spec.method == "dp-gd") {
     if (!trial.full_batch)
-      judge.Say({"batch", "method"}, "method \"dp-gd\" takes every private example in every step: set batch = \"full\", "
-                                     "or method = \"dpsgd\", which samples a batch", {"full"});
+      judge.Say({"batch", "method"},
+                "method \"dp-gd\" takes every private example in every step: set batch = \"full\", or method = "
+                "\"dpsgd\", which samples a batch",
+                {"full"});
   } else if (trial.full_batch) {
     judge.Say({"batch", "method"}, kNoFullBatch, {"dp-gd"});
   }

@@ -201,7 +201,8 @@ TEST(ReleaseAudit, DpSgdWithClippingOffIsCaught) {
 constexpr std::int64_t kSteps = 2;
 
 // One example whose gradients are outer products far beyond the norm bound, in every step's sum or in none; what an
-// attacker sees is all steps. `drawn`: the noise multiplier of the steps; their events claim `claimed`, for `counted` steps.
+// attacker sees is all steps. `drawn`: the noise multiplier of the steps; their events claim `claimed`, for `counted`
+// of them.
 Audit AuditDpGd(double drawn, double claimed, std::int64_t counted = kSteps) {
   DpSgdSettings settings;
   settings.coordinates = kCoordinates;

@@ -90,7 +90,8 @@ TEST_F(DpSgdStepTest, OuterProductOfAnyLengthMovesTheSumByTheBoundAtMost) {
     ClippedSum sum(4, 0.5);
     sum.AddOuter(at::tensor({3.0f, 4.0f}).view({1, 2}) * scale, at::tensor({1.0f, 1.0f}).view({1, 2}) * scale);
     DpSgdStep mechanism = Make();
-    const at::Tensor noise = mechanism.Release(ClippedSum(4, 0.5), 3, book_.Take(mechanism.Describe(1), 1).value()).value();
+    const at::Tensor noise =
+        mechanism.Release(ClippedSum(4, 0.5), 3, book_.Take(mechanism.Describe(1), 1).value()).value();
     DpSgdStep again = Make();
     const at::Tensor released = again.Release(std::move(sum), 3, book_.Take(again.Describe(1), 1).value()).value();
     EXPECT_LE((released - noise).norm().item<double>(), 0.5 * (1 + 1e-5)) << scale;

@@ -578,7 +578,8 @@ TEST(SweepPlan, FullBatchIsTheNumberOfPrivateExamples) {
 }
 
 TEST(SweepPlan, SampledTeachersKeepTheirMethodAndPreset) {
-  const SweepPlan plan = GoodPlan(kHead + kTeachers + "[trial]\nmethod = \"dpdfd\"\nreading = \"sound\"\nteacher = \"dp\"\n");
+  const SweepPlan plan =
+      GoodPlan(kHead + kTeachers + "[trial]\nmethod = \"dpdfd\"\nreading = \"sound\"\nteacher = \"dp\"\n");
   EXPECT_EQ(plan.trials.front().method, "dpsgd");
   EXPECT_EQ(plan.trials.front().batch, 1024);
 }

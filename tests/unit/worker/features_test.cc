@@ -117,7 +117,7 @@ TEST(Orientations, HaveAFiniteGradientWhereAnImageIsFlat) {
 }
 
 TEST(Whitening, DirectionsAreOrthogonalAndHaveTheEnergyThatTheShrinkageLeaves) {
-  const at::Tensor samples = at::matmul(at::randn({4000, 6}), at::diag(at::tensor({5.0f, 3.0f, 2.0f, 1.0f, 0.5f, 0.1f}))) + 4;
+  const at::Tensor samples = at::randn({4000, 6}) * at::tensor({5.0f, 3.0f, 2.0f, 1.0f, 0.5f, 0.1f}) + 4;
   const Whitening fitted = FitWhitening(samples, 4, 0.5);
   at::Tensor rows = samples - samples.mean(0);
   rows = rows / rows.norm(2, 1, true);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "worker/models/features/fitting_pictures.h"
@@ -16,23 +17,18 @@ namespace {
 
 constexpr std::int64_t kPictures = 6144, kAtOnce = 256;
 
-// What layer `at` makes of the pictures, on the CPU.
+// What layer `at` makes of the pictures.
 at::Tensor Seen(const Network& network, std::int32_t at, const at::Tensor& pictures) {
   RETORT_CHECK(at != kImages);
-  const at::Device device = network.parameters().flat().device();
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < pictures.size(0); first += kAtOnce) {
     const at::Tensor part = pictures.narrow(0, first, std::min(kAtOnce, pictures.size(0) - first));
-    parts.push_back(network.ForwardTo(static_cast<std::size_t>(at), part.to(device)).cpu());
+    parts.push_back(network.ForwardTo(static_cast<std::size_t>(at), part));
   }
   return at::cat(parts);
 }
 
-}  // namespace
-
-void FitFeatures(Network& network) {
-  if (network.plan().constants.empty()) return;
-  const at::NoGradGuard no_grad;
+void FitOnCpu(Network& network) {
   const at::Tensor pictures = FittingPictures(kPictures, network.input());
   for (std::size_t i = 0; i < network.layers().size(); ++i) {
     const Layer& layer = network.layers()[i];
@@ -53,6 +49,16 @@ void FitFeatures(Network& network) {
       put(1, fitted.components);
     }
   }
+}
+
+}  // namespace
+
+void FitFeatures(Network& network) {
+  if (network.plan().constants.empty()) return;
+  const at::NoGradGuard no_grad;
+  Network twin(network.layers(), network.input(), std::nullopt);
+  FitOnCpu(twin);
+  network.buffers().constants().copy_(twin.buffers().constants());
 }
 
 }  // namespace retort::worker

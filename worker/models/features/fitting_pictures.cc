@@ -11,12 +11,13 @@
 namespace retort::worker {
 namespace {
 
+constexpr std::int64_t kLeastSide = 8;  // that is drawn
 constexpr std::uint64_t kPicturesKey = 0x70696374757265;  // public: the same for everybody
 
 }  // namespace
 
 at::Tensor FittingPictures(std::int64_t count, const ImageShape& shape) {
-  const std::int64_t side = std::max(shape.height, shape.width);
+  const std::int64_t side = std::max({shape.height, shape.width, kLeastSide});
   const RngStream stream(kPicturesKey);
   const auto drawn = [&](ProceduralKind kind, std::int64_t of_these) {
     return ProceduralPictures(kind, of_these, shape.channels, side, stream.Lane(static_cast<std::uint64_t>(kind)));

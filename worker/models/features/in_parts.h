@@ -10,7 +10,7 @@
 
 namespace retort::worker {
 
-// What `work` makes of the rows of `images`, about `pixels` values of all channels at a time. Rows do not see each other.
+// What `work` makes of the rows of `images`, about `pixels` values at a time. Rows do not see each other.
 template <typename Work>
 [[nodiscard]] at::Tensor InParts(const at::Tensor& images, std::int64_t pixels, const Work& work) {
   const std::int64_t rows = images.size(0), values = images.size(1) * images.size(2) * images.size(3);

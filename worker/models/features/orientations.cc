@@ -4,9 +4,8 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/atan2.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/pow.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/replication_pad2d.h>
 #include <ATen/ops/round.h>
@@ -20,7 +19,7 @@ namespace retort::worker {
 namespace {
 
 // Below it a root is flat: what is nothing has no gradient.
-constexpr double kLeastSquare = 1e-12, kLeastNorm = 1e-6;
+constexpr double kLeastSquare = 1e-12;
 
 // f32 [pixels, windows]: what a pixel counts in each window.
 at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::Device device) {
@@ -47,8 +46,10 @@ at::Tensor OpponentColours(const at::Tensor& images) {
                  1);
 }
 
+at::Tensor Root(const at::Tensor& values) { return at::pow(values, 0.5); }
+
 at::Tensor RowsOfNorm(const at::Tensor& rows, double norm) {
-  const at::Tensor norms = (rows * rows).sum(1, true).clamp_min(kLeastSquare).sqrt();
+  const at::Tensor norms = Root((rows * rows).sum(1, true).clamp_min(kLeastSquare));
   return rows * (norm / norms);
 }
 
@@ -59,7 +60,7 @@ at::Tensor OrientationFeatures(const at::Tensor& images, const OrientationForm& 
   const at::Tensor middle = wide.narrow(2, 1, height), column = wide.narrow(3, 1, width);
   const at::Tensor x = (middle.narrow(3, 2, width) - middle.narrow(3, 0, width)) * 0.5;
   const at::Tensor y = (column.narrow(2, 2, height) - column.narrow(2, 0, height)) * 0.5;
-  const at::Tensor size = (x * x + y * y).clamp_min(kLeastSquare).sqrt();
+  const at::Tensor size = Root((x * x + y * y).clamp_min(kLeastSquare));
   const auto bins = static_cast<double>(form.bins);
   const at::Tensor angle = at::atan2(y, x) * (bins / (2 * std::numbers::pi));  // in bins
   const at::Tensor bin = at::arange(form.bins, planes.options()).view({1, 1, form.bins, 1, 1});
@@ -68,7 +69,7 @@ at::Tensor OrientationFeatures(const at::Tensor& images, const OrientationForm& 
   const at::Tensor shares = at::relu(1 - apart.abs()) * size.unsqueeze(2);
   const at::Tensor across = at::matmul(shares, WindowWeights(width, form, planes.device()));
   const at::Tensor down = at::matmul(WindowWeights(height, form, planes.device()).t(), across);
-  return RowsOfNorm(down.flatten(1).clamp_min(kLeastSquare).sqrt(), form.norm);
+  return RowsOfNorm(Root(down.flatten(1).clamp_min(kLeastSquare)), form.norm);
 }
 
 }  // namespace retort::worker

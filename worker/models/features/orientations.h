@@ -1,4 +1,4 @@
-// Histograms of gradient orientations (Dalal and Triggs 2005), signed, of soft bins: features that nothing is fitted for.
+// Histograms of gradient orientations (Dalal and Triggs 2005), signed, of soft bins: nothing is fitted for them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,6 +22,9 @@ struct OrientationForm {
 
 // (r - g) / sqrt 2, (r + g - 2 b) / sqrt 6, (r + g + b) / sqrt 3 of [rows, 3, height, width].
 [[nodiscard]] at::Tensor OpponentColours(const at::Tensor& images);
+
+// As at::sqrt, rounded alike on every device, which the CPU's is not.
+[[nodiscard]] at::Tensor Root(const at::Tensor& values);
 
 // rows / |row| * norm; a row of zeros stays.
 [[nodiscard]] at::Tensor RowsOfNorm(const at::Tensor& rows, double norm);

@@ -46,7 +46,7 @@ at::Tensor DrawPatches(const at::Tensor& pictures, std::int64_t extent) {
 
 at::Tensor ContrastNormalised(const at::Tensor& patches) {
   const at::Tensor centred = patches - patches.mean(1, true);
-  return centred / (centred * centred).mean(1, true).add(kPatchFloor).sqrt();
+  return centred / Root((centred * centred).mean(1, true).add(kPatchFloor));
 }
 
 // f32 [values, values]
@@ -81,7 +81,8 @@ at::Tensor Quarters(const at::Tensor& images, const at::Tensor& filters, const a
   const at::Tensor variance = (square - mean * mean).clamp_min(0);
   const at::Tensor seen = at::conv2d(images, filters) * variance.add(kPatchFloor).rsqrt() - offset.view({1, -1, 1, 1});
   const at::Tensor beyond = at::softshrink(seen, threshold);
-  const at::Tensor sum = at::adaptive_avg_pool2d(beyond.abs(), {2, 2}), difference = at::adaptive_avg_pool2d(beyond, {2, 2});
+  const at::Tensor sum = at::adaptive_avg_pool2d(beyond.abs(), {2, 2});
+  const at::Tensor difference = at::adaptive_avg_pool2d(beyond, {2, 2});
   return at::cat({sum + difference, sum - difference}, 1).flatten(1) * 0.5;
 }
 

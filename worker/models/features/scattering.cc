@@ -31,8 +31,8 @@ constexpr std::int64_t kBorder = 4;     // pixels that are repeated around the p
 constexpr double kWidth = 0.8;          // deviation of the finest wavelet, in pixels
 constexpr double kAverage = 1.6;        // of what averages
 
-// The transform of a Morlet wavelet of scale 2^scale, f32 [height, width]: a Gaussian around its frequency, less as much
-// of one around 0 as makes the mean vanish. Real, since the wavelet is symmetric.
+// The transform of a Morlet wavelet of scale 2^scale, f32 [height, width]: a Gaussian around its frequency, less
+// as much of one around 0 as makes the mean vanish. Real, since the wavelet is symmetric.
 at::Tensor Wavelet(std::int64_t height, std::int64_t width, int scale, double angle, double slant, at::Device device) {
   const auto options = at::device(device).dtype(at::kDouble);
   const double deviation = kWidth * (1 << scale), frequency = 0.75 * kPi / (1 << scale);

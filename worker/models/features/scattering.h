@@ -1,4 +1,4 @@
-// The scattering transform (Bruna and Mallat 2013): two scales, eight directions, two orders, averaged over four pixels.
+// The scattering transform (Bruna and Mallat 2013): two scales, two orders, averaged over about four pixels.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -56,7 +56,7 @@ class LayerList {
   std::vector<Layer> layers_;
 };
 
-// Of features that no private example was looked at for; their constants are still to be fitted (fit_features.h).
+// Of features that no private example was looked at for; their constants are yet to be fitted (fit_features.h).
 [[nodiscard]] std::vector<Layer> HogLinear(std::int64_t classes);
 [[nodiscard]] std::vector<Layer> PatchLinear(std::int64_t classes);
 [[nodiscard]] std::vector<Layer> ScatteringLinear(std::int64_t classes);
