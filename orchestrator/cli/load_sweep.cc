@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <unordered_set>
 #include <utility>
 
 #include "experiments/privacy/accountant.h"
 #include "experiments/privacy/calibration.h"
+#include "experiments/spec/environment.h"
 #include "orchestrator/cli/absent_data.h"
 #include "orchestrator/cli/published.h"
 #include "orchestrator/neighbours.h"
@@ -103,7 +103,7 @@ std::vector<Diagnostic> AbsentWeights(const SweepPlan& plan) {
 
 // The variable as the process has it, or, where data may be absent, as the file writes it: no such path exists.
 std::optional<std::string> LookUp(const std::string& name, const std::string& file, std::vector<Diagnostic>& absent) {
-  if (const char* value = std::getenv(name.c_str())) return value;
+  if (std::optional<std::string> value = EnvironmentVariable(name)) return value;
   const bool told = std::any_of(absent.begin(), absent.end(), [&name](const Diagnostic& one) { return one.key == name; });
   if (!told)
     absent.push_back(Warning(file, name, "the environment variable " + name + " is not set; set it, or write the path"));

@@ -120,15 +120,15 @@ expect_err "nowhere"
 expect_no_file results
 
 case_name="a variable that is not set"
-sweep 's#data/mnist10k#${RETORT_NO_SUCH_PLACE}/mnist10k#'
+sweep 's#data/mnist10k#${NO_SUCH_PLACE}/mnist10k#'
 run "$retort" plan s.toml
 expect_code 0
-expect_err "the environment variable RETORT_NO_SUCH_PLACE is not set; set it, or write the path"
+expect_err "the environment variable NO_SUCH_PLACE is not set; set it, or write the path"
 expect_out "MISSING, taken as published"
 run "$retort" run s.toml
 expect_code 2
 expect_err "s.toml:5:"
-expect_err "RETORT_NO_SUCH_PLACE"
+expect_err "NO_SUCH_PLACE"
 expect_no_file results
 
 case_name="truncated data"
