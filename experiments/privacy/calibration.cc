@@ -233,6 +233,7 @@ Status Solve(TrialSpec& spec) {
                               ? "this student adds no noise of its own; its claim is its teacher's."
                               : std::string(ReasonText(reason::kLossNoise)));
     case TrialKind::distilled_student:
+    case TrialKind::labelled_student:
       return Cannot(spec,
                     "this student adds no noise of its own; its claim is its teacher's, so put epsilon in "
                     "the teacher's private = {...}, or set queries for the votes of an ensemble.");

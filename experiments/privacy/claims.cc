@@ -25,7 +25,8 @@ bool OnlyAsksTheTeacher(const TrialSpec& spec, const std::vector<PrivacyEvent>& 
   constexpr std::array kOfTheTeacher = {kVoidTeacherJacobian, kVoidGeneratorTouchedTeacher, kVoidSoftOutput,
                                         kVoidSupportLeak, kVoidNoiseReused};
   constexpr KindMask kAsking = MaskOf(TrialKind::gradient_student) | MaskOf(TrialKind::distilled_student) |
-                               MaskOf(TrialKind::response_student) | MaskOf(TrialKind::query_student);
+                               MaskOf(TrialKind::response_student) | MaskOf(TrialKind::query_student) |
+                               MaskOf(TrialKind::labelled_student);
   if ((MaskOf(KindOf(spec)) & kAsking) == 0) return false;
   if (spec.source == QuerySource::private_split) return false;
   constexpr std::array kAnswers = {MechanismKind::none, MechanismKind::gaussian_gradient,
@@ -70,6 +71,7 @@ class ClaimWriter {
                           [](const PrivacyEvent& event) { return event.source == NoiseSource::seeded; });
     // A student without noise of its own rests on its teacher's.
     const bool silent = KindOf(spec_) == TrialKind::distilled_student ||
+                        KindOf(spec_) == TrialKind::labelled_student ||
                         (KindOf(spec_) == TrialKind::query_student && spec_.reading == Reading::sound);
     if (silent && ParentReason() == reason::kSeededNoise) seeded_ = true;
   }
@@ -282,6 +284,7 @@ std::vector<Claim> ClaimWriter::Write() {
     case TrialKind::gradient_student:
     case TrialKind::response_student:
     case TrialKind::distilled_student:
+    case TrialKind::labelled_student:
       EnsembleParent() ? WriteMembers(claims) : WriteDistillation(claims);
       break;
     case TrialKind::query_student:

@@ -85,7 +85,8 @@ PrivacyEvent RawEvent(const TrialSpec& spec) {
   PrivacyEvent event;
   event.kind = MechanismKind::none;
   event.unit = EventUnit::row;
-  event.count = spec.steps * spec.batch;
+  const bool open = KindOf(spec) == TrialKind::labelled_student;  // every public picture is asked about once
+  event.count = open ? spec.data->PublicExamples() : spec.steps * spec.batch;
   event.rows_per_batch = spec.batch;
   event.release_coordinates = spec.data->classes;
   return event;
@@ -231,6 +232,7 @@ Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
       events.push_back(VoteEvent(spec));
       break;
     case TrialKind::distilled_student:
+    case TrialKind::labelled_student:
       events.push_back(RawEvent(spec));
       break;
     case TrialKind::dpsgd_student:

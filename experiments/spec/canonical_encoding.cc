@@ -173,6 +173,8 @@ int MethodRevision(const TrialSpec& spec) {
       return 1;
     case TrialKind::query_student:
       return 1;
+    case TrialKind::labelled_student:
+      return 1;
     case TrialKind::raw_student:
       return 1;
     case TrialKind::merf_student:

@@ -44,10 +44,9 @@ std::string KindsText(const SpecKey& key, KeyPlace place) {
     const KindMask mask = MaskOf(kind);
     every = every && (key.kinds & mask) != 0;
     trained = trained && (kind == TrialKind::sleeper || (key.kinds & mask) != 0);
-    if (((key.kinds | key.generator_kinds | key.public_kinds) & mask) == 0) continue;
+    if ((key.AllKinds() & mask) == 0) continue;
     text += (text.empty() ? "" : ", ") + std::string(KindName(kind));
-    if ((key.kinds & mask) != 0) continue;
-    text += (key.generator_kinds & mask) != 0 ? " (`\"generator\"`)" : " (`\"public\"`)";
+    if (const std::string sources = key.SourcesFor(kind); !sources.empty()) text += " (`" + sources + "`)";
   }
   return every ? "all" : trained ? "all but sleep" : text;
 }

@@ -14,19 +14,18 @@ constexpr KindMask kSoundTeachers = MaskOf(TrialKind::ensemble_teacher) | MaskOf
 constexpr bool Holds(KindMask kinds, TrialKind kind) { return (kinds & MaskOf(kind)) != 0; }
 
 std::vector<std::string> SourceNames(SourceMask sources) {
-  constexpr std::array<std::string_view, 3> kNames = {"generator", "public", "private"};
+  constexpr std::array<std::string_view, 4> kNames = {"generator", "public", "private", "procedural"};
   std::vector<std::string> names;
   for (std::size_t i = 0; i < kNames.size(); ++i)
     if ((sources >> i & 1U) != 0) names.emplace_back(kNames[i]);
   return names;
 }
 
-// What may be asked: a sound student of an ensemble also about public inputs, rona's about nothing else.
+// What may be asked: sound students also about public inputs, rona's about nothing else.
 SourceMask SourcesOf(const MethodRule& method, const Composition& trial) {
   const bool sound = method.kind == TrialKind::vote_student || trial.spec.reading == Reading::sound;
   if (!sound || method.kind == TrialKind::query_student) return method.sources;
-  const SourceMask open = MaskOf(QuerySource::generator) | MaskOf(QuerySource::public_split);
-  return trial.kind == TrialKind::vote_student ? open : MaskOf(QuerySource::generator);
+  return MaskOf(QuerySource::generator) | MaskOf(QuerySource::public_split) | MaskOf(QuerySource::procedural);
 }
 
 std::string Quoted(const Composition& trial) {
@@ -165,6 +164,17 @@ void CheckRona(const Composition& trial, Judge& judge) {
                                " public examples of data." + spec.data->name + "; each is answered once");
 }
 
+// What a procedure can draw.
+void CheckDrawable(const TrialSpec& spec, Judge& judge) {
+  constexpr std::int64_t kLeastSide = 8;
+  const DataSpec& data = *spec.data;
+  if (data.examples == 0 || (data.height == data.width && data.height >= kLeastSide)) return;
+  judge.Say({"source", "data"}, "a procedure draws square pictures of at least 8 pixels a side; those of data." +
+                                    data.name + " are " + std::to_string(data.height) + "x" +
+                                    std::to_string(data.width),
+            {"generator"});
+}
+
 void CheckDevices(const TrialSpec& spec, Judge& judge) {
   constexpr KindMask kAlone = MaskOf(TrialKind::query_student) | MaskOf(TrialKind::raw_student);
   if (spec.devices > 1 && Holds(kAlone, KindOf(spec)))
@@ -238,7 +248,7 @@ void CheckSource(const Composition& trial, Judge& judge) {
     const std::vector<std::string> names = SourceNames(sources);
     const bool votes = trial.kind == TrialKind::vote_student;
     judge.Say({"source", "method"},
-              votes ? "an ensemble is asked about generated or public inputs"
+              votes ? "an ensemble is asked about generated, procedural or public inputs"
                     : "the teacher of method \"" + spec.method + "\" is asked about " +
                           (names.front() == "generator" ? "generated" : names.front()) + " inputs here",
               names);
@@ -251,6 +261,7 @@ void CheckSource(const Composition& trial, Judge& judge) {
                                       std::to_string(multiple) + "; those of data." + spec.data->name + " are " +
                                       std::to_string(spec.data->height) + "x" + std::to_string(spec.data->width));
   }
+  if (spec.source == QuerySource::procedural) CheckDrawable(spec, judge);
   const bool open = spec.source == QuerySource::public_split && trial.kind != TrialKind::query_student;
   if (open && spec.data->PublicExamples() == 0)
     judge.Say({"source", "method"}, "source = \"public\" needs public examples, and data." + spec.data->name +

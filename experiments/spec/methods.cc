@@ -11,27 +11,28 @@ constexpr KindMask kSingle = MaskOf(TrialKind::plain_teacher) | MaskOf(TrialKind
                              MaskOf(TrialKind::loaded_teacher);
 constexpr KindMask kEnsemble = MaskOf(TrialKind::ensemble_teacher);
 constexpr SourceMask kGenerated = MaskOf(QuerySource::generator), kPublic = MaskOf(QuerySource::public_split),
-                     kPrivate = MaskOf(QuerySource::private_split);
+                     kPrivate = MaskOf(QuerySource::private_split),
+                     kMade = kGenerated | MaskOf(QuerySource::procedural);
 
 using enum QuerySource;
 
 constexpr std::array kMethods = {
-    MethodRule{"dpdfd", TrialKind::gradient_student, kWorking | kPrinted | kRowAveraged | kSound, kSingle, kGenerated,
+    MethodRule{"dpdfd", TrialKind::gradient_student, kWorking | kPrinted | kRowAveraged | kSound, kSingle, kMade,
                generator},
-    MethodRule{"dpdfd-ensemble", TrialKind::gradient_student, kWorking | kPrinted | kSound, kEnsemble, kGenerated,
+    MethodRule{"dpdfd-ensemble", TrialKind::gradient_student, kWorking | kPrinted | kSound, kEnsemble, kMade,
                generator},
     MethodRule{"dpdfd-direct", TrialKind::gradient_student, kWorking | kPrinted | kRowAveraged, kSingle, kPrivate,
                private_split},
-    MethodRule{"dp-dfd", TrialKind::response_student, kWorking | kPrinted | kSound, kSingle, kGenerated, generator},
+    MethodRule{"dp-dfd", TrialKind::response_student, kWorking | kPrinted | kSound, kSingle, kMade, generator},
     MethodRule{"dpsd-data", TrialKind::gradient_student, kWorking | kPrinted | kRowAveraged | kSound, kSingle,
-               kGenerated, generator},
-    MethodRule{"dpsd-label", TrialKind::response_student, kWorking | kPrinted | kSound, kSingle, kGenerated,
+               kMade, generator},
+    MethodRule{"dpsd-label", TrialKind::response_student, kWorking | kPrinted | kSound, kSingle, kMade,
                generator},
     MethodRule{"dpsd-t", TrialKind::gradient_student, kWorking | kPrinted | kRowAveraged, kSingle, kGenerated,
                generator},
     MethodRule{"dpsd-kd", TrialKind::gradient_student, kWorking | kPrinted | kRowAveraged | kSound, kSingle,
-               kGenerated, generator},
-    MethodRule{"feddpsd", TrialKind::gradient_student, kWorking | kPrinted | kSound, kEnsemble, kGenerated,
+               kMade, generator},
+    MethodRule{"feddpsd", TrialKind::gradient_student, kWorking | kPrinted | kSound, kEnsemble, kMade,
                generator},
     MethodRule{"rona", TrialKind::query_student, kWorking | kPrinted | kSound, kSingle, kPublic, public_split},
     MethodRule{"dpsgd", TrialKind::dpsgd_student, 0, 0, kPrivate, private_split},

@@ -8,12 +8,22 @@ std::string SpecKey::Users() const {
   std::string users;
   for (const TrialKind kind : kTrialKinds) {
     const KindMask mask = MaskOf(kind);
-    if (((kinds | generator_kinds | public_kinds) & mask) == 0) continue;
+    if ((AllKinds() & mask) == 0) continue;
     users += (users.empty() ? "" : ", ") + std::string(KindName(kind));
-    if ((kinds & mask) == 0)
-      users += (generator_kinds & mask) != 0 ? " (source \"generator\")" : " (source \"public\")";
+    if (const std::string sources = SourcesFor(kind); !sources.empty()) users += " (source " + sources + ")";
   }
   return users;
+}
+
+std::string SpecKey::SourcesFor(TrialKind kind) const {
+  const KindMask mask = MaskOf(kind);
+  if ((kinds & mask) != 0) return "";
+  std::string sources;
+  const auto add = [&sources](const char* name) { sources += (sources.empty() ? "" : " or ") + std::string(name); };
+  if ((generator_kinds & mask) != 0) add("\"generator\"");
+  if ((public_kinds & mask) != 0) add("\"public\"");
+  if ((procedural_kinds & mask) != 0) add("\"procedural\"");
+  return sources;
 }
 
 std::span<const std::uint8_t> IdentityOrder() {

@@ -16,6 +16,7 @@ inline constexpr KindMask kEnsemble = MaskOf(TrialKind::ensemble_teacher);
 inline constexpr KindMask kDpsgd = MaskOf(TrialKind::dpsgd_teacher) | MaskOf(TrialKind::dpsgd_student);
 inline constexpr KindMask kGradient = MaskOf(TrialKind::gradient_student);
 inline constexpr KindMask kDistilled = MaskOf(TrialKind::distilled_student);
+inline constexpr KindMask kLabelled = MaskOf(TrialKind::labelled_student);
 inline constexpr KindMask kVotes = MaskOf(TrialKind::vote_student);
 inline constexpr KindMask kResponse = MaskOf(TrialKind::response_student);
 inline constexpr KindMask kQuery = MaskOf(TrialKind::query_student);
@@ -24,7 +25,8 @@ inline constexpr KindMask kMerf = MaskOf(TrialKind::merf_student);
 inline constexpr KindMask kLabel = MaskOf(TrialKind::label_student);
 inline constexpr KindMask kFederated = MaskOf(TrialKind::federated_student);
 inline constexpr KindMask kGenerating = kGradient | kResponse | kRaw | kDistilled | kVotes;  // where the source is the generator
-inline constexpr KindMask kAsking = kGenerating | kQuery;                                    // students of a teacher
+inline constexpr KindMask kDrawing = kGenerating & ~kRaw;               // where the source is procedural
+inline constexpr KindMask kAsking = kGenerating | kQuery | kLabelled;  // students of a teacher
 inline constexpr KindMask kPasses = kPlain | kMerf | kLabel | kFederated;  // that go over labelled examples in epochs
 inline constexpr KindMask kLoaded = MaskOf(TrialKind::loaded_teacher);
 inline constexpr KindMask kTrained = kPlain | kEnsemble | MaskOf(TrialKind::dpsgd_teacher);
@@ -145,6 +147,14 @@ constexpr SpecKey Generated(KindMask kinds, SpecKey key) {
   key.places = static_cast<std::uint8_t>(key.places | PlacesOf(kinds));
   return key;
 }
+// These kinds too, where their source is procedural.
+constexpr SpecKey Procedural(KindMask kinds, SpecKey key) {
+  key.procedural_kinds = kinds;
+  key.places = static_cast<std::uint8_t>(key.places | PlacesOf(kinds));
+  return key;
+}
+// These kinds too, where their queries are made: by the generator or a procedure.
+constexpr SpecKey Made(KindMask kinds, SpecKey key) { return Generated(kinds, Procedural(kinds, key)); }
 constexpr SpecKey Quiet(KindMask kinds, SpecKey key) {
   key.quiet = kinds;
   return key;

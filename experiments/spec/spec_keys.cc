@@ -2,7 +2,8 @@
 // Duration line to kKeys; the parser, identity, JSON, `retort schema` and KEYS.md follow from it.
 //   kinds        the kinds of trials whose result it changes (kGradient, kVotes, ...): part of identity
 //                for these, and an error where it reaches none of them
-//   Generated    also these kinds, where the source is the generator;  Public: the public split
+//   Generated    also these kinds, where the source is the generator;  Public: the public split;
+//   Procedural: a procedure;  Made: the generator or a procedure
 //   Only         where it may be written, when that does not follow from the kinds
 //   Inherited    teachers take it from [trial];  Execution: inherited, and not identity
 //   Quiet        these kinds' identity holds it only where it is not the default
@@ -30,7 +31,8 @@ constexpr std::array<std::string_view, 19> kMethods = {
     "lp-2st",  "alibi",          "fedavg",       "dense",   "sleep"};
 constexpr std::array<std::string_view, 4> kReadings = {"working", "printed", "row-averaged", "sound"};
 constexpr std::array<std::string_view, 2> kNoiseModes = {"secure", "seeded"};
-constexpr std::array<std::string_view, 3> kSources = {"generator", "public", "private"};
+constexpr std::array<std::string_view, 4> kSources = {"generator", "public", "private", "procedural"};
+constexpr std::array<std::string_view, 2> kPictures = {"writing", "natural"};
 constexpr std::array<std::string_view, 3> kNormalizations = {"row", "frobenius", "clip"};
 constexpr std::array<std::string_view, 8> kClaims = {"none",    "paper",  "answer",  "slot",
                                                      "teacher", "member", "example", "label"};
@@ -38,7 +40,8 @@ constexpr std::array<std::string_view, 3> kCalibrations = {"none", "noise", "ste
 constexpr std::array<std::string_view, 2> kPackModes = {"off", "auto"};
 constexpr std::array<std::string_view, 3> kStopMetrics = {"none", "loss", "test.accuracy"};
 constexpr std::array<std::string_view, 3> kLosses = {"dkd", "kd", "ce-hard"};
-constexpr std::array<std::string_view, 4> kAugments = {"none", "shift", "crop-flip", "random-resized-crop"};
+constexpr std::array<std::string_view, 6> kAugments = {"none", "shift", "crop-flip", "random-resized-crop",
+                                                        "affine", "elastic"};
 constexpr std::array<std::string_view, 2> kPrecisions = {"float32", "bfloat16"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"adam", "sgd"};
 constexpr std::array<std::string_view, 3> kSchedules = {"linear", "cosine", "step"};
@@ -101,11 +104,11 @@ constexpr SpecKey kKeys[] = {
              "calibrate", kCalibrations, kStudents | kDpsgd,
              "what epsilon decides: the noise at the given releases, or the releases at the given noise")),
 
-    Generated(kVotes,
-              Row<&S::steps>("steps", kCounts,
-                             kGradient | kResponse | kRaw | kDistilled | kDpsgd | kMerf | kSleep,
-                             "releases of a batch, optimiser steps (dpsgd; dp-merf: of its generator), or naps "
-                             "(sleep)")),
+    Made(kVotes,
+         Row<&S::steps>("steps", kCounts,
+                        kGradient | kResponse | kRaw | kDistilled | kDpsgd | kMerf | kSleep,
+                        "releases of a batch, optimiser steps (dpsgd; dp-merf: of its generator), or naps "
+                        "(sleep)")),
     Row<&S::seconds>("seconds", Above(0, 1e7), kSleep,
                      "how long all steps of a sleeping trial take together"),
     Row<&S::epochs>("epochs", From(0, 1e12), kPasses | kEnsemble,
@@ -125,11 +128,18 @@ constexpr SpecKey kKeys[] = {
                                 "a class")),
     Quiet(kEnsemble, Row<&S::dirichlet_alpha>("dirichlet_alpha", Above(0, 1e6), kEnsemble | kFederated,
                                               "concentration of the Dirichlet draws: small is uneven")),
+    Quiet(kEnsemble, Row<&S::ridge>("ridge", From(0, 1e9), kEnsemble,
+                                    "strength of the ridge regression to one-hot labels that fits each member's last "
+                                    "layer in closed form, of networks whose other layers are frozen; 0 = by gradient "
+                                    "steps")),
     Row<&S::queries>("queries", From(0, 1e9), kVotes | kQuery, "noisy-vote answers in all"),
 
     Choice<&S::source>("source", kSources, kStudents,
                        "where the inputs come from that the teacher is asked about; a method trained on private "
                        "examples: always private"),
+    Procedural(kDrawing, Choice<&S::pictures>("pictures", kPictures, 0,
+                                              "that the procedure draws: writing (strokes and blobs; it knows what "
+                                              "digits look like) or natural (dead leaves and 1/f noise)")),
     Row<&S::sigma>("sigma", Above(0, 1e9), kGradient | kQuery, "noise over norm bound, as the papers print it"),
     Only(kInTrial, Row<&S::norm_bound>("norm_bound", Above(0, 1e9), kGradient | kQuery | kDpsgd,
                                        "C, the bound on the norm of a gradient; per example for dpsgd; rona: on a loss, "
@@ -144,6 +154,11 @@ constexpr SpecKey kKeys[] = {
                                    "epsilon by calibrate")),
     Quiet(Choice<&S::clipping>("clipping", kClippings, kDpsgd,
                                "of an example's gradient: flat to norm C, or each layer's part to C / sqrt(layers)")),
+    Quiet(Row<&S::augment_multiplicity>("augment_multiplicity", From(1, 1024), kDpsgd,
+                                        "augmented copies of an example, whose mean gradient is clipped once")),
+    Quiet(Row<&S::averaging>("averaging", {0, 0.999999, false}, kDpsgd,
+                             "weight of the past in a running mean of the parameters, which is what is kept; 0 = the "
+                             "last parameters")),
     Quiet(Choice<&S::activation>("activation", kActivations, kDpsgd,
                                  "of the trained network, in place of the one its definition says")),
     Row<&S::vote_noise>("vote_noise", From(0, 1048576), kVotes | kQuery,
@@ -151,16 +166,24 @@ constexpr SpecKey kKeys[] = {
     Quiet(Row<&S::grain>("grain", From(1, 1024), kVotes | kQuery,
                          "parts of a member's vote: 1 = all to its first class (noisy votes), more = "
                          "floor(grain * softmax) to every class (noisy probabilities)")),
-    Quiet(kVotes, Public(kVotes, Row<&S::refit>("refit", {}, 0,
+    Quiet(kVotes | kLabelled,
+          Public(kVotes | kLabelled,
+                 Row<&S::neighbours>("neighbours", From(0, 1000), 0,
+                                     "nearest public pictures, by oriented gradients, that share a picture's released "
+                                     "labels; 0 = labels stay where they were released"))),
+    Quiet(kVotes | kLabelled,
+          Public(kVotes | kLabelled, Row<&S::propagation>("propagation", {0, 0.9999, false}, 0,
+                                                          "share of a label that comes from the neighbours"))),
+    Quiet(kVotes, Public(kVotes | kLabelled, Row<&S::refit>("refit", {}, 0,
                                         "relabels every public image by votes and student together and fits once "
                                         "more; false: the student sees the answered queries alone"))),
     Row<&S::detach>("detach", {}, kGradient,
                     "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
-    Quiet(kGradient | kVotes, Generated(kVotes, Row<&S::top_k>("top_k", From(0, 65536), kGradient | kResponse,
+    Quiet(kGradient | kVotes, Made(kVotes, Row<&S::top_k>("top_k", From(0, 65536), kGradient | kResponse,
                                     "entries of a gradient row that are kept, the largest; of responses, and of votes "
                                     "that are taught by argmax, how many of the student's classes are candidates; 0 = "
                                     "all, or those above threshold"))),
-    Quiet(kVotes, Generated(kVotes, Row<&S::threshold>("threshold", {0, 1, false}, kResponse,
+    Quiet(kVotes, Made(kVotes, Row<&S::threshold>("threshold", {0, 1, false}, kResponse,
                        "student probability above which a class is a candidate besides the top_k; 0 = no other, and where "
                        "top_k = 0 1 / (2 classes)"))),
     Choice<&S::response_loss>("response_loss", kResponseLosses, kResponse,
@@ -179,28 +202,34 @@ constexpr SpecKey kKeys[] = {
     Choice<&S::loss>("loss", kLosses, kGradient, "distillation loss"),
     Row<&S::dkd_alpha>("dkd_alpha", kWeight, kGradient, "weight of the target class in dkd"),
     Row<&S::dkd_beta>("dkd_beta", kWeight, kGradient, "weight of the other classes in dkd"),
-    Row<&S::temperature>("temperature", Above(0, 1e3), kGradient | kDistilled | kQuery | kRaw,
+    Row<&S::temperature>("temperature", Above(0, 1e3), kGradient | kDistilled | kLabelled | kQuery | kRaw,
                          "softmax temperature of the distillation loss"),
     Row<&S::kappa>("kappa", kWeight, kGradient,
                    "size of the step injected at the logits (gamma times C), at the start"),
     Row<&S::kappa_end>("kappa_end", kWeight, kGradient, "the same at the end, reached linearly"),
     Row<&S::replay>("replay", From(0, 1e6), kGradient | kResponse | kRaw | kDistilled, "batches that the transfer set keeps"),
-    Generated(kVotes, Row<&S::student_steps>("student_steps", kCounts, kGradient | kResponse | kRaw | kDistilled,
+    Made(kVotes, Row<&S::student_steps>("student_steps", kCounts, kGradient | kResponse | kRaw | kDistilled,
                                              "optimiser steps of the student for each release")),
     Row<&S::student_batch>("student_batch", From(1, 1e7), kAsking | kMerf, "rows of one student step"),
     Row<&S::replay_fraction>("replay_fraction", kFraction, kGradient | kResponse | kRaw | kDistilled,
-                             "part of a student batch that is drawn from earlier releases"),
-    Quiet(kEnsemble, Public(kVotes, Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kEnsemble | kLabel,
+      "part of a student batch that is drawn from earlier releases"),
+    Quiet(kGradient | kResponse | kDistilled | kVotes,
+          Made(kVotes, Row<&S::balance>("balance", {}, kGradient | kResponse | kDistilled,
+                                        "earlier releases are drawn evenly by the first class of what was released"))),
+    Quiet(kEnsemble, Public(kVotes | kLabelled, Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kEnsemble | kLabel,
                                                        "label smoothing"))),
-    Public(kVotes,
+    Public(kVotes | kLabelled,
            Row<&S::label_steps>("label_steps", From(0, 1e9), 0, "optimiser steps on the released labels")),
-    Public(kVotes,
+    Public(kVotes | kLabelled,
            Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
                           "pixels of random translation")),
-    Quiet(Choice<&S::augment>("augment", kAugments, kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
-                              "what is done to a training image: none, shift by up to `shift` pixels, crop-flip: "
-                              "padded by 4, cut at random and mirrored, random-resized-crop: a part of 8 % or more, "
-                              "scaled and mirrored")),
+    Quiet(kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated | kVotes | kLabelled,
+          Public(kVotes | kLabelled,
+                 Choice<&S::augment>("augment", kAugments, kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
+                                     "what is done to a training image: none, shift by up to `shift` pixels, "
+                                     "crop-flip: padded by 4, cut at random and mirrored, random-resized-crop: a part "
+                                     "of 8 % or more, scaled and mirrored, affine: turned, scaled, sheared and shifted "
+                                     "a little, elastic: bent by a smooth field besides"))),
     Quiet(Choice<&S::precision>("precision", kPrecisions,
                                 kPlain | kEnsemble | kAsking | kMerf | kLabel | kFederated,
                                 "of the arithmetic inside networks that are trained; parameters, optimiser and "

@@ -51,6 +51,7 @@ struct SpecKey {
   KindMask kinds = 0;           // trials that use it
   KindMask generator_kinds = 0;  // trials that use it where their source is the generator
   KindMask public_kinds = 0;     // trials that use it where their source is the public split
+  KindMask procedural_kinds = 0;  // trials that use it where their source is procedural
   std::uint8_t places = kNowhere;
   bool identity = true;
   KindMask quiet = 0;  // kinds whose identity it is part of only where it differs from TrialSpec's default
@@ -65,8 +66,13 @@ struct SpecKey {
     KindMask used = kinds;
     if (source == QuerySource::generator) used |= generator_kinds;
     if (source == QuerySource::public_split) used |= public_kinds;
+    if (source == QuerySource::procedural) used |= procedural_kinds;
     return (used & MaskOf(kind)) != 0;
   }
+  // Of any source.
+  [[nodiscard]] KindMask AllKinds() const { return kinds | generator_kinds | public_kinds | procedural_kinds; }
+  // ` (source "generator")` where that kind uses it with some sources alone; empty where with all.
+  [[nodiscard]] std::string SourcesFor(TrialKind kind) const;
   // "plain teacher, sound dpdfd student of an ensemble (source \"generator\")", ...
   [[nodiscard]] std::string Users() const;
   [[nodiscard]] std::vector<std::string> ChoiceList() const { return {choices.begin(), choices.end()}; }

@@ -23,8 +23,10 @@ TrialKind KindOf(const TrialSpec& spec) {
       MaskOf(TrialKind::raw_student) | MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::label_student) |
       MaskOf(TrialKind::federated_student);
   if ((MaskOf(otherwise) & kSameInAllReadings) != 0) return otherwise;
-  if (spec.reading == Reading::sound)
-    return spec.queries > 0 ? TrialKind::vote_student : TrialKind::distilled_student;
+  if (spec.reading == Reading::sound) {
+    if (spec.queries > 0) return TrialKind::vote_student;
+    return spec.source == QuerySource::public_split ? TrialKind::labelled_student : TrialKind::distilled_student;
+  }
   if (spec.method == "feddpsd" && spec.branch == Branch::label) return TrialKind::response_student;
   return otherwise;
 }
@@ -67,6 +69,8 @@ std::string_view KindName(TrialKind kind) {
       return "label-private student";
     case TrialKind::federated_student:
       return "fedavg student";
+    case TrialKind::labelled_student:
+      return "sound student on public pictures of a DP-SGD teacher";
   }
   return "trial";
 }

@@ -25,17 +25,19 @@ enum class TrialKind : std::uint8_t {
   merf_student,       // dp-merf: taught on images made from one noisy mean embedding
   label_student,      // lp-2st, alibi: trained on private images with released labels
   federated_student,  // fedavg: the mean of what clients trained
+  labelled_student,   // reading sound: public pictures that a privately trained teacher labels
 };
 inline constexpr std::array kTrialKinds = {
     TrialKind::plain_teacher, TrialKind::ensemble_teacher,  TrialKind::dpsgd_teacher,    TrialKind::gradient_student,
     TrialKind::distilled_student, TrialKind::vote_student,  TrialKind::dpsgd_student,    TrialKind::sleeper,
     TrialKind::loaded_teacher,    TrialKind::response_student, TrialKind::query_student, TrialKind::raw_student,
-    TrialKind::merf_student,      TrialKind::label_student, TrialKind::federated_student};
+    TrialKind::merf_student,      TrialKind::label_student, TrialKind::federated_student,
+    TrialKind::labelled_student};
 [[nodiscard]] constexpr bool IsTeacher(TrialKind kind) {
   return kind <= TrialKind::dpsgd_teacher || kind == TrialKind::loaded_teacher;
 }
 
-// From role, method, reading, branch and queries alone. Votes are the sound students that ask queries.
+// From role, method, reading, branch, source and queries alone. Votes are the sound students that ask queries.
 [[nodiscard]] TrialKind KindOf(const TrialSpec& spec);
 // Whether an ensemble's noisy votes are what the student is taught by: vote students, and rona's where it asks
 // an ensemble.

@@ -80,11 +80,11 @@ void CheckQueryCount(const TrialSpec& spec, bool solved, Judge& judge) {
     judge.Say({key, "source"}, count + " is more than the " + std::to_string(open) +
                                    " public examples of data." + spec.data->name + "; each is answered once");
   }
-  if (spec.source == QuerySource::generator && spec.queries / spec.batch >= spec.steps &&
+  if (spec.source != QuerySource::public_split && spec.queries / spec.batch >= spec.steps &&
       spec.queries > spec.batch * spec.steps) {
     judge.Say({key, "steps", "batch"},
               count + " is more than batch times steps, " + std::to_string(spec.batch * spec.steps) +
-                  ", which are generated: raise steps, or ask fewer",
+                  ", which are made: raise steps, or ask fewer",
               {});
   }
 }
@@ -95,8 +95,8 @@ void CheckQueries(const Composition& trial, Judge& judge) {
   if ((trial.kind == TrialKind::vote_student || (rona && ensemble)) && trial.spec.queries < 1) {
     judge.Say({"queries"}, "an ensemble teaches by noisy-vote answers: queries must be at least 1");
   }
-  if (trial.kind == TrialKind::vote_student && trial.spec.source == QuerySource::public_split &&
-      trial.spec.label_steps < 1) {
+  const bool fitted = trial.kind == TrialKind::vote_student || trial.kind == TrialKind::labelled_student;
+  if (fitted && trial.spec.source == QuerySource::public_split && trial.spec.label_steps < 1) {
     judge.Say({"label_steps"}, "the student is fitted to the answers: label_steps must be at least 1");
   }
   if (rona && !ensemble && trial.spec.queries > 0)

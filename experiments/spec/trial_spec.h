@@ -18,7 +18,9 @@ namespace retort {
 enum class Role : std::uint8_t { teacher, student };
 enum class Reading : std::uint8_t { working, printed, row_averaged, sound };
 enum class NoiseMode : std::uint8_t { secure, seeded };
-enum class QuerySource : std::uint8_t { generator, public_split, private_split };
+enum class QuerySource : std::uint8_t { generator, public_split, private_split, procedural };
+// What a procedure draws: strokes and blobs, or dead leaves and 1/f noise.
+enum class Pictures : std::uint8_t { writing, natural };
 enum class Normalization : std::uint8_t { row, frobenius, clip };
 // What `epsilon` calibrates to; `paper` is the paper's printed formula.
 enum class ClaimTarget : std::uint8_t { none, paper, answer, slot, teacher, member, example, label };
@@ -27,7 +29,7 @@ enum class DistillationLoss : std::uint8_t { dkd, kd, ce_hard };
 // What a stop rule looks at: nothing, the loss of the step, or the accuracy on the test split.
 enum class StopMetric : std::uint8_t { none, loss, accuracy };
 // What is done to a training image at random.
-enum class Augment : std::uint8_t { none, shift, crop_flip, random_resized_crop };
+enum class Augment : std::uint8_t { none, shift, crop_flip, random_resized_crop, affine, elastic };
 // Of the arithmetic inside a network; parameters, optimiser and releases are float32 with either.
 enum class Precision : std::uint8_t { float32, bfloat16 };
 enum class Optimizer : std::uint8_t { adam, sgd };
@@ -166,6 +168,11 @@ struct TrialSpec {
   VoteLabel vote_label = VoteLabel::posterior;
   bool refit = true;                 // vote students on public images: relabel all of them, and fit once more
   Clipping clipping = Clipping::flat;
+  Pictures pictures = Pictures::writing;  // source procedural
+  std::int64_t neighbours = 0;       // of a public picture, along which released labels are propagated; 0 = they are not
+  double propagation = 0.99;         // share of a label that comes from the neighbours
+  std::int64_t augment_multiplicity = 1;  // dpsgd: augmented copies of an example whose mean gradient is clipped
+  double averaging = 0;              // dpsgd: weight of the past in the running mean of parameters; 0 = the last
 
   // distillation
   DistillationLoss loss = DistillationLoss::dkd;
@@ -177,6 +184,7 @@ struct TrialSpec {
   std::int64_t student_steps = 16;   // per release step
   std::int64_t student_batch = 64;
   double replay_fraction = 0.5;      // of each student batch
+  bool balance = false;              // rows of the transfer set are drawn evenly by their first class
   double smoothing = 0.0;            // label smoothing, vote students
   std::int64_t label_steps = 0;      // optimiser steps on released labels (votes); 0 = preset
   int shift = 2;                     // pixels of random translation, vote students and tanh teachers
@@ -186,6 +194,7 @@ struct TrialSpec {
   // teachers of several networks
   Partition partition = Partition::shards;
   double dirichlet_alpha = 0.5;
+  double ridge = 0;                  // members by ridge regression of this strength; 0 = by gradient steps
   TrainedOn trained_on = TrainedOn::private_split;
   Activation activation = Activation::as_defined;
 

@@ -45,6 +45,7 @@ Result<AuditFinding> AuditStepOf(const AuditedTrial& trial) {
     case TrialKind::response_student:
       return AuditResponseStep(spec, classes, settings);
     case TrialKind::distilled_student:
+    case TrialKind::labelled_student:
       return NotDone(AuditKind::release_step, trial,
                      "it draws no noise of its own; audit its teacher's DP-SGD steps");
     case TrialKind::loaded_teacher:

@@ -82,6 +82,7 @@ class Method {
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeResponseDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakePublicDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeDenseDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeMeanEmbedding(const MethodInputs& inputs);

@@ -37,7 +37,9 @@ Result<std::unique_ptr<Method>> MakeMethod(const MethodInputs& inputs) {
     case TrialKind::response_student:
       return MakeResponseDistillation(inputs);
     case TrialKind::vote_student:
-      return inputs.spec.source == QuerySource::generator ? MakeVoteGeneration(inputs) : MakeVoteDistillation(inputs);
+      return inputs.spec.source == QuerySource::public_split ? MakeVoteDistillation(inputs) : MakeVoteGeneration(inputs);
+    case TrialKind::labelled_student:
+      return MakePublicDistillation(inputs);
     case TrialKind::raw_student:
       return MakeDenseDistillation(inputs);
     case TrialKind::merf_student:

@@ -41,8 +41,10 @@ std::vector<TrialSpec> Samples() {
     if (kind == TrialKind::label_student) spec.method = "lp-2st";
     if (kind == TrialKind::federated_student) spec.method = "fedavg";
     if (spec.role == Role::student) spec.source = FindMethod(spec.method)->source;
-    if (kind == TrialKind::distilled_student || kind == TrialKind::vote_student)
-      spec.reading = Reading::sound;
+    constexpr KindMask kSound = MaskOf(TrialKind::distilled_student) | MaskOf(TrialKind::vote_student) |
+                                MaskOf(TrialKind::labelled_student);
+    if ((MaskOf(kind) & kSound) != 0) spec.reading = Reading::sound;
+    if (kind == TrialKind::labelled_student) spec.source = QuerySource::public_split;
     ApplyPreset(spec, kind);
     // of every reading when the ids below were taken
     spec.dkd_beta = 8;

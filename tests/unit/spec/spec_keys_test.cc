@@ -35,7 +35,7 @@ TEST(SpecKeys, NamesAreUniqueWhereverAKeyMayStand) {
 TEST(SpecKeys, EveryKeyIsDocumentedAndUsedByAKindOfTrial) {
   for (const SpecKey& key : SpecKeys()) {
     EXPECT_FALSE(key.doc.empty()) << key.name;
-    EXPECT_NE(key.kinds | key.generator_kinds | key.public_kinds, 0U) << key.name;
+    EXPECT_NE(key.AllKinds(), 0U) << key.name;
     EXPECT_NE(key.get, nullptr) << key.name;
   }
 }
@@ -58,7 +58,7 @@ TEST(SpecKeys, DefaultsAndPresetsLieInTheirRanges) {
     for (const PresetRow& row : PresetRows()) {
       if (row.key != key.name) continue;
       EXPECT_EQ(row.value.index(), key.get(TrialSpec{}).index()) << key.name;
-      EXPECT_EQ(row.kinds & ~(key.kinds | key.generator_kinds | key.public_kinds), 0U)
+      EXPECT_EQ(row.kinds & ~key.AllKinds(), 0U)
           << "preset of " << key.name << " for a kind that does not use it";
       check(key, row.value);
     }
