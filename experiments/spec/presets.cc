@@ -12,6 +12,7 @@ constexpr KindMask kPlain = MaskOf(TrialKind::plain_teacher);
 constexpr KindMask kEnsemble = MaskOf(TrialKind::ensemble_teacher);
 constexpr KindMask kDpsgd = MaskOf(TrialKind::dpsgd_teacher) | MaskOf(TrialKind::dpsgd_student);
 constexpr KindMask kVotes = MaskOf(TrialKind::vote_student);
+constexpr KindMask kLabelled = MaskOf(TrialKind::labelled_student);
 constexpr KindMask kSleep = MaskOf(TrialKind::sleeper);
 constexpr KindMask kGradient = MaskOf(TrialKind::gradient_student);
 
@@ -56,9 +57,9 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kGradient, "sigma", 100.0},
       PresetRow{kGradient, "norm_bound", 1e-3},
       PresetRow{kVotes, "queries", std::int64_t{300}},
-      PresetRow{kVotes, "label_steps", std::int64_t{250}},
-      PresetRow{kVotes, "shift", std::int64_t{2}},
-      PresetRow{kVotes, "smoothing", 0.05},
+      PresetRow{kVotes | kLabelled, "label_steps", std::int64_t{250}},
+      PresetRow{kVotes | kLabelled, "shift", std::int64_t{2}},
+      PresetRow{kVotes | kLabelled, "smoothing", 0.05},
       PresetRow{kSleep, "steps", std::int64_t{1}},
 
       // With the papers' 8 a normalised gradient speaks of the other classes, and hardly of the teacher's

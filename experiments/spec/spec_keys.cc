@@ -174,7 +174,7 @@ constexpr SpecKey kKeys[] = {
     Quiet(kVotes | kLabelled,
           Public(kVotes | kLabelled, Row<&S::propagation>("propagation", {0, 0.9999, false}, 0,
                                                           "share of a label that comes from the neighbours"))),
-    Quiet(kVotes, Public(kVotes | kLabelled, Row<&S::refit>("refit", {}, 0,
+    Quiet(kVotes, Public(kVotes, Row<&S::refit>("refit", {}, 0,
                                         "relabels every public image by votes and student together and fits once "
                                         "more; false: the student sees the answered queries alone"))),
     Row<&S::detach>("detach", {}, kGradient,

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "experiments/spec/rng_stream.h"
+#include "worker/rng_streams.h"
 
 namespace retort::worker::drawing {
 
@@ -35,8 +36,8 @@ void Strokes(Numbers numbers, Canvas canvas);
 void Blobs(Numbers numbers, Canvas canvas);
 void DeadLeaves(Numbers numbers, Canvas canvas);
 
-// f32 [count, channels, side, side]; picture i from stream.Lane(i).
+// f32 [count, channels, side, side]; picture i from the lane of row i.
 [[nodiscard]] at::Tensor PinkNoise(std::int64_t count, std::int64_t channels, std::int64_t side,
-                                   const RngStream& stream);
+                                   const RowStream& rows);
 
 }  // namespace retort::worker::drawing

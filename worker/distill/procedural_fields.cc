@@ -142,7 +142,7 @@ void DeadLeaves(Numbers numbers, Canvas canvas) {
   if (left > 0) Show(ground, DrawColour(numbers, canvas.channels), canvas, covered);
 }
 
-at::Tensor PinkNoise(std::int64_t count, std::int64_t channels, std::int64_t side, const RngStream& stream) {
+at::Tensor PinkNoise(std::int64_t count, std::int64_t channels, std::int64_t side, const RowStream& rows) {
   const std::int64_t half = side / 2 + 1;
   // Of a picture's lanes the first shapes it and the second is its noise: a field shared by the channels, and one of each.
   const at::Tensor white = at::zeros({count, channels + 1, side, side}, at::kFloat);
@@ -150,7 +150,7 @@ at::Tensor PinkNoise(std::int64_t count, std::int64_t channels, std::int64_t sid
   const at::Tensor shared = at::zeros({count, 1, 1, 1}, at::kFloat);
   auto* gains = filter.data_ptr<float>();
   for (std::int64_t i = 0; i < count; ++i) {
-    const RngStream own = stream.Lane(static_cast<std::uint64_t>(i));
+    const RngStream own = rows.stream.Lane(static_cast<std::uint64_t>(rows.first_row + i));
     Numbers numbers(own.Lane(0));
     const double power = numbers.Uniform(0.5, 2);
     shared.data_ptr<float>()[i] = static_cast<float>(numbers.Uniform(0.5, 1));

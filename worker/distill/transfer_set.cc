@@ -38,6 +38,7 @@ void TransferSet::Push(const at::Tensor& images, const at::Tensor& targets) {
   targets_.narrow(0, at_row, rows).copy_(targets);
   at_row = (at_row + rows) % capacity_;
   stored_ = std::min(stored_ + rows, capacity_);
+  by_class_.clear();
 }
 
 std::pair<at::Tensor, at::Tensor> TransferSet::Sample(std::int64_t count, const RngStream& stream) const {
@@ -45,8 +46,34 @@ std::pair<at::Tensor, at::Tensor> TransferSet::Sample(std::int64_t count, const 
   at::Tensor rows = at::empty({count}, at::kLong);
   auto* index = rows.mutable_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < count; ++i) index[i] = stream.Below(static_cast<std::uint64_t>(i), stored_);
-  rows = rows.to(images_.device());
-  return {images_.index_select(0, rows), targets_.index_select(0, rows)};
+  return Take(rows);
+}
+
+std::pair<at::Tensor, at::Tensor> TransferSet::SampleEvenly(std::int64_t count, const RngStream& stream) const {
+  RETORT_CHECK(stored_ > 0);
+  if (by_class_.empty()) {
+    std::vector<std::vector<std::int64_t>> all(static_cast<std::size_t>(targets_.size(1)));
+    const at::Tensor first = targets_.narrow(0, 0, stored_).argmax(1).cpu();
+    const auto* label = first.const_data_ptr<std::int64_t>();
+    for (std::int64_t row = 0; row < stored_; ++row) all[static_cast<std::size_t>(label[row])].push_back(row);
+    for (auto& rows : all)
+      if (!rows.empty()) by_class_.push_back(std::move(rows));
+  }
+  at::Tensor rows = at::empty({count}, at::kLong);
+  auto* index = rows.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto word = static_cast<std::uint64_t>(2 * i);
+    const auto& of_class = by_class_[static_cast<std::size_t>(
+        stream.Below(word, static_cast<std::int64_t>(by_class_.size())))];
+    index[i] = of_class[static_cast<std::size_t>(
+        stream.Below(word + 1, static_cast<std::int64_t>(of_class.size())))];
+  }
+  return Take(rows);
+}
+
+std::pair<at::Tensor, at::Tensor> TransferSet::Take(const at::Tensor& rows) const {
+  const at::Tensor here = rows.to(images_.device());
+  return {images_.index_select(0, here), targets_.index_select(0, here)};
 }
 
 void TransferSet::Register(TrainState& state, const std::string& prefix) {

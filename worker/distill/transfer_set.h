@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "worker/models/network.h"
 #include "worker/rng_streams.h"
@@ -25,6 +26,8 @@ class TransferSet {
   void Push(const at::Tensor& images, const at::Tensor& targets);
   // `count` rows drawn uniformly, with replacement, from everything stored. At least one batch is stored.
   [[nodiscard]] std::pair<at::Tensor, at::Tensor> Sample(std::int64_t count, const RngStream& stream) const;
+  // The same, each row from a class that is drawn first, evenly among those that are the largest of some row's targets.
+  [[nodiscard]] std::pair<at::Tensor, at::Tensor> SampleEvenly(std::int64_t count, const RngStream& stream) const;
   [[nodiscard]] std::int64_t capacity() const { return capacity_; }  // rows
   [[nodiscard]] std::int64_t stored() const { return stored_; }   // rows
   // f32 [stored(), C, H, W] (or places), as they were pushed; in the order of the pushes until one was overwritten.
@@ -33,10 +36,12 @@ class TransferSet {
 
  private:
   TransferSet(std::int64_t batches, std::int64_t rows, at::Tensor images, std::int64_t classes);
+  [[nodiscard]] std::pair<at::Tensor, at::Tensor> Take(const at::Tensor& rows) const;
   std::int64_t rows_, capacity_;
   std::int64_t stored_ = 0;
   at::Tensor images_, targets_;
   at::Tensor next_;   // i64 [1], on the CPU: row where the next batch goes
+  mutable std::vector<std::vector<std::int64_t>> by_class_;  // rows; empty where they are not known
 };
 
 }  // namespace retort::worker

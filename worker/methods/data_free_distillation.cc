@@ -21,7 +21,7 @@
 #include "worker/methods/network_teacher.h"
 #include "worker/methods/private_queries.h"
 #include "worker/methods/sample_gallery.h"
-#include "worker/methods/source_generator.h"
+#include "worker/methods/image_source.h"
 #include "worker/methods/structure_facts.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
@@ -40,7 +40,7 @@ struct Parts {
   std::unique_ptr<release::TeacherModel> teacher;
   std::unique_ptr<release::Mechanism> mechanism;
   std::unique_ptr<Network> student;
-  std::unique_ptr<SourceGenerator> source;            // null: private images
+  std::unique_ptr<ImageSource> source;            // null: private images
   std::optional<release::TeacherCritic> critic;       // discriminator = teacher
 };
 
@@ -139,7 +139,7 @@ class DataFreeDistillation final : public Method {
     out.metrics = TestMetrics(*out.evaluation);
     out.parameters = learner_.network().StateBlobs("student/");
     if (!source_) return out;  // private images are nobody's samples
-    for (auto& blob : source_->generator().parameters().ToBlobs("generator/")) out.parameters.push_back(std::move(blob));
+    for (auto& blob : source_->Blobs("generator/")) out.parameters.push_back(std::move(blob));
     out.samples = gallery_.ToSamples("synthetic queries and their releases; charged as the trial's ledger says",
                                      data_.scale);
     return out;
@@ -225,7 +225,7 @@ class DataFreeDistillation final : public Method {
   Collective& gang_;
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::Mechanism> mechanism_;
-  std::unique_ptr<SourceGenerator> source_;
+  std::unique_ptr<ImageSource> source_;
   std::optional<release::TeacherCritic> critic_;
   bool shards_disjoint_, members_apart_;
   Learner learner_;
@@ -261,7 +261,7 @@ Status AddSource(const MethodInputs& inputs, Parts& parts) {
   const TrialSpec& spec = inputs.spec;
   if (spec.source == QuerySource::private_split) return {};
   const Dataset& data = inputs.data;
-  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, data.shape, inputs.gang, data.device));
+  RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, data, inputs.gang));
   if (spec.discriminator != Discriminator::teacher) return {};
   const at::Tensor blank = at::zeros({1, data.shape.channels, data.shape.height, data.shape.width},
                                      at::device(data.device).dtype(at::kFloat));

@@ -23,7 +23,9 @@ Lessons::Batch Lessons::Rows(std::int64_t i) const {
   const at::Tensor rows = FreshRows(i, spec_.student_batch - replayed);
   Batch batch{fresh_.first.index_select(0, rows), fresh_.second.index_select(0, rows)};
   if (replayed > 0) {
-    const auto [kept, y] = earlier_->Sample(replayed, replay_.Lane(static_cast<std::uint64_t>(i)));
+    const RngStream stream = replay_.Lane(static_cast<std::uint64_t>(i));
+    const auto [kept, y] =
+        spec_.balance ? earlier_->SampleEvenly(replayed, stream) : earlier_->Sample(replayed, stream);
     batch = {at::cat({batch.first, recall_ ? recall_(kept) : kept}), at::cat({batch.second, y})};
   }
   return batch;

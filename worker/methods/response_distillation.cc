@@ -19,7 +19,7 @@
 #include "worker/methods/network_teacher.h"
 #include "worker/methods/released_rows.h"
 #include "worker/methods/sample_gallery.h"
-#include "worker/methods/source_generator.h"
+#include "worker/methods/image_source.h"
 #include "worker/methods/structure_facts.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
@@ -38,7 +38,7 @@ struct Parts {
   std::optional<release::TeacherCritic> critic;  // where the raw teacher is the generator's discriminator
   std::unique_ptr<release::RandomizedResponse> mechanism;
   std::unique_ptr<Network> student;
-  std::unique_ptr<SourceGenerator> source;
+  std::unique_ptr<ImageSource> source;
 };
 
 class ResponseDistillation final : public Method {
@@ -88,7 +88,7 @@ class ResponseDistillation final : public Method {
     out.evaluation = Evaluate(learner_.network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
     out.parameters = learner_.network().StateBlobs("student/");
-    for (auto& blob : source_->generator().parameters().ToBlobs("generator/"))
+    for (auto& blob : source_->Blobs("generator/"))
       out.parameters.push_back(std::move(blob));
     out.samples = gallery_.ToSamples("synthetic queries and the labels released for them; charged as the trial's "
                                      "ledger says", data_.scale);
@@ -195,7 +195,7 @@ class ResponseDistillation final : public Method {
   std::unique_ptr<release::TeacherModel> teacher_;
   std::optional<release::TeacherCritic> critic_;
   std::unique_ptr<release::RandomizedResponse> mechanism_;
-  std::unique_ptr<SourceGenerator> source_;
+  std::unique_ptr<ImageSource> source_;
   bool shards_disjoint_, members_apart_;
   Learner learner_;
   TransferSet transfer_;    // earlier stages
@@ -208,8 +208,9 @@ class ResponseDistillation final : public Method {
 Result<std::unique_ptr<Method>> MakeResponseDistillation(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   const Dataset& data = inputs.data;
-  if (spec.source != QuerySource::generator)
-    return UsageError("A student by randomised response queries a generator: source must be \"generator\".");
+  if (spec.source != QuerySource::generator && spec.source != QuerySource::procedural)
+    return UsageError("A student by randomised response queries images that are made: source must be \"generator\" or "
+                      "\"procedural\".");
   Parts parts;
   RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, data, inputs.gang));
   const release::ResponseSettings settings = release::ResponseOf(spec, data.classes, parts.teacher->members());
@@ -221,7 +222,7 @@ Result<std::unique_ptr<Method>> MakeResponseDistillation(const MethodInputs& inp
   }
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, data.shape, data.classes,
                                                      RngStream(spec.seed, Purpose::parameters), data.device));
-  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, data.shape, inputs.gang, data.device));
+  RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, data, inputs.gang));
   return std::unique_ptr<Method>(std::make_unique<ResponseDistillation>(inputs, std::move(parts)));
 }
 

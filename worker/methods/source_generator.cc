@@ -126,6 +126,10 @@ Status SourceGenerator::CheckDetached(const TrialSpec& spec, const GeneratorTarg
   return Refused("What the generator is to learn from has a graph to the teacher, and its ledger says that it has none.");
 }
 
+std::vector<storage::TensorBlob> SourceGenerator::Blobs(const std::string& prefix) const {
+  return generator_->parameters().ToBlobs(prefix);
+}
+
 void SourceGenerator::Register(TrainState& state, const std::string& prefix) {
   state.Add(prefix + "parameters", generator_->parameters().flat());
   adam_.Register(state, prefix + "adam/");

@@ -14,6 +14,7 @@
 #include "experiments/spec/trial_spec.h"
 #include "worker/distill/generator_loss.h"
 #include "worker/gang/row_share.h"
+#include "worker/methods/image_source.h"
 #include "worker/models/generator.h"
 #include "worker/models/network.h"
 #include "worker/optim/adam.h"
@@ -22,20 +23,7 @@
 
 namespace retort::worker {
 
-// What the released annotations of one batch look like to the generator's L_S.
-struct GeneratorTarget {
-  at::Tensor y;          // f32 [own rows, classes], detached; undefined: no L_S
-  // The printed trap (detach = false): the release with its graph to the images, and d y / d release.
-  at::Tensor released;   // undefined unless the trap is asked for
-  double slope = 0;      // y = constant + slope * released
-};
-
-// Of one update.
-struct GeneratorRates {
-  double parameters = 0, latents = 0;
-};
-
-class SourceGenerator {
+class SourceGenerator final : public ImageSource {
  public:
   // Error: usage, as Generator::Create.
   // `gang` outlives the generator.
@@ -47,27 +35,27 @@ class SourceGenerator {
   // parameters. Row i of the whole is a function of (seed, step, i) and the parameters, but for batch
   // normalisation. With spec.latent_lr above 0 the latents are those that persist and are trained: spec.batch of
   // them, the same slots at every step.
-  [[nodiscard]] at::Tensor Images(std::int64_t step, std::int64_t rows);
+  at::Tensor Images(std::int64_t step, std::int64_t rows) override;
   // spec.generator_lr and spec.latent_lr times `decay`.
-  [[nodiscard]] GeneratorRates RatesAt(double decay) const {
+  GeneratorRates RatesAt(double decay) const override {
     return {spec_.generator_lr * decay, spec_.latent_lr * decay};
   }
   // spec.generator_steps Adam steps on L_S + L_G of the whole batch. `images` is what Images(step, rows) gave,
   // with its graph, and serves the first of them; later ones draw the same latents anew. With a `critic` L_G is
   // what that says of the images, and the student decides L_S alone. Returns this member's part of the last
   // loss. Error: of the gang.
-  [[nodiscard]] Result<double> Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows,
-                                       const Network& student, const GeneratorTarget& target,
-                                       const GeneratorRates& rates,
-                                       const release::TeacherCritic* critic = nullptr);
+  Result<double> Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows, const Network& student,
+                         const GeneratorTarget& target, const GeneratorRates& rates,
+                         const release::TeacherCritic* critic = nullptr) override;
   // One Adam step on what the critic says of `rows` images that are drawn for it and never queried; step n of
   // them draws the same ones always. Latents that persist are left alone. Returns this member's part of the loss.
   // Error: of the gang.
-  [[nodiscard]] Result<double> Pretrain(std::int64_t n, std::int64_t rows, const release::TeacherCritic& critic,
-                                        double learning_rate);
+  Result<double> Pretrain(std::int64_t n, std::int64_t rows, const release::TeacherCritic& critic,
+                          double learning_rate) override;
   // detach = true: refused, when `target` still has a graph; a teacher's Jacobian would lie behind it.
   [[nodiscard]] static Status CheckDetached(const TrialSpec& spec, const GeneratorTarget& target);
-  void Register(TrainState& state, const std::string& prefix);
+  void Register(TrainState& state, const std::string& prefix) override;
+  std::vector<storage::TensorBlob> Blobs(const std::string& prefix) const override;
   [[nodiscard]] Generator& generator() { return *generator_; }
 
  private:

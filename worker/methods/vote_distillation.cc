@@ -1,17 +1,14 @@
-// DPDFD, sound by an ensemble (R2), on public queries: release noisy votes, fit a student to them, relabel every
-// public image by student and votes together, and fit once more. PATE's confident aggregator without its threshold
+// DPDFD, sound by an ensemble (R2), on public queries: release noisy votes, spread them over pictures that are alike
+// where that is asked for, fit a student to them, relabel every public image by student and votes together, and fit once
+// more. PATE's confident aggregator without its threshold
 // (Papernot et al. 2018, GNMax) is the same with the votes' first class for a label, and one fit.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/softmax.h>
-#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "experiments/spec/trial_kind.h"
 #include "worker/distill/vote_targets.h"
@@ -19,18 +16,16 @@
 #include "worker/methods/learner.h"
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
+#include "worker/methods/public_lessons.h"
 #include "worker/methods/sample_gallery.h"
 #include "worker/methods/structure_facts.h"
-#include "worker/methods/training_images.h"
 #include "worker/models/model_registry.h"
-#include "worker/optim/schedule.h"
 #include "worker/release/mechanism.h"
 #include "worker/release/noisy_votes.h"
 
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kRows = 500;     // of one evaluation batch
 constexpr std::int64_t kSamples = 64;
 
 class VoteDistillation final : public Method {
@@ -45,12 +40,10 @@ class VoteDistillation final : public Method {
         mechanism_(std::move(mechanism)),
         shards_disjoint_(ShardsAreDisjoint(*inputs.teacher, inputs.data)),
         members_apart_(MembersAreApart(*inputs.teacher)),
-        learner_(std::move(student), inputs.gang, SettingsOf(inputs.spec)),
+        lessons_(inputs, std::move(student)),
         rows_(std::min(spec_.batch, spec_.queries)),
         releases_((spec_.queries + rows_ - 1) / rows_),
         histograms_(at::zeros({spec_.queries, data_.classes}, at::device(data_.device).dtype(at::kInt))),
-        targets_(at::zeros({data_.public_split.size(), data_.classes},
-                           at::device(data_.device).dtype(at::kFloat))),
         gallery_(std::min(kSamples, spec_.queries),
                  {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device) {
   }
@@ -68,20 +61,20 @@ class VoteDistillation final : public Method {
                           {privacy::kFactMembersApart, members_apart_}});
   }
   void Register(TrainState& state) override {
-    learner_.Register(state, "student/");
+    lessons_.Register(state);
     state.Add("votes/histograms", histograms_);
-    state.Add("votes/targets", targets_);
     gallery_.Register(state, "samples/");
   }
 
   Status Step(std::int64_t step, Series& series) override {
     if (step < releases_) return Query(step);
     const std::int64_t fit = step - releases_, within = fit % spec_.label_steps;
-    if (fit == 0) series.emplace_back("train.vote_gap", AimAtVotes());
+    if (fit == 0) RETORT_RETURN_IF_ERROR(AimAtVotes(series));
     if (fit == spec_.label_steps) AimAtEverything();
+    const bool asked_alone = fit < spec_.label_steps && spec_.neighbours == 0;
     std::vector<double> loss = {0};
     RETORT_ASSIGN_OR_RETURN(
-        loss[0], Fit(step, within, fit < spec_.label_steps ? spec_.queries : data_.public_split.size()));
+        loss[0], lessons_.Fit(step, within, asked_alone ? spec_.queries : data_.public_split.size()));
     if (within % kCurveEvery == 0 || within + 1 == spec_.label_steps) {
       RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
       series.emplace_back("train.student_loss", loss[0]);
@@ -91,9 +84,9 @@ class VoteDistillation final : public Method {
 
   Result<Outcome> Finish() override {
     Outcome out;
-    out.evaluation = Evaluate(learner_.network(), data_.test);
+    out.evaluation = Evaluate(lessons_.learner().network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = learner_.network().StateBlobs("student/");
+    out.parameters = lessons_.learner().network().StateBlobs("student/");
     out.samples = gallery_.ToSamples("public queries and their noisy votes; charged as the trial's ledger says",
                                      data_.scale);
     return out;
@@ -142,53 +135,33 @@ class VoteDistillation final : public Method {
     return VoteEvidence(histograms_, estimate, spec_.vote_noise, spec_.grain);
   }
 
-  double AimAtVotes() {
+  Status AimAtVotes(Series& series) {
     double gap = 0;
     const at::Tensor posterior = at::softmax(Evidence(&gap), 1);
-    targets_.narrow(0, 0, spec_.queries).copy_(Smoothed(ByClass() ? FirstClass() : posterior));
-    return gap;
+    series.emplace_back("train.vote_gap", gap);
+    if (spec_.neighbours > 0) {
+      RETORT_ASSIGN_OR_RETURN(const at::Tensor spread, lessons_.Propagated(histograms_.to(at::kFloat)));
+      lessons_.Aim(spread);
+    } else {
+      lessons_.Aim(ByClass() ? FirstClass() : posterior);
+    }
+    return {};
   }
 
   // Student and votes as independent evidence on the queried images, the student alone on the others; then the
   // student starts afresh, free of what it memorised of single wrong labels.
   void AimAtEverything() {
     const at::NoGradGuard no_grad;
-    const std::int64_t at_once = std::min(kRows, RowsOfAPass(data_.shape));
-    for (std::int64_t first = 0; first < data_.public_split.size(); first += at_once) {
-      const std::int64_t rows = std::min(at_once, data_.public_split.size() - first);
-      const at::Tensor images = data_.public_split.Range(first, rows);
-      targets_.narrow(0, first, rows).copy_(at::log_softmax(learner_.network().Forward(images).logits, 1));
-    }
-    at::Tensor queried = targets_.narrow(0, 0, spec_.queries);
-    if (!ByClass()) queried.add_(Evidence());
-    targets_.copy_(at::softmax(targets_, 1));
-    if (ByClass()) queried.copy_(FirstClass());
-    targets_.copy_(Smoothed(targets_));
-    learner_.network().Redraw(RngStream(spec_.seed, Purpose::parameters, 1));
-    learner_.ResetOptimiser();
+    at::Tensor said = lessons_.StudentSays();
+    if (!ByClass()) said.narrow(0, 0, spec_.queries).add_(Evidence());
+    said = at::softmax(said, 1);
+    if (ByClass()) said.narrow(0, 0, spec_.queries).copy_(FirstClass());
+    lessons_.Aim(said);
+    lessons_.StartAfresh();
   }
 
   [[nodiscard]] bool ByClass() const { return spec_.vote_label == VoteLabel::argmax; }
   at::Tensor FirstClass() const { return OneHotTargets(histograms_.argmax(1), data_.classes); }
-
-  at::Tensor Smoothed(const at::Tensor& targets) const {
-    return targets * (1 - spec_.smoothing) + spec_.smoothing / static_cast<double>(data_.classes);
-  }
-
-  // One optimiser step on student_batch of the first `pool` public images.
-  Result<double> Fit(std::int64_t step, std::int64_t within, std::int64_t pool) {
-    const auto at_step = static_cast<std::uint64_t>(step);
-    const RngStream pick(spec_.seed, Purpose::batches, at_step);
-    std::vector<std::int64_t> rows(static_cast<std::size_t>(spec_.student_batch));
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pick.Below(i, pool);
-    const RowShare share = ShareOf(spec_.student_batch, gang_);
-    const at::Tensor index = Own(at::tensor(rows, at::device(data_.device).dtype(at::kLong)), share);
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
-                            TrainingImages(spec_, data_.scale, data_.public_split, index, step, share.first));
-    const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
-    return learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,
-                          RngStream(spec_.seed, Purpose::dropout, at_step));
-  }
 
   const TrialSpec& spec_;
   const Dataset& data_;
@@ -197,11 +170,10 @@ class VoteDistillation final : public Method {
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::NoisyVotes> mechanism_;
   bool shards_disjoint_, members_apart_;
-  Learner learner_;
+  PublicLessons lessons_;
   std::int64_t rows_, releases_;
   std::int64_t remembered_ = 0;  // queries whose answers the mechanism knows
   at::Tensor histograms_;   // i32 [queries, classes]: released
-  at::Tensor targets_;      // f32 [public images, classes]
   SampleGallery gallery_;
 };
 

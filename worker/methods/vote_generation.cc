@@ -17,7 +17,7 @@
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
 #include "worker/methods/sample_gallery.h"
-#include "worker/methods/source_generator.h"
+#include "worker/methods/image_source.h"
 #include "worker/methods/structure_facts.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
@@ -41,7 +41,7 @@ struct Parts {
   std::unique_ptr<release::TeacherModel> teacher;
   std::unique_ptr<release::NoisyVotes> mechanism;
   std::unique_ptr<Network> student;
-  std::unique_ptr<SourceGenerator> source;
+  std::unique_ptr<ImageSource> source;
 };
 
 class VoteGeneration final : public Method {
@@ -94,7 +94,8 @@ class VoteGeneration final : public Method {
     std::vector<double> losses = {0, 0};
     for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
       const auto lane = static_cast<std::uint64_t>(i);
-      const auto [x, y] = transfer_.Sample(spec_.student_batch, replay.Lane(lane));
+      const auto [x, y] = spec_.balance ? transfer_.SampleEvenly(spec_.student_batch, replay.Lane(lane))
+                                        : transfer_.Sample(spec_.student_batch, replay.Lane(lane));
       RETORT_ASSIGN_OR_RETURN(losses[0],
                               learner_.Teach(OwnPart(x, y, gang_), spec_.lr * decay, dropout.Lane(lane)));
     }
@@ -111,7 +112,7 @@ class VoteGeneration final : public Method {
     out.evaluation = Evaluate(learner_.network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
     out.parameters = learner_.network().StateBlobs("student/");
-    for (auto& blob : source_->generator().parameters().ToBlobs("generator/")) out.parameters.push_back(std::move(blob));
+    for (auto& blob : source_->Blobs("generator/")) out.parameters.push_back(std::move(blob));
     out.samples = gallery_.ToSamples("synthetic queries and their noisy votes; charged as the trial's ledger says",
                                      data_.scale);
     return out;
@@ -170,7 +171,7 @@ class VoteGeneration final : public Method {
   Collective& gang_;
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::NoisyVotes> mechanism_;
-  std::unique_ptr<SourceGenerator> source_;
+  std::unique_ptr<ImageSource> source_;
   bool shards_disjoint_, members_apart_;
   Learner learner_;
   std::int64_t rows_;      // asked in each step while queries are left; the last may ask fewer
@@ -196,8 +197,7 @@ Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
                                                       release::KeyFor(spec)));
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
                                                      RngStream(spec.seed, Purpose::parameters), inputs.data.device));
-  RETORT_ASSIGN_OR_RETURN(parts.source, SourceGenerator::Create(spec, inputs.data.shape, inputs.gang,
-                                                                inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, inputs.data, inputs.gang));
   return std::unique_ptr<Method>(std::make_unique<VoteGeneration>(inputs, std::move(parts)));
 }
 

@@ -1,0 +1,136 @@
+#include "worker/distill/neighbour_graph.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "experiments/spec/status.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr double kSharpness = 20;
+constexpr std::int64_t kRows = 512;       // whose cosines with all are held at once
+constexpr double kLeastResidual = 1e-8;  // of the labels
+constexpr int kMostRounds = 10'000;
+
+struct Edge {
+  std::int64_t to;
+  double weight;
+};
+
+// The nearest others of row `row`, whose cosines with all rows are given.
+std::vector<Edge> Nearest(const float* cosines, std::int64_t rows, std::int64_t row, std::int64_t count) {
+  std::vector<std::int64_t> order;
+  order.reserve(static_cast<std::size_t>(rows));
+  for (std::int64_t other = 0; other < rows; ++other)
+    if (other != row) order.push_back(other);
+  const auto nearer = [cosines](std::int64_t a, std::int64_t b) {
+    return cosines[a] != cosines[b] ? cosines[a] > cosines[b] : a < b;
+  };
+  const auto last = order.begin() + std::min<std::int64_t>(count, static_cast<std::int64_t>(order.size()));
+  std::partial_sort(order.begin(), last, order.end(), nearer);
+  std::vector<Edge> edges;
+  for (auto other = order.begin(); other != last; ++other)
+    edges.push_back({*other, std::exp(kSharpness * (static_cast<double>(cosines[*other]) - 1))});
+  return edges;
+}
+
+// One edge of each direction, however many say it.
+std::vector<std::map<std::int64_t, double>> Joined(const at::Tensor& features, std::int64_t neighbours) {
+  const at::Tensor norms = features.norm(2, at::IntArrayRef{1}, true);
+  const at::Tensor unit = features / norms.clamp_min(1e-12);
+  const at::Tensor present = (norms > 0).to(at::kByte).cpu().contiguous();
+  const auto* there = present.const_data_ptr<std::uint8_t>();
+  const std::int64_t rows = features.size(0);
+  std::vector<std::map<std::int64_t, double>> joined(static_cast<std::size_t>(rows));
+  for (std::int64_t first = 0; first < rows; first += kRows) {
+    const std::int64_t count = std::min(kRows, rows - first);
+    const at::Tensor cosines = at::matmul(unit.narrow(0, first, count), unit.t()).cpu().contiguous();
+    const float* values = cosines.const_data_ptr<float>();
+    std::vector<std::vector<Edge>> nearest(static_cast<std::size_t>(count));
+    at::parallel_for(0, count, 8, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        if (there[first + i] != 0)
+          nearest[static_cast<std::size_t>(i)] = Nearest(values + i * rows, rows, first + i, neighbours);
+    });
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (const Edge& edge : nearest[static_cast<std::size_t>(i)]) {
+        if (there[edge.to] == 0) continue;
+        joined[static_cast<std::size_t>(first + i)].try_emplace(edge.to, edge.weight);
+        joined[static_cast<std::size_t>(edge.to)].try_emplace(first + i, edge.weight);
+      }
+    }
+  }
+  return joined;
+}
+
+double Dot(const at::Tensor& a, const at::Tensor& b) { return (a * b).sum().item<double>(); }
+
+}  // namespace
+
+NeighbourGraph::NeighbourGraph(const at::Tensor& features, std::int64_t neighbours) : starts_{0} {
+  RETORT_CHECK(features.dim() == 2 && neighbours >= 1);
+  const at::NoGradGuard no_grad;
+  const auto joined = Joined(features, neighbours);
+  std::vector<double> sums;
+  for (const auto& row : joined) {
+    double sum = 0;
+    for (const auto& [to, weight] : row) sum += weight;
+    sums.push_back(sum);
+  }
+  for (std::size_t row = 0; row < joined.size(); ++row) {
+    for (const auto& [to, weight] : joined[row]) {
+      ends_.push_back(to);
+      weights_.push_back(weight / std::sqrt(sums[row] * sums[static_cast<std::size_t>(to)]));
+    }
+    starts_.push_back(static_cast<std::int64_t>(ends_.size()));
+  }
+}
+
+// By conjugate gradients: A is symmetric and its eigenvalues lie in [-1, 1], so that I - share A is positive definite.
+at::Tensor NeighbourGraph::Propagated(const at::Tensor& labels, double share) const {
+  const auto rows = static_cast<std::int64_t>(starts_.size()) - 1;
+  RETORT_CHECK(labels.dim() == 2 && labels.size(0) == rows && share >= 0 && share < 1);
+  const at::NoGradGuard no_grad;
+  const std::int64_t classes = labels.size(1);
+  const auto times = [&](const at::Tensor& x) {
+    at::Tensor out = at::empty_like(x);
+    const auto* in = x.const_data_ptr<double>();
+    auto* to = out.mutable_data_ptr<double>();
+    at::parallel_for(0, rows, 256, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t r = begin; r < end; ++r) {
+        for (std::int64_t c = 0; c < classes; ++c) to[r * classes + c] = in[r * classes + c];
+        for (std::int64_t k = starts_[static_cast<std::size_t>(r)]; k < starts_[static_cast<std::size_t>(r + 1)]; ++k) {
+          const double weight = share * weights_[static_cast<std::size_t>(k)];
+          const double* other = in + ends_[static_cast<std::size_t>(k)] * classes;
+          for (std::int64_t c = 0; c < classes; ++c) to[r * classes + c] -= weight * other[c];
+        }
+      }
+    });
+    return out;
+  };
+  const at::Tensor wanted = labels.cpu().to(at::kDouble).contiguous();
+  at::Tensor found = at::zeros_like(wanted), residual = wanted.clone(), direction = wanted.clone();
+  const double least = kLeastResidual * kLeastResidual * Dot(wanted, wanted);
+  double left = Dot(residual, residual);
+  for (int round = 0; round < kMostRounds && left > least; ++round) {
+    const at::Tensor image = times(direction);
+    const double along = left / Dot(direction, image);
+    found.add_(direction, along);
+    residual.sub_(image, along);
+    const double now = Dot(residual, residual);
+    direction.mul_(now / left).add_(residual);
+    left = now;
+  }
+  return (found * (1 - share)).to(labels.scalar_type()).to(labels.device());
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,64 @@
+// Where the images come from that a student without data asks about: a generator that learns, or a procedure.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "experiments/spec/data_readers.h"
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+#include "storage/tensor_blob.h"
+#include "worker/data/dataset.h"
+#include "worker/gang/row_share.h"
+#include "worker/models/network.h"
+#include "worker/release/teacher_critic.h"
+#include "worker/train_state.h"
+
+namespace retort::worker {
+
+// What the released annotations of one batch look like to the generator's L_S.
+struct GeneratorTarget {
+  at::Tensor y;          // f32 [own rows, classes], detached; undefined: no L_S
+  // The printed trap (detach = false): the release with its graph to the images, and d y / d release.
+  at::Tensor released;   // undefined unless the trap is asked for
+  double slope = 0;      // y = constant + slope * released
+};
+
+// Of one update.
+struct GeneratorRates {
+  double parameters = 0, latents = 0;
+};
+
+class ImageSource {
+ public:
+  virtual ~ImageSource() = default;
+  // This member's share of this step's `rows` images, f32 [own, C, H, W], normalised as the data set's are. Row i of the
+  // whole is a function of (seed, step, i) and of what the source has learned, but for batch normalisation. Part of the
+  // graph to what it learns.
+  [[nodiscard]] virtual at::Tensor Images(std::int64_t step, std::int64_t rows) = 0;
+  // The rates of the trial's keys times `decay`.
+  [[nodiscard]] virtual GeneratorRates RatesAt(double decay) const = 0;
+  // Learns from `images`, which Images(step, rows) gave, with their graph. Returns this member's part of the loss.
+  // Error: of the gang.
+  [[nodiscard]] virtual Result<double> Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows,
+                                               const Network& student, const GeneratorTarget& target,
+                                               const GeneratorRates& rates,
+                                               const release::TeacherCritic* critic = nullptr) = 0;
+  // Step n of learning from the critic alone, on `rows` images that are never queried. Error: of the gang.
+  [[nodiscard]] virtual Result<double> Pretrain(std::int64_t n, std::int64_t rows,
+                                                const release::TeacherCritic& critic, double learning_rate) = 0;
+  virtual void Register(TrainState& state, const std::string& prefix) = 0;
+  // What it has learned, each name after `prefix`.
+  [[nodiscard]] virtual std::vector<storage::TensorBlob> Blobs(const std::string& prefix) const = 0;
+};
+
+// The one that spec.source names: generator or procedural. `gang` and `spec` outlive it. Error: usage, as
+// Generator::Create.
+[[nodiscard]] Result<std::unique_ptr<ImageSource>> MakeImageSource(const TrialSpec& spec, const Dataset& data,
+                                                                   Collective& gang);
+
+}  // namespace retort::worker

@@ -1,0 +1,38 @@
+// Pictures drawn by a procedure as queries: they learn nothing, and no two steps show the same.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "worker/methods/image_source.h"
+
+namespace retort::worker {
+
+class ProceduralSource final : public ImageSource {
+ public:
+  // Square images of at least 8 pixels a side.
+  ProceduralSource(const TrialSpec& spec, const Dataset& data, const Collective& gang);
+
+  // Even rows show the first kind of spec.pictures, odd rows the second.
+  at::Tensor Images(std::int64_t step, std::int64_t rows) override;
+  GeneratorRates RatesAt(double) const override { return {}; }
+  Result<double> Improve(std::int64_t, const at::Tensor&, std::int64_t, const Network&, const GeneratorTarget&,
+                         const GeneratorRates&, const release::TeacherCritic* = nullptr) override {
+    return 0.0;
+  }
+  Result<double> Pretrain(std::int64_t, std::int64_t, const release::TeacherCritic&, double) override { return 0.0; }
+  void Register(TrainState&, const std::string&) override {}
+  std::vector<storage::TensorBlob> Blobs(const std::string&) const override { return {}; }
+
+ private:
+  const TrialSpec& spec_;
+  const Collective& gang_;
+  ImageShape shape_;
+  at::Device device_;
+  at::Tensor mean_, std_;  // f32 [1, C, 1, 1]
+};
+
+}  // namespace retort::worker

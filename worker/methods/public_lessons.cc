@@ -1,0 +1,97 @@
+#include "worker/methods/public_lessons.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "worker/distill/neighbour_graph.h"
+#include "worker/evaluation.h"
+#include "worker/methods/training_images.h"
+#include "worker/models/model_registry.h"
+#include "worker/optim/schedule.h"
+#include "worker/private/head_gradients.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr std::int64_t kRows = 500;              // of one pass
+constexpr const char* kFeatures = "hog-linear";  // the network whose frozen front says which pictures are alike
+
+}  // namespace
+
+PublicLessons::PublicLessons(const MethodInputs& inputs, std::unique_ptr<Network> student)
+    : spec_(inputs.spec),
+      data_(inputs.data),
+      gang_(inputs.gang),
+      learner_(std::move(student), inputs.gang, SettingsOf(inputs.spec)),
+      targets_(at::zeros({data_.public_split.size(), data_.classes},
+                         at::device(data_.device).dtype(at::kFloat))) {}
+
+void PublicLessons::Register(TrainState& state) {
+  learner_.Register(state, "student/");
+  state.Add("votes/targets", targets_);
+}
+
+void PublicLessons::Aim(const at::Tensor& distributions) {
+  const at::NoGradGuard no_grad;
+  targets_.narrow(0, 0, distributions.size(0))
+      .copy_(distributions * (1 - spec_.smoothing) + spec_.smoothing / static_cast<double>(data_.classes));
+}
+
+at::Tensor PublicLessons::StudentSays() const {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> said;
+  const std::int64_t at_once = std::min(kRows, RowsOfAPass(data_.shape));
+  for (std::int64_t first = 0; first < data_.public_split.size(); first += at_once) {
+    const std::int64_t rows = std::min(at_once, data_.public_split.size() - first);
+    said.push_back(
+        at::log_softmax(learner_.network().Forward(data_.public_split.Range(first, rows)).logits, 1));
+  }
+  return at::cat(said);
+}
+
+void PublicLessons::StartAfresh() {
+  learner_.network().Redraw(RngStream(spec_.seed, Purpose::parameters, 1));
+  learner_.ResetOptimiser();
+}
+
+Result<at::Tensor> PublicLessons::Propagated(const at::Tensor& released) {
+  const at::NoGradGuard no_grad;
+  at::Tensor all;
+  if (gang_.rank().value == 0) {
+    RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> features,
+                            MakeNetwork(kFeatures, data_.shape, data_.classes, RngStream(0, Purpose::parameters),
+                                        data_.device));
+    const std::optional<std::size_t> front = FrozenFront(*features);
+    RETORT_CHECK(front.has_value());
+    const NeighbourGraph graph(SeenByHead(*features, *front, data_.public_split), spec_.neighbours);
+    // A picture that was not asked about speaks for no class.
+    at::Tensor labels = at::zeros_like(targets_);
+    labels.narrow(0, 0, released.size(0)).copy_(released - released.mean(1, true));
+    all = OneHotTargets(graph.Propagated(labels, spec_.propagation).argmax(1), data_.classes);
+  }
+  return BroadcastFromRoot(all, gang_);
+}
+
+Result<double> PublicLessons::Fit(std::int64_t step, std::int64_t within, std::int64_t pool) {
+  const auto at_step = static_cast<std::uint64_t>(step);
+  const RngStream pick(spec_.seed, Purpose::batches, at_step);
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(spec_.student_batch));
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pick.Below(i, pool);
+  const RowShare share = ShareOf(spec_.student_batch, gang_);
+  const at::Tensor index = Own(at::tensor(rows, at::device(data_.device).dtype(at::kLong)), share);
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
+                          TrainingImages(spec_, data_.scale, data_.public_split, index, step, share.first));
+  const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
+  return learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,
+                        RngStream(spec_.seed, Purpose::dropout, at_step));
+}
+
+}  // namespace retort::worker

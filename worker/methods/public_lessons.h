@@ -1,0 +1,50 @@
+// A student that is fitted to labels released for public pictures, and what spreads these labels over all of them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "experiments/spec/status.h"
+#include "experiments/spec/trial_spec.h"
+#include "worker/data/dataset.h"
+#include "worker/methods/learner.h"
+#include "worker/methods/method.h"
+
+namespace retort::worker {
+
+class PublicLessons {
+ public:
+  // What `inputs` refers to outlives it.
+  PublicLessons(const MethodInputs& inputs, std::unique_ptr<Network> student);
+
+  [[nodiscard]] Learner& learner() { return learner_; }
+  [[nodiscard]] const Learner& learner() const { return learner_; }
+  // f32 [public pictures, classes]: what they teach, in their order, smoothed by Aim.
+  void Register(TrainState& state);
+
+  // Distributions over the classes for the first rows of the public pictures, f32 [rows, classes].
+  void Aim(const at::Tensor& distributions);
+  // The student's log-probabilities for all public pictures, f32 [public pictures, classes].
+  [[nodiscard]] at::Tensor StudentSays() const;
+  // A student that has learned nothing, as it would be drawn for the second time.
+  void StartAfresh();
+  // What was released for the first rows, f32 [rows, classes] of any scale, spread over all public pictures by
+  // spec.neighbours and spec.propagation: one-hot f32 [public pictures, classes]. The same on every member of the gang.
+  // Errors: of the gang.
+  [[nodiscard]] Result<at::Tensor> Propagated(const at::Tensor& released);
+
+  // Optimiser step `within` of spec.label_steps, at the trial's step `step`, on student_batch of the first `pool` public
+  // pictures. Returns this member's part of the loss. Errors: of decoding and of the gang.
+  [[nodiscard]] Result<double> Fit(std::int64_t step, std::int64_t within, std::int64_t pool);
+
+ private:
+  const TrialSpec& spec_;
+  const Dataset& data_;
+  Collective& gang_;
+  Learner learner_;
+  at::Tensor targets_;
+};
+
+}  // namespace retort::worker
