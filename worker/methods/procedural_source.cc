@@ -48,7 +48,7 @@ at::Tensor ProceduralSource::Images(std::int64_t step, std::int64_t rows) {
     const std::int64_t first = (own.first + 1 - kind) / 2, last = (own.first + own.count + 1 - kind) / 2;
     if (last == first) continue;
     const at::Tensor drawn = ProceduralPictures(kinds[static_cast<std::size_t>(kind)], last - first, shape_.channels,
-                                                shape_.height, stream.Lane(static_cast<std::uint64_t>(kind)), first);
+                                                shape_.height, RowStream(stream.Lane(static_cast<std::uint64_t>(kind)), first));
     const std::int64_t place = 2 * first + kind - own.first;
     images.slice(0, place, own.count, 2).copy_(drawn);
   }

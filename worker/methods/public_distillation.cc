@@ -1,6 +1,7 @@
 // The sound reading with a privately trained teacher (R1) and public pictures: the teacher labels all of them, which is
 // post-processing of its training; the labels are spread over pictures that are alike where that is asked for; the
 // student is fitted to them.
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>

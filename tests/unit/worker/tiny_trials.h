@@ -126,6 +126,16 @@ class TinyTrials {
     return spec;
   }
 
+  // Public pictures that a privately trained teacher labels.
+  [[nodiscard]] TrialSpec LabelledStudent() const {
+    TrialSpec spec = Student(Reading::sound);
+    spec.source = QuerySource::public_split;
+    spec.label_steps = 4;
+    spec.batch = 12;
+    spec.shift = 1;
+    return spec;
+  }
+
   // RONA, small enough for each of its steps to be interrupted. Hints need a teacher with a layer of 7 x 7 pixels.
   [[nodiscard]] TrialSpec RonaStudent(Reading reading) const {
     TrialSpec spec = Common();

@@ -36,6 +36,44 @@ inline const TrialCase kTrialCases[] = {
     {"Printed", [](const TinyTrials& t) { return t.Student(Reading::printed); }, "plain"},
     {"RowAveraged", [](const TinyTrials& t) { return t.Student(Reading::row_averaged); }, "plain"},
     {"SoundByDpSgdTeacher", [](const TinyTrials& t) { return t.Student(Reading::sound); }, "dpsgd"},
+    {"ProceduralQueries",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Student(Reading::working);
+       spec.source = QuerySource::procedural;
+       spec.balance = true;
+       return spec;
+     },
+     "plain"},
+    {"SoundOnProceduralQueries",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Student(Reading::sound);
+       spec.source = QuerySource::procedural;
+       spec.pictures = Pictures::natural;
+       return spec;
+     },
+     "dpsgd"},
+    {"VotesOnProceduralQueries",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.VoteStudent(QuerySource::procedural);
+       spec.balance = true;
+       return spec;
+     },
+     "ensemble"},
+    {"PrivateTeacherOnPublic", [](const TinyTrials& t) { return t.LabelledStudent(); }, "dpsgd"},
+    {"PrivateTeacherOnPublicNeighbours",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.LabelledStudent();
+       spec.neighbours = 3;
+       return spec;
+     },
+     "dpsgd"},
+    {"VotesSpreadOverPublic",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.VoteStudent(QuerySource::public_split);
+       spec.neighbours = 3;
+       return spec;
+     },
+     "ensemble"},
     {"VotesOnPublic", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::public_split); }, "ensemble"},
     {"ProbabilitiesOnPublic",
      [](const TinyTrials& t) {
