@@ -23,6 +23,7 @@ inline constexpr std::array kNamedNetworks = {
     NamedNetwork{"hog-linear", 4, 1, 0, false},
     NamedNetwork{"patch-linear", 6, 1, 0, false},
     NamedNetwork{"scattering-linear", 1, 1, 0, false},
+    NamedNetwork{"datalens-no-dropout", 8, 1, 0, false},
     NamedNetwork{"alexnet", 63, 1, 0, false},
     NamedNetwork{"vgg19_bn", 32, 1, 0, true},
     NamedNetwork{"resnet18", 1, 1, 0, true},

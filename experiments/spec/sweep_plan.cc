@@ -43,6 +43,7 @@ class Planner {
   void CollectAxisKeys();
   void AddStudent(Layers layers, std::uint64_t seed);
   [[nodiscard]] std::optional<TrialId> TeacherFor(const Composition& student);
+  [[nodiscard]] const TrialSpec& SpenderOf(const Composition& student) const;
   [[nodiscard]] bool Finish(TrialSpec& spec, bool judged, const Assignment* epsilon, Position fallback);
   // Fills the digest of the file that a teacher is loaded from; false after a complaint.
   [[nodiscard]] bool WeighFile(const TeacherDefinition& teacher, TrialSpec& spec);
@@ -256,6 +257,15 @@ std::optional<TrialId> Planner::TeacherFor(const Composition& student) {
   return teachers_.emplace(slot, std::move(teacher.spec)).first->second.id;
 }
 
+// Whose epsilon a row is about: a student that only asks a privately trained teacher spends what that was given.
+const TrialSpec& Planner::SpenderOf(const Composition& student) const {
+  constexpr KindMask kPostProcessing = MaskOf(TrialKind::distilled_student) | MaskOf(TrialKind::labelled_student);
+  const bool asks_alone = (MaskOf(student.kind) & kPostProcessing) != 0 && student.teacher != nullptr;
+  if (!asks_alone || student.spec.epsilon > 0) return student.spec;
+  const auto found = teachers_.find(TeacherSlot{student.teacher, student.data, student.spec.seed});
+  return found == teachers_.end() ? student.spec : found->second;
+}
+
 void Planner::AddStudent(Layers layers, std::uint64_t seed) {
   Composition student = resolver_.ResolveStudent(layers, seed);
   if (student.excluded) {
@@ -270,7 +280,8 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
   spec.axes.reserve(axis_keys_.size());
   for (const SpecKey* key : axis_keys_) {
     if (key->AppliesTo(student.kind, spec.source)) {
-      spec.axes.emplace_back(std::string(key->TrialName()), ValueText(*key, key->get(spec)));
+      const TrialSpec& asked = key->name == "epsilon" ? SpenderOf(student) : spec;
+      spec.axes.emplace_back(std::string(key->TrialName()), ValueText(*key, key->get(asked)));
     }
   }
   const auto [entry, added] = student_of_.emplace(spec.id, students_.size());

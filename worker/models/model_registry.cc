@@ -36,6 +36,13 @@ std::vector<Layer> Datalens(std::int64_t classes) { return DatalensOfWidth(32, c
 // An eighth of its channels: small devices, and steps whose cost is overhead.
 std::vector<Layer> DatalensEighth(std::int64_t classes) { return DatalensOfWidth(4, classes); }
 
+// Soft labels of one teacher leave little to overfit to.
+std::vector<Layer> DatalensNoDropout(std::int64_t classes) {
+  std::vector<Layer> layers = Datalens(classes);
+  std::erase_if(layers, [](const Layer& layer) { return layer.kind == Kind::dropout; });
+  return layers;
+}
+
 // The tanh CNN of the DP-SGD literature (Papernot et al. 2021, Tramer and Boneh 2021).
 std::vector<Layer> TanhCnn(std::int64_t classes) {
   return {{.kind = Kind::conv, .name = "conv1", .out = 16, .kernel = 8, .stride = 2, .padding = 3},
@@ -89,6 +96,7 @@ const std::vector<Entry>& Entries() {
       {"hog-linear", &zoo::HogLinear},
       {"patch-linear", &zoo::PatchLinear},
       {"scattering-linear", &zoo::ScatteringLinear},
+      {"datalens-no-dropout", &DatalensNoDropout},
       {"alexnet", &zoo::AlexNet},
       {"vgg19_bn", &zoo::Vgg19Bn},
       Residual("resnet18", {.blocks = kBlocks18}),
