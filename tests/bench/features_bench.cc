@@ -1,6 +1,6 @@
 // Seconds of one piece of work: one for each line of its input, printed as it is done.
 // usage: features_bench WORK THREADS, WORK: features (histograms of orientations of 2,000 grey pictures of 28 pixels),
-// step (one step of DP-GD on 8,000 examples of 201 values and 10 classes, the noise included), propagation (labels of 300
+// step (one step of DP-GD on 8,000 examples of 201 values and 10 classes, as many normal numbers included), propagation (labels of 300
 // of 1,000 pictures over a graph of 10 neighbours, the graph included)
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -35,7 +35,7 @@ Work Features() {
   return [images] { static_cast<void>(OrientationFeatures(images, {})); };
 }
 
-// The charge of a real release is durable; what is timed here is arithmetic and noise.
+// The charge of a real release is durable; what is timed here is arithmetic.
 Work Step() {
   const at::Tensor seen = NormalRows(8000, 201, RngStream(2)) / std::sqrt(201.0);
   const at::Tensor labels = at::remainder(at::arange(8000, at::kLong), 10);
