@@ -16,6 +16,7 @@
 
 #include "storage/pictures/prepared_picture.h"
 #include "worker/data/pixel_levels.h"
+#include "worker/data/warping.h"
 
 namespace retort::worker {
 namespace {
@@ -184,6 +185,13 @@ Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& ro
       return Mirrored(
           Moved(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::crops)),
           stream(Purpose::flips));
+    case AugmentationKind::affine:
+    case AugmentationKind::elastic: {
+      WarpRanges ranges;
+      ranges.reach = augmentation.reach;
+      if (augmentation.kind == AugmentationKind::elastic) ranges.field = kElasticField;
+      return RandomlyWarped(examples.Batch(rows), ranges, Black(augmentation.scale), stream(Purpose::warps));
+    }
     case AugmentationKind::random_resized_crop:
       break;
   }

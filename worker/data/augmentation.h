@@ -19,6 +19,8 @@ enum class AugmentationKind : std::uint8_t {
   shift,                // whole pixels, at most `reach` along each axis; what moves in is black
   crop_flip,            // torchvision's RandomCrop(size, padding=reach), then RandomHorizontalFlip()
   random_resized_crop,  // torchvision's RandomResizedCrop(size), then RandomHorizontalFlip()
+  affine,               // turned, scaled, sheared, and moved by up to `reach` along each axis: warping.h
+  elastic,              // the same, and bent by a smooth field
 };
 
 struct Augmentation {

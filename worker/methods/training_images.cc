@@ -15,6 +15,10 @@ AugmentationKind KindOf(const TrialSpec& spec) {
       return AugmentationKind::crop_flip;
     case Augment::random_resized_crop:
       return AugmentationKind::random_resized_crop;
+    case Augment::affine:
+      return AugmentationKind::affine;
+    case Augment::elastic:
+      return AugmentationKind::elastic;
     case Augment::none:
       break;
   }
@@ -30,7 +34,7 @@ Result<at::Tensor> TrainingImages(const TrialSpec& spec, const PixelScale& scale
   Augmentation augmentation;
   augmentation.kind = KindOf(spec);
   if (augmentation.kind == AugmentationKind::none) return examples.Batch(rows);
-  augmentation.reach = augmentation.kind == AugmentationKind::shift ? spec.shift : kCropBorder;
+  augmentation.reach = augmentation.kind == AugmentationKind::crop_flip ? kCropBorder : spec.shift;
   augmentation.scale = scale;
   return AugmentedBatch(examples, rows, augmentation, spec.seed, static_cast<std::uint64_t>(step), first);
 }

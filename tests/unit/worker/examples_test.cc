@@ -94,7 +94,8 @@ TEST(Augmentation, RowsDoNotDependOnTheirBatch) {
   const at::Tensor images = at::randn({9, 3, 12, 10});
   const Examples examples(images, at::zeros({9}, at::kLong));
   for (const AugmentationKind kind : {AugmentationKind::none, AugmentationKind::shift,
-                                      AugmentationKind::crop_flip, AugmentationKind::random_resized_crop}) {
+                                      AugmentationKind::crop_flip, AugmentationKind::random_resized_crop,
+                                      AugmentationKind::affine, AugmentationKind::elastic}) {
     const Augmentation augmentation{kind, 4, kScale};
     const auto whole = AugmentedBatch(examples, at::arange(9, at::kLong), augmentation, 7, 3, 0);
     const auto part = AugmentedBatch(examples, at::arange(4, 9, at::kLong), augmentation, 7, 3, 4);
