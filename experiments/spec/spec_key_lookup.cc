@@ -19,7 +19,7 @@ std::string SpecKey::SourcesFor(TrialKind kind) const {
   const KindMask mask = MaskOf(kind);
   if ((kinds & mask) != 0) return "";
   std::string sources;
-  const auto add = [&sources](const char* name) { sources += (sources.empty() ? "" : " or ") + std::string(name); };
+  const auto add = [&sources](const char* source) { sources += (sources.empty() ? "" : " or ") + std::string(source); };
   if ((generator_kinds & mask) != 0) add("\"generator\"");
   if ((public_kinds & mask) != 0) add("\"public\"");
   if ((procedural_kinds & mask) != 0) add("\"procedural\"");
