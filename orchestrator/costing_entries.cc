@@ -15,8 +15,7 @@ std::vector<storage::LedgerEntry> CostingEntries(const ResultsView& view) {
   };
   const auto costs = [&](TrialId id) {
     const TrialSpec* student = find(id);
-    constexpr KindMask kPostProcessing = MaskOf(TrialKind::distilled_student) | MaskOf(TrialKind::labelled_student);
-    if (student == nullptr || (MaskOf(KindOf(*student)) & kPostProcessing) == 0 || !student->parent) return true;
+    if (student == nullptr || !IsPostProcessing(KindOf(*student)) || !student->parent) return true;
     const TrialSpec* teacher = find(*student->parent);
     return teacher == nullptr || KindOf(*teacher) != TrialKind::dpsgd_teacher ||
            student->source == QuerySource::private_split;

@@ -70,8 +70,7 @@ class ClaimWriter {
               std::any_of(events_.begin(), events_.end(),
                           [](const PrivacyEvent& event) { return event.source == NoiseSource::seeded; });
     // A student without noise of its own rests on its teacher's.
-    const bool silent = KindOf(spec_) == TrialKind::distilled_student ||
-                        KindOf(spec_) == TrialKind::labelled_student ||
+    const bool silent = IsPostProcessing(KindOf(spec_)) ||
                         (KindOf(spec_) == TrialKind::query_student && spec_.reading == Reading::sound);
     if (silent && ParentReason() == reason::kSeededNoise) seeded_ = true;
   }

@@ -239,18 +239,15 @@ std::optional<TrialId> Planner::TeacherFor(const Composition& student) {
   const bool loaded = student.teacher->kind == TrialKind::loaded_teacher;
   const std::uint64_t seed = loaded ? 0 : student.spec.seed;
   const TeacherSlot slot{student.teacher, student.data, seed};
-  const auto found = teachers_.find(slot);
-  if (found != teachers_.end()) return found->second.id;
+  if (const auto found = teachers_.find(slot); found != teachers_.end()) return found->second.id;
   Composition teacher = resolver_.ResolveTeacher(*student.teacher, *student.data, seed);
   const Assignment* epsilon = nullptr;
-  for (const Assignment& assignment : student.teacher->assignments) {
+  for (const Assignment& assignment : student.teacher->assignments)
     if (assignment.key->name == "epsilon") epsilon = &assignment;
-  }
   const bool judged = teacher.judged && CheckTeacher(teacher, *student.teacher, complaints_) &&
                       (!loaded || WeighFile(*student.teacher, teacher.spec));
   if (judged && teacher.kind == TrialKind::dpsgd_teacher) {
-    const Layers shared = {&document_.trial};
-    const Assignment* delta = StrongestOf(shared, "delta");
+    const Assignment* delta = StrongestOf({&document_.trial}, "delta");
     WarnOfLargeDelta(teacher, delta != nullptr ? delta->where : student.teacher->where, complaints_);
   }
   static_cast<void>(Finish(teacher.spec, judged, epsilon, student.teacher->where));
@@ -259,30 +256,23 @@ std::optional<TrialId> Planner::TeacherFor(const Composition& student) {
 
 // Whose epsilon a row is about: a student that only asks a privately trained teacher spends what that was given.
 const TrialSpec& Planner::SpenderOf(const Composition& student) const {
-  constexpr KindMask kPostProcessing = MaskOf(TrialKind::distilled_student) | MaskOf(TrialKind::labelled_student);
-  const bool asks_alone = (MaskOf(student.kind) & kPostProcessing) != 0 && student.teacher != nullptr;
-  if (!asks_alone || student.spec.epsilon > 0) return student.spec;
-  const auto found = teachers_.find(TeacherSlot{student.teacher, student.data, student.spec.seed});
-  return found == teachers_.end() ? student.spec : found->second;
+  if (!IsPostProcessing(student.kind) || student.teacher == nullptr) return student.spec;
+  return teachers_.at({student.teacher, student.data, student.spec.seed});
 }
 
 void Planner::AddStudent(Layers layers, std::uint64_t seed) {
   Composition student = resolver_.ResolveStudent(layers, seed);
-  if (student.excluded) {
-    ++excluded_;
-    return;
-  }
-  if (!student.judged || !CheckStudent(student, layers, document_, complaints_)) return;
+  excluded_ += student.excluded ? 1 : 0;
+  if (student.excluded || !student.judged || !CheckStudent(student, layers, document_, complaints_)) return;
   TrialSpec& spec = student.spec;
   if (student.teacher != nullptr) spec.parent = TeacherFor(student);
   if (!Finish(spec, true, StrongestOf(layers, "epsilon"), document_.trial_where)) return;
   if (!CheckSolved(student, layers, document_, complaints_)) return;
   spec.axes.reserve(axis_keys_.size());
   for (const SpecKey* key : axis_keys_) {
-    if (key->AppliesTo(student.kind, spec.source)) {
-      const TrialSpec& asked = key->name == "epsilon" ? SpenderOf(student) : spec;
-      spec.axes.emplace_back(std::string(key->TrialName()), ValueText(*key, key->get(asked)));
-    }
+    if (!key->AppliesTo(student.kind, spec.source)) continue;
+    const TrialSpec& spender = key->name == "epsilon" ? SpenderOf(student) : spec;
+    spec.axes.emplace_back(std::string(key->TrialName()), ValueText(*key, key->get(spender)));
   }
   const auto [entry, added] = student_of_.emplace(spec.id, students_.size());
   if (added) {

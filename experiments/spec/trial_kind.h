@@ -36,6 +36,10 @@ inline constexpr std::array kTrialKinds = {
 [[nodiscard]] constexpr bool IsTeacher(TrialKind kind) {
   return kind <= TrialKind::dpsgd_teacher || kind == TrialKind::loaded_teacher;
 }
+// Students that a privately trained teacher answers without noise: they spend what it was given, and nothing else.
+[[nodiscard]] constexpr bool IsPostProcessing(TrialKind kind) {
+  return kind == TrialKind::distilled_student || kind == TrialKind::labelled_student;
+}
 
 // From role, method, reading, branch, source and queries alone. Votes are the sound students that ask queries.
 [[nodiscard]] TrialKind KindOf(const TrialSpec& spec);

@@ -1,5 +1,7 @@
 #include "experiments/spec/trial_rules.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -230,6 +232,25 @@ bool CheckSolved(const Composition& trial, const Layers& layers, const SweepDocu
 
 namespace {
 
+// Networks that ridge regression can fit.
+std::vector<std::string> FrozenNetworks() {
+  std::vector<std::string> names;
+  for (const NamedNetwork& network : kNamedNetworks)
+    if (network.frozen) names.emplace_back(network.name);
+  return names;
+}
+
+// Keys that members have no use for when they are fitted in closed form.
+std::vector<std::string_view> UnusedByRidge(const TeacherDefinition& teacher) {
+  constexpr std::array<std::string_view, 12> kOfSteps = {"lr", "lr_hold", "lr_end", "lr_drops", "epochs", "batch", "optimizer",
+                                                         "weight_decay", "schedule", "smoothing", "augment", "shift"};
+  std::vector<std::string_view> unused;
+  for (const Assignment& assignment : teacher.assignments)
+    if (std::find(kOfSteps.begin(), kOfSteps.end(), assignment.key->name) != kOfSteps.end())
+      unused.push_back(assignment.key->name);
+  return unused;
+}
+
 // Keys of ensembles that softmax regressions on equal shards, all in one tensor, have no use for.
 std::vector<std::string_view> UnusedByLogistic(const TrialSpec& spec) {
   std::vector<std::string_view> unused;
@@ -288,6 +309,12 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
     if (spec.epochs == 0)
       say("epochs", "the members of an ensemble are trained: epochs must be at least 1", {});
     if (spec.stop_metric != StopMetric::none) say("stop_metric", kMembersApart, {});
+    const NamedNetwork* network = FindNetwork(spec.network);
+    if (spec.ridge > 0 && (network == nullptr || !network->frozen))
+      say("ridge", "ridge fits the last layer of a network that is frozen but for it, which \"" + spec.network +
+                       "\" is not: name another network, or remove ridge", FrozenNetworks());
+    for (const std::string_view key : spec.ridge > 0 ? UnusedByRidge(teacher) : std::vector<std::string_view>())
+      say(key, std::string(key) + " is not used: ridge fits each member in closed form; remove it, or ridge", {});
     for (const std::string_view key : UnusedByLogistic(spec))
       say(key, std::string(key) + " is not used: \"logistic\" members of equal shards are trained together, by Adam "
                                  "with a decay of their own; remove it, or name another network", {});

@@ -126,6 +126,7 @@ class EnsembleTeacher final : public Method {
 }  // namespace
 
 Result<std::unique_ptr<Method>> MakeEnsembleTeacher(const MethodInputs& inputs) {
+  if (inputs.spec.ridge > 0) return MakeRidgeEnsemble(inputs);
   // Equal shards of softmax regressions fit into one tensor.
   if (inputs.spec.network != "logistic" || !FixedByIndex(inputs.spec)) return MakeNetworkEnsemble(inputs);
   if (inputs.data.train.size() < inputs.spec.members) {

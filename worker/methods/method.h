@@ -77,6 +77,7 @@ class Method {
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeLoadedTeacher(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeEnsembleTeacher(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeNetworkEnsemble(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeRidgeEnsemble(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeDpSgd(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeResponseDistillation(const MethodInputs& inputs);

@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "worker/models/model_registry.h"
+#include "worker/private/head_gradients.h"
+#include "worker/tensor_codec.h"
 
 namespace retort::worker {
 namespace {
@@ -55,6 +57,37 @@ class NetworkMembers final : public Ensemble {
   std::int64_t classes_;
 };
 
+// One network up to its last layer, whose weights are each member's own.
+class Heads final : public Ensemble {
+ public:
+  Heads(std::unique_ptr<Network> network, std::size_t front, at::Tensor heads)
+      : network_(std::move(network)), front_(front), heads_(std::move(heads)) {}
+  at::Tensor Forward(const at::Tensor& images) const override {
+    const at::Tensor seen = network_->ForwardTo(front_, images);
+    const at::Tensor all = at::matmul(seen, heads_.flatten(0, 1).t());
+    return all.view({images.size(0), heads_.size(0), heads_.size(1)}).transpose(0, 1);
+  }
+  at::Tensor Look(const at::Tensor& images, std::vector<NormSight>&) const override { return Forward(images); }
+
+ private:
+  std::unique_ptr<Network> network_;
+  std::size_t front_;
+  at::Tensor heads_;  // f32 [own members, classes, values]
+};
+
+Result<std::unique_ptr<Ensemble>> LoadHeads(std::unique_ptr<Network> network, std::int64_t members,
+                                            const storage::TensorBlob& blob, RowShare share, at::Device device) {
+  const std::optional<std::size_t> front = FrozenFront(*network);
+  if (!front) return DamageError("The ensemble has heads, and its network no last layer that they would be.");
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor heads, FromBlob(blob));
+  const std::vector<std::int64_t> shape = {members, network->classes(), network->plan().nodes[*front].shape.front()};
+  if (heads.scalar_type() != at::kFloat || heads.sizes() != shape)
+    return DamageError("The ensemble's " + blob.name + " has another shape than " + std::to_string(members) +
+                       " heads of its network.");
+  return std::unique_ptr<Ensemble>(
+      std::make_unique<Heads>(std::move(network), *front, heads.narrow(0, share.first, share.count).to(device)));
+}
+
 }  // namespace
 
 LogisticEnsemble::LogisticEnsemble(std::int64_t members, ImageShape input, std::int64_t classes,
@@ -95,6 +128,15 @@ Result<std::unique_ptr<Ensemble>> LoadEnsemble(const std::string& network, std::
                                                        device);
     RETORT_RETURN_IF_ERROR(ensemble->parameters().FromBlobs(prefix, blobs));
     return std::unique_ptr<Ensemble>(std::make_unique<LogisticMembers>(std::move(ensemble), share));
+  }
+  const std::string fitted = prefix + "heads";
+  const auto heads =
+      std::find_if(blobs.begin(), blobs.end(), [&](const auto& blob) { return blob.name == fitted; });
+  if (heads != blobs.end()) {
+    RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> shared,
+                            MakeNetwork(network, input, classes, std::nullopt, device));
+    RETORT_RETURN_IF_ERROR(shared->LoadState(prefix, blobs));
+    return LoadHeads(std::move(shared), members, *heads, share, device);
   }
   std::vector<std::unique_ptr<Network>> networks;
   for (std::int64_t member = share.first; member < share.first + share.count; ++member) {

@@ -55,7 +55,8 @@ class Ensemble {
 [[nodiscard]] std::string MemberPrefix(const std::string& prefix, std::int64_t member);
 
 // Those of `share` among `members` of the network that is named, from what an ensemble's trial left: tensors of
-// all members together (LogisticEnsemble), or the state of one after the other. Error: damage, naming what is
+// all members together (LogisticEnsemble), one network with prefix + "heads" f32 [members, classes, values], the weights of
+// each member's last layer, or the state of one after the other. Error: damage, naming what is
 // missing or of another shape; usage, as MakeNetwork.
 [[nodiscard]] Result<std::unique_ptr<Ensemble>> LoadEnsemble(const std::string& network, std::int64_t members,
                                                              ImageShape input, std::int64_t classes,

@@ -60,7 +60,8 @@ class TinyTrials {
     EXPECT_TRUE(storage::InspectIdx(storage::PosixEnv(), *data_).ok());
   }
 
-  // A method, or "networks" and "dirichlet": ensembles of convolutional networks, by index and by label.
+  // A method, or "networks" and "dirichlet": ensembles of convolutional networks, by index and by label; "ridge": of
+  // heads on frozen features.
   [[nodiscard]] TrialSpec Teacher(const std::string& method) const {
     TrialSpec spec = Common();
     spec.role = Role::teacher;
@@ -80,6 +81,12 @@ class TinyTrials {
       spec.lr = 0.05;
     }
     if (method == "dpsgd") DpSgd(spec);
+    if (method == "ridge") {
+      spec.method = "ensemble";
+      spec.network = "hog-linear";
+      spec.members = 6;
+      spec.ridge = 0.3;
+    }
     return spec;
   }
 

@@ -107,6 +107,8 @@ inline const TrialCase kTrialCases[] = {
        return spec;
      },
      "ensemble"},
+    {"RidgeEnsemble", [](const TinyTrials& t) { return t.Teacher("ridge"); }, ""},
+    {"VotesOfRidgeMembers", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::public_split); }, "ridge"},
     {"NetworkEnsemble", [](const TinyTrials& t) { return t.Teacher("networks"); }, ""},
     {"DirichletEnsemble", [](const TinyTrials& t) { return t.Teacher("dirichlet"); }, ""},
     {"VotesOfNetworks", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::public_split); }, "networks"},

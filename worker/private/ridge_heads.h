@@ -1,0 +1,16 @@
+// Ridge regression of classes on features, in closed form.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace retort::worker {
+
+// W of least |X W^T - Y|^2 + strength |W|^2, Y one-hot less 1 / classes: f32 [classes, values], on the CPU. features f32
+// [rows, values], rows >= 1; labels i64 [rows] in [0, classes); strength > 0. Solved in double by the smaller of the two
+// systems, of rows or of values. A function of its arguments alone.
+[[nodiscard]] at::Tensor RidgeHead(const at::Tensor& features, const at::Tensor& labels, std::int64_t classes,
+                                   double strength);
+
+}  // namespace retort::worker
