@@ -157,6 +157,28 @@ TEST(Claims, StudentOfAPrivateTeacherInheritsTheExampleClaim) {
   EXPECT_EQ(Find(claims, Adj::answer, Nb::answer)->reason, "raw-answers");
 }
 
+TEST(Claims, WhereAPrivateTeachersQueriesComeFromChangesNothingUnlessTheyArePrivate) {
+  const std::vector<Claim> parents = PrivateTeacherClaims();
+  const double teacher = EpsilonOf(parents, Adj::example, Nb::add_remove);
+  TrialSpec spec = GradientStudent(Reading::sound);
+  for (const QuerySource source : {QuerySource::generator, QuerySource::procedural, QuerySource::public_split}) {
+    spec.source = source;
+    EXPECT_EQ(EpsilonOf(PlannedClaims(spec, parents), Adj::example, Nb::add_remove), teacher);
+  }
+  TrialSpec seeded = DpSgd(Role::teacher);
+  seeded.noise = NoiseMode::seeded;
+  EXPECT_EQ(EpsilonOf(PlannedClaims(spec, PlannedClaims(seeded)), Adj::example, Nb::replace), kInfinity);
+  EXPECT_EQ(EpsilonOf(PlannedClaims(spec, PlannedClaims(Teacher("plain"))), Adj::example, Nb::replace), kInfinity);
+  // Votes and gradients are accounted as with a generator.
+  TrialSpec votes = VoteStudent(), gradients = GradientStudent(Reading::working);
+  const std::vector<Claim> of_votes = PlannedClaims(votes), of_gradients = PlannedClaims(gradients);
+  votes.source = gradients.source = QuerySource::procedural;
+  EXPECT_EQ(EpsilonOf(PlannedClaims(votes), Adj::example, Nb::replace),
+            EpsilonOf(of_votes, Adj::example, Nb::replace));
+  EXPECT_EQ(EpsilonOf(PlannedClaims(gradients), Adj::teacher, Nb::replace),
+            EpsilonOf(of_gradients, Adj::teacher, Nb::replace));
+}
+
 TEST(Claims, StudentWithoutNoiseNamesWhatItsTeacherLacks) {
   const TrialSpec spec = GradientStudent(Reading::sound);
   const auto example = [&](const std::vector<Claim>& parents) {

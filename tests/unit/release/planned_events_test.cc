@@ -130,6 +130,13 @@ TEST(PlannedEvents, EqualWhatAPrivateTeachersRawAnswersDescribe) {
   ExpectAsPlanned(spec, 1, 7, 48);
 }
 
+TEST(PlannedEvents, APrivateTeacherLabelsEveryPublicPictureOnce) {
+  TrialSpec spec = Spec();
+  spec.reading = Reading::sound;
+  spec.source = QuerySource::public_split;
+  EXPECT_EQ(OnlyPlanned(spec).count, spec.data->PublicExamples());
+}
+
 TEST(PlannedEvents, EqualWhatDpSgdDescribesButForTheNetworksSize) {
   TrialSpec spec = Spec();
   spec.method = "dpsgd";

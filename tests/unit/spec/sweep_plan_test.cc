@@ -300,6 +300,34 @@ TEST(SweepPlan, SharedSourceDoesNotReachDpsgd) {
   EXPECT_EQ(students[1].source, QuerySource::private_split);
 }
 
+TEST(SweepPlan, ATeachersEpsilonIsThatOfTheRowsThatOnlyAskIt) {
+  const auto students = Students(GoodPlan(
+      kHead + "[teacher]\nhog = { network = \"hog-linear\", batch = \"full\", private = { epsilon = 3 } }\n"
+      "[trial]\nteacher = \"hog\"\n[sweep]\nzip.a = [{ method = \"dpdfd\", reading = \"sound\" }, "
+      "{ method = \"dpdfd\", reading = \"sound\", source = \"public\" }, "
+      "{ method = \"dpsgd\", epsilon = 1, claim = \"example\", calibrate = \"noise\" }]\n"));
+  ASSERT_EQ(students.size(), 3U);
+  std::vector<std::string> columns;
+  for (const TrialSpec& student : students)
+    for (const auto& [key, value] : student.axes)
+      if (key == "epsilon") columns.push_back(value);
+  EXPECT_THAT(columns, ElementsAre("3", "3", "1"));
+  EXPECT_EQ(students[0].epsilon, 0);
+  EXPECT_EQ(KindOf(students[1]), TrialKind::labelled_student);
+}
+
+TEST(SweepPlan, ProceduralQueriesHaveNoGeneratorAndTheirOwnIdentity) {
+  const std::string shared = kHead + kTeachers + "[trial]\nteacher = \"single\"\n";
+  const auto plain = Students(GoodPlan(shared));
+  const auto drawn = Students(GoodPlan(
+      shared + "source = \"procedural\"\n[sweep]\ngrid.pictures = [\"writing\", \"natural\"]\n"));
+  ASSERT_EQ(drawn.size(), 2U);
+  EXPECT_NE(drawn[0].id, plain[0].id);
+  EXPECT_NE(drawn[0].id, drawn[1].id);
+  EXPECT_EQ(KeyText(drawn[0], "latent"), "");
+  EXPECT_EQ(KeyText(plain[0], "pictures"), "");
+}
+
 TEST(SweepPlan, WholeVotesKeepTheirIdentityAndPartsOfVotesHaveTheirOwn) {
   const std::string shared =
       kHead + kTeachers + "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 3\n";
