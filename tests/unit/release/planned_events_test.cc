@@ -17,6 +17,7 @@ TrialSpec Spec() {
   auto data = std::make_shared<DataSpec>();
   data->classes = 10;
   data->split.train = {0, 8000};
+  data->split.public_range = {8000, 9000};
   TrialSpec spec;
   spec.data = data;
   spec.steps = 7;
