@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/worker/tiny_trials.h"
+#include "experiments/spec/trial_spec.h"
 #include "worker/data/examples.h"
 #include "worker/methods/training_images.h"
 #include "worker/models/model_registry.h"
