@@ -53,6 +53,16 @@ std::string MixesExamples(const Composition& trial, std::vector<std::string>& ch
          "\" mix the examples: name a network with group norms";
 }
 
+// Empty unless DP-SGD is to average over copies of an example that are all alike.
+std::string CopiesAlike(const Composition& trial) {
+  const bool dpsgd = trial.kind == TrialKind::dpsgd_student || trial.kind == TrialKind::dpsgd_teacher;
+  const TrialSpec& spec = trial.spec;
+  const bool vary = spec.augment != Augment::none && (spec.augment != Augment::shift || spec.shift > 0);
+  if (!dpsgd || spec.augment_multiplicity == 1 || vary) return "";
+  return "augment_multiplicity = " + std::to_string(spec.augment_multiplicity) +
+         " needs augment or shift: the copies of an example are all alike without";
+}
+
 constexpr const char* kNoFullBatch =
     "batch = \"full\" is of training by noisy gradients of all private examples: method \"dp-gd\", or a teacher with "
     "private = {...}";
@@ -205,6 +215,8 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
   if (const std::string unfit = Unfit(spec); !unfit.empty()) judge.Say({"student", "data"}, unfit);
   std::vector<std::string> apart;
   if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) judge.Say({"student"}, mixed, apart);
+  if (const std::string alike = CopiesAlike(trial); !alike.empty())
+    judge.Say({"augment_multiplicity"}, alike, {"augment", "shift"});
   CheckSource(trial, judge);
   CheckQueries(trial, judge);
   if (judge.good()) CheckMethodKeys(trial, judge);
@@ -290,6 +302,8 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
   if (const std::string unfit = Unfit(spec); !unfit.empty()) say("network", unfit, {});
   std::vector<std::string> apart;
   if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) say("network", mixed, apart);
+  if (const std::string alike = CopiesAlike(trial); !alike.empty())
+    say("augment_multiplicity", alike, {"augment", "shift"});
   if (trial.kind == TrialKind::dpsgd_teacher && !trial.full_batch) fits("batch", spec.batch);
   if (trial.kind != TrialKind::dpsgd_teacher && trial.full_batch) say("batch", kNoFullBatch, {});
   const TrialSpec fresh;

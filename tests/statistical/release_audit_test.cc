@@ -7,6 +7,8 @@
 #include "experiments/privacy/exact_gdp.h"
 #include "tests/statistical/noise_checks.h"
 #include "tests/statistical/not_private.h"
+#include "worker/models/model_registry.h"
+#include "worker/private/copied_gradients.h"
 #include "worker/release/dpsgd_step.h"
 #include "worker/release/gaussian_gradient.h"
 #include "worker/release/noisy_votes.h"
@@ -195,6 +197,54 @@ TEST(ReleaseAudit, DpSgdStepGivesAwayWhatItsEventClaimsAndNoMore) {
 
 TEST(ReleaseAudit, DpSgdWithClippingOffIsCaught) {
   const Audit audit = AuditDpSgd(true);
+  EXPECT_GT(audit.mu_lower, audit.mu_claimed);
+}
+
+// One example with a gradient far beyond the norm bound, of which a step sees kCopies, in the sum or not.
+// `each_clipped`: its copies enter the sum one by one.
+Audit AuditCopies(bool each_clipped) {
+  constexpr std::int64_t kCopies = 4;
+  const auto network =
+      std::move(MakeNetwork("logistic", {1, 1, 3}, 2, RngStream(1, Purpose::parameters))).value();
+  const auto images = [](const at::Tensor& rows, std::int64_t first) -> Result<at::Tensor> {
+    return (at::arange(first, first + rows.size(0)) + 100).to(at::kFloat).view({-1, 1, 1, 1}) *
+           at::tensor({-1.0F, 2.0F, 3.0F}).view({1, 1, 1, 3});
+  };
+  const at::Tensor logits = network->Forward(images(at::zeros({1}, at::kLong), 0).value()).logits;
+  const at::Tensor wrong = logits.argmin(1);  // a label that is far from what the network says
+  const at::Tensor row = at::zeros({each_clipped ? kCopies : 1}, at::kLong);
+  const CopiedRows sample{row, wrong.expand({row.size(0)}), 0, each_clipped ? 1 : kCopies};
+  const at::Tensor gradients = MeanGradients(*network, sample, 512, images).value();
+  const at::Tensor direction = (gradients[0] / gradients[0].norm()).contiguous();
+  DpSgdSettings settings;
+  settings.coordinates = gradients.size(1);
+  settings.sampling_rate = 1;
+  settings.noise_multiplier = 0.5;  // mu = 2
+  const auto hits = [&](bool present) {
+    MemoryPort port;
+    ChargeBook book(&port, kTrials, kTrials);
+    DpSgdStep mechanism = DpSgdStep::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
+    std::int64_t count = 0;
+    for (std::int64_t step = 0; step < kTrials; ++step) {
+      ClippedSum sum(settings.coordinates, settings.norm_bound);
+      if (present) sum.Add(gradients);
+      Charge charge = book.Take(mechanism.Describe(1), 1).value();
+      const at::Tensor released = mechanism.Release(std::move(sum), step, std::move(charge)).value();
+      count += released.dot(direction).item<double>() > settings.norm_bound / 2 ? 1 : 0;
+    }
+    return count;
+  };
+  return Compare(2, hits(true), hits(false));
+}
+
+TEST(ReleaseAudit, CopiesOfAnExampleGiveAwayWhatItAloneDoes) {
+  const Audit audit = AuditCopies(false);
+  EXPECT_LE(audit.mu_lower, audit.mu_claimed);
+  EXPECT_GE(audit.mu_lower, 0.95 * audit.mu_claimed) << "the audit has lost its power";
+}
+
+TEST(ReleaseAudit, CopiesOfAnExampleClippedOneByOneAreCaught) {
+  const Audit audit = AuditCopies(true);
   EXPECT_GT(audit.mu_lower, audit.mu_claimed);
 }
 

@@ -15,7 +15,9 @@
 #include "worker/methods/structure_facts.h"
 #include "worker/methods/training_images.h"
 #include "worker/models/model_registry.h"
+#include "worker/optim/running_mean.h"
 #include "worker/optim/schedule.h"
+#include "worker/private/copied_gradients.h"
 #include "worker/private/examples_apart.h"
 #include "worker/private/head_gradients.h"
 #include "worker/private/per_sample_gradients.h"
@@ -40,6 +42,7 @@ class DpSgd final : public Method {
         velocity_(at::zeros_like(network_->parameters().flat())),
         coordinates_(network_->parameters().parameter_count()) {
     if (spec_.clipping == Clipping::per_layer) layers_ = LayerCoordinates(*network_);
+    if (spec_.averaging > 0) averaged_.emplace(network_->parameters().flat(), spec_.averaging);
     const std::int64_t values = coordinates_ / network_->classes();
     if (!ImagesVary(spec_) && data_.train.size() <= kSeenFloats / values) front_ = FrozenFront(*network_);
   }
@@ -52,6 +55,7 @@ class DpSgd final : public Method {
   void Register(TrainState& state) override {
     state.Add("parameters", network_->parameters().flat());
     state.Add("velocity", velocity_);
+    if (averaged_) state.Add("averaged", averaged_->mean());
     if (at::Tensor& constants = network_->buffers().constants(); constants.numel() > 0)
       state.Add("constants", constants);
   }
@@ -66,12 +70,27 @@ class DpSgd final : public Method {
     velocity_.mul_(spec_.momentum).add_(parameters.gradient());
     const double rate = spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
     parameters.flat().add_(velocity_, -rate);
+    // Post-processing: a function of parameters that are functions of what was released.
+    if (averaged_) averaged_->Add(parameters.flat(), step + 1);
     series.emplace_back("train.noisy_gradient_norm",
                         noisy.norm().item<double>() / static_cast<double>(spec_.batch));
     return {};
   }
 
+  // What is kept is the mean, where there is one; the next step goes on from the last parameters all the same.
   Result<Outcome> Finish() override {
+    if (!averaged_) return Kept();
+    const at::NoGradGuard no_grad;
+    at::Tensor& parameters = network_->parameters().flat();
+    const at::Tensor last = parameters.clone();
+    parameters.copy_(averaged_->mean());
+    Outcome out = Kept();
+    parameters.copy_(last);
+    return out;
+  }
+
+ private:
+  Outcome Kept() const {
     Outcome out;
     out.evaluation = Evaluate(*network_, data_.test);
     out.metrics = TestMetrics(*out.evaluation);
@@ -79,7 +98,6 @@ class DpSgd final : public Method {
     return out;
   }
 
- private:
   // The sampled rows' clipped gradients, each member's share of them by itself, then summed; gang rank 0 draws
   // the sample and the noise.
   Result<at::Tensor> Release(std::int64_t step, release::ChargeBook* book) {
@@ -107,12 +125,17 @@ class DpSgd final : public Method {
       AddHeadGradients(rows, sum);
       return sum;
     }
-    const std::int64_t chunk = std::clamp<std::int64_t>(kChunkFloats / coordinates_, 1, 512);
+    const std::int64_t copies = spec_.augment_multiplicity;
+    const std::int64_t most = std::clamp<std::int64_t>(kChunkFloats / coordinates_, 1, 512);
+    const std::int64_t chunk = std::max<std::int64_t>(most / copies, 1);
+    const auto images = [&](const at::Tensor& of, std::int64_t at) {
+      return TrainingImages(spec_, data_.scale, data_.train, of, step, at);
+    };
     for (std::int64_t first = 0; first < rows.size(0); first += chunk) {
       const at::Tensor part = rows.narrow(0, first, std::min(chunk, rows.size(0) - first));
-      RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
-                              TrainingImages(spec_, data_.scale, data_.train, part, step, share.first + first));
-      sum.Add(PerSampleGradients(*network_, images, data_.train.labels.index_select(0, part)));
+      const CopiedRows copied{part, data_.train.labels.index_select(0, part), share.first + first, copies};
+      RETORT_ASSIGN_OR_RETURN(const at::Tensor gradients, MeanGradients(*network_, copied, most, images));
+      sum.Add(gradients);
     }
     return sum;
   }
@@ -147,6 +170,7 @@ class DpSgd final : public Method {
   std::unique_ptr<Network> network_;
   release::DpSgdStep mechanism_;
   at::Tensor velocity_;
+  std::optional<RunningMean> averaged_;  // of the parameters; none: the last are kept
   std::int64_t coordinates_;
   std::vector<std::int64_t> layers_;  // clipped each by itself; empty: the whole
   std::optional<std::size_t> front_;  // the layer before the only one that is trained

@@ -28,6 +28,16 @@ inline const TrialCase kTrialCases[] = {
        return spec;
      },
      ""},
+    {"DpSgdAveragedOverCopies",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.DpSgdStudent();
+       spec.augment = Augment::elastic;
+       spec.shift = 1;
+       spec.augment_multiplicity = 3;
+       spec.averaging = 0.9;
+       return spec;
+     },
+     ""},
     {"MeanEmbedding", [](const TinyTrials& t) { return t.Baseline("dp-merf"); }, ""},
     {"LabelStages", [](const TinyTrials& t) { return t.Baseline("lp-2st"); }, ""},
     {"Alibi", [](const TinyTrials& t) { return t.Baseline("alibi"); }, ""},

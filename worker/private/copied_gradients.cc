@@ -1,0 +1,29 @@
+#include "worker/private/copied_gradients.h"
+
+#include <ATen/TensorOperators.h>
+
+#include <algorithm>
+
+#include "worker/private/per_sample_gradients.h"
+
+namespace retort::worker {
+
+Result<at::Tensor> MeanGradients(const Network& network, const CopiedRows& sample, std::int64_t most,
+                                 const ImagesOf& images) {
+  const std::int64_t rows = sample.rows.size(0), copies = sample.copies;
+  RETORT_CHECK(rows == 1 || rows * copies <= most);
+  const std::int64_t at_once = rows == 1 ? std::min(copies, most) : copies;
+  at::Tensor sum;
+  for (std::int64_t copy = 0; copy < copies; copy += at_once) {
+    const std::int64_t now = std::min(at_once, copies - copy);
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor seen,
+                            images(sample.rows.repeat_interleave(now), sample.first * copies + copy));
+    const at::Tensor gradients = PerSampleGradients(network, seen, sample.labels.repeat_interleave(now));
+    if (copies == 1) return gradients;
+    const at::Tensor part = gradients.view({rows, now, -1}).sum(1);
+    sum = sum.defined() ? sum + part : part;
+  }
+  return sum / static_cast<double>(copies);
+}
+
+}  // namespace retort::worker
