@@ -335,11 +335,11 @@ const BadTable kBadTables[] = {
     {"RidgeOfANetworkThatIsTrained", "",
      "single = { members = 3, network = \"datalens\", ridge = 0.3 }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
      "set = { reading = \"sound\", vote_noise = 1 } }]",
-     7, 54, "teacher.single.ridge", "frozen but for it"},
+     7, 55, "teacher.single.ridge", "frozen but for it"},
     {"RidgeWithARate", "",
      "single = { members = 3, network = \"hog-linear\", ridge = 0.3, lr = 0.1 }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
      "set = { reading = \"sound\", vote_noise = 1 } }]",
-     7, 69, "teacher.single.lr", "lr is not used: ridge fits each member in closed form"},
+     7, 67, "teacher.single.lr", "lr is not used: ridge fits each member in closed form"},
     {"MomentumOfAnEnsembleByAdam", "",
      "single = { members = 3, network = \"datalens\", momentum = 0.5 }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
      "set = { reading = \"sound\", vote_noise = 1 } }]",
