@@ -5,6 +5,8 @@
 #include <set>
 
 #include "experiments/spec/spec_codec.h"
+#include "experiments/spec/spec_keys.h"
+#include "experiments/spec/trial_kind.h"
 #include "tests/unit/spec/sweep_fixture.h"
 
 namespace retort {
