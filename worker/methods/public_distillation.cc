@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "experiments/spec/trial_kind.h"
+#include "worker/data/shared_pictures.h"
 #include "worker/evaluation.h"
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
@@ -140,6 +141,7 @@ Result<std::unique_ptr<Method>> MakePublicDistillation(const MethodInputs& input
   const TrialSpec& spec = inputs.spec;
   const Dataset& data = inputs.data;
   RETORT_RETURN_IF_ERROR(CheckSpec(inputs));
+  RETORT_RETURN_IF_ERROR(RequireApart(data));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::TeacherModel> teacher,
                           LoadTeacher(*inputs.teacher, data, inputs.gang));
   if (teacher->members() > 1) return UsageError("An ensemble's sound answers are votes: set queries to their number.");

@@ -12,6 +12,7 @@
 
 #include "experiments/spec/trial_kind.h"
 #include "worker/distill/vote_targets.h"
+#include "worker/data/shared_pictures.h"
 #include "worker/evaluation.h"
 #include "worker/methods/learner.h"
 #include "worker/methods/method.h"
@@ -200,6 +201,7 @@ Status CheckQueries(const MethodInputs& inputs) {
 Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   RETORT_RETURN_IF_ERROR(CheckQueries(inputs));
+  RETORT_RETURN_IF_ERROR(RequireApart(inputs.data));
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::TeacherModel> teacher,
                           LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   RETORT_ASSIGN_OR_RETURN(
