@@ -143,6 +143,7 @@ void DeadLeaves(Numbers numbers, Canvas canvas) {
 }
 
 at::Tensor PinkNoise(std::int64_t count, std::int64_t channels, std::int64_t side, const RowStream& rows) {
+  if (count == 0) return at::zeros({0, channels, side, side}, at::kFloat);  // of which there is no transform
   const std::int64_t half = side / 2 + 1;
   // Of a picture's lanes the first shapes it and the second is its noise: a field shared by the channels, and one of each.
   const at::Tensor white = at::zeros({count, channels + 1, side, side}, at::kFloat);
