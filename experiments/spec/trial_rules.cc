@@ -254,8 +254,9 @@ std::vector<std::string> FrozenNetworks() {
 
 // Keys that members have no use for when they are fitted in closed form.
 std::vector<std::string_view> UnusedByRidge(const TeacherDefinition& teacher) {
-  constexpr std::array<std::string_view, 12> kOfSteps = {"lr", "lr_hold", "lr_end", "lr_drops", "epochs", "batch", "optimizer",
-                                                         "weight_decay", "schedule", "smoothing", "augment", "shift"};
+  constexpr std::array<std::string_view, 14> kOfSteps = {
+      "lr",       "lr_hold",      "lr_end",    "lr_drops", "epochs", "batch",    "optimizer",
+      "momentum", "weight_decay", "smoothing", "schedule", "shift",  "augment", "precision"};
   std::vector<std::string_view> unused;
   for (const Assignment& assignment : teacher.assignments)
     if (std::find(kOfSteps.begin(), kOfSteps.end(), assignment.key->name) != kOfSteps.end())
@@ -307,10 +308,12 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
   if (trial.kind == TrialKind::dpsgd_teacher && !trial.full_batch) fits("batch", spec.batch);
   if (trial.kind != TrialKind::dpsgd_teacher && trial.full_batch) say("batch", kNoFullBatch, {});
   const TrialSpec fresh;
-  const bool chooses = trial.kind == TrialKind::plain_teacher || trial.kind == TrialKind::ensemble_teacher;
+  const bool takes_steps = spec.ridge == 0;
+  const bool chooses =
+      takes_steps && (trial.kind == TrialKind::plain_teacher || trial.kind == TrialKind::ensemble_teacher);
   if (chooses && spec.optimizer == Optimizer::adam && spec.momentum != fresh.momentum)
     say("momentum", "momentum is of sgd: set optimizer = \"sgd\", or remove momentum", {});
-  if (spec.schedule != Schedule::step && spec.lr_drops != fresh.lr_drops)
+  if (takes_steps && spec.schedule != Schedule::step && spec.lr_drops != fresh.lr_drops)
     say("lr_drops", "lr_drops is of schedule = \"step\": set it, or remove lr_drops", {});
   if (spec.partition != Partition::dirichlet && spec.dirichlet_alpha != fresh.dirichlet_alpha)
     say("dirichlet_alpha", "dirichlet_alpha is of partition = \"dirichlet\": set it, or remove dirichlet_alpha", {});
@@ -320,14 +323,14 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
   if (DeadlineIsTooShort(spec)) say("deadline", kShortDeadline, {});
   if (trial.kind == TrialKind::ensemble_teacher) {
     fits("members", spec.members);
-    if (spec.epochs == 0)
+    if (takes_steps && spec.epochs == 0)
       say("epochs", "the members of an ensemble are trained: epochs must be at least 1", {});
     if (spec.stop_metric != StopMetric::none) say("stop_metric", kMembersApart, {});
     const NamedNetwork* network = FindNetwork(spec.network);
     if (spec.ridge > 0 && (network == nullptr || !network->frozen))
       say("ridge", "ridge fits the last layer of a network that is frozen but for it, which \"" + spec.network +
                        "\" is not: name another network, or remove ridge", FrozenNetworks());
-    for (const std::string_view key : spec.ridge > 0 ? UnusedByRidge(teacher) : std::vector<std::string_view>())
+    for (const std::string_view key : takes_steps ? std::vector<std::string_view>() : UnusedByRidge(teacher))
       say(key, std::string(key) + " is not used: ridge fits each member in closed form; remove it, or ridge", {});
     for (const std::string_view key : UnusedByLogistic(spec))
       say(key, std::string(key) + " is not used: \"logistic\" members of equal shards are trained together, by Adam "

@@ -56,8 +56,9 @@ class RidgeEnsemble final : public Method {
     std::vector<at::Tensor> fitted = {at::empty({0, heads_.size(1), heads_.size(2)}, at::kFloat)};
     for (std::int64_t m = share.first; m < share.first + share.count; ++m) {
       const Examples shard = data_.train.Rows(shards_[static_cast<std::size_t>(m)].to(data_.device));
-      fitted.push_back(RidgeHead(SeenByHead(*network_, front_, shard), shard.labels, data_.classes, spec_.ridge)
-                           .unsqueeze(0));
+      const at::Tensor seen = SeenByHead(*network_, front_, shard);
+      RETORT_ASSIGN_OR_RETURN(const at::Tensor head, RidgeHead(seen, shard.labels, data_.classes, spec_.ridge));
+      fitted.push_back(head.unsqueeze(0));
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(at::cat(fitted), spec_.members, gang_));
     heads_.copy_(all);

@@ -5,12 +5,15 @@
 
 #include <cstdint>
 
+#include "experiments/spec/status.h"
+
 namespace retort::worker {
 
 // W of least |X W^T - Y|^2 + strength |W|^2, Y one-hot less 1 / classes: f32 [classes, values], on the CPU. features f32
 // [rows, values], rows >= 1; labels i64 [rows] in [0, classes); strength > 0. Solved in double by the smaller of the two
-// systems, of rows or of values. A function of its arguments alone.
-[[nodiscard]] at::Tensor RidgeHead(const at::Tensor& features, const at::Tensor& labels, std::int64_t classes,
-                                   double strength);
+// systems, of rows or of values. A function of its arguments alone. Error: usage, where a strength so small, or a value
+// that is not finite, leaves nothing to solve.
+[[nodiscard]] Result<at::Tensor> RidgeHead(const at::Tensor& features, const at::Tensor& labels, std::int64_t classes,
+                                           double strength);
 
 }  // namespace retort::worker

@@ -340,6 +340,16 @@ const BadTable kBadTables[] = {
      "single = { members = 3, network = \"hog-linear\", ridge = 0.3, lr = 0.1 }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
      "set = { reading = \"sound\", vote_noise = 1 } }]",
      7, 67, "teacher.single.lr", "lr is not used: ridge fits each member in closed form"},
+    {"RidgeWithMomentum", "",
+     "single = { members = 3, network = \"hog-linear\", ridge = 0.3, momentum = 0.5 }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
+     "set = { reading = \"sound\", vote_noise = 1 } }]",
+     7, 73, "teacher.single.momentum", "momentum is not used: ridge fits each member in closed form"},
+    {"RidgeWithoutEpochs", "",
+     "single = { members = 3, network = \"hog-linear\", ridge = 0.3, epochs = 0 }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
+     "set = { reading = \"sound\", vote_noise = 1 } }]",
+     7, 71, "teacher.single.epochs", "epochs is not used: ridge fits each member in closed form"},
+    {"RidgeOfASingleNetwork", "", "single = { network = \"hog-linear\", ridge = 0.3 }", 7, 44, "teacher.single.ridge",
+     "ridge does not apply to a plain teacher"},
     {"MomentumOfAnEnsembleByAdam", "",
      "single = { members = 3, network = \"datalens\", momentum = 0.5 }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
      "set = { reading = \"sound\", vote_noise = 1 } }]",

@@ -242,6 +242,8 @@ TEST_P(DeviceGang, GivesTheRowOfAGangOfCpus) {
 
 INSTANTIATE_TEST_SUITE_P(EveryMethod, DeviceGang, ::testing::ValuesIn(kTrialCases),
                          [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(OneStepMethod, DeviceGang, ::testing::ValuesIn(kOneStepTrialCases),
+                         [](const auto& test) { return test.param.name; });
 
 TEST(RandomNumbers, HaveTheSameBitsOnEveryDevice) {
   const RngStream stream(3, Purpose::dropout);

@@ -50,6 +50,8 @@ TEST_P(RecordedFacts, AreInEveryEventOfTheLedgerAsPlanned) {
 
 INSTANTIATE_TEST_SUITE_P(EveryMethod, RecordedFacts, ::testing::ValuesIn(kTrialCases),
                          [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(OneStepMethod, RecordedFacts, ::testing::ValuesIn(kOneStepTrialCases),
+                         [](const auto& test) { return test.param.name; });
 INSTANTIATE_TEST_SUITE_P(LoneMethod, RecordedFacts, ::testing::ValuesIn(kLoneTrialCases),
                          [](const auto& test) { return test.param.name; });
 

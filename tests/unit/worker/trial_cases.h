@@ -117,7 +117,6 @@ inline const TrialCase kTrialCases[] = {
        return spec;
      },
      "ensemble"},
-    {"RidgeEnsemble", [](const TinyTrials& t) { return t.Teacher("ridge"); }, ""},
     {"VotesOfRidgeMembers", [](const TinyTrials& t) { return t.VoteStudent(QuerySource::public_split); }, "ridge"},
     {"NetworkEnsemble", [](const TinyTrials& t) { return t.Teacher("networks"); }, ""},
     {"DirichletEnsemble", [](const TinyTrials& t) { return t.Teacher("dirichlet"); }, ""},
@@ -185,6 +184,11 @@ inline const TrialCase kTrialCases[] = {
     {"FedDpsdLabel", [](const TinyTrials& t) { return t.ResponseStudent("feddpsd", Reading::working); }, "ensemble"},
     {"FedDpsdLabelPrinted", [](const TinyTrials& t) { return t.ResponseStudent("feddpsd", Reading::printed); },
      "ensemble"},
+};
+
+// Methods whose only step nothing can interrupt halfway.
+inline const TrialCase kOneStepTrialCases[] = {
+    {"RidgeEnsemble", [](const TinyTrials& t) { return t.Teacher("ridge"); }, ""},
 };
 
 // Methods that run on one device alone.
