@@ -78,6 +78,7 @@ std::string CostShapeOf(const TrialSpec& spec, const TrialSpec* teacher) {
                   spec.method, static_cast<int>(kind), static_cast<int>(spec.reading), spec.network, data,
                   spec.members, spec.batch, spec.threads, spec.devices);
   if (spec.precision != Precision::float32) shape += "/bf16";
+  if (spec.ridge > 0) shape += "/ridge";
   if (spec.role == Role::student && spec.parent) {
     shape += fmt::format("/{}+{}*{}/g{}*{}+{}/q{}:{}", spec.replay, spec.student_steps, spec.student_batch,
                          spec.generator_steps, spec.generator_width, spec.latent,
@@ -102,6 +103,8 @@ double WorkOf(const TrialSpec& spec) {
   // A loaded teacher does nothing but answer about the test split.
   if (kind == TrialKind::loaded_teacher && spec.data)
     return std::max(static_cast<double>(spec.data->split.test.size()), 1.0);
+  // Members that are fitted in one step see each example once.
+  if (spec.ridge > 0 && spec.data) return std::max(static_cast<double>(spec.data->PrivateExamples()), 1.0);
   double work = static_cast<double>(spec.steps);
   if ((kind == TrialKind::plain_teacher || kind == TrialKind::ensemble_teacher) && spec.data) {
     const double rows = static_cast<double>(spec.data->PrivateExamples()) /

@@ -41,7 +41,8 @@ struct CostEstimate {
 // threads, devices, what distillation repeats, the teacher's network, and whether it may share its device.
 // `teacher` may be null.
 [[nodiscard]] std::string CostShapeOf(const TrialSpec& spec, const TrialSpec* teacher);
-// Units of work: the steps the worker makes, or 1 where steps of a trial differ in kind.
+// Units of work: the steps the worker makes, the examples that a single step goes through, or 1 where steps of a
+// trial differ in kind.
 [[nodiscard]] double WorkOf(const TrialSpec& spec);
 // From the timings of an attempt that succeeded; `total_steps` as its worker reported them, 0 = unknown.
 // Nothing when they do not say how long it took.

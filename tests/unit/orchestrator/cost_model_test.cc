@@ -60,6 +60,21 @@ TEST(Shape, WhateverChangesTheCostOfAStepSplitsIt) {
   EXPECT_NE(CostShapeOf(student, &teacher), CostShapeOf(student, &larger));
 }
 
+TEST(Shape, MembersInClosedFormCostByTheExampleAndApartFromThoseThatAreTrained) {
+  TrialSpec trained = TrialBuilder(3).Teacher("t").Build();
+  trained.method = "ensemble";
+  trained.network = "hog-linear";
+  trained.members = 4;
+  TrialSpec ridge = trained;
+  ridge.ridge = 0.3;
+  EXPECT_NE(CostShapeOf(ridge, nullptr), CostShapeOf(trained, nullptr));
+  TrialSpec longer = ridge;
+  longer.epochs = 2 * ridge.epochs + 1;
+  EXPECT_EQ(WorkOf(longer), WorkOf(ridge));
+  EXPECT_EQ(WorkOf(ridge), static_cast<double>(ridge.data->PrivateExamples()));
+  EXPECT_NE(WorkOf(ridge), WorkOf(trained));
+}
+
 TEST(Sample, ResumedAttemptIsScaledToAllSteps) {
   const TrialSpec spec = TrialBuilder().Steps(100).Build();
   // The last 20 steps of 100 took 10 s.
