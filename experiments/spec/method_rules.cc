@@ -168,7 +168,7 @@ void CheckRona(const Composition& trial, Judge& judge) {
 void CheckDrawable(const TrialSpec& spec, Judge& judge) {
   constexpr std::int64_t kLeastSide = 8;
   const DataSpec& data = *spec.data;
-  if (data.examples == 0 || (data.height == data.width && data.height >= kLeastSide)) return;
+  if (data.examples == 0 || data.height == 0 || (data.height == data.width && data.height >= kLeastSide)) return;
   judge.Say({"source", "data"}, "a procedure draws square pictures of at least 8 pixels a side; those of data." +
                                     data.name + " are " + std::to_string(data.height) + "x" +
                                     std::to_string(data.width),

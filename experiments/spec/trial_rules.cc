@@ -27,7 +27,7 @@ void CheckLoadedClaim(const Composition& trial, Judge& judge) {
 std::string Unfit(const TrialSpec& spec) {
   const NamedNetwork* network = FindNetwork(spec.network);
   const DataSpec& data = *spec.data;
-  if (network == nullptr || data.examples == 0) return "";
+  if (network == nullptr || data.examples == 0 || data.height == 0) return "";
   const std::string subject = "the network \"" + spec.network + "\" needs images ";
   const std::string extents = " pixels a side; those of data." + data.name + " are " + std::to_string(data.height) +
                               "x" + std::to_string(data.width);
