@@ -224,7 +224,9 @@ class PbsScriptTest(Scratch):
         write_program(self.path("qsub"), f"printf '%s\\n' \"$@\" >>{self.path('asked')}\n")
         with open(self.path("nodes"), "w", encoding="utf-8") as nodes:
             nodes.write("localhost\nlocalhost\n")
+        # Like retort, it outlives the signal that mpirun passes on.
         self.program = write_program(self.path("program"), f"""
+            trap '' USR1
             [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
             printf '%s\\n' "$RETORT_END_TIME" "$OMPI_COMM_WORLD_SIZE" "$@" >{self.path('seen')}
             echo 75 >"$RETORT_EXIT_CODE_FILE"
