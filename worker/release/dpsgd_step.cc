@@ -53,9 +53,12 @@ void ClippedSum::AddOuter(const at::Tensor& left, const at::Tensor& right) {
                            at::linalg_vector_norm(right, 2, 1, true, at::kDouble);
   const at::Tensor finite = at::isfinite(norms);
   const at::Tensor weights = (norm_bound_ / norms.clamp_min(norm_bound_)).to(at::kFloat);
-  const at::Tensor nothing = at::zeros({}, left.options());
-  const at::Tensor clipped = at::where(finite, left * weights, nothing);
-  const at::Tensor seen = at::where(finite, right, nothing);
+  at::Tensor clipped = left * weights, seen = right;
+  if (!finite.all().item<bool>()) {  // what is finite need not be copied
+    const at::Tensor nothing = at::zeros({}, left.options());
+    clipped = at::where(finite, clipped, nothing);
+    seen = at::where(finite, seen, nothing);
+  }
   sum_ += at::matmul(clipped.t(), seen).flatten().to(at::kDouble).cpu();
 }
 

@@ -15,11 +15,14 @@
 #include <cmath>
 #include <numbers>
 
+#include "worker/models/features/in_parts.h"
+
 namespace retort::worker {
 namespace {
 
 // Below it a root is flat: what is nothing has no gradient.
 constexpr double kLeastSquare = 1e-12;
+constexpr std::int64_t kPixels = std::int64_t{1} << 14;  // worked on at a time
 
 // f32 [pixels, windows]: what a pixel counts in each window.
 at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::Device device) {
@@ -35,6 +38,24 @@ at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::D
     }
   }
   return weights.to(device);
+}
+
+at::Tensor OfPlanes(const at::Tensor& planes, const OrientationForm& form) {
+  const std::int64_t height = planes.size(2), width = planes.size(3);
+  const at::Tensor wide = at::replication_pad2d(planes, {1, 1, 1, 1});
+  const at::Tensor middle = wide.narrow(2, 1, height), column = wide.narrow(3, 1, width);
+  const at::Tensor x = (middle.narrow(3, 2, width) - middle.narrow(3, 0, width)) * 0.5;
+  const at::Tensor y = (column.narrow(2, 2, height) - column.narrow(2, 0, height)) * 0.5;
+  const at::Tensor size = Root((x * x + y * y).clamp_min(kLeastSquare));
+  const auto bins = static_cast<double>(form.bins);
+  const at::Tensor angle = at::atan2(y, x) * (bins / (2 * std::numbers::pi));  // in bins
+  const at::Tensor bin = at::arange(form.bins, planes.options()).view({1, 1, form.bins, 1, 1});
+  at::Tensor apart = angle.unsqueeze(2) - bin;
+  apart = apart - at::round(apart.detach() * (1 / bins)) * bins;  // the shorter way round
+  const at::Tensor shares = at::relu(1 - apart.abs()) * size.unsqueeze(2);
+  const at::Tensor across = at::matmul(shares, WindowWeights(width, form, planes.device()));
+  const at::Tensor down = at::matmul(WindowWeights(height, form, planes.device()).t(), across);
+  return RowsOfNorm(Root(down.flatten(1).clamp_min(kLeastSquare)), form.norm);
 }
 
 }  // namespace
@@ -55,21 +76,7 @@ at::Tensor RowsOfNorm(const at::Tensor& rows, double norm) {
 
 at::Tensor OrientationFeatures(const at::Tensor& images, const OrientationForm& form) {
   const at::Tensor planes = (images.size(1) == 3 ? OpponentColours(images) : images).contiguous();
-  const std::int64_t height = planes.size(2), width = planes.size(3);
-  const at::Tensor wide = at::replication_pad2d(planes, {1, 1, 1, 1});
-  const at::Tensor middle = wide.narrow(2, 1, height), column = wide.narrow(3, 1, width);
-  const at::Tensor x = (middle.narrow(3, 2, width) - middle.narrow(3, 0, width)) * 0.5;
-  const at::Tensor y = (column.narrow(2, 2, height) - column.narrow(2, 0, height)) * 0.5;
-  const at::Tensor size = Root((x * x + y * y).clamp_min(kLeastSquare));
-  const auto bins = static_cast<double>(form.bins);
-  const at::Tensor angle = at::atan2(y, x) * (bins / (2 * std::numbers::pi));  // in bins
-  const at::Tensor bin = at::arange(form.bins, planes.options()).view({1, 1, form.bins, 1, 1});
-  at::Tensor apart = angle.unsqueeze(2) - bin;
-  apart = apart - at::round(apart.detach() * (1 / bins)) * bins;  // the shorter way round
-  const at::Tensor shares = at::relu(1 - apart.abs()) * size.unsqueeze(2);
-  const at::Tensor across = at::matmul(shares, WindowWeights(width, form, planes.device()));
-  const at::Tensor down = at::matmul(WindowWeights(height, form, planes.device()).t(), across);
-  return RowsOfNorm(Root(down.flatten(1).clamp_min(kLeastSquare)), form.norm);
+  return InParts(planes, kPixels, [&form](const at::Tensor& rows) { return OfPlanes(rows, form); });
 }
 
 }  // namespace retort::worker
