@@ -166,6 +166,9 @@ constexpr SpecKey Public(KindMask kinds, SpecKey key) {
   return key;
 }
 
+// Of students that are fitted to a set of labelled pictures, public or drawn.
+constexpr SpecKey Fitted(SpecKey key) { return Procedural(kVotes, Public(kVotes | kLabelled, key)); }
+
 constexpr Limits From(double least, double most) { return {least, most, false}; }
 constexpr Limits Above(double least, double most) { return {least, most, true}; }
 inline constexpr Limits kCounts = From(1, 1e12);

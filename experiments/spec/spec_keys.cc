@@ -107,8 +107,8 @@ constexpr SpecKey kKeys[] = {
     Made(kVotes,
          Row<&S::steps>("steps", kCounts,
                         kGradient | kResponse | kRaw | kDistilled | kDpsgd | kMerf | kSleep,
-                        "releases of a batch, optimiser steps (dpsgd; dp-merf: of its generator), or naps "
-                        "(sleep)")),
+                        "releases of a batch (votes on drawn pictures: batches that are drawn), optimiser "
+                        "steps (dpsgd; dp-merf: of its generator), or naps (sleep)")),
     Row<&S::seconds>("seconds", Above(0, 1e7), kSleep,
                      "how long all steps of a sleeping trial take together"),
     Row<&S::epochs>("epochs", From(0, 1e12), kPasses | kEnsemble,
@@ -167,23 +167,22 @@ constexpr SpecKey kKeys[] = {
                          "parts of a member's vote: 1 = all to its first class (noisy votes), more = "
                          "floor(grain * softmax) to every class (noisy probabilities)")),
     Quiet(kVotes | kLabelled,
-          Public(kVotes | kLabelled,
-                 Row<&S::neighbours>("neighbours", From(0, 1000), 0,
+          Public(kVotes | kLabelled, Row<&S::neighbours>("neighbours", From(0, 1000), 0,
                                      "nearest public pictures, by oriented gradients, that share a picture's released "
                                      "labels; 0 = labels stay where they were released"))),
     Quiet(kVotes | kLabelled,
           Public(kVotes | kLabelled, Row<&S::propagation>("propagation", {0, 0.9999, false}, 0,
                                                           "share of a label that comes from the neighbours"))),
-    Quiet(kVotes, Public(kVotes, Row<&S::refit>("refit", {}, 0,
-                                        "relabels every public image by votes and student together and fits once "
-                                        "more; false: the student sees the answered queries alone"))),
+    Quiet(kVotes, Procedural(kVotes, Public(kVotes, Row<&S::refit>("refit", {}, 0,
+                                        "relabels every image of the set by votes and student together and fits once "
+                                        "more; false: the student sees the answered queries alone")))),
     Row<&S::detach>("detach", {}, kGradient,
                     "false lets teacher Jacobians reach the generator: every claim becomes unbounded"),
-    Quiet(kGradient | kVotes, Made(kVotes, Row<&S::top_k>("top_k", From(0, 65536), kGradient | kResponse,
+    Quiet(kGradient | kVotes, Generated(kVotes, Row<&S::top_k>("top_k", From(0, 65536), kGradient | kResponse,
                                     "entries of a gradient row that are kept, the largest; of responses, and of votes "
                                     "that are taught by argmax, how many of the student's classes are candidates; 0 = "
                                     "all, or those above threshold"))),
-    Quiet(kVotes, Made(kVotes, Row<&S::threshold>("threshold", {0, 1, false}, kResponse,
+    Quiet(kVotes, Generated(kVotes, Row<&S::threshold>("threshold", {0, 1, false}, kResponse,
                        "student probability above which a class is a candidate besides the top_k; 0 = no other, and where "
                        "top_k = 0 1 / (2 classes)"))),
     Choice<&S::response_loss>("response_loss", kResponseLosses, kResponse,
@@ -208,24 +207,21 @@ constexpr SpecKey kKeys[] = {
                    "size of the step injected at the logits (gamma times C), at the start"),
     Row<&S::kappa_end>("kappa_end", kWeight, kGradient, "the same at the end, reached linearly"),
     Row<&S::replay>("replay", From(0, 1e6), kGradient | kResponse | kRaw | kDistilled, "batches that the transfer set keeps"),
-    Made(kVotes, Row<&S::student_steps>("student_steps", kCounts, kGradient | kResponse | kRaw | kDistilled,
+    Generated(kVotes, Row<&S::student_steps>("student_steps", kCounts, kGradient | kResponse | kRaw | kDistilled,
                                              "optimiser steps of the student for each release")),
     Row<&S::student_batch>("student_batch", From(1, 1e7), kAsking | kMerf, "rows of one student step"),
     Row<&S::replay_fraction>("replay_fraction", kFraction, kGradient | kResponse | kRaw | kDistilled,
       "part of a student batch that is drawn from earlier releases"),
     Quiet(kGradient | kResponse | kDistilled | kVotes,
-          Made(kVotes, Row<&S::balance>("balance", {}, kGradient | kResponse | kDistilled,
+          Generated(kVotes, Row<&S::balance>("balance", {}, kGradient | kResponse | kDistilled,
                                         "earlier releases are drawn evenly by the first class of what was released"))),
-    Quiet(kEnsemble, Public(kVotes | kLabelled, Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kEnsemble | kLabel,
+    Quiet(kEnsemble, Fitted(Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kEnsemble | kLabel,
                                                        "label smoothing"))),
-    Public(kVotes | kLabelled,
-           Row<&S::label_steps>("label_steps", From(0, 1e9), 0, "optimiser steps on the released labels")),
-    Public(kVotes | kLabelled,
-           Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
+    Fitted(Row<&S::label_steps>("label_steps", From(0, 1e9), 0, "optimiser steps on the released labels")),
+    Fitted(Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
                           "pixels of random translation")),
     Quiet(kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated | kVotes | kLabelled,
-          Public(kVotes | kLabelled,
-                 Choice<&S::augment>("augment", kAugments, kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
+          Fitted(Choice<&S::augment>("augment", kAugments, kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
                                      "what is done to a training image: none, shift by up to `shift` pixels, "
                                      "crop-flip: padded by 4, cut at random and mirrored, random-resized-crop: a part "
                                      "of 8 % or more, scaled and mirrored, affine: turned, scaled, sheared and shifted "

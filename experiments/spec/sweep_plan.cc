@@ -10,7 +10,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "experiments/spec/data_extents.h"
 #include "experiments/spec/environment.h"
+#include "experiments/spec/side_information.h"
 #include "experiments/spec/smaller_purchase.h"
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/sweep.h"
@@ -23,6 +25,11 @@ namespace retort {
 namespace {
 
 constexpr std::size_t kMostTrials = 1'000'000;
+
+// A file holds the same whatever the seed.
+std::uint64_t TeacherSeed(const Composition& student) {
+  return student.teacher->kind == TrialKind::loaded_teacher ? 0 : student.spec.seed;
+}
 
 // Expands one document; use once.
 class Planner {
@@ -43,6 +50,7 @@ class Planner {
   void CollectAxisKeys();
   void AddStudent(Layers layers, std::uint64_t seed);
   [[nodiscard]] std::optional<TrialId> TeacherFor(const Composition& student);
+  [[nodiscard]] const TrialSpec* TeacherOf(const Composition& student) const;
   [[nodiscard]] const TrialSpec& SpenderOf(const Composition& student) const;
   [[nodiscard]] bool Finish(TrialSpec& spec, bool judged, const Assignment* epsilon, Position fallback);
   // Fills the digest of the file that a teacher is loaded from; false after a complaint.
@@ -58,6 +66,7 @@ class Planner {
   Complaints& complaints_;
   TrialResolver resolver_;
   std::vector<const SpecKey*> axis_keys_;
+  bool tells_side_information_ = false;
   std::vector<TrialSpec> students_;
   std::unordered_map<TrialId, std::size_t> student_of_;
   using TeacherSlot = std::tuple<const TeacherDefinition*, const DataTable*, std::uint64_t>;
@@ -100,25 +109,7 @@ void Planner::InspectData(SweepPlan& plan) {
       table.readable = false;
       continue;
     }
-    for (const std::int64_t label : data.sensitive_classes) {
-      if (label < data.classes) continue;
-      complaints_.Error(table.where, "data." + data.name + ".sensitive_classes",
-                        "data." + data.name + ".sensitive_classes names class " + std::to_string(label) +
-                            ", and its classes are 0 to " + std::to_string(data.classes - 1));
-      table.valid = false;
-    }
-    if (data.split.train_source != SplitSource()) continue;  // inspected with the parts and lists it names
-    const std::pair<const char*, std::pair<IndexRange, Position>> ranges[] = {
-        {"train", {data.split.train, table.train}},
-        {"public", {data.split.public_range, table.public_range}},
-        {"test", {data.split.test, table.test}}};
-    for (const auto& [name, range] : ranges) {
-      if (range.first.end <= data.examples) continue;
-      complaints_.Error(range.second, "data." + data.name + ".split." + name,
-                        std::string("the ") + name + " range ends at " + std::to_string(range.first.end) +
-                            ", but " + data.path + " holds " + std::to_string(data.examples) + " examples");
-      table.valid = false;
-    }
+    CheckExtents(table, complaints_);
   }
 }
 
@@ -235,9 +226,8 @@ bool Planner::WeighFile(const TeacherDefinition& teacher, TrialSpec& spec) {
 }
 
 std::optional<TrialId> Planner::TeacherFor(const Composition& student) {
-  // A file holds the same whatever the seed.
   const bool loaded = student.teacher->kind == TrialKind::loaded_teacher;
-  const std::uint64_t seed = loaded ? 0 : student.spec.seed;
+  const std::uint64_t seed = TeacherSeed(student);
   const TeacherSlot slot{student.teacher, student.data, seed};
   if (const auto found = teachers_.find(slot); found != teachers_.end()) return found->second.id;
   Composition teacher = resolver_.ResolveTeacher(*student.teacher, *student.data, seed);
@@ -254,10 +244,16 @@ std::optional<TrialId> Planner::TeacherFor(const Composition& student) {
   return teachers_.emplace(slot, std::move(teacher.spec)).first->second.id;
 }
 
+// Null where there is none.
+const TrialSpec* Planner::TeacherOf(const Composition& student) const {
+  if (student.teacher == nullptr) return nullptr;
+  return &teachers_.at({student.teacher, student.data, TeacherSeed(student)});
+}
+
 // Whose epsilon a row is about: a student that only asks a privately trained teacher spends what that was given.
 const TrialSpec& Planner::SpenderOf(const Composition& student) const {
-  if (!IsPostProcessing(student.kind) || student.teacher == nullptr) return student.spec;
-  return teachers_.at({student.teacher, student.data, student.spec.seed});
+  const TrialSpec* teacher = IsPostProcessing(student.kind) ? TeacherOf(student) : nullptr;
+  return teacher == nullptr ? student.spec : *teacher;
 }
 
 void Planner::AddStudent(Layers layers, std::uint64_t seed) {
@@ -274,6 +270,8 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
     const TrialSpec& spender = key->name == "epsilon" ? SpenderOf(student) : spec;
     spec.axes.emplace_back(std::string(key->TrialName()), ValueText(*key, key->get(spender)));
   }
+  if (tells_side_information_)
+    spec.axes.emplace_back(std::string(kSideInformationKey), SideInformation(spec, TeacherOf(student)));
   const auto [entry, added] = student_of_.emplace(spec.id, students_.size());
   if (added) {
     students_.push_back(std::move(spec));
@@ -325,6 +323,7 @@ void Planner::Run(SweepPlan& plan, bool part) {
     return;
   }
   CollectAxisKeys();
+  tells_side_information_ = TellsSideInformation(document_.tables);
   students_.reserve(total + std::min(total, MostTeachers()));
   std::vector<std::size_t> at(document_.axes.size(), 0);
   const std::size_t rows = document_.seeds.empty() ? 0 : total / document_.seeds.size();

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "experiments/spec/side_information.h"
 #include "experiments/spec/sweep_document.h"
 #include "experiments/spec/value_reader.h"
 
@@ -38,10 +39,16 @@ std::vector<std::string> ConditionKeys() {
   return keys;
 }
 
+std::vector<std::string> TableKeys() {
+  std::vector<std::string> keys = KeyNames(kNowhere);
+  keys.emplace_back(kSideInformationKey);
+  return keys;
+}
+
 void ReadKeys(const TomlEntry& keys, const std::string& path, std::vector<std::string>& list, ReadContext& context) {
   for (const TomlNode& key : keys.value.items) {
-    if (FindKey(key.text, kNowhere) == nullptr)
-      context.complaints.Unknown(key.where, path, "key", key.text, KeyNames(kNowhere), false);
+    if (FindKey(key.text, kNowhere) == nullptr && key.text != kSideInformationKey)
+      context.complaints.Unknown(key.where, path, "key", key.text, TableKeys(), false);
     list.push_back(key.text);
   }
 }

@@ -108,7 +108,7 @@ void CheckQueries(const Composition& trial, Judge& judge) {
     judge.Say({"queries"}, "an ensemble teaches by noisy-vote answers: queries must be at least 1");
   }
   const bool fitted = trial.kind == TrialKind::vote_student || trial.kind == TrialKind::labelled_student;
-  if (fitted && trial.spec.source == QuerySource::public_split && trial.spec.label_steps < 1) {
+  if (fitted && trial.spec.source != QuerySource::generator && trial.spec.label_steps < 1) {
     judge.Say({"label_steps"}, "the student is fitted to the answers: label_steps must be at least 1");
   }
   if (rona && !ensemble && trial.spec.queries > 0)

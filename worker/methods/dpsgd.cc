@@ -14,6 +14,7 @@
 #include "worker/methods/method.h"
 #include "worker/methods/structure_facts.h"
 #include "worker/methods/training_images.h"
+#include "worker/models/frozen_front.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/running_mean.h"
 #include "worker/optim/schedule.h"

@@ -37,7 +37,7 @@ Result<std::unique_ptr<Method>> MakeMethod(const MethodInputs& inputs) {
     case TrialKind::response_student:
       return MakeResponseDistillation(inputs);
     case TrialKind::vote_student:
-      return inputs.spec.source == QuerySource::public_split ? MakeVoteDistillation(inputs) : MakeVoteGeneration(inputs);
+      return inputs.spec.source == QuerySource::generator ? MakeVoteGeneration(inputs) : MakeVoteDistillation(inputs);
     case TrialKind::labelled_student:
       return MakePublicDistillation(inputs);
     case TrialKind::raw_student:

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "worker/distill/neighbour_graph.h"
+#include "worker/distill/vote_regression.h"
 #include "worker/evaluation.h"
 #include "worker/methods/training_images.h"
+#include "worker/models/frozen_front.h"
 #include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
 #include "worker/private/head_gradients.h"
@@ -62,20 +64,36 @@ void PublicLessons::StartAfresh() {
   learner_.ResetOptimiser();
 }
 
+Result<at::Tensor> PublicLessons::Features() const {
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> features,
+                          MakeNetwork(kFeatures, data_.shape, data_.classes, RngStream(0, Purpose::parameters),
+                                      data_.device));
+  const std::optional<std::size_t> front = FrozenFront(*features);
+  RETORT_CHECK(front.has_value());
+  return SeenByHead(*features, *front, data_.public_split);
+}
+
 Result<at::Tensor> PublicLessons::Propagated(const at::Tensor& released) {
   const at::NoGradGuard no_grad;
   at::Tensor all;
   if (gang_.rank().value == 0) {
-    RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> features,
-                            MakeNetwork(kFeatures, data_.shape, data_.classes, RngStream(0, Purpose::parameters),
-                                        data_.device));
-    const std::optional<std::size_t> front = FrozenFront(*features);
-    RETORT_CHECK(front.has_value());
-    const NeighbourGraph graph(SeenByHead(*features, *front, data_.public_split), spec_.neighbours);
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor features, Features());
+    const NeighbourGraph graph(features, spec_.neighbours);
     // A picture that was not asked about speaks for no class.
     at::Tensor labels = at::zeros_like(targets_);
     labels.narrow(0, 0, released.size(0)).copy_(released - released.mean(1, true));
     all = OneHotTargets(graph.Propagated(labels, spec_.propagation).argmax(1), data_.classes);
+  }
+  return BroadcastFromRoot(all, gang_);
+}
+
+Result<at::Tensor> PublicLessons::Regressed(const at::Tensor& released, double noise) {
+  const at::NoGradGuard no_grad;
+  at::Tensor all;
+  if (gang_.rank().value == 0) {
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor features, Features());
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor said, RegressedVotes(features, released, noise));
+    all = OneHotTargets(said.argmax(1), data_.classes);
   }
   return BroadcastFromRoot(all, gang_);
 }

@@ -35,11 +35,18 @@ class PublicLessons {
   // Errors: of the gang.
   [[nodiscard]] Result<at::Tensor> Propagated(const at::Tensor& released);
 
+  // The same by RegressedVotes. `noise`: the standard deviation of an entry. Errors: of the gang; usage, where something
+  // released is not finite.
+  [[nodiscard]] Result<at::Tensor> Regressed(const at::Tensor& released, double noise);
+
   // Optimiser step `within` of spec.label_steps, at the trial's step `step`, on student_batch of the first `pool` public
   // pictures. Returns this member's part of the loss. Errors: of decoding and of the gang.
   [[nodiscard]] Result<double> Fit(std::int64_t step, std::int64_t within, std::int64_t pool);
 
  private:
+  // By oriented gradients, f32 [public pictures, values].
+  [[nodiscard]] Result<at::Tensor> Features() const;
+
   const TrialSpec& spec_;
   const Dataset& data_;
   Collective& gang_;

@@ -1,14 +1,17 @@
-// DPDFD, sound by an ensemble (R2), on public queries: release noisy votes, spread them over pictures that are alike
+// DPDFD, sound by an ensemble (R2), on public queries or on pictures that a procedure draws: release noisy votes, spread them over pictures that are alike
 // where that is asked for, fit a student to them, relabel every public image by student and votes together, and fit once
 // more. PATE's confident aggregator without its threshold
 // (Papernot et al. 2018, GNMax) is the same with the votes' first class for a label, and one fit.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "experiments/spec/trial_kind.h"
 #include "worker/distill/vote_targets.h"
@@ -17,6 +20,7 @@
 #include "worker/methods/learner.h"
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
+#include "worker/methods/procedural_source.h"
 #include "worker/methods/public_lessons.h"
 #include "worker/methods/sample_gallery.h"
 #include "worker/methods/structure_facts.h"
@@ -31,10 +35,13 @@ constexpr std::int64_t kSamples = 64;
 
 class VoteDistillation final : public Method {
  public:
-  VoteDistillation(const MethodInputs& inputs, std::unique_ptr<release::TeacherModel> teacher,
-                   std::unique_ptr<release::NoisyVotes> mechanism, std::unique_ptr<Network> student)
+  // `asked`: owns inputs.data, whose public split are the pictures that may be asked about.
+  VoteDistillation(const MethodInputs& inputs, std::unique_ptr<const Dataset> asked,
+                   std::unique_ptr<release::TeacherModel> teacher, std::unique_ptr<release::NoisyVotes> mechanism,
+                   std::unique_ptr<Network> student)
       : spec_(inputs.spec),
-        data_(inputs.data),
+        asked_(std::move(asked)),
+        data_(*asked_),
         tape_(inputs.tape),
         gang_(inputs.gang),
         teacher_(std::move(teacher)),
@@ -54,7 +61,7 @@ class VoteDistillation final : public Method {
     if (step < releases_) return "release";
     return step < releases_ + spec_.label_steps ? "fit" : "refit";
   }
-  // Public images: no generator.
+  // No generator learns.
   std::vector<std::string> Facts() const override {
     return FactsThatHold({{privacy::kFactDetachedTarget, true},
                           {privacy::kFactStudentDrivesGenerator, true},
@@ -72,7 +79,7 @@ class VoteDistillation final : public Method {
     const std::int64_t fit = step - releases_, within = fit % spec_.label_steps;
     if (fit == 0) RETORT_RETURN_IF_ERROR(AimAtVotes(series));
     if (fit == spec_.label_steps) AimAtEverything();
-    const bool asked_alone = fit < spec_.label_steps && spec_.neighbours == 0;
+    const bool asked_alone = fit < spec_.label_steps && spec_.neighbours == 0 && !drawn();
     std::vector<double> loss = {0};
     RETORT_ASSIGN_OR_RETURN(
         loss[0], lessons_.Fit(step, within, asked_alone ? spec_.queries : data_.public_split.size()));
@@ -88,7 +95,8 @@ class VoteDistillation final : public Method {
     out.evaluation = Evaluate(lessons_.learner().network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
     out.parameters = lessons_.learner().network().StateBlobs("student/");
-    out.samples = gallery_.ToSamples("public queries and their noisy votes; charged as the trial's ledger says",
+    out.samples = gallery_.ToSamples((drawn() ? "drawn" : "public") +
+                                         std::string(" queries and their noisy votes; charged as the trial's ledger says"),
                                      data_.scale);
     return out;
   }
@@ -140,7 +148,11 @@ class VoteDistillation final : public Method {
     double gap = 0;
     const at::Tensor posterior = at::softmax(Evidence(&gap), 1);
     series.emplace_back("train.vote_gap", gap);
-    if (spec_.neighbours > 0) {
+    if (drawn()) {
+      RETORT_ASSIGN_OR_RETURN(const at::Tensor spread,
+                              lessons_.Regressed(histograms_.to(at::kFloat), spec_.vote_noise));
+      lessons_.Aim(spread);
+    } else if (spec_.neighbours > 0) {
       RETORT_ASSIGN_OR_RETURN(const at::Tensor spread, lessons_.Propagated(histograms_.to(at::kFloat)));
       lessons_.Aim(spread);
     } else {
@@ -161,10 +173,12 @@ class VoteDistillation final : public Method {
     lessons_.StartAfresh();
   }
 
+  [[nodiscard]] bool drawn() const { return spec_.source == QuerySource::procedural; }
   [[nodiscard]] bool ByClass() const { return spec_.vote_label == VoteLabel::argmax; }
   at::Tensor FirstClass() const { return OneHotTargets(histograms_.argmax(1), data_.classes); }
 
   const TrialSpec& spec_;
+  std::unique_ptr<const Dataset> asked_;
   const Dataset& data_;
   ReleaseTape& tape_;
   Collective& gang_;
@@ -183,17 +197,42 @@ Status CheckQueries(const MethodInputs& inputs) {
   if (KindOf(spec) != TrialKind::vote_student)
     return UsageError("Method \"" + spec.method + "\" takes noisy votes in the reading \"sound\" alone.");
   if (spec.source == QuerySource::private_split) {
-    return UsageError("Votes on the private split would let its images leave: source must be public or generator.");
+    return UsageError("Votes on the private split would let its images leave: name another source.");
   }
-  RETORT_CHECK(spec.source == QuerySource::public_split);
+  RETORT_CHECK(spec.source != QuerySource::generator);
   if (spec.queries < 1 || spec.label_steps < 1) {
     return UsageError("Votes need queries >= 1 and label_steps >= 1.");
   }
-  if (spec.queries > inputs.data.public_split.size()) {
-    return UsageError(std::to_string(spec.queries) + " queries were asked for, but the public split has " +
-                      std::to_string(inputs.data.public_split.size()) + " images.");
-  }
   return {};
+}
+
+// spec.steps batches of spec.batch pictures of the first kind that the procedure has: of writing the strokes, about which
+// members agree more. Nobody has labelled them.
+Result<Examples> Drawn(const MethodInputs& inputs) {
+  ProceduralSource source(inputs.spec, inputs.data, inputs.gang);
+  const std::int64_t both = 2 * inputs.spec.batch;
+  std::vector<at::Tensor> drawn;
+  for (std::int64_t step = 0; step < inputs.spec.steps; ++step) {
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor images, AllGatherRows(source.Images(step, both), both, inputs.gang));
+    drawn.push_back(images.slice(0, 0, both, 2));
+  }
+  const at::Tensor images = at::cat(drawn);
+  return Examples(images, at::zeros({images.size(0)}, at::device(images.device()).dtype(at::kLong)));
+}
+
+// The data set with what may be asked about for its public split. Error: there is too little of it, or it is private.
+Result<std::unique_ptr<const Dataset>> AskedOf(const MethodInputs& inputs) {
+  auto asked = std::make_unique<Dataset>(inputs.data);
+  if (inputs.spec.source == QuerySource::procedural) {
+    RETORT_ASSIGN_OR_RETURN(asked->public_split, Drawn(inputs));
+  } else {
+    RETORT_RETURN_IF_ERROR(RequireApart(inputs.data));
+  }
+  if (inputs.spec.queries > asked->public_split.size()) {
+    return UsageError(std::to_string(inputs.spec.queries) + " queries were asked for, of " +
+                      std::to_string(asked->public_split.size()) + " pictures.");
+  }
+  return std::unique_ptr<const Dataset>(std::move(asked));
 }
 
 }  // namespace
@@ -201,7 +240,9 @@ Status CheckQueries(const MethodInputs& inputs) {
 Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   RETORT_RETURN_IF_ERROR(CheckQueries(inputs));
-  RETORT_RETURN_IF_ERROR(RequireApart(inputs.data));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<const Dataset> asked, AskedOf(inputs));
+  const MethodInputs own{.spec = spec, .data = *asked, .teacher = inputs.teacher, .tape = inputs.tape,
+                         .gang = inputs.gang, .noise = inputs.noise, .env = inputs.env};
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::TeacherModel> teacher,
                           LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   RETORT_ASSIGN_OR_RETURN(
@@ -211,7 +252,8 @@ Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs)
                           MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
                                       RngStream(spec.seed, Purpose::parameters), inputs.data.device));
   return std::unique_ptr<Method>(
-      std::make_unique<VoteDistillation>(inputs, std::move(teacher), std::move(mechanism), std::move(student)));
+      std::make_unique<VoteDistillation>(own, std::move(asked), std::move(teacher), std::move(mechanism),
+                                         std::move(student)));
 }
 
 }  // namespace retort::worker

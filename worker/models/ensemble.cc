@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "worker/models/frozen_front.h"
 #include "worker/models/model_registry.h"
-#include "worker/private/head_gradients.h"
 #include "worker/tensor_codec.h"
 
 namespace retort::worker {

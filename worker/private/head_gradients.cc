@@ -13,15 +13,6 @@
 
 namespace retort::worker {
 
-std::optional<std::size_t> FrozenFront(const Network& network) {
-  const Layer& last = network.layers().back();
-  const LayerNode& node = network.plan().nodes.back();
-  if (network.plan().traced != 1 || last.kind != LayerKind::linear || last.bias || node.shape.size() != 1 ||
-      node.inputs.front() == kImages)
-    return std::nullopt;
-  return static_cast<std::size_t>(node.inputs.front());
-}
-
 at::Tensor SeenByHead(const Network& network, std::size_t front, const Examples& examples) {
   constexpr std::int64_t kAtOnce = 256;
   const at::NoGradGuard no_grad;

@@ -4,19 +4,15 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
-#include <optional>
+#include <cstddef>
 
 #include "worker/data/examples.h"
 #include "worker/models/network.h"
 
 namespace retort::worker {
 
-// The layer whose result a network's only parameters see: the weights of a last linear layer without a bias. Nothing
-// where a network has others.
-[[nodiscard]] std::optional<std::size_t> FrozenFront(const Network& network);
-
-// What the last layer sees of every example, f32 [examples, values], asked for part by part.
+// What the last layer sees of every example, the result of layer `front` (FrozenFront): f32 [examples, values], asked for
+// part by part.
 [[nodiscard]] at::Tensor SeenByHead(const Network& network, std::size_t front, const Examples& examples);
 
 // d CE(softmax(weight seen_i), label_i) / d weight is left_i right_i^T: left f32 [rows, classes], right [rows, values].

@@ -22,16 +22,20 @@ Result<at::Tensor> Solved(const at::Tensor& a, const at::Tensor& b, double stren
 
 }  // namespace
 
-Result<at::Tensor> RidgeHead(const at::Tensor& features, const at::Tensor& labels, std::int64_t classes,
-                             double strength) {
+Result<at::Tensor> RidgeMap(const at::Tensor& features, const at::Tensor& targets, double strength) {
   RETORT_CHECK(features.size(0) >= 1 && strength > 0);
   const at::NoGradGuard no_grad;
-  const at::Tensor x = features.cpu().to(at::kDouble);
-  const at::Tensor y = at::one_hot(labels.cpu(), classes).to(at::kDouble) - 1.0 / static_cast<double>(classes);
+  const at::Tensor x = features.cpu().to(at::kDouble), y = targets.cpu().to(at::kDouble);
   const bool dual = x.size(0) <= x.size(1);
   RETORT_ASSIGN_OR_RETURN(const at::Tensor solution,
                           dual ? Solved(x, y, strength) : Solved(x.t(), at::matmul(x.t(), y), strength));
   return (dual ? at::matmul(x.t(), solution) : solution).t().contiguous().to(at::kFloat);
+}
+
+Result<at::Tensor> RidgeHead(const at::Tensor& features, const at::Tensor& labels, std::int64_t classes,
+                             double strength) {
+  const at::Tensor hot = at::one_hot(labels.cpu(), classes).to(at::kDouble);
+  return RidgeMap(features, hot - 1.0 / static_cast<double>(classes), strength);
 }
 
 }  // namespace retort::worker

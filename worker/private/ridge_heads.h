@@ -1,4 +1,4 @@
-// Ridge regression of classes on features, in closed form.
+// Ridge regression on features, in closed form.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,10 +9,13 @@
 
 namespace retort::worker {
 
-// W of least |X W^T - Y|^2 + strength |W|^2, Y one-hot less 1 / classes: f32 [classes, values], on the CPU. features f32
-// [rows, values], rows >= 1; labels i64 [rows] in [0, classes); strength > 0. Solved in double by the smaller of the two
-// systems, of rows or of values. A function of its arguments alone. Error: usage, where a strength so small, or a value
-// that is not finite, leaves nothing to solve.
+// W of least |X W^T - Y|^2 + strength |W|^2: f32 [outputs, values], on the CPU. features f32 [rows, values] and targets
+// [rows, outputs], rows >= 1; strength > 0. Solved in double by the smaller of the two systems, of rows or of values. A
+// function of its arguments alone. Error: usage, where a strength so small, or a value that is not finite, leaves
+// nothing to solve.
+[[nodiscard]] Result<at::Tensor> RidgeMap(const at::Tensor& features, const at::Tensor& targets, double strength);
+
+// The same for labels i64 [rows] in [0, classes): Y is one-hot less 1 / classes.
 [[nodiscard]] Result<at::Tensor> RidgeHead(const at::Tensor& features, const at::Tensor& labels, std::int64_t classes,
                                            double strength);
 

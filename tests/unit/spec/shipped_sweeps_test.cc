@@ -17,22 +17,25 @@ SweepPlan Shipped(const std::string& name) {
   return outcome.plan ? *outcome.plan : SweepPlan{};
 }
 
-TEST(ShippedSweeps, QuickstartIsThreeTeachersThenFourStudents) {
+TEST(ShippedSweeps, QuickstartIsFourTeachersThenSixStudents) {
   const SweepPlan plan = Shipped("quickstart.toml");
   EXPECT_THAT(Names(plan),
-              ElementsAre("teacher-single-digits-s0", "teacher-shards-digits-s0", "teacher-dpsgd-digits-s0",
+              ElementsAre("teacher-single-digits-s0", "teacher-shards-digits-s0", "teacher-hog-digits-s0",
+                          "teacher-dpsgd-digits-s0", "dpdfd-sound-hog-digits-s0", "dp-gd-digits-s0",
                           "dpdfd-working-digits-s0", "dpdfd-sound-dpsgd-digits-s0",
                           "dpdfd-sound-shards-digits-s0", "dpsgd-digits-s0"));
-  ASSERT_EQ(plan.trials.size(), 7U);
-  EXPECT_EQ(plan.trials[3].parent, plan.trials[0].id);
+  ASSERT_EQ(plan.trials.size(), 10U);
   EXPECT_EQ(plan.trials[4].parent, plan.trials[2].id);
-  EXPECT_EQ(plan.trials[5].parent, plan.trials[1].id);
-  EXPECT_FALSE(plan.trials[6].parent.has_value());
+  EXPECT_EQ(plan.trials[4].source, QuerySource::procedural);
+  EXPECT_EQ(plan.trials[6].parent, plan.trials[0].id);
+  EXPECT_EQ(plan.trials[7].parent, plan.trials[3].id);
+  EXPECT_EQ(plan.trials[8].parent, plan.trials[1].id);
+  EXPECT_FALSE(plan.trials[9].parent.has_value());
   EXPECT_EQ(plan.trials[1].members, 100);
-  EXPECT_EQ(plan.trials[2].epsilon, 3);
-  EXPECT_EQ(plan.trials[3].steps, 160);
-  EXPECT_EQ(plan.trials[5].queries, 300);
-  EXPECT_EQ(plan.trials[6].network, "tanh-cnn");
+  EXPECT_EQ(plan.trials[3].epsilon, 3);
+  EXPECT_EQ(plan.trials[6].steps, 160);
+  EXPECT_EQ(plan.trials[8].queries, 300);
+  EXPECT_EQ(plan.trials[9].network, "tanh-cnn");
   EXPECT_EQ(plan.name, "quickstart");
   EXPECT_TRUE(plan.warnings.empty());
 }

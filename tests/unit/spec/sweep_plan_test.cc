@@ -330,6 +330,18 @@ TEST(SweepPlan, ProceduralQueriesHaveNoGeneratorAndTheirOwnIdentity) {
   EXPECT_EQ(KeyText(plain[0], "pictures"), "");
 }
 
+TEST(SweepPlan, VotesOnDrawnPicturesAreFittedToASetOfThem) {
+  const auto students =
+      Students(GoodPlan(kHead + kTeachers +
+                        "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nsource = \"procedural\"\nvote_noise = 3\n"
+                        "steps = 4\nbatch = 100\nqueries = 400\nlabel_steps = 9\naugment = \"elastic\"\n"));
+  ASSERT_EQ(students.size(), 1U);
+  EXPECT_EQ(students[0].label_steps, 9);
+  EXPECT_EQ(students[0].steps, 4);
+  EXPECT_EQ(KeyText(students[0], "student_steps"), "");
+  EXPECT_EQ(KeyText(students[0], "neighbours"), "");
+}
+
 TEST(SweepPlan, WholeVotesKeepTheirIdentityAndPartsOfVotesHaveTheirOwn) {
   const std::string shared =
       kHead + kTeachers + "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 3\n";

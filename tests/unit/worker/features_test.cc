@@ -12,6 +12,7 @@
 #include "worker/models/features/patches.h"
 #include "worker/models/features/scattering.h"
 #include "worker/models/features/whitening.h"
+#include "worker/models/frozen_front.h"
 #include "worker/models/model_registry.h"
 #include "worker/private/head_gradients.h"
 #include "worker/private/per_sample_gradients.h"

@@ -16,6 +16,7 @@
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
 #include "worker/models/ensemble.h"
+#include "worker/models/frozen_front.h"
 #include "worker/models/model_registry.h"
 #include "worker/private/head_gradients.h"
 #include "worker/private/ridge_heads.h"

@@ -65,7 +65,7 @@ inline const TrialCase kTrialCases[] = {
     {"VotesOnProceduralQueries",
      [](const TinyTrials& t) {
        TrialSpec spec = t.VoteStudent(QuerySource::procedural);
-       spec.balance = true;
+       spec.augment = Augment::elastic;
        return spec;
      },
      "ensemble"},
