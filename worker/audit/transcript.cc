@@ -23,6 +23,8 @@ constexpr std::int64_t kFewestReplays = 500, kMostReplays = 50'000;
 std::string NoTranscript(const AuditedTrial& trial) {
   const TrialSpec& spec = trial.inputs.spec;
   if (KindOf(spec) != TrialKind::vote_student) return "a transcript audit is for students of a vote ensemble";
+  if (spec.source == QuerySource::procedural)
+    return "drawn queries are not read again, and no transcript of their answers is kept after the trial";
   if (spec.source != QuerySource::public_split)
     return "queries of a generator depend on earlier answers, and no transcript of them is kept after the "
            "trial";
