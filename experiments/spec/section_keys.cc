@@ -223,7 +223,8 @@ constexpr SectionKey kSections[] = {
      "no cap",
      "time of attempts, each times its devices, in hours"},
 
-    {"table.*", "rows", texts, true, {}, "", "keys that tell rows apart; also `side_information`: what a row had beside the private examples"},
+    {"table.*", "rows", texts, true, {}, "",
+     "keys that tell rows apart; also `side_information`: what a row had beside the private examples"},
     {"table.*", "columns", texts, false, {}, "one column", "keys that tell columns apart"},
     {"table.*", "metric", text, false, {}, "test.accuracy", "what the cells show"},
     {"table.*",
