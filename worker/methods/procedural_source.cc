@@ -40,7 +40,7 @@ ProceduralSource::ProceduralSource(const TrialSpec& spec, const Dataset& data, c
 
 at::Tensor ProceduralSource::Images(std::int64_t step, std::int64_t rows) {
   const RowShare own = ShareOf(rows, gang_);
-  const RngStream stream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(step));
+  const RngStream stream = StreamOf(step);
   const Kinds kinds = KindsOf(spec_.pictures);
   at::Tensor images = at::empty({own.count, shape_.channels, shape_.height, shape_.width}, at::kFloat);
   // Row r is picture r / 2 of its kind.
@@ -52,7 +52,20 @@ at::Tensor ProceduralSource::Images(std::int64_t step, std::int64_t rows) {
     const std::int64_t place = 2 * first + kind - own.first;
     images.slice(0, place, own.count, 2).copy_(drawn);
   }
-  return images.sub_(mean_).div_(std_).to(device_);
+  return Normalised(images);
+}
+
+at::Tensor ProceduralSource::OfFirstKind(std::int64_t step, std::int64_t rows) const {
+  return Normalised(ProceduralPictures(KindsOf(spec_.pictures)[0], rows, shape_.channels, shape_.height,
+                                       RowStream(StreamOf(step).Lane(0), 0)));
+}
+
+RngStream ProceduralSource::StreamOf(std::int64_t step) const {
+  return {spec_.seed, Purpose::latents, static_cast<std::uint64_t>(step)};
+}
+
+at::Tensor ProceduralSource::Normalised(at::Tensor pictures) const {
+  return pictures.sub_(mean_).div_(std_).to(device_);
 }
 
 }  // namespace retort::worker

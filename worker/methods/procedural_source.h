@@ -18,6 +18,8 @@ class ProceduralSource final : public ImageSource {
 
   // Even rows show the first kind of spec.pictures, odd rows the second.
   at::Tensor Images(std::int64_t step, std::int64_t rows) override;
+  // The even ones of the first 2 * rows of them, whole on every member of the gang: f32 [rows, C, H, W].
+  [[nodiscard]] at::Tensor OfFirstKind(std::int64_t step, std::int64_t rows) const;
   GeneratorRates RatesAt(double) const override { return {}; }
   Result<double> Improve(std::int64_t, const at::Tensor&, std::int64_t, const Network&, const GeneratorTarget&,
                          const GeneratorRates&, const release::TeacherCritic* = nullptr) override {
@@ -28,6 +30,9 @@ class ProceduralSource final : public ImageSource {
   std::vector<storage::TensorBlob> Blobs(const std::string&) const override { return {}; }
 
  private:
+  [[nodiscard]] RngStream StreamOf(std::int64_t step) const;
+  [[nodiscard]] at::Tensor Normalised(at::Tensor pictures) const;
+
   const TrialSpec& spec_;
   const Collective& gang_;
   ImageShape shape_;

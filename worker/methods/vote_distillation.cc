@@ -208,26 +208,22 @@ Status CheckQueries(const MethodInputs& inputs) {
 
 // spec.steps batches of spec.batch pictures of the first kind that the procedure has: of writing the strokes, about which
 // members agree more. Nobody has labelled them.
-Result<Examples> Drawn(const MethodInputs& inputs) {
-  ProceduralSource source(inputs.spec, inputs.data, inputs.gang);
-  const std::int64_t both = 2 * inputs.spec.batch;
+Examples Drawn(const MethodInputs& inputs) {
+  const ProceduralSource source(inputs.spec, inputs.data, inputs.gang);
   std::vector<at::Tensor> drawn;
-  for (std::int64_t step = 0; step < inputs.spec.steps; ++step) {
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor images, AllGatherRows(source.Images(step, both), both, inputs.gang));
-    drawn.push_back(images.slice(0, 0, both, 2));
-  }
+  for (std::int64_t step = 0; step < inputs.spec.steps; ++step)
+    drawn.push_back(source.OfFirstKind(step, inputs.spec.batch));
   const at::Tensor images = at::cat(drawn);
-  return Examples(images, at::zeros({images.size(0)}, at::device(images.device()).dtype(at::kLong)));
+  return {images, at::zeros({images.size(0)}, at::device(images.device()).dtype(at::kLong))};
 }
 
 // The data set with what may be asked about for its public split. Error: there is too little of it, or it is private.
 Result<std::unique_ptr<const Dataset>> AskedOf(const MethodInputs& inputs) {
   auto asked = std::make_unique<Dataset>(inputs.data);
-  if (inputs.spec.source == QuerySource::procedural) {
-    RETORT_ASSIGN_OR_RETURN(asked->public_split, Drawn(inputs));
-  } else {
+  if (inputs.spec.source == QuerySource::procedural)
+    asked->public_split = Drawn(inputs);
+  else
     RETORT_RETURN_IF_ERROR(RequireApart(inputs.data));
-  }
   if (inputs.spec.queries > asked->public_split.size()) {
     return UsageError(std::to_string(inputs.spec.queries) + " queries were asked for, of " +
                       std::to_string(asked->public_split.size()) + " pictures.");

@@ -23,10 +23,11 @@ TEST(SideInformation, TablesCanTellWhatARowHadBesideThePrivateExamples) {
   const std::string rows =
       "{ teacher = \"single\" }, { teacher = \"single\", source = \"procedural\" }, "
       "{ teacher = \"shards\", reading = \"sound\", source = \"public\", vote_noise = 3 }, "
+      "{ method = \"rona\", teacher = \"single\", hint_epochs = 0 }, "
       "{ method = \"dp-gd\", student = \"hog-linear\", noise_multiplier = 9.0 }, "
       "{ method = \"dpsgd\", student = \"tanh-cnn\", noise_multiplier = 9.0 }";
   EXPECT_EQ(AskedThrough(rows, "\"method\", \"side_information\""),
-            "[none][domain knowledge][public pictures][domain knowledge][none]");
+            "[none][domain knowledge][public pictures][public pictures][domain knowledge][none]");
   EXPECT_EQ(AskedThrough(rows, "\"method\""), "") << "no table asks for it";
 }
 
@@ -37,6 +38,14 @@ TEST(SideInformation, AStudentHadWhatItsTeacherHad) {
   const std::vector<TrialSpec> students = Students(GoodPlan(sweep));
   ASSERT_EQ(students.size(), 1U);
   EXPECT_THAT(students[0].axes, ::testing::Contains(::testing::Pair("side_information", "public pictures, domain knowledge")));
+}
+
+TEST(SideInformation, PublicExamplesThatATeacherIsTrainedOnAreTold) {
+  for (const char* on : {"all", "public"}) {
+    TrialSpec teacher, student;
+    teacher.trained_on = on == std::string("all") ? TrainedOn::all : TrainedOn::public_split;
+    EXPECT_EQ(SideInformation(student, &teacher), "public examples") << on;
+  }
 }
 
 }  // namespace

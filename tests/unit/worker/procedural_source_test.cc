@@ -60,6 +60,15 @@ TEST(ProceduralSource, AGangDrawsWhatOneDeviceWouldWhereverItsSharesBegin) {
   }
 }
 
+TEST(ProceduralSource, TheFirstKindAloneIsEveryOtherRowWholeOnEveryMember) {
+  const Dataset data = Colours();
+  const TrialSpec spec = Spec(Pictures::natural);
+  const auto solo = MakeSoloCollective();
+  const at::Tensor both = ProceduralSource(spec, data, *solo).Images(5, 14);
+  for (const auto& member : MakeLocalGang(3, std::chrono::seconds(20)))
+    EXPECT_TRUE(at::equal(ProceduralSource(spec, data, *member).OfFirstKind(5, 7), both.slice(0, 0, 14, 2)));
+}
+
 TEST(TransferSet, DrawsEvenlyAmongTheClassesThatWereReleased) {
   TransferSet set(2, 50, {1, 2, 2}, 4);
   at::Tensor images = at::arange(100, at::kFloat).view({100, 1, 1, 1}).expand({100, 1, 2, 2}).contiguous();
