@@ -11,6 +11,8 @@ std::string PathOf(const std::string& results, const std::string& folder) {
   return results + "/" + folder + "/audit.json";
 }
 
+std::string MarkOf(const std::string& results) { return results + "/audited"; }
+
 bool Replaced(const privacy::AuditFinding& old, const std::vector<privacy::AuditFinding>& by) {
   return std::any_of(by.begin(), by.end(),
                      [&old](const privacy::AuditFinding& finding) { return finding.kind == old.kind; });
@@ -21,6 +23,8 @@ bool Replaced(const privacy::AuditFinding& old, const std::vector<privacy::Audit
 bool HasAudit(storage::Env& env, const std::string& results, const std::string& folder) {
   return !folder.empty() && env.Exists(PathOf(results, folder));
 }
+
+bool HasAuditMark(storage::Env& env, const std::string& results) { return env.Exists(MarkOf(results)); }
 
 Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env, const std::string& results,
                                                       const TrialView& trial) {
@@ -54,6 +58,7 @@ Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& re
       report.findings.begin(), report.findings.end(),
       [](const privacy::AuditFinding& a, const privacy::AuditFinding& b) { return a.kind < b.kind; });
   RETORT_RETURN_IF_ERROR(env.CreateDirectories(results + "/" + trial.folder));
+  if (!HasAuditMark(env, results)) RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(MarkOf(results), ""));
   RETORT_RETURN_IF_ERROR(
       env.WriteFileAtomically(PathOf(results, trial.folder), privacy::EncodeAuditReport(report) + "\n"));
   return report;

@@ -204,14 +204,23 @@ Result<RootTerms> TermsElsewhere(storage::Env& env, const std::string& results, 
   return terms;
 }
 
-RootCharges ReadRoot(storage::Env& env, const ResultsView& view) {
-  RootCharges root;
-  root.directory = RootOf(view.directory);
+std::set<std::string> ChargedDigests(const ResultsView& view) {
   std::set<std::string> digests;
   for (const storage::LedgerEntry& entry : view.ledger)
     digests.insert(UnpackedOf(view.unpacked, entry.data_digest));
+  return digests;
+}
+
+RootCharges ReadRoot(storage::Env& env, const ResultsView& view) {
+  return ReadRoot(env, view.directory, ChargedDigests(view), view.unpacked);
+}
+
+RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::set<std::string>& digests,
+                     const UnpackedDigests& known) {
+  RootCharges root;
+  root.directory = RootOf(results);
   if (digests.empty()) return root;
-  Result<std::vector<NeighbourSweep>> sweeps = ReadNeighbours(env, view.directory, digests, view.unpacked);
+  Result<std::vector<NeighbourSweep>> sweeps = ReadNeighbours(env, results, digests, known);
   if (sweeps.ok())
     root.sweeps = std::move(sweeps).value();
   else

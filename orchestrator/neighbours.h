@@ -62,5 +62,10 @@ struct RootCharges {
   std::string trouble;  // why they are unknown; empty when they are not
 };
 [[nodiscard]] RootCharges ReadRoot(storage::Env& env, const ResultsView& view);
+// The same of the sweep in `results`, whose ledger charges `digests` (unpacked, by `known`).
+[[nodiscard]] RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::set<std::string>& digests,
+                                   const UnpackedDigests& known);
+// Unpacked digests of what the ledger of `view` charges.
+[[nodiscard]] std::set<std::string> ChargedDigests(const ResultsView& view);
 
 }  // namespace retort::orchestrator

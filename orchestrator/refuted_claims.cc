@@ -24,13 +24,6 @@ void Withdraw(std::vector<privacy::Claim>& claims) {
   }
 }
 
-// Without an audit in the folder nothing is refuted, and no packed row needs to be opened.
-bool AnyAudit(storage::Env& env, const ResultsView& view) {
-  return std::any_of(view.trials.begin(), view.trials.end(), [&](const TrialView& trial) {
-    return HasRow(trial) && HasAudit(env, view.directory, trial.folder);
-  });
-}
-
 // One that cannot be read stays packed: `retort verify` names it.
 void OpenRows(ResultsView& view) {
   for (TrialView& trial : view.trials) {
@@ -40,6 +33,12 @@ void OpenRows(ResultsView& view) {
 }
 
 }  // namespace
+
+bool AnyAudit(storage::Env& env, const ResultsView& view) {
+  return std::any_of(view.trials.begin(), view.trials.end(), [&](const TrialView& trial) {
+    return HasRow(trial) && HasAudit(env, view.directory, trial.folder);
+  });
+}
 
 void WithdrawRefuted(storage::Env& env, const std::string& results,
                      const std::vector<storage::LedgerEntry>& ledger, std::vector<ShownRow>& rows) {
@@ -65,7 +64,7 @@ void WithdrawRefuted(storage::Env& env, const std::string& results,
 }
 
 void WithdrawRefuted(storage::Env& env, ResultsView& view) {
-  if (!AnyAudit(env, view)) return;
+  if (!AnyAudit(env, view)) return;  // no packed row needs to be opened
   OpenRows(view);
   std::vector<ShownRow> rows;
   std::vector<TrialView*> trials;

@@ -29,5 +29,7 @@ void WithdrawRefuted(storage::Env& env, const std::string& results,
                      const std::vector<storage::LedgerEntry>& ledger, std::vector<ShownRow>& rows);
 // The same for a view read from its folder.
 void WithdrawRefuted(storage::Env& env, ResultsView& view);
+// Whether any trial with a row has ever been audited.
+[[nodiscard]] bool AnyAudit(storage::Env& env, const ResultsView& view);
 
 }  // namespace retort::orchestrator

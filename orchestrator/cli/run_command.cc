@@ -9,6 +9,8 @@
 #include "orchestrator/cli/run_ending.h"
 #include "orchestrator/cli/run_options.h"
 #include "orchestrator/cli/sweep_status.h"
+#include "orchestrator/cli/sweep_summary.h"
+#include "orchestrator/cli/version.h"
 #include "orchestrator/environment.h"
 #include "orchestrator/service.h"
 
@@ -63,6 +65,8 @@ int RunCommand(const Invocation& call) {
   for (const Diagnostic& warning : loaded.plan->warnings) call.console.Warn(warning);
   const Result<int> code = RunSweep(*loaded.plan, options);
   if (!code.ok()) return EndRun(options, call.console.Fail(code.status()));
+  // Where it cannot be written, the next `status` reads the journal. Who was interrupted does not wait for it.
+  if (*code == 0 || *code == 1) (void)KeepSummary(call.env, options.results, VersionText());
   if (line.global.json) {
     std::signal(SIGPIPE, SIG_DFL);
     PrintOutcome(call, options.results, *code);

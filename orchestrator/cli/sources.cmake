@@ -106,6 +106,7 @@ set(RETORT_CLI_SOURCES
     stored_plan.cc
     suggestions.cc
     sweep_status.cc
+    sweep_summary.cc
     table_command.cc
     table_completion.cc
     table_csv.cc

@@ -1,21 +1,47 @@
+#include <optional>
+
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/known_costs.h"
 #include "orchestrator/cli/open_results.h"
 #include "orchestrator/cli/sweep_status.h"
+#include "orchestrator/cli/sweep_summary.h"
+#include "orchestrator/cli/version.h"
 #include "orchestrator/cli/watch_status.h"
 #include "orchestrator/system_clock.h"
 
 namespace retort::orchestrator::cli {
+namespace {
+
+void Print(const Invocation& call, const SweepStatus& status, double clock) {
+  call.console.Data(call.line.global.json ? StatusAsJson(status)
+                                          : StatusAsText(status, clock, call.console.options().width));
+}
+
+// Of a finished sweep whose summary is kept. False: its trials have to be read, or those of others, which have charged
+// the same data.
+bool PrintSummarised(const Invocation& call, const std::string& results) {
+  std::optional<SweepSummary> summary = ReadSummary(call.env, results, VersionText());
+  if (!summary) return false;
+  const RootCharges root = ReadRoot(call.env, results, summary->charged, summary->view.unpacked);
+  if (!root.sweeps.empty() || !root.trouble.empty()) return false;
+  for (DataSpending& spent : summary->trials.spending) spent.root = root.directory;
+  const double clock = ReadClocks().unix_seconds;
+  Print(call, StatusFrom(summary->view, std::move(summary->trials), OpenCosts(call).costs, clock), clock);
+  return true;
+}
+
+}  // namespace
 
 int StatusCommand(const Invocation& call) {
-  const bool json = call.line.global.json;
-  if (call.line.watch && !json) return WatchStatus(call);
-  const Result<ResultsView> view = OpenPackedResults(call);
+  if (call.line.watch && !call.line.global.json) return WatchStatus(call);
+  const Result<std::string> results = LocateResults(call);
+  if (!results.ok()) return call.console.Fail(results.status());
+  if (PrintSummarised(call, *results)) return 0;
+  const Result<ResultsView> view = OpenPackedResults(call, *results);
   if (!view.ok()) return call.console.Fail(view.status());
   const RootCharges root = ReadRoot(call.env, *view);
   const double clock = ReadClocks().unix_seconds;
-  const SweepStatus status = StatusOf(*view, KnownCosts(OpenCosts(call), &*view), clock, &root);
-  call.console.Data(json ? StatusAsJson(status) : StatusAsText(status, clock, call.console.options().width));
+  Print(call, StatusOf(*view, KnownCosts(OpenCosts(call), &*view), clock, &root), clock);
   return 0;
 }
 

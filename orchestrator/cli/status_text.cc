@@ -116,7 +116,7 @@ void AddEstimate(const std::optional<SweepEstimate>& left, ordered_json& documen
 std::string BodyText(const SweepStatus& status, double clock, std::size_t width) {
   const ResultsView& view = *status.view;
   const double now_unix_seconds = NowFor(view, clock);
-  if (view.sweep.empty() && view.trials.empty())
+  if (view.sweep.empty() && status.trials == 0)
     return fmt::format("No sweep is recorded in {}: its journal.log is empty\n", view.directory) +
            (status.problems.empty() ? "" : "Problems\n" + ProblemsText(status, width));
   std::string out = fmt::format("Sweep {} in {}: {}\n", view.sweep, view.directory,
@@ -124,7 +124,7 @@ std::string BodyText(const SweepStatus& status, double clock, std::size_t width)
                                 : status.finished ? "finished"
                                                   : "stopped");
   if (!status.problems.empty()) out += "Problems\n" + ProblemsText(status, width);
-  out += fmt::format("Trials: {}", view.trials.size());
+  out += fmt::format("Trials: {}", status.trials);
   for (const auto& [state, count] : status.counts) out += fmt::format(", {} {}", count, state);
   out += "\n" + ActiveText(status, now_unix_seconds);
   if (!status.devices.empty()) out += "Devices: " + DeviceCounts(status.devices) + "\n";
@@ -186,7 +186,7 @@ std::string EndingText(const SweepStatus& status) {
     return found == status.counts.end() ? 0 : found->second;
   };
   std::string text = fmt::format("sweep {} has ended: {} of {} trials succeeded", view.sweep, count(TrialState::succeeded),
-                                 view.trials.size());
+                                 status.trials);
   if (const int failed = count(TrialState::failed); failed > 0) text += fmt::format(", {} failed", failed);
   if (const int not_run = count(TrialState::parent_failed); not_run > 0)
     text += fmt::format(", {} not run because their teacher failed", not_run);

@@ -117,12 +117,8 @@ void AddClock(const ResultsView& view, double clock, std::vector<Problem>& probl
                       {}});
 }
 
-std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataSpending>& spending,
-                                bool finished, double clock) {
+std::vector<Problem> TrialProblemsOf(const ResultsView& view) {
   std::vector<Problem> problems;
-  if (std::string lost = LostJournalText(view); !lost.empty())
-    problems.push_back({100, std::move(lost), "restore journal.log from a copy", {}});
-  if (!view.ledger_lost.empty()) problems.push_back({100, view.ledger_lost, "retort repair", {}});
   for (const TrialView& trial : view.trials) {
     if (!trial.refuted.empty()) problems.push_back(RefutedOf(view, trial));
     if (trial.state == TrialState::failed)
@@ -135,7 +131,16 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataS
               "see the teacher's failure", problems);
   AddTogether(view, TrialState::cancelled, 20, "cancelled", "", problems);
   AddQuota(view, problems);
-  for (const DataSpending& spent : spending)
+  return problems;
+}
+
+std::vector<Problem> ProblemsOf(const ResultsView& view, const TrialsStatus& trials, double clock) {
+  std::vector<Problem> problems;
+  if (std::string lost = LostJournalText(view); !lost.empty())
+    problems.push_back({100, std::move(lost), "restore journal.log from a copy", {}});
+  if (!view.ledger_lost.empty()) problems.push_back({100, view.ledger_lost, "retort repair", {}});
+  problems.insert(problems.end(), trials.problems.begin(), trials.problems.end());
+  for (const DataSpending& spent : trials.spending)
     if (spent.budget && spent.root_epsilon > 0.9 * spent.budget->epsilon)
       problems.push_back({70,
                           fmt::format("data set {} has spent ε = {} of its budget of {} (example, δ = {})",
@@ -149,7 +154,7 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const std::vector<DataS
     problems.push_back({75, drained, "look at that host; a new run uses the slot again", {}});
   AddLostDevices(view, problems);
   AddClock(view, clock, problems);
-  if (!finished && !view.running)
+  if (!trials.finished && !view.running)
     problems.push_back({60,
                         "nobody is running this sweep, and it is not finished",
                         "run the same `retort run` command again",
@@ -289,18 +294,33 @@ int SlotsOf(const ResultsView& view) {
   return std::max({view.terms.slots, view.usage.peak_devices(), 1});
 }
 
+TrialsStatus TrialsStatusOf(const ResultsView& view, const RootCharges* root) {
+  TrialsStatus trials;
+  trials.trials = static_cast<int>(view.trials.size());
+  const bool recorded = !view.sweep.empty() || !view.trials.empty();
+  trials.finished = recorded && std::all_of(view.trials.begin(), view.trials.end(),
+                                            [](const TrialView& t) { return IsFinal(t.state); });
+  trials.counts = CountStates(view);
+  trials.problems = TrialProblemsOf(view);
+  trials.spending = SpendingOf(view, root);
+  return trials;
+}
+
 SweepStatus StatusOf(const ResultsView& view, const CostModel& costs, double now_unix_seconds,
                      const RootCharges* root) {
+  return StatusFrom(view, TrialsStatusOf(view, root), costs, now_unix_seconds);
+}
+
+SweepStatus StatusFrom(const ResultsView& view, TrialsStatus trials, const CostModel& costs, double now_unix_seconds) {
   SweepStatus status;
   status.view = &view;
-  status.counts = CountStates(view);
-  const bool recorded = !view.sweep.empty() || !view.trials.empty();
-  status.finished = recorded && std::all_of(view.trials.begin(), view.trials.end(),
-                                            [](const TrialView& t) { return IsFinal(t.state); });
-  status.spending = SpendingOf(view, root);
-  status.problems = ProblemsOf(view, status.spending, status.finished, now_unix_seconds);
-  const double now = NowFor(view, now_unix_seconds);
-  if (recorded && !status.finished) status.remaining = RemainingOf(view, costs, now);
+  status.trials = trials.trials;
+  status.finished = trials.finished;
+  status.problems = ProblemsOf(view, trials, now_unix_seconds);
+  status.counts = std::move(trials.counts);
+  status.spending = std::move(trials.spending);
+  const bool recorded = !view.sweep.empty() || status.trials > 0;
+  if (recorded && !status.finished) status.remaining = RemainingOf(view, costs, NowFor(view, now_unix_seconds));
   status.devices = DevicesOf(view);
   status.costs = costs;
   const bool explained = !status.problems.empty() && status.problems.front().remedy.starts_with("retort ");

@@ -38,8 +38,18 @@ struct DataSpending {
   std::string root_trouble;  // why a neighbour cannot be read; empty when all can
 };
 
+// What trials and ledger say, and the folder around them does not.
+struct TrialsStatus {
+  int trials = 0;
+  bool finished = false;  // every trial is final
+  std::vector<std::pair<std::string, int>> counts;  // states that occur, in the order of TrialState
+  std::vector<Problem> problems;                    // in plan order, then those of many trials
+  std::vector<DataSpending> spending;
+};
+
 struct SweepStatus {
   const ResultsView* view = nullptr;
+  int trials = 0;
   std::vector<std::pair<std::string, int>> counts;  // states that occur, in the order of TrialState
   std::vector<Problem> problems;
   std::vector<DataSpending> spending;
@@ -59,6 +69,10 @@ struct SweepStatus {
 // what its other sweeps have charged; null: nobody looked.
 [[nodiscard]] SweepStatus StatusOf(const ResultsView& view, const CostModel& costs = {}, double now_unix_seconds = 0,
                                    const RootCharges* root = nullptr);
+// The same in its two halves. Of a finished sweep that nobody runs, the second looks at no trial of `view`.
+[[nodiscard]] TrialsStatus TrialsStatusOf(const ResultsView& view, const RootCharges* root = nullptr);
+[[nodiscard]] SweepStatus StatusFrom(const ResultsView& view, TrialsStatus trials, const CostModel& costs = {},
+                                     double now_unix_seconds = 0);
 // Of a sweep that is over: how it ended, and where the results are, in a sentence.
 [[nodiscard]] std::string EndingText(const SweepStatus& status);
 // What is spent of one private data set, in a line without its end.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How long people wait for what is stored: `retort status` of a sweep of 100,000 finished trials, beside Python that reads the
-same journal and counts its states, by turns; and `retort report` of 2,000 trials with an attempt's file each.
+"""How long people wait for what is stored: `retort status` of a sweep of 100,000 finished trials, with the summary that a run
+keeps of it and without, beside Python that reads the same journal and counts its states, by turns; and `retort report` of 2,000 trials with an attempt's file each.
 
 usage: results_speed.py status|report --retort PROGRAM [--writer journal_recovery_bench] [--source DIR] [--trials N]
 Exit 3: the fastest status takes 300 ms by the clock; the fastest report 5 s, or its page has 20 MB.
@@ -75,9 +75,18 @@ def peer(folder):
 
 def status(options, folder):
     subprocess.run([options.writer, str(options.trials), folder], check=True)
-    costs, others = [], []
+    command = [options.retort, "status", "--results", folder]
+    costs, unaided, others = [], [], []
+    summary = os.path.join(folder, "summary.json")
     for turn in range(ROUNDS):
-        costs.append(run([options.retort, "status", "--results", folder]))
+        costs.append(run(command))
+        if turn < 3 and os.path.exists(summary):
+            told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            os.rename(summary, summary + ".tmp")
+            unaided.append(run(command))
+            if told != subprocess.run(command, check=True, capture_output=True, text=True).stdout:
+                sys.exit("the summary and the journal say different things")
+            os.rename(summary + ".tmp", summary)
         if turn < 2:
             seconds, succeeded = peer(folder)
             others.append(seconds)
@@ -85,8 +94,10 @@ def status(options, folder):
                 sys.exit(f"the peer counts {succeeded} trials")
     took, cpu = (min(column) for column in list(zip(*costs))[:2])
     print(f"retort status of {options.trials:,} trials: {1e3 * took:.0f} ms by the clock, {1e3 * cpu:.0f} ms of CPU, "
-          f"{max(cost[2] for cost in costs):.0f} MiB, aim {1e3 * MOST_STATUS_SECONDS:g} ms; Python takes {min(others):.2f} s: "
+          f"{min(cost[2] for cost in costs):.0f} MiB, aim {1e3 * MOST_STATUS_SECONDS:g} ms; Python takes {min(others):.2f} s: "
           f"{min(others) / took:.1f} times as long")
+    if unaided:
+        print(f"without its summary, from the journal: {1e3 * min(cost[0] for cost in unaided):.0f} ms")
     return took < MOST_STATUS_SECONDS
 
 
@@ -131,7 +142,7 @@ def report(options, folder):
     read = sum(map(os.path.getsize, files))
     shown = len(re.findall("<svg", text))
     print(f"retort report of {len(files):,} trials with files of {read / 1e6:.0f} MB: {took:.2f} s by the clock, {cpu:.2f} s of "
-          f"CPU, {max(cost[2] for cost in costs):.0f} MiB, a page of {os.path.getsize(page) / 1e6:.1f} MB with {shown} drawings, "
+          f"CPU, {min(cost[2] for cost in costs):.0f} MiB, a page of {os.path.getsize(page) / 1e6:.1f} MB with {shown} drawings, "
           f"aims {MOST_REPORT_SECONDS:g} s, {MOST_REPORT_BYTES / 1e6:g} MB")
     return took < MOST_REPORT_SECONDS and os.path.getsize(page) < MOST_REPORT_BYTES
 

@@ -1,0 +1,186 @@
+// How a finished sweep stands, kept beside its journal: it says what the journal would, and is believed no longer than
+// that.
+#include "orchestrator/cli/sweep_summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "orchestrator/audit_store.h"
+#include "orchestrator/folder_lock.h"
+#include "orchestrator/journal.h"
+#include "storage/privacy_ledger.h"
+#include "tests/testing/fault_injection_env.h"
+#include "tests/testing/finished_sweep.h"
+#include "tests/testing/temporary_directory.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kProgram[] = "0.1.0 (1f3a9c2e)";
+constexpr double kNow = 1.8e9;
+
+class Summary : public ::testing::Test {
+ protected:
+  Summary() : results_(folder_.path() + "/sweep") {
+    EXPECT_TRUE(env_.CreateDirectories(results_).ok());
+    Commit([](Journal& journal) { return testing::WriteFinishedSweep(journal, 3); });
+    Commit([](Journal& journal) { return journal.Commit(FailedTrial()); });
+    auto ledger = storage::PrivacyLedger::Open(env_, LedgerPath(results_));
+    EXPECT_TRUE((*ledger)->Reserve(Spec(0).data->digest, {Spec(0).id, 1}, 1, Votes()).ok());
+  }
+
+  static TrialSpec Spec(std::int64_t index) { return testing::SweptTrial(index, testing::SmallData()); }
+
+  static privacy::PrivacyEvent Votes() {
+    privacy::PrivacyEvent event;
+    event.kind = privacy::MechanismKind::noisy_votes;
+    event.unit = privacy::EventUnit::vote;
+    event.count = 300;
+    event.sensitivity = 1.4142135623730951;
+    event.noise_std = 34;
+    event.noise_coordinates = event.release_coordinates = 10;
+    event.source = privacy::NoiseSource::secure_lattice;
+    event.facts = privacy::FactsNeeded(event.kind);
+    return event;
+  }
+
+  static std::vector<JournalEvent> FailedTrial() {
+    PlanAdopted adopted;
+    for (std::int64_t i = 0; i < 4; ++i) adopted.order.push_back(Spec(i).id);
+    AttemptEnded ended;
+    ended.attempt = {Spec(3).id, 1};
+    ended.failure = FailureKind::not_finite;
+    ended.detail = "loss is NaN at step 3";
+    return {{1.71e9, PlannedAs(Spec(3))},
+            {1.71e9, std::move(adopted)},
+            {1.71e9, AttemptLeased{ended.attempt, Generation{9}, {{0, 0}}}},
+            {1.71e9, AttemptStarted{ended.attempt}},
+            {1.71e9, ended}};
+  }
+
+  template <typename Write>
+  void Commit(const Write& write) {
+    Core core({.results = results_, .provenance_json = {}});
+    auto journal = Journal::Open(env_, results_, core);
+    ASSERT_TRUE(journal.ok()) << journal.status().message();
+    ASSERT_TRUE(write(*journal).ok());
+  }
+
+  void Keep() { ASSERT_TRUE(KeepSummary(env_, results_, kProgram, 0).ok()); }
+  [[nodiscard]] bool Believed() { return ReadSummary(env_, results_, kProgram).has_value(); }
+
+  std::string Shown(const SweepStatus& status) {
+    return StatusAsText(status, kNow, 100) + StatusAsJson(status) + FinalStatusAsText(status, kNow, 40);
+  }
+  std::string ShownFromJournal() {
+    const ResultsView view = ReadPacked(env_, results_).value();
+    const RootCharges root = ReadRoot(env_, view);
+    return Shown(StatusOf(view, {}, kNow, &root));
+  }
+
+  testing::TemporaryDirectory folder_;
+  storage::Env& env_ = storage::PosixEnv();
+  std::string results_;
+};
+
+TEST_F(Summary, SaysWhatTheJournalSays) {
+  Keep();
+  std::optional<SweepSummary> summary = ReadSummary(env_, results_, kProgram);
+  ASSERT_TRUE(summary);
+  EXPECT_THAT(summary->view.trials, ::testing::IsEmpty());
+  const RootCharges root = ReadRoot(env_, results_, summary->charged, summary->view.unpacked);
+  ASSERT_TRUE(root.sweeps.empty() && root.trouble.empty());
+  for (DataSpending& spent : summary->trials.spending) spent.root = root.directory;
+  const std::string shown = Shown(StatusFrom(summary->view, std::move(summary->trials), {}, kNow));
+  EXPECT_EQ(shown, ShownFromJournal());
+  EXPECT_THAT(shown, HasSubstr("not_finite (loss is NaN at step 3)"));
+  EXPECT_THAT(shown, HasSubstr("over 1 trial"));
+}
+
+TEST_F(Summary, IsNotBelievedOnceTheJournalHasGrown) {
+  Keep();
+  ASSERT_TRUE(Believed());
+  Commit([](Journal& journal) { return journal.Commit({{1.72e9, TrialReopened{Spec(3).id}}}); });
+  EXPECT_FALSE(Believed());
+  Keep();
+  EXPECT_FALSE(Believed()) << "a trial is queued again";
+}
+
+TEST_F(Summary, IsNotBelievedOnceTheLedgerHasGrownOrGone) {
+  Keep();
+  {
+    auto ledger = storage::PrivacyLedger::Open(env_, LedgerPath(results_));
+    ASSERT_TRUE((*ledger)->Reserve(Spec(1).data->digest, {Spec(1).id, 1}, 2, Votes()).ok());
+  }
+  EXPECT_FALSE(Believed());
+  Keep();
+  EXPECT_TRUE(Believed());
+  ASSERT_TRUE(env_.Remove(LedgerPath(results_)).ok());
+  EXPECT_FALSE(Believed());
+}
+
+TEST_F(Summary, IsNotBelievedOfAJournalWithOtherBytesOfTheSameNumber) {
+  Keep();
+  std::fstream journal(JournalPath(results_), std::ios::in | std::ios::out | std::ios::binary);
+  journal.seekp(100);
+  journal.put('\x55');
+  journal.close();
+  EXPECT_FALSE(Believed());
+}
+
+TEST_F(Summary, IsNotBelievedOnceAnAuditIsStored) {
+  Keep();
+  const ResultsView view = ReadResults(env_, results_).value();
+  ASSERT_TRUE(StoreAudit(env_, results_, view.trials[0], {}).ok());
+  EXPECT_FALSE(Believed());
+  ASSERT_TRUE(env_.Remove(SummaryPath(results_)).ok());
+  Keep();
+  EXPECT_FALSE(env_.Exists(SummaryPath(results_)));
+}
+
+TEST_F(Summary, IsNotBelievedWhileSomebodyRunsTheSweep) {
+  Keep();
+  const auto lock = LockFolder(env_, results_);
+  ASSERT_TRUE(lock.ok());
+  EXPECT_FALSE(Believed());
+}
+
+TEST_F(Summary, OfAnotherProgramOrWithAnyByteChangedIsNotBelieved) {
+  Keep();
+  EXPECT_FALSE(ReadSummary(env_, results_, "0.1.1").has_value());
+  const std::string whole = env_.ReadFile(SummaryPath(results_)).value();
+  for (std::size_t at = 0; at < whole.size(); at += 41) {
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    ASSERT_TRUE(env_.WriteFileAtomically(SummaryPath(results_), changed).ok());
+    EXPECT_FALSE(Believed()) << "byte " << at;
+    ASSERT_TRUE(env_.WriteFileAtomically(SummaryPath(results_), whole.substr(0, at)).ok());
+    EXPECT_FALSE(Believed()) << "cut at " << at;
+  }
+}
+
+TEST_F(Summary, IsKeptOfLargeJournalsAlone) {
+  ASSERT_TRUE(KeepSummary(env_, results_, kProgram).ok());
+  EXPECT_FALSE(env_.Exists(SummaryPath(results_)));
+}
+
+TEST(SummaryElsewhere, NeedsAFileSystemThatTellsOneStateFromAnother) {
+  testing::FaultInjectionEnv env;
+  ASSERT_TRUE(env.CreateDirectories("sweep").ok());
+  Core core({.results = "sweep", .provenance_json = {}});
+  auto journal = Journal::Open(env, "sweep", core);
+  ASSERT_TRUE(testing::WriteFinishedSweep(*journal, 3).ok());
+  ASSERT_TRUE(KeepSummary(env, "sweep", kProgram, 0).ok());
+  EXPECT_FALSE(env.Exists(SummaryPath("sweep")));
+}
+
+}  // namespace
+}  // namespace retort::orchestrator::cli
