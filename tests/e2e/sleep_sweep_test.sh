@@ -96,4 +96,22 @@ expect_out "3 trials"
 run "$retort" verify --results results/mixed
 expect_code 0
 
+case_name="what status says of a large finished sweep is kept beside its journal, and is no more than that"
+sed -e 's/seconds = .*/seconds = [0.001]/' -e "s/seeds = .*/seeds = [$(seq -s, 0 7999)]/" naps.toml >many.toml
+run "$retort" run many.toml --results results/many --slots 2 --quiet
+expect_code 0
+expect_file results/many/summary.json
+expect_no_file results/naps/summary.json
+run "$retort" status --results results/many
+expect_out "Trials: 8000, 8000 succeeded"
+told="$out"
+mv results/many/summary.json results/many/summary.json.tmp
+run "$retort" status --results results/many
+expect_same "$out" "$told"
+mv results/many/summary.json.tmp results/many/summary.json
+run "$retort" run many.toml --results results/many --slots 2 --quiet "sweep.seeds=[$(seq -s, 0 8000)]" 'sweep.quota={ trials = 1 }'
+expect_code 1
+run "$retort" status --results results/many
+expect_out "Trials: 8001, 1 queued, 8000 succeeded"
+
 finish
