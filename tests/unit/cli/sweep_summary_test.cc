@@ -17,6 +17,7 @@
 #include "storage/privacy_ledger.h"
 #include "tests/testing/fault_injection_env.h"
 #include "tests/testing/finished_sweep.h"
+#include "tests/testing/storage_samples.h"
 #include "tests/testing/temporary_directory.h"
 
 namespace retort::orchestrator::cli {
@@ -40,14 +41,7 @@ class Summary : public ::testing::Test {
   static TrialSpec Spec(std::int64_t index) { return testing::SweptTrial(index, testing::SmallData()); }
 
   static privacy::PrivacyEvent Votes() {
-    privacy::PrivacyEvent event;
-    event.kind = privacy::MechanismKind::noisy_votes;
-    event.unit = privacy::EventUnit::vote;
-    event.count = 300;
-    event.sensitivity = 1.4142135623730951;
-    event.noise_std = 34;
-    event.noise_coordinates = event.release_coordinates = 10;
-    event.source = privacy::NoiseSource::secure_lattice;
+    privacy::PrivacyEvent event = testing::VoteEvent(300);
     event.facts = privacy::FactsNeeded(event.kind);
     return event;
   }
