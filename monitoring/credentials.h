@@ -1,14 +1,12 @@
-// HTTP basic authentication.
+// HTTP basic authentication (RFC 7617).
 #pragma once
 
-#include <string>
 #include <string_view>
 
 namespace retort::monitoring {
 
-// Value of the header `Authorization` of RFC 7617 for "user:password".
-[[nodiscard]] std::string BasicAuthorization(std::string_view credentials);
-// Among texts of one length, takes as long wherever the first difference is.
-[[nodiscard]] bool EqualInConstantTime(std::string_view given, std::string_view expected);
+// Whether the value of the header `Authorization` tells of "user:password", whatever the case of the scheme and the blanks
+// around what follows it. Among values of one length it takes as long wherever the first difference is.
+[[nodiscard]] bool Authorizes(std::string_view header, std::string_view credentials);
 
 }  // namespace retort::monitoring

@@ -1,19 +1,21 @@
 #include "monitoring/exporter.h"
 
 #include <arpa/inet.h>
-#include <civetweb.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
 
-#include <chrono>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "monitoring/credentials.h"
 
 namespace retort::monitoring {
 namespace {
+
+constexpr unsigned kIdleSeconds = 10;  // after which a connection without a request is closed
+constexpr const char* kTls = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+
+using Text = std::shared_ptr<const std::string>;
 
 // The newest values, and the text that was made of them.
 class Snapshot {
@@ -23,7 +25,7 @@ class Snapshot {
     const std::lock_guard lock(mutex_);
     page_.swap(newest);
   }
-  [[nodiscard]] std::shared_ptr<const std::string> Text() const {
+  [[nodiscard]] Text Newest() const {
     std::shared_ptr<Page> page;
     {
       const std::lock_guard lock(mutex_);
@@ -44,104 +46,120 @@ class Snapshot {
   std::shared_ptr<Page> page_ = std::make_shared<Page>(MetricValues());
 };
 
-// Opens a connection and drops it.
-void Knock(const std::string& host, std::uint16_t port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  ::inet_pton(AF_INET, host == "0.0.0.0" ? "127.0.0.1" : host.c_str(), &address.sin_addr);
-  static_cast<void>(::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)));
-  ::close(fd);
+struct Header {
+  const char *name, *value;
+};
+
+// `body` is kept until it is sent.
+MHD_Result Reply(MHD_Connection* connection, unsigned status, Header header, const Text& body = nullptr) {
+  MHD_Response* response =
+      body == nullptr ? MHD_create_response_from_buffer(0, nullptr, MHD_RESPMEM_PERSISTENT)
+                      : MHD_create_response_from_buffer_with_free_callback_cls(
+                            body->size(), const_cast<char*>(body->data()),  // NOLINT: it is only read
+                            [](void* kept) { delete static_cast<Text*>(kept); }, new Text(body));
+  if (response == nullptr) return MHD_NO;
+  if (header.name != nullptr) MHD_add_response_header(response, header.name, header.value);
+  MHD_add_response_header(response, "Connection", "close");
+  const MHD_Result queued = MHD_queue_response(connection, status, response);
+  MHD_destroy_response(response);
+  return queued;
 }
 
-void Reply(mg_connection* connection, const char* status, const char* headers, const std::string& body) {
-  mg_printf(connection, "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\nConnection: close\r\n\r\n", status, headers,
-            body.size());
-  mg_write(connection, body.data(), body.size());
-}
+std::string_view Told(const char* text) { return text == nullptr ? std::string_view() : text; }
 
 }  // namespace
 
 struct Exporter::Server {
-  std::string host;
-  std::string expected;  // value of the Authorization header; empty: none is asked for
+  std::string host, credentials, certificate, run;
   Snapshot snapshot;
-  mg_context* context = nullptr;
+  MHD_Daemon* daemon = nullptr;
 
   // One for every request: what is not /metrics is not there.
-  static int Answer(mg_connection* connection) {
-    const mg_request_info* request = mg_get_request_info(connection);
-    const auto* server = static_cast<const Server*>(request->user_data);
-    const char* given = mg_get_header(connection, "Authorization");
-    if (!server->expected.empty() && !EqualInConstantTime(given == nullptr ? "" : given, server->expected)) {
-      Reply(connection, "401 Unauthorized", "WWW-Authenticate: Basic realm=\"retort\"\r\n", "");
-    } else if (std::string_view(request->local_uri) != "/metrics") {
-      Reply(connection, "404 Not Found", "", "");
-    } else if (std::string_view(request->request_method) != "GET") {
-      Reply(connection, "405 Method Not Allowed", "Allow: GET\r\n", "");
-    } else {
-      Reply(connection, "200 OK", "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n",
-            *server->snapshot.Text());
+  static MHD_Result Answer(void* self, MHD_Connection* connection, const char* url, const char* method, const char*,
+                           const char*, std::size_t* upload, void** seen) {
+    // The first call is about the headers; a body is passed over.
+    if (*seen == nullptr) {
+      *seen = self;
+      return MHD_YES;
     }
-    return 1;
+    if (*upload > 0) {
+      *upload = 0;
+      return MHD_YES;
+    }
+    return static_cast<const Server*>(self)->AnswerAbout(connection, url, method);
   }
 
-  // `context` stays null when it cannot listen there.
+  MHD_Result AnswerAbout(MHD_Connection* connection, std::string_view url, std::string_view method) const {
+    const char* given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+    const char* wanted = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "run");
+    if (!credentials.empty() && !Authorizes(Told(given), credentials))
+      return Reply(connection, MHD_HTTP_UNAUTHORIZED, {"WWW-Authenticate", "Basic realm=\"retort\""});
+    if (url != "/metrics" || (wanted != nullptr && wanted != run)) return Reply(connection, MHD_HTTP_NOT_FOUND, {});
+    if (method != "GET" && method != "HEAD") return Reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, {"Allow", "GET, HEAD"});
+    return Reply(connection, MHD_HTTP_OK, {"Content-Type", "text/plain; version=0.0.4; charset=utf-8"},
+                 snapshot.Newest());
+  }
+
+  // `daemon` stays null when it cannot listen there.
   void Listen(int port) {
-    const std::string where = host + ":" + std::to_string(port);
-    const char* options[] = {"listening_ports", where.c_str(), "num_threads", "2", "request_timeout_ms", "10000",
-                             "enable_keep_alive", "no", nullptr};
-    mg_callbacks callbacks{};
-    callbacks.begin_request = &Answer;
-    callbacks.log_message = [](const mg_connection*, const char*) { return 1; };  // stderr is not the library's
-    context = mg_start(&callbacks, this, options);
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_port = htons(static_cast<std::uint16_t>(port));
+    if (::inet_pton(AF_INET, host.c_str(), &where.sin_addr) != 1) return;
+    const unsigned flags = MHD_USE_AUTO_INTERNAL_THREAD | (certificate.empty() ? 0U : static_cast<unsigned>(MHD_USE_TLS));
+    MHD_OptionItem encryption[] = {{MHD_OPTION_HTTPS_MEM_KEY, 0, certificate.data()},
+                                   {MHD_OPTION_HTTPS_MEM_CERT, 0, certificate.data()},
+                                   {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kTls)},
+                                   {MHD_OPTION_END, 0, nullptr}};
+    daemon = MHD_start_daemon(flags, 0, nullptr, nullptr, &Answer, this, MHD_OPTION_SOCK_ADDR, &where,
+                              MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds, MHD_OPTION_ARRAY,
+                              certificate.empty() ? encryption + 3 : encryption, MHD_OPTION_END);
   }
 };
 
-Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen, const std::string& credentials) {
+Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen, const Protection& protection,
+                                                  const std::string& run) {
   auto server = std::make_unique<Server>();
   server->host = listen.address;
-  if (!credentials.empty()) server->expected = BasicAuthorization(credentials);
+  server->credentials = protection.credentials;
+  server->certificate = protection.certificate;
+  server->run = run;
   const int first = listen.port.value_or(kFirstMetricsPort);
   const int tries = listen.port ? 1 : kMetricsPortsTried;
-  for (int port = first; port < first + tries && server->context == nullptr; ++port)
-    server->Listen(port);
-  if (server->context != nullptr) return std::unique_ptr<Exporter>(new Exporter(std::move(server)));
-  if (listen.port) {
-    return EnvironmentError(
-        "Metrics cannot be served on " + listen.address + ":" + std::to_string(*listen.port) +
-        ": the port is busy, or the address is not one of this host. Name another port, or none "
-        "to take the next free one from " +
-        std::to_string(kFirstMetricsPort) + ".");
-  }
-  return EnvironmentError("No port from " + std::to_string(first) + " to " + std::to_string(first + tries - 1) +
-                          " is free on " + listen.address + " to serve metrics. Name one with --metrics-listen.");
+  for (int port = first; port < first + tries && server->daemon == nullptr; ++port) server->Listen(port);
+  if (server->daemon == nullptr && !listen.port) server->Listen(0);
+  if (server->daemon != nullptr) return std::unique_ptr<Exporter>(new Exporter(std::move(server)));
+  return EnvironmentError("Metrics cannot be served on " + listen.address +
+                          (listen.port ? ":" + std::to_string(*listen.port) + ": the port is busy, or" : ":") +
+                          " the address is not one of this host" +
+                          (protection.certificate.empty() ? "" : ", or the certificate cannot be used") +
+                          ". Name another port, or none to take the next free one from " +
+                          std::to_string(kFirstMetricsPort) + "; --metrics-listen none serves nothing.");
 }
 
 Exporter::Exporter(std::unique_ptr<Server> server) : server_(std::move(server)) {}
 
-// The server notices that it shall stop at a connection, or else after two seconds.
-Exporter::~Exporter() {
-  const std::jthread knocking([this, at = port()](const std::stop_token& stopped) {
-    while (!stopped.stop_requested()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      Knock(server_->host, at);
-    }
-  });
-  mg_stop(server_->context);
-}
+Exporter::~Exporter() { MHD_stop_daemon(server_->daemon); }
 
 void Exporter::Publish(MetricValues values) { server_->snapshot.Publish(std::move(values)); }
 
 std::uint16_t Exporter::port() const {
-  mg_server_port port{};
-  return mg_get_server_ports(server_->context, 1, &port) == 1 ? static_cast<std::uint16_t>(port.port) : 0;
+  const MHD_DaemonInfo* info = MHD_get_daemon_info(server_->daemon, MHD_DAEMON_INFO_BIND_PORT);
+  return info == nullptr ? std::uint16_t{0} : info->port;
 }
 
-std::string Exporter::address() const { return server_->host + ":" + std::to_string(port()); }
+bool Exporter::anywhere() const { return server_->host == "0.0.0.0"; }
 
-std::string Exporter::url() const { return "http://" + address() + "/metrics"; }
+std::string Exporter::address(std::string_view host) const {
+  return (anywhere() ? std::string(host) : server_->host) + ":" + std::to_string(port());
+}
+
+std::string Exporter::url(std::string_view host) const {
+  return (server_->certificate.empty() ? "http://" : "https://") + address(host) + "/metrics";
+}
+
+std::string Exporter::Targets(std::string_view sweep, std::string_view host) const {
+  return TargetsJson(address(host), sweep, server_->run, !server_->certificate.empty());
+}
 
 }  // namespace retort::monitoring

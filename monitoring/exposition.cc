@@ -35,33 +35,38 @@ void AppendEscaped(std::string& out, std::string_view text) {
   }
 }
 
-void AppendSample(std::string& out, const MetricFamily& family, const MetricValues::Labels& labels, double value) {
+// `sweep`: the label of every sample, as text: sweep="NAME"; or empty.
+void AppendSample(std::string& out, const MetricFamily& family, const std::string& sweep,
+                  const MetricValues::Labels& labels, double value) {
   out += family.name;
+  const bool labelled = !sweep.empty() || !labels.empty();
+  if (labelled) out.append("{").append(sweep);
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    out += i == 0 ? '{' : ',';
+    if (i > 0 || !sweep.empty()) out += ',';
     out += family.labels[i].name;
     out += "=\"";
     AppendEscaped(out, labels[i]);
     out += '"';
   }
-  out += labels.empty() ? " " : "} ";
+  out += labelled ? "} " : " ";
   AppendNumber(out, value);
   out += '\n';
 }
 
 // Each bucket counts what is at most its bound.
-void AppendDistribution(std::string& out, const MetricFamily& family, const Histogram& distribution) {
-  const std::string name(family.name);
+void AppendDistribution(std::string& out, const MetricFamily& family, const std::string& sweep,
+                        const Histogram& distribution) {
+  const std::string name(family.name), labels = sweep.empty() ? "" : "{" + sweep + "}";
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < distribution.counts().size(); ++i) {
-    out += name + "_bucket{le=\"";
+    out += name + "_bucket{" + sweep + (sweep.empty() ? "le=\"" : ",le=\"");
     AppendNumber(out, i < distribution.bounds().size() ? distribution.bounds()[i] : INFINITY);
     below += distribution.counts()[i];
     out += "\"} " + std::to_string(below) + "\n";
   }
-  out += name + "_sum ";
+  out += name + "_sum" + labels + " ";
   AppendNumber(out, distribution.sum());
-  out += "\n" + name + "_count " + std::to_string(below) + "\n";
+  out += "\n" + name + "_count" + labels + " " + std::to_string(below) + "\n";
 }
 
 std::string JsonString(std::string_view text) {
@@ -82,8 +87,13 @@ std::string JsonString(std::string_view text) {
 
 }  // namespace
 
-std::string ExpositionText(const MetricValues& values) {
-  std::string text;
+std::string ExpositionText(const MetricValues& values, std::string_view sweep) {
+  std::string text, label;
+  if (!sweep.empty()) {
+    label = "sweep=\"";
+    AppendEscaped(label, sweep);
+    label += '"';
+  }
   std::size_t samples = 0;
   for (const MetricFamily& family : MetricCatalogue()) samples += values.Series(family.metric).size();
   text.reserve(16'384 + 96 * samples);
@@ -92,15 +102,16 @@ std::string ExpositionText(const MetricValues& values) {
     if (!distributed && values.Series(family.metric).empty()) continue;
     text.append("# HELP ").append(family.name).append(" ").append(family.help);
     text.append("\n# TYPE ").append(family.name).append(" ").append(MetricTypeName(family.type)).append("\n");
-    if (distributed) AppendDistribution(text, family, values.Distribution(family.metric));
-    for (const auto& [labels, value] : values.Series(family.metric)) AppendSample(text, family, labels, value);
+    if (distributed) AppendDistribution(text, family, label, values.Distribution(family.metric));
+    for (const auto& [labels, value] : values.Series(family.metric)) AppendSample(text, family, label, labels, value);
   }
   return text;
 }
 
-std::string TargetsJson(std::string_view address, std::string_view sweep) {
+std::string TargetsJson(std::string_view address, std::string_view sweep, std::string_view run, bool encrypted) {
   return "[{\"targets\": [" + JsonString(address) + "], \"labels\": {\"sweep\": " + JsonString(sweep) +
-         "}}]\n";
+         (run.empty() ? "" : ", \"__param_run\": " + JsonString(run)) +
+         (encrypted ? ", \"__scheme__\": \"https\"" : "") + "}}]\n";
 }
 
 }  // namespace retort::monitoring

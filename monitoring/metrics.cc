@@ -15,6 +15,7 @@ constexpr auto kHistogram = MetricType::histogram;
 
 MetricLabel StateLabel(std::vector<std::string_view> states) { return {"state", std::move(states), {}}; }
 MetricLabel OpenLabel(std::string_view name, std::string_view bound) { return {name, {}, bound}; }
+MetricLabel Following(std::string_view name, std::string_view bound) { return {name, {}, bound, true}; }
 
 std::vector<std::string_view> FailureNames() {
   std::vector<std::string_view> names;
@@ -27,21 +28,24 @@ std::vector<std::string_view> FailureNames() {
 
 std::vector<MetricFamily> MakeCatalogue() {
   const MetricLabel dataset = OpenLabel("dataset", "data sets of the sweep");
-  const MetricLabel claim = OpenLabel("claim", "adjacencies: 6");
+  const MetricLabel claim = {"claim", {"example"}, {}};
   const MetricLabel rank = OpenLabel("rank", "ranks of the launcher");
   const MetricLabel slot = OpenLabel("slot", "slots of a rank");
   return {
       {Metric::build_info, "retort_build_info", kGauge, "info",
        "Always 1; the labels say which build runs.",
-       {OpenLabel("version", "builds: 1"), OpenLabel("commit", "builds: 1")}, {}},
+       {Following("version", "builds: 1"), Following("commit", "builds: 1")}, {}},
       {Metric::worker_info, "retort_worker_info", kGauge, "info",
        "Always 1 for each place where a worker can run; gpu_uuid is empty on CPUs.",
-       {rank, slot, OpenLabel("host", "hosts"), OpenLabel("device", "devices of a host"), OpenLabel("gpu_uuid", "devices")}, {}},
+       {rank, slot, Following("host", "hosts"), Following("device", "devices of a host"), Following("gpu_uuid", "devices")}, {}},
       {Metric::start_timestamp_seconds, "retort_start_timestamp_seconds", kGauge, "seconds",
        "When this orchestrator started, in Unix time.",
        {}, {}},
       {Metric::uptime_seconds, "retort_uptime_seconds", kGauge, "seconds",
        "How long this orchestrator has been running.",
+       {}, {}},
+      {Metric::clock_timestamp_seconds, "retort_clock_timestamp_seconds", kGauge, "seconds",
+       "The orchestrator's own clock when these values were taken, in Unix time: to compare with its other timestamps.",
        {}, {}},
       {Metric::trials, "retort_trials", kGauge, "trials",
        "Trials of the sweep, by state.",
@@ -53,8 +57,8 @@ std::vector<MetricFamily> MakeCatalogue() {
        "Attempts that this orchestrator has leased.",
        {}, {}},
       {Metric::retries_total, "retort_retries_total", kCounter, "attempts",
-       "Attempts that failed and whose trial was queued again.",
-       {}, {}},
+       "Attempts that failed and whose trial was queued again, by kind of failure.",
+       {{"kind", FailureNames(), {}}}, {}},
       {Metric::failures_total, "retort_failures_total", kCounter, "attempts",
        "Attempts that ended without a result, by kind of failure.",
        {{"kind", FailureNames(), {}}}, {}},
@@ -77,19 +81,22 @@ std::vector<MetricFamily> MakeCatalogue() {
        "Releases of teacher information that the ledger has granted.",
        {dataset}, {}},
       {Metric::samples_total, "retort_samples_total", kCounter, "samples",
-       "Synthetic samples whose annotations were released.",
+       "Rows whose annotations the ledger has granted to release.",
        {}, {}},
       {Metric::epsilon_spent, "retort_epsilon_spent", kGauge, "epsilon",
-       "Total epsilon over all trials of a private data set, under the claim that the label names; +Inf when it has no bound.",
+       "Total epsilon of a private data set under the claim that the label names, at retort_epsilon_delta: over all trials of the sweep and, where it has a budget, over the other sweeps that the budget counts; +Inf when it has no bound.",
        {dataset, claim}, {}},
       {Metric::epsilon_budget, "retort_epsilon_budget", kGauge, "epsilon",
-       "Cap on the total epsilon of a private data set; absent when the sweep sets none.",
+       "Tightest cap on the total epsilon of a private data set, set by this sweep or another on the same examples; absent where there is none.",
        {dataset, claim}, {}},
+      {Metric::epsilon_delta, "retort_epsilon_delta", kGauge, "probability",
+       "Delta at which the epsilon of a private data set is stated.",
+       {dataset}, {}},
       {Metric::devices, "retort_devices", kGauge, "devices",
        "Devices and CPU slots of all agents, by state; drained ones get no more work.",
        {StateLabel({"idle", "busy", "drained", "lost"})}, {}},
       {Metric::workers, "retort_workers", kGauge, "processes",
-       "Worker processes, by state.",
+       "Places of worker processes, by what the worker there does.",
        {StateLabel({"starting", "idle", "busy", "dead"})}, {}},
       {Metric::worker_spawns_total, "retort_worker_spawns_total", kCounter, "processes",
        "Worker processes that started and said so.",
@@ -175,6 +182,22 @@ bool Fits(const MetricFamily& family, const MetricValues::Labels& labels) {
 std::string_view MetricTypeName(MetricType type) {
   constexpr std::string_view kNames[] = {"counter", "gauge", "histogram"};
   return kNames[static_cast<std::size_t>(type)];
+}
+
+std::string MostSeries(const MetricFamily& family) {
+  constexpr std::size_t kBesideBuckets = 3;  // the bucket of +Inf, the sum and the count
+  if (family.type == MetricType::histogram) return std::to_string(family.bounds.size() + kBesideBuckets);
+  std::size_t product = 1;
+  std::string open;
+  for (const MetricLabel& label : family.labels) {
+    if (label.follows) continue;
+    if (label.values.empty())
+      open.append(open.empty() ? "" : " x ").append(label.bound);
+    else
+      product *= label.values.size();
+  }
+  if (open.empty()) return std::to_string(product);
+  return product == 1 ? open : std::to_string(product) + " x " + open;
 }
 
 std::span<const MetricFamily> MetricCatalogue() {

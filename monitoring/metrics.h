@@ -22,6 +22,7 @@ enum class Metric : std::uint8_t {
   worker_info,
   start_timestamp_seconds,
   uptime_seconds,
+  clock_timestamp_seconds,
   trials,
   gangs,
   attempts_total,
@@ -36,6 +37,7 @@ enum class Metric : std::uint8_t {
   samples_total,
   epsilon_spent,
   epsilon_budget,
+  epsilon_delta,
   devices,
   workers,
   worker_spawns_total,
@@ -62,6 +64,7 @@ struct MetricLabel {
   // All values the label can take, exported as zero from the start; empty: an open set.
   std::vector<std::string_view> values;
   std::string_view bound;  // of an open set: what its size cannot exceed, "data sets of the sweep"
+  bool follows = false;    // the labels before it decide its value
 };
 
 struct MetricFamily {
@@ -74,6 +77,8 @@ struct MetricFamily {
   std::vector<double> bounds;  // of a histogram: upper bounds of its buckets, rising; no labels then
 };
 
+// How many series it has at most: "1", "17", "data sets of the sweep", "ranks of the launcher x slots of a rank".
+[[nodiscard]] std::string MostSeries(const MetricFamily& family);
 // Ordered as the enumerators of Metric.
 [[nodiscard]] std::span<const MetricFamily> MetricCatalogue();
 [[nodiscard]] const MetricFamily& FamilyOf(Metric metric);

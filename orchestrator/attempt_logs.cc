@@ -5,7 +5,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "orchestrator/screen_text.h"
+#include "experiments/spec/printable.h"
 
 namespace retort::orchestrator {
 namespace {

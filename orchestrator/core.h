@@ -52,7 +52,7 @@ struct Counters {
   std::uint64_t samples = 0;                      // rows that those draws annotate
   std::uint64_t hellos = 0;                       // workers that came up
   std::map<FailureKind, std::uint64_t> failures;
-  std::uint64_t retries = 0;           // failed attempts whose trial was queued again
+  std::map<FailureKind, std::uint64_t> retries;  // failed attempts whose trial was queued again
   std::uint64_t checkpoints = 0;       // committed
   std::uint64_t checkpoint_bytes = 0;  // of their tensors
   std::uint64_t journal_records = 0, ledger_records = 0;  // appended

@@ -168,7 +168,7 @@ void EndBadly(Core& core, AttemptId attempt, FailureKind failure, const std::str
   StopMembers(*core.fleet.Find(attempt.trial), outbox);
   core.fleet.Vacate(attempt.trial);
   ++core.counters.failures[failure];
-  if (decision.retry) ++core.counters.retries;
+  if (decision.retry) ++core.counters.retries[failure];
   Record(core, std::move(ended), now, outbox);
   if (!before.empty()) {
     for (const Seat seat : core.fleet.quarantine.Blame(attempt.trial))

@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "experiments/spec/printable.h"
 #include "orchestrator/screen_text.h"
 #include "orchestrator/time_fit.h"
 

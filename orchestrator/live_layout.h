@@ -41,6 +41,7 @@ struct DataCost {
   double epsilon = 0;  // at `delta`, an upper bound; infinity = unbounded
   double delta = 0;
   std::optional<double> budget;
+  std::vector<std::string> names = {};  // of those in `data`, where they are known apart
 };
 
 struct BlockContent {

@@ -52,9 +52,9 @@ std::vector<DataCost> SpendingOf(const Core& core) {
         core.charges.SumOn(digest, [&core](TrialId id) { return CostsItsData(core, id); })};
     if (const auto elsewhere = core.charged_elsewhere.find(digest); elsewhere != core.charged_elsewhere.end())
       charged.push_back(elsewhere->second);
-    if (charged.front().empty() && !use.budget) continue;
     DataCost cost;
     cost.data = fmt::format("{}", fmt::join(use.names, ", "));
+    cost.names.assign(use.names.begin(), use.names.end());
     cost.delta = use.budget ? use.budget->delta : use.delta;
     cost.epsilon = privacy::TotalEpsilon(charged, cost.delta);
     if (use.budget) cost.budget = use.budget->epsilon;

@@ -10,8 +10,8 @@
 
 namespace retort::orchestrator {
 
-// Of the plan's data sets with a charge or a budget, each once under all of its names. What other sweeps of the
-// root charged counts where a budget counts it, and the tightest budget is shown.
+// Of the plan's data sets, each once under all of its names. What other sweeps of the root charged counts where a budget
+// counts it, and the tightest budget is shown.
 [[nodiscard]] std::vector<DataCost> SpendingOf(const Core& core);
 
 // Makes it anew when a charge has changed, so rarely that it takes hardly any of the orchestrator's time.

@@ -7,10 +7,10 @@
 
 #include "cluster/host_memory.h"
 #include "cluster/worker_process.h"
+#include "experiments/spec/printable.h"
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/trial_kind.h"
 #include "orchestrator/attempt_logs.h"
-#include "orchestrator/screen_text.h"
 #include "storage/env.h"
 
 namespace retort::orchestrator {

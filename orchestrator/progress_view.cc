@@ -7,9 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "experiments/spec/printable.h"
 #include "orchestrator/live_block.h"
 #include "orchestrator/progress_text.h"
-#include "orchestrator/screen_text.h"
 
 namespace retort::orchestrator {
 namespace {

@@ -8,6 +8,15 @@
 #include "storage/result_file.h"
 
 namespace retort::orchestrator {
+namespace {
+
+// Scraped pages get the label from targets.json.
+Status WriteMetrics(storage::Env& env, const Core& core, const monitoring::MetricValues& values) {
+  return env.WriteFileAtomically(core.settings().results + "/metrics.prom",
+                                 monitoring::ExpositionText(values, core.sweep()));
+}
+
+}  // namespace
 
 std::string ExitCodePath(const std::string& results) { return results + "/exit-code"; }
 
@@ -44,6 +53,16 @@ Status RepublishResults(storage::Env& env, const std::string& results) {
   return PublishResults(env, recovered.core, recovered.ledger->entries());
 }
 
+Status PublishEnded(storage::Env& env, const Core& core, RunFacts facts, Now now) {
+  RETORT_RETURN_IF_ERROR(PublishTargets(env, core.settings().results, ""));
+  if (const Result<std::uint64_t> free = env.FreeBytes(core.settings().results); free.ok()) facts.free_bytes = *free;
+  return WriteMetrics(env, core, RunMetrics().Collect(core, facts, now, true));
+}
+
+Status PublishTargets(storage::Env& env, const std::string& results, const std::string& targets) {
+  return env.WriteFileAtomically(results + "/targets.json", targets.empty() ? "[]\n" : targets);
+}
+
 std::string Publication::Tick(const Core& core, const std::vector<storage::LedgerEntry>& ledger,
                               const RunFacts& facts, Now now) {
   Status status;
@@ -73,17 +92,18 @@ Status Publication::PublishRows(const Core& core, const std::vector<storage::Led
 }
 
 Status Publication::PublishMetrics(const Core& core, RunFacts facts, Now now, bool file, bool fresh) {
-  next_metrics_ = now.monotonic + kMetricsSeconds;
   // A file system may be slow to say it.
   if (file)
     if (const Result<std::uint64_t> free = env_.FreeBytes(core.settings().results); free.ok()) free_bytes_ = *free;
   facts.free_bytes = free_bytes_;
+  const double began = ReadClocks().monotonic;
   monitoring::MetricValues values = metrics_.Collect(core, facts, now, fresh);
+  const double pause = kMetricsPauseFactor * (ReadClocks().monotonic - began);
+  next_metrics_ = now.monotonic + std::clamp(pause, kMetricsSeconds, kMostMetricsSeconds);
   Status status;
   if (file) {
     next_metrics_file_ = now.monotonic + kMetricsFileSeconds;
-    status = env_.WriteFileAtomically(core.settings().results + "/metrics.prom",
-                                      monitoring::ExpositionText(values));
+    status = WriteMetrics(env_, core, values);
   }
   if (exporter_ != nullptr) exporter_->Publish(std::move(values));
   return status;

@@ -29,13 +29,20 @@ namespace retort::orchestrator {
 // The same from what is on disk, where nothing runs. The caller holds the folder's lock.
 [[nodiscard]] Status RepublishResults(storage::Env& env, const std::string& results);
 
+// targets.json: what Exporter::Targets says, or empty where nobody serves metrics.
+[[nodiscard]] Status PublishTargets(storage::Env& env, const std::string& results, const std::string& targets);
+// The metrics of a sweep that needs no run, and no target: what a run that was killed has left would say that it lives.
+[[nodiscard]] Status PublishEnded(storage::Env& env, const Core& core, RunFacts facts, Now now);
+
 // Publishes when due. A results.h5 takes time in proportion to the rows, so the pause between two is at
-// least kPublishPauseFactor times what the last one took.
+// least kPublishPauseFactor times what the last one took. So do metrics in proportion to the seats.
 class Publication {
  public:
   static constexpr double kPublishPauseSeconds = 1;
   static constexpr double kPublishPauseFactor = 20;
   static constexpr double kMetricsSeconds = 1;
+  static constexpr double kMetricsPauseFactor = 1000;  // times what gathering the last ones took, at least
+  static constexpr double kMostMetricsSeconds = 10;    // and at most
   static constexpr double kMetricsFileSeconds = 15;
 
   // `exporter` may be null.

@@ -13,13 +13,16 @@ namespace {
 using monitoring::Metric;
 using monitoring::MetricValues;
 
-// The delta at which a data set without a budget is totalled.
-constexpr double kDefaultDelta = 1e-5;
 // The claim that data sets are totalled under.
 const std::string kClaim(privacy::AdjacencyName(privacy::Adjacency::example));
 
 MetricValues::Labels SeatLabels(WorldRank rank, int slot) {
   return {std::to_string(rank.value), std::to_string(slot)};
+}
+
+void CollectByKind(const std::map<FailureKind, std::uint64_t>& counts, Metric metric, MetricValues& values) {
+  for (const auto& [kind, count] : counts)
+    if (kind != FailureKind::none) values.Set(metric, {std::string(FailureName(kind))}, static_cast<double>(count));
 }
 
 void CollectTrials(const Core& core, MetricValues& values) {
@@ -31,10 +34,8 @@ void CollectTrials(const Core& core, MetricValues& values) {
   }
   values.Set(Metric::gangs, static_cast<double>(core.fleet.active().size()));
   values.Set(Metric::attempts_total, static_cast<double>(core.counters.leases));
-  values.Set(Metric::retries_total, static_cast<double>(core.counters.retries));
-  for (const auto& [kind, count] : core.counters.failures)
-    if (kind != FailureKind::none)
-      values.Set(Metric::failures_total, {std::string(FailureName(kind))}, static_cast<double>(count));
+  CollectByKind(core.counters.retries, Metric::retries_total, values);
+  CollectByKind(core.counters.failures, Metric::failures_total, values);
   values.Set(Metric::steps_total, static_cast<double>(core.counters.steps));
   values.Set(Metric::step_duration_seconds, core.counters.step_seconds);
   values.Set(Metric::last_trial_end_timestamp_seconds, core.last_end());
@@ -87,21 +88,39 @@ void CollectRecords(const Core& core, const RunFacts& facts, MetricValues& value
   values.Set(Metric::malformed_messages_total, static_cast<double>(facts.malformed));
 }
 
-// By what the orchestrator sees; a worker that is up without an attempt is idle.
+// By what the orchestrator sees; a worker that is up without an attempt is idle. A gang has a worker on each of its
+// seats; packed trials share a seat, and its device, each with a worker of its own.
 void CollectWorkers(const Core& core, MetricValues& values) {
-  int seats = 0, lost = 0, starting = 0;
-  for (const auto& [rank, agent] : core.fleet.agents())
-    (agent.lost ? lost : seats) += static_cast<int>(agent.held.size());
+  int lost = 0, idle = 0, starting = 0, busy = 0;
+  for (const auto& [rank, agent] : core.fleet.agents()) {
+    if (agent.lost) lost += static_cast<int>(agent.held.size());
+    else idle += static_cast<int>(std::count(agent.held.begin(), agent.held.end(), 0));
+  }
   for (const auto& [trial, attempt] : core.fleet.active())
-    if (!attempt.started) ++starting;
-  const int active = static_cast<int>(core.fleet.active().size());
+    (attempt.started ? busy : starting) += static_cast<int>(attempt.seats.size());
   values.Set(Metric::workers, {"starting"}, starting);
-  values.Set(Metric::workers, {"busy"}, active - starting);
-  values.Set(Metric::workers, {"idle"}, std::max(0, seats - active));
+  values.Set(Metric::workers, {"busy"}, busy);
+  values.Set(Metric::workers, {"idle"}, idle);
   values.Set(Metric::workers, {"dead"}, lost);
   values.Set(Metric::worker_spawns_total, static_cast<double>(core.counters.hellos));
   values.Set(Metric::agents, core.fleet.LiveAgents());
   values.Set(Metric::agents_expected, core.settings().world_size);
+}
+
+// A data set's releases from the first page on, so that their rate is known from the first grant on. Names of one set of
+// examples show the same totals.
+void CollectPrivacy(const Core& core, const std::vector<DataCost>& spending, MetricValues& values) {
+  for (const std::size_t index : core.plan())
+    if (const TrialSpec& spec = core.At(index).spec; spec.data) values.Set(Metric::releases_total, {spec.data->name}, 0);
+  for (const auto& [data, count] : core.counters.releases)
+    values.Set(Metric::releases_total, {data}, static_cast<double>(count));
+  for (const DataCost& cost : spending) {
+    for (const std::string& name : cost.names) {
+      values.Set(Metric::epsilon_spent, {name, kClaim}, cost.epsilon);
+      values.Set(Metric::epsilon_delta, {name}, cost.delta);
+      if (cost.budget) values.Set(Metric::epsilon_budget, {name, kClaim}, *cost.budget);
+    }
+  }
 }
 
 }  // namespace
@@ -111,6 +130,7 @@ MetricValues RunMetrics::Collect(const Core& core, const RunFacts& facts, Now no
   values.Set(Metric::build_info, {facts.version, facts.commit}, 1);
   values.Set(Metric::start_timestamp_seconds, facts.started.unix_seconds);
   values.Set(Metric::uptime_seconds, now.monotonic - facts.started.monotonic);
+  values.Set(Metric::clock_timestamp_seconds, now.unix_seconds);
   CollectTrials(core, values);
   CollectWorkers(core, values);
   CollectDevices(core, values);
@@ -118,28 +138,9 @@ MetricValues RunMetrics::Collect(const Core& core, const RunFacts& facts, Now no
   CollectRecords(core, facts, values);
   if (const auto& left = estimate_.Of(core, now))
     values.Set(Metric::expected_end_timestamp_seconds, now.unix_seconds + left->seconds.mean);
-  for (const auto& [data, count] : core.counters.releases)
-    values.Set(Metric::releases_total, {data}, static_cast<double>(count));
   values.Set(Metric::samples_total, static_cast<double>(core.counters.samples));
-  if (charges_version_ != core.charges.version() && (fresh || now.monotonic >= next_epsilon_))
-    CollectEpsilon(core, now);
-  for (const auto& [data, epsilon] : spent_) values.Set(Metric::epsilon_spent, {data, kClaim}, epsilon);
-  for (const auto& [data, epsilon] : budget_) values.Set(Metric::epsilon_budget, {data, kClaim}, epsilon);
+  CollectPrivacy(core, fresh ? SpendingOf(core) : spending_.Of(core, now), values);
   return values;
-}
-
-void RunMetrics::CollectEpsilon(const Core& core, Now now) {
-  next_epsilon_ = now.monotonic + kEpsilonSeconds;
-  charges_version_ = core.charges.version();
-  std::map<std::string, const DataSpec*> data_sets;
-  for (const std::size_t index : core.plan())
-    if (const TrialSpec& spec = core.At(index).spec; spec.data) data_sets[spec.data->name] = spec.data.get();
-  for (const auto& [name, data] : data_sets) {
-    const double delta = data->budget ? data->budget->delta : kDefaultDelta;
-    spent_[name] = privacy::TotalEpsilon(
-        {core.charges.SumOn(data->digest, [&core](TrialId id) { return CostsItsData(core, id); })}, delta);
-    if (data->budget) budget_[name] = data->budget->epsilon;
-  }
 }
 
 }  // namespace retort::orchestrator

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "monitoring/metrics.h"
 #include "orchestrator/core.h"
 #include "orchestrator/live_estimate.h"
+#include "orchestrator/live_spending.h"
 
 namespace retort::orchestrator {
 
@@ -21,8 +21,6 @@ struct RunFacts {
   std::optional<std::uint64_t> free_bytes = {};  // of the results folder's file system; absent where unknown
 };
 
-// Computes epsilon totals only when a charge has changed, and then at most each kEpsilonSeconds: they cost
-// more than everything else.
 class RunMetrics {
  public:
   // `fresh`: epsilon totals as of now, whatever they cost.
@@ -30,13 +28,8 @@ class RunMetrics {
                                                  bool fresh);
 
  private:
-  static constexpr double kEpsilonSeconds = 10;
-  void CollectEpsilon(const Core& core, Now now);
   LiveEstimate estimate_;
-  std::optional<std::uint64_t> charges_version_;  // that the totals belong to
-  double next_epsilon_ = 0;                       // monotonic
-  std::map<std::string, double> spent_;           // by data set name
-  std::map<std::string, double> budget_;
+  LiveSpending spending_;
 };
 
 }  // namespace retort::orchestrator

@@ -1,4 +1,4 @@
-// Text that fits a line of a terminal. One column for each code point. Pure.
+// Text that fits a line of a terminal. Pure.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,7 @@
 
 namespace retort::orchestrator {
 
-// One line of valid UTF-8: colours and the like are left out, control characters become spaces, bytes that are no
-// UTF-8 become '?'.
-[[nodiscard]] std::string OneLine(std::string_view text);
-// The same in ASCII: "ε" is "eps", "≤" is "<=", "…" is "~"; what has no such spelling becomes '?'.
+// Valid UTF-8 in ASCII: "ε" is "eps", "≤" is "<=", "…" is "~"; what has no such spelling becomes '?'.
 [[nodiscard]] std::string InAscii(std::string_view text);
 // Columns of valid UTF-8 without colours.
 [[nodiscard]] std::size_t Columns(std::string_view text);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "cluster/host_address.h"
 #include "cluster/host_identity.h"
 #include "orchestrator/amend_results.h"
 #include "orchestrator/amendment.h"
@@ -30,6 +31,8 @@
 namespace retort::orchestrator {
 namespace {
 
+constexpr std::string_view kServeNothing = "none";  // --metrics-listen
+
 ProgressView MakeView(const RunOptions& options) {
   ProgressOptions view;
   view.quiet = options.quiet;
@@ -48,16 +51,23 @@ ProgressView MakeView(const RunOptions& options) {
   });
 }
 
-Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& options) {
+// Null where none is wanted.
+Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& options, Now started) {
+  if (options.metrics_listen == kServeNothing) return std::unique_ptr<monitoring::Exporter>();
   monitoring::ListenAddress listen;
   if (!options.metrics_listen.empty()) {
     RETORT_ASSIGN_OR_RETURN(listen, monitoring::ParseListenAddress(options.metrics_listen));
   }
-  std::string credentials;
+  monitoring::Protection protection;
   if (!options.metrics_auth.empty()) {
-    RETORT_ASSIGN_OR_RETURN(credentials, monitoring::ReadCredentials(options.metrics_auth));
+    RETORT_ASSIGN_OR_RETURN(protection.credentials, monitoring::ReadCredentials(options.metrics_auth));
   }
-  return monitoring::Exporter::Start(listen, credentials);
+  if (!options.metrics_tls.empty()) {
+    RETORT_ASSIGN_OR_RETURN(protection.certificate, monitoring::ReadCertificate(options.metrics_tls));
+  }
+  // No other run has both.
+  const std::string run = fmt::format("{:x}-{:x}", static_cast<std::uint64_t>(started.unix_seconds * 1e6), ::getpid());
+  return monitoring::Exporter::Start(listen, protection, run);
 }
 
 RunFacts FactsOf(const RunOptions& options, Now started) {
@@ -113,9 +123,13 @@ class SweepRun {
  private:
   // The worker program and the metrics address, once.
   Status Prepare() {
-    if (exporter_ != nullptr) return {};
+    if (prepared_) return {};
     RETORT_ASSIGN_OR_RETURN(agent_, MakeAgent(options_, WorldRank{0}));
-    RETORT_ASSIGN_OR_RETURN(exporter_, StartExporter(options_));
+    RETORT_ASSIGN_OR_RETURN(exporter_, StartExporter(options_, started_));
+    if (exporter_ != nullptr && exporter_->anywhere()) {
+      RETORT_ASSIGN_OR_RETURN(host_, cluster::HostAddress(options_.environment));
+    }
+    prepared_ = true;
     return {};
   }
 
@@ -135,6 +149,7 @@ class SweepRun {
     // A run that was killed between its last row and its last word left this to do.
     if (!env_.Exists(ExitCodePath(recovered.core.settings().results)))
       RETORT_RETURN_IF_ERROR(PublishResults(env_, recovered.core, recovered.ledger->entries()));
+    RETORT_RETURN_IF_ERROR(PublishEnded(env_, recovered.core, FactsOf(options_, started_), started_));
     RETORT_RETURN_IF_ERROR(PublishExitCode(env_, recovered.core.settings().results, code));
     const double nothing = ReadClocks().monotonic - started_.monotonic;
     view_.Say("nothing to do: every trial of this sweep has ended", started_);
@@ -145,11 +160,11 @@ class SweepRun {
   Result<int> Work(Recovered& recovered, Outbox outbox) {
     RETORT_RETURN_IF_ERROR(Prepare());
     RETORT_RETURN_IF_ERROR(PublishOpening(env_, recovered.core));
-    RETORT_RETURN_IF_ERROR(
-        env_.WriteFileAtomically(recovered.core.settings().results + "/targets.json",
-                                 monitoring::TargetsJson(exporter_->address(), plan_.name)));
-    view_.Say(fmt::format("sweep {}: {} trials, metrics at {}", plan_.name, plan_.trials.size(),
-                          exporter_->url()),
+    const std::string& results = recovered.core.settings().results;
+    const bool served = exporter_ != nullptr;
+    RETORT_RETURN_IF_ERROR(PublishTargets(env_, results, served ? exporter_->Targets(plan_.name, host_) : ""));
+    view_.Say(fmt::format("sweep {}: {} trial{}, metrics {}", plan_.name, plan_.trials.size(),
+                          plan_.trials.size() == 1 ? "" : "s", served ? "at " + exporter_->url(host_) : "in " + results + "/metrics.prom"),
               started_);
     if (!options_.device_notice.empty()) view_.Say(options_.device_notice, started_, true);
     CostRecorder costs(env_, OpenCostCache(env_, options_.environment), cluster::HostIdentity());
@@ -158,8 +173,12 @@ class SweepRun {
     Publication publication(env_, exporter_.get());
     OrchestratorLoop loop(recovered, signals_, channel_, publication, view_, std::move(agent_),
                           FactsOf(options_, started_), {options_.grace_seconds, options_.time_limit_seconds},
-                          costs, RequestInbox(env_, recovered.core.settings().results));
-    RETORT_ASSIGN_OR_RETURN(const bool at_once, loop.Run(std::move(outbox)));
+                          costs, RequestInbox(env_, results));
+    const Result<bool> ended = loop.Run(std::move(outbox));
+    // Whoever scrapes shall not take an end for a death.
+    const Status silent = PublishTargets(env_, results, "");
+    RETORT_ASSIGN_OR_RETURN(const bool at_once, ended);
+    RETORT_RETURN_IF_ERROR(silent);
     if (const std::string complaint = costs.Finish(); !complaint.empty())
       view_.Say(complaint, ReadClocks(), true);
     if (at_once) {
@@ -181,8 +200,6 @@ class SweepRun {
     const Now now = ReadClocks();
     const int code = SweepExitCode(recovered.core);
     publication.RowsChanged();
-    // Whoever scrapes shall not take an end for a death.
-    RETORT_RETURN_IF_ERROR(env_.WriteFileAtomically(recovered.core.settings().results + "/targets.json", "[]\n"));
     RETORT_RETURN_IF_ERROR(publication.Finish(recovered.core, recovered.ledger->entries(), facts, now));
     RETORT_RETURN_IF_ERROR(PublishExitCode(env_, recovered.core.settings().results, code));
     for (const std::string& line : Summary(recovered.core, now.monotonic - started_.monotonic))
@@ -200,6 +217,8 @@ class SweepRun {
   std::unique_ptr<storage::FileLock> lock_;
   std::unique_ptr<Agent> agent_;
   std::unique_ptr<monitoring::Exporter> exporter_;
+  std::string host_ = "127.0.0.1";  // by which others reach an exporter that listens on every address
+  bool prepared_ = false;
 };
 
 }  // namespace

@@ -16,9 +16,10 @@ struct RunOptions {
   std::string version;                   // of this program: "0.1.0 (1f3a9c2e)"
   std::vector<std::pair<std::string, std::string>> build_facts;  // for the provenance of rows
   int slots = 1;                  // >= 1: workers of this rank where no CUDA device is visible
-  std::string metrics_listen;     // "ADDR:PORT" the user named (a busy port is an error); empty: next
-                                  // free port on loopback
+  std::string metrics_listen;     // "ADDR:PORT" the user named (a busy port is an error); "none": nothing is
+                                  // served; empty: next free port on loopback
   std::string metrics_auth;       // file with "user:password" that readers of the metrics need; empty: none
+  std::string metrics_tls;        // PEM file with certificate and private key; empty: plain HTTP
   bool quiet = false;             // no progress, only warnings and errors
   bool color = false;             // stderr understands it
   std::string worker_program;     // empty: retort-worker beside this program

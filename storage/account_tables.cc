@@ -57,6 +57,7 @@ Table ClaimTable(const std::vector<privacy::Claim>& claims, const std::vector<st
   };
   const auto number = [&](const char* name, auto value) {
     table.push_back(Column<double>(name, claims, value));
+    table.back().units = "1";
   };
   text("adjacency", [](const Claim& c) { return privacy::AdjacencyName(c.adjacency); });
   text("neighbour", [](const Claim& c) { return privacy::NeighbourName(c.neighbour); });

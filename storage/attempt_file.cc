@@ -154,14 +154,16 @@ void WriteParameters(Hdf5Writer& writer, const std::vector<TensorBlob>& paramete
 
 void WriteTables(Hdf5Writer& writer, const AttemptFile& file) {
   writer.CompoundTable("/ledger", LedgerTable(file.ledger));
-  writer.CompoundTable("/claims", ClaimTable(file.claims, {}));
+  const Table claims = ClaimTable(file.claims, {});
+  writer.CompoundTable("/claims", claims);
   writer.CompoundTable("/metrics", ValueTable(file.metrics));
   writer.CompoundTable("/provenance/timings", ValueTable(file.timings));
   Describe(writer, "/ledger", {"what the attempt was granted and what it used of it", ""});
   Describe(writer, "/claims",
            {"every epsilon of the trial: what it protects, at which delta, by which accountant", ""});
+  DescribeColumns(writer, "/claims", claims);
   Describe(writer, "/metrics", {"results, as the attempt reported them at its end", ""});
-  Describe(writer, "/provenance/timings", {"wall-clock times, as the attempt reported them at its end", "s"});
+  Describe(writer, "/provenance/timings", {"what the attempt reported at its end: wall-clock times in s, energy_joules in J", ""});
 }
 
 Status ReadHeader(const Hdf5Reader& reader, AttemptFile& file) {

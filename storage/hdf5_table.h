@@ -14,7 +14,8 @@ using ColumnValues = std::variant<std::vector<std::string>, std::vector<double>,
 // Strings are stored as fixed-length UTF-8, as long as the longest, padded with NUL.
 struct TableColumn {
   std::string name;
-  ColumnValues values;  // all columns of a table have as many
+  ColumnValues values;     // all columns of a table have as many
+  std::string units = {};  // as of Quantity
 };
 
 using Table = std::vector<TableColumn>;

@@ -5,7 +5,9 @@
 #include <numeric>
 
 #include "experiments/spec/status.h"
+#include "storage/hdf5_table.h"
 #include "storage/hdf5_writer.h"
+#include "storage/json_text.h"
 
 namespace retort::storage {
 namespace {
@@ -18,6 +20,7 @@ struct Known {
 
 constexpr std::array kKnown = {
     Known{"data.skipped", "pictures of the data set that were left out", "1"},
+    Known{"energy_joules", "energy of all devices of an attempt", "J"},
     Known{"labels.candidates", "mean number of labels that a randomised response chose among", "1"},
     Known{"labels.kept", "examples that the first stage kept", "1"},
     Known{"public.accuracy", "fraction of the public pictures that are classified rightly", "1"},
@@ -64,6 +67,13 @@ Quantity QuantityOf(const std::string& name) {
 void Describe(Hdf5Writer& writer, const std::string& path, const Quantity& quantity) {
   writer.Attribute(path, "long_name", std::string_view(quantity.long_name));
   if (!quantity.units.empty()) writer.Attribute(path, "units", std::string_view(quantity.units));
+}
+
+void DescribeColumns(Hdf5Writer& writer, const std::string& path, const std::vector<TableColumn>& table) {
+  nlohmann::json units = nlohmann::json::object();
+  for (const TableColumn& column : table)
+    if (!column.units.empty()) units[column.name] = column.units;
+  writer.Attribute(path, "column_units", DumpJson(units));
 }
 
 void WriteScale(Hdf5Writer& writer, const std::string& path, std::int64_t extent,

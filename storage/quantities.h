@@ -10,6 +10,7 @@
 namespace retort::storage {
 
 class Hdf5Writer;
+struct TableColumn;
 
 // UDUNITS: "s"; "1" is a fraction, a count or a loss. Empty: none.
 struct Quantity {
@@ -23,6 +24,9 @@ struct Quantity {
 
 // `path` has been written.
 void Describe(Hdf5Writer& writer, const std::string& path, const Quantity& quantity);
+
+// Attribute `column_units` of a table that has been written: a JSON object of the columns that have units.
+void DescribeColumns(Hdf5Writer& writer, const std::string& path, const std::vector<TableColumn>& table);
 
 // Creates the dimension scale `path` = 0 … extent − 1, a dimension called as its last component. An extent
 // that no picture and no set of classes has is refused through the writer.

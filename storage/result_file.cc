@@ -49,8 +49,9 @@ void CopyCurves(Hdf5Writer& writer, const std::string& results_directory, const 
 
 void WriteTables(Hdf5Writer& writer, const std::vector<ResultRow>& rows,
                  const std::vector<LedgerEntry>& ledger) {
-  writer.CompoundTable("/rows", RowTable(rows));
-  writer.CompoundTable("/claims", AllClaims(rows));
+  const Table results = RowTable(rows), claims = AllClaims(rows);
+  writer.CompoundTable("/rows", results);
+  writer.CompoundTable("/claims", claims);
   writer.CompoundTable("/ledger", LedgerTable(ledger));
   writer.CompoundTable("/provenance/trials", ProvenanceTable(rows));
   writer.CompoundTable("/provenance/timings", TimingTable(rows));
@@ -58,9 +59,11 @@ void WriteTables(Hdf5Writer& writer, const std::vector<ResultRow>& rows,
            {"the result of each trial that has ended: what it was, its metrics, its axes", ""});
   Describe(writer, "/claims",
            {"every epsilon of every trial: what it protects, at which delta, by which accountant", ""});
+  DescribeColumns(writer, "/rows", results);
+  DescribeColumns(writer, "/claims", claims);
   Describe(writer, "/ledger", {"every reservation of releases, and what was used of it", ""});
   Describe(writer, "/provenance/trials", {"the specification of each trial, and what it ran on", ""});
-  Describe(writer, "/provenance/timings", {"wall-clock times of each trial", "s"});
+  Describe(writer, "/provenance/timings", {"of each trial: wall-clock times in s, energy_joules in J", ""});
 }
 
 }  // namespace

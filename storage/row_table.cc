@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "storage/quantities.h"
+
 namespace retort::storage {
 namespace {
 
@@ -96,6 +98,7 @@ Table FixedColumns(const std::vector<ResultRow>& rows) {
   table.push_back(Column<std::uint64_t>("seed", rows, [](const ResultRow& row) { return row.seed; }));
   text("state", &ResultRow::state);
   table.push_back(Column<std::uint64_t>("attempts", rows, [](const ResultRow& row) { return row.attempts; }));
+  table.back().units = "1";
   text("failure", &ResultRow::failure);
   table.push_back(
       Column<std::string>("detail", rows, [](const ResultRow& row) { return Shortened(row.detail); }));
@@ -122,6 +125,7 @@ Table RowTable(const std::vector<ResultRow>& rows) {
     table.push_back(Column<double>(free_name(ColumnName(key)), rows, [&](const ResultRow& row) {
       return ValueOf(row.metrics, key).value_or(kMissing);
     }));
+    table.back().units = QuantityOf(key).units;
   }
   for (const std::string& key : KeysIn(rows, &ResultRow::axes)) {
     const std::string plain = ColumnName(key);

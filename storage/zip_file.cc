@@ -212,9 +212,9 @@ Status ZipFile::ReadDirectory() {
 }
 
 Status ZipFile::LocateData(ZipEntry& entry) const {
-  RETORT_ASSIGN_OR_RETURN(const std::string head,
-                          Bytes(*file_, entry.header, kLocalBytes + entry.name.size(), name_));
-  ByteReader reader(head);
+  const Result<std::string> head = Bytes(*file_, entry.header, kLocalBytes + entry.name.size(), name_);
+  if (!head.ok()) return head.status();
+  ByteReader reader(*head);
   if (reader.U32() != kLocal)
     return Damaged(name_, entry.header, "no zip entry '" + entry.name + "' where the directory says");
   static_cast<void>(reader.Raw(4));  // version, flags

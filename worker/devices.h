@@ -6,9 +6,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "experiments/spec/status.h"
 #include "worker/cuda_plugin.h"
+#include "worker/energy_meter.h"
 #include "worker/gang/collective.h"
 #include "worker/gang/gloo_collective.h"
 #include "worker/noise/noise_kernels.h"
@@ -19,6 +21,7 @@ namespace retort::worker {
 struct OpenDevice {
   at::Device device = at::kCPU;
   noise::NoiseKernels* noise = nullptr;
+  std::shared_ptr<const EnergyMeter> meter;  // since it was opened; null where nobody counts
 };
 
 // The device that a Start names ("cpu", "cuda:1"), ready for tensors. Error: usage for a name that is none;
@@ -37,8 +40,10 @@ using DeviceMeeting = std::function<Result<std::unique_ptr<Collective>>(const Ga
 // CPUs, and CUDA devices by way of libretort_cuda.so. One for the process; not thread-safe.
 class Devices {
  public:
-  // `library`: path of libretort_cuda.so, loaded when the first CUDA device is asked for.
-  explicit Devices(std::string library) : library_(std::move(library)) {}
+  // `library`: path of libretort_cuda.so, loaded when the first CUDA device is asked for. `gpu_uuids`: by CUDA ordinal
+  // (cluster/gpu_uuids.h), as far as they are known.
+  explicit Devices(std::string library, std::vector<std::string> gpu_uuids = {})
+      : library_(std::move(library)), gpu_uuids_(std::move(gpu_uuids)) {}
 
   // As DeviceOpener. A CUDA device becomes the current one.
   [[nodiscard]] Result<OpenDevice> Open(const std::string& name);
@@ -53,6 +58,7 @@ class Devices {
  private:
   [[nodiscard]] Status Load();
   std::string library_;
+  std::vector<std::string> gpu_uuids_;
   std::unique_ptr<CudaPlugin> plugin_;
 };
 

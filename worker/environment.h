@@ -2,8 +2,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace retort::worker {
+
+// "NAME=value" of what chooses and orders CUDA devices, those that are set.
+[[nodiscard]] std::vector<std::string> CudaVariables();
 
 // Folder of the running program; "." when the system does not tell.
 [[nodiscard]] std::string ProgramDirectory();

@@ -36,7 +36,7 @@ Usual UsualOf(const std::string& network) {
        {"alexnet", "vgg19_bn", "resnet18", "resnet34", "resnet50", "wide_resnet50_2", "densenet161",
         "mobilenet_v2", "shufflenet_v2_x1_0", "googlenet", "googlenet-transform-input", "vit_b_16"})
     if (network == name) return {{3, 224, 224}, 1000};
-  for (const char* part : {"cifar", "wrn", "conv-", "resnet"})
+  for (const char* part : {"cifar", "wrn", "conv-", "resnet", "cnn-128"})
     if (network.find(part) != std::string::npos)
       return {{3, 32, 32}, network.ends_with("cifar100") ? 100 : 10};
   return {{1, 28, 28}, 10};

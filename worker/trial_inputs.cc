@@ -63,6 +63,7 @@ std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& en
   if (std::optional<Failure> failure = LoadData(env, where, host, inputs)) return failure;
   MoveTo(device->device, inputs.data);
   inputs.noise = device->noise;
+  inputs.meter = device->meter;
   return start.teacher_file.empty() ? std::nullopt : LoadTeacherFile(start.teacher_file, inputs);
 }
 

@@ -21,6 +21,7 @@ struct TrialInputs {
   TrialSpec spec;
   Dataset data;  // on the attempt's device
   noise::NoiseKernels* noise = nullptr;  // that device's; null: the CPU's
+  std::shared_ptr<const EnergyMeter> meter;  // that device's, or null
   std::optional<TeacherArtifact> teacher;
   std::vector<privacy::Claim> teacher_claims;
   std::string teacher_digest;  // over its parameters; empty without a teacher

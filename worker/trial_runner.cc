@@ -19,6 +19,7 @@
 #include "storage/attempt_file.h"
 #include "storage/checkpoint_store.h"
 #include "storage/tensor_digest.h"
+#include "worker/attempt_timings.h"
 #include "worker/checkpoint_stamp.h"
 #include "worker/data/dataset.h"
 #include "worker/failure.h"
@@ -90,6 +91,8 @@ class TrialRun {
     if (MaybeFailure failure = BuildMethod()) return failure;
     if (MaybeFailure failure = Resume()) return failure;
     if (MaybeFailure failure = Advance()) return failure;
+    if (const Status counted = CountEnergy(order_.start.device, inputs_.meter.get(), *gang_, joules_); !counted.ok())
+      return FailureOf(counted, FailureKind::gang_broken);
     return Leads() ? Publish() : std::nullopt;
   }
 
@@ -351,9 +354,7 @@ class TrialRun {
   Series Timings() const {
     const std::int64_t last = stopped_at_ > 0 ? stopped_at_ : method_->steps();
     const auto steps = static_cast<double>(std::max<std::int64_t>(1, last - resumed_at_));
-    return {{"seconds", SecondsSince(began_)},
-            {"training_seconds", training_seconds_},
-            {"step_seconds", training_seconds_ / steps}};
+    return AttemptTimings({SecondsSince(began_), training_seconds_, training_seconds_ / steps, joules_});
   }
 
   // attempt.h5 from the results folder, which holds trials/<trial>/<attempt>/.
@@ -384,6 +385,7 @@ class TrialRun {
   std::int64_t committed_step_ = 0;          // steps completed at the last commit
   Clock::time_point began_ = Clock::now(), training_ = began_, committed_ = began_, reported_ = began_;
   double training_seconds_ = 0;
+  std::optional<double> joules_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cluster/cuda_probe.h"
+#include "cluster/gpu_uuids.h"
 #include "cluster/model_order.h"
 #include "cluster/parent_death.h"
 #include "cluster/socket_link.h"
@@ -37,7 +38,8 @@ int main(int argc, char** argv) {
     std::puts("retort-worker " RETORT_VERSION);
     return 0;
   }
-  retort::worker::Devices devices(retort::worker::ProgramDirectory() + "/libretort_cuda.so");
+  retort::worker::Devices devices(retort::worker::ProgramDirectory() + "/libretort_cuda.so",
+                                  retort::cluster::GpuUuids(retort::worker::CudaVariables()));
   if (const retort::Status status = retort::cluster::DieWithParent(retort::cluster::kWorkerSocket); !status.ok()) {
     std::fprintf(stderr, "retort-worker: %s\n", status.message().c_str());
     return retort::ExitCode(status.code());

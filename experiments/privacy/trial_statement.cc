@@ -144,7 +144,7 @@ std::string NotCovered(const TrialSpec& spec, const std::vector<Claim>& claims) 
   if (rests_on(kSelectedOnTest)) text += "; the test examples, on which the step to stop at was chosen";
   if (rests_on(kAssumePoissonSampling)) text += "; the number of private examples";
   if (rests_on(kAssumeDisjointShards)) text += "; examples that stand in two shards";
-  if (spec.source == QuerySource::public_split) text += "; the public examples";
+  if (ShowsPublicPictures(spec.source)) text += "; the public examples";
   return text + ".";
 }
 

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "experiments/spec/printable.h"
+
 namespace retort {
 namespace {
 
@@ -66,23 +68,25 @@ namespace {
 
 constexpr std::size_t kShownColumns = 160;
 
+// Of valid UTF-8.
+std::size_t CodePoints(std::string_view text) {
+  const auto begins = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; };
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
+}
+
 // The source line with a caret below its column, both indented; of a long line the part around the caret.
 std::string Excerpt(std::string_view line, int number, int column) {
-  std::size_t caret_at = static_cast<std::size_t>(std::max(column, 1)) - 1;
-  std::string shown(line);
-  if (line.size() > kShownColumns) {
-    const std::size_t first =
-        std::min(caret_at - std::min(caret_at, kShownColumns / 2), line.size() - kShownColumns);
-    const bool more = first + kShownColumns < line.size();
-    shown = (first > 0 ? "..." : "") + std::string(line.substr(first, kShownColumns)) + (more ? "..." : "");
-    caret_at = std::min(caret_at - first, kShownColumns) + (first > 0 ? 3 : 0);
-  }
-  std::string indent(caret_at, ' ');
-  for (std::size_t i = 0; i < std::min(caret_at, shown.size()); ++i) {
-    if (shown[i] == '\t') indent[i] = '\t';
-  }
-  const std::string digits = std::to_string(number);
-  return "\n  " + digits + " | " + shown + "\n  " + std::string(digits.size(), ' ') + " | " + indent + "^";
+  const std::size_t at = ByteOfCodePoint(line, static_cast<std::size_t>(std::max(column, 1)) - 1);
+  const std::string before = OneLine(line.substr(0, at));
+  const std::string whole = before + OneLine(line.substr(at));
+  const std::size_t caret = CodePoints(before), columns = CodePoints(whole);
+  const std::size_t cut = columns - std::min(columns, kShownColumns);
+  const std::size_t first = std::min(caret - std::min(caret, kShownColumns / 2), cut);
+  const std::size_t begin = ByteOfCodePoint(whole, first), end = ByteOfCodePoint(whole, first + kShownColumns);
+  const std::string lead = first > 0 ? "..." : "";
+  const std::string shown = lead + whole.substr(begin, end - begin) + (first < cut ? "..." : "");
+  const std::string digits = std::to_string(number), blank(digits.size(), ' ');
+  return "\n  " + digits + " | " + shown + "\n  " + blank + " | " + std::string(lead.size() + caret - first, ' ') + "^";
 }
 
 }  // namespace
@@ -93,13 +97,13 @@ std::string Render(const Diagnostic& diagnostic) {
     text += ":" + std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column);
   }
   if (!text.empty()) text += ": ";
-  text += diagnostic.message;
+  text = Printable(text + diagnostic.message);
   if (!diagnostic.source_line.empty())
     text += Excerpt(diagnostic.source_line, diagnostic.line, diagnostic.column);
   if (!diagnostic.choices.empty()) {
     text += "\n  choose: ";
     for (std::size_t i = 0; i < diagnostic.choices.size(); ++i) {
-      text += (i == 0 ? "" : ", ") + diagnostic.choices[i];
+      text += (i == 0 ? "" : ", ") + OneLine(diagnostic.choices[i]);
     }
   }
   return text;

@@ -9,13 +9,14 @@ namespace retort {
 struct Diagnostic {
   std::string message;               // one sentence: what is wrong and what would be right
   std::string file;
-  int line = 0, column = 0;          // 1-based; 0 = not located
+  int line = 0, column = 0;          // 1-based, the column in code points; 0 = not located
   std::string key;                   // dotted, e.g. "trial.steps"
   std::vector<std::string> choices;  // nearest valid first
   std::string source_line;           // text of `line`, or empty
 };
 
-// file:line:column: message, the source line, a caret, and the nearest valid choice.
+// file:line:column: message, the source line, a caret, and the nearest valid choice. Whatever stands in these, the text
+// is printable (printable.h); of a message the lines stay.
 [[nodiscard]] std::string Render(const Diagnostic& diagnostic);
 // Contract form: {"message","file","line","column","key","choices"} per error.
 [[nodiscard]] std::string ErrorsToJson(const std::vector<Diagnostic>& errors);

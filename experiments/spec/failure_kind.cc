@@ -66,6 +66,12 @@ std::string_view FailureName(FailureKind kind) {
   return "unknown";
 }
 
+std::vector<std::string> FailureNames() {
+  std::vector<std::string> names;
+  for (const Row& row : kRows) names.emplace_back(row.name);
+  return names;
+}
+
 std::optional<FailureKind> ParseFailureName(std::string_view name) {
   for (const Row& row : kRows)
     if (row.name == name) return row.kind;

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace retort {
 
@@ -47,6 +49,8 @@ struct RetryRule {
 [[nodiscard]] RetryRule RetryRuleFor(FailureKind kind);
 // snake_case name, stable: used as metric label, in JSON and in journals.
 [[nodiscard]] std::string_view FailureName(FailureKind kind);
+// Of every kind, `none` among them.
+[[nodiscard]] std::vector<std::string> FailureNames();
 [[nodiscard]] std::optional<FailureKind> ParseFailureName(std::string_view name);
 
 }  // namespace retort

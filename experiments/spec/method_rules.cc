@@ -14,18 +14,21 @@ constexpr KindMask kSoundTeachers = MaskOf(TrialKind::ensemble_teacher) | MaskOf
 constexpr bool Holds(KindMask kinds, TrialKind kind) { return (kinds & MaskOf(kind)) != 0; }
 
 std::vector<std::string> SourceNames(SourceMask sources) {
-  constexpr std::array<std::string_view, 4> kNames = {"generator", "public", "private", "procedural"};
+  constexpr std::array<std::string_view, 5> kNames = {"generator", "public", "private", "procedural", "public-mixes"};
   std::vector<std::string> names;
   for (std::size_t i = 0; i < kNames.size(); ++i)
     if ((sources >> i & 1U) != 0) names.emplace_back(kNames[i]);
   return names;
 }
 
-// What may be asked: sound students also about public inputs, rona's about nothing else.
+// What may be asked: sound students also about public inputs, rona's about nothing else. A teacher that was trained
+// privately answers as often as it is asked, and so about mixes of them, too.
 SourceMask SourcesOf(const MethodRule& method, const Composition& trial) {
   const bool sound = method.kind == TrialKind::vote_student || trial.spec.reading == Reading::sound;
   if (!sound || method.kind == TrialKind::query_student) return method.sources;
-  return MaskOf(QuerySource::generator) | MaskOf(QuerySource::public_split) | MaskOf(QuerySource::procedural);
+  const SourceMask all =
+      MaskOf(QuerySource::generator) | MaskOf(QuerySource::public_split) | MaskOf(QuerySource::procedural);
+  return trial.kind == TrialKind::vote_student ? all : all | MaskOf(QuerySource::public_mixes);
 }
 
 std::string Quoted(const Composition& trial) {
@@ -262,10 +265,9 @@ void CheckSource(const Composition& trial, Judge& judge) {
                                       std::to_string(spec.data->height) + "x" + std::to_string(spec.data->width));
   }
   if (spec.source == QuerySource::procedural) CheckDrawable(spec, judge);
-  const bool open = spec.source == QuerySource::public_split && trial.kind != TrialKind::query_student;
-  if (open && spec.data->PublicExamples() == 0)
-    judge.Say({"source", "method"}, "source = \"public\" needs public examples, and data." + spec.data->name +
-                                        ".split has no public range");
+  if (ShowsPublicPictures(spec.source) && trial.kind != TrialKind::query_student && spec.data->PublicExamples() == 0)
+    judge.Say({"source", "method"}, "source = \"" + KeyText(spec, "source") + "\" needs public examples, and data." +
+                                        spec.data->name + ".split has no public range");
 }
 
 void CheckMethodKeys(const Composition& trial, Judge& judge) {

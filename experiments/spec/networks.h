@@ -58,7 +58,9 @@ inline constexpr std::array kNamedNetworks = {
     NamedNetwork{"dense-mnist", 4, 1, 0, true},
     NamedNetwork{"dense-cifar10", 18, 1, 0, false},
     NamedNetwork{"dense-cifar100", 18, 1, 0, false},
-    NamedNetwork{"dense-cifar10-small", 18, 1, 0, false}};
+    NamedNetwork{"dense-cifar10-small", 18, 1, 0, false},
+    NamedNetwork{"cnn-128", 8, 1, 0, true},
+    NamedNetwork{"cnn-128-gn", 8, 1, 0, false}};
 
 // Null for a name that is none of them.
 constexpr const NamedNetwork* FindNetwork(std::string_view name) {

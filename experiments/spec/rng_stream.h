@@ -26,6 +26,7 @@ enum class Purpose : std::uint64_t {
   flips = 14,        // which images are mirrored
   resized_crops = 15,
   warps = 16,        // affine and elastic maps of images
+  mixes = 17,        // which pictures are blended, and how
 };
 
 // A keyed sequence of 64-bit words; word i is Mix(key + (i + 1) * golden), the SplitMix64 output function.

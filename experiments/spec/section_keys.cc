@@ -186,7 +186,7 @@ constexpr SectionKey kSections[] = {
      false,
      {},
      "name of the file",
-     "names the results folder: letters, digits, '.', '_' and '-'"},
+     "names the results folder: at most 100 bytes without '/', not starting with '.' or '-'"},
     {"sweep", "seeds", counts, false, kPositions, "[0]", "each trial runs once a seed"},
     {"sweep", "grid", table, false, {}, "no grid", "grid.KEY = [values]: every combination"},
     {"sweep",

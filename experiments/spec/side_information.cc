@@ -21,7 +21,7 @@ std::string SideInformation(const TrialSpec& student, const TrialSpec* teacher) 
   std::string all;
   const auto add = [&all](const char* what) { all += (all.empty() ? "" : ", ") + std::string(what); };
   if (labels) add("public examples");
-  if (student.source == QuerySource::public_split) add("public pictures");
+  if (ShowsPublicPictures(student.source)) add("public pictures");
   if (known) add("domain knowledge");
   return all.empty() ? "none" : all;
 }

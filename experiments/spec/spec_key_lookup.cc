@@ -19,10 +19,10 @@ std::string SpecKey::SourcesFor(TrialKind kind) const {
   const KindMask mask = MaskOf(kind);
   if ((kinds & mask) != 0) return "";
   std::string sources;
-  const auto add = [&sources](const char* source) { sources += (sources.empty() ? "" : " or ") + std::string(source); };
-  if ((generator_kinds & mask) != 0) add("\"generator\"");
-  if ((public_kinds & mask) != 0) add("\"public\"");
-  if ((procedural_kinds & mask) != 0) add("\"procedural\"");
+  for (std::size_t i = 0; i < source_kinds.size(); ++i) {
+    if ((source_kinds[i] & mask) == 0) continue;
+    sources += (sources.empty() ? "\"" : " or \"") + ValueText(*FindKey("source", kInTrial), static_cast<std::int64_t>(i)) + "\"";
+  }
   return sources;
 }
 

@@ -141,18 +141,16 @@ constexpr SpecKey Execution(SpecKey key) {
   key.inherited = true;
   return key;
 }
-// Used by trials of these kinds too, where their source is the generator.
-constexpr SpecKey Generated(KindMask kinds, SpecKey key) {
-  key.generator_kinds = kinds;
+// Used by trials of these kinds too, where that is their source.
+constexpr SpecKey WithSource(QuerySource source, KindMask kinds, SpecKey key) {
+  key.source_kinds.at(static_cast<std::size_t>(source)) = kinds;
   key.places = static_cast<std::uint8_t>(key.places | PlacesOf(kinds));
   return key;
 }
-// These kinds too, where their source is procedural.
-constexpr SpecKey Procedural(KindMask kinds, SpecKey key) {
-  key.procedural_kinds = kinds;
-  key.places = static_cast<std::uint8_t>(key.places | PlacesOf(kinds));
-  return key;
-}
+constexpr SpecKey Generated(KindMask kinds, SpecKey key) { return WithSource(QuerySource::generator, kinds, key); }
+constexpr SpecKey Procedural(KindMask kinds, SpecKey key) { return WithSource(QuerySource::procedural, kinds, key); }
+constexpr SpecKey Public(KindMask kinds, SpecKey key) { return WithSource(QuerySource::public_split, kinds, key); }
+constexpr SpecKey Mixed(KindMask kinds, SpecKey key) { return WithSource(QuerySource::public_mixes, kinds, key); }
 // These kinds too, where their queries are made: by the generator or a procedure.
 constexpr SpecKey Made(KindMask kinds, SpecKey key) { return Generated(kinds, Procedural(kinds, key)); }
 constexpr SpecKey Quiet(KindMask kinds, SpecKey key) {
@@ -160,11 +158,6 @@ constexpr SpecKey Quiet(KindMask kinds, SpecKey key) {
   return key;
 }
 constexpr SpecKey Quiet(SpecKey key) { return Quiet(key.kinds, key); }
-constexpr SpecKey Public(KindMask kinds, SpecKey key) {
-  key.public_kinds = kinds;
-  key.places = static_cast<std::uint8_t>(key.places | PlacesOf(kinds));
-  return key;
-}
 
 // Of students that are fitted to a set of labelled pictures, public or drawn.
 constexpr SpecKey Fitted(SpecKey key) { return Procedural(kVotes, Public(kVotes | kLabelled, key)); }

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 19> kMethods = {
     "lp-2st",  "alibi",          "fedavg",       "dense",   "sleep"};
 constexpr std::array<std::string_view, 4> kReadings = {"working", "printed", "row-averaged", "sound"};
 constexpr std::array<std::string_view, 2> kNoiseModes = {"secure", "seeded"};
-constexpr std::array<std::string_view, 4> kSources = {"generator", "public", "private", "procedural"};
+constexpr std::array<std::string_view, 5> kSources = {"generator", "public", "private", "procedural", "public-mixes"};
 constexpr std::array<std::string_view, 2> kPictures = {"writing", "natural"};
 constexpr std::array<std::string_view, 3> kNormalizations = {"row", "frobenius", "clip"};
 constexpr std::array<std::string_view, 8> kClaims = {"none",    "paper",  "answer",  "slot",
@@ -135,8 +135,8 @@ constexpr SpecKey kKeys[] = {
     Row<&S::queries>("queries", From(0, 1e9), kVotes | kQuery, "noisy-vote answers in all"),
 
     Choice<&S::source>("source", kSources, kStudents,
-                       "where the inputs come from that the teacher is asked about; a method trained on private "
-                       "examples: always private"),
+                       "where the inputs come from that the teacher is asked about; public-mixes: public pictures, "
+                       "alone, blended and patched in pairs; a method trained on private examples: always private"),
     Procedural(kDrawing, Choice<&S::pictures>("pictures", kPictures, 0,
                                               "that the procedure draws: writing (strokes and blobs; it knows what "
                                               "digits look like) or natural (dead leaves and 1/f noise)")),
@@ -218,14 +218,17 @@ constexpr SpecKey kKeys[] = {
     Quiet(kEnsemble, Fitted(Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kEnsemble | kLabel,
                                                        "label smoothing"))),
     Fitted(Row<&S::label_steps>("label_steps", From(0, 1e9), 0, "optimiser steps on the released labels")),
-    Fitted(Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
-                          "pixels of random translation")),
+    Mixed(kDistilled,
+          Fitted(Row<&S::shift>("shift", From(0, 64), kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
+                                "pixels of random translation"))),
     Quiet(kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated | kVotes | kLabelled,
-          Fitted(Choice<&S::augment>("augment", kAugments, kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
-                                     "what is done to a training image: none, shift by up to `shift` pixels, "
-                                     "crop-flip: padded by 4, cut at random and mirrored, random-resized-crop: a part "
-                                     "of 8 % or more, scaled and mirrored, affine: turned, scaled, sheared and shifted "
-                                     "a little, elastic: bent by a smooth field besides"))),
+          Mixed(kDistilled,
+                Fitted(Choice<&S::augment>(
+                    "augment", kAugments, kPlain | kEnsemble | kDpsgd | kQuery | kLabel | kFederated,
+                    "what is done to a training image, or to a public picture before it is mixed: none, shift by up to "
+                    "`shift` pixels, crop-flip: padded by 4, cut at random and mirrored, random-resized-crop: a part "
+                    "of 8 % or more, scaled and mirrored, affine: turned, scaled, sheared and shifted "
+                    "a little, elastic: bent by a smooth field besides")))),
     Quiet(Choice<&S::precision>("precision", kPrecisions,
                                 kPlain | kEnsemble | kAsking | kMerf | kLabel | kFederated,
                                 "of the arithmetic inside networks that are trained; parameters, optimiser and "

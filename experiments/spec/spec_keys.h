@@ -2,7 +2,11 @@
 // it applies to, whether it is part of identity, and one line of documentation.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,9 +53,7 @@ struct SpecKey {
   bool indexed = false;         // choice of an enum field
   std::string_view zero_word;   // of a count: what is written for the value 0, which its limits leave out
   KindMask kinds = 0;           // trials that use it
-  KindMask generator_kinds = 0;  // trials that use it where their source is the generator
-  KindMask public_kinds = 0;     // trials that use it where their source is the public split
-  KindMask procedural_kinds = 0;  // trials that use it where their source is procedural
+  std::array<KindMask, kQuerySources> source_kinds = {};  // by QuerySource: trials that use it where that is theirs
   std::uint8_t places = kNowhere;
   bool identity = true;
   KindMask quiet = 0;  // kinds whose identity it is part of only where it differs from TrialSpec's default
@@ -63,14 +65,12 @@ struct SpecKey {
     return place == kInTrial ? TrialName() : name;
   }
   [[nodiscard]] bool AppliesTo(TrialKind kind, QuerySource source) const {
-    KindMask used = kinds;
-    if (source == QuerySource::generator) used |= generator_kinds;
-    if (source == QuerySource::public_split) used |= public_kinds;
-    if (source == QuerySource::procedural) used |= procedural_kinds;
-    return (used & MaskOf(kind)) != 0;
+    return ((kinds | source_kinds.at(static_cast<std::size_t>(source))) & MaskOf(kind)) != 0;
   }
   // Of any source.
-  [[nodiscard]] KindMask AllKinds() const { return kinds | generator_kinds | public_kinds | procedural_kinds; }
+  [[nodiscard]] KindMask AllKinds() const {
+    return std::accumulate(source_kinds.begin(), source_kinds.end(), kinds, std::bit_or<KindMask>());
+  }
   // ` (source "generator")` where that kind uses it with some sources alone; empty where with all.
   [[nodiscard]] std::string SourcesFor(TrialKind kind) const;
   // "plain teacher, sound dpdfd student of an ensemble (source \"generator\")", ...

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace retort {
 
@@ -25,19 +26,25 @@ enum class StatusCode : std::uint8_t {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  Status(StatusCode code, std::string message, std::vector<std::string> choices = {})
+      : code_(code), message_(std::move(message)), choices_(std::move(choices)) {}
 
   [[nodiscard]] bool ok() const { return code_ == StatusCode::ok; }
   [[nodiscard]] StatusCode code() const { return code_; }
   // One or more whole sentences: what happened, and what would put it right.
   [[nodiscard]] const std::string& message() const { return message_; }
+  // What would have been valid where a word was not, the nearest first; may be empty.
+  [[nodiscard]] const std::vector<std::string>& choices() const { return choices_; }
 
  private:
   StatusCode code_ = StatusCode::ok;
   std::string message_;
+  std::vector<std::string> choices_;
 };
 
-inline Status UsageError(std::string message) { return {StatusCode::usage, std::move(message)}; }
+inline Status UsageError(std::string message, std::vector<std::string> choices = {}) {
+  return {StatusCode::usage, std::move(message), std::move(choices)};
+}
 inline Status EnvironmentError(std::string message) {
   return {StatusCode::environment, std::move(message)};
 }

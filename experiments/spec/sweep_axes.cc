@@ -5,19 +5,12 @@
 #include <tuple>
 #include <utility>
 
+#include "experiments/spec/printable.h"
 #include "experiments/spec/sweep_document.h"
 #include "experiments/spec/value_reader.h"
 
 namespace retort {
 namespace {
-
-bool SafeName(const std::string& name) {
-  return !name.empty() && name.size() <= 100 && name.front() != '.' && name.front() != '-' &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                  c == '-' || c == '.';
-         });
-}
 
 void ReadSeeds(const TomlEntry& entry, const std::string& path, ReadContext& context) {
   std::vector<std::uint64_t> seeds;
@@ -168,6 +161,11 @@ void ReadWhen(const TomlNode& rules, const std::string& path, ReadContext& conte
 
 }  // namespace
 
+bool NamesFolder(const std::string& name) {
+  return !name.empty() && name.size() <= 100 && name.front() != '.' && name.front() != '-' &&
+         name.find('/') == std::string::npos && FirstControl(name).empty();
+}
+
 void ReadSweepTable(const TomlNode& sweep, ReadContext& context) {
   SweepDocument& document = context.document;
   const std::string path = context.prefix + "sweep";
@@ -175,11 +173,10 @@ void ReadSweepTable(const TomlNode& sweep, ReadContext& context) {
   CheckSection(sweep, "sweep", path, context.partial, context.complaints);
   if (const TomlEntry* name = sweep.Find("name"); name != nullptr && name->value.kind == TomlKind::text) {
     document.name = name->value.text;
-    if (!SafeName(document.name)) {
+    if (!NamesFolder(document.name)) {
       context.complaints.Error(
           name->value.where, path + ".name",
-          "the name of a sweep names a folder: letters, digits, '.', '_' and '-', not starting "
-          "with '.' or '-'");
+          "the name of a sweep names a folder: at most 100 bytes without '/', not starting with '.' or '-'");
     }
   }
   if (const TomlEntry* seeds = sweep.Find("seeds");

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "experiments/spec/printable.h"
 #include "experiments/spec/value_reader.h"
 
 namespace retort {
@@ -21,6 +22,19 @@ void CheckNames(Assignments& assignments, const SweepDocument& document, Complai
     complaints.Unknown(assignment.where, std::string(assignment.key->name), data ? "data set" : "teacher",
                        name, names, true);
   }
+}
+
+// Whether `holds` does of a method that is named somewhere.
+template <typename F>
+bool AnyMethod(const SweepDocument& document, F holds) {
+  const auto among = [&holds](const Assignments& values) {
+    return std::any_of(values.begin(), values.end(),
+                       [&holds](const Assignment& value) { return value.key->name == "method" && holds(value); });
+  };
+  const auto in_axis = [&among](const Axis& axis) { return std::any_of(axis.rows.begin(), axis.rows.end(), among); };
+  return among(document.trial) || std::any_of(document.axes.begin(), document.axes.end(), in_axis) ||
+         std::any_of(document.when.begin(), document.when.end(),
+                     [&among](const WhenRule& rule) { return among(rule.set); });
 }
 
 // A misspelt name is looked for among the keys of this place, and among the other spellings of a key.
@@ -52,6 +66,18 @@ void UnknownKey(const TomlEntry& entry, KeyPlace place, const std::string& path,
   complaints.Error(entry.where, path + entry.key, std::move(message), std::move(choices));
 }
 
+// The copy in the results folder is called otherwise than the file, which names the sweep where [sweep] does not.
+void KeepName(const std::string& name, TomlNode& root) {
+  if (!NamesFolder(name)) return;
+  if (root.Find("sweep") == nullptr) root.entries.push_back({"sweep", {}, {}});
+  TomlNode& sweep = root.Find("sweep")->value;
+  if (sweep.kind != TomlKind::table || sweep.Find("name") != nullptr) return;
+  TomlNode text;
+  text.kind = TomlKind::text;
+  text.text = name;
+  sweep.entries.push_back({"name", {}, std::move(text)});
+}
+
 }  // namespace
 
 const DataTable* SweepDocument::FindData(const std::string& data_name) const {
@@ -69,16 +95,13 @@ const TeacherDefinition* SweepDocument::FindTeacher(const std::string& teacher_n
 }
 
 bool SweepDocument::NamesSleep() const {
-  const auto sleeps = [](const Assignments& values) {
-    return std::any_of(values.begin(), values.end(), [](const Assignment& value) {
-      return value.valid && value.key->name == "method" && value.value == KeyValue(std::string("sleep"));
-    });
-  };
-  const auto in_axis = [&](const Axis& axis) {
-    return std::any_of(axis.rows.begin(), axis.rows.end(), sleeps);
-  };
-  return sleeps(trial) || std::any_of(axes.begin(), axes.end(), in_axis) ||
-         std::any_of(when.begin(), when.end(), [&](const WhenRule& rule) { return sleeps(rule.set); });
+  return AnyMethod(*this, [](const Assignment& method) {
+    return method.valid && method.value == KeyValue(std::string("sleep"));
+  });
+}
+
+bool SweepDocument::NamesUnknownMethod() const {
+  return AnyMethod(*this, [](const Assignment& method) { return !method.valid; });
 }
 
 std::vector<std::string> SweepDocument::DataNames() const {
@@ -170,12 +193,17 @@ SweepDocument ReadSweepDocument(const std::string& text, const std::string& path
     return document;
   }
   document.sweep_where = root.where;
+  if (HoldsControls(root, "", complaints)) return document;
   OverlayDocument(root, options, sources, lookup, complaints);
   CheckSection(root, "", "", false, complaints);
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   ReadContext context{document, complaints, lookup, folder.string(), "", false};
   ReadTables(root, context);
-  if (root.Find("data") == nullptr && !document.NamesSleep())
+  if (!FirstControl(document.name).empty())
+    complaints.Error(document.sweep_where, "sweep.name",
+                     "the name of this file, which names the sweep, holds the control character " +
+                         FirstControl(document.name) + ": set name in [sweep], or call the file otherwise");
+  if (root.Find("data") == nullptr && !document.NamesSleep() && !document.NamesUnknownMethod())
     complaints.Error(root.where, "data", "missing data: the data sets, one table each");
   // The copy in the results folder stands elsewhere, so paths become absolute.
   for (const DataTable& table : document.data) {
@@ -190,6 +218,7 @@ SweepDocument ReadSweepDocument(const std::string& text, const std::string& path
         file->value.text = std::get<std::string>(assignment.value);
     }
   }
+  KeepName(document.name, root);
   document.resolved_toml = FormatToml(root);
   return document;
 }

@@ -87,6 +87,8 @@ struct SweepDocument {
 
   // Some trial may do without a data set: the method "sleep" is named somewhere.
   [[nodiscard]] bool NamesSleep() const;
+  // A method is named that there is not; it may have been meant to be "sleep".
+  [[nodiscard]] bool NamesUnknownMethod() const;
   [[nodiscard]] const DataTable* FindData(const std::string& data_name) const;
   [[nodiscard]] const TeacherDefinition* FindTeacher(const std::string& teacher_name) const;
   [[nodiscard]] std::vector<std::string> DataNames() const;
@@ -113,6 +115,10 @@ struct ReadContext {
 // Reads the six tables of `root`, which has no profile any more.
 void ReadTables(const TomlNode& root, ReadContext& context);
 
+// Complains of every name and text of `table` that holds what a terminal or a page obeys rather than shows (IsControl in
+// printable.h). `path`: the dotted name of the table, with its dot; empty for the document. Returns whether there is one.
+bool HoldsControls(const TomlNode& table, const std::string& path, Complaints& complaints);
+
 // Parts of ReadTables, one file each.
 void ReadDataTables(const TomlNode& data, ReadContext& context);
 // The entry `split` of a data table, after its reader.
@@ -120,6 +126,8 @@ void ReadSplit(const TomlNode& split, const std::string& path, DataTable& table,
 // The entries of a data table that say how pictures are prepared, after its reader.
 void ReadPreprocessing(const TomlNode& node, const std::string& path, DataTable& table, ReadContext& context);
 void ReadTeachers(const TomlNode& teachers, ReadContext& context);
+// Whether a sweep may be called so.
+[[nodiscard]] bool NamesFolder(const std::string& name);
 void ReadSweepTable(const TomlNode& sweep, ReadContext& context);
 void ReadQuota(const TomlNode& quota, ReadContext& context);
 void ReadTableSpecs(const TomlNode& tables, ReadContext& context);

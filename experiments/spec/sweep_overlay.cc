@@ -59,13 +59,35 @@ bool ParseArgument(const std::string& argument, std::size_t equals, int source, 
          ParseToml(argument.substr(0, equals + 1) + "\"" + word + "\"", source, sources, tree, ignored);
 }
 
+constexpr std::string_view kTables[] = {"data", "teacher", "trial", "sweep", "table", "figure"};
+
+// The dotted name of what `tree` sets, with `table` for its first part: "trial.steps".
+std::string RenamedTo(const std::string& table, const TomlNode& tree) {
+  std::string name = table;
+  const TomlNode* below = &tree.entries.front().value;
+  for (; below->kind == TomlKind::table && below->entries.size() == 1; below = &below->entries.front().value)
+    name += "." + FormatTomlKey(below->entries.front().key);
+  return name;
+}
+
+// What an override whose first part is no table was probably to be: that of a table with another name, or a key of
+// [trial].
+std::vector<std::string> NearTargets(const TomlNode& tree) {
+  const TomlEntry& top = tree.entries.front();
+  std::vector<std::string> near;
+  if (top.value.kind == TomlKind::table)
+    for (const std::string& table : NearestOf(top.key, {std::begin(kTables), std::end(kTables)}))
+      near.push_back(RenamedTo(table, tree));
+  else
+    for (const std::string& key : NearestOf(top.key, KeyNames(kInTrial))) near.push_back("trial." + key);
+  return near;
+}
+
 // Overrides change what the file has: they bring no new data set, teacher, table or figure.
 bool TargetsExist(const TomlNode& root, const TomlNode& tree, Complaints& complaints) {
   const TomlEntry& top = tree.entries.front();
-  static constexpr std::string_view kTables[] = {"data", "teacher", "trial", "sweep", "table", "figure"};
   if (std::find(std::begin(kTables), std::end(kTables), top.key) == std::end(kTables)) {
-    std::vector<std::string> near = NearestOf(top.key, KeyNames(kInTrial));
-    for (std::string& name : near) name.insert(0, "trial.");
+    const std::vector<std::string> near = NearTargets(tree);
     complaints.Error(top.where, top.key,
                      "unknown key \"" + top.key +
                          "\": an override starts with data., teacher., trial., sweep., table. or figure." +
@@ -120,6 +142,7 @@ void Override(TomlNode& root, const std::string& argument, SourceTexts& sources,
                          "trial.reading=sound or sweep.seeds=[0,1]");
     return;
   }
+  if (HoldsControls(tree, "", complaints)) return;
   if (!TargetsExist(root, tree, complaints) || VariesOnAnAxis(root, tree, complaints)) return;
   Overlay(root, tree);
 }

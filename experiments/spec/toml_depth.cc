@@ -29,7 +29,8 @@ TextPlace PlaceOf(std::string_view text, std::size_t at) {
   TextPlace place;
   for (std::size_t i = 0; i < at; ++i) {
     place.line += text[i] == '\n' ? 1 : 0;
-    place.column = text[i] == '\n' ? 1 : place.column + 1;
+    const bool begins = (static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U;  // a code point
+    place.column = text[i] == '\n' ? 1 : place.column + (begins ? 1 : 0);
   }
   return place;
 }

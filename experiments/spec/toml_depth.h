@@ -9,7 +9,7 @@ namespace retort {
 inline constexpr int kMostKeyParts = 16;
 
 struct TextPlace {
-  int line = 1, column = 1;  // from 1; columns count bytes
+  int line = 1, column = 1;  // from 1; columns count code points
 };
 
 // Where the first dotted key or header of `toml` grows past kMostKeyParts parts. Text that is not TOML is

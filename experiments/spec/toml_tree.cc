@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "experiments/spec/printable.h"
 #include "experiments/spec/toml_depth.h"
 
 namespace retort {
@@ -56,28 +57,17 @@ TomlNode Convert(const toml::node& node, int source) {
 
 std::string Quoted(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      constexpr std::string_view kHex = "0123456789abcdef";
-      out += "\\u00";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15U];
-    } else {
-      out += c;
-    }
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view point = text.substr(at, std::max<std::size_t>(CodePointAt(text, at), 1));
+    if (point == "\"" || point == "\\")
+      out.append("\\").append(point);
+    else if (const std::string control = FirstControl(point); !control.empty())
+      out += "\\u" + control.substr(2);
+    else
+      out += point;
+    at += point.size();
   }
   return out + '"';
-}
-
-std::string KeyText(const std::string& key) {
-  const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  });
-  return bare ? key : Quoted(key);
 }
 
 bool HoldsTable(const TomlNode& table) {
@@ -88,7 +78,7 @@ bool HoldsTable(const TomlNode& table) {
 // A table of tables is spelt out in dotted keys; any other value stands on one line.
 void FormatEntries(const TomlNode& table, const std::string& prefix, std::string& out) {
   for (const auto& entry : table.entries) {
-    const std::string name = prefix + KeyText(entry.key);
+    const std::string name = prefix + FormatTomlKey(entry.key);
     if (entry.value.kind == TomlKind::table && HoldsTable(entry.value)) {
       FormatEntries(entry.value, name + ".", out);
     } else {
@@ -227,6 +217,13 @@ std::string FormatReal(double value) {
   return text;
 }
 
+std::string FormatTomlKey(const std::string& key) {
+  const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+  return bare ? key : Quoted(key);
+}
+
 std::string FormatTomlValue(const TomlNode& value) {
   switch (value.kind) {
     case TomlKind::text:
@@ -246,7 +243,7 @@ std::string FormatTomlValue(const TomlNode& value) {
   }
   std::string out = "{";
   for (std::size_t i = 0; i < value.entries.size(); ++i) {
-    out += (i == 0 ? " " : ", ") + KeyText(value.entries[i].key) + " = " +
+    out += (i == 0 ? " " : ", ") + FormatTomlKey(value.entries[i].key) + " = " +
            FormatTomlValue(value.entries[i].value);
   }
   return out + (value.entries.empty() ? "}" : " }");
@@ -256,11 +253,11 @@ std::string FormatToml(const TomlNode& root) {
   std::string out;
   for (const auto& entry : root.entries) {
     if (entry.value.kind != TomlKind::table)
-      out += KeyText(entry.key) + " = " + FormatTomlValue(entry.value) + "\n";
+      out += FormatTomlKey(entry.key) + " = " + FormatTomlValue(entry.value) + "\n";
   }
   for (const auto& entry : root.entries) {
     if (entry.value.kind != TomlKind::table) continue;
-    out += "\n[" + KeyText(entry.key) + "]\n";
+    out += "\n[" + FormatTomlKey(entry.key) + "]\n";
     FormatEntries(entry.value, "", out);
   }
   return out;

@@ -65,6 +65,8 @@ void Overlay(TomlNode& under, const TomlNode& over);
 
 // TOML text that parses to an equal tree, in the same order.
 [[nodiscard]] std::string FormatToml(const TomlNode& root);
+// One part of a key: in quotes where it needs them, with escapes for control characters.
+[[nodiscard]] std::string FormatTomlKey(const std::string& key);
 [[nodiscard]] std::string FormatTomlValue(const TomlNode& value);
 // Shortest decimal form that reads back as exactly this double; always with a point or an exponent.
 [[nodiscard]] std::string FormatReal(double value);

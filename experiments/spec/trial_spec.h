@@ -4,6 +4,7 @@
 // generated from it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,7 +19,11 @@ namespace retort {
 enum class Role : std::uint8_t { teacher, student };
 enum class Reading : std::uint8_t { working, printed, row_averaged, sound };
 enum class NoiseMode : std::uint8_t { secure, seeded };
-enum class QuerySource : std::uint8_t { generator, public_split, private_split, procedural };
+enum class QuerySource : std::uint8_t { generator, public_split, private_split, procedural, public_mixes };
+inline constexpr std::size_t kQuerySources = 5;
+[[nodiscard]] constexpr bool ShowsPublicPictures(QuerySource source) {
+  return source == QuerySource::public_split || source == QuerySource::public_mixes;
+}
 // What a procedure draws: strokes and blobs, or dead leaves and 1/f noise.
 enum class Pictures : std::uint8_t { writing, natural };
 enum class Normalization : std::uint8_t { row, frobenius, clip };

@@ -23,6 +23,11 @@ def summed(by, expression):
     return f"sum by ({by}) ({expression})"
 
 
+def moment(metric):
+    """For Grafana, in milliseconds; what has not happened yet is 0 and left out."""
+    return f"({metric}{ON} > 0) * 1000"
+
+
 # Title, what it tells, unit, kind, queries as (expression, legend), width of 24.
 OVERVIEW = [
     ("Trials by state", "How many trials are where; failed and parent-failed ones need a look.", "short", "timeseries",
@@ -31,10 +36,10 @@ OVERVIEW = [
      [("sweep:retort_trials_done:ratio" + ON[:1] + 'sweep=~"$sweep", instance=~"$instance"}', "{{sweep}}")], 4),
     ("Expected end", "When the last trial is expected to end; nothing while the cost of a trial is unknown.",
      "dateTimeFromNow", "stat", [("retort_expected_end_timestamp_seconds" + ON + " * 1000", "{{sweep}}")], 4),
-    ("Last success", "When a trial last succeeded.", "dateTimeFromNow", "stat",
-     [("retort_last_success_timestamp_seconds" + ON + " * 1000", "{{sweep}}")], 4),
-    ("Last end of a trial", "When a trial last ended for good, well or badly.", "dateTimeFromNow", "stat",
-     [("retort_last_trial_end_timestamp_seconds" + ON + " * 1000", "{{sweep}}")], 4),
+    ("Last success", "When a trial last succeeded; nothing before the first.", "dateTimeFromNow", "stat",
+     [(moment("retort_last_success_timestamp_seconds"), "{{sweep}}")], 4),
+    ("Last end of a trial", "When a trial last ended for good, well or badly; nothing before the first.", "dateTimeFromNow", "stat",
+     [(moment("retort_last_trial_end_timestamp_seconds"), "{{sweep}}")], 4),
     ("Trials left", "Trials that have not ended: what alerts call left.", "short", "stat",
      [('sweep:retort_trials_left:sum{sweep=~"$sweep", instance=~"$instance"}', "{{sweep}}")], 4),
     ("Steps", "Training steps a second over all gangs.", "ops", "timeseries",
@@ -49,11 +54,14 @@ OVERVIEW = [
      [("retort_start_timestamp_seconds" + ON + " * 1000", "{{sweep}}")], 6),
     ("Uptime", "How long each orchestrator has been up.", "s", "stat", [("retort_uptime_seconds" + ON, "{{sweep}}")], 6),
 ]
+# Both times are in the clock of the orchestrator.
+SILENCE = ("retort_clock_timestamp_seconds" + ON + " - on (job, sweep, instance) group_right () "
+           "retort_seat_progress_timestamp_seconds" + ON)
 GANGS = [
     ("Progress by seat", "Part of its steps that each gang has made; the seat is that of its leader.", "percentunit",
      "timeseries", [("retort_seat_progress_ratio" + ON, "rank {{rank}} slot {{slot}}")], 12),
     ("Silence by seat", "Time since each gang last got on; its watchdog ends it at the dashed deadline.", "s",
-     "timeseries", [("time() - retort_seat_progress_timestamp_seconds" + ON, "rank {{rank}} slot {{slot}}"),
+     "timeseries", [(SILENCE, "rank {{rank}} slot {{slot}}"),
                     ("retort_seat_deadline_seconds" + ON, "deadline {{rank}}/{{slot}}")], 12),
     ("Gangs", "Gangs that train now.", "short", "timeseries", [("retort_gangs" + ON, "{{sweep}}")], 8),
     ("Time of a step", "Quantiles of the time of a training step.", "s", "timeseries",
@@ -73,17 +81,26 @@ PRIVACY = [
     ("Part of the budget", "Spent over the budget of the data set; at 1 nothing more is released.", "percentunit",
      "timeseries", [('dataset:retort_epsilon:ratio{sweep=~"$sweep", instance=~"$instance"}', "{{dataset}}")], 12),
     ("Budget", "Cap on the total epsilon of each data set, where the sweep sets one.", "none", "stat",
-     [("retort_epsilon_budget" + ON, "{{dataset}}")], 8),
-    ("Teacher queries", "Releases that the ledger granted, a second.", "ops", "timeseries",
-     [(summed("dataset", rate("retort_releases_total")), "{{dataset}}")], 8),
+     [("retort_epsilon_budget" + ON, "{{dataset}}")], 6),
+    ("Delta", "At which the epsilon spent on each data set is stated.", "sci", "stat",
+     [("retort_epsilon_delta" + ON, "{{dataset}}")], 6),
+    ("Releases", "Granted by the ledger, a second: answers of a teacher, or steps of private training.", "ops", "timeseries",
+     [(summed("dataset", rate("retort_releases_total")), "{{dataset}}")], 6),
     ("Reservations refused", "Attempts that ended because the budget refused them.", "ops", "timeseries",
-     [(summed("sweep", rate("retort_failures_total", 'kind="budget_refused"')), "{{sweep}}")], 8),
+     [(summed("sweep", rate("retort_failures_total", 'kind="budget_refused"')), "{{sweep}}")], 6),
     ("Ledger records", "Reservations and settlements written, a second.", "ops", "timeseries",
      [(summed("sweep", rate("retort_ledger_appends_total")), "{{sweep}}")], 12),
     ("Ledger", "Size of ledger.log.", "bytes", "timeseries", [("retort_ledger_bytes" + ON, "{{sweep}}")], 12),
 ]
-SEAT_OF_GPU = ('on (UUID) group_left (sweep, rank, slot) label_replace(retort_worker_info' + on('gpu_uuid!=""') +
-               ', "UUID", "$1", "gpu_uuid", "(.+)")')
+
+
+def by_seat(metric):
+    """Of DCGM, at every seat on its GPU: seats and sweeps may share one, and so may instances of it."""
+    seats = 'label_replace(retort_worker_info' + on('gpu_uuid!=""') + ', "UUID", "$1", "gpu_uuid", "(.+)")'
+    return f"{seats} * on (UUID) group_left () max by (UUID) ({metric})"
+
+
+OF_SEAT = "{{sweep}} rank {{rank}} slot {{slot}}"
 DEVICES = [
     ("Devices by state", "Idle ones while trials are queued are lost time; drained ones get no more work.", "short",
      "timeseries", [(summed("state", "retort_devices" + ON), "{{state}}")], 12),
@@ -92,20 +109,23 @@ DEVICES = [
     ("Places", "Host, device and GPU of each seat: the key to the others.", "short", "table",
      [("retort_worker_info" + ON, "")], 24),
     ("GPU utilisation", "From DCGM, of the GPUs that this sweep uses.", "percent", "timeseries",
-     [("DCGM_FI_DEV_GPU_UTIL * " + SEAT_OF_GPU, "rank {{rank}} slot {{slot}}")], 8),
-    ("GPU memory", "From DCGM, framebuffer in use.", "decmbytes", "timeseries",
-     [("DCGM_FI_DEV_FB_USED * " + SEAT_OF_GPU, "rank {{rank}} slot {{slot}}")], 8),
+     [(by_seat("DCGM_FI_DEV_GPU_UTIL"), OF_SEAT)], 8),
+    ("GPU memory", "From DCGM, framebuffer in use.", "mbytes", "timeseries",
+     [(by_seat("DCGM_FI_DEV_FB_USED"), OF_SEAT)], 8),
     ("GPU power", "From DCGM.", "watt", "timeseries",
-     [("DCGM_FI_DEV_POWER_USAGE * " + SEAT_OF_GPU, "rank {{rank}} slot {{slot}}")], 8),
+     [(by_seat("DCGM_FI_DEV_POWER_USAGE"), OF_SEAT)], 8),
 ]
 FAULTS = [
     ("Failures by kind", "Attempts that ended without a result, a second; kinds in the runbook.", "ops", "timeseries",
      [(summed("kind", rate("retort_failures_total")) + " > 0 or vector(0)", "{{kind}}")], 12),
-    ("Failures over attempts", "15-minute rates as the alert sees them.", "percentunit", "timeseries",
+    ("Retries by kind", "Attempts whose trial was queued again, a second.", "ops", "timeseries",
+     [(summed("kind", rate("retort_retries_total")) + " > 0 or vector(0)", "{{kind}}")], 12),
+    ("Failures over attempts", "15-minute rates as the alert sees them, without those that were stopped, refused or crowded.",
+     "percentunit", "timeseries",
      [('sweep:retort_failures:rate15m{sweep=~"$sweep", instance=~"$instance"} / '
        'sweep:retort_attempts:rate15m{sweep=~"$sweep", instance=~"$instance"}', "{{sweep}}")], 12),
-    ("Free space", "Of the file system that holds the results folder.", "bytes", "timeseries",
-     [("retort_storage_free_bytes" + ON, "{{sweep}}")], 8),
+    ("Free space", "Of the file system that holds the results folder; a quota below it is not seen.", "bytes", "timeseries",
+     [("retort_storage_free_bytes" + ON, "{{sweep}}")], 12),
     ("Checkpoints", "Committed, a second.", "ops", "timeseries",
      [(summed("sweep", rate("retort_checkpoints_total")), "{{sweep}}")], 8),
     ("Checkpoint bytes", "Tensors written to checkpoints, a second.", "Bps", "timeseries",

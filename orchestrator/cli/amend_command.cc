@@ -13,6 +13,7 @@
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/open_results.h"
+#include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/version.h"
@@ -124,7 +125,7 @@ int PrintOutcome(const Invocation& call, const std::string& directory, const Ame
       call.console.Data(fmt::format("{}: {}\n", ShownName(trial.spec), StateName(trial.state)));
   SayOutcome(call, report);
   if (!changed.empty() && call.line.command == "retry" && !view->running)
-    call.console.Message("next: run the same `retort run` command again");
+    call.console.Message("next: " + RunAgain(directory));
   return 0;
 }
 

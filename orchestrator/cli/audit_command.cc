@@ -21,6 +21,7 @@
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/load_sweep.h"
 #include "orchestrator/cli/open_results.h"
+#include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/environment.h"
@@ -70,8 +71,8 @@ Result<const TrialView*> OneFinished(const ResultsView& view, const std::string&
   RETORT_ASSIGN_OR_RETURN(const TrialView* trial, FindTrial(view, word));
   if (Finished(*trial)) return trial;
   return UsageError(
-      fmt::format("{} is {}: only a trial that has succeeded can be audited (`retort explain {}` says more).",
-                  ShownName(trial->spec), StateName(trial->state), ShownName(trial->spec)));
+      fmt::format("{} is {}: only a trial that has succeeded can be audited (`{}` says more).", ShownName(trial->spec),
+                  StateName(trial->state), AtResults(TrialCommand("explain", trial->spec), view.directory)));
 }
 
 Status FindSweepTrials(const SweepPlan& plan, Audited& audited) {
@@ -86,7 +87,7 @@ Status FindSweepTrials(const SweepPlan& plan, Audited& audited) {
   }
   if (!audited.trials.empty()) return {};
   return UsageError("no trial of the sweep has succeeded in " + audited.view.directory +
-                    "; `retort run` runs it.");
+                    "; `" + RunAgain(audited.view.directory) + "` runs it.");
 }
 
 // An exit code when there is nothing to audit.
@@ -188,8 +189,8 @@ Result<privacy::AuditReport> AuditOne(const Invocation& call, const ResultsView&
 // results.h5 is what other tools read: claims that became refuted, or are so no more, change in it.
 Status ShowVerdict(const Invocation& call, const std::string& results) {
   if (FolderIsLocked(call.env, results)) {
-    call.console.Message(
-        "a run is going on: results.h5 follows when its next trial ends, or by `retort repair --apply`");
+    call.console.Message("a run is going on: results.h5 follows when its next trial ends, or after the run by `" +
+                         AtResults("retort repair --apply", results) + "`");
     return {};
   }
   RETORT_ASSIGN_OR_RETURN(const auto lock, LockFolder(call.env, results));
@@ -224,7 +225,7 @@ int AuditCommand(const Invocation& call) {
     entry.update(FindingsJson(*report));
     document["audits"].push_back(std::move(entry));
     if (!call.line.global.json)
-      call.console.Data(ShownName(trial->spec) + "\n" + FindingsText(*report, call.console.options().width));
+      call.console.Text(ShownName(trial->spec) + "\n" + FindingsText(*report, call.console.options().width));
   }
   if (refuted || was_refuted) {
     const Status shown = ShowVerdict(call, audited.view.directory);

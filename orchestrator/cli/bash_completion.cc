@@ -13,6 +13,29 @@ _retort_names_in() { # the names of [$1.NAME] in the sweep file $2
   [[ -r $2 ]] && sed -n "s/^\[$1\.\([A-Za-z0-9_-]*\).*/\1/p" "$2" | sort -u
 }
 
+_retort_plain() { # a word as the shell would read it: without quotes, and with its home folder
+  local word=$1 plain="" quote="" letter
+  local -i i
+  case $word in
+    '~') word=$HOME ;;
+    '~/'*) word=$HOME/${word:2} ;;
+  esac
+  for ((i = 0; i < ${#word}; ++i)); do
+    letter=${word:i:1}
+    if [[ $quote != \' && $letter == \\ && ( -z $quote || ${word:i+1:1} == [\\\"\$\`] ) ]]; then
+      i+=1
+      plain+=${word:i:1}
+    elif [[ $letter == "$quote" ]]; then
+      quote=""
+    elif [[ -z $quote && $letter == [\'\"] ]]; then
+      quote=$letter
+    else
+      plain+=$letter
+    fi
+  done
+  printf '%s' "$plain"
+}
+
 _retort_fill() { # source, current word, results folder, sweep file
   local name=${1%% *}
   case $name in
@@ -41,7 +64,7 @@ _retort() {
   local -i seen=0
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; ++i)); do
-    word=${COMP_WORDS[i]}
+    word=$(_retort_plain "${COMP_WORDS[i]}")
     if [[ $word == = ]]; then
       continue
     elif [[ -n $option ]]; then

@@ -28,9 +28,9 @@ int VersionCommand(const Invocation& call) {
     call.console.Data(DocumentText(document));
     return 0;
   }
-  call.console.Data("retort " + VersionText() + "\n");
+  call.console.Text("retort " + VersionText() + "\n");
   if (!call.line.verbose) return 0;
-  for (const auto& [name, value] : BuildFacts()) call.console.Data("  " + name + ": " + value + "\n");
+  for (const auto& [name, value] : BuildFacts()) call.console.Text("  " + name + ": " + value + "\n");
   return 0;
 }
 

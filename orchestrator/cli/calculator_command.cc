@@ -41,7 +41,7 @@ int PapersCommand(const Invocation& call) {
     document["settings"] = SettingsJson(settings);
     call.console.Data(DocumentText(document));
   } else {
-    call.console.Data(SettingsText(settings, call.console.options().width));
+    call.console.Text(SettingsText(settings, call.console.options().width));
   }
   return 0;
 }
@@ -61,7 +61,7 @@ int EpsilonCommand(const Invocation& call) {
     call.console.Data(DocumentText(document));
     return 0;
   }
-  call.console.Data(AnswersText(*answers, call.line.explain, call.console.options().width));
+  call.console.Text(AnswersText(*answers, call.line.explain, call.console.options().width));
   return 0;
 }
 
@@ -79,8 +79,8 @@ int CalibrateCommand(const Invocation& call) {
     call.console.Data(DocumentText(document));
     return 0;
   }
-  call.console.Data(fmt::format("{} = {}\n\n", solution->parameter, privacy::ExactNumber(solution->value)));
-  call.console.Data(AnswersText(solution->answers, call.line.explain, call.console.options().width));
+  call.console.Text(fmt::format("{} = {}\n\n", solution->parameter, privacy::ExactNumber(solution->value)));
+  call.console.Text(AnswersText(solution->answers, call.line.explain, call.console.options().width));
   return 0;
 }
 

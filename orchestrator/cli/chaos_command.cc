@@ -151,7 +151,7 @@ int ChaosCommand(const Invocation& call) {
   if (const Status kept = call.env.WriteFileAtomically(directory + "/" + kReportName, DocumentText(document));
       !kept.ok())
     return call.console.Fail(kept);
-  call.console.Data(line.global.json ? DocumentText(document) : ReportText(*report));
+  call.console.Text(line.global.json ? DocumentText(document) : ReportText(*report));
   return report->verdict.ok() ? 0 : 1;
 }
 

@@ -16,15 +16,14 @@
 #include "orchestrator/cli/exit_codes.h"
 #include "orchestrator/cli/report_options.h"
 #include "orchestrator/cli/suggestions.h"
+#include "orchestrator/cli/text_table.h"
 
 namespace retort::orchestrator::cli {
 namespace {
 
-constexpr std::size_t kHelpColumns = 110;
 constexpr std::string_view kSummary =
-    "Retort turns a TOML sweep into trials of private model distillation, runs them on worker processes, "
-    "and\n"
-    "prints tables in which every epsilon is labelled and true.";
+    "Retort turns a TOML sweep into trials of private model distillation, runs them on worker processes, and prints "
+    "tables in which every epsilon is labelled and true.";
 
 // What the positional arguments of one invocation were, before they are sorted out.
 struct Positionals {
@@ -47,9 +46,12 @@ void AddRunOptions(CLI::App& command, CommandLine& line, Positionals& positional
   command.add_option("--slots", line.slots, "Workers at once on this rank's CPUs (default 1)")
       ->check(CLI::Range(1, 4096));
   command.add_option("--metrics-listen", line.metrics_listen,
-                     "ADDR:PORT of the metrics endpoint (default 127.0.0.1 and the next free port from 9477)");
+                     "ADDR:PORT of the metrics endpoint, or none (default 127.0.0.1 and the next free port from 9477)");
   command.add_option("--metrics-auth", line.metrics_auth,
                      "File whose first line is user:password, asked for by the metrics endpoint (HTTP basic)")
+      ->type_name("FILE");
+  command.add_option("--metrics-tls", line.metrics_tls,
+                     "PEM file with certificate chain and private key: the metrics endpoint speaks HTTPS")
       ->type_name("FILE");
   command.add_option("--time-limit", positionals.time_limit,
                      "Save and stop after this time, e.g. 90m; exit code 75, run again to go on")
@@ -277,7 +279,9 @@ ParsedCommandLine ParseOrExplain(CLI::App& app, const CommandNode& root,
   return parsed;
 }
 
-void AddCommands(CLI::App& app, CommandLine& line, Positionals& positionals) {
+// Paragraphs of the help are at most `columns` wide.
+void AddCommands(CLI::App& app, CommandLine& line, Positionals& positionals, std::size_t columns) {
+  app.description(Wrap(std::string(kSummary), columns, 0));
   app.require_subcommand(0, 1);
   AddGlobals(app, line.global);
   AddSweepCommands(app, line, positionals);
@@ -301,7 +305,24 @@ void AddCommands(CLI::App& app, CommandLine& line, Positionals& positionals) {
   AddPlainCommands(app, line);
   AddDocuments(app, line);
   // Last: what is added to the parser takes over the text that is below its help by then.
-  app.footer("\n" + ExitCodesText(kHelpColumns) + "\nData go to stdout, messages to stderr.");
+  app.footer("\n" + ExitCodesText(columns) + "\nData go to stdout, messages to stderr.");
+}
+
+// `--version` where a command belongs is the command.
+std::vector<std::string> WithVersionCommand(std::vector<std::string> arguments) {
+  for (std::string& word : arguments) {
+    if (word == "--version") word = "version";
+    if (!word.starts_with('-')) break;
+  }
+  return arguments;
+}
+
+void CheckWatch(const CommandLine& line, std::vector<Diagnostic>& errors) {
+  if (!line.watch || !line.global.json) return;
+  Diagnostic error;
+  error.message = "--watch shows the status again and again, and --json prints exactly one document: leave one of them out.";
+  error.key = "--watch";
+  errors.push_back(error);
 }
 
 }  // namespace
@@ -309,8 +330,8 @@ void AddCommands(CLI::App& app, CommandLine& line, Positionals& positionals) {
 CommandNode CommandTree() {
   CommandLine line;
   Positionals positionals;
-  CLI::App app{std::string(kSummary), "retort"};
-  AddCommands(app, line, positionals);
+  CLI::App app{"", "retort"};
+  AddCommands(app, line, positionals, kHelpColumns);
   return TreeOf(app);
 }
 
@@ -322,13 +343,14 @@ const std::vector<std::string>& CommandNames() {
   return names;
 }
 
-ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
+ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words, std::size_t help_columns) {
+  const std::vector<std::string> arguments = WithVersionCommand(words);
   ParsedCommandLine parsed;
   parsed.json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
   CommandLine line;
   Positionals positionals;
-  CLI::App app{std::string(kSummary), "retort"};
-  AddCommands(app, line, positionals);
+  CLI::App app{"", "retort"};
+  AddCommands(app, line, positionals, help_columns);
   const CommandNode root = TreeOf(app);
   if (std::optional<Diagnostic> unknown = UnknownCommand(root, arguments)) {
     parsed.errors.push_back(*std::move(unknown));
@@ -345,6 +367,7 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   line.command = command.get_name();
   for (const CLI::App* part : command.get_subcommands()) line.command += " " + part->get_name();
   SortPositionals(command, positionals, line, parsed.errors);
+  CheckWatch(line, parsed.errors);
   if (line.format == "json") line.global.json = true;
   if (parsed.errors.empty()) parsed.command = line;
   return parsed;

@@ -1,6 +1,7 @@
 // The command line as a value. Parsing touches nothing outside.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ struct CommandLine {
   std::vector<std::string> where;      // KEY=VALUE, all must hold
   std::string metrics_listen;          // ADDR:PORT; empty = 127.0.0.1 and the next free port from 9477
   std::string metrics_auth;            // file with user:password; empty = everyone may read
+  std::string metrics_tls;             // PEM file; empty = plain HTTP
   double grace_seconds = 0;            // run: from the first signal until workers are killed; 0 = the default
   double time_limit_seconds = 0;       // run: then it saves and stops; 0 = none
   int kills = 0;                       // chaos
@@ -75,8 +77,12 @@ struct ParsedCommandLine {
   bool json = false;  // --json was given, whatever else is wrong
 };
 
-// `arguments` without the program's name.
-[[nodiscard]] ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments);
+// Of a help that goes to no terminal.
+inline constexpr std::size_t kHelpColumns = 110;
+
+// `words`: without the program's name. `help_columns`: that the paragraphs of a help have.
+[[nodiscard]] ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words,
+                                                 std::size_t help_columns = kHelpColumns);
 
 // Names of all commands, in the order of the help.
 [[nodiscard]] const std::vector<std::string>& CommandNames();

@@ -7,11 +7,14 @@
 #include <cstdio>
 #include <utility>
 
+#include "experiments/spec/printable.h"
+#include "orchestrator/cli/fitted_text.h"
+
 namespace retort::orchestrator::cli {
 namespace {
 
 constexpr std::size_t kTextWidth = 110;
-constexpr std::size_t kLeastWidth = 60;
+constexpr std::size_t kLeastWidth = 30;
 
 std::string_view Escape(Tint tint) {
   switch (tint) {
@@ -56,17 +59,24 @@ Console::Console(Sink out, Sink err, ConsoleOptions options)
 
 void Console::Data(std::string_view text) const { out_(text); }
 
+void Console::Text(std::string_view text) const { out_(Fitted(text)); }
+
+std::string Console::Fitted(std::string_view text) const {
+  return options_.live && !options_.json ? FittedText(text, options_.width) : std::string(text);
+}
+
 void Console::Message(std::string_view text) const {
-  if (!options_.quiet) err_(std::string(text) + "\n");
+  if (!options_.quiet) err_(Printable(text) + "\n");
 }
 
 int Console::Fail(const Status& status) const {
   if (options_.json) {
     Diagnostic diagnostic;
     diagnostic.message = status.message();
+    diagnostic.choices = status.choices();
     out_(ErrorsToJson({diagnostic}) + "\n");
   } else {
-    err_(Painted(options_.color_err, Tint::red, "error:") + " " + status.message() + "\n");
+    err_(Painted(options_.color_err, Tint::red, "error:") + " " + Printable(status.message()) + "\n");
   }
   return ExitCode(status.code());
 }
@@ -105,6 +115,10 @@ Console ProcessConsole(bool json, bool quiet, bool no_color, int columns) {
   options.width = TerminalWidth(columns);
   return {[](std::string_view text) { Write(stdout, text); },
           [](std::string_view text) { Write(stderr, text); }, options};
+}
+
+std::size_t HelpColumns(std::size_t most, int columns) {
+  return isatty(STDOUT_FILENO) == 1 ? std::min(most, TerminalWidth(columns)) : most;
 }
 
 }  // namespace retort::orchestrator::cli

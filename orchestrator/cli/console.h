@@ -1,4 +1,5 @@
-// Where a command writes: stdout is data, stderr is messages.
+// Where a command writes: stdout is data, stderr is messages. Data are written as they are; what a message quotes of
+// files and of the command line may hold anything, and is made printable (printable.h).
 #pragma once
 
 #include <functional>
@@ -27,7 +28,9 @@ class Console {
   Console(Sink out, Sink err, ConsoleOptions options);
 
   void Data(std::string_view text) const;     // stdout, as is
-  void Message(std::string_view text) const;  // stderr, one line; dropped when quiet
+  void Text(std::string_view text) const;     // stdout; for people, so that on a terminal it is fitted (fitted_text.h)
+  [[nodiscard]] std::string Fitted(std::string_view text) const;  // what Text writes
+  void Message(std::string_view text) const;  // stderr, with a line end, made printable; dropped when quiet
   // Return the exit code that goes with the error.
   [[nodiscard]] int Fail(const Status& status) const;
   [[nodiscard]] int Fail(const std::vector<Diagnostic>& errors, StatusCode code = StatusCode::usage) const;
@@ -40,7 +43,9 @@ class Console {
   ConsoleOptions options_;
 };
 
-// On the process's stdout and stderr.
+// On the process's stdout and stderr. `columns`: what the environment says of them, 0 for nothing.
 [[nodiscard]] Console ProcessConsole(bool json, bool quiet, bool no_color, int columns);
+// That the paragraphs of a help on the process's stdout have: no more than `most`, and on a terminal what it has.
+[[nodiscard]] std::size_t HelpColumns(std::size_t most, int columns);
 
 }  // namespace retort::orchestrator::cli

@@ -96,7 +96,7 @@ int DataCheckCommand(const Invocation& call) {
   const Result<storage::DataReport> report =
       storage::CheckData(call.env, data, storage::ProcessDigestCache());
   if (!report.ok()) return call.console.Fail(report.status());
-  call.console.Data(call.line.global.json ? DocumentText(ReportJson(data, *report))
+  call.console.Text(call.line.global.json ? DocumentText(ReportJson(data, *report))
                                           : ReportText(data, *report));
   return report->damaged_in_all == 0 ? 0 : ExitCode(StatusCode::damage);
 }

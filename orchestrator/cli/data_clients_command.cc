@@ -138,7 +138,7 @@ int DataClientsCommand(const Invocation& call) {
   const Result<std::vector<ClientList>> lists = SharedOut(call.line, **store);
   if (!lists.ok()) return call.console.Fail(lists.status());
   if (const Status written = WriteLists(call, *lists); !written.ok()) return call.console.Fail(written);
-  call.console.Data(call.line.global.json ? ReportJson(call.line, *lists) : ReportText(*lists));
+  call.console.Text(call.line.global.json ? ReportJson(call.line, *lists) : ReportText(*lists));
   if (call.line.concentration > 0)
     call.console.Message("The lists follow from the labels: they are as private as the examples are.");
   return 0;

@@ -11,6 +11,7 @@
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/load_sweep.h"
+#include "orchestrator/cli/shell_text.h"
 #include "orchestrator/cli/version.h"
 #include "orchestrator/doctor/clock_check.h"
 #include "orchestrator/doctor/device_check.h"
@@ -115,7 +116,7 @@ Finding MissingOf(const Diagnostic& error, const std::string& sweep) {
   if (error.file.empty()) place.clear();
   const std::string choice = error.choices.empty() ? "" : fmt::format("is {} meant? ", error.choices.front());
   return {error.key.empty() ? "sweep" : error.key, Level::problem, place + error.message,
-          fmt::format("{}retort plan {} shows the place", choice, sweep)};
+          fmt::format("{}retort plan {} shows the place", choice, ShellText(sweep))};
 }
 
 // What `plan` says of the sweep: a finding for each error.
@@ -126,7 +127,7 @@ Findings LookAtSweep(storage::Env& env, const LoadRequest& request) {
     if (findings.size() == kListedMissing) {
       findings.push_back({"sweep", Level::problem,
                           fmt::format("{} more", loaded.errors.size() - kListedMissing),
-                          "retort plan " + request.path});
+                          "retort plan " + ShellText(request.path)});
       break;
     }
     findings.push_back(MissingOf(error, request.path));
@@ -159,7 +160,7 @@ std::vector<Check> ChecksOf(const Invocation& call) {
        [environment] { return LookAtSettings(environment); }}};
   if (!line.sweep.empty())
     checks.push_back(
-        {"sweep", Level::note, "retort plan " + line.sweep + " reads all of it",
+        {"sweep", Level::note, "retort plan " + ShellText(line.sweep) + " reads all of it",
          [&env = call.env, request = LoadRequest{line.sweep, line.overrides, line.global.profile}] {
            return LookAtSweep(env, request);
          }});
@@ -202,7 +203,7 @@ int DoctorCommand(const Invocation& call) {
   if (call.line.global.json) {
     call.console.Data(DocumentText(JsonOf(findings)));
   } else {
-    call.console.Data(doctor::ReportText(findings, [&](Level level, std::string_view text) {
+    call.console.Text(doctor::ReportText(findings, [&](Level level, std::string_view text) {
       return call.console.Paint(TintOf(level), text);
     }));
   }

@@ -35,7 +35,7 @@ int ExplainCommand(const Invocation& call) {
   std::string out = ShownName((*trial)->spec) + ": " + std::string(StateName((*trial)->state)) + "\n";
   for (const std::string& sentence : explanation.sentences) out += "  " + Wrap(sentence, width - 2, 2) + "\n";
   if (!explanation.next.empty()) out += Wrap("Next: " + explanation.next, width, 2) + "\n";
-  call.console.Data(out);
+  call.console.Text(out);
   return 0;
 }
 

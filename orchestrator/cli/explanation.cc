@@ -9,6 +9,8 @@
 #include "orchestrator/cli/devices.h"
 #include "orchestrator/cli/explain_devices.h"
 #include "orchestrator/cli/number_text.h"
+#include "orchestrator/cli/printed_command.h"
+#include "orchestrator/cli/shell_text.h"
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/retry_policy.h"
@@ -25,6 +27,7 @@ const TrialView* TeacherOf(const ResultsView& view, const TrialView& trial) {
   return found == view.trials.end() ? nullptr : &*found;
 }
 
+// RESULTS stands for the results folder.
 std::string_view Advice(FailureKind kind) {
   switch (kind) {
     case FailureKind::none:
@@ -36,8 +39,8 @@ std::string_view Advice(FailureKind kind) {
     case FailureKind::worker_killed:
       return "Somebody or something outside retort killed the worker; see the batch system's or the kernel's log.";
     case FailureKind::worker_crash:
-      return "Look at the worker's last lines in the attempt folder; a crash that repeats is a bug or a "
-             "broken library.";
+      return "Look at the end of the worker's log, `RESULTS/workers/rank<r>-slot<s>.log` of the place where the attempt "
+             "ran; a crash that repeats is a bug or a broken library.";
     case FailureKind::worker_hang:
       return "Raise `deadline` in the sweep file if the steps are truly that slow.";
     case FailureKind::out_of_memory:
@@ -50,7 +53,7 @@ std::string_view Advice(FailureKind kind) {
     case FailureKind::disk:
       return "Free space on the results folder's disk, or make the folder writable; then run again.";
     case FailureKind::data:
-      return "Restore the data files that `retort plan` names.";
+      return "Restore the data files that `retort plan RESULTS/sweep.toml` names.";
     case FailureKind::agent_lost:
       return "A rank or its host was lost. Run the same command again.";
     case FailureKind::budget_refused:
@@ -66,10 +69,21 @@ std::string_view Advice(FailureKind kind) {
       return "The device reported an error. The worker was replaced; when it happens again, look at the driver's "
              "messages (`dmesg`, `nvidia-smi -q`), or take the device out (CUDA_VISIBLE_DEVICES).";
     case FailureKind::internal:
-      return "This is a bug; the detail above and the attempt folder belong in the report.";
+      return "This is a bug; the detail above and the worker's log, `RESULTS/workers/rank<r>-slot<s>.log` of the place "
+             "where the attempt ran, belong in the report.";
   }
   return "";
 }
+
+std::string AdviceIn(const std::string& directory, FailureKind kind) {
+  constexpr std::string_view kFolder = "RESULTS";
+  std::string advice(Advice(kind));
+  if (const std::size_t at = advice.find(kFolder); at != std::string::npos)
+    advice.replace(at, kFolder.size(), ShellText(directory));
+  return advice;
+}
+
+std::string GoOn(const ResultsView& view) { return "`" + RunAgain(view.directory) + "` goes on."; }
 
 std::string FailureSentence(const TrialView& trial) {
   std::string text = fmt::format("Attempt {} ended with {}", trial.attempts, FailureName(trial.failure));
@@ -110,7 +124,7 @@ bool ExplainTime(const ResultsView& view, const TrialView& trial, double now, co
                    view.terms.work_ends - now);
   if (refusal.empty()) return false;
   out.sentences.push_back("It is not started any more in this run: " + refusal + ".");
-  out.next = "The next run, with more time, starts it: run the same `retort run` command again.";
+  out.next = "The next run, with more time, starts it: `" + RunAgain(view.directory) + "`.";
   return true;
 }
 
@@ -132,7 +146,7 @@ void ExplainWaiting(const ResultsView& view, const TrialView& trial, double now,
     out.next = cause.next;
   }
   ExplainBudget(view, trial, out);
-  if (!view.running) out.next = "Nobody is running the sweep: run the same `retort run` command again.";
+  if (!view.running) out.next = "Nobody is running the sweep: " + GoOn(view);
 }
 
 void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, const CostModel& costs,
@@ -143,7 +157,7 @@ void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, 
   kept_back = ExplainTime(view, trial, now, costs, out) || kept_back;
   if (!view.running) {
     out.sentences.emplace_back("It is queued, and nobody is running the sweep.");
-    if (!kept_back) out.next = "Run the same `retort run` command again.";
+    if (!kept_back) out.next = GoOn(view);
   } else if (!RetryIsDue(trial.retry_at, now)) {
     out.sentences.push_back(
         fmt::format("It is tried again in {}: after {}, at most {} times in all, with a growing pause.",
@@ -155,16 +169,21 @@ void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, 
   ExplainBudget(view, trial, out);
 }
 
-void ExplainFailed(const TrialView& trial, Explanation& out) {
+// Queues the trial again.
+std::string RetryOf(const ResultsView& view, const TrialView& trial) {
+  return "`" + AtResults(TrialCommand("retry", trial.spec), view.directory) + "`";
+}
+
+void ExplainFailed(const ResultsView& view, const TrialView& trial, Explanation& out) {
   out.sentences.push_back(FailureSentence(trial));
   const RetryRule rule = RetryRuleFor(trial.failure);
   out.sentences.push_back(
       rule.max_attempts <= 1
           ? "A failure of this kind repeats itself and is not retried."
           : fmt::format("A failure of this kind is tried at most {} times.", rule.max_attempts));
-  const std::string advice(Advice(trial.failure));
-  out.next = advice + (advice.empty() ? "" : " Then: ") + "`retort retry " + ShownName(trial.spec) +
-             "`, and run the sweep again.";
+  const std::string advice = AdviceIn(view.directory, trial.failure);
+  out.next = advice + (advice.empty() ? "" : " Then: ") + RetryOf(view, trial) + ", and `" + RunAgain(view.directory) +
+             "`.";
 }
 
 // The devices that it has.
@@ -226,7 +245,7 @@ Explanation Explain(const ResultsView& view, const TrialView& trial, double now_
       ExplainSucceeded(trial, out);
       break;
     case TrialState::failed:
-      ExplainFailed(trial, out);
+      ExplainFailed(view, trial, out);
       break;
     case TrialState::parent_failed: {
       const TrialView* teacher = TeacherOf(view, trial);
@@ -239,7 +258,7 @@ Explanation Explain(const ResultsView& view, const TrialView& trial, double now_
     }
     case TrialState::cancelled:
       out.sentences.emplace_back("It was cancelled.");
-      out.next = "`retort retry " + ShownName(trial.spec) + "` queues it again.";
+      out.next = RetryOf(view, trial) + " queues it again.";
       break;
   }
   return out;

@@ -12,6 +12,7 @@
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/known_values.h"
 #include "orchestrator/cli/open_results.h"
+#include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/trial_json.h"
 #include "orchestrator/cli/trial_names.h"
 #include "storage/attempt_file.h"
@@ -172,8 +173,9 @@ Result<std::string> EncodePart(const Part& part, const ResultsView& view, const 
   if (part.encode == Ledger) return Ledger({view, trial, ""}, format);
   if (!trial.row || trial.row->attempt_file.empty())
     return UsageError(
-        fmt::format("{} is {}: only a trial that has ended leaves {} (`retort explain {}` says more).",
-                    ShownName(trial.spec), StateName(trial.state), part.name, ShownName(trial.spec)));
+        fmt::format("{} is {}: only a trial that has ended leaves {} (`{}` says more).",
+                    ShownName(trial.spec), StateName(trial.state), part.name,
+                    AtResults(TrialCommand("explain", trial.spec), view.directory)));
   return part.encode({view, trial, view.directory + "/" + trial.row->attempt_file}, format);
 }
 
@@ -210,8 +212,8 @@ int ExportCommand(const Invocation& call) {
     return call.console.Fail(written);
   const std::string name = ShownName((*trial)->spec);
   if ((*trial)->spec.role == Role::teacher && part->encode == Student)
-    call.console.Message("a teacher knows its private examples: `retort show " + name +
-                         "` says what it may claim");
+    call.console.Message("a teacher knows its private examples: `" +
+                         AtResults(TrialCommand("show", (*trial)->spec), view->directory) + "` says what it may claim");
   if (!line.global.json) {
     call.console.Message(fmt::format("{}: {} of {}, {} bytes", line.out, part->name, name, bytes->size()));
     return 0;

@@ -78,7 +78,7 @@ std::string MissingSentence(const FigureData& data) {
   for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i)
     if (!names[i].empty()) list += (list.empty() ? "" : "; ") + names[i];
   if (!list.empty()) text += " (" + list + (names.size() > kMostNamed ? "; …" : "") + ")";
-  return text + ". `retort run` measures them.";
+  return text + ". A run of the sweep measures them.";
 }
 
 std::string PartialSentence(const FigureData& data) {

@@ -15,7 +15,7 @@ function __retort_read --no-scope-shadowing
     set results ""
     set sweep ""
     set -l option ""
-    for word in (commandline -opc)[2..-1]
+    for word in (string replace -r -- '^~(?=/|$)' "$HOME" (commandline -opc)[2..-1])
         if test -n "$option"
             test "$option" = --results; and set results $word
             set option ""

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "experiments/spec/printable.h"
 #include "experiments/spec/status.h"
 
 namespace retort::orchestrator::cli {
@@ -10,34 +11,13 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// Bytes of the UTF-8 sequence that begins at `at`; 0 when none does.
-std::size_t SequenceAt(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  std::size_t length = 0;
-  std::uint32_t point = 0;
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first < 0xE0) length = 2, point = first & 0x1FU;
-  if (first >= 0xE0 && first < 0xF0) length = 3, point = first & 0x0FU;
-  if (first >= 0xF0 && first < 0xF5) length = 4, point = first & 0x07U;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xC0U) != 0x80U) return 0;
-    point = point << 6U | (byte(at + i) & 0x3FU);
-  }
-  const bool overlong = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
-  const bool surrogate = point >= 0xD800 && point < 0xE000;
-  const bool control = point < 0xA0;  // the second block of them
-  return overlong || surrogate || control || point > 0x10FFFF ? 0 : length;
-}
-
 }  // namespace
 
 std::string EscapedHtml(std::string_view text) {
   std::string safe;
   safe.reserve(text.size() + text.size() / 8);
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = SequenceAt(text, at);
+    const std::size_t length = CodePointAt(text, at);
     const char c = text[at];
     if (length == 0) {
       safe += kReplacement;
@@ -51,7 +31,7 @@ std::string EscapedHtml(std::string_view text) {
       safe += "&quot;";
     } else if (c == '\'') {
       safe += "&#39;";
-    } else if (length > 1 || c == '\n' || c == '\t' || (c >= ' ' && c != '\x7f')) {
+    } else if (c == '\n' || c == '\t' || !IsControl(text.substr(at, length))) {
       safe += text.substr(at, length);
     }
     at += length == 0 ? 1 : length;

@@ -27,7 +27,7 @@ std::string ListText(const std::vector<const TrialView*>& trials) {
   for (const TrialView* trial : trials)
     table.Add({ShownName(trial->spec), std::string(StateName(trial->state)), std::to_string(trial->attempts),
                AccuracyOf(*trial), FailureWord(*trial)});
-  return table.Render() + fmt::format("{} trials\n", trials.size());
+  return table.Render() + TrialsText(static_cast<std::int64_t>(trials.size())) + "\n";
 }
 
 std::string NamesText(const std::vector<const TrialView*>& trials) {
@@ -51,6 +51,7 @@ int ListCommand(const Invocation& call) {
   const Result<ResultsView> view = OpenShownResults(call);
   if (!view.ok()) return call.console.Fail(view.status());
   if (const Status keys = filter->CheckKeys(*view); !keys.ok()) return call.console.Fail(keys);
+  if (const Status values = filter->CheckValues(*view); !values.ok()) return call.console.Fail(values);
   std::vector<const TrialView*> kept;
   for (const TrialView& trial : view->trials)
     if (filter->Holds(trial)) kept.push_back(&trial);

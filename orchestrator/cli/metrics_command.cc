@@ -27,7 +27,7 @@ std::string CatalogueText(std::size_t width) {
   std::string text;
   for (const MetricFamily& family : monitoring::MetricCatalogue()) {
     text.append(family.name).append("  ").append(MetricTypeName(family.type));
-    text.append(", ").append(family.unit).append("\n");
+    text.append(", ").append(family.unit).append("; series: ").append(MostSeries(family)).append("\n");
     text += "  " + Wrap(std::string(family.help), width > 4 ? width - 2 : 108, 2) + "\n";
     for (const MetricLabel& label : family.labels)
       text += "    " + Wrap(LabelText(label), width > 8 ? width - 4 : 106, 6) + "\n";
@@ -41,6 +41,7 @@ nlohmann::ordered_json FamilyJson(const MetricFamily& family) {
   object["type"] = MetricTypeName(family.type);
   object["unit"] = family.unit;
   object["help"] = family.help;
+  object["series"] = MostSeries(family);
   object["labels"] = nlohmann::ordered_json::array();
   for (const MetricLabel& label : family.labels)
     object["labels"].push_back({{"name", label.name}, {"values", label.values}, {"bound", label.bound}});
@@ -52,7 +53,7 @@ nlohmann::ordered_json FamilyJson(const MetricFamily& family) {
 
 int MetricsCommand(const Invocation& call) {
   if (!call.line.global.json) {
-    call.console.Data(CatalogueText(call.console.options().width));
+    call.console.Text(CatalogueText(call.console.options().width));
     return 0;
   }
   nlohmann::ordered_json document;

@@ -174,7 +174,7 @@ int ModelCommand(const Invocation& call) {
     document.update(report);
     call.console.Data(DocumentText(document));
   } else {
-    call.console.Data(ReportText(report));
+    call.console.Text(ReportText(report));
     if (!fits) call.console.Message(report.value("refusal", ""));
   }
   return fits ? 0 : ExitCode(StatusCode::refused);

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "orchestrator/screen_text.h"
+
 namespace retort::orchestrator::cli {
 namespace {
 
@@ -54,6 +56,8 @@ std::string PercentText(double fraction) { return fmt::format("{:.2f}", 100 * fr
 
 std::string CountText(std::int64_t count) { return Grouped(fmt::format("{}", count)); }
 
+std::string TrialsText(std::int64_t count) { return std::to_string(count) + (count == 1 ? " trial" : " trials"); }
+
 std::string BytesText(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   double value = static_cast<double>(bytes) / 1024;
@@ -78,13 +82,13 @@ std::string DurationText(double seconds) {
 
 std::size_t DisplayWidth(std::string_view text) {
   std::size_t width = 0;
-  bool escape = false;
-  for (const char byte : text) {
-    if (byte == '\x1b') escape = true;
-    if (!escape && (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U) ++width;
-    if (byte == 'm') escape = false;
+  while (true) {
+    const std::size_t escape = text.find('\x1b');
+    width += Columns(text.substr(0, escape));
+    const std::size_t end = escape == std::string_view::npos ? escape : text.find('m', escape);
+    if (end == std::string_view::npos) return width;
+    text.remove_prefix(end + 1);
   }
-  return width;
 }
 
 }  // namespace retort::orchestrator::cli

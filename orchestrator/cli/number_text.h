@@ -14,11 +14,12 @@ namespace retort::orchestrator::cli {
 // A fraction in percent with two decimals and no sign: 0.9173 -> "91.73".
 [[nodiscard]] std::string PercentText(double fraction);
 [[nodiscard]] std::string CountText(std::int64_t count);  // thousands separators
+[[nodiscard]] std::string TrialsText(std::int64_t count);  // "1 trial", "12 trials"
 // "640 B", "12.4 KiB", "3.1 MiB", "2.0 GiB".
 [[nodiscard]] std::string BytesText(std::uint64_t bytes);
 // Wall clock: "0.4 s", "2 min 40 s", "3 h 5 min".
 [[nodiscard]] std::string DurationText(double seconds);
-// Columns that UTF-8 text takes on a terminal: one for each code point, none for colours and bold.
+// Columns that UTF-8 text takes on a terminal: none for colours and bold.
 [[nodiscard]] std::size_t DisplayWidth(std::string_view text);
 
 }  // namespace retort::orchestrator::cli

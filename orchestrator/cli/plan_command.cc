@@ -52,9 +52,9 @@ int PlanCommand(const Invocation& call) {
   if (line.global.json)
     WritePlanAsJson(report, [&call](std::string_view text) { call.console.Data(text); });
   else if (line.diff)
-    call.console.Data(PlanDiffAsText(report));
+    call.console.Text(PlanDiffAsText(report));
   else
-    call.console.Data(PlanAsText(report, call.console.options().width));
+    call.console.Text(PlanAsText(report, call.console.options().width));
   return 0;
 }
 

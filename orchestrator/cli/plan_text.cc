@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "experiments/spec/printable.h"
 #include "orchestrator/cli/claim_text.h"
 #include "orchestrator/cli/estimate_text.h"
 #include "orchestrator/cli/number_text.h"
@@ -32,7 +33,7 @@ std::string DataText(const SweepPlan& plan) {
     out += fmt::format("  {}  {} {}: {} examples of {}×{}×{}, {} classes\n", data->name, data->reader,
                        found ? "found" : "MISSING, taken as published", CountText(data->examples), data->channels,
                        data->height, data->width, data->classes);
-    out += fmt::format("    {}{}\n", data->path, found ? ", sha256 " + data->digest.substr(0, 16) : "");
+    out += fmt::format("    {}{}\n", OneLine(data->path), found ? ", sha256 " + data->digest.substr(0, 16) : "");
     out += fmt::format("    private {}, public {}, test {}, shuffle {}\n", CountText(data->PrivateExamples()),
                        CountText(data->PublicExamples()), CountText(split.test.size()), split.shuffle);
     if (data->budget)
@@ -50,7 +51,7 @@ std::string LoadedText(const SweepPlan& plan) {
     const storage::KnownWeights* known = storage::FindKnownWeights(spec.weights_digest);
     out += fmt::format("  {}  {}, {}\n    {}, sha256 {}\n", ShownName(spec), spec.network,
                        known != nullptr ? known->name : "not among the files that torchvision publishes",
-                       spec.weights.empty() ? spec.torchscript : spec.weights,
+                       OneLine(spec.weights.empty() ? spec.torchscript : spec.weights),
                        spec.weights_digest.substr(0, 16));
   }
   return out.empty() ? out : "Loaded teachers\n" + out;

@@ -9,6 +9,7 @@
 #include "orchestrator/cli/figure_json.h"
 #include "orchestrator/cli/figure_picture.h"
 #include "orchestrator/cli/load_sweep.h"
+#include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/shown_results.h"
 #include "orchestrator/plot/render.h"
@@ -29,7 +30,7 @@ Result<std::vector<FigureSpec>> ChosenFigures(const SweepPlan& plan, const std::
     return UsageError(message + ", nor any other; without a name one is drawn from its first axis.");
   const std::vector<std::string> sorted = NearestFirst(name, names);
   for (std::size_t i = 0; i < sorted.size(); ++i) message += (i == 0 ? "; it has " : ", ") + sorted[i];
-  return UsageError(message + ".");
+  return UsageError(message + ".", sorted);
 }
 
 Result<std::vector<PublishedValue>> PublishedFor(const FigureSpec& figure) {
@@ -39,7 +40,7 @@ Result<std::vector<PublishedValue>> PublishedFor(const FigureSpec& figure) {
   const std::vector<std::string> names = NearestFirst(figure.published, PublishedTableNames());
   for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 3); ++i)
     message += (i == 0 ? "; nearest: " : ", ") + names[i];
-  return UsageError(message + ".");
+  return UsageError(message + ".", names);
 }
 
 // The files of one figure, and what --json says of it.
@@ -69,7 +70,7 @@ class FigureWriter {
       RETORT_RETURN_IF_ERROR(Draw(data, files));
       if (data.missing > 0)
         call_.console.Message(spec.name + ": " + std::to_string(data.missing) + " of " + std::to_string(data.all) +
-                              " points are missing; `retort run " + call_.line.sweep + "` measures them.");
+                              " points are missing; `" + SweepCommand("run", call_.line) + "` measures them.");
     }
     documents_.push_back(FigureJson(data, files));
     return {};
@@ -87,7 +88,7 @@ class FigureWriter {
     else
       what += "no " + data.spec.y + " is stored in " + view_.directory;
     if (!data.spec.published.empty()) what += ", and no value of " + data.spec.published + " fits";
-    call_.console.Message(what + ". `retort run " + call_.line.sweep + "` measures it.");
+    call_.console.Message(what + ". `" + SweepCommand("run", call_.line) + "` measures it.");
     for (const std::string& warning : data.warnings) call_.console.Message("warning: " + warning);
   }
 

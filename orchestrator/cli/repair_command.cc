@@ -4,6 +4,7 @@
 
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/text_table.h"
 #include "orchestrator/folder_lock.h"
@@ -49,9 +50,8 @@ std::string PlanText(const RepairPlan& plan, const std::string& directory, const
   if (plan.items.empty()) return out + directory + ": nothing to repair\n";
   if (!outcome.applied)
     return out + fmt::format(
-                     "{}: {} can be repaired, {} cannot; `retort repair --apply` does it and keeps what "
-                     "was there aside\n",
-                     directory, mendable, plan.BeyondRepair());
+                     "{}: {} can be repaired, {} cannot; `{}` does it and keeps what was there aside\n", directory,
+                     mendable, plan.BeyondRepair(), AtResults("retort repair --apply", directory));
   out += fmt::format("{}: {} repaired, {} beyond repair", directory, mendable, plan.BeyondRepair());
   return out + (outcome.quarantine.empty() ? "\n" : "; what was there is in " + outcome.quarantine + "/\n");
 }
@@ -74,7 +74,7 @@ int RepairCommand(const Invocation& call) {
     if (!quarantine.ok()) return call.console.Fail(quarantine.status());
     outcome = {true, *quarantine};
   }
-  call.console.Data(call.line.global.json
+  call.console.Text(call.line.global.json
                         ? PlanJson(*plan, directory, outcome)
                         : PlanText(*plan, directory, outcome, call.console.options().width));
   const bool sound = outcome.applied ? plan->BeyondRepair() == 0 : plan->items.empty();

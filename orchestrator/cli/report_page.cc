@@ -6,6 +6,7 @@
 #include <ctime>
 #include <utility>
 
+#include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/report_sources.h"
 #include "orchestrator/cli/report_style.h"
 #include "orchestrator/cli/version.h"
@@ -56,14 +57,15 @@ void WriteHeader(Html& html, const ReportSources& sources, const std::string& ti
   html.Text(" by retort " + VersionText() + ".");
 }
 
-void WriteTroubles(Html& html, const std::vector<std::string>& troubles) {
+void WriteTroubles(Html& html, const std::vector<std::string>& troubles, const std::string& directory) {
   if (troubles.empty()) return;
   const HtmlScope alert(html, "div", {{"class", "alert"}, {"role", "alert"}});
   html.Paragraph("Some of what is stored could not be read, and is missing on this page:");
   const HtmlScope list(html, "ul");
   for (std::size_t i = 0; i < std::min(troubles.size(), kTroubles); ++i) html.Prose("li", troubles[i]);
   if (troubles.size() > kTroubles)
-    html.Prose("li", fmt::format("and {} more; `retort verify` names all", troubles.size() - kTroubles));
+    html.Prose("li", fmt::format("and {} more; `{}` names all", troubles.size() - kTroubles,
+                                 AtResults("retort verify", directory)));
 }
 
 void WriteContents(Html& html, bool figures) {
@@ -114,7 +116,7 @@ ReportPage MakeReport(const ReportSources& sources) {
     const HtmlScope body(html, "body");
     html.Element("a", "Skip to the results", {{"class", "skip"}, {"href", "#results"}});
     WriteHeader(html, sources, title);
-    WriteTroubles(html, page.troubles);
+    WriteTroubles(html, page.troubles, sources.view.directory);
     WriteContents(html, !sources.plan.trials.empty());
     html.Raw(main);
     html.Open("script");

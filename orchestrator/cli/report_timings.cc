@@ -41,7 +41,7 @@ void Add(const TrialView& trial, Times& times) {
   ++times.trials;
   times.device_seconds += seconds * trial.spec.devices * Timing(*trial.row, kDeviceShare, 1);
   if (const double joules = Timing(*trial.row, kEnergy, -1); joules >= 0) {
-    times.joules += joules;
+    times.joules += joules * Timing(*trial.row, kDeviceShare, 1);
     ++times.metered;
   }
 }
@@ -87,6 +87,25 @@ HtmlTable TimesTable(const std::map<Kind, Times>& all, bool energy) {
   return table;
 }
 
+Times TotalOf(const std::map<Kind, Times>& all) {
+  Times total;
+  for (const auto& [kind, times] : all) {
+    total.trials += times.trials;
+    total.joules += times.joules;
+    total.metered += times.metered;
+  }
+  return total;
+}
+
+std::string EnergyText(const Times& total) {
+  if (total.metered == 0) return "Energy: not measured, as no trial had an NVIDIA GPU whose driver tells it.";
+  std::string text = fmt::format("Energy: {:.4g} Wh on the devices of {} {}, as NVML counts it", total.joules / 3600,
+                                 total.metered, total.metered == 1 ? "trial" : "trials");
+  if (const int others = total.trials - total.metered; others > 0)
+    text += fmt::format("; of {} {} it was not measured", others, others == 1 ? "other" : "others");
+  return text + ".";
+}
+
 }  // namespace
 
 void WriteTimings(Html& html, const ReportSources& sources) {
@@ -99,18 +118,9 @@ void WriteTimings(Html& html, const ReportSources& sources) {
                   DurationText(view.usage.WallSeconds(now, view.running)),
                   view.usage.DeviceSeconds(now, view.running) / 3600));
   const std::map<Kind, Times> all = TimesOf(view);
-  double joules = 0;
-  int metered = 0;
-  for (const auto& [kind, times] : all) {
-    joules += times.joules;
-    metered += times.metered;
-  }
-  if (metered > 0)
-    html.Paragraph(fmt::format("Energy: {:.4g} Wh on the devices of {} {}, as NVML counts it.", joules / 3600,
-                               metered, metered == 1 ? "trial" : "trials"));
-  else
-    html.Paragraph("Energy: no trial recorded any (NVML counts it, on NVIDIA GPUs alone).");
-  if (!all.empty()) WriteTable(html, TimesTable(all, metered > 0));
+  const Times total = TotalOf(all);
+  html.Paragraph(EnergyText(total));
+  if (!all.empty()) WriteTable(html, TimesTable(all, total.metered > 0));
 }
 
 }  // namespace retort::orchestrator::cli

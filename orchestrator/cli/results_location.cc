@@ -5,6 +5,8 @@
 #include <system_error>
 #include <vector>
 
+#include "orchestrator/cli/printed_command.h"
+
 namespace retort::orchestrator::cli {
 namespace {
 
@@ -25,9 +27,8 @@ std::string ResultsFor(const std::string& named, const std::string& sweep) {
 Result<FoundResults> FindResults(storage::Env& env, const std::string& named, const std::string& base) {
   if (!named.empty()) {
     if (!env.Exists(named + "/journal.log"))
-      return EnvironmentError(named +
-                              " holds no sweep (it has no journal.log). `retort run SWEEP --results " +
-                              named + "` makes one.");
+      return EnvironmentError(named + " holds no sweep (it has no journal.log). `" +
+                              AtResults("retort run SWEEP", named) + "` makes one.");
     return FoundResults{named, false};
   }
   std::vector<std::string> names;

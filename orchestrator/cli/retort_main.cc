@@ -45,21 +45,21 @@ int main(int argc, char** argv) {
   const auto variable = [&](const char* name) {
     return retort::cluster::FindVariable(environment, name).value_or("");
   };
-  const cli::ParsedCommandLine parsed =
-      cli::ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
+  const int columns = Columns(variable("COLUMNS"));
+  const cli::ParsedCommandLine parsed = cli::ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc),
+                                                              cli::HelpColumns(cli::kHelpColumns, columns));
   cli::GlobalOptions global;
   global.json = parsed.json;
   if (parsed.command) global = parsed.command->global;
   const bool no_color = global.no_color || !variable("NO_COLOR").empty() || variable("TERM") == "dumb";
-  const cli::Console console =
-      cli::ProcessConsole(global.json, global.quiet, no_color, Columns(variable("COLUMNS")));
+  const cli::Console console = cli::ProcessConsole(global.json, global.quiet, no_color, columns);
   if (!parsed.errors.empty()) {
     // Under mpirun every rank sees the same mistake; one says so.
     const bool speaks = retort::orchestrator::IsWorldRankZero(environment);
     return speaks ? console.Fail(parsed.errors) : retort::ExitCode(retort::StatusCode::usage);
   }
   if (!parsed.command) {
-    console.Data(parsed.text);
+    console.Text(parsed.text);
     return Ended(0);
   }
   return Ended(cli::Dispatch({*parsed.command, environment, console, retort::storage::PosixEnv()}));

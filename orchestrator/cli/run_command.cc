@@ -5,6 +5,7 @@
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/load_sweep.h"
+#include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/run_ending.h"
 #include "orchestrator/cli/run_options.h"
@@ -38,10 +39,7 @@ bool AllEnded(storage::Env& env, const std::string& results) {
 
 void SayNext(const Invocation& call, const std::string& results, int code) {
   const CommandLine& line = call.line;
-  RunEnding ending{code, true, line.sweep, results, "retort table " + line.sweep};
-  for (const std::string& word : line.overrides) ending.table += " '" + word + "'";
-  if (!line.global.profile.empty()) ending.table += " --profile " + line.global.profile;
-  if (!line.global.results.empty()) ending.table += " --results " + results;
+  RunEnding ending{code, true, line.sweep, results, SweepCommand("table", line)};
   if (code == 1) ending.all_ended = AllEnded(call.env, results);
   call.console.Message(NextAfterRun(ending));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "experiments/spec/status.h"
+#include "orchestrator/cli/printed_command.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -18,8 +19,8 @@ std::string NextAfterRun(const RunEnding& ending) {
   if (ending.code == kSomeFailed && !ending.all_ended)
     return fmt::format("next: raise [sweep] quota in {}, and run the same command again", ending.sweep);
   if (ending.code == kSomeFailed)
-    return fmt::format("next: retort status --results {0}, for the causes; then retort retry --failed --results {0}",
-                       ending.results);
+    return fmt::format("next: `{}` names the causes; then `{}`", AtResults("retort status", ending.results),
+                       AtResults("retort retry --failed", ending.results));
   if (ending.code == ExitCode(StatusCode::environment))
     return fmt::format("next: make room on the disk of {}, and run the same command again: it tries again what the "
                        "disk had ended",

@@ -14,6 +14,7 @@
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/open_results.h"
+#include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/text_table.h"
 #include "orchestrator/cli/trial_json.h"
@@ -147,7 +148,8 @@ std::string FilesText(const std::vector<StoredFile>& files, const std::string& l
   std::string out = "\nFiles in " + directory + "\n";
   for (const StoredFile& file : files)
     out += fmt::format("  {:>12}  {}\n", CountText(static_cast<std::int64_t>(file.bytes)), file.path);
-  if (!lost.empty()) out += fmt::format("  {:>12}  {}: the row names it; `retort verify` looks at all\n", "missing", lost);
+  if (!lost.empty()) out += fmt::format("  {:>12}  {}: the row names it; `{}` looks at all\n", "missing", lost,
+                                   AtResults("retort verify", directory));
   return files.empty() && lost.empty() ? "" : out;
 }
 
@@ -191,7 +193,7 @@ int ShowCommand(const Invocation& call) {
     return 0;
   }
   const std::size_t width = call.console.options().width;
-  call.console.Data(RowText(trial) + ClaimsText(trial, ledger, width) + AuditText(*audit, width) +
+  call.console.Text(RowText(trial) + ClaimsText(trial, ledger, width) + AuditText(*audit, width) +
                     LedgerText(ledger) + TotalText(total, width) + FilesText(files, LostFile(trial, files), view->directory));
   return 0;
 }

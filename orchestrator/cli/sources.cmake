@@ -42,6 +42,7 @@ set(RETORT_CLI_SOURCES
     explain_devices.cc
     explanation.cc
     export_command.cc
+    failure_groups.cc
     figure_caption.cc
     figure_curves.cc
     figure_data.cc
@@ -51,6 +52,7 @@ set(RETORT_CLI_SOURCES
     figure_picture.cc
     figure_words.cc
     fish_completion.cc
+    fitted_text.cc
     html_table.cc
     html_writer.cc
     known_values.cc
@@ -69,6 +71,7 @@ set(RETORT_CLI_SOURCES
     plan_report.cc
     plan_text.cc
     plot_command.cc
+    printed_command.cc
     process_tree.cc
     published.cc
     published_join.cc

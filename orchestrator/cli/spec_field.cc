@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "experiments/spec/diagnostic.h"
+#include "experiments/spec/failure_kind.h"
 #include "experiments/spec/spec_keys.h"
 #include "orchestrator/cli/trial_names.h"
 
@@ -22,6 +23,31 @@ std::vector<std::string> KnownKeys() {
   std::vector<std::string> keys = retort::KeyNames(kNowhere);
   for (const char* own : {"trial", "name", "state", "role", "failure", "attempts"}) keys.emplace_back(own);
   return keys;
+}
+
+// What a trial may have of a key, where that is a closed set.
+std::vector<std::string> KnownValuesOf(const std::string& key) {
+  if (key == "role") return {"teacher", "student"};
+  if (key == "failure") return FailureNames();
+  if (const SpecKey* own = FindKey(key, kNowhere); own != nullptr)
+    return own->type == KeyType::flag ? std::vector<std::string>{"true", "false"} : own->ChoiceList();
+  std::vector<std::string> states;
+  if (key == "state")
+    for (int state = 1; state <= static_cast<int>(TrialState::cancelled); ++state)
+      states.emplace_back(StateName(static_cast<TrialState>(state)));
+  return states;
+}
+
+// The same with what trials of the view have; empty where any other value is possible, too.
+std::vector<std::string> ClosedValues(const std::string& key, const ResultsView& view) {
+  std::vector<std::string> values = KnownValuesOf(key);
+  const SpecKey* own = FindKey(key, kNowhere);
+  if (values.empty() && (own == nullptr || own->type != KeyType::name)) return values;
+  for (const TrialView& trial : view.trials) {
+    std::optional<std::string> value = TrialField(trial, key);
+    if (value && !value->empty() && !Holds(values, *value)) values.push_back(*std::move(value));
+  }
+  return values;
 }
 
 }  // namespace
@@ -88,7 +114,20 @@ Status WhereFilter::CheckKeys(const ResultsView& view) const {
     std::string message = "no trial has a key `" + key + "`";
     const std::vector<std::string> near = NearestOf(key, KnownKeys());
     if (!near.empty()) message += "; nearest: " + near.front();
-    return UsageError(message + ".");
+    return UsageError(message + ".", near);
+  }
+  return {};
+}
+
+Status WhereFilter::CheckValues(const ResultsView& view) const {
+  for (const auto& [key, value] : conditions_) {
+    std::vector<std::string> values = ClosedValues(key, view);
+    const auto same = [&value](const std::string& known) { return SameText(known, value); };
+    if (value.empty() || values.empty() || std::any_of(values.begin(), values.end(), same)) continue;
+    values = NearestFirst(value, values);
+    std::string message = "no trial can have " + key + "=" + value + "; " + key + " is one of ";
+    for (std::size_t i = 0; i < values.size(); ++i) message += (i == 0 ? "" : ", ") + values[i];
+    return UsageError(message + ".", std::move(values));
   }
   return {};
 }

@@ -35,6 +35,9 @@ class WhereFilter {
   [[nodiscard]] bool Holds(const TrialView& trial) const;
   // Error: usage, for a key that no trial of the view has, naming the nearest.
   [[nodiscard]] Status CheckKeys(const ResultsView& view) const;
+  // Error: usage, for a value that no trial can have, of a key whose values are known: a choice, a data set or teacher
+  // of the view, a state. Names all of them, the nearest first.
+  [[nodiscard]] Status CheckValues(const ResultsView& view) const;
 
  private:
   std::vector<std::pair<std::string, std::string>> conditions_;

@@ -13,7 +13,7 @@ namespace retort::orchestrator::cli {
 namespace {
 
 void Print(const Invocation& call, const SweepStatus& status, double clock) {
-  call.console.Data(call.line.global.json ? StatusAsJson(status)
+  call.console.Text(call.line.global.json ? StatusAsJson(status)
                                           : StatusAsText(status, clock, call.console.options().width));
 }
 
@@ -33,7 +33,7 @@ bool PrintSummarised(const Invocation& call, const std::string& results) {
 }  // namespace
 
 int StatusCommand(const Invocation& call) {
-  if (call.line.watch && !call.line.global.json) return WatchStatus(call);
+  if (call.line.watch) return WatchStatus(call);
   const Result<std::string> results = LocateResults(call);
   if (!results.ok()) return call.console.Fail(results.status());
   if (PrintSummarised(call, *results)) return 0;

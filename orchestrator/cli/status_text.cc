@@ -10,6 +10,7 @@
 #include "orchestrator/cli/device_json.h"
 #include "orchestrator/cli/estimate_text.h"
 #include "orchestrator/cli/number_text.h"
+#include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/text_table.h"
 #include "orchestrator/cli/trial_names.h"
@@ -20,7 +21,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kShownProblems = 10;
+constexpr std::size_t kShownProblems = 7;
 constexpr std::size_t kShownTrials = 20;  // that run, and that wait for a retry
 
 // The first kShownTrials of many lines, and how many more there are.
@@ -29,9 +30,10 @@ class FirstLines {
   // Whether one more is to be made.
   [[nodiscard]] bool Takes() { return ++count_ <= kShownTrials; }
   void Add(const std::string& line) { text_ += line; }
-  [[nodiscard]] std::string Text(const char* what) const {
+  [[nodiscard]] std::string Text(const char* what, const std::string& directory) const {
     if (count_ <= kShownTrials) return text_;
-    return text_ + fmt::format("  and {} more that {} (`retort list` shows all)\n", count_ - kShownTrials, what);
+    return text_ + fmt::format("  and {} more that {} (`{}` shows all)\n", count_ - kShownTrials, what,
+                               AtResults("retort list", directory));
   }
 
  private:
@@ -71,13 +73,14 @@ std::string ActiveText(const SweepStatus& status, double now) {
           fmt::format("  {}  tried again in {}\n", ShownName(trial.spec), DurationText(trial.retry_at - now)));
     }
   }
-  return running.Text("run") + waiting.Text("wait for another attempt");
+  const std::string& directory = status.view->directory;
+  return running.Text("run", directory) + waiting.Text("wait for another attempt", directory);
 }
 
 std::string SpendingText(const SweepStatus& status, std::size_t width) {
   std::string out;
   for (const DataSpending& spent : status.spending)
-    out += "  " + Wrap("  " + SpendingLine(spent), width, 4) + "\n";
+    out += "  " + Wrap(SpendingLine(spent), width - 2, 4) + "\n";
   return out;
 }
 
@@ -152,7 +155,7 @@ std::string SpendingLine(const DataSpending& spent) {
                     spent.neighbours == 1 ? "sweep" : "sweeps", spent.root, BoundText(spent.root_epsilon));
   if (spent.budget) line += fmt::format("; budget {}", EpsilonText(spent.budget->epsilon));
   if (!spent.budget_of.empty()) line += fmt::format(" (of {})", spent.budget_of);
-  if (!std::isfinite(spent.epsilon)) line += "; at least one trial has no finite bound (see `retort table`)";
+  if (!std::isfinite(spent.epsilon)) line += "; at least one trial has no finite bound: the tables of the sweep say which";
   return line;
 }
 

@@ -36,6 +36,11 @@ Diagnostic UnknownCommandError(const CommandNode& command, const std::string& wo
   error.message = std::string("there is no ") + (calculator ? "mechanism" : "command") + " `" +
                   (calculator || command.path.empty() ? "" : command.path + " ") + word + "`";
   error.choices = command.path.empty() ? NearestOf(word, names) : NearestFirst(word, names);
+  if (word == "help" && command.path.empty()) {
+    error.choices = {"man"};
+    error.message += "; " + Help(command) + " lists the commands, and `retort man COMMAND` explains one.";
+    return error;
+  }
   error.message += error.choices.empty() ? "; " + Help(command) + " lists the commands." : ".";
   return error;
 }
@@ -61,6 +66,7 @@ Diagnostic UnknownOptionError(const Chain& chain, const std::string& option) {
   error.choices = NearestOf(option, names);
   error.message = "`" + Words(*chain.back()) + "` has no option " + option;
   if (error.choices.empty()) error.message += Owners(*chain.front(), option);
+  if (option == "-V") error.choices = {"version"};
   error.message += "; " + Help(*chain.back()) + " shows what is valid.";
   return error;
 }

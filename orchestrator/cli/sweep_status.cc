@@ -13,9 +13,12 @@
 
 #include "experiments/privacy/claim.h"
 #include "orchestrator/charge_book.h"
+#include "orchestrator/cli/failure_groups.h"
 #include "orchestrator/cli/number_text.h"
+#include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/costing_entries.h"
+#include "orchestrator/screen_text.h"
 #include "orchestrator/time_fit.h"
 
 namespace retort::orchestrator::cli {
@@ -25,36 +28,44 @@ namespace {
 constexpr double kUsualDelta = 1e-5;
 // By so much the clocks of machines may differ before anybody is told.
 constexpr double kClockToleranceSeconds = 10;
+constexpr std::size_t kDetailColumns = 120;  // of a failure's detail in a problem
 
 constexpr TrialState kStates[] = {TrialState::waiting,       TrialState::queued,    TrialState::leased,
                                   TrialState::running,       TrialState::succeeded, TrialState::failed,
                                   TrialState::parent_failed, TrialState::cancelled};
 
-Problem FailureOf(const TrialView& trial) {
-  Problem problem;
-  problem.severity = 90;
-  problem.what = fmt::format("{} failed after {} {}: {}", ShownName(trial.spec), trial.attempts,
-                             trial.attempts == 1 ? "attempt" : "attempts", FailureName(trial.failure));
-  if (!trial.detail.empty()) problem.what += " (" + trial.detail + ")";
-  problem.remedy = "retort explain " + ShownName(trial.spec);
-  problem.trials = {trial.spec.id};
+bool IsCommand(const std::string& remedy) { return remedy.starts_with("retort "); }
+
+// What happened to the trials of `group`, of which there are several, or to its only one; and why.
+Problem ProblemOf(const TrialGroup& group, int severity, const std::string& several, const std::string& one) {
+  const TrialView& first = *group.front();
+  const bool alone = group.size() == 1;
+  Problem problem{severity, "", TrialCommand("explain", first.spec), {}};
+  for (const TrialView* trial : group) problem.trials.push_back(trial->spec.id);
+  problem.what = fmt::format("{} {} {}", alone ? ShownName(first.spec) : TrialsText(std::ssize(group)),
+                             alone ? one : several, FailureName(first.failure));
+  if (!first.detail.empty())
+    problem.what += " (" + (alone ? ShortDetail(first.detail, kDetailColumns)
+                                  : CutEnd(FirstSentence(first.detail), kDetailColumns)) + ")";
+  if (!alone) problem.what += ", first " + ShownName(first.spec);
   return problem;
 }
 
-Problem RetriesOf(const TrialView& trial) {
-  Problem problem;
-  problem.severity = 40;
-  problem.what = fmt::format("{} was tried {} times, last failure {}", ShownName(trial.spec), trial.attempts,
-                             FailureName(trial.failure));
-  if (!trial.detail.empty()) problem.what += " (" + trial.detail + ")";
-  problem.remedy = "retort explain " + ShownName(trial.spec);
-  problem.trials = {trial.spec.id};
-  return problem;
+Problem FailureOf(const TrialGroup& group) {
+  const std::uint32_t attempts = group.front()->attempts;
+  return ProblemOf(group, 90, "failed:",
+                   fmt::format("failed after {} {}:", attempts, attempts == 1 ? "attempt" : "attempts"));
+}
+
+Problem RetriesOf(const TrialGroup& group) {
+  const std::uint32_t attempts = group.front()->attempts;
+  return ProblemOf(group, 40, "were tried already, last failure",
+                   fmt::format("was tried {} {}, last failure", attempts, attempts == 1 ? "time" : "times"));
 }
 
 // Worst of all: a number was printed that is not true.
 Problem RefutedOf(const ResultsView& view, const TrialView& trial) {
-  Problem problem{100, "", "retort show " + ShownName(trial.spec), {trial.spec.id}};
+  Problem problem{100, "", TrialCommand("show", trial.spec), {trial.spec.id}};
   for (const TrialView& student : view.trials)
     if (student.refuted_teacher && student.spec.parent == trial.spec.id)
       problem.trials.push_back(student.spec.id);
@@ -119,14 +130,17 @@ void AddClock(const ResultsView& view, double clock, std::vector<Problem>& probl
 
 std::vector<Problem> TrialProblemsOf(const ResultsView& view) {
   std::vector<Problem> problems;
+  TrialGroup failed, retried;
   for (const TrialView& trial : view.trials) {
     if (!trial.refuted.empty()) problems.push_back(RefutedOf(view, trial));
     if (trial.state == TrialState::failed)
-      problems.push_back(FailureOf(trial));
+      failed.push_back(&trial);
     else if (!IsFinal(trial.state) && trial.failure != FailureKind::none &&
              trial.failure != FailureKind::stopped)
-      problems.push_back(RetriesOf(trial));
+      retried.push_back(&trial);
   }
+  for (const TrialGroup& group : GroupFailures(failed)) problems.push_back(FailureOf(group));
+  for (const TrialGroup& group : GroupFailures(retried)) problems.push_back(RetriesOf(group));
   AddTogether(view, TrialState::parent_failed, 80, "cannot run because their teacher failed",
               "see the teacher's failure", problems);
   AddTogether(view, TrialState::cancelled, 20, "cancelled", "", problems);
@@ -138,8 +152,12 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const TrialsStatus& tri
   std::vector<Problem> problems;
   if (std::string lost = LostJournalText(view); !lost.empty())
     problems.push_back({100, std::move(lost), "restore journal.log from a copy", {}});
-  if (!view.ledger_lost.empty()) problems.push_back({100, view.ledger_lost, "retort repair", {}});
-  problems.insert(problems.end(), trials.problems.begin(), trials.problems.end());
+  if (!view.ledger_lost.empty())
+    problems.push_back({100, view.ledger_lost, AtResults("retort repair", view.directory), {}});
+  for (Problem problem : trials.problems) {
+    if (IsCommand(problem.remedy)) problem.remedy = AtResults(problem.remedy, view.directory);
+    problems.push_back(std::move(problem));
+  }
   for (const DataSpending& spent : trials.spending)
     if (spent.budget && spent.root_epsilon > 0.9 * spent.budget->epsilon)
       problems.push_back({70,
@@ -157,7 +175,7 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const TrialsStatus& tri
   if (!trials.finished && !view.running)
     problems.push_back({60,
                         "nobody is running this sweep, and it is not finished",
-                        "run the same `retort run` command again",
+                        RunAgain(view.directory),
                         {}});
   std::stable_sort(problems.begin(), problems.end(),
                    [](const Problem& a, const Problem& b) { return a.severity > b.severity; });
@@ -323,17 +341,17 @@ SweepStatus StatusFrom(const ResultsView& view, TrialsStatus trials, const CostM
   if (recorded && !status.finished) status.remaining = RemainingOf(view, costs, NowFor(view, now_unix_seconds));
   status.devices = DevicesOf(view);
   status.costs = costs;
-  const bool explained = !status.problems.empty() && status.problems.front().remedy.starts_with("retort ");
+  const bool explained = !status.problems.empty() && IsCommand(status.problems.front().remedy);
   if (!LostJournalText(view).empty())
     status.next = status.problems.front().remedy;
   else if (status.finished && explained)
-    status.next = status.problems.front().remedy + " --results " + view.directory;
+    status.next = status.problems.front().remedy;
   else if (status.finished)
-    status.next = "retort list --results " + view.directory;
+    status.next = AtResults("retort list", view.directory);
   else if (view.running)
-    status.next = "retort status --watch --results " + view.directory;
+    status.next = AtResults("retort status --watch", view.directory);
   else
-    status.next = "run the sweep's `retort run` command again";
+    status.next = RunAgain(view.directory);
   return status;
 }
 

@@ -43,7 +43,7 @@ struct TrialsStatus {
   int trials = 0;
   bool finished = false;  // every trial is final
   std::vector<std::pair<std::string, int>> counts;  // states that occur, in the order of TrialState
-  std::vector<Problem> problems;                    // in plan order, then those of many trials
+  std::vector<Problem> problems;  // refuted claims, failures that are alike as one, the rest; commands without the folder
   std::vector<DataSpending> spending;
 };
 

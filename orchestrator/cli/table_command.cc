@@ -7,6 +7,8 @@
 
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/load_sweep.h"
+#include "orchestrator/cli/number_text.h"
+#include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/run_options.h"
 #include "orchestrator/cli/shown_results.h"
@@ -25,9 +27,10 @@ Result<std::vector<TableSpec>> ChosenTables(const SweepPlan& plan, const std::st
     if (table.name == name) return std::vector<TableSpec>{table};
     names.push_back(table.name);
   }
+  names = NearestFirst(name, names);
   std::string message = plan.file + " has no [table." + name + "]";
   for (std::size_t i = 0; i < names.size(); ++i) message += (i == 0 ? "; it has " : ", ") + names[i];
-  return UsageError(message + ".");
+  return UsageError(message + ".", names);
 }
 
 std::string Formatted(const std::vector<ResultTable>& tables, const std::string& format,
@@ -68,7 +71,7 @@ int Print(const Invocation& call, const Loaded& loaded) {
   const Result<ResultsView> view = ReadShownResults(call.env, loaded.results);
   if (!view.ok()) return call.console.Fail(view.status());
   if (view->trials.empty())
-    call.console.Message("nothing is stored in " + loaded.results + " yet; `retort run " + line.sweep +
+    call.console.Message("nothing is stored in " + loaded.results + " yet; `" + SweepCommand("run", line) +
                          "` fills the table.");
   std::vector<ResultTable> tables;
   for (const TableSpec& spec : loaded.specs) {
@@ -76,7 +79,8 @@ int Print(const Invocation& call, const Loaded& loaded) {
     if (line.statements) tables.back().statements = StatementsOf(tables.back(), *view);
   }
   const std::string format = line.global.json ? "json" : line.format;
-  call.console.Data(Formatted(tables, format, call.console.options()));
+  const std::string text = Formatted(tables, format, call.console.options());
+  format == "text" ? call.console.Text(text) : call.console.Data(text);
   return 0;
 }
 
@@ -85,9 +89,9 @@ Result<int> RunMissing(const Invocation& call, const Loaded& loaded, const RunOp
   RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadStoredResults(call.env, loaded.results));
   const Completion completion = CompletionOf(loaded.plan, loaded.specs, view);
   if (completion.failed > 0)
-    call.console.Message(fmt::format("{} trials of the table have ended without a result: `retort retry --failed "
-                                     "--results {}` opens them again",
-                                     completion.failed, loaded.results));
+    call.console.Message(fmt::format("{} of the table ended without a result: `{}` opens {} again",
+                                     TrialsText(completion.failed), AtResults("retort retry --failed", loaded.results),
+                                     completion.failed == 1 ? "it" : "them"));
   if (completion.missing == 0) {
     call.console.Message("nothing is left to run for the table");
     return completion.failed > 0 ? 1 : 0;

@@ -72,12 +72,26 @@ std::string TextTable::Render(std::size_t indent) const {
   return out;
 }
 
+namespace {
+
+// Where the word ends that begins at `begin`.
+std::size_t EndOfWord(const std::string& text, std::size_t begin) {
+  std::size_t at = begin;
+  while (at < text.size() && text[at] != ' ') {
+    const std::size_t close = text[at] == '`' ? text.find('`', at + 1) : std::string::npos;
+    at = close == std::string::npos ? at + 1 : close + 1;
+  }
+  return at;
+}
+
+}  // namespace
+
 std::string Wrap(const std::string& text, std::size_t width, std::size_t hang) {
   std::string out, line;
   bool has_word = false;
   std::size_t begin = 0;
   while (begin < text.size()) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::size_t end = EndOfWord(text, begin);
     const std::string word = text.substr(begin, end - begin);
     begin = end + 1;
     if (word.empty()) continue;

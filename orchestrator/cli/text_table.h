@@ -29,7 +29,8 @@ class TextTable {
   std::vector<Line> lines_;
 };
 
-// Breaks at spaces so that no line exceeds `width`; later lines are indented by `hang` columns.
+// Breaks at spaces so that no line exceeds `width`; later lines are indented by `hang` columns. What stands between
+// backticks stays on one line, so that a command can be pasted.
 [[nodiscard]] std::string Wrap(const std::string& text, std::size_t width, std::size_t hang);
 
 }  // namespace retort::orchestrator::cli

@@ -11,8 +11,8 @@
 #include "orchestrator/cli/curve_chart.h"
 #include "orchestrator/cli/html_table.h"
 #include "orchestrator/cli/number_text.h"
+#include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/sample_html.h"
-#include "orchestrator/cli/shell_text.h"
 #include "orchestrator/cli/trial_json.h"
 #include "orchestrator/cli/trial_names.h"
 
@@ -123,8 +123,10 @@ class TrialPart {
 
   void Commands() {
     html_.Element("h4", "Commands");
-    const std::string results = " --results " + ShellText(sources_.view.directory);
-    html_.Element("pre", "retort show " + name_ + results + "\nretort explain " + name_ + results,
+    const std::string& directory = sources_.view.directory;
+    html_.Element("pre",
+                  AtResults(TrialCommand("show", trial_.spec), directory) + "\n" +
+                      AtResults(TrialCommand("explain", trial_.spec), directory),
                   {{"tabindex", "0"}});
   }
 

@@ -1,8 +1,10 @@
 #include "orchestrator/cli/trial_names.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "experiments/spec/diagnostic.h"
+#include "orchestrator/cli/printed_command.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -15,7 +17,7 @@ enum class Match : unsigned char { none, beginning, exact };
 Match MatchOf(const TrialSpec& spec, const std::string& word) {
   const std::string hex = spec.id.Hex();
   const std::string shown = ShownName(spec);
-  if (word == hex || word == shown || word == spec.name + "-" + hex) return Match::exact;
+  if (word == hex || word == spec.name || word == shown || word == spec.name + "-" + hex) return Match::exact;
   if (word.size() >= kLeastPrefix && hex.starts_with(word)) return Match::beginning;
   return shown.starts_with(word) ? Match::beginning : Match::none;
 }
@@ -26,15 +28,17 @@ Status NoSuchTrial(const ResultsView& view, const std::string& word) {
   std::string message = "no trial of " + view.directory + " is called `" + word + "`";
   const std::vector<std::string> near = NearestOf(word, names);
   for (std::size_t i = 0; i < near.size(); ++i) message += (i == 0 ? "; near: " : ", ") + near[i];
-  return UsageError(message + ". `retort list --results " + view.directory + "` shows all of them.");
+  return UsageError(message + ". `" + AtResults("retort list", view.directory) + "` shows all of them.", near);
 }
 
 Status SeveralTrials(const std::vector<const TrialView*>& matches, const std::string& word) {
+  std::vector<std::string> names;
+  for (const TrialView* trial : matches) names.push_back(ShownName(trial->spec));
   std::string message = "`" + word + "` fits " + std::to_string(matches.size()) + " trials:";
   for (std::size_t i = 0; i < std::min(matches.size(), kListed); ++i)
-    message += "\n  " + ShownName(matches[i]->spec);
+    message += "\n  " + names[i];
   if (matches.size() > kListed) message += "\n  and " + std::to_string(matches.size() - kListed) + " more";
-  return UsageError(message + "\nGive more of the name, or the id.");
+  return UsageError(message + "\nGive more of the name, or the id.", std::move(names));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace retort::orchestrator::cli {
 // The trial's name and the first eight digits of its id: dpdfd-working-digits-s0-1f3a9c2e.
 [[nodiscard]] std::string ShownName(const TrialSpec& spec);
 
-// `word` is the id, a prefix of it (four digits or more), the shown name, or the beginning of a shown name.
+// `word` is the id, a prefix of it (four digits or more), the name, the shown name, or the beginning of a shown name.
 // An exact match wins over a beginning. Error: usage, listing the candidates when several fit, the nearest
 // names when none does.
 [[nodiscard]] Result<const TrialView*> FindTrial(const ResultsView& view, const std::string& word);

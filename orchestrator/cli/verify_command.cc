@@ -50,7 +50,7 @@ int VerifyCommand(const Invocation& call) {
   if (found->chosen) call.console.Message("results: " + found->directory);
   const VerifyReport report = Verify(call.env, found->directory);
   if (!report.other_version.ok()) return call.console.Fail(report.other_version);
-  call.console.Data(call.line.global.json
+  call.console.Text(call.line.global.json
                         ? ReportJson(report, found->directory)
                         : ReportText(report, found->directory, call.console.options().width));
   return report.damage.empty() ? 0 : ExitCode(StatusCode::damage);

@@ -94,14 +94,14 @@ class StatusWatch {
     printed_ = status.counts;
     if (live_) screen_ = ResizedTo(screen_, STDOUT_FILENO);
     if (status.finished && !view.running) {  // a run that has just ended still publishes its results
-      const std::string text = FinalStatusAsText(status, clock, width);
+      const std::string text = call_.console.Fitted(FinalStatusAsText(status, clock, width));
       call_.console.Data(live_ ? block_.Erase(screen_) + text : text);
       return 0;
     }
     if (live_)
       Redraw(status, clock);
     else if (changed)
-      call_.console.Data(StatusAsText(status, clock, width));
+      call_.console.Text(StatusAsText(status, clock, width));
     return std::nullopt;
   }
 

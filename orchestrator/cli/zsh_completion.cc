@@ -32,6 +32,7 @@ _retort() {
   local -a found
   for ((i = 2; i < CURRENT; ++i)); do
     word=${(Q)words[i]}
+    [[ $words[i] == (\~|\~/*) ]] && word=$HOME${word#\~}
     if [[ -n $option ]]; then
       [[ $option == --results ]] && results=$word
       option=""

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "experiments/spec/printable.h"
+
 namespace retort::orchestrator::doctor {
 namespace {
 
@@ -11,12 +13,9 @@ constexpr std::size_t kLevelWidth = 7;  // "warning"
 
 // What a program, a file or a variable said may hold anything.
 std::string OnOneLine(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    if (!control) line += c;
-    if (control && !line.empty() && line.back() != ' ') line += ' ';
-  }
+  std::string line = OneLine(text);
+  const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
+  line.erase(std::unique(line.begin(), line.end(), both_blank), line.end());
   while (line.ends_with(' ')) line.pop_back();
   return line;
 }

@@ -25,6 +25,7 @@ except ImportError:  # Python 3.10: blocks of TOML are then not looked into
 
 # Where people put what is not shipped.
 BROUGHT = ("experiments/configs/zoo",)
+LONG_ALONE = {"chaos"}  # commands that nothing makes quick
 LANGUAGES = {"sh", "toml", "cpp", "python", "json", "text"}
 TABLES = ("data", "teacher", "trial", "sweep", "table", "figure", "profile")
 NAMED = ("data", "teacher", "table", "figure", "profile")  # [data.NAME]
@@ -304,6 +305,19 @@ def check_block(root, program, block, runnable):
         yield from check_toml(program, block)
 
 
+def check_needs(root):
+    """Every command that blocks run which take long is run by one, of any page, that does not."""
+    blocks = [block for page in pages(root) for block in blocks_of(root, page) if block.language == "sh"]
+    quick = {name for block in blocks if "long" not in block.needs for name in commands_of(block)} | LONG_ALONE
+    for block in blocks:
+        for name in sorted(set(commands_of(block)) - quick):
+            yield f"{block.page}:{block.line}: retort {name} is run by blocks alone that take long (needs=long)"
+
+
+def commands_of(block):
+    return re.findall(r"(?:^|[\s;|&(/])retort ([a-z]{2,})", re.sub(r"(^|\s)#.*", "", block.text), re.M)
+
+
 def check_page(root, program, page):
     runnable = is_runnable(root, page)
     for number, code, fenced in code_of(root, page):
@@ -321,7 +335,7 @@ def check_page(root, program, page):
 
 
 def violations(root, program):
-    return [what for page in pages(root) for what in check_page(root, program, page)]
+    return [*check_needs(root), *(what for page in pages(root) for what in check_page(root, program, page))]
 
 
 def main():

@@ -34,7 +34,8 @@ reader = "pictures"
 anything/at all
 ```
 <!-- sh needs=long
-retort run sweep.toml
+retort plan sweep.toml   # not: retort run sweep.toml
+retort chaos sweep.toml
 -->
 """ % VARIABLE
 
@@ -88,6 +89,7 @@ PLANTED = {
     "function": ("`Shut()`", "no source has Shut()"),
     "constant": ("`kLeastBytes`", "no source has kLeastBytes"),
     "language": ("```\nls\n```", "a block of no language"),
+    "command of long blocks alone": ("```sh needs=long\nretort table sweep.toml\n```", "retort table is run by blocks alone that take"),
     "need": ("```sh needs=gold\nls\n```", "nothing is known of needs=gold"),
     "word after sh": ("```sh slowly\nls\n```", "'slowly' after sh means nothing"),
     "shell": ("```sh\nif true\n```", "is no shell"),

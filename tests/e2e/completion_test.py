@@ -90,7 +90,7 @@ class CompletionTest(unittest.TestCase):
         subprocess.run([OPTIONS.retort, "run", "s.toml", "--results", "r", "--quiet"], cwd=cls.place, check=True)
         names = subprocess.run([OPTIONS.retort, "list", "--names", "--results", "r"], cwd=cls.place, check=True,
                                capture_output=True, text=True).stdout.split()
-        trials = {f"TRIAL {i}": name for i, name in enumerate(sorted(names))}
+        trials = cls.trials = {f"TRIAL {i}": name for i, name in enumerate(sorted(names))}
         cls.cases = [(typed, {trials.get(word, word) for word in wanted}) for typed, wanted in CASES]
         cls.path = os.path.dirname(OPTIONS.retort) + ":" + os.environ["PATH"]
 
@@ -125,6 +125,28 @@ ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _retort; words;
                 "echo ${COMPREPLY[@]}")
         done = subprocess.run(["bash", "--norc", "-c", line], cwd=self.place, capture_output=True, text=True)
         self.assertEqual((done.stdout, done.stderr), ("latex\n", ""))
+
+    def test_bash_reads_the_words_before_as_it_would_run_them(self):
+        self.write("completion.bash", script("bash"))
+        shutil.copytree(os.path.join(self.place, "r"), os.path.join(self.place, "r 1"), dirs_exist_ok=True)
+        for line, wanted in [("show --results \"'r 1'\" ''", {"TRIAL 0", "TRIAL 1"}), ("show --results 'r\\ 1' ''", {"TRIAL 0", "TRIAL 1"}),
+                             ("show --results '\"r 1\"' ''", {"TRIAL 0", "TRIAL 1"}), ("show --results '~/r\\ 1' ''", {"TRIAL 0", "TRIAL 1"}),
+                             ("run '~/s.toml' --profile ''", {"brief"}), ("run \"'~/s.toml'\" --profile ''", set())]:
+            done = subprocess.run(["bash", "--norc", "-c", f"source ./completion.bash; COMP_WORDS=(retort {line}); "
+                                   "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _retort; printf '%s\\n' \"${COMPREPLY[@]}\""],
+                                  cwd=self.place, capture_output=True, text=True,
+                                  env={**os.environ, "PATH": self.path, "HOME": self.place})
+            self.assertEqual(done.stderr, "", line)
+            self.assertEqual(set(done.stdout.split()), {self.trials.get(word, word) for word in wanted}, line)
+
+    def test_fish_expands_the_home_folder(self):
+        self.need("fish")
+        self.write("completion.fish", script("fish"))
+        done = subprocess.run(["fish", "--no-config", "-c", "source ./completion.fish; complete -C 'retort run ~/s.toml --profile '"],
+                              cwd=self.place, capture_output=True, text=True,
+                              env={**os.environ, "PATH": self.path, "HOME": self.place})
+        self.assertEqual(done.stderr, "")
+        self.assertEqual({line.split("\t")[0] for line in done.stdout.splitlines()}, {"brief"})
 
     def test_fish(self):
         self.need("fish")

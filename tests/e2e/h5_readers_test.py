@@ -6,6 +6,7 @@ RETORT_READERS_PYTHON names a Python that has the readers, where the one that ru
 any the test skips (exit 77); RETORT_FORBID_SKIPS=1 makes that a failure.
 """
 import glob
+import json
 import os
 import shlex
 import shutil
@@ -74,6 +75,10 @@ def check_h5py(path):
     with h5py.File(path, "r") as file:
         check(file.attrs["Conventions"] in ("Retort-1", b"Retort-1"), "conventions")
         check(file["rows"]["test_accuracy"][0] == 0.8125, "columns by name")
+        units = json.loads(text(file["rows"].attrs["column_units"]))
+        check(units["test_accuracy"] == "1" and set(units) < set(file["rows"].dtype.names), f"units of columns: {units}")
+        units = json.loads(text(file["claims"].attrs["column_units"]))
+        check(units == {"delta": "1", "epsilon": "1", "lower": "1"}, f"units of columns: {units}")
         check(text(file["rows"]["name"][0]) == "dpdfd-sound-digits-s0", "names")
         student = file["attempts/1f3a9c2e00000001/student/fc2.weight"][:]
         check(list(student) == [1.0, 2.0, 3.0], "links reach the attempts")

@@ -69,6 +69,18 @@ def run_sweep(name, *words, results="r", **variables):
     return finish(["run", name, *words, "--slots", "2", "--metrics-listen", "127.0.0.1:0"], results, variables=variables)
 
 
+def wide_prose(lines, width):
+    """The lines that are wider, but those of a table, a command that can be pasted, or a word that cannot be broken."""
+    in_table, found = False, []
+    for line, below in zip(lines, [*lines[1:], ""]):
+        rule = below.strip("─ ") == "" != below.strip()
+        in_table = (in_table or rule) and line.strip() != ""
+        command = re.match(r" *(Next: )?retort ", line) or "`" in line
+        if len(line) > width and not in_table and not command and " " in line.strip():
+            found.append(line)
+    return found
+
+
 class SmallSweep(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -98,17 +110,42 @@ class Output(SmallSweep):
                 self.assertEqual((done.returncode, done.stderr), (0, b""), (words, closed))
                 self.assertEqual(done.stdout == b"", ">&-" in closed.replace("2>&-", ""), (words, closed))
 
+    def on_forty_columns(self, words, **variables):
+        """A command that has ended on a terminal, and the lines that it wrote there, each as one."""
+        run = TerminalRun(of_results(words, "r"), 40, 20, FOLDER, XDG_CACHE_HOME=os.path.join(FOLDER, "cache"), **variables)
+        run.ended()
+        return run, re.sub(r"\x1b\[[0-9]*m", "", run.raw.decode()).replace("\r\n", "\n").split("\n")
+
     def test_keeps_to_known_escapes_on_forty_columns_and_to_none_without_colour(self):
         for words in READING:
             for variables in {}, {"NO_COLOR": "1"}, {"TERM": "dumb"}:
                 with self.subTest(words=words, variables=variables):
-                    run = TerminalRun(of_results(words, "r"), 40, 20, FOLDER, XDG_CACHE_HOME=os.path.join(FOLDER, "cache"),
-                                      **variables)
-                    self.assertEqual(run.ended(), 0)
+                    run, lines = self.on_forty_columns(words, **variables)
+                    self.assertEqual(run.status, 0)
                     self.assertIn("naps" if words[0] in ("status", "plan", "table") else "sleep-s0" if words[0] != "verify"
-                                  else "as written", "\n".join(run.screen.everything()))
+                                  else "as written", " ".join(" ".join(lines).split()))
+                    self.assertEqual(wide_prose(lines, 40), [])
                     if variables:
                         self.assertNotIn(b"\x1b", run.raw)
+
+    def test_that_explains_keeps_to_forty_columns(self):
+        votes = ["votes", "--noise", "100", "--queries", "5000", "--delta", "1e-5"]
+        for words, code, says in ((["--help"], 0, "Exit codes:"), (["run", "--help"], 0, "--metrics-listen"),
+                                  (["epsilon", *votes, "--explain"], 0, "exact-gdp"), (["epsilon", "--papers"], 0, "DPSD"),
+                                  (["metrics", "--list"], 0, "retort_build_info"), (["audit", "--help"], 0, "transcript"),
+                                  (["repair"], 0, "nothing to repair"), (["doctor"], (0, 3), "file locks")):
+            with self.subTest(words=words):
+                run, lines = self.on_forty_columns(words)
+                self.assertIn(run.status, code if isinstance(code, tuple) else (code,))
+                self.assertIn(says, " ".join(" ".join(lines).split()))
+                self.assertEqual(wide_prose(lines, 40), [])
+
+    def test_help_is_the_same_wherever_it_is_no_terminal(self):
+        for words in ["--help"], ["run", "--help"]:
+            expected = finish(words)
+            self.assertEqual(expected[0], 0)
+            self.assertEqual(finish(words, variables={"COLUMNS": "40"}), expected)
+            self.assertGreater(max(map(len, expected[1].decode().splitlines())), 100)
 
 
 class ClosedPipe(SmallSweep):
@@ -170,6 +207,70 @@ class TenThousandTrials(unittest.TestCase):
         self.assertLess(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, self.SECONDS, words)
         return out.decode()
 
+    def planned(self, results):
+        """The trials of a sweep of which only the first was run."""
+        code, _, err = run_sweep("many.toml", "sweep.quota={ trials = 1 }", results=results)
+        self.assertEqual(code, 1, err)
+        return json.loads(finish(["list", "--json"], results)[1])["trials"]
+
+    def fail_attempts(self, results, trials, detail, retry_at=0.0):
+        """Writes down that an attempt of each ended with a crash, for good where nobody retries; `detail` is of its number."""
+        now = time.time()
+        with open(os.path.join(FOLDER, results, "journal.log"), "ab") as journal:
+            for number, trial in enumerate(trials):
+                attempt = {"at": now, "trial": trial["trial"], "attempt": 1}
+                journal.write(json_record(ATTEMPT_LEASED, {**attempt, "generation": 100 + number, "members": [[0, 0]]}))
+                journal.write(json_record(ATTEMPT_ENDED, {
+                    **attempt, "succeeded": False, "for_good": not retry_at, "failure": "worker_crash",
+                    "detail": detail(number), "metrics": [], "timings": [], "parameters_digest": "", "file": "",
+                    "retry_at": retry_at}))
+
+    def report_of(self, results):
+        """The page, which is small."""
+        page = os.path.join(FOLDER, results + ".html")
+        self.quick(["report", "--out", page], results)
+        self.assertLess(os.path.getsize(page), 20_000_000)
+        with open(page, encoding="utf-8") as file:
+            return file.read()
+
+    def expect_few_lines(self, results, counts):
+        """Of a sweep that is over. Returns what status says."""
+        status = self.quick(["status"], results)
+        self.assertIn(f"Trials: 10000, {counts}\n", status)
+        self.assertLess(status.count("\n"), 30, status)
+        listed = self.quick(["list"], results)
+        self.assertEqual(listed.count("\n"), 10_003)
+        table = self.quick(["table", "many.toml"], results)
+        self.assertLess(table.count("\n"), 30, table)
+        return status
+
+    def test_that_all_succeeded_are_shown_in_seconds_and_few_lines(self):
+        code, _, err = run_sweep("many.toml", results="succeeded")
+        self.assertEqual(code, 0, err)
+        self.assertNotIn("Problems", self.expect_few_lines("succeeded", "10000 succeeded"))
+        self.report_of("succeeded")
+        self.quick(["verify"], "succeeded")
+
+    def test_that_failed_alike_are_told_as_one(self):
+        trials = self.planned("alike")
+        self.fail_attempts("alike", trials[1:], lambda number: f"Worker process {number} was killed by SIGSEGV. " + "word " * 400)
+        status = self.expect_few_lines("alike", "1 succeeded, 9999 failed")
+        first = trials[1]["name"]
+        self.assertIn(f"  1. 9,999 trials failed: worker_crash (Worker process 0 was killed by SIGSEGV), first {first}\n"
+                      f"     retort explain {first} --results alike\n", status)
+        self.assertNotIn("  2. ", status)
+        self.assertIn("word " * 400, self.quick(["explain", first, "--json"], "alike"))
+        page = self.report_of("alike")
+        self.assertIn("9,999 trials failed: worker_crash", page)
+        self.assertIn("9,959 more: <code>retort list --where state=failed --results alike</code>", page)
+
+    def test_that_failed_each_in_its_way_are_few_lines_too(self):
+        trials = self.planned("apart")
+        letters = str.maketrans("0123456789", "abcdefghij")
+        self.fail_attempts("apart", trials[1:], lambda number: f"Of {number} ".translate(letters) + "word " * 400)
+        self.assertIn("  and 9992 more (--json lists all)\n", self.expect_few_lines("apart", "1 succeeded, 9999 failed"))
+        self.assertIn("9,799 more: ", self.report_of("apart"))
+
     def test_are_shown_in_seconds_and_few_lines(self):
         plan = self.quick(["plan", "many.toml"], "many")
         self.assertIn("Trials: 10,000, of which 10,000 to run", plan)
@@ -187,27 +288,16 @@ class TenThousandTrials(unittest.TestCase):
         self.assertIn("0 of 10000", table)
         self.assertNotIn("failed", table)
         self.assertLess(table.count("\n"), 30)
-        page = os.path.join(FOLDER, "many.html")
-        self.quick(["report", "--out", page], "many")
-        self.assertLess(os.path.getsize(page), 20_000_000)
+        self.report_of("many")
         self.quick(["verify"], "many")
         self.quick(["show", "sleep-s9999"], "many")
 
     def test_that_wait_for_another_attempt_are_counted_and_not_all_told(self):
-        code, _, err = run_sweep("many.toml", "sweep.quota={ trials = 1 }", results="waits")
-        self.assertEqual(code, 1, err)
-        trials = json.loads(finish(["list", "--json"], "waits")[1])["trials"]
-        now = time.time()
-        with open(os.path.join(FOLDER, "waits", "journal.log"), "ab") as journal:
-            for number, trial in enumerate(trials[1:81]):
-                attempt = {"at": now, "trial": trial["trial"], "attempt": 1}
-                journal.write(json_record(ATTEMPT_LEASED, {**attempt, "generation": 100 + number, "members": [[0, 0]]}))
-                journal.write(json_record(ATTEMPT_ENDED, {
-                    **attempt, "succeeded": False, "for_good": False, "failure": "worker_crash", "detail": "", "metrics": [],
-                    "timings": [], "parameters_digest": "", "file": "", "retry_at": now + 50}))
+        trials = self.planned("waits")
+        self.fail_attempts("waits", trials[1:81], lambda number: "", retry_at=time.time() + 50)
         status = self.quick(["status"], "waits")
         self.assertEqual(len(re.findall(r"tried again in \d+ s\n", status)), 20, status)
-        self.assertIn("  and 60 more that wait for another attempt (`retort list` shows all)\n", status)
+        self.assertIn("  and 60 more that wait for another attempt (`retort list --results waits` shows all)\n", status)
 
 
 if __name__ == "__main__":

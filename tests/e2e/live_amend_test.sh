@@ -55,7 +55,7 @@ ls results/naps/trials/sleep-seconds300-s0-*/attempt-1/checkpoint-*.h5 >/dev/nul
 kill -0 "$running" 2>/dev/null || complain "the run has ended"
 run "$retort" retry sleep-seconds300-s0 --results results/naps
 expect_code 0
-expect_no_err "run the same"
+expect_no_err "next: retort run"
 case_name="a refusal says why"
 run "$retort" retry no-such-trial --results results/naps
 expect_code 2

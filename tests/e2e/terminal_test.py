@@ -132,7 +132,7 @@ class LiveRun(TerminalTest):
         self.assertRegex(text, r"the last lines of [^ ]*workers/rank0-slot\d\.log:\n      line 4 of what went wrong\n")
         self.assertEqual(text.count("      the last word\n"), 2, text)
         self.assertNotIn("      line 3 of what went wrong\n", text)
-        self.assertRegex(text, "next: retort status --results r, for the causes; then retort retry --failed --results r")
+        self.assertRegex(text, "next: `retort status --results r` names the causes; then `retort retry --failed --results r`")
         self.assertIn(b"\x1b[31m", run.raw, "failures are red")
         self.assertNotIn(b"\a", run.raw)
 

@@ -36,7 +36,7 @@ FOREIGN = [
     (r"^(cuda|cuda_runtime|cuda_runtime_api|nccl|cublas\w*|curand\w*)(\.h|/)", r"^worker/(cuda|kernels)/"),
     (r"^mpi\.h$", r"^cluster/mpi_[a-z_]*\.(h|cc)$"),
     (r"^(hdf5|hdf5_hl|H5\w+)\.h$", r"^storage/[a-z0-9_]+\.cc$|^storage/hdf5_[a-z_]+\.h$"),
-    (r"^(prometheus/|civetweb\.h|CivetServer\.h)", r"^monitoring/[a-z_]+\.cc$"),
+    (r"^(prometheus/|microhttpd\.h)", r"^monitoring/[a-z_]+\.cc$"),
     (r"^toml\+\+/", r"^experiments/spec/[a-z_]+\.(cc)$|^experiments/spec/toml_[a-z_]+\.h$"),
     (r"^CLI/", r"^orchestrator/cli/"),
     (r"^cairo", r"^orchestrator/plot/canvas\.cc$"),

@@ -11,7 +11,7 @@ FOREIGN = "DCGM_FI_"
 
 
 def need(program):
-    """Ends the test as skipped where a program of Debian's package `prometheus` is missing."""
+    """Ends the test as skipped where a program is missing."""
     for folder in os.environ["PATH"].split(os.pathsep):
         if os.access(os.path.join(folder, program), os.X_OK):
             return
@@ -28,12 +28,12 @@ def dashboards(source):
     return found
 
 
-def panel_expressions(board):
-    """(panel title, expression) with the variables of the dashboard replaced by what matches everything."""
+def panel_expressions(board, instance=".+"):
+    """(panel title, expression) with the variables of the dashboard replaced by what matches everything, or one instance."""
     for panel in board["panels"]:
         for target in panel["targets"]:
-            yield panel["title"], re.sub(r"\$(job|sweep|instance)\b", ".+", target["expr"]).replace(
-                "$__rate_interval", "1m")
+            yield panel["title"], re.sub(r"\$(job|sweep)\b", ".+", target["expr"]).replace(
+                "$instance", instance).replace("$__rate_interval", "1m")
 
 
 def rules(source):

@@ -14,19 +14,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
-class Prometheus:
-    """Runs the shipped configuration each second, on the targets and with the rule files that are given."""
+class Api:
+    """What a server on a port of this host answers."""
 
-    def __init__(self, folder, source, targets, rules):
-        with open(os.path.join(source, "monitoring/prometheus.yml"), encoding="utf-8") as file:
-            text = file.read()
-        text = text.replace("../results/targets.json", targets).replace("rules/*.yml", rules)
-        with open(os.path.join(folder, "prometheus.yml"), "w", encoding="utf-8") as file:
-            file.write(re.sub(r"(interval): 15s", r"\1: 1s", text))
-        self.port = free_port()
-        self.server = subprocess.Popen(
-            ["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data", "--log.level=error",
-             f"--web.listen-address=127.0.0.1:{self.port}"], cwd=folder)
+    def __init__(self, port):
+        self.port = port
 
     def ask(self, path, **query):
         """The `data` of an answer of the HTTP API; None where there is none yet."""
@@ -47,6 +39,22 @@ class Prometheus:
         alerts = (self.ask("alerts") or {"alerts": []})["alerts"]
         return {(alert["labels"]["alertname"], alert["labels"].get("sweep")) for alert in alerts
                 if alert["state"] == "firing"}
+
+
+class Prometheus(Api):
+    """Runs the shipped configuration each second, on the targets and with the rule files that are given, and with `jobs`,
+    further entries of scrape_configs."""
+
+    def __init__(self, folder, source, targets, rules, jobs=""):
+        super().__init__(free_port())
+        with open(os.path.join(source, "monitoring/prometheus.yml"), encoding="utf-8") as file:
+            text = file.read()
+        text = text.replace("../results/targets.json", targets).replace("rules/*.yml", rules) + jobs
+        with open(os.path.join(folder, "prometheus.yml"), "w", encoding="utf-8") as file:
+            file.write(re.sub(r"(interval): 15s", r"\1: 1s", text))
+        self.server = subprocess.Popen(
+            ["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data", "--log.level=error",
+             f"--web.listen-address=127.0.0.1:{self.port}"], cwd=folder)
 
     def end(self):
         self.server.terminate()

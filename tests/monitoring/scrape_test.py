@@ -5,62 +5,23 @@ GPU fills is listed."""
 import json
 import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
-from expressions import FOREIGN, catalogue, dashboards, need, panel_expressions, rules
-from prometheus import Prometheus
-from sweep_run import SMALL_DIGITS, all_tests_pass, parse_options, wait_for
-
-SWEEP = """
-[sweep]
-name = "watched"
-seeds = [0]
-zip.row = [{ method = "dpsgd", steps = 20 }, { method = "sleep", steps = 10, seconds = 0.2 },
-           { method = "sleep", steps = 20, seconds = 0.2 }, { method = "sleep", steps = 1500, seconds = 60 }]
-"""
-# Panels that may be empty, and why.
-MAY_BE_EMPTY = {"Expected end": "until a trial of each kind was measured"}
-
-
-class Watched:
-    """The sweep and its Prometheus."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.results = os.path.join(folder, "results")
-        with open(os.path.join(folder, "s.toml"), "w", encoding="utf-8") as file:
-            head = SMALL_DIGITS.format(source=OPTIONS.source).replace('noise = "seeded"\n', "")
-            file.write(head.replace("\n[trial]", "\nbudget = { epsilon = 50, delta = 1e-4 }\n[trial]") + SWEEP)
-        self.said = open(os.path.join(folder, "said.txt"), "w+", encoding="utf-8")
-        launch = [os.path.join(OPTIONS.source, "cluster/launch/mpirun.sh"), "-np", "3"] if shutil.which("mpirun") else []
-        self.sweep = subprocess.Popen([*launch, OPTIONS.retort, "run", "s.toml", "--results", self.results, "--slots", "2",
-                                       "--metrics-listen", "127.0.0.1:0"], cwd=folder, stderr=self.said)
-        targets = os.path.join(self.results, "targets.json")
-        wait_for(lambda: os.path.exists(targets), "targets.json of the sweep")
-        with open(targets, encoding="utf-8") as file:
-            self.target = json.load(file)[0]["targets"][0]
-        self.server = Prometheus(folder, OPTIONS.source, targets, os.path.join(OPTIONS.source, "monitoring/rules/*.yml"))
-
-    def end(self):
-        self.server.end()
-        self.sweep.send_signal(signal.SIGTERM)
-        self.sweep.wait()
-        self.said.close()
+from expressions import catalogue, need, rules
+from sweep_run import all_tests_pass, parse_options, wait_for
+from watched_sweep import WatchedSweep, expressions_of_panels, wait_until_filled
 
 
 class Scraped(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.watched = Watched(cls.folder.name)
+        cls.watched = WatchedSweep(cls.folder.name, OPTIONS, os.path.join(OPTIONS.source, "monitoring/rules/*.yml"))
 
     @classmethod
     def tearDownClass(cls):
@@ -77,21 +38,12 @@ class Scraped(unittest.TestCase):
         self.assertEqual({name: known[name]["type"] for name in types}, types)
 
     def test_panels_and_recording_rules_are_filled(self):
-        expressions = [(f"{name}: {title}", expression) for name, board in dashboards(OPTIONS.source).items()
-                       for title, expression in panel_expressions(board)]
+        expressions, foreign = expressions_of_panels(OPTIONS.source)
         expressions += [(name, name) for kind, name, _ in rules(OPTIONS.source) if kind == "record"]
-        foreign = [where for where, expression in expressions if FOREIGN in expression]
-        left = {where: expression for where, expression in expressions if where not in foreign}
-        asked = len(left)
-
-        def all_filled():
-            for where in [where for where, expression in left.items() if self.watched.server.values(expression)]:
-                del left[where]
-            return all(where.split(": ")[-1] in MAY_BE_EMPTY for where in left)
-        wait_for(all_filled, lambda: f"data for {left}", seconds=90, step=1)
+        left = wait_until_filled(self.watched.server, expressions)
         for where, expression in expressions:
-            print(f"{'no data' if where in left else 'needs a GPU' if where in foreign else 'data'}: {where}: {expression}")
-        print(f"\n{asked - len(left)} of {asked} expressions answered with data; "
+            print(f"{'no data' if (where, expression) in left else 'data'}: {where}: {expression}")
+        print(f"\n{len(expressions) - len(left)} of {len(expressions)} expressions answered with data; "
               f"empty: {sorted(left)}; need a GPU and DCGM's exporter: {foreign}")
         self.assertEqual(len(foreign), 3)
 

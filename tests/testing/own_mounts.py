@@ -1,5 +1,6 @@
 """Mounts of a test's own: small disks and read-only folders that nobody else sees, and that go when the test ends."""
 import os
+import shutil
 import subprocess
 import sys
 
@@ -43,6 +44,19 @@ class SmallDisk:
 
     def make_room(self):
         os.remove(os.path.join(self.path, "fill"))
+
+    def take_all_files(self):
+        """Room for bytes is left, and for no file."""
+        folder = os.path.join(self.path, "files")
+        os.makedirs(folder, exist_ok=True)
+        try:
+            for number in range(1 << 20):
+                open(os.path.join(folder, str(number)), "w", encoding="utf-8").close()
+        except OSError:
+            pass                                # none is left
+
+    def give_files_back(self):
+        shutil.rmtree(os.path.join(self.path, "files"))
 
     def make_read_only(self):
         subprocess.run(["mount", "-o", "remount,ro", self.path], check=True)

@@ -398,7 +398,7 @@ Result<worker::OpenDevice> OpenPretend(const std::string& name) {
   if (name == "cpu") return worker::OpenDevice{};
   for (int ordinal = 0; ordinal < kPretendDevices; ++ordinal)
     if (name == "pretend:" + std::to_string(ordinal))
-      return worker::OpenDevice{PretendDevice(ordinal), &PretendNoise::One()};
+      return worker::OpenDevice{PretendDevice(ordinal), &PretendNoise::One(), nullptr};
   return EnvironmentError("There is no pretend device '" + name + "'.");
 }
 

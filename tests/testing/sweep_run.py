@@ -2,6 +2,7 @@
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -77,6 +78,22 @@ def processes():
         state, parent = stat.rsplit(")", 1)[1].split()[:2]
         if state != "Z":
             found[int(pid)] = (int(parent), stat[stat.index("(") + 1:stat.rindex(")")], line)
+    return found
+
+
+def mpi_ranks(*words):
+    """Pids by number of the ranks of a `retort` whose command line holds all these words."""
+    found = {}
+    for pid, (_, name, line) in processes().items():
+        if name != "retort" or not all(word in line for word in words):
+            continue
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                match = re.search(rb"OMPI_COMM_WORLD_RANK=(\d+)", file.read())
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if match:
+            found[int(match[1])] = pid
     return found
 
 

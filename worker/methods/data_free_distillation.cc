@@ -163,7 +163,7 @@ class DataFreeDistillation final : public Method {
       const at::Tensor images = data_.train.Batch(places);
       return Asked{Own(images, ShareOf(spec_.batch, gang_)), images, places};
     }
-    const at::Tensor own = source_->Images(step, spec_.batch);
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor own, source_->Images(step, spec_.batch));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images, AllGatherRows(own.detach(), spec_.batch, gang_));
     return Asked{own, images, images};
   }

@@ -38,8 +38,8 @@ class ImageSource {
   virtual ~ImageSource() = default;
   // This member's share of this step's `rows` images, f32 [own, C, H, W], normalised as the data set's are. Row i of the
   // whole is a function of (seed, step, i) and of what the source has learned, but for batch normalisation. Part of the
-  // graph to what it learns.
-  [[nodiscard]] virtual at::Tensor Images(std::int64_t step, std::int64_t rows) = 0;
+  // graph to what it learns. Error: that of reading a picture.
+  [[nodiscard]] virtual Result<at::Tensor> Images(std::int64_t step, std::int64_t rows) = 0;
   // The rates of the trial's keys times `decay`.
   [[nodiscard]] virtual GeneratorRates RatesAt(double decay) const = 0;
   // Learns from `images`, which Images(step, rows) gave, with their graph. Returns this member's part of the loss.
@@ -56,8 +56,21 @@ class ImageSource {
   [[nodiscard]] virtual std::vector<storage::TensorBlob> Blobs(const std::string& prefix) const = 0;
 };
 
-// The one that spec.source names: generator or procedural. `gang` and `spec` outlive it. Error: usage, as
-// Generator::Create.
+// One that learns nothing.
+class FixedSource : public ImageSource {
+ public:
+  GeneratorRates RatesAt(double) const final { return {}; }
+  Result<double> Improve(std::int64_t, const at::Tensor&, std::int64_t, const Network&, const GeneratorTarget&,
+                         const GeneratorRates&, const release::TeacherCritic* = nullptr) final {
+    return 0.0;
+  }
+  Result<double> Pretrain(std::int64_t, std::int64_t, const release::TeacherCritic&, double) final { return 0.0; }
+  void Register(TrainState&, const std::string&) final {}
+  std::vector<storage::TensorBlob> Blobs(const std::string&) const final { return {}; }
+};
+
+// The one that spec.source names: generator, procedural or public-mixes. All three outlive it. Error: usage, as
+// Generator::Create; environment, as RequireApart.
 [[nodiscard]] Result<std::unique_ptr<ImageSource>> MakeImageSource(const TrialSpec& spec, const Dataset& data,
                                                                    Collective& gang);
 

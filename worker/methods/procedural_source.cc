@@ -38,7 +38,7 @@ ProceduralSource::ProceduralSource(const TrialSpec& spec, const Dataset& data, c
   RETORT_CHECK(shape_.height == shape_.width);
 }
 
-at::Tensor ProceduralSource::Images(std::int64_t step, std::int64_t rows) {
+Result<at::Tensor> ProceduralSource::Images(std::int64_t step, std::int64_t rows) {
   const RowShare own = ShareOf(rows, gang_);
   const RngStream stream = StreamOf(step);
   const Kinds kinds = KindsOf(spec_.pictures);

@@ -4,30 +4,20 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "worker/methods/image_source.h"
 
 namespace retort::worker {
 
-class ProceduralSource final : public ImageSource {
+class ProceduralSource final : public FixedSource {
  public:
   // Square images of at least 8 pixels a side.
   ProceduralSource(const TrialSpec& spec, const Dataset& data, const Collective& gang);
 
   // Even rows show the first kind of spec.pictures, odd rows the second.
-  at::Tensor Images(std::int64_t step, std::int64_t rows) override;
+  Result<at::Tensor> Images(std::int64_t step, std::int64_t rows) override;
   // The even ones of the first 2 * rows of them, whole on every member of the gang: f32 [rows, C, H, W].
   [[nodiscard]] at::Tensor OfFirstKind(std::int64_t step, std::int64_t rows) const;
-  GeneratorRates RatesAt(double) const override { return {}; }
-  Result<double> Improve(std::int64_t, const at::Tensor&, std::int64_t, const Network&, const GeneratorTarget&,
-                         const GeneratorRates&, const release::TeacherCritic* = nullptr) override {
-    return 0.0;
-  }
-  Result<double> Pretrain(std::int64_t, std::int64_t, const release::TeacherCritic&, double) override { return 0.0; }
-  void Register(TrainState&, const std::string&) override {}
-  std::vector<storage::TensorBlob> Blobs(const std::string&) const override { return {}; }
 
  private:
   [[nodiscard]] RngStream StreamOf(std::int64_t step) const;

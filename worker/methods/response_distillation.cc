@@ -110,7 +110,8 @@ class ResponseDistillation final : public Method {
 
   // `step` of the trial, `stage` of the paper.
   Status Distill(std::int64_t step, std::int64_t stage, Series& series) {
-    const at::Tensor images = source_->Images(stage, spec_.batch);  // this member's; the rest is whole batches
+    // This member's; the rest is whole batches.
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor images, source_->Images(stage, spec_.batch));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor queried, AllGatherRows(images.detach(), spec_.batch, gang_));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor logits,
                             AllGatherRows(StudentLogits(images.detach()), spec_.batch, gang_));

@@ -37,7 +37,7 @@ at::Tensor SourceGenerator::Drawn(const RngStream& stream, std::int64_t rows) co
   return generator_->Forward(latents.to(generator_->parameters().flat().device()), &gang_);
 }
 
-at::Tensor SourceGenerator::Images(std::int64_t step, std::int64_t rows) {
+at::Tensor SourceGenerator::Made(std::int64_t step, std::int64_t rows) {
   if (TrainsLatents()) {
     RETORT_CHECK(rows == latents_.size(0));
     asked_ = Own(latents_, ShareOf(rows, gang_)).clone().requires_grad_(true);
@@ -98,7 +98,7 @@ Result<double> SourceGenerator::Improve(std::int64_t step, const at::Tensor& ima
                                                                         spec_.activation_norm};
   double loss = 0;
   for (std::int64_t i = 0; i < spec_.generator_steps; ++i) {
-    const at::Tensor now = i == 0 ? images : Images(step, rows);
+    const at::Tensor now = i == 0 ? images : Made(step, rows);
     GeneratorTarget aim = target;
     if (i > 0) aim.released = at::Tensor();  // its graph belongs to the images of the query
     Seeds seeds;

@@ -35,7 +35,7 @@ class SourceGenerator final : public ImageSource {
   // parameters. Row i of the whole is a function of (seed, step, i) and the parameters, but for batch
   // normalisation. With spec.latent_lr above 0 the latents are those that persist and are trained: spec.batch of
   // them, the same slots at every step.
-  at::Tensor Images(std::int64_t step, std::int64_t rows) override;
+  Result<at::Tensor> Images(std::int64_t step, std::int64_t rows) override { return Made(step, rows); }
   // spec.generator_lr and spec.latent_lr times `decay`.
   GeneratorRates RatesAt(double decay) const override {
     return {spec_.generator_lr * decay, spec_.latent_lr * decay};
@@ -59,6 +59,7 @@ class SourceGenerator final : public ImageSource {
   [[nodiscard]] Generator& generator() { return *generator_; }
 
  private:
+  [[nodiscard]] at::Tensor Made(std::int64_t step, std::int64_t rows);
   SourceGenerator(const TrialSpec& spec, std::unique_ptr<Generator> generator, Collective& gang);
   // What the generator is differentiated through in one step.
   struct Seeds {

@@ -83,7 +83,7 @@ class VoteGeneration final : public Method {
 
   Status Step(std::int64_t step, Series& series) override {
     const std::int64_t batch = std::max(spec_.batch, rows_);
-    const at::Tensor images = source_->Images(step, batch);
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor images, source_->Images(step, batch));
     if (const std::int64_t left = spec_.queries - step * rows_; left > 0) {
       RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(images.detach(), batch, gang_));
       RETORT_RETURN_IF_ERROR(Query(step, all.narrow(0, 0, std::min(rows_, left))));

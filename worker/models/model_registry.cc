@@ -130,7 +130,9 @@ const std::vector<Entry>& Entries() {
       {"dense-mnist", &zoo::DenseMnist},
       DenseClient("dense-cifar10", {128, 128, 128}),
       DenseClient("dense-cifar100", {256, 256, 128}),
-      {"dense-cifar10-small", &zoo::DenseCifarSmall}};
+      {"dense-cifar10-small", &zoo::DenseCifarSmall},
+      {"cnn-128", [](std::int64_t classes) { return zoo::Cnn128(Norm::batch, classes); }},
+      {"cnn-128-gn", [](std::int64_t classes) { return zoo::Cnn128(Norm::group, classes); }}};
   return entries;
 }
 

@@ -185,5 +185,27 @@ TEST(CalculatorLine, EveryMechanismHasAnExampleThatParses) {
   }
 }
 
+TEST(CommandLine, VersionIsACommandWithAndWithoutHyphens) {
+  const std::vector<std::vector<std::string>> kLines = {
+      {"version", "--verbose"}, {"--version", "--verbose"}, {"--no-color", "--version", "--verbose"}};
+  for (const std::vector<std::string>& words : kLines) {
+    const ParsedCommandLine parsed = ParseCommandLine(words);
+    ASSERT_TRUE(parsed.command) << words.front();
+    EXPECT_EQ(parsed.command->command, "version");
+    EXPECT_TRUE(parsed.command->verbose);
+  }
+  EXPECT_FALSE(ParseCommandLine({"status", "--version"}).command) << "behind a command it is an option";
+  EXPECT_FALSE(ParseCommandLine({"--results", "--version"}).command) << "what follows an option is its value";
+}
+
+TEST(CommandLine, WatchingIsNoOneDocument) {
+  const ParsedCommandLine parsed = ParseCommandLine({"status", "--watch", "--json"});
+  EXPECT_FALSE(parsed.command);
+  EXPECT_TRUE(parsed.json);
+  ASSERT_EQ(parsed.errors.size(), 1U);
+  EXPECT_EQ(parsed.errors[0].key, "--watch");
+  EXPECT_TRUE(ParseCommandLine({"status", "--watch"}).command);
+}
+
 }  // namespace
 }  // namespace retort::orchestrator::cli

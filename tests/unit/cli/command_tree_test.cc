@@ -93,6 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Misread{{"rnu", "s.toml"}, "there is no command `rnu`", "run"},
         Misread{{"--results", "x", "staus"}, "there is no command `staus`", "status"},
+        Misread{{"help"}, "there is no command `help`; `retort --help` lists the commands, and `retort man", "man"},
+        Misread{{"-V"}, "`retort` has no option -V", "version"},
         Misread{{"data", "chek", "idx", "x"}, "there is no command `data chek`", "check"},
         Misread{{"epsilon", "vots"}, "there is no mechanism `vots`", "votes"},
         Misread{{"data"}, "`retort data` needs a command", "check"},

@@ -9,6 +9,7 @@
 
 #include "experiments/spec/failure_kind.h"
 #include "orchestrator/cli/devices.h"
+#include "orchestrator/cli/trial_names.h"
 #include "tests/unit/cli/sample_results.h"
 
 namespace retort::orchestrator::cli {
@@ -50,9 +51,31 @@ TEST(Explanation, RemedyOfEachKindIsThatOfThePageAboutFaults) {
     const std::string name(FailureName(trial.failure));
     if (name == "unknown" || trial.failure == FailureKind::stopped) continue;
     ASSERT_FALSE(remedies[name].empty()) << name;
+    if (const std::size_t at = remedies[name].find("RESULTS"); at != std::string::npos)
+      remedies[name].replace(at, 7, sample.view.directory);
     EXPECT_THAT(Explain(sample.view, trial, 0).next, ::testing::StartsWith(remedies[name] + " Then: "));
   }
   EXPECT_GE(remedies.size(), 17U);
+}
+
+TEST(Explanation, CommandsAndPlacesAreThoseOfTheFolderAndQuotedForTheShell) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.directory = "my results";
+  TrialView& trial = sample.view.trials[3];
+  const auto next = [&] { return Explain(sample.view, trial, 0).next; };
+  const std::string again = "`retort run 'my results/sweep.toml' --results 'my results'`";
+  EXPECT_EQ(next(), again + " goes on.");
+  trial.state = TrialState::waiting;
+  EXPECT_EQ(next(), "Nobody is running the sweep: " + again + " goes on.");
+  trial.state = TrialState::cancelled;
+  EXPECT_EQ(next(), "`retort retry " + ShownName(trial.spec) + " --results 'my results'` queues it again.");
+  trial.state = TrialState::failed;
+  trial.failure = FailureKind::worker_crash;
+  EXPECT_EQ(next(), "Look at the end of the worker's log, `'my results'/workers/rank<r>-slot<s>.log` of the place where the "
+                    "attempt ran; a crash that repeats is a bug or a broken library. Then: `retort retry " +
+                        ShownName(trial.spec) + " --results 'my results'`, and " + again + ".");
+  trial.failure = FailureKind::data;
+  EXPECT_THAT(next(), HasSubstr("`retort plan 'my results'/sweep.toml` names"));
 }
 
 TEST(Explanation, WaitingNamesTheTeacherAndItsState) {

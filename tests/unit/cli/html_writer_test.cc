@@ -16,6 +16,11 @@ TEST(EscapedHtml, KeepsTextOfAllLanguages) {
 
 TEST(EscapedHtml, LeavesOutControlCharacters) {
   EXPECT_EQ(EscapedHtml(std::string("a\0b\x1b[1m\r\x7f", 9)), "ab[1m");
+  EXPECT_EQ(EscapedHtml("a\u009bb"), "ab");
+}
+
+TEST(EscapedHtml, LeavesOutWhatTurnsTheDirectionOfText) {
+  EXPECT_EQ(EscapedHtml("a\u202Eb\u2066c\u200Fd\u2028e"), "abcde");
 }
 
 TEST(EscapedHtml, MarksWhatIsNoUtf8) {

@@ -44,6 +44,9 @@ TEST(NumberText, CountsAndPercents) {
   EXPECT_EQ(CountText(999), "999");
   EXPECT_EQ(CountText(-1234567), "-1,234,567");
   EXPECT_EQ(PercentText(0.9173), "91.73");
+  EXPECT_EQ(TrialsText(1), "1 trial");
+  EXPECT_EQ(TrialsText(0), "0 trials");
+  EXPECT_EQ(TrialsText(12000), "12000 trials");
 }
 
 TEST(NumberText, BytesHaveBinaryUnits) {
@@ -52,9 +55,10 @@ TEST(NumberText, BytesHaveBinaryUnits) {
   EXPECT_EQ(BytesText(std::uint64_t{3} << 40), "3.0 TiB");
 }
 
-TEST(NumberText, WidthCountsCodePoints) {
+TEST(NumberText, WidthIsThatOnATerminal) {
   EXPECT_EQ(DisplayWidth("≤ ∞ †"), 5U);
   EXPECT_EQ(DisplayWidth(""), 0U);
+  EXPECT_EQ(DisplayWidth("\x1b[1m数字\x1b[0m a\u0301"), 6U);
 }
 
 TEST(NumberText, ColoursAndBoldTakeNoColumns) {

@@ -164,19 +164,59 @@ TEST_F(ReportTest, FailuresHaveTheirReasonAndTheirCommand) {
   trial.failure = FailureKind::worker_crash;
   trial.detail = "signal <11>";
   const std::string html = Make().html;
-  EXPECT_THAT(html, HasSubstr("<code>retort explain dpdfd-working-digits-s2-abc00000</code>"));
+  EXPECT_THAT(html, HasSubstr("<code>retort explain dpdfd-working-digits-s2-abc00000 --results " + folder_.path() + "</code>"));
   EXPECT_THAT(html, HasSubstr("<td class=\"words\">signal &lt;11&gt;</td>"));
 }
 
+TEST_F(ReportTest, OfManyFailuresEachCauseStandsOnceAndSomeTrialsOfItAreNamed) {
+  Grow(2000);
+  for (std::size_t i = 4; i < sample_.view.trials.size(); ++i) {
+    TrialView& trial = sample_.view.trials[i];
+    trial.row.reset();
+    trial.state = TrialState::failed;
+    trial.failure = FailureKind::worker_crash;
+    trial.detail = "Worker process " + std::to_string(i) + " crashed. " + std::string(5000, 'x');
+  }
+  sample_.view.trials.back().detail = "Another cause.";
+  const std::string page = Make().html;
+  const std::string html = page.substr(page.find("<caption>Trials that failed"));
+  EXPECT_LT(page.size(), 2'000'000U);
+  EXPECT_THAT(html, HasSubstr("<td rowspan=\"40\" class=\"words\">Worker process 4 crashed. xxx"));
+  EXPECT_THAT(html, HasSubstr("xxx…</td>"));
+  EXPECT_THAT(html, Not(HasSubstr("Worker process 5 crashed")));
+  EXPECT_THAT(html, HasSubstr("<td class=\"words\">Another cause.</td>"));
+  EXPECT_THAT(html, HasSubstr("<p>1,955 more: <code>retort list --where state=failed --results " + folder_.path() +
+                              "</code> lists all.</p>"));
+}
+
+TEST_F(ReportTest, OfManyCausesSomeAreInTheTable) {
+  Grow(2000);
+  for (std::size_t i = 4; i < sample_.view.trials.size(); ++i) {
+    sample_.view.trials[i].state = TrialState::failed;
+    sample_.view.trials[i].failure = FailureKind::configuration;
+    sample_.view.trials[i].detail = std::string(i, 'a');
+  }
+  const std::string html = Make().html;
+  EXPECT_THAT(html, HasSubstr("<p>1,796 more: <code>retort list --where state=failed"));
+}
+
 TEST_F(ReportTest, EnergyIsSummedWhereItWasMeasured) {
-  EXPECT_THAT(Make().html, HasSubstr("Energy: no trial recorded any"));
+  EXPECT_THAT(Make().html, HasSubstr("Energy: not measured, as no trial had an NVIDIA GPU whose driver tells it."));
   for (const std::size_t trial : {1U, 2U}) {
     storage::ResultRow row = *sample_.view.trials[trial].row;
     row.timings.emplace_back("energy_joules", 7200);
     sample_.view.trials[trial].row = row;
   }
   EXPECT_THAT(Make().html,
-              AllOf(HasSubstr("Energy: 4 Wh on the devices of 2 trials"), HasSubstr("4 Wh of 2")));
+              AllOf(HasSubstr("Energy: 4 Wh on the devices of 2 trials, as NVML counts it; of 2 others it was not "
+                              "measured."),
+                    HasSubstr("4 Wh of 2")));
+  for (const std::size_t trial : {0U, 4U}) {
+    storage::ResultRow row = *sample_.view.trials[trial].row;
+    row.timings.emplace_back("energy_joules", 3600);
+    sample_.view.trials[trial].row = row;
+  }
+  EXPECT_THAT(Make().html, HasSubstr("Energy: 6 Wh on the devices of 4 trials, as NVML counts it.</p>"));
 }
 
 TEST_F(ReportTest, NothingOfASweepFileIsMarkup) {

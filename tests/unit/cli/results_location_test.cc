@@ -55,7 +55,9 @@ TEST_F(ResultsLocation, NoneIsAnEnvironmentErrorThatSaysHowToMakeOne) {
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.status().code(), StatusCode::environment);
   EXPECT_THAT(found.status().message(), HasSubstr("retort run"));
-  EXPECT_EQ(Find((base_ / "nowhere").string()).status().code(), StatusCode::environment);
+  const Status nowhere = Find((base_ / "no where").string()).status();
+  EXPECT_EQ(nowhere.code(), StatusCode::environment);
+  EXPECT_THAT(nowhere.message(), HasSubstr("`retort run SWEEP --results '" + (base_ / "no where").string() + "'`"));
 }
 
 TEST_F(ResultsLocation, SweepCommandsDefaultToTheSweepsName) {

@@ -19,8 +19,13 @@ std::string Next(int code, bool all_ended = true) {
 TEST(RunEnding, SuccessNamesTheTable) { EXPECT_EQ(Next(0), "next: retort table s.toml --profile full"); }
 
 TEST(RunEnding, FailureNamesTheCausesAndTheSecondTry) {
-  EXPECT_THAT(Next(1), AllOf(StartsWith("next: retort status --results results/s"),
-                             HasSubstr("retort retry --failed --results results/s")));
+  EXPECT_THAT(Next(1), AllOf(StartsWith("next: `retort status --results results/s`"),
+                             HasSubstr("then `retort retry --failed --results results/s`")));
+}
+
+TEST(RunEnding, FoldersAreQuotedForTheShell) {
+  EXPECT_EQ(NextAfterRun({1, true, "s.toml", "my r", "retort table s.toml"}),
+            "next: `retort status --results 'my r'` names the causes; then `retort retry --failed --results 'my r'`");
 }
 
 TEST(RunEnding, SpentQuotaNamesTheFileThatSetsIt) {

@@ -59,6 +59,29 @@ TEST(WhereFilter, MalformedAndUnknownKeysAreUsageErrors) {
   const Status status = filter->CheckKeys(testing::SampleSweep().view);
   EXPECT_EQ(status.code(), StatusCode::usage);
   EXPECT_THAT(status.message(), HasSubstr("method"));
+  EXPECT_THAT(status.choices(), ::testing::Contains("method"));
+}
+
+Status ValuesOf(const std::string& condition) {
+  const Result<WhereFilter> filter = WhereFilter::Parse({condition});
+  return filter.ok() ? filter->CheckValues(testing::SampleSweep().view) : filter.status();
+}
+
+TEST(WhereFilter, ValuesThatNoTrialCanHaveAreUsageErrorsThatNameTheNearest) {
+  const std::pair<const char*, const char*> kWrong[] = {{"state=faild", "failed"},    {"method=dpsdg", "dpsgd"},
+                                                        {"role=teecher", "teacher"},  {"failure=wroker_crash", "worker_crash"},
+                                                        {"data=digit", "digits"},     {"teacher=singel", "single"},
+                                                        {"reading=wroking", "working"}};
+  for (const auto& [condition, nearest] : kWrong) {
+    const Status status = ValuesOf(condition);
+    EXPECT_EQ(status.code(), StatusCode::usage) << condition;
+    ASSERT_FALSE(status.choices().empty()) << condition;
+    EXPECT_EQ(status.choices().front(), nearest) << condition;
+    EXPECT_THAT(status.message(), HasSubstr(nearest));
+  }
+  for (const char* right : {"state=failed", "state=parent-failed", "method=sleep", "failure=none", "failure=disk",
+                            "reading=", "seed=77", "name=x", "epsilon=9", "steps=1", "trial=x"})
+    EXPECT_TRUE(ValuesOf(right).ok()) << right;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -51,6 +52,61 @@ TEST(SweepStatus, WorstProblemComesFirst) {
   EXPECT_THAT(status.problems[0].remedy, HasSubstr("retort explain dpsgd-digits-s0"));
   EXPECT_THAT(status.problems[1].what, HasSubstr("was tried 2 times"));
   EXPECT_FALSE(status.finished);
+}
+
+TEST(SweepStatus, FailuresThatAreAlikeAreOneProblem) {
+  testing::Sample sample = testing::SampleSweep();
+  const auto fail = [&](std::size_t index, const std::string& detail) {
+    TrialView& trial = sample.view.trials[index];
+    trial.state = TrialState::failed;
+    trial.failure = FailureKind::worker_crash;
+    trial.detail = detail;
+  };
+  fail(1, "The disk is full.");
+  fail(2, "Worker process 17 was killed by SIGSEGV. It said a lot");
+  fail(4, "Worker process 923 was killed by SIGSEGV. It said more");
+  const SweepStatus status = StatusOf(sample.view);
+  ASSERT_EQ(status.problems.size(), 2U + 1U);
+  EXPECT_EQ(status.problems[0].what,
+            "2 trials failed: worker_crash (Worker process 17 was killed by SIGSEGV), first "
+            "dpdfd-working-digits-s1-abc00000");
+  EXPECT_EQ(status.problems[0].trials, (std::vector{sample.view.trials[2].spec.id, sample.view.trials[4].spec.id}));
+  EXPECT_EQ(status.problems[1].what,
+            "dpdfd-working-digits-s0-abc00000 failed after 1 attempt: worker_crash (The disk is full.)");
+  sample.view.trials[4].failure = FailureKind::worker_hang;
+  EXPECT_EQ(StatusOf(sample.view).problems.size(), 3U + 1U) << "another kind is another problem";
+}
+
+TEST(SweepStatus, RetriesThatAreAlikeAreOneProblem) {
+  testing::Sample sample = testing::SampleSweep();
+  for (const std::size_t index : {3U, 4U}) {
+    sample.view.trials[index].state = TrialState::queued;
+    sample.view.trials[index].failure = FailureKind::agent_lost;
+  }
+  sample.view.running = true;
+  const SweepStatus status = StatusOf(sample.view);
+  ASSERT_EQ(status.problems.size(), 1U);
+  EXPECT_EQ(status.problems[0].what,
+            "2 trials were tried already, last failure agent_lost, first dpdfd-working-digits-s2-abc00000");
+}
+
+TEST(SweepStatus, ManyCausesOfManyWordsFitAScreen) {
+  testing::Sample sample = testing::SampleSweep();
+  const TrialView failed = [&] {
+    TrialView trial = sample.view.trials[3];
+    trial.state = TrialState::failed;
+    trial.failure = FailureKind::internal;
+    trial.attempts = 5;
+    return trial;
+  }();
+  sample.view.trials.assign(100, failed);
+  for (std::size_t i = 0; i < sample.view.trials.size(); ++i) {
+    sample.view.trials[i].detail = std::string(i + 1, 'a');
+    for (int word = 0; word < 300; ++word) sample.view.trials[i].detail += " word";
+  }
+  const std::string text = StatusAsText(StatusOf(sample.view), 0, 110);
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 30) << text;
+  EXPECT_THAT(text, HasSubstr("and 93 more (--json lists all)"));
 }
 
 TEST(SweepStatus, LostLedgerIsTheWorstProblemAndLeavesNoTotal) {
@@ -200,6 +256,45 @@ TEST(SweepStatus, StudentsOfAPrivateTeacherCostNothingMore) {
   sample.view.trials[1].spec.reading = Reading::sound;
   EXPECT_LT(StatusOf(sample.view).spending.at(0).epsilon, 10);
   EXPECT_EQ(StatusOf(sample.view).spending.at(0).trials, 1);
+}
+
+TEST(SweepStatus, CommandsNameTheFolderAndAreQuotedForTheShell) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.directory = "my results";
+  sample.view.trials[4].spec.name = "dpsgd-my digits-s0";
+  const auto remedy = [&] { return StatusOf(sample.view).problems.at(0).remedy; };
+  EXPECT_EQ(remedy(), "retort run 'my results/sweep.toml' --results 'my results'");
+  EXPECT_EQ(StatusOf(sample.view).next, remedy()) << "of a sweep that stopped";
+  sample.view.trials[4].state = TrialState::failed;
+  EXPECT_EQ(remedy(), "retort explain 'dpsgd-my digits-s0-dd000000' --results 'my results'");
+  sample.view.trials[3].state = TrialState::cancelled;
+  EXPECT_EQ(StatusOf(sample.view).next, remedy()) << "of a sweep in which all has ended";
+  sample.view.trials[4].refuted = {"an audit"};
+  EXPECT_EQ(remedy(), "retort show 'dpsgd-my digits-s0-dd000000' --results 'my results'");
+  sample.view.ledger_lost = "ledger.log is gone";
+  EXPECT_EQ(remedy(), "retort repair --results 'my results'");
+}
+
+TEST(SweepStatus, ProblemsOfTrialsHoldWhereverTheFolderIs) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.trials[4].state = TrialState::failed;
+  TrialsStatus trials = TrialsStatusOf(sample.view);
+  sample.view.directory = "elsewhere";
+  EXPECT_EQ(StatusFrom(sample.view, std::move(trials)).problems.at(0).remedy,
+            "retort explain dpsgd-digits-s0-dd000000 --results elsewhere");
+}
+
+TEST(SweepStatus, WhereMoreTrialsRunThanAreShownTheCommandShowsAll) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.directory = "my results";
+  const TrialView running = [&] {
+    TrialView trial = sample.view.trials[3];
+    trial.state = TrialState::running;
+    return trial;
+  }();
+  sample.view.trials.assign(30, running);
+  EXPECT_THAT(StatusAsText(StatusOf(sample.view), 0, 110),
+              HasSubstr("and 10 more that run (`retort list --results 'my results'` shows all)"));
 }
 
 TEST(SweepStatus, TextAndJsonSayTheSame) {

@@ -31,5 +31,10 @@ TEST(Wrap, BreaksAtSpacesAndHangs) {
   EXPECT_EQ(Wrap("δ δ δ", 3, 0), "δ δ\nδ");
 }
 
+TEST(Wrap, CommandsStayOnOneLine) {
+  EXPECT_EQ(Wrap("now `a b c`, and `d  e`.", 6, 1), "now\n `a b c`,\n and\n `d  e`.");
+  EXPECT_EQ(Wrap("a `b c d", 3, 0), "a\n`b\nc d") << "one that opens nothing";
+}
+
 }  // namespace
 }  // namespace retort::orchestrator::cli

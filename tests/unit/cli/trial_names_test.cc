@@ -32,7 +32,21 @@ TEST(TrialNames, AmbiguousWordListsTheTrials) {
     EXPECT_EQ(found.status().code(), StatusCode::usage);
     EXPECT_THAT(found.status().message(), HasSubstr("fits 3 trials"));
     EXPECT_THAT(found.status().message(), HasSubstr("dpdfd-working-digits-s2-abc00000"));
+    EXPECT_EQ(found.status().choices().size(), 3U);
   }
+}
+
+TEST(TrialNames, ANameWinsOverLongerOnesThatBeginWithIt) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.view.trials[2].spec.name = "dpdfd-working-digits-s10";
+  sample.view.trials[3].spec.name = "dpdfd-working-digits-s11";
+  sample.view.trials[1].spec.name = "dpdfd-working-digits-s1";
+  const Result<const TrialView*> found = FindTrial(sample.view, "dpdfd-working-digits-s1");
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(*found, &sample.view.trials[1]);
+  EXPECT_FALSE(FindTrial(sample.view, "dpdfd-working-digits-s").ok()) << "the beginning of several";
+  sample.view.trials[3].spec.name = "dpdfd-working-digits-s1";
+  EXPECT_FALSE(FindTrial(sample.view, "dpdfd-working-digits-s1").ok()) << "the name of two";
 }
 
 TEST(TrialNames, UnknownWordNamesTheNearest) {
@@ -40,6 +54,8 @@ TEST(TrialNames, UnknownWordNamesTheNearest) {
   const Result<const TrialView*> found = FindTrial(sample.view, "dpsdg-digits-s0");
   ASSERT_FALSE(found.ok());
   EXPECT_THAT(found.status().message(), HasSubstr("dpsgd-digits-s0"));
+  EXPECT_EQ(found.status().choices().at(0), "dpsgd-digits-s0");
+  EXPECT_THAT(found.status().message(), HasSubstr("`retort list --results results/sample` shows all"));
 }
 
 TEST(TrialNames, EmptyAndShortPrefixesFindNothing) {

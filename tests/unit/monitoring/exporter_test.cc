@@ -1,5 +1,7 @@
 #include "monitoring/exporter.h"
 
+#include "monitoring/credentials.h"
+
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +17,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <vector>
 
 namespace retort::monitoring {
 namespace {
@@ -53,15 +56,24 @@ std::map<std::string, std::string> Types(const std::string& text) {
   return types;
 }
 
-std::string Get(std::uint16_t port, const std::string& path, const std::string& headers = "") {
+// -1 where nobody listens.
+int Connect(std::uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+std::string Get(std::uint16_t port, const std::string& path, const std::string& headers = "",
+                const std::string& method = "GET") {
+  const int fd = Connect(port);
   std::string reply;
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
-    const std::string request = "GET " + path + " HTTP/1.0\r\n" + headers + "\r\n";
+  if (fd >= 0) {
+    const std::string request = method + " " + path + " HTTP/1.0\r\n" + headers + "\r\n";
     EXPECT_EQ(::write(fd, request.data(), request.size()), static_cast<ssize_t>(request.size()));
     char buffer[4096];
     for (ssize_t got = 0; (got = ::read(fd, buffer, sizeof(buffer))) > 0;) {
@@ -98,6 +110,17 @@ TEST(ExpositionTest, ValuesStandBehindTheirLabels) {
   EXPECT_THAT(text, HasSubstr("retort_build_info{version=\"0.1.0\",commit=\"abc\"} 1\n"));
 }
 
+TEST(ExpositionTest, AFilesSamplesAllNameTheirSweep) {
+  const std::string text = ExpositionText(EveryFamilyFilled(), "a \"b\"");
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('#')) continue;
+    EXPECT_THAT(line, HasSubstr("{sweep=\"a \\\"b\\\"\"")) << line;
+  }
+  EXPECT_THAT(text, HasSubstr("retort_steps_total{sweep=\"a \\\"b\\\"\"} 1.5\n"));
+  EXPECT_EQ(Types(text), Types(ExpositionText(EveryFamilyFilled())));
+}
+
 TEST(ExpositionTest, BucketsCountEverythingUpToTheirBound) {
   Histogram distribution(FamilyOf(Metric::checkpoint_duration_seconds).bounds);
   distribution.Observe(0.005);
@@ -129,7 +152,37 @@ TEST(ExporterTest, AScrapeOverLoopbackShowsWhatWasPublishedLast) {
   EXPECT_THAT(Get(exporter->port(), "/secret"), HasSubstr(" 404 "));
 }
 
-// The HTTP server would take two seconds by itself, and every run would end that much later.
+TEST(ExporterTest, HeadAnswersWithoutABodyAndOtherMethodsAreRefused) {
+  const auto exporter = StartAnywhere();
+  const std::string head = Get(exporter->port(), "/metrics", "", "HEAD");
+  EXPECT_THAT(head, StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(head.ends_with("\r\n\r\n"));
+  EXPECT_THAT(Get(exporter->port(), "/metrics", "Content-Length: 0\r\n", "POST"), HasSubstr(" 405 "));
+  EXPECT_THAT(Get(exporter->port(), "/metrics", "", "DELETE"), HasSubstr("Allow: GET, HEAD"));
+}
+
+TEST(ExporterTest, ConnectionsThatSayNothingKeepNobodyWaiting) {
+  const auto exporter = StartAnywhere();
+  std::vector<int> silent;
+  for (int i = 0; i < 64; ++i) silent.push_back(Connect(exporter->port()));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(Get(exporter->port(), "/metrics"), StartsWith("HTTP/1.1 200"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  for (const int fd : silent) ::close(fd);
+}
+
+// The address of a run that is gone may be another's by now.
+TEST(ExporterTest, WhoAsksForAnotherRunIsToldThatItIsNotThere) {
+  const auto started = Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}}, {}, "5f-1");
+  ASSERT_TRUE(started.ok());
+  const std::uint16_t port = (*started)->port();
+  EXPECT_THAT(Get(port, "/metrics"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(Get(port, "/metrics?run=5f-1"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(Get(port, "/metrics?run=5f-2"), HasSubstr(" 404 "));
+  EXPECT_THAT((*started)->Targets("quick"), HasSubstr("\"__param_run\": \"5f-1\""));
+}
+
+// Every run waits for it before it ends.
 TEST(ExporterTest, StoppingAfterAScrapeTakesNoSecond) {
   auto exporter = StartAnywhere();
   EXPECT_THAT(Get(exporter->port(), "/metrics"), HasSubstr("retort_"));
@@ -146,7 +199,7 @@ TEST(ExporterTest, AScrapeHoldsTheCatalogueAndNothingElse) {
 
 TEST(ExporterTest, WithCredentialsOnlyWhoKnowsThemReads) {
   const auto started =
-      Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}}, "grafana:s3:cret");
+      Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}}, {.credentials = "grafana:s3:cret", .certificate = ""});
   ASSERT_TRUE(started.ok());
   const std::uint16_t port = (*started)->port();
   const std::string none = Get(port, "/metrics");
@@ -157,6 +210,15 @@ TEST(ExporterTest, WithCredentialsOnlyWhoKnowsThemReads) {
   EXPECT_THAT(Get(port, "/metrics", "Authorization: Basic Z3JhZmFuYTpzMzpjcmV0\r\n"), HasSubstr("retort_steps_total"));
   EXPECT_THAT(Get(port, "/metrics", "Authorization: Basic Z3JhZmFuYTpzMzpjcmVU\r\n"), StartsWith("HTTP/1.1 401"));
   EXPECT_THAT(Get(port, "/metrics", "Authorization: Basic Z3Jh\r\n"), StartsWith("HTTP/1.1 401"));
+}
+
+TEST(AuthorizationTest, SchemeAndBlanksAreAsRfc7617LeavesThem) {
+  const std::string_view known = "grafana:s3:cret";
+  for (const char* const header : {"Basic Z3JhZmFuYTpzMzpjcmV0", "basic Z3JhZmFuYTpzMzpjcmV0", "BASIC   Z3JhZmFuYTpzMzpjcmV0 "})
+    EXPECT_TRUE(Authorizes(header, known)) << header;
+  for (const char* const header : {"", "Basic", "Basic ", "BasicZ3JhZmFuYTpzMzpjcmV0", "Bearer Z3JhZmFuYTpzMzpjcmV0",
+                                   "Basic Z3JhZmFuYTpzMzpjcmV0x", "Basic z3JhZmFuYTpzMzpjcmV0"})
+    EXPECT_FALSE(Authorizes(header, known)) << header;
 }
 
 class CredentialsTest : public ::testing::Test {
@@ -174,13 +236,68 @@ TEST_F(CredentialsTest, CredentialsAreTheFirstLineOfAFileThatOthersCannotRead) {
   Write("user:pass:word\nmore\n");
   ASSERT_TRUE(ReadCredentials(path_).ok());
   EXPECT_EQ(*ReadCredentials(path_), "user:pass:word");
-  for (const char* const text : {"user\n", ":x\n", "user:\n"}) {
+  Write("user:word\r\nmore\r\n");
+  EXPECT_EQ(*ReadCredentials(path_), "user:word");
+  Write("user:word");
+  EXPECT_EQ(*ReadCredentials(path_), "user:word");
+  for (const char* const text : {"user\n", ":x\n", "user:\n", "user:a\tb\n", "\xEF\xBB\xBFuser:word\n"}) {
     Write(text);
     EXPECT_EQ(ReadCredentials(path_).status().code(), StatusCode::usage) << text;
   }
   Write("user:word\n", std::filesystem::perms::owner_read | std::filesystem::perms::others_read);
   EXPECT_THAT(ReadCredentials(path_).status().message(), HasSubstr("chmod 600"));
   EXPECT_EQ(ReadCredentials(path_ + "-absent").status().code(), StatusCode::environment);
+}
+
+// What the program openssl, of the package that set-up brings, writes for a test's own use.
+class CertificateTest : public CredentialsTest {
+ protected:
+  static std::string Run(const std::string& command) {
+    std::string out;
+    FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
+    char buffer[4096];
+    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) out.append(buffer, got);
+    EXPECT_EQ(::pclose(pipe), 0) << command;
+    return out;
+  }
+  static std::string Made(const std::string& options = "-days 1") {
+    return Run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost "
+               "-addext subjectAltName=IP:127.0.0.1 -keyout - -out - " + options);
+  }
+};
+
+TEST_F(CertificateTest, AnEndpointWithACertificateSpeaksHttpsAndNothingElse) {
+  Write(Made());
+  const auto pem = ReadCertificate(path_);
+  ASSERT_TRUE(pem.ok()) << pem.status().message();
+  const auto started = Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}},
+                                       {.credentials = "", .certificate = *pem});
+  ASSERT_TRUE(started.ok()) << started.status().message();
+  EXPECT_THAT((*started)->url(), StartsWith("https://127.0.0.1:"));
+  EXPECT_THAT((*started)->Targets("quick"), HasSubstr("\"__scheme__\": \"https\""));
+  const std::string ask = "printf 'GET /metrics HTTP/1.0\\r\\n\\r\\n' | openssl s_client -quiet -verify_return_error -CAfile " +
+                          path_ + " -verify_ip 127.0.0.1 -connect " + (*started)->address();
+  EXPECT_THAT(Run(ask + " | cat"), HasSubstr("retort_steps_total 0"));
+  EXPECT_THAT(Run("printf '' | openssl s_client -tls1_1 -cipher DEFAULT@SECLEVEL=0 -connect " + (*started)->address() + " | cat"),
+              HasSubstr("Cipher is (NONE)"));
+  EXPECT_THAT(Get((*started)->port(), "/metrics"), ::testing::Not(HasSubstr("retort_")));
+}
+
+TEST_F(CertificateTest, WhatCannotServeIsRefusedWithTheReason) {
+  const std::string one = Made(), other = Made();
+  const std::string certificate = one.substr(one.find("-----BEGIN CERT")), key = other.substr(0, other.find("-----BEGIN CERT"));
+  Write(certificate);
+  EXPECT_THAT(ReadCertificate(path_).status().message(), HasSubstr("no PEM private key"));
+  Write(key);
+  EXPECT_THAT(ReadCertificate(path_).status().message(), HasSubstr("no PEM certificate"));
+  Write(key + certificate);
+  EXPECT_THAT(ReadCertificate(path_).status().message(), HasSubstr("not that of its first certificate"));
+  Write(one, std::filesystem::perms::owner_read | std::filesystem::perms::group_read);
+  EXPECT_THAT(ReadCertificate(path_).status().message(), HasSubstr("chmod 600"));
+  Write("");
+  EXPECT_EQ(ReadCertificate(path_).status().code(), StatusCode::environment);
+  Write(one.substr(0, one.size() / 2));
+  EXPECT_FALSE(ReadCertificate(path_).ok());
 }
 
 TEST(ExporterTest, PromtoolFindsNothingToComplainAbout) {
@@ -219,6 +336,15 @@ TEST(ExporterTest, WithoutANamedPortTheNextFreeOneIsTaken) {
   EXPECT_GT((*second)->port(), (*first)->port());
   EXPECT_LT((*second)->port(), kFirstMetricsPort + kMetricsPortsTried);
   EXPECT_THAT((*first)->address(), StartsWith("127.0.0.1:"));
+}
+
+TEST(ExporterTest, WhereEveryAddressIsListenedOnOthersAreToldTheHosts) {
+  const auto exporter = Exporter::Start({.address = "0.0.0.0", .port = std::uint16_t{0}});
+  ASSERT_TRUE(exporter.ok());
+  EXPECT_TRUE((*exporter)->anywhere());
+  EXPECT_THAT((*exporter)->url("192.0.2.7"), StartsWith("http://192.0.2.7:"));
+  EXPECT_THAT((*exporter)->Targets("quick", "192.0.2.7"), HasSubstr("\"192.0.2.7:"));
+  EXPECT_THAT(Get((*exporter)->port(), "/metrics"), StartsWith("HTTP/1.1 200"));
 }
 
 TEST(ListenAddressTest, EveryFormIsUnderstood) {

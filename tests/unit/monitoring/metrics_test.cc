@@ -53,6 +53,23 @@ TEST(MetricCatalogueTest, FailureKindsAreAllThereAndNoneIsNoFailure) {
   EXPECT_THAT(kinds, Not(Contains("none")));
 }
 
+TEST(MetricCatalogueTest, EveryFamilySaysHowManySeriesItHas) {
+  EXPECT_EQ(MostSeries(FamilyOf(Metric::uptime_seconds)), "1");
+  EXPECT_EQ(MostSeries(FamilyOf(Metric::build_info)), "1");
+  EXPECT_EQ(MostSeries(FamilyOf(Metric::trials)), "8");
+  EXPECT_EQ(MostSeries(FamilyOf(Metric::epsilon_spent)), "data sets of the sweep");
+  EXPECT_EQ(MostSeries(FamilyOf(Metric::worker_info)), "ranks of the launcher x slots of a rank");
+  const MetricFamily& times = FamilyOf(Metric::checkpoint_duration_seconds);
+  EXPECT_EQ(MostSeries(times), std::to_string(times.bounds.size() + 3));
+  const MetricValues values;
+  for (const MetricFamily& family : MetricCatalogue()) {
+    const std::string most = MostSeries(family);
+    const bool closed = std::ranges::all_of(most, [](char c) { return c >= '0' && c <= '9'; });
+    if (family.type == MetricType::histogram || !closed) continue;
+    EXPECT_LE(values.Series(family.metric).size(), std::stoul(most)) << family.name;
+  }
+}
+
 TEST(MetricValuesTest, ClosedLabelsAndScalarsStartAtZeroAndOpenOnesEmpty) {
   const MetricValues values;
   EXPECT_EQ(values.Series(Metric::trials).size(), 8U);

@@ -194,6 +194,51 @@ TEST_F(ProgressTest, MetricsCountTrialsFailuresAndReleases) {
   EXPECT_EQ(values.Get(Metric::trials, {"parent-failed"}), 2);
 }
 
+// The epsilon that is exported is the one that a budget is held against: with what other sweeps charged, under the
+// tightest cap, and at its delta.
+TEST_F(ProgressTest, MetricsTellTheEpsilonThatTheBudgetCounts) {
+  using monitoring::Metric;
+  const auto collect = [this] {
+    return RunMetrics().Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
+  };
+  monitoring::MetricValues values = collect();
+  EXPECT_EQ(values.Get(Metric::releases_total, {"digits"}), 0);
+  EXPECT_EQ(values.Series(Metric::releases_total).size(), 1U);
+  EXPECT_EQ(values.Get(Metric::epsilon_spent, {"digits", "example"}), 0);
+  EXPECT_GT(values.Get(Metric::epsilon_delta, {"digits"}), 0);
+  EXPECT_TRUE(values.Series(Metric::epsilon_budget).empty());
+  privacy::PrivacyEvent event;
+  event.kind = privacy::MechanismKind::noisy_votes;
+  event.unit = privacy::EventUnit::vote;
+  event.sensitivity = 1.5;
+  event.noise_std = 40;
+  event.count = 8;
+  event.noise_coordinates = event.release_coordinates = 10;
+  event.source = privacy::NoiseSource::secure_lattice;
+  event.facts = privacy::FactsNeeded(event.kind);
+  const std::string digest = UnpackedOf(core_.charges.unpacked(), core_.At(0).spec.data->digest);
+  core_.charged_elsewhere[digest] = {event};
+  core_.other_budgets[digest] = {{"elsewhere", Budget{.epsilon = 0.5, .delta = 1e-6}}};
+  values = collect();
+  EXPECT_DOUBLE_EQ(values.Get(Metric::epsilon_spent, {"digits", "example"}), privacy::TotalEpsilon({{event}}, 1e-6));
+  EXPECT_EQ(values.Get(Metric::epsilon_budget, {"digits", "example"}), 0.5);
+  EXPECT_EQ(values.Get(Metric::epsilon_delta, {"digits"}), 1e-6);
+}
+
+TEST_F(ProgressTest, MetricsCountAWorkerForEachSeatOfAGang) {
+  using monitoring::Metric;
+  const auto collect = [this] {
+    return RunMetrics().Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
+  };
+  const monitoring::MetricValues values = collect();
+  double seats = 0;
+  for (const char* state : {"idle", "busy", "drained"}) seats += values.Get(Metric::devices, {state});
+  const ActiveAttempt& attempt = *core_.fleet.Find(teacher_);
+  const auto gang = static_cast<double>(attempt.seats.size());
+  EXPECT_EQ(values.Get(Metric::workers, {"busy"}) + values.Get(Metric::workers, {"starting"}), gang);
+  EXPECT_EQ(values.Get(Metric::workers, {"idle"}), seats - gang);
+}
+
 TEST_F(ProgressTest, MetricsTellStepsCheckpointsAndHowFarAGangIs) {
   Say(teacher_, cluster::Progress{10, 40, "train", {}});
   const double before = static_cast<double>(core_.counters.steps);
@@ -221,7 +266,8 @@ TEST_F(ProgressTest, MetricsCountRetriesAndForgetAGangThatIsGone) {
   RunMetrics metrics;
   using monitoring::Metric;
   const monitoring::MetricValues values = metrics.Collect(core_, {.version = "v", .commit = "c", .started = now()}, now(), true);
-  EXPECT_EQ(values.Get(Metric::retries_total), 1);
+  EXPECT_EQ(values.Get(Metric::retries_total, {"worker_killed"}), 1);
+  EXPECT_EQ(values.Get(Metric::retries_total, {"not_finite"}), 0);
   EXPECT_TRUE(values.Series(Metric::seat_progress_ratio).empty());
 }
 

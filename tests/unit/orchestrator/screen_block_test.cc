@@ -12,14 +12,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(ScreenText, LineIsValidAndHasNoControls) {
-  EXPECT_EQ(OneLine("a\x1b[31mb\r\n\tc"), "ab   c");
-  EXPECT_EQ(OneLine("a\x1b[31"), "a [31") << "cut off before its end";
-  EXPECT_EQ(OneLine("\xff" "e\xcc"), "?e?");
-  EXPECT_EQ(OneLine("ε ≤ 2 \xc2\x9b" "1"), "ε ≤ 2  1") << "C1 controls begin sequences, too";
-  EXPECT_EQ(OneLine("\xed\xa0\x80"), "???") << "half of a surrogate pair";
-}
-
 TEST(ScreenText, CutsToColumnsAndNotToBytes) {
   EXPECT_EQ(CutEnd("εεεε", 4), "εεεε");
   EXPECT_EQ(CutEnd("εεεεε", 4), "εεε…");
@@ -27,6 +19,33 @@ TEST(ScreenText, CutsToColumnsAndNotToBytes) {
   EXPECT_EQ(CutMiddle("dpdfd-working-digits-s12", 11), "dpdfd…s-s12");
   EXPECT_EQ(Columns(CutMiddle("dpdfd-working-digits-s12", 11)), 11U);
   EXPECT_EQ(CutMiddle("short", 11), "short");
+}
+
+TEST(ScreenText, WideCharactersAreTwoColumnsAndMarksNone) {
+  EXPECT_EQ(Columns("数字データ"), 10U);
+  EXPECT_EQ(Columns("한글"), 4U);
+  EXPECT_EQ(Columns("Ｆ！"), 4U) << "full width";
+  EXPECT_EQ(Columns("\xF0\xA0\x80\x80"), 2U) << "U+20000";
+  EXPECT_EQ(Columns("🙂"), 2U);
+  EXPECT_EQ(Columns("e\u0301a\u0308"), 2U) << "letters with an accent of their own";
+  EXPECT_EQ(Columns("\u1112\u1161\u11AB"), 2U) << "one syllable of three letters";
+  EXPECT_EQ(Columns("a\u200Bb\uFE0F"), 2U);
+  EXPECT_EQ(Columns("ε ≤ ∞ … – × † █ ─ é"), 19U) << "what Retort writes itself";
+  EXPECT_EQ(Columns("a\xFFz"), 3U);
+}
+
+TEST(ScreenText, NoCharacterIsCutInTwoAndNoMarkIsLeftAlone) {
+  EXPECT_EQ(CutEnd("数字データ", 10), "数字データ");
+  EXPECT_EQ(CutEnd("数字データ", 9), "数字デー…");
+  EXPECT_EQ(CutEnd("数字データ", 8), "数字デ…") << "a column is left";
+  EXPECT_EQ(CutEnd("ae\u0301bcd", 3), "ae\u0301…");
+  EXPECT_EQ(CutMiddle("数字データ", 7), "数…タ") << "2 and 1 and 2 columns";
+  EXPECT_EQ(CutMiddle("abcde\u0301f", 5), "ab…e\u0301f");
+  EXPECT_EQ(CutMiddle("abcde\u0301f", 4), "ab…f") << "without its letter the accent goes too";
+  for (std::size_t width = 0; width < 12; ++width) {
+    EXPECT_LE(Columns(CutEnd("数a字b\u0301データ", width)), width);
+    EXPECT_LE(Columns(CutMiddle("数a字b\u0301データ", width)), width);
+  }
 }
 
 TEST(ScreenText, BarIsFullOnlyWhenAllIsDone) {

@@ -402,6 +402,53 @@ TEST(SweepErrors, MissingVersionAndDataAreNamed) {
   EXPECT_THAT(outcome.errors[1].message, HasSubstr("missing data"));
 }
 
+TEST(SweepErrors, UnknownMethodWithoutDataIsTheOnlyComplaint) {
+  const PlanOutcome outcome = PlanText("retort = 1\n[trial]\nmethod = \"slep\"\n");
+  ASSERT_EQ(outcome.errors.size(), 1U) << Render(outcome.errors.back());
+  EXPECT_THAT(outcome.errors[0].message, HasSubstr("did you mean \"sleep\"?"));
+}
+
+struct HostileText {
+  const char* text;
+  int line, column;
+  const char* key;
+  const char* control;
+  const char* right;
+};
+
+TEST(SweepErrors, ControlCharactersAreRefusedInEveryNameAndText) {
+  const HostileText kTexts[] = {
+      {"[data.\"a\\u001b[31mX\"]\n", 10, 7, "data.\"a\\u001B[31mX\"", "U+001B", "\"aX\""},
+      {"[teacher.\"t\\u001b[2Jz\"]\n", 10, 10, "teacher.\"t\\u001B[2Jz\"", "U+001B", "\"tz\""},
+      {"[table.\"tab\\nnew\"]\n", 10, 8, "table.\"tab\\u000Anew\"", "U+000A", "\"tab new\""},
+      {"[figure.\"f\\u202e\"]\n", 10, 9, "figure.\"f\\u202E\"", "U+202E", "\"f \""},
+      {"[profile.\"p\\u0007\"]\n", 10, 10, "profile.\"p\\u0007\"", "U+0007", "\"p \""},
+      {"[sweep]\nname = \"s\\u009b\"\n", 11, 8, "sweep.name", "U+009B", "\"s \""},
+      {"[table.t]\nrows = [\"method\", \"a\\u0000\"]\n", 11, 19, "table.t.rows", "U+0000", "\"a \""},
+      {"[profile.p]\nfigure.f.title = \"\\u2066x\"\n", 11, 18, "profile.p.figure.f.title", "U+2066", "\" x\""},
+      {"[sweep]\nzip.\"r\\u007f\" = []\n", 11, 5, "sweep.zip.\"r\\u007F\"", "U+007F", "\"r \""},
+  };
+  for (const HostileText& hostile : kTexts) {
+    const PlanOutcome outcome = PlanText(kHead + kTeachers + hostile.text);
+    ASSERT_EQ(outcome.errors.size(), 1U) << hostile.text;
+    const Diagnostic& error = outcome.errors[0];
+    EXPECT_EQ(error.file, "sweeps/test.toml");
+    EXPECT_EQ(error.line, hostile.line) << Render(error);
+    EXPECT_EQ(error.column, hostile.column) << Render(error);
+    EXPECT_EQ(error.key, hostile.key);
+    EXPECT_THAT(error.message, HasSubstr(hostile.control));
+    EXPECT_THAT(error.choices, ::testing::ElementsAre(hostile.right));
+  }
+}
+
+TEST(SweepErrors, AFileWhoseNameHoldsAControlNeedsANameOfItsOwn) {
+  const std::string text = kHead + kTeachers + "[trial]\nteacher = \"single\"\n";
+  const PlanOutcome unnamed = ParseSweep(text, "sweeps/a\x1b[2J.toml", {}, FakeHooks());
+  ASSERT_EQ(unnamed.errors.size(), 1U);
+  EXPECT_THAT(unnamed.errors[0].message, HasSubstr("holds the control character U+001B: set name in [sweep]"));
+  EXPECT_TRUE(ParseSweep(text + "[sweep]\nname = \"a\"\n", "sweeps/a\x1b[2J.toml", {}, FakeHooks()).plan.has_value());
+}
+
 TEST(SweepErrors, EmptyFileIsNotAPlan) { EXPECT_FALSE(PlanText("").plan.has_value()); }
 
 TEST(SweepErrors, MissingDataStandsAtThePath) {

@@ -82,6 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadArgument{"trial.steps", 1, "is not KEY=VALUE", ""}, BadArgument{"=3", 1, "is not KEY=VALUE", ""},
         BadArgument{"trial.steps=[1", 13, "with a TOML value", ""},
         BadArgument{"steps=3", 1, "did you mean \"trial.steps\"?", "trial.steps"},
+        BadArgument{"trail.steps=3", 1, "unknown key \"trail\"", "trial.steps"},
+        BadArgument{"teachr.single.epochs=2", 1, "did you mean \"teacher.single.epochs\"?", "teacher.single.epochs"},
         BadArgument{"trial=3", 1, "name a key of it", ""},
         BadArgument{"trial.stpes=3", 7, "unknown key", "steps"},
         BadArgument{"trial.steps=0", 13, "out of range", ""},
@@ -89,6 +91,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadArgument{"data.digit.path=x", 6, "unknown [data] entry \"digit\"", "digits"},
         BadArgument{"profile.fast.trial.steps=1", 1, "starts with data., teacher., trial., sweep., table. or figure.",
                     ""}));
+
+TEST(SweepOverlay, ControlCharactersInAnArgumentAreRefused) {
+  for (const char* argument : {"trial.network=\"a\\u001b[2Jb\"", "table.\"a\\u202eb\".metric=x"}) {
+    const PlanOutcome outcome = PlanText(kText, {{argument}, ""});
+    ASSERT_EQ(outcome.errors.size(), 1U) << argument;
+    EXPECT_EQ(outcome.errors[0].file, "command line");
+    EXPECT_THAT(outcome.errors[0].message, HasSubstr("holds the control character U+"));
+  }
+}
 
 TEST(SweepOverlay, UnknownProfileNamesTheNearest) {
   const PlanOutcome outcome = PlanText(kText, {{}, "fats"});
@@ -103,6 +114,19 @@ TEST(SweepOverlay, AFileWithoutProfilesSaysSo) {
   EXPECT_THAT(outcome.errors,
               ::testing::Contains(::testing::Field(
                   &Diagnostic::message, HasSubstr("unknown profile \"smoke\" (the sweep file has no [profile.NAME])"))));
+}
+
+TEST(SweepOverlay, ResolvedTextKeepsTheNameThatTheFileGave) {
+  for (const char* sweep : {"", "[sweep]\nseeds = [3]\n"}) {
+    const std::string text = kHead + kTeachers + "[trial]\nteacher = \"single\"\n" + sweep;
+    const PlanOutcome first = ParseSweep(text, "sweeps/my naps.toml", {}, FakeHooks());
+    ASSERT_TRUE(first.plan) << Render(first.errors.at(0));
+    EXPECT_EQ(first.plan->name, "my naps");
+    const PlanOutcome again = ParseSweep(first.plan->resolved_toml, "results/my naps/sweep.toml", {}, FakeHooks());
+    ASSERT_TRUE(again.plan) << Render(again.errors.at(0));
+    EXPECT_EQ(again.plan->name, "my naps");
+    EXPECT_EQ(again.plan->resolved_toml, first.plan->resolved_toml);
+  }
 }
 
 TEST(SweepOverlay, ResolvedTextPlansTheSameTrialsWithoutProfileAndArguments) {

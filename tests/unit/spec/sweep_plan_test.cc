@@ -330,6 +330,20 @@ TEST(SweepPlan, ProceduralQueriesHaveNoGeneratorAndTheirOwnIdentity) {
   EXPECT_EQ(KeyText(plain[0], "pictures"), "");
 }
 
+TEST(SweepPlan, MixesOfPublicPicturesAreForStudentsThatMayAskAsOftenAsTheyLike) {
+  const std::string head = kHead + "[teacher]\nhog = { network = \"hog-linear\", batch = \"full\", private = { epsilon = 3 } }\n"
+                           "single = {}\nshards = { network = \"logistic\", members = 9 }\n[trial]\n";
+  const auto students = Students(GoodPlan(
+      head + "teacher = \"hog\"\nreading = \"sound\"\nsource = \"public-mixes\"\n"
+      "[sweep]\ngrid.augment = [\"crop-flip\", \"none\"]\n[table.t]\nrows = [\"side_information\"]\ncolumns = [\"augment\"]\n"));
+  ASSERT_EQ(students.size(), 2U);
+  EXPECT_EQ(KindOf(students[0]), TrialKind::distilled_student);
+  EXPECT_NE(students[0].id, students[1].id);
+  EXPECT_THAT(students[0].axes, ::testing::Contains(::testing::Pair("side_information", "public pictures, domain knowledge")));
+  for (const char* const asks : {"teacher = \"single\"\n", "teacher = \"shards\"\nreading = \"sound\"\nvote_noise = 3\nqueries = 9\n"})
+    EXPECT_FALSE(PlanText(head + asks + "source = \"public-mixes\"\n").errors.empty()) << asks;
+}
+
 TEST(SweepPlan, VotesOnDrawnPicturesAreFittedToASetOfThem) {
   const auto students =
       Students(GoodPlan(kHead + kTeachers +

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
@@ -10,6 +12,7 @@
 #include "storage/hdf5_reader.h"
 #include "storage/hdf5_writer.h"
 #include "storage/result_file.h"
+#include "storage/row_table.h"
 #include "storage/sealed_hdf5.h"
 #include "tests/testing/storage_samples.h"
 #include "tests/testing/temporary_directory.h"
@@ -89,8 +92,30 @@ TEST_F(NamedFilesTest, TheRootSaysWhatWroteIt) {
 TEST_F(NamedFilesTest, UnitsAreThoseOfTheQuantity) {
   EXPECT_EQ(Attempt().TextAttribute("/curves/seconds", "units").value(), "s");
   EXPECT_EQ(Attempt().TextAttribute("/curves/loss.student", "units").value(), "1");
-  EXPECT_EQ(Attempt().TextAttribute("/provenance/timings", "units").value(), "s");
+  EXPECT_FALSE(Attempt().TextAttribute("/provenance/timings", "units").ok()) << "seconds and joules";
   EXPECT_FALSE(Attempt().TextAttribute("/student/fc2.weight", "units").ok());
+}
+
+TEST_F(NamedFilesTest, ColumnsOfNumbersHaveTheirUnits) {
+  const auto units = [](const Hdf5Reader& file, const std::string& path) {
+    return nlohmann::json::parse(file.TextAttribute(path, "column_units").value());
+  };
+  const nlohmann::json claims = {{"delta", "1"}, {"epsilon", "1"}, {"lower", "1"}};
+  EXPECT_EQ(units(Results(), "/claims"), claims);
+  EXPECT_EQ(units(Attempt(), "/claims"), claims);
+  const nlohmann::json rows = units(Results(), "/rows");
+  EXPECT_EQ(rows.at("test_accuracy"), "1");
+  EXPECT_EQ(rows.at("attempts"), "1");
+  EXPECT_FALSE(rows.contains("name") || rows.contains("seed") || rows.contains("sigma"));
+}
+
+TEST(Quantities, ColumnOfAMetricHasTheUnitsOfTheMetric) {
+  ResultRow row = retort::testing::SampleRow();
+  row.metrics.emplace_back("sleep.seconds", 2);
+  const Table table = RowTable({row});
+  const auto slept = std::find_if(table.begin(), table.end(), [](const TableColumn& c) { return c.name == "sleep_seconds"; });
+  ASSERT_NE(slept, table.end());
+  EXPECT_EQ(slept->units, "s");
 }
 
 TEST_F(NamedFilesTest, AxesOfPicturesAndClassesAreDimensionScales) {

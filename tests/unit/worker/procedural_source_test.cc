@@ -35,7 +35,7 @@ TEST(ProceduralSource, RowsAlternateBetweenTheKindsAndAreNormalisedAsTheDataAre)
   const TrialSpec spec = Spec(Pictures::natural);
   const auto solo = MakeSoloCollective();
   ProceduralSource source(spec, data, *solo);
-  const at::Tensor images = source.Images(2, 7);
+  const at::Tensor images = source.Images(2, 7).value();
   const RngStream stream(9, Purpose::latents, 2);
   const at::Tensor mean = at::tensor({0.5F, 0.4F, 0.3F}).view({1, 3, 1, 1});
   const at::Tensor std = at::tensor({0.2F, 0.25F, 0.5F}).view({1, 3, 1, 1});
@@ -43,19 +43,19 @@ TEST(ProceduralSource, RowsAlternateBetweenTheKindsAndAreNormalisedAsTheDataAre)
   const at::Tensor noise = ProceduralPictures(ProceduralKind::noise, 3, 3, 16, stream.Lane(1));
   EXPECT_TRUE(at::allclose(images.slice(0, 0, 7, 2) * std + mean, leaves, 1e-5, 1e-5));
   EXPECT_TRUE(at::allclose(images.slice(0, 1, 7, 2) * std + mean, noise, 1e-5, 1e-5));
-  EXPECT_FALSE(at::equal(source.Images(3, 7), images));
-  EXPECT_TRUE(at::equal(source.Images(2, 7), images));
+  EXPECT_FALSE(at::equal(source.Images(3, 7).value(), images));
+  EXPECT_TRUE(at::equal(source.Images(2, 7).value(), images));
 }
 
 TEST(ProceduralSource, AGangDrawsWhatOneDeviceWouldWhereverItsSharesBegin) {
   const Dataset data = Colours();
   const TrialSpec spec = Spec(Pictures::writing);
   const auto solo = MakeSoloCollective();
-  const at::Tensor whole = ProceduralSource(spec, data, *solo).Images(1, 11);
+  const at::Tensor whole = ProceduralSource(spec, data, *solo).Images(1, 11).value();
   for (const int size : {2, 3, 4}) {
     for (const auto& member : MakeLocalGang(size, std::chrono::seconds(20))) {
       const RowShare own = ShareOf(11, *member);
-      EXPECT_TRUE(at::equal(ProceduralSource(spec, data, *member).Images(1, 11), whole.narrow(0, own.first, own.count)));
+      EXPECT_TRUE(at::equal(ProceduralSource(spec, data, *member).Images(1, 11).value(), whole.narrow(0, own.first, own.count)));
     }
   }
 }
@@ -64,7 +64,7 @@ TEST(ProceduralSource, TheFirstKindAloneIsEveryOtherRowWholeOnEveryMember) {
   const Dataset data = Colours();
   const TrialSpec spec = Spec(Pictures::natural);
   const auto solo = MakeSoloCollective();
-  const at::Tensor both = ProceduralSource(spec, data, *solo).Images(5, 14);
+  const at::Tensor both = ProceduralSource(spec, data, *solo).Images(5, 14).value();
   for (const auto& member : MakeLocalGang(3, std::chrono::seconds(20)))
     EXPECT_TRUE(at::equal(ProceduralSource(spec, data, *member).OfFirstKind(5, 7), both.slice(0, 0, 14, 2)));
 }

@@ -45,7 +45,7 @@ TEST(SourceGenerator, LatentsThatAreNotTrainedAreDrawnAnewAndNobodysState) {
   const auto solo = MakeSoloCollective();
   const auto source = std::move(SourceGenerator::Create(spec, kShape, *solo)).value();
   EXPECT_FALSE(Latents(*source).defined());
-  EXPECT_FALSE(at::equal(source->Images(0, spec.batch), source->Images(1, spec.batch)));
+  EXPECT_FALSE(at::equal(source->Images(0, spec.batch).value(), source->Images(1, spec.batch).value()));
 }
 
 TEST(SourceGenerator, TrainedLatentsAreTheSameSlotsAtEveryStep) {
@@ -55,9 +55,9 @@ TEST(SourceGenerator, TrainedLatentsAreTheSameSlotsAtEveryStep) {
   const auto source = std::move(SourceGenerator::Create(spec, kShape, *solo)).value();
   const auto student = Student();
   EXPECT_EQ(Latents(*source).sizes(), (std::vector<std::int64_t>{spec.batch, spec.latent}));
-  EXPECT_TRUE(at::equal(source->Images(0, spec.batch), source->Images(7, spec.batch)));
+  EXPECT_TRUE(at::equal(source->Images(0, spec.batch).value(), source->Images(7, spec.batch).value()));
   const at::Tensor before = Latents(*source).clone();
-  const at::Tensor images = source->Images(0, spec.batch);
+  const at::Tensor images = source->Images(0, spec.batch).value();
   ASSERT_TRUE(source->Improve(0, images, spec.batch, *student, {}, source->RatesAt(1)).ok());
   const at::Tensor moved = (Latents(*source) - before).abs();
   EXPECT_GT(moved.max().item<double>(), 0);
@@ -88,7 +88,7 @@ TEST(SourceGenerator, LatentsDescendTheLossThatTheGeneratorDescends) {
     down.view(-1)[i] -= kStep;
     slopes.push_back((loss(up) - loss(down)) / (2 * kStep));
   }
-  const at::Tensor images = source->Images(0, spec.batch);
+  const at::Tensor images = source->Images(0, spec.batch).value();
   ASSERT_TRUE(source->Improve(0, images, spec.batch, *student, {y, {}, 0}, source->RatesAt(1)).ok());
   const at::Tensor moved = (Latents(*source) - before).view(-1);
   double steepest = 0;
@@ -111,7 +111,7 @@ TEST(SourceGenerator, AGangTrainsTheLatentsOfASingleDevice) {
     const auto source = std::move(SourceGenerator::Create(spec, kShape, gang)).value();
     const auto student = Student();
     for (std::int64_t step = 0; step < 2; ++step) {
-      const at::Tensor images = source->Images(step, spec.batch);
+      const at::Tensor images = source->Images(step, spec.batch).value();
       EXPECT_TRUE(source->Improve(step, images, spec.batch, *student, {}, source->RatesAt(1)).ok());
     }
     return Latents(*source);
@@ -151,7 +151,7 @@ TEST(SourceGenerator, OnlyAGeneratorWithACriticSeesTheTeachersSlopes) {
     const auto source = std::move(SourceGenerator::Create(spec, kShape, *solo)).value();
     const auto student = Student();
     SteepTeacher teacher(slope);
-    const at::Tensor images = source->Images(0, spec.batch);
+    const at::Tensor images = source->Images(0, spec.batch).value();
     const auto critic = release::TeacherCritic::FromSpec(spec, teacher, images.detach().narrow(0, 0, 1)).value();
     const GeneratorTarget aim{at::full({spec.batch, 4}, 0.25), {}, 0};
     EXPECT_TRUE(source->Improve(0, images, spec.batch, *student, aim, {1e-2, 0}, with_critic ? &critic : nullptr).ok());

@@ -62,6 +62,14 @@ inline const TrialCase kTrialCases[] = {
        return spec;
      },
      "dpsgd"},
+    {"SoundOnPublicMixes",
+     [](const TinyTrials& t) {
+       TrialSpec spec = t.Student(Reading::sound);
+       spec.source = QuerySource::public_mixes;
+       spec.augment = Augment::crop_flip;
+       return spec;
+     },
+     "dpsgd"},
     {"VotesOnProceduralQueries",
      [](const TinyTrials& t) {
        TrialSpec spec = t.VoteStudent(QuerySource::procedural);

@@ -35,7 +35,7 @@ at::Tensor Updated(TrialSpec spec, double slope) {
   auto student = std::move(MakeNetwork("datalens", shape, 4, RngStream(1, Purpose::parameters))).value();
   auto mechanism = std::move(release::MakeMechanism(spec, 4, 1, release::KeyFor(spec))).value();
   SlopedTeacher teacher(slope);
-  const at::Tensor images = source->Images(0, spec.batch);
+  const at::Tensor images = source->Images(0, spec.batch).value();
   const at::Tensor logits = student->Forward(images.detach()).logits.detach();
   const release::Query query{spec.detach ? images.detach() : images, logits, 0};
   const release::Answers answers =

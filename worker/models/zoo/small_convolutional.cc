@@ -1,6 +1,9 @@
 // Small convolutional networks of the papers on private and federated distillation.
 #include "worker/models/zoo/zoo.h"
 
+#include <initializer_list>
+#include <string>
+
 namespace retort::worker::zoo {
 namespace {
 
@@ -31,21 +34,32 @@ std::vector<Layer> Rona(std::int64_t first, std::int64_t second, std::array<std:
                                         .bias_init = Init::zero, .spread = 0.1});
 }
 
-std::vector<Layer> BnCnn(std::int64_t classes) {
+namespace {
+
+// For each width conv, norm, ReLU, pool; then FC `hidden`, ReLU, FC c.
+std::vector<Layer> NormedCnn(std::initializer_list<std::int64_t> widths, Norm norm, std::int64_t hidden,
+                             std::int64_t classes) {
   LayerList list;
-  for (const std::int64_t i : {1, 2}) {
-    const std::string number = std::to_string(i);
-    list.Add({.kind = Kind::conv, .name = "conv" + number, .out = 32 * i, .kernel = 3, .padding = 1, .bias = false});
-    list.BatchNorm("bn" + number);
+  int i = 0;
+  for (const std::int64_t width : widths) {
+    const std::string number = std::to_string(++i);
+    list.Add({.kind = Kind::conv, .name = "conv" + number, .out = width, .kernel = 3, .padding = 1, .bias = false});
+    list.Norm((norm == Norm::batch ? "bn" : "gn") + number, norm, width);
     list.Add(Kind::relu);
     AddPool(list);
   }
   list.Add(Kind::flatten);
-  list.Add({.kind = Kind::linear, .name = "fc1", .out = 64});
+  list.Add({.kind = Kind::linear, .name = "fc1", .out = hidden});
   list.Add(Kind::relu);
   list.Add({.kind = Kind::linear, .name = "fc2", .out = classes});
   return std::move(list).Take();
 }
+
+}  // namespace
+
+std::vector<Layer> BnCnn(std::int64_t classes) { return NormedCnn({32, 64}, Norm::batch, 64, classes); }
+
+std::vector<Layer> Cnn128(Norm norm, std::int64_t classes) { return NormedCnn({32, 64, 128}, norm, 128, classes); }
 
 std::vector<Layer> DenseMnist(std::int64_t classes) {
   LayerList list;
