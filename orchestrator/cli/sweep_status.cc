@@ -28,7 +28,8 @@ namespace {
 constexpr double kUsualDelta = 1e-5;
 // By so much the clocks of machines may differ before anybody is told.
 constexpr double kClockToleranceSeconds = 10;
-constexpr std::size_t kDetailColumns = 120;  // of a failure's detail in a problem
+constexpr std::size_t kFewCauses = 3;  // that are told at length
+constexpr std::size_t kDetailColumns = 120, kLongDetailColumns = 320;  // of a failure's detail in a problem
 
 constexpr TrialState kStates[] = {TrialState::waiting,       TrialState::queued,    TrialState::leased,
                                   TrialState::running,       TrialState::succeeded, TrialState::failed,
@@ -36,8 +37,13 @@ constexpr TrialState kStates[] = {TrialState::waiting,       TrialState::queued,
 
 bool IsCommand(const std::string& remedy) { return remedy.starts_with("retort "); }
 
-// What happened to the trials of `group`, of which there are several, or to its only one; and why.
-Problem ProblemOf(const TrialGroup& group, int severity, const std::string& several, const std::string& one) {
+std::size_t DetailColumns(const std::vector<TrialGroup>& causes) {
+  return causes.size() <= kFewCauses ? kLongDetailColumns : kDetailColumns;
+}
+
+// What happened to the trials of `group`, of which there are several, or to its only one; and why, in `columns`.
+Problem ProblemOf(const TrialGroup& group, std::size_t columns, int severity, const std::string& several,
+                  const std::string& one) {
   const TrialView& first = *group.front();
   const bool alone = group.size() == 1;
   Problem problem{severity, "", TrialCommand("explain", first.spec), {}};
@@ -45,21 +51,21 @@ Problem ProblemOf(const TrialGroup& group, int severity, const std::string& seve
   problem.what = fmt::format("{} {} {}", alone ? ShownName(first.spec) : TrialsText(std::ssize(group)),
                              alone ? one : several, FailureName(first.failure));
   if (!first.detail.empty())
-    problem.what += " (" + (alone ? ShortDetail(first.detail, kDetailColumns)
-                                  : CutEnd(FirstSentence(first.detail), kDetailColumns)) + ")";
+    problem.what += " (" + (alone ? ShortDetail(first.detail, columns)
+                                  : CutEnd(FirstSentence(first.detail), columns)) + ")";
   if (!alone) problem.what += ", first " + ShownName(first.spec);
   return problem;
 }
 
-Problem FailureOf(const TrialGroup& group) {
+Problem FailureOf(const TrialGroup& group, std::size_t columns) {
   const std::uint32_t attempts = group.front()->attempts;
-  return ProblemOf(group, 90, "failed:",
+  return ProblemOf(group, columns, 90, "failed:",
                    fmt::format("failed after {} {}:", attempts, attempts == 1 ? "attempt" : "attempts"));
 }
 
-Problem RetriesOf(const TrialGroup& group) {
+Problem RetriesOf(const TrialGroup& group, std::size_t columns) {
   const std::uint32_t attempts = group.front()->attempts;
-  return ProblemOf(group, 40, "were tried already, last failure",
+  return ProblemOf(group, columns, 40, "were tried already, last failure",
                    fmt::format("was tried {} {}, last failure", attempts, attempts == 1 ? "time" : "times"));
 }
 
@@ -139,8 +145,9 @@ std::vector<Problem> TrialProblemsOf(const ResultsView& view) {
              trial.failure != FailureKind::stopped)
       retried.push_back(&trial);
   }
-  for (const TrialGroup& group : GroupFailures(failed)) problems.push_back(FailureOf(group));
-  for (const TrialGroup& group : GroupFailures(retried)) problems.push_back(RetriesOf(group));
+  const std::vector<TrialGroup> failures = GroupFailures(failed), retries = GroupFailures(retried);
+  for (const TrialGroup& group : failures) problems.push_back(FailureOf(group, DetailColumns(failures)));
+  for (const TrialGroup& group : retries) problems.push_back(RetriesOf(group, DetailColumns(retries)));
   AddTogether(view, TrialState::parent_failed, 80, "cannot run because their teacher failed",
               "see the teacher's failure", problems);
   AddTogether(view, TrialState::cancelled, 20, "cancelled", "", problems);

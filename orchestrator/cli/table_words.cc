@@ -121,8 +121,7 @@ std::vector<std::string> LegendOf(const ResultTable& table) {
   AddWorkingStatements(table, legend);
   if (!seen.empty())
     legend.emplace_back(
-        "Each ε is of one trial (the worst of its seeds). What all trials together cost a data set: `retort "
-        "status`.");
+        "Each ε is of one trial (the worst of its seeds). `status` shows what all trials together cost a data set.");
   AddMeasurements(table, legend);
   AddPublished(table, legend);
   for (const std::string& warning : table.warnings) legend.push_back("Warning: " + warning);

@@ -256,12 +256,12 @@ class TenThousandTrials(unittest.TestCase):
         self.fail_attempts("alike", trials[1:], lambda number: f"Worker process {number} was killed by SIGSEGV. " + "word " * 400)
         status = self.expect_few_lines("alike", "1 succeeded, 9999 failed")
         first = trials[1]["name"]
-        self.assertIn(f"  1. 9,999 trials failed: worker_crash (Worker process 0 was killed by SIGSEGV), first {first}\n"
+        self.assertIn(f"  1. 9999 trials failed: worker_crash (Worker process 0 was killed by SIGSEGV), first {first}\n"
                       f"     retort explain {first} --results alike\n", status)
         self.assertNotIn("  2. ", status)
         self.assertIn("word " * 400, self.quick(["explain", first, "--json"], "alike"))
         page = self.report_of("alike")
-        self.assertIn("9,999 trials failed: worker_crash", page)
+        self.assertIn("9999 trials failed: worker_crash", page)
         self.assertIn("9,959 more: <code>retort list --where state=failed --results alike</code>", page)
 
     def test_that_failed_each_in_its_way_are_few_lines_too(self):
