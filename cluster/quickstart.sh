@@ -2,7 +2,6 @@
 # From nothing to the first table: set-up, build, the quickstart sweep on 10,000 real digits, its table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1  # what another clone has compiled serves this one
 
 bash cluster/setup.sh
 mkdir -p build

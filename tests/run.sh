@@ -3,7 +3,6 @@
 #   bash tests/run.sh [ctest arguments]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1  # what another clone has compiled serves this one
 
 bash cluster/setup.sh --tests
 mkdir -p build
