@@ -8,15 +8,6 @@
 #include "storage/result_file.h"
 
 namespace retort::orchestrator {
-namespace {
-
-// Scraped pages get the label from targets.json.
-Status WriteMetrics(storage::Env& env, const Core& core, const monitoring::MetricValues& values) {
-  return env.WriteFileAtomically(core.settings().results + "/metrics.prom",
-                                 monitoring::ExpositionText(values, core.sweep()));
-}
-
-}  // namespace
 
 std::string ExitCodePath(const std::string& results) { return results + "/exit-code"; }
 
@@ -51,12 +42,6 @@ Status RepublishResults(storage::Env& env, const std::string& results) {
   RETORT_ASSIGN_OR_RETURN(const Recovered recovered,
                           RecoverResults(env, Settings{.results = results, .provenance_json = {}}));
   return PublishResults(env, recovered.core, recovered.ledger->entries());
-}
-
-Status PublishEnded(storage::Env& env, const Core& core, RunFacts facts, Now now) {
-  RETORT_RETURN_IF_ERROR(PublishTargets(env, core.settings().results, ""));
-  if (const Result<std::uint64_t> free = env.FreeBytes(core.settings().results); free.ok()) facts.free_bytes = *free;
-  return WriteMetrics(env, core, RunMetrics().Collect(core, facts, now, true));
 }
 
 Status PublishTargets(storage::Env& env, const std::string& results, const std::string& targets) {
@@ -103,7 +88,9 @@ Status Publication::PublishMetrics(const Core& core, RunFacts facts, Now now, bo
   Status status;
   if (file) {
     next_metrics_file_ = now.monotonic + kMetricsFileSeconds;
-    status = WriteMetrics(env_, core, values);
+    // Scraped pages get the label from targets.json.
+    status = env_.WriteFileAtomically(core.settings().results + "/metrics.prom",
+                                      monitoring::ExpositionText(values, core.sweep()));
   }
   if (exporter_ != nullptr) exporter_->Publish(std::move(values));
   return status;

@@ -31,8 +31,6 @@ namespace retort::orchestrator {
 
 // targets.json: what Exporter::Targets says, or empty where nobody serves metrics.
 [[nodiscard]] Status PublishTargets(storage::Env& env, const std::string& results, const std::string& targets);
-// The metrics of a sweep that needs no run, and no target: what a run that was killed has left would say that it lives.
-[[nodiscard]] Status PublishEnded(storage::Env& env, const Core& core, RunFacts facts, Now now);
 
 // Publishes when due. A results.h5 takes time in proportion to the rows, so the pause between two is at
 // least kPublishPauseFactor times what the last one took. So do metrics in proportion to the seats.

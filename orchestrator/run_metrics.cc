@@ -1,10 +1,8 @@
 #include "orchestrator/run_metrics.h"
 
 #include <algorithm>
-#include <set>
 
 #include "experiments/privacy/claim.h"
-#include "orchestrator/row.h"
 #include "orchestrator/time_fit.h"
 
 namespace retort::orchestrator {
@@ -110,17 +108,16 @@ void CollectWorkers(const Core& core, MetricValues& values) {
 // A data set's releases from the first page on, so that their rate is known from the first grant on. Names of one set of
 // examples show the same totals.
 void CollectPrivacy(const Core& core, const std::vector<DataCost>& spending, MetricValues& values) {
-  for (const std::size_t index : core.plan())
-    if (const TrialSpec& spec = core.At(index).spec; spec.data) values.Set(Metric::releases_total, {spec.data->name}, 0);
-  for (const auto& [data, count] : core.counters.releases)
-    values.Set(Metric::releases_total, {data}, static_cast<double>(count));
   for (const DataCost& cost : spending) {
     for (const std::string& name : cost.names) {
+      values.Set(Metric::releases_total, {name}, 0);
       values.Set(Metric::epsilon_spent, {name, kClaim}, cost.epsilon);
       values.Set(Metric::epsilon_delta, {name}, cost.delta);
       if (cost.budget) values.Set(Metric::epsilon_budget, {name, kClaim}, *cost.budget);
     }
   }
+  for (const auto& [data, count] : core.counters.releases)
+    values.Set(Metric::releases_total, {data}, static_cast<double>(count));
 }
 
 }  // namespace

@@ -146,10 +146,13 @@ class SweepRun {
 
   Result<int> AlreadyDone(const Recovered& recovered) {
     const int code = SweepExitCode(recovered.core);
-    // A run that was killed between its last row and its last word left this to do.
-    if (!env_.Exists(ExitCodePath(recovered.core.settings().results)))
-      RETORT_RETURN_IF_ERROR(PublishResults(env_, recovered.core, recovered.ledger->entries()));
-    RETORT_RETURN_IF_ERROR(PublishEnded(env_, recovered.core, FactsOf(options_, started_), started_));
+    // A run that was killed between its last row and its last word left this to do; what else it left would say that
+    // it lives.
+    Publication publication(env_, nullptr);
+    if (!env_.Exists(ExitCodePath(recovered.core.settings().results))) publication.RowsChanged();
+    RETORT_RETURN_IF_ERROR(PublishTargets(env_, recovered.core.settings().results, ""));
+    RETORT_RETURN_IF_ERROR(
+        publication.Finish(recovered.core, recovered.ledger->entries(), FactsOf(options_, started_), started_));
     RETORT_RETURN_IF_ERROR(PublishExitCode(env_, recovered.core.settings().results, code));
     const double nothing = ReadClocks().monotonic - started_.monotonic;
     view_.Say("nothing to do: every trial of this sweep has ended", started_);

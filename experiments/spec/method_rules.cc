@@ -1,10 +1,12 @@
 #include "experiments/spec/method_rules.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 #include "experiments/spec/methods.h"
 #include "experiments/spec/networks.h"
+#include "experiments/spec/spec_keys.h"
 
 namespace retort {
 namespace {
@@ -14,10 +16,10 @@ constexpr KindMask kSoundTeachers = MaskOf(TrialKind::ensemble_teacher) | MaskOf
 constexpr bool Holds(KindMask kinds, TrialKind kind) { return (kinds & MaskOf(kind)) != 0; }
 
 std::vector<std::string> SourceNames(SourceMask sources) {
-  constexpr std::array<std::string_view, 5> kNames = {"generator", "public", "private", "procedural", "public-mixes"};
+  const std::span<const std::string_view> all = FindKey("source", kInTrial)->choices;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < kNames.size(); ++i)
-    if ((sources >> i & 1U) != 0) names.emplace_back(kNames[i]);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if ((sources >> i & 1U) != 0) names.emplace_back(all[i]);
   return names;
 }
 

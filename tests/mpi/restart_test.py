@@ -4,7 +4,6 @@ restart loop must carry the sweep to its end with nothing lost.
 usage: restart_test.py --retort PROGRAM --source DIR --scripted-worker PROGRAM
 """
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
 from launching import environment  # noqa: E402
-from sweep_run import SweepRun, parse_options, processes, run_tests, wait_for  # noqa: E402
+from sweep_run import SweepRun, mpi_ranks, parse_options, processes, run_tests, wait_for  # noqa: E402
 
 OPTIONS = None
 FOLDER = None
@@ -69,18 +68,7 @@ class Sweep(SweepRun):
 
     def ranks(self):
         """Pids of the ranks by number."""
-        found = {}
-        for pid, (_, name, line) in processes().items():
-            if name != "retort" or self.results not in line:
-                continue
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as file:
-                    match = re.search(rb"OMPI_COMM_WORLD_RANK=(\d+)", file.read())
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if match:
-                found[int(match[1])] = pid
-        return found
+        return mpi_ranks(self.results)
 
     def workers_of(self, rank):
         return [pid for pid, (parent, name, _) in processes().items() if parent == rank and name == "scripted_worker"]

@@ -163,7 +163,7 @@ TEST(DurationText, UsesTheUnitThatFits) {
   EXPECT_EQ(DurationText(3780), "1 h 03 min");
 }
 
-TEST_F(ProgressTest, MetricsCountTrialsFailuresAndReleases) {
+privacy::PrivacyEvent Votes() {
   privacy::PrivacyEvent event;
   event.kind = privacy::MechanismKind::noisy_votes;
   event.unit = privacy::EventUnit::vote;
@@ -172,6 +172,11 @@ TEST_F(ProgressTest, MetricsCountTrialsFailuresAndReleases) {
   event.noise_coordinates = event.release_coordinates = 10;
   event.source = privacy::NoiseSource::secure_lattice;
   event.facts = privacy::FactsNeeded(event.kind);
+  return event;
+}
+
+TEST_F(ProgressTest, MetricsCountTrialsFailuresAndReleases) {
+  const privacy::PrivacyEvent event = Votes();
   Say(teacher_, cluster::Reserve{1, event, 8});
   GrantAll();
   RunMetrics metrics;
@@ -207,15 +212,8 @@ TEST_F(ProgressTest, MetricsTellTheEpsilonThatTheBudgetCounts) {
   EXPECT_EQ(values.Get(Metric::epsilon_spent, {"digits", "example"}), 0);
   EXPECT_GT(values.Get(Metric::epsilon_delta, {"digits"}), 0);
   EXPECT_TRUE(values.Series(Metric::epsilon_budget).empty());
-  privacy::PrivacyEvent event;
-  event.kind = privacy::MechanismKind::noisy_votes;
-  event.unit = privacy::EventUnit::vote;
-  event.sensitivity = 1.5;
-  event.noise_std = 40;
+  privacy::PrivacyEvent event = Votes();
   event.count = 8;
-  event.noise_coordinates = event.release_coordinates = 10;
-  event.source = privacy::NoiseSource::secure_lattice;
-  event.facts = privacy::FactsNeeded(event.kind);
   const std::string digest = UnpackedOf(core_.charges.unpacked(), core_.At(0).spec.data->digest);
   core_.charged_elsewhere[digest] = {event};
   core_.other_budgets[digest] = {{"elsewhere", Budget{.epsilon = 0.5, .delta = 1e-6}}};
