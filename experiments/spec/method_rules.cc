@@ -180,6 +180,13 @@ void CheckDrawable(const TrialSpec& spec, Judge& judge) {
             {"generator"});
 }
 
+// What shifts the labels that neighbours share has nothing to shift where they share none.
+void CheckBalance(const TrialSpec& spec, Judge& judge) {
+  if (!spec.balance || spec.source != QuerySource::public_split || spec.neighbours > 0) return;
+  judge.Say({"balance", "neighbours"}, "balance = true of public pictures shares out what their neighbours say, and "
+                                       "neighbours = 0 asks none: set neighbours, or remove balance");
+}
+
 void CheckDevices(const TrialSpec& spec, Judge& judge) {
   constexpr KindMask kAlone = MaskOf(TrialKind::query_student) | MaskOf(TrialKind::raw_student);
   if (spec.devices > 1 && Holds(kAlone, KindOf(spec)))
@@ -280,6 +287,7 @@ void CheckMethodKeys(const Composition& trial, Judge& judge) {
   CheckResponses(trial.spec, judge);
   CheckFederation(trial, judge);
   CheckRona(trial, judge);
+  CheckBalance(trial.spec, judge);
   CheckDevices(trial.spec, judge);
 }
 

@@ -212,9 +212,11 @@ constexpr SpecKey kKeys[] = {
     Row<&S::student_batch>("student_batch", From(1, 1e7), kAsking | kMerf, "rows of one student step"),
     Row<&S::replay_fraction>("replay_fraction", kFraction, kGradient | kResponse | kRaw | kDistilled,
       "part of a student batch that is drawn from earlier releases"),
-    Quiet(kGradient | kResponse | kDistilled | kVotes,
-          Generated(kVotes, Row<&S::balance>("balance", {}, kGradient | kResponse | kDistilled,
-                                        "earlier releases are drawn evenly by the first class of what was released"))),
+    Quiet(kGradient | kResponse | kDistilled | kVotes | kLabelled,
+          Public(kVotes | kLabelled, Generated(kVotes, Row<&S::balance>("balance", {}, kGradient | kResponse | kDistilled,
+                                        "earlier releases are drawn evenly by the first class of what was released; "
+                                        "of public pictures: the labels that neighbours share are shifted until every "
+                                        "class has as many pictures, which is to be known of them")))),
     Quiet(kEnsemble, Fitted(Row<&S::smoothing>("smoothing", {0, 0.99, false}, kPlain | kEnsemble | kLabel,
                                                        "label smoothing"))),
     Fitted(Row<&S::label_steps>("label_steps", From(0, 1e9), 0, "optimiser steps on the released labels")),

@@ -12,6 +12,7 @@
 #include "orchestrator/cli/figure_map.h"
 #include "orchestrator/cli/figure_words.h"
 #include "orchestrator/cli/spec_field.h"
+#include "orchestrator/cli/table_trials.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -117,7 +118,7 @@ class FigureBuilder {
     std::vector<std::string> values;
     for (const TrialSpec& trial : sources_.plan.trials) {
       if (trial.role == Role::teacher) continue;
-      const std::string value = SpecField(trial, data_.spec.x).value_or("");
+      const std::string value = TableValue(trial, data_.spec.x);
       if (!value.empty() && !Holds(values, value)) values.push_back(value);
     }
     for (const TableCell& cell : table_.cells)

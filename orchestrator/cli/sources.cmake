@@ -150,6 +150,13 @@ file(READ "${RETORT_ENVIRONMENT_FILE}" RETORT_ENVIRONMENT_DOCUMENT)
 set(RETORT_ENVIRONMENT_SOURCE "${PROJECT_BINARY_DIR}/generated/environment_document.cc")
 configure_file("${RETORT_CLI_DIR}/environment_document.cc.in" "${RETORT_ENVIRONMENT_SOURCE}" @ONLY)
 
+# The commit that is built is asked for at every build: results name it.
+set(RETORT_REVISION_SOURCE "${PROJECT_BINARY_DIR}/generated/revision.cc")
+set(RETORT_WRITE_REVISION "${CMAKE_COMMAND}" -D "SOURCE=${PROJECT_SOURCE_DIR}" -D "OUT=${RETORT_REVISION_SOURCE}"
+    -P "${PROJECT_SOURCE_DIR}/cluster/cmake/WriteRevision.cmake")
+execute_process(COMMAND ${RETORT_WRITE_REVISION})
+add_custom_target(retort_revision COMMAND ${RETORT_WRITE_REVISION} BYPRODUCTS "${RETORT_REVISION_SOURCE}" VERBATIM)
+
 find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -157,17 +164,13 @@ find_package(Boost REQUIRED)
 
 retort_module(cli
   SOURCES ${RETORT_CLI_SOURCES} ${RETORT_DOCTOR_SOURCES} "${RETORT_PUBLISHED_SOURCE}"
-          "${RETORT_ENVIRONMENT_SOURCE}"
+          "${RETORT_ENVIRONMENT_SOURCE}" "${RETORT_REVISION_SOURCE}"
   PUBLIC retort::orchestrator retort::spec retort::privacy retort::storage retort::cluster
   PRIVATE retort::plot CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Boost::headers)
 
-execute_process(COMMAND git -C "${PROJECT_SOURCE_DIR}" rev-parse --short=8 HEAD
-                OUTPUT_VARIABLE RETORT_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE RETORT_NO_COMMIT)
-if(NOT RETORT_NO_COMMIT EQUAL 0)
-  set(RETORT_COMMIT "")
-endif()
+add_dependencies(retort_cli retort_revision)
 set_source_files_properties("${RETORT_CLI_DIR}/version.cc" PROPERTIES COMPILE_DEFINITIONS
-  "RETORT_VERSION=\"${PROJECT_VERSION}\";RETORT_COMMIT=\"${RETORT_COMMIT}\";RETORT_BUILD_TYPE=\"${CMAKE_BUILD_TYPE}\";RETORT_COMPILER=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\";RETORT_WITH_WORKER=\"$<IF:$<BOOL:${RETORT_BUILD_WORKER}>,yes,no>\";RETORT_WITH_MPI=\"$<IF:$<BOOL:${RETORT_BUILD_MPI}>,yes,no>\"")
+  "RETORT_VERSION=\"${PROJECT_VERSION}\";RETORT_BUILD_TYPE=\"${CMAKE_BUILD_TYPE}\";RETORT_COMPILER=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\";RETORT_WITH_WORKER=\"$<IF:$<BOOL:${RETORT_BUILD_WORKER}>,yes,no>\";RETORT_WITH_MPI=\"$<IF:$<BOOL:${RETORT_BUILD_MPI}>,yes,no>\"")
 
 add_executable(retort "${RETORT_CLI_DIR}/retort_main.cc")
 target_link_libraries(retort PRIVATE retort::cli retort::orchestrator retort::cluster retort_warnings)

@@ -24,7 +24,7 @@ bool Splits(const TrialPointers& trials, const TableSpec& table, const std::stri
   std::map<RowAndColumn, std::string> seen;
   for (const TrialSpec* spec : trials) {
     if (spec->role == Role::teacher) continue;
-    const std::string value = SpecField(*spec, axis).value_or("");
+    const std::string value = TableValue(*spec, axis);
     const auto [cell, fresh] =
         seen.try_emplace({ValuesOf(*spec, table.rows), ValuesOf(*spec, table.columns)}, value);
     if (!fresh && cell->second != value) return true;
@@ -53,9 +53,14 @@ TrialPointers TrialsOf(const SweepPlan& plan, const TableSpec& table) {
   return trials;
 }
 
+std::string TableValue(const TrialSpec& spec, const std::string& key) {
+  std::string value = SpecField(spec, key).value_or("");
+  return key == "epsilon" && SameText(value, "0") ? "" : value;
+}
+
 std::vector<std::string> ValuesOf(const TrialSpec& spec, const std::vector<std::string>& keys) {
   std::vector<std::string> values;
-  for (const std::string& key : keys) values.push_back(SpecField(spec, key).value_or(""));
+  for (const std::string& key : keys) values.push_back(TableValue(spec, key));
   return values;
 }
 

@@ -15,7 +15,10 @@ using TrialPointers = std::vector<const TrialSpec*>;  // owned by the plan, in i
 // The same and their teachers; every teacher of the plan where the table has no `where`.
 [[nodiscard]] TrialPointers TrialsOf(const SweepPlan& plan, const TableSpec& table);
 
-// The trial's values of the keys, in their order; empty where one does not apply.
+// What a table says of the trial's key: SpecField, but nothing for an epsilon of 0, which means that none was asked
+// for and must not read as one that holds.
+[[nodiscard]] std::string TableValue(const TrialSpec& spec, const std::string& key);
+// Those of several keys, in their order; empty where one does not apply.
 [[nodiscard]] std::vector<std::string> ValuesOf(const TrialSpec& spec, const std::vector<std::string>& keys);
 
 // Everything that tells two teachers apart, but for the seed.

@@ -12,14 +12,14 @@
 namespace retort::orchestrator::cli {
 
 std::string VersionText() {
-  const std::string commit = RETORT_COMMIT;
+  const std::string commit = Revision();
   return std::string(RETORT_VERSION) + (commit.empty() ? "" : " (" + commit + ")");
 }
 
 std::vector<std::pair<std::string, std::string>> BuildFacts() {
   return {
       {"version", RETORT_VERSION},
-      {"commit", RETORT_COMMIT},
+      {"commit", Revision()},
       {"build_type", RETORT_BUILD_TYPE},
       {"compiler", RETORT_COMPILER},
       {"worker", RETORT_WITH_WORKER},

@@ -7,7 +7,9 @@
 
 namespace retort::orchestrator::cli {
 
-// "0.1.0", and the commit it was built from where the source tree knew it: "0.1.0 (1f3a9c2e)".
+// The commit it was built from; "1f3a9c2e-dirty" where sources differed from it; empty where they were in no work tree.
+[[nodiscard]] const char* Revision();
+// "0.1.0", and the commit it was built from where that is known: "0.1.0 (1f3a9c2e)".
 [[nodiscard]] std::string VersionText();
 // Compiler, build type, libraries, format versions, in a fixed order.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> BuildFacts();

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "worker/distill/balanced_classes.h"
 #include "worker/distill/neighbour_graph.h"
 #include "worker/distill/vote_regression.h"
 #include "worker/evaluation.h"
@@ -82,7 +83,8 @@ Result<at::Tensor> PublicLessons::Propagated(const at::Tensor& released) {
     // A picture that was not asked about speaks for no class.
     at::Tensor labels = at::zeros_like(targets_);
     labels.narrow(0, 0, released.size(0)).copy_(released - released.mean(1, true));
-    all = OneHotTargets(graph.Propagated(labels, spec_.propagation).argmax(1), data_.classes);
+    const at::Tensor scores = graph.Propagated(labels, spec_.propagation);
+    all = OneHotTargets(spec_.balance ? BalancedClasses(scores) : scores.argmax(1), data_.classes);
   }
   return BroadcastFromRoot(all, gang_);
 }

@@ -51,6 +51,16 @@ TEST(ResultTable, OnlySeedsShareACellWhateverTheTableNames) {
   EXPECT_NE(table.cells[0].row, table.cells[1].row);
 }
 
+TEST(ResultTable, AnEpsilonThatNobodyAskedForIsNoneAndNotZero) {
+  testing::Sample sample = testing::SampleSweep();
+  sample.plan.tables[0].columns = {"epsilon"};
+  for (TrialSpec& spec : sample.plan.trials) spec.epsilon = spec.method == "dpdfd" ? 2 : 0;
+  const ResultTable table = TableOf(sample);
+  ASSERT_EQ(table.cells.size(), 2U);
+  EXPECT_THAT(table.cells[0].column, ElementsAre("2"));
+  EXPECT_THAT(table.cells[1].column, ElementsAre(""));
+}
+
 TEST(ResultTable, AxisThatFollowsFromTheRowKeysNeedsNoRowKey) {
   testing::Sample sample = testing::SampleSweep();
   for (TrialSpec& spec : sample.plan.trials) spec.axes = {{"sigma", spec.method == "dpsgd" ? "" : "50"}};

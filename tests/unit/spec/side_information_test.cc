@@ -40,6 +40,17 @@ TEST(SideInformation, AStudentHadWhatItsTeacherHad) {
   EXPECT_THAT(students[0].axes, ::testing::Contains(::testing::Pair("side_information", "public pictures, domain knowledge")));
 }
 
+TEST(SideInformation, LabelsThatPublicPicturesShareRestOnWhatIsKnownOfThem) {
+  TrialSpec student;
+  student.source = QuerySource::public_split;
+  student.neighbours = 10;
+  EXPECT_EQ(SideInformation(student, nullptr), "public pictures, domain knowledge");
+  student.balance = true;
+  EXPECT_EQ(SideInformation(student, nullptr), "public pictures, class shares, domain knowledge");
+  student.source = QuerySource::generator;
+  EXPECT_EQ(SideInformation(student, nullptr), "none");
+}
+
 TEST(SideInformation, PublicExamplesThatATeacherIsTrainedOnAreTold) {
   for (const char* on : {"all", "public"}) {
     TrialSpec teacher, student;
