@@ -169,6 +169,7 @@ retort_module(cli
   PRIVATE retort::plot CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Boost::headers)
 
 add_dependencies(retort_cli retort_revision)
+retort_precompile(cli <map> <memory> <optional> <string> <vector> <fmt/format.h> <nlohmann/json.hpp>)
 set_source_files_properties("${RETORT_CLI_DIR}/version.cc" PROPERTIES COMPILE_DEFINITIONS
   "RETORT_VERSION=\"${PROJECT_VERSION}\";RETORT_BUILD_TYPE=\"${CMAKE_BUILD_TYPE}\";RETORT_COMPILER=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\";RETORT_WITH_WORKER=\"$<IF:$<BOOL:${RETORT_BUILD_WORKER}>,yes,no>\";RETORT_WITH_MPI=\"$<IF:$<BOOL:${RETORT_BUILD_MPI}>,yes,no>\"")
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "experiments/spec/trial_kind.h"
+#include "worker/data/shared_pictures.h"
 #include "worker/distill/hint_learning.h"
 #include "worker/distill/logit_learning.h"
 #include "worker/distill/query_selection.h"
@@ -296,6 +297,7 @@ Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   const RonaVolume volume = VolumeOf(inputs);
   RETORT_RETURN_IF_ERROR(CheckVolume(volume, inputs.data));
+  if (spec.reading == Reading::sound) RETORT_RETURN_IF_ERROR(RequireApart(inputs.data));
   Parts parts;
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
                                                      RngStream(spec.seed, Purpose::parameters), inputs.data.device));

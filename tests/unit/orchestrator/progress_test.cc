@@ -216,7 +216,9 @@ TEST_F(ProgressTest, MetricsTellTheEpsilonThatTheBudgetCounts) {
   event.count = 8;
   const std::string digest = UnpackedOf(core_.charges.unpacked(), core_.At(0).spec.data->digest);
   core_.charged_elsewhere[digest] = {event};
-  core_.other_budgets[digest] = {{"elsewhere", Budget{.epsilon = 0.5, .delta = 1e-6}}};
+  core_.other_budgets[digest] = {{"one", Budget{.epsilon = 2, .delta = 1e-4}},
+                                 {"elsewhere", Budget{.epsilon = 0.5, .delta = 1e-6}},
+                                 {"another", Budget{.epsilon = 1, .delta = 1e-4}}};
   values = collect();
   EXPECT_DOUBLE_EQ(values.Get(Metric::epsilon_spent, {"digits", "example"}), privacy::TotalEpsilon({{event}}, 1e-6));
   EXPECT_EQ(values.Get(Metric::epsilon_budget, {"digits", "example"}), 0.5);
