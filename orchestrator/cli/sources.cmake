@@ -152,10 +152,10 @@ configure_file("${RETORT_CLI_DIR}/environment_document.cc.in" "${RETORT_ENVIRONM
 
 # The commit that is built is asked for at every build: results name it.
 set(RETORT_REVISION_SOURCE "${PROJECT_BINARY_DIR}/generated/revision.cc")
-set(RETORT_WRITE_REVISION "${CMAKE_COMMAND}" -D "SOURCE=${PROJECT_SOURCE_DIR}" -D "OUT=${RETORT_REVISION_SOURCE}"
-    -P "${PROJECT_SOURCE_DIR}/cluster/cmake/WriteRevision.cmake")
-execute_process(COMMAND ${RETORT_WRITE_REVISION})
-add_custom_target(retort_revision COMMAND ${RETORT_WRITE_REVISION} BYPRODUCTS "${RETORT_REVISION_SOURCE}" VERBATIM)
+add_custom_target(retort_revision
+  COMMAND "${CMAKE_COMMAND}" -D "SOURCE=${PROJECT_SOURCE_DIR}" -D "OUT=${RETORT_REVISION_SOURCE}"
+          -P "${PROJECT_SOURCE_DIR}/cluster/cmake/WriteRevision.cmake"
+  BYPRODUCTS "${RETORT_REVISION_SOURCE}" VERBATIM)
 
 find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)

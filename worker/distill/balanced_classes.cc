@@ -14,9 +14,9 @@
 namespace retort::worker {
 namespace {
 
-constexpr double kFirstTemperature = 1, kLastTemperature = 0.05;  // of the mean standard deviation within a row
-constexpr int kRounds = 100;                                      // at each temperature
-constexpr double kEven = 1e-6;                                    // what a class's share may be off by, in logarithms
+constexpr double kFirstTemperature = 1, kLastTemperature = 0.0625;  // of the mean standard deviation within a row
+constexpr int kRounds = 100;                                        // at each temperature
+constexpr double kEven = 1e-6;                                      // what a class's share may be off by, in logarithms
 
 // Adds to `shares` the softmax of a row's shifted scores.
 void AddShares(const double* row, const std::vector<double>& shifts, double temperature, std::vector<double>& own,

@@ -31,8 +31,8 @@ class PublicLessons {
   // A student that has learned nothing, as it would be drawn for the second time.
   void StartAfresh();
   // What was released for the first rows, f32 [rows, classes] of any scale, spread over all public pictures by
-  // spec.neighbours and spec.propagation, and shared out evenly among the classes by spec.balance: one-hot f32 [public pictures, classes]. The same on every member of the gang.
-  // Errors: of the gang.
+  // spec.neighbours and spec.propagation, and shared out evenly among the classes by spec.balance: one-hot f32 [public
+  // pictures, classes]. The same on every member of the gang. Errors: of the gang.
   [[nodiscard]] Result<at::Tensor> Propagated(const at::Tensor& released);
 
   // The same by RegressedVotes. `noise`: the standard deviation of an entry. Errors: of the gang; usage, where something
