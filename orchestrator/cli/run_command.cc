@@ -12,6 +12,7 @@
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/sweep_summary.h"
 #include "orchestrator/cli/version.h"
+#include "orchestrator/cost_cache.h"
 #include "orchestrator/environment.h"
 #include "orchestrator/service.h"
 
@@ -64,7 +65,10 @@ int RunCommand(const Invocation& call) {
   const Result<int> code = RunSweep(*loaded.plan, options);
   if (!code.ok()) return EndRun(options, call.console.Fail(code.status()));
   // Where it cannot be written, the next `status` reads the journal. Who was interrupted does not wait for it.
-  if (*code == 0 || *code == 1) (void)KeepSummary(call.env, options.results, VersionText());
+  if (*code == 0 || *code == 1) {
+    const CostCache costs = OpenCostCache(call.env, call.environment);
+    (void)KeepSummary(call.env, options.results, costs, VersionText());
+  }
   if (line.global.json) {
     std::signal(SIGPIPE, SIG_DFL);
     PrintOutcome(call, options.results, *code);

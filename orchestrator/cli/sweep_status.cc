@@ -319,7 +319,8 @@ int SlotsOf(const ResultsView& view) {
   return std::max({view.terms.slots, view.usage.peak_devices(), 1});
 }
 
-TrialsStatus TrialsStatusOf(const ResultsView& view, const RootCharges* root) {
+TrialsStatus TrialsStatusOf(const ResultsView& view, const CostModel& costs, double now_unix_seconds,
+                            const RootCharges* root) {
   TrialsStatus trials;
   trials.trials = static_cast<int>(view.trials.size());
   const bool recorded = !view.sweep.empty() || !view.trials.empty();
@@ -328,12 +329,13 @@ TrialsStatus TrialsStatusOf(const ResultsView& view, const RootCharges* root) {
   trials.counts = CountStates(view);
   trials.problems = TrialProblemsOf(view);
   trials.spending = SpendingOf(view, root);
+  if (recorded && !trials.finished) trials.remaining = RemainingOf(view, costs, NowFor(view, now_unix_seconds));
   return trials;
 }
 
 SweepStatus StatusOf(const ResultsView& view, const CostModel& costs, double now_unix_seconds,
                      const RootCharges* root) {
-  return StatusFrom(view, TrialsStatusOf(view, root), costs, now_unix_seconds);
+  return StatusFrom(view, TrialsStatusOf(view, costs, now_unix_seconds, root), costs, now_unix_seconds);
 }
 
 SweepStatus StatusFrom(const ResultsView& view, TrialsStatus trials, const CostModel& costs, double now_unix_seconds) {
@@ -344,8 +346,7 @@ SweepStatus StatusFrom(const ResultsView& view, TrialsStatus trials, const CostM
   status.problems = ProblemsOf(view, trials, now_unix_seconds);
   status.counts = std::move(trials.counts);
   status.spending = std::move(trials.spending);
-  const bool recorded = !view.sweep.empty() || status.trials > 0;
-  if (recorded && !status.finished) status.remaining = RemainingOf(view, costs, NowFor(view, now_unix_seconds));
+  status.remaining = trials.remaining;
   status.devices = DevicesOf(view);
   status.costs = costs;
   const bool explained = !status.problems.empty() && IsCommand(status.problems.front().remedy);

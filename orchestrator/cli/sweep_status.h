@@ -38,13 +38,14 @@ struct DataSpending {
   std::string root_trouble;  // why a neighbour cannot be read; empty when all can
 };
 
-// What trials and ledger say, and the folder around them does not.
+// What trials, ledger and known costs say, and the folder around them does not.
 struct TrialsStatus {
   int trials = 0;
   bool finished = false;  // every trial is final
   std::vector<std::pair<std::string, int>> counts;  // states that occur, in the order of TrialState
   std::vector<Problem> problems;  // refuted claims, failures that are alike as one, the rest; commands without the folder
   std::vector<DataSpending> spending;
+  std::optional<SweepEstimate> remaining;  // nothing when a trial's cost is unknown, or all are final
 };
 
 struct SweepStatus {
@@ -53,7 +54,7 @@ struct SweepStatus {
   std::vector<std::pair<std::string, int>> counts;  // states that occur, in the order of TrialState
   std::vector<Problem> problems;
   std::vector<DataSpending> spending;
-  std::optional<SweepEstimate> remaining;  // nothing when a trial's cost is unknown, or all are final
+  std::optional<SweepEstimate> remaining;  // as of TrialsStatus
   std::vector<DeviceView> devices;         // of a run that goes on
   CostModel costs;                         // that `remaining` rests on
   bool finished = false;                   // every trial is final
@@ -69,8 +70,10 @@ struct SweepStatus {
 // what its other sweeps have charged; null: nobody looked.
 [[nodiscard]] SweepStatus StatusOf(const ResultsView& view, const CostModel& costs = {}, double now_unix_seconds = 0,
                                    const RootCharges* root = nullptr);
-// The same in its two halves. Of a finished sweep that nobody runs, the second looks at no trial of `view`.
-[[nodiscard]] TrialsStatus TrialsStatusOf(const ResultsView& view, const RootCharges* root = nullptr);
+// The same in its two halves. Of a sweep that nobody runs, the first does not depend on the time, and the second looks
+// at no trial of `view`.
+[[nodiscard]] TrialsStatus TrialsStatusOf(const ResultsView& view, const CostModel& costs = {},
+                                          double now_unix_seconds = 0, const RootCharges* root = nullptr);
 [[nodiscard]] SweepStatus StatusFrom(const ResultsView& view, TrialsStatus trials, const CostModel& costs = {},
                                      double now_unix_seconds = 0);
 // Of a sweep that is over: how it ended, and where the results are, in a sentence.

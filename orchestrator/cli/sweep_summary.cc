@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "orchestrator/audit_store.h"
+#include "orchestrator/cli/known_costs.h"
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/journal.h"
 #include "orchestrator/refuted_claims.h"
@@ -19,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormatVersion = 1;
+constexpr int kFormatVersion = 2;
 constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
 constexpr std::size_t kMostProblems = 1000;  // whoever has more of them reads the journal
 
@@ -29,13 +31,6 @@ std::optional<json> StampOf(storage::Env& env, const std::string& path) {
   const Result<storage::FileStamp> stamp = env.Stamp(path);
   if (!stamp.ok() || !stamp->telling) return std::nullopt;
   return json{stamp->size, stamp->modified, stamp->inode};
-}
-
-std::optional<json> StampsOf(storage::Env& env, const std::string& results) {
-  std::optional<json> journal = StampOf(env, JournalPath(results));
-  std::optional<json> ledger = StampOf(env, LedgerPath(results));
-  if (!journal || !ledger) return std::nullopt;
-  return json{{"journal", *std::move(journal)}, {"ledger", *std::move(ledger)}};
 }
 
 json NumberJson(double value) { return value == std::numeric_limits<double>::infinity() ? json("inf") : json(value); }
@@ -76,6 +71,34 @@ DataSpending SpentIn(const json& value) {
   return spent;
 }
 
+json IntervalJson(const Interval& interval) { return {interval.mean, interval.low, interval.high}; }
+
+Interval IntervalIn(const json& value) {
+  return {value.at(0).get<double>(), value.at(1).get<double>(), value.at(2).get<double>()};
+}
+
+json RemainingJson(const std::optional<SweepEstimate>& left) {
+  if (!left) return {};
+  return {{"seconds", IntervalJson(left->seconds)},
+          {"device_hours", IntervalJson(left->device_hours)},
+          {"disk_bytes", left->disk_bytes ? json(*left->disk_bytes) : json()},
+          {"slots", left->slots},
+          {"measured", left->measured},
+          {"as_if_alone", left->as_if_alone}};
+}
+
+std::optional<SweepEstimate> RemainingIn(const json& value) {
+  if (value.is_null()) return std::nullopt;
+  SweepEstimate left;
+  left.seconds = IntervalIn(value.at("seconds"));
+  left.device_hours = IntervalIn(value.at("device_hours"));
+  if (const json& bytes = value.at("disk_bytes"); !bytes.is_null()) left.disk_bytes = bytes.get<std::uint64_t>();
+  left.slots = value.at("slots");
+  left.measured = value.at("measured");
+  left.as_if_alone = value.at("as_if_alone");
+  return left;
+}
+
 json BodyOf(const ResultsView& view, const TrialsStatus& trials) {
   json problems = json::array(), spending = json::array();
   for (const Problem& problem : trials.problems) problems.push_back(ProblemJson(problem));
@@ -83,7 +106,7 @@ json BodyOf(const ResultsView& view, const TrialsStatus& trials) {
   return {{"sweep", view.sweep},         {"newest_event", view.newest_event}, {"drained", view.drained},
           {"packed", view.packed},       {"unpacked", view.unpacked},         {"charged", ChargedDigests(view)},
           {"trials", trials.trials},     {"counts", trials.counts},           {"problems", problems},
-          {"spending", spending}};
+          {"spending", spending},        {"finished", trials.finished},       {"remaining", RemainingJson(trials.remaining)}};
 }
 
 SweepSummary SummaryIn(const json& body) {
@@ -95,7 +118,8 @@ SweepSummary SummaryIn(const json& body) {
   summary.view.unpacked = body.at("unpacked").get<UnpackedDigests>();
   summary.charged = body.at("charged").get<std::set<std::string>>();
   summary.trials.trials = body.at("trials");
-  summary.trials.finished = true;
+  summary.trials.finished = body.at("finished");
+  summary.trials.remaining = RemainingIn(body.at("remaining"));
   summary.trials.counts = body.at("counts").get<std::vector<std::pair<std::string, int>>>();
   for (const json& problem : body.at("problems")) summary.trials.problems.push_back(ProblemIn(problem));
   for (const json& spent : body.at("spending")) summary.trials.spending.push_back(SpentIn(spent));
@@ -114,36 +138,51 @@ std::optional<json> Unchecked(const std::string& text) {
   return document.is_object() ? std::optional(std::move(document)) : std::nullopt;
 }
 
+bool WaitsForRetry(const TrialView& trial) { return !IsFinal(trial.state) && trial.retry_at > 0; }
+
 }  // namespace
 
 std::string SummaryPath(const std::string& results) { return results + "/summary.json"; }
 
-Status KeepSummary(storage::Env& env, const std::string& results, const std::string& program,
-                   std::uint64_t least_bytes) {
-  // Before anything is read: what is appended meanwhile makes the stamps those of another journal.
-  const std::optional<json> stamps = StampsOf(env, results);
-  if (!stamps || (*stamps)["journal"] == "absent" || (*stamps)["journal"][0] < least_bytes) return {};
-  if (ReadSummary(env, results, program)) return {};
-  RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadPacked(env, results));
+std::optional<std::string> SummarySources(storage::Env& env, const std::string& results, const CostCache& costs) {
+  if (HasAuditMark(env, results) || FolderIsLocked(env, results)) return std::nullopt;
+  const std::optional<json> journal = StampOf(env, JournalPath(results)), ledger = StampOf(env, LedgerPath(results));
+  const std::optional<json> measured = costs.path.empty() ? json("absent") : StampOf(env, costs.path);
+  if (!journal || !ledger || !measured) return std::nullopt;
+  return json{{"journal", *journal}, {"ledger", *ledger}, {"costs", *measured}, {"machine", costs.machine}}.dump();
+}
+
+Status KeepSummary(storage::Env& env, const std::string& sources, const ResultsView& view, const TrialsStatus& trials,
+                   const std::string& program, std::uint64_t least_bytes) {
+  const json of = json::parse(sources);
+  if (of["journal"] == "absent" || of["journal"][0] < least_bytes) return {};
   if (view.running || !view.ledger_lost.empty() || AnyAudit(env, view)) return {};
-  const TrialsStatus trials = TrialsStatusOf(view);
-  if (!trials.finished || trials.problems.size() > kMostProblems) return {};
+  if (trials.problems.size() > kMostProblems || std::ranges::any_of(view.trials, WaitsForRetry)) return {};
   const json document = {
-      {"format_version", kFormatVersion}, {"program", program}, {"of", *stamps}, {"body", BodyOf(view, trials)}};
-  return env.WriteFileAtomically(SummaryPath(results),
+      {"format_version", kFormatVersion}, {"program", program}, {"of", of}, {"body", BodyOf(view, trials)}};
+  return env.WriteFileAtomically(SummaryPath(view.directory),
                                  Checked(document.dump(-1, ' ', false, json::error_handler_t::replace)));
 }
 
-std::optional<SweepSummary> ReadSummary(storage::Env& env, const std::string& results, const std::string& program) {
-  if (HasAuditMark(env, results) || !env.Exists(SummaryPath(results)) || FolderIsLocked(env, results))
-    return std::nullopt;
+Status KeepSummary(storage::Env& env, const std::string& results, const CostCache& costs, const std::string& program,
+                   std::uint64_t least_bytes) {
+  // Before anything is read: what is appended meanwhile makes it another journal.
+  const std::optional<std::string> sources = SummarySources(env, results, costs);
+  const Result<storage::FileStamp> journal = env.Stamp(JournalPath(results));
+  if (!sources || !journal.ok() || journal->size < least_bytes || ReadSummary(env, results, *sources, program)) return {};
+  RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadPacked(env, results));
+  return KeepSummary(env, *sources, view, TrialsStatusOf(view, KnownCosts(costs, &view)), program, least_bytes);
+}
+
+std::optional<SweepSummary> ReadSummary(storage::Env& env, const std::string& results, const std::string& sources,
+                                        const std::string& program) {
+  if (!env.Exists(SummaryPath(results))) return std::nullopt;
   const Result<std::string> text = env.ReadSmallFile(SummaryPath(results), kMostBytes);
   const std::optional<json> document = text.ok() ? Unchecked(*text) : std::nullopt;
-  const std::optional<json> stamps = StampsOf(env, results);
-  if (!document || !stamps) return std::nullopt;
+  if (!document) return std::nullopt;
   try {
     if (document->at("format_version") != kFormatVersion || document->at("program") != program ||
-        document->at("of") != *stamps)
+        document->at("of") != json::parse(sources))
       return std::nullopt;
     SweepSummary summary = SummaryIn(document->at("body"));
     summary.view.directory = results;

@@ -1,5 +1,6 @@
-// How a finished sweep stands, kept beside its journal (RESULTS/summary.json), so that nobody has to read the trials of
-// a very large one to be told so. It counts only for the very journal and ledger that it was made of.
+// How a sweep that nobody runs stands, kept beside its journal (RESULTS/summary.json), so that nobody has to read the
+// trials of a very large one to be told so. It counts only for the very journal, ledger and known costs that it was made
+// of.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 #include <string>
 
 #include "experiments/spec/status.h"
-#include "experiments/spec/sweep.h"
 #include "orchestrator/cli/sweep_status.h"
+#include "orchestrator/cost_cache.h"
 #include "orchestrator/results_view.h"
 #include "storage/env.h"
 
@@ -26,14 +27,22 @@ struct SweepSummary {
 
 [[nodiscard]] std::string SummaryPath(const std::string& results);
 
-// Keeps one where every trial of the folder is final, nobody runs it, no trial was audited, and its journal has
-// `least_bytes`; does nothing elsewhere. `program`: VersionText. Error: environment when it cannot be written, and as
-// ReadPacked.
-[[nodiscard]] Status KeepSummary(storage::Env& env, const std::string& results, const std::string& program,
+// What tells this state of journal, ledger and known costs from every other. Nothing where the file system does not,
+// where somebody runs the sweep, and where a trial was audited.
+[[nodiscard]] std::optional<std::string> SummarySources(storage::Env& env, const std::string& results,
+                                                        const CostCache& costs);
+
+// Keeps `trials` of `view`, which were read after `sources` was. Does nothing for a journal of fewer than `least_bytes`,
+// and where what `status` says depends on the time, since a trial waits to be tried again. `program`: VersionText. Error:
+// environment when it cannot be written.
+[[nodiscard]] Status KeepSummary(storage::Env& env, const std::string& sources, const ResultsView& view,
+                                 const TrialsStatus& trials, const std::string& program,
                                  std::uint64_t least_bytes = kSummarisedBytes);
-// Nothing where there is none, where it is damaged or another program's, where journal or ledger are not those that it
-// was made of, where somebody runs the sweep, and where an audit was stored.
+// The same of what is on disk. Error: as ReadPacked too.
+[[nodiscard]] Status KeepSummary(storage::Env& env, const std::string& results, const CostCache& costs,
+                                 const std::string& program, std::uint64_t least_bytes = kSummarisedBytes);
+// Nothing where there is none, where it is damaged or another program's, and where it was made of other sources.
 [[nodiscard]] std::optional<SweepSummary> ReadSummary(storage::Env& env, const std::string& results,
-                                                      const std::string& program);
+                                                      const std::string& sources, const std::string& program);
 
 }  // namespace retort::orchestrator::cli

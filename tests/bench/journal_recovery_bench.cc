@@ -1,8 +1,7 @@
 // How long a results folder takes to recover, and how much memory, by the number of its trials:
 //   journal_recovery_bench [TRIALS [FOLDER]]
 // A journal of finished trials is written to a temporary folder and recovered by a process of its own. With FOLDER, which
-// is there already, it is written into that with the summary that a run keeps of it, for other benchmarks, and not
-// recovered.
+// is there already, it is written into that, for other benchmarks, and not recovered.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,8 +15,6 @@
 #include <vector>
 
 #include "experiments/spec/spec_codec.h"
-#include "orchestrator/cli/sweep_summary.h"
-#include "orchestrator/cli/version.h"
 #include "orchestrator/journal.h"
 #include "orchestrator/recovery.h"
 #include "storage/record_log.h"
@@ -60,13 +57,6 @@ int WriteJournal(const std::string& folder, std::int64_t trials) {
   return written.ok() ? 0 : 1;
 }
 
-// With the summary that `retort run` keeps of it.
-int WriteFolder(const std::string& folder, std::int64_t trials) {
-  if (const int code = WriteJournal(folder, trials); code != 0) return code;
-  using namespace retort::orchestrator::cli;
-  return KeepSummary(retort::storage::PosixEnv(), folder, VersionText()).ok() ? 0 : 1;
-}
-
 // In a process of its own, so that the peak of its memory is that of recovery alone.
 int Recover(const std::string& folder, std::int64_t trials) {
   const double cpu_before = CpuSeconds(Usage());
@@ -106,7 +96,7 @@ int InChild(F run) {
 // 0: the fastest of the rounds kept the limit. 1: recovery lost something or failed.
 int main(int argc, char** argv) {
   const std::int64_t trials = argc > 1 ? std::atoll(argv[1]) : 100000;
-  if (argc > 2) return WriteFolder(argv[2], trials);
+  if (argc > 2) return WriteJournal(argv[2], trials);
   std::string folder = (std::filesystem::temp_directory_path() / "retort-recovery-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return 1;
   int code = InChild([&] { return WriteJournal(folder, trials); });

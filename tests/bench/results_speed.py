@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""How long people wait for what is stored: `retort status` of a sweep of 100,000 finished trials, with the summary that a run
-keeps of it and without, beside Python that reads the same journal and counts its states, by turns; and `retort report` of 2,000 trials with an attempt's file each.
+"""How long people wait for what is stored: `retort status` of sweeps of 100,000 trials that nobody runs, finished and stopped,
+with the summary that is kept of them and without, beside Python that reads the same journal and counts its states; and
+`retort report` of 2,000 trials with an attempt's file each.
 
 usage: results_speed.py status|report --retort PROGRAM [--writer journal_recovery_bench] [--source DIR] [--trials N]
 Exit 3: the fastest status takes 300 ms by the clock; the fastest report 5 s, or its page has 20 MB.
@@ -25,6 +26,17 @@ MOST_STATUS_SECONDS = 0.300
 MOST_REPORT_SECONDS = 5.0
 MOST_REPORT_BYTES = 20e6
 ROUNDS = 7
+
+NAPS = """
+retort = 1
+[trial]
+method = "sleep"
+[sweep]
+name = "naps"
+quota = {{ trials = 1 }}
+grid.seconds = [0.001, 0.002, 0.003, 0.004]
+seeds = [{seeds}]
+"""
 
 SWEEP = """
 retort = 1
@@ -73,32 +85,49 @@ def peer(folder):
     return time.monotonic() - begun, collections.Counter(states.values())[True]
 
 
+def status_of(options, folder, what):
+    """Seconds of the fastest `retort status` with its summary, which the first of them leaves; the same told without."""
+    command, summary = [options.retort, "status", "--results", folder], os.path.join(folder, "summary.json")
+    costs, unaided = [], []
+    for _ in range(3):
+        if os.path.exists(summary):
+            os.remove(summary)
+        unaided.append(run(command))
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        costs += [run(command) for _ in range(3)]
+        os.rename(summary, summary + ".tmp")
+        if told != subprocess.run(command, check=True, capture_output=True, text=True).stdout:
+            sys.exit("the summary and the journal say different things")
+    took, cpu = (min(column) for column in list(zip(*costs))[:2])
+    print(f"retort status of {options.trials:,} {what} trials: {1e3 * took:.0f} ms by the clock, {1e3 * cpu:.0f} ms of CPU, "
+          f"{min(cost[2] for cost in costs):.0f} MiB, aim {1e3 * MOST_STATUS_SECONDS:g} ms; the first one, from the journal: "
+          f"{1e3 * min(cost[0] for cost in unaided):.0f} ms")
+    return took
+
+
+def stopped(options, folder):
+    """A sweep of which one trial has run."""
+    sweep, results = os.path.join(folder, "naps.toml"), os.path.join(folder, "naps")
+    with open(sweep, "w", encoding="utf-8") as file:
+        file.write(NAPS.format(seeds=", ".join(map(str, range(options.trials // 4)))))
+    ran = subprocess.run([options.retort, "run", sweep, "--results", results, "--slots", "1", "--metrics-listen", "none"],
+                         capture_output=True, text=True, check=False)
+    if "the quota of 1 trials is used up" not in ran.stderr:
+        sys.exit(ran.stderr[-2000:])
+    return results
+
+
 def status(options, folder):
     subprocess.run([options.writer, str(options.trials), folder], check=True)
-    command = [options.retort, "status", "--results", folder]
-    costs, unaided, others = [], [], []
-    summary = os.path.join(folder, "summary.json")
-    for turn in range(ROUNDS):
-        costs.append(run(command))
-        if turn < 3 and os.path.exists(summary):
-            told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            os.rename(summary, summary + ".tmp")
-            unaided.append(run(command))
-            if told != subprocess.run(command, check=True, capture_output=True, text=True).stdout:
-                sys.exit("the summary and the journal say different things")
-            os.rename(summary + ".tmp", summary)
-        if turn < 2:
-            seconds, succeeded = peer(folder)
-            others.append(seconds)
-            if succeeded != options.trials:
-                sys.exit(f"the peer counts {succeeded} trials")
-    took, cpu = (min(column) for column in list(zip(*costs))[:2])
-    print(f"retort status of {options.trials:,} trials: {1e3 * took:.0f} ms by the clock, {1e3 * cpu:.0f} ms of CPU, "
-          f"{min(cost[2] for cost in costs):.0f} MiB, aim {1e3 * MOST_STATUS_SECONDS:g} ms; Python takes {min(others):.2f} s: "
-          f"{min(others) / took:.1f} times as long")
-    if unaided:
-        print(f"without its summary, from the journal: {1e3 * min(cost[0] for cost in unaided):.0f} ms")
-    return took < MOST_STATUS_SECONDS
+    took, others = status_of(options, folder, "finished"), []
+    for _ in range(2):
+        seconds, succeeded = peer(folder)
+        others.append(seconds)
+        if succeeded != options.trials:
+            sys.exit(f"the peer counts {succeeded} trials")
+    print(f"Python that counts the states: {min(others):.2f} s, {min(others) / took:.1f} times as long")
+    with tempfile.TemporaryDirectory() as other:
+        return max(took, status_of(options, stopped(options, other), "stopped")) < MOST_STATUS_SECONDS
 
 
 def finish_all(folder):

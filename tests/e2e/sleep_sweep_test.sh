@@ -96,7 +96,7 @@ expect_out "3 trials"
 run "$retort" verify --results results/mixed
 expect_code 0
 
-case_name="what status says of a large finished sweep is kept beside its journal, and is no more than that"
+case_name="what status says of a large sweep is kept beside its journal, and is no more than that"
 sed -e 's/seconds = .*/seconds = [0.001]/' -e "s/seeds = .*/seeds = [$(seq -s, 0 7999)]/" naps.toml >many.toml
 run "$retort" run many.toml --results results/many --slots 2 --quiet
 expect_code 0
@@ -113,5 +113,10 @@ run "$retort" run many.toml --results results/many --slots 2 --quiet "sweep.seed
 expect_code 1
 run "$retort" status --results results/many
 expect_out "Trials: 8001, 1 queued, 8000 succeeded"
+told="$out"
+rm results/many/summary.json
+run "$retort" status --results results/many
+expect_same "$out" "$told"
+expect_file results/many/summary.json
 
 finish

@@ -1,5 +1,5 @@
-// How a finished sweep stands, kept beside its journal: it says what the journal would, and is believed no longer than
-// that.
+// How a sweep that nobody runs stands, kept beside its journal: it says what the journal would, and is believed no longer
+// than that.
 #include "orchestrator/cli/sweep_summary.h"
 
 #include <gmock/gmock.h>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "orchestrator/audit_store.h"
+#include "orchestrator/cli/known_costs.h"
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/journal.h"
 #include "storage/privacy_ledger.h"
@@ -68,8 +69,17 @@ class Summary : public ::testing::Test {
     ASSERT_TRUE(write(*journal).ok());
   }
 
-  void Keep() { ASSERT_TRUE(KeepSummary(env_, results_, kProgram, 0).ok()); }
-  [[nodiscard]] bool Believed() { return ReadSummary(env_, results_, kProgram).has_value(); }
+  // The trial that failed is to run again.
+  void Reopen() {
+    Commit([](Journal& journal) { return journal.Commit({{1.72e9, TrialReopened{Spec(3).id}}}); });
+  }
+
+  [[nodiscard]] std::optional<SweepSummary> Read(const std::string& program = kProgram) {
+    const std::optional<std::string> sources = SummarySources(env_, results_, costs_);
+    return sources ? ReadSummary(env_, results_, *sources, program) : std::nullopt;
+  }
+  void Keep() { ASSERT_TRUE(KeepSummary(env_, results_, costs_, kProgram, 0).ok()); }
+  [[nodiscard]] bool Believed() { return Read().has_value(); }
 
   std::string Shown(const SweepStatus& status) {
     return StatusAsText(status, kNow, 100) + StatusAsJson(status) + FinalStatusAsText(status, kNow, 40);
@@ -77,35 +87,84 @@ class Summary : public ::testing::Test {
   std::string ShownFromJournal() {
     const ResultsView view = ReadPacked(env_, results_).value();
     const RootCharges root = ReadRoot(env_, view);
-    return Shown(StatusOf(view, {}, kNow, &root));
+    return Shown(StatusOf(view, KnownCosts(costs_, &view), kNow, &root));
+  }
+  std::string ShownFromSummary() {
+    std::optional<SweepSummary> summary = Read();
+    if (!summary) return "";
+    EXPECT_THAT(summary->view.trials, ::testing::IsEmpty());
+    const RootCharges root = ReadRoot(env_, results_, summary->charged, summary->view.unpacked);
+    EXPECT_TRUE(root.sweeps.empty() && root.trouble.empty());
+    for (DataSpending& spent : summary->trials.spending) spent.root = root.directory;
+    return Shown(StatusFrom(summary->view, std::move(summary->trials), {}, kNow));
   }
 
   testing::TemporaryDirectory folder_;
   storage::Env& env_ = storage::PosixEnv();
   std::string results_;
+  CostCache costs_{.path = folder_.path() + "/costs.json", .machine = "a laptop", .costs = {}, .warning = {}};
 };
 
 TEST_F(Summary, SaysWhatTheJournalSays) {
   Keep();
-  std::optional<SweepSummary> summary = ReadSummary(env_, results_, kProgram);
-  ASSERT_TRUE(summary);
-  EXPECT_THAT(summary->view.trials, ::testing::IsEmpty());
-  const RootCharges root = ReadRoot(env_, results_, summary->charged, summary->view.unpacked);
-  ASSERT_TRUE(root.sweeps.empty() && root.trouble.empty());
-  for (DataSpending& spent : summary->trials.spending) spent.root = root.directory;
-  const std::string shown = Shown(StatusFrom(summary->view, std::move(summary->trials), {}, kNow));
+  const std::string shown = ShownFromSummary();
   EXPECT_EQ(shown, ShownFromJournal());
   EXPECT_THAT(shown, HasSubstr("not_finite (loss is NaN at step 3)"));
   EXPECT_THAT(shown, HasSubstr("over 1 trial"));
 }
 
+TEST_F(Summary, OfASweepThatStoppedSaysWhatTheJournalSays) {
+  Reopen();
+  Keep();
+  const std::string shown = ShownFromSummary();
+  EXPECT_EQ(shown, ShownFromJournal());
+  EXPECT_THAT(shown, HasSubstr("nobody is running this sweep"));
+  EXPECT_THAT(shown, HasSubstr("Time left: about 13 s on 1 slot"));
+}
+
+TEST_F(Summary, EstimatesTheTimeLeftFromWhatOtherSweepsMeasuredToo) {
+  Reopen();
+  const std::string alone = ShownFromJournal();
+  CostSample sample;
+  sample.trial = "another";
+  sample.unit_seconds = 20;
+  sample.file_bytes = 3e6;
+  costs_.costs.Add(CostShapeOf(Spec(3), nullptr), sample);
+  Keep();
+  const std::string shown = ShownFromSummary();
+  EXPECT_EQ(shown, ShownFromJournal());
+  EXPECT_NE(shown, alone);
+}
+
+TEST_F(Summary, IsNotBelievedOnceOtherCostsAreKnown) {
+  ASSERT_TRUE(env_.WriteFileAtomically(costs_.path, "{}").ok());
+  Keep();
+  ASSERT_TRUE(Believed());
+  costs_.machine = "another machine";
+  EXPECT_FALSE(Believed());
+  costs_.machine = "a laptop";
+  ASSERT_TRUE(Believed());
+  ASSERT_TRUE(env_.WriteFileAtomically(costs_.path, "{ }").ok());
+  EXPECT_FALSE(Believed());
+}
+
+TEST_F(Summary, IsNotKeptWhileATrialWaitsToBeTriedAgain) {
+  Reopen();
+  const std::optional<std::string> sources = SummarySources(env_, results_, costs_);
+  ResultsView view = ReadPacked(env_, results_).value();
+  view.trials.back().retry_at = kNow + 5;
+  ASSERT_TRUE(KeepSummary(env_, *sources, view, TrialsStatusOf(view), kProgram, 0).ok());
+  EXPECT_FALSE(env_.Exists(SummaryPath(results_)));
+  view.trials.back().retry_at = 0;
+  ASSERT_TRUE(KeepSummary(env_, *sources, view, TrialsStatusOf(view), kProgram, 0).ok());
+  EXPECT_TRUE(Believed());
+}
+
 TEST_F(Summary, IsNotBelievedOnceTheJournalHasGrown) {
   Keep();
   ASSERT_TRUE(Believed());
-  Commit([](Journal& journal) { return journal.Commit({{1.72e9, TrialReopened{Spec(3).id}}}); });
+  Reopen();
   EXPECT_FALSE(Believed());
-  Keep();
-  EXPECT_FALSE(Believed()) << "a trial is queued again";
 }
 
 TEST_F(Summary, IsNotBelievedOnceTheLedgerHasGrownOrGone) {
@@ -149,7 +208,7 @@ TEST_F(Summary, IsNotBelievedWhileSomebodyRunsTheSweep) {
 
 TEST_F(Summary, OfAnotherProgramOrWithAnyByteChangedIsNotBelieved) {
   Keep();
-  EXPECT_FALSE(ReadSummary(env_, results_, "0.1.1").has_value());
+  EXPECT_FALSE(Read("0.1.1").has_value());
   const std::string whole = env_.ReadFile(SummaryPath(results_)).value();
   for (std::size_t at = 0; at < whole.size(); at += 41) {
     std::string changed = whole;
@@ -162,7 +221,7 @@ TEST_F(Summary, OfAnotherProgramOrWithAnyByteChangedIsNotBelieved) {
 }
 
 TEST_F(Summary, IsKeptOfLargeJournalsAlone) {
-  ASSERT_TRUE(KeepSummary(env_, results_, kProgram).ok());
+  ASSERT_TRUE(KeepSummary(env_, results_, costs_, kProgram).ok());
   EXPECT_FALSE(env_.Exists(SummaryPath(results_)));
 }
 
@@ -172,7 +231,7 @@ TEST(SummaryElsewhere, NeedsAFileSystemThatTellsOneStateFromAnother) {
   Core core({.results = "sweep", .provenance_json = {}});
   auto journal = Journal::Open(env, "sweep", core);
   ASSERT_TRUE(testing::WriteFinishedSweep(*journal, 3).ok());
-  ASSERT_TRUE(KeepSummary(env, "sweep", kProgram, 0).ok());
+  ASSERT_TRUE(KeepSummary(env, "sweep", {}, kProgram, 0).ok());
   EXPECT_FALSE(env.Exists(SummaryPath("sweep")));
 }
 
