@@ -299,9 +299,10 @@ std::optional<SweepEstimate> RemainingOf(const ResultsView& view, const CostMode
 }  // namespace
 
 std::string LostJournalText(const ResultsView& view) {
-  if (!view.sweep.empty() || !view.trials.empty() || view.ledger.empty()) return "";
-  return fmt::format("journal.log is empty, and ledger.log holds {} {} of trials that it must have known",
-                     view.ledger.size(), view.ledger.size() == 1 ? "reservation" : "reservations");
+  if (!view.trials.empty() || view.ledger.empty()) return "";
+  return fmt::format("journal.log {}, and ledger.log holds {} {} of trials that it must have known",
+                     view.sweep.empty() ? "is empty" : "ends before its plan", view.ledger.size(),
+                     view.ledger.size() == 1 ? "reservation" : "reservations");
 }
 
 std::vector<std::pair<std::string, int>> CountStates(const ResultsView& view) {
@@ -323,13 +324,13 @@ TrialsStatus TrialsStatusOf(const ResultsView& view, const CostModel& costs, dou
                             const RootCharges* root) {
   TrialsStatus trials;
   trials.trials = static_cast<int>(view.trials.size());
-  const bool recorded = !view.sweep.empty() || !view.trials.empty();
-  trials.finished = recorded && std::all_of(view.trials.begin(), view.trials.end(),
-                                            [](const TrialView& t) { return IsFinal(t.state); });
+  const bool planned = !view.trials.empty();  // false where the journal ends before its plan
+  trials.finished = planned && std::all_of(view.trials.begin(), view.trials.end(),
+                                           [](const TrialView& t) { return IsFinal(t.state); });
   trials.counts = CountStates(view);
   trials.problems = TrialProblemsOf(view);
   trials.spending = SpendingOf(view, root);
-  if (recorded && !trials.finished) trials.remaining = RemainingOf(view, costs, NowFor(view, now_unix_seconds));
+  if (planned && !trials.finished) trials.remaining = RemainingOf(view, costs, NowFor(view, now_unix_seconds));
   return trials;
 }
 

@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
 from packed_journal import JournalReader  # noqa: E402
-from record_log import JOURNAL, LEDGER, at_time, change_journal, header, json_record, records, time_of  # noqa: E402
+from record_log import JOURNAL, LEDGER, at_time, change_journal, header, json_record, record, records, time_of  # noqa: E402
 from sweep_run import SMALL_DIGITS, parse_options, run_tests, wait_for  # noqa: E402
 
 OPTIONS = None
@@ -257,6 +257,22 @@ class CopiedWhileWritten(Folders):
         os.remove(path(results, "ledger.log"))
         shutil.rmtree(path(results, "trials"))
         self.assertEqual(start("digits.toml", results).wait(60), 0, "as of a run that was killed in its first moment")
+
+    def test_journal_that_ends_before_its_plan_is_no_finished_sweep(self):
+        results = self.copy("whole")
+        journal = path(results, "journal.log")
+        with open(journal, "rb") as file:
+            first = records(file.read())[0][1]
+        cut(journal, os.path.getsize(journal) - len(header() + record(1, first)))
+        status = self.text("status", results=results)
+        self.assertRegex(status, f"^Sweep [a-z]+ in {re.escape(results)}: stopped\n")
+        self.assertIn("Next: restore journal.log from a copy\n", status)
+        self.assertIn("journal.log ends before its plan, and ledger.log holds 3 reservations", re.sub(r"\s+", " ", status))
+        os.remove(path(results, "ledger.log"))
+        status = self.text("status", results=results)
+        self.assertRegex(status, f"^Sweep [a-z]+ in {re.escape(results)}: stopped\n")
+        self.assertRegex(status, "Next: retort run [^\n]+\n$")
+        self.assertNotIn("Time left: about", status)
 
 
 class OtherVersions(Folders):
