@@ -189,7 +189,8 @@ struct TrialSpec {
   std::int64_t student_steps = 16;   // per release step
   std::int64_t student_batch = 64;
   double replay_fraction = 0.5;      // of each student batch
-  bool balance = false;              // rows of the transfer set are drawn evenly by their first class
+  bool balance = false;              // rows of the transfer set are drawn evenly by their first class; labels that
+                                     // neighbours propagate are shared out evenly among the classes
   double smoothing = 0.0;            // label smoothing, vote students
   std::int64_t label_steps = 0;      // optimiser steps on released labels (votes); 0 = preset
   int shift = 2;                     // pixels of random translation, vote students and tanh teachers
