@@ -138,6 +138,11 @@ std::optional<json> Unchecked(const std::string& text) {
   return document.is_object() ? std::optional(std::move(document)) : std::nullopt;
 }
 
+bool IsLarge(const json& sources, std::uint64_t least_bytes) {
+  const json& journal = sources.at("journal");
+  return journal != "absent" && journal.at(0) >= least_bytes;
+}
+
 bool WaitsForRetry(const TrialView& trial) { return !IsFinal(trial.state) && trial.retry_at > 0; }
 
 }  // namespace
@@ -155,7 +160,7 @@ std::optional<std::string> SummarySources(storage::Env& env, const std::string& 
 Status KeepSummary(storage::Env& env, const std::string& sources, const ResultsView& view, const TrialsStatus& trials,
                    const std::string& program, std::uint64_t least_bytes) {
   const json of = json::parse(sources);
-  if (of["journal"] == "absent" || of["journal"][0] < least_bytes) return {};
+  if (!IsLarge(of, least_bytes)) return {};
   if (view.running || !view.ledger_lost.empty() || AnyAudit(env, view)) return {};
   if (trials.problems.size() > kMostProblems || std::ranges::any_of(view.trials, WaitsForRetry)) return {};
   const json document = {
@@ -168,8 +173,7 @@ Status KeepSummary(storage::Env& env, const std::string& results, const CostCach
                    std::uint64_t least_bytes) {
   // Before anything is read: what is appended meanwhile makes it another journal.
   const std::optional<std::string> sources = SummarySources(env, results, costs);
-  const Result<storage::FileStamp> journal = env.Stamp(JournalPath(results));
-  if (!sources || !journal.ok() || journal->size < least_bytes || ReadSummary(env, results, *sources, program)) return {};
+  if (!sources || !IsLarge(json::parse(*sources), least_bytes) || ReadSummary(env, results, *sources, program)) return {};
   RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadPacked(env, results));
   return KeepSummary(env, *sources, view, TrialsStatusOf(view, KnownCosts(costs, &view)), program, least_bytes);
 }
