@@ -91,6 +91,8 @@ std::string CostShapeOf(const TrialSpec& spec, const TrialSpec* teacher) {
     shape += fmt::format("/once:{}*{}:{}:{}:{}:{}:{}:{}:{}:{}", spec.epochs, spec.rounds, spec.hint_epochs,
                          spec.distill_epochs, spec.self_epochs, spec.query_fraction, spec.clients, spec.steps,
                          spec.synthetic, spec.label_stages);
+  if (kind == TrialKind::spectral_student)
+    shape += fmt::format("/spectral:{}:{}", spec.label_steps, spec.eigenvectors);
   if (kind == TrialKind::vote_student)
     shape += fmt::format("/votes:{}:{}:{}", spec.queries, spec.label_steps, spec.steps);
   if (spec.pack == PackMode::automatic && spec.devices == 1) shape += kSharing;
@@ -99,7 +101,7 @@ std::string CostShapeOf(const TrialSpec& spec, const TrialSpec* teacher) {
 
 double WorkOf(const TrialSpec& spec) {
   const TrialKind kind = KindOf(spec);
-  if (kind == TrialKind::vote_student || TakesOneWork(kind)) return 1;
+  if (kind == TrialKind::vote_student || kind == TrialKind::spectral_student || TakesOneWork(kind)) return 1;
   // A loaded teacher does nothing but answer about the test split.
   if (kind == TrialKind::loaded_teacher && spec.data)
     return std::max(static_cast<double>(spec.data->split.test.size()), 1.0);

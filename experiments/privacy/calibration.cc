@@ -220,6 +220,7 @@ Status Solve(TrialSpec& spec) {
     case TrialKind::raw_student:
       return Cannot(spec, "this method adds no noise: no claim of it is finite.");
     case TrialKind::merf_student:
+    case TrialKind::spectral_student:
       return SolveEmbedding(spec);
     case TrialKind::label_student:
       if (spec.claim != ClaimTarget::label)
@@ -258,7 +259,8 @@ Status CheckSolution(const TrialSpec& spec) {
     if (const std::string problem = EventProblem(event); !problem.empty())
       return Cannot(spec, std::string(ReasonText(problem)));
   }
-  const bool added = IsDpSgd(spec) || KindOf(spec) == TrialKind::merf_student;  // solved under add-remove
+  const bool added = IsDpSgd(spec) || KindOf(spec) == TrialKind::merf_student ||
+                     KindOf(spec) == TrialKind::spectral_student;  // solved under add-remove
   if (const std::optional<Relation> relation = RelationOf(spec);
       relation && !added && !Meets(spec, *relation))
     return Cannot(spec, "no noise that can be drawn reaches it.");

@@ -33,7 +33,7 @@ inline constexpr std::int64_t kMostReleases = 1'000'000'000'000;
 [[nodiscard]] Status SolveResponse(TrialSpec& spec, const Relation& relation);
 // Responses: steps at the given epsilon0.
 [[nodiscard]] Status SolveResponseSteps(TrialSpec& spec, const Relation& relation);
-// dp-merf: the noise of its one release.
+// dp-merf and dp-spectral: the noise of their one release.
 [[nodiscard]] Status SolveEmbedding(TrialSpec& spec);
 
 }  // namespace retort::privacy

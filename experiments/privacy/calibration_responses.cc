@@ -64,9 +64,9 @@ Status SolveResponseSteps(TrialSpec& spec, const Relation& relation) {
 }
 
 Status SolveEmbedding(TrialSpec& spec) {
-  if (spec.claim != ClaimTarget::example) return Cannot(spec, "dp-merf has the claim \"example\" only.");
+  if (spec.claim != ClaimTarget::example) return Cannot(spec, spec.method + " has the claim \"example\" only.");
   if (spec.calibrate == Calibrate::steps)
-    return Cannot(spec, "dp-merf releases once, whatever its steps; use calibrate = \"noise\".");
+    return Cannot(spec, spec.method + " releases once, whatever its steps; use calibrate = \"noise\".");
   TrialSpec one = spec;
   const auto meets = [&](double inverse) {
     one.noise_multiplier = 1 / inverse;

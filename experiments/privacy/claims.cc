@@ -277,6 +277,7 @@ std::vector<Claim> ClaimWriter::Write() {
     case TrialKind::dpsgd_teacher:
     case TrialKind::dpsgd_student:
     case TrialKind::merf_student:
+    case TrialKind::spectral_student:
       claims.push_back(Proven(kExampleAdded));
       claims.push_back(Proven(kExample));
       break;

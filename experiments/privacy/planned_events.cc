@@ -108,14 +108,15 @@ PrivacyEvent DpSgdEvent(const TrialSpec& spec) {
   return event;
 }
 
-PrivacyEvent EmbeddingEvent(const TrialSpec& spec) {
+// One noisy sum of vectors of `features` numbers, by class.
+PrivacyEvent EmbeddingEvent(const TrialSpec& spec, std::int64_t features) {
   PrivacyEvent event;
   event.kind = MechanismKind::subsampled_gaussian;
   event.unit = EventUnit::step;
   event.count = 1;
   event.sensitivity = 1;
   event.noise_std = spec.noise_multiplier;
-  event.noise_coordinates = event.release_coordinates = spec.random_features * spec.data->classes;
+  event.noise_coordinates = event.release_coordinates = features * spec.data->classes;
   event.source = SourceOf(spec, NoiseSource::secure_float);
   event.assumptions = {std::string(kAssumeFloatNoise)};
   return event;
@@ -223,7 +224,10 @@ Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
       events.push_back(RawEvent(spec));
       break;
     case TrialKind::merf_student:
-      events.push_back(EmbeddingEvent(spec));
+      events.push_back(EmbeddingEvent(spec, spec.random_features));
+      break;
+    case TrialKind::spectral_student:
+      events.push_back(EmbeddingEvent(spec, spec.eigenvectors));
       break;
     case TrialKind::label_student:
       AddLabelEvents(spec, events);

@@ -22,7 +22,7 @@
 //   an ensemble's gradients     member_gradient      row    k*B     2C           sigma*C    B
 //   an ensemble's responses     member_response      row    k*B     0            0          B
 //   lp-2st, alibi               label_response       row    labels  0            0          labels
-//   dp-merf                     subsampled_gaussian  step   1       1            z          1
+//   dp-merf, dp-spectral        subsampled_gaussian  step   1       1            z          1
 //
 // - Scales are those of the value the noise is added to, before any public division (row-averaged divides
 //   by B after the noise, Alg. 1 divides the noised sum): record sigma*C there, not sigma*C/B. `noise_std`

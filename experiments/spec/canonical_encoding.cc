@@ -183,6 +183,8 @@ int MethodRevision(const TrialSpec& spec) {
       return 1;
     case TrialKind::federated_student:
       return 1;
+    case TrialKind::spectral_student:
+      return 1;
   }
   return 0;
 }

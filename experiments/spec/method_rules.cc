@@ -169,15 +169,42 @@ void CheckRona(const Composition& trial, Judge& judge) {
                                " public examples of data." + spec.data->name + "; each is answered once");
 }
 
-// What a procedure can draw.
-void CheckDrawable(const TrialSpec& spec, Judge& judge) {
+// Whether a procedure can draw pictures of that shape, as far as it is known.
+bool IsDrawable(const DataSpec& data) {
   constexpr std::int64_t kLeastSide = 8;
+  return data.examples == 0 || data.height == 0 || (data.height == data.width && data.height >= kLeastSide);
+}
+
+void CheckDrawable(const TrialSpec& spec, Judge& judge) {
   const DataSpec& data = *spec.data;
-  if (data.examples == 0 || data.height == 0 || (data.height == data.width && data.height >= kLeastSide)) return;
+  if (IsDrawable(data)) return;
   judge.Say({"source", "data"}, "a procedure draws square pictures of at least 8 pixels a side; those of data." +
                                     data.name + " are " + std::to_string(data.height) + "x" +
                                     std::to_string(data.width),
             {"generator"});
+}
+
+void CheckPublic(const TrialSpec& spec, Judge& judge) {
+  if (spec.data->PublicExamples() > 0) return;
+  judge.Say({"source", "method"}, "source = \"" + KeyText(spec, "source") + "\" needs public examples, and data." +
+                                      spec.data->name + ".split has no public range");
+}
+
+// A place among the public pictures, of as many coordinates as they can give.
+void CheckSpectral(const TrialSpec& spec, Judge& judge) {
+  if (KindOf(spec) != TrialKind::spectral_student) return;
+  const DataSpec& data = *spec.data;
+  if (spec.neighbours < 1)
+    judge.Say({"neighbours"}, "a picture's place is among the public pictures that are nearest to it: neighbours must be "
+                              "at least 1");
+  const std::int64_t open = data.PublicExamples();
+  if (open > 0 && spec.eigenvectors > open)
+    judge.Say({"eigenvectors", "data"}, "eigenvectors = " + std::to_string(spec.eigenvectors) + " is more than the " +
+                                            std::to_string(open) + " public pictures of data." + data.name);
+  if (!IsDrawable(data))
+    judge.Say({"method", "data"}, "which pictures are near is told by oriented gradients, whose scale is fitted to drawn "
+                                  "ones: square, and at least 8 pixels a side; those of data." + data.name + " are " +
+                                      std::to_string(data.height) + "x" + std::to_string(data.width));
 }
 
 // What shifts the labels that neighbours share has nothing to shift where they share none.
@@ -250,9 +277,11 @@ void CheckSource(const Composition& trial, Judge& judge) {
   const TrialSpec& spec = trial.spec;
   const MethodRule& method = *FindMethod(spec.method);
   if (method.teachers == 0) {
+    const std::string split = method.source == QuerySource::public_split ? "public" : "private";
     const Assignment* source = judge.OwnOf("source");
     if (source != nullptr && source->value != KeyValue(static_cast<std::int64_t>(method.source)))
-      judge.Say({"source"}, "method \"" + spec.method + "\" trains on the private split: remove source", {"private"});
+      judge.Say({"source"}, "method \"" + spec.method + "\" trains on the " + split + " split: remove source", {split});
+    if (ShowsPublicPictures(method.source)) CheckPublic(spec, judge);
     return;
   }
   const SourceMask sources = SourcesOf(method, trial);
@@ -274,9 +303,7 @@ void CheckSource(const Composition& trial, Judge& judge) {
                                       std::to_string(spec.data->height) + "x" + std::to_string(spec.data->width));
   }
   if (spec.source == QuerySource::procedural) CheckDrawable(spec, judge);
-  if (ShowsPublicPictures(spec.source) && trial.kind != TrialKind::query_student && spec.data->PublicExamples() == 0)
-    judge.Say({"source", "method"}, "source = \"" + KeyText(spec, "source") + "\" needs public examples, and data." +
-                                        spec.data->name + ".split has no public range");
+  if (ShowsPublicPictures(spec.source) && trial.kind != TrialKind::query_student) CheckPublic(spec, judge);
 }
 
 void CheckMethodKeys(const Composition& trial, Judge& judge) {
@@ -288,6 +315,7 @@ void CheckMethodKeys(const Composition& trial, Judge& judge) {
   CheckFederation(trial, judge);
   CheckRona(trial, judge);
   CheckBalance(trial.spec, judge);
+  CheckSpectral(trial.spec, judge);
   CheckDevices(trial.spec, judge);
 }
 

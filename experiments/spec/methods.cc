@@ -38,6 +38,7 @@ constexpr std::array kMethods = {
     MethodRule{"dpsgd", TrialKind::dpsgd_student, 0, 0, kPrivate, private_split},
     MethodRule{"dp-gd", TrialKind::dpsgd_student, 0, 0, kPrivate, private_split},
     MethodRule{"dp-merf", TrialKind::merf_student, 0, 0, kPrivate, private_split},
+    MethodRule{"dp-spectral", TrialKind::spectral_student, 0, 0, kPublic, public_split},
     MethodRule{"pate", TrialKind::vote_student, 0, kEnsemble, kPublic, public_split},
     MethodRule{"lp-2st", TrialKind::label_student, 0, 0, kPrivate, private_split},
     MethodRule{"alibi", TrialKind::label_student, 0, 0, kPrivate, private_split},

@@ -22,6 +22,7 @@ constexpr KindMask kRaw = MaskOf(TrialKind::raw_student);
 constexpr KindMask kMerf = MaskOf(TrialKind::merf_student);
 constexpr KindMask kLabel = MaskOf(TrialKind::label_student);
 constexpr KindMask kFederated = MaskOf(TrialKind::federated_student);
+constexpr KindMask kSpectral = MaskOf(TrialKind::spectral_student);
 
 template <typename E>
 std::int64_t Index(E choice) {
@@ -57,9 +58,10 @@ std::span<const PresetRow> PresetRows() {
       PresetRow{kGradient, "sigma", 100.0},
       PresetRow{kGradient, "norm_bound", 1e-3},
       PresetRow{kVotes, "queries", std::int64_t{300}},
-      PresetRow{kVotes | kLabelled, "label_steps", std::int64_t{250}},
-      PresetRow{kVotes | kLabelled, "shift", std::int64_t{2}},
-      PresetRow{kVotes | kLabelled, "smoothing", 0.05},
+      PresetRow{kVotes | kLabelled | kSpectral, "label_steps", std::int64_t{250}},
+      PresetRow{kVotes | kLabelled | kSpectral, "shift", std::int64_t{2}},
+      PresetRow{kVotes | kLabelled | kSpectral, "smoothing", 0.05},
+      PresetRow{kSpectral, "neighbours", std::int64_t{10}},
       PresetRow{kSleep, "steps", std::int64_t{1}},
 
       // With the papers' 8 a normalised gradient speaks of the other classes, and hardly of the teacher's

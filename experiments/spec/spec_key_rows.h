@@ -24,6 +24,7 @@ inline constexpr KindMask kRaw = MaskOf(TrialKind::raw_student);
 inline constexpr KindMask kMerf = MaskOf(TrialKind::merf_student);
 inline constexpr KindMask kLabel = MaskOf(TrialKind::label_student);
 inline constexpr KindMask kFederated = MaskOf(TrialKind::federated_student);
+inline constexpr KindMask kSpectral = MaskOf(TrialKind::spectral_student);
 inline constexpr KindMask kGenerating = kGradient | kResponse | kRaw | kDistilled | kVotes;  // where the source is the generator
 inline constexpr KindMask kDrawing = kGenerating & ~kRaw;               // where the source is procedural
 inline constexpr KindMask kAsking = kGenerating | kQuery | kLabelled;  // students of a teacher
@@ -31,7 +32,7 @@ inline constexpr KindMask kPasses = kPlain | kMerf | kLabel | kFederated;  // th
 inline constexpr KindMask kLoaded = MaskOf(TrialKind::loaded_teacher);
 inline constexpr KindMask kTrained = kPlain | kEnsemble | MaskOf(TrialKind::dpsgd_teacher);
 inline constexpr KindMask kTeachers = kTrained | kLoaded;
-inline constexpr KindMask kStudents = kAsking | kMerf | kLabel | kFederated | MaskOf(TrialKind::dpsgd_student);
+inline constexpr KindMask kStudents = kAsking | kMerf | kLabel | kFederated | kSpectral | MaskOf(TrialKind::dpsgd_student);
 inline constexpr KindMask kAll = kTrained | kStudents;  // that train something
 inline constexpr KindMask kSleep = MaskOf(TrialKind::sleeper);
 
@@ -160,7 +161,7 @@ constexpr SpecKey Quiet(KindMask kinds, SpecKey key) {
 constexpr SpecKey Quiet(SpecKey key) { return Quiet(key.kinds, key); }
 
 // Of students that are fitted to a set of labelled pictures, public or drawn.
-constexpr SpecKey Fitted(SpecKey key) { return Procedural(kVotes, Public(kVotes | kLabelled, key)); }
+constexpr SpecKey Fitted(SpecKey key) { return Procedural(kVotes, Public(kVotes | kLabelled | kSpectral, key)); }
 
 constexpr Limits From(double least, double most) { return {least, most, false}; }
 constexpr Limits Above(double least, double most) { return {least, most, true}; }

@@ -25,10 +25,10 @@ using namespace keys;
 KeyValue DataName(const TrialSpec& spec) { return spec.data ? spec.data->name : std::string(); }
 
 // Orders are those of the enumerations.
-constexpr std::array<std::string_view, 19> kMethods = {
+constexpr std::array<std::string_view, 20> kMethods = {
     "dpdfd",   "dpdfd-ensemble", "dpdfd-direct", "dp-dfd",  "dpsd-data", "dpsd-label", "dpsd-t",
-    "dpsd-kd", "feddpsd",        "rona",         "dpsgd",   "dp-gd",     "dp-merf",    "pate",
-    "lp-2st",  "alibi",          "fedavg",       "dense",   "sleep"};
+    "dpsd-kd", "feddpsd",        "rona",         "dpsgd",   "dp-gd",     "dp-merf",    "dp-spectral",
+    "pate",    "lp-2st",         "alibi",        "fedavg",  "dense",     "sleep"};
 constexpr std::array<std::string_view, 4> kReadings = {"working", "printed", "row-averaged", "sound"};
 constexpr std::array<std::string_view, 2> kNoiseModes = {"secure", "seeded"};
 constexpr std::array<std::string_view, 5> kSources = {"generator", "public", "private", "procedural", "public-mixes"};
@@ -87,7 +87,7 @@ constexpr SpecKey kKeys[] = {
                                  "from sweep.seeds: fixes initialisation, order and latents")),
     Only(kInTrial,
          Inherited(Choice<&S::noise>(
-             "noise", kNoiseModes, kGradient | kResponse | kQuery | kVotes | kDpsgd | kMerf | kLabel,
+             "noise", kNoiseModes, kGradient | kResponse | kQuery | kVotes | kDpsgd | kMerf | kLabel | kSpectral,
              "where privacy noise comes from; seeded is for tests, and every claim of it is unbounded"))),
     Inherited(Row<&S::threads>("threads", From(1, 1024), kAll | kLoaded,
                                "CPU threads inside an operation; sums depend on it")),
@@ -114,7 +114,7 @@ constexpr SpecKey kKeys[] = {
     Row<&S::epochs>("epochs", From(0, 1e12), kPasses | kEnsemble,
                     "passes over the training examples, of fedavg in each round; 0 leaves a plain teacher's "
                     "parameters as drawn"),
-    ZeroIs("full", Row<&S::batch>("batch", From(1, 1e7), kAll,
+    ZeroIs("full", Row<&S::batch>("batch", From(1, 1e7), kAll & ~kSpectral,
                                   "rows of one step over all devices; the expected size under Poisson sampling "
                                   "(dpsgd); \"full\", of dp-gd and of teachers with private = {...}: every step takes "
                                   "all private examples")),
@@ -136,7 +136,8 @@ constexpr SpecKey kKeys[] = {
 
     Choice<&S::source>("source", kSources, kStudents,
                        "where the inputs come from that the teacher is asked about; public-mixes: public pictures, "
-                       "alone, blended and patched in pairs; a method trained on private examples: always private"),
+                       "alone, blended and patched in pairs; of a method without a teacher what its student sees: public "
+                       "(dp-spectral) or private"),
     Procedural(kDrawing, Choice<&S::pictures>("pictures", kPictures, 0,
                                               "that the procedure draws: writing (strokes and blobs; it knows what "
                                               "digits look like) or natural (dead leaves and 1/f noise)")),
@@ -149,9 +150,9 @@ constexpr SpecKey kKeys[] = {
         "how the bound is kept: each row to norm C, the batch to Frobenius norm C, or clip"),
     Row<&S::normalization_floor>("normalization_floor", Above(0, 1), kGradient, "e in g / (|g| + e)"),
     Only(kInTrial,
-         Row<&S::noise_multiplier>("noise_multiplier", From(0, 1e6), kDpsgd | kMerf,
-                                   "noise over norm bound of a DP-SGD step, or of dp-merf's embedding; 0 = from "
-                                   "epsilon by calibrate")),
+         Row<&S::noise_multiplier>("noise_multiplier", From(0, 1e6), kDpsgd | kMerf | kSpectral,
+                                   "noise over norm bound of a DP-SGD step, or of the one embedding that dp-merf and "
+                                   "dp-spectral release; 0 = from epsilon by calibrate")),
     Quiet(Choice<&S::clipping>("clipping", kClippings, kDpsgd,
                                "of an example's gradient: flat to norm C, or each layer's part to C / sqrt(layers)")),
     Quiet(Row<&S::augment_multiplicity>("augment_multiplicity", From(1, 1024), kDpsgd,
@@ -167,12 +168,16 @@ constexpr SpecKey kKeys[] = {
                          "parts of a member's vote: 1 = all to its first class (noisy votes), more = "
                          "floor(grain * softmax) to every class (noisy probabilities)")),
     Quiet(kVotes | kLabelled,
-          Public(kVotes | kLabelled, Row<&S::neighbours>("neighbours", From(0, 1000), 0,
+          Public(kVotes | kLabelled, Row<&S::neighbours>("neighbours", From(0, 1000), kSpectral,
                                      "nearest public pictures, by oriented gradients, that share a picture's released "
-                                     "labels; 0 = labels stay where they were released"))),
+                                     "labels; 0 = labels stay where they were released; dp-spectral: that say where "
+                                     "among the public pictures a picture lies, at least 1"))),
     Quiet(kVotes | kLabelled,
           Public(kVotes | kLabelled, Row<&S::propagation>("propagation", {0, 0.9999, false}, 0,
                                                           "share of a label that comes from the neighbours"))),
+    Row<&S::eigenvectors>("eigenvectors", From(1, 4096), kSpectral,
+                          "leading ones of the graph that joins every public picture with its neighbours: the coordinates "
+                          "of the released class sums; fewer bear more noise, more tell pictures apart"),
     Quiet(kVotes, Procedural(kVotes, Public(kVotes, Row<&S::refit>("refit", {}, 0,
                                         "relabels every image of the set by votes and student together and fits once "
                                         "more; false: the student sees the answered queries alone")))),
@@ -209,11 +214,11 @@ constexpr SpecKey kKeys[] = {
     Row<&S::replay>("replay", From(0, 1e6), kGradient | kResponse | kRaw | kDistilled, "batches that the transfer set keeps"),
     Generated(kVotes, Row<&S::student_steps>("student_steps", kCounts, kGradient | kResponse | kRaw | kDistilled,
                                              "optimiser steps of the student for each release")),
-    Row<&S::student_batch>("student_batch", From(1, 1e7), kAsking | kMerf, "rows of one student step"),
+    Row<&S::student_batch>("student_batch", From(1, 1e7), kAsking | kMerf | kSpectral, "rows of one student step"),
     Row<&S::replay_fraction>("replay_fraction", kFraction, kGradient | kResponse | kRaw | kDistilled,
       "part of a student batch that is drawn from earlier releases"),
-    Quiet(kGradient | kResponse | kDistilled | kVotes | kLabelled,
-          Public(kVotes | kLabelled, Generated(kVotes, Row<&S::balance>("balance", {}, kGradient | kResponse | kDistilled,
+    Quiet(kGradient | kResponse | kDistilled | kVotes | kLabelled | kSpectral,
+          Public(kVotes | kLabelled, Generated(kVotes, Row<&S::balance>("balance", {}, kGradient | kResponse | kDistilled | kSpectral,
                                         "earlier releases are drawn evenly by the first class of what was released; "
                                         "of public pictures: the labels that neighbours share are shifted until every "
                                         "class has as many pictures, which is to be known of them")))),
@@ -232,7 +237,7 @@ constexpr SpecKey kKeys[] = {
                     "of 8 % or more, scaled and mirrored, affine: turned, scaled, sheared and shifted "
                     "a little, elastic: bent by a smooth field besides")))),
     Quiet(Choice<&S::precision>("precision", kPrecisions,
-                                kPlain | kEnsemble | kAsking | kMerf | kLabel | kFederated,
+                                kPlain | kEnsemble | kAsking | kMerf | kLabel | kFederated | kSpectral,
                                 "of the arithmetic inside networks that are trained; parameters, optimiser and "
                                 "releases stay float32")),
 

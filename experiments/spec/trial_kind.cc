@@ -21,7 +21,7 @@ TrialKind KindOf(const TrialSpec& spec) {
   constexpr KindMask kSameInAllReadings =
       MaskOf(TrialKind::vote_student) | MaskOf(TrialKind::dpsgd_student) | MaskOf(TrialKind::sleeper) | MaskOf(TrialKind::query_student) |
       MaskOf(TrialKind::raw_student) | MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::label_student) |
-      MaskOf(TrialKind::federated_student);
+      MaskOf(TrialKind::federated_student) | MaskOf(TrialKind::spectral_student);
   if ((MaskOf(otherwise) & kSameInAllReadings) != 0) return otherwise;
   if (spec.reading == Reading::sound) {
     if (spec.queries > 0) return TrialKind::vote_student;
@@ -71,6 +71,8 @@ std::string_view KindName(TrialKind kind) {
       return "fedavg student";
     case TrialKind::labelled_student:
       return "sound student on public pictures of a DP-SGD teacher";
+    case TrialKind::spectral_student:
+      return "dp-spectral student";
   }
   return "trial";
 }

@@ -26,13 +26,14 @@ enum class TrialKind : std::uint8_t {
   label_student,      // lp-2st, alibi: trained on private images with released labels
   federated_student,  // fedavg: the mean of what clients trained
   labelled_student,   // reading sound: public pictures that a privately trained teacher labels
+  spectral_student,   // dp-spectral: public pictures, labelled by noisy class sums in their spectral embedding
 };
 inline constexpr std::array kTrialKinds = {
     TrialKind::plain_teacher, TrialKind::ensemble_teacher,  TrialKind::dpsgd_teacher,    TrialKind::gradient_student,
     TrialKind::distilled_student, TrialKind::vote_student,  TrialKind::dpsgd_student,    TrialKind::sleeper,
     TrialKind::loaded_teacher,    TrialKind::response_student, TrialKind::query_student, TrialKind::raw_student,
     TrialKind::merf_student,      TrialKind::label_student, TrialKind::federated_student,
-    TrialKind::labelled_student};
+    TrialKind::labelled_student,  TrialKind::spectral_student};
 [[nodiscard]] constexpr bool IsTeacher(TrialKind kind) {
   return kind <= TrialKind::dpsgd_teacher || kind == TrialKind::loaded_teacher;
 }

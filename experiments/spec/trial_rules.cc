@@ -107,9 +107,10 @@ void CheckQueries(const Composition& trial, Judge& judge) {
   if ((trial.kind == TrialKind::vote_student || (rona && ensemble)) && trial.spec.queries < 1) {
     judge.Say({"queries"}, "an ensemble teaches by noisy-vote answers: queries must be at least 1");
   }
-  const bool fitted = trial.kind == TrialKind::vote_student || trial.kind == TrialKind::labelled_student;
+  const bool fitted = trial.kind == TrialKind::vote_student || trial.kind == TrialKind::labelled_student ||
+                      trial.kind == TrialKind::spectral_student;
   if (fitted && trial.spec.source != QuerySource::generator && trial.spec.label_steps < 1) {
-    judge.Say({"label_steps"}, "the student is fitted to the answers: label_steps must be at least 1");
+    judge.Say({"label_steps"}, "the student is fitted to what is released: label_steps must be at least 1");
   }
   if (rona && !ensemble && trial.spec.queries > 0)
     judge.Say({"queries"}, "queries are votes of an ensemble (members > 1), which \"" + trial.spec.teacher + "\" is not",
@@ -132,7 +133,8 @@ void CheckPrivacy(const Composition& trial, Judge& judge) {
     judge.Say({"calibrate"}, "calibrate needs an epsilon above 0 to solve for", {"epsilon"});
   }
   const bool noise_follows = asked && spec.calibrate == Calibrate::noise;
-  const bool multiplies = trial.kind == TrialKind::dpsgd_student || trial.kind == TrialKind::merf_student;
+  const bool multiplies = trial.kind == TrialKind::dpsgd_student || trial.kind == TrialKind::merf_student ||
+                          trial.kind == TrialKind::spectral_student;
   if (multiplies && spec.noise_multiplier == 0 && !noise_follows) {
     judge.Say(
         {"noise_multiplier", "calibrate", "method"},

@@ -176,6 +176,7 @@ struct TrialSpec {
   Pictures pictures = Pictures::writing;  // source procedural
   std::int64_t neighbours = 0;       // of a public picture, along which released labels are propagated; 0 = they are not
   double propagation = 0.99;         // share of a label that comes from the neighbours
+  std::int64_t eigenvectors = 20;    // dp-spectral: coordinates of a picture's place among the public ones
   std::int64_t augment_multiplicity = 1;  // dpsgd: augmented copies of an example whose mean gradient is clipped
   double averaging = 0;              // dpsgd: weight of the past in the running mean of parameters; 0 = the last
 

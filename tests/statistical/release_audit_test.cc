@@ -9,6 +9,7 @@
 #include "tests/statistical/not_private.h"
 #include "worker/models/model_registry.h"
 #include "worker/private/copied_gradients.h"
+#include "worker/release/class_embedding.h"
 #include "worker/release/dpsgd_step.h"
 #include "worker/release/gaussian_gradient.h"
 #include "worker/release/noisy_votes.h"
@@ -197,6 +198,46 @@ TEST(ReleaseAudit, DpSgdStepGivesAwayWhatItsEventClaimsAndNoMore) {
 
 TEST(ReleaseAudit, DpSgdWithClippingOffIsCaught) {
   const Audit audit = AuditDpSgd(true);
+  EXPECT_GT(audit.mu_lower, audit.mu_claimed);
+}
+
+// One example that lies far beyond norm 1, in the sums of the classes or not. `unshortened`: what was taken off its length
+// is put back. `drawn`: the noise multiplier of a release whose event claims `claimed`.
+Audit AuditEmbedding(double drawn, double claimed, bool unshortened = false) {
+  const auto hits = [&](bool present) {
+    MemoryPort port;
+    ChargeBook book(&port, kTrials, kTrials);
+    ClassEmbedding mechanism = ClassEmbedding::Create({drawn, 2, 4}, noise::NoiseKey::FromOperatingSystem()).value();
+    at::Tensor features = at::zeros({1, 4});
+    features[0][1] = 3;
+    const at::Tensor label = at::ones({1}, at::kLong);
+    const float put_back = unshortened && present ? 2 : 0;
+    std::int64_t count = 0;
+    for (std::int64_t step = 0; step < kTrials; ++step) {
+      EmbeddingSum sum(2, 4);
+      if (present) sum.Add(features, label);
+      Charge charge = book.Take(mechanism.Describe(1), 1).value();
+      const at::Tensor released = mechanism.Release(std::move(sum), step, std::move(charge)).value();
+      count += released.const_data_ptr<float>()[5] + put_back > 0.5F ? 1 : 0;
+    }
+    return count;
+  };
+  return Compare(1 / claimed, hits(true), hits(false));
+}
+
+TEST(ReleaseAudit, EmbeddingGivesAwayWhatItsEventClaimsAndNoMore) {
+  const Audit audit = AuditEmbedding(0.5, 0.5);
+  EXPECT_LE(audit.mu_lower, audit.mu_claimed);
+  EXPECT_GE(audit.mu_lower, 0.95 * audit.mu_claimed) << "the audit has lost its power";
+}
+
+TEST(ReleaseAudit, EmbeddingOfHalfItsNoiseIsCaught) {
+  const Audit audit = AuditEmbedding(0.5, 1);
+  EXPECT_GT(audit.mu_lower, audit.mu_claimed);
+}
+
+TEST(ReleaseAudit, ExamplesThatLieFurtherOutThanNormOneAreCaught) {
+  const Audit audit = AuditEmbedding(0.5, 0.5, true);
   EXPECT_GT(audit.mu_lower, audit.mu_claimed);
 }
 

@@ -9,6 +9,7 @@
 #include "worker/audit/audited_trial.h"
 #include "worker/audit/canaries.h"
 #include "worker/audit/dpsgd_step_audit.h"
+#include "worker/audit/embedding_step_audit.h"
 #include "worker/audit/inversion.h"
 #include "worker/audit/membership.h"
 #include "worker/audit/response_step.h"
@@ -25,6 +26,14 @@ using privacy::AuditKind;
 constexpr double kMu = 2, kSharedMu = 3;  // where a hundred, or fifty, thousand samples are worth 0.95 of mu
 constexpr std::int64_t kSamples = 100'000, kSharedSamples = 50'000;
 
+Result<AuditFinding> AuditEmbedding(const StepAuditSettings& settings) {
+  const release::EmbeddingSettings scaled = ScaledEmbedding(kSharedMu);
+  const auto make = [scaled] {
+    return release::ClassEmbedding::Create(scaled, noise::NoiseKey::FromOperatingSystem());
+  };
+  return AuditEmbeddingStep(make, scaled, settings);
+}
+
 Result<AuditFinding> AuditStepOf(const AuditedTrial& trial) {
   const TrialSpec& spec = trial.inputs.spec;
   const std::int64_t classes = trial.inputs.data.classes;
@@ -36,6 +45,10 @@ Result<AuditFinding> AuditStepOf(const AuditedTrial& trial) {
     case TrialKind::dpsgd_student:
       if (trial.order.samples == 0) settings.samples = kSharedSamples;
       return AuditDpSgdStep(ScaledDpSgdStep(spec, kSharedMu), spec.norm_bound, settings);
+    case TrialKind::merf_student:
+    case TrialKind::spectral_student:
+      if (trial.order.samples == 0) settings.samples = kSharedSamples;
+      return AuditEmbedding(settings);
     case TrialKind::gradient_student:
     case TrialKind::vote_student: {
       if (shared && trial.order.samples == 0) settings.samples = kSharedSamples;

@@ -5,6 +5,7 @@ set(RETORT_AUDIT_SOURCES
   audit/canaries.cc
   audit/confidence_score.cc
   audit/dpsgd_step_audit.cc
+  audit/embedding_step_audit.cc
   audit/final_network.cc
   audit/inception_score.cc
   audit/inversion.cc

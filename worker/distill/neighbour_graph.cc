@@ -3,23 +3,31 @@
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty_like.h>
+#include <ATen/ops/linalg_eigh.h>
+#include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include "experiments/spec/status.h"
+#include "worker/rng_streams.h"
 
 namespace retort::worker {
 namespace {
 
-constexpr double kSharpness = 20;
 constexpr std::int64_t kRows = 512;       // whose cosines with all are held at once
 constexpr double kLeastResidual = 1e-8;  // of the labels
 constexpr int kMostRounds = 10'000;
+// Of the subspace iteration: columns beyond those asked for, products of a turn, turns, and when it ends.
+constexpr std::int64_t kSpare = 16;
+constexpr int kDegree = 8, kMostTurns = 200;
+constexpr double kLeastGrowth = 1e-6;
+constexpr std::uint64_t kBasisKey = 0x737065637472;  // of the numbers that it starts from: public, the same for everybody
 
 struct Edge {
   std::int64_t to;
@@ -39,7 +47,7 @@ std::vector<Edge> Nearest(const float* cosines, std::int64_t rows, std::int64_t 
   std::partial_sort(order.begin(), last, order.end(), nearer);
   std::vector<Edge> edges;
   for (auto other = order.begin(); other != last; ++other)
-    edges.push_back({*other, std::exp(kSharpness * (static_cast<double>(cosines[*other]) - 1))});
+    edges.push_back({*other, std::exp(kNeighbourSharpness * (static_cast<double>(cosines[*other]) - 1))});
   return edges;
 }
 
@@ -95,34 +103,33 @@ NeighbourGraph::NeighbourGraph(const at::Tensor& features, std::int64_t neighbou
   }
 }
 
+at::Tensor NeighbourGraph::Times(const at::Tensor& x) const {
+  const std::int64_t columns = x.size(1);
+  at::Tensor out = at::zeros_like(x);
+  const auto* in = x.const_data_ptr<double>();
+  auto* to = out.mutable_data_ptr<double>();
+  at::parallel_for(0, rows(), 256, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      for (std::int64_t k = starts_[static_cast<std::size_t>(r)]; k < starts_[static_cast<std::size_t>(r + 1)]; ++k) {
+        const double weight = weights_[static_cast<std::size_t>(k)];
+        const double* other = in + ends_[static_cast<std::size_t>(k)] * columns;
+        for (std::int64_t c = 0; c < columns; ++c) to[r * columns + c] += weight * other[c];
+      }
+    }
+  });
+  return out;
+}
+
 // By conjugate gradients: A is symmetric and its eigenvalues lie in [-1, 1], so that I - share A is positive definite.
 at::Tensor NeighbourGraph::Propagated(const at::Tensor& labels, double share) const {
-  const auto rows = static_cast<std::int64_t>(starts_.size()) - 1;
-  RETORT_CHECK(labels.dim() == 2 && labels.size(0) == rows && share >= 0 && share < 1);
+  RETORT_CHECK(labels.dim() == 2 && labels.size(0) == rows() && share >= 0 && share < 1);
   const at::NoGradGuard no_grad;
-  const std::int64_t classes = labels.size(1);
-  const auto times = [&](const at::Tensor& x) {
-    at::Tensor out = at::empty_like(x);
-    const auto* in = x.const_data_ptr<double>();
-    auto* to = out.mutable_data_ptr<double>();
-    at::parallel_for(0, rows, 256, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t r = begin; r < end; ++r) {
-        for (std::int64_t c = 0; c < classes; ++c) to[r * classes + c] = in[r * classes + c];
-        for (std::int64_t k = starts_[static_cast<std::size_t>(r)]; k < starts_[static_cast<std::size_t>(r + 1)]; ++k) {
-          const double weight = share * weights_[static_cast<std::size_t>(k)];
-          const double* other = in + ends_[static_cast<std::size_t>(k)] * classes;
-          for (std::int64_t c = 0; c < classes; ++c) to[r * classes + c] -= weight * other[c];
-        }
-      }
-    });
-    return out;
-  };
   const at::Tensor wanted = labels.cpu().to(at::kDouble).contiguous();
   at::Tensor found = at::zeros_like(wanted), residual = wanted.clone(), direction = wanted.clone();
   const double least = kLeastResidual * kLeastResidual * Dot(wanted, wanted);
   double left = Dot(residual, residual);
   for (int round = 0; round < kMostRounds && left > least; ++round) {
-    const at::Tensor image = times(direction);
+    const at::Tensor image = direction - Times(direction) * share;
     const double along = left / Dot(direction, image);
     found.add_(direction, along);
     residual.sub_(image, along);
@@ -131,6 +138,34 @@ at::Tensor NeighbourGraph::Propagated(const at::Tensor& labels, double share) co
     left = now;
   }
   return (found * (1 - share)).to(labels.scalar_type()).to(labels.device());
+}
+
+// The Chebyshev polynomial that is small on [-1, cut] and grows beyond it, of A, times x.
+at::Tensor NeighbourGraph::Filtered(const at::Tensor& x, double cut) const {
+  const double middle = (cut - 1) / 2, half = (cut + 1) / 2;
+  at::Tensor before = x, now = (Times(x) - x * middle) / half;
+  for (int degree = 2; degree <= kDegree; ++degree) {
+    const at::Tensor next = (Times(now) - now * middle) * (2 / half) - before;
+    before = std::exchange(now, next);
+  }
+  return now;
+}
+
+at::Tensor NeighbourGraph::Leading(std::int64_t count) const {
+  RETORT_CHECK(count >= 1 && count <= rows());
+  const at::NoGradGuard no_grad;
+  const std::int64_t wanted = std::min(count + std::max(count, kSpare), rows());
+  at::Tensor basis = NormalRows(rows(), wanted, RngStream(kBasisKey)).to(at::kDouble);
+  double sum = 0, cut = 0;
+  for (int turn = 0; turn < kMostTurns; ++turn) {
+    basis = std::get<0>(at::linalg_qr(Filtered(basis, cut))).contiguous();
+    const auto [values, vectors] = at::linalg_eigh(at::matmul(basis.t(), Times(basis)));
+    basis = at::matmul(basis, vectors).contiguous();  // by rising eigenvalues
+    const double before = std::exchange(sum, values.narrow(0, wanted - count, count).sum().item<double>());
+    if (turn > 0 && sum - before < kLeastGrowth * static_cast<double>(count)) break;
+    cut = std::clamp(values[0].item<double>(), -0.5, 0.999);
+  }
+  return basis.narrow(1, wanted - count, count).to(at::kFloat).contiguous();
 }
 
 }  // namespace retort::worker

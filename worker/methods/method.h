@@ -87,6 +87,7 @@ class Method {
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeDenseDistillation(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeMeanEmbedding(const MethodInputs& inputs);
+[[nodiscard]] Result<std::unique_ptr<Method>> MakeSpectralLabels(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeLabelStages(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeAlibi(const MethodInputs& inputs);
 [[nodiscard]] Result<std::unique_ptr<Method>> MakeFederatedAveraging(const MethodInputs& inputs);

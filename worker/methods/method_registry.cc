@@ -44,6 +44,8 @@ Result<std::unique_ptr<Method>> MakeMethod(const MethodInputs& inputs) {
       return MakeDenseDistillation(inputs);
     case TrialKind::merf_student:
       return MakeMeanEmbedding(inputs);
+    case TrialKind::spectral_student:
+      return MakeSpectralLabels(inputs);
     case TrialKind::label_student:
       return method == "alibi" ? MakeAlibi(inputs) : MakeLabelStages(inputs);
     case TrialKind::federated_student:

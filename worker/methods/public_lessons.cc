@@ -15,17 +15,14 @@
 #include "worker/distill/neighbour_graph.h"
 #include "worker/distill/vote_regression.h"
 #include "worker/evaluation.h"
+#include "worker/methods/oriented_features.h"
 #include "worker/methods/training_images.h"
-#include "worker/models/frozen_front.h"
-#include "worker/models/model_registry.h"
 #include "worker/optim/schedule.h"
-#include "worker/private/head_gradients.h"
 
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kRows = 500;              // of one pass
-constexpr const char* kFeatures = "hog-linear";  // the network whose frozen front says which pictures are alike
+constexpr std::int64_t kRows = 500;  // of one pass
 
 }  // namespace
 
@@ -65,26 +62,20 @@ void PublicLessons::StartAfresh() {
   learner_.ResetOptimiser();
 }
 
-Result<at::Tensor> PublicLessons::Features() const {
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> features,
-                          MakeNetwork(kFeatures, data_.shape, data_.classes, RngStream(0, Purpose::parameters),
-                                      data_.device));
-  const std::optional<std::size_t> front = FrozenFront(*features);
-  RETORT_CHECK(front.has_value());
-  return SeenByHead(*features, *front, data_.public_split);
+at::Tensor PublicLessons::Labels(const at::Tensor& scores) const {
+  return OneHotTargets(spec_.balance ? BalancedClasses(scores) : scores.argmax(1), data_.classes);
 }
 
 Result<at::Tensor> PublicLessons::Propagated(const at::Tensor& released) {
   const at::NoGradGuard no_grad;
   at::Tensor all;
   if (gang_.rank().value == 0) {
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor features, Features());
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor features, OrientedFeatures(data_, data_.public_split));
     const NeighbourGraph graph(features, spec_.neighbours);
     // A picture that was not asked about speaks for no class.
     at::Tensor labels = at::zeros_like(targets_);
     labels.narrow(0, 0, released.size(0)).copy_(released - released.mean(1, true));
-    const at::Tensor scores = graph.Propagated(labels, spec_.propagation);
-    all = OneHotTargets(spec_.balance ? BalancedClasses(scores) : scores.argmax(1), data_.classes);
+    all = Labels(graph.Propagated(labels, spec_.propagation));
   }
   return BroadcastFromRoot(all, gang_);
 }
@@ -93,7 +84,7 @@ Result<at::Tensor> PublicLessons::Regressed(const at::Tensor& released, double n
   const at::NoGradGuard no_grad;
   at::Tensor all;
   if (gang_.rank().value == 0) {
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor features, Features());
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor features, OrientedFeatures(data_, data_.public_split));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor said, RegressedVotes(features, released, noise));
     all = OneHotTargets(said.argmax(1), data_.classes);
   }

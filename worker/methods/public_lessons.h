@@ -30,9 +30,13 @@ class PublicLessons {
   [[nodiscard]] at::Tensor StudentSays() const;
   // A student that has learned nothing, as it would be drawn for the second time.
   void StartAfresh();
+  // The first class of every row of scores f32 [rows, classes], or by spec.balance as many rows of each: one-hot f32
+  // [rows, classes].
+  [[nodiscard]] at::Tensor Labels(const at::Tensor& scores) const;
+
   // What was released for the first rows, f32 [rows, classes] of any scale, spread over all public pictures by
-  // spec.neighbours and spec.propagation, and shared out evenly among the classes by spec.balance: one-hot f32 [public
-  // pictures, classes]. The same on every member of the gang. Errors: of the gang.
+  // spec.neighbours and spec.propagation, and their Labels: one-hot f32 [public pictures, classes]. The same on every
+  // member of the gang. Errors: of the gang.
   [[nodiscard]] Result<at::Tensor> Propagated(const at::Tensor& released);
 
   // The same by RegressedVotes. `noise`: the standard deviation of an entry. Errors: of the gang; usage, where something
@@ -44,9 +48,6 @@ class PublicLessons {
   [[nodiscard]] Result<double> Fit(std::int64_t step, std::int64_t within, std::int64_t pool);
 
  private:
-  // By oriented gradients, f32 [public pictures, values].
-  [[nodiscard]] Result<at::Tensor> Features() const;
-
   const TrialSpec& spec_;
   const Dataset& data_;
   Collective& gang_;

@@ -189,6 +189,35 @@ TEST(MethodClaims, ReplacingAnExampleMovesTheEmbeddingTwiceAsFarAsAddingOne) {
   EXPECT_GE(Get(claims, Adjacency::example).epsilon, GaussianEpsilon(spec.delta, 2.0 / 5));
 }
 
+TEST(MethodClaims, SpectralLabelsCostOneDrawWhateverTheirNumber) {
+  TrialSpec spec = Student("dp-spectral");
+  spec.source = QuerySource::public_split;
+  spec.noise_multiplier = 5;
+  for (const std::int64_t eigenvectors : {1, 400}) {
+    spec.eigenvectors = eigenvectors;
+    const std::vector<Claim> claims = PlannedClaims(spec);
+    EXPECT_EQ(claims.size(), 2U);
+    const Claim& added = Get(claims, Adjacency::example, Neighbour::add_remove);
+    EXPECT_EQ(added.status, ClaimStatus::proven);
+    EXPECT_EQ(added.epsilon, RoundEpsilonUp(GaussianEpsilon(spec.delta, 1.0 / 5)));
+    EXPECT_EQ(Get(claims, Adjacency::example).epsilon, RoundEpsilonUp(GaussianEpsilon(spec.delta, 2.0 / 5)));
+  }
+  spec.source = QuerySource::private_split;
+  for (const Claim& claim : PlannedClaims(spec)) EXPECT_EQ(claim.reason, reason::kPrivateSource);
+}
+
+TEST(MethodClaims, CalibrationSolvesForTheNoiseOfSpectralLabels) {
+  TrialSpec spec = Calibrated(Student("dp-spectral"), ClaimTarget::example, 0.1);
+  spec.source = QuerySource::public_split;
+  ASSERT_TRUE(CalibrateTrial(spec).ok()) << CalibrateTrial(spec).message();
+  const auto epsilon = [&] { return Get(PlannedClaims(spec), Adjacency::example, Neighbour::add_remove).epsilon; };
+  EXPECT_LE(epsilon(), 0.1);
+  spec.noise_multiplier *= 0.99;
+  EXPECT_GT(epsilon(), 0.1);
+  TrialSpec steps = Calibrated(Student("dp-spectral"), ClaimTarget::example, 1, Calibrate::steps);
+  EXPECT_FALSE(CalibrateTrial(steps).ok());
+}
+
 TEST(MethodClaims, WithoutNoiseThereIsNoClaim) {
   TrialSpec averaged = Student("fedavg");
   averaged.source = QuerySource::private_split;

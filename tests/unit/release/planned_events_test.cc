@@ -181,6 +181,19 @@ TEST(PlannedEvents, EqualWhatTheEmbeddingOfTheClassesDescribes) {
   }
 }
 
+TEST(PlannedEvents, EqualWhatTheEmbeddingOfTheSpectralPlacesDescribes) {
+  TrialSpec spec = Spec();
+  spec.method = "dp-spectral";
+  spec.source = QuerySource::public_split;
+  spec.noise_multiplier = 4.5;
+  spec.eigenvectors = 30;
+  const auto mechanism = ClassEmbedding::Create({4.5, 10, 30}, KeyFor(spec)).value();
+  privacy::PrivacyEvent planned = OnlyPlanned(spec);
+  planned.facts.clear();
+  EXPECT_TRUE(mechanism.Describe(1).SameMechanism(planned));
+  EXPECT_EQ(planned.count, 1);
+}
+
 TEST(PlannedEvents, EqualWhatEveryPartOfTheLabelsDescribes) {
   for (const std::string method : {"lp-2st", "alibi"}) {
     TrialSpec spec = Spec();

@@ -38,6 +38,7 @@ std::vector<TrialSpec> Samples() {
     if (kind == TrialKind::query_student) spec.method = "rona";
     if (kind == TrialKind::raw_student) spec.method = "dense";
     if (kind == TrialKind::merf_student) spec.method = "dp-merf";
+    if (kind == TrialKind::spectral_student) spec.method = "dp-spectral";
     if (kind == TrialKind::label_student) spec.method = "lp-2st";
     if (kind == TrialKind::federated_student) spec.method = "fedavg";
     if (spec.role == Role::student) spec.source = FindMethod(spec.method)->source;

@@ -69,6 +69,7 @@ TEST_F(AuditRun, EachTrialGetsTheAuditsThatApplyAndAReasonForTheRest) {
   EXPECT_EQ(Ran(Run(OrderFor(trials_.Teacher("ensemble"), "shards", kAll))), "");
   EXPECT_EQ(Ran(Run(OrderFor(trials_.DpSgdStudent(), "dpsgd", kAll))),
             "release-step canary membership inversion ");
+  EXPECT_EQ(Ran(Run(OrderFor(trials_.SpectralStudent(), "spectral", kAll))), "release-step membership inversion ");
   EXPECT_EQ(
       Ran(Run(OrderFor(trials_.Student(Reading::working), "working", kAll, trials_.TeacherFile("plain")))),
       "release-step membership inversion ");

@@ -57,6 +57,27 @@ TEST(NeighbourGraph, OneRightLabelNamesItsBunchAndOneWrongLabelIsOutvoted) {
   EXPECT_EQ(graph.Propagated(labels, 0.99).argmax(1)[4].item<std::int64_t>(), 0);
 }
 
+TEST(NeighbourGraph, LeadingEigenvectorsSpanWhatTheMatrixWrittenOutSays) {
+  const at::Tensor features = Bunches(20);
+  const auto vectors = std::get<1>(at::linalg_eigh(Dense(features, 4)));
+  for (const std::int64_t count : {2, 3, 40}) {  // both bunches have an eigenvalue of 1
+    const at::Tensor found = NeighbourGraph(features, 4).Leading(count).to(at::kDouble);
+    EXPECT_TRUE(at::allclose(at::matmul(found.t(), found), at::eye(count, at::kDouble), 1e-5, 1e-6)) << count;
+    const at::Tensor expected = vectors.narrow(1, 40 - count, count);
+    // The root of the mean squared cosine of the angles between both subspaces.
+    const double likeness = at::matmul(found.t(), expected).square().sum().item<double>() / static_cast<double>(count);
+    EXPECT_GT(likeness, 0.999) << count;
+  }
+}
+
+TEST(NeighbourGraph, LeadingEigenvectorsTellBunchesApart) {
+  const at::Tensor found = NeighbourGraph(Bunches(20), 5).Leading(2);
+  const at::Tensor unit = found / found.norm(2, at::IntArrayRef{1}, true);
+  const at::Tensor likeness = at::matmul(unit, unit.t());
+  EXPECT_GT(likeness.slice(0, 0, 20).slice(1, 0, 20).min().item<float>(), 0.9f);
+  EXPECT_LT(likeness.slice(0, 0, 20).slice(1, 20).abs().max().item<float>(), 0.1f);
+}
+
 TEST(NeighbourGraph, RowsOfZerosKeepTheirLabelsToThemselves) {
   at::Tensor features = Bunches(4);
   features[2].zero_();

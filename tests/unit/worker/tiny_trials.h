@@ -143,6 +143,17 @@ class TinyTrials {
     return spec;
   }
 
+  // Public pictures that the private examples' places among them label.
+  [[nodiscard]] TrialSpec SpectralStudent() const {
+    TrialSpec spec = LabelledStudent();
+    spec.method = "dp-spectral";
+    spec.reading = Reading::working;
+    spec.neighbours = 4;
+    spec.eigenvectors = 6;
+    spec.noise_multiplier = 2;
+    return spec;
+  }
+
   // RONA, small enough for each of its steps to be interrupted. Hints need a teacher with a layer of 7 x 7 pixels.
   [[nodiscard]] TrialSpec RonaStudent(Reading reading) const {
     TrialSpec spec = Common();

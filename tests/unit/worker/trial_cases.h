@@ -39,6 +39,7 @@ inline const TrialCase kTrialCases[] = {
      },
      ""},
     {"MeanEmbedding", [](const TinyTrials& t) { return t.Baseline("dp-merf"); }, ""},
+    {"SpectralLabels", [](const TinyTrials& t) { return t.SpectralStudent(); }, ""},
     {"LabelStages", [](const TinyTrials& t) { return t.Baseline("lp-2st"); }, ""},
     {"Alibi", [](const TinyTrials& t) { return t.Baseline("alibi"); }, ""},
     {"FederatedAveraging", [](const TinyTrials& t) { return t.Baseline("fedavg"); }, ""},
