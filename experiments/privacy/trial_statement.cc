@@ -31,7 +31,8 @@ std::string NoiseText(const PrivacyEvent& event) {
 }
 
 // What one kind of release was, and how often.
-std::string ReleaseSentence(const PrivacyEvent& event) {
+std::string ReleaseSentence(const PrivacyEvent& event, TrialKind kind) {
+  constexpr KindMask kEmbedding = MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::spectral_student);
   const std::string count = std::to_string(event.count);
   const std::string sensitivity = "sensitivity " + ShortNumber(event.sensitivity);
   switch (event.kind) {
@@ -46,6 +47,9 @@ std::string ReleaseSentence(const PrivacyEvent& event) {
       return "Released: " + count + " vote histograms of " + sensitivity + " with " + NoiseText(event) +
              " on whole numbers.";
     case MechanismKind::subsampled_gaussian:
+      if ((MaskOf(kind) & kEmbedding) != 0)
+        return "Released: " + count + " sum by class of vectors of the examples, of " + sensitivity + " with " +
+               NoiseText(event) + ", over all examples.";
       return "Released: " + count + " sums of gradients of " + sensitivity + " with " + NoiseText(event) +
              (event.sampling_rate < 1 ? ", over samples that hold each example with probability " +
                                             ShortNumber(event.sampling_rate) + "."
@@ -154,8 +158,8 @@ std::string TrialStatement(const TrialSpec& spec, const std::vector<Claim>& clai
                            const std::vector<PrivacyEvent>& events) {
   std::string text;
   const std::vector<PrivacyEvent> sums = Aggregate(events);
-  for (const PrivacyEvent& event : sums) Say(text, ReleaseSentence(event));
   const TrialKind kind = KindOf(spec);
+  for (const PrivacyEvent& event : sums) Say(text, ReleaseSentence(event, kind));
   if (sums.empty() && kind == TrialKind::sleeper) return "The trial trains nothing and releases nothing.";
   if (sums.empty()) Say(text, "The trial charged no release to its ledger.");
   Say(text, AboutPeople(claims));

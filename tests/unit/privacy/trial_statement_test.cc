@@ -29,6 +29,19 @@ TEST(TrialStatement, DpSgdNamesSamplingNoiseNeighboursAndAccountant) {
   EXPECT_THAT(text, Not(HasSubstr("No finite epsilon")));
 }
 
+TEST(TrialStatement, AnEmbeddingIsNoSumOfGradients) {
+  for (const char* method : {"dp-merf", "dp-spectral"}) {
+    TrialSpec spec = DpSgd(Role::student);
+    spec.method = method;
+    spec.source = method == std::string("dp-merf") ? QuerySource::private_split : QuerySource::public_split;
+    spec.noise_multiplier = 5;
+    const std::string text = StatementOf(spec);
+    EXPECT_THAT(text, HasSubstr("Released: 1 sum by class of vectors of the examples, of sensitivity 1 with Gaussian noise of "
+                                "standard deviation 5, over all examples."));
+    EXPECT_THAT(text, Not(HasSubstr("gradients")));
+  }
+}
+
 TEST(TrialStatement, VotesNameTheMemberAndTheShards) {
   const std::string text = StatementOf(VoteStudent());
   EXPECT_THAT(text, HasSubstr("Released: 300 vote histograms"));
