@@ -17,14 +17,14 @@ SweepPlan Shipped(const std::string& name) {
   return outcome.plan ? *outcome.plan : SweepPlan{};
 }
 
-TEST(ShippedSweeps, QuickstartIsFourTeachersThenSixStudents) {
+TEST(ShippedSweeps, QuickstartIsFourTeachersThenSevenStudents) {
   const SweepPlan plan = Shipped("quickstart.toml");
   EXPECT_THAT(Names(plan),
               ElementsAre("teacher-single-digits-s0", "teacher-shards-digits-s0", "teacher-hog-digits-s0",
                           "teacher-dpsgd-digits-s0", "dpdfd-sound-hog-digits-s0", "dp-gd-digits-s0",
                           "dpdfd-working-digits-s0", "dpdfd-sound-dpsgd-digits-s0",
-                          "dpdfd-sound-shards-digits-s0", "dpsgd-digits-s0"));
-  ASSERT_EQ(plan.trials.size(), 10U);
+                          "dpdfd-sound-shards-digits-s0", "dpsgd-digits-s0", "dp-spectral-digits-s0"));
+  ASSERT_EQ(plan.trials.size(), 11U);
   EXPECT_EQ(plan.trials[4].parent, plan.trials[2].id);
   EXPECT_EQ(plan.trials[4].source, QuerySource::procedural);
   EXPECT_EQ(plan.trials[6].parent, plan.trials[0].id);
@@ -36,6 +36,7 @@ TEST(ShippedSweeps, QuickstartIsFourTeachersThenSixStudents) {
   EXPECT_EQ(plan.trials[6].steps, 160);
   EXPECT_EQ(plan.trials[8].queries, 300);
   EXPECT_EQ(plan.trials[9].network, "tanh-cnn");
+  EXPECT_EQ(plan.trials[10].source, QuerySource::public_split);
   EXPECT_EQ(plan.name, "quickstart");
   EXPECT_TRUE(plan.warnings.empty());
 }
