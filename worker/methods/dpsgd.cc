@@ -156,10 +156,14 @@ class DpSgd final : public Method {
   void AddHeadGradients(const at::Tensor& rows, release::ClippedSum& sum) const {
     constexpr std::int64_t kRows = 4096;
     const at::Tensor& weight = network_->parameters().leaves().front();
+    const bool all = rows.size(0) == seen_.size(0);  // a sample holds no example twice
+    const auto of = [&](const at::Tensor& examples, std::int64_t first, std::int64_t count) {
+      return all ? examples.narrow(0, first, count) : examples.index_select(0, rows.narrow(0, first, count));
+    };
     for (std::int64_t first = 0; first < rows.size(0); first += kRows) {
-      const at::Tensor part = rows.narrow(0, first, std::min(kRows, rows.size(0) - first));
+      const std::int64_t count = std::min(kRows, rows.size(0) - first);
       const OuterGradients gradients =
-          HeadGradients(weight, seen_.index_select(0, part), data_.train.labels.index_select(0, part));
+          HeadGradients(weight, of(seen_, first, count), of(data_.train.labels, first, count));
       sum.AddOuter(gradients.left, gradients.right);
     }
   }

@@ -49,7 +49,7 @@ void ClippedSum::AddOuter(const at::Tensor& left, const at::Tensor& right) {
                left.size(1) * right.size(1) == sum_.size(0));
   const at::NoGradGuard no_grad;
   // |l r^T| = |l| |r|; one that is not finite makes the product so, or NaN.
-  const at::Tensor norms = at::linalg_vector_norm(left, 2, 1, true, at::kDouble) *
+  const at::Tensor norms = left.to(at::kDouble).square().sum(1, true).sqrt() *
                            at::linalg_vector_norm(right, 2, 1, true, at::kDouble);
   const at::Tensor finite = at::isfinite(norms);
   const at::Tensor weights = (norm_bound_ / norms.clamp_min(norm_bound_)).to(at::kFloat);
