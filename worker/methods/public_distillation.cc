@@ -23,7 +23,7 @@
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kSamples = 64, kCurveEvery = 5;
+constexpr std::int64_t kSamples = 64;
 
 class PublicDistillation final : public Method {
  public:
@@ -59,13 +59,7 @@ class PublicDistillation final : public Method {
     if (step < releases_) return Query(step);
     const std::int64_t within = step - releases_;
     if (within == 0) RETORT_RETURN_IF_ERROR(AimAtAnswers());
-    std::vector<double> loss = {0};
-    RETORT_ASSIGN_OR_RETURN(loss[0], lessons_.Fit(step, within, data_.public_split.size()));
-    if (within % kCurveEvery == 0 || within + 1 == spec_.label_steps) {
-      RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
-      series.emplace_back("train.student_loss", loss[0]);
-    }
-    return {};
+    return lessons_.Fit(step, within, data_.public_split.size(), series);
   }
 
   Result<Outcome> Finish() override {

@@ -22,7 +22,8 @@
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kRows = 500;  // of one pass
+constexpr std::int64_t kRows = 500;      // of one pass
+constexpr std::int64_t kCurveEvery = 5;  // optimiser steps
 
 }  // namespace
 
@@ -91,7 +92,7 @@ Result<at::Tensor> PublicLessons::Regressed(const at::Tensor& released, double n
   return BroadcastFromRoot(all, gang_);
 }
 
-Result<double> PublicLessons::Fit(std::int64_t step, std::int64_t within, std::int64_t pool) {
+Status PublicLessons::Fit(std::int64_t step, std::int64_t within, std::int64_t pool, Series& series) {
   const auto at_step = static_cast<std::uint64_t>(step);
   const RngStream pick(spec_.seed, Purpose::batches, at_step);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(spec_.student_batch));
@@ -101,8 +102,15 @@ Result<double> PublicLessons::Fit(std::int64_t step, std::int64_t within, std::i
   RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
                           TrainingImages(spec_, data_.scale, data_.public_split, index, step, share.first));
   const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
-  return learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,
-                        RngStream(spec_.seed, Purpose::dropout, at_step));
+  std::vector<double> loss = {0};
+  RETORT_ASSIGN_OR_RETURN(
+      loss[0], learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,
+                              RngStream(spec_.seed, Purpose::dropout, at_step)));
+  if (within % kCurveEvery == 0 || within + 1 == spec_.label_steps) {
+    RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
+    series.emplace_back("train.student_loss", loss[0]);
+  }
+  return {};
 }
 
 }  // namespace retort::worker

@@ -44,8 +44,9 @@ class PublicLessons {
   [[nodiscard]] Result<at::Tensor> Regressed(const at::Tensor& released, double noise);
 
   // Optimiser step `within` of spec.label_steps, at the trial's step `step`, on student_batch of the first `pool` public
-  // pictures. Returns this member's part of the loss. Errors: of decoding and of the gang.
-  [[nodiscard]] Result<double> Fit(std::int64_t step, std::int64_t within, std::int64_t pool);
+  // pictures; now and then the gang's loss is appended to `series` as train.student_loss. Errors: of decoding and of the
+  // gang.
+  [[nodiscard]] Status Fit(std::int64_t step, std::int64_t within, std::int64_t pool, Series& series);
 
  private:
   const TrialSpec& spec_;

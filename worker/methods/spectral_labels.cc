@@ -28,7 +28,7 @@
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kSamples = 64, kCurveEvery = 5;
+constexpr std::int64_t kSamples = 64;
 
 class SpectralLabels final : public Method {
  public:
@@ -53,14 +53,7 @@ class SpectralLabels final : public Method {
 
   Status Step(std::int64_t step, Series& series) override {
     if (step == 0) return LabelAll();
-    const std::int64_t within = step - 1;
-    std::vector<double> loss = {0};
-    RETORT_ASSIGN_OR_RETURN(loss[0], lessons_.Fit(step, within, data_.public_split.size()));
-    if (within % kCurveEvery == 0 || within + 1 == spec_.label_steps) {
-      RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
-      series.emplace_back("train.student_loss", loss[0]);
-    }
-    return {};
+    return lessons_.Fit(step, step - 1, data_.public_split.size(), series);
   }
 
   Result<Outcome> Finish() override {

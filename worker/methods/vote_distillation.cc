@@ -80,14 +80,7 @@ class VoteDistillation final : public Method {
     if (fit == 0) RETORT_RETURN_IF_ERROR(AimAtVotes(series));
     if (fit == spec_.label_steps) AimAtEverything();
     const bool asked_alone = fit < spec_.label_steps && spec_.neighbours == 0 && !drawn();
-    std::vector<double> loss = {0};
-    RETORT_ASSIGN_OR_RETURN(
-        loss[0], lessons_.Fit(step, within, asked_alone ? spec_.queries : data_.public_split.size()));
-    if (within % kCurveEvery == 0 || within + 1 == spec_.label_steps) {
-      RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
-      series.emplace_back("train.student_loss", loss[0]);
-    }
-    return {};
+    return lessons_.Fit(step, within, asked_alone ? spec_.queries : data_.public_split.size(), series);
   }
 
   Result<Outcome> Finish() override {
@@ -102,8 +95,6 @@ class VoteDistillation final : public Method {
   }
 
  private:
-  static constexpr std::int64_t kCurveEvery = 5;
-
   Status Query(std::int64_t step) {
     const std::int64_t first = step * rows_, rows = std::min(rows_, spec_.queries - first);
     const at::Tensor images = data_.public_split.Range(first, rows);
