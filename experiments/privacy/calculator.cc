@@ -30,6 +30,7 @@ constexpr const char* kMironov =
     "Renyi DP converted by Mironov 2017, proposition 3: looser, where a paper used it";
 constexpr const char* kPld =
     "privacy loss distribution, pessimistic grid (Doroshenko et al. 2022), composed by Fourier transform";
+constexpr const char* kTwice = "one removal and one addition: (2e, (1 + e^e) d) from (e, d)";
 constexpr const char* kGivenSensitivity = "sensitivity-as-given";
 constexpr const char* kOneCoordinate = "one-coordinate";
 
@@ -232,9 +233,23 @@ Answer SubsampledPld(const Parameters& given) {
   return Bounded(std::move(answer), bracket.upper, "pld");
 }
 
-std::vector<Answer> SubsampledGaussian(const Parameters& given, const std::string& accountant) {
+Answer SubsampledPldReplaced(const Parameters& given) {
+  Answer answer = Blank(Adjacency::example, Neighbour::replace, given["delta"], "one training example");
+  answer.claim.assumptions.emplace_back(kAssumePoissonSampling);
+  answer.inputs = SubsampledInputs(given);
+  answer.theorem = kTwice;
+  answer.detail = "the composed losses at a smaller delta, twice";
+  answer.claim.reason = "composed losses, one removal and one addition";
+  const double epsilon = SubsampledGaussianPldReplaced(given["sampling-rate"], given["noise-multiplier"],
+                                                       given.Whole("steps"), given["delta"]);
+  return Bounded(std::move(answer), epsilon, "pld-group-of-2");
+}
+
+std::vector<Answer> SubsampledGaussian(const Parameters& given, const std::string& accountant, bool quick) {
   std::vector<Answer> answers;
   if (accountant != "rdp") answers.push_back(OrUnsampled(SubsampledPld(given), given));
+  if (accountant == "pld" && quick) return answers;
+  if (accountant != "rdp") answers.push_back(OrUnsampled(SubsampledPldReplaced(given), given));
   if (accountant == "pld") return answers;
   const double q = given["sampling-rate"];
   const double z = given["noise-multiplier"];
@@ -247,7 +262,7 @@ std::vector<Answer> SubsampledGaussian(const Parameters& given, const std::strin
   replaced.claim.neighbour = Neighbour::replace;
   answers.push_back(OrUnsampled(ByRdp(std::move(added), curve), given));
   const RdpEpsilon pair = ReplaceOneEpsilon(curve, given["delta"]);
-  replaced.theorem = "one removal and one addition: (2e, (1 + e^e) d) from (e, d)";
+  replaced.theorem = kTwice;
   replaced.detail = "best order " + ShortNumber(pair.order);
   replaced.claim.reason = "order " + ShortNumber(pair.order) + ", one removal and one addition";
   answers.push_back(OrUnsampled(Bounded(std::move(replaced), pair.epsilon, "rdp-group-of-2"), given));
@@ -359,7 +374,7 @@ std::vector<Answer> ByMechanism(const MechanismRule& rule, const Parameters& giv
   if (rule.name == "gaussian") return Gaussian(given);
   if (rule.name == "votes") return Votes(given);
   if (rule.name == "randomized-response") return RandomizedResponse(given);
-  if (rule.name == "subsampled-gaussian") return SubsampledGaussian(given, question.accountant);
+  if (rule.name == "subsampled-gaussian") return SubsampledGaussian(given, question.accountant, question.quick);
   if (rule.name == "laplace") return Laplace(given, question.quick);
   return DiscreteGaussian(given, question.quick);
 }

@@ -14,6 +14,7 @@
 #include "experiments/privacy/paper_formulas.h"
 #include "experiments/privacy/paper_value.h"
 #include "experiments/privacy/parameter_key.h"
+#include "experiments/privacy/pld_accountant.h"
 #include "experiments/privacy/rdp_accountant.h"
 #include "experiments/privacy/reasons.h"
 #include "experiments/privacy/relation.h"
@@ -137,28 +138,30 @@ Status SolveDpSgd(TrialSpec& spec) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlannedEvents(unit));
   const double rate = events.front().sampling_rate;
   if (rate == 1) return SolveDpGd(spec);
-  const double aim = AimOf(spec.epsilon);
   const auto charged = [&spec](std::int64_t steps) {
-    return static_cast<double>(steps) +
-           static_cast<double>(spec.retries) * static_cast<double>(std::min(steps, spec.reserve_block));
+    return steps + spec.retries * std::min(steps, spec.reserve_block);
+  };
+  const auto meets = [&](double z, std::int64_t steps) {
+    Composition trial;
+    trial.subsampled.push_back({rate, z, charged(steps)});
+    return BoundOf(trial, spec.delta).epsilon <= spec.epsilon;
   };
   if (spec.calibrate == Calibrate::noise) {
-    const double noise = SubsampledGaussianNoise(rate, charged(spec.steps), spec.delta, aim);
+    const std::int64_t steps = charged(spec.steps);
+    const double aim = AimOf(spec.epsilon);
+    const double noise = steps > kMostPldSteps
+                             ? SubsampledGaussianNoise(rate, static_cast<double>(steps), spec.delta, aim)
+                             : SubsampledGaussianPldNoise(rate, steps, spec.delta, aim);
     if (!std::isfinite(noise)) return Cannot(spec, "no noise multiplier up to a million reaches it.");
-    // The search over orders leaves steps of about 1e-7 in the curve, so the rounded value is tried.
-    const auto meets = [&](double z) {
-      return SubsampledGaussianEpsilon(rate, z, charged(spec.steps), spec.delta).epsilon <= aim;
-    };
-    spec.noise_multiplier = NineDigitsUp(noise);
-    while (!meets(spec.noise_multiplier))
-      spec.noise_multiplier = NineDigitsUp(spec.noise_multiplier * (1 + 1e-8));
+    // Neither search is smooth to its last digits, so the rounded value is tried.
+    spec.noise_multiplier = SixDigitsUp(noise);
+    for (int round = 0; round < 100 && !meets(spec.noise_multiplier, spec.steps); ++round)
+      spec.noise_multiplier = SixDigitsUp(spec.noise_multiplier * (1 + 1e-6));
     return {};
   }
   if (!(spec.noise_multiplier > 0))
     return Cannot(spec, "calibrate = \"steps\" needs noise_multiplier above 0.");
-  const auto fits = [&](std::int64_t steps) {
-    return SubsampledGaussianEpsilon(rate, spec.noise_multiplier, charged(steps), spec.delta).epsilon <= aim;
-  };
+  const auto fits = [&](std::int64_t steps) { return meets(spec.noise_multiplier, steps); };
   if (!fits(1))
     return Cannot(spec, "one step alone costs more at this noise_multiplier; raise it or epsilon.");
   std::int64_t low = 1;
@@ -259,8 +262,7 @@ Status CheckSolution(const TrialSpec& spec) {
     if (const std::string problem = EventProblem(event); !problem.empty())
       return Cannot(spec, std::string(ReasonText(problem)));
   }
-  const bool added = IsDpSgd(spec) || KindOf(spec) == TrialKind::merf_student ||
-                     KindOf(spec) == TrialKind::spectral_student;  // solved under add-remove
+  const bool added = IsDpSgd(spec) || ReleasesEmbedding(KindOf(spec));  // solved under add-remove
   if (const std::optional<Relation> relation = RelationOf(spec);
       relation && !added && !Meets(spec, *relation))
     return Cannot(spec, "no noise that can be drawn reaches it.");

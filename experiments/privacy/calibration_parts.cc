@@ -42,12 +42,20 @@ Status Cannot(const TrialSpec& spec, const std::string& why) {
                     std::string(TargetName(spec.claim)) + "\": " + why);
 }
 
-double NineDigitsUp(double value) {
+namespace {
+
+double DigitsUp(double value, int significant) {
   if (!(value > 0) || !std::isfinite(value)) return value;
-  const double digits = 8 - std::floor(std::log10(value));
+  const double digits = significant - 1 - std::floor(std::log10(value));
   const double scale = std::pow(10.0, std::abs(digits));
   return digits >= 0 ? std::ceil(value * scale) / scale : std::ceil(value / scale) * scale;
 }
+
+}  // namespace
+
+double NineDigitsUp(double value) { return DigitsUp(value, 9); }
+
+double SixDigitsUp(double value) { return DigitsUp(value, 6); }
 
 bool IsDpSgd(const TrialSpec& spec) {
   const TrialKind kind = KindOf(spec);

@@ -17,6 +17,8 @@ inline constexpr std::int64_t kMostReleases = 1'000'000'000'000;
 [[nodiscard]] Status Cannot(const TrialSpec& spec, const std::string& why);
 // Up to nine significant digits, so that the last bits of a math library do not change a trial's identity.
 [[nodiscard]] double NineDigitsUp(double value);
+// Up to six, where what was searched for is known no better.
+[[nodiscard]] double SixDigitsUp(double value);
 [[nodiscard]] bool IsDpSgd(const TrialSpec& spec);
 // Whether an ensemble answers.
 [[nodiscard]] bool OfMembers(const TrialSpec& spec);

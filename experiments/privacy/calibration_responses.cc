@@ -70,7 +70,7 @@ Status SolveEmbedding(TrialSpec& spec) {
   TrialSpec one = spec;
   const auto meets = [&](double inverse) {
     one.noise_multiplier = 1 / inverse;
-    return PlannedEpsilon(one, kExampleAdded) <= AimOf(spec.epsilon);
+    return Meets(one, kExampleAdded);
   };
   const double inverse = LargestMeeting(1e6, meets);
   if (!(inverse > 0)) return Cannot(spec, "no noise multiplier up to a million reaches it.");

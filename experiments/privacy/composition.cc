@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "experiments/privacy/number_text.h"
+#include "experiments/privacy/pld_accountant.h"
 #include "experiments/privacy/randomized_response.h"
 #include "experiments/privacy/rdp_accountant.h"
 #include "experiments/privacy/reasons.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kWorstChoices = 2;
+constexpr const char* kPair = ", one removal and one addition";
 
 Bound Unbounded(std::string_view why) { return {kInfinity, "", std::string(why)}; }
 
@@ -55,6 +57,32 @@ bool OneLattice(const Composition& composition) {
   return composition.responses.front().count <= kLongestResponseLattice;
 }
 
+Bound RdpBound(const Composition& composition, bool pair, double delta) {
+  const std::function<double(double)> curve = RdpCurveOf(composition);
+  const RdpEpsilon best = pair ? ReplaceOneEpsilon(curve, delta) : EpsilonFromRdp(curve, delta);
+  if (!std::isfinite(best.epsilon) && composition.responses.empty()) return UnsampledBound(composition, delta);
+  if (!std::isfinite(best.epsilon)) return Unbounded(best.reason.empty() ? reason::kNoBound : best.reason);
+  const std::string order = "order " + ShortNumber(best.order);
+  if (pair) return Finished(best.epsilon, "rdp-group-of-2", order + kPair);
+  return Finished(best.epsilon, "rdp", order);
+}
+
+Bound PldBound(const SubsampledTerm& term, bool pair, double delta) {
+  if (pair) {
+    const double epsilon = SubsampledGaussianPldReplaced(term.sampling_rate, term.multiplier, term.steps, delta);
+    return Finished(epsilon, "pld-group-of-2", "composed losses" + std::string(kPair));
+  }
+  const PldBracket bracket =
+      SubsampledGaussianPld(term.sampling_rate, term.multiplier, term.steps, delta, kInfinity);
+  if (bracket.rdp_order > 0) return Unbounded(reason::kNoBound);
+  return Finished(bracket.upper, "pld", bracket.removal_binds ? "removal binds" : "addition binds");
+}
+
+bool OneSubsampled(const Composition& composition) {
+  return composition.gaussian.empty() && composition.responses.empty() && composition.subsampled.size() == 1 &&
+         composition.subsampled.front().steps <= kMostPldSteps;
+}
+
 }  // namespace
 
 std::function<double(double)> RdpCurveOf(const Composition& composition) {
@@ -83,16 +111,11 @@ Bound BoundOf(const Composition& composition, double delta) {
     return Finished(ComposedResponseEpsilon(term.epsilon0, kWorstChoices, term.count, delta), "exact-lattice",
                     std::to_string(term.count) + " answers at two choices");
   }
-  const std::function<double(double)> curve = RdpCurveOf(composition);
   const bool pair = composition.replace_by_pair && !composition.subsampled.empty();
-  const RdpEpsilon best = pair ? ReplaceOneEpsilon(curve, delta) : EpsilonFromRdp(curve, delta);
-  if (!std::isfinite(best.epsilon) && composition.responses.empty())
-    return UnsampledBound(composition, delta);
-  if (!std::isfinite(best.epsilon)) return Unbounded(best.reason.empty() ? reason::kNoBound : best.reason);
-  if (pair)
-    return Finished(best.epsilon, "rdp-group-of-2",
-                    "order " + ShortNumber(best.order) + ", one removal and one addition");
-  return Finished(best.epsilon, "rdp", "order " + ShortNumber(best.order));
+  Bound bound = RdpBound(composition, pair, delta);
+  if (!OneSubsampled(composition)) return bound;
+  Bound tighter = PldBound(composition.subsampled.front(), pair, delta);
+  return tighter.epsilon <= bound.epsilon ? tighter : bound;
 }
 
 }  // namespace retort::privacy

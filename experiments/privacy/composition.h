@@ -36,13 +36,14 @@ struct Composition {
 
 struct Bound {
   double epsilon = 0;      // rounded up to 3 decimals; infinity = unbounded
-  std::string accountant;  // "exact-gdp", "exact-lattice", "rdp", "rdp-group-of-2"; empty when unbounded
+  std::string accountant;  // "exact-gdp", "exact-lattice", "pld", "rdp", either "-group-of-2"; empty when unbounded
   std::string reason;      // where the bound comes from, or why there is none
 };
 
 // Fails closed: infinity with its reason for anything undefined. Gaussian terms alone are exact GDP, equal
-// response terms alone an exact lattice, everything else summed RDP converted once. Where no order is finite,
-// steps count as if they sampled everything.
+// response terms alone an exact lattice, everything else summed RDP converted once; of one subsampled term alone, of
+// kMostPldSteps at most, the smaller of that and its composed loss distribution. Where neither is finite, steps count as if they sampled everything.
+inline constexpr std::int64_t kMostPldSteps = 10'000'000;  // beyond, its transforms take seconds
 [[nodiscard]] Bound BoundOf(const Composition& composition, double delta);
 
 // Summed RDP of all terms at an order > 1.

@@ -74,4 +74,38 @@ PldBracket SubsampledGaussianPld(double q, double z, std::int64_t steps, double 
   return bracket;
 }
 
+double SubsampledGaussianPldReplaced(double q, double z, std::int64_t steps, double delta) {
+  constexpr double kLeastLog = -600, kRounding = 1e-12;
+  constexpr int kRounds = 12;
+  if (!InRange(q, z, steps, delta)) return kInfinity;
+  const double target = std::log(delta) - kRounding;
+  // What a split at log d has too much, in logarithms: it fits where this is at most 0.
+  struct Split {
+    double log_d = 0, epsilon = 0, excess = 0;
+  };
+  const auto at = [=](double log_d) {
+    const PldBracket bracket = SubsampledGaussianPld(q, z, steps, std::exp(log_d), kInfinity);
+    const double e = bracket.rdp_order > 0 ? kInfinity : bracket.upper;
+    return Split{log_d, e, log_d + e + std::log1p(std::exp(-e)) - target};
+  };
+  Split low = at(target - std::log(2.0));
+  if (low.excess <= 0) return 2 * low.epsilon;
+  Split high = low;
+  for (double step = low.excess; low.excess > 0; step = 1.5 * low.excess + 0.01) {
+    if (!(step < low.log_d - kLeastLog)) return kInfinity;
+    high = low;
+    low = at(low.log_d - step);
+  }
+  // epsilon falls with d and is nearly linear in its logarithm, so the chord's guess is a good one, a little to the side
+  // that fits.
+  for (int round = 0; round < kRounds; ++round) {
+    if (low.epsilon - high.epsilon <= 1e-4 + 5e-4 * low.epsilon) break;
+    const double chord = low.excess / (low.excess - high.excess);
+    const Split middle = at(low.log_d + std::clamp(0.98 * chord, 0.02, 0.98) * (high.log_d - low.log_d));
+    (middle.excess <= 0 ? low : high) = middle;
+    if (low.excess > -1e-3) break;
+  }
+  return 2 * low.epsilon;
+}
+
 }  // namespace retort::privacy

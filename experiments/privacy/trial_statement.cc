@@ -32,7 +32,6 @@ std::string NoiseText(const PrivacyEvent& event) {
 
 // What one kind of release was, and how often.
 std::string ReleaseSentence(const PrivacyEvent& event, TrialKind kind) {
-  constexpr KindMask kEmbedding = MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::spectral_student);
   const std::string count = std::to_string(event.count);
   const std::string sensitivity = "sensitivity " + ShortNumber(event.sensitivity);
   switch (event.kind) {
@@ -47,7 +46,7 @@ std::string ReleaseSentence(const PrivacyEvent& event, TrialKind kind) {
       return "Released: " + count + " vote histograms of " + sensitivity + " with " + NoiseText(event) +
              " on whole numbers.";
     case MechanismKind::subsampled_gaussian:
-      if ((MaskOf(kind) & kEmbedding) != 0)
+      if (ReleasesEmbedding(kind))
         return "Released: " + count + " sum by class of vectors of the examples, of " + sensitivity + " with " +
                NoiseText(event) + ", over all examples.";
       return "Released: " + count + " sums of gradients of " + sensitivity + " with " + NoiseText(event) +
@@ -146,9 +145,11 @@ std::string NotCovered(const TrialSpec& spec, const std::vector<Claim>& claims) 
   };
   if (rests_on(kAssumeFloatNoise)) text += "; the last digits of floating-point noise";
   if (rests_on(kSelectedOnTest)) text += "; the test examples, on which the step to stop at was chosen";
-  if (rests_on(kAssumePoissonSampling)) text += "; the number of private examples";
+  const auto added = [](const Claim& claim) { return Proven(claim) && claim.neighbour == Neighbour::add_remove; };
+  if (std::any_of(claims.begin(), claims.end(), added)) text += "; the number of private examples";
   if (rests_on(kAssumeDisjointShards)) text += "; examples that stand in two shards";
-  if (ShowsPublicPictures(spec.source)) text += "; the public examples";
+  if (ShowsPublicPictures(spec.source)) text += "; the public examples, and that none of them is private";
+  if (spec.data) text += "; what is said of the data set as a whole: its digest, its classes, how many pictures cannot be read";
   return text + ".";
 }
 

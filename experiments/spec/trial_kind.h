@@ -41,6 +41,10 @@ inline constexpr std::array kTrialKinds = {
 [[nodiscard]] constexpr bool IsPostProcessing(TrialKind kind) {
   return kind == TrialKind::distilled_student || kind == TrialKind::labelled_student;
 }
+// Students of one noisy sum a class, to which every private example adds what it is embedded as.
+[[nodiscard]] constexpr bool ReleasesEmbedding(TrialKind kind) {
+  return kind == TrialKind::merf_student || kind == TrialKind::spectral_student;
+}
 
 // From role, method, reading, branch, source and queries alone. Votes are the sound students that ask queries.
 [[nodiscard]] TrialKind KindOf(const TrialSpec& spec);

@@ -133,8 +133,7 @@ void CheckPrivacy(const Composition& trial, Judge& judge) {
     judge.Say({"calibrate"}, "calibrate needs an epsilon above 0 to solve for", {"epsilon"});
   }
   const bool noise_follows = asked && spec.calibrate == Calibrate::noise;
-  const bool multiplies = trial.kind == TrialKind::dpsgd_student || trial.kind == TrialKind::merf_student ||
-                          trial.kind == TrialKind::spectral_student;
+  const bool multiplies = trial.kind == TrialKind::dpsgd_student || ReleasesEmbedding(trial.kind);
   if (multiplies && spec.noise_multiplier == 0 && !noise_follows) {
     judge.Say(
         {"noise_multiplier", "calibrate", "method"},

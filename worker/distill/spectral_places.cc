@@ -15,7 +15,8 @@
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kRows = 512;  // whose cosines with all others are held at once
+constexpr std::int64_t kRows = 512;           // whose cosines with all others are held at once, ...
+constexpr std::int64_t kNumbers = 1LL << 24;  // unless their neighbours' places are more numbers than this
 constexpr double kLeastNorm = 1e-12;
 
 at::Tensor Norms(const at::Tensor& rows) { return rows.norm(2, at::IntArrayRef{1}, true); }
@@ -30,8 +31,9 @@ at::Tensor PlacesAmong(const at::Tensor& features, const at::Tensor& others, con
   const at::Tensor to = others / Norms(others).clamp_min(kLeastNorm);
   const std::int64_t near = std::min(neighbours, others.size(0));
   std::vector<at::Tensor> places = {at::empty({0, basis.size(1)}, at::kFloat)};
-  for (std::int64_t first = 0; first < features.size(0); first += kRows) {
-    const at::Tensor rows = features.narrow(0, first, std::min(kRows, features.size(0) - first));
+  const std::int64_t chunk = std::clamp<std::int64_t>(kNumbers / std::max<std::int64_t>(near * basis.size(1), 1), 1, kRows);
+  for (std::int64_t first = 0; first < features.size(0); first += chunk) {
+    const at::Tensor rows = features.narrow(0, first, std::min(chunk, features.size(0) - first));
     const at::Tensor norms = Norms(rows);
     const auto [cosines, nearest] = at::matmul(rows / norms.clamp_min(kLeastNorm), to.t()).cpu().topk(near, 1);
     const at::Tensor weights = ((cosines - cosines.narrow(1, 0, 1)) * kNeighbourSharpness).exp() * (norms > 0).cpu();

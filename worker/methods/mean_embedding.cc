@@ -114,15 +114,11 @@ class MeanEmbedding final : public Method {
   }
 
   Result<at::Tensor> Release(release::ChargeBook* book) {
-    std::optional<release::Charge> charge;
-    if (book != nullptr) {
-      RETORT_ASSIGN_OR_RETURN(release::Charge taken, book->Take(mechanism_.Describe(1), 1));
-      charge.emplace(std::move(taken));
-    }
     release::EmbeddingSum sum = SumOwnShare();
     RETORT_RETURN_IF_ERROR(sum.Reduce(gang_));
-    if (!charge) return at::Tensor();
-    return mechanism_.Release(std::move(sum), 0, std::move(*charge));
+    if (book == nullptr) return at::Tensor();
+    RETORT_ASSIGN_OR_RETURN(release::Charge charge, book->Take(mechanism_.Describe(1), 1));
+    return mechanism_.Release(std::move(sum), 0, std::move(charge));
   }
 
   release::EmbeddingSum SumOwnShare() const {

@@ -7,7 +7,6 @@
 #include <ATen/ops/matmul.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,19 +80,15 @@ class SpectralLabels final : public Method {
   // not depend on which of many bases of the same span it was.
   Result<at::Tensor> Release(release::ChargeBook* book) {
     const at::NoGradGuard no_grad;
-    std::optional<release::Charge> charge;
-    if (book != nullptr) {
-      RETORT_ASSIGN_OR_RETURN(release::Charge taken, book->Take(mechanism_.Describe(1), 1));
-      charge.emplace(std::move(taken));
-    }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor open, OrientedFeatures(data_, data_.public_split));
     at::Tensor basis;
     if (gang_.rank().value == 0) basis = NeighbourGraph(open, spec_.neighbours).Leading(spec_.eigenvectors);
     RETORT_ASSIGN_OR_RETURN(basis, BroadcastFromRoot(basis, gang_));
     RETORT_ASSIGN_OR_RETURN(release::EmbeddingSum sum, SumOwnShare(open, basis.cpu()));
     RETORT_RETURN_IF_ERROR(sum.Reduce(gang_));
-    if (!charge) return at::Tensor();
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, mechanism_.Release(std::move(sum), 0, std::move(*charge)));
+    if (book == nullptr) return at::Tensor();
+    RETORT_ASSIGN_OR_RETURN(release::Charge charge, book->Take(mechanism_.Describe(1), 1));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, mechanism_.Release(std::move(sum), 0, std::move(charge)));
     return at::matmul(basis.cpu(), (released - released.mean(0, true)).t());
   }
 

@@ -21,18 +21,15 @@ void EmbeddingSum::Add(const at::Tensor& features, const at::Tensor& labels) {
   const at::NoGradGuard no_grad;
   const at::Tensor norms = at::linalg_vector_norm(features, 2, 1, false, at::kDouble);
   const at::Tensor finite = at::isfinite(norms);
-  const at::Tensor weights = at::where(finite, 1 / norms.clamp_min(1), 0.0).to(at::kFloat);
-  const at::Tensor rows = at::where(finite.unsqueeze(1), features, at::zeros({}, features.options()));
-  const at::Tensor by_class = at::one_hot(labels, sum_.size(0)).to(at::kFloat) * weights.unsqueeze(1);
-  sum_ += at::mm(by_class.t(), rows).to(at::kDouble).cpu();
+  const at::Tensor weights = at::where(finite, 1 / norms.clamp_min(1), 0.0);
+  const at::Tensor rows = at::where(finite.unsqueeze(1), features, at::zeros({}, features.options())).to(at::kDouble);
+  const at::Tensor by_class = at::one_hot(labels, sum_.size(0)).to(at::kDouble) * weights.unsqueeze(1);
+  sum_ += at::mm(by_class.t(), rows).cpu();
 }
 
 Status EmbeddingSum::Reduce(Collective& gang) {
   if (gang.size() == 1) return {};
-  at::Tensor total = sum_.to(at::kFloat);
-  RETORT_RETURN_IF_ERROR(gang.AllReduceSum(total));
-  sum_ = total.to(at::kDouble);
-  return {};
+  return gang.AllReduceSum(sum_);
 }
 
 ClassEmbedding::ClassEmbedding(const EmbeddingSettings& settings, noise::NoiseKey key)

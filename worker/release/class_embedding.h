@@ -14,7 +14,8 @@
 
 namespace retort::worker::release {
 
-// Each example adds a vector of norm 1 at most to the row of its class. Sealed until it is noisy.
+// Each example adds a vector of norm 1 at most to the row of its class. Sealed until it is noisy. Sums are doubles, so that
+// rounding which depends on all examples stays far below what one of them adds.
 class EmbeddingSum {
  public:
   EmbeddingSum(std::int64_t classes, std::int64_t features);

@@ -95,16 +95,20 @@ TEST(Calculator, PldStandsBetweenItsLowerEndAndRdp) {
                  "",
                  "",
                  {{"noise-multiplier", 1.5}, {"sampling-rate", 0.04}, {"steps", 2250}, {"delta", 1e-5}}});
-  ASSERT_EQ(answers.size(), 3U);
+  ASSERT_EQ(answers.size(), 4U);
   EXPECT_EQ(answers[0].claim.accountant, "pld");
   EXPECT_EQ(answers[0].claim.epsilon, 6.769);
   ASSERT_TRUE(answers[0].claim.lower);
   EXPECT_GT(*answers[0].claim.lower, 6.7575);
   EXPECT_LT(*answers[0].claim.lower, 6.769);
-  EXPECT_EQ(answers[1].claim.accountant, "rdp");
-  EXPECT_GT(answers[1].claim.epsilon, answers[0].claim.epsilon);
-  EXPECT_EQ(answers[2].claim.neighbour, Neighbour::replace);
-  EXPECT_GT(answers[2].claim.epsilon, answers[1].claim.epsilon);
+  EXPECT_EQ(answers[1].claim.accountant, "pld-group-of-2");
+  EXPECT_EQ(answers[1].claim.neighbour, Neighbour::replace);
+  EXPECT_GT(answers[1].claim.epsilon, 2 * answers[0].claim.epsilon);
+  EXPECT_EQ(answers[2].claim.accountant, "rdp");
+  EXPECT_GT(answers[2].claim.epsilon, answers[0].claim.epsilon);
+  EXPECT_EQ(answers[3].claim.accountant, "rdp-group-of-2");
+  EXPECT_EQ(answers[3].claim.neighbour, Neighbour::replace);
+  EXPECT_GT(answers[3].claim.epsilon, answers[1].claim.epsilon);
 }
 
 TEST(Calculator, LossesBeyondAllNumbersSayThatTheyAre) {

@@ -103,7 +103,7 @@ TEST(Calibration, DpSgdAtQuickstartSettings) {
   for (const Role role : {Role::teacher, Role::student}) {
     TrialSpec spec = Calibrated(DpSgd(role), ClaimTarget::example, 3);
     ASSERT_TRUE(CalibrateTrial(spec).ok());
-    EXPECT_NEAR(spec.noise_multiplier, 2.0073, 1e-4);
+    EXPECT_NEAR(spec.noise_multiplier, 1.8686, 1e-4);
     EXPECT_LE(ClaimedEpsilon(spec, Adjacency::example, Neighbour::add_remove), 3);
     EXPECT_EQ(spec.norm_bound, 0.1);
   }

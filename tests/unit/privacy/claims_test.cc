@@ -119,10 +119,10 @@ TEST(Claims, DpSgdIsClaimedForAddedAndForReplacedExamples) {
     const Claim* replaced = Find(claims, Adj::example, Nb::replace);
     ASSERT_NE(added, nullptr);
     ASSERT_NE(replaced, nullptr);
-    EXPECT_EQ(added->accountant, "rdp");
+    EXPECT_EQ(added->accountant, "pld");
     EXPECT_LT(added->epsilon, 3);
     EXPECT_THAT(added->assumptions, ::testing::ElementsAre("float-noise", "poisson-sampling"));
-    EXPECT_EQ(replaced->accountant, "rdp-group-of-2");
+    EXPECT_EQ(replaced->accountant, "pld-group-of-2");
     EXPECT_GT(replaced->epsilon, 2 * added->epsilon);
   }
 }

@@ -211,7 +211,7 @@ TEST(MethodClaims, CalibrationSolvesForTheNoiseOfSpectralLabels) {
   spec.source = QuerySource::public_split;
   ASSERT_TRUE(CalibrateTrial(spec).ok()) << CalibrateTrial(spec).message();
   const auto epsilon = [&] { return Get(PlannedClaims(spec), Adjacency::example, Neighbour::add_remove).epsilon; };
-  EXPECT_LE(epsilon(), 0.1);
+  EXPECT_EQ(epsilon(), 0.1);
   spec.noise_multiplier *= 0.99;
   EXPECT_GT(epsilon(), 0.1);
   TrialSpec steps = Calibrated(Student("dp-spectral"), ClaimTarget::example, 1, Calibrate::steps);

@@ -23,7 +23,7 @@ TEST(TrialStatement, DpSgdNamesSamplingNoiseNeighboursAndAccountant) {
   EXPECT_THAT(text, HasSubstr("Released: 80 sums of gradients"));
   EXPECT_THAT(text, HasSubstr("each example with probability 0.128"));
   EXPECT_THAT(text, HasSubstr("Proven when one training example is added or removed: epsilon at most "));
-  EXPECT_THAT(text, HasSubstr(" at delta 1e-05, by rdp"));
+  EXPECT_THAT(text, HasSubstr(" at delta 1e-05, by pld"));
   EXPECT_THAT(text, HasSubstr("float-noise, poisson-sampling"));
   EXPECT_THAT(text, HasSubstr("the number of private examples"));
   EXPECT_THAT(text, Not(HasSubstr("No finite epsilon")));
@@ -40,6 +40,17 @@ TEST(TrialStatement, AnEmbeddingIsNoSumOfGradients) {
                                 "standard deviation 5, over all examples."));
     EXPECT_THAT(text, Not(HasSubstr("gradients")));
   }
+}
+
+// The number of examples is no secret under add-remove, nor is what is said of the set as a whole.
+TEST(TrialStatement, WhatIsNotCoveredNamesTheDataSetAsAWhole) {
+  for (const TrialSpec& spec : {DpSgd(Role::student), DpGd(Role::student)}) {
+    const std::string text = StatementOf(spec);
+    EXPECT_THAT(text, HasSubstr("the number of private examples"));
+    EXPECT_THAT(text, HasSubstr("its digest, its classes"));
+  }
+  EXPECT_THAT(StatementOf(VoteStudent()), Not(HasSubstr("the number of private examples")));
+  EXPECT_THAT(StatementOf(VoteStudent()), HasSubstr("that none of them is private"));
 }
 
 TEST(TrialStatement, VotesNameTheMemberAndTheShards) {

@@ -51,6 +51,17 @@ TEST_F(ClassEmbeddingTest, ExampleWithNonFiniteFeaturesCountsAsZero) {
   EXPECT_TRUE(at::allclose(sum[1], at::zeros({2}), 0, 1e-6));
 }
 
+// What many examples add and take off again leaves what one more adds.
+TEST_F(ClassEmbeddingTest, RoundingOfManyExamplesStaysBelowWhatOneAdds) {
+  constexpr std::int64_t kMany = 30000;
+  at::Tensor features = at::zeros({2 * kMany + 1, 2});
+  features.narrow(0, 0, kMany).fill_(0.7001f);
+  features.narrow(0, kMany, kMany).fill_(-0.7001f);
+  features[2 * kMany][0] = 0.3001f;
+  const at::Tensor sum = SumOf(features, at::zeros({2 * kMany + 1}, at::kLong));
+  EXPECT_TRUE(at::allclose(sum[0], at::tensor({0.3001f, 0.0f}), 0, 1e-6));
+}
+
 TEST_F(ClassEmbeddingTest, EventIsAGaussianWithoutSubsampling) {
   const privacy::PrivacyEvent event = Make().Describe(1);
   EXPECT_EQ(event.kind, privacy::MechanismKind::subsampled_gaussian);
