@@ -342,9 +342,10 @@ std::optional<Composition> TotalOf(const std::vector<std::vector<PrivacyEvent>>&
   return ComposeFor(kExampleAdded, all);
 }
 
+// The bound that a trial would claim which released all of it.
 double EpsilonOf(const Composition& sum, double delta) {
-  if (!sum.unbounded.empty() || !(delta > 0 && delta < 1)) return std::numeric_limits<double>::infinity();
-  return RoundEpsilonUp(EpsilonFromRdp(RdpCurveOf(sum), delta).epsilon);
+  if (sum.unbounded.empty() && sum.empty() && delta > 0 && delta < 1) return 0;
+  return BoundOf(sum, delta).epsilon;
 }
 
 }  // namespace

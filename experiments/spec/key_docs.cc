@@ -53,6 +53,7 @@ std::string KindsText(const SpecKey& key, KeyPlace place) {
 
 std::string DefaultText(const SpecKey& key) {
   if (key.type == KeyType::name || key.type == KeyType::path) return "";
+  if (key.name == "source") return "generator; public of rona, pate and dp-spectral";
   std::string text = ValueText(key, key.get(TrialSpec{}));
   for (const PresetRow& row : PresetRows()) {
     if (row.key == key.name) return text + " *";

@@ -144,7 +144,7 @@ std::string BodyText(const SweepStatus& status, double clock, std::size_t width)
 }  // namespace
 
 std::string SpendingLine(const DataSpending& spent) {
-  std::string line = fmt::format("{}: ε {} (example, δ = {}) over {} {}, summed RDP converted once",
+  std::string line = fmt::format("{}: ε {} (example, δ = {}) over {} {}, composed together",
                                  spent.data, BoundText(spent.epsilon), ShortNumber(spent.delta), spent.trials,
                                  spent.trials == 1 ? "trial" : "trials");
   if (!spent.root_trouble.empty())
@@ -168,7 +168,7 @@ ordered_json SpendingJson(const DataSpending& spent) {
   entry["adjacency"] = "example";
   entry["delta"] = spent.delta;
   entry["epsilon"] = number(spent.epsilon);
-  entry["accountant"] = "rdp-sum";
+  entry["accountant"] = "composed";
   entry["trials"] = spent.trials;
   entry["budget"] = spent.budget
                         ? ordered_json{{"epsilon", spent.budget->epsilon}, {"delta", spent.budget->delta}}

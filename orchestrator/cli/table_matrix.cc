@@ -1,5 +1,10 @@
 #include "orchestrator/cli/table_matrix.h"
 
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -24,6 +29,25 @@ MatrixCell CellOf(const TableCell& cell, const ResultTable& table, Notes& notes)
   return out;
 }
 
+std::optional<double> NumberOf(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+}
+
+// Places of one key's values: numbers by size and no value last, where all values are numbers; else as they come.
+std::map<std::string, double> PlacesOf(const std::vector<std::vector<std::string>>& columns, std::size_t key) {
+  std::map<std::string, double> numbers, places;
+  for (const auto& column : columns) {
+    const std::optional<double> number =
+        column[key].empty() ? std::numeric_limits<double>::infinity() : NumberOf(column[key]);
+    if (number) numbers.emplace(column[key], *number);
+    places.emplace(column[key], static_cast<double>(places.size()));
+  }
+  return numbers.size() == places.size() ? numbers : places;
+}
+
 }  // namespace
 
 std::vector<std::vector<std::string>> ColumnsOf(const ResultTable& table) {
@@ -31,6 +55,15 @@ std::vector<std::vector<std::string>> ColumnsOf(const ResultTable& table) {
   std::set<std::vector<std::string>> seen;
   for (const TableCell& cell : table.cells)
     if (seen.insert(cell.column).second) columns.push_back(cell.column);
+  if (columns.empty()) return columns;
+  std::vector<std::map<std::string, double>> places;
+  for (std::size_t key = 0; key < columns.front().size(); ++key) places.push_back(PlacesOf(columns, key));
+  const auto place_of = [&places](const std::vector<std::string>& column) {
+    std::vector<double> at;
+    for (std::size_t key = 0; key < places.size(); ++key) at.push_back(places[key].at(column[key]));
+    return at;
+  };
+  std::ranges::stable_sort(columns, {}, place_of);
   return columns;
 }
 

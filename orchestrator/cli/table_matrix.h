@@ -27,7 +27,8 @@ struct Matrix {
   std::vector<Row> rows;
 };
 
-// Values of the table's column keys that cells stand in, in the order of their first cell.
+// Values of the table's column keys that cells stand in, by key: numbers by size and none last, names in the order of their
+// first cell.
 [[nodiscard]] std::vector<std::vector<std::string>> ColumnsOf(const ResultTable& table);
 // "data = digits, epsilon = 1".
 [[nodiscard]] std::string ColumnName(const ResultTable& table, const std::vector<std::string>& column);

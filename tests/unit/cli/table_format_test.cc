@@ -5,8 +5,11 @@
 
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "orchestrator/cli/number_text.h"
+#include "orchestrator/cli/table_matrix.h"
 #include "tests/unit/cli/sample_results.h"
 
 namespace retort::orchestrator::cli {
@@ -107,6 +110,23 @@ TEST(TableFormat, SeveralColumnsGetAMatrix) {
   const ResultTable table = BuildTable(sample.plan, sample.plan.tables.front(), sample.view, {});
   EXPECT_THAT(TableAsText(table, 110),
               AllOf(HasSubstr("seed = 0  seed = 1  seed = 2"), HasSubstr("Students, seed = 2")));
+}
+
+TEST(TableFormat, ColumnsOfNumbersStandBySizeAndNamesAsTheyCome) {
+  ResultTable table;
+  table.spec.columns = {"data", "epsilon"};
+  for (const auto& [data, epsilon] : std::vector<std::pair<std::string, std::string>>{
+           {"mnist", "8"}, {"mnist", ""}, {"cifar", "10"}, {"mnist", "0.3"}, {"cifar", "0.03"}, {"mnist", "8"}}) {
+    TableCell cell;
+    cell.column = {data, epsilon};
+    table.cells.push_back(cell);
+  }
+  EXPECT_EQ(ColumnsOf(table), (std::vector<std::vector<std::string>>{
+                                  {"mnist", "0.3"}, {"mnist", "8"}, {"mnist", ""}, {"cifar", "0.03"}, {"cifar", "10"}}));
+  for (TableCell& cell : table.cells)
+    if (cell.column[1] == "10") cell.column[1] = "ten";
+  EXPECT_EQ(ColumnsOf(table), (std::vector<std::vector<std::string>>{
+                                  {"mnist", "8"}, {"mnist", ""}, {"mnist", "0.3"}, {"cifar", "ten"}, {"cifar", "0.03"}}));
 }
 
 TEST(TableFormat, JsonHasTheContractsShape) {

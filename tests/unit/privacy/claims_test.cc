@@ -304,6 +304,17 @@ TEST(TotalEpsilon, AddsTrialsAndIsInfiniteWhenOneIs) {
   EXPECT_EQ(TotalEpsilon({votes}, std::nan("")), kInfinity);
 }
 
+// What is calibrated to a budget fits into it.
+TEST(TotalEpsilon, OneTrialCostsWhatItClaims) {
+  for (const TrialSpec& spec : {DpSgd(Role::student), DpGd(Role::student)}) {
+    const std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+    const double claimed = Find(PlannedClaims(spec), Adj::example, Nb::add_remove)->epsilon;
+    EXPECT_EQ(TotalEpsilon({events}, spec.delta), claimed);
+    EXPECT_EQ(TotalEpsilonOver({events}, {claimed, spec.delta}), std::nullopt);
+    EXPECT_TRUE(TotalEpsilonOver({events}, {claimed - 1e-3, spec.delta}).has_value());
+  }
+}
+
 TEST(TotalEpsilonOver, AgreesWithTheTotalOnEitherSideOfEveryCap) {
   const std::vector<PrivacyEvent> votes = PlannedEvents(VoteStudent()).value();
   std::vector<PrivacyEvent> training = PlannedEvents(DpSgd(Role::teacher)).value();

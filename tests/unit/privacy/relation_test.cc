@@ -171,6 +171,17 @@ TEST(Relation, UnlikeSampledStepsAddUpByTheirRdp) {
   EXPECT_LT(Epsilon(kAdded, louder), Epsilon(kAdded, Steps()));
 }
 
+TEST(Relation, MoreStepsThanTransformsAreQuickForAreBoundedByRdp) {
+  PrivacyEvent steps = Steps();
+  steps.noise_std *= 1e4;
+  steps.count = kMostPldSteps;
+  EXPECT_EQ(BoundFor(kAdded, {steps}, kDelta, nullptr).accountant, "pld");
+  const double few = Epsilon(kAdded, steps);
+  ++steps.count;
+  EXPECT_EQ(BoundFor(kAdded, {steps}, kDelta, nullptr).accountant, "rdp");
+  EXPECT_GT(Epsilon(kAdded, steps), few);
+}
+
 TEST(Relation, SampledStepsTakeTheSmallerOfTwoBounds) {
   const PrivacyEvent steps = Steps();
   const double z = steps.noise_std / steps.sensitivity;
