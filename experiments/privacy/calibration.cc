@@ -157,6 +157,7 @@ Status SolveDpSgd(TrialSpec& spec) {
     spec.noise_multiplier = SixDigitsUp(noise);
     for (int round = 0; round < 100 && !meets(spec.noise_multiplier, spec.steps); ++round)
       spec.noise_multiplier = SixDigitsUp(spec.noise_multiplier * (1 + 1e-6));
+    if (!meets(spec.noise_multiplier, spec.steps)) return Cannot(spec, "the search for its noise did not end.");
     return {};
   }
   if (!(spec.noise_multiplier > 0))

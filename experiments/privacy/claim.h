@@ -71,9 +71,10 @@ struct ClaimContext {
 [[nodiscard]] std::vector<PrivacyEvent> ChargedEvents(const ClaimContext& context,
                                                       const std::vector<PrivacyEvent>& events);
 
-// Total over all charged events of one private data set, for the adjacency `example` under add-remove (a
-// bound on a replaced teacher or member holds there too): the bound of their composition (composition.h), so that one trial
-// costs what it claims. 0 for no events. Infinity when any event is unbounded. Pass each trial's ChargedEvents.
+// Total over all charged events of one private data set, for the adjacency `example`, where an example's place
+// is filled or stays empty (a bound on a replaced member holds there, though not where later examples move up): the bound
+// of their composition (composition.h), so that one trial costs what it claims. 0 for no events. Infinity when any event
+// is unbounded. Pass each trial's ChargedEvents.
 [[nodiscard]] double TotalEpsilon(const std::vector<std::vector<PrivacyEvent>>& trials, double delta);
 
 // TotalEpsilon at budget.delta where it is above budget.epsilon, nothing where it is not; the sooner known

@@ -60,7 +60,6 @@ bool OneLattice(const Composition& composition) {
 Bound RdpBound(const Composition& composition, bool pair, double delta) {
   const std::function<double(double)> curve = RdpCurveOf(composition);
   const RdpEpsilon best = pair ? ReplaceOneEpsilon(curve, delta) : EpsilonFromRdp(curve, delta);
-  if (!std::isfinite(best.epsilon) && composition.responses.empty()) return UnsampledBound(composition, delta);
   if (!std::isfinite(best.epsilon)) return Unbounded(best.reason.empty() ? reason::kNoBound : best.reason);
   const std::string order = "order " + ShortNumber(best.order);
   if (pair) return Finished(best.epsilon, "rdp-group-of-2", order + kPair);
@@ -74,7 +73,7 @@ Bound PldBound(const SubsampledTerm& term, bool pair, double delta) {
   }
   const PldBracket bracket =
       SubsampledGaussianPld(term.sampling_rate, term.multiplier, term.steps, delta, kInfinity);
-  if (bracket.rdp_order > 0) return Unbounded(reason::kNoBound);
+  if (bracket.rdp_order > 0 || !(bracket.upper >= bracket.lower)) return Unbounded(reason::kNoBound);
   return Finished(bracket.upper, "pld", bracket.removal_binds ? "removal binds" : "addition binds");
 }
 
@@ -113,9 +112,12 @@ Bound BoundOf(const Composition& composition, double delta) {
   }
   const bool pair = composition.replace_by_pair && !composition.subsampled.empty();
   Bound bound = RdpBound(composition, pair, delta);
-  if (!OneSubsampled(composition)) return bound;
-  Bound tighter = PldBound(composition.subsampled.front(), pair, delta);
-  return tighter.epsilon <= bound.epsilon ? tighter : bound;
+  const auto improve = [&bound](Bound other) {
+    if (other.epsilon < bound.epsilon) bound = std::move(other);
+  };
+  if (composition.responses.empty()) improve(UnsampledBound(composition, delta));
+  if (OneSubsampled(composition)) improve(PldBound(composition.subsampled.front(), pair, delta));
+  return bound;
 }
 
 }  // namespace retort::privacy

@@ -41,9 +41,10 @@ struct Bound {
 };
 
 // Fails closed: infinity with its reason for anything undefined. Gaussian terms alone are exact GDP, equal
-// response terms alone an exact lattice, everything else summed RDP converted once; of one subsampled term alone, of
-// kMostPldSteps at most, the smaller of that and its composed loss distribution. Where neither is finite, steps count as if they sampled everything.
-inline constexpr std::int64_t kMostPldSteps = 10'000'000;  // beyond, its transforms take seconds
+// response terms alone an exact lattice. Of everything else the least of: summed RDP, converted once; the composed loss
+// distribution, of one subsampled term alone that has kMostPldSteps at most; steps counted as if they sampled everything,
+// where no response is among them.
+inline constexpr std::int64_t kMostPldSteps = 1'000'000;  // beyond, searches among its transforms take seconds
 [[nodiscard]] Bound BoundOf(const Composition& composition, double delta);
 
 // Summed RDP of all terms at an order > 1.

@@ -45,7 +45,7 @@ PldBracket GridBracket(double q, double z, std::int64_t steps, double delta, dou
   take(BracketOfSum(removal, steps, delta, 2.5e-5, {0, width}), true);
   // Adding an example loses at most -log(1 - q) in a step.
   if (-std::log1p(-q) * count > bracket.upper)
-    take(BracketOfSum(addition, steps, delta, 1e-3, {bracket.upper, width}), false);
+    take(BracketOfSum(addition, steps, delta, 2.5e-5, {bracket.upper, width}), false);
   return bracket;
 }
 

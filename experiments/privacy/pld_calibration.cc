@@ -22,7 +22,8 @@ struct End {
 End Narrowed(End meets, End exceeds, double width, const std::function<double(double)>& excess) {
   for (int round = 0; round < 60 && std::abs(exceeds.at - meets.at) > width; ++round) {
     if (meets.excess > -width) break;  // epsilon is met as closely as the bounds are tight
-    double share = std::isfinite(exceeds.excess) ? meets.excess / (meets.excess - exceeds.excess) : 0.5;
+    const bool chord = std::isfinite(exceeds.excess) && std::isfinite(meets.excess);
+    double share = chord ? meets.excess / (meets.excess - exceeds.excess) : 0.5;
     share = std::clamp(share, round % 3 == 2 ? 0.5 : 0.02, 0.98);
     // A little to the side that meets, so that the chord's guess mostly does.
     const double gap = exceeds.at - meets.at;

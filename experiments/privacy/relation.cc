@@ -117,11 +117,25 @@ bool Applies(const PrivacyEvent& event, Adjacency adjacency) {
   }
 }
 
+// Steps of equal rate and noise, up to rounding, are one term, whose loss distribution is known: at the smaller noise.
+void AddSampled(const SubsampledTerm& term, Composition& sum) {
+  constexpr double kRounding = 1e-12;
+  for (SubsampledTerm& other : sum.subsampled) {
+    const bool alike = other.sampling_rate == term.sampling_rate &&
+                       std::abs(other.multiplier - term.multiplier) <= kRounding * term.multiplier;
+    if (!alike || other.steps > std::numeric_limits<std::int64_t>::max() - term.steps) continue;
+    other.multiplier = std::min(other.multiplier, term.multiplier);
+    other.steps += term.steps;
+    return;
+  }
+  sum.subsampled.push_back(term);
+}
+
 // Where every step takes every example there is no sampling to gain by, and the Gaussian is exact: an example that is
 // added moves the sum by the norm bound, one that is replaced by twice that.
 void AddSteps(const PrivacyEvent& event, const Relation& relation, Composition& sum) {
   if (!TakesAll(event)) {
-    sum.subsampled.push_back({event.sampling_rate, event.noise_std / event.sensitivity, event.count});
+    AddSampled({event.sampling_rate, event.noise_std / event.sensitivity, event.count}, sum);
     return;
   }
   const std::int64_t factor = relation.neighbour == Neighbour::replace ? 4 : 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
@@ -33,7 +34,7 @@ std::optional<double> NumberOf(const std::string& text) {
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+  return error == std::errc() && rest == end && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
 // Places of one key's values: numbers by size and no value last, where all values are numbers; else as they come.

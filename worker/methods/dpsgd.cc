@@ -107,7 +107,8 @@ class DpSgd final : public Method {
     if (book != nullptr) {
       RETORT_ASSIGN_OR_RETURN(release::Charge taken, book->Take(mechanism_.Describe(1), 1));
       charge.emplace(std::move(taken));
-      const double rate = std::min(1.0, static_cast<double>(spec_.batch) / static_cast<double>(data_.train.size()));
+      // That of the event, though pictures that cannot be read leave fewer examples than the split has.
+      const double rate = mechanism_.Describe(1).sampling_rate;
       sample = PoissonSample(data_.train.size(), rate, spec_.noise, spec_.seed, step);
     }
     RETORT_ASSIGN_OR_RETURN(sample, BroadcastFromRoot(sample, gang_));

@@ -277,6 +277,13 @@ TEST(PldCalibration, NoiseMeetsTheEpsilonAndLittleLessDoesNot) {
   EXPECT_TRUE(std::isnan(SubsampledGaussianPldNoise(0.1, 80, 1e-5, 0)));
 }
 
+// Much noise costs nothing at all here, which no chord can be drawn through.
+TEST(PldCalibration, NoiseIsNoLargerThanNeededWhereMoreCostsNothing) {
+  const double z = SubsampledGaussianPldNoise(0.1, 100, 0.1, 0.01);
+  EXPECT_LE(Upper(0.1, z, 100, 0.1), 0.01);
+  EXPECT_GT(Upper(0.1, z * 0.99, 100, 0.1), 0.01);
+}
+
 TEST(PldCalibration, StepsMeetTheEpsilonAndOneMoreDoesNot) {
   const std::int64_t steps = SubsampledGaussianPldSteps(0.02, 1.1, 1e-5, 2);
   EXPECT_LE(Upper(0.02, 1.1, steps, 1e-5), 2);

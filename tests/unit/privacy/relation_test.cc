@@ -144,13 +144,13 @@ TEST(Relation, StepsOverAllExamplesAreExactAndRestOnNoSampling) {
   EXPECT_NEAR(replaced.epsilon, GaussianEpsilon(kDelta, std::sqrt(80.0)), 1e-3);
 }
 
-TEST(Relation, StepsOverAllExamplesCostMoreThanSampledOnesAndLessThanTheirRdp) {
+TEST(Relation, StepsOverAllExamplesCostMoreThanSampledOnesAndAsMuchAsNearlyAll) {
   PrivacyEvent all = Steps(), sampled = Steps();
   all.sampling_rate = 1;
   EXPECT_GT(Epsilon(kAdded, all), Epsilon(kAdded, sampled));
   sampled.sampling_rate = 1 - 1e-9;
-  EXPECT_EQ(BoundFor(kAdded, {sampled}, kDelta, nullptr).accountant, "pld");
-  EXPECT_LT(Epsilon(kAdded, all), Epsilon(kAdded, sampled));
+  EXPECT_EQ(BoundFor(kAdded, {sampled}, kDelta, nullptr).accountant, "exact-gdp");
+  EXPECT_EQ(Epsilon(kAdded, all), Epsilon(kAdded, sampled));
 }
 
 TEST(Relation, StepsOverAllExamplesAddUpWithSampledOnes) {
@@ -180,6 +180,28 @@ TEST(Relation, MoreStepsThanTransformsAreQuickForAreBoundedByRdp) {
   ++steps.count;
   EXPECT_EQ(BoundFor(kAdded, {steps}, kDelta, nullptr).accountant, "rdp");
   EXPECT_GT(Epsilon(kAdded, steps), few);
+}
+
+// A network of other size changes the event, not the loss of a step.
+TEST(Relation, StepsOfEqualRateAndNoiseAreOneTerm) {
+  PrivacyEvent wider = Steps();
+  wider.noise_coordinates = wider.release_coordinates = 10 * wider.noise_coordinates;
+  PrivacyEvent twice = Steps();
+  twice.count *= 2;
+  EXPECT_EQ(BoundFor(kAdded, {Steps(), wider}, kDelta, nullptr).accountant, "pld");
+  EXPECT_EQ(Epsilon(kAdded, twice), BoundFor(kAdded, {Steps(), wider}, kDelta, nullptr).epsilon);
+}
+
+// Where nearly all examples are taken, sampling gains nothing, and two steps of a pair lose what one Gaussian does not.
+TEST(Relation, SampledStepsCostNoMoreThanIfTheyTookAll) {
+  PrivacyEvent sampled = Steps(), all = Steps();
+  sampled.sampling_rate = 0.99;
+  sampled.count = all.count = 1000;
+  all.sampling_rate = 1;
+  EXPECT_LE(Epsilon(kAdded, sampled), Epsilon(kAdded, all));
+  const Bound replaced = BoundFor(kExample, {sampled}, kDelta, nullptr);
+  EXPECT_LE(replaced.epsilon, Epsilon(kExample, all));
+  EXPECT_EQ(replaced.accountant, "exact-gdp");
 }
 
 TEST(Relation, SampledStepsTakeTheSmallerOfTwoBounds) {

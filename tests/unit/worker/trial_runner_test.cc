@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <cmath>
 #include <set>
 
 #include "storage/data/example_store.h"
@@ -201,6 +202,24 @@ TEST_F(PictureTrial, SkippedPicturesAreAMetric) {
   const cluster::Ended sound = RunIt("whole");
   ASSERT_TRUE(sound.succeeded) << sound.detail;
   for (const auto& [name, value] : sound.metrics) EXPECT_NE(name, "data.skipped");
+}
+
+// Parameters that hardly move, next to no noise: steps differ by their samples alone. Seven of eight examples can be read,
+// and a batch of seven stays a sample at the rate that is charged.
+TEST_F(PictureTrial, SkippedPicturesLeaveTheSamplingRateAsCharged) {
+  spec_.method = "dpsgd";
+  spec_.batch = 7;
+  spec_.steps = 30;
+  spec_.lr = 1e-9;
+  spec_.momentum = 0;
+  spec_.norm_bound = 1e-3;
+  spec_.noise_multiplier = 1e-6;
+  spec_.reserve_block = 30;
+  ASSERT_TRUE(RunIt("sampled").succeeded);
+  EXPECT_EQ(host_.grants.begin()->second.event.sampling_rate, 7.0 / 8);
+  std::set<std::int64_t> sizes;
+  for (const auto& [step, norm] : File().curves.at("train.noisy_gradient_norm")) sizes.insert(std::llround(norm * 1e6));
+  EXPECT_GT(sizes.size(), 1U);
 }
 
 TEST_F(PictureTrial, StopsWhileItsPicturesAreRead) {
