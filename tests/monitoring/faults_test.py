@@ -112,7 +112,7 @@ class Faults(FaultCase):
         self.end_sweep(run)
 
     def test_a_budget_that_is_spent_and_raised(self):
-        run = self.run_sweep("spent", self.digits(SPENT, 4.5))
+        run = self.run_sweep("spent", self.digits(SPENT, 3.75))
         self.fires("RetortBudgetSpent", "spent")
         self.fires("RetortBudgetNear", "spent")
         self.end_sweep(run)
