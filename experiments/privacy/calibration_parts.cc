@@ -35,15 +35,6 @@ std::string_view TargetName(ClaimTarget target) {
   return "";
 }
 
-}  // namespace
-
-Status Cannot(const TrialSpec& spec, const std::string& why) {
-  return UsageError("epsilon = " + ExactNumber(spec.epsilon) + " cannot be met for claim \"" +
-                    std::string(TargetName(spec.claim)) + "\": " + why);
-}
-
-namespace {
-
 double DigitsUp(double value, int significant) {
   if (!(value > 0) || !std::isfinite(value)) return value;
   const double digits = significant - 1 - std::floor(std::log10(value));
@@ -52,6 +43,11 @@ double DigitsUp(double value, int significant) {
 }
 
 }  // namespace
+
+Status Cannot(const TrialSpec& spec, const std::string& why) {
+  return UsageError("epsilon = " + ExactNumber(spec.epsilon) + " cannot be met for claim \"" +
+                    std::string(TargetName(spec.claim)) + "\": " + why);
+}
 
 double NineDigitsUp(double value) { return DigitsUp(value, 9); }
 

@@ -40,11 +40,12 @@ struct Bound {
   std::string reason;      // where the bound comes from, or why there is none
 };
 
+inline constexpr std::int64_t kMostPldSteps = 1'000'000;  // beyond, searches among its transforms take seconds
+
 // Fails closed: infinity with its reason for anything undefined. Gaussian terms alone are exact GDP, equal
 // response terms alone an exact lattice. Of everything else the least of: summed RDP, converted once; the composed loss
 // distribution, of one subsampled term alone that has kMostPldSteps at most; steps counted as if they sampled everything,
 // where no response is among them.
-inline constexpr std::int64_t kMostPldSteps = 1'000'000;  // beyond, searches among its transforms take seconds
 [[nodiscard]] Bound BoundOf(const Composition& composition, double delta);
 
 // Summed RDP of all terms at an order > 1.

@@ -1,6 +1,7 @@
 #include "experiments/spec/key_docs.h"
 
 #include "experiments/spec/data_readers.h"
+#include "experiments/spec/methods.h"
 #include "experiments/spec/spec_keys.h"
 #include "experiments/spec/status.h"
 #include "experiments/spec/toml_tree.h"
@@ -51,9 +52,17 @@ std::string KindsText(const SpecKey& key, KeyPlace place) {
   return every ? "all" : trained ? "all but sleep" : text;
 }
 
+// That of most methods, and which have the public examples; what trains without a teacher is in the key's meaning.
+std::string SourceDefault() {
+  std::string names;
+  for (const MethodRule& method : Methods())
+    if (method.source == QuerySource::public_split) names += (names.empty() ? "" : ", ") + std::string(method.name);
+  return "generator; public of " + names;
+}
+
 std::string DefaultText(const SpecKey& key) {
   if (key.type == KeyType::name || key.type == KeyType::path) return "";
-  if (key.name == "source") return "generator; public of rona, pate and dp-spectral";
+  if (key.name == "source") return SourceDefault();
   std::string text = ValueText(key, key.get(TrialSpec{}));
   for (const PresetRow& row : PresetRows()) {
     if (row.key == key.name) return text + " *";
