@@ -119,10 +119,10 @@ at::Tensor TruncatedNormalTensor(at::IntArrayRef shape, double deviation, const 
 }
 
 at::Tensor DropoutMask(const at::Tensor& like, double p, const RowStream& rows) {
-  RETORT_CHECK(p >= 0 && p < 1);
+  RETORT_CHECK(p >= 0 && p < 1 && rows.places.consecutive());
   at::Tensor mask = at::empty_like(like, at::kFloat);
   RETORT_CHECK(mask.is_non_overlapping_and_dense() && mask.scalar_type() == at::kFloat);
-  const std::int64_t row = like.size(0) > 0 ? like.numel() / like.size(0) : 0, offset = rows.first_row * row;
+  const std::int64_t row = like.size(0) > 0 ? like.numel() / like.size(0) : 0, offset = rows.places.Of(0) * row;
   RETORT_CHECK(offset + mask.numel() < (std::int64_t{1} << 32));
   const MaskKeys keys{.first = static_cast<std::uint32_t>(rows.stream.Word(0)),
                       .second = static_cast<std::uint32_t>(rows.stream.Word(1)) | 1U,

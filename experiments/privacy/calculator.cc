@@ -30,6 +30,9 @@ constexpr const char* kMironov =
     "Renyi DP converted by Mironov 2017, proposition 3: looser, where a paper used it";
 constexpr const char* kPld =
     "privacy loss distribution, pessimistic grid (Doroshenko et al. 2022), composed by Fourier transform";
+constexpr const char* kOpposite =
+    "privacy loss distribution of opposite gradients, which lose most (Kahane 1986), pessimistic grid, composed "
+    "by Fourier transform";
 constexpr const char* kTwice = "one removal and one addition: (2e, (1 + e^e) d) from (e, d)";
 constexpr const char* kGivenSensitivity = "sensitivity-as-given";
 constexpr const char* kOneCoordinate = "one-coordinate";
@@ -191,9 +194,13 @@ std::vector<Answer> RandomizedResponse(const Parameters& given) {
   return answers;
 }
 
-std::string SubsampledInputs(const Parameters& given) {
-  return "rate " + ShortNumber(given["sampling-rate"]) + ", noise multiplier " +
-         ShortNumber(given["noise-multiplier"]) + ", " + std::to_string(given.Whole("steps")) + " steps";
+Answer OfSampledSteps(Neighbour neighbour, const Parameters& given) {
+  Answer answer = Blank(Adjacency::example, neighbour, given["delta"], "one training example");
+  answer.claim.assumptions.emplace_back(kAssumePoissonSampling);
+  answer.inputs = "rate " + ShortNumber(given["sampling-rate"]) + ", noise multiplier " +
+                  ShortNumber(given["noise-multiplier"]) + ", " + std::to_string(given.Whole("steps")) +
+                  " steps";
+  return answer;
 }
 
 // Where sampling is all that makes a bound hard to compute: as if every step took every example. A replaced
@@ -208,12 +215,21 @@ Answer OrUnsampled(Answer answer, const Parameters& given) {
   return Bounded(std::move(answer), GaussianEpsilon(given["delta"], mu), "exact-gdp", reason::kTooLarge);
 }
 
+Answer ByGrid(Answer answer, const PldBracket& bracket, std::string reason) {
+  answer.detail = "between " + ShortNumber(bracket.lower) + " and " + ShortNumber(bracket.upper);
+  if (bracket.points > 0)
+    answer.detail +=
+        "; grid of " + ShortNumber(bracket.spacing) + ", " + std::to_string(bracket.points) + " points";
+  if (bracket.lower > 0) answer.claim.lower = std::floor(bracket.lower * 1000) / 1000;
+  answer.detail += "; " + reason;
+  answer.claim.reason = std::move(reason);
+  return Bounded(std::move(answer), bracket.upper, "pld");
+}
+
 Answer SubsampledPld(const Parameters& given) {
-  Answer answer = Blank(Adjacency::example, Neighbour::add_remove, given["delta"], "one training example");
-  answer.claim.assumptions.emplace_back(kAssumePoissonSampling);
+  Answer answer = OfSampledSteps(Neighbour::add_remove, given);
   const PldBracket bracket = SubsampledGaussianPld(given["sampling-rate"], given["noise-multiplier"],
                                                    given.Whole("steps"), given["delta"]);
-  answer.inputs = SubsampledInputs(given);
   if (bracket.rdp_order > 0) {
     answer.theorem = kCks;
     answer.detail = "rounding would dominate a loss distribution here, so this is RDP at order " +
@@ -222,27 +238,15 @@ Answer SubsampledPld(const Parameters& given) {
     return Bounded(std::move(answer), bracket.upper, "rdp");
   }
   answer.theorem = kPld;
-  answer.detail =
-      "between " + ShortNumber(bracket.lower) + " and " + ShortNumber(bracket.upper) +
-      (bracket.removal_binds ? "; removing an example costs most" : "; adding an example costs most");
-  if (bracket.points > 0)
-    answer.detail +=
-        "; grid of " + ShortNumber(bracket.spacing) + ", " + std::to_string(bracket.points) + " points";
-  if (bracket.lower > 0) answer.claim.lower = std::floor(bracket.lower * 1000) / 1000;
-  answer.claim.reason = bracket.removal_binds ? "removal binds" : "addition binds";
-  return Bounded(std::move(answer), bracket.upper, "pld");
+  return ByGrid(std::move(answer), bracket, bracket.removal_binds ? "removal binds" : "addition binds");
 }
 
 Answer SubsampledPldReplaced(const Parameters& given) {
-  Answer answer = Blank(Adjacency::example, Neighbour::replace, given["delta"], "one training example");
-  answer.claim.assumptions.emplace_back(kAssumePoissonSampling);
-  answer.inputs = SubsampledInputs(given);
-  answer.theorem = kTwice;
-  answer.detail = "the composed losses at a smaller delta, twice";
-  answer.claim.reason = "composed losses, one removal and one addition";
-  const double epsilon = SubsampledGaussianPldReplaced(given["sampling-rate"], given["noise-multiplier"],
-                                                       given.Whole("steps"), given["delta"]);
-  return Bounded(std::move(answer), epsilon, "pld-group-of-2");
+  const PldBracket bracket = SubsampledGaussianPldReplaced(given["sampling-rate"], given["noise-multiplier"],
+                                                           given.Whole("steps"), given["delta"]);
+  Answer answer = OfSampledSteps(Neighbour::replace, given);
+  answer.theorem = kOpposite;
+  return ByGrid(std::move(answer), bracket, "opposite gradients bind");
 }
 
 std::vector<Answer> SubsampledGaussian(const Parameters& given, const std::string& accountant, bool quick) {
@@ -255,12 +259,8 @@ std::vector<Answer> SubsampledGaussian(const Parameters& given, const std::strin
   const double z = given["noise-multiplier"];
   const double steps = given["steps"];
   const auto curve = [=](double order) { return steps * SubsampledGaussianRdp(q, z, order); };
-  Answer added = Blank(Adjacency::example, Neighbour::add_remove, given["delta"], "one training example");
-  added.claim.assumptions.emplace_back(kAssumePoissonSampling);
-  added.inputs = SubsampledInputs(given);
-  Answer replaced = added;
-  replaced.claim.neighbour = Neighbour::replace;
-  answers.push_back(OrUnsampled(ByRdp(std::move(added), curve), given));
+  answers.push_back(OrUnsampled(ByRdp(OfSampledSteps(Neighbour::add_remove, given), curve), given));
+  Answer replaced = OfSampledSteps(Neighbour::replace, given);
   const RdpEpsilon pair = ReplaceOneEpsilon(curve, given["delta"]);
   replaced.theorem = kTwice;
   replaced.detail = "best order " + ShortNumber(pair.order);

@@ -45,6 +45,12 @@ bool AsksNobody(const TrialSpec& spec) {
          spec.distill_epochs == 0;
 }
 
+// Whether the label of one private example decides which member others go to: by a Dirichlet partition, or by classes
+// that move into the private split, whose examples then move up.
+bool ShardsFollowLabels(const TrialSpec& spec) {
+  return spec.partition == Partition::dirichlet || (spec.data && !spec.data->sensitive_classes.empty());
+}
+
 // What the test split chose in a teacher, its students carry on.
 bool SelectedOnTest(const TrialSpec& spec, const std::vector<Claim>& teacher) {
   return spec.stop_metric == StopMetric::accuracy ||
@@ -81,6 +87,7 @@ class ClaimWriter {
   [[nodiscard]] Claim Blank(const Relation& relation) const;
   [[nodiscard]] Claim Unbounded(const Relation& relation, std::string_view why) const;
   [[nodiscard]] Claim Proven(const Relation& relation) const;
+  [[nodiscard]] std::string MissingOf(const PrivacyEvent& event, const Relation& relation) const;
   [[nodiscard]] Claim PaperClaim() const;
   [[nodiscard]] std::optional<Claim> Inherited(const Relation& relation) const;
   // The better of what the trial's own releases allow and what its teacher's training does.
@@ -134,7 +141,7 @@ Claim ClaimWriter::Proven(const Relation& relation) const {
   if (!spec_.detach && KindOf(spec_) == TrialKind::gradient_student)
     return Unbounded(relation, kVoidTeacherJacobian);
   for (const PrivacyEvent& event : events_) {
-    const std::string missing = event.count == 0 ? "" : MissingFact(event, relation);
+    const std::string missing = event.count == 0 ? "" : MissingOf(event, relation);
     const bool worse = !EventProblem(event).empty() || !VoidOf(event, relation).empty();
     if (!missing.empty() && !worse) return Unbounded(relation, missing);
   }
@@ -146,6 +153,14 @@ Claim ClaimWriter::Proven(const Relation& relation) const {
   claim.status = std::isfinite(claim.epsilon) ? ClaimStatus::proven : ClaimStatus::unbounded;
   if (claim.status == ClaimStatus::unbounded) claim.assumptions.clear();
   return claim;
+}
+
+std::string ClaimWriter::MissingOf(const PrivacyEvent& event, const Relation& relation) const {
+  std::string missing = MissingFact(event, relation);
+  if (!missing.empty() || !AugmentsPrivately(spec_)) return missing;
+  const bool recorded =
+      std::find(event.facts.begin(), event.facts.end(), kFactAugmentedAlone) != event.facts.end();
+  return recorded ? "" : std::string(reason::kUnrecordedAugmentation);
 }
 
 Claim ClaimWriter::PaperClaim() const {
@@ -258,8 +273,8 @@ std::vector<Claim> ClaimWriter::Write() {
       break;
     case TrialKind::ensemble_teacher:
       claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));
-      claims.push_back(Unbounded(kExample, spec_.partition == Partition::dirichlet ? reason::kDirichletShards
-                                                                                   : reason::kNotPrivatelyTrained));
+      claims.push_back(Unbounded(kExample, ShardsFollowLabels(spec_) ? reason::kDirichletShards
+                                                                     : reason::kNotPrivatelyTrained));
       break;
     case TrialKind::federated_student:
       claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));

@@ -44,7 +44,7 @@ Bound GaussianBound(const std::vector<GaussianTerm>& terms, double delta) {
 Bound UnsampledBound(const Composition& composition, double delta) {
   std::vector<GaussianTerm> terms = composition.gaussian;
   for (const SubsampledTerm& term : composition.subsampled)
-    terms.push_back({term.steps, 1, term.multiplier, composition.replace_by_pair ? 4 : 1});
+    terms.push_back({term.steps, 1, term.multiplier, composition.replace_one ? 4 : 1});
   Bound bound = GaussianBound(terms, delta);
   if (std::isfinite(bound.epsilon)) bound.reason += ", sampling left out";
   return bound;
@@ -68,8 +68,10 @@ Bound RdpBound(const Composition& composition, bool pair, double delta) {
 
 Bound PldBound(const SubsampledTerm& term, bool pair, double delta) {
   if (pair) {
-    const double epsilon = SubsampledGaussianPldReplaced(term.sampling_rate, term.multiplier, term.steps, delta);
-    return Finished(epsilon, "pld-group-of-2", "composed losses" + std::string(kPair));
+    const PldBracket replaced =
+        SubsampledGaussianPldReplaced(term.sampling_rate, term.multiplier, term.steps, delta, kInfinity);
+    if (!(replaced.upper >= replaced.lower)) return Unbounded(reason::kNoBound);
+    return Finished(replaced.upper, "pld", "opposite gradients bind");
   }
   const PldBracket bracket =
       SubsampledGaussianPld(term.sampling_rate, term.multiplier, term.steps, delta, kInfinity);
@@ -110,7 +112,7 @@ Bound BoundOf(const Composition& composition, double delta) {
     return Finished(ComposedResponseEpsilon(term.epsilon0, kWorstChoices, term.count, delta), "exact-lattice",
                     std::to_string(term.count) + " answers at two choices");
   }
-  const bool pair = composition.replace_by_pair && !composition.subsampled.empty();
+  const bool pair = composition.replace_one && !composition.subsampled.empty();
   Bound bound = RdpBound(composition, pair, delta);
   const auto improve = [&bound](Bound other) {
     if (other.epsilon < bound.epsilon) bound = std::move(other);

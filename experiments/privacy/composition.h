@@ -26,8 +26,9 @@ struct Composition {
   std::vector<GaussianTerm> gaussian;
   std::vector<SubsampledTerm> subsampled;
   std::vector<ResponseTerm> responses;
-  // Subsampled terms are add-remove; true asks for replace-one, bought by one removal and one addition.
-  bool replace_by_pair = false;
+  // Of subsampled terms: false, an example is added or removed; true, it is replaced, which RDP takes for one
+  // removal and one addition.
+  bool replace_one = false;
   std::string unbounded;                 // a reason; empty = every term above is valid
   std::vector<std::string> assumptions;  // sorted, each once
 
@@ -35,9 +36,10 @@ struct Composition {
 };
 
 struct Bound {
-  double epsilon = 0;      // rounded up to 3 decimals; infinity = unbounded
-  std::string accountant;  // "exact-gdp", "exact-lattice", "pld", "rdp", either "-group-of-2"; empty when unbounded
-  std::string reason;      // where the bound comes from, or why there is none
+  double epsilon = 0;  // rounded up to 3 decimals; infinity = unbounded
+  // "exact-gdp", "exact-lattice", "pld", "rdp", "rdp-group-of-2"; empty when unbounded
+  std::string accountant;
+  std::string reason;  // where the bound comes from, or why there is none
 };
 
 inline constexpr std::int64_t kMostPldSteps = 1'000'000;  // beyond, searches among its transforms take seconds

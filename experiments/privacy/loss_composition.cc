@@ -205,7 +205,7 @@ double Crossing(const Curve& curve, double spacing, const LossWindow& window, do
   Real discounted = 0;  // the same times e^(index - S)
   for (std::int64_t index = top;; --index) {
     const Real missing = static_cast<Real>(curve.missing) * weight + beyond;
-    if (mass - discounted + missing > target) {
+    if (!(mass - discounted + missing <= target)) {  // also of what is no number
       if (index == top) return kInfinity;
       if (!(discounted > 0)) return static_cast<double>(static_cast<Real>(index + 1) * step);
       // Between index and index + 1 only the discount changes: e^inside = (mass + missing -
@@ -221,8 +221,11 @@ double Crossing(const Curve& curve, double spacing, const LossWindow& window, do
   }
 }
 
-// Fail closed: a distribution that lost mass, or a slack that is no number, bounds nothing.
+// Fail closed: a distribution that lost mass, an atom without any, or a slack that is no number bounds nothing.
 bool WholeMass(const DirectionGrid& grid) {
+  const auto weighs = [](const LossAtom& atom) { return atom.mass > 0; };
+  if (!std::all_of(grid.more.begin(), grid.more.end(), weighs)) return false;
+  if (!std::all_of(grid.less.begin(), grid.less.end(), weighs)) return false;
   double mass = grid.infinite;
   for (const LossAtom& atom : grid.more) mass += atom.mass;
   return std::abs(mass - 1) <= 1e-11 && std::isfinite(grid.slack_mean) && std::isfinite(grid.slack_variance);
@@ -275,7 +278,7 @@ LossBounds BoundsOfSum(const DirectionGrid& grid, double spacing, std::int64_t s
         less.Tail(count, below, -window.fall) + less.Tail(count, assumed + extent, window.rise);
     const Curve curve = {sums.less, log_scale(less, -1), -rounding - strays, 0, delta * (1 + 1e-6)};
     const double crossing = Crossing(curve, spacing, window, -kInfinity);
-    if (crossing < assumed) continue;
+    if (!(crossing >= assumed && crossing < kInfinity)) continue;
     bounds.lower = std::max(0.0, crossing * (1 - 1e-14) + slack - count * 1e-15 * (1 + spacing));
     break;
   }

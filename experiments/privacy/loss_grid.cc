@@ -1,11 +1,12 @@
 #include "experiments/privacy/loss_grid.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <numbers>
+
+#include "experiments/privacy/panels.h"
 
 namespace retort::privacy {
 namespace {
@@ -65,21 +66,6 @@ class Mechanism {
   double q_, z_, precision_, first_ = 0, last_ = 0;
 };
 
-struct Rule {
-  std::array<double, 6> node;  // in (0, 1)
-  std::array<double, 6> weight;
-  std::size_t count;
-};
-
-// Gauss-Legendre on the unit interval.
-constexpr Rule kShort = {
-    {0.1127016653792583, 0.5, 0.8872983346207417, 0, 0, 0}, {5.0 / 18, 8.0 / 18, 5.0 / 18, 0, 0, 0}, 3};
-constexpr Rule kLong = {{0.03376524289842399, 0.1693953067668677, 0.3806904069584015, 0.6193095930415985,
-                         0.8306046932331323, 0.9662347571015760},
-                        {0.08566224618958517, 0.1803807865240693, 0.2339569672863455, 0.2339569672863455,
-                         0.1803807865240693, 0.08566224618958517},
-                        6};
-
 // Outcomes from `from` to `to` of the interval whose losses lie between those of `start` and `end`.
 struct Span {
   double from, to;
@@ -90,39 +76,29 @@ struct Span {
 
 // Each direction's integrals are weighted by that direction's P, so that neither underflows before its own
 // mass.
-void AddPanel(const Mechanism& m, const Rule& rule, double from, double to, const Span& span, BothWays& sum) {
+void AddOutcome(const Mechanism& m, double t, double weight, const Span& span, BothWays& sum) {
   const bool everything = std::isinf(span.start);
-  for (std::size_t i = 0; i < rule.count; ++i) {
-    const double t = from + (to - from) * rule.node[i];
-    const double weight = (to - from) * rule.weight[i];
-    const double noise = weight * m.Noise(t);
-    const double moved = weight * m.q() * m.Noise(t - 1);
-    const double mixture = (1 - m.q()) * noise + moved;
-    const double to_end = (span.end - t) * m.precision();
-    const double from_start = (t - span.start) * m.precision();
-    sum.remove.p += mixture;
-    sum.remove.q += noise;
-    sum.remove.rise +=
-        everything ? (1 - m.q() - std::exp(span.low)) * noise + moved : -moved * std::expm1(-from_start);
-    // Wide intervals: the exponential alone would overflow.
-    sum.remove.fall += to_end > 30 ? m.Excess(span.high) * noise - moved : moved * std::expm1(to_end);
-    sum.add.rise -= span.high_share * noise * std::expm1(-to_end);
-    sum.add.fall += everything || from_start > 30 ? std::exp(-span.low) * mixture - noise
-                                                  : span.low_share * noise * std::expm1(from_start);
-  }
+  const double noise = weight * m.Noise(t);
+  const double moved = weight * m.q() * m.Noise(t - 1);
+  const double mixture = (1 - m.q()) * noise + moved;
+  const double to_end = (span.end - t) * m.precision();
+  const double from_start = (t - span.start) * m.precision();
+  sum.remove.p += mixture;
+  sum.remove.q += noise;
+  sum.remove.rise +=
+      everything ? (1 - m.q() - std::exp(span.low)) * noise + moved : -moved * std::expm1(-from_start);
+  // Wide intervals: the exponential alone would overflow.
+  sum.remove.fall += to_end > 30 ? m.Excess(span.high) * noise - moved : moved * std::expm1(to_end);
+  sum.add.rise -= span.high_share * noise * std::expm1(-to_end);
+  sum.add.fall += everything || from_start > 30 ? std::exp(-span.low) * mixture - noise
+                                                : span.low_share * noise * std::expm1(from_start);
 }
 
 void Integrate(const Mechanism& m, const Span& span, BothWays& sum) {
   // How fast the integrands change, per unit of outcome.
   const double reach = std::max({std::abs(span.from), std::abs(span.to), std::abs(span.to - 1)});
   const double rate = (reach + 1) * m.precision() + 1 / m.z();
-  const double turns = (span.to - span.from) * rate;
-  if (turns <= 0.05) return AddPanel(m, kShort, span.from, span.to, span, sum);
-  const double panels = std::ceil(turns / 0.4);
-  const double width = (span.to - span.from) / panels;
-  for (double i = 0; i < panels; ++i)
-    AddPanel(m, kLong, span.from + i * width, i + 1 < panels ? span.from + (i + 1) * width : span.to, span,
-             sum);
+  OverPanels(span.from, span.to, rate, [&](double t, double weight) { AddOutcome(m, t, weight, span, sum); });
 }
 
 // Edges from 0 outwards to `limit` > 0: h apart, then a `share`-th of the loss.
@@ -243,9 +219,12 @@ LossGrid GridOf(const SubsampledStep& step, double spacing) {
   // Beyond the first and the last outcome: an infinite loss, or no more than the nearest interval's upper
   // end.
   const double q = step.q;
-  grid.remove.more.push_back({removal.front().high, (1 - q) * mechanism.Below(0) + q * mechanism.Below(1)});
+  const auto give = [](DirectionGrid& direction, std::int64_t index, double mass) {
+    if (mass > 0) direction.more.push_back({index, mass});
+  };
+  give(grid.remove, removal.front().high, (1 - q) * mechanism.Below(0) + q * mechanism.Below(1));
   grid.remove.infinite = (1 - q) * mechanism.Above(0) + q * mechanism.Above(1);
-  grid.add.more.push_back({addition.front().high, mechanism.Above(0)});
+  give(grid.add, addition.front().high, mechanism.Above(0));
   grid.add.infinite = mechanism.Below(0);
   return grid;
 }

@@ -1,7 +1,6 @@
 #include "experiments/privacy/noise_composition.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -10,6 +9,7 @@
 
 #include "experiments/privacy/discrete_gaussian.h"
 #include "experiments/privacy/laplace.h"
+#include "experiments/privacy/panels.h"
 
 namespace retort::privacy {
 namespace {
@@ -58,23 +58,13 @@ DirectionGrid GridOfPoints(const std::vector<Point>& points, double most, double
 
 // Losses of Laplace noise: r with probability 1/2, -r with e^-r/2, and between them the density e^{(l-r)/2}/4.
 void AddLaplaceDensity(double ratio, double spacing, LossInterval& interval) {
-  // Gauss-Legendre on the unit interval.
-  constexpr std::array kNode = {0.03376524289842399, 0.1693953067668677, 0.3806904069584015,
-                                0.6193095930415985,  0.8306046932331323, 0.9662347571015760};
-  constexpr std::array kWeight = {0.08566224618958517, 0.1803807865240693, 0.2339569672863455,
-                                  0.2339569672863455,  0.1803807865240693, 0.08566224618958517};
-  constexpr double kPanel = 0.25;
+  constexpr double kRate = 1.6;  // that of e^(3/2 loss), the fastest of an interval's integrands, and a little more
   const double low = std::max(static_cast<double>(interval.low) * spacing, -ratio);
   const double high = std::min(static_cast<double>(interval.high) * spacing, ratio);
   if (!(high > low)) return;
-  const double panels = std::ceil((high - low) / kPanel);
-  const double width = (high - low) / panels;
-  for (double panel = 0; panel < panels; ++panel) {
-    for (std::size_t i = 0; i < kNode.size(); ++i) {
-      const double loss = low + (panel + kNode[i]) * width;
-      AddPoint({loss, kWeight[i] * width * std::exp((loss - ratio) / 2) / 4}, spacing, interval);
-    }
-  }
+  OverPanels(low, high, kRate, [&](double loss, double weight) {
+    AddPoint({loss, weight * std::exp((loss - ratio) / 2) / 4}, spacing, interval);
+  });
 }
 
 DirectionGrid LaplaceGrid(double ratio, double spacing) {

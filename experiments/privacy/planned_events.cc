@@ -260,6 +260,7 @@ Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
   const bool through_teacher = spec.discriminator == Discriminator::teacher;
   for (PrivacyEvent& event : events) {
     event.facts = FactsNeeded(event.kind);
+    if (AugmentsPrivately(spec)) event.facts.insert(event.facts.begin(), std::string(kFactAugmentedAlone));
     if (!spec.detach) std::erase(event.facts, kFactDetachedTarget);
     if (!through_teacher) continue;
     std::erase(event.facts, kFactStudentDrivesGenerator);

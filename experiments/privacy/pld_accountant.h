@@ -13,7 +13,7 @@ struct PldBracket {
   double rdp_order = 0;       // > 0: upper is that of RDP at this order, where the grid's is no better
   double spacing = 0;         // of the grid of losses
   std::int64_t points = 0;    // of the transform
-  std::string reason;         // why unbounded: "bad-parameters", "no-finite-order"; else empty
+  std::string reason;         // why unbounded: "bad-parameters", or one of reasons.h; else empty
 };
 
 // epsilon at delta of `steps` steps of rate q in (0, 1] and noise standard deviation z over sensitivity,
@@ -26,10 +26,11 @@ struct PldBracket {
 [[nodiscard]] PldBracket SubsampledGaussianPld(double q, double z, std::int64_t steps, double delta,
                                                double width = 1e-3);
 
-// epsilon at delta of the same steps where an example is replaced: one removal and one addition, so that (e, d) of the
-// upper bound above gives (2e, (1 + e^e) d). Above the least such 2e by less than 1e-3 relative. Infinity where no grid
-// bounds it, or for arguments out of range. Takes some five times as long.
-[[nodiscard]] double SubsampledGaussianPldReplaced(double q, double z, std::int64_t steps, double delta);
+// The same where an example is replaced by another, in the place that it has in the sample (replaced_loss.h).
+// Infinity with "accountant-found-no-bound" where no grid bounds it; rdp_order stays 0, and removal_binds
+// says nothing.
+[[nodiscard]] PldBracket SubsampledGaussianPldReplaced(double q, double z, std::int64_t steps, double delta,
+                                                       double width = 1e-3);
 
 // A noise multiplier whose upper bound is at most epsilon, above the least one by about 1e-5 relative.
 // Infinity when none up to 1e6 does; NaN for arguments out of range.

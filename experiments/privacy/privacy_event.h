@@ -101,6 +101,9 @@ inline constexpr std::string_view kFactMembersApart = "members-trained-apart";
 inline constexpr std::string_view kFactDisjointParts = "labels-released-once";
 // No layer of the network that saw private examples mixes those of a batch.
 inline constexpr std::string_view kFactNoBatchNorm = "no-batch-norm";
+// How DP-SGD augments an example does not depend on which others its step drew. Of trials with `augment` alone, whose
+// claims need it.
+inline constexpr std::string_view kFactAugmentedAlone = "augmented-alone";
 
 // Larger reservations are nobody's: no trial makes as many draws, and sums of a few thousand still fit.
 inline constexpr std::int64_t kMostDraws = std::int64_t{1} << 50;

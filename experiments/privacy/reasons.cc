@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 36> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kRawAnswers, "Answers of the teacher left without noise."},
     {reason::kNoNoise, "The noise had standard deviation 0."},
@@ -39,6 +39,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 36> kTexts =
      "Nothing records that each member of the ensemble depends on its own shard alone."},
     {reason::kUnrecordedBatchNorm,
      "Nothing records that no layer of the network mixed the private examples of a batch."},
+    {reason::kUnrecordedAugmentation,
+     "Nothing records that an example was augmented alike whichever others were drawn with it."},
     {reason::kUnrecordedParts, "Nothing records that each private label was released once."},
     {reason::kLabelsOnly, "Only the labels are protected: the private images were trained on as they are."},
     {reason::kAllMembers, "What one member of the ensemble may change is bounded, what all change together is not."},

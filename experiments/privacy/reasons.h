@@ -29,6 +29,7 @@ inline constexpr std::string_view kUnrecordedDriver = "unrecorded-student-drives
 inline constexpr std::string_view kUnrecordedShards = "unrecorded-disjoint-shards";
 inline constexpr std::string_view kUnrecordedApart = "unrecorded-members-trained-apart";
 inline constexpr std::string_view kUnrecordedBatchNorm = "unrecorded-no-batch-norm";
+inline constexpr std::string_view kUnrecordedAugmentation = "unrecorded-augmented-alone";
 inline constexpr std::string_view kUnrecordedParts = "unrecorded-labels-released-once";
 inline constexpr std::string_view kLabelsOnly = "only-labels-are-protected";
 inline constexpr std::string_view kAllMembers = "members-answer-together";

@@ -297,7 +297,7 @@ Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>
       assumptions.emplace(kAssumeDisjointShards);
     }
   }
-  sum.replace_by_pair = relation.neighbour == Neighbour::replace;
+  sum.replace_one = relation.neighbour == Neighbour::replace;
   sum.assumptions.assign(assumptions.begin(), assumptions.end());
   return sum;
 }

@@ -40,6 +40,7 @@ set(RETORT_PRIVACY_SOURCES
     privacy/rdp_accountant.cc
     privacy/reasons.cc
     privacy/relation.cc
+    privacy/replaced_loss.cc
     privacy/score_attack.cc
     privacy/subsampled_delta.cc
     privacy/subsampled_rdp.cc

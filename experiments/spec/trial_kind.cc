@@ -37,6 +37,15 @@ bool AsksVotes(const TrialSpec& spec) {
   return kind == TrialKind::vote_student;
 }
 
+bool AugmentsImages(const TrialSpec& spec) {
+  return spec.augment != Augment::none && (spec.augment != Augment::shift || spec.shift > 0);
+}
+
+bool AugmentsPrivately(const TrialSpec& spec) {
+  const TrialKind kind = KindOf(spec);
+  return AugmentsImages(spec) && (kind == TrialKind::dpsgd_student || kind == TrialKind::dpsgd_teacher);
+}
+
 std::string_view KindName(TrialKind kind) {
   switch (kind) {
     case TrialKind::plain_teacher:

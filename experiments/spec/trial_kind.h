@@ -51,6 +51,10 @@ inline constexpr std::array kTrialKinds = {
 // Whether an ensemble's noisy votes are what the student is taught by: vote students, and rona's where it asks
 // an ensemble.
 [[nodiscard]] bool AsksVotes(const TrialSpec& spec);
+// Whether training images are other images than the examples' own.
+[[nodiscard]] bool AugmentsImages(const TrialSpec& spec);
+// Whether DP-SGD takes the gradients of private examples that are augmented.
+[[nodiscard]] bool AugmentsPrivately(const TrialSpec& spec);
 // As documentation and messages say it: "student by noisy gradients", ...
 [[nodiscard]] std::string_view KindName(TrialKind kind);
 

@@ -57,8 +57,7 @@ std::string MixesExamples(const Composition& trial, std::vector<std::string>& ch
 std::string CopiesAlike(const Composition& trial) {
   const bool dpsgd = trial.kind == TrialKind::dpsgd_student || trial.kind == TrialKind::dpsgd_teacher;
   const TrialSpec& spec = trial.spec;
-  const bool vary = spec.augment != Augment::none && (spec.augment != Augment::shift || spec.shift > 0);
-  if (!dpsgd || spec.augment_multiplicity == 1 || vary) return "";
+  if (!dpsgd || spec.augment_multiplicity == 1 || AugmentsImages(spec)) return "";
   return "augment_multiplicity = " + std::to_string(spec.augment_multiplicity) +
          " needs augment or shift: the copies of an example are all alike without";
 }

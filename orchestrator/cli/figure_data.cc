@@ -1,7 +1,6 @@
 #include "orchestrator/cli/figure_data.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "orchestrator/cli/figure_images.h"
 #include "orchestrator/cli/figure_map.h"
 #include "orchestrator/cli/figure_words.h"
+#include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/spec_field.h"
 #include "orchestrator/cli/table_trials.h"
 
@@ -261,13 +261,6 @@ class FigureBuilder {
 };
 
 }  // namespace
-
-std::optional<double> NumberIn(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 FigureSpec DefaultFigure(const SweepPlan& plan) {
   FigureSpec figure;

@@ -117,7 +117,4 @@ struct FigureSources {
 // naming the nearest.
 [[nodiscard]] Result<FigureData> BuildFigure(const FigureSpec& spec, const FigureSources& sources);
 
-// Of text that is a number and nothing else.
-[[nodiscard]] std::optional<double> NumberIn(const std::string& text);
-
 }  // namespace retort::orchestrator::cli

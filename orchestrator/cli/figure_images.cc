@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/trial_names.h"
 
 namespace retort::orchestrator::cli {

@@ -4,6 +4,7 @@
 
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/figure_words.h"
+#include "orchestrator/cli/number_text.h"
 
 namespace retort::orchestrator::cli {
 namespace {

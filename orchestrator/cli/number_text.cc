@@ -80,6 +80,13 @@ std::string DurationText(double seconds) {
   return fmt::format("{} d {} h", whole / 86400, whole % 86400 / 3600);
 }
 
+std::optional<double> NumberIn(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
 std::size_t DisplayWidth(std::string_view text) {
   std::size_t width = 0;
   while (true) {

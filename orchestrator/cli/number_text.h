@@ -1,7 +1,8 @@
-// Numbers as people read them. All text is UTF-8; every symbol used is one column wide.
+// Numbers as people read them, and back. All text is UTF-8; every symbol used is one column wide.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,8 @@ namespace retort::orchestrator::cli {
 [[nodiscard]] std::string BytesText(std::uint64_t bytes);
 // Wall clock: "0.4 s", "2 min 40 s", "3 h 5 min".
 [[nodiscard]] std::string DurationText(double seconds);
+// Of text that is a finite number and nothing else.
+[[nodiscard]] std::optional<double> NumberIn(std::string_view text);
 // Columns that UTF-8 text takes on a terminal: none for colours and bold.
 [[nodiscard]] std::size_t DisplayWidth(std::string_view text);
 

@@ -1,7 +1,6 @@
 #include "orchestrator/cli/published.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 
@@ -31,18 +30,11 @@ std::vector<std::string> SplitCsvLine(std::string_view line) {
   return fields;
 }
 
-std::optional<double> ParseNumber(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 // Counts are printed as 4.97K and 0.15M; their digits are exact in decimal, so the unit moves the exponent.
 std::optional<double> ParseCount(const std::string& text) {
-  if (text.ends_with('K')) return ParseNumber(text.substr(0, text.size() - 1) + "e3");
-  if (text.ends_with('M')) return ParseNumber(text.substr(0, text.size() - 1) + "e6");
-  return ParseNumber(text);
+  if (text.ends_with('K')) return NumberIn(text.substr(0, text.size() - 1) + "e3");
+  if (text.ends_with('M')) return NumberIn(text.substr(0, text.size() - 1) + "e6");
+  return NumberIn(text);
 }
 
 }  // namespace
@@ -60,8 +52,8 @@ std::vector<PublishedValue> ParsePublished(std::string_view csv) {
     if (fields.size() != 10) continue;
     const std::optional<double> number = ParseCount(fields[8]);
     if (!number) continue;
-    values.push_back({fields[0], fields[1], fields[2], fields[3], ParseNumber(fields[4]),
-                      ParseNumber(fields[5]).value_or(0), fields[6], fields[7], *number, fields[9], fields[8]});
+    values.push_back({fields[0], fields[1], fields[2], fields[3], NumberIn(fields[4]),
+                      NumberIn(fields[5]).value_or(0), fields[6], fields[7], *number, fields[9], fields[8]});
   }
   return values;
 }

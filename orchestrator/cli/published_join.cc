@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/spec_field.h"
 
 namespace retort::orchestrator::cli {
@@ -20,13 +20,6 @@ constexpr double kPrintedDigits = 5e-3;
 
 bool SameNumber(double a, double b, double tolerance) {
   return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
-}
-
-std::optional<double> Number(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 // Of a network that a file describes: the name that the sweep gives it.
@@ -50,7 +43,7 @@ bool Stands(const PublishedValue& value, const std::string& column, const std::s
   if (column == "approach") return SameApproach(value.approach, text);
   if (column == "setting") return value.setting == text;
   if (column == "metric") return value.metric == text;
-  const std::optional<double> asked = Number(text);
+  const std::optional<double> asked = NumberIn(text);
   const std::optional<double> there = column == "epsilon" ? value.epsilon : std::optional(value.delta);
   return asked && there && SameNumber(*asked, *there, 1e-9);
 }
@@ -106,7 +99,7 @@ bool PublishedJoiner::Holds(const TrialSpec& spec, const TrialCondition& conditi
     const std::string fact = Fact(spec, key);
     if (fact.empty()) continue;
     if (counts) {
-      if (Number(fact).value_or(0) > 0) return condition.relation == Relation::on;
+      if (NumberIn(fact).value_or(0) > 0) return condition.relation == Relation::on;
       continue;
     }
     const bool among = std::any_of(condition.values.begin(), condition.values.end(),
@@ -142,7 +135,8 @@ std::optional<double> PublishedJoiner::FormulaEpsilon(const TrialSpec& spec,
 bool PublishedJoiner::EpsilonFits(const TrialSpec& spec, const std::vector<privacy::Claim>& claims, double epsilon) {
   if (spec.epsilon > 0) return SameNumber(spec.epsilon, epsilon, 1e-9);
   if (spec.role == Role::teacher) return false;
-  if (const std::optional<double> answer = Number(SpecField(spec, "epsilon0").value_or("")); answer && *answer > 0)
+  if (const std::optional<double> answer = NumberIn(SpecField(spec, "epsilon0").value_or(""));
+      answer && *answer > 0)
     return SameNumber(*answer, epsilon, 1e-9);
   const std::optional<double> formula = FormulaEpsilon(spec, claims);
   return formula && SameNumber(*formula, epsilon, kPrintedDigits);

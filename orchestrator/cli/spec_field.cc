@@ -1,23 +1,16 @@
 #include "orchestrator/cli/spec_field.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "experiments/spec/diagnostic.h"
 #include "experiments/spec/failure_kind.h"
 #include "experiments/spec/spec_keys.h"
+#include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/trial_names.h"
 
 namespace retort::orchestrator::cli {
 namespace {
-
-std::optional<double> AsNumber(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 std::vector<std::string> KnownKeys() {
   std::vector<std::string> keys = retort::KeyNames(kNowhere);
@@ -75,7 +68,7 @@ bool Holds(const std::vector<std::string>& keys, const std::string& key) {
 
 bool SameText(const std::string& a, const std::string& b) {
   if (a == b) return true;
-  const auto left = AsNumber(a), right = AsNumber(b);
+  const auto left = NumberIn(a), right = NumberIn(b);
   return left && right && *left == *right;
 }
 

@@ -1,14 +1,13 @@
 #include "orchestrator/cli/table_matrix.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/table_format.h"
 
 namespace retort::orchestrator::cli {
@@ -30,19 +29,12 @@ MatrixCell CellOf(const TableCell& cell, const ResultTable& table, Notes& notes)
   return out;
 }
 
-std::optional<double> NumberOf(const std::string& text) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && rest == end && std::isfinite(number) ? std::optional(number) : std::nullopt;
-}
-
 // Places of one key's values: numbers by size and no value last, where all values are numbers; else as they come.
 std::map<std::string, double> PlacesOf(const std::vector<std::vector<std::string>>& columns, std::size_t key) {
   std::map<std::string, double> numbers, places;
   for (const auto& column : columns) {
     const std::optional<double> number =
-        column[key].empty() ? std::numeric_limits<double>::infinity() : NumberOf(column[key]);
+        column[key].empty() ? std::numeric_limits<double>::infinity() : NumberIn(column[key]);
     if (number) numbers.emplace(column[key], *number);
     places.emplace(column[key], static_cast<double>(places.size()));
   }

@@ -105,11 +105,16 @@ def subsampled(retort, draw, comparison, with_pld, faint=False):
     if not with_pld:
         return
 
-    def make(pessimistic, interval):
-        return pld.from_gaussian_mechanism(z, sampling_prob=q, value_discretization_interval=interval,
-                                           pessimistic_estimate=pessimistic)
+    def made_for(relation):
+        def make(pessimistic, interval):
+            return pld.from_gaussian_mechanism(z, sampling_prob=q, value_discretization_interval=interval,
+                                               pessimistic_estimate=pessimistic, neighboring_relation=relation)
+        return make
 
-    comparison.check("pld " + what, tight, *bracket(make, steps, delta, 1e-3))
+    relations = dp_accounting.NeighboringRelation
+    comparison.check("pld " + what, tight, *bracket(made_for(relations.ADD_OR_REMOVE_ONE), steps, delta, 1e-3))
+    replaced = ours.get(("pld", "replace"), math.inf)
+    comparison.check("replaced " + what, replaced, *bracket(made_for(relations.REPLACE_ONE), steps, delta, 1e-3))
 
 
 def gaussian(retort, draw, comparison):

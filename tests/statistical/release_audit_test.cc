@@ -241,41 +241,56 @@ TEST(ReleaseAudit, ExamplesThatLieFurtherOutThanNormOneAreCaught) {
   EXPECT_GT(audit.mu_lower, audit.mu_claimed);
 }
 
-// One example with a gradient far beyond the norm bound, of which a step sees kCopies, in the sum or not.
-// `each_clipped`: its copies enter the sum one by one.
-Audit AuditCopies(bool each_clipped) {
-  constexpr std::int64_t kCopies = 4;
-  const auto network =
-      std::move(MakeNetwork("logistic", {1, 1, 3}, 2, RngStream(1, Purpose::parameters))).value();
-  const auto images = [](const at::Tensor& rows, std::int64_t first) -> Result<at::Tensor> {
-    return (at::arange(first, first + rows.size(0)) + 100).to(at::kFloat).view({-1, 1, 1, 1}) *
-           at::tensor({-1.0F, 2.0F, 3.0F}).view({1, 1, 1, 3});
-  };
-  const at::Tensor logits = network->Forward(images(at::zeros({1}, at::kLong), 0).value()).logits;
-  const at::Tensor wrong = logits.argmin(1);  // a label that is far from what the network says
-  const at::Tensor row = at::zeros({each_clipped ? kCopies : 1}, at::kLong);
-  const CopiedRows sample{row, wrong.expand({row.size(0)}), 0, each_clipped ? 1 : kCopies};
-  const at::Tensor gradients = MeanGradients(*network, sample, 512, images).value();
-  const at::Tensor direction = (gradients[0] / gradients[0].norm()).contiguous();
+// Steps that add up the gradients `with` or `without` one example, [examples, coordinates], at a noise of
+// half the norm bound.
+Audit AuditSums(const at::Tensor& with, const at::Tensor& without) {
   DpSgdSettings settings;
-  settings.coordinates = gradients.size(1);
+  settings.coordinates = with.size(1);
   settings.sampling_rate = 1;
   settings.noise_multiplier = 0.5;  // mu = 2
-  const auto hits = [&](bool present) {
+  const auto clipped = [&](const at::Tensor& gradients) {
+    return (gradients * (settings.norm_bound / gradients.norm(2, 1, true).clamp_min(settings.norm_bound)))
+        .sum(0);
+  };
+  const at::Tensor apart = clipped(with) - clipped(without), direction = apart / apart.norm();
+  const double threshold = (clipped(with) + clipped(without)).dot(direction).item<double>() / 2;
+  const auto hits = [&](const at::Tensor& gradients) {
     MemoryPort port;
     ChargeBook book(&port, kTrials, kTrials);
     DpSgdStep mechanism = DpSgdStep::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
     std::int64_t count = 0;
     for (std::int64_t step = 0; step < kTrials; ++step) {
       ClippedSum sum(settings.coordinates, settings.norm_bound);
-      if (present) sum.Add(gradients);
+      sum.Add(gradients);
       Charge charge = book.Take(mechanism.Describe(1), 1).value();
       const at::Tensor released = mechanism.Release(std::move(sum), step, std::move(charge)).value();
-      count += released.dot(direction).item<double>() > settings.norm_bound / 2 ? 1 : 0;
+      count += released.dot(direction).item<double>() > threshold ? 1 : 0;
     }
     return count;
   };
-  return Compare(2, hits(true), hits(false));
+  return Compare(2, hits(with), hits(without));
+}
+
+std::unique_ptr<Network> ThreePixels() {
+  return std::move(MakeNetwork("logistic", {1, 1, 3}, 2, RngStream(1, Purpose::parameters))).value();
+}
+
+// One example with a gradient far beyond the norm bound, of which a step sees kCopies, in the sum or not.
+// `each_clipped`: its copies enter the sum one by one.
+Audit AuditCopies(bool each_clipped) {
+  constexpr std::int64_t kCopies = 4;
+  const auto network = ThreePixels();
+  const auto images = [](const at::Tensor& rows, const RowPlaces& places) -> Result<at::Tensor> {
+    at::Tensor scales = at::empty({rows.size(0), 1, 1, 1});
+    for (std::int64_t i = 0; i < rows.size(0); ++i) scales[i] = static_cast<float>(100 + places.Of(i));
+    return scales * at::tensor({-1.0F, 2.0F, 3.0F}).view({1, 1, 1, 3});
+  };
+  const at::Tensor logits = network->Forward(images(at::zeros({1}, at::kLong), 0).value()).logits;
+  const at::Tensor wrong = logits.argmin(1);  // a label that is far from what the network says
+  const at::Tensor row = at::zeros({each_clipped ? kCopies : 1}, at::kLong);
+  const CopiedRows sample{row, wrong.expand({row.size(0)}), each_clipped ? 1 : kCopies};
+  const at::Tensor gradients = MeanGradients(*network, sample, 512, images).value();
+  return AuditSums(gradients, gradients.narrow(0, 0, 0));
 }
 
 TEST(ReleaseAudit, CopiesOfAnExampleGiveAwayWhatItAloneDoes) {
@@ -287,6 +302,35 @@ TEST(ReleaseAudit, CopiesOfAnExampleGiveAwayWhatItAloneDoes) {
 TEST(ReleaseAudit, CopiesOfAnExampleClippedOneByOneAreCaught) {
   const Audit audit = AuditCopies(true);
   EXPECT_GT(audit.mu_lower, audit.mu_claimed);
+}
+
+// Example 0 is there or not, and example 1 behind it. Images at even places are negative, which turns their
+// gradients. `by_sample`: an image's place is that of its example among those that are there.
+Audit AuditAugmentation(bool by_sample) {
+  const auto network = ThreePixels();
+  const auto images = [by_sample](const at::Tensor& rows, const RowPlaces& places) -> Result<at::Tensor> {
+    at::Tensor signs = at::empty({rows.size(0), 1, 1, 1});
+    for (std::int64_t i = 0; i < rows.size(0); ++i)
+      signs[i] = (by_sample ? i : places.Of(i)) % 2 == 0 ? -1.0F : 1.0F;
+    return signs * at::tensor({-1.0F, 2.0F, 3.0F}).view({1, 1, 1, 3});
+  };
+  const auto gradients = [&](std::vector<std::int64_t> rows) {
+    const at::Tensor index = at::tensor(rows, at::kLong);
+    return MeanGradients(*network, {index, index, 1}, 512, images)
+        .value();  // of labels 0 and 1: turned alike at their places
+  };
+  return AuditSums(gradients({0, 1}), gradients({1}));
+}
+
+TEST(ReleaseAudit, HowOthersAreAugmentedGivesNothingAway) {
+  const Audit audit = AuditAugmentation(false);
+  EXPECT_LE(audit.mu_lower, audit.mu_claimed);
+  EXPECT_GE(audit.mu_lower, 0.95 * audit.mu_claimed) << "the audit has lost its power";
+}
+
+TEST(ReleaseAudit, AugmentationThatDependsOnWhoIsThereIsCaught) {
+  const Audit audit = AuditAugmentation(true);
+  EXPECT_GT(audit.mu_lower, 1.2 * audit.mu_claimed);
 }
 
 constexpr std::int64_t kSteps = 2;

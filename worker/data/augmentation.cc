@@ -21,16 +21,12 @@
 namespace retort::worker {
 namespace {
 
-RngStream LaneOf(const RowStream& rows, std::int64_t row) {
-  return rows.stream.Lane(static_cast<std::uint64_t>(rows.first_row + row));
-}
-
 struct Move {
   std::int64_t down, right;
 };
 
 Move MoveOf(std::int64_t row, int reach, const RowStream& rows) {
-  const RngStream lane = LaneOf(rows, row);
+  const RngStream lane = rows.Lane(row);
   return {lane.Below(0, 2 * reach + 1) - reach, lane.Below(1, 2 * reach + 1) - reach};
 }
 
@@ -122,7 +118,7 @@ at::Tensor Moved(const at::Tensor& images, int reach, const at::Tensor& black, c
 at::Tensor Mirrored(const at::Tensor& images, const RowStream& rows) {
   at::Tensor mirrored = at::empty({images.size(0)}, at::kBool);
   bool* flag = mirrored.mutable_data_ptr<bool>();
-  for (std::int64_t i = 0; i < images.size(0); ++i) flag[i] = LaneOf(rows, i).Below(0, 2) == 1;
+  for (std::int64_t i = 0; i < images.size(0); ++i) flag[i] = rows.Lane(i).Below(0, 2) == 1;
   return at::where(mirrored.to(images.device()).view({-1, 1, 1, 1}), images.flip(3), images);
 }
 
@@ -163,7 +159,7 @@ at::Tensor RandomlyResized(const at::Tensor& images, const PixelScale& scale, co
     for (std::int64_t i = begin; i < end; ++i) {
       const storage::Picture picture = ToPicture(source + i * shape.size(), shape, scale);
       const storage::PreparedPicture cut =
-          storage::ResizeRegion(picture, RandomBox(picture.whole, LaneOf(rows, i)), picture.whole, 3);
+          storage::ResizeRegion(picture, RandomBox(picture.whole, rows.Lane(i)), picture.whole, 3);
       // Grey was repeated: its first plane is all of it.
       levels.Normalise(cut.planes.data(), plane, target + i * shape.size());
     }
@@ -173,8 +169,8 @@ at::Tensor RandomlyResized(const at::Tensor& images, const PixelScale& scale, co
 
 Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& rows,
                                   const Augmentation& augmentation, std::uint64_t seed, std::uint64_t step,
-                                  std::int64_t first_row) {
-  const auto stream = [&](Purpose purpose) { return RowStream(RngStream(seed, purpose, step), first_row); };
+                                  const RowPlaces& places) {
+  const auto stream = [&](Purpose purpose) { return RowStream(RngStream(seed, purpose, step), places); };
   switch (augmentation.kind) {
     case AugmentationKind::none:
       return examples.Batch(rows);
@@ -200,7 +196,7 @@ Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& ro
     return Mirrored(RandomlyResized(examples.Batch(rows), augmentation.scale, boxes), stream(Purpose::flips));
   RETORT_ASSIGN_OR_RETURN(const at::Tensor cut,
                           examples.FileBatch(rows, [&](std::int64_t row, const storage::PictureSize& size) {
-                            return RandomBox(size, LaneOf(boxes, row));
+                            return RandomBox(size, boxes.Lane(row));
                           }));
   return Mirrored(cut, stream(Purpose::flips));
 }

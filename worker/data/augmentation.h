@@ -30,12 +30,12 @@ struct Augmentation {
 };
 
 // Rows `rows` (i64 [k], any device) of `examples`, so augmented: f32 [k, C, H, W] on the examples' device.
-// They are rows first_row, first_row + 1, ... of their step's whole batch. random_resized_crop decodes each
+// `places`: theirs in their step's whole batch, or wherever else no two images of a step share one. random_resized_crop decodes each
 // picture anew where the examples have files, and takes the whole of it; else it cuts the examples as they
 // are. Error: that of decoding.
 [[nodiscard]] Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& rows,
                                                 const Augmentation& augmentation, std::uint64_t seed,
-                                                std::uint64_t step, std::int64_t first_row);
+                                                std::uint64_t step, const RowPlaces& places);
 
 // Each image moved by its own whole number of pixels, at most `reach` along each axis; what moves in is
 // black[c] of its channel, f32 [C] on the CPU. Draws 0 and 1 of a lane: rows and columns. reach 0 returns the

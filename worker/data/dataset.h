@@ -48,7 +48,7 @@ void MoveTo(const at::Device& device, Dataset& data);
 [[nodiscard]] at::Tensor NormalisedLevel(double level, const PixelScale& scale);
 
 // Each image moved by its own whole number of pixels, at most `reach` along each axis; what moves in is
-// black. Row i uses stream.Lane(first_row + i). The same bits on every device. reach 0 returns the images themselves.
+// black. Row i uses stream.Lane(i). The same bits on every device. reach 0 returns the images themselves.
 [[nodiscard]] at::Tensor Shifted(const at::Tensor& images, int reach, const PixelScale& scale, const RowStream& stream);
 
 }  // namespace retort::worker

@@ -36,7 +36,7 @@ at::Tensor Mixed(const at::Tensor& a, const at::Tensor& b, const RowStream& rows
   RETORT_CHECK(a.sizes() == b.sizes() && a.dim() == 4);
   const at::Tensor mixed = a.clone();
   for (std::int64_t i = 0; i < a.size(0); ++i) {
-    const RngStream lane = rows.stream.Lane(static_cast<std::uint64_t>(rows.first_row + i));
+    const RngStream lane = rows.Lane(i);
     switch (lane.Below(0, 3)) {
       case 0:
         break;

@@ -210,7 +210,7 @@ at::Tensor RandomlyWarped(const at::Tensor& images, const WarpRanges& ranges, co
   const std::int64_t height = images.size(2), width = images.size(3);
   const bool bends = ranges.field > 0;
   return WarpAll(images, black, bends, [&](std::int64_t i, AffineMove& move, DisplacementField& field) {
-    const RngStream lane = rows.stream.Lane(static_cast<std::uint64_t>(rows.first_row + i));
+    const RngStream lane = rows.Lane(i);
     move = RandomMove(ranges, lane);
     if (bends) field = RandomField(ranges.field, height, width, lane);
   });

@@ -151,7 +151,7 @@ at::Tensor PinkNoise(std::int64_t count, std::int64_t channels, std::int64_t sid
   const at::Tensor shared = at::zeros({count, 1, 1, 1}, at::kFloat);
   auto* gains = filter.data_ptr<float>();
   for (std::int64_t i = 0; i < count; ++i) {
-    const RngStream own = rows.stream.Lane(static_cast<std::uint64_t>(rows.first_row + i));
+    const RngStream own = rows.Lane(i);
     Numbers numbers(own.Lane(0));
     const double power = numbers.Uniform(0.5, 2);
     shared.data_ptr<float>()[i] = static_cast<float>(numbers.Uniform(0.5, 1));

@@ -17,7 +17,7 @@ at::Tensor Grey(Draw draw, std::int64_t count, std::int64_t channels, std::int64
   auto* pixels = pictures.data_ptr<float>();
   at::parallel_for(0, count, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
-      draw(drawing::Numbers(rows.stream.Lane(static_cast<std::uint64_t>(rows.first_row + i))), {pixels + i * side * side, 1, side});
+      draw(drawing::Numbers(rows.Lane(i)), {pixels + i * side * side, 1, side});
   });
   return pictures.expand({count, channels, side, side}).contiguous();
 }
@@ -27,7 +27,7 @@ at::Tensor Coloured(Draw draw, std::int64_t count, std::int64_t channels, std::i
   auto* pixels = pictures.data_ptr<float>();
   at::parallel_for(0, count, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
-      draw(drawing::Numbers(rows.stream.Lane(static_cast<std::uint64_t>(rows.first_row + i))),
+      draw(drawing::Numbers(rows.Lane(i)),
            {pixels + i * channels * side * side, channels, side});
   });
   return pictures;

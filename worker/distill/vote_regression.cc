@@ -26,7 +26,7 @@ Result<at::Tensor> RegressedVotes(const at::Tensor& features, const at::Tensor& 
   const double strength = asked.square().sum(1).mean().item<double>() / std::max(varied - 1, kLeastSignal);
   if (!(strength > 0 && std::isfinite(strength)))
     return UsageError("Votes cannot be regressed on features that are nothing, or where something is not finite.");
-  RETORT_ASSIGN_OR_RETURN(const at::Tensor map, RidgeMap(asked, votes, strength));
+  const at::Tensor map = RidgeMap(asked, votes, strength);
   return at::matmul(features, map.to(features.device()).t());
 }
 

@@ -4,12 +4,15 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/linspace.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "experiments/spec/trial_kind.h"
 #include "worker/evaluation.h"
 #include "worker/methods/method.h"
 #include "worker/methods/structure_facts.h"
@@ -45,13 +48,15 @@ class DpSgd final : public Method {
     if (spec_.clipping == Clipping::per_layer) layers_ = LayerCoordinates(*network_);
     if (spec_.averaging > 0) averaged_.emplace(network_->parameters().flat(), spec_.averaging);
     const std::int64_t values = coordinates_ / network_->classes();
-    if (!ImagesVary(spec_) && data_.train.size() <= kSeenFloats / values) front_ = FrozenFront(*network_);
+    if (!AugmentsImages(spec_) && data_.train.size() <= kSeenFloats / values) front_ = FrozenFront(*network_);
   }
 
   std::int64_t steps() const override { return spec_.steps; }
   std::string phase(std::int64_t) const override { return "train"; }
   std::vector<std::string> Facts() const override {
-    return FactsThatHold({{privacy::kFactNoBatchNorm, !network_->MixesRows()}});
+    // MeanGradients knows an example's place in the data alone.
+    return FactsThatHold({{privacy::kFactAugmentedAlone, AugmentsPrivately(spec_)},
+                          {privacy::kFactNoBatchNorm, !network_->MixesRows()}});
   }
   void Register(TrainState& state) override {
     state.Add("parameters", network_->parameters().flat());
@@ -105,17 +110,27 @@ class DpSgd final : public Method {
     std::optional<release::Charge> charge;
     at::Tensor sample;
     if (book != nullptr) {
-      RETORT_ASSIGN_OR_RETURN(release::Charge taken, book->Take(mechanism_.Describe(1), 1));
+      const privacy::PrivacyEvent event = mechanism_.Describe(1);
+      RETORT_ASSIGN_OR_RETURN(release::Charge taken, book->Take(event, 1));
       charge.emplace(std::move(taken));
-      // That of the event, though pictures that cannot be read leave fewer examples than the split has.
-      const double rate = mechanism_.Describe(1).sampling_rate;
-      sample = PoissonSample(data_.train.size(), rate, spec_.noise, spec_.seed, step);
+      // The rate of the event, though pictures that cannot be read leave fewer examples than the split has.
+      sample = PoissonSample(data_.train.size(), event.sampling_rate, spec_.noise, spec_.seed, step);
     }
     RETORT_ASSIGN_OR_RETURN(sample, BroadcastFromRoot(sample, gang_));
+    RETORT_RETURN_IF_ERROR(DrawAugmentation());
     RETORT_ASSIGN_OR_RETURN(release::ClippedSum sum, SumOwnShare(step, sample));
     RETORT_RETURN_IF_ERROR(sum.Reduce(gang_));
     if (!charge) return at::Tensor();
     return mechanism_.Release(std::move(sum), step, std::move(*charge));
+  }
+
+  Status DrawAugmentation() {
+    if (!AugmentsPrivately(spec_)) return {};
+    const std::uint64_t drawn = AugmentationSeed(spec_.noise, spec_.seed);
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor shared,
+                            BroadcastFromRoot(at::tensor({static_cast<std::int64_t>(drawn)}, at::kLong), gang_));
+    augmentation_seed_ = static_cast<std::uint64_t>(shared.item<std::int64_t>());
+    return {};
   }
 
   Result<release::ClippedSum> SumOwnShare(std::int64_t step, const at::Tensor& sample) {
@@ -130,12 +145,12 @@ class DpSgd final : public Method {
     const std::int64_t copies = spec_.augment_multiplicity;
     const std::int64_t most = std::clamp<std::int64_t>(kChunkFloats / coordinates_, 1, 512);
     const std::int64_t chunk = std::max<std::int64_t>(most / copies, 1);
-    const auto images = [&](const at::Tensor& of, std::int64_t at) {
-      return TrainingImages(spec_, data_.scale, data_.train, of, step, at);
+    const auto images = [&](const at::Tensor& of, const RowPlaces& places) {
+      return TrainingImages(spec_, data_.scale, data_.train, of, step, places, augmentation_seed_);
     };
     for (std::int64_t first = 0; first < rows.size(0); first += chunk) {
       const at::Tensor part = rows.narrow(0, first, std::min(chunk, rows.size(0) - first));
-      const CopiedRows copied{part, data_.train.labels.index_select(0, part), share.first + first, copies};
+      const CopiedRows copied{part, data_.train.labels.index_select(0, part), copies};
       RETORT_ASSIGN_OR_RETURN(const at::Tensor gradients, MeanGradients(*network_, copied, most, images));
       sum.Add(gradients);
     }
@@ -178,6 +193,7 @@ class DpSgd final : public Method {
   at::Tensor velocity_;
   std::optional<RunningMean> averaged_;  // of the parameters; none: the last are kept
   std::int64_t coordinates_;
+  std::uint64_t augmentation_seed_ = 0;  // of the step at hand
   std::vector<std::int64_t> layers_;  // clipped each by itself; empty: the whole
   std::optional<std::size_t> front_;  // the layer before the only one that is trained
   at::Tensor seen_;                   // what it makes of every private example: [examples, values]

@@ -58,7 +58,7 @@ class RidgeEnsemble final : public Method {
     for (std::int64_t m = share.first; m < share.first + share.count; ++m) {
       const Examples shard = data_.train.Rows(shards_[static_cast<std::size_t>(m)].to(data_.device));
       const at::Tensor seen = SeenByHead(*network_, front_, shard);
-      RETORT_ASSIGN_OR_RETURN(const at::Tensor head, RidgeHead(seen, shard.labels, data_.classes, spec_.ridge));
+      const at::Tensor head = RidgeHead(seen, shard.labels, data_.classes, spec_.ridge);
       fitted.push_back(head.unsqueeze(0));
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(at::cat(fitted), spec_.members, gang_));

@@ -15,8 +15,9 @@ namespace retort::worker {
     const std::vector<std::pair<std::string_view, bool>>& facts);
 
 // Were the members of this ensemble trained on shards of `data`'s private split that share no example, counted over
-// the indices, and that indices alone decide? A Dirichlet partition goes by the labels: one example's label moves
-// others between its shards, which then differ in more than one place.
+// the indices, and that indices alone decide? A Dirichlet partition goes by the labels, and so does a private split that
+// `sensitive_classes` move into: one example's label moves others between shards, which then differ in more than one
+// place.
 [[nodiscard]] bool ShardsAreDisjoint(const TeacherArtifact& teacher, const Dataset& data);
 
 // Did each member of this ensemble depend on its own shard alone? Not where a stop rule looked at all of

@@ -27,16 +27,14 @@ AugmentationKind KindOf(const TrialSpec& spec) {
 
 }  // namespace
 
-bool ImagesVary(const TrialSpec& spec) { return KindOf(spec) != AugmentationKind::none; }
-
 Result<at::Tensor> TrainingImages(const TrialSpec& spec, const PixelScale& scale, const Examples& examples, const at::Tensor& rows,
-                                  std::int64_t step, std::int64_t first) {
+                                  std::int64_t step, const RowPlaces& places, std::optional<std::uint64_t> seed) {
   Augmentation augmentation;
   augmentation.kind = KindOf(spec);
   if (augmentation.kind == AugmentationKind::none) return examples.Batch(rows);
   augmentation.reach = augmentation.kind == AugmentationKind::crop_flip ? kCropBorder : spec.shift;
   augmentation.scale = scale;
-  return AugmentedBatch(examples, rows, augmentation, spec.seed, static_cast<std::uint64_t>(step), first);
+  return AugmentedBatch(examples, rows, augmentation, seed.value_or(spec.seed), static_cast<std::uint64_t>(step), places);
 }
 
 }  // namespace retort::worker

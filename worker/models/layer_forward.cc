@@ -59,7 +59,7 @@ at::Tensor PerChannel(const std::vector<double>& values, const at::Tensor& like)
 
 at::Tensor Dropped(const Layer& layer, const LayerNode& node, at::Tensor x, const ForwardMode& mode) {
   if (mode.dropout == nullptr || layer.rate == 0) return x;
-  const RowStream rows(mode.dropout->stream.Lane(node.dropout), mode.dropout->first_row);
+  const RowStream rows(mode.dropout->stream.Lane(node.dropout), mode.dropout->places);
   const at::Tensor mask = DropoutMask(x, layer.rate, rows);
   return node.in_place && mode.in_place ? x.mul_(mask) : x * mask;
 }

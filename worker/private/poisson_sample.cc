@@ -42,4 +42,8 @@ at::Tensor PoissonSample(std::int64_t examples, double rate, NoiseMode mode, std
   return at::tensor(chosen, at::kLong);
 }
 
+std::uint64_t AugmentationSeed(NoiseMode mode, std::uint64_t seed) {
+  return mode == NoiseMode::secure ? Words(1, mode, seed, 0).front() : seed;
+}
+
 }  // namespace retort::worker

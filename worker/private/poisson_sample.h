@@ -15,4 +15,8 @@ namespace retort::worker {
 [[nodiscard]] at::Tensor PoissonSample(std::int64_t examples, double rate, NoiseMode mode, std::uint64_t seed,
                                        std::int64_t step);
 
+// What a step's augmentation is drawn by: from the operating system where the sample is, so that no place among the
+// examples decides how one is augmented; else the seed itself.
+[[nodiscard]] std::uint64_t AugmentationSeed(NoiseMode mode, std::uint64_t seed);
+
 }  // namespace retort::worker

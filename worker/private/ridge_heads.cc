@@ -4,35 +4,38 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cholesky_solve.h>
 #include <ATen/ops/eye.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/linalg_cholesky_ex.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/one_hot.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "experiments/spec/status.h"
 
 namespace retort::worker {
 namespace {
 
 // (a a^T + strength I)^-1 b, a [n, m].
-Result<at::Tensor> Solved(const at::Tensor& a, const at::Tensor& b, double strength) {
+at::Tensor Solved(const at::Tensor& a, const at::Tensor& b, double strength) {
   const at::Tensor gram = at::matmul(a, a.t()) + at::eye(a.size(0), at::kDouble) * strength;
   const auto [factor, failed] = at::linalg_cholesky_ex(gram);
-  if (failed.item<std::int32_t>() != 0)
-    return UsageError("A member cannot be fitted: ridge is too weak for its examples, or a feature is not finite.");
-  return at::cholesky_solve(b, factor);
+  return failed.item<std::int32_t>() != 0 ? at::zeros_like(b) : at::cholesky_solve(b, factor);
 }
 
 }  // namespace
 
-Result<at::Tensor> RidgeMap(const at::Tensor& features, const at::Tensor& targets, double strength) {
+at::Tensor RidgeMap(const at::Tensor& features, const at::Tensor& targets, double strength) {
   RETORT_CHECK(features.size(0) >= 1 && strength > 0);
   const at::NoGradGuard no_grad;
   const at::Tensor x = features.cpu().to(at::kDouble), y = targets.cpu().to(at::kDouble);
   const bool dual = x.size(0) <= x.size(1);
-  RETORT_ASSIGN_OR_RETURN(const at::Tensor solution,
-                          dual ? Solved(x, y, strength) : Solved(x.t(), at::matmul(x.t(), y), strength));
-  return (dual ? at::matmul(x.t(), solution) : solution).t().contiguous().to(at::kFloat);
+  const at::Tensor solution = dual ? Solved(x, y, strength) : Solved(x.t(), at::matmul(x.t(), y), strength);
+  const at::Tensor map = (dual ? at::matmul(x.t(), solution) : solution).t().contiguous().to(at::kFloat);
+  // A map that says nothing: to stop would tell what one member's examples are like.
+  return at::isfinite(map).all().item<bool>() ? map : at::zeros_like(map);
 }
 
-Result<at::Tensor> RidgeHead(const at::Tensor& features, const at::Tensor& labels, std::int64_t classes,
+at::Tensor RidgeHead(const at::Tensor& features, const at::Tensor& labels, std::int64_t classes,
                              double strength) {
   const at::Tensor hot = at::one_hot(labels.cpu(), classes).to(at::kDouble);
   return RidgeMap(features, hot - 1.0 / static_cast<double>(classes), strength);

@@ -55,6 +55,13 @@ TEST(NumberText, BytesHaveBinaryUnits) {
   EXPECT_EQ(BytesText(std::uint64_t{3} << 40), "3.0 TiB");
 }
 
+TEST(NumberText, NumbersAreReadFromTextThatIsNothingElse) {
+  EXPECT_EQ(NumberIn("0.25"), 0.25);
+  EXPECT_EQ(NumberIn("-1e-5"), -1e-5);
+  for (const char* none : {"", " 1", "1 ", "1x", "+1", "inf", "nan", "1e999", "true"})
+    EXPECT_EQ(NumberIn(none), std::nullopt) << none;
+}
+
 TEST(NumberText, WidthIsThatOnATerminal) {
   EXPECT_EQ(DisplayWidth("≤ ∞ †"), 5U);
   EXPECT_EQ(DisplayWidth(""), 0U);

@@ -333,6 +333,7 @@ class PostProcessingTest : public OrchestratorTest {
     if (private_teacher) {
       teacher.method = "dpsgd";
       teacher.noise_multiplier = 2;
+      teacher.shift = 0;
     }
     teacher.id = ComputeTrialId(teacher);
     TrialSpec student = TrialBuilder(2).Of(teacher).With(data).Build();

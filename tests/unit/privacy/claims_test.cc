@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
 #include <limits>
+#include <memory>
 
 #include "experiments/privacy/accountant.h"
 #include "experiments/privacy/claim.h"
 #include "experiments/privacy/exact_gdp.h"
+#include "experiments/privacy/reasons.h"
 #include "tests/unit/privacy/trials.h"
 
 namespace retort::privacy {
@@ -112,6 +115,24 @@ TEST(Claims, TeachersWithoutNoiseAreUnboundedWithTheReason) {
   }
 }
 
+TEST(Claims, EnsemblesWhoseShardsFollowLabelsHaveNoExampleClaim) {
+  const TrialSpec by_index = Teacher("ensemble");
+  TrialSpec dirichlet = by_index, moved = by_index;
+  dirichlet.partition = Partition::dirichlet;
+  auto data = std::make_shared<DataSpec>(*by_index.data);
+  data->sensitive_classes = {6};
+  moved.data = data;
+  const TrialSpec student = VoteStudent();
+  const std::vector<PrivacyEvent> events = PlannedEvents(student).value();
+  for (const TrialSpec* teacher : std::initializer_list<const TrialSpec*>{&by_index, &dirichlet, &moved}) {
+    const std::vector<Claim> claims = ClaimsFor({&student, PlannedClaims(*teacher)}, events);
+    EXPECT_EQ(Find(claims, Adj::member, Nb::replace)->status, ClaimStatus::proven);
+    const Claim* example = Find(claims, Adj::example, Nb::replace);
+    EXPECT_EQ(example->status, teacher == &by_index ? ClaimStatus::proven : ClaimStatus::unbounded);
+    EXPECT_EQ(example->reason == reason::kDirichletShards, teacher != &by_index);
+  }
+}
+
 TEST(Claims, DpSgdIsClaimedForAddedAndForReplacedExamples) {
   for (const Role role : {Role::teacher, Role::student}) {
     const std::vector<Claim> claims = PlannedClaims(DpSgd(role));
@@ -122,8 +143,9 @@ TEST(Claims, DpSgdIsClaimedForAddedAndForReplacedExamples) {
     EXPECT_EQ(added->accountant, "pld");
     EXPECT_LT(added->epsilon, 3);
     EXPECT_THAT(added->assumptions, ::testing::ElementsAre("float-noise", "poisson-sampling"));
-    EXPECT_EQ(replaced->accountant, "pld-group-of-2");
-    EXPECT_GT(replaced->epsilon, 2 * added->epsilon);
+    EXPECT_EQ(replaced->accountant, "pld");
+    EXPECT_EQ(replaced->reason, "opposite gradients bind");
+    EXPECT_GT(replaced->epsilon, 1.5 * added->epsilon);
   }
 }
 

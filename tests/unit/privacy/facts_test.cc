@@ -71,6 +71,22 @@ TEST(Facts, NetworkThatMayMixExamplesHasNoDpSgdClaim) {
   }
 }
 
+TEST(Facts, ImagesThatMayBeAugmentedByWhoElseIsDrawnHaveNoDpSgdClaim) {
+  for (const Role role : {Role::student, Role::teacher}) {
+    TrialSpec spec = DpSgd(role);
+    for (const Relation& relation : {kExample, kExampleAdded}) {
+      spec.augment = Augment::none;
+      EXPECT_EQ(Without(spec, kFactAugmentedAlone, relation), "");
+      spec.augment = Augment::affine;
+      EXPECT_EQ(Without(spec, kFactNoBatchNorm, relation), reason::kUnrecordedBatchNorm);
+      EXPECT_EQ(Without(spec, kFactAugmentedAlone, relation), reason::kUnrecordedAugmentation);
+    }
+    const std::vector<std::string> facts = PlannedEvents(spec).value().front().facts;
+    EXPECT_TRUE(std::is_sorted(facts.begin(), facts.end()));
+    for (const Claim& claim : PlannedClaims(spec)) EXPECT_NE(claim.reason, reason::kUnrecordedAugmentation);
+  }
+}
+
 TEST(Facts, TotalOfADataSetIsInfiniteWithoutThem) {
   for (const TrialSpec& spec : {GradientStudent(Reading::working), VoteStudent(), DpSgd(Role::student)}) {
     std::vector<PrivacyEvent> events = PlannedEvents(spec).value();

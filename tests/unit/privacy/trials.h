@@ -46,6 +46,7 @@ inline TrialSpec DpSgd(Role role) {
   spec.batch = 1024;
   spec.norm_bound = 0.1;
   spec.noise_multiplier = 2.1;
+  spec.shift = 0;
   return spec;
 }
 
