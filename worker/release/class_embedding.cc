@@ -12,18 +12,18 @@
 namespace retort::worker::release {
 
 EmbeddingSum::EmbeddingSum(std::int64_t classes, std::int64_t features)
-    : sum_(at::zeros({classes, features}, at::kFloat)) {
+    : sum_(at::zeros({classes, features}, at::kDouble)) {
   RETORT_CHECK(classes > 0 && features > 0);
 }
 
 void EmbeddingSum::Add(const at::Tensor& features, const at::Tensor& labels) {
   RETORT_CHECK(features.dim() == 2 && features.size(1) == sum_.size(1) && labels.size(0) == features.size(0));
   const at::NoGradGuard no_grad;
-  const at::Tensor norms = at::linalg_vector_norm(features, 2, 1, false, at::kFloat);
+  const at::Tensor norms = at::linalg_vector_norm(features, 2, 1, false, at::kDouble);
   const at::Tensor finite = at::isfinite(norms);
   const at::Tensor weights = at::where(finite, 1 / norms.clamp_min(1), 0.0);
-  const at::Tensor rows = at::where(finite.unsqueeze(1), features, at::zeros({}, features.options())).to(at::kFloat);
-  const at::Tensor by_class = at::one_hot(labels, sum_.size(0)).to(at::kFloat) * weights.unsqueeze(1);
+  const at::Tensor rows = at::where(finite.unsqueeze(1), features, at::zeros({}, features.options())).to(at::kDouble);
+  const at::Tensor by_class = at::one_hot(labels, sum_.size(0)).to(at::kDouble) * weights.unsqueeze(1);
   sum_ += at::mm(by_class.t(), rows).cpu();
 }
 
