@@ -11,6 +11,7 @@
 #include "experiments/privacy/loss_grid.h"
 #include "experiments/privacy/rdp_accountant.h"
 #include "experiments/privacy/subsampled_delta.h"
+#include "tests/unit/privacy/loss_atoms.h"
 
 namespace retort::privacy {
 namespace {
@@ -31,16 +32,6 @@ double Root(const std::function<double(double)>& delta_at, double delta) {
 
 double Upper(double q, double z, std::int64_t steps, double delta) {
   return SubsampledGaussianPld(q, z, steps, delta).upper;
-}
-
-// delta of the atoms at epsilon, each loss moved by `shift`.
-double DeltaOf(const std::vector<LossAtom>& atoms, double spacing, double shift, double epsilon) {
-  double delta = 0;
-  for (const LossAtom& atom : atoms) {
-    const double loss = static_cast<double>(atom.index) * spacing + shift;
-    if (loss > epsilon) delta -= atom.mass * std::expm1(epsilon - loss);
-  }
-  return delta;
 }
 
 TEST(LossGrid, OneDistributionLosesMoreThanTheStepAndOneLess) {

@@ -11,6 +11,7 @@
 #include "experiments/privacy/exact_gdp.h"
 #include "experiments/privacy/pld_accountant.h"
 #include "experiments/privacy/rdp_accountant.h"
+#include "tests/unit/privacy/loss_atoms.h"
 
 namespace retort::privacy {
 namespace {
@@ -38,16 +39,6 @@ double DeltaOfStep(Real q, Real z, Real epsilon) {
   const Real from = (low + high) / 2;
   const auto beyond = [=](Real mean) { return (1 - q) * Above(from, 0, z) + q * Above(from, mean, z); };
   return static_cast<double>(beyond(1) - std::exp(epsilon) * beyond(-1));
-}
-
-// Of the atoms at epsilon, each loss moved by `shift`.
-double DeltaOf(const std::vector<LossAtom>& atoms, double spacing, double shift, double epsilon) {
-  double delta = 0;
-  for (const LossAtom& atom : atoms) {
-    const double loss = static_cast<double>(atom.index) * spacing + shift;
-    if (loss > epsilon) delta -= atom.mass * std::expm1(epsilon - loss);
-  }
-  return delta;
 }
 
 TEST(ReplacedLoss, OneDistributionLosesMoreThanTheStepAndOneLess) {
