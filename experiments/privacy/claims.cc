@@ -39,18 +39,6 @@ bool OnlyAsksTheTeacher(const TrialSpec& spec, const std::vector<PrivacyEvent>& 
   });
 }
 
-// rona's Base: self learning on the public examples, and no question to a teacher.
-bool AsksNobody(const TrialSpec& spec) {
-  return KindOf(spec) == TrialKind::query_student && !AsksVotes(spec) && spec.hint_epochs == 0 &&
-         spec.distill_epochs == 0;
-}
-
-// Whether the label of one private example decides which member others go to: by a Dirichlet partition, or by classes
-// that move into the private split, whose examples then move up.
-bool ShardsFollowLabels(const TrialSpec& spec) {
-  return spec.partition == Partition::dirichlet || (spec.data && !spec.data->sensitive_classes.empty());
-}
-
 // What the test split chose in a teacher, its students carry on.
 bool SelectedOnTest(const TrialSpec& spec, const std::vector<Claim>& teacher) {
   return spec.stop_metric == StopMetric::accuracy ||

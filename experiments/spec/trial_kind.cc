@@ -37,6 +37,15 @@ bool AsksVotes(const TrialSpec& spec) {
   return kind == TrialKind::vote_student;
 }
 
+bool AsksNobody(const TrialSpec& spec) {
+  const bool asks = spec.hint_epochs > 0 || (spec.rounds > 0 && spec.distill_epochs > 0);
+  return KindOf(spec) == TrialKind::query_student && !asks;
+}
+
+bool ShardsFollowLabels(const TrialSpec& ensemble) {
+  return ensemble.partition == Partition::dirichlet || (ensemble.data && !ensemble.data->sensitive_classes.empty());
+}
+
 bool AugmentsImages(const TrialSpec& spec) {
   return spec.augment != Augment::none && (spec.augment != Augment::shift || spec.shift > 0);
 }

@@ -51,6 +51,11 @@ inline constexpr std::array kTrialKinds = {
 // Whether an ensemble's noisy votes are what the student is taught by: vote students, and rona's where it asks
 // an ensemble.
 [[nodiscard]] bool AsksVotes(const TrialSpec& spec);
+// Whether a student of rona learns from public examples alone: RONA's Base, which puts no question to a teacher.
+[[nodiscard]] bool AsksNobody(const TrialSpec& spec);
+// Whether the label of one private example decides to which members of an ensemble others go: by a Dirichlet partition,
+// or by sensitive classes, which move into the private split, whose examples then move up.
+[[nodiscard]] bool ShardsFollowLabels(const TrialSpec& ensemble);
 // Whether training images are other images than the examples' own.
 [[nodiscard]] bool AugmentsImages(const TrialSpec& spec);
 // Whether DP-SGD takes the gradients of private examples that are augmented.

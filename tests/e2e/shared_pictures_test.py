@@ -21,6 +21,7 @@ path = "pictures"
 split = {{ train = [0, 40], public = [40, 56], test = [56, 68] }}
 [teacher]
 shards = {{ network = "logistic", members = 4, epochs = 1, batch = 8 }}
+plain = {{ network = "logistic", epochs = 1, batch = 8 }}
 private = {{ network = "logistic", steps = 2, batch = 8, private = {{ noise_multiplier = 1.0 }} }}
 [trial]
 student = "logistic"
@@ -33,6 +34,9 @@ STUDENTS = {
     "pate": 'method = "pate"\nteacher = "shards"\nqueries = 8\nvote_noise = 4\nlabel_steps = 2',
     "rona": 'method = "rona"\nreading = "sound"\nteacher = "shards"\nqueries = 8\nvote_noise = 4\nhint_epochs = 0\n'
             'warm_epochs = 1\nrounds = 1',
+    "rona, asking nobody": 'method = "rona"\nteacher = "plain"\nhint_epochs = 0\ndistill_epochs = 0\nself_epochs = 1',
+    "rona, as printed": 'method = "rona"\nreading = "printed"\nteacher = "plain"\nhint_epochs = 0\nauxiliary_epochs = 1\n'
+                        'rounds = 1\ndistill_epochs = 1\nself_epochs = 1',
     "labelled": 'method = "dpdfd"\nreading = "sound"\nsource = "public"\nteacher = "private"\nlabel_steps = 2',
     "mixes": 'method = "dpdfd"\nreading = "sound"\nsource = "public-mixes"\nteacher = "private"\nsteps = 2\nbatch = 8\n'
              'replay = 2\nstudent_steps = 2\nstudent_batch = 8',

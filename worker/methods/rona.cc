@@ -237,11 +237,9 @@ class Rona final : public Method {
   at::Tensor order_;
 };
 
-bool Asks(const TrialSpec& spec) { return spec.hint_epochs > 0 || (spec.rounds > 0 && spec.distill_epochs > 0); }
-
 // Who needs the auxiliary teacher: adaptive bounds on losses, or hints that cost nothing.
 bool NeedsAuxiliary(const TrialSpec& spec) {
-  return spec.reading == Reading::sound ? spec.hint_epochs > 0 : spec.adaptive_bound && Asks(spec);
+  return spec.reading == Reading::sound ? spec.hint_epochs > 0 : spec.adaptive_bound && !AsksNobody(spec);
 }
 
 RonaVolume VolumeOf(const MethodInputs& inputs) {
@@ -297,9 +295,8 @@ Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   const RonaVolume volume = VolumeOf(inputs);
   RETORT_RETURN_IF_ERROR(CheckVolume(volume, inputs.data));
-  // Whoever learns from public pictures alone has an epsilon of 0, but of pictures that are public alone.
-  const bool asks_nobody = spec.hint_epochs == 0 && spec.distill_epochs == 0;
-  if (spec.reading == Reading::sound || asks_nobody) RETORT_RETURN_IF_ERROR(RequireApart(inputs.data));
+  // Self learning takes the labels of public pictures as they are.
+  RETORT_RETURN_IF_ERROR(RequireApart(inputs.data));
   Parts parts;
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
                                                      RngStream(spec.seed, Purpose::parameters), inputs.data.device));
@@ -312,7 +309,7 @@ Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs) {
     parts.auxiliary = std::make_unique<AuxiliaryTeacher>(std::move(network), inputs.data.public_split, inputs.gang,
                                                          spec.precision);
   }
-  if (Asks(spec)) {
+  if (!AsksNobody(spec)) {
     RETORT_ASSIGN_OR_RETURN(parts.teacher, MakeRonaTeacher(inputs, parts.auxiliary.get()));
   }
   return std::unique_ptr<Method>(std::make_unique<Rona>(inputs, std::move(parts), volume));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "experiments/spec/trial_kind.h"
 #include "worker/models/ensemble.h"
 #include "worker/private/shards.h"
 
@@ -18,9 +19,7 @@ std::vector<std::string> FactsThatHold(const std::vector<std::pair<std::string_v
 
 bool ShardsAreDisjoint(const TeacherArtifact& teacher, const Dataset& data) {
   const std::int64_t examples = data.train.size();
-  // Examples of a class that moves into the private split move up where one of them has another label.
-  const bool moved = teacher.spec.data && !teacher.spec.data->sensitive_classes.empty();
-  return teacher.spec.method == "ensemble" && FixedByIndex(teacher.spec) && !moved &&
+  return teacher.spec.method == "ensemble" && !ShardsFollowLabels(teacher.spec) &&
          CheckDisjoint(DisjointShards(examples, teacher.spec.members), examples).ok();
 }
 
