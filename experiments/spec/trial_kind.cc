@@ -43,7 +43,9 @@ bool AsksNobody(const TrialSpec& spec) {
 }
 
 bool ShardsFollowLabels(const TrialSpec& ensemble) {
-  return ensemble.partition == Partition::dirichlet || (ensemble.data && !ensemble.data->sensitive_classes.empty());
+  if (ensemble.partition == Partition::dirichlet) return true;
+  const DataSpec* data = ensemble.data.get();
+  return data != nullptr && (!data->sensitive_classes.empty() || data->preprocessing.on_error == OnError::skip_and_count);
 }
 
 bool AugmentsImages(const TrialSpec& spec) {

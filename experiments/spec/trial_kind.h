@@ -53,8 +53,8 @@ inline constexpr std::array kTrialKinds = {
 [[nodiscard]] bool AsksVotes(const TrialSpec& spec);
 // Whether a student of rona learns from public examples alone: RONA's Base, which puts no question to a teacher.
 [[nodiscard]] bool AsksNobody(const TrialSpec& spec);
-// Whether the label of one private example decides to which members of an ensemble others go: by a Dirichlet partition,
-// or by sensitive classes, which move into the private split, whose examples then move up.
+// Whether what one private example is decides to which members of an ensemble others go: its label by a Dirichlet partition
+// or sensitive classes, which move into the private split; whether it can be read where others then move up.
 [[nodiscard]] bool ShardsFollowLabels(const TrialSpec& ensemble);
 // Whether training images are other images than the examples' own.
 [[nodiscard]] bool AugmentsImages(const TrialSpec& spec);

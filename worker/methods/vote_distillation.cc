@@ -141,7 +141,8 @@ class VoteDistillation final : public Method {
     series.emplace_back("train.vote_gap", gap);
     if (drawn()) {
       RETORT_ASSIGN_OR_RETURN(const at::Tensor spread,
-                              lessons_.Regressed(histograms_.to(at::kFloat), spec_.vote_noise));
+                              lessons_.Regressed(histograms_.to(at::kFloat),
+                                                 spec_.vote_noise * static_cast<double>(spec_.grain)));
       lessons_.Aim(spread);
     } else if (spec_.neighbours > 0) {
       RETORT_ASSIGN_OR_RETURN(const at::Tensor spread, lessons_.Propagated(histograms_.to(at::kFloat)));

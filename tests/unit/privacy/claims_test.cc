@@ -115,16 +115,19 @@ TEST(Claims, TeachersWithoutNoiseAreUnboundedWithTheReason) {
   }
 }
 
-TEST(Claims, EnsemblesWhoseShardsFollowLabelsHaveNoExampleClaim) {
+TEST(Claims, EnsemblesWhoseShardsFollowExamplesHaveNoExampleClaim) {
   const TrialSpec by_index = Teacher("ensemble");
-  TrialSpec dirichlet = by_index, moved = by_index;
+  TrialSpec dirichlet = by_index, moved = by_index, skipping = by_index;
   dirichlet.partition = Partition::dirichlet;
   auto data = std::make_shared<DataSpec>(*by_index.data);
   data->sensitive_classes = {6};
   moved.data = data;
+  data = std::make_shared<DataSpec>(*by_index.data);
+  data->preprocessing.on_error = OnError::skip_and_count;
+  skipping.data = data;
   const TrialSpec student = VoteStudent();
   const std::vector<PrivacyEvent> events = PlannedEvents(student).value();
-  for (const TrialSpec* teacher : std::initializer_list<const TrialSpec*>{&by_index, &dirichlet, &moved}) {
+  for (const TrialSpec* teacher : std::initializer_list<const TrialSpec*>{&by_index, &dirichlet, &moved, &skipping}) {
     const std::vector<Claim> claims = ClaimsFor({&student, PlannedClaims(*teacher)}, events);
     EXPECT_EQ(Find(claims, Adj::member, Nb::replace)->status, ClaimStatus::proven);
     const Claim* example = Find(claims, Adj::example, Nb::replace);
