@@ -85,6 +85,8 @@ class ClaimWriter {
   [[nodiscard]] std::string_view ParentReason() const;
   // By its own claims, or by what the ledger says of its answers.
   [[nodiscard]] bool LoadedParent() const;
+  // An example of an ensemble: what it changes is one member where shards are fixed by index.
+  [[nodiscard]] Claim ExampleOfMember() const;
   void WriteDistillation(std::vector<Claim>& claims) const;
   void WriteVotes(std::vector<Claim>& claims) const;
   void WriteMembers(std::vector<Claim>& claims) const;
@@ -235,19 +237,22 @@ void ClaimWriter::WriteDistillation(std::vector<Claim>& claims) const {
   }
 }
 
+Claim ClaimWriter::ExampleOfMember() const {
+  if (ParentReason() == reason::kShardsFollowExamples) return Unbounded(kExample, reason::kShardsFollowExamples);
+  return Proven(kExample);
+}
+
 void ClaimWriter::WriteVotes(std::vector<Claim>& claims) const {
   if (spec_.method != "pate") claims.push_back(PaperClaim());
   for (const Relation& relation : {kAnswer, kMember, kZeroedMember}) claims.push_back(Proven(relation));
-  claims.push_back(ParentReason() == reason::kDirichletShards ? Unbounded(kExample, reason::kDirichletShards)
-                                                             : Proven(kExample));
+  claims.push_back(ExampleOfMember());
 }
 
 // One member's part of the answers is bounded, and with disjoint shards by index one example's.
 void ClaimWriter::WriteMembers(std::vector<Claim>& claims) const {
   claims.push_back(PaperClaim());
   for (const Relation& relation : {kAnswer, kSlot, kTeacher, kMember, kZeroedMember}) claims.push_back(Proven(relation));
-  claims.push_back(ParentReason() == reason::kDirichletShards ? Unbounded(kExample, reason::kDirichletShards)
-                                                             : Proven(kExample));
+  claims.push_back(ExampleOfMember());
 }
 
 std::vector<Claim> ClaimWriter::Write() {
@@ -261,8 +266,8 @@ std::vector<Claim> ClaimWriter::Write() {
       break;
     case TrialKind::ensemble_teacher:
       claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));
-      claims.push_back(Unbounded(kExample, ShardsFollowLabels(spec_) ? reason::kDirichletShards
-                                                                     : reason::kNotPrivatelyTrained));
+      claims.push_back(Unbounded(
+          kExample, ShardsFollowExamples(spec_) ? reason::kShardsFollowExamples : reason::kNotPrivatelyTrained));
       break;
     case TrialKind::federated_student:
       claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));

@@ -44,7 +44,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kTexts =
     {reason::kUnrecordedParts, "Nothing records that each private label was released once."},
     {reason::kLabelsOnly, "Only the labels are protected: the private images were trained on as they are."},
     {reason::kAllMembers, "What one member of the ensemble may change is bounded, what all change together is not."},
-    {reason::kDirichletShards,
+    {reason::kShardsFollowExamples,
      "Which member an example went to depends on the labels of the others, or on whether they could be read, so that one "
      "example can change several."},
     {reason::kNoSpec, "Nothing is known about the trial."},

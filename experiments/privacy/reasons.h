@@ -33,7 +33,7 @@ inline constexpr std::string_view kUnrecordedAugmentation = "unrecorded-augmente
 inline constexpr std::string_view kUnrecordedParts = "unrecorded-labels-released-once";
 inline constexpr std::string_view kLabelsOnly = "only-labels-are-protected";
 inline constexpr std::string_view kAllMembers = "members-answer-together";
-inline constexpr std::string_view kDirichletShards = "shards-depend-on-labels";
+inline constexpr std::string_view kShardsFollowExamples = "shards-depend-on-examples";
 inline constexpr std::string_view kNoSpec = "no-trial-description";
 
 }  // namespace retort::privacy::reason

@@ -42,7 +42,7 @@ bool AsksNobody(const TrialSpec& spec) {
   return KindOf(spec) == TrialKind::query_student && !asks;
 }
 
-bool ShardsFollowLabels(const TrialSpec& ensemble) {
+bool ShardsFollowExamples(const TrialSpec& ensemble) {
   if (ensemble.partition == Partition::dirichlet) return true;
   const DataSpec* data = ensemble.data.get();
   return data != nullptr && (!data->sensitive_classes.empty() || data->preprocessing.on_error == OnError::skip_and_count);

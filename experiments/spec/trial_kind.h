@@ -55,7 +55,7 @@ inline constexpr std::array kTrialKinds = {
 [[nodiscard]] bool AsksNobody(const TrialSpec& spec);
 // Whether what one private example is decides to which members of an ensemble others go: its label by a Dirichlet partition
 // or sensitive classes, which move into the private split; whether it can be read where others then move up.
-[[nodiscard]] bool ShardsFollowLabels(const TrialSpec& ensemble);
+[[nodiscard]] bool ShardsFollowExamples(const TrialSpec& ensemble);
 // Whether training images are other images than the examples' own.
 [[nodiscard]] bool AugmentsImages(const TrialSpec& spec);
 // Whether DP-SGD takes the gradients of private examples that are augmented.

@@ -11,12 +11,12 @@ namespace retort::worker {
 
 double EstimateVoteGap(const at::Tensor& histograms, double noise, std::int64_t members, std::int64_t grain) {
   const auto classes = static_cast<double>(histograms.size(1));
+  const auto most = static_cast<double>(members);
+  if (histograms.size(1) < 2) return most;
   const at::Tensor h = histograms.to(at::kDouble) / static_cast<double>(grain);
   const double spread = (h - h.mean(1, true)).square().sum(1).mean().item<double>();
   const double signal = std::max(0.0, spread - (classes - 1) * noise * noise);
-  const double least = static_cast<double>(members) * (0.25 - 0.75 / (classes - 1));
-  return std::clamp(std::sqrt(signal * classes / (classes - 1)), std::max(least, 0.0),
-                    static_cast<double>(members));
+  return std::clamp(std::sqrt(signal * classes / (classes - 1)), most / 6, most);
 }
 
 at::Tensor VoteEvidence(const at::Tensor& histograms, double gap, double noise, std::int64_t grain) {

@@ -10,8 +10,8 @@ namespace retort::worker {
 // Mean difference between the votes of the right class and of another, as seen in the histograms themselves:
 // for votes v = (u + gap, u, ..., u) in some order, sum_k (v_k - mean)^2 = gap^2 (c - 1) / c; the noise adds
 // (c - 1) s^2 to its expectation. histograms i32 [rows, classes], `grain` >= 1 counts to a vote. Bounded
-// below by the gap of members that are right one time in four: a histogram of pure noise still gives nearly
-// flat targets.
+// below by a sixth of the members, the gap of members that are right one time in four among ten classes: a
+// histogram of pure noise still gives nearly flat targets. Above by `members`, which one class alone has.
 [[nodiscard]] double EstimateVoteGap(const at::Tensor& histograms, double noise, std::int64_t members,
                                      std::int64_t grain = 1);
 

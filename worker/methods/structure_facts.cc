@@ -19,7 +19,7 @@ std::vector<std::string> FactsThatHold(const std::vector<std::pair<std::string_v
 
 bool ShardsAreDisjoint(const TeacherArtifact& teacher, const Dataset& data) {
   const std::int64_t examples = data.train.size();
-  return teacher.spec.method == "ensemble" && !ShardsFollowLabels(teacher.spec) &&
+  return teacher.spec.method == "ensemble" && !ShardsFollowExamples(teacher.spec) &&
          CheckDisjoint(DisjointShards(examples, teacher.spec.members), examples).ok();
 }
 

@@ -132,7 +132,7 @@ TEST(Claims, EnsemblesWhoseShardsFollowExamplesHaveNoExampleClaim) {
     EXPECT_EQ(Find(claims, Adj::member, Nb::replace)->status, ClaimStatus::proven);
     const Claim* example = Find(claims, Adj::example, Nb::replace);
     EXPECT_EQ(example->status, teacher == &by_index ? ClaimStatus::proven : ClaimStatus::unbounded);
-    EXPECT_EQ(example->reason == reason::kDirichletShards, teacher != &by_index);
+    EXPECT_EQ(example->reason == reason::kShardsFollowExamples, teacher != &by_index);
   }
 }
 

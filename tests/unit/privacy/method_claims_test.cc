@@ -54,7 +54,7 @@ TEST(MethodClaims, ADirichletPartitionLeavesMembersAndNoExamples) {
   const std::vector<Claim> claims = PlannedClaims(spec, EnsembleClaims(Partition::dirichlet));
   EXPECT_EQ(Get(claims, Adjacency::member).status, ClaimStatus::proven);
   EXPECT_EQ(Get(claims, Adjacency::example).status, ClaimStatus::unbounded);
-  EXPECT_EQ(Get(claims, Adjacency::example).reason, reason::kDirichletShards);
+  EXPECT_EQ(Get(claims, Adjacency::example).reason, reason::kShardsFollowExamples);
 }
 
 TEST(MethodClaims, ATrustedServerIsNamed) {
@@ -138,6 +138,15 @@ TEST(MethodClaims, AStudentThatAsksNobodyLosesNothing) {
       EXPECT_EQ(Get(PlannedClaims(spec), adjacency).status, ClaimStatus::proven);
       EXPECT_EQ(Get(PlannedClaims(spec), adjacency).epsilon, 0);
     }
+  }
+}
+
+TEST(MethodClaims, WhatWasAskedIsNotForgottenWhereNothingWasRecorded) {
+  TrialSpec hints = Student("rona"), answers = hints;
+  hints.distill_epochs = answers.hint_epochs = 0;
+  for (const TrialSpec& spec : {hints, answers}) {
+    const std::vector<Claim> claims = ClaimsFor({&spec, {}}, {});
+    EXPECT_NE(Get(claims, Adjacency::teacher).accountant, "no-release");
   }
 }
 

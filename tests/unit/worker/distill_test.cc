@@ -154,5 +154,13 @@ TEST(VoteTargets, PureNoiseGivesTheLeastGap) {
   EXPECT_GT(EstimateVoteGap(noise, 400, 100), 0);
 }
 
+TEST(VoteTargets, VotesAreNeverReadAsSayingNothing) {
+  for (const std::int64_t classes : {2, 3, 4, 100}) {
+    const double gap = EstimateVoteGap((at::randn({50, classes}) * 300).round().to(at::kInt), 400, 60);
+    EXPECT_DOUBLE_EQ(gap, 10) << classes;
+  }
+  EXPECT_EQ(EstimateVoteGap(at::zeros({5, 1}, at::kInt), 3, 60), 60);
+}
+
 }  // namespace
 }  // namespace retort::worker

@@ -108,6 +108,7 @@ TEST(RidgeHead, WhatCannotBeSolvedSaysNothing) {
     at::Tensor broken = twins.clone();
     broken[1][2] = value;
     EXPECT_TRUE(RidgeHead(broken, labels, 4, 1e-3).equal(nothing)) << value;
+    EXPECT_TRUE(RidgeHead(broken.narrow(0, 1, 1), labels.narrow(0, 1, 1), 4, 1e-3).equal(nothing)) << value;
     EXPECT_TRUE(RidgeHead(broken.repeat({3, 1}), labels.repeat({3}), 4, 1e-3).equal(nothing)) << value;
   }
 }
