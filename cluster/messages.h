@@ -31,9 +31,11 @@ struct Hello { std::string build; std::string device; std::vector<std::string> c
 struct GangAddress { std::string blob; };
 struct Reserve { std::uint64_t id = 0; privacy::PrivacyEvent event; std::int64_t count = 0; };
 struct Settle { std::uint64_t id = 0; std::int64_t used = 0; };
+// The phase of a worker that builds what it trains, before its first step, and says nothing more until that is done.
+inline constexpr std::string_view kPreparingPhase = "preparing";
 struct Progress {
   std::int64_t step = 0;
-  std::int64_t total_steps = 0;                          // 0 while its data is loaded
+  std::int64_t total_steps = 0;                          // 0 while its data is loaded and it prepares
   std::string phase;                                     // "train", "release", "evaluate", ...
   std::vector<std::pair<std::string, double>> series;    // newest value of each curve
 };

@@ -5,17 +5,21 @@
 #include <cstdint>
 #include <string>
 
+#include "cluster/messages.h"
+
 namespace retort::orchestrator {
 
 inline constexpr double kSilenceFloorSeconds = 120;
 inline constexpr double kStartSeconds = 10;   // at least, for a worker to start and make its first step
+inline constexpr double kPreparationSeconds = 900;  // at least, in cluster::kPreparingPhase
 inline constexpr double kSilenceFactor = 20;  // times the slowest advance seen
 
 class StepWatch {
  public:
   StepWatch() = default;
   // `deadline_seconds` of the spec: allowed time between two advances, at least kStartSeconds before the
-  // first step; 0 = kSilenceFactor times the slowest one measured, at least kSilenceFloorSeconds.
+  // first step; 0 = kSilenceFactor times the slowest one measured, at least kSilenceFloorSeconds, and
+  // kPreparationSeconds while it prepares.
   // `margin_seconds` is added to either.
   StepWatch(double now, double deadline_seconds, double margin_seconds = 0)
       : deadline_(deadline_seconds), margin_(margin_seconds), last_(now) {}
@@ -23,9 +27,13 @@ class StepWatch {
   // A step or phase other than the last one is an advance.
   void Progressed(double now, std::int64_t step, const std::string& phase) {
     if (step == step_ && phase == phase_) return;
+    const bool prepared = phase_ == cluster::kPreparingPhase;
     step_ = step;
     phase_ = phase;
-    Advanced(now);
+    if (prepared)
+      last_ = now;  // that was no step
+    else
+      Advanced(now);
   }
   // Any other sign that work goes on: a reservation, a checkpoint.
   void Advanced(double now) {
@@ -38,7 +46,8 @@ class StepWatch {
   [[nodiscard]] double allowed() const {
     if (deadline_ > 0) return (step_ < 1 && deadline_ < kStartSeconds ? kStartSeconds : deadline_) + margin_;
     const double measured = kSilenceFactor * slowest_;
-    return (measured > kSilenceFloorSeconds ? measured : kSilenceFloorSeconds) + margin_;
+    const double least = phase_ == cluster::kPreparingPhase ? kPreparationSeconds : kSilenceFloorSeconds;
+    return (measured > least ? measured : least) + margin_;
   }
   [[nodiscard]] double allowed_without_margin() const { return allowed() - margin_; }
   [[nodiscard]] double last() const { return last_; }  // when it last got on

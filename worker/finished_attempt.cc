@@ -40,22 +40,25 @@ cluster::Ended EndOf(const storage::AttemptFile& file, const std::string& path) 
 Result<std::optional<cluster::Ended>> FindFinishedAttempt(storage::Env& env, const TrialOrder& order,
                                                           const TrialSpec& spec,
                                                           const std::string& teacher_digest) {
-  const std::filesystem::path trial(order.start.trial_directory);
   if (!env.Exists(order.start.trial_directory)) return std::optional<cluster::Ended>();
   // A repaired journal may have forgotten attempts, so a number says nothing about what came first.
   RETORT_ASSIGN_OR_RETURN(
       const std::vector<std::uint32_t> attempts,
       storage::EarlierAttempts(env, order.start.trial_directory, std::numeric_limits<std::uint32_t>::max()));
   for (const std::uint32_t attempt : attempts) {
-    const std::string path = storage::AttemptDirectory(order.start.trial_directory, attempt) + "/attempt.h5";
+    const std::string folder = storage::AttemptDirectory(order.start.trial_directory, attempt);
+    const std::string path = folder + "/attempt.h5";
     if (!env.Exists(path)) continue;
     const Result<storage::AttemptFile> file = storage::ReadAttemptFile(path);
     if (!file.ok() || !IsOf(*file, order, attempt, spec, teacher_digest)) continue;
-    const std::filesystem::path folder = std::filesystem::path(path).parent_path().filename();
-    return std::optional(
-        EndOf(*file, (trial.parent_path().filename() / trial.filename() / folder / "attempt.h5").string()));
+    return std::optional(EndOf(*file, FileInResults(folder)));
   }
   return std::optional<cluster::Ended>();
+}
+
+std::string FileInResults(const std::string& attempt_directory) {
+  const std::filesystem::path attempt(attempt_directory), trial = attempt.parent_path();
+  return (trial.parent_path().filename() / trial.filename() / attempt.filename() / "attempt.h5").string();
 }
 
 }  // namespace retort::worker

@@ -21,4 +21,7 @@ namespace retort::worker {
                                                                         const TrialSpec& spec,
                                                                         const std::string& teacher_digest);
 
+// The attempt.h5 of an attempt's folder, by its path from the results folder: trials/<trial>/<attempt>/attempt.h5.
+[[nodiscard]] std::string FileInResults(const std::string& attempt_directory);
+
 }  // namespace retort::worker

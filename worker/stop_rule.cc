@@ -30,6 +30,11 @@ bool IsLook(const TrialSpec& spec, std::int64_t completed) {
   return completed >= first && (completed - first) % spec.stop_every == 0;
 }
 
+bool RecordsLoss(const TrialSpec& spec, std::int64_t step, std::int64_t within, std::int64_t of, std::int64_t every) {
+  if (within % every == 0 || within + 1 == of) return true;
+  return spec.stop_metric == StopMetric::loss && IsLook(spec, step + 1);
+}
+
 Result<bool> StopsHere(const TrialSpec& spec, const Series& series, Method& method) {
   RETORT_ASSIGN_OR_RETURN(const std::optional<double> value, Measure(spec, series, method));
   if (!value) return false;

@@ -12,6 +12,11 @@ namespace retort::worker {
 // Whether the rule looks after `completed` (>= 1) steps. Always false without a rule.
 [[nodiscard]] bool IsLook(const TrialSpec& spec, std::int64_t completed);
 
+// Whether the loss of the trial's step `step` belongs to its curve, `within` of the `of` steps of a phase: every `every`
+// steps, in the last one, and wherever a stop rule looks at it.
+[[nodiscard]] bool RecordsLoss(const TrialSpec& spec, std::int64_t step, std::int64_t within, std::int64_t of,
+                               std::int64_t every = 5);
+
 // `series` holds the points of the step that was just done. The accuracy is measured by `method`, which goes on
 // unchanged. False where the step recorded no loss. Error: the method's.
 [[nodiscard]] Result<bool> StopsHere(const TrialSpec& spec, const Series& series, Method& method);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -75,7 +74,7 @@ class TrialRun {
     ended.metrics = outcome_.metrics;
     ended.timings = Timings();
     ended.parameters_digest = DigestOf(outcome_.parameters);
-    ended.file = RelativeFile();
+    ended.file = FileInResults(order_.start.attempt_directory);
     return ended;
   }
 
@@ -140,7 +139,9 @@ class TrialRun {
     return std::nullopt;
   }
 
+  // Its agent waits for longer until this is done: frozen layers are fitted, graphs of pictures drawn.
   MaybeFailure BuildMethod() {
+    if (MaybeFailure failure = Tell(std::string(cluster::kPreparingPhase))) return failure;
     tape_ = std::make_unique<ReleaseTape>(store_.get(), *gang_, inputs_.data.device);
     Result<std::unique_ptr<Method>> method =
         MakeMethod({spec_, inputs_.data, inputs_.teacher ? &*inputs_.teacher : nullptr, *tape_, *gang_, inputs_.noise,
@@ -149,7 +150,11 @@ class TrialRun {
     method_ = std::move(method).value();
     method_->Register(state_);
     if (Leads()) ledger_->Record(method_->Facts(), VoidsOf(inputs_));
-    return std::nullopt;
+    return Tell("starting");
+  }
+
+  MaybeFailure Tell(const std::string& phase) {
+    return Check(host_.Report(cluster::Progress{0, 0, phase, {}}), FailureKind::agent_lost);
   }
 
   // Gang rank 0 restores; the others take over its state.
@@ -355,12 +360,6 @@ class TrialRun {
     const std::int64_t last = stopped_at_ > 0 ? stopped_at_ : method_->steps();
     const auto steps = static_cast<double>(std::max<std::int64_t>(1, last - resumed_at_));
     return AttemptTimings({SecondsSince(began_), training_seconds_, training_seconds_ / steps, joules_});
-  }
-
-  // attempt.h5 from the results folder, which holds trials/<trial>/<attempt>/.
-  std::string RelativeFile() const {
-    const std::filesystem::path attempt(order_.start.attempt_directory), trial(order_.start.trial_directory);
-    return (trial.parent_path().filename() / trial.filename() / attempt.filename() / "attempt.h5").string();
   }
 
   const TrialOrder& order_;

@@ -1,6 +1,7 @@
 #include "experiments/privacy/accountant.h"
 
 #include "experiments/privacy/parameter_key.h"
+#include "experiments/spec/trial_kind.h"
 
 namespace retort::privacy {
 namespace {
@@ -31,7 +32,7 @@ void AddSpec(ParameterKey& key, const TrialSpec& spec) {
   key.Add(spec.stop_metric);
   key.Add(spec.detach).Add(spec.norm_bound).Add(spec.sigma).Add(spec.batch).Add(spec.steps).Add(spec.queries);
   key.Add(spec.branch).Add(spec.partition).Add(spec.epsilon0).Add(spec.query_fraction).Add(spec.rounds);
-  key.Add(spec.hint_epochs).Add(spec.distill_epochs);
+  key.Add(spec.hint_epochs).Add(spec.distill_epochs).Add(ShardsFollowExamples(spec)).Add(AugmentsPrivately(spec));
   key.Add(spec.data ? spec.data->classes : std::int64_t{0});
   key.Add(spec.data ? spec.data->PublicExamples() : std::int64_t{0});
 }

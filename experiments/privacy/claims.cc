@@ -136,7 +136,10 @@ Claim ClaimWriter::Proven(const Relation& relation) const {
     if (!missing.empty() && !worse) return Unbounded(relation, missing);
   }
   Claim claim = Blank(relation);
-  Bound bound = BoundFor(relation, events_, spec_.delta, &claim.assumptions);
+  std::vector<PrivacyEvent> seen = events_;
+  if (relation.adjacency == Adjacency::slot)
+    for (PrivacyEvent& event : seen) event = OfASlot(std::move(event), spec_.steps);
+  Bound bound = BoundFor(relation, seen, spec_.delta, &claim.assumptions);
   claim.epsilon = bound.epsilon;
   claim.accountant = std::move(bound.accountant);
   claim.reason = std::move(bound.reason);

@@ -241,6 +241,15 @@ std::string EventProblem(const PrivacyEvent& event) {
   return response ? ResponseProblem(event) : NoiseProblem(event);
 }
 
+PrivacyEvent OfASlot(PrivacyEvent event, std::int64_t steps) {
+  const bool remembers =
+      event.kind == MechanismKind::randomized_response || event.kind == MechanismKind::member_response;
+  if (!remembers || event.count <= 0 || event.rows_per_batch < 1) return event;
+  event.count = std::max(BatchesOf(event), std::min(event.count, steps));
+  event.rows_per_batch = 1;
+  return event;
+}
+
 std::string VoidOf(const PrivacyEvent& event, const Relation& relation) {
   const bool one_answer = relation.adjacency == Adjacency::answer || relation.adjacency == Adjacency::slot;
   const bool rests_on_training =

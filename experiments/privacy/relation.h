@@ -2,6 +2,7 @@
 // a sensitivity stands here.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,10 @@ inline constexpr Relation kExampleAdded{Adjacency::example, Neighbour::add_remov
 // empty. Disjoint shards matter for `example` alone; who drives the generator, and whether the members were
 // trained apart, does not matter for one answer.
 [[nodiscard]] std::string MissingFact(const PrivacyEvent& event, const Relation& relation);
+
+// The event as one slot sees it of a trial that releases `steps` times. Equal inputs are answered once by randomised
+// response, so that its draws do not say how many were about one slot: at most one a release.
+[[nodiscard]] PrivacyEvent OfASlot(PrivacyEvent event, std::int64_t steps);
 
 // All events under one relation. For `answer` give one event at a time: a changed answer lies in one of them.
 [[nodiscard]] Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>& events);

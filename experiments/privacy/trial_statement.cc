@@ -137,7 +137,7 @@ std::string NotCovered(const TrialSpec& spec, const std::vector<Claim>& claims) 
   std::string text =
       "Not covered: what was chosen by looking at results on private examples; other trials on the same "
       "data, which "
-      "add up (`retort status` shows the sum); the time that answers took";
+      "add up (`retort status` shows the sum); the time that answers took; what `retort audit` finds";
   const auto rests_on = [&](std::string_view name) {
     return std::any_of(claims.begin(), claims.end(), [&](const Claim& claim) {
       return std::find(claim.assumptions.begin(), claim.assumptions.end(), name) != claim.assumptions.end();
@@ -147,7 +147,7 @@ std::string NotCovered(const TrialSpec& spec, const std::vector<Claim>& claims) 
   if (rests_on(kSelectedOnTest)) text += "; the test examples, on which the step to stop at was chosen";
   const auto added = [](const Claim& claim) { return Proven(claim) && claim.neighbour == Neighbour::add_remove; };
   if (std::any_of(claims.begin(), claims.end(), added)) text += "; the number of private examples";
-  if (rests_on(kAssumeDisjointShards)) text += "; examples that stand in two shards";
+  if (rests_on(kAssumeDisjointShards)) text += "; examples that stand in two shards; the digest of the members' parameters";
   if (ShowsPublicPictures(spec.source)) text += "; the public examples, and that none of them is private";
   if (spec.data) text += "; what is said of the data set as a whole: its digest, its classes, how many pictures cannot be read";
   return text + ".";

@@ -78,6 +78,12 @@ void ReadPreprocessing(const TomlNode& node, const std::string& path, DataTable&
     return;
   }
   const PreparedSides sides = SidesAfter(preprocessing);
+  if (sides.height == 0 && preprocessing.on_error == OnError::skip_and_count) {
+    context.complaints.Error(node.Find("on_error")->value.where, path + ".on_error",
+                             path + ".on_error = \"skip-and-count\" needs crop or size: without, the first picture "
+                                    "says how large all are, and so which of the others are left out");
+    table.valid = false;
+  }
   if (sides.height == 0) return;
   table.data->height = sides.height;
   table.data->width = sides.width;

@@ -52,12 +52,18 @@ std::string KindsText(const SpecKey& key, KeyPlace place) {
   return every ? "all" : trained ? "all but sleep" : text;
 }
 
-// That of most methods, and which have the public examples; what trains without a teacher is in the key's meaning.
+// That of most methods, and which have public or private examples; what trains on private ones without a teacher is
+// in the key's meaning.
 std::string SourceDefault() {
-  std::string names;
-  for (const MethodRule& method : Methods())
-    if (method.source == QuerySource::public_split) names += (names.empty() ? "" : ", ") + std::string(method.name);
-  return "generator; public of " + names;
+  std::string open, closed;
+  const auto add = [](std::string& names, const MethodRule& method) {
+    names += (names.empty() ? "" : ", ") + std::string(method.name);
+  };
+  for (const MethodRule& method : Methods()) {
+    if (method.source == QuerySource::public_split) add(open, method);
+    if (method.source == QuerySource::private_split && method.teachers != 0) add(closed, method);
+  }
+  return "generator; public of " + open + "; private of " + closed;
 }
 
 std::string DefaultText(const SpecKey& key) {

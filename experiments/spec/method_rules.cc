@@ -92,7 +92,8 @@ void CheckEnsemble(const Composition& trial, Judge& judge) {
 void CheckCandidates(const TrialSpec& spec, Judge& judge) {
   const TrialKind kind = KindOf(spec);
   const bool response = kind == TrialKind::response_student;
-  if (kind != TrialKind::gradient_student && !response) return;
+  const bool generated_votes = kind == TrialKind::vote_student && spec.source == QuerySource::generator;
+  if (kind != TrialKind::gradient_student && !response && !generated_votes) return;
   const std::int64_t classes = spec.data->classes;
   if (classes > 0 && spec.top_k > classes)
     judge.Say({"top_k", "method", "data"}, "top_k = " + std::to_string(spec.top_k) + " is more than the " +
@@ -129,17 +130,35 @@ void CheckClaim(const TrialSpec& spec, Judge& judge) {
     judge.Say({"claim"}, "claim \"label\" is of methods that release private labels, lp-2st and alibi", {"example"});
 }
 
+// That nobody's example decides to which members others go, where an example is what the claim protects. The plan's
+// word for ShardsFollowExamples, which reads the teacher's trial.
+void CheckShards(const Composition& trial, Judge& judge) {
+  const TrialSpec& spec = trial.spec;
+  if (spec.claim != ClaimTarget::example || trial.teacher == nullptr) return;
+  if (trial.teacher->kind != TrialKind::ensemble_teacher) return;
+  const auto say = [&](const std::string& why, const std::string& instead) {
+    judge.Say({"claim", "teacher"},
+              "claim \"example\" needs shards that no example decides: " + why +
+                  ", so that one example can change several members; ask for claim \"member\", or " + instead,
+              {"member"});
+  };
+  const std::string data = "data." + spec.data->name;
+  if (IsDirichlet(trial.teacher)) return say("a Dirichlet partition depends on all labels", "partition = \"shards\"");
+  if (!spec.data->sensitive_classes.empty())
+    return say(data + ".sensitive_classes move examples into the private split by their labels",
+               "remove sensitive_classes");
+  if (spec.data->preprocessing.on_error == OnError::skip_and_count)
+    say("with " + data + ".on_error = \"skip-and-count\" the examples behind an unreadable picture move up",
+        "on_error = \"fail\"");
+}
+
 void CheckFederation(const Composition& trial, Judge& judge) {
   const TrialSpec& spec = trial.spec;
   if (spec.method != "feddpsd") {
     if (spec.branch != Branch::data) judge.Say({"branch"}, "branch is of method \"feddpsd\": remove it");
     if (spec.trust != Trust::untrusted) judge.Say({"trust"}, "trust is of method \"feddpsd\": remove it");
   }
-  if (spec.claim == ClaimTarget::example && IsDirichlet(trial.teacher))
-    judge.Say({"claim", "teacher"},
-              "claim \"example\" needs shards by index: a Dirichlet partition depends on all labels, so that one "
-              "example can change several members; ask for claim \"member\", or partition = \"shards\"",
-              {"member"});
+  CheckShards(trial, judge);
 }
 
 // Whether a layer in the middle of the teacher's network could give a hint.
@@ -175,6 +194,19 @@ bool IsDrawable(const DataSpec& data) {
   return data.examples == 0 || data.height == 0 || (data.height == data.width && data.height >= kLeastSide);
 }
 
+// Votes on drawn pictures fit their student to all of them at once, so that they are held together.
+void CheckDrawnSize(const TrialSpec& spec, Judge& judge) {
+  constexpr double kMostBytes = 8e9;
+  const DataSpec& data = *spec.data;
+  if (KindOf(spec) != TrialKind::vote_student || data.height == 0) return;
+  const double bytes = 4.0 * static_cast<double>(spec.steps) * static_cast<double>(spec.batch) *
+                       static_cast<double>(data.channels * data.height * data.width);
+  if (bytes <= kMostBytes) return;
+  judge.Say({"steps", "batch", "source"},
+            "steps times batch are the pictures that are drawn and held in memory: those would be " +
+                std::to_string(static_cast<std::int64_t>(bytes / 1e9)) + " GB, and 8 GB is the most; lower steps or batch");
+}
+
 void CheckDrawable(const TrialSpec& spec, Judge& judge) {
   const DataSpec& data = *spec.data;
   if (IsDrawable(data)) return;
@@ -201,10 +233,35 @@ void CheckSpectral(const TrialSpec& spec, Judge& judge) {
   if (open > 0 && spec.eigenvectors > open)
     judge.Say({"eigenvectors", "data"}, "eigenvectors = " + std::to_string(spec.eigenvectors) + " is more than the " +
                                             std::to_string(open) + " public pictures of data." + data.name);
-  if (!IsDrawable(data))
-    judge.Say({"method", "data"}, "which pictures are near is told by oriented gradients, whose scale is fitted to drawn "
-                                  "ones: square, and at least 8 pixels a side; those of data." + data.name + " are " +
-                                      std::to_string(data.height) + "x" + std::to_string(data.width));
+}
+
+// Oriented gradients tell which public pictures are alike, and what drawn ones show.
+void CheckOrientations(const TrialSpec& spec, Judge& judge) {
+  const TrialKind kind = KindOf(spec);
+  const bool nearest = spec.neighbours > 0 && spec.source == QuerySource::public_split &&
+                       (kind == TrialKind::vote_student || kind == TrialKind::labelled_student);
+  if (!nearest && kind != TrialKind::spectral_student) return;
+  const DataSpec& data = *spec.data;
+  const std::int64_t least = LeastExtent("hog-linear");
+  if (data.examples == 0 || data.height == 0 || std::min(data.height, data.width) >= least) return;
+  judge.Say({"neighbours", "method", "data"},
+            "which pictures are near is told by oriented gradients, which need " + std::to_string(least) +
+                " pixels a side; those of data." + data.name + " are " + std::to_string(data.height) + "x" +
+                std::to_string(data.width));
+}
+
+// DP-MERF's features are pairs, and its generator doubles its image twice.
+void CheckEmbedding(const TrialSpec& spec, Judge& judge) {
+  if (KindOf(spec) != TrialKind::merf_student) return;
+  constexpr std::int64_t kMultiple = 4;
+  const DataSpec& data = *spec.data;
+  if (spec.random_features % 2 != 0)
+    judge.Say({"random_features"}, "random_features are cosines and sines in equal number: it must be even");
+  if (spec.epochs < 1) judge.Say({"epochs"}, "the student of dp-merf is trained on what is made: epochs must be at least 1");
+  if (data.examples > 0 && (data.height % kMultiple != 0 || data.width % kMultiple != 0))
+    judge.Say({"method", "data"}, "the generator of dp-merf makes images whose height and width are multiples of 4; those of "
+                                  "data." + data.name + " are " + std::to_string(data.height) + "x" +
+                                      std::to_string(data.width));
 }
 
 // What shifts the labels that neighbours share has nothing to shift where they share none.
@@ -302,7 +359,10 @@ void CheckSource(const Composition& trial, Judge& judge) {
                                       std::to_string(multiple) + "; those of data." + spec.data->name + " are " +
                                       std::to_string(spec.data->height) + "x" + std::to_string(spec.data->width));
   }
-  if (spec.source == QuerySource::procedural) CheckDrawable(spec, judge);
+  if (spec.source == QuerySource::procedural) {
+    CheckDrawable(spec, judge);
+    CheckDrawnSize(spec, judge);
+  }
   if (ShowsPublicPictures(spec.source) && trial.kind != TrialKind::query_student) CheckPublic(spec, judge);
 }
 
@@ -316,6 +376,8 @@ void CheckMethodKeys(const Composition& trial, Judge& judge) {
   CheckRona(trial, judge);
   CheckBalance(trial.spec, judge);
   CheckSpectral(trial.spec, judge);
+  CheckOrientations(trial.spec, judge);
+  CheckEmbedding(trial.spec, judge);
   CheckDevices(trial.spec, judge);
 }
 

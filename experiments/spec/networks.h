@@ -14,6 +14,7 @@ struct NamedNetwork {
   std::int64_t channels;      // that images must have; 0: any
   bool mixes_rows;            // batch norms: not for DP-SGD; the name with "-gn" behind it has group norms instead
   bool frozen = false;        // all but a last linear layer without a bias
+  std::int64_t greatest_extent = 0;  // largest height and width, in pixels, that frozen layers are fitted for; 0: any
 };
 
 inline constexpr std::array kNamedNetworks = {
@@ -21,9 +22,9 @@ inline constexpr std::array kNamedNetworks = {
     NamedNetwork{"datalens-x0.125", 8, 1, 0, false},
     NamedNetwork{"tanh-cnn", 14, 1, 0, false},
     NamedNetwork{"logistic", 1, 1, 0, false},
-    NamedNetwork{"hog-linear", 4, 1, 0, false, true},
-    NamedNetwork{"patch-linear", 6, 1, 0, false, true},
-    NamedNetwork{"scattering-linear", 1, 1, 0, false, true},
+    NamedNetwork{"hog-linear", 4, 1, 0, false, true, 128},
+    NamedNetwork{"patch-linear", 6, 1, 0, false, true, 64},
+    NamedNetwork{"scattering-linear", 1, 1, 0, false, true, 64},
     NamedNetwork{"datalens-no-dropout", 8, 1, 0, false},
     NamedNetwork{"alexnet", 63, 1, 0, false},
     NamedNetwork{"vgg19_bn", 32, 1, 0, true},

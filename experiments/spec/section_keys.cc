@@ -121,8 +121,7 @@ constexpr SectionKey kSections[] = {
      {},
      "\"fail\"",
      "a picture that cannot be decoded: \"fail\" ends the trial, naming it; \"skip-and-count\" leaves it out "
-     "of its "
-     "split"},
+     "of its split, and needs crop or size"},
     {"data.*",
      "sensitive_classes",
      counts,

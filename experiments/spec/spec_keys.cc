@@ -91,7 +91,7 @@ constexpr SpecKey kKeys[] = {
              "where privacy noise comes from; seeded is for tests, and every claim of it is unbounded"))),
     Inherited(Row<&S::threads>("threads", From(1, 1024), kAll | kLoaded,
                                "CPU threads inside an operation; sums depend on it")),
-    Row<&S::devices>("devices", From(1, 4096), kAll | kSleep, "gang size; sums depend on it"),
+    Row<&S::devices>("devices", From(1, 4096), kAll | kSleep, "gang size, 1 for methods rona and dense; sums depend on it"),
 
     Only(kInTrial,
          Inherited(Row<&S::delta>("delta", {0, 0x1.fffffffffffffp-1, true}, kStudents | kDpsgd, "delta of every claim"))),
@@ -163,7 +163,7 @@ constexpr SpecKey kKeys[] = {
     Quiet(Choice<&S::activation>("activation", kActivations, kDpsgd,
                                  "of the trained network, in place of the one its definition says")),
     Row<&S::vote_noise>("vote_noise", From(0, 1048576), kVotes | kQuery,
-                        "standard deviation of the noise on a vote count; 0 = from epsilon by calibrate"),
+                        "standard deviation of the noise on a vote count, in votes of a member; 0 = from epsilon by calibrate"),
     Quiet(Row<&S::grain>("grain", From(1, 1024), kVotes | kQuery,
                          "parts of a member's vote: 1 = all to its first class (noisy votes), more = "
                          "floor(grain * softmax) to every class (noisy probabilities)")),
@@ -302,7 +302,7 @@ constexpr SpecKey kKeys[] = {
                             "the bound on the loss is the mean loss against the auxiliary teacher; false: norm_bound"),
 
     Row<&S::clients>("clients", From(1, 65536), kFederated, "that train on a part of the private split each"),
-    Row<&S::random_features>("random_features", From(2, 1e7), kMerf, "of the kernel, cosines and sines together"),
+    Row<&S::random_features>("random_features", From(2, 1e6), kMerf, "of the kernel, cosines and sines together"),
     Row<&S::bandwidth>("bandwidth", Above(0, 1e9), kMerf, "sigma squared of the Gaussian kernel, of pixels in [0, 1]"),
     Row<&S::synthetic>("synthetic", kCounts, kMerf, "labelled images that the student is trained on"),
     Row<&S::label_stages>("label_stages", From(1, 100), kLabel, "lp-2st: parts whose labels are released in turn"),

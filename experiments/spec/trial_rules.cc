@@ -33,6 +33,9 @@ std::string Unfit(const TrialSpec& spec) {
                               "x" + std::to_string(data.width);
   if (data.height < network->least_extent || data.width < network->least_extent)
     return subject + "of at least " + std::to_string(network->least_extent) + extents;
+  const std::int64_t most = network->greatest_extent;
+  if (most > 0 && std::max(data.height, data.width) > most)
+    return subject + "of at most " + std::to_string(most) + extents + ": shrink them, by resize and crop or by size";
   if (data.height % network->multiple != 0 || data.width % network->multiple != 0)
     return subject + "of a multiple of " + std::to_string(network->multiple) + extents;
   if (network->channels != 0 && data.channels != network->channels)
@@ -51,6 +54,13 @@ std::string MixesExamples(const Composition& trial, std::vector<std::string>& ch
                                           : std::vector<std::string>{"resnet18-cifar-gn", "wrn16-1-gn"};
   return "DP-SGD needs each example's own gradient, and the batch norms of \"" + trial.spec.network +
          "\" mix the examples: name a network with group norms";
+}
+
+// Empty unless an activation is asked for of layers that have none.
+std::string NothingToActivate(const TrialSpec& spec) {
+  const NamedNetwork* network = FindNetwork(spec.network);
+  if (network == nullptr || !network->frozen || spec.activation == Activation::as_defined) return "";
+  return "\"" + spec.network + "\" is frozen but for a linear layer, and has no activations to replace: remove activation";
 }
 
 // Empty unless DP-SGD is to average over copies of an example that are all alike.
@@ -217,6 +227,7 @@ bool CheckStudent(const Composition& trial, const Layers& layers, const SweepDoc
   if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) judge.Say({"student"}, mixed, apart);
   if (const std::string alike = CopiesAlike(trial); !alike.empty())
     judge.Say({"augment_multiplicity"}, alike, {"augment", "shift"});
+  if (const std::string idle = NothingToActivate(spec); !idle.empty()) judge.Say({"activation"}, idle);
   CheckSource(trial, judge);
   CheckQueries(trial, judge);
   if (judge.good()) CheckMethodKeys(trial, judge);
@@ -305,6 +316,7 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
   if (const std::string mixed = MixesExamples(trial, apart); !mixed.empty()) say("network", mixed, apart);
   if (const std::string alike = CopiesAlike(trial); !alike.empty())
     say("augment_multiplicity", alike, {"augment", "shift"});
+  if (const std::string idle = NothingToActivate(spec); !idle.empty()) say("activation", idle, {});
   if (trial.kind == TrialKind::dpsgd_teacher && !trial.full_batch) fits("batch", spec.batch);
   if (trial.kind != TrialKind::dpsgd_teacher && trial.full_batch) say("batch", kNoFullBatch, {});
   const TrialSpec fresh;
@@ -323,6 +335,12 @@ bool CheckTeacher(const Composition& trial, const TeacherDefinition& teacher, Co
   if (DeadlineIsTooShort(spec)) say("deadline", kShortDeadline, {});
   if (trial.kind == TrialKind::ensemble_teacher) {
     fits("members", spec.members);
+    if (spec.partition == Partition::dirichlet && spec.members <= examples &&
+        spec.members > examples / kFewestOfDirichletMember)
+      say("members", "members = " + std::to_string(spec.members) + " of a Dirichlet partition need " +
+                         std::to_string(kFewestOfDirichletMember) + " examples each, and data." + spec.data->name +
+                         " has " + std::to_string(examples) + " private ones: " +
+                         std::to_string(examples / kFewestOfDirichletMember) + " members at most", {});
     if (takes_steps && spec.epochs == 0)
       say("epochs", "the members of an ensemble are trained: epochs must be at least 1", {});
     if (spec.stop_metric != StopMetric::none) say("stop_metric", kMembersApart, {});

@@ -49,6 +49,7 @@ enum class Trust : std::uint8_t { untrusted, trusted };
 // How the private examples are shared out among the members of an ensemble: equal shards by index, or a Dirichlet
 // draw a class.
 enum class Partition : std::uint8_t { shards, dirichlet };
+inline constexpr std::int64_t kFewestOfDirichletMember = 10;  // examples
 // Which examples a plain teacher sees.
 enum class TrainedOn : std::uint8_t { private_split, all, public_split };
 // How rona chooses the public examples that it asks about.

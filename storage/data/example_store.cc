@@ -53,17 +53,20 @@ Status CheckClasses(const DataSpec& data, ExampleSet& set) {
   return {};
 }
 
-Status CheckPictures(ExampleSet& set) {
+// Where broken pictures are skipped, crop or size say how large all are, whatever the first one is.
+Status CheckPictures(const DataSpec& data, ExampleSet& set) {
   for (const TreeFile& picture : set.pictures)
     if (picture.size > kMostPicture)
       return Refused(set.files->Where(picture) + ": a picture of " + std::to_string(picture.size >> 20) +
                      " MiB; at most 256 MiB are read");
   const TreeFile& first = set.pictures.front();
   RETORT_ASSIGN_OR_RETURN(const std::string bytes, set.files->Read(first));
-  RETORT_ASSIGN_OR_RETURN(const PictureSize size, SizeOfPicture(set.files->Where(first), bytes));
+  const Result<PictureSize> size = SizeOfPicture(set.files->Where(first), bytes);
+  const bool skipped = data.preprocessing.on_error == OnError::skip_and_count && data.height > 0;
+  if (!size.ok() && !skipped) return size.status();
   set.channels = 3;
-  set.height = size.height;
-  set.width = size.width;
+  set.height = size.ok() ? size->height : data.height;
+  set.width = size.ok() ? size->width : data.width;
   return {};
 }
 
@@ -98,7 +101,7 @@ Result<std::unique_ptr<ExampleStore>> OpenExamples(Env& env, const DataSpec& dat
   if (set.labels.empty()) return DamageError(data.path + " holds no example");
   if (set.parts.size() == 1 && set.parts[0].name.empty()) set.parts.clear();
   RETORT_RETURN_IF_ERROR(CheckClasses(data, set));
-  if (!set.pictures.empty()) RETORT_RETURN_IF_ERROR(CheckPictures(set));
+  if (!set.pictures.empty()) RETORT_RETURN_IF_ERROR(CheckPictures(data, set));
   return std::make_unique<ExampleStore>(std::move(set));
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "experiments/privacy/exact_gdp.h"
+#include "experiments/privacy/relation.h"
 #include "tests/statistical/noise_checks.h"
 #include "tests/statistical/not_private.h"
 #include "worker/models/model_registry.h"
@@ -37,6 +38,13 @@ struct Audit {
   double mu_claimed = 0, mu_lower = 0;
   double epsilon_claimed = 0, epsilon_lower = 0;
 };
+
+// What `times` equal releases claim of an example that is added, by the event of one.
+double MuOf(const privacy::PrivacyEvent& event, std::int64_t times = 1) {
+  privacy::PrivacyEvent all = event;
+  all.count = times;
+  return privacy::ComposedMu(privacy::ComposeFor(privacy::kExampleAdded, {all}).gaussian);
+}
 
 Audit Compare(double mu_claimed, std::int64_t hits, std::int64_t false_hits) {
   constexpr double kDelta = 1e-5;
@@ -187,7 +195,8 @@ Audit AuditDpSgd(bool unclipped) {
     }
     return count;
   };
-  return Compare(2, hits(true), hits(false));
+  const DpSgdStep step = DpSgdStep::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
+  return Compare(MuOf(step.Describe(1)), hits(true), hits(false));
 }
 
 TEST(ReleaseAudit, DpSgdStepGivesAwayWhatItsEventClaimsAndNoMore) {
@@ -222,7 +231,8 @@ Audit AuditEmbedding(double drawn, double claimed, bool unshortened = false) {
     }
     return count;
   };
-  return Compare(1 / claimed, hits(true), hits(false));
+  const auto event = ClassEmbedding::Create({claimed, 2, 4}, noise::NoiseKey::FromOperatingSystem()).value().Describe(1);
+  return Compare(MuOf(event), hits(true), hits(false));
 }
 
 TEST(ReleaseAudit, EmbeddingGivesAwayWhatItsEventClaimsAndNoMore) {
@@ -366,8 +376,10 @@ Audit AuditDpGd(double drawn, double claimed, std::int64_t counted = kSteps) {
     }
     return count;
   };
-  const double mu = privacy::ComposedMu({{counted, settings.norm_bound, claimed * settings.norm_bound, 1}});
-  return Compare(mu, hits(true), hits(false));
+  DpSgdSettings told = settings;
+  told.noise_multiplier = claimed;
+  const DpSgdStep step = DpSgdStep::Create(told, noise::NoiseKey::FromOperatingSystem()).value();
+  return Compare(MuOf(step.Describe(1), counted), hits(true), hits(false));
 }
 
 TEST(ReleaseAudit, DpGdStepsTogetherGiveAwayWhatTheirEventsClaimAndNoMore) {

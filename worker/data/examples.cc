@@ -146,6 +146,12 @@ at::Tensor Examples::Range(std::int64_t first, std::int64_t count) const {
   return Batch(at::arange(first, first + count, at::kLong));
 }
 
+std::string Examples::FileOf(std::int64_t row) const {
+  if (stored_ == nullptr || stored_->set.source.where == nullptr) return "";
+  const std::int64_t place = places_.at(static_cast<std::size_t>(row));
+  return place < 0 ? "" : stored_->set.source.where(stored_->set.rows.at(static_cast<std::size_t>(place)));
+}
+
 std::int64_t Examples::RowsAtOnce() const {
   return std::max<std::int64_t>(1, kFloatsAtOnce / std::max<std::int64_t>(1, shape().size()));
 }

@@ -58,9 +58,15 @@ std::optional<SharedPicture> FirstShared(const Examples& a, const Examples& b) {
 Status RequireApart(const Dataset& data) {
   const std::optional<SharedPicture> shared = FirstShared(data.train, data.public_split);
   if (!shared) return {};
-  return EnvironmentError("Picture " + std::to_string(shared->b) + " of the public split is picture " +
-                          std::to_string(shared->a) + " of the private one: a public picture must be nobody's. Take it "
-                          "out of one of them, by a list of the pictures of each split.");
+  const auto file = [](const Examples& examples, std::int64_t row) {
+    const std::string where = examples.FileOf(row);
+    return where.empty() ? where : " ('" + where + "')";
+  };
+  return EnvironmentError("Picture " + std::to_string(shared->b) + " of the public split" +
+                          file(data.public_split, shared->b) + " is picture " + std::to_string(shared->a) +
+                          " of the private one" + file(data.train, shared->a) +
+                          ": a public picture must be nobody's. Take it out of one of them, by a list of the pictures of "
+                          "each split.");
 }
 
 }  // namespace retort::worker

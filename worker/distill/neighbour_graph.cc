@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <tuple>
 #include <utility>
 
@@ -51,14 +50,21 @@ std::vector<Edge> Nearest(const float* cosines, std::int64_t rows, std::int64_t 
   return edges;
 }
 
+// By where they lead, each once: of equal ones the first.
+void Unify(std::vector<Edge>& edges) {
+  std::stable_sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.to < b.to; });
+  const auto same = [](const Edge& a, const Edge& b) { return a.to == b.to; };
+  edges.erase(std::unique(edges.begin(), edges.end(), same), edges.end());
+}
+
 // One edge of each direction, however many say it.
-std::vector<std::map<std::int64_t, double>> Joined(const at::Tensor& features, std::int64_t neighbours) {
+std::vector<std::vector<Edge>> Joined(const at::Tensor& features, std::int64_t neighbours) {
   const at::Tensor norms = features.norm(2, at::IntArrayRef{1}, true);
   const at::Tensor unit = features / norms.clamp_min(1e-12);
   const at::Tensor present = (norms > 0).to(at::kByte).cpu().contiguous();
   const auto* there = present.const_data_ptr<std::uint8_t>();
   const std::int64_t rows = features.size(0);
-  std::vector<std::map<std::int64_t, double>> joined(static_cast<std::size_t>(rows));
+  std::vector<std::vector<Edge>> joined(static_cast<std::size_t>(rows));
   for (std::int64_t first = 0; first < rows; first += kRows) {
     const std::int64_t count = std::min(kRows, rows - first);
     const at::Tensor cosines = at::matmul(unit.narrow(0, first, count), unit.t()).cpu().contiguous();
@@ -72,11 +78,14 @@ std::vector<std::map<std::int64_t, double>> Joined(const at::Tensor& features, s
     for (std::int64_t i = 0; i < count; ++i) {
       for (const Edge& edge : nearest[static_cast<std::size_t>(i)]) {
         if (there[edge.to] == 0) continue;
-        joined[static_cast<std::size_t>(first + i)].try_emplace(edge.to, edge.weight);
-        joined[static_cast<std::size_t>(edge.to)].try_emplace(first + i, edge.weight);
+        joined[static_cast<std::size_t>(first + i)].push_back(edge);
+        joined[static_cast<std::size_t>(edge.to)].push_back({first + i, edge.weight});
       }
     }
   }
+  at::parallel_for(0, rows, 256, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) Unify(joined[static_cast<std::size_t>(row)]);
+  });
   return joined;
 }
 

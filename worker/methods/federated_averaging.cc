@@ -14,6 +14,7 @@
 #include "worker/methods/method.h"
 #include "worker/methods/supervised_step.h"
 #include "worker/models/model_registry.h"
+#include "worker/stop_rule.h"
 
 namespace retort::worker {
 namespace {
@@ -66,7 +67,7 @@ class FederatedAveraging final : public Method {
     std::vector<double> loss = {0};
     RETORT_ASSIGN_OR_RETURN(
         loss[0], TeachRows(spec_, data_.scale, data_.train, here, targets, learner_, gang_));
-    if (at.within % kCurveEvery == 0 || at.within + 1 == local) {
+    if (RecordsLoss(spec_, step, at.within, local)) {
       RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
       series.emplace_back("train.loss", loss[0]);
     }
@@ -85,8 +86,6 @@ class FederatedAveraging final : public Method {
   }
 
  private:
-  static constexpr std::int64_t kCurveEvery = 5;
-
   std::int64_t LocalSteps(std::size_t client) const { return spec_.epochs * batches_[client].per_epoch(); }
 
   Place PlaceOf(std::int64_t step) const {

@@ -17,6 +17,7 @@
 #include "worker/models/model_registry.h"
 #include "worker/release/label_response.h"
 #include "worker/release/mechanism.h"
+#include "worker/stop_rule.h"
 
 namespace retort::worker {
 namespace {
@@ -63,7 +64,7 @@ class Alibi final : public Method {
     std::vector<double> loss = {0};
     RETORT_ASSIGN_OR_RETURN(
         loss[0], TeachRows(spec_, scale_, examples_.images, here, noisy, learner_, gang_, posterior));
-    if (step % kCurveEvery == 0 || step + 1 == steps()) {
+    if (RecordsLoss(spec_, step, step, steps())) {
       RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
       series.emplace_back("train.loss", loss[0]);
     }
@@ -79,8 +80,6 @@ class Alibi final : public Method {
   }
 
  private:
-  static constexpr std::int64_t kCurveEvery = 5;
-
   // Gang rank 0 draws.
   Result<at::Tensor> Release(std::int64_t step, release::ChargeBook* book) {
     if (book == nullptr) return at::Tensor();

@@ -27,6 +27,7 @@
 #include "worker/models/model_registry.h"
 #include "worker/release/label_response.h"
 #include "worker/release/mechanism.h"
+#include "worker/stop_rule.h"
 
 namespace retort::worker {
 
@@ -85,7 +86,7 @@ class LabelStages final : public Method {
     std::vector<double> loss = {0};
     RETORT_ASSIGN_OR_RETURN(
         loss[0], TeachRows(spec_, scale_, examples_.images, here, targets, learner_, gang_));
-    if (within % kCurveEvery == 0 || within + 1 == of) {
+    if (RecordsLoss(spec_, step, within, of)) {
       RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
       series.emplace_back("train.loss", loss[0]);
     }
@@ -101,8 +102,6 @@ class LabelStages final : public Method {
   }
 
  private:
-  static constexpr std::int64_t kCurveEvery = 5;
-
   std::size_t StageOf(std::int64_t step) const {
     std::size_t stage = 0;
     while (stage + 1 < ends_.size() && step >= first_step_[stage + 1]) ++stage;

@@ -28,12 +28,14 @@
 #include "worker/private/random_features.h"
 #include "worker/release/class_embedding.h"
 #include "worker/release/mechanism.h"
+#include "worker/stop_rule.h"
 
 namespace retort::worker {
 namespace {
 
 constexpr std::int64_t kSamples = 64;
-constexpr std::int64_t kChunk = 500;      // rows embedded at once
+constexpr std::int64_t kChunk = 500;      // rows embedded at once, fewer where that would be more than
+constexpr std::int64_t kChunkValues = std::int64_t{1} << 27;
 constexpr std::int64_t kSynthesised = 1000;  // images of one batch of the student's training set
 
 // [1, channels, 1, 1] beside images.
@@ -125,8 +127,9 @@ class MeanEmbedding final : public Method {
     const at::NoGradGuard no_grad;
     const RowShare share = ShareOf(data_.train.size(), gang_);
     release::EmbeddingSum sum(data_.classes, spec_.random_features);
-    for (std::int64_t first = 0; first < share.count; first += kChunk) {
-      const std::int64_t from = share.first + first, rows = std::min(kChunk, share.count - first);
+    const std::int64_t chunk = std::clamp<std::int64_t>(kChunkValues / spec_.random_features, 1, kChunk);
+    for (std::int64_t first = 0; first < share.count; first += chunk) {
+      const std::int64_t from = share.first + first, rows = std::min(chunk, share.count - first);
       const at::Tensor pixels = data_.train.Range(from, rows) * deviation_ + mean_;
       sum.Add(features_.Of(pixels), data_.train.labels.narrow(0, from, rows));
     }
@@ -166,7 +169,7 @@ class MeanEmbedding final : public Method {
     std::vector<double> loss = {0};
     RETORT_ASSIGN_OR_RETURN(
         loss[0], TeachRows(as_made_, data_.scale, *synthetic_, here, targets, learner_, gang_));
-    if (at % kCurveEvery == 0 || at + 1 == steps) {
+    if (RecordsLoss(spec_, 1 + spec_.steps + at, at, steps, kCurveEvery)) {
       RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
       series.emplace_back("train.student_loss", loss[0]);
     }

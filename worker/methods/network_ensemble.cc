@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "experiments/spec/networks.h"
 #include "worker/evaluation.h"
 #include "worker/methods/learner.h"
 #include "worker/methods/method.h"
@@ -19,6 +21,7 @@
 #include "worker/models/ensemble.h"
 #include "worker/models/model_registry.h"
 #include "worker/private/shards.h"
+#include "worker/stop_rule.h"
 
 namespace retort::worker {
 namespace {
@@ -76,7 +79,7 @@ class NetworkEnsemble final : public Method {
       RETORT_RETURN_IF_ERROR(
           member.learner.Apply(own ? rows[m] : 0, rows[m], RateAt(spec_, step, member.steps)));
     }
-    if (step % kCurveEvery == 0 || step + 1 == steps_) {
+    if (RecordsLoss(spec_, step, step, steps_)) {
       RETORT_RETURN_IF_ERROR(SumOverGang(sums, gang_));
       if (sums[1] > 0) series.emplace_back("train.loss", sums[0] / sums[1]);
     }
@@ -103,8 +106,6 @@ class NetworkEnsemble final : public Method {
   }
 
  private:
-  static constexpr std::int64_t kCurveEvery = 5;
-
   // Members that voted for each class, f32 [rows, classes]; adds to `right` whose vote was the label.
   at::Tensor Votes(std::int64_t first, std::int64_t rows, double& right) const {
     const at::NoGradGuard no_grad;
@@ -152,6 +153,19 @@ class NetworkEnsemble final : public Method {
   std::int64_t steps_ = 1;  // every trial has one, though it may do nothing
 };
 
+// The network of a member. Frozen layers are the same in all of them: they are fitted once, for the first.
+Result<std::unique_ptr<Network>> MakeMember(const MethodInputs& inputs, const RngStream& drawn, Network* first) {
+  const std::string& name = inputs.spec.network;
+  const Dataset& data = inputs.data;
+  const bool fitted = first != nullptr && FindNetwork(name)->frozen;
+  if (!fitted) return MakeNetwork(name, data.shape, data.classes, drawn, data.device);
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
+                          MakeNetwork(name, data.shape, data.classes, std::nullopt, data.device));
+  network->Redraw(drawn);
+  network->buffers().constants().copy_(first->buffers().constants());
+  return network;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Method>> MakeNetworkEnsemble(const MethodInputs& inputs) {
@@ -159,9 +173,9 @@ Result<std::unique_ptr<Method>> MakeNetworkEnsemble(const MethodInputs& inputs) 
   const RngStream drawn(inputs.spec.seed, Purpose::parameters);
   std::vector<std::unique_ptr<Member>> members;
   for (std::size_t m = 0; m < shards.size(); ++m) {
+    Network* first = members.empty() ? nullptr : &members.front()->learner.network();
     RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                            MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes,
-                                        drawn.Lane(static_cast<std::uint64_t>(m)), inputs.data.device));
+                            MakeMember(inputs, drawn.Lane(static_cast<std::uint64_t>(m)), first));
     members.push_back(std::make_unique<Member>(std::move(network), shards[m], inputs));
   }
   return std::unique_ptr<Method>(std::make_unique<NetworkEnsemble>(inputs, std::move(members)));

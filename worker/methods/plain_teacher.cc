@@ -8,6 +8,7 @@
 #include "worker/methods/method.h"
 #include "worker/methods/training_images.h"
 #include "worker/models/model_registry.h"
+#include "worker/stop_rule.h"
 
 namespace retort::worker {
 namespace {
@@ -58,7 +59,7 @@ class PlainTeacher final : public Method {
     RETORT_ASSIGN_OR_RETURN(const double loss,
                             learner_.Teach({images, targets, share.first, batch.size(0)}, RateAt(spec_, step, steps()),
                                            RngStream(spec_.seed, Purpose::dropout, at_step)));
-    if (step % kCurveEvery == 0 || step + 1 == steps()) {
+    if (RecordsLoss(spec_, step, step, steps())) {
       std::vector<double> sums = {loss};
       RETORT_RETURN_IF_ERROR(SumOverGang(sums, gang_));
       series.emplace_back("train.loss", sums[0]);
@@ -75,7 +76,6 @@ class PlainTeacher final : public Method {
   }
 
  private:
-  static constexpr std::int64_t kCurveEvery = 5;
   const TrialSpec& spec_;
   const Dataset& data_;
   Examples seen_;

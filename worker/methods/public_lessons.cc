@@ -18,12 +18,12 @@
 #include "worker/methods/oriented_features.h"
 #include "worker/methods/training_images.h"
 #include "worker/optim/schedule.h"
+#include "worker/stop_rule.h"
 
 namespace retort::worker {
 namespace {
 
 constexpr std::int64_t kRows = 500;      // of one pass
-constexpr std::int64_t kCurveEvery = 5;  // optimiser steps
 
 }  // namespace
 
@@ -42,8 +42,18 @@ void PublicLessons::Register(TrainState& state) {
 
 void PublicLessons::Aim(const at::Tensor& distributions) {
   const at::NoGradGuard no_grad;
+  const at::Tensor said = distributions.sum(1, true) > 0;
   targets_.narrow(0, 0, distributions.size(0))
-      .copy_(distributions * (1 - spec_.smoothing) + spec_.smoothing / static_cast<double>(data_.classes));
+      .copy_((distributions * (1 - spec_.smoothing) + spec_.smoothing / static_cast<double>(data_.classes)) * said);
+  teaching_ = at::Tensor();
+}
+
+// Rows that teach something among the first `pool`.
+Result<at::Tensor> PublicLessons::Teaching(std::int64_t pool) {
+  if (!teaching_.defined()) teaching_ = (targets_.sum(1) > 0).nonzero().view({-1}).cpu();
+  const at::Tensor rows = teaching_.masked_select(teaching_ < pool);
+  if (rows.numel() == 0) return UsageError("Nothing that was released says anything about a public picture.");
+  return rows;
 }
 
 at::Tensor PublicLessons::StudentSays() const {
@@ -64,7 +74,12 @@ void PublicLessons::StartAfresh() {
 }
 
 at::Tensor PublicLessons::Labels(const at::Tensor& scores) const {
-  return OneHotTargets(spec_.balance ? BalancedClasses(scores) : scores.argmax(1), data_.classes);
+  const at::Tensor told = (scores.amax(1) > scores.amin(1)).nonzero().view({-1});
+  const at::Tensor telling = scores.index_select(0, told);
+  at::Tensor labels = at::zeros({scores.size(0), data_.classes}, scores.options().dtype(at::kFloat));
+  if (told.numel() == 0) return labels;
+  const at::Tensor classes = spec_.balance ? BalancedClasses(telling) : telling.argmax(1);
+  return labels.index_copy_(0, told, OneHotTargets(classes, data_.classes));
 }
 
 Result<at::Tensor> PublicLessons::Propagated(const at::Tensor& released) {
@@ -95,8 +110,10 @@ Result<at::Tensor> PublicLessons::Regressed(const at::Tensor& released, double n
 Status PublicLessons::Fit(std::int64_t step, std::int64_t within, std::int64_t pool, Series& series) {
   const auto at_step = static_cast<std::uint64_t>(step);
   const RngStream pick(spec_.seed, Purpose::batches, at_step);
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor teaching, Teaching(pool));
+  const auto* taught = teaching.const_data_ptr<std::int64_t>();
   std::vector<std::int64_t> rows(static_cast<std::size_t>(spec_.student_batch));
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = pick.Below(i, pool);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = taught[pick.Below(i, teaching.numel())];
   const RowShare share = ShareOf(spec_.student_batch, gang_);
   const at::Tensor index = Own(at::tensor(rows, at::device(data_.device).dtype(at::kLong)), share);
   RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
@@ -106,7 +123,7 @@ Status PublicLessons::Fit(std::int64_t step, std::int64_t within, std::int64_t p
   RETORT_ASSIGN_OR_RETURN(
       loss[0], learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,
                               RngStream(spec_.seed, Purpose::dropout, at_step)));
-  if (within % kCurveEvery == 0 || within + 1 == spec_.label_steps) {
+  if (RecordsLoss(spec_, step, within, spec_.label_steps)) {
     RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
     series.emplace_back("train.student_loss", loss[0]);
   }

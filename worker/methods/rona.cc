@@ -25,11 +25,11 @@
 #include "worker/models/model_registry.h"
 #include "worker/models/statistics_guard.h"
 #include "worker/optim/schedule.h"
+#include "worker/stop_rule.h"
 
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kCurveEvery = 5;
 // Streams of Purpose::parameters.
 constexpr std::uint64_t kAuxiliaryStream = 2, kAdapterStream = 3;
 
@@ -130,7 +130,7 @@ class Rona final : public Method {
     const at::Tensor targets = OneHotTargets(data_.public_split.labels.index_select(0, rows), data_.classes);
     RETORT_ASSIGN_OR_RETURN(const double loss,
                             learner.Teach({images, targets, share.first, at.rows}, rate, DropoutOf(step)));
-    if (at.first == 0 || step % kCurveEvery == 0) {
+    if (at.first == 0 || RecordsLoss(spec_, step, step, steps())) {
       std::vector<double> sums = {loss};
       RETORT_RETURN_IF_ERROR(SumOverGang(sums, gang_));
       series.emplace_back(at.phase == RonaPhase::self ? "train.student_loss" : "train.auxiliary_loss", sums[0]);

@@ -186,7 +186,8 @@ class Planner {
   }
 
   void PlaceWhiten(const Layer& layer, std::int64_t values, LayerNode& node) {
-    const std::int64_t kept = layer.out == 0 ? (values + 1) / 2 : std::min(layer.out, values);
+    constexpr std::int64_t kMost = 3072;  // directions that the fitting pictures tell apart
+    const std::int64_t kept = layer.out == 0 ? std::min((values + 1) / 2, kMost) : std::min(layer.out, values);
     AddConstant(layer.name + ".mean", {values}, node);
     AddConstant(layer.name + ".components", {kept, values}, node);
     node.shape = {kept + 1};

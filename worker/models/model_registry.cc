@@ -1,5 +1,6 @@
 #include "worker/models/model_registry.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <numeric>
@@ -145,6 +146,9 @@ Status CheckImages(const std::string& name, ImageShape image) {
   const std::int64_t least = network->least_extent, multiple = network->multiple;
   if (image.height < least || image.width < least)
     return UsageError(subject + "of at least " + std::to_string(least) + " pixels a side; these are " +
+                      Extents(image) + ".");
+  if (network->greatest_extent > 0 && std::max(image.height, image.width) > network->greatest_extent)
+    return UsageError(subject + "of at most " + std::to_string(network->greatest_extent) + " pixels a side; these are " +
                       Extents(image) + ".");
   if (image.height % multiple != 0 || image.width % multiple != 0)
     return UsageError(subject + "whose sides are multiples of " + std::to_string(multiple) + " pixels; these are " +

@@ -12,8 +12,6 @@
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kFewest = 10;  // examples of a member of a Dirichlet partition
-
 std::vector<std::int64_t> LabelsOf(const Examples& examples) {
   const at::Tensor labels = examples.labels.cpu().contiguous();
   const auto* label = labels.const_data_ptr<std::int64_t>();
@@ -26,7 +24,7 @@ bool FixedByIndex(const TrialSpec& ensemble) { return ensemble.partition == Part
 
 Result<Shards> ShardsOf(const TrialSpec& ensemble, const Dataset& data) {
   const std::int64_t examples = data.train.size(), members = ensemble.members;
-  const std::int64_t needed = FixedByIndex(ensemble) ? members : members * kFewest;
+  const std::int64_t needed = FixedByIndex(ensemble) ? members : members * kFewestOfDirichletMember;
   if (examples < needed) {
     return UsageError(std::to_string(members) + " members need " + std::to_string(needed) +
                       " training examples at least; there are " + std::to_string(examples) + ".");
@@ -37,7 +35,7 @@ Result<Shards> ShardsOf(const TrialSpec& ensemble, const Dataset& data) {
   } else {
     RETORT_ASSIGN_OR_RETURN(const storage::Clients clients,
                             storage::BalancedClients(LabelsOf(data.train), data.classes, members,
-                                                     ensemble.dirichlet_alpha, ensemble.seed, kFewest));
+                                                     ensemble.dirichlet_alpha, ensemble.seed, kFewestOfDirichletMember));
     for (const std::vector<std::int64_t>& client : clients) shards.push_back(at::tensor(client, at::kLong));
   }
   RETORT_RETURN_IF_ERROR(CheckDisjoint(at::cat(shards), examples));

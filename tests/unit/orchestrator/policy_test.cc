@@ -80,6 +80,17 @@ TEST(StepWatch, DefaultFollowsTheSlowestStepAboveItsFloor) {
   EXPECT_EQ(watch.allowed(), 30 * kSilenceFactor);
 }
 
+TEST(StepWatch, WhoeverPreparesMayBeSilentForLonger) {
+  StepWatch watch(0, 0);
+  watch.Progressed(1, 0, std::string(cluster::kPreparingPhase));
+  EXPECT_EQ(watch.expires_at(), 1 + kPreparationSeconds);
+  watch.Progressed(500, 0, "starting");
+  EXPECT_EQ(watch.expires_at(), 500 + kSilenceFloorSeconds) << "what preparing took is no step";
+  StepWatch given(0, 30);
+  given.Progressed(1, 0, std::string(cluster::kPreparingPhase));
+  EXPECT_EQ(given.expires_at(), 31);
+}
+
 TEST(StepWatch, TimeThatNobodyHadIsForgiven) {
   StepWatch watch(0, 20);
   watch.Forgive(100);

@@ -366,6 +366,30 @@ TEST(TotalEpsilon, StudentOfAPrivateTeacherIsChargedNothingMore) {
   EXPECT_EQ(TotalEpsilon({events}, 1e-5), kInfinity);
 }
 
+TEST(Accountant, TellsTeachersApartWhoseShardsFollowExamples) {
+  Accountant accountant;
+  const TrialSpec by_index = Teacher("ensemble");
+  TrialSpec moved = by_index;
+  auto data = std::make_shared<DataSpec>(*by_index.data);
+  data->sensitive_classes = {6};
+  moved.data = data;
+  for (const TrialSpec* teacher : std::initializer_list<const TrialSpec*>{&by_index, &moved})
+    EXPECT_EQ(accountant.ClaimsFor({teacher, {}}, PlannedEvents(*teacher).value()), PlannedClaims(*teacher));
+}
+
+TEST(Accountant, TellsAugmentedDpSgdApart) {
+  Accountant accountant;
+  TrialSpec plain = Teacher("dpsgd");
+  plain.augment = Augment::none;
+  plain.shift = 0;
+  TrialSpec augmented = plain;
+  augmented.augment = Augment::affine;
+  std::vector<PrivacyEvent> events = PlannedEvents(plain).value();
+  for (PrivacyEvent& event : events) std::erase(event.facts, kFactAugmentedAlone);
+  for (const TrialSpec* teacher : std::initializer_list<const TrialSpec*>{&plain, &augmented})
+    EXPECT_EQ(accountant.ClaimsFor({teacher, {}}, events), ClaimsFor({teacher, {}}, events));
+}
+
 TEST(Accountant, RemembersEqualTrialsAndTellsOthersApart) {
   Accountant accountant;
   for (int seed = 0; seed < 100; ++seed) {

@@ -79,6 +79,29 @@ TEST(MethodClaims, EveryClientsResponsesCountForThatClient) {
   EXPECT_GT(Get(PlannedClaims(spec, EnsembleClaims(Partition::shards)), Adjacency::member).epsilon, 0.05);
 }
 
+// Three slots of four collapse to one picture, which is answered once; the fourth is another one in every step.
+TEST(MethodClaims, ASlotMayHaveHadAllTheAnswersThatWereDrawn) {
+  TrialSpec spec = Student("dpsd-label");
+  spec.discriminator = Discriminator::student;
+  spec.pretrain_steps = 0;
+  spec.epsilon0 = 0.1;
+  spec.batch = 4;
+  spec.steps = 100;
+  std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+  ASSERT_EQ(events.size(), 1U);
+  const double apart = Get(ClaimsFor({&spec, {}}, events), Adjacency::slot, Neighbour::answer).epsilon;
+  events[0].count = spec.steps + 1;
+  const double collapsed = Get(ClaimsFor({&spec, {}}, events), Adjacency::slot, Neighbour::answer).epsilon;
+  EXPECT_EQ(collapsed, apart) << "a slot of " << spec.steps << " answers";
+  TrialSpec quarter = spec;
+  quarter.steps = (spec.steps + spec.batch) / spec.batch;
+  const double by_batches = Get(PlannedClaims(quarter), Adjacency::slot, Neighbour::answer).epsilon;
+  EXPECT_LT(by_batches, 0.9 * collapsed);
+  events[0].count = 7;
+  EXPECT_LT(Get(ClaimsFor({&spec, {}}, events), Adjacency::slot, Neighbour::answer).epsilon, by_batches)
+      << "no slot had more answers than were drawn";
+}
+
 TEST(MethodClaims, PrintedResponsesHaveNoBound) {
   for (const char* method : {"dp-dfd", "dpsd-label"}) {
     const TrialSpec spec = Student(method, Reading::printed);

@@ -228,6 +228,17 @@ const BadSweep kBadSweeps[] = {
     {"GeneratorForWhatLabelsPublicPictures",
      "[sweep]\nzip.a = [{ method = \"dp-spectral\", noise_multiplier = 1, source = \"generator\" }]\n", 11, 67,
      "sweep.zip.a.source", "trains on the public split: remove source", "public"},
+    {"OddRandomFeatures", "[trial]\nmethod = \"dp-merf\"\nnoise_multiplier = 1\nrandom_features = 2001\n", 13, 19,
+     "trial.random_features", "it must be even", ""},
+    {"EmbeddingWithoutEpochs", "[trial]\nmethod = \"dp-merf\"\nnoise_multiplier = 1\nepochs = 0\n", 13, 10,
+     "trial.epochs", "epochs must be at least 1", ""},
+    {"VotesOnMoreCandidatesThanClasses",
+     "[trial]\nmethod = \"dpsd-label\"\nreading = \"sound\"\nteacher = \"shards\"\nvote_noise = 1\ntop_k = 11\n", 15, 9,
+     "trial.top_k", "more than the 10 classes", ""},
+    {"DrawnPicturesThatNoMemoryHolds",
+     "[trial]\nteacher = \"shards\"\nreading = \"sound\"\nvote_noise = 1\nsource = \"procedural\"\nbatch = "
+     "256\nsteps = 12000\n",
+     16, 9, "trial.steps", "would be 9 GB, and 8 GB is the most", ""},
     {"BatchOfWhatReleasesOnce", "[trial]\nmethod = \"dp-spectral\"\nnoise_multiplier = 1\nbatch = 64\n", 13, 9,
      "trial.batch", "reaches no trial", ""},
     {"PrivateSourceForDpdfd", kTrial + "source = \"private\"\n", 12, 10, "trial.source",
@@ -366,6 +377,17 @@ const BadTable kBadTables[] = {
      "single = { members = 3, network = \"datalens\", momentum = 0.5 }\n[sweep]\nwhen = [{ if = { seed = 0 }, "
      "set = { reading = \"sound\", vote_noise = 1 } }]",
      7, 58, "teacher.single.momentum", "momentum is of sgd"},
+    {"MembersOfADirichletPartitionWithoutTenExamplesEach", DataWith("{ train = [0, 29], test = [30, 31] }"),
+     "single = { members = 3, network = \"datalens\", partition = \"dirichlet\" }\n[sweep]\nwhen = [{ if = { seed = 0 "
+     "}, set = { reading = \"sound\", vote_noise = 1 } }]",
+     7, 22, "teacher.single.members", "2 members at most"},
+    {"ActivationOfAFrozenNetwork", "",
+     "single = { network = \"hog-linear\", activation = \"tanh\", batch = \"full\", private = { epsilon = 1 } }", 7, 49,
+     "teacher.single.activation", "has no activations to replace"},
+    {"SkippedPicturesOfAnySize",
+     "reader = \"pictures\"\npath = \"p\"\nsplit = { train = [0, 9], test = [9, 10] }\non_error = "
+     "\"skip-and-count\"\n",
+     "", 6, 12, "data.digits.on_error", "needs crop or size"},
     {"MembersBeyondTrain", "",
      "single = { members = 10 }\n[sweep]\nwhen = [{ if = { seed = 0 }, set = { reading = "
      "\"sound\", vote_noise = 1 } }]",
@@ -374,6 +396,51 @@ const BadTable kBadTables[] = {
 
 INSTANTIATE_TEST_SUITE_P(Each, BadTableTest, ::testing::ValuesIn(kBadTables),
                          [](const auto& bad) { return std::string(bad.param.name); });
+
+// A claim for an example, of an ensemble on `data` whose definition ends in `partition`; what is wrong with it.
+std::vector<Diagnostic> ExampleClaimOf(const std::string& data, const std::string& partition) {
+  return PlanText("retort = 1\n[data.set]\n" + data + "[teacher]\nshards = { network = \"datalens\", members = 4" +
+                  partition + " }\n[trial]\nteacher = \"shards\"\nreading = \"sound\"\nclaim = \"example\"\nepsilon = 1\n"
+                              "calibrate = \"noise\"\nsource = \"public\"\n")
+      .errors;
+}
+
+TEST(SweepErrors, ShardsThatFollowExamplesHaveNoExampleClaim) {
+  const std::string split = "split = { train = [0, 8000], public = [8000, 9000], test = [9000, 10000] }\n";
+  const std::string digits = "reader = \"idx\"\npath = \"p\"\n" + split;
+  const std::string pictures = "reader = \"pictures\"\npath = \"p\"\nresize = 32\ncrop = 32\n" + split;
+  EXPECT_TRUE(ExampleClaimOf(digits, "").empty());
+  EXPECT_TRUE(ExampleClaimOf(pictures + "on_error = \"fail\"\n", "").empty());
+  const std::pair<std::string, std::vector<Diagnostic>> wrong[] = {
+      {"Dirichlet", ExampleClaimOf(digits, ", partition = \"dirichlet\"")},
+      {"data.set.sensitive_classes", ExampleClaimOf(digits + "sensitive_classes = [6]\n", "")},
+      {"data.set.on_error", ExampleClaimOf(pictures + "on_error = \"skip-and-count\"\n", "")}};
+  for (const auto& [why, errors] : wrong) {
+    ASSERT_EQ(errors.size(), 1U) << why;
+    EXPECT_EQ(errors[0].key, "trial.claim") << Render(errors[0]);
+    EXPECT_THAT(errors[0].message, HasSubstr(why));
+    EXPECT_EQ(errors[0].choices, std::vector<std::string>{"member"});
+  }
+}
+
+TEST(SweepErrors, FrozenLayersTakePicturesUpToTheSizeThatTheyAreFittedFor) {
+  const auto errors_at = [](std::int64_t side) {
+    PlanHooks hooks = FakeHooks();
+    hooks.inspect = [side](DataSpec& data) {
+      data.digest = std::string(64, 'a');
+      data.examples = 10000;
+      data.height = data.width = side;
+      return Status();
+    };
+    return PlanText(kHead + "[trial]\nmethod = \"dp-gd\"\nnoise_multiplier = 1\nstudent = \"patch-linear\"\n", {}, hooks)
+        .errors;
+  };
+  EXPECT_TRUE(errors_at(64).empty());
+  const std::vector<Diagnostic> errors = errors_at(65);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].key, "trial.student");
+  EXPECT_THAT(errors[0].message, HasSubstr("needs images of at most 64 pixels a side"));
+}
 
 TEST(SweepErrors, AllAreReportedAtOnceInTheOrderOfTheFile) {
   const PlanOutcome outcome =

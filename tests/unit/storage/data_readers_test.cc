@@ -231,6 +231,19 @@ TEST(Pictures, DamagedOnesAreListedWithNameAndByte) {
                                               HasSubstr("test/c.jpeg: at byte 426 of the picture: truncated")));
 }
 
+TEST(Pictures, ABrokenFirstOneIsSkippedWhereTheSizeIsGiven) {
+  const TemporaryDirectory folder;
+  std::filesystem::copy(Fixture("covidx"), folder.path() + "/set", std::filesystem::copy_options::recursive);
+  Write(folder.path() + "/set/train/a.png", "no picture");
+  DataSpec data = SpecFor("covidx", folder.path() + "/set");
+  EXPECT_FALSE(OpenExamples(PosixEnv(), data).ok());
+  data.preprocessing = {.resize = 40, .crop = 32, .on_error = OnError::skip_and_count};
+  data.height = data.width = 32;
+  const auto store = OpenExamples(PosixEnv(), data);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ((*store)->height(), 32);
+}
+
 TEST(Reader, UnknownNamesNameTheNearest) {
   EXPECT_THAT(Problem("cifar", "/nowhere"), HasSubstr("There is no reader \"cifar\"; nearest first, there are cifar10"));
   EXPECT_THAT(Problem("cifar10", "/nowhere"), HasSubstr("/nowhere does not exist"));

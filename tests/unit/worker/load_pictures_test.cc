@@ -119,6 +119,15 @@ TEST_F(LoadedPictures, ABrokenPictureLeavesTheOthersWhereTheyAre) {
   EXPECT_TRUE(skipped->train.Range(0, 3).equal(whole->train.Batch(left)));
 }
 
+TEST_F(LoadedPictures, RowsKnowTheirFiles) {
+  const auto loaded = Load(Spec());
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_NE(loaded->train.FileOf(2).find("shelf/105"), std::string::npos) << loaded->train.FileOf(2);
+  EXPECT_NE(loaded->public_split.FileOf(1).find("shelf/101"), std::string::npos) << loaded->public_split.FileOf(1);
+  EXPECT_EQ(loaded->train.Without({2}).FileOf(2), "");
+  EXPECT_EQ(Examples(at::zeros({1, 1, 2, 2}), at::zeros({1}, at::kLong)).FileOf(0), "");
+}
+
 TEST_F(LoadedPictures, GreyIsOneChannel) {
   DataSpec data = Spec();
   data.channels = 1;

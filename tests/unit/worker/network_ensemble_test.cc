@@ -121,6 +121,20 @@ TEST(NetworkEnsemble, MembersStartApart) {
   }
 }
 
+TEST(NetworkEnsemble, FrozenLayersAreTheSameInEveryMember) {
+  TrialSpec spec = EnsembleSpec(Partition::shards);
+  spec.network = "hog-linear";
+  const Dataset data = Quarters();
+  const Outcome outcome = Trained(spec, data);
+  const auto fitted = MakeNetwork("hog-linear", data.shape, 4, RngStream(9), at::kCPU).value();
+  for (std::int64_t member = 0; member < kMembers; ++member) {
+    auto network = MakeNetwork("hog-linear", data.shape, 4, std::nullopt).value();
+    ASSERT_TRUE(network->LoadState(MemberPrefix("teacher/", member), outcome.parameters).ok());
+    EXPECT_TRUE(at::equal(network->buffers().constants(), fitted->buffers().constants())) << member;
+  }
+  EXPECT_GT(Metric(outcome, "test.member_accuracy"), 0.9);
+}
+
 TEST(NetworkEnsemble, IsAskedMemberByMember) {
   const Dataset data = Quarters();
   const Outcome outcome = Trained(EnsembleSpec(Partition::shards), data);

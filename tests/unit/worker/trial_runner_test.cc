@@ -235,6 +235,7 @@ TEST_F(PictureTrial, StopsWhileItsPicturesAreRead) {
 
 TEST_F(PictureTrial, AgentThatIsGoneWhilePicturesAreReadIsNotTheDatasFault) {
   host_.vanish_at = 1;
+  host_.before_steps = true;
   EXPECT_EQ(RunIt("alone").failure, FailureKind::agent_lost);
 }
 

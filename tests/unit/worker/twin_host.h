@@ -18,10 +18,11 @@ class TwinHost final : public TrialHost {
     std::int64_t used = -1;   // -1 while reserved
   };
 
-  // Stops politely when asked the n-th time; vanishes at the n-th progress report; refuses the n-th reservation.
+  // Stops politely when asked the n-th time; vanishes at the n-th report of a step; refuses the n-th reservation.
   // Counted from 1; 0 = never.
   std::int64_t stop_at = 0, vanish_at = 0, refuse_at = 0;
   bool save = true;  // when it stops
+  bool before_steps = false;  // vanishes at the n-th report, be it of a step or not
 
   std::map<std::uint64_t, Grant> grants;
   std::vector<cluster::Progress> progress;
@@ -38,7 +39,8 @@ class TwinHost final : public TrialHost {
   }
   Status Report(const cluster::Progress& report) override {
     progress.push_back(report);
-    return static_cast<std::int64_t>(progress.size()) == vanish_at ? EnvironmentError("The agent is gone.") : Status();
+    if (report.total_steps == 0 && !before_steps) return {};
+    return ++steps_told_ == vanish_at ? EnvironmentError("The agent is gone.") : Status();
   }
   Status Report(const cluster::CheckpointCommitted& committed) override {
     checkpoints.push_back(committed);
@@ -54,7 +56,7 @@ class TwinHost final : public TrialHost {
   }
 
  private:
-  std::int64_t reservations_ = 0, asked_ = 0;
+  std::int64_t reservations_ = 0, asked_ = 0, steps_told_ = 0;
   std::uint64_t last_id_ = 0;
 };
 
