@@ -201,6 +201,7 @@ Audit AuditDpSgd(bool unclipped) {
 
 TEST(ReleaseAudit, DpSgdStepGivesAwayWhatItsEventClaimsAndNoMore) {
   const Audit audit = AuditDpSgd(false);
+  EXPECT_NEAR(audit.mu_claimed, 2, 1e-9);
   EXPECT_LE(audit.mu_lower, audit.mu_claimed);
   EXPECT_GE(audit.mu_lower, 0.95 * audit.mu_claimed);
 }
@@ -237,6 +238,7 @@ Audit AuditEmbedding(double drawn, double claimed, bool unshortened = false) {
 
 TEST(ReleaseAudit, EmbeddingGivesAwayWhatItsEventClaimsAndNoMore) {
   const Audit audit = AuditEmbedding(0.5, 0.5);
+  EXPECT_NEAR(audit.mu_claimed, 2, 1e-9);
   EXPECT_LE(audit.mu_lower, audit.mu_claimed);
   EXPECT_GE(audit.mu_lower, 0.95 * audit.mu_claimed) << "the audit has lost its power";
 }

@@ -379,13 +379,12 @@ TEST(Accountant, TellsTeachersApartWhoseShardsFollowExamples) {
 
 TEST(Accountant, TellsAugmentedDpSgdApart) {
   Accountant accountant;
-  TrialSpec plain = Teacher("dpsgd");
-  plain.augment = Augment::none;
-  plain.shift = 0;
+  const TrialSpec plain = DpSgd(Role::teacher);
   TrialSpec augmented = plain;
   augmented.augment = Augment::affine;
   std::vector<PrivacyEvent> events = PlannedEvents(plain).value();
   for (PrivacyEvent& event : events) std::erase(event.facts, kFactAugmentedAlone);
+  ASSERT_NE(ClaimsFor({&plain, {}}, events), ClaimsFor({&augmented, {}}, events));
   for (const TrialSpec* teacher : std::initializer_list<const TrialSpec*>{&plain, &augmented})
     EXPECT_EQ(accountant.ClaimsFor({teacher, {}}, events), ClaimsFor({teacher, {}}, events));
 }
