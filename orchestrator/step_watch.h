@@ -30,10 +30,8 @@ class StepWatch {
     const bool prepared = phase_ == cluster::kPreparingPhase;
     step_ = step;
     phase_ = phase;
-    if (prepared)
-      last_ = now;  // that was no step
-    else
-      Advanced(now);
+    if (prepared) Prepared(now);
+    else Advanced(now);
   }
   // Any other sign that work goes on: a reservation, a checkpoint.
   void Advanced(double now) {
@@ -54,6 +52,13 @@ class StepWatch {
   [[nodiscard]] double expires_at() const { return last_ + allowed(); }
 
  private:
+  // As long as that took a step may well take, too, but no more than silence at its shortest.
+  void Prepared(double now) {
+    const double took = now - last_ < kSilenceFloorSeconds ? now - last_ : kSilenceFloorSeconds;
+    if (took > slowest_) slowest_ = took;
+    last_ = now;
+  }
+
   double deadline_ = 0;
   double margin_ = 0;
   double last_ = 0;

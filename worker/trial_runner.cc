@@ -139,7 +139,7 @@ class TrialRun {
     return std::nullopt;
   }
 
-  // Its agent waits for longer until this is done: frozen layers are fitted, graphs of pictures drawn.
+  // Its agent waits for longer until the first step, in a gang for the slowest member: frozen layers are fitted.
   MaybeFailure BuildMethod() {
     if (MaybeFailure failure = Tell(std::string(cluster::kPreparingPhase))) return failure;
     tape_ = std::make_unique<ReleaseTape>(store_.get(), *gang_, inputs_.data.device);
@@ -150,7 +150,7 @@ class TrialRun {
     method_ = std::move(method).value();
     method_->Register(state_);
     if (Leads()) ledger_->Record(method_->Facts(), VoidsOf(inputs_));
-    return Tell("starting");
+    return std::nullopt;
   }
 
   MaybeFailure Tell(const std::string& phase) {
@@ -166,7 +166,8 @@ class TrialRun {
     if (!step.ok()) return FailureOf(step.status(), FailureKind::gang_broken);
     next_ = step->item<std::int64_t>();
     if (MaybeFailure failure = Check(state_.BroadcastFromRoot(*gang_), FailureKind::gang_broken)) return failure;
-    return Check(tape_->ShareReplays(), FailureKind::gang_broken);
+    if (MaybeFailure failure = Check(tape_->ShareReplays(), FailureKind::gang_broken)) return failure;
+    return Tell("starting");
   }
 
   // The newest checkpoint and the releases made after it; or a first checkpoint, so that the folder stands

@@ -92,7 +92,8 @@ void CheckEnsemble(const Composition& trial, Judge& judge) {
 void CheckCandidates(const TrialSpec& spec, Judge& judge) {
   const TrialKind kind = KindOf(spec);
   const bool response = kind == TrialKind::response_student;
-  const bool generated_votes = kind == TrialKind::vote_student && spec.source == QuerySource::generator;
+  const bool generated_votes = kind == TrialKind::vote_student && spec.source == QuerySource::generator &&
+                               spec.vote_label == VoteLabel::argmax;
   if (kind != TrialKind::gradient_student && !response && !generated_votes) return;
   const std::int64_t classes = spec.data->classes;
   if (classes > 0 && spec.top_k > classes)

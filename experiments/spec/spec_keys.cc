@@ -319,7 +319,7 @@ constexpr SpecKey kKeys[] = {
     Execution(Duration<&S::deadline_seconds>(
         "deadline", From(0, 1e7), kAll | kSleep | kLoaded,
         "longest time without step progress, from 1s on; until the first step at least 10s; 0s = from "
-        "the measured step time")),
+        "the measured step time, 900s for what comes before the first")),
     Execution(Duration<&S::checkpoint_seconds>("checkpoint_every", From(0, 1e7), kAll | kSleep,
                                                "least time between two checkpoints")),
     Execution(Row<&S::checkpoint_steps>("checkpoint_steps", From(0, 1e9), kAll,

@@ -31,7 +31,7 @@ void Count(const TrialView& trial, Tally& tally) {
 RunningTrial RunningOf(const TrialView& trial) {
   RunningTrial running;
   running.name = trial.spec.name;
-  running.phase = trial.state == TrialState::leased ? "starting" : trial.phase;
+  running.phase = trial.state == TrialState::leased || trial.phase.empty() ? "starting" : trial.phase;
   running.step = trial.step;
   running.total_steps = trial.total_steps;
   if (const double step = trial.pace.SecondsPerStep(); step > 0) running.steps_per_second = 1 / step;

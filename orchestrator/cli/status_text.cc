@@ -144,7 +144,7 @@ std::string BodyText(const SweepStatus& status, double clock, std::size_t width)
 }  // namespace
 
 std::string SpendingLine(const DataSpending& spent) {
-  std::string line = fmt::format("{}: ε {} (example, add-remove, δ = {}) over {} {}, composed together",
+  std::string line = fmt::format("{}: ε {} (example, its place filled or empty, δ = {}) over {} {}, composed together",
                                  spent.data, BoundText(spent.epsilon), ShortNumber(spent.delta), spent.trials,
                                  spent.trials == 1 ? "trial" : "trials");
   if (!spent.root_trouble.empty())
@@ -166,7 +166,6 @@ ordered_json SpendingJson(const DataSpending& spent) {
   ordered_json entry;
   entry["digest"] = spent.digest;
   entry["adjacency"] = "example";
-  entry["neighbour"] = "add-remove";
   entry["delta"] = spent.delta;
   entry["epsilon"] = number(spent.epsilon);
   entry["accountant"] = "composed";

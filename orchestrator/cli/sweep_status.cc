@@ -168,7 +168,7 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const TrialsStatus& tri
   for (const DataSpending& spent : trials.spending)
     if (spent.budget && spent.root_epsilon > 0.9 * spent.budget->epsilon)
       problems.push_back({70,
-                          fmt::format("data set {} has spent ε = {} of its budget of {} (example, add-remove, δ = {})",
+                          fmt::format("data set {} has spent ε = {} of its budget of {} (example, its place filled or empty, δ = {})",
                                       spent.data, EpsilonText(spent.root_epsilon),
                                       EpsilonText(spent.budget->epsilon), ShortNumber(spent.delta)),
                           spent.budget_of.empty()

@@ -224,12 +224,14 @@ class PbsScriptTest(Scratch):
         write_program(self.path("qsub"), f"printf '%s\\n' \"$@\" >>{self.path('asked')}\n")
         with open(self.path("nodes"), "w", encoding="utf-8") as nodes:
             nodes.write("localhost\nlocalhost\n")
-        # Like retort, it outlives the signal that mpirun passes on.
+        # Like retort, it outlives the signals that mpirun passes on. It is seen once its code is written: mpirun kills
+        # at once what it started when it is terminated itself.
         self.program = write_program(self.path("program"), f"""
-            trap '' USR1
+            trap '' USR1 TERM
             [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
-            printf '%s\\n' "$RETORT_END_TIME" "$OMPI_COMM_WORLD_SIZE" "$@" >{self.path('seen')}
             echo 75 >"$RETORT_EXIT_CODE_FILE"
+            printf '%s\\n' "$RETORT_END_TIME" "$OMPI_COMM_WORLD_SIZE" "$@" >{self.path('part')}
+            mv {self.path('part')} {self.path('seen')}
             """)
 
     def job(self, **changes):

@@ -51,9 +51,10 @@ void PublicLessons::Aim(const at::Tensor& distributions) {
 // Rows that teach something among the first `pool`.
 Result<at::Tensor> PublicLessons::Teaching(std::int64_t pool) {
   if (!teaching_.defined()) teaching_ = (targets_.sum(1) > 0).nonzero().view({-1}).cpu();
-  const at::Tensor rows = teaching_.masked_select(teaching_ < pool);
-  if (rows.numel() == 0) return UsageError("Nothing that was released says anything about a public picture.");
-  return rows;
+  const auto* rows = teaching_.const_data_ptr<std::int64_t>();
+  const std::int64_t count = std::lower_bound(rows, rows + teaching_.numel(), pool) - rows;
+  if (count == 0) return UsageError("Nothing that was released says anything about a public picture.");
+  return teaching_.narrow(0, 0, count);
 }
 
 at::Tensor PublicLessons::StudentSays() const {

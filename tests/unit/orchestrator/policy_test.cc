@@ -84,8 +84,12 @@ TEST(StepWatch, WhoeverPreparesMayBeSilentForLonger) {
   StepWatch watch(0, 0);
   watch.Progressed(1, 0, std::string(cluster::kPreparingPhase));
   EXPECT_EQ(watch.expires_at(), 1 + kPreparationSeconds);
-  watch.Progressed(500, 0, "starting");
-  EXPECT_EQ(watch.expires_at(), 500 + kSilenceFloorSeconds) << "what preparing took is no step";
+  watch.Progressed(41, 0, "starting");
+  EXPECT_EQ(watch.expires_at(), 41 + 40 * kSilenceFactor);
+  StepWatch slow(0, 0);
+  slow.Progressed(1, 0, std::string(cluster::kPreparingPhase));
+  slow.Progressed(801, 0, "starting");
+  EXPECT_EQ(slow.expires_at(), 801 + kSilenceFloorSeconds * kSilenceFactor) << "what preparing took is no step";
   StepWatch given(0, 30);
   given.Progressed(1, 0, std::string(cluster::kPreparingPhase));
   EXPECT_EQ(given.expires_at(), 31);

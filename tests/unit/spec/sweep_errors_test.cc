@@ -435,11 +435,11 @@ TEST(SweepErrors, FrozenLayersTakePicturesUpToTheSizeThatTheyAreFittedFor) {
     return PlanText(kHead + "[trial]\nmethod = \"dp-gd\"\nnoise_multiplier = 1\nstudent = \"patch-linear\"\n", {}, hooks)
         .errors;
   };
-  EXPECT_TRUE(errors_at(64).empty());
-  const std::vector<Diagnostic> errors = errors_at(65);
+  EXPECT_TRUE(errors_at(96).empty());
+  const std::vector<Diagnostic> errors = errors_at(97);
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_EQ(errors[0].key, "trial.student");
-  EXPECT_THAT(errors[0].message, HasSubstr("needs images of at most 64 pixels a side"));
+  EXPECT_THAT(errors[0].message, HasSubstr("needs images of at most 96 pixels a side"));
 }
 
 TEST(SweepErrors, AllAreReportedAtOnceInTheOrderOfTheFile) {
