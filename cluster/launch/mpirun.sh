@@ -123,9 +123,9 @@ while kill -0 "$job" 2>/dev/null; do
     waited=$((waited + 1))
     sleep 0.1
   else
-    # Ends with the job or a signal; the tick is for a signal that came just before.
-    sleep 1 >/dev/null 2>&1 &    # holds no pipe of ours open
-    wait -n "$job" "$!"
+    # Not wait -n: bash 5.2 forgets how a job ended whose end and a trap meet in it. A signal ends this wait at once.
+    sleep 0.5 >/dev/null 2>&1 &    # holds no pipe of ours open
+    wait "$!"
   fi
 done
 wait "$job"

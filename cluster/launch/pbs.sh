@@ -78,9 +78,10 @@ RETORT_WORKED_FILE=$worked cluster/launch/until-complete.sh cluster/launch/mpiru
   "$retort" run "$SWEEP" "${arguments[@]}" &
 child=$!
 pass_on
-while kill -0 "$child" 2>/dev/null; do    # ends with it or a signal; the tick is for one that came just before
-  sleep 1 >/dev/null 2>&1 &
-  wait -n "$child" "$!"
+# Not wait -n: bash 5.2 forgets how a child ended whose end and a trap meet in it. A signal ends this wait at once.
+while kill -0 "$child" 2>/dev/null; do
+  sleep 0.5 >/dev/null 2>&1 &
+  wait "$!"
 done
 wait "$child"
 code=$?

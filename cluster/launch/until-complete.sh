@@ -35,7 +35,12 @@ pass_on() {    # signals, also those that came before there was anybody to tell
 }
 trap 'received=$((received + 1)); pass_on' TERM INT USR1
 
-allocation_is_over() { [ "$end" -gt 0 ] && [ $((end - $(date +%s))) -lt 60 ]; }
+# No command substitution from here on: bash 5.2 loses a signal, or ends with 255, when a trap runs while it parses one.
+allocation_is_over() {
+  local now
+  printf -v now '%(%s)T' -1
+  [ "$end" -gt 0 ] && [ $((end - now)) -lt 60 ]
+}
 
 pause() {    # seconds; a signal ends it
   sleep "$1" >/dev/null 2>&1 &
@@ -56,9 +61,10 @@ while :; do
   "$@" &
   child=$!
   pass_on
-  while kill -0 "$child" 2>/dev/null; do    # ends with it or a signal; the tick is for one that came just before
-    sleep 1 >/dev/null 2>&1 &
-    wait -n "$child" "$!"
+  # Not wait -n: bash 5.2 forgets how a child ended whose end and a trap meet in it. A signal ends this wait at once.
+  while kill -0 "$child" 2>/dev/null; do
+    sleep 0.5 >/dev/null 2>&1 &
+    wait "$!"
   done
   wait "$child"
   code=$?
