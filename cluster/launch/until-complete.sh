@@ -35,7 +35,7 @@ pass_on() {    # signals, also those that came before there was anybody to tell
 }
 trap 'received=$((received + 1)); pass_on' TERM INT USR1
 
-# No command substitution from here on: bash 5.2 loses a signal, or ends with 255, when a trap runs while it parses one.
+# No command substitution from here on: bash 5.2 loses a signal, or ends the script, when a trap runs while it parses one.
 allocation_is_over() {
   local now
   printf -v now '%(%s)T' -1

@@ -1,22 +1,18 @@
 #include "worker/methods/oriented_features.h"
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/adaptive_avg_pool2d.h>
-#include <ATen/ops/cat.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "experiments/spec/networks.h"
 #include "worker/models/frozen_front.h"
 #include "worker/models/model_registry.h"
+#include "worker/private/head_gradients.h"
 
 namespace retort::worker {
 namespace {
-
-constexpr std::int64_t kAtOnce = 256;
 
 // The same shape with its longer side at most kMostOrientedSide, and no side shorter than the gradients need.
 ImageShape Shrunk(ImageShape shape) {
@@ -36,17 +32,11 @@ Result<at::Tensor> OrientedFeatures(const Dataset& data, const Examples& example
       const std::unique_ptr<Network> network,
       MakeNetwork("hog-linear", seen, data.classes, RngStream(0, Purpose::parameters), data.device));
   const std::optional<std::size_t> front = FrozenFront(*network);
-  RETORT_CHECK(front.has_value() && examples.size() > 0);
-  const at::NoGradGuard no_grad;
-  std::vector<at::Tensor> parts;
-  const std::int64_t at_once = std::min(kAtOnce, examples.RowsAtOnce());
-  for (std::int64_t first = 0; first < examples.size(); first += at_once) {
-    at::Tensor images = examples.Range(first, std::min(at_once, examples.size() - first));
-    if (seen.height != data.shape.height || seen.width != data.shape.width)
-      images = at::adaptive_avg_pool2d(images, {seen.height, seen.width});
-    parts.push_back(network->ForwardTo(*front, images));
-  }
-  return at::cat(parts);
+  RETORT_CHECK(front.has_value());
+  if (seen == data.shape) return SeenByHead(*network, *front, examples);
+  return SeenByHead(*network, *front, examples, [&seen](const at::Tensor& images) {
+    return at::adaptive_avg_pool2d(images, {seen.height, seen.width});
+  });
 }
 
 }  // namespace retort::worker

@@ -12,12 +12,16 @@
 
 namespace retort::worker {
 
-at::Tensor SeenByHead(const Network& network, std::size_t front, const Examples& examples) {
-  constexpr std::int64_t kAtOnce = 256;
+at::Tensor SeenByHead(const Network& network, std::size_t front, const Examples& examples,
+                      const std::function<at::Tensor(const at::Tensor&)>& prepare) {
+  constexpr std::int64_t kMost = 256;
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> parts;
-  for (std::int64_t first = 0; first < examples.size(); first += kAtOnce)
-    parts.push_back(network.ForwardTo(front, examples.Range(first, std::min(kAtOnce, examples.size() - first))));
+  const std::int64_t at_once = std::min(kMost, examples.RowsAtOnce());
+  for (std::int64_t first = 0; first < examples.size(); first += at_once) {
+    const at::Tensor images = examples.Range(first, std::min(at_once, examples.size() - first));
+    parts.push_back(network.ForwardTo(front, prepare ? prepare(images) : images));
+  }
   RETORT_CHECK(!parts.empty());
   return at::cat(parts);
 }
