@@ -1,6 +1,8 @@
 #include "worker/evaluation.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 
@@ -11,6 +13,13 @@ namespace retort::worker {
 namespace {
 
 constexpr std::int64_t kRows = 500;
+
+// i64 [n]: how many classes come before the labelled one, by their logits and then by their numbers.
+at::Tensor RanksOf(const at::Tensor& labels, const at::Tensor& logits) {
+  const at::Tensor label = labels.unsqueeze(1), own = logits.gather(1, label);
+  const at::Tensor earlier = at::arange(logits.size(1), labels.options()).unsqueeze(0) < label;
+  return ((logits <= own).logical_not() | ((logits == own) & earlier)).sum(1);
+}
 
 }  // namespace
 
@@ -25,16 +34,17 @@ storage::Evaluation Evaluate(const at::Tensor& logits, const at::Tensor& labels)
   out.n = logits.size(0);
   out.confusion.assign(static_cast<std::size_t>(out.classes * out.classes), 0);
   if (out.n == 0) return out;
-  const at::Tensor best = std::get<1>(logits.topk(std::min<std::int64_t>(5, out.classes), 1)).cpu().contiguous();
-  const at::Tensor truth = labels.cpu().contiguous();
+  const at::Tensor best = logits.argmax(1).cpu(), truth = labels.cpu().contiguous();
+  const at::Tensor ranks = RanksOf(labels.to(logits.device()), logits).cpu();
   const auto* guess = best.const_data_ptr<std::int64_t>();
   const auto* label = truth.const_data_ptr<std::int64_t>();
-  const std::int64_t k = best.size(1);
+  const auto* rank = ranks.const_data_ptr<std::int64_t>();
+  const std::int64_t most = std::min<std::int64_t>(5, out.classes);
   std::int64_t first = 0, any = 0;
   for (std::int64_t i = 0; i < out.n; ++i) {
-    ++out.confusion[static_cast<std::size_t>(label[i] * out.classes + guess[i * k])];
-    first += guess[i * k] == label[i] ? 1 : 0;
-    any += std::count(guess + i * k, guess + (i + 1) * k, label[i]);
+    ++out.confusion[static_cast<std::size_t>(label[i] * out.classes + guess[i])];
+    first += guess[i] == label[i] ? 1 : 0;
+    any += rank[i] < most ? 1 : 0;
   }
   out.accuracy = static_cast<double>(first) / static_cast<double>(out.n);
   out.top5 = static_cast<double>(any) / static_cast<double>(out.n);

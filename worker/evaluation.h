@@ -19,7 +19,8 @@ namespace retort::worker {
 // Evaluation mode, in fixed batches. top5 counts a row whose class is among the five largest logits (all of
 // them where there are fewer classes). No examples: n = 0 and accuracy 0.
 [[nodiscard]] storage::Evaluation Evaluate(const Network& network, const Examples& examples);
-// Confusion from logits f32 [n, classes] and labels i64 [n].
+// Confusion from logits f32 [n, classes] and labels i64 [n]. Of equal logits the first is the larger one, so that tied
+// votes count alike on every device; a logit that is no number is not among the largest.
 [[nodiscard]] storage::Evaluation Evaluate(const at::Tensor& logits, const at::Tensor& labels);
 
 // "test.accuracy", "test.top5".

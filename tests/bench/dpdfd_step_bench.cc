@@ -1,6 +1,7 @@
 // Seconds of one dpdfd step (working reading), as retort-worker runs it: release, student steps, generator steps.
 // Prints what tests/bench/peers/dpdfd_step.py prints. usage: dpdfd_step_bench key=value...
-//   keys: steps, warmup, batch, student_batch, student_steps, generator_width, threads, network
+//   keys: steps, warmup, batch, student_batch, student_steps, generator_width, threads, network,
+//   device (with plugin: cuda:0)
 #include <chrono>
 #include <cstdio>
 

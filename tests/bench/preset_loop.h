@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/Parallel.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,10 +18,12 @@
 #include "storage/checkpoint_store.h"
 #include "storage/env.h"
 #include "worker/data/dataset.h"
+#include "worker/devices.h"
 #include "worker/gang/local_collective.h"
 #include "worker/methods/method.h"
 #include "worker/models/model_registry.h"
 #include "worker/release/charge.h"
+#include "worker/worker_service.h"
 
 namespace retort::worker {
 
@@ -84,11 +87,19 @@ inline Options OptionsOf(int argc, char** argv) {
   return options;
 }
 
+// "cpu", or the device that `device=cuda:0` names by the library that `plugin=PATH` names.
+inline OpenDevice Opened(const Options& options) {
+  PrepareTorch();
+  static Devices devices(options.contains("plugin") ? options.at("plugin") : std::string());
+  return Require(devices.Open(options.contains("device") ? options.at("device") : "cpu"));
+}
+
 // The teacher has its initial parameters, those of RngStream(1, parameters). Any error ends the process.
 class PresetLoop {
  public:
   explicit PresetLoop(const Options& options)
       : spec_(SpecOf(options)),
+        device_(Opened(options)),
         data_(Require(LoadDataset(storage::PosixEnv(), *spec_.data))),
         teacher_(TeacherFor(data_)),
         book_(&grants_, spec_.reserve_block, spec_.steps * spec_.batch),
@@ -97,9 +108,10 @@ class PresetLoop {
     at::set_num_threads(spec_.threads);
     std::filesystem::remove_all(folder_);
     store_ = Require(storage::CheckpointStore::Open(storage::PosixEnv(), folder_, 1));
-    tape_.emplace(store_.get(), *gang_);
+    MoveTo(device_.device, data_);
+    tape_.emplace(store_.get(), *gang_, device_.device);
     tape_->Fund(book_);
-    method_ = Require(MakeMethod({spec_, data_, &teacher_, *tape_, *gang_}));
+    method_ = Require(MakeMethod({spec_, data_, &teacher_, *tape_, *gang_, device_.noise}));
     method_->Register(state_);
   }
   PresetLoop(const PresetLoop&) = delete;
@@ -112,6 +124,8 @@ class PresetLoop {
   void Step(std::int64_t step) {
     Series series;
     if (const Status status = method_->Step(step, series); !status.ok()) std::exit(3);
+    if (!device_.device.is_cpu())
+      c10::impl::getDeviceGuardImpl(device_.device.type())->synchronizeDevice(device_.device.index());
   }
   [[nodiscard]] const TrialSpec& spec() const { return spec_; }
   [[nodiscard]] const Dataset& data() const { return data_; }
@@ -129,6 +143,7 @@ class PresetLoop {
     return teacher;
   }
   TrialSpec spec_;
+  OpenDevice device_;
   Dataset data_;
   TeacherArtifact teacher_;
   Grants grants_;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A dpdfd step against the same step in Python eager on the same LibTorch: the two in turn, the ratio of their medians.
 
-usage: step_ratio.py --bench PROGRAM --python PYTHON [--rounds 5]
+usage: step_ratio.py --bench PROGRAM --python PYTHON [--rounds 5] [--device cuda:0 --plugin libretort_cuda.so]
 A ratio above 1 means that Retort's step is the faster one; the least that it has to be stands beside each case. Exit 3: it
 is less. Needs `bash cluster/setup.sh --bench` for Python's torch.
 """
@@ -35,10 +35,13 @@ def main():
     parser.add_argument("--bench", required=True)
     parser.add_argument("--python", required=True)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--plugin", default="")
     options = parser.parse_args()
     missed = False
     for name, (least, ours, theirs) in CASES.items():
-        pairs = [(median_of([options.bench, *ours]), median_of([options.python, PEER, *theirs]))
+        pairs = [(median_of([options.bench, *ours, f"device={options.device}", f"plugin={options.plugin}"]),
+                  median_of([options.python, PEER, *theirs, "--device", options.device]))
                  for _ in range(options.rounds)]
         ratios = sorted(peer / own for own, peer in pairs)
         print(f"{name}: ours {1e3 * statistics.median(p[0] for p in pairs):.1f} ms, "

@@ -1,7 +1,5 @@
 #include "worker/methods/oriented_features.h"
 
-#include <ATen/ops/adaptive_avg_pool2d.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -9,6 +7,7 @@
 #include "experiments/spec/networks.h"
 #include "worker/models/frozen_front.h"
 #include "worker/models/model_registry.h"
+#include "worker/models/resampling.h"
 #include "worker/private/head_gradients.h"
 
 namespace retort::worker {
@@ -35,7 +34,7 @@ Result<at::Tensor> OrientedFeatures(const Dataset& data, const Examples& example
   RETORT_CHECK(front.has_value());
   if (seen == data.shape) return SeenByHead(*network, *front, examples);
   return SeenByHead(*network, *front, examples, [&seen](const at::Tensor& images) {
-    return at::adaptive_avg_pool2d(images, {seen.height, seen.width});
+    return PooledTo(images, seen.height, seen.width);
   });
 }
 

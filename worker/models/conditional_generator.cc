@@ -8,13 +8,13 @@
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sigmoid.h>
-#include <ATen/ops/upsample_bilinear2d.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "worker/gang/gang_batch_norm.h"
+#include "worker/models/resampling.h"
 
 namespace retort::worker {
 namespace {
@@ -28,10 +28,6 @@ at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Te
     return GangBatchNorm(x.unsqueeze(2).unsqueeze(3), weight, bias, kEpsilon, *gang).flatten(1);
   return at::batch_norm(x, weight, bias, {}, {}, /*training=*/true, /*momentum=*/0, kEpsilon,
                         /*cudnn_enabled=*/false);
-}
-
-at::Tensor Doubled(const at::Tensor& x) {
-  return at::upsample_bilinear2d(x, {2 * x.size(2), 2 * x.size(3)}, /*align_corners=*/true);
 }
 
 void AddLayer(std::vector<ParameterShape>& shapes, const std::string& name, std::vector<std::int64_t> weight) {
@@ -83,8 +79,8 @@ at::Tensor ConditionalGenerator::Forward(const at::Tensor& latents, const at::Te
   x = at::relu(BatchNorm(at::linear(x, p[0], p[1]), p[2], p[3], gang));
   x = BatchNorm(at::linear(x, p[4], p[5]), p[6], p[7], gang);
   x = x.view({-1, settings_.width, image_.height / kShrink, image_.width / kShrink});
-  x = at::relu(at::conv2d(Doubled(x), p[8], p[9], 1, kKernel / 2));
-  return at::sigmoid(at::conv2d(Doubled(x), p[10], p[11], 1, kKernel / 2));
+  x = at::relu(at::conv2d(DoubledBilinear(x), p[8], p[9], 1, kKernel / 2));
+  return at::sigmoid(at::conv2d(DoubledBilinear(x), p[10], p[11], 1, kKernel / 2));
 }
 
 }  // namespace retort::worker

@@ -1,7 +1,6 @@
 #include "worker/models/layer_forward.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/cat.h>
@@ -23,6 +22,7 @@
 #include "worker/models/features/patches.h"
 #include "worker/models/features/scattering.h"
 #include "worker/models/features/whitening.h"
+#include "worker/models/resampling.h"
 
 namespace retort::worker {
 namespace {
@@ -79,7 +79,7 @@ at::Tensor Pooled(const Layer& layer, const at::Tensor& x) {
     case Kind::max_pool:
       return at::max_pool2d(x, layer.kernel, layer.stride, layer.padding, 1, layer.ceil);
     case Kind::avg_pool: return at::avg_pool2d(x, layer.kernel, layer.stride);
-    case Kind::adaptive_avg_pool: return at::adaptive_avg_pool2d(x, {layer.out, layer.out});
+    case Kind::adaptive_avg_pool: return PooledTo(x, layer.out, layer.out);
     default: return x.mean({2, 3});
   }
 }

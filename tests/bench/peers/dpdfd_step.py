@@ -4,7 +4,7 @@
 Prints one JSON object: {"seconds_per_step": [...], "threads": n, "torch": version}. The same step as
 worker/methods/data_free_distillation.cc: generate, query, release, student steps on fresh and replayed rows, generator steps.
 
-usage: dpdfd_step.py --steps N --warmup N --batch B --student-batch S --student-steps K --width W --threads T
+usage: dpdfd_step.py --steps N --warmup N --batch B --student-batch S --student-steps K --width W --threads T [--device cuda]
 """
 import argparse
 import json
@@ -55,13 +55,13 @@ def dkd_gradient(logits, labels):
 class Step:
     def __init__(self, o):
         self.o = o
-        self.teacher = datalens(1.0).eval()
-        self.student = datalens(o.width)
-        self.generator = Generator(max(2, round(32 * o.width))).to(memory_format=torch.channels_last)
+        self.teacher = datalens(1.0).eval().to(o.device)
+        self.student = datalens(o.width).to(o.device)
+        self.generator = Generator(max(2, round(32 * o.width))).to(o.device, memory_format=torch.channels_last)
         self.student_adam = torch.optim.Adam(self.student.parameters(), 1e-3, fused=True)
         self.generator_adam = torch.optim.Adam(self.generator.parameters(), 1e-3, betas=(0.5, 0.999), fused=True)
-        self.old_x = torch.empty(40 * o.batch, 1, 28, 28)
-        self.old_y = torch.empty(40 * o.batch, CLASSES)
+        self.old_x = torch.empty(40 * o.batch, 1, 28, 28, device=o.device)
+        self.old_y = torch.empty(40 * o.batch, CLASSES, device=o.device)
         self.stored = self.next = 0
 
     def release(self, images):
@@ -78,12 +78,12 @@ class Step:
 
     def teach(self, images, targets):
         fresh = self.o.student_batch // 2 if self.stored else self.o.student_batch
-        order = torch.randperm(self.o.batch)
+        order = torch.randperm(self.o.batch, device=self.o.device)
         for i in range(self.o.student_steps):
-            rows = order[torch.arange(i * fresh, (i + 1) * fresh) % self.o.batch]
+            rows = order[torch.arange(i * fresh, (i + 1) * fresh, device=self.o.device) % self.o.batch]
             x, y = images[rows], targets[rows]
             if self.stored:
-                old = torch.randint(self.stored, (self.o.student_batch - fresh,))
+                old = torch.randint(self.stored, (self.o.student_batch - fresh,), device=self.o.device)
                 x, y = torch.cat([x, self.old_x[old]]), torch.cat([y, self.old_y[old]])
             self.student_adam.zero_grad(set_to_none=True)
             loss = -(y * F.log_softmax(self.student(x), 1)).sum(1).mean()
@@ -97,7 +97,7 @@ class Step:
             p.requires_grad_(False)
         for i in range(2):
             if i:
-                images = self.generator(torch.randn(self.o.batch, LATENT))
+                images = self.generator(torch.randn(self.o.batch, LATENT, device=self.o.device))
             x = images
             for layer in list(self.student)[:-1]:
                 x = layer(x)
@@ -114,7 +114,7 @@ class Step:
         self.student.train()
 
     def __call__(self):
-        images = self.generator(torch.randn(self.o.batch, LATENT))
+        images = self.generator(torch.randn(self.o.batch, LATENT, device=self.o.device))
         queried = images.detach()
         targets = self.release(queried)
         self.teach(queried, targets)
@@ -131,9 +131,11 @@ def main():
                           ("threads", 2)):
         parser.add_argument("--" + name, type=int, default=default)
     parser.add_argument("--width", type=float, default=1.0)
+    parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
+    torch.backends.cudnn.allow_tf32 = False  # sums in full precision, as Retort's
     step = Step(options)
     for _ in range(options.warmup):
         step()
@@ -141,6 +143,8 @@ def main():
     for _ in range(options.steps):
         began = time.perf_counter()
         step()
+        if options.device != "cpu":
+            torch.cuda.synchronize()
         seconds.append(time.perf_counter() - began)
     print(json.dumps({"seconds_per_step": seconds, "threads": options.threads, "torch": torch.__version__}))
 

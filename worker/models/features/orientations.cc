@@ -7,7 +7,6 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/relu.h>
-#include <ATen/ops/replication_pad2d.h>
 #include <ATen/ops/round.h>
 #include <ATen/ops/zeros.h>
 
@@ -16,6 +15,7 @@
 #include <numbers>
 
 #include "worker/models/features/in_parts.h"
+#include "worker/models/resampling.h"
 
 namespace retort::worker {
 namespace {
@@ -42,7 +42,7 @@ at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::D
 
 at::Tensor OfPlanes(const at::Tensor& planes, const OrientationForm& form) {
   const std::int64_t height = planes.size(2), width = planes.size(3);
-  const at::Tensor wide = at::replication_pad2d(planes, {1, 1, 1, 1});
+  const at::Tensor wide = Bordered(planes, {1, 1, 1, 1});
   const at::Tensor middle = wide.narrow(2, 1, height), column = wide.narrow(3, 1, width);
   const at::Tensor x = (middle.narrow(3, 2, width) - middle.narrow(3, 0, width)) * 0.5;
   const at::Tensor y = (column.narrow(2, 2, height) - column.narrow(2, 0, height)) * 0.5;

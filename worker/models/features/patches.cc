@@ -2,7 +2,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/conv2d.h>
@@ -18,6 +17,7 @@
 #include "experiments/spec/status.h"
 #include "worker/models/features/in_parts.h"
 #include "worker/models/features/orientations.h"
+#include "worker/models/resampling.h"
 #include "worker/rng_streams.h"
 
 namespace retort::worker {
@@ -81,8 +81,8 @@ at::Tensor Quarters(const at::Tensor& images, const at::Tensor& filters, const a
   const at::Tensor variance = (square - mean * mean).clamp_min(0);
   const at::Tensor seen = at::conv2d(images, filters) * variance.add(kPatchFloor).rsqrt() - offset.view({1, -1, 1, 1});
   const at::Tensor beyond = at::softshrink(seen, threshold);
-  const at::Tensor sum = at::adaptive_avg_pool2d(beyond.abs(), {2, 2});
-  const at::Tensor difference = at::adaptive_avg_pool2d(beyond, {2, 2});
+  const at::Tensor sum = PooledTo(beyond.abs(), 2, 2);
+  const at::Tensor difference = PooledTo(beyond, 2, 2);
   return at::cat({sum + difference, sum - difference}, 1).flatten(1) * 0.5;
 }
 

@@ -9,7 +9,6 @@
 #include <ATen/ops/fft_fftfreq.h>
 #include <ATen/ops/fft_ifft2.h>
 #include <ATen/ops/matmul.h>
-#include <ATen/ops/replication_pad2d.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/view_as_complex.h>
 #include <ATen/ops/view_as_real.h>
@@ -22,6 +21,7 @@
 
 #include "worker/models/features/in_parts.h"
 #include "worker/models/features/orientations.h"
+#include "worker/models/resampling.h"
 
 namespace retort::worker {
 namespace {
@@ -124,7 +124,7 @@ at::Tensor ScatteringFeatures(const at::Tensor& images, std::int64_t orientation
   const std::int64_t height = planes.size(2), width = planes.size(3);
   const Places places{(height + kScatteringStride - 1) / kScatteringStride,
                       (width + kScatteringStride - 1) / kScatteringStride};
-  const at::Tensor wide = at::replication_pad2d(  // to an even number of pixels
+  const at::Tensor wide = Bordered(  // to an even number of pixels
       planes, {kBorder, kBorder + width % 2, kBorder, kBorder + height % 2});
   const at::Tensor fine = Paired(Wavelets(wide, 0, orientations)), coarse = Paired(Wavelets(wide, 1, orientations));
   constexpr std::int64_t kPixels = 6 * 36 * 36;
