@@ -8,6 +8,7 @@
 #include <numbers>
 #include <vector>
 
+#include "experiments/spec/networks.h"
 #include "worker/models/features/orientations.h"
 #include "worker/models/features/patches.h"
 #include "worker/models/features/scattering.h"
@@ -273,6 +274,18 @@ INSTANTIATE_TEST_SUITE_P(Fronts, FeatureNetwork, ::testing::Values("hog-linear",
                            const std::string name = test.param;
                            return name.substr(0, name.find('-'));
                          });
+
+TEST(FrozenNetworks, RefusePicturesLargerThanTheirLayersAreFittedFor) {
+  for (const NamedNetwork& network : kNamedNetworks) {
+    if (network.greatest_extent == 0) continue;
+    const ImageShape beyond{3, network.least_extent, network.greatest_extent + 1};
+    const auto made = MakeNetwork(std::string(network.name), beyond, 10, RngStream(1, Purpose::parameters));
+    ASSERT_FALSE(made.ok()) << network.name;
+    EXPECT_NE(made.status().message().find("at most " + std::to_string(network.greatest_extent) + " pixels a side"),
+              std::string::npos)
+        << made.status().message();
+  }
+}
 
 TEST(FrozenFront, IsOfNetworksWhoseLastLayerAloneIsTrained) {
   for (const char* name : {"logistic", "datalens", "tanh-cnn"})
