@@ -21,12 +21,12 @@ TEST(ShippedSweeps, QuickstartIsFourTeachersThenSevenStudents) {
   const SweepPlan plan = Shipped("quickstart.toml");
   EXPECT_THAT(Names(plan),
               ElementsAre("teacher-single-digits-s0", "teacher-shards-digits-s0", "teacher-hog-digits-s0",
-                          "teacher-dpsgd-digits-s0", "dp-gd-digits-s0", "dpdfd-sound-hog-digits-s0",
+                          "teacher-dpsgd-digits-s0", "dpdfd-sound-hog-digits-s0", "dp-gd-digits-s0",
                           "dpdfd-working-digits-s0", "dpdfd-sound-dpsgd-digits-s0",
                           "dpdfd-sound-shards-digits-s0", "dpsgd-digits-s0", "dp-spectral-digits-s0"));
   ASSERT_EQ(plan.trials.size(), 11U);
-  EXPECT_EQ(plan.trials[5].parent, plan.trials[2].id);
-  EXPECT_EQ(plan.trials[5].source, QuerySource::procedural);
+  EXPECT_EQ(plan.trials[4].parent, plan.trials[2].id);
+  EXPECT_EQ(plan.trials[4].source, QuerySource::procedural);
   EXPECT_EQ(plan.trials[6].parent, plan.trials[0].id);
   EXPECT_EQ(plan.trials[7].parent, plan.trials[3].id);
   EXPECT_EQ(plan.trials[8].parent, plan.trials[1].id);
