@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "experiments/spec/networks.h"
+#include "tests/gpu/the_devices.h"
 #include "tests/gpu/without_device.h"
-#include "worker/devices.h"
 #include "worker/gradients.h"
 #include "worker/models/model_registry.h"
 #include "worker/worker_service.h"
@@ -23,11 +23,6 @@ namespace {
 
 constexpr std::int64_t kClasses = 10, kRows = 4;
 const at::Device kCuda(at::kCUDA, 0);
-
-Devices& TheDevices() {
-  static Devices devices(RETORT_CUDA_LIBRARY);
-  return devices;
-}
 
 ImageShape ShapeFor(const NamedNetwork& network) {
   // Odd where the network takes it, so that no window divides it.

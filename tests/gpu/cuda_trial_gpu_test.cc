@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "storage/curves.h"
+#include "tests/gpu/the_devices.h"
 #include "tests/gpu/without_device.h"
 #include "tests/unit/worker/trial_cases.h"
 #include "worker/devices.h"
@@ -20,12 +21,6 @@ namespace {
 
 // Sums in another order round differently; a few steps of Adam enlarge that. As for gangs.
 constexpr double kTolerance = 2e-3;
-
-// The devices of the process.
-Devices& TheDevices() {
-  static Devices devices(RETORT_CUDA_LIBRARY);
-  return devices;
-}
 
 Result<OpenDevice> Open(const std::string& name) { return TheDevices().Open(name); }
 
