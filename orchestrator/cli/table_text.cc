@@ -44,11 +44,16 @@ class TextTables {
   }
 
   [[nodiscard]] TextTable Teachers(Notes& notes, bool compact) const {
-    TextTable text(Header({"teacher", "method", "network"}, table_.spec.metric), Alignment(3));
+    const bool by_data = TeachersOfSeveralData();
+    std::vector<std::string> names = {"teacher", "method", "network"};
+    if (by_data) names.emplace_back("data");
+    TextTable text(Header(names, table_.spec.metric), Alignment(names.size()));
     bool first = true;
     for (const TeacherLine& line : table_.teachers) {
       if (!std::exchange(first, false)) text.AddRule();
-      AddBlock(text, {line.name, line.method, line.network}, EntryOf(line, table_), notes, compact);
+      std::vector<std::string> keys = {line.name, line.method, line.network};
+      if (by_data) keys.push_back(line.data);
+      AddBlock(text, keys, EntryOf(line, table_), notes, compact);
     }
     return text;
   }
@@ -76,6 +81,11 @@ class TextTables {
   }
 
  private:
+  [[nodiscard]] bool TeachersOfSeveralData() const {
+    return std::any_of(table_.teachers.begin(), table_.teachers.end(),
+                       [&](const TeacherLine& line) { return line.data != table_.teachers.front().data; });
+  }
+
   // Measurement and claims run down beside each other; the keys stand on the first line.
   void AddBlock(TextTable& text, const std::vector<std::string>& keys, const TableEntry& entry, Notes& notes,
                 bool compact) const {

@@ -24,6 +24,17 @@ ResultTable SampleTable() {
   return BuildTable(sample.plan, sample.plan.tables.front(), sample.view, {});
 }
 
+TEST(TableFormat, TeachersOfSeveralDataSetsAreToldApart) {
+  ResultTable table = SampleTable();
+  EXPECT_THAT(TableAsText(table, 110), Not(HasSubstr("network   data")));
+  TeacherLine other = table.teachers.front();
+  other.data = "digits-2";
+  table.teachers.push_back(other);
+  EXPECT_THAT(TableAsText(table, 110), AllOf(HasSubstr("teacher  method  network   data      test.accuracy"),
+                                             HasSubstr("single   plain   datalens  digits    97.80 %"),
+                                             HasSubstr("single   plain   datalens  digits-2  97.80 %")));
+}
+
 // Up to the legend, whose wording is tested by its facts.
 TEST(TableFormat, TextShowsMeasurementBesideEveryClaim) {
   const std::string text = TableAsText(SampleTable(), 110);
