@@ -71,7 +71,11 @@ std::string InAscii(std::string_view text) {
 
 std::size_t Columns(std::string_view text) {
   std::size_t columns = 0;
-  for (std::size_t at = 0; at < text.size(); at += PointAt(text, at).size()) columns += PointColumns(PointAt(text, at));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view point = PointAt(text, at);
+    columns += PointColumns(point);
+    at += point.size();
+  }
   return columns;
 }
 

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/table_format.h"
@@ -87,8 +88,8 @@ ordered_json TeacherJson(const TeacherLine& teacher, const ResultTable& table) {
   return json;
 }
 
-ordered_json TableJson(const ResultTable& table) {
-  ordered_json json;
+// Behind what `json` holds.
+ordered_json TableJson(const ResultTable& table, ordered_json json = ordered_json::object()) {
   json["table"] = table.spec.name;
   json["sweep"] = table.sweep;
   json["cells"] = ordered_json::array();
@@ -109,7 +110,7 @@ std::string TablesAsJson(const std::vector<ResultTable>& tables) {
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
   if (tables.size() == 1) {
-    document.update(TableJson(tables.front()));
+    document = TableJson(tables.front(), std::move(document));
   } else {
     document["tables"] = ordered_json::array();
     for (const ResultTable& table : tables) document["tables"].push_back(TableJson(table));

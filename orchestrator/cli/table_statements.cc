@@ -53,16 +53,16 @@ std::vector<std::string> StatementsOf(const ResultTable& table, const ResultsVie
   ViewsById views;
   for (const TrialView& trial : view.trials) views.emplace(trial.spec.id, &trial);
   std::vector<std::pair<std::string, std::string>> named;  // rows, paragraph
+  std::unordered_map<std::string, std::size_t> places;     // of a paragraph, in `named`
   for (const TableEntry& entry : EntriesOf(table)) {
     const TrialView* trial = WorstOf(*entry.trials, views);
     if (trial == nullptr) continue;
     std::string paragraph = privacy::TrialStatement(trial->spec, trial->row->claims, events[trial->spec.id]);
-    const auto same = std::find_if(named.begin(), named.end(),
-                                   [&](const auto& known) { return known.second == paragraph; });
-    if (same == named.end())
+    const auto [place, fresh] = places.try_emplace(paragraph, named.size());
+    if (fresh)
       named.emplace_back(NameOf(entry), std::move(paragraph));
     else
-      same->first += "; " + NameOf(entry);
+      named[place->second].first += "; " + NameOf(entry);
   }
   std::vector<std::string> statements;
   for (const auto& [rows, paragraph] : named) statements.push_back(rows + ": " + paragraph);

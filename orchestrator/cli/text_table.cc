@@ -1,6 +1,7 @@
 #include "orchestrator/cli/text_table.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "experiments/spec/status.h"
@@ -11,63 +12,60 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 
-std::string Pad(const std::string& text, std::size_t width, Align align) {
-  const std::string fill(width - std::min(width, DisplayWidth(text)), ' ');
-  return align == Align::left ? text + fill : fill + text;
-}
-
 }  // namespace
 
 TextTable::TextTable(std::vector<std::string> header, std::vector<Align> align)
-    : header_(std::move(header)), align_(std::move(align)) {
+    : widths_(header.size()), header_(Measured(std::move(header))), align_(std::move(align)) {
   align_.resize(header_.size(), Align::left);
+}
+
+std::vector<TextTable::Cell> TextTable::Measured(std::vector<std::string> texts) {
+  std::vector<Cell> cells(widths_.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    cells[i] = {std::move(texts[i]), 0};
+    cells[i].width = DisplayWidth(cells[i].text);
+    widths_[i] = std::max(widths_[i], cells[i].width);
+  }
+  return cells;
 }
 
 void TextTable::Add(std::vector<std::string> cells) {
   RETORT_CHECK(cells.size() <= header_.size());
-  cells.resize(header_.size());
-  lines_.push_back({false, std::move(cells)});
+  lines_.push_back({false, Measured(std::move(cells))});
 }
 
 void TextTable::AddRule() { lines_.push_back({true, {}}); }
 
-std::vector<std::size_t> TextTable::ColumnWidths() const {
-  std::vector<std::size_t> widths;
-  for (const std::string& name : header_) widths.push_back(DisplayWidth(name));
-  for (const Line& line : lines_)
-    for (std::size_t i = 0; i < line.cells.size(); ++i)
-      widths[i] = std::max(widths[i], DisplayWidth(line.cells[i]));
-  return widths;
+std::size_t TextTable::Width() const {
+  const std::size_t gaps = widths_.empty() ? 0 : kGap * (widths_.size() - 1);
+  return std::accumulate(widths_.begin(), widths_.end(), gaps);
 }
 
-std::size_t TextTable::Width() const {
-  std::size_t width = header_.empty() ? 0 : kGap * (header_.size() - 1);
-  for (const std::size_t column : ColumnWidths()) width += column;
-  return width;
+void TextTable::AppendLine(const std::vector<Cell>& cells, std::size_t indent, std::string& out) const {
+  out.append(indent, ' ');
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) out.append(kGap, ' ');
+    const std::size_t fill = widths_[i] - cells[i].width;
+    if (align_[i] == Align::right) out.append(fill, ' ');
+    out += cells[i].text;
+    if (align_[i] == Align::left) out.append(fill, ' ');
+  }
+  out.erase(out.find_last_not_of(' ') + 1);
+  out += '\n';
 }
 
 std::string TextTable::Render(std::size_t indent) const {
-  const std::vector<std::size_t> widths = ColumnWidths();
-  const std::string margin(indent, ' ');
-  std::string rule = margin;
+  std::string rule(indent, ' ');
   for (std::size_t i = 0; i < Width(); ++i) rule += "─";
+  rule += '\n';
   std::string out;
-  const auto append = [&](const std::vector<std::string>& cells) {
-    std::string line = margin;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (i > 0) line.append(kGap, ' ');
-      line += Pad(cells[i], widths[i], align_[i]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + '\n';
-  };
-  append(header_);
-  out += rule + '\n';
+  AppendLine(header_, indent, out);
+  out += rule;
   for (const Line& line : lines_) {
     if (line.rule)
-      out += rule + '\n';
+      out += rule;
     else
-      append(line.cells);
+      AppendLine(line.cells, indent, out);
   }
   return out;
 }

@@ -19,12 +19,19 @@ class TextTable {
   [[nodiscard]] std::string Render(std::size_t indent = 0) const;
 
  private:
+  struct Cell {
+    std::string text;
+    std::size_t width = 0;
+  };
   struct Line {
     bool rule = false;
-    std::vector<std::string> cells;
+    std::vector<Cell> cells;
   };
-  [[nodiscard]] std::vector<std::size_t> ColumnWidths() const;
-  std::vector<std::string> header_;
+  // Widens the columns as needed.
+  [[nodiscard]] std::vector<Cell> Measured(std::vector<std::string> texts);
+  void AppendLine(const std::vector<Cell>& cells, std::size_t indent, std::string& out) const;
+  std::vector<std::size_t> widths_;  // of the columns
+  std::vector<Cell> header_;
   std::vector<Align> align_;
   std::vector<Line> lines_;
 };
