@@ -95,6 +95,7 @@ class Core {
   // Planned trials, in plan order.
   [[nodiscard]] const std::vector<std::size_t>& plan() const { return plan_; }
   [[nodiscard]] const Trial& At(std::size_t index) const { return trials_[index]; }
+  [[nodiscard]] std::size_t known() const { return trials_.size(); }  // planned or not
   // Of planned trials.
   [[nodiscard]] std::size_t CountIn(TrialState state) const {
     return counts_[static_cast<std::size_t>(state)];

@@ -38,7 +38,16 @@ Result<TrialView> ViewOf(const Trial& trial, bool running, Rows rows) {
   return view;
 }
 
-Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, Rows rows, ResultsView& view) {
+std::vector<std::size_t> IndicesOf(const Core& core, Plans plans) {
+  std::vector<std::size_t> indices = core.plan();
+  if (plans == Plans::newest) return indices;
+  for (std::size_t index = 0; index < core.known(); ++index)
+    if (!core.At(index).planned) indices.push_back(index);
+  return indices;
+}
+
+Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, Rows rows, Plans plans,
+                   ResultsView& view) {
   if (!env.Exists(JournalPath(directory)))
     return EnvironmentError("there are no results in " + directory +
                             ": run the sweep first, or name its folder with "
@@ -59,7 +68,7 @@ Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, 
   view.terms = ReadRunTerms(core.run_provenance());
   for (const SlotDrained& drained : core.drained()) view.drained.push_back(DrainedText(core, drained));
   for (const PackingMeasured& measured : core.packed()) view.packed.push_back(PackedText(measured));
-  for (const std::size_t index : core.plan()) {
+  for (const std::size_t index : IndicesOf(core, plans)) {
     RETORT_ASSIGN_OR_RETURN(TrialView trial, ViewOf(core.At(index), view.running, rows));
     view.trials.push_back(std::move(trial));
   }
@@ -68,10 +77,10 @@ Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, 
 
 Core EmptyCore(const std::string& directory) { return Core({.results = directory, .provenance_json = {}}); }
 
-Result<ResultsView> ReadWith(storage::Env& env, const std::string& directory, Rows rows) {
+Result<ResultsView> ReadWith(storage::Env& env, const std::string& directory, Rows rows, Plans plans) {
   Core core = EmptyCore(directory);
   ResultsView view;
-  RETORT_RETURN_IF_ERROR(ReadJournal(env, directory, core, rows, view));
+  RETORT_RETURN_IF_ERROR(ReadJournal(env, directory, core, rows, plans, view));
   RETORT_ASSIGN_OR_RETURN(view.ledger, storage::ReadLedger(env, LedgerPath(directory)));
   view.ledger_lost = LostLedgerText(core, view.ledger.size());
   return view;
@@ -87,16 +96,16 @@ Result<storage::ResultRow> RowOf(const TrialView& trial) {
 Result<ResultsView> ReadJournaled(storage::Env& env, const std::string& directory) {
   Core core = EmptyCore(directory);
   ResultsView view;
-  RETORT_RETURN_IF_ERROR(ReadJournal(env, directory, core, Rows::opened, view));
+  RETORT_RETURN_IF_ERROR(ReadJournal(env, directory, core, Rows::opened, Plans::newest, view));
   return view;
 }
 
-Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory) {
-  return ReadWith(env, directory, Rows::opened);
+Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory, Plans plans) {
+  return ReadWith(env, directory, Rows::opened, plans);
 }
 
 Result<ResultsView> ReadPacked(storage::Env& env, const std::string& directory) {
-  return ReadWith(env, directory, Rows::packed);
+  return ReadWith(env, directory, Rows::packed, Plans::newest);
 }
 
 }  // namespace retort::orchestrator

@@ -48,7 +48,7 @@ struct TrialView {
 struct ResultsView {
   std::string directory;
   std::string sweep;              // name
-  std::vector<TrialView> trials;  // in plan order
+  std::vector<TrialView> trials;  // in plan order; then, of Plans::every, those that the newest plan has not
   UnpackedDigests unpacked;       // of data sets that are stored packed
   std::vector<storage::LedgerEntry> ledger;
   std::string ledger_lost;  // why `ledger` charges too little; empty when it is whole
@@ -71,9 +71,13 @@ struct ResultsView {
 // There must be one. Error: damage.
 [[nodiscard]] Result<storage::ResultRow> RowOf(const TrialView& trial);
 
+// Whose trials a view has: those of the sweep as it was last run in the folder, or of all that ran there.
+enum class Plans : unsigned char { newest, every };
+
 // Error: environment when the folder or its journal is absent; usage when it is of another format
 // version; damage with the offset.
-[[nodiscard]] Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory);
+[[nodiscard]] Result<ResultsView> ReadResults(storage::Env& env, const std::string& directory,
+                                              Plans plans = Plans::newest);
 // The same with rows left packed, for who needs few of many: a row that is damaged is found by its reader alone.
 [[nodiscard]] Result<ResultsView> ReadPacked(storage::Env& env, const std::string& directory);
 // The same as ReadResults from the journal alone: the ledger is left empty and not looked at.

@@ -123,7 +123,8 @@ int PlotCommand(const Invocation& call) {
   for (const Diagnostic& absent : loaded.absent) call.console.Warn(absent);
   const Result<std::vector<FigureSpec>> figures = ChosenFigures(*loaded.plan, line.figure);
   if (!figures.ok()) return call.console.Fail(figures.status());
-  Result<ResultsView> view = ReadShownResults(call.env, ResultsFor(line.global.results, loaded.plan->name));
+  const std::string results = ResultsFor(line.global.results, loaded.plan->name);
+  Result<ResultsView> view = ReadShownResults(call.env, results, Plans::every);
   if (!view.ok()) return call.console.Fail(view.status());
   FigureWriter writer(call, *loaded.plan, *view);
   for (const FigureSpec& figure : *figures)

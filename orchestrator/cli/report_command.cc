@@ -96,7 +96,7 @@ int ReportCommand(const Invocation& call) {
   if (to_stdout && call.line.global.json)
     return call.console.Fail(UsageError("--json and the page would both go to stdout; name a file with --out."));
   if (const Status may = to_stdout ? Status() : MayReplace(call.env, out); !may.ok()) return call.console.Fail(may);
-  Result<ResultsView> view = ReadShownResults(call.env, found->directory);
+  Result<ResultsView> view = ReadShownResults(call.env, found->directory, Plans::newest);
   if (!view.ok()) return call.console.Fail(view.status());
   const ReportPage page = PageOf(call, *view, out);
   if (to_stdout) {

@@ -37,15 +37,15 @@ std::optional<double> AuditFigure(const privacy::AuditReport& report, std::strin
 
 }  // namespace
 
-Result<ResultsView> ReadStoredResults(storage::Env& env, const std::string& results) {
-  if (env.Exists(results + "/journal.log")) return ReadResults(env, results);
+Result<ResultsView> ReadStoredResults(storage::Env& env, const std::string& results, Plans plans) {
+  if (env.Exists(results + "/journal.log")) return ReadResults(env, results, plans);
   ResultsView empty;
   empty.directory = results;
   return empty;
 }
 
-Result<ResultsView> ReadShownResults(storage::Env& env, const std::string& results) {
-  RETORT_ASSIGN_OR_RETURN(ResultsView view, ReadStoredResults(env, results));
+Result<ResultsView> ReadShownResults(storage::Env& env, const std::string& results, Plans plans) {
+  RETORT_ASSIGN_OR_RETURN(ResultsView view, ReadStoredResults(env, results, plans));
   WithdrawRefuted(env, view);
   for (TrialView& trial : view.trials) {
     const std::optional<privacy::AuditReport> audit = AuditOf(env, view, trial);

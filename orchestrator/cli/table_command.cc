@@ -68,7 +68,7 @@ std::variant<Loaded, int> Load(const Invocation& call, bool runs) {
 
 int Print(const Invocation& call, const Loaded& loaded) {
   const CommandLine& line = call.line;
-  const Result<ResultsView> view = ReadShownResults(call.env, loaded.results);
+  const Result<ResultsView> view = ReadShownResults(call.env, loaded.results, Plans::every);
   if (!view.ok()) return call.console.Fail(view.status());
   if (view->trials.empty())
     call.console.Message("nothing is stored in " + loaded.results + " yet; `" + SweepCommand("run", line) +
@@ -86,7 +86,7 @@ int Print(const Invocation& call, const Loaded& loaded) {
 
 // Runs what the tables lack. Returns the exit code. Error: of RunSweep, or a results folder that cannot be read.
 Result<int> RunMissing(const Invocation& call, const Loaded& loaded, const RunOptions& options) {
-  RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadStoredResults(call.env, loaded.results));
+  RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadStoredResults(call.env, loaded.results, Plans::every));
   const Completion completion = CompletionOf(loaded.plan, loaded.specs, view);
   if (completion.failed > 0)
     call.console.Message(fmt::format("{} of the table ended without a result: `{}` opens {} again",

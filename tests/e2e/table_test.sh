@@ -109,6 +109,19 @@ expect_out '"test_n": 1000'
 run "$retort" verify
 expect_code 0
 
+case_name="what a smaller plan of the same folder has not is in the table still, and is not run again"
+run "$retort" run s.toml 'sweep.seeds=[2]' 'sweep.zip.row=[{ method = "dpsgd", noise_multiplier = 1 }]'
+expect_code 0
+run "$retort" list
+expect_out "1 trial"
+run "$retort" table s.toml all 'sweep.seeds=[0, 1, 2]' --format json
+expect_same "$(states)" " 3 complete;"
+journal="$(sha256sum <results/made/journal.log)"
+run "$retort" table s.toml 'sweep.seeds=[0, 1, 2]' --complete
+expect_code 0
+expect_err "nothing is left to run"
+expect_same "$(sha256sum <results/made/journal.log)" "$journal"
+
 case_name="trials that failed for good are named and not run again"
 run "$retort" table s.toml main --complete --results results/failing 'sweep.seeds=[1004]'
 expect_code 1

@@ -357,6 +357,25 @@ TEST_F(RecoveryTest, ReaderSeesTrialsInPlanOrderWithoutTheLock) {
   EXPECT_EQ(view->trials[0].state, TrialState::leased);
 }
 
+TEST_F(RecoveryTest, ReaderOfEveryPlanSeesBehindTheNewestWhatItHasNot) {
+  const SweepPlan plan = FamilyPlan(1, 1);
+  Start(plan);
+  End(plan.trials[0].id, true);
+  End(plan.trials[1].id, true);
+  SweepPlan edited = plan;
+  edited.trials[1] = TrialBuilder(77).Of(plan.trials[0]).Build();
+  edited.resolved_toml += "# edited\n";
+  Start(edited);
+  ASSERT_THAT(ReadResults(env_, "results")->trials, SizeIs(2));
+  const Result<ResultsView> view = ReadResults(env_, "results", Plans::every);
+  ASSERT_TRUE(view.ok()) << view.status().message();
+  ASSERT_THAT(view->trials, SizeIs(3));
+  EXPECT_EQ(view->trials[1].spec.id, edited.trials[1].id);
+  EXPECT_EQ(view->trials[2].spec.id, plan.trials[1].id);
+  EXPECT_EQ(view->trials[2].state, TrialState::succeeded);
+  EXPECT_TRUE(HasRow(view->trials[2]));
+}
+
 TEST_F(RecoveryTest, ReaderOfAnEmptyFolderSaysWhatToDo) {
   const Result<ResultsView> view = ReadResults(env_, "results");
   EXPECT_EQ(view.status().code(), StatusCode::environment);
