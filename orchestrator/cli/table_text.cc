@@ -44,8 +44,7 @@ class TextTables {
     for (const TableCell& cell : table.cells) columns_[cell.column].push_back(&cell);
   }
 
-  // Of both: `compact` moves the accountants into the notes; what gets wider than `limit` columns ends there.
-  [[nodiscard]] TextTable Teachers(Notes& notes, bool compact, std::size_t limit) const {
+  [[nodiscard]] TextTable Teachers(Notes& notes, bool compact) const {
     const bool by_data = TeachersOfSeveralData();
     std::vector<std::string> names = {"teacher", "method", "network"};
     if (by_data) names.emplace_back("data");
@@ -56,19 +55,16 @@ class TextTables {
       std::vector<std::string> keys = {line.name, line.method, line.network};
       if (by_data) keys.push_back(line.data);
       AddBlock(text, keys, EntryOf(line, table_), notes, compact);
-      if (text.Width() > limit) break;
     }
     return text;
   }
 
-  [[nodiscard]] TextTable Cells(const std::vector<std::string>& column, Notes& notes, bool compact,
-                                std::size_t limit) const {
+  [[nodiscard]] TextTable Cells(const std::vector<std::string>& column, Notes& notes, bool compact) const {
     TextTable text(Header(table_.spec.rows, table_.spec.metric), Alignment(table_.spec.rows.size()));
     bool first = true;
     for (const TableCell* cell : columns_.at(column)) {
       if (!std::exchange(first, false)) text.AddRule();
       AddBlock(text, cell->row, EntryOf(*cell, table_), notes, compact);
-      if (text.Width() > limit) break;
     }
     return text;
   }
@@ -138,19 +134,19 @@ class TextTables {
   std::map<std::vector<std::string>, std::vector<const TableCell*>> columns_;
 };
 
-// Nothing where one of the tables is wider than `limit`.
+// `compact` moves the accountants of all tables into the notes. Nothing where one of them is wider than `limit`.
 std::optional<std::string> BodyWithin(std::size_t limit, const ResultTable& table, const TextTables& tables,
                                       bool compact, Notes& notes) {
   std::string out;
   if (!table.teachers.empty()) {
-    const TextTable teachers = tables.Teachers(notes, compact, limit);
+    const TextTable teachers = tables.Teachers(notes, compact);
     if (teachers.Width() > limit) return std::nullopt;
     out += "\nTeachers\n" + teachers.Render();
   }
   const auto columns = ColumnsOf(table);
   if (columns.size() > 1) out += "\nStudents (published value in brackets)\n" + tables.Matrix(notes);
   for (const auto& column : columns) {
-    const TextTable cells = tables.Cells(column, notes, compact, limit);
+    const TextTable cells = tables.Cells(column, notes, compact);
     if (cells.Width() > limit) return std::nullopt;
     const std::string name = ColumnName(table, column);
     out += "\nStudents" + (name.empty() ? "" : ", " + name) + "\n" + cells.Render();
@@ -158,7 +154,6 @@ std::optional<std::string> BodyWithin(std::size_t limit, const ResultTable& tabl
   return out;
 }
 
-// Where a table would be too wide, the accountants of all are in the notes.
 std::string Body(const ResultTable& table, Notes& notes, std::size_t width, bool bold) {
   const TextTables tables(table, bold);
   if (auto body = BodyWithin(width, table, tables, false, notes)) return *std::move(body);
