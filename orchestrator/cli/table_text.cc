@@ -134,7 +134,8 @@ class TextTables {
   std::map<std::vector<std::string>, std::vector<const TableCell*>> columns_;
 };
 
-// `compact` moves the accountants of all tables into the notes. Nothing where one of them is wider than `limit`.
+// `compact` moves the accountants of all tables into the notes. Nothing where one of them is wider than
+// `limit`.
 std::optional<std::string> BodyWithin(std::size_t limit, const ResultTable& table, const TextTables& tables,
                                       bool compact, Notes& notes) {
   std::string out;

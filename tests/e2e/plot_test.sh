@@ -194,4 +194,12 @@ expect_file plain/small.svg
 case_name="verify finds nothing odd in a folder with figures"
 run "$retort" verify --results results/small
 expect_code 0
+case_name="what a smaller plan of the same folder has not is in the figures still"
+run "$retort" run sweep.toml --quiet 'sweep.grid.sigma=[50]'
+expect_code 0
+run "$retort" plot sweep.toml noise --out still
+expect_code 0
+expect_no_err "missing"
+cmp -s still/noise.svg results/small/figures/noise.svg || complain "the figure differs"
+
 finish

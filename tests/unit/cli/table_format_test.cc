@@ -84,6 +84,20 @@ TEST(TableFormat, NarrowTextKeepsTheAccountantInNotes) {
   EXPECT_THAT(text, HasSubstr("by exact-gdp"));
 }
 
+TEST(TableFormat, EveryNoteOfATextIsMarkedInIt) {
+  ResultTable table = SampleTable();
+  for (TableCell& cell : table.cells)
+    for (privacy::Claim& claim : cell.claims) claim.assumptions = {"float-noise"};
+  for (const std::size_t width : {std::size_t{90}, std::size_t{200}}) {
+    const std::string text = TableAsText(table, width);
+    int notes = 0;
+    for (std::string mark = "[1]"; text.find('\n' + mark + ' ') != std::string::npos;
+         mark = "[" + std::to_string(++notes + 1) + "]")
+      EXPECT_LT(text.find(mark), text.find('\n' + mark + ' ')) << mark << " at width " << width;
+    EXPECT_GT(notes, 0);
+  }
+}
+
 TEST(TableFormat, MissingCellsAreShownAsMissing) {
   testing::Sample sample = testing::SampleSweep();
   sample.view.trials.clear();
