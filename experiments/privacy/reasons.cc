@@ -8,8 +8,10 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
+    {reason::kFloatNoise,
+     "The noise was drawn and added in floating point: the last digits of what left tell what it was added to."},
     {reason::kRawAnswers, "Answers of the teacher left without noise."},
     {reason::kNoNoise, "The noise had standard deviation 0."},
     {reason::kNoNoiseSource, "No noise source was recorded for the release."},

@@ -6,6 +6,7 @@
 namespace retort::privacy::reason {
 
 inline constexpr std::string_view kSeededNoise = "seeded-noise";
+inline constexpr std::string_view kFloatNoise = "float-noise";
 inline constexpr std::string_view kRawAnswers = "raw-answers";
 inline constexpr std::string_view kNoNoise = "no-noise";
 inline constexpr std::string_view kNoNoiseSource = "no-noise-source";

@@ -188,12 +188,19 @@ bool UnitFits(const PrivacyEvent& event) {
   }
 }
 
+// Real numbers are noised on a lattice or not at all.
+bool IsPowerOfTwo(double step) {
+  int exponent = 0;
+  return std::isfinite(step) && std::frexp(step, &exponent) == 0.5;
+}
+
 std::string NoiseProblem(const PrivacyEvent& event) {
   for (const double scale : {event.sensitivity, event.noise_std}) {
     if (!std::isfinite(scale)) return std::string(reason::kNotFinite);
   }
   if (event.noise_std == 0) return std::string(reason::kNoNoise);
   if (event.noise_std < 0 || event.sensitivity <= 0) return std::string(reason::kBadEvent);
+  if (event.kind != MechanismKind::noisy_votes && !IsPowerOfTwo(event.granularity)) return std::string(reason::kBadEvent);
   if (event.kind == MechanismKind::noisy_votes && VotesPerMember(event) == 0)
     return std::string(reason::kBadEvent);
   if (event.release_coordinates <= 0) return std::string(reason::kBadEvent);
@@ -230,6 +237,7 @@ std::string EventProblem(const PrivacyEvent& event) {
   if (event.kind == MechanismKind::none) return std::string(reason::kRawAnswers);
   if (event.kind == MechanismKind::loss_noise) return std::string(reason::kLossNoise);
   if (event.source == NoiseSource::none) return std::string(reason::kNoNoiseSource);
+  if (event.source == NoiseSource::secure_float) return std::string(reason::kFloatNoise);
   constexpr std::int64_t kMostRows = 1'000'000'000;  // so that B^2 fits
   if (event.count < 0 || event.rows_per_batch < 1 || event.rows_per_batch > kMostRows || !UnitFits(event)) {
     return std::string(reason::kBadEvent);
@@ -299,7 +307,6 @@ Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>
     if (event.count == 0) continue;
     AddTerm(event, relation, sum);
     assumptions.insert(event.assumptions.begin(), event.assumptions.end());
-    if (event.source == NoiseSource::secure_float) assumptions.emplace(kAssumeFloatNoise);
     if (event.kind == MechanismKind::subsampled_gaussian && !TakesAll(event))
       assumptions.emplace(kAssumePoissonSampling);
     if (OfMembers(event.kind) && relation.adjacency == Adjacency::example) {

@@ -151,7 +151,7 @@ constexpr SectionKey kSections[] = {
      "summed over the trials, adjacency example"},
     {"data.*.budget", "delta", number, true, {0, 0x1.fffffffffffffp-1, true}, "", "delta of the cap"},
 
-    {"teacher.*.private", "norm_bound", number, false, {0, 1e9, true}, "0.1; 0.15 with batch = \"full\"", "per-example clip C"},
+    {"teacher.*.private", "norm_bound", number, false, {1e-9, 1e9, false}, "0.1; 0.15 with batch = \"full\"", "per-example clip C"},
     {"teacher.*.private",
      "epsilon",
      number,

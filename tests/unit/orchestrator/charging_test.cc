@@ -316,7 +316,8 @@ privacy::PrivacyEvent PrivateStep() {
   event.noise_std = 2;
   event.sampling_rate = 0.01;
   event.noise_coordinates = event.release_coordinates = 100;
-  event.source = privacy::NoiseSource::secure_float;
+  event.granularity = 0x1p-29;
+  event.source = privacy::NoiseSource::secure_lattice;
   event.facts = privacy::FactsNeeded(event.kind);
   return event;
 }
