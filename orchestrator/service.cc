@@ -11,22 +11,27 @@
 
 #include "cluster/host_address.h"
 #include "cluster/host_identity.h"
+#include "cluster/peer_user.h"
 #include "orchestrator/amend_results.h"
 #include "orchestrator/amendment.h"
 #include "orchestrator/cost_history.h"
 #include "orchestrator/cost_recorder.h"
 #include "orchestrator/environment.h"
 #include "orchestrator/folder_lock.h"
+#include "orchestrator/journal.h"
 #include "orchestrator/local_agent.h"
 #include "orchestrator/mpi_run.h"
 #include "orchestrator/neighbours.h"
+#include "orchestrator/open_files.h"
 #include "orchestrator/orchestrator_loop.h"
+#include "orchestrator/packing.h"
 #include "orchestrator/progress_text.h"
 #include "orchestrator/provenance.h"
 #include "orchestrator/reactor.h"
 #include "orchestrator/scheduler.h"
 #include "orchestrator/system_clock.h"
 #include "orchestrator/terminal.h"
+#include "storage/file_modes.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -51,8 +56,9 @@ ProgressView MakeView(const RunOptions& options) {
   });
 }
 
-// Null where none is wanted.
-Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& options, Now started) {
+// Null where none is wanted. `workers`: the most that will run at once; the files that they need are kept from whoever
+// connects.
+Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& options, int workers, Now started) {
   if (options.metrics_listen == kServeNothing) return std::unique_ptr<monitoring::Exporter>();
   monitoring::ListenAddress listen;
   if (!options.metrics_listen.empty()) {
@@ -67,7 +73,10 @@ Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& op
   }
   // No other run has both.
   const std::string run = fmt::format("{:x}-{:x}", static_cast<std::uint64_t>(started.unix_seconds * 1e6), ::getpid());
-  return monitoring::Exporter::Start(listen, protection, run);
+  monitoring::ConnectionLimits limits;
+  limits.connections = ConnectionsWithin(HardOpenFiles(), static_cast<std::uint64_t>(workers), limits.connections);
+  limits.user_of = cluster::PeerUser;
+  return monitoring::Exporter::Start(listen, protection, run, limits);
 }
 
 RunFacts FactsOf(const RunOptions& options, Now started) {
@@ -100,6 +109,7 @@ class SweepRun {
       if (channel_ == nullptr) RETORT_RETURN_IF_ERROR(CheckPlaceable(plan_, agent_->devices()));
     }
     RETORT_ASSIGN_OR_RETURN(lock_, LockFolder(env_, results));
+    RETORT_RETURN_IF_ERROR(ShareOrSay(results));
     Settings settings;
     settings.results = results;
     settings.world_size = channel_ == nullptr ? 1 : channel_->size();
@@ -125,11 +135,21 @@ class SweepRun {
   Status Prepare() {
     if (prepared_) return {};
     RETORT_ASSIGN_OR_RETURN(agent_, MakeAgent(options_, WorldRank{0}));
-    RETORT_ASSIGN_OR_RETURN(exporter_, StartExporter(options_, started_));
+    RETORT_ASSIGN_OR_RETURN(exporter_, StartExporter(options_, agent_->devices() * kMostPerSlot, started_));
     if (exporter_ != nullptr && exporter_->anywhere()) {
       RETORT_ASSIGN_OR_RETURN(host_, cluster::HostAddress(options_.environment));
     }
     prepared_ = true;
+    return {};
+  }
+
+  // What an earlier run left keeps its modes unless it is to be shared.
+  Status ShareOrSay(const std::string& results) {
+    if (options_.shared_umask) return storage::ShareFolder(results, *options_.shared_umask);
+    if (storage::OthersMayRead(JournalPath(results)))
+      view_.Say("others can read what is in " + results +
+                    " already, and not what is written from now on: chmod -R go= closes it, --share opens all",
+                started_);
     return {};
   }
 
@@ -227,6 +247,7 @@ class SweepRun {
 }  // namespace
 
 Result<int> RunSweep(const SweepPlan& plan, const RunOptions& asked) {
+  RaiseOpenFiles();
   const RunOptions options = OnUsableDevices(asked);
   RETORT_ASSIGN_OR_RETURN(StopSignals signals, StopSignals::Open());
   RETORT_ASSIGN_OR_RETURN(MpiRun mpi, MpiRun::Open(options));

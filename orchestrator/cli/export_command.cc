@@ -16,6 +16,7 @@
 #include "orchestrator/cli/trial_json.h"
 #include "orchestrator/cli/trial_names.h"
 #include "storage/attempt_file.h"
+#include "storage/file_modes.h"
 #include "storage/npy_file.h"
 #include "storage/png_grid.h"
 #include "storage/weights/write_weights.h"
@@ -208,6 +209,7 @@ int ExportCommand(const Invocation& call) {
   if (!trial.ok()) return call.console.Fail(trial.status());
   const Result<std::string> bytes = EncodePart(*part, *view, **trial, line.export_format);
   if (!bytes.ok()) return call.console.Fail(bytes.status());
+  const storage::UmaskScope users(call.umask);
   if (const Status written = call.env.WriteFileAtomically(line.out, *bytes); !written.ok())
     return call.console.Fail(written);
   const std::string name = ShownName((*trial)->spec);

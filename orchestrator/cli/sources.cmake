@@ -97,6 +97,7 @@ set(RETORT_CLI_SOURCES
     run_ending.cc
     run_options.cc
     sample_html.cc
+    shared_modes.cc
     shell_text.cc
     show_command.cc
     shown_results.cc
