@@ -49,6 +49,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kTexts =
     {reason::kShardsFollowExamples,
      "Which member an example went to depends on the labels of the others, or on whether they could be read, so that one "
      "example can change several."},
+    {reason::kUnknownTeacherAccount, "What its teacher was charged for is not known."},
     {reason::kNoSpec, "Nothing is known about the trial."},
     {kVoidTeacherJacobian,
      "The annotation was not detached: un-noised teacher gradients reach the generator."},

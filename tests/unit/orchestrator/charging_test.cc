@@ -64,6 +64,22 @@ TEST_F(ChargingTest, NothingIsGrantedBeforeTheLedgerHoldsIt) {
   EXPECT_EQ(granted[0].second.id, 1U);
 }
 
+TEST_F(ChargingTest, NextLeaseTellsWhatTheLedgerHasCharged) {
+  Say(trial_, cluster::Reserve{1, Votes(), 8});
+  GrantAll();
+  Say(trial_, cluster::Settle{1, 3});
+  Say(trial_, cluster::Reserve{2, Votes(), 8});
+  GrantAll();  // the worker dies before it hears of it
+  TakeMessages();
+  Fail(trial_, FailureKind::worker_killed);
+  Pass(10);
+  const auto leases = Take<cluster::Lease>();
+  ASSERT_THAT(leases, SizeIs(1));
+  ASSERT_THAT(leases[0].second.start.charged, SizeIs(1));
+  EXPECT_EQ(leases[0].second.start.charged[0].count, 3 + 8);
+  EXPECT_TRUE(leases[0].second.start.charged[0].SameMechanism(Votes()));
+}
+
 TEST_F(ChargingTest, RepeatedRequestIsChargedOnce) {
   Say(trial_, cluster::Reserve{1, Votes(), 8});
   Say(trial_, cluster::Reserve{1, Votes(), 8});
