@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kRawAnswers, "Answers of the teacher left without noise."},
     {reason::kNoNoise, "The noise had standard deviation 0."},
@@ -54,6 +54,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kTexts =
     {kVoidSoftOutput, "The mechanism returned the teacher's soft answer instead of one class."},
     {kVoidSupportLeak, "Which outputs are possible depends on the teacher."},
     {kVoidNoiseReused, "One draw of noise covered two releases."},
+    {reason::kSharedExample,
+     "A picture of the private split is in the public or the test split, too: take it out of one of them."},
     {kVoidRefuted, "An audit shows more than was proven, so the proof or the mechanism is wrong."},
     {kVoidTooManyDraws, "More draws were charged than can be counted."},
 }};
