@@ -70,12 +70,29 @@ std::vector<privacy::PrivacyEvent> ChargeBook::EventsOf(TrialId trial) const {
   return events;
 }
 
+void ChargeBook::Share(const std::string& a, const std::string& b) {
+  if (a == b || !shares_[a].insert(b).second) return;
+  shares_[b].insert(a);
+  ++version_;
+}
+
+std::vector<TrialId> ChargeBook::TrialsOn(const std::string& data_digest) const {
+  const std::string& digest = UnpackedOf(unpacked_, data_digest);
+  std::vector<TrialId> trials;
+  const auto add = [&](const std::string& name) {
+    if (const auto found = by_data_.find(name); found != by_data_.end())
+      trials.insert(trials.end(), found->second.begin(), found->second.end());
+  };
+  add(digest);
+  if (const auto others = shares_.find(digest); others != shares_.end())
+    for (const std::string& other : others->second) add(other);
+  return trials;
+}
+
 std::vector<privacy::PrivacyEvent> ChargeBook::SumOn(const std::string& data_digest,
                                                      const Counts& counts) const {
   Sums all;
-  const auto found = by_data_.find(UnpackedOf(unpacked_, data_digest));
-  if (found == by_data_.end()) return all;
-  for (const TrialId trial : found->second) {
+  for (const TrialId trial : TrialsOn(data_digest)) {
     if (counts && !counts(trial)) continue;
     for (const privacy::PrivacyEvent& event : by_trial_.at(trial))
       if (event.count > 0) AddTo(all, event);
@@ -86,9 +103,7 @@ std::vector<privacy::PrivacyEvent> ChargeBook::SumOn(const std::string& data_dig
 std::vector<std::vector<privacy::PrivacyEvent>> ChargeBook::EventsOn(const std::string& data_digest,
                                                                      const Counts& counts) const {
   std::vector<std::vector<privacy::PrivacyEvent>> events;
-  const auto found = by_data_.find(UnpackedOf(unpacked_, data_digest));
-  if (found == by_data_.end()) return events;
-  for (const TrialId trial : found->second)
+  for (const TrialId trial : TrialsOn(data_digest))
     if (!counts || counts(trial)) events.push_back(EventsOf(trial));
   return events;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +26,8 @@ class ChargeBook {
   // the same examples.
   void Unpack(const std::string& digest, const std::string& unpacked);
   [[nodiscard]] const UnpackedDigests& unpacked() const { return unpacked_; }
+  // What is charged to one of these unpacked digests counts for the other, too: they share examples.
+  void Share(const std::string& a, const std::string& b);
   void Load(const std::vector<storage::LedgerEntry>& entries);
   // Charged in full until settled.
   Handle Add(const std::string& data_digest, TrialId trial, const privacy::PrivacyEvent& event);
@@ -33,7 +36,7 @@ class ChargeBook {
 
   // Charged events of the trial in the order of their first reservation, equal ones aggregated.
   [[nodiscard]] std::vector<privacy::PrivacyEvent> EventsOf(TrialId trial) const;
-  // The same for every trial that touched the data set's examples and that `counts` says true of (empty: of
+  // The same for every trial that touched the data set's examples, or some of them (Share), and that `counts` says true of (empty: of
   // all).
   [[nodiscard]] std::vector<std::vector<privacy::PrivacyEvent>> EventsOn(const std::string& data_digest,
                                                                          const Counts& counts = {}) const;
@@ -53,11 +56,14 @@ class ChargeBook {
   };
   // Equal events of one trial, together; in the order of their first charge.
   using Sums = std::vector<privacy::PrivacyEvent>;
+  // Trials that charged the data set or one that shares examples with it: by data set, in the order of their first charge.
+  [[nodiscard]] std::vector<TrialId> TrialsOn(const std::string& data_digest) const;
   std::vector<Charge> charges_;
   std::unordered_map<TrialId, Sums> by_trial_;
   // By unpacked digest: trials in the order of their first charge.
   std::map<std::string, std::vector<TrialId>> by_data_;
   UnpackedDigests unpacked_;
+  std::map<std::string, std::set<std::string>> shares_;  // both ways, without itself
   std::uint64_t version_ = 0;
 };
 

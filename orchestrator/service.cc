@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "cluster/host_address.h"
@@ -28,6 +30,7 @@
 #include "orchestrator/progress_text.h"
 #include "orchestrator/provenance.h"
 #include "orchestrator/reactor.h"
+#include "orchestrator/root_examples.h"
 #include "orchestrator/scheduler.h"
 #include "orchestrator/system_clock.h"
 #include "orchestrator/terminal.h"
@@ -37,6 +40,7 @@ namespace retort::orchestrator {
 namespace {
 
 constexpr std::string_view kServeNothing = "none";  // --metrics-listen
+constexpr double kDecodeNoteSeconds = 20;           // between words about pictures that are decoded
 
 ProgressView MakeView(const RunOptions& options) {
   ProgressOptions view;
@@ -98,19 +102,26 @@ class SweepRun {
         channel_(channel),
         env_(storage::PosixEnv()),
         started_(ReadClocks()),
-        view_(MakeView(options)) {}
+        view_(MakeView(options)),
+        examples_(env_, ResultsRoot(std::filesystem::absolute(options.results).lexically_normal().string()),
+                  DigestOptionsOf()) {}
 
   // Returns the exit code.
   Result<int> Run() {
     const std::string results = std::filesystem::absolute(options_.results).lexically_normal().string();
     if (!env_.Exists(results)) {  // what fails here leaves no folder behind
       RETORT_RETURN_IF_ERROR(Prepare());
-      RETORT_RETURN_IF_ERROR(TermsElsewhere(env_, results, plan_).status());
+      Result<SharedExamples> shared = examples_.Look(plan_);
+      if (!shared.ok()) shared = WithoutMarks(shared.status(), results);
+      if (!shared.ok()) return shared.status();
+      RETORT_RETURN_IF_ERROR(TermsElsewhere(env_, results, plan_, *shared).status());
       if (channel_ == nullptr) RETORT_RETURN_IF_ERROR(CheckPlaceable(plan_, agent_->devices()));
     }
     RETORT_ASSIGN_OR_RETURN(lock_, LockFolder(env_, results));
     RETORT_RETURN_IF_ERROR(ShareOrSay(results));
+    RETORT_ASSIGN_OR_RETURN(SharedExamples shared, KeepExamples(results));
     Settings settings;
+    settings.root = shared.root();
     settings.results = results;
     settings.world_size = channel_ == nullptr ? 1 : channel_->size();
     const double limit = options_.time_limit_seconds;
@@ -124,7 +135,12 @@ class SweepRun {
     RETORT_RETURN_IF_ERROR(OpenSweep(recovered.core, plan_, started_, outbox));
     RETORT_RETURN_IF_ERROR(TryFullDiskAgain(recovered.core, outbox));
     if (outbox.empty() && recovered.core.AllFinal()) return AlreadyDone(recovered);
-    RETORT_ASSIGN_OR_RETURN(RootTerms terms, TermsElsewhere(env_, results, plan_));
+    // Of earlier plans here; what stays without marks counts for everybody.
+    (void)examples_.Complete(recovered.core.charges.unpacked(), DataOf(recovered.core), shared).ok();
+    shared.NoteUnmarked(recovered.core.charges.unpacked(), DataOf(recovered.core));
+    RETORT_ASSIGN_OR_RETURN(RootTerms terms, TermsElsewhere(env_, results, plan_, shared));
+    RETORT_RETURN_IF_ERROR(CheckHome(recovered.core, shared, terms));
+    TellShared(shared, recovered.core);
     recovered.core.charged_elsewhere = std::move(terms.charged);
     recovered.core.other_budgets = std::move(terms.budgets);
     return Work(recovered, std::move(outbox));
@@ -151,6 +167,70 @@ class SweepRun {
                     " already, and not what is written from now on: chmod -R go= closes it, --share opens all",
                 started_);
     return {};
+  }
+
+  [[nodiscard]] bool HasBudget() const {
+    return std::any_of(plan_.data.begin(), plan_.data.end(), [](const auto& data) { return data->budget.has_value(); });
+  }
+
+  // Under the folder's lock.
+  Result<SharedExamples> KeepExamples(const std::string& results) {
+    Result<SharedExamples> kept = examples_.Keep(plan_);
+    if (kept.ok()) return CompleteRoot(results, *std::move(kept));
+    RETORT_ASSIGN_OR_RETURN(SharedExamples known, WithoutMarks(kept.status(), results));
+    view_.Say("budgets will count this sweep for every data set, since its examples cannot be made known: " +
+                  kept.status().message(),
+              started_, true);
+    return known;
+  }
+
+  // Whom nobody caps may draw on examples that cannot be made known: they count as anybody's from then on.
+  Result<SharedExamples> WithoutMarks(const Status& why, const std::string& results) const {
+    if (HasBudget() || why.code() != StatusCode::environment) return why;
+    Result<storage::RootMarks> marks = storage::ReadMarks(env_, ResultsRoot(results));
+    return marks.ok() ? SharedExamples(*std::move(marks)) : SharedExamples();
+  }
+
+  // Also of what was drawn on beside before there were marks, as far as the files are still there.
+  Result<SharedExamples> CompleteRoot(const std::string& results, SharedExamples shared) {
+    RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> folders, SweepsBeside(env_, results));
+    for (const std::string& folder : folders) {
+      const Result<ResultsView> view = ReadJournaled(env_, folder);
+      if (view.ok()) RETORT_RETURN_IF_ERROR(examples_.Complete(view->unpacked, view->data, shared));
+    }
+    return shared;
+  }
+
+  // A copy of a results folder, and one that was moved, charge where the sweeps beside their first place do not see it.
+  Status CheckHome(const Core& core, const SharedExamples& shared, const RootTerms& terms) {
+    if (shared.root().empty() || !IsStrange(core.noted_root(), shared)) return {};
+    const std::string strange = StrangeRootText(core.settings().results);
+    if (HasBudget() || !terms.budgets.empty()) return EnvironmentError(strange);
+    view_.Say(strange, started_, true);
+    return {};
+  }
+
+  void TellShared(const SharedExamples& shared, Core& core) {
+    std::vector<std::string> digests = core.charges.Digests();
+    for (const auto& data : plan_.data) digests.push_back(UnpackedOf(core.charges.unpacked(), data->digest));
+    ShareCharges(shared, digests, core.charges);
+  }
+
+  // Pictures are decoded once a data set, and said so.
+  storage::DigestOptions DigestOptionsOf() {
+    storage::DigestOptions options;
+    options.cache = storage::ProcessDigestCache();
+    options.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
+    options.progress = [this, next = started_.monotonic + kDecodeNoteSeconds](std::int64_t done, std::int64_t of) mutable {
+      const Now now = ReadClocks();
+      signals_.Read(now.monotonic);
+      if (signals_.stop()) return Status(StatusCode::cancelled, "stopped by " + signals_.name() + " before anything ran");
+      if (now.monotonic < next) return Status();
+      next = now.monotonic + kDecodeNoteSeconds;
+      view_.Say(fmt::format("reading private examples: {} of {} pictures", done, of), now);
+      return Status();
+    };
+    return options;
   }
 
   // There may be room now.
@@ -237,6 +317,7 @@ class SweepRun {
   storage::Env& env_;
   Now started_;
   ProgressView view_;
+  RootExamples examples_;
   std::unique_ptr<storage::FileLock> lock_;
   std::unique_ptr<Agent> agent_;
   std::unique_ptr<monitoring::Exporter> exporter_;

@@ -10,6 +10,7 @@
 #include "experiments/spec/trial_kind.h"
 #include "storage/attempt_file.h"
 #include "storage/tensor_digest.h"
+#include "worker/data/checked_dataset.h"
 #include "worker/load_report.h"
 #include "worker/report_interval.h"
 
@@ -59,18 +60,22 @@ std::optional<Failure> LoadData(storage::Env& env, const DataSpec& where, TrialH
       return report->Tell(doing, done, of);
     };
   }
-  Result<Dataset> data = LoadDataset(env, where, std::max(1, inputs.spec.threads), progress);
+  Result<CheckedDataset> data = LoadChecked(env, where, std::max(1, inputs.spec.threads), progress);
   if (report && report->failure()) return report->failure();
   if (!data.ok()) return FailureOf(data.status(), FailureKind::data);
-  inputs.data = std::move(data).value();
+  inputs.data = std::move(data->data);
+  inputs.splits_share = data->shared;
   return std::nullopt;
 }
 
 }  // namespace
 
 std::vector<std::string> VoidsOf(const TrialInputs& inputs) {
-  if (!inputs.teacher || KindOf(inputs.teacher->spec) != TrialKind::loaded_teacher) return {};
-  return {std::string(privacy::kVoidLoadedWeights)};
+  std::vector<std::string> voids;
+  if (inputs.teacher && KindOf(inputs.teacher->spec) == TrialKind::loaded_teacher)
+    voids.emplace_back(privacy::kVoidLoadedWeights);
+  if (inputs.splits_share) voids.emplace_back(privacy::reason::kSharedExample);
+  return voids;
 }
 
 std::optional<Failure> LoadTrialInputs(const TrialOrder& order, storage::Env& env, const DeviceOpener& open,

@@ -57,6 +57,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kTexts =
     {kVoidSoftOutput, "The mechanism returned the teacher's soft answer instead of one class."},
     {kVoidSupportLeak, "Which outputs are possible depends on the teacher."},
     {kVoidNoiseReused, "One draw of noise covered two releases."},
+    {reason::kSharedExample,
+     "A picture of the private split is in the public or the test split, too: take it out of one of them."},
     {kVoidRefuted, "An audit shows more than was proven, so the proof or the mechanism is wrong."},
     {kVoidTooManyDraws, "More draws were charged than can be counted."},
 }};

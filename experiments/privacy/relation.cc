@@ -262,9 +262,11 @@ std::string VoidOf(const PrivacyEvent& event, const Relation& relation) {
   const bool one_answer = relation.adjacency == Adjacency::answer || relation.adjacency == Adjacency::slot;
   const bool rests_on_training =
       relation.adjacency == Adjacency::member || relation.adjacency == Adjacency::example;
+  const bool about_people = rests_on_training || relation.adjacency == Adjacency::label;
   for (const std::string& name : event.voids) {
     if (one_answer && name == kVoidGeneratorTouchedTeacher) continue;
     if (!rests_on_training && name == kVoidLoadedWeights) continue;
+    if (!about_people && name == reason::kSharedExample) continue;
     return name;
   }
   return "";

@@ -136,7 +136,7 @@ constexpr SectionKey kSections[] = {
      false,
      {},
      "no cap",
-     "hard cap over all trials of every sweep in the results root"},
+     "hard cap over all trials of every sweep in the results root that draw on one of its examples, in whatever files"},
     {"data.*.split", "shuffle", count, false, kPositions, "0, file order",
      "number of the permutation that ranges are positions in"},
     {"data.*.split", "train", share, true, kPositions, "", "the private examples"},

@@ -13,6 +13,7 @@
 #include "orchestrator/cli/absent_data.h"
 #include "orchestrator/cli/published.h"
 #include "orchestrator/neighbours.h"
+#include "orchestrator/root_examples.h"
 #include "storage/data/example_store.h"
 #include "storage/weights/known_weights.h"
 #include "storage/weights/state_dict.h"
@@ -178,11 +179,60 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   return loaded;
 }
 
+namespace {
+
+// Of a data set whose digest this is: its name here, else what it is.
+std::string NameIn(const SweepPlan& plan, const std::string& digest) {
+  for (const auto& data : plan.data)
+    if (UnpackedOf(plan.unpacked, data->digest) == digest) return "data." + data->name;
+  return "a data set of another sweep in the same results root (" + digest.substr(0, 8) + ")";
+}
+
+// What the private examples of `key` have to do with `whose`; empty where it is nothing.
+std::string SharedText(const SharedExamples& shared, const std::string& own, const std::string& other,
+                       const std::string& key, const std::string& whose) {
+  const std::int64_t shown = shared.Exposed(own, other);
+  if (own == other)
+    return shown == 0 ? ""
+                      : fmt::format("{} of the private examples of {} are public or test examples of it, too: no claim about "
+                                    "an example will have a bound. Take them out of one of the splits, by lists",
+                                    shown, key);
+  std::string text;
+  if (const std::int64_t both = shared.Shared(own, other); both > 0)
+    text = fmt::format("{} of the private examples of {} are private ones of {}, too: what is spent on either counts for both",
+                       both, key, whose);
+  if (shown > 0)
+    text += fmt::format("{}{} of the private examples of {} are public or test examples of {}: what is shown of them there, "
+                        "no claim here covers. Split both alike",
+                        text.empty() ? "" : "; ", shown, key, whose);
+  return text;
+}
+
+void WarnOfSharedExamples(const SharedExamples& shared, SweepPlan& plan) {
+  for (const auto& data : plan.data) {
+    const std::string& own = UnpackedOf(plan.unpacked, data->digest);
+    const std::string key = "data." + data->name;
+    for (const std::string& other : shared.Digests()) {
+      const std::string text = SharedText(shared, own, other, key, NameIn(plan, other));
+      if (!text.empty()) plan.warnings.push_back(Warning(plan.file, key, text));
+    }
+  }
+}
+
+}  // namespace
+
 void WarnOfOtherBudgets(storage::Env& env, const std::string& results, SweepPlan& plan) {
   const auto warn = [&plan](const std::string& key, const std::string& message) {
     plan.warnings.push_back(Warning(plan.file, key, message));
   };
-  const Result<BudgetsByData> budgets = BudgetsElsewhere(env, results, plan);
+  for (const std::string& copy : CopiesBeside(env, results)) warn("sweep.name", copy);
+  storage::DigestOptions reading;
+  reading.cache = storage::ProcessDigestCache();
+  reading.may_decode = false;
+  Result<SharedExamples> shared = RootExamples(env, ResultsRoot(results), reading).Look(plan);
+  if (!shared.ok()) return warn("data", shared.status().message());
+  WarnOfSharedExamples(*shared, plan);
+  const Result<BudgetsByData> budgets = BudgetsElsewhere(env, results, plan, *shared);
   if (!budgets.ok()) return warn("data", budgets.status().message());
   for (const auto& data : plan.data) {
     const auto found = budgets->find(UnpackedOf(plan.unpacked, data->digest));

@@ -32,8 +32,8 @@ struct LoadedSweep {
 // budget.
 [[nodiscard]] LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request);
 
-// Adds a warning for each budget of another sweep that binds this one in the folder `results`, or one that
-// says why they are not known.
+// Adds a warning for each budget of another sweep that binds this one in the folder `results`, and for each data set, here
+// or there, that shares examples with one of its own; or one that says why they are not known.
 void WarnOfOtherBudgets(storage::Env& env, const std::string& results, SweepPlan& plan);
 
 // Claims of the first `count` trials and of their teachers, if nothing fails. `trials` is in plan order:

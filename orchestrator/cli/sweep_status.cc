@@ -189,15 +189,18 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const TrialsStatus& tri
   return problems;
 }
 
-// Charged to `digest` by other sweeps of the root, per trial; and by how many of them.
+// Charged to `digest`, or to data that shares examples with it, by other sweeps of the root; and by how many of them.
 std::vector<std::vector<privacy::PrivacyEvent>> ChargedBeside(const RootCharges& root,
                                                               const std::string& digest, int& sweeps) {
   std::vector<std::vector<privacy::PrivacyEvent>> events;
   for (const NeighbourSweep& sweep : root.sweeps) {
-    const auto found = sweep.charged.find(digest);
-    if (found == sweep.charged.end()) continue;
-    ++sweeps;
-    events.push_back(found->second);
+    bool counts = false;
+    for (const auto& [theirs, charged] : sweep.charged) {
+      if (!root.shared.Together(digest, theirs)) continue;
+      counts = true;
+      events.push_back(charged);
+    }
+    if (counts) ++sweeps;
   }
   return events;
 }
@@ -236,19 +239,19 @@ std::map<std::string, DataNames> NamesOf(const ResultsView& view) {
 
 // The tightest of the budgets that other sweeps set, where it is tighter than the sweep's own.
 void TakeOtherBudget(const RootCharges& root, DataSpending& spent) {
-  for (const NeighbourSweep& sweep : root.sweeps) {
-    const auto found = sweep.budgets.find(spent.digest);
-    if (found == sweep.budgets.end() || (spent.budget && spent.budget->epsilon <= found->second.epsilon))
-      continue;
-    spent.budget = found->second;
-    spent.budget_of = sweep.directory;
-  }
+  for (const NeighbourSweep& sweep : root.sweeps)
+    for (const auto& [theirs, budget] : sweep.budgets) {
+      if (!root.shared.Together(spent.digest, theirs) || (spent.budget && spent.budget->epsilon <= budget.epsilon)) continue;
+      spent.budget = budget;
+      spent.budget_of = sweep.directory;
+    }
 }
 
 std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges* root) {
   ChargeBook charges;
   for (const auto& [digest, unpacked] : view.unpacked) charges.Unpack(digest, unpacked);
   charges.Load(CostingEntries(view));
+  if (root != nullptr) ShareCharges(root->shared, charges.Digests(), charges);
   const std::map<std::string, DataNames> data = NamesOf(view);
   std::map<std::string, double> delta;  // the smallest among the trials that charged
   std::set<std::string> refuted;        // charged by a trial whose claims an audit refutes
@@ -329,6 +332,8 @@ TrialsStatus TrialsStatusOf(const ResultsView& view, const CostModel& costs, dou
                                            [](const TrialView& t) { return IsFinal(t.state); });
   trials.counts = CountStates(view);
   trials.problems = TrialProblemsOf(view);
+  for (const std::string& copy : root == nullptr ? std::vector<std::string>() : root->copies)
+    trials.problems.push_back({72, copy, "keep one of them", {}});
   trials.spending = SpendingOf(view, root);
   if (planned && !trials.finished) trials.remaining = RemainingOf(view, costs, NowFor(view, now_unix_seconds));
   return trials;

@@ -104,7 +104,8 @@ json BodyOf(const ResultsView& view, const TrialsStatus& trials) {
   for (const Problem& problem : trials.problems) problems.push_back(ProblemJson(problem));
   for (const DataSpending& spent : trials.spending) spending.push_back(SpentJson(spent));
   return {{"sweep", view.sweep},         {"newest_event", view.newest_event}, {"drained", view.drained},
-          {"packed", view.packed},       {"unpacked", view.unpacked},         {"charged", ChargedDigests(view)},
+          {"packed", view.packed},       {"unpacked", view.unpacked},         {"noted_root", view.noted_root},
+          {"charged", ChargedDigests(view)},
           {"trials", trials.trials},     {"counts", trials.counts},           {"problems", problems},
           {"spending", spending},        {"finished", trials.finished},       {"remaining", RemainingJson(trials.remaining)}};
 }
@@ -116,6 +117,7 @@ SweepSummary SummaryIn(const json& body) {
   summary.view.drained = body.at("drained").get<std::vector<std::string>>();
   summary.view.packed = body.at("packed").get<std::vector<std::string>>();
   summary.view.unpacked = body.at("unpacked").get<UnpackedDigests>();
+  summary.view.noted_root = body.at("noted_root");
   summary.charged = body.at("charged").get<std::set<std::string>>();
   summary.trials.trials = body.at("trials");
   summary.trials.finished = body.at("finished");
@@ -175,7 +177,8 @@ Status KeepSummary(storage::Env& env, const std::string& results, const CostCach
   const std::optional<std::string> sources = SummarySources(env, results, costs);
   if (!sources || !IsLarge(json::parse(*sources), least_bytes) || ReadSummary(env, results, *sources, program)) return {};
   RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadPacked(env, results));
-  return KeepSummary(env, *sources, view, TrialsStatusOf(view, KnownCosts(costs, &view)), program, least_bytes);
+  const RootCharges root = ReadRoot(env, view);
+  return KeepSummary(env, *sources, view, TrialsStatusOf(view, KnownCosts(costs, &view), 0, &root), program, least_bytes);
 }
 
 std::optional<SweepSummary> ReadSummary(storage::Env& env, const std::string& results, const std::string& sources,

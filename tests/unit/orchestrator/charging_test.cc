@@ -268,6 +268,27 @@ TEST(ChargeBook, PackedFilesAndTheSameUnpackedAreOneDataSet) {
   EXPECT_EQ(book.Digests(), std::vector<std::string>{plain});
 }
 
+TEST(ChargeBook, DataThatSharesExamplesCountsForEachOtherAndNotForAThird) {
+  const auto draws = [](const ChargeBook& book, const std::string& digest) {
+    std::int64_t sum = 0;
+    for (const privacy::PrivacyEvent& event : book.SumOn(digest)) sum += event.count;
+    return sum;
+  };
+  ChargeBook book;
+  book.Add("a", TrialId(1), Counted(3));
+  book.Share("a", "b");
+  const std::uint64_t version = book.version();
+  book.Share("b", "c");
+  EXPECT_NE(book.version(), version) << "whoever shows totals looks again";
+  book.Add("b", TrialId(2), Counted(5));
+  book.Add("c", TrialId(3), Counted(7));
+  EXPECT_EQ(draws(book, "a"), 8);
+  EXPECT_EQ(draws(book, "b"), 15);
+  EXPECT_EQ(draws(book, "c"), 12);
+  EXPECT_THAT(book.EventsOn("a"), SizeIs(2));
+  EXPECT_EQ(book.Digests(), (std::vector<std::string>{"a", "b", "c"})) << "each under its own name";
+}
+
 TEST_F(ChargingTest, SettlingChargesWhatWasUsed) {
   Say(trial_, cluster::Reserve{1, Votes(), 8});
   GrantAll();
