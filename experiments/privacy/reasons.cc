@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kRawAnswers, "Answers of the teacher left without noise."},
     {reason::kNoNoise, "The noise had standard deviation 0."},
@@ -42,6 +42,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kTexts =
     {reason::kUnrecordedAugmentation,
      "Nothing records that an example was augmented alike whichever others were drawn with it."},
     {reason::kUnrecordedParts, "Nothing records that each private label was released once."},
+    {reason::kUnrecordedEndless, "Nothing records that the noise on labels had no end, which so large an epsilon0 needs."},
     {reason::kLabelsOnly, "Only the labels are protected: the private images were trained on as they are."},
     {reason::kAllMembers, "What one member of the ensemble may change is bounded, what all change together is not."},
     {reason::kShardsFollowExamples,
