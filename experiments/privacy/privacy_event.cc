@@ -68,7 +68,7 @@ std::vector<std::string> FactsNeeded(MechanismKind kind) {
     case MechanismKind::subsampled_gaussian:
       return {std::string(kFactNoBatchNorm)};
     case MechanismKind::label_response:
-      return {std::string(kFactDisjointParts)};
+      return {std::string(kFactDisjointParts), std::string(kFactEndlessNoise)};
     case MechanismKind::none:
     case MechanismKind::loss_noise:
       break;  // unbounded whatever else is known

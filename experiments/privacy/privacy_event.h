@@ -99,6 +99,10 @@ inline constexpr std::string_view kFactDisjointShards = "disjoint-shards";
 inline constexpr std::string_view kFactMembersApart = "members-trained-apart";
 // Every private label is in one part of those that are released in turn, so that each leaves once.
 inline constexpr std::string_view kFactDisjointParts = "labels-released-once";
+// Noise on labels has no end that another label would move. Older releases' Laplace noise had one at 48 scales or beyond,
+// which an epsilon0 of kMostCutEpsilon0 cannot tell from none; claims of larger ones need this.
+inline constexpr std::string_view kFactEndlessNoise = "noise-without-end";
+inline constexpr double kMostCutEpsilon0 = 40;
 // No layer of the network that saw private examples mixes those of a batch.
 inline constexpr std::string_view kFactNoBatchNorm = "no-batch-norm";
 // How DP-SGD augments an example does not depend on which others its step drew. Of trials with `augment` alone, whose

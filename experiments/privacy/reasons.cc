@@ -44,6 +44,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kTexts =
     {reason::kUnrecordedAugmentation,
      "Nothing records that an example was augmented alike whichever others were drawn with it."},
     {reason::kUnrecordedParts, "Nothing records that each private label was released once."},
+    {reason::kUnrecordedEndless, "Nothing records that the noise on labels had no end, which so large an epsilon0 needs."},
     {reason::kLabelsOnly, "Only the labels are protected: the private images were trained on as they are."},
     {reason::kAllMembers, "What one member of the ensemble may change is bounded, what all change together is not."},
     {reason::kShardsFollowExamples,

@@ -35,6 +35,7 @@ inline constexpr std::string_view kUnrecordedApart = "unrecorded-members-trained
 inline constexpr std::string_view kUnrecordedBatchNorm = "unrecorded-no-batch-norm";
 inline constexpr std::string_view kUnrecordedAugmentation = "unrecorded-augmented-alone";
 inline constexpr std::string_view kUnrecordedParts = "unrecorded-labels-released-once";
+inline constexpr std::string_view kUnrecordedEndless = "unrecorded-noise-without-end";
 inline constexpr std::string_view kLabelsOnly = "only-labels-are-protected";
 inline constexpr std::string_view kAllMembers = "members-answer-together";
 inline constexpr std::string_view kShardsFollowExamples = "shards-depend-on-examples";

@@ -60,7 +60,9 @@ GaussianTerm VoteTerm(const PrivacyEvent& event, const Relation& relation) {
 // noise is that on the sum, or the member's own.
 GaussianTerm MemberTerm(const PrivacyEvent& event, const Relation& relation) {
   GaussianTerm term;
-  term.sensitivity = relation.neighbour == Neighbour::zero_out ? event.sensitivity / 2 : event.sensitivity;
+  const double half = event.sensitivity / 2;
+  const bool halved = relation.neighbour == Neighbour::zero_out && half + half == event.sensitivity;
+  term.sensitivity = halved ? half : event.sensitivity;  // the least doubles have no half
   term.noise_std = event.noise_std;
   term.count = event.count;
   if (relation.adjacency == Adjacency::answer) term.count = 1;
@@ -77,7 +79,7 @@ void AddResponse(const PrivacyEvent& event, Adjacency adjacency, Composition& su
   if (adjacency == Adjacency::answer) count = 1;
   if (adjacency == Adjacency::slot) count = BatchesOf(event);
   for (ResponseTerm& term : sum.responses) {
-    if (term.epsilon0 != event.epsilon0) continue;
+    if (term.epsilon0 != event.epsilon0 || count > std::numeric_limits<std::int64_t>::max() - term.count) continue;
     term.count += count;
     return;
   }
@@ -135,7 +137,8 @@ void AddSampled(const SubsampledTerm& term, Composition& sum) {
 // added moves the sum by the norm bound, one that is replaced by twice that.
 void AddSteps(const PrivacyEvent& event, const Relation& relation, Composition& sum) {
   if (!TakesAll(event)) {
-    AddSampled({event.sampling_rate, event.noise_std / event.sensitivity, event.count}, sum);
+    const double multiplier = std::nextafter(event.noise_std / event.sensitivity, 0.0);
+    AddSampled({event.sampling_rate, multiplier, event.count}, sum);
     return;
   }
   const std::int64_t factor = relation.neighbour == Neighbour::replace ? 4 : 1;
@@ -278,6 +281,7 @@ std::string MissingFact(const PrivacyEvent& event, const Relation& relation) {
     if (fact == kFactMembersApart && one_answer) continue;
     if (fact == kFactDisjointShards && relation.adjacency != Adjacency::example) continue;
     if (fact == kFactStudentDrivesGenerator && one_answer) continue;
+    if (fact == kFactEndlessNoise && event.epsilon0 <= kMostCutEpsilon0) continue;
     if (std::find(event.facts.begin(), event.facts.end(), fact) == event.facts.end())
       return "unrecorded-" + fact;
   }
