@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 41> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kFloatNoise,
      "The noise was drawn and added in floating point: the last digits of what left tell what it was added to."},
