@@ -40,10 +40,14 @@ TEST(WideFixed, ArithmeticIsThatOfWholeNumbersRoundedDown) {
     EXPECT_EQ(ToInteger(ShiftRight(a, i % 32)), x >> (i % 32));
     EXPECT_EQ(ToInteger(DivideBy(a, 1 + static_cast<std::uint32_t>(i))), x / (1 + i));
     EXPECT_EQ(Less(a, b), x < y);
-    if (!Less(a, b)) EXPECT_EQ(ToInteger(Subtract(a, b)), x - y);
+    if (!Less(a, b)) {
+      EXPECT_EQ(ToInteger(Subtract(a, b)), x - y);
+    }
     if (y == 0) continue;
     const cpp_int quotient = (x << Fixed::kFractionBits) / y;
-    if (quotient < cpp_int(1) << (32 * kWords)) EXPECT_EQ(ToInteger(Divide(a, b)), quotient);
+    if (quotient < cpp_int(1) << (32 * kWords)) {
+      EXPECT_EQ(ToInteger(Divide(a, b)), quotient);
+    }
   }
 }
 
