@@ -72,7 +72,9 @@ Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, 
   view.terms = ReadRunTerms(core.run_provenance());
   for (const SlotDrained& drained : core.drained()) view.drained.push_back(DrainedText(core, drained));
   for (const PackingMeasured& measured : core.packed()) view.packed.push_back(PackedText(measured));
-  for (const std::size_t index : IndicesOf(core, plans)) {
+  const std::vector<std::size_t> indices = IndicesOf(core, plans);
+  view.trials.reserve(indices.size());
+  for (const std::size_t index : indices) {
     RETORT_ASSIGN_OR_RETURN(TrialView trial, ViewOf(core.At(index), view.running, rows));
     view.trials.push_back(std::move(trial));
   }

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 #include <utility>
 
-#include "experiments/privacy/accountant.h"
 #include "experiments/privacy/calibration.h"
 #include "experiments/spec/environment.h"
 #include "orchestrator/cli/absent_data.h"
+#include "orchestrator/cli/planned_claims.h"
 #include "orchestrator/cli/published.h"
 #include "orchestrator/neighbours.h"
 #include "orchestrator/root_examples.h"
@@ -20,16 +19,6 @@
 
 namespace retort::orchestrator::cli {
 namespace {
-
-std::vector<privacy::Claim> ClaimsIfNothingFails(privacy::Accountant& accountant, const TrialSpec& spec,
-                                                 std::vector<privacy::Claim> teacher_claims) {
-  const Result<std::vector<privacy::PrivacyEvent>> events = privacy::PlannedEvents(spec);
-  if (events.ok()) return accountant.ClaimsFor({&spec, std::move(teacher_claims)}, *events);
-  privacy::Claim unknown;
-  unknown.delta = spec.delta;
-  unknown.reason = events.status().message();
-  return {unknown};
-}
 
 // Tables that name a published table which there is not.
 std::vector<Diagnostic> UnknownPublished(const SweepPlan& plan) {
@@ -61,10 +50,12 @@ bool HasFiniteExampleClaim(const std::vector<privacy::Claim>& claims) {
 std::vector<Diagnostic> UncoverableUnderBudget(const SweepPlan& plan) {
   const auto capped = [](const TrialSpec& spec) { return spec.data && spec.data->budget; };
   if (std::none_of(plan.trials.begin(), plan.trials.end(), capped)) return {};
-  const auto claims = PlannedClaims(plan.trials, plan.trials.size());
+  const TeacherSpecs teachers(plan.trials);
+  PlannedClaims claims;
   std::vector<Diagnostic> errors;
   for (const TrialSpec& spec : plan.trials) {
-    if (spec.role == Role::teacher || !capped(spec) || HasFiniteExampleClaim(claims.at(spec.id))) continue;
+    if (spec.role == Role::teacher || !capped(spec)) continue;
+    if (HasFiniteExampleClaim(claims.Of(spec, teachers.Of(spec)))) continue;
     Diagnostic error;
     error.file = plan.file;
     error.key = "data." + spec.data->name + ".budget";
@@ -244,23 +235,6 @@ void WarnOfOtherBudgets(storage::Env& env, const std::string& results, SweepPlan
                "this sweep, too",
                other.budget.epsilon, other.budget.delta, other.directory, data->name));
   }
-}
-
-std::map<TrialId, std::vector<privacy::Claim>> PlannedClaims(const std::vector<TrialSpec>& trials,
-                                                             std::size_t count) {
-  count = std::min(count, trials.size());
-  std::unordered_set<TrialId> teachers;
-  for (std::size_t i = 0; i < count; ++i)
-    if (trials[i].parent) teachers.insert(*trials[i].parent);
-  privacy::Accountant accountant;
-  std::map<TrialId, std::vector<privacy::Claim>> claims;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const TrialSpec& spec = trials[i];
-    if (i >= count && !teachers.contains(spec.id)) continue;
-    claims[spec.id] = ClaimsIfNothingFails(
-        accountant, spec, spec.parent ? claims[*spec.parent] : std::vector<privacy::Claim>{});
-  }
-  return claims;
 }
 
 }  // namespace retort::orchestrator::cli

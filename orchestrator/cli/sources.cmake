@@ -67,6 +67,7 @@ set(RETORT_CLI_SOURCES
     number_text.cc
     open_results.cc
     plan_command.cc
+    planned_claims.cc
     plan_json.cc
     plan_report.cc
     plan_text.cc
