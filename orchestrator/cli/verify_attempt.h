@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/spec/status.h"
+#include "storage/attempt_file.h"
 #include "storage/env.h"
 #include "storage/result_file.h"
 
@@ -14,5 +16,9 @@ namespace retort::orchestrator::cli {
 [[nodiscard]] std::vector<std::string> AttemptDamage(storage::Env& env, const std::string& results,
                                                      const storage::ResultRow& row,
                                                      const std::vector<privacy::PrivacyEvent>& charged);
+
+// Whether `file` holds what `row` was written for: its trial, spec, metrics and parameters give the row's
+// digest. Error: damage, saying what differs.
+[[nodiscard]] Status CheckAgainstRow(const storage::AttemptFile& file, const storage::ResultRow& row);
 
 }  // namespace retort::orchestrator::cli
