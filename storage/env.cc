@@ -17,6 +17,7 @@
 #include "storage/file_error.h"
 #include "storage/file_modes.h"
 #include "storage/input_files.h"
+#include "storage/within_memory.h"
 
 namespace retort::storage {
 namespace {
@@ -214,12 +215,16 @@ Status TooLarge(const std::string& path, std::uint64_t most_bytes) {
 }
 
 Result<std::string> PosixEnvironment::ReadFile(const std::string& path) {
-  const Descriptor file = OpenFile(path, O_RDONLY);
+  const Descriptor file = OpenFile(path, O_RDONLY | O_NONBLOCK);  // a pipe is not waited for
   if (!file.valid()) return FileError(errno, "open", path);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return FileError(errno, "read", path);
-  return ReadAll(file.get(), static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0)),
-                 std::numeric_limits<std::uint64_t>::max(), path);
+  if (S_ISDIR(status.st_mode)) return FileError(EISDIR, "read", path);
+  if (!S_ISREG(status.st_mode)) return EnvironmentError("'" + path + "' is no plain file");
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  return WithinMemory("'" + path + "' (" + std::to_string(size) + " bytes)", [&] {
+    return ReadAll(file.get(), size, std::numeric_limits<std::uint64_t>::max(), path);
+  });
 }
 
 Result<std::string> PosixEnvironment::ReadSmallFile(const std::string& path, std::uint64_t most_bytes) {

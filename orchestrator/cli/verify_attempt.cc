@@ -34,4 +34,20 @@ std::vector<std::string> AttemptDamage(storage::Env& env, const std::string& res
   return damage;
 }
 
+Status CheckAgainstRow(const storage::AttemptFile& file, const storage::ResultRow& row) {
+  const std::string where = "'" + row.attempt_file + "' ";
+  if (row.row_digest != storage::RowDigest(row))
+    return DamageError("The row of " + row.name + " in the journal is not what its digest says.");
+  if (file.trial != row.trial)
+    return DamageError(where + "belongs to trial " + file.trial + ", not to " + row.trial + ".");
+  if (storage::TensorDigest(file.parameters) != row.parameters_digest)
+    return DamageError(where + "holds other parameters than its row was written for.");
+  storage::ResultRow held;
+  held.spec_json = file.spec_json;
+  held.metrics = file.metrics;
+  held.parameters_digest = row.parameters_digest;
+  if (storage::RowDigest(held) == row.row_digest) return {};
+  return DamageError(where + "holds another specification or other metrics than its row was written for.");
+}
+
 }  // namespace retort::orchestrator::cli

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "experiments/spec/status.h"
 #include "storage/attempt_account.h"
+#include "storage/attempt_file.h"
 #include "storage/env.h"
 #include "storage/result_file.h"
 
@@ -15,5 +17,9 @@ namespace retort::orchestrator::cli {
 [[nodiscard]] std::vector<std::string> AttemptDamage(storage::Env& env, const std::string& results,
                                                      const storage::ResultRow& row,
                                                      const storage::TrialAccount& account);
+
+// Whether `file` holds what `row` was written for: its trial, spec, metrics and parameters give the row's
+// digest. Error: damage, saying what differs.
+[[nodiscard]] Status CheckAgainstRow(const storage::AttemptFile& file, const storage::ResultRow& row);
 
 }  // namespace retort::orchestrator::cli
