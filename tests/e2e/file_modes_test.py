@@ -17,7 +17,6 @@ OPTIONS = None
 FOLDER = None
 # A teacher that knows its examples, its student, and a network of noisy gradients that is saved as it goes.
 SWEEP = SMALL_DIGITS + """\
-steps = 40
 checkpoint_steps = 10
 [teacher]
 single = {{ network = "logistic", epochs = 1, lr = 0.1 }}
@@ -25,8 +24,8 @@ single = {{ network = "logistic", epochs = 1, lr = 0.1 }}
 name = "modes"
 seeds = {seeds}
 zip.row = [
-  {{ method = "dpsgd" }},
-  {{ method = "dpdfd", reading = "working", teacher = "single" }},
+  {{ method = "dpsgd", steps = 40 }},
+  {{ method = "dpdfd", steps = 2, reading = "working", teacher = "single" }},
 ]
 """
 
