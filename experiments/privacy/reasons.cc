@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 39> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kRawAnswers, "Answers of the teacher left without noise."},
     {reason::kNoNoise, "The noise had standard deviation 0."},
@@ -48,6 +48,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kTexts =
      "Which member an example went to depends on the labels of the others, or on whether they could be read, so that one "
      "example can change several."},
     {reason::kNoSpec, "Nothing is known about the trial."},
+    {reason::kLedgerLost, "The ledger is not whole: what is lost of it charged an unknown amount."},
+    {reason::kRootUnknown, "What another sweep of the results root charged cannot be read."},
     {kVoidTeacherJacobian,
      "The annotation was not detached: un-noised teacher gradients reach the generator."},
     {kVoidGeneratorTouchedTeacher, "The generator was trained against the raw teacher."},

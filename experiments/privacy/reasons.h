@@ -35,6 +35,9 @@ inline constexpr std::string_view kLabelsOnly = "only-labels-are-protected";
 inline constexpr std::string_view kAllMembers = "members-answer-together";
 inline constexpr std::string_view kShardsFollowExamples = "shards-depend-on-examples";
 inline constexpr std::string_view kNoSpec = "no-trial-description";
+// Of totals alone.
+inline constexpr std::string_view kLedgerLost = "ledger-lost";
+inline constexpr std::string_view kRootUnknown = "other-sweeps-unknown";
 
 }  // namespace retort::privacy::reason
 
