@@ -1,6 +1,7 @@
 #include "orchestrator/charge_book.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "experiments/spec/status.h"
 
@@ -70,16 +71,18 @@ std::vector<privacy::PrivacyEvent> ChargeBook::EventsOf(TrialId trial) const {
   return events;
 }
 
+std::vector<privacy::PrivacyEvent> ChargeBook::CountedOf(TrialId trial, const Counts& counts) const {
+  Events events = EventsOf(trial);
+  return counts ? counts(trial, std::move(events)) : events;
+}
+
 std::vector<privacy::PrivacyEvent> ChargeBook::SumOn(const std::string& data_digest,
                                                      const Counts& counts) const {
   Sums all;
   const auto found = by_data_.find(UnpackedOf(unpacked_, data_digest));
   if (found == by_data_.end()) return all;
-  for (const TrialId trial : found->second) {
-    if (counts && !counts(trial)) continue;
-    for (const privacy::PrivacyEvent& event : by_trial_.at(trial))
-      if (event.count > 0) AddTo(all, event);
-  }
+  for (const TrialId trial : found->second)
+    for (const privacy::PrivacyEvent& event : CountedOf(trial, counts)) AddTo(all, event);
   return all;
 }
 
@@ -88,8 +91,7 @@ std::vector<std::vector<privacy::PrivacyEvent>> ChargeBook::EventsOn(const std::
   std::vector<std::vector<privacy::PrivacyEvent>> events;
   const auto found = by_data_.find(UnpackedOf(unpacked_, data_digest));
   if (found == by_data_.end()) return events;
-  for (const TrialId trial : found->second)
-    if (!counts || counts(trial)) events.push_back(EventsOf(trial));
+  for (const TrialId trial : found->second) events.push_back(CountedOf(trial, counts));
   return events;
 }
 

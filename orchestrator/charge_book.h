@@ -19,7 +19,9 @@ namespace retort::orchestrator {
 class ChargeBook {
  public:
   using Handle = std::size_t;
-  using Counts = std::function<bool(TrialId)>;
+  using Events = std::vector<privacy::PrivacyEvent>;
+  // What counts of all that a trial was charged: see ChargesOf (charged_trials.h).
+  using Counts = std::function<Events(TrialId, Events)>;
 
   // What is and will be charged to `digest` counts for `unpacked`, too, and the other way round: they hold
   // the same examples.
@@ -33,11 +35,12 @@ class ChargeBook {
 
   // Charged events of the trial in the order of their first reservation, equal ones aggregated.
   [[nodiscard]] std::vector<privacy::PrivacyEvent> EventsOf(TrialId trial) const;
-  // The same for every trial that touched the data set's examples and that `counts` says true of (empty: of
-  // all).
+  // Whether the trial was ever charged, be it for nothing that is left.
+  [[nodiscard]] bool Knows(TrialId trial) const { return by_trial_.contains(trial); }
+  // What counts (empty: everything) of every trial that touched the data set's examples.
   [[nodiscard]] std::vector<std::vector<privacy::PrivacyEvent>> EventsOn(const std::string& data_digest,
                                                                          const Counts& counts = {}) const;
-  // The charged events of those trials together, equal ones aggregated.
+  // The same of all together, equal ones aggregated.
   [[nodiscard]] std::vector<privacy::PrivacyEvent> SumOn(const std::string& data_digest,
                                                          const Counts& counts = {}) const;
   // Of every data set with a charge, unpacked.
@@ -53,6 +56,7 @@ class ChargeBook {
   };
   // Equal events of one trial, together; in the order of their first charge.
   using Sums = std::vector<privacy::PrivacyEvent>;
+  [[nodiscard]] Events CountedOf(TrialId trial, const Counts& counts) const;
   std::vector<Charge> charges_;
   std::unordered_map<TrialId, Sums> by_trial_;
   // By unpacked digest: trials in the order of their first charge.

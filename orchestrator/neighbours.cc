@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "experiments/privacy/relation.h"
-#include "orchestrator/costing_entries.h"
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/journal.h"
 #include "orchestrator/refuted_claims.h"
+#include "orchestrator/view_charges.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -49,13 +49,13 @@ NeighbourSweep SweepOf(const ResultsView& view, const UnpackedDigests& known) {
   NeighbourSweep sweep;
   sweep.directory = view.directory;
   sweep.running = view.running;
-  std::set<TrialId> refuted;
-  for (const TrialView& trial : view.trials)
-    if (!trial.refuted.empty()) refuted.insert(trial.spec.id);
-  for (const storage::LedgerEntry& entry : CostingEntries(view)) {
-    privacy::PrivacyEvent& event =
-        sweep.charged[ExamplesOf(view, known, entry.data_digest)].emplace_back(entry.Charged());
-    if (refuted.contains(entry.attempt.trial)) event.voids.emplace_back(privacy::kVoidRefuted);
+  const ChargeBook charges = ChargesIn(view);
+  const ChargeBook::Counts counts = CountsOf(view, charges);
+  for (const std::string& digest : charges.Digests()) {
+    const std::vector<privacy::PrivacyEvent> sum = charges.SumOn(digest, counts);
+    if (sum.empty()) continue;
+    std::vector<privacy::PrivacyEvent>& events = sweep.charged[ExamplesOf(view, known, digest)];
+    events.insert(events.end(), sum.begin(), sum.end());
   }
   for (auto& [digest, events] : sweep.charged) events = privacy::Aggregate(events);
   for (const TrialView& trial : view.trials) {
@@ -100,10 +100,13 @@ Result<std::optional<NeighbourSweep>> ReadNeighbour(storage::Env& env, const std
       std::any_of(view->ledger.begin(), view->ledger.end(), [&](const storage::LedgerEntry& entry) {
         return digests.contains(ExamplesOf(*view, known, entry.data_digest));
       });
-  if (!charged && !FolderIsLocked(env, folder)) return std::optional<NeighbourSweep>();
+  const bool caps = std::any_of(view->trials.begin(), view->trials.end(), [&](const TrialView& trial) {
+    return trial.spec.data && trial.spec.data->budget && digests.contains(ExamplesOf(*view, known, trial.spec.data->digest));
+  });
+  if (!charged && !caps && !FolderIsLocked(env, folder)) return std::optional<NeighbourSweep>();
   WithdrawRefuted(env, *view);
   NeighbourSweep sweep = SweepOf(*view, known);
-  if (!charged && !(sweep.running && Touches(sweep.planned, digests))) return std::optional<NeighbourSweep>();
+  if (!charged && !caps && !(sweep.running && Touches(sweep.planned, digests))) return std::optional<NeighbourSweep>();
   return std::optional<NeighbourSweep>(std::move(sweep));
 }
 
@@ -204,15 +207,17 @@ Result<RootTerms> TermsElsewhere(storage::Env& env, const std::string& results, 
   return terms;
 }
 
-std::set<std::string> ChargedDigests(const ResultsView& view) {
+std::set<std::string> DataDigests(const ResultsView& view) {
   std::set<std::string> digests;
+  for (const TrialView& trial : view.trials)
+    if (trial.spec.data) digests.insert(UnpackedOf(view.unpacked, trial.spec.data->digest));
   for (const storage::LedgerEntry& entry : view.ledger)
     digests.insert(UnpackedOf(view.unpacked, entry.data_digest));
   return digests;
 }
 
 RootCharges ReadRoot(storage::Env& env, const ResultsView& view) {
-  return ReadRoot(env, view.directory, ChargedDigests(view), view.unpacked);
+  return ReadRoot(env, view.directory, DataDigests(view), view.unpacked);
 }
 
 RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::set<std::string>& digests,

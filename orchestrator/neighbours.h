@@ -23,13 +23,14 @@ using BudgetsByData = std::map<std::string, std::vector<OtherBudget>>;  // by un
 struct NeighbourSweep {
   std::string directory;
   bool running = false;
-  // What costs its data set something, by unpacked digest; without a bound where an audit refutes it.
+  // What costs its data set something, by unpacked digest; void where its trial's claims have no bound.
   ChargedByData charged;
   std::set<std::string> planned;          // unpacked digests of its trials' data sets
   std::map<std::string, Budget> budgets;  // of its own, by unpacked digest
 };
 
-// Those that have charged one of `digests` (unpacked), and those that are running with one in their plan.
+// Those that have charged one of `digests` (unpacked), those that set a budget for one, and those that are running with one
+// in their plan.
 // Error: environment or damage, naming the folder that cannot be read; what it charged is then unknown.
 // `known`: beside what each of them knows.
 [[nodiscard]] Result<std::vector<NeighbourSweep>> ReadNeighbours(storage::Env& env,
@@ -62,10 +63,10 @@ struct RootCharges {
   std::string trouble;  // why they are unknown; empty when they are not
 };
 [[nodiscard]] RootCharges ReadRoot(storage::Env& env, const ResultsView& view);
-// The same of the sweep in `results`, whose ledger charges `digests` (unpacked, by `known`).
+// The same of the sweep in `results`, which has to do with `digests` (unpacked, by `known`).
 [[nodiscard]] RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::set<std::string>& digests,
                                    const UnpackedDigests& known);
-// Unpacked digests of what the ledger of `view` charges.
-[[nodiscard]] std::set<std::string> ChargedDigests(const ResultsView& view);
+// Unpacked digests of what the ledger of `view` charges, and of what its trials use.
+[[nodiscard]] std::set<std::string> DataDigests(const ResultsView& view);
 
 }  // namespace retort::orchestrator

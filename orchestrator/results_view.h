@@ -28,6 +28,7 @@ namespace retort::orchestrator {
 
 struct TrialView {
   TrialSpec spec;
+  bool planned = true;  // false of one that the newest plan has not
   TrialState state = TrialState::queued;
   std::uint32_t attempts = 0;               // begun so far
   std::string folder;                       // below `directory`; empty before the first attempt
@@ -49,6 +50,8 @@ struct ResultsView {
   std::string directory;
   std::string sweep;              // name
   std::vector<TrialView> trials;  // in plan order; then, of Plans::every, those that the newest plan has not
+  // Of Plans::newest: those that the newest plan has not, with rows left packed. What they charged counts.
+  std::vector<TrialView> unplanned;
   UnpackedDigests unpacked;       // of data sets that are stored packed
   std::vector<storage::LedgerEntry> ledger;
   std::string ledger_lost;  // why `ledger` charges too little; empty when it is whole

@@ -25,7 +25,7 @@ bool PrintSummarised(const Invocation& call, const std::string& results, const s
                      const CostModel& costs) {
   std::optional<SweepSummary> summary = ReadSummary(call.env, results, sources, VersionText());
   if (!summary) return false;
-  const RootCharges root = ReadRoot(call.env, results, summary->charged, summary->view.unpacked);
+  const RootCharges root = ReadRoot(call.env, results, summary->digests, summary->view.unpacked);
   if (!IsAlone(root)) return false;
   for (DataSpending& spent : summary->trials.spending) spent.root = root.directory;
   const double clock = ReadClocks().unix_seconds;

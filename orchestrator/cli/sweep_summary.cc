@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormatVersion = 2;
+constexpr int kFormatVersion = 3;
 constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
 constexpr std::size_t kMostProblems = 1000;  // whoever has more of them reads the journal
 
@@ -55,14 +55,18 @@ Problem ProblemIn(const json& value) {
 json SpentJson(const DataSpending& spent) {
   json budget;
   if (spent.budget) budget = {spent.budget->epsilon, spent.budget->delta};
-  return {{"data", spent.data},   {"digest", spent.digest}, {"epsilon", NumberJson(spent.epsilon)},
-          {"delta", spent.delta}, {"budget", budget},       {"trials", spent.trials}};
+  return {{"data", spent.data},     {"names", spent.names},   {"digest", spent.digest},
+          {"reason", spent.reason}, {"delta", spent.delta},   {"epsilon", NumberJson(spent.epsilon)},
+          {"budget", budget},       {"trials", spent.trials}, {"assumptions", spent.assumptions}};
 }
 
 DataSpending SpentIn(const json& value) {
   DataSpending spent;
   spent.data = value.at("data");
+  spent.names = value.at("names").get<std::vector<std::string>>();
   spent.digest = value.at("digest");
+  spent.reason = spent.root_reason = value.at("reason");
+  spent.assumptions = value.at("assumptions").get<std::vector<std::string>>();
   spent.epsilon = spent.root_epsilon = NumberIn(value.at("epsilon"));
   spent.delta = value.at("delta");
   spent.trials = value.at("trials");
@@ -104,7 +108,7 @@ json BodyOf(const ResultsView& view, const TrialsStatus& trials) {
   for (const Problem& problem : trials.problems) problems.push_back(ProblemJson(problem));
   for (const DataSpending& spent : trials.spending) spending.push_back(SpentJson(spent));
   return {{"sweep", view.sweep},         {"newest_event", view.newest_event}, {"drained", view.drained},
-          {"packed", view.packed},       {"unpacked", view.unpacked},         {"charged", ChargedDigests(view)},
+          {"packed", view.packed},       {"unpacked", view.unpacked},         {"digests", DataDigests(view)},
           {"trials", trials.trials},     {"counts", trials.counts},           {"problems", problems},
           {"spending", spending},        {"finished", trials.finished},       {"remaining", RemainingJson(trials.remaining)}};
 }
@@ -116,7 +120,7 @@ SweepSummary SummaryIn(const json& body) {
   summary.view.drained = body.at("drained").get<std::vector<std::string>>();
   summary.view.packed = body.at("packed").get<std::vector<std::string>>();
   summary.view.unpacked = body.at("unpacked").get<UnpackedDigests>();
-  summary.charged = body.at("charged").get<std::set<std::string>>();
+  summary.digests = body.at("digests").get<std::set<std::string>>();
   summary.trials.trials = body.at("trials");
   summary.trials.finished = body.at("finished");
   summary.trials.remaining = RemainingIn(body.at("remaining"));

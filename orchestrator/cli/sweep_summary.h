@@ -22,7 +22,7 @@ inline constexpr std::uint64_t kSummarisedBytes = std::uint64_t{6} << 20;
 struct SweepSummary {
   ResultsView view;              // without trials, ledger, usage and inventory
   TrialsStatus trials;           // as nobody's budgets and charges but the sweep's own make them
-  std::set<std::string> charged; // ChargedDigests
+  std::set<std::string> digests; // DataDigests
 };
 
 [[nodiscard]] std::string SummaryPath(const std::string& results);
