@@ -9,7 +9,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <set>
 #include <sstream>
 #include <string>
 
@@ -255,7 +254,7 @@ class Spent : public ::testing::Test {
 
  private:
   static std::string Report(const SweepStatus& status, const ResultsView& view) {
-    const SweepPlan plan;
+    const SweepPlan plan = {};
     const std::vector<ResultTable> tables;
     AttemptReader attempts(storage::PosixEnv(), view, 1 << 20);
     Html html;
