@@ -55,7 +55,8 @@ RETORT_MESSAGE(Answer, answer, RETORT_FIELD(text));
 
 RETORT_MESSAGE(Start, start, RETORT_FIELD(spec), RETORT_FIELD(gang_rank), RETORT_FIELD(gang_size),
                RETORT_FIELD(device), RETORT_FIELD(trial_directory), RETORT_FIELD(attempt_directory),
-               RETORT_FIELD(teacher_file), RETORT_FIELD(data_path), RETORT_FIELD(sweep), RETORT_FIELD(gang_host));
+               RETORT_FIELD(teacher_file), RETORT_FIELD(data_path), RETORT_FIELD(sweep), RETORT_FIELD(gang_host),
+               RETORT_FIELD(charged), RETORT_FIELD(teacher_claims), RETORT_FIELD(teacher_parameters));
 RETORT_MESSAGE(GangReady, gang_ready, RETORT_FIELD(blob));
 RETORT_MESSAGE(Reserved, reserved, RETORT_FIELD(id), RETORT_FIELD(granted), RETORT_FIELD(refusal));
 RETORT_MESSAGE(Stop, stop, RETORT_FIELD(save), RETORT_FIELD(deadline_seconds));

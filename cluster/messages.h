@@ -69,6 +69,10 @@ struct Start {
   std::string data_path;           // absolute
   std::string sweep;               // sweep name, for attempt.h5
   std::string gang_host;           // address of this member that the others reach; empty without a gang
+  // What the ledger has charged to the trial so far, equal events aggregated: its earlier attempts, which are over.
+  std::vector<privacy::PrivacyEvent> charged = {};
+  std::vector<std::string> teacher_claims = {};  // EncodeClaim: of the parent's row, which follow from the ledger
+  std::string teacher_parameters = {};           // digest that the parent's row has; empty where nobody knows it
 };
 struct GangReady { std::string blob; };
 struct Reserved { std::uint64_t id = 0; bool granted = false; std::string refusal; };

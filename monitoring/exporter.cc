@@ -7,12 +7,12 @@
 #include <mutex>
 #include <utility>
 
+#include "monitoring/connection_guard.h"
 #include "monitoring/credentials.h"
 
 namespace retort::monitoring {
 namespace {
 
-constexpr unsigned kIdleSeconds = 10;  // after which a connection without a request is closed
 constexpr const char* kTls = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 using Text = std::shared_ptr<const std::string>;
@@ -70,9 +70,24 @@ std::string_view Told(const char* text) { return text == nullptr ? std::string_v
 }  // namespace
 
 struct Exporter::Server {
+  explicit Server(const ConnectionLimits& allowed) : limits(allowed), guard(allowed) {}
+
   std::string host, credentials, certificate, run;
+  ConnectionLimits limits;
+  ConnectionGuard guard;
   Snapshot snapshot;
   MHD_Daemon* daemon = nullptr;
+
+  // Called by the server's thread, before it closes a connection that is over.
+  static void Watch(void* self, MHD_Connection* connection, void**, MHD_ConnectionNotificationCode what) {
+    const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info == nullptr) return;
+    ConnectionGuard& guard = static_cast<Server*>(self)->guard;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+      guard.Began(info->connect_fd);
+    else
+      guard.Ended(info->connect_fd);
+  }
 
   // One for every request: what is not /metrics is not there.
   static MHD_Result Answer(void* self, MHD_Connection* connection, const char* url, const char* method, const char*,
@@ -112,14 +127,16 @@ struct Exporter::Server {
                                    {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kTls)},
                                    {MHD_OPTION_END, 0, nullptr}};
     daemon = MHD_start_daemon(flags, 0, nullptr, nullptr, &Answer, this, MHD_OPTION_SOCK_ADDR, &where,
-                              MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds, MHD_OPTION_ARRAY,
+                              MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(limits.idle.count()),
+                              MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(limits.connections),
+                              MHD_OPTION_NOTIFY_CONNECTION, &Watch, this, MHD_OPTION_ARRAY,
                               certificate.empty() ? encryption + 3 : encryption, MHD_OPTION_END);
   }
 };
 
 Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen, const Protection& protection,
-                                                  const std::string& run) {
-  auto server = std::make_unique<Server>();
+                                                  const std::string& run, const ConnectionLimits& limits) {
+  auto server = std::make_unique<Server>(limits);
   server->host = listen.address;
   server->credentials = protection.credentials;
   server->certificate = protection.certificate;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "experiments/spec/status.h"
+#include "monitoring/connection_limits.h"
 #include "monitoring/listen_address.h"
 #include "monitoring/metrics.h"
 
@@ -33,8 +34,8 @@ struct Protection {
 // not belong together.
 [[nodiscard]] Result<std::string> ReadCertificate(const std::string& path);
 
-// Serves /metrics from a thread of its own until destroyed; connections that say nothing, or read slowly, keep nobody
-// waiting.
+// Serves /metrics from a thread of its own until destroyed. Connections that say nothing, or speak or read slowly, keep nobody
+// waiting, and are closed.
 class Exporter {
  public:
   // `run`: what the parameter `run` of a request has to be where it has one: whoever scrapes an address that another run
@@ -42,7 +43,8 @@ class Exporter {
   // certificate cannot be used. Without a port, and with kMetricsPortsTried of them busy, any free one is taken.
   [[nodiscard]] static Result<std::unique_ptr<Exporter>> Start(const ListenAddress& listen,
                                                                const Protection& protection = {},
-                                                               const std::string& run = "");
+                                                               const std::string& run = "",
+                                                               const ConnectionLimits& limits = {});
   ~Exporter();
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;

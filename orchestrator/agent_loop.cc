@@ -12,6 +12,7 @@
 #include "orchestrator/environment.h"
 #include "orchestrator/local_agent.h"
 #include "orchestrator/mpi_run.h"
+#include "orchestrator/open_files.h"
 #include "orchestrator/service.h"
 #include "orchestrator/stop_signals.h"
 #include "orchestrator/system_clock.h"
@@ -89,6 +90,7 @@ class AgentLoop {
 }  // namespace
 
 Result<int> RunAgentRank(const RunOptions& asked) {
+  RaiseOpenFiles();
   const RunOptions options = OnUsableDevices(asked);
   RETORT_ASSIGN_OR_RETURN(StopSignals signals, StopSignals::Open());
   RETORT_ASSIGN_OR_RETURN(MpiRun mpi, MpiRun::Open(options));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/privacy/claim.h"
+#include "experiments/privacy/reasons.h"
 
 namespace retort::orchestrator {
 
@@ -20,9 +21,9 @@ std::optional<std::string> RefuseOverBudget(const ChargeBook& charges, const Dat
     const std::optional<double> total = privacy::TotalEpsilonOver(all, budget);
     if (!total) return std::nullopt;
     return fmt::format(
-        "data set '{}': this release would bring the total{} to epsilon = {:.3f} at delta = {:g}, over ",
+        "data set '{}': this release would bring the total{} to epsilon = {:.3f} at delta = {:g}{}, over ",
         data.name, elsewhere.empty() ? "" : ", with what other sweeps in the same results root spent,", *total,
-        budget.delta);
+        budget.delta, event.voids.empty() ? "" : fmt::format(" ({})", privacy::ReasonText(event.voids.front())));
   };
   if (const auto refusal = data.budget ? over(*data.budget) : std::nullopt)
     return *refusal +

@@ -76,12 +76,33 @@ std::vector<privacy::PrivacyEvent> ChargeBook::CountedOf(TrialId trial, const Co
   return counts ? counts(trial, std::move(events)) : events;
 }
 
+void ChargeBook::Share(const std::string& a, const std::string& b) {
+  if (a == b || !shares_[a].insert(b).second) return;
+  shares_[b].insert(a);
+  ++version_;
+}
+
+std::set<std::string> ChargeBook::SharedWith(const std::string& digest) const {
+  const auto others = shares_.find(digest);
+  return others == shares_.end() ? std::set<std::string>() : others->second;
+}
+
+std::vector<TrialId> ChargeBook::TrialsOn(const std::string& data_digest) const {
+  const std::string& digest = UnpackedOf(unpacked_, data_digest);
+  std::vector<TrialId> trials;
+  const auto add = [&](const std::string& name) {
+    if (const auto found = by_data_.find(name); found != by_data_.end())
+      trials.insert(trials.end(), found->second.begin(), found->second.end());
+  };
+  add(digest);
+  for (const std::string& other : SharedWith(digest)) add(other);
+  return trials;
+}
+
 std::vector<privacy::PrivacyEvent> ChargeBook::SumOn(const std::string& data_digest,
                                                      const Counts& counts) const {
   Sums all;
-  const auto found = by_data_.find(UnpackedOf(unpacked_, data_digest));
-  if (found == by_data_.end()) return all;
-  for (const TrialId trial : found->second)
+  for (const TrialId trial : TrialsOn(data_digest))
     for (const privacy::PrivacyEvent& event : CountedOf(trial, counts)) AddTo(all, event);
   return all;
 }
@@ -89,9 +110,7 @@ std::vector<privacy::PrivacyEvent> ChargeBook::SumOn(const std::string& data_dig
 std::vector<std::vector<privacy::PrivacyEvent>> ChargeBook::EventsOn(const std::string& data_digest,
                                                                      const Counts& counts) const {
   std::vector<std::vector<privacy::PrivacyEvent>> events;
-  const auto found = by_data_.find(UnpackedOf(unpacked_, data_digest));
-  if (found == by_data_.end()) return events;
-  for (const TrialId trial : found->second) events.push_back(CountedOf(trial, counts));
+  for (const TrialId trial : TrialsOn(data_digest)) events.push_back(CountedOf(trial, counts));
   return events;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,13 +21,17 @@ class ChargeBook {
  public:
   using Handle = std::size_t;
   using Events = std::vector<privacy::PrivacyEvent>;
-  // What counts of all that a trial was charged: see ChargesOf (charged_trials.h).
+  // What counts of all that a trial was charged: see CountedCharges (claim_context.h).
   using Counts = std::function<Events(TrialId, Events)>;
 
   // What is and will be charged to `digest` counts for `unpacked`, too, and the other way round: they hold
   // the same examples.
   void Unpack(const std::string& digest, const std::string& unpacked);
   [[nodiscard]] const UnpackedDigests& unpacked() const { return unpacked_; }
+  // What is charged to one of these unpacked digests counts for the other, too: they share examples.
+  void Share(const std::string& a, const std::string& b);
+  // Those that count for `digest` (unpacked), without itself.
+  [[nodiscard]] std::set<std::string> SharedWith(const std::string& digest) const;
   void Load(const std::vector<storage::LedgerEntry>& entries);
   // Charged in full until settled.
   Handle Add(const std::string& data_digest, TrialId trial, const privacy::PrivacyEvent& event);
@@ -37,7 +42,7 @@ class ChargeBook {
   [[nodiscard]] std::vector<privacy::PrivacyEvent> EventsOf(TrialId trial) const;
   // Whether the trial was ever charged, be it for nothing that is left.
   [[nodiscard]] bool Knows(TrialId trial) const { return by_trial_.contains(trial); }
-  // What counts (empty: everything) of every trial that touched the data set's examples.
+  // What counts (empty: everything) of every trial that touched the data set's examples, or some of them (Share).
   [[nodiscard]] std::vector<std::vector<privacy::PrivacyEvent>> EventsOn(const std::string& data_digest,
                                                                          const Counts& counts = {}) const;
   // The same of all together, equal ones aggregated.
@@ -57,11 +62,14 @@ class ChargeBook {
   // Equal events of one trial, together; in the order of their first charge.
   using Sums = std::vector<privacy::PrivacyEvent>;
   [[nodiscard]] Events CountedOf(TrialId trial, const Counts& counts) const;
+  // Trials that charged the data set or one that shares examples with it: by data set, in the order of their first charge.
+  [[nodiscard]] std::vector<TrialId> TrialsOn(const std::string& data_digest) const;
   std::vector<Charge> charges_;
   std::unordered_map<TrialId, Sums> by_trial_;
   // By unpacked digest: trials in the order of their first charge.
   std::map<std::string, std::vector<TrialId>> by_data_;
   UnpackedDigests unpacked_;
+  std::map<std::string, std::set<std::string>> shares_;  // both ways, without itself
   std::uint64_t version_ = 0;
 };
 

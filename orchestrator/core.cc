@@ -197,8 +197,6 @@ Status Core::On(const TrialReopened& event) {
   return Reopen(index);
 }
 
-Status Core::On(const SweepInterrupted&) { return {}; }
-
 Status Core::On(const SlotDrained& event) {
   drained_.push_back(event);
   return {};
@@ -216,8 +214,6 @@ Status Core::On(const PackingMeasured& event) {
   return {};
 }
 
-Status Core::On(const AgentNoted&) { return {}; }
-
 Status Core::On(const LedgerNoted& event) {
   if (event.reservations <= ledger_noted_)
     return DamageError("journal: reservations of the ledger must grow");
@@ -227,6 +223,13 @@ Status Core::On(const LedgerNoted& event) {
 
 Status Core::On(const DataNoted& event) {
   charges.Unpack(event.digest, event.unpacked);
+  return {};
+}
+
+Status Core::On(const RootNoted& event) {
+  if (!noted_root_.empty() && noted_root_ != event.root)
+    return DamageError("journal: the results root in which the folder was first run is noted twice");
+  noted_root_ = event.root;
   return {};
 }
 

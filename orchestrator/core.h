@@ -40,6 +40,7 @@ struct Settings {
   std::string results;          // absolute path of the results folder
   std::string provenance_json;  // of this run, for rows
   int world_size = 1;
+  std::string root = {};        // MarkKey::Name of its results root's key; empty: that cannot be told
 };
 
 // Since this orchestrator started.
@@ -129,6 +130,8 @@ class Core {
   // Of the newest run.
   [[nodiscard]] const std::vector<SlotDrained>& drained() const { return drained_; }
   [[nodiscard]] const std::vector<PackingMeasured>& packed() const { return packed_; }  // of the newest run
+  // Of the results root in which the folder was first run; empty where nobody noted it.
+  [[nodiscard]] const std::string& noted_root() const { return noted_root_; }
   [[nodiscard]] const std::string& run_provenance() const { return run_provenance_; }  // of the newest run
   [[nodiscard]] double last_end() const { return last_end_; }  // unix seconds; 0 = no trial ended yet
   [[nodiscard]] double last_success() const { return last_success_; }  // the same of those that succeeded
@@ -177,13 +180,14 @@ class Core {
   Status On(const RowWritten& event);
   Status On(const TrialCancelled& event);
   Status On(const TrialReopened& event);
-  Status On(const SweepInterrupted& event);
+  static Status On(const SweepInterrupted&) { return {}; }
   Status On(const SlotDrained& event);
   Status On(const PackingMeasured& event);
   Status On(const SlotRestored& event);
-  Status On(const AgentNoted& event);
+  static Status On(const AgentNoted&) { return {}; }
   Status On(const LedgerNoted& event);
   Status On(const DataNoted& event);
+  Status On(const RootNoted& event);
 
   [[nodiscard]] Result<std::size_t> IndexOf(TrialId id) const;
   [[nodiscard]] Result<std::size_t> IndexOf(AttemptId id) const;  // its newest attempt, active
@@ -216,6 +220,7 @@ class Core {
   std::uint64_t generation_ = 0;
   double last_end_ = 0, last_success_ = 0;
   std::uint64_t ledger_noted_ = 0;
+  std::string noted_root_;
 };
 
 }  // namespace retort::orchestrator

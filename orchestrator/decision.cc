@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/privacy/claim.h"
 #include "orchestrator/host_key.h"
 #include "orchestrator/packed_seats.h"
 #include "orchestrator/reactor.h"
@@ -24,10 +25,14 @@ cluster::Start StartOf(Core& core, const Trial& trial, std::uint32_t attempt) {
   start.attempt_directory = start.trial_directory + "/attempt-" + std::to_string(attempt);
   start.data_path = spec.data ? spec.data->path : "";
   start.sweep = core.sweep();
+  start.charged = core.charges.EventsOf(spec.id);
   if (spec.parent) {
     const Trial& teacher = core.Get(*spec.parent);
     RETORT_CHECK(teacher.row.has_value());
     start.teacher_file = results + "/" + teacher.row->attempt_file;
+    start.teacher_parameters = teacher.row->parameters_digest;
+    for (const privacy::Claim& claim : teacher.row->claims)
+      start.teacher_claims.push_back(privacy::EncodeClaim(claim));
   }
   return start;
 }

@@ -259,6 +259,9 @@ void Take(const Json& json, DataNoted& event) {
   event.unpacked = json.at("unpacked").get<std::string>();
 }
 
+void Put(Json& json, const RootNoted& event) { json["root"] = event.root; }
+void Take(const Json& json, RootNoted& event) { event.root = json.at("root").get<std::string>(); }
+
 // The one place that catches the JSON library's exceptions.
 template <typename T>
 Result<JournalEvent> DecodeAs(const char* name, std::string_view payload) {
@@ -281,7 +284,7 @@ TrialPlanned PlannedAs(const TrialSpec& spec) { return {spec, EncodeTrialSpec(sp
 
 EventType TypeOf(const Event& event) {
   // The alternatives of Event stand in the order of their numbers.
-  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::data_noted));
+  static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(EventType::root_noted));
   static_assert(std::is_same_v<std::variant_alternative_t<8, Event>, AttemptEnded>);
   return static_cast<EventType>(event.index() + 1);
 }
@@ -334,6 +337,8 @@ Result<JournalEvent> DecodeEvent(std::uint16_t type, std::string_view payload) {
       return DecodeAs<LedgerNoted>("ledger_noted", payload);
     case EventType::data_noted:
       return DecodeAs<DataNoted>("data_noted", payload);
+    case EventType::root_noted:
+      return DecodeAs<RootNoted>("root_noted", payload);
   }
   return UsageError(
       "journal event type " + std::to_string(type) +

@@ -42,6 +42,7 @@ enum class EventType : std::uint16_t {
   agent_noted = 17,
   ledger_noted = 18,
   data_noted = 19,
+  root_noted = 20,
 };
 
 // First record of a journal; again when the sweep file was edited.
@@ -163,10 +164,16 @@ struct DataNoted {
   std::string unpacked;  // that its files would have unpacked
 };
 
+// The results root in which the folder was first run: what it charges is known there. In another one it is a copy, or was
+// moved.
+struct RootNoted {
+  std::string root;  // MarkKey::Name of the root's key
+};
+
 using Event = std::variant<SweepOpened, TrialPlanned, PlanAdopted, RunStarted, AttemptLeased, AttemptStarted,
                            CheckpointNoted, ProgressNoted, AttemptEnded, RowWritten, TrialCancelled,
                            TrialReopened, SweepInterrupted, SlotDrained, PackingMeasured, SlotRestored,
-                           AgentNoted, LedgerNoted, DataNoted>;
+                           AgentNoted, LedgerNoted, DataNoted, RootNoted>;
 
 struct JournalEvent {
   double at = 0;  // unix seconds

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
-#include <set>
 #include <utility>
 
 namespace retort::orchestrator {
@@ -19,7 +18,7 @@ class ListSchedule {
       if (jobs_[i].teacher != Job::kNoTeacher)
         students_.at(jobs_[i].teacher).push_back(i);
       else if (!jobs_[i].running)
-        ready_.insert(KeyOf(i));
+        ready_.push(KeyOf(i));
     }
     for (std::size_t i = 0; i < jobs_.size(); ++i)
       if (jobs_[i].running) Start(i);
@@ -52,14 +51,14 @@ class ListSchedule {
     --running_;
     ++ended_;
     for (const std::size_t student : students_[index])
-      if (!jobs_[student].running) ready_.insert(KeyOf(student));
+      if (!jobs_[student].running) ready_.push(KeyOf(student));
   }
 
   void StartReady() {
     while (!ready_.empty() && (at_once_ <= 0 || running_ < at_once_)) {
-      const std::size_t index = ready_.begin()->second;
+      const std::size_t index = ready_.top().second;
       if (jobs_[index].devices > free_) return;
-      ready_.erase(ready_.begin());
+      ready_.pop();
       Start(index);
     }
   }
@@ -71,7 +70,7 @@ class ListSchedule {
   double now_ = 0;
   std::size_t ended_ = 0;
   std::vector<std::vector<std::size_t>> students_;
-  std::set<Key> ready_;
+  std::priority_queue<Key, std::vector<Key>, std::greater<>> ready_;
   std::priority_queue<Finish, std::vector<Finish>, std::greater<>> ends_;
 };
 

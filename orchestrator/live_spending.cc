@@ -13,6 +13,7 @@ SpendingFacts SpendingFactsOf(const Core& core) {
     const Trial& trial = core.At(index);
     facts.trials.push_back({&trial.spec, trial.planned, core.refuted.contains(trial.spec.id)});
   }
+  facts.results = core.settings().results;
   facts.charges = &core.charges;
   facts.counts = CountsOf(core);
   facts.ledger_lost = core.ledger_lost;

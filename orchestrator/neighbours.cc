@@ -10,34 +10,33 @@
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/journal.h"
 #include "orchestrator/refuted_claims.h"
+#include "orchestrator/root_examples.h"
 #include "orchestrator/view_charges.h"
+#include "storage/byte_codec.h"
 
 namespace retort::orchestrator {
 namespace {
-
-std::string RootOf(const std::string& results) {
-  const std::filesystem::path folder = std::filesystem::path(results).lexically_normal();
-  const std::filesystem::path whole = folder.has_filename() ? folder : folder.parent_path();
-  return whole.has_parent_path() ? whole.parent_path().string() : std::string(".");
-}
 
 bool Same(const std::string& a, const std::string& b) {
   return (std::filesystem::path(a).lexically_normal() / "").lexically_normal() ==
          (std::filesystem::path(b).lexically_normal() / "").lexically_normal();
 }
 
-// Folders of the root that hold a journal or a ledger, this sweep's left out.
-Result<std::vector<std::string>> Siblings(storage::Env& env, const std::string& results) {
-  const std::string root = RootOf(results);
-  std::vector<std::string> folders;
-  if (!env.Exists(root)) return folders;
-  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(root));
-  for (const std::string& name : names) {
-    std::string folder = (std::filesystem::path(root) / name).string();
-    const bool sweep = env.Exists(LedgerPath(folder)) || env.Exists(JournalPath(folder));
-    if (sweep && !Same(folder, results)) folders.push_back(std::move(folder));
-  }
-  return folders;
+constexpr std::size_t kLogHeader = 16, kRecordHeader = 10;
+constexpr std::uint32_t kMostOfFirst = 64U << 20;
+
+// The first record of a folder's journal, which no two runs make alike; empty where there is none.
+std::string BeginningOf(storage::Env& env, const std::string& folder) {
+  if (!env.Exists(JournalPath(folder))) return "";
+  const auto file = env.OpenInput(JournalPath(folder));
+  if (!file.ok()) return "";
+  std::string head(kRecordHeader, '\0');
+  if (!(*file)->ReadAt(kLogHeader, head.size(), head.data()).ok()) return "";
+  storage::ByteReader reader(head);
+  const std::uint32_t length = reader.U32();
+  if (length > kMostOfFirst) return "";
+  std::string payload(length, '\0');
+  return (*file)->ReadAt(kLogHeader + kRecordHeader, length, payload.data()).ok() ? head + payload : "";
 }
 
 // What names the examples of a data set: to the sweep of `view`, else to the one that asks.
@@ -49,6 +48,7 @@ NeighbourSweep SweepOf(const ResultsView& view, const UnpackedDigests& known) {
   NeighbourSweep sweep;
   sweep.directory = view.directory;
   sweep.running = view.running;
+  sweep.noted_root = view.noted_root;
   const ChargeBook charges = ChargesIn(view);
   const ChargeBook::Counts counts = CountsOf(view, charges);
   for (const std::string& digest : charges.Digests()) {
@@ -70,43 +70,39 @@ NeighbourSweep SweepOf(const ResultsView& view, const UnpackedDigests& known) {
   return sweep;
 }
 
-bool Touches(const std::set<std::string>& some, const std::set<std::string>& others) {
-  return std::any_of(some.begin(), some.end(),
-                     [&](const std::string& digest) { return others.contains(digest); });
-}
-
 // Whether a sweep whose journal cannot be read may have to do with `digests`.
 bool MayTouch(storage::Env& env, const std::string& folder, const std::set<std::string>& digests,
-              const UnpackedDigests& known) {
+              const UnpackedDigests& known, const SharedExamples& shared) {
   const Result<std::vector<storage::LedgerEntry>> ledger = storage::ReadLedger(env, LedgerPath(folder));
-  return !ledger.ok() || std::any_of(ledger->begin(), ledger->end(), [&](const storage::LedgerEntry& entry) {
-    return digests.contains(UnpackedOf(known, entry.data_digest));
-  });
+  if (!ledger.ok()) return true;
+  std::set<std::string> charged;
+  for (const storage::LedgerEntry& entry : *ledger) charged.insert(UnpackedOf(known, entry.data_digest));
+  return AnyTogether(shared, charged, digests);
 }
 
 // The sweep in `folder`, unless its ledger and lock show that it has nothing to do with `digests`; a ledger
 // that has lost something shows nothing.
 Result<std::optional<NeighbourSweep>> ReadNeighbour(storage::Env& env, const std::string& folder,
                                                     const std::set<std::string>& digests,
-                                                    const UnpackedDigests& known) {
+                                                    const UnpackedDigests& known, SharedExamples& shared) {
   Result<ResultsView> view = ReadResults(env, folder);
   if (!view.ok()) {
-    if (!FolderIsLocked(env, folder) && !MayTouch(env, folder, digests, known))
+    if (!FolderIsLocked(env, folder) && !MayTouch(env, folder, digests, known, shared))
       return std::optional<NeighbourSweep>();
     return view.status();
   }
   if (!view->ledger_lost.empty()) return DamageError(view->ledger_lost);
-  const bool charged =
-      std::any_of(view->ledger.begin(), view->ledger.end(), [&](const storage::LedgerEntry& entry) {
-        return digests.contains(ExamplesOf(*view, known, entry.data_digest));
-      });
-  const bool caps = std::any_of(view->trials.begin(), view->trials.end(), [&](const TrialView& trial) {
-    return trial.spec.data && trial.spec.data->budget && digests.contains(ExamplesOf(*view, known, trial.spec.data->digest));
-  });
-  if (!charged && !caps && !FolderIsLocked(env, folder)) return std::optional<NeighbourSweep>();
+  shared.NoteUnmarked(view->unpacked, view->data);
+  std::set<std::string> touched, capped;
+  for (const storage::LedgerEntry& entry : view->ledger) touched.insert(ExamplesOf(*view, known, entry.data_digest));
+  for (const TrialView& trial : view->trials)
+    if (trial.spec.data && trial.spec.data->budget) capped.insert(ExamplesOf(*view, known, trial.spec.data->digest));
+  const bool counts = AnyTogether(shared, touched, digests) || AnyTogether(shared, capped, digests);
+  if (!counts && !FolderIsLocked(env, folder)) return std::optional<NeighbourSweep>();
   WithdrawRefuted(env, *view);
   NeighbourSweep sweep = SweepOf(*view, known);
-  if (!charged && !caps && !(sweep.running && Touches(sweep.planned, digests))) return std::optional<NeighbourSweep>();
+  if (!counts && !(sweep.running && AnyTogether(shared, sweep.planned, digests)))
+    return std::optional<NeighbourSweep>();
   return std::optional<NeighbourSweep>(std::move(sweep));
 }
 
@@ -131,6 +127,17 @@ std::set<std::string> DigestsOf(const std::map<std::string, std::string>& names)
   return digests;
 }
 
+// A budget of one data set of the plan binds the others that share its examples.
+void AddOwnBudgets(const std::string& results, const SweepPlan& plan, const SharedExamples& shared,
+                   BudgetsByData& budgets) {
+  for (const auto& capped : plan.data) {
+    if (!capped->budget) continue;
+    const std::string& theirs = UnpackedOf(plan.unpacked, capped->digest);
+    for (const auto& [digest, name] : NamesOf(plan))
+      if (digest != theirs && shared.Together(digest, theirs)) budgets[digest].push_back({results, *capped->budget});
+  }
+}
+
 Status Running(const std::string& folder, const std::string& name, const std::string& root,
                const char* whose) {
   return EnvironmentError(fmt::format(
@@ -141,13 +148,61 @@ Status Running(const std::string& folder, const std::string& name, const std::st
 
 }  // namespace
 
+Result<std::vector<std::string>> SweepsBeside(storage::Env& env, const std::string& results) {
+  const std::string root = ResultsRoot(results);
+  std::vector<std::string> folders;
+  if (!env.Exists(root)) return folders;
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(root));
+  for (const std::string& name : names) {
+    std::string folder = (std::filesystem::path(root) / name).string();
+    const bool sweep = env.Exists(LedgerPath(folder)) || env.Exists(JournalPath(folder));
+    if (sweep && !Same(folder, results)) folders.push_back(std::move(folder));
+  }
+  return folders;
+}
+
+std::vector<std::string> CopiesBeside(storage::Env& env, const std::string& results) {
+  std::vector<std::string> copies;
+  const std::string own = BeginningOf(env, results);
+  const Result<std::vector<std::string>> folders = SweepsBeside(env, results);
+  if (own.empty() || !folders.ok()) return copies;
+  for (const std::string& folder : *folders)
+    if (BeginningOf(env, folder) == own)
+      copies.push_back(fmt::format("one of {} and {} is a copy of the other: what was charged before it was made counts "
+                                   "twice. Move one of them out of {}",
+                                   results, folder, ResultsRoot(results)));
+  return copies;
+}
+
+std::vector<std::string> CopyNotes(storage::Env& env, const ResultsView& view) {
+  std::vector<std::string> notes = CopiesBeside(env, view.directory);
+  if (view.noted_root.empty()) return notes;
+  Result<storage::RootMarks> marks = storage::ReadMarks(env, ResultsRoot(view.directory));
+  if (!marks.ok())
+    notes.push_back(marks.status().message());
+  else if (IsStrange(view.noted_root, SharedExamples(*std::move(marks))))
+    notes.push_back(StrangeRootText(view.directory));
+  return notes;
+}
+
+bool IsStrange(const std::string& noted_root, const SharedExamples& shared) {
+  return !noted_root.empty() && noted_root != shared.root();
+}
+
+std::string StrangeRootText(const std::string& results) {
+  return fmt::format("{} was first run in another results root than {}: it is a copy, or was moved, and what the sweeps "
+                     "there and here spend of the same examples is counted apart. Go on with it in its own place, or give "
+                     "this sweep a folder of its own with --results",
+                     results, ResultsRoot(results));
+}
+
 Result<std::vector<NeighbourSweep>> ReadNeighbours(storage::Env& env, const std::string& results,
                                                    const std::set<std::string>& digests,
-                                                   const UnpackedDigests& known) {
+                                                   const UnpackedDigests& known, SharedExamples& shared) {
   std::vector<NeighbourSweep> sweeps;
-  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> siblings, Siblings(env, results));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> siblings, SweepsBeside(env, results));
   for (const std::string& folder : siblings) {
-    Result<std::optional<NeighbourSweep>> sweep = ReadNeighbour(env, folder, digests, known);
+    Result<std::optional<NeighbourSweep>> sweep = ReadNeighbour(env, folder, digests, known, shared);
     if (!sweep.ok())
       return Status(sweep.status().code(),
                     fmt::format("what {} charged cannot be read: {}", folder, sweep.status().message()));
@@ -156,51 +211,54 @@ Result<std::vector<NeighbourSweep>> ReadNeighbours(storage::Env& env, const std:
   return sweeps;
 }
 
-Result<BudgetsByData> BudgetsElsewhere(storage::Env& env, const std::string& results, const SweepPlan& plan) {
+Result<BudgetsByData> BudgetsElsewhere(storage::Env& env, const std::string& results, const SweepPlan& plan,
+                                       SharedExamples& shared) {
   BudgetsByData budgets;
   const std::map<std::string, std::string> names = NamesOf(plan);
-  const Result<std::vector<std::string>> siblings = Siblings(env, results);
+  const Result<std::vector<std::string>> siblings = SweepsBeside(env, results);
   if (names.empty() || !siblings.ok()) return budgets;
   for (const std::string& folder : *siblings) {
     const Result<ResultsView> view = ReadJournaled(env, folder);
     // One that is just beginning looks for this sweep's lock before it draws.
     const bool absent = !view.ok() && view.status().code() == StatusCode::environment;
-    if (absent || (!view.ok() && !MayTouch(env, folder, DigestsOf(names), plan.unpacked))) continue;
+    if (absent || (!view.ok() && !MayTouch(env, folder, DigestsOf(names), plan.unpacked, shared))) continue;
     if (!view.ok())
       return EnvironmentError(fmt::format("whether {} sets a budget for the same data cannot be read, so no sweep "
                                           "draws on it beside that folder: mend it, or move it out of {}. {}",
-                                          folder, RootOf(results), view.status().message()));
-    const std::map<std::string, Budget> theirs = SweepOf(*view, plan.unpacked).budgets;
-    for (const auto& [digest, name] : names) {
-      const auto budget = theirs.find(UnpackedOf(view->unpacked, digest));
-      if (budget != theirs.end()) budgets[digest].push_back({folder, budget->second});
-    }
+                                          folder, ResultsRoot(results), view.status().message()));
+    shared.NoteUnmarked(view->unpacked, view->data);
+    for (const auto& [theirs, budget] : SweepOf(*view, plan.unpacked).budgets)
+      for (const auto& [digest, name] : names)
+        if (shared.Together(UnpackedOf(view->unpacked, digest), theirs)) budgets[digest].push_back({folder, budget});
   }
   return budgets;
 }
 
-Result<RootTerms> TermsElsewhere(storage::Env& env, const std::string& results, const SweepPlan& plan) {
+Result<RootTerms> TermsElsewhere(storage::Env& env, const std::string& results, const SweepPlan& plan,
+                                 SharedExamples& shared) {
   RootTerms terms;
-  RETORT_ASSIGN_OR_RETURN(terms.budgets, BudgetsElsewhere(env, results, plan));
+  RETORT_ASSIGN_OR_RETURN(terms.budgets, BudgetsElsewhere(env, results, plan, shared));
+  AddOwnBudgets(results, plan, shared, terms.budgets);
   const std::map<std::string, std::string> names = CappedNames(plan, terms.budgets);
   ChargedByData& charged = terms.charged;
   if (names.empty()) return terms;
   const Result<std::vector<NeighbourSweep>> sweeps =
-      ReadNeighbours(env, results, DigestsOf(names), plan.unpacked);
+      ReadNeighbours(env, results, DigestsOf(names), plan.unpacked, shared);
   if (!sweeps.ok()) {
     return EnvironmentError(
         fmt::format("the budget of data set '{}' covers every sweep in {}, and {}. Mend that folder (retort "
                     "repair), move it out "
                     "of there, or give this sweep a folder elsewhere with --results",
-                    names.begin()->second, RootOf(results), sweeps.status().message()));
+                    names.begin()->second, ResultsRoot(results), sweeps.status().message()));
   }
   for (const NeighbourSweep& sweep : *sweeps) {
     for (const auto& [digest, name] : names) {
-      if (sweep.running && sweep.planned.contains(digest))
-        return Running(sweep.directory, name, RootOf(results),
+      if (sweep.running && AnyTogether(shared, sweep.planned, {digest}))
+        return Running(sweep.directory, name, ResultsRoot(results),
                        sweep.budgets.contains(digest) ? "its budget" : "the budget of that data set");
-      if (const auto found = sweep.charged.find(digest); found != sweep.charged.end())
-        charged[digest].insert(charged[digest].end(), found->second.begin(), found->second.end());
+      for (const auto& [theirs, events] : sweep.charged)
+        if (shared.Together(digest, theirs))
+          charged[digest].insert(charged[digest].end(), events.begin(), events.end());
     }
   }
   for (auto& [digest, events] : charged) events = privacy::Aggregate(events);
@@ -217,20 +275,47 @@ std::set<std::string> DataDigests(const ResultsView& view) {
 }
 
 RootCharges ReadRoot(storage::Env& env, const ResultsView& view) {
-  return ReadRoot(env, view.directory, DataDigests(view), view.unpacked);
+  return ReadRoot(env, view.directory, DataDigests(view), view.unpacked, view.data, view.noted_root);
 }
 
 RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::set<std::string>& digests,
-                     const UnpackedDigests& known) {
+                     const UnpackedDigests& known, const DataSets& data, const std::string& noted_root) {
   RootCharges root;
-  root.directory = RootOf(results);
+  root.directory = ResultsRoot(results);
+  root.copies = CopiesBeside(env, results);
   if (digests.empty()) return root;
-  Result<std::vector<NeighbourSweep>> sweeps = ReadNeighbours(env, results, digests, known);
-  if (sweeps.ok())
-    root.sweeps = std::move(sweeps).value();
-  else
+  Result<storage::RootMarks> marks = storage::ReadMarks(env, root.directory);
+  if (!marks.ok()) {
+    root.trouble = marks.status().message();
+    return root;
+  }
+  root.shared = SharedExamples(*std::move(marks));
+  root.shared.NoteUnmarked(known, data);
+  Result<std::vector<NeighbourSweep>> sweeps = ReadNeighbours(env, results, digests, known, root.shared);
+  if (!sweeps.ok()) {
     root.trouble = sweeps.status().message();
+    return root;
+  }
+  root.sweeps = std::move(sweeps).value();
+  if (IsStrange(noted_root, root.shared)) root.trouble = StrangeRootText(results);
+  for (const NeighbourSweep& sweep : root.sweeps)
+    if (IsStrange(sweep.noted_root, root.shared)) root.copies.push_back(StrangeRootText(sweep.directory));
   return root;
+}
+
+BesideSweep BesideOf(const RootCharges& root, const std::set<std::string>& digests) {
+  BesideSweep beside;
+  for (const NeighbourSweep& sweep : root.sweeps) {
+    for (const std::string& digest : digests) {
+      std::vector<privacy::PrivacyEvent> events;
+      for (const auto& [theirs, charged] : sweep.charged)
+        if (root.shared.Together(digest, theirs)) events.insert(events.end(), charged.begin(), charged.end());
+      if (!events.empty()) beside.charged[digest].push_back(privacy::Aggregate(events));
+      for (const auto& [theirs, budget] : sweep.budgets)
+        if (root.shared.Together(digest, theirs)) beside.budgets[digest].push_back({sweep.directory, budget});
+    }
+  }
+  return beside;
 }
 
 }  // namespace retort::orchestrator

@@ -1,5 +1,6 @@
 // The other sweeps of a results root, the folder that holds this sweep's results folder: what they have
-// charged to private data sets counts against budgets, and the budgets that they set bind this one.
+// charged to private data sets counts against budgets, and the budgets that they set bind this one. Data sets that share
+// private examples count together, whatever their files and names (shared_examples.h).
 #pragma once
 
 #include <map>
@@ -12,6 +13,7 @@
 #include "experiments/spec/sweep.h"
 #include "orchestrator/budget.h"
 #include "orchestrator/results_view.h"
+#include "orchestrator/shared_examples.h"
 #include "storage/env.h"
 
 namespace retort::orchestrator {
@@ -23,50 +25,76 @@ using BudgetsByData = std::map<std::string, std::vector<OtherBudget>>;  // by un
 struct NeighbourSweep {
   std::string directory;
   bool running = false;
+  std::string noted_root;  // ResultsView::noted_root
   // What costs its data set something, by unpacked digest; void where its trial's claims have no bound.
   ChargedByData charged;
   std::set<std::string> planned;          // unpacked digests of its trials' data sets
   std::map<std::string, Budget> budgets;  // of its own, by unpacked digest
 };
 
-// Those that have charged one of `digests` (unpacked), those that set a budget for one, and those that are running with one
-// in their plan.
-// Error: environment or damage, naming the folder that cannot be read; what it charged is then unknown.
-// `known`: beside what each of them knows.
+// Folders beside `results` in its root that hold a journal or a ledger.
+[[nodiscard]] Result<std::vector<std::string>> SweepsBeside(storage::Env& env, const std::string& results);
+
+// Of each folder beside `results` that began as the same journal, a sentence: one is a copy of the other.
+[[nodiscard]] std::vector<std::string> CopiesBeside(storage::Env& env, const std::string& results);
+
+// What there is to say of the folder of `view` in that regard, of its root's copies and of its own place.
+[[nodiscard]] std::vector<std::string> CopyNotes(storage::Env& env, const ResultsView& view);
+
+// Whether a folder with that ResultsView::noted_root stands in another root than the one in which it was first run.
+[[nodiscard]] bool IsStrange(const std::string& noted_root, const SharedExamples& shared);
+// Why nobody can say what is spent where a folder stands in another root than the one in which it was first run.
+[[nodiscard]] std::string StrangeRootText(const std::string& results);
+
+// Those that have charged what counts for one of `digests` (unpacked), those that set a budget for such data, and those
+// that are running with such data in their plan. Error: environment or damage, naming the folder that cannot be read; what it charged is then unknown.
+// `known`: beside what each of them knows. `shared` is told of what they have no marks of.
 [[nodiscard]] Result<std::vector<NeighbourSweep>> ReadNeighbours(storage::Env& env,
                                                                  const std::string& results,
                                                                  const std::set<std::string>& digests,
-                                                                 const UnpackedDigests& known);
+                                                                 const UnpackedDigests& known, SharedExamples& shared);
 
 // What a results root means for a sweep in it.
 struct RootTerms {
   ChargedByData charged;  // beside the sweep's own ledger, of data under a budget
-  BudgetsByData budgets;  // that other sweeps set, running or not, for data of the plan
+  // That other sweeps set, running or not, for data of the plan; and that data of the plan sets for other data of it.
+  BudgetsByData budgets;
 };
 
 // The budgets that other sweeps set for data of `plan`. Error: environment, naming a folder that charged such
 // data and whose journal cannot be read.
 [[nodiscard]] Result<BudgetsByData> BudgetsElsewhere(storage::Env& env, const std::string& results,
-                                                     const SweepPlan& plan);
+                                                     const SweepPlan& plan, SharedExamples& shared);
 
 // What budgets, of `plan` or of other sweeps, must count. A budget covers the root only while nobody else
 // draws there: call under the folder's lock. Error: environment, with the remedy, when a neighbour of a
 // budgeted data set cannot be read or is running, or when a running neighbour has a budget for a data set of
 // this plan; as BudgetsElsewhere.
 [[nodiscard]] Result<RootTerms> TermsElsewhere(storage::Env& env, const std::string& results,
-                                               const SweepPlan& plan);
+                                               const SweepPlan& plan, SharedExamples& shared);
 
 // For people who ask how much is spent.
 struct RootCharges {
   std::string directory;  // the root
   std::vector<NeighbourSweep> sweeps;
   std::string trouble;  // why they are unknown; empty when they are not
+  std::vector<std::string> copies;  // sentences: folders that are copies of others, so that something counts twice or apart
+  SharedExamples shared;
 };
 [[nodiscard]] RootCharges ReadRoot(storage::Env& env, const ResultsView& view);
-// The same of the sweep in `results`, which has to do with `digests` (unpacked, by `known`).
+// The same of the sweep in `results`, which has to do with `digests` (unpacked, by `known`) of its `data`; `noted_root` as
+// of ResultsView.
 [[nodiscard]] RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::set<std::string>& digests,
-                                   const UnpackedDigests& known);
+                                   const UnpackedDigests& known, const DataSets& data, const std::string& noted_root);
 // Unpacked digests of what the ledger of `view` charges, and of what its trials use.
 [[nodiscard]] std::set<std::string> DataDigests(const ResultsView& view);
+
+// What the other sweeps of a root mean for data sets of one sweep, by its unpacked digests.
+struct BesideSweep {
+  std::map<std::string, std::vector<std::vector<privacy::PrivacyEvent>>> charged;  // by each of them
+  BudgetsByData budgets;
+};
+// What is charged to, or caps, data that shares examples with one of `digests` counts for it.
+[[nodiscard]] BesideSweep BesideOf(const RootCharges& root, const std::set<std::string>& digests);
 
 }  // namespace retort::orchestrator

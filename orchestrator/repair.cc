@@ -1,10 +1,12 @@
 #include "orchestrator/repair.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "orchestrator/charge_book.h"
 #include "orchestrator/core.h"
 #include "orchestrator/journal.h"
 #include "orchestrator/publication.h"
@@ -106,6 +108,25 @@ std::set<std::string> AttemptFilesOf(const Core& core, RepairPlan& plan) {
   return files;
 }
 
+// By folder, of the trials that have a row; none where the ledger cannot be read or has lost something.
+using Accounts = std::map<std::string, storage::TrialAccount>;
+Accounts AccountsOf(storage::Env& env, const std::string& directory, const Core& core) {
+  Accounts accounts;
+  const Result<std::vector<storage::LedgerEntry>> entries = storage::ReadLedger(env, LedgerPath(directory));
+  if (!entries.ok() || !LostLedgerText(core, entries->size()).empty()) return accounts;
+  ChargeBook charges;
+  charges.Load(*entries);
+  for (const std::size_t index : core.plan()) {
+    const Trial& trial = core.At(index);
+    if (!trial.row || trial.folder.empty()) continue;
+    const Result<storage::ResultRow> row = trial.row.Read(StateName(trial.state));
+    if (!row.ok()) continue;
+    accounts[trial.folder] = {trial.spec.data ? trial.spec.data->digest : "", charges.EventsOf(trial.spec.id),
+                              row->claims};
+  }
+  return accounts;
+}
+
 std::set<std::string> TrialFoldersOf(const Core& core) {
   std::set<std::string> folders;
   for (const std::size_t index : core.plan())
@@ -120,14 +141,17 @@ Status PlanTrials(storage::Env& env, const std::string& directory, const Core& c
       plan.items.push_back(
           {file, "is missing, and a row names it", "restore it from a copy", RepairAction::none, {}});
   if (!env.Exists(directory + "/trials")) return {};
+  const Accounts accounts = AccountsOf(env, directory, core);
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> trials, env.List(directory + "/trials"));
   for (const std::string& name : trials) {
     const std::string trial = "trials/" + name;
     if (!folders.contains(trial)) plan.notes.push_back(trial + " belongs to no trial that the journal knows");
     RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> attempts, env.List(directory + "/" + trial));
+    const auto account = accounts.find(trial);
     for (const std::string& attempt : attempts)
       if (attempt.starts_with("attempt-"))
-        RETORT_RETURN_IF_ERROR(PlanAttemptRepair(env, directory, trial + "/" + attempt, files, plan));
+        RETORT_RETURN_IF_ERROR(PlanAttemptRepair(env, directory, trial + "/" + attempt, files,
+                                                 account == accounts.end() ? nullptr : &account->second, plan));
   }
   return {};
 }
@@ -144,6 +168,12 @@ Status KeepAside(storage::Env& env, const std::string& directory, const std::str
   RETORT_RETURN_IF_ERROR(env.CreateDirectories(to.substr(0, to.find_last_of('/'))));
   RETORT_ASSIGN_OR_RETURN(const std::string bytes, env.ReadFile(directory + "/" + file));
   return env.WriteFileAtomically(to, bytes);
+}
+
+Status Mend(storage::Env& env, const std::string& path, const RepairItem& item) {
+  if (item.action == RepairAction::move_aside) return env.Remove(path);
+  if (item.account) return storage::RecountAttemptFile(env, path, *item.account);
+  return env.WriteFileAtomically(path, item.content);
 }
 
 // results.h5, and no exit code of a sweep that is not complete any more.
@@ -194,9 +224,7 @@ Result<std::string> ApplyRepair(storage::Env& env, const std::string& directory,
     if (item.action == RepairAction::none) continue;
     used = true;
     RETORT_RETURN_IF_ERROR(KeepAside(env, directory, quarantine, item.where));
-    const std::string path = directory + "/" + item.where;
-    RETORT_RETURN_IF_ERROR(item.action == RepairAction::rewrite ? env.WriteFileAtomically(path, item.content)
-                                                                : env.Remove(path));
+    RETORT_RETURN_IF_ERROR(Mend(env, directory + "/" + item.where, item));
   }
   RETORT_RETURN_IF_ERROR(ledger_lost ? RepublishLostSpending(env, directory) : Republish(env, directory));
   return used ? quarantine : std::string();

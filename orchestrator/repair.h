@@ -3,17 +3,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "experiments/spec/status.h"
+#include "storage/attempt_account.h"
 #include "storage/env.h"
 
 namespace retort::orchestrator {
 
 enum class RepairAction : std::uint8_t {
-  rewrite,     // the file is replaced by `content`; as it was, it is kept aside
+  rewrite,     // the file is replaced by `content`, or gets `account`; as it was, it is kept aside
   move_aside,  // the file is kept aside
   none,        // beyond repair: only the user can do something
 };
@@ -25,6 +27,8 @@ struct RepairItem {
   std::string remedy;  // what the action does; for `none`, what the user can do
   RepairAction action = RepairAction::none;
   std::string content;  // of rewrite
+  // Of rewrite, where the file is an attempt.h5 whose ledger and claims are not those of its trial: what they become.
+  std::optional<storage::TrialAccount> account = std::nullopt;
 };
 
 struct RepairPlan {

@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "storage/attempt_file.h"
 #include "storage/attempt_logs.h"
 #include "storage/checkpoint_manifest.h"
 #include "storage/file_seal.h"
 #include "storage/record_log.h"
+#include "storage/transcript.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -18,11 +20,12 @@ using storage::LogKind;
 class AttemptRepair {
  public:
   AttemptRepair(storage::Env& env, std::string directory, std::string attempt,
-                const std::set<std::string>& referenced, RepairPlan& plan)
+                const std::set<std::string>& referenced, const storage::TrialAccount* account, RepairPlan& plan)
       : env_(env),
         directory_(std::move(directory)),
         attempt_(std::move(attempt)),
         referenced_(referenced),
+        account_(account),
         plan_(plan) {}
 
   Status Plan() {
@@ -30,7 +33,8 @@ class AttemptRepair {
     RETORT_RETURN_IF_ERROR(PlanFile());
     RETORT_ASSIGN_OR_RETURN(const bool usable, PlanManifest());
     if (!usable) return {};
-    RETORT_RETURN_IF_ERROR(PlanLog("transcript.log", LogKind::transcript));
+    for (const std::string& name : names_)
+      if (storage::IsTranscriptName(name)) RETORT_RETURN_IF_ERROR(PlanLog(name, LogKind::transcript));
     RETORT_RETURN_IF_ERROR(PlanLog("series.log", LogKind::series));
     PlanOrphans();
     return {};
@@ -52,7 +56,10 @@ class AttemptRepair {
     const Status sealed = storage::CheckSeal(env_, Path("attempt.h5"));
     if (sealed.code() == StatusCode::environment) return sealed;
     finished_ = sealed.ok();
-    if (sealed.ok()) return {};
+    if (sealed.ok()) {
+      PlanAccount();
+      return {};
+    }
     if (!referenced_.contains(attempt_ + "/attempt.h5")) {
       Aside("attempt.h5", sealed.message(), "no row needs it; the trial goes on without it");
       return {};
@@ -63,6 +70,18 @@ class AttemptRepair {
                            RepairAction::none,
                            {}});
     return {};
+  }
+
+  // What cannot be read although its seal holds, or is of another trial, is for `retort verify` to name.
+  void PlanAccount() {
+    if (account_ == nullptr) return;
+    const Result<storage::AttemptFile> file = storage::ReadAttemptFile(Path("attempt.h5"));
+    if (!file.ok() || attempt_.find("-" + file->trial + "/") == std::string::npos) return;
+    if (!storage::NeedsRecount(*file, *account_)) return;
+    plan_.items.push_back({attempt_ + "/attempt.h5", "counts or claims other than the ledger and its trial's row",
+                           "it gets the draws that it lacks and the row's claims; students that inherited its own get "
+                           "those of their rows likewise",
+                           RepairAction::rewrite, {}, *account_});
   }
 
   // False when the whole attempt goes aside.
@@ -116,7 +135,7 @@ class AttemptRepair {
       Aside(name, damage.message(),
             kind == LogKind::series
                 ? "its curves begin anew"
-                : "what was released since the last checkpoint is drawn and charged again");
+                : "what was released since then is drawn and charged again");
     else if (log.lost_bytes > 0)
       plan_.notes.push_back(where + " ends in " + std::to_string(log.lost_bytes) +
                             " bytes of an unfinished record; the next writer cuts them");
@@ -134,6 +153,7 @@ class AttemptRepair {
   storage::Env& env_;
   const std::string directory_, attempt_;
   const std::set<std::string>& referenced_;
+  const storage::TrialAccount* account_;
   RepairPlan& plan_;
   std::vector<std::string> names_;
   std::set<std::string> live_;
@@ -143,8 +163,9 @@ class AttemptRepair {
 }  // namespace
 
 Status PlanAttemptRepair(storage::Env& env, const std::string& directory, const std::string& attempt,
-                         const std::set<std::string>& referenced, RepairPlan& plan) {
-  return AttemptRepair(env, directory, attempt, referenced, plan).Plan();
+                         const std::set<std::string>& referenced, const storage::TrialAccount* account,
+                         RepairPlan& plan) {
+  return AttemptRepair(env, directory, attempt, referenced, account, plan).Plan();
 }
 
 }  // namespace retort::orchestrator

@@ -1,5 +1,6 @@
 #include "orchestrator/results_view.h"
 
+#include <set>
 #include <utility>
 
 #include "orchestrator/core.h"
@@ -8,6 +9,7 @@
 #include "orchestrator/progress_text.h"
 #include "orchestrator/recovery.h"
 #include "orchestrator/request_inbox.h"
+#include "storage/mark_store.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -63,12 +65,15 @@ Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, 
   view.quota = QuotaOf(core.resolved_toml());
   view.usage = core.usage();
   view.unpacked = core.charges.unpacked();
+  view.data = DataOf(core);
+  view.noted_root = core.noted_root();
   view.inventory = core.inventory();
   view.newest_event = core.newest_event();
   view.requests = CountRequests(env, directory);
   view.terms = ReadRunTerms(core.run_provenance());
   for (const SlotDrained& drained : core.drained()) view.drained.push_back(DrainedText(core, drained));
   for (const PackingMeasured& measured : core.packed()) view.packed.push_back(PackedText(measured));
+  view.trials.reserve(core.plan().size());
   for (const std::size_t index : IndicesOf(core)) {
     const bool shown = core.At(index).planned || plans == Plans::every;
     RETORT_ASSIGN_OR_RETURN(TrialView trial, ViewOf(core.At(index), view.running, shown ? rows : Rows::packed));
@@ -89,6 +94,19 @@ Result<ResultsView> ReadWith(storage::Env& env, const std::string& directory, Ro
 }
 
 }  // namespace
+
+std::vector<std::shared_ptr<const DataSpec>> DataOf(const Core& core) {
+  std::vector<std::shared_ptr<const DataSpec>> all;
+  std::set<std::string> seen;
+  const DataSpec* newest = nullptr;
+  for (std::size_t index = 0; index < core.known(); ++index) {
+    const std::shared_ptr<const DataSpec>& data = core.At(index).spec.data;
+    if (data == nullptr || data.get() == newest) continue;
+    newest = data.get();
+    if (seen.insert(data->digest + storage::SplitName(*data)).second) all.push_back(data);
+  }
+  return all;
+}
 
 Result<storage::ResultRow> RowOf(const TrialView& trial) {
   if (trial.row) return *trial.row;

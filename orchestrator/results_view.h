@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@
 #include "storage/result_file.h"
 
 namespace retort::orchestrator {
+
+class Core;
 
 struct TrialView {
   TrialSpec spec;
@@ -53,6 +56,8 @@ struct ResultsView {
   // Of Plans::newest: those that the newest plan has not, with rows left packed. What they charged counts.
   std::vector<TrialView> unplanned;
   UnpackedDigests unpacked;       // of data sets that are stored packed
+  std::vector<std::shared_ptr<const DataSpec>> data;  // of every trial that the journal knows, planned or not; each once
+  std::string noted_root;         // of the results root in which it was first run; empty: nobody noted it
   std::vector<storage::LedgerEntry> ledger;
   std::string ledger_lost;  // why `ledger` charges too little; empty when it is whole
   Quota quota;           // of the sweep as it was last run
@@ -76,6 +81,9 @@ struct ResultsView {
 
 // Whose trials a view has: those of the sweep as it was last run in the folder, or of all that ran there.
 enum class Plans : unsigned char { newest, every };
+
+// Of every trial that `core` knows, each data set and split once.
+[[nodiscard]] std::vector<std::shared_ptr<const DataSpec>> DataOf(const Core& core);
 
 // Error: environment when the folder or its journal is absent; usage when it is of another format
 // version; damage with the offset.

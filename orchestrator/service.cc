@@ -4,36 +4,45 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "cluster/host_address.h"
 #include "cluster/host_identity.h"
+#include "cluster/peer_user.h"
 #include "orchestrator/amend_results.h"
 #include "orchestrator/amendment.h"
 #include "orchestrator/cost_history.h"
 #include "orchestrator/cost_recorder.h"
 #include "orchestrator/environment.h"
 #include "orchestrator/folder_lock.h"
+#include "orchestrator/journal.h"
 #include "orchestrator/local_agent.h"
 #include "orchestrator/mpi_run.h"
 #include "orchestrator/neighbours.h"
+#include "orchestrator/open_files.h"
 #include "orchestrator/orchestrator_loop.h"
+#include "orchestrator/packing.h"
 #include "orchestrator/progress_text.h"
 #include "orchestrator/provenance.h"
 #include "orchestrator/reactor.h"
+#include "orchestrator/root_examples.h"
 #include "orchestrator/scheduler.h"
 #include "orchestrator/spent_metrics.h"
 #include "orchestrator/surroundings.h"
 #include "orchestrator/system_clock.h"
 #include "orchestrator/terminal.h"
+#include "storage/file_modes.h"
 
 namespace retort::orchestrator {
 namespace {
 
 constexpr std::string_view kServeNothing = "none";  // --metrics-listen
+constexpr double kDecodeNoteSeconds = 20;           // between words about pictures that are decoded
 
 ProgressView MakeView(const RunOptions& options) {
   ProgressOptions view;
@@ -53,8 +62,9 @@ ProgressView MakeView(const RunOptions& options) {
   });
 }
 
-// Null where none is wanted.
-Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& options, Now started) {
+// Null where none is wanted. `workers`: the most that will run at once; the files that they need are kept from whoever
+// connects.
+Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& options, int workers, Now started) {
   if (options.metrics_listen == kServeNothing) return std::unique_ptr<monitoring::Exporter>();
   monitoring::ListenAddress listen;
   if (!options.metrics_listen.empty()) {
@@ -69,7 +79,10 @@ Result<std::unique_ptr<monitoring::Exporter>> StartExporter(const RunOptions& op
   }
   // No other run has both.
   const std::string run = fmt::format("{:x}-{:x}", static_cast<std::uint64_t>(started.unix_seconds * 1e6), ::getpid());
-  return monitoring::Exporter::Start(listen, protection, run);
+  monitoring::ConnectionLimits limits;
+  limits.connections = ConnectionsWithin(HardOpenFiles(), static_cast<std::uint64_t>(workers), limits.connections);
+  limits.user_of = cluster::PeerUser;
+  return monitoring::Exporter::Start(listen, protection, run, limits);
 }
 
 RunFacts FactsOf(const RunOptions& options, Now started) {
@@ -91,18 +104,26 @@ class SweepRun {
         channel_(channel),
         env_(storage::PosixEnv()),
         started_(ReadClocks()),
-        view_(MakeView(options)) {}
+        view_(MakeView(options)),
+        examples_(env_, ResultsRoot(std::filesystem::absolute(options.results).lexically_normal().string()),
+                  DigestOptionsOf()) {}
 
   // Returns the exit code.
   Result<int> Run() {
     const std::string results = std::filesystem::absolute(options_.results).lexically_normal().string();
     if (!env_.Exists(results)) {  // what fails here leaves no folder behind
       RETORT_RETURN_IF_ERROR(Prepare());
-      RETORT_RETURN_IF_ERROR(TermsElsewhere(env_, results, plan_).status());
+      Result<SharedExamples> shared = examples_.Look(plan_);
+      if (!shared.ok()) shared = WithoutMarks(shared.status(), results);
+      if (!shared.ok()) return shared.status();
+      RETORT_RETURN_IF_ERROR(TermsElsewhere(env_, results, plan_, *shared).status());
       if (channel_ == nullptr) RETORT_RETURN_IF_ERROR(CheckPlaceable(plan_, agent_->devices()));
     }
     RETORT_ASSIGN_OR_RETURN(lock_, LockFolder(env_, results));
+    RETORT_RETURN_IF_ERROR(ShareOrSay(results));
+    RETORT_ASSIGN_OR_RETURN(SharedExamples shared, KeepExamples(results));
     Settings settings;
+    settings.root = shared.root();
     settings.results = results;
     settings.world_size = channel_ == nullptr ? 1 : channel_->size();
     const double limit = options_.time_limit_seconds;
@@ -120,9 +141,17 @@ class SweepRun {
     Outbox outbox;
     RETORT_RETURN_IF_ERROR(OpenSweep(recovered.core, plan_, started_, outbox));
     RETORT_RETURN_IF_ERROR(TryFullDiskAgain(recovered.core, outbox));
+    if (outbox.empty() && recovered.core.AllFinal()) {
+      LearnSurroundings(env_, recovered.core);
+      return AlreadyDone(recovered);
+    }
+    // Of earlier plans here; what stays without marks counts for everybody.
+    (void)examples_.Complete(recovered.core.charges.unpacked(), DataOf(recovered.core), shared).ok();
+    shared.NoteUnmarked(recovered.core.charges.unpacked(), DataOf(recovered.core));
+    RETORT_ASSIGN_OR_RETURN(RootTerms terms, TermsElsewhere(env_, results, plan_, shared));
+    RETORT_RETURN_IF_ERROR(CheckHome(recovered.core, shared, terms));
+    TellShared(shared, recovered.core);
     LearnSurroundings(env_, recovered.core);
-    if (outbox.empty() && recovered.core.AllFinal()) return AlreadyDone(recovered);
-    RETORT_ASSIGN_OR_RETURN(RootTerms terms, TermsElsewhere(env_, results, plan_));
     recovered.core.charged_elsewhere = std::move(terms.charged);
     recovered.core.other_budgets = std::move(terms.budgets);
     return Work(recovered, std::move(outbox));
@@ -133,12 +162,86 @@ class SweepRun {
   Status Prepare() {
     if (prepared_) return {};
     RETORT_ASSIGN_OR_RETURN(agent_, MakeAgent(options_, WorldRank{0}));
-    RETORT_ASSIGN_OR_RETURN(exporter_, StartExporter(options_, started_));
+    RETORT_ASSIGN_OR_RETURN(exporter_, StartExporter(options_, agent_->devices() * kMostPerSlot, started_));
     if (exporter_ != nullptr && exporter_->anywhere()) {
       RETORT_ASSIGN_OR_RETURN(host_, cluster::HostAddress(options_.environment));
     }
     prepared_ = true;
     return {};
+  }
+
+  // What an earlier run left keeps its modes unless it is to be shared.
+  Status ShareOrSay(const std::string& results) {
+    if (options_.shared_umask) return storage::ShareFolder(results, *options_.shared_umask);
+    if (storage::OthersMayRead(JournalPath(results)))
+      view_.Say("others can read what is in " + results +
+                    " already, and not what is written from now on: chmod -R go= closes it, --share opens all",
+                started_);
+    return {};
+  }
+
+  [[nodiscard]] bool HasBudget() const {
+    return std::any_of(plan_.data.begin(), plan_.data.end(), [](const auto& data) { return data->budget.has_value(); });
+  }
+
+  // Under the folder's lock.
+  Result<SharedExamples> KeepExamples(const std::string& results) {
+    Result<SharedExamples> kept = examples_.Keep(plan_);
+    if (kept.ok()) return CompleteRoot(results, *std::move(kept));
+    RETORT_ASSIGN_OR_RETURN(SharedExamples known, WithoutMarks(kept.status(), results));
+    view_.Say("budgets will count this sweep for every data set, since its examples cannot be made known: " +
+                  kept.status().message(),
+              started_, true);
+    return known;
+  }
+
+  // Whom nobody caps may draw on examples that cannot be made known: they count as anybody's from then on.
+  Result<SharedExamples> WithoutMarks(const Status& why, const std::string& results) const {
+    if (HasBudget() || why.code() != StatusCode::environment) return why;
+    Result<storage::RootMarks> marks = storage::ReadMarks(env_, ResultsRoot(results));
+    return marks.ok() ? SharedExamples(*std::move(marks)) : SharedExamples();
+  }
+
+  // Also of what was drawn on beside before there were marks, as far as the files are still there.
+  Result<SharedExamples> CompleteRoot(const std::string& results, SharedExamples shared) {
+    RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> folders, SweepsBeside(env_, results));
+    for (const std::string& folder : folders) {
+      const Result<ResultsView> view = ReadJournaled(env_, folder);
+      if (view.ok()) RETORT_RETURN_IF_ERROR(examples_.Complete(view->unpacked, view->data, shared));
+    }
+    return shared;
+  }
+
+  // A copy of a results folder, and one that was moved, charge where the sweeps beside their first place do not see it.
+  Status CheckHome(const Core& core, const SharedExamples& shared, const RootTerms& terms) {
+    if (shared.root().empty() || !IsStrange(core.noted_root(), shared)) return {};
+    const std::string strange = StrangeRootText(core.settings().results);
+    if (HasBudget() || !terms.budgets.empty()) return EnvironmentError(strange);
+    view_.Say(strange, started_, true);
+    return {};
+  }
+
+  void TellShared(const SharedExamples& shared, Core& core) {
+    std::vector<std::string> digests = core.charges.Digests();
+    for (const auto& data : plan_.data) digests.push_back(UnpackedOf(core.charges.unpacked(), data->digest));
+    ShareCharges(shared, digests, core.charges);
+  }
+
+  // Pictures are decoded once a data set, and said so.
+  storage::DigestOptions DigestOptionsOf() {
+    storage::DigestOptions options;
+    options.cache = storage::ProcessDigestCache();
+    options.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
+    options.progress = [this, next = started_.monotonic + kDecodeNoteSeconds](std::int64_t done, std::int64_t of) mutable {
+      const Now now = ReadClocks();
+      signals_.Read(now.monotonic);
+      if (signals_.stop()) return Status(StatusCode::cancelled, "stopped by " + signals_.name() + " before anything ran");
+      if (now.monotonic < next) return Status();
+      next = now.monotonic + kDecodeNoteSeconds;
+      view_.Say(fmt::format("reading private examples: {} of {} pictures", done, of), now);
+      return Status();
+    };
+    return options;
   }
 
   // There may be room now.
@@ -226,6 +329,7 @@ class SweepRun {
   storage::Env& env_;
   Now started_;
   ProgressView view_;
+  RootExamples examples_;
   std::unique_ptr<storage::FileLock> lock_;
   std::unique_ptr<Agent> agent_;
   std::unique_ptr<monitoring::Exporter> exporter_;
@@ -236,6 +340,7 @@ class SweepRun {
 }  // namespace
 
 Result<int> RunSweep(const SweepPlan& plan, const RunOptions& asked) {
+  RaiseOpenFiles();
   const RunOptions options = OnUsableDevices(asked);
   RETORT_ASSIGN_OR_RETURN(StopSignals signals, StopSignals::Open());
   RETORT_ASSIGN_OR_RETURN(MpiRun mpi, MpiRun::Open(options));

@@ -1,6 +1,9 @@
 // `retort run`: world rank 0 (orchestrator and agent) and every other rank (agent).
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +23,7 @@ struct RunOptions {
                                   // served; empty: next free port on loopback
   std::string metrics_auth;       // file with "user:password" that readers of the metrics need; empty: none
   std::string metrics_tls;        // PEM file with certificate and private key; empty: plain HTTP
+  std::optional<mode_t> shared_umask;  // others may read the results folder as this says; nothing: nobody else
   bool quiet = false;             // no progress, only warnings and errors
   bool color = false;             // stderr understands it
   std::string worker_program;     // empty: retort-worker beside this program

@@ -28,6 +28,30 @@ struct DataFacts {
   bool refuted = false;
 };
 
+bool Same(const Budget& a, const Budget& b) { return a.epsilon == b.epsilon && a.delta == b.delta; }
+
+void Add(const SpendingFacts& facts, const OtherBudget& budget, DataFacts& data) {
+  const auto own = [&](const OtherBudget& one) { return one.directory.empty() || one.directory == facts.results; };
+  const bool known = std::any_of(data.budgets.begin(), data.budgets.end(), [&](const OtherBudget& other) {
+    return Same(other.budget, budget.budget) && own(other) == own(budget);
+  });
+  if (!known || !own(budget)) data.budgets.push_back(budget);
+}
+
+// What is said of a data set counts for those that share examples with it.
+void AddShared(const SpendingFacts& facts, std::map<std::string, DataFacts>& all) {
+  const std::map<std::string, DataFacts> alone = all;
+  for (auto& [digest, data] : all) {
+    for (const std::string& other : facts.charges->SharedWith(digest)) {
+      const auto found = alone.find(other);
+      if (found == alone.end()) continue;
+      data.delta = std::min(data.delta, found->second.delta);
+      data.refuted = data.refuted || found->second.refuted;
+      for (const OtherBudget& budget : found->second.budgets) Add(facts, {facts.results, budget.budget}, data);
+    }
+  }
+}
+
 std::map<std::string, DataFacts> DataOf(const SpendingFacts& facts) {
   const UnpackedDigests& unpacked = facts.charges->unpacked();
   std::map<std::string, DataFacts> all;
@@ -40,18 +64,13 @@ std::map<std::string, DataFacts> DataOf(const SpendingFacts& facts) {
     (trial.planned ? data.names : data.old_names).insert(spec->name);
     data.delta = std::min(data.delta, trial.spec->delta);
     data.refuted = data.refuted || trial.refuted;
-    if (!trial.planned || !spec->budget) continue;
-    const auto known = std::find_if(data.budgets.begin(), data.budgets.end(),
-                                    [&](const OtherBudget& other) {
-                                      return other.budget.epsilon == spec->budget->epsilon &&
-                                             other.budget.delta == spec->budget->delta;
-                                    });
-    if (known == data.budgets.end()) data.budgets.push_back({"", *spec->budget});
+    if (trial.planned && spec->budget) Add(facts, {"", *spec->budget}, data);
   }
   for (const std::string& digest : facts.charges->Digests()) all.try_emplace(digest);
+  AddShared(facts, all);
   for (const auto& [digest, others] : facts.other_budgets)
     if (const auto data = all.find(digest); data != all.end())
-      data->second.budgets.insert(data->second.budgets.end(), others.begin(), others.end());
+      for (const OtherBudget& other : others) Add(facts, other, data->second);
   return all;
 }
 

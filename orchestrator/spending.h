@@ -23,7 +23,7 @@ struct DataSpending {
   std::vector<std::string> assumptions;  // that `root_epsilon` rests on; none where it is unbounded
   double delta = 0;                      // see DeltaOf in spending.cc
   std::optional<Budget> budget;          // of those that cover it, the one that is used up most
-  std::string budget_of;                 // the folder of the other sweep that sets it; empty for one of its own
+  std::string budget_of;                 // the folder of the sweep that sets it; empty where the data set itself has it
   int trials = 0;                        // that cost it something
   // With every other sweep of the results root; `epsilon` where nobody looked. Infinity where one cannot be read.
   double root_epsilon = 0;
@@ -40,8 +40,9 @@ struct SpendingFacts {
     bool planned = false;
     bool refuted = false;  // an audit refutes a claim of it
   };
+  std::string results;  // the folder
   std::vector<KnownTrial> trials;
-  const ChargeBook* charges = nullptr;  // the whole ledger
+  const ChargeBook* charges = nullptr;  // the whole ledger, which knows what data sets share examples
   ChargeBook::Counts counts;            // what counts of a trial's charges
   std::string ledger_lost;              // why `charges` is too little; empty when it is whole
   // Of other sweeps of the results root, by unpacked digest: what they charged, each by itself; the budgets they set.

@@ -26,16 +26,15 @@ void LearnSurroundings(storage::Env& env, Core& core) {
   std::set<std::string> digests(charged.begin(), charged.end());
   for (const std::size_t index : core.plan())
     if (const DataSpec* data = core.At(index).spec.data.get()) digests.insert(UnpackedOf(unpacked, data->digest));
-  const RootCharges root = ReadRoot(env, core.settings().results, digests, unpacked);
+  const RootCharges root =
+      ReadRoot(env, core.settings().results, digests, unpacked, DataOf(core), core.noted_root());
+  ShareCharges(root.shared, {digests.begin(), digests.end()}, core.charges);
   core.root = root.directory;
   core.root_trouble = root.trouble;
-  core.charged_beside.clear();
-  if (!root.trouble.empty()) return;  // and what budgets are known stay
-  core.other_budgets.clear();
-  for (const NeighbourSweep& sweep : root.sweeps) {
-    for (const auto& [digest, events] : sweep.charged) core.charged_beside[digest].push_back(events);
-    for (const auto& [digest, budget] : sweep.budgets) core.other_budgets[digest].push_back({sweep.directory, budget});
-  }
+  BesideSweep beside = BesideOf(root, digests);
+  core.charged_beside = std::move(beside.charged);
+  // Where another sweep cannot be read, what budgets are known stay.
+  if (root.trouble.empty() || !root.sweeps.empty()) core.other_budgets = std::move(beside.budgets);
 }
 
 bool AuditWatch::Look(Core& core, double monotonic) {

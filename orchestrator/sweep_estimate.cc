@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <unordered_map>
@@ -19,10 +21,35 @@ constexpr std::uint64_t kSeed = 20;      // of the simulated sweeps: the same pl
 constexpr std::size_t kMostDraws = 199;  // simulated sweeps
 constexpr std::size_t kFewestDraws = 19;
 
+// What the simulated sweeps take of a trial's cost: no more, since there may be a hundred thousand.
 struct Priced {
-  CostEstimate cost;
-  std::size_t shape = 0;  // index of its common factor
-  double left = 0;        // expected seconds of a slot
+  double left = 0;         // expected seconds of a slot
+  double spread = 0;       // of the logarithm of its time
+  std::uint32_t shape = 0; // index of its common factor
+  int measured = 0;        // samples behind it
+};
+
+// Files that stay, and checkpoints of the trials that need most of them at once.
+class DiskNeed {
+ public:
+  void Add(const CostEstimate& cost, const TrialSpec& spec) {
+    known_ = known_ && cost.file_bytes.has_value();
+    files_ += cost.file_bytes.value_or(0);
+    // One more is being written while the oldest is still there.
+    checkpoints_.push_back(cost.checkpoint_bytes * static_cast<double>(spec.checkpoint_keep + 1));
+  }
+  // Nothing when that of a trial is unknown.
+  [[nodiscard]] std::optional<std::uint64_t> Bytes(int slots) && {
+    if (!known_) return std::nullopt;
+    std::sort(checkpoints_.begin(), checkpoints_.end(), std::greater<>());
+    checkpoints_.resize(std::min(checkpoints_.size(), static_cast<std::size_t>(std::max(slots, 0))));
+    return static_cast<std::uint64_t>(std::accumulate(checkpoints_.begin(), checkpoints_.end(), files_));
+  }
+
+ private:
+  bool known_ = true;
+  double files_ = 0;
+  std::vector<double> checkpoints_;
 };
 
 // With what running trials show, where nothing like them has ended.
@@ -47,16 +74,16 @@ double LeftOf(const CostEstimate& cost, const PendingTrial& trial) {
 }
 
 std::vector<Job> JobsOf(const std::vector<PendingTrial>& trials, const std::vector<Priced>& priced) {
-  std::unordered_map<TrialId, std::size_t> index;
+  std::unordered_map<TrialId, std::size_t> teachers;  // index in `trials`
   std::vector<Job> jobs;
   jobs.reserve(trials.size());
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const TrialSpec& spec = *trials[i].spec;
     Job job{priced[i].left, spec.devices, spec.priority, trials[i].running, Job::kNoTeacher};
     if (spec.parent)
-      if (const auto teacher = index.find(*spec.parent); teacher != index.end())
+      if (const auto teacher = teachers.find(*spec.parent); teacher != teachers.end())
         job.teacher = teacher->second;
-    index.emplace(spec.id, i);
+    if (spec.role == Role::teacher) teachers.emplace(spec.id, i);
     jobs.push_back(job);
   }
   return jobs;
@@ -94,29 +121,11 @@ void DrawSeconds(const std::vector<Priced>& priced, std::size_t shapes, std::mt1
   std::vector<double> common(shapes);
   for (double& factor : common) factor = Normal(random);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const CostEstimate& cost = priced[i].cost;
-    if (cost.spread == 0) continue;
-    const double shared = common[priced[i].shape] / std::sqrt(std::max(cost.measured, 1));
-    jobs[i].seconds = priced[i].left * std::exp(cost.spread * (shared + Normal(random)));
+    const Priced& trial = priced[i];
+    if (trial.spread == 0) continue;
+    const double shared = common[trial.shape] / std::sqrt(std::max(trial.measured, 1));
+    jobs[i].seconds = trial.left * std::exp(trial.spread * (shared + Normal(random)));
   }
-}
-
-// Files that stay, and checkpoints of the trials that need most of them at once.
-std::optional<std::uint64_t> DiskOf(const std::vector<PendingTrial>& trials,
-                                    const std::vector<Priced>& priced, int slots) {
-  double bytes = 0;
-  std::vector<double> checkpoints;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const CostEstimate& cost = priced[i].cost;
-    if (!cost.file_bytes) return std::nullopt;
-    bytes += *cost.file_bytes;
-    // One more is being written while the oldest is still there.
-    checkpoints.push_back(cost.checkpoint_bytes * static_cast<double>(trials[i].spec->checkpoint_keep + 1));
-  }
-  std::sort(checkpoints.begin(), checkpoints.end(), std::greater<>());
-  checkpoints.resize(std::min(checkpoints.size(), static_cast<std::size_t>(std::max(slots, 0))));
-  for (const double size : checkpoints) bytes += size;
-  return static_cast<std::uint64_t>(bytes);
 }
 
 }  // namespace
@@ -140,7 +149,9 @@ std::optional<double> SecondsLeft(const CostModel& costs, const PendingTrial& tr
 std::optional<SweepEstimate> EstimateSweep(const CostModel& costs, const std::vector<PendingTrial>& trials,
                                            int slots, int at_once, std::size_t drawn) {
   std::vector<Priced> priced;
-  std::map<std::string, std::size_t> shapes;
+  priced.reserve(trials.size());
+  std::map<std::string, std::uint32_t> shapes;
+  DiskNeed disk;
   SweepEstimate sweep;
   sweep.slots = slots;
   bool exact = true;
@@ -148,9 +159,10 @@ std::optional<SweepEstimate> EstimateSweep(const CostModel& costs, const std::ve
   for (const PendingTrial& trial : trials) {
     const std::optional<CostEstimate> cost = known.For(*trial.spec, trial.teacher);
     if (!cost) return std::nullopt;
-    const std::size_t shape =
-        shapes.try_emplace(CostShapeOf(*trial.spec, trial.teacher), shapes.size()).first->second;
-    priced.push_back({*cost, shape, cost->share * LeftOf(*cost, trial)});
+    const auto next = static_cast<std::uint32_t>(shapes.size());
+    const std::uint32_t shape = shapes.try_emplace(CostShapeOf(*trial.spec, trial.teacher), next).first->second;
+    priced.push_back({cost->share * LeftOf(*cost, trial), cost->spread, shape, cost->measured});
+    disk.Add(*cost, *trial.spec);
     exact = exact && cost->spread == 0;
     sweep.as_if_alone = sweep.as_if_alone || (MayShareDevice(*trial.spec) && cost->share == 1);
     if (cost->measured > 0)
@@ -171,7 +183,7 @@ std::optional<SweepEstimate> EstimateSweep(const CostModel& costs, const std::ve
   }
   sweep.seconds = IntervalOf(*mean, std::move(makespans));
   sweep.device_hours = IntervalOf(hours, std::move(device_hours));
-  sweep.disk_bytes = DiskOf(trials, priced, slots);
+  sweep.disk_bytes = std::move(disk).Bytes(slots);
   return sweep;
 }
 

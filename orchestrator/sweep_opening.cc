@@ -58,6 +58,8 @@ Status OpenSweep(Core& core, const SweepPlan& plan, Now now, Outbox& outbox) {
     Record(core, SweepOpened{kResultsFormatVersion, plan.name, plan.resolved_toml, provenance}, now, outbox);
   for (const auto& [digest, unpacked] : plan.unpacked)
     if (!core.charges.unpacked().contains(digest)) Record(core, DataNoted{digest, unpacked}, now, outbox);
+  if (core.noted_root().empty() && !core.settings().root.empty())
+    Record(core, RootNoted{core.settings().root}, now, outbox);
   for (const TrialSpec& spec : plan.trials) PlanTrial(core, spec, now, outbox);
   if (!same) {
     PlanAdopted adopted;

@@ -128,6 +128,7 @@ Table LedgerTable(const std::vector<LedgerEntry>& entries) {
   integer("used", [](const Entry& e) { return e.used; });
   number("sensitivity", [](const Entry& e) { return e.event.sensitivity; });
   number("noise_std", [](const Entry& e) { return e.event.noise_std; });
+  number("granularity", [](const Entry& e) { return e.event.granularity; });
   number("epsilon0", [](const Entry& e) { return e.event.epsilon0; });
   integer("choices", [](const Entry& e) { return e.event.choices; });
   number("sampling_rate", [](const Entry& e) { return e.event.sampling_rate; });

@@ -17,6 +17,7 @@
 #include "storage/quantities.h"
 #include "storage/sealed_hdf5.h"
 #include "storage/tensor_group.h"
+#include "storage/within_memory.h"
 
 namespace retort::storage {
 namespace {
@@ -182,6 +183,11 @@ Result<Samples> ReadSamples(const Hdf5Reader& reader) {
   RETORT_ASSIGN_OR_RETURN(samples.images, reader.Dataset("/samples/images"));
   RETORT_ASSIGN_OR_RETURN(samples.released, reader.Dataset("/samples/released"));
   RETORT_ASSIGN_OR_RETURN(const TensorBlob step, reader.Dataset("/samples/step"));
+  const std::vector<std::int64_t>& shape = samples.images.shape;
+  const bool fit = samples.images.dtype == DType::u8 && shape.size() == 4 &&
+                   !samples.released.shape.empty() && samples.released.shape[0] == shape[0] &&
+                   step.dtype == DType::u64 && step.shape == std::vector<std::int64_t>{shape[0]};
+  if (!fit) return DamageError("The parts of '/samples' of '" + reader.name() + "' do not fit each other.");
   samples.step = ValuesOf<std::uint64_t>(step);
   RETORT_ASSIGN_OR_RETURN(samples.mean, reader.NumbersAttribute("/samples/images", "mean"));
   RETORT_ASSIGN_OR_RETURN(samples.std, reader.NumbersAttribute("/samples/images", "std"));
@@ -192,8 +198,9 @@ Result<Samples> ReadSamples(const Hdf5Reader& reader) {
 Result<Evaluation> ReadEvaluation(const Hdf5Reader& reader) {
   Evaluation evaluation;
   RETORT_ASSIGN_OR_RETURN(const TensorBlob confusion, reader.Dataset("/evaluation/confusion"));
-  if (confusion.shape.size() != 2 || confusion.dtype != DType::u32) {
-    return DamageError("'/evaluation/confusion' of '" + reader.name() + "' is no u32 matrix.");
+  if (confusion.shape.size() != 2 || confusion.shape[0] != confusion.shape[1] ||
+      confusion.dtype != DType::u32) {
+    return DamageError("'/evaluation/confusion' of '" + reader.name() + "' is no square matrix of u32.");
   }
   evaluation.confusion = ValuesOf<std::uint32_t>(confusion);
   evaluation.classes = confusion.shape[0];
@@ -236,19 +243,21 @@ Status WriteAttemptFile(Env& env, const std::string& path, const AttemptFile& fi
   return env.WriteFileAtomically(path, image);
 }
 
-Result<std::vector<TensorBlob>> ReadParameters(const std::string& path, const std::string& prefix) {
+namespace {
+
+Result<std::vector<TensorBlob>> ParametersIn(const std::string& path, const std::string& prefix) {
   RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, OpenSealedHdf5(path));
   return ReadTensors(reader, "", GroupsFor(prefix));
 }
 
-Result<AttemptFile> ReadRecorded(const std::string& path) {
+Result<AttemptFile> RecordedIn(const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, OpenSealedHdf5(path));
   AttemptFile file;
   RETORT_RETURN_IF_ERROR(ReadRecordedInto(reader, file));
   return file;
 }
 
-Result<AttemptFile> ReadAttemptFile(const std::string& path) {
+Result<AttemptFile> AllIn(const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, OpenSealedHdf5(path));
   AttemptFile file;
   RETORT_RETURN_IF_ERROR(ReadHeader(reader, file));
@@ -261,6 +270,20 @@ Result<AttemptFile> ReadAttemptFile(const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(file.timings, ReadValues(reader, "/provenance/timings"));
   RETORT_ASSIGN_OR_RETURN(file.parameters, ReadTensors(reader, "", GroupsFor("")));
   return file;
+}
+
+}  // namespace
+
+Result<std::vector<TensorBlob>> ReadParameters(const std::string& path, const std::string& prefix) {
+  return WithinMemory("'" + path + "'", [&] { return ParametersIn(path, prefix); });
+}
+
+Result<AttemptFile> ReadRecorded(const std::string& path) {
+  return WithinMemory("'" + path + "'", [&] { return RecordedIn(path); });
+}
+
+Result<AttemptFile> ReadAttemptFile(const std::string& path) {
+  return WithinMemory("'" + path + "'", [&] { return AllIn(path); });
 }
 
 }  // namespace retort::storage

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/attempt_logs.h"
+#include "storage/transcript.h"
 
 namespace retort::storage {
 namespace {
@@ -26,15 +27,10 @@ Result<ManifestState> ReadManifest(Env& env, const std::string& directory) {
   return ReplayManifest(contents, path);
 }
 
-Status ReadLogs(Env& env, const std::string& directory, std::int64_t first_step, bool with_transcript,
-                EarlierState& state) {
+Status ReadCurves(Env& env, const std::string& directory, EarlierState& state) {
   const std::string series = directory + "/series.log";
   RETORT_ASSIGN_OR_RETURN(const LogContents points, ReadRecordLog(env, series, LogKind::series));
   RETORT_ASSIGN_OR_RETURN(state.curves, ReplaySeries(points, series));
-  if (!with_transcript) return {};
-  const std::string transcript = directory + "/transcript.log";
-  RETORT_ASSIGN_OR_RETURN(const LogContents released, ReadRecordLog(env, transcript, LogKind::transcript));
-  RETORT_ASSIGN_OR_RETURN(state.transcript, ReplayTranscript(released, first_step, transcript));
   return {};
 }
 
@@ -45,8 +41,9 @@ Result<EarlierState> CheckpointOf(Env& env, const std::string& directory, std::u
   for (auto candidate = manifest.live.rbegin(); candidate != manifest.live.rend(); ++candidate) {
     RETORT_ASSIGN_OR_RETURN(std::optional<std::string> bytes, ReadIntact(env, directory, *candidate));
     if (!bytes) continue;
-    const bool last = candidate == manifest.live.rbegin();
-    RETORT_RETURN_IF_ERROR(ReadLogs(env, directory, candidate->step, last, state));
+    const bool newest = candidate == manifest.live.rbegin();
+    RETORT_RETURN_IF_ERROR(ReadCurves(env, directory, state));
+    RETORT_ASSIGN_OR_RETURN(state.transcript, ReadTranscript(env, directory, candidate->step, newest));
     state.from = attempt;
     state.checkpoint = *candidate;
     state.bytes = std::move(*bytes);
@@ -55,14 +52,34 @@ Result<EarlierState> CheckpointOf(Env& env, const std::string& directory, std::u
   return state;
 }
 
-// from == 0 when the attempt ever committed, or released nothing.
+// from == 0 when no transcript of the attempt continues the beginning, or it released nothing.
 Result<EarlierState> BeginningOf(Env& env, const std::string& directory, std::uint32_t attempt) {
   RETORT_ASSIGN_OR_RETURN(const ManifestState manifest, ReadManifest(env, directory));
   EarlierState state;
-  if (!manifest.begun || manifest.ever_committed) return state;
-  RETORT_RETURN_IF_ERROR(ReadLogs(env, directory, 0, true, state));
+  const bool finished = manifest.ever_committed && manifest.live.empty();
+  if (!manifest.begun || finished) return state;
+  RETORT_RETURN_IF_ERROR(ReadCurves(env, directory, state));
+  RETORT_ASSIGN_OR_RETURN(state.transcript, ReadTranscript(env, directory, 0, !manifest.ever_committed));
   state.from = state.transcript.empty() ? 0 : attempt;
   return state;
+}
+
+// A later attempt that began from a copy of the checkpoint and lost the copy knows what was released after it, too.
+Status TakeLaterReleases(Env& env, const std::string& trial_directory, const std::vector<std::uint32_t>& attempts,
+                         EarlierState& state) {
+  for (const std::uint32_t number : attempts) {
+    if (number <= state.from) break;
+    const std::string directory = AttemptDirectory(trial_directory, number);
+    const Result<ManifestState> manifest = ReadManifest(env, directory);
+    if (!manifest.ok() && manifest.status().code() != StatusCode::damage) return manifest.status();
+    if (!manifest.ok() || !manifest->imported || manifest->imported->sha256 != state.checkpoint->sha256) continue;
+    RETORT_ASSIGN_OR_RETURN(std::vector<TranscriptRecord> later,
+                            ReadTranscript(env, directory, state.checkpoint->step, false));
+    if (later.size() <= state.transcript.size()) continue;
+    state.transcript = std::move(later);
+    return {};
+  }
+  return {};
 }
 
 }  // namespace
@@ -91,7 +108,10 @@ Result<EarlierState> FindEarlierState(Env& env, const std::string& trial_directo
     for (const std::uint32_t number : attempts) {
       Result<EarlierState> state = look(env, AttemptDirectory(trial_directory, number), number);
       if (!state.ok() && state.status().code() == StatusCode::damage) continue;
-      if (!state.ok() || state->from != 0) return state;
+      if (state.ok() && state->from == 0) continue;
+      if (state.ok() && state->checkpoint)
+        RETORT_RETURN_IF_ERROR(TakeLaterReleases(env, trial_directory, attempts, *state));
+      return state;
     }
   }
   return EarlierState();

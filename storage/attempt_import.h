@@ -27,10 +27,10 @@ struct EarlierState {
 [[nodiscard]] Result<std::vector<std::uint32_t>> EarlierAttempts(Env& env, const std::string& trial_directory,
                                                                  std::uint32_t attempt);
 
-// The newest attempt below `attempt` with a committed checkpoint whose digest holds, and the newest such
-// checkpoint of it. If it is not the last that was committed, the transcript does not continue it and is
-// left out. Without any checkpoint in any attempt: the newest transcript of an attempt that never
-// committed, which continues the beginning. Damaged attempts are passed over. Error: environment.
+// The newest attempt below `attempt` with a committed checkpoint whose digest holds, the newest such checkpoint of it,
+// and what was released since, as far as it was kept without a gap: by a later attempt that had begun from this very
+// checkpoint and lost it, or by this one. Without any checkpoint in any attempt: the newest transcript that continues
+// the beginning. Damaged attempts are passed over. Error: environment.
 [[nodiscard]] Result<EarlierState> FindEarlierState(Env& env, const std::string& trial_directory,
                                                     std::uint32_t attempt);
 

@@ -9,12 +9,19 @@ namespace retort::storage {
 namespace {
 
 // Append only: on disk.
-enum class TranscriptType : std::uint16_t { released = 1 };
+enum class TranscriptType : std::uint16_t { released = 1, closed = 2 };
 enum class SeriesType : std::uint16_t { points = 1, rewind = 2 };
 
 Status Undecodable(const Record& record, const std::string& path) {
   return DamageError("'" + path + "' is damaged at byte " + std::to_string(record.offset) +
                      ": a record does not decode.");
+}
+
+bool DecodeReleased(ByteReader& reader, TranscriptRecord& record) {
+  record.step = reader.I64();
+  const std::uint32_t count = reader.U32();
+  for (std::uint32_t i = 0; i < count && reader.ok(); ++i) record.released.push_back(reader.Tensor());
+  return reader.ok() && reader.AtEnd();
 }
 
 using Points = std::map<std::int64_t, double>;
@@ -46,17 +53,31 @@ void AppendTranscript(RecordLog& transcript, const TranscriptRecord& record) {
   transcript.Append(static_cast<std::uint16_t>(TranscriptType::released), payload.bytes());
 }
 
-Result<std::vector<TranscriptRecord>> ReplayTranscript(const LogContents& contents, std::int64_t first_step,
-                                                       const std::string& path) {
-  std::vector<TranscriptRecord> records;
+void AppendClosed(RecordLog& transcript, std::int64_t end) {
+  ByteWriter payload;
+  payload.I64(end);
+  transcript.Append(static_cast<std::uint16_t>(TranscriptType::closed), payload.bytes());
+}
+
+Result<TranscriptPiece> DecodeTranscript(const LogContents& contents, const std::string& path) {
+  TranscriptPiece piece;
   for (const Record& stored : contents.records) {
-    if (stored.type != static_cast<std::uint16_t>(TranscriptType::released)) return Undecodable(stored, path);
     ByteReader reader(stored.payload);
-    TranscriptRecord record;
-    record.step = reader.I64();
-    const std::uint32_t count = reader.U32();
-    for (std::uint32_t i = 0; i < count && reader.ok(); ++i) record.released.push_back(reader.Tensor());
-    if (!reader.ok() || !reader.AtEnd()) return Undecodable(stored, path);
+    bool decoded = false;
+    if (!piece.end && stored.type == static_cast<std::uint16_t>(TranscriptType::released))
+      decoded = DecodeReleased(reader, piece.records.emplace_back());
+    if (!piece.end && stored.type == static_cast<std::uint16_t>(TranscriptType::closed)) {
+      piece.end = reader.I64();
+      decoded = reader.ok() && reader.AtEnd();
+    }
+    if (!decoded) return Undecodable(stored, path);
+  }
+  return piece;
+}
+
+std::vector<TranscriptRecord> Effective(std::vector<TranscriptRecord> written, std::int64_t first_step) {
+  std::vector<TranscriptRecord> records;
+  for (TranscriptRecord& record : written) {
     if (!records.empty() && record.step < records.back().step) {
       records.erase(
           std::find_if(records.begin(), records.end(),
@@ -65,10 +86,14 @@ Result<std::vector<TranscriptRecord>> ReplayTranscript(const LogContents& conten
     }
     records.push_back(std::move(record));
   }
-  records.erase(std::remove_if(records.begin(), records.end(),
-                               [&](const TranscriptRecord& record) { return record.step < first_step; }),
-                records.end());
+  std::erase_if(records, [&](const TranscriptRecord& record) { return record.step < first_step; });
   return records;
+}
+
+Result<std::vector<TranscriptRecord>> ReplayTranscript(const LogContents& contents, std::int64_t first_step,
+                                                       const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(TranscriptPiece piece, DecodeTranscript(contents, path));
+  return Effective(std::move(piece.records), first_step);
 }
 
 void AppendPoints(RecordLog& series, std::int64_t step,

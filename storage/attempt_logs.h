@@ -1,7 +1,8 @@
-// The records of transcript.log and series.log.
+// The records of transcripts and series.log.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,18 @@ namespace retort::storage {
 // A transcript record of step s belongs to the work done in step s; a checkpoint counts completed
 // steps. So records with step < checkpoint.step are covered by it and dropped on reading.
 void AppendTranscript(RecordLog& transcript, const TranscriptRecord& record);
+// The log holds every release of the steps below `end`, and takes no more: another one goes on from there.
+void AppendClosed(RecordLog& transcript, std::int64_t end);
+
+struct TranscriptPiece {
+  std::vector<TranscriptRecord> records;  // as they were written
+  std::optional<std::int64_t> end;        // where it was closed
+};
+// Error: damage, with the offset.
+[[nodiscard]] Result<TranscriptPiece> DecodeTranscript(const LogContents& contents, const std::string& path);
+// `written`, in one log or in several that follow each other, as ReplayTranscript gives it.
+[[nodiscard]] std::vector<TranscriptRecord> Effective(std::vector<TranscriptRecord> written,
+                                                      std::int64_t first_step);
 // In order, from `first_step` on. A record whose step is below its predecessor's means that the
 // attempt went back and drew afresh: it replaces every earlier record of its step and later ones.
 [[nodiscard]] Result<std::vector<TranscriptRecord>> ReplayTranscript(const LogContents& contents,

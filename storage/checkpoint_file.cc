@@ -8,6 +8,7 @@
 #include "storage/hdf5_writer.h"
 #include "storage/tensor_fill.h"
 #include "storage/tensor_group.h"
+#include "storage/within_memory.h"
 
 namespace retort::storage {
 
@@ -37,7 +38,9 @@ Result<std::string> WriteCheckpoint(Env& env, const std::string& path, const Che
   return sha256;
 }
 
-Result<Checkpoint> DecodeCheckpoint(std::string_view bytes, const std::string& name) {
+namespace {
+
+Result<Checkpoint> Decode(std::string_view bytes, const std::string& name) {
   RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, Hdf5Reader::OpenImage(bytes, name));
   RETORT_RETURN_IF_ERROR(CheckConventions(reader));
   Checkpoint checkpoint;
@@ -45,6 +48,12 @@ Result<Checkpoint> DecodeCheckpoint(std::string_view bytes, const std::string& n
   RETORT_ASSIGN_OR_RETURN(checkpoint.attributes, reader.TextAttributes("/attributes"));
   RETORT_ASSIGN_OR_RETURN(checkpoint.tensors, ReadTensors(reader, "/tensors", {""}));
   return checkpoint;
+}
+
+}  // namespace
+
+Result<Checkpoint> DecodeCheckpoint(std::string_view bytes, const std::string& name) {
+  return WithinMemory("'" + name + "'", [&] { return Decode(bytes, name); });
 }
 
 }  // namespace retort::storage

@@ -21,6 +21,7 @@ Result<bool> Replay(const Record& record, const nlohmann::json& json, ManifestSt
       state.ever_committed = true;
       state.live.push_back({json.at("step").get<std::int64_t>(), json.at("file").get<std::string>(),
                             json.at("sha256").get<std::string>(), json.at("from").get<std::uint32_t>()});
+      if (state.live.back().from != 0) state.imported = state.live.back();
       return true;
     case ManifestRecord::removed: {
       const auto file = json.at("file").get<std::string>();

@@ -30,6 +30,7 @@ struct ManifestState {
   std::vector<CommittedCheckpoint> live;  // oldest first
   bool begun = false;                     // any record: the folder's import is complete
   bool ever_committed = false;
+  std::optional<CommittedCheckpoint> imported;  // what the attempt began from
 };
 
 // Buffered; the caller syncs.

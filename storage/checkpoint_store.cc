@@ -8,6 +8,7 @@
 #include "storage/attempt_logs.h"
 #include "storage/checkpoint_file.h"
 #include "storage/free_space.h"
+#include "storage/transcript.h"
 
 namespace retort::storage {
 namespace {
@@ -41,6 +42,8 @@ CheckpointStore::CheckpointStore(Env& env, std::string directory, std::size_t ke
   RETORT_CHECK(kept_ >= 1);
 }
 
+CheckpointStore::~CheckpointStore() = default;
+
 Result<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(Env& env, const std::string& trial_directory,
                                                                std::uint32_t attempt, std::size_t kept) {
   std::unique_ptr<CheckpointStore> store(
@@ -54,7 +57,7 @@ Result<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(Env& env, const s
   store->trial_directory_ = trial_directory;
   store->attempt_ = attempt;
   if (state.begun) {
-    RETORT_RETURN_IF_ERROR(store->Recover());
+    RETORT_RETURN_IF_ERROR(store->Recover(state.ever_committed && store->live_.empty()));
   } else {
     RETORT_RETURN_IF_ERROR(store->Begin());
   }
@@ -64,14 +67,12 @@ Result<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(Env& env, const s
 // The manifest is empty, so whatever else lies here is half an import: it is made anew.
 Status CheckpointStore::Begin() {
   RETORT_RETURN_IF_ERROR(RemoveOrphans());
-  RETORT_RETURN_IF_ERROR(env_.Remove(Path("transcript.log")));
   RETORT_RETURN_IF_ERROR(env_.Remove(Path("series.log")));
-  RETORT_RETURN_IF_ERROR(OpenLogs());
+  RETORT_ASSIGN_OR_RETURN(series_, RecordLog::Open(env_, Path("series.log"), LogKind::series));
   RETORT_ASSIGN_OR_RETURN(const EarlierState earlier, FindEarlierState(env_, trial_directory_, attempt_));
-  for (const TranscriptRecord& record : earlier.transcript) AppendTranscript(*transcript_, record);
-  if (!earlier.transcript.empty()) transcript_end_ = earlier.transcript.back().step + 1;
+  const std::int64_t base = earlier.checkpoint ? earlier.checkpoint->step : 0;
+  RETORT_ASSIGN_OR_RETURN(transcript_, TranscriptLog::Begin(env_, directory_, base, earlier.transcript));
   if (earlier.checkpoint) AppendCurves(*series_, earlier.curves, earlier.checkpoint->step);
-  RETORT_RETURN_IF_ERROR(transcript_->Sync());
   RETORT_RETURN_IF_ERROR(series_->Sync());
   if (!earlier.checkpoint) {
     AppendBegun(*manifest_, earlier.from);
@@ -86,11 +87,11 @@ Status CheckpointStore::Begin() {
   return {};
 }
 
-// This very attempt was open before. A damaged newest checkpoint is given up; the transcript continues
-// that one alone and is emptied first, so that it can never be taken to continue an older one.
-Status CheckpointStore::Recover() {
+// This very attempt was open before. A damaged newest checkpoint is given up; releases that do not go on from the one
+// before it are removed first; and all of them where the attempt had `finished` and removed its checkpoints.
+Status CheckpointStore::Recover(bool finished) {
   RETORT_RETURN_IF_ERROR(RemoveOrphans());
-  RETORT_RETURN_IF_ERROR(OpenLogs());
+  RETORT_ASSIGN_OR_RETURN(series_, RecordLog::Open(env_, Path("series.log"), LogKind::series));
   std::vector<std::string> damaged;
   while (!live_.empty()) {
     RETORT_ASSIGN_OR_RETURN(const std::optional<std::string> bytes,
@@ -99,23 +100,18 @@ Status CheckpointStore::Recover() {
     damaged.push_back(live_.back().file);
     live_.pop_back();
   }
+  if (finished) {
+    RETORT_ASSIGN_OR_RETURN(transcript_, TranscriptLog::Begin(env_, directory_, 0, {}));
+  } else {
+    RETORT_ASSIGN_OR_RETURN(transcript_,
+                            TranscriptLog::Resume(env_, directory_, CompletedSteps(), damaged.empty()));
+  }
   if (!damaged.empty()) {
-    RETORT_RETURN_IF_ERROR(ResetTranscript());
     for (const std::string& file : damaged) AppendRemoved(*manifest_, file);
     RETORT_RETURN_IF_ERROR(manifest_->Sync());
     for (const std::string& file : damaged) RETORT_RETURN_IF_ERROR(env_.Remove(Path(file)));
   }
   AppendRewind(*series_, live_.empty() ? kBeforeAll : live_.back().step);
-  return {};
-}
-
-Status CheckpointStore::OpenLogs() {
-  LogContents released;
-  const std::string path = Path("transcript.log");
-  RETORT_ASSIGN_OR_RETURN(transcript_, RecordLog::Open(env_, path, LogKind::transcript, &released));
-  RETORT_ASSIGN_OR_RETURN(series_, RecordLog::Open(env_, Path("series.log"), LogKind::series));
-  RETORT_ASSIGN_OR_RETURN(const std::vector<TranscriptRecord> records, ReplayTranscript(released, 0, path));
-  transcript_end_ = records.empty() ? 0 : records.back().step + 1;
   return {};
 }
 
@@ -127,12 +123,6 @@ Status CheckpointStore::RemoveOrphans() {
       RETORT_RETURN_IF_ERROR(env_.Remove(Path(name)));
     }
   }
-  return {};
-}
-
-Status CheckpointStore::ResetTranscript() {
-  RETORT_RETURN_IF_ERROR(transcript_->Reset());
-  transcript_end_ = 0;
   return {};
 }
 
@@ -149,9 +139,7 @@ Result<std::optional<Checkpoint>> CheckpointStore::Latest() {
 }
 
 Result<std::vector<TranscriptRecord>> CheckpointStore::Transcript() {
-  const std::string path = Path("transcript.log");
-  RETORT_ASSIGN_OR_RETURN(const LogContents contents, ReadRecordLog(env_, path, LogKind::transcript));
-  return ReplayTranscript(contents, CompletedSteps(), path);
+  return ReadTranscript(env_, directory_, CompletedSteps(), true);
 }
 
 Status CheckpointStore::AppendReleased(const TranscriptRecord& record) {
@@ -159,10 +147,7 @@ Status CheckpointStore::AppendReleased(const TranscriptRecord& record) {
     return Refused("A release of step " + std::to_string(record.step) + " cannot follow a checkpoint of " +
                    std::to_string(CompletedSteps()) + " completed steps.");
   }
-  AppendTranscript(*transcript_, record);
-  RETORT_RETURN_IF_ERROR(transcript_->Sync());
-  transcript_end_ = record.step + 1;
-  return {};
+  return transcript_->Append(record);
 }
 
 void CheckpointStore::AppendSeries(std::int64_t step,
@@ -206,8 +191,7 @@ Result<std::string> CheckpointStore::Commit(const Checkpoint& checkpoint) {
   RETORT_RETURN_IF_ERROR(manifest_->Sync());
   live_.erase(live_.begin(), live_.begin() + static_cast<std::ptrdiff_t>(superseded.size()));
   live_.push_back(committed);
-  // Releases of work that the checkpoint does not cover stay; those it covers are dropped on reading.
-  if (transcript_end_ <= checkpoint.step) RETORT_RETURN_IF_ERROR(ResetTranscript());
+  RETORT_RETURN_IF_ERROR(transcript_->Committed(checkpoint.step, live_.front().step));
   for (const std::string& file : superseded) RETORT_RETURN_IF_ERROR(env_.Remove(Path(file)));
   return committed.sha256;
 }
@@ -222,6 +206,7 @@ Result<Curves> CheckpointStore::Series() {
 Status CheckpointStore::RemoveCheckpoints() {
   RETORT_RETURN_IF_ERROR(RemoveLive(*manifest_, directory_, live_));
   live_.clear();
+  RETORT_RETURN_IF_ERROR(TrimTranscript(env_, directory_));
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts,
                           EarlierAttempts(env_, trial_directory_, attempt_));
   for (const std::uint32_t number : attempts) {
@@ -233,6 +218,7 @@ Status CheckpointStore::RemoveCheckpoints() {
                             RecordLog::Open(env_, path, LogKind::manifest, &contents));
     RETORT_ASSIGN_OR_RETURN(const ManifestState state, ReplayManifest(contents, path));
     RETORT_RETURN_IF_ERROR(RemoveLive(*manifest, directory, state.live));
+    RETORT_RETURN_IF_ERROR(TrimTranscript(env_, directory));
   }
   return {};
 }

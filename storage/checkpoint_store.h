@@ -1,6 +1,6 @@
 // Resumable state of one attempt. Files in ATTEMPT/: checkpoint-<step>.h5, manifest.log,
-// transcript.log, series.log. A checkpoint exists when its manifest record does. The newest are kept;
-// a damaged newest one gives way to the one before it. Not thread-safe.
+// transcript-<step>.log, series.log. A checkpoint exists when its manifest record does. The newest are kept;
+// a damaged newest one gives way to the one before it, from which what was released since goes on. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Checkpoint {
   std::map<std::string, std::string> attributes;
 };
 
-// Released answers since the last commit, in order. Payloads are the worker's own bytes. A record of step
+// A released answer. Payloads are the worker's own bytes. A record of step
 // s belongs to the work done in step s: a checkpoint of s + 1 or more completed steps covers it.
 struct TranscriptRecord {
   std::int64_t step = 0;
@@ -36,8 +36,11 @@ struct TranscriptRecord {
 
 inline constexpr std::size_t kKeptCheckpoints = 2;
 
+class TranscriptLog;
+
 class CheckpointStore {
  public:
+  ~CheckpointStore();
   // Creates the attempt folder. If an earlier attempt-<m> (m < this one) of the trial holds a committed
   // checkpoint, the newest such attempt's checkpoint, transcript and series are imported first, so that
   // the new folder stands alone; its manifest record is written last. `kept` (at least 1) newest checkpoints
@@ -59,8 +62,8 @@ class CheckpointStore {
   // Points of the curves; buffered until the next Commit or FlushSeries.
   void AppendSeries(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
   [[nodiscard]] Status FlushSeries();
-  // Temporary file, fsync, rename, fsync folder, manifest record; then the transcript is emptied and the
-  // checkpoints beyond those kept are removed. Returns the SHA-256 hex of the checkpoint file's bytes. Error:
+  // Temporary file, fsync, rename, fsync folder, manifest record; then the checkpoints beyond those kept are removed,
+  // and what was released before the oldest that stays. Returns the SHA-256 hex of the checkpoint file's bytes. Error:
   // refused when the step is below the last one's; environment, with nothing written, when the disk has no
   // room.
   [[nodiscard]] Result<std::string> Commit(const Checkpoint& checkpoint);
@@ -74,10 +77,8 @@ class CheckpointStore {
  private:
   CheckpointStore(Env& env, std::string directory, std::size_t kept);
   [[nodiscard]] Status Begin();
-  [[nodiscard]] Status Recover();
-  [[nodiscard]] Status OpenLogs();
+  [[nodiscard]] Status Recover(bool finished);
   [[nodiscard]] Status RemoveOrphans();
-  [[nodiscard]] Status ResetTranscript();
   [[nodiscard]] Status RemoveLive(RecordLog& manifest, const std::string& directory,
                                   const std::vector<CommittedCheckpoint>& live);
   [[nodiscard]] std::int64_t CompletedSteps() const;
@@ -89,9 +90,9 @@ class CheckpointStore {
   std::string directory_, trial_directory_;
   std::uint32_t attempt_ = 0;
   std::size_t kept_;
-  std::unique_ptr<RecordLog> manifest_, transcript_, series_;
+  std::unique_ptr<RecordLog> manifest_, series_;
+  std::unique_ptr<TranscriptLog> transcript_;
   std::vector<CommittedCheckpoint> live_;  // oldest first
-  std::int64_t transcript_end_ = 0;        // one past the newest step in transcript.log
 };
 
 }  // namespace retort::storage

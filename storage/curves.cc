@@ -57,7 +57,7 @@ void WriteCurves(Hdf5Writer& writer, const std::string& group, const Curves& cur
 
 Result<Curves> ReadCurves(const Hdf5Reader& reader, const std::string& group) {
   Curves curves;
-  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> paths, reader.DatasetsBelow(group));
+  const std::vector<std::string> paths = reader.DatasetsBelow(group);
   if (paths.empty()) return curves;
   RETORT_ASSIGN_OR_RETURN(const TensorBlob scale, reader.Dataset(group + "/" + std::string(kStep)));
   const std::vector<std::uint64_t> steps = ValuesOf<std::uint64_t>(scale);

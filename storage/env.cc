@@ -15,7 +15,9 @@
 #include <utility>
 
 #include "storage/file_error.h"
+#include "storage/file_modes.h"
 #include "storage/input_files.h"
+#include "storage/within_memory.h"
 
 namespace retort::storage {
 namespace {
@@ -39,10 +41,10 @@ class Descriptor {
   int fd_;
 };
 
-Descriptor OpenFile(const std::string& path, int flags) {
+Descriptor OpenFile(const std::string& path, int flags, mode_t mode = 0644) {
   int fd = -1;
   do {
-    fd = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+    fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
   } while (fd < 0 && errno == EINTR);
   return Descriptor(fd);
 }
@@ -213,12 +215,16 @@ Status TooLarge(const std::string& path, std::uint64_t most_bytes) {
 }
 
 Result<std::string> PosixEnvironment::ReadFile(const std::string& path) {
-  const Descriptor file = OpenFile(path, O_RDONLY);
+  const Descriptor file = OpenFile(path, O_RDONLY | O_NONBLOCK);  // a pipe is not waited for
   if (!file.valid()) return FileError(errno, "open", path);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return FileError(errno, "read", path);
-  return ReadAll(file.get(), static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0)),
-                 std::numeric_limits<std::uint64_t>::max(), path);
+  if (S_ISDIR(status.st_mode)) return FileError(EISDIR, "read", path);
+  if (!S_ISREG(status.st_mode)) return EnvironmentError("'" + path + "' is no plain file");
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  return WithinMemory("'" + path + "' (" + std::to_string(size) + " bytes)", [&] {
+    return ReadAll(file.get(), size, std::numeric_limits<std::uint64_t>::max(), path);
+  });
 }
 
 Result<std::string> PosixEnvironment::ReadSmallFile(const std::string& path, std::uint64_t most_bytes) {
@@ -256,13 +262,16 @@ Status PosixEnvironment::WriteFileAtomically(const std::string& path, std::strin
   });
 }
 
+// What a killed process left at the temporary name has the mode that it had then: it does not stay.
 Status PosixEnvironment::PublishFile(const std::string& path,
                                      const std::function<Status(const std::string&)>& write) {
   const std::string temporary = path + std::string(kTemporarySuffix);
   const auto publish = [&]() -> Status {
+    if (OthersMayRead(temporary)) ::unlink(temporary.c_str());
     RETORT_RETURN_IF_ERROR(write(temporary));
     const Descriptor file = OpenFile(temporary, O_RDONLY);
     if (!file.valid()) return FileError(errno, "open", temporary);
+    TakeModeOf(path, file.get());
     RETORT_RETURN_IF_ERROR(SyncDescriptor(file.get(), false, temporary));
     if (::rename(temporary.c_str(), path.c_str()) != 0)
       return FileError(errno, "rename a finished file to", path);
@@ -336,8 +345,9 @@ Result<std::uint64_t> PosixEnvironment::FreeBytes(const std::string& directory) 
 bool PosixEnvironment::Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 Result<std::unique_ptr<FileLock>> PosixEnvironment::Lock(const std::string& path) {
-  Descriptor file = OpenFile(path, O_RDWR | O_CREAT);
+  Descriptor file = OpenFile(path, O_RDWR | O_CREAT, 0600);
   if (!file.valid()) return FileError(errno, "create lock file", path);
+  KeepLockPrivate(file.get());  // to hold a lock takes no more than to open it for reading
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return FileError(errno, "lock", path);

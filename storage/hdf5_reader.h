@@ -1,16 +1,17 @@
-// Reads HDF5 files, from bytes or in place. Read-only; file locks are taken where the file system has them.
+// Reads the HDF5 files that Retort writes, from bytes, without the HDF5 library. Read-only.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "experiments/spec/status.h"
-#include "storage/hdf5_handle.h"
 #include "storage/hdf5_table.h"
+#include "storage/hdf5_tree.h"
 #include "storage/tensor_blob.h"
 
 namespace retort::storage {
@@ -18,16 +19,19 @@ namespace retort::storage {
 // Errors are damage, naming file and object, except where said.
 class Hdf5Reader {
  public:
-  // `name` stands in messages. The bytes are copied.
+  // `name` stands in messages. The bytes must outlive the reader.
   [[nodiscard]] static Result<Hdf5Reader> OpenImage(std::string_view bytes, const std::string& name);
-  // Error: environment when the file is absent or may not be read.
-  [[nodiscard]] static Result<Hdf5Reader> OpenPath(const std::string& path);
+  // The same, of the first `size` of the bytes, which are kept.
+  [[nodiscard]] static Result<Hdf5Reader> OpenBytes(std::string bytes, std::size_t size,
+                                                    const std::string& name);
+  // A results.h5: in its group /attempts, links to the attempts beside it are let be, and not followed.
+  // Error: environment when the file is absent, is no plain file, or may not be read.
+  [[nodiscard]] static Result<Hdf5Reader> OpenResultFile(const std::string& path);
 
-  // Every link on the way to `path` exists; of an external link the target is not tried.
+  // Of a link out of the file the target is not tried.
   [[nodiscard]] bool Has(const std::string& path) const;
-  // Paths of all datasets below `group`, by name. Links out of the file are not followed. Empty when the
-  // group is absent.
-  [[nodiscard]] Result<std::vector<std::string>> DatasetsBelow(const std::string& group) const;
+  // Paths of all datasets below `group`, by path. Empty when the group is absent.
+  [[nodiscard]] std::vector<std::string> DatasetsBelow(const std::string& group) const;
   // `name` of the blob is left empty.
   [[nodiscard]] Result<TensorBlob> Dataset(const std::string& path) const;
   [[nodiscard]] Result<Table> CompoundTable(const std::string& path) const;
@@ -43,11 +47,17 @@ class Hdf5Reader {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  Hdf5Reader(std::string name, Hdf5Handle file) : name_(std::move(name)), file_(std::move(file)) {}
+  Hdf5Reader(std::string name, std::unique_ptr<const std::string> bytes, Hdf5Tree tree)
+      : name_(std::move(name)), bytes_(std::move(bytes)), tree_(std::move(tree)) {}
   [[nodiscard]] Status Damaged(const std::string& doing, const std::string& object) const;
+  // Error: damage when there is no such dataset.
+  [[nodiscard]] Result<const Hdf5Dataset*> Find(const std::string& path) const;
+  [[nodiscard]] Result<Hdf5Attribute> Attribute(const std::string& object, const std::string& name) const;
 
   std::string name_;
-  Hdf5Handle file_;
+  std::unique_ptr<const std::string>
+      bytes_;  // what `tree_` looks into; nullptr where somebody else holds them
+  Hdf5Tree tree_;
 };
 
 // The values of a column of the expected type. Error: damage, naming the column.

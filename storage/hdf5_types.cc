@@ -3,14 +3,10 @@
 #include <hdf5.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace retort::storage {
 namespace {
-
-constexpr std::array kDTypes = {DType::f32, DType::f64, DType::i32, DType::i64,
-                                DType::u8,  DType::u32, DType::u64};
 
 struct Member {
   Hdf5Handle owned;  // string types
@@ -73,13 +69,6 @@ Hdf5Id NativeType(DType dtype) {
       return H5T_NATIVE_UINT64;
   }
   return -1;
-}
-
-std::optional<DType> DTypeOf(Hdf5Id type) {
-  for (const DType dtype : kDTypes) {
-    if (H5Tequal(type, NativeType(dtype)) > 0) return dtype;
-  }
-  return std::nullopt;
 }
 
 Hdf5Handle StringType(std::size_t size) {

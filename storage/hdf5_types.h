@@ -1,9 +1,8 @@
-// HDF5 types of tensors and table columns; implementation detail of the writer and the reader.
+// HDF5 types of tensors and table columns; implementation detail of the writer.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "storage/hdf5_handle.h"
@@ -17,7 +16,6 @@ inline constexpr Hdf5Id kWholeSpace = 0;
 
 // A predefined native type; not owned.
 [[nodiscard]] Hdf5Id NativeType(DType dtype);
-[[nodiscard]] std::optional<DType> DTypeOf(Hdf5Id type);
 // Fixed-length UTF-8, NUL-padded; `size` at least 1.
 [[nodiscard]] Hdf5Handle StringType(std::size_t size);
 

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "experiments/spec/sha256.h"
+#include "storage/unpacked_size.h"
+#include "storage/within_memory.h"
 
 namespace retort::storage {
 namespace {
@@ -110,15 +112,34 @@ struct Contents {
   std::string bytes;  // behind the header
 };
 
+// The header of a gzipped file, which says no more than its packed bytes are unpacked to.
+Result<IdxHeader> PeekPacked(const std::string& file, std::string_view packed, bool images) {
+  const std::size_t head = images ? kImageHeader : kLabelHeader;
+  bool complete = false;
+  RETORT_ASSIGN_OR_RETURN(const std::string first, Inflate(file, packed, head, complete));
+  RETORT_ASSIGN_OR_RETURN(IdxHeader header, ParseHeader(file, first, images));
+  RETORT_RETURN_IF_ERROR(CheckUnpackedSize(file, head + header.payload, packed.size()));
+  return header;
+}
+
+// As many bytes as its header makes are unpacked, and one, which would be too many.
+Result<Contents> ParsePacked(const std::string& file, std::string_view packed, bool images) {
+  const std::size_t head = images ? kImageHeader : kLabelHeader;
+  RETORT_ASSIGN_OR_RETURN(const IdxHeader header, PeekPacked(file, packed, images));
+  const std::uint64_t all = head + header.payload;
+  bool complete = false;
+  RETORT_ASSIGN_OR_RETURN(std::string bytes, Inflate(file, packed, all + 1, complete));
+  if (bytes.size() > all)
+    return Damaged(file, "has trailing bytes: more than the " + std::to_string(all) + " that its header of " +
+                             std::to_string(header.count) + " examples makes");
+  RETORT_RETURN_IF_ERROR(CheckSize(file, header, all, bytes.size()));
+  bytes.erase(0, head);
+  return Contents{header, std::move(bytes)};
+}
+
 Result<Contents> ParseContents(const std::string& file, std::string_view stored, bool images) {
-  std::string inflated;
-  if (IsGzip(file)) {
-    bool complete = false;
-    RETORT_ASSIGN_OR_RETURN(inflated, Inflate(file, stored, kMostBytes, complete));
-    if (!complete) return Damaged(file, "holds more than 16 GiB");
-    stored = inflated;
-  }
-  RETORT_ASSIGN_OR_RETURN(IdxHeader header, ParseHeader(file, stored, images));
+  if (IsGzip(file)) return ParsePacked(file, stored, images);
+  RETORT_ASSIGN_OR_RETURN(const IdxHeader header, ParseHeader(file, stored, images));
   const std::size_t head = images ? kImageHeader : kLabelHeader;
   RETORT_RETURN_IF_ERROR(CheckSize(file, header, head + header.payload, stored.size()));
   return Contents{header, std::string(stored.substr(head))};
@@ -131,9 +152,7 @@ Result<IdxHeader> PeekImages(const std::string& file, std::string_view stored) {
     RETORT_RETURN_IF_ERROR(CheckSize(file, header, kImageHeader + header.payload, stored.size()));
     return header;
   }
-  bool complete = false;
-  RETORT_ASSIGN_OR_RETURN(const std::string head, Inflate(file, stored, kImageHeader, complete));
-  RETORT_ASSIGN_OR_RETURN(const IdxHeader header, ParseHeader(file, head, true));
+  RETORT_ASSIGN_OR_RETURN(const IdxHeader header, PeekPacked(file, stored, true));
   std::uint32_t trailer = 0;
   for (std::size_t i = 0; i < 4; ++i) {
     trailer |= std::uint32_t{static_cast<unsigned char>(stored[stored.size() - 4 + i])} << (8 * i);
@@ -245,7 +264,9 @@ Result<std::vector<std::uint8_t>> ParseIdxLabels(const std::string& file, std::s
   return std::vector<std::uint8_t>(contents.bytes.begin(), contents.bytes.end());
 }
 
-Status InspectIdx(Env& env, DataSpec& data) {
+namespace {
+
+Status Inspect(Env& env, DataSpec& data) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<StoredPair> pairs, ReadPairs(env, data));
   std::int64_t examples = 0, height = 0, width = 0;
   for (const StoredPair& pair : pairs) {
@@ -266,20 +287,23 @@ Status InspectIdx(Env& env, DataSpec& data) {
   return {};
 }
 
-Result<std::string> UnpackedDigest(Env& env, const DataSpec& data) {
+Result<std::string> DigestOfUnpacked(Env& env, const DataSpec& data) {
   RETORT_ASSIGN_OR_RETURN(std::vector<StoredPair> pairs, ReadPairs(env, data));
   for (StoredPair& pair : pairs) {
     for (StoredFile* file : {&pair.images, &pair.labels}) {
       if (!IsGzip(file->path)) continue;
+      RETORT_RETURN_IF_ERROR(PeekPacked(file->path, file->bytes, file == &pair.images).status());
       bool complete = false;
-      RETORT_ASSIGN_OR_RETURN(file->bytes, Inflate(file->path, file->bytes, kMostBytes, complete));
-      if (!complete) return Damaged(file->path, "holds more than 16 GiB");
+      const std::uint64_t most = MostUnpacked(file->bytes.size());
+      RETORT_ASSIGN_OR_RETURN(std::string unpacked, Inflate(file->path, file->bytes, most, complete));
+      if (!complete) return CheckUnpackedSize(file->path, most + 1, file->bytes.size());
+      file->bytes = std::move(unpacked);
     }
   }
   return DigestOf(pairs);
 }
 
-Result<IdxData> LoadIdx(Env& env, const DataSpec& data) {
+Result<IdxData> Load(Env& env, const DataSpec& data) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<StoredPair> pairs, ReadPairs(env, data));
   const std::string digest = DigestOf(pairs);
   if (!data.digest.empty() && digest != data.digest) {
@@ -303,6 +327,20 @@ Result<IdxData> LoadIdx(Env& env, const DataSpec& data) {
     loaded.labels.insert(loaded.labels.end(), labels.begin(), labels.end());
   }
   return loaded;
+}
+
+}  // namespace
+
+Status InspectIdx(Env& env, DataSpec& data) {
+  return WithinMemory("the IDX files in '" + data.path + "'", [&] { return Inspect(env, data); });
+}
+
+Result<std::string> UnpackedDigest(Env& env, const DataSpec& data) {
+  return WithinMemory("the IDX files in '" + data.path + "'", [&] { return DigestOfUnpacked(env, data); });
+}
+
+Result<IdxData> LoadIdx(Env& env, const DataSpec& data) {
+  return WithinMemory("the IDX files in '" + data.path + "'", [&] { return Load(env, data); });
 }
 
 }  // namespace retort::storage

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "storage/file_error.h"
+#include "storage/within_memory.h"
 
 namespace retort::storage {
 namespace {
@@ -41,6 +42,12 @@ Result<std::string> ReadBytes(const InputFile& file, std::uint64_t offset, std::
   bytes.resize(static_cast<std::size_t>(inside ? count : 0));
   RETORT_RETURN_IF_ERROR(file.ReadAt(offset, bytes.size(), bytes.data()));
   return bytes;
+}
+
+Result<std::string> ReadPlainFile(Env& env, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> file, env.OpenInput(path));
+  return WithinMemory("'" + path + "' (" + std::to_string(file->size()) + " bytes)",
+                      [&] { return ReadBytes(*file, 0, file->size()); });
 }
 
 Result<FileStamp> PosixStamp(const std::string& path) {

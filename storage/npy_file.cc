@@ -7,6 +7,8 @@
 
 #include "storage/byte_codec.h"
 #include "storage/npy_literal.h"
+#include "storage/unpacked_size.h"
+#include "storage/within_memory.h"
 #include "storage/zip_writer.h"
 
 namespace retort::storage {
@@ -138,11 +140,14 @@ Result<TensorBlob> ReadNpy(Env& env, const std::string& path, std::uint64_t most
   RETORT_ASSIGN_OR_RETURN(const NpyHeader header, ParseNpyHeader(path, head));
   if (file->size() - header.begin != header.bytes) return LengthError(path, header, file->size());
   if (header.bytes > most_bytes) return TooLarge(path, header.bytes, most_bytes);
-  TensorBlob blob = BlobWith(header);
-  blob.bytes.resize(header.bytes);
-  RETORT_RETURN_IF_ERROR(
-      file->ReadAt(header.begin, blob.bytes.size(), reinterpret_cast<char*>(blob.bytes.data())));
-  return blob;
+  return WithinMemory(
+      "'" + path + "' (" + std::to_string(header.bytes) + " bytes)", [&]() -> Result<TensorBlob> {
+        TensorBlob blob = BlobWith(header);
+        blob.bytes.resize(header.bytes);
+        RETORT_RETURN_IF_ERROR(
+            file->ReadAt(header.begin, blob.bytes.size(), reinterpret_cast<char*>(blob.bytes.data())));
+        return blob;
+      });
 }
 
 NpzFile::NpzFile(ZipFile zip) : zip_(std::move(zip)) {
@@ -197,13 +202,18 @@ Status NpzFile::Stream(const std::string& array, const TakeBytes& take) const {
 
 Result<TensorBlob> NpzFile::Read(const std::string& array, std::uint64_t most_bytes) const {
   RETORT_ASSIGN_OR_RETURN(const NpyHeader header, Header(array));
-  if (header.bytes > most_bytes) return TooLarge(zip_.name() + ": " + array, header.bytes, most_bytes);
+  const std::string where = zip_.name() + ": " + array;
+  if (header.bytes > most_bytes) return TooLarge(where, header.bytes, most_bytes);
+  const ZipEntry& entry = *zip_.Find(array + std::string(kSuffix));
+  if (entry.deflated) RETORT_RETURN_IF_ERROR(CheckUnpackedSize(where, entry.bytes, entry.stored));
   TensorBlob blob = BlobWith(header);
   blob.name = array;
-  // Deflated bytes are at most 1032 times as many as they were stored: memory is taken only for what can
-  // come.
-  const ZipEntry& entry = *zip_.Find(array + std::string(kSuffix));
-  blob.bytes.reserve(std::min<std::uint64_t>(header.bytes, entry.stored * 1032 + 1024));
+  return WithinMemory("'" + where + "' (" + std::to_string(header.bytes) + " bytes)",
+                      [&] { return Fill(array, header, std::move(blob)); });
+}
+
+Result<TensorBlob> NpzFile::Fill(const std::string& array, const NpyHeader& header, TensorBlob blob) const {
+  blob.bytes.reserve(header.bytes);
   RETORT_RETURN_IF_ERROR(Stream(array, [&](std::string_view piece) -> Status {
     blob.bytes.insert(blob.bytes.end(), piece.begin(), piece.end());
     return {};

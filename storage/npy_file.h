@@ -51,8 +51,9 @@ class NpzFile {
   [[nodiscard]] bool Has(const std::string& array) const;
   // Error: usage, listing the names there are, for an array that is not there; else as ParseNpyHeader.
   [[nodiscard]] Result<NpyHeader> Header(const std::string& array) const;
-  // The blob carries the array's name. Error: as Header; refused for more than `most_bytes`; damage when
-  // bytes are missing, left over, or fail their checksum.
+  // The blob carries the array's name. Error: as Header; refused for more than `most_bytes`, or for more than
+  // its packed bytes are unpacked to (storage/unpacked_size.h); damage when bytes are missing, left over, or
+  // fail their checksum; environment when the memory does not suffice.
   [[nodiscard]] Result<TensorBlob> Read(const std::string& array,
                                         std::uint64_t most_bytes = kMostArrayBytes) const;
   // The elements' bytes in order, in pieces of at most 256 KiB that need not end between two elements. Errors
@@ -62,6 +63,8 @@ class NpzFile {
  private:
   explicit NpzFile(ZipFile zip);
   [[nodiscard]] Result<const ZipEntry*> EntryOf(const std::string& array) const;
+  [[nodiscard]] Result<TensorBlob> Fill(const std::string& array, const NpyHeader& header,
+                                        TensorBlob blob) const;
 
   ZipFile zip_;
   std::vector<std::string> names_;

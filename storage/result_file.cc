@@ -11,6 +11,7 @@
 #include "storage/quantities.h"
 #include "storage/row_table.h"
 #include "storage/sealed_hdf5.h"
+#include "storage/within_memory.h"
 
 namespace retort::storage {
 namespace {
@@ -90,9 +91,11 @@ Status WriteResultFile(Env& env, const std::string& results_directory, const std
   return env.WriteFileAtomically(path, image);
 }
 
-Result<std::map<std::string, std::vector<privacy::Claim>>> ReadShownClaims(
-    const std::string& results_directory) {
-  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader, Hdf5Reader::OpenPath(results_directory + "/results.h5"));
+namespace {
+
+Result<std::map<std::string, std::vector<privacy::Claim>>> ClaimsIn(const std::string& results_directory) {
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader,
+                          Hdf5Reader::OpenResultFile(results_directory + "/results.h5"));
   RETORT_ASSIGN_OR_RETURN(const Table table, reader.CompoundTable("/claims"));
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> trials, ColumnOf<std::string>(table, "trial"));
   RETORT_ASSIGN_OR_RETURN(const std::vector<privacy::Claim> claims, ClaimsFrom(table));
@@ -100,6 +103,13 @@ Result<std::map<std::string, std::vector<privacy::Claim>>> ReadShownClaims(
   std::map<std::string, std::vector<privacy::Claim>> shown;
   for (std::size_t i = 0; i < claims.size(); ++i) shown[trials[i]].push_back(claims[i]);
   return shown;
+}
+
+}  // namespace
+
+Result<std::map<std::string, std::vector<privacy::Claim>>> ReadShownClaims(
+    const std::string& results_directory) {
+  return WithinMemory("'" + results_directory + "/results.h5'", [&] { return ClaimsIn(results_directory); });
 }
 
 }  // namespace retort::storage

@@ -24,9 +24,7 @@ Result<std::vector<TensorBlob>> ReadTensors(const Hdf5Reader& reader, const std:
   for (const std::string& prefix : prefixes) {
     const std::size_t slash = prefix.find('/');
     const std::string top = slash == std::string::npos ? root : root + "/" + prefix.substr(0, slash);
-    RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                            reader.DatasetsBelow(top.empty() ? "/" : top));
-    for (const std::string& path : paths) {
+    for (const std::string& path : reader.DatasetsBelow(top.empty() ? "/" : top)) {
       const std::string name = path.substr(root.size() + 1);
       if (name.compare(0, prefix.size(), prefix) != 0) continue;
       RETORT_ASSIGN_OR_RETURN(const std::int64_t order, reader.IntegerAttribute(path, "order"));

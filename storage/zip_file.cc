@@ -9,6 +9,8 @@
 
 #include "storage/byte_codec.h"
 #include "storage/crc32.h"
+#include "storage/unpacked_size.h"
+#include "storage/within_memory.h"
 
 namespace retort::storage {
 namespace {
@@ -293,12 +295,17 @@ Result<std::string> ZipFile::Read(const ZipEntry& entry, std::uint64_t most_byte
   if (entry.bytes > most_bytes)
     return Refused(name_ + ": the zip entry '" + entry.name + "' has " + std::to_string(entry.bytes) +
                    " bytes; at most " + std::to_string(most_bytes) + " are read here");
-  std::string bytes;
-  RETORT_RETURN_IF_ERROR(Stream(entry, [&](std::string_view piece) -> Status {
-    bytes += piece;
-    return {};
-  }));
-  return bytes;
+  const std::string where = name_ + ": the zip entry '" + entry.name + "'";
+  if (entry.deflated) RETORT_RETURN_IF_ERROR(CheckUnpackedSize(where, entry.bytes, entry.stored));
+  return WithinMemory(where + " (" + std::to_string(entry.bytes) + " bytes)", [&]() -> Result<std::string> {
+    std::string bytes;
+    bytes.reserve(entry.bytes);
+    RETORT_RETURN_IF_ERROR(Stream(entry, [&](std::string_view piece) -> Status {
+      bytes += piece;
+      return {};
+    }));
+    return bytes;
+  });
 }
 
 }  // namespace retort::storage

@@ -40,7 +40,8 @@ class ZipFile {
   // The contents in pieces of at most 256 KiB. Never more than `entry.bytes`; fewer, or a wrong checksum, is
   // an error at the end, after which what was taken is worthless. Error: also what `take` says.
   [[nodiscard]] Status Stream(const ZipEntry& entry, const TakeBytes& take) const;
-  // Error: refused, before anything is read, for contents of more than `most_bytes`.
+  // Error: refused, before anything is read, for contents of more than `most_bytes`, or of more than their
+  // packed bytes are unpacked to (storage/unpacked_size.h); environment when the memory does not suffice.
   [[nodiscard]] Result<std::string> Read(const ZipEntry& entry, std::uint64_t most_bytes) const;
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const InputFile& file() const { return *file_; }

@@ -33,8 +33,8 @@ Status FromPlugin(int code, const RetortCudaError& error) {
   return code == 0 ? Status() : EnvironmentError(error.text);
 }
 
-void CheckOnDevice(const at::Tensor& tensor) {
-  RETORT_CHECK(tensor.is_cuda() && tensor.is_contiguous() && tensor.scalar_type() == at::kFloat);
+void CheckOnDevice(const at::Tensor& tensor, at::ScalarType type) {
+  RETORT_CHECK(tensor.is_cuda() && tensor.is_contiguous() && tensor.scalar_type() == type);
 }
 
 class LoadedPlugin final : public CudaPlugin {
@@ -55,26 +55,27 @@ class LoadedPlugin final : public CudaPlugin {
     return FromPlugin(abi_->release_memory(&error), error);
   }
 
-  Status FillNormal(const noise::NoiseKey& key, noise::StreamId stream, double scale,
-                    at::Tensor& out) override {
-    CheckOnDevice(out);
+  Status FillLatticeNormal(const noise::NoiseKey& key, noise::StreamId stream, double scale,
+                           at::Tensor& out) override {
+    CheckOnDevice(out, at::kDouble);
     const KeyedStream keyed(key, stream);
     RetortCudaError error{};
     return FromPlugin(
-        abi_->fill_normal(keyed.get(), scale, out.data_ptr<float>(), out.numel(), out.get_device(), &error),
+        abi_->fill_lattice_normal(keyed.get(), scale, out.data_ptr<double>(), out.numel(), out.get_device(), &error),
         error);
   }
 
-  Status NormaliseAndNoise(const at::Tensor& gradient, double bound, double floor, double noise_std,
-                           const noise::NoiseKey& key, noise::StreamId stream, at::Tensor& values) override {
-    CheckOnDevice(gradient);
-    CheckOnDevice(values);
+  Status NormaliseAndNoise(const at::Tensor& gradient, const noise::LatticeRows& rows, const noise::NoiseKey& key,
+                           noise::StreamId stream, at::Tensor& values) override {
+    CheckOnDevice(gradient, at::kFloat);
+    CheckOnDevice(values, at::kFloat);
     RETORT_CHECK(gradient.dim() == 2 && gradient.sizes() == values.sizes());
     const KeyedStream keyed(key, stream);
     RetortCudaError error{};
-    const int code = abi_->normalise_and_noise(gradient.const_data_ptr<float>(), gradient.size(0),
-                                               gradient.size(1), bound, floor, noise_std, keyed.get(),
-                                               values.data_ptr<float>(), values.get_device(), &error);
+    const RetortLatticeRows lattice{rows.step, rows.target, rows.longest, rows.floor, rows.scale};
+    const int code =
+        abi_->normalise_and_noise(gradient.const_data_ptr<float>(), gradient.size(0), gradient.size(1), &lattice,
+                                  keyed.get(), values.data_ptr<float>(), values.get_device(), &error);
     return FromPlugin(code, error);
   }
 

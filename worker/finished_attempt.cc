@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/privacy/relation.h"
 #include "experiments/spec/spec_codec.h"
+#include "storage/attempt_account.h"
 #include "storage/attempt_file.h"
 #include "storage/attempt_import.h"
 #include "storage/tensor_digest.h"
@@ -54,6 +56,19 @@ Result<std::optional<cluster::Ended>> FindFinishedAttempt(storage::Env& env, con
     return std::optional(EndOf(*file, FileInResults(folder)));
   }
   return std::optional<cluster::Ended>();
+}
+
+Status CountFinishedAttempt(storage::Env& env, const TrialOrder& order, const TrialSpec& spec,
+                            const std::vector<privacy::Claim>& teacher_claims, const cluster::Ended& ended) {
+  const std::filesystem::path results =
+      std::filesystem::path(order.start.trial_directory).parent_path().parent_path();
+  const std::string path = (results / ended.file).string();
+  RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, storage::ReadAttemptFile(path));
+  std::vector<privacy::PrivacyEvent> counted = storage::Uncounted(file.ledger, order.start.charged);
+  for (const storage::LedgerEntry& entry : file.ledger) counted.push_back(entry.Charged());
+  const storage::TrialAccount account{spec.data->digest, privacy::Aggregate(counted),
+                                      privacy::ClaimsFor({&spec, teacher_claims}, counted)};
+  return storage::NeedsRecount(file, account) ? storage::RecountAttemptFile(env, path, account) : Status();
 }
 
 std::string FileInResults(const std::string& attempt_directory) {

@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cluster/messages.h"
+#include "experiments/privacy/claim.h"
 #include "experiments/spec/trial_spec.h"
 #include "storage/env.h"
 #include "worker/trial_runner.h"
@@ -20,6 +22,13 @@ namespace retort::worker {
                                                                         const TrialOrder& order,
                                                                         const TrialSpec& spec,
                                                                         const std::string& teacher_digest);
+
+// Makes the file that `ended` names count and claim no less than the ledger, which may have charged more than its
+// attempt heard of, or lived to say: what `order` says was charged, with the claims that follow. Nothing is written
+// where it does. Error: damage or environment.
+[[nodiscard]] Status CountFinishedAttempt(storage::Env& env, const TrialOrder& order, const TrialSpec& spec,
+                                          const std::vector<privacy::Claim>& teacher_claims,
+                                          const cluster::Ended& ended);
 
 // The attempt.h5 of an attempt's folder, by its path from the results folder: trials/<trial>/<attempt>/attempt.h5.
 [[nodiscard]] std::string FileInResults(const std::string& attempt_directory);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/privacy/claim.h"
+#include "storage/attempt_account.h"
 
 namespace retort::worker {
 namespace {
@@ -149,9 +150,19 @@ Result<bool> LedgerView::Absorb(const storage::TranscriptRecord& record) {
   return true;
 }
 
+void LedgerView::CountCharged(const std::vector<privacy::PrivacyEvent>& charged) {
+  uncounted_ = storage::UncountedEntries(entries_, charged, attempt_, generation_, data_digest_);
+}
+
+std::vector<LedgerEntry> LedgerView::entries() const {
+  std::vector<LedgerEntry> all = entries_;
+  all.insert(all.end(), uncounted_.begin(), uncounted_.end());
+  return all;
+}
+
 std::vector<privacy::PrivacyEvent> LedgerView::Charged() const {
   std::vector<privacy::PrivacyEvent> events;
-  for (const LedgerEntry& entry : entries_) events.push_back(entry.Charged());
+  for (const LedgerEntry& entry : entries()) events.push_back(entry.Charged());
   return events;
 }
 
@@ -160,7 +171,7 @@ std::int64_t LedgerView::DrawsLeft(const TrialSpec& spec) const {
   if (!planned.ok()) return kUnknownDraws;
   std::int64_t draws = 0;
   for (const privacy::PrivacyEvent& event : *planned) draws += event.count;
-  for (const privacy::PrivacyEvent& event : Charged()) draws = std::max<std::int64_t>(draws - event.count, 0);
+  for (const LedgerEntry& entry : entries_) draws = std::max<std::int64_t>(draws - entry.Charged().count, 0);
   return draws;
 }
 

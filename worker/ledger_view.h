@@ -1,6 +1,6 @@
 // What the attempts of this trial were granted and used, as the worker knows it: the ledger in attempt.h5
-// and the events that its claims rest on. The orchestrator's ledger is the record; this view covers at
-// least everything that was drawn.
+// and the events that its claims rest on. The orchestrator's ledger is the record; this view covers
+// everything that it charged.
 #pragma once
 
 #include <cstdint>
@@ -48,10 +48,15 @@ class LedgerView final : public release::ReservationPort {
   [[nodiscard]] Status Load(const std::map<std::string, std::string>& attributes);
   // Takes back what Reserve or Settle recorded; true when `record` is of theirs. Error: damage.
   [[nodiscard]] Result<bool> Absorb(const storage::TranscriptRecord& record);
+  // What the orchestrator's ledger charged to the trial's earlier attempts, equal events aggregated. What of it neither
+  // the checkpoint nor the transcript knows of, because this attempt began from an older state or a grant never
+  // arrived, counts in this view from now on. After the last Absorb and before the first Reserve.
+  void CountCharged(const std::vector<privacy::PrivacyEvent>& charged);
 
-  [[nodiscard]] const std::vector<storage::LedgerEntry>& entries() const { return entries_; }
-  // What the plan of `spec` leaves to draw after all that was charged; for a spec without a plan, more draws than any
-  // trial makes.
+  // Of all attempts of the trial, what CountCharged added last.
+  [[nodiscard]] std::vector<storage::LedgerEntry> entries() const;
+  // What the plan of `spec` leaves to draw after all that the resumed state was charged for; draws that it knows
+  // nothing of are made again and left out. For a spec without a plan, more draws than any trial makes.
   [[nodiscard]] std::int64_t DrawsLeft(const TrialSpec& spec) const;
   // The ledger's own words when it refused; empty otherwise.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
@@ -69,7 +74,8 @@ class LedgerView final : public release::ReservationPort {
   std::int64_t step_ = 0;
   std::vector<std::string> facts_, voids_;
   std::string refusal_;
-  std::vector<storage::LedgerEntry> entries_;
+  std::vector<storage::LedgerEntry> entries_;    // of the resumed state and of this attempt
+  std::vector<storage::LedgerEntry> uncounted_;  // in no checkpoint: each attempt is told anew
 };
 
 }  // namespace retort::worker

@@ -20,14 +20,16 @@ namespace retort::worker {
 struct TrialInputs {
   TrialSpec spec;
   Dataset data;  // on the attempt's device
+  bool splits_share = false;  // a picture of the private split is in another one of `data`, too
   noise::NoiseKernels* noise = nullptr;  // that device's; null: the CPU's
   std::shared_ptr<const EnergyMeter> meter;  // that device's, or null
   std::optional<TeacherArtifact> teacher;
-  std::vector<privacy::Claim> teacher_claims;
+  std::vector<privacy::Claim> teacher_claims;  // as the ledger has it; without a bound where that is not known
   std::string teacher_digest;  // over its parameters; empty without a teacher
 };
 
-// What voids claims of this trial because of where its teacher is from: the names of privacy_event.h, sorted.
+// What voids claims of this trial because of where its teacher is from, or because its splits share a picture: the names
+// of privacy_event.h, sorted.
 [[nodiscard]] std::vector<std::string> VoidsOf(const TrialInputs& inputs);
 
 // Fills `inputs`, or says what is missing: configuration, device, data, or disk for the teacher's file. `host` is

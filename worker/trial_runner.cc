@@ -127,7 +127,8 @@ class TrialRun {
     finished_ = std::move(finished).value();
     if (!finished_ || !Leads()) return std::nullopt;
     if (MaybeFailure failure = OpenStore()) return failure;
-    return Check(store_->RemoveCheckpoints(), FailureKind::disk);
+    const Status counted = CountFinishedAttempt(env_, order_, spec_, inputs_.teacher_claims, *finished_);
+    return Check(counted.ok() ? store_->RemoveCheckpoints() : counted, FailureKind::disk);
   }
 
   MaybeFailure OpenStore() {
@@ -192,6 +193,7 @@ class TrialRun {
       if (*grant) continue;
       if (MaybeFailure failure = Check(tape_->Insert(record), FailureKind::disk)) return failure;
     }
+    ledger_->CountCharged(order_.start.charged);
     // A part of the private labels is charged by itself.
     const std::int64_t block = KindOf(spec_) == TrialKind::label_student ? 1 : spec_.reserve_block;
     book_ = std::make_unique<release::ChargeBook>(ledger_.get(), block, ledger_->DrawsLeft(spec_));
@@ -277,17 +279,16 @@ class TrialRun {
     if (stop.save) {
       if (MaybeFailure failure = Commit()) return failure;
     }
-    return Failure{FailureKind::stopped, "Stopped before step " + std::to_string(next_) + " of " +
-                                             std::to_string(method_->steps()) +
-                                             (stop.save ? "; the state is saved." : "; the state was not saved.")};
+    const std::string where = std::to_string(next_) + " of " + std::to_string(method_->steps());
+    const char* state = stop.save ? "; the state is saved." : "; the state was not saved.";
+    return Failure{FailureKind::stopped, "Stopped before step " + where + state};
   }
 
   // Curves, and word to the agent. A curve that is not finite ends the attempt.
   MaybeFailure Record(const Series& series) {
     for (const auto& [name, value] : series) {
       if (std::isfinite(value)) continue;
-      return Failure{FailureKind::not_finite,
-                     "'" + name + "' is not finite after step " + std::to_string(next_) + "."};
+      return Failure{FailureKind::not_finite, "'" + name + "' is not finite after step " + std::to_string(next_) + "."};
     }
     if (Leads()) store_->AppendSeries(next_, series);
     const bool last = next_ + 1 == method_->steps();

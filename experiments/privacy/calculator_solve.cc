@@ -6,6 +6,7 @@
 
 #include "experiments/privacy/calculator.h"
 #include "experiments/privacy/calibration.h"
+#include "experiments/privacy/calibration_parts.h"
 #include "experiments/privacy/exact_gdp.h"
 #include "experiments/privacy/number_text.h"
 #include "experiments/privacy/pld_accountant.h"
@@ -35,13 +36,6 @@ Result<const ParameterRule*> UnknownOf(const Question& question, const Mechanism
   if (missing == 1) return unknown;
   const char* many = rule.solvable.size() == 1 ? "Leave out " : "Leave out exactly one of ";
   return UsageError(many + flags + ": it is what is solved for.");
-}
-
-// Up to nine significant digits for noise.
-double NineDigitsUp(double value) {
-  const double digits = 8 - std::floor(std::log10(value));
-  const double scale = std::pow(10.0, std::abs(digits));
-  return digits >= 0 ? std::ceil(value * scale) / scale : std::ceil(value / scale) * scale;
 }
 
 double FirstEpsilon(Question question, const ParameterRule& unknown, double value) {
@@ -120,16 +114,14 @@ Result<Solution> SolveFor(const Question& question, double epsilon) {
   const bool pld = probe.accountant == "pld";
   std::optional<double> value =
       pld ? SolvedByPld(probe, *rule, *unknown, epsilon) : Searched(*unknown, meets);
-  const std::string name = "--" + std::string(unknown->name);
-  if (!value) {
-    return UsageError("No " + name + " brings epsilon to " + ShortNumber(epsilon) +
-                      " here; raise epsilon, or change the other parameters.");
-  }
+  const Status none = UsageError("No --" + std::string(unknown->name) + " brings epsilon to " + ShortNumber(epsilon) +
+                                 " here; raise epsilon, or change the other parameters.");
+  if (!value) return none;
   if (IsNoise(*unknown)) {
     value = NineDigitsUp(*value);
     for (int round = 0; round < 100 && !meets(*value); ++round) value = NineDigitsUp(*value * (1 + 1e-8));
   } else if (unknown->name == "epsilon0") {
-    while (!meets(*value)) value = *value * (1 - 1e-9);
+    for (int round = 0; round < 100 && !meets(*value); ++round) value = *value * (1 - 1e-9);
   }
   Solution solution;
   solution.parameter = unknown->name;
@@ -137,6 +129,7 @@ Result<Solution> SolveFor(const Question& question, double epsilon) {
   Question solved = question;
   solved.values[solution.parameter] = solution.value;
   RETORT_ASSIGN_OR_RETURN(solution.answers, EpsilonOf(solved));
+  if (!(solution.answers.front().claim.epsilon <= epsilon)) return none;
   return solution;
 }
 

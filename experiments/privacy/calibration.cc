@@ -142,9 +142,10 @@ Status SolveDpSgd(TrialSpec& spec) {
     return steps + spec.retries * std::min(steps, spec.reserve_block);
   };
   const auto meets = [&](double z, std::int64_t steps) {
-    Composition trial;
-    trial.subsampled.push_back({rate, z, charged(steps)});
-    return BoundOf(trial, spec.delta).epsilon <= spec.epsilon;
+    TrialSpec one = spec;
+    one.noise_multiplier = z;
+    one.steps = steps;
+    return PlannedEpsilon(one, kExampleAdded) <= spec.epsilon;
   };
   if (spec.calibrate == Calibrate::noise) {
     const std::int64_t steps = charged(spec.steps);
@@ -265,7 +266,7 @@ Status CheckSolution(const TrialSpec& spec) {
   }
   const bool added = IsDpSgd(spec) || ReleasesEmbedding(KindOf(spec));  // solved under add-remove
   if (const std::optional<Relation> relation = RelationOf(spec);
-      relation && !added && !Meets(spec, *relation))
+      relation && !Meets(spec, added ? kExampleAdded : *relation))
     return Cannot(spec, "no noise that can be drawn reaches it.");
   if (!AsksVotes(spec)) return {};
   const double drawn = spec.vote_noise * static_cast<double>(spec.grain);

@@ -38,6 +38,7 @@ std::string_view TargetName(ClaimTarget target) {
 double DigitsUp(double value, int significant) {
   if (!(value > 0) || !std::isfinite(value)) return value;
   const double digits = significant - 1 - std::floor(std::log10(value));
+  if (std::abs(digits) > 300) return std::nextafter(value, std::numeric_limits<double>::infinity());
   const double scale = std::pow(10.0, std::abs(digits));
   return digits >= 0 ? std::ceil(value * scale) / scale : std::ceil(value / scale) * scale;
 }

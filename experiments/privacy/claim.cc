@@ -1,10 +1,14 @@
 #include "experiments/privacy/claim.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <utility>
 
 #include "experiments/privacy/json_fields.h"
+#include "experiments/privacy/reasons.h"
+#include "experiments/privacy/withdrawn_claim.h"
 
 namespace retort::privacy {
 namespace {
@@ -24,6 +28,12 @@ Enum FromName(JsonFields& fields, const char* key, std::span<const std::string_v
   }
   fields.Fail(key, "one of " + choices);
   return Enum{};
+}
+
+// Earlier versions called a bound proven that left the last digits of floating-point noise out.
+bool RestsOnFloatNoise(const Claim& claim) {
+  return claim.status == ClaimStatus::proven &&
+         std::find(claim.assumptions.begin(), claim.assumptions.end(), reason::kFloatNoise) != claim.assumptions.end();
 }
 
 }  // namespace
@@ -65,7 +75,7 @@ Result<Claim> DecodeClaim(const std::string& json) {
   claim.assumptions = fields.Strings("assumptions");
   claim.reason = fields.String("reason");
   RETORT_RETURN_IF_ERROR(fields.status());
-  return claim;
+  return RestsOnFloatNoise(claim) ? Withdrawn(std::move(claim), std::string(reason::kFloatNoise)) : claim;
 }
 
 }  // namespace retort::privacy

@@ -38,6 +38,7 @@ struct Claim {
 // Contract form: {"adjacency","neighbour","delta","epsilon","lower","units","accountant","status",
 // "assumptions","reason"}; infinity is the string "inf".
 [[nodiscard]] std::string EncodeClaim(const Claim& claim);
+// A proven claim of an earlier version that assumes `float-noise` comes back unbounded, with that reason.
 [[nodiscard]] Result<Claim> DecodeClaim(const std::string& json);
 
 // What the accountant is told about the trial; never the noise, which comes from the events alone.

@@ -25,7 +25,8 @@ double DiscreteGaussianDelta(double sigma, std::int64_t sensitivity, double epsi
     const Real gain = static_cast<Real>(epsilon) - (2 * y + d) * d * precision;
     delta -= std::exp(-y * y * precision) * std::expm1(std::min(gain, Real{0}));
   }
-  return static_cast<double>(std::min(delta / all, Real{1}));
+  const auto rounded = static_cast<double>(std::min(delta / all * (1 + 1e-16L), Real{1}));
+  return std::nextafter(rounded, 1.0);  // the least doubles are far apart
 }
 
 }  // namespace retort::privacy

@@ -1,5 +1,7 @@
 #include "experiments/privacy/exact_gdp.h"
 
+#include <algorithm>
+#include <boost/math/quadrature/gauss.hpp>
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <limits>
@@ -8,50 +10,75 @@
 namespace retort::privacy {
 namespace {
 
-using Real = long double;  // a few digits of slack against the cancellation in small deltas
+using Real = long double;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Real kSqrtHalf = 0.707106781186547524400844362104849039L;
 constexpr Real kLogSqrtTwoPi = 0.918938533204672741780329736405617639L;
+// What a computed log delta may be off by: no step below cancels more than two digits, and its largest part,
+// near^2 / 2, stays below 800 where delta is a double.
+constexpr Real kLogSlack = 1e-15L;
 
-// exp(x^2) erfc(x) for x >= 0, without overflow or underflow.
-Real ScaledErfc(Real x) {
-  if (x < 8) return std::exp(x * x) * std::erfc(x);
-  // Continued fraction 1/sqrt(pi) * 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + ...)))), from its far end.
+// 1/(x + 2/(x + 3/(x + ...))): the Mills ratio is 1/(x + this). x >= 4.
+Real Fraction(Real x) {
   Real tail = 0;
-  for (int k = 60; k >= 1; --k) tail = (static_cast<Real>(k) / 2) / (x + tail);
-  return 0.564189583547756286948079451560772586L / (x + tail);
+  for (int k = 60; k >= 2; --k) tail = static_cast<Real>(k) / (x + tail);
+  return 1 / (x + tail);
 }
 
-// (1 - Phi(x)) / phi(x) for x >= 0.
-Real MillsRatio(Real x) { return 1.2533141373155002512078826424055226L * ScaledErfc(x * kSqrtHalf); }
+// (1 - Phi(x)) / phi(x), for x above -100.
+Real MillsRatio(Real x) {
+  if (x >= 4) return 1 / (x + Fraction(x));
+  return 1.2533141373155002512078826424055226L * std::exp(x * x / 2) * std::erfc(x * kSqrtHalf);
+}
+
+// Minus the Mills ratio's derivative, 1 - x MillsRatio(x) > 0, for x above -100.
+Real MillsFall(Real x) {
+  if (x < 4) return 1 - x * MillsRatio(x);
+  const Real fraction = Fraction(x);
+  return fraction / (x + fraction);
+}
 
 Real LogNormalDensity(Real x) { return -x * x / 2 - kLogSqrtTwoPi; }
 
-// log Phi(x).
-Real LogNormalCdf(Real x) {
-  if (x > 0) return std::log1p(-std::erfc(x * kSqrtHalf) / 2);
-  return LogNormalDensity(x) + std::log(MillsRatio(-x));
+// log delta where the loss's threshold stands at `near` = epsilon/mu - mu/2 >= -mu/2 deviations: delta = (1 -
+// Phi(near))
+// - e^epsilon (1 - Phi(near + mu)), and e^epsilon phi(near + mu) = phi(near). Falls with near. mu > 0.
+Real LogDeltaAt(Real near, Real mu) {
+  const Real far = near + mu;
+  if (mu <= std::max<Real>(1, near) / 2) {  // the two would cancel
+    const Real fall = boost::math::quadrature::gauss<Real, 15>::integrate(
+        [near](Real x) { return MillsFall(near + x); }, Real{0}, mu);
+    return LogNormalDensity(near) + std::log(fall);
+  }
+  if (near >= 0) return LogNormalDensity(near) + std::log(MillsRatio(near) - MillsRatio(far));
+  const Real beyond = std::exp(LogNormalDensity(near)) * MillsRatio(far);
+  return std::log1p(-std::erfc(-near * kSqrtHalf) / 2 - beyond);
+}
+
+// (epsilon - mu^2/2) / mu, whose parts may agree in all digits of either.
+Real NearOf(Real epsilon, Real mu) {
+  const Real square = mu * mu;
+  return ((epsilon - square / 2) - std::fma(mu, mu, -square) / 2) / mu;
 }
 
 Real LogDelta(Real epsilon, Real mu) {
   if (mu == 0) return epsilon >= 0 ? -std::numeric_limits<Real>::infinity() : std::log(-std::expm1(epsilon));
-  const Real near = epsilon / mu - mu / 2;
-  const Real far = epsilon / mu + mu / 2;
-  // e^epsilon phi(far) = phi(near): with both tails on the right the densities factor out.
-  if (near >= 0) return LogNormalDensity(near) + std::log(MillsRatio(near) - MillsRatio(far));
-  const Real log_near = LogNormalCdf(-near);
-  const Real log_ratio = epsilon + LogNormalCdf(-far) - log_near;
-  return log_near + std::log(-std::expm1(log_ratio));
+  // The other direction's losses are the same: delta(-e) = 1 - e^-e + e^-e delta(e).
+  if (epsilon < 0) return std::log(std::exp(epsilon + LogDelta(-epsilon, mu)) - std::expm1(epsilon));
+  return LogDeltaAt(std::max(NearOf(epsilon, mu), -mu / 2), mu);
 }
 
 bool ValidDelta(double delta) { return delta > 0 && delta < 1; }
 
-// Brackets the sign change of a decreasing function between low (positive) and high (not positive).
+// Where a decreasing function changes its sign between low (positive) and high (not positive): an end on
+// either side, apart by a few units of the last place or `least`.
 template <typename Function>
-std::pair<Real, Real> DecreasingRoot(Function function, Real low, Real high) {
+std::pair<Real, Real> DecreasingRoot(Function function, Real low, Real high, Real least) {
   boost::uintmax_t rounds = 200;
-  const auto narrow = [](Real a, Real b) { return b - a <= 1e-15L * (std::abs(a) + std::abs(b)); };
+  const auto narrow = [least](Real a, Real b) {
+    return b - a <= 1e-16L * (std::abs(a) + std::abs(b)) + least;
+  };
   const Real at_low = function(low);
   const Real at_high = function(high);
   if (!(at_low > 0)) return {low, low};
@@ -64,31 +91,36 @@ std::pair<Real, Real> DecreasingRoot(Function function, Real low, Real high) {
 double GaussianLogDelta(double epsilon, double mu) {
   if (std::isnan(epsilon) || std::isnan(mu) || mu < 0) return std::numeric_limits<double>::quiet_NaN();
   if (std::isinf(mu)) return 0;
+  if (std::isinf(epsilon)) return epsilon > 0 ? -kInfinity : 0;
   return static_cast<double>(LogDelta(epsilon, mu));
 }
 
 double GaussianEpsilon(double delta, double mu) {
   if (!ValidDelta(delta) || std::isnan(mu) || mu < 0 || std::isinf(mu)) return kInfinity;
   if (mu == 0) return 0;
-  const Real target = std::log(static_cast<Real>(delta));
-  const auto excess = [mu, target](Real epsilon) { return LogDelta(epsilon, mu) - target; };
-  if (excess(0) <= 0) return 0;
-  // The privacy loss is N(mu^2/2, mu^2); its tail at t standard deviations is below exp(-t^2/2).
-  const Real high = static_cast<Real>(mu) * mu / 2 + mu * std::sqrt(-2 * target) + 1e-300L;
-  const Real root = DecreasingRoot(excess, Real{0}, high).second;
-  return std::nextafter(static_cast<double>(root * (1 + 1e-14L)), kInfinity);
+  const Real m = mu, target = std::log(static_cast<Real>(delta)) - kLogSlack;
+  const auto excess = [m, target](Real near) { return LogDeltaAt(near, m) - target; };
+  if (excess(-m / 2) <= 0) return 0;
+  // At 12 deviations below the mean of the losses delta is nearer to 1 than any double; above it, it is less
+  // than e^(-near^2 / 2).
+  const Real low = std::max<Real>(-m / 2, -12), high = std::sqrt(-2 * target) + 1e-9L;
+  const Real near = DecreasingRoot(excess, low, high, 1e-18L * std::min<Real>(m, 1)).second;
+  const Real epsilon = m * (near + m / 2), rounding = 1e-18L * m * (std::abs(near) + m);
+  return std::nextafter(static_cast<double>((epsilon + rounding) * (1 + 1e-15L)), kInfinity);
 }
 
 double GaussianMu(double epsilon, double delta) {
   if (!ValidDelta(delta) || std::isnan(epsilon) || epsilon < 0 || std::isinf(epsilon)) return 0;
-  const Real target = std::log(static_cast<Real>(delta));
+  const Real target = std::log(static_cast<Real>(delta)) - kLogSlack;
   const auto slack = [epsilon, target](Real mu) { return target - LogDelta(epsilon, mu); };
   Real high = 1;
   while (slack(high) > 0) high *= 2;
   Real low = high;
-  while (low > 1e-300L && !(slack(low) > 0)) low /= 2;
-  const Real root = DecreasingRoot(slack, low, high).first;
-  return std::nextafter(static_cast<double>(root * (1 - 1e-14L)), 0.0);
+  while (low > 1e-320L && !(slack(low) > 0)) low /= 2;
+  if (!(slack(low) > 0)) return 0;
+  const Real root = DecreasingRoot(slack, low, high, 0).first;
+  const Real below = root * (1 - 1e-14L);
+  return below >= std::numeric_limits<double>::min() ? std::nextafter(static_cast<double>(below), 0.0) : 0;
 }
 
 double RoundEpsilonUp(double epsilon) {
@@ -100,10 +132,8 @@ double RoundEpsilonUp(double epsilon) {
 
 double RoundGivenEpsilonUp(double epsilon) {
   if (epsilon >= 1e12 && std::isfinite(epsilon)) return epsilon;  // thousandths are lost in its last digit
-  const double thousandths = epsilon * 1000;
-  const double near = std::round(thousandths);
-  const bool whole = std::abs(near - thousandths) <= 4 * std::numeric_limits<double>::epsilon() * thousandths;
-  return whole && epsilon > 0 && epsilon < 1e12 ? near / 1000 : RoundEpsilonUp(epsilon);
+  const double near = std::round(epsilon * 1000) / 1000;
+  return epsilon > 0 && near == epsilon ? near : RoundEpsilonUp(epsilon);
 }
 
 }  // namespace retort::privacy

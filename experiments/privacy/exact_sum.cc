@@ -55,8 +55,10 @@ double ToDoubleUp(const Fraction& fraction) {
   const auto excess = static_cast<int>(msb(quotient)) - 52;
   Integer rounded = quotient >> excess;
   if ((rounded << excess) != quotient) ++rounded;
-  return std::ldexp(static_cast<double>(rounded.convert_to<std::int64_t>()),
-                    excess - shift + fraction.exponent);
+  const double value = std::ldexp(static_cast<double>(rounded.convert_to<std::int64_t>()),
+                                  excess - shift + fraction.exponent);
+  // Among the least doubles ldexp rounds once more, and may do so downwards.
+  return value < std::numeric_limits<double>::min() ? std::nextafter(value, kInfinity) : value;
 }
 
 bool InRange(const GaussianTerm& term) {

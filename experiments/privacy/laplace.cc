@@ -1,9 +1,26 @@
 #include "experiments/privacy/laplace.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace retort::privacy {
+namespace {
+
+using Real = long double;
+
+// e^x - 1 - x >= 0.
+Real ExpBeyondLine(Real x) {
+  if (std::abs(x) > 0.5L) return std::expm1(x) - x;
+  Real term = x * x / 2, sum = 0;
+  for (Real k = 3; std::abs(term) > 1e-22L * sum; ++k) {
+    sum += term;
+    term *= x / k;
+  }
+  return sum;
+}
+
+}  // namespace
 
 double LaplaceDelta(double ratio, double epsilon) {
   if (!(ratio > 0) || !std::isfinite(ratio) || !(epsilon >= 0)) return 1;
@@ -13,17 +30,18 @@ double LaplaceDelta(double ratio, double epsilon) {
 double LaplaceRdp(double ratio, double order) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (!(ratio > 0) || !std::isfinite(ratio) || !(order > 1) || std::isinf(order)) return kInfinity;
-  using Real = long double;
-  const Real a = order;
-  const Real r = ratio;
-  // a/(2a-1) e^{(a-1) r} + (a-1)/(2a-1) e^{-a r}, minus 1 so that small ratios keep their digits.
-  if (a * r < 1) {
-    const Real excess = (a * std::expm1((a - 1) * r) + (a - 1) * std::expm1(-a * r)) / (2 * a - 1);
-    return static_cast<double>(std::fmax(std::log1p(excess), 0.0L) / (a - 1));
+  const Real a = order, r = ratio;
+  const Real up = (a - 1) * r;
+  Real log_moment;
+  if (up < 40) {
+    // a/(2a-1) e^{(a-1) r} + (a-1)/(2a-1) e^{-a r}, less 1: the terms that are linear in r cancel.
+    log_moment = std::log1p((a * ExpBeyondLine(up) + (a - 1) * ExpBeyondLine(-a * r)) / (2 * a - 1));
+  } else {
+    const Real rest = (a - 1) / a * std::exp(-(2 * a - 1) * r);
+    log_moment = up + std::log1p(-(a - 1) / (2 * a - 1)) + std::log1p(rest);
   }
-  const Real rest = (a - 1) / a * std::exp(-(2 * a - 1) * r);
-  const Real log_moment = (a - 1) * r + std::log(a / (2 * a - 1)) + std::log1p(rest);
-  return static_cast<double>(std::fmax(log_moment, 0.0L) / (a - 1));
+  // No order loses more than the largest loss.
+  return std::min(std::nextafter(static_cast<double>(log_moment / (a - 1) * (1 + 1e-15L)), kInfinity), ratio);
 }
 
 }  // namespace retort::privacy

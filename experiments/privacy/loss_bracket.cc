@@ -59,7 +59,10 @@ Outlook OutlookOf(const ReleaseLoss& release, double steps, double delta, bool n
   };
   constexpr double kGolden = 0.6180339887498949;
   double from = std::log(1e-4);
-  double to = std::log(release.most_tilt);
+  // Losses that are all small take larger tilts.
+  constexpr double kMostTilt = 1e8;
+  const double spread = std::min(std::sqrt(moments(0).variance), 1.0);
+  double to = std::log(release.most_tilt.value_or(kMostTilt / spread));
   double left = to - kGolden * (to - from);
   double right = from + kGolden * (to - from);
   double at_left = bound(left);
@@ -117,6 +120,12 @@ bool Refine(const ReleaseLoss& release, std::int64_t steps, double delta, double
   const double wanted = std::clamp(1.02 * outlook.extent / fine, static_cast<double>(kFewestPoints),
                                    static_cast<double>(kMostPoints));
   const std::size_t first = std::bit_ceil(static_cast<std::size_t>(wanted));
+  // Losses are counted in spacings.
+  constexpr double kMostIndex = 0x1p52;
+  double largest = 0;
+  for (const double loss : release.loss) largest = std::max(largest, std::abs(loss));
+  const double finest = 1.02 * outlook.extent / static_cast<double>(kMostPoints);
+  if (!(2 * std::max(largest, std::abs(outlook.low)) < kMostIndex * finest)) return true;
   for (std::size_t points = first; points <= kMostPoints; points *= 2) {
     const double spacing = 1.02 * outlook.extent / static_cast<double>(points);
     LossWindow window;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "experiments/privacy/loss_grid.h"
@@ -16,7 +17,7 @@ struct ReleaseLoss {
   std::function<DirectionGrid(double spacing)> grid;  // both of its distributions, for any spacing > 0
   // Masses are weighted by e^(tilt * loss), which a largest loss with a mass of its own would leave nothing
   // beside.
-  double most_tilt = 1e8;
+  std::optional<double> most_tilt = {};
 };
 
 struct LossBracket {

@@ -17,15 +17,16 @@ constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 // One distribution of one step's loss, tilted: mass * e^(tilt * loss) / e^log_moment, which adds up to 1.
 class TiltedStep {
  public:
-  // `rounding`: +1 inflates every mass by more than all rounding before it, -1 deflates.
-  TiltedStep(const std::vector<LossAtom>& atoms, double spacing, double tilt, double rounding)
+  // `rounding`: +1 inflates every mass by more than all rounding before it, -1 deflates. `off`: by how much, relatively,
+  // masses are known to be off.
+  TiltedStep(const std::vector<LossAtom>& atoms, double spacing, double tilt, double rounding, double off)
       : atoms_(atoms), spacing_(spacing) {
     constexpr double kQuadrature = 4e-14;
     logs_.reserve(atoms.size());
     for (const LossAtom& atom : atoms) {
       const double exponent = tilt * spacing * static_cast<double>(atom.index);
       const double log_mass = std::log(atom.mass);
-      const double slack = kQuadrature + 8 * kUnit * (2 + std::abs(exponent) + std::abs(log_mass));
+      const double slack = kQuadrature + off + 8 * kUnit * (2 + std::abs(exponent) + std::abs(log_mass));
       logs_.push_back(log_mass + exponent + rounding * slack);
     }
     log_moment_ = logs_.empty() ? -kInfinity : LogMoment(0);
@@ -221,14 +222,18 @@ double Crossing(const Curve& curve, double spacing, const LossWindow& window, do
   }
 }
 
-// Fail closed: a distribution that lost mass, an atom without any, or a slack that is no number bounds nothing.
-bool WholeMass(const DirectionGrid& grid) {
+// How far the masses are from adding up to 1. Fail closed: infinity for a distribution that lost mass, an atom without
+// any, or a slack that is no number.
+double OffMass(const DirectionGrid& grid) {
+  constexpr Real kMost = 1e-11L;
   const auto weighs = [](const LossAtom& atom) { return atom.mass > 0; };
-  if (!std::all_of(grid.more.begin(), grid.more.end(), weighs)) return false;
-  if (!std::all_of(grid.less.begin(), grid.less.end(), weighs)) return false;
-  double mass = grid.infinite;
+  if (!std::all_of(grid.more.begin(), grid.more.end(), weighs)) return kInfinity;
+  if (!std::all_of(grid.less.begin(), grid.less.end(), weighs)) return kInfinity;
+  if (!std::isfinite(grid.slack_mean) || !std::isfinite(grid.slack_variance)) return kInfinity;
+  Real mass = grid.infinite;
   for (const LossAtom& atom : grid.more) mass += atom.mass;
-  return std::abs(mass - 1) <= 1e-11 && std::isfinite(grid.slack_mean) && std::isfinite(grid.slack_variance);
+  const Real off = std::abs(mass - 1);
+  return off <= kMost ? static_cast<double>(off) : kInfinity;
 }
 
 }  // namespace
@@ -236,10 +241,11 @@ bool WholeMass(const DirectionGrid& grid) {
 LossBounds BoundsOfSum(const DirectionGrid& grid, double spacing, std::int64_t steps, double delta,
                        const LossWindow& window, const FourierPlan& plan) {
   const auto count = static_cast<double>(steps);
-  const TiltedStep more(grid.more, spacing, window.tilt, 1);
-  const TiltedStep less(grid.less, spacing, window.tilt, -1);
   LossBounds bounds{0, kInfinity};
-  if (!WholeMass(grid)) return bounds;
+  const double off = 2 * OffMass(grid);
+  if (!std::isfinite(off)) return bounds;
+  const TiltedStep more(grid.more, spacing, window.tilt, 1, off);
+  const TiltedStep less(grid.less, spacing, window.tilt, -1, off);
   if (more.empty() || less.empty() || !std::isfinite(more.log_moment()) || !std::isfinite(less.log_moment()))
     return bounds;
   const TiltedSums sums = SumsOf(more, less, steps, plan, window.points);

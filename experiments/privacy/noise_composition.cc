@@ -124,9 +124,9 @@ bool InRange(std::int64_t count, double delta) {
   return count >= 1 && count <= kMostComposed && delta > 0 && delta < 1;
 }
 
-// Deltas at epsilon 0 add up.
+// Deltas at epsilon 0 add up. That of one may have been rounded down to the next of the least doubles.
 bool NothingToSee(std::int64_t count, double delta_of_one, double delta) {
-  return static_cast<double>(count) * delta_of_one * (1 + 1e-9) <= delta;
+  return static_cast<double>(count) * std::nextafter(delta_of_one, 1.0) * (1 + 1e-9) <= delta;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "experiments/privacy/paper_events.h"
 
+#include "experiments/privacy/lattice_step.h"
+
 namespace retort::privacy {
 
 PrivacyEvent PaperGradientEvent(const PaperSetting& setting, EventUnit unit, bool frobenius) {
@@ -12,7 +14,8 @@ PrivacyEvent PaperGradientEvent(const PaperSetting& setting, EventUnit unit, boo
   event.noise_std = setting.sigma * setting.norm_bound;
   event.noise_coordinates = event.release_coordinates = setting.classes;
   event.frobenius = frobenius;
-  event.source = NoiseSource::secure_float;
+  event.granularity = LatticeStep(setting.norm_bound, event.noise_std);
+  event.source = NoiseSource::secure_lattice;
   return event;
 }
 
@@ -39,8 +42,9 @@ PrivacyEvent PaperLossEvent(const PaperSetting& setting) {
   event.count = setting.steps;
   event.sensitivity = 1;
   event.noise_std = setting.sigma;
+  event.granularity = LatticeStep(event.sensitivity, event.noise_std);
   event.noise_coordinates = event.release_coordinates = 1;
-  event.source = NoiseSource::secure_float;
+  event.source = NoiseSource::secure_lattice;
   return event;
 }
 

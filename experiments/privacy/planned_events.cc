@@ -3,6 +3,7 @@
 #include <string>
 
 #include "experiments/privacy/claim.h"
+#include "experiments/privacy/lattice_step.h"
 #include "experiments/spec/trial_kind.h"
 
 namespace retort::privacy {
@@ -26,12 +27,12 @@ PrivacyEvent GradientEvent(const TrialSpec& spec) {
   if (spec.reading == Reading::working) event.noise_std /= static_cast<double>(spec.batch);
   event.noise_coordinates = event.release_coordinates = spec.data->classes;
   event.frobenius = spec.normalization == Normalization::frobenius;
-  event.source = SourceOf(spec, NoiseSource::secure_float);
+  event.source = SourceOf(spec, NoiseSource::secure_lattice);
   // DPSD's equation 3 draws for every row inside the sum that all rows share.
   const bool inside = spec.reading == Reading::printed && spec.method.starts_with("dpsd-");
   if (inside) event.noise_std *= std::sqrt(static_cast<double>(spec.batch));
   if (!spec.detach) event.voids.emplace_back(kVoidTeacherJacobian);
-  event.assumptions.emplace_back(kAssumeFloatNoise);
+  event.granularity = LatticeStep(spec.norm_bound, event.noise_std);
   return event;
 }
 
@@ -42,6 +43,7 @@ PrivacyEvent MemberGradientEvent(const TrialSpec& spec) {
   event.unit = EventUnit::row;
   event.count = spec.steps * spec.batch;
   event.noise_std = spec.sigma * spec.norm_bound;
+  event.granularity = LatticeStep(spec.norm_bound, event.noise_std);
   event.frobenius = false;
   event.assumptions.emplace_back(kAssumeDisjointShards);
   if (spec.method == "feddpsd" && spec.trust == Trust::trusted) event.assumptions.emplace_back(kAssumeTrustedServer);
@@ -102,8 +104,8 @@ PrivacyEvent DpSgdEvent(const TrialSpec& spec) {
   event.sampling_rate = static_cast<double>(spec.batch) / static_cast<double>(spec.data->PrivateExamples());
   event.rows_per_batch = spec.batch;
   event.noise_coordinates = event.release_coordinates = 1;  // parameters are counted when the network exists
-  event.source = SourceOf(spec, NoiseSource::secure_float);
-  event.assumptions = {std::string(kAssumeFloatNoise)};
+  event.source = SourceOf(spec, NoiseSource::secure_lattice);
+  event.granularity = LatticeStep(event.sensitivity, event.noise_std);
   if (event.sampling_rate < 1) event.assumptions.emplace_back(kAssumePoissonSampling);
   return event;
 }
@@ -117,8 +119,8 @@ PrivacyEvent EmbeddingEvent(const TrialSpec& spec, std::int64_t features) {
   event.sensitivity = 1;
   event.noise_std = spec.noise_multiplier;
   event.noise_coordinates = event.release_coordinates = features * spec.data->classes;
-  event.source = SourceOf(spec, NoiseSource::secure_float);
-  event.assumptions = {std::string(kAssumeFloatNoise)};
+  event.source = SourceOf(spec, NoiseSource::secure_lattice);
+  event.granularity = LatticeStep(event.sensitivity, event.noise_std);
   return event;
 }
 
@@ -141,8 +143,8 @@ PrivacyEvent LossEvent(const TrialSpec& spec) {
   event.rows_per_batch = spec.batch;
   event.noise_coordinates = 1;
   event.release_coordinates = spec.data->classes;
-  event.source = SourceOf(spec, NoiseSource::secure_float);
-  event.assumptions = {std::string(kAssumeFloatNoise)};
+  event.source = SourceOf(spec, NoiseSource::secure_lattice);
+  event.granularity = LatticeStep(event.sensitivity, event.noise_std);
   return event;
 }
 

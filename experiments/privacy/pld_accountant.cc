@@ -27,6 +27,11 @@ bool InRange(double q, double z, std::int64_t steps, double delta) {
 // What a step may give away of a delta that is for all of them.
 double TailOf(double delta, double steps) { return std::max(1e-7 * delta / steps, 1e-300); }
 
+// Deltas at epsilon 0 add up. That of one may have been rounded down to the next of the least doubles.
+bool NothingToSee(double count, double delta_of_one, double delta) {
+  return count * std::nextafter(delta_of_one, 1.0) * (1 + 1e-9) <= delta;
+}
+
 // Of the grid alone.
 PldBracket GridBracket(double q, double z, std::int64_t steps, double delta, double width) {
   PldBracket bracket;
@@ -63,10 +68,9 @@ PldBracket SubsampledGaussianPld(double q, double z, std::int64_t steps, double 
     bracket.reason = "bad-parameters";
     return bracket;
   }
-  // Deltas at epsilon 0 add up.
   const auto count = static_cast<double>(steps);
   const double one = std::max(SubsampledDeltaRemove(q, z, 0), SubsampledDeltaAdd(q, z, 0));
-  if (count * one * (1 + 1e-9) <= delta) return bracket;
+  if (NothingToSee(count, one, delta)) return bracket;
   bracket = GridBracket(q, z, steps, delta, width);
   const bool coarse = bracket.upper - bracket.lower > 1e-2 * bracket.upper;
   if (std::isfinite(bracket.upper) && (std::isinf(width) || !coarse)) return bracket;
@@ -86,7 +90,7 @@ PldBracket SubsampledGaussianPldReplaced(double q, double z, std::int64_t steps,
   if (!InRange(q, z, steps, delta)) return bracket;
   bracket.reason = reason::kNoBound;
   const auto count = static_cast<double>(steps);
-  if (count * ReplacedDeltaAtZero(q, z) * (1 + 1e-9) <= delta) return {};
+  if (NothingToSee(count, ReplacedDeltaAtZero(q, z), delta)) return {};
   if (steps > kMostSteps || z < kLeastMultiplier) return bracket;
   const LossBracket measured =
       BracketOfSum(ReplacedLoss({q, z, TailOf(delta, count)}), steps, delta, kGridPrecision, {0, width});

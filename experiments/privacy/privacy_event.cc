@@ -48,7 +48,7 @@ void PrivacyEvent::Count(std::int64_t more) {
 
 bool PrivacyEvent::SameMechanism(const PrivacyEvent& other) const {
   return kind == other.kind && unit == other.unit && sensitivity == other.sensitivity &&
-         noise_std == other.noise_std && epsilon0 == other.epsilon0 && choices == other.choices &&
+         noise_std == other.noise_std && granularity == other.granularity && epsilon0 == other.epsilon0 && choices == other.choices &&
          sampling_rate == other.sampling_rate && rows_per_batch == other.rows_per_batch &&
          noise_coordinates == other.noise_coordinates && release_coordinates == other.release_coordinates &&
          frobenius == other.frobenius && source == other.source && voids == other.voids &&
@@ -68,7 +68,7 @@ std::vector<std::string> FactsNeeded(MechanismKind kind) {
     case MechanismKind::subsampled_gaussian:
       return {std::string(kFactNoBatchNorm)};
     case MechanismKind::label_response:
-      return {std::string(kFactDisjointParts)};
+      return {std::string(kFactDisjointParts), std::string(kFactEndlessNoise)};
     case MechanismKind::none:
     case MechanismKind::loss_noise:
       break;  // unbounded whatever else is known
@@ -83,6 +83,7 @@ std::string EncodeEvent(const PrivacyEvent& event) {
   json["count"] = event.count;
   json["sensitivity"] = NumberToJson(event.sensitivity);
   json["noise_std"] = NumberToJson(event.noise_std);
+  if (event.granularity != 0) json["granularity"] = NumberToJson(event.granularity);
   json["epsilon0"] = NumberToJson(event.epsilon0);
   json["choices"] = event.choices;
   json["sampling_rate"] = NumberToJson(event.sampling_rate);
@@ -105,6 +106,7 @@ Result<PrivacyEvent> DecodeEvent(const std::string& json) {
   event.count = fields.Integer("count");
   event.sensitivity = fields.Number("sensitivity");
   event.noise_std = fields.Number("noise_std");
+  if (fields.Has("granularity")) event.granularity = fields.Number("granularity");
   event.epsilon0 = fields.Number("epsilon0");
   event.choices = fields.Integer("choices");
   event.sampling_rate = fields.Number("sampling_rate");

@@ -39,8 +39,10 @@
 //   noise_coordinates = its number, from 1. A part that is drawn again counts again.
 // - member_gradient, member_response: what one member changes; the bound for all members together is none.
 // - loss_noise: in units of the bound on the loss, which may change from batch to batch.
-// - source: where the draw came from: secure_lattice for votes and responses, secure_float for gradients,
-//   losses and DP-SGD, seeded under noise = "seeded", none for kind none.
+// - granularity: the step of the lattice that values and noise lie on (LatticeStep): of the norm bound for gradients and
+//   DP-SGD, of 1 for losses and embeddings; 0 for votes and responses, which are whole numbers or classes. `sensitivity`
+//   bounds the values as they are after rounding.
+// - source: where the draw came from: secure_lattice, seeded under noise = "seeded", none for kind none.
 // - voids: the kVoid... names below that apply. assumptions: kAssume... names below that apply.
 // - facts: none; the trial's runner adds them when the event is reserved.
 #pragma once
@@ -75,8 +77,6 @@ inline constexpr std::string_view kVoidRefuted = "refuted-by-audit";
 inline constexpr std::string_view kVoidTooManyDraws = "too-many-draws";
 
 // Names for PrivacyEvent::assumptions.
-// Noise drawn and added in floating point.
-inline constexpr std::string_view kAssumeFloatNoise = "float-noise";
 // Each example of a batch drawn independently with the sampling rate.
 inline constexpr std::string_view kAssumePoissonSampling = "poisson-sampling";
 // The members of an ensemble saw disjoint shards, cut by index.
@@ -99,6 +99,10 @@ inline constexpr std::string_view kFactDisjointShards = "disjoint-shards";
 inline constexpr std::string_view kFactMembersApart = "members-trained-apart";
 // Every private label is in one part of those that are released in turn, so that each leaves once.
 inline constexpr std::string_view kFactDisjointParts = "labels-released-once";
+// Noise on labels has no end that another label would move. Older releases' Laplace noise had one at 48 scales or beyond,
+// which an epsilon0 of kMostCutEpsilon0 cannot tell from none; claims of larger ones need this.
+inline constexpr std::string_view kFactEndlessNoise = "noise-without-end";
+inline constexpr double kMostCutEpsilon0 = 40;
 // No layer of the network that saw private examples mixes those of a batch.
 inline constexpr std::string_view kFactNoBatchNorm = "no-batch-norm";
 // How DP-SGD augments an example does not depend on which others its step drew. Of trials with `augment` alone, whose
@@ -126,7 +130,7 @@ enum class EventUnit : std::uint8_t { row = 0, batch = 1, vote = 2, step = 3 };
 enum class NoiseSource : std::uint8_t {
   none = 0,
   secure_lattice = 1,  // ChaCha20 from the operating system, exact on whole numbers
-  secure_float = 2,    // keyed counter-based float noise; claims name `float-noise`
+  secure_float = 2,    // floating-point noise of earlier versions, whose last digits betray the sum: unbounded
   seeded = 3,          // reproducible; every claim unbounded
 };
 
@@ -150,6 +154,7 @@ struct PrivacyEvent {
   // (add-remove).
   double sensitivity = 0;
   double noise_std = 0;                  // 0 = no noise
+  double granularity = 0;                // step of the lattice of values and noise; 0 = whole numbers
   double epsilon0 = 0;                   // randomized response
   std::int64_t choices = 0;              // randomized response: k
   double sampling_rate = 1;              // Poisson q in (0, 1]
@@ -173,7 +178,7 @@ struct PrivacyEvent {
 // The facts that claims about events of this kind need, sorted.
 [[nodiscard]] std::vector<std::string> FactsNeeded(MechanismKind kind);
 
-// One JSON object; round-trips exactly (doubles in shortest exact form). Facts may be absent: none.
+// One JSON object; round-trips exactly (doubles in shortest exact form). Facts and granularity may be absent: none, 0.
 [[nodiscard]] std::string EncodeEvent(const PrivacyEvent& event);
 [[nodiscard]] Result<PrivacyEvent> DecodeEvent(const std::string& json);
 

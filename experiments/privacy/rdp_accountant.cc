@@ -148,8 +148,8 @@ double PairEpsilon(double rdp, double order, double delta) {
   if (order <= 2) return kInfinity;
   const double target = std::log(delta);
   const auto epsilon = [=](double x) {
-    return std::max(0.0, ConvertRdp(rdp, order, 0.5, RdpConversion::canonne_kamath_steinke) +
-                             (std::log(0.5) - x) / (order - 1));
+    const double more = (std::log(0.5) - x) / (order - 1);
+    return std::max(0.0, (ConvertRdp(rdp, order, 0.5, RdpConversion::canonne_kamath_steinke) + more) + 1e-15 * more);
   };
   if (!std::isfinite(epsilon(target))) return kInfinity;
   const auto fits = [&](double x) {
@@ -176,7 +176,8 @@ bool ValidDelta(double delta) { return delta > 0 && delta < 1; }
 // [Bretagnolle-Huber 1979], and KL is at most the RDP of any order above 1.
 bool NothingToSee(double rdp, double delta) {
   constexpr double kRounding = 1 + 1e-9;
-  return rdp >= 0 && delta * delta + std::expm1(-rdp * kRounding) > 0;
+  constexpr double kLeastDelta = 1e-150;  // whose square keeps its digits
+  return rdp >= 0 && delta >= kLeastDelta && delta * delta + std::expm1(-rdp * kRounding) > 0;
 }
 
 // `found`, or 0 where a low order's RDP is too small for delta to see. Low orders are the least, and slower
@@ -195,8 +196,13 @@ RdpEpsilon UnlessNothing(RdpEpsilon found, const std::function<double(double)>& 
 
 double ConvertRdp(double rdp, double order, double delta, RdpConversion conversion) {
   if (std::isnan(rdp) || rdp < 0 || !(order > 1) || !ValidDelta(delta)) return kInfinity;
-  if (conversion == RdpConversion::mironov) return rdp - std::log(delta) / (order - 1);
-  return rdp + std::log1p(-1 / order) - (std::log(delta) + std::log(order)) / (order - 1);
+  // What rounding may take away, so that a sum that cancels does not come out as nothing.
+  constexpr double kRounding = 8 * std::numeric_limits<double>::epsilon();
+  const double share = -std::log(delta) / (order - 1);
+  if (conversion == RdpConversion::mironov) return (rdp + share) * (1 + kRounding);
+  const double kept = order < 2 ? std::log((order - 1) / order) : std::log1p(-1 / order);
+  const double less = std::log(order) / (order - 1);
+  return (rdp + kept + share - less) + kRounding * (rdp - kept + share + less);
 }
 
 RdpEpsilon BestOrder(const std::vector<double>& orders, const std::vector<double>& rdp, double delta,

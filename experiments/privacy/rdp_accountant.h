@@ -8,8 +8,8 @@
 namespace retort::privacy {
 
 // RDP of order `order` > 1 of one Poisson-subsampled Gaussian step under add-remove adjacency: rate q in
-// [0, 1], noise standard deviation z over sensitivity. Integer orders by the binomial sum, others by the
-// signed series of Mironov-Talwar-Zhang 2019 (section 3.3). Infinity for arguments out of range and for
+// [0, 1], noise standard deviation z over sensitivity; never below it. Integer orders by the binomial sum, others by
+// quadrature of positive terms, or between integer ones where that takes long. Infinity for arguments out of range and for
 // whatever does not come out finite and non-negative.
 [[nodiscard]] double SubsampledGaussianRdp(double q, double z, double order);
 
@@ -18,7 +18,7 @@ enum class RdpConversion {
   mironov,                 // rdp + log(1/delta)/(a-1); looser, only where a paper used it
 };
 
-// One order converted. May be negative (then 0 is meant). Infinity for negative or NaN rdp, order <= 1
+// One order converted, rounding added. May be negative (then 0 is meant). Infinity for negative or NaN rdp, order <= 1
 // (log((a-1)/a) is undefined at 1), or delta outside (0, 1).
 [[nodiscard]] double ConvertRdp(double rdp, double order, double delta, RdpConversion conversion);
 

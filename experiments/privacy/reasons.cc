@@ -8,8 +8,10 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 39> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
+    {reason::kFloatNoise,
+     "The noise was drawn and added in floating point: the last digits of what left tell what it was added to."},
     {reason::kRawAnswers, "Answers of the teacher left without noise."},
     {reason::kNoNoise, "The noise had standard deviation 0."},
     {reason::kNoNoiseSource, "No noise source was recorded for the release."},
@@ -42,11 +44,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 39> kTexts =
     {reason::kUnrecordedAugmentation,
      "Nothing records that an example was augmented alike whichever others were drawn with it."},
     {reason::kUnrecordedParts, "Nothing records that each private label was released once."},
+    {reason::kUnrecordedEndless, "Nothing records that the noise on labels had no end, which so large an epsilon0 needs."},
     {reason::kLabelsOnly, "Only the labels are protected: the private images were trained on as they are."},
     {reason::kAllMembers, "What one member of the ensemble may change is bounded, what all change together is not."},
     {reason::kShardsFollowExamples,
      "Which member an example went to depends on the labels of the others, or on whether they could be read, so that one "
      "example can change several."},
+    {reason::kUnknownTeacherAccount, "What its teacher was charged for is not known."},
     {reason::kNoSpec, "Nothing is known about the trial."},
     {reason::kLedgerLost, "The ledger is not whole: what is lost of it charged an unknown amount."},
     {reason::kRootUnknown, "What another sweep of the results root charged cannot be read."},
@@ -56,6 +60,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 39> kTexts =
     {kVoidSoftOutput, "The mechanism returned the teacher's soft answer instead of one class."},
     {kVoidSupportLeak, "Which outputs are possible depends on the teacher."},
     {kVoidNoiseReused, "One draw of noise covered two releases."},
+    {reason::kSharedExample,
+     "A picture of the private split is in the public or the test split, too: take it out of one of them."},
     {kVoidRefuted, "An audit shows more than was proven, so the proof or the mechanism is wrong."},
     {kVoidTooManyDraws, "More draws were charged than can be counted."},
 }};

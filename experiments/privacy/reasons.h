@@ -6,6 +6,7 @@
 namespace retort::privacy::reason {
 
 inline constexpr std::string_view kSeededNoise = "seeded-noise";
+inline constexpr std::string_view kFloatNoise = "float-noise";
 inline constexpr std::string_view kRawAnswers = "raw-answers";
 inline constexpr std::string_view kNoNoise = "no-noise";
 inline constexpr std::string_view kNoNoiseSource = "no-noise-source";
@@ -16,6 +17,9 @@ inline constexpr std::string_view kBadDelta = "bad-delta";
 inline constexpr std::string_view kNoRelease = "no-recorded-release";
 inline constexpr std::string_view kNotPrivatelyTrained = "not-privately-trained";
 inline constexpr std::string_view kLoadedWeights = "loaded-weights";
+// Also a name for PrivacyEvent::voids: the public or the test split holds a picture of the private one, so what is shown
+// or measured on it is of that person, without noise. Leaves claims about answers and about the teacher bounded.
+inline constexpr std::string_view kSharedExample = "private-example-in-another-split";
 inline constexpr std::string_view kPrivateSource = "private-images-queried";
 inline constexpr std::string_view kUnexpectedMechanism = "unexpected-mechanism";
 inline constexpr std::string_view kLossNoise = "noise-does-not-reach-the-update";
@@ -31,9 +35,11 @@ inline constexpr std::string_view kUnrecordedApart = "unrecorded-members-trained
 inline constexpr std::string_view kUnrecordedBatchNorm = "unrecorded-no-batch-norm";
 inline constexpr std::string_view kUnrecordedAugmentation = "unrecorded-augmented-alone";
 inline constexpr std::string_view kUnrecordedParts = "unrecorded-labels-released-once";
+inline constexpr std::string_view kUnrecordedEndless = "unrecorded-noise-without-end";
 inline constexpr std::string_view kLabelsOnly = "only-labels-are-protected";
 inline constexpr std::string_view kAllMembers = "members-answer-together";
 inline constexpr std::string_view kShardsFollowExamples = "shards-depend-on-examples";
+inline constexpr std::string_view kUnknownTeacherAccount = "unknown-teacher-account";
 inline constexpr std::string_view kNoSpec = "no-trial-description";
 // Of totals alone.
 inline constexpr std::string_view kLedgerLost = "ledger-lost";

@@ -60,7 +60,9 @@ GaussianTerm VoteTerm(const PrivacyEvent& event, const Relation& relation) {
 // noise is that on the sum, or the member's own.
 GaussianTerm MemberTerm(const PrivacyEvent& event, const Relation& relation) {
   GaussianTerm term;
-  term.sensitivity = relation.neighbour == Neighbour::zero_out ? event.sensitivity / 2 : event.sensitivity;
+  const double half = event.sensitivity / 2;
+  const bool halved = relation.neighbour == Neighbour::zero_out && half + half == event.sensitivity;
+  term.sensitivity = halved ? half : event.sensitivity;  // the least doubles have no half
   term.noise_std = event.noise_std;
   term.count = event.count;
   if (relation.adjacency == Adjacency::answer) term.count = 1;
@@ -77,7 +79,7 @@ void AddResponse(const PrivacyEvent& event, Adjacency adjacency, Composition& su
   if (adjacency == Adjacency::answer) count = 1;
   if (adjacency == Adjacency::slot) count = BatchesOf(event);
   for (ResponseTerm& term : sum.responses) {
-    if (term.epsilon0 != event.epsilon0) continue;
+    if (term.epsilon0 != event.epsilon0 || count > std::numeric_limits<std::int64_t>::max() - term.count) continue;
     term.count += count;
     return;
   }
@@ -135,7 +137,8 @@ void AddSampled(const SubsampledTerm& term, Composition& sum) {
 // added moves the sum by the norm bound, one that is replaced by twice that.
 void AddSteps(const PrivacyEvent& event, const Relation& relation, Composition& sum) {
   if (!TakesAll(event)) {
-    AddSampled({event.sampling_rate, event.noise_std / event.sensitivity, event.count}, sum);
+    const double multiplier = std::nextafter(event.noise_std / event.sensitivity, 0.0);
+    AddSampled({event.sampling_rate, multiplier, event.count}, sum);
     return;
   }
   const std::int64_t factor = relation.neighbour == Neighbour::replace ? 4 : 1;
@@ -188,12 +191,19 @@ bool UnitFits(const PrivacyEvent& event) {
   }
 }
 
+// Real numbers are noised on a lattice or not at all.
+bool IsPowerOfTwo(double step) {
+  int exponent = 0;
+  return std::isfinite(step) && std::frexp(step, &exponent) == 0.5;
+}
+
 std::string NoiseProblem(const PrivacyEvent& event) {
   for (const double scale : {event.sensitivity, event.noise_std}) {
     if (!std::isfinite(scale)) return std::string(reason::kNotFinite);
   }
   if (event.noise_std == 0) return std::string(reason::kNoNoise);
   if (event.noise_std < 0 || event.sensitivity <= 0) return std::string(reason::kBadEvent);
+  if (event.kind != MechanismKind::noisy_votes && !IsPowerOfTwo(event.granularity)) return std::string(reason::kBadEvent);
   if (event.kind == MechanismKind::noisy_votes && VotesPerMember(event) == 0)
     return std::string(reason::kBadEvent);
   if (event.release_coordinates <= 0) return std::string(reason::kBadEvent);
@@ -230,6 +240,7 @@ std::string EventProblem(const PrivacyEvent& event) {
   if (event.kind == MechanismKind::none) return std::string(reason::kRawAnswers);
   if (event.kind == MechanismKind::loss_noise) return std::string(reason::kLossNoise);
   if (event.source == NoiseSource::none) return std::string(reason::kNoNoiseSource);
+  if (event.source == NoiseSource::secure_float) return std::string(reason::kFloatNoise);
   constexpr std::int64_t kMostRows = 1'000'000'000;  // so that B^2 fits
   if (event.count < 0 || event.rows_per_batch < 1 || event.rows_per_batch > kMostRows || !UnitFits(event)) {
     return std::string(reason::kBadEvent);
@@ -254,9 +265,11 @@ std::string VoidOf(const PrivacyEvent& event, const Relation& relation) {
   const bool one_answer = relation.adjacency == Adjacency::answer || relation.adjacency == Adjacency::slot;
   const bool rests_on_training =
       relation.adjacency == Adjacency::member || relation.adjacency == Adjacency::example;
+  const bool about_people = rests_on_training || relation.adjacency == Adjacency::label;
   for (const std::string& name : event.voids) {
     if (one_answer && name == kVoidGeneratorTouchedTeacher) continue;
     if (!rests_on_training && name == kVoidLoadedWeights) continue;
+    if (!about_people && name == reason::kSharedExample) continue;
     return name;
   }
   return "";
@@ -268,6 +281,7 @@ std::string MissingFact(const PrivacyEvent& event, const Relation& relation) {
     if (fact == kFactMembersApart && one_answer) continue;
     if (fact == kFactDisjointShards && relation.adjacency != Adjacency::example) continue;
     if (fact == kFactStudentDrivesGenerator && one_answer) continue;
+    if (fact == kFactEndlessNoise && event.epsilon0 <= kMostCutEpsilon0) continue;
     if (std::find(event.facts.begin(), event.facts.end(), fact) == event.facts.end())
       return "unrecorded-" + fact;
   }
@@ -299,7 +313,6 @@ Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>
     if (event.count == 0) continue;
     AddTerm(event, relation, sum);
     assumptions.insert(event.assumptions.begin(), event.assumptions.end());
-    if (event.source == NoiseSource::secure_float) assumptions.emplace(kAssumeFloatNoise);
     if (event.kind == MechanismKind::subsampled_gaussian && !TakesAll(event))
       assumptions.emplace(kAssumePoissonSampling);
     if (OfMembers(event.kind) && relation.adjacency == Adjacency::example) {

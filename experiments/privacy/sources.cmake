@@ -22,6 +22,7 @@ set(RETORT_PRIVACY_SOURCES
     privacy/fourier.cc
     privacy/json_fields.cc
     privacy/laplace.cc
+    privacy/lattice_step.cc
     privacy/loss_bracket.cc
     privacy/loss_composition.cc
     privacy/loss_grid.cc

@@ -1,10 +1,9 @@
 // Moments of the Poisson-subsampled Gaussian: A(a) = E_{x ~ N(0, z^2)} [((1-q) + q e^{(2x-1)/(2z^2)})^a],
-// RDP(a) = log A(a) / (a - 1).
+// RDP(a) = log A(a) / (a - 1). Small moments keep their digits: what is summed is A - 1, of positive terms
+// alone.
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <vector>
 
 #include "experiments/privacy/rdp_accountant.h"
 
@@ -15,42 +14,31 @@ using Real = long double;
 
 constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
 
-// A sum of terms given by logarithm and sign, kept relative to the largest.
-class SignedLogSum {
+// A sum of positive terms given by their logarithms, kept relative to the largest.
+class LogSum {
  public:
-  void Add(Real log_magnitude, bool positive) {
-    if (log_magnitude < scale_ - kNegligible || log_magnitude == -kInfinity) return;
-    if (log_magnitude > scale_) {
-      sum_ = scale_ == -kInfinity ? 0 : sum_ * std::exp(scale_ - log_magnitude);
-      scale_ = log_magnitude;
+  void Add(Real log_term) {
+    if (!(log_term > scale_ - kNegligible)) return;
+    if (log_term > scale_) {
+      sum_ = scale_ == -kInfinity ? 0 : sum_ * std::exp(scale_ - log_term);
+      scale_ = log_term;
     }
-    const Real term = std::exp(log_magnitude - scale_);
-    sum_ += positive ? term : -term;
+    sum_ += std::exp(log_term - scale_);
   }
-  // Whether a term of this size would be left out.
-  [[nodiscard]] bool Skips(Real log_magnitude) const { return log_magnitude < scale_ - kNegligible; }
-  // NaN when the sum is negative.
   [[nodiscard]] Real Log() const { return scale_ == -kInfinity ? -kInfinity : scale_ + std::log(sum_); }
 
  private:
-  static constexpr Real kNegligible = 65;  // beyond the last digit, even after the terms alternate
+  static constexpr Real kNegligible = 65;  // beyond the last digit
   Real scale_ = -kInfinity;
   Real sum_ = 0;
 };
 
-// log(erfc(x) / 2).
-Real LogHalfErfc(Real x) {
-  constexpr Real kLogTwo = 0.693147180559945309417232121458176568L;
-  constexpr Real kLogSqrtPi = 0.572364942924700087071713675676529356L;
-  if (x < -7) return 0;  // to 1e-22
-  if (x < 60) return std::log(std::erfc(x)) - kLogTwo;
-  const Real inverse = 1 / (2 * x * x);
-  return -x * x - std::log(x) - kLogSqrtPi + std::log1p(-inverse * (1 - 3 * inverse)) - kLogTwo;
-}
+// log(1 + e^x).
+Real LogOnePlusExp(Real x) { return x > 60 ? x + std::exp(-x) : std::log1p(std::exp(x)); }
 
-// Order a whole number: A - 1 = sum over k >= 2 of C(a,k) (1-q)^(a-k) q^k (e^{(k^2-k)/(2z^2)} - 1), all terms
-// positive, so that small values keep their digits. Factors by multiplication alone; infinity when one of
-// them overflows, for LogMomentWholeInLogs to do.
+// Order a whole number: A - 1 = sum over k >= 2 of C(a,k) (1-q)^(a-k) q^k (e^{(k^2-k)/(2z^2)} - 1). Factors
+// by multiplication alone; infinity when one of them leaves the range where it keeps its digits, for
+// LogMomentWholeInLogs to do.
 Real LogMomentWholeByFactors(Real q, Real z, Real order) {
   const Real odds = q / (1 - q);
   const Real start = std::exp(order * std::log1p(-q));
@@ -64,6 +52,7 @@ Real LogMomentWholeByFactors(Real q, Real z, Real order) {
     weight *= odds * (order - k + 1) / k;
     growth += ratio * (1 + growth);
     ratio += rate * (1 + ratio);
+    if (!std::isnormal(weight) || !std::isnormal(growth)) return kInfinity;
     excess += weight * growth;
   }
   return std::isfinite(excess) ? std::log1p(excess) : kInfinity;
@@ -73,16 +62,17 @@ Real LogMomentWholeInLogs(Real q, Real z, Real order) {
   const Real log_q = std::log(q);
   const Real log_rest = std::log1p(-q);
   const Real half_precision = 1 / (2 * z * z);
-  SignedLogSum excess;
+  LogSum excess;
   Real log_binomial = std::log(order);  // C(a, 1)
   for (Real k = 2; k <= order; ++k) {
     log_binomial += std::log((order - k + 1) / k);
     const Real exponent = (k * k - k) * half_precision;
     const Real log_growth = exponent > 40 ? exponent : std::log(std::expm1(exponent));
-    excess.Add(log_binomial + k * log_q + (order - k) * log_rest + log_growth, true);
+    excess.Add(log_binomial + k * log_q + (order - k) * log_rest + log_growth);
   }
-  const Real log_excess = excess.Log();
-  return log_excess > 40 ? log_excess : std::log1p(std::exp(log_excess));
+  // More than the rounding of every logarithm on the way.
+  const Real slack = 0x1p-62L * (order + 4) * order * (1 - log_q - log_rest + order * half_precision);
+  return LogOnePlusExp(excess.Log() + slack);
 }
 
 Real LogMomentWhole(Real q, Real z, Real order) {
@@ -90,143 +80,86 @@ Real LogMomentWhole(Real q, Real z, Real order) {
   return std::isfinite(quick) ? quick : LogMomentWholeInLogs(q, z, order);
 }
 
-// An alternating series from its first terms by repeated averaging of its partial sums (Euler).
-Real AlternatingSum(const std::vector<Real>& terms) {
-  std::vector<Real> partial;
-  Real sum = 0;
-  for (const Real term : terms) partial.push_back(sum += term);
-  while (partial.size() > 1) {
-    for (std::size_t i = 0; i + 1 < partial.size(); ++i) partial[i] = (partial[i] + partial[i + 1]) / 2;
-    partial.pop_back();
+// log((1+y)^a - 1 - a y), which is >= 0 for y > -1 and a > 1, with `log_grown` = log(1 + y).
+Real LogBeyondTangent(Real y, Real log_grown, Real a) {
+  if (std::abs(a * y) < 0.5L && std::abs(y) < 0.05L) {  // the binomial series from its third term
+    Real term = a * (a - 1) / 2 * y * y, sum = 0;
+    for (Real k = 3; std::abs(term) > 1e-22L * sum; ++k) {
+      sum += term;
+      term *= (a - k + 1) / k * y;
+    }
+    return sum > 0 ? std::log(sum) : -kInfinity;
   }
-  return partial.front();
+  const Real exponent = (a - 1) * log_grown;
+  // (1 + a y) / (1 + y) is a - (a - 1) / (1 + y).
+  if (exponent > 50)
+    return a * log_grown + std::log1p(-(a - (a - 1) * std::exp(-log_grown)) * std::exp(-exponent));
+  return std::log((1 + y) * std::expm1(exponent) - (a - 1) * y);
 }
 
-// Any real order: both halves of the integral, cut where the two parts of the mixture are equal, expanded
-// binomially [Mironov-Talwar-Zhang 2019]. Past `smooth` the terms alternate and shrink smoothly.
-struct RealSeries {
-  Real q, z, order;
-  Real cut = z * z * (std::log1p(-q) - std::log(q)) + 0.5L;
-  Real width = std::sqrt(2.0L) * z;
-  Real smooth = std::max({cut, order - cut, order}) + 24;
-
-  static constexpr Real kNegligible = -50;  // the logarithm of a term that no digit shows
-  static constexpr std::size_t kTail = 24;
-  static constexpr Real kLongest = 20'000;
+// The trapezoid rule's points for an order's moment.
+struct Trapezoid {
+  static constexpr Real kReach = 9.5L;  // beyond as many deviations of either peak lies e^-45
+  Trapezoid(Real z, Real order)
+      : step(z * std::min<Real>(0.65L, z / 2.5L)),
+        first(-kReach * z),
+        count(std::ceil((std::max<Real>(order, 2) + 2 * kReach * z) / step)) {}  // small moves peak at 2
+  Real step, first, count;
 };
 
-Real LogMomentRealInLogs(const RealSeries& series) {
-  const auto& [q, z, order, cut, width, smooth] = series;
-  const Real log_q = std::log(q);
-  const Real log_rest = std::log1p(-q);
-  const Real half_precision = 1 / (2 * z * z);
-  SignedLogSum sum;
-  std::vector<Real> tail;
-  Real log_binomial = 0;
-  bool positive = true;
-  for (Real i = 0; i < RealSeries::kLongest; ++i) {
-    const Real j = order - i;
-    const Real below = log_binomial + i * log_q + j * log_rest + (i * i - i) * half_precision +
-                       LogHalfErfc((i - cut) / width);
-    // erfc(x) <= e^{-x^2} for x >= 0: most terms of this half need no more to be seen as nothing.
-    const Real x = (cut - j) / width;
-    const Real above_start = log_binomial + j * log_q + i * log_rest + (j * j - j) * half_precision;
-    const bool nothing = i < smooth && x > 0 && sum.Skips(above_start - x * x);
-    const Real above = nothing ? -kInfinity : above_start + LogHalfErfc(x);
-    if (i > order + 1 && std::max(below, above) < RealSeries::kNegligible) {
-      if (tail.empty()) return sum.Log();
-      break;
-    }
-    if (i < smooth) {
-      sum.Add(below, positive);
-      sum.Add(above, positive);
-    } else {
-      tail.push_back((positive ? 1 : -1) * (std::exp(below) + std::exp(above)));
-      if (tail.size() == RealSeries::kTail) break;
-    }
-    log_binomial += std::log(std::abs(j) / (i + 1));
-    if (j < 0) positive = !positive;
+// Any order above 1: A - 1 = E [(1+y)^a - 1 - a y] with y = q (e^{(2x-1)/(2z^2)} - 1), since E y = 0; the
+// convex power stands above its tangent. The rule's error falls with e^(-2 pi d/h) for a step h and a
+// distance d from the real line to which the integrand is smooth: its only branch is pi z^2 away, and there
+// the density has grown by e^(d^2/(2 z^2)). At these steps that is below e^-36.
+Real LogMomentReal(Real q, Real z, Real order, const Trapezoid& points) {
+  constexpr Real kLogSqrtTwoPi = 0.918938533204672741780329736405617639L;
+  const Real precision = 1 / (z * z);
+  LogSum excess;
+  for (Real i = 0; i <= points.count; ++i) {
+    const Real x = i * points.step + points.first;
+    const Real loss = (2 * x - 1) * precision / 2;
+    const bool large = loss > 11'000;  // e^loss has no number
+    const Real moved = large ? 0 : q * std::expm1(loss);
+    const Real log_grown = large ? loss + std::log(q) : std::log1p(moved);
+    const Real beyond = LogBeyondTangent(large ? std::expm1(log_grown) : moved, log_grown, order);
+    excess.Add(beyond - x * x * precision / 2);
   }
-  if (tail.empty()) return kInfinity;
-  const Real rest = AlternatingSum(tail);
-  sum.Add(std::log(std::abs(rest)), rest > 0);
-  return sum.Log();
-}
-
-// erfc(x) as a factor of a term that is at most `bound`, of a sum that is about `sum`: of a small part of the
-// sum the digits of a double are enough.
-Real ErfcIn(Real x, Real bound, Real sum) {
-  constexpr Real kSmallPart = 1e-4L;
-  const bool small = x > 0 && x < 26 && bound < kSmallPart * std::abs(sum);
-  return small ? static_cast<Real>(std::erfc(static_cast<double>(x))) : std::erfc(x);
-}
-
-// The same with every term from the one before by multiplication, a tenth of the time. NaN where a factor
-// leaves the range of its type on the way.
-Real LogMomentRealByFactors(const RealSeries& series) {
-  const auto& [q, z, order, cut, width, smooth] = series;
-  constexpr Real kNothing = std::numeric_limits<Real>::quiet_NaN();
-  constexpr Real kSmall = 1.9287498479639177e-22L;  // e^kNegligible
-  const Real odds = q / (1 - q);
-  const Real growth = std::exp(1 / (z * z));
-  Real below = std::exp(order * std::log1p(-q));  // |C(a,i)| q^i (1-q)^j e^{(i^2-i)/(2z^2)}
-  Real above = std::exp(order * std::log(q) + (order * order - order) / (2 * z * z));  // i and j changed over
-  Real below_step = odds;                                                              // q/(1-q) e^{i/z^2}
-  Real above_step = std::exp(-(order - 1) / (z * z)) / odds;  // (1-q)/q e^{-(j-1)/z^2}
-  // Times e^{-x^2}, which is at least erfc(x) for x > 0: the cut makes the rest of both steps cancel.
-  Real below_most = below * std::exp(-(cut / width) * (cut / width));
-  Real above_most = above * std::exp(-((cut - order) / width) * ((cut - order) / width));
-  Real sum = 0;
-  std::vector<Real> tail;
-  bool positive = true, ended = false;
-  for (Real i = 0; i < RealSeries::kLongest && !ended; ++i) {
-    if (!std::isnormal(below) || !std::isnormal(above)) return kNothing;
-    const Real j = order - i;
-    const Real x = (i - cut) / width, y = (cut - j) / width;
-    const Real term = (below * ErfcIn(x, below_most, sum) + above * ErfcIn(y, above_most, sum)) / 2;
-    ended = i > order + 1 && term < kSmall;
-    if (ended) break;
-    if (i < smooth) {
-      sum += positive ? term : -term;
-    } else {
-      tail.push_back(positive ? term : -term);
-      ended = tail.size() == RealSeries::kTail;
-    }
-    const Real binomial = std::abs(j) / (i + 1);
-    below_most *= binomial;
-    above_most *= binomial;
-    below *= binomial * below_step;
-    above *= binomial * above_step;
-    below_step *= growth;
-    above_step *= growth;
-    if (j < 0) positive = !positive;
-  }
-  if (!ended) return kNothing;
-  return std::log(tail.empty() ? sum : sum + AlternatingSum(tail));
-}
-
-Real LogMomentReal(Real q, Real z, Real order) {
-  const RealSeries series{q, z, order};
-  const Real quick = LogMomentRealByFactors(series);
-  return std::isfinite(quick) ? quick : LogMomentRealInLogs(series);
+  return LogOnePlusExp(excess.Log() + std::log(points.step / z) - kLogSqrtTwoPi);
 }
 
 // Whole orders whose series would be long, bounded in closed form: with X the largest exponent, at k = a,
 // e^x - 1 <= x (e^X - 1)/X for 0 <= x <= X, so A - 1 <= a (a-1) q^2/(2z^2) (e^X - 1)/X. Nor does sampling
 // cost more than none. Close where X is small.
-double LongOrderRdp(double q, double z, double order) {
-  const double largest = (order * order - order) / (2 * z * z);
-  const double factor = largest > 0 ? std::expm1(largest) / largest : 1;
-  return std::nextafter(std::min(factor * order * q * q / (2 * z * z), order / (2 * z * z)),
-                        std::numeric_limits<double>::infinity());
+Real LongOrderRdp(Real q, Real z, Real order) {
+  const Real largest = (order * order - order) / (2 * z * z);
+  const Real factor = std::expm1(largest) / largest;
+  return std::min(factor * order * q * q / (2 * z * z), order / (2 * z * z));
 }
 
-// Beyond these, series take long: whole orders are bounded in closed form, others by the next whole one,
-// since RDP grows with the order.
+// log A is convex in the order and 0 at 1: between whole orders it lies below the chord.
+Real LogMomentByChord(Real q, Real z, Real order) {
+  const Real below = std::floor(order), share = order - below;
+  const Real at_below = below < 2 ? 0 : LogMomentWhole(q, z, below);
+  return (1 - share) * at_below + share * LogMomentWhole(q, z, below + 1);
+}
+
+// Beyond these, sums take long: whole orders are bounded in closed form, others by the chord between whole
+// ones.
 constexpr double kLongestSeries = 20'000;
-constexpr double kMostFractional = 2000;
+constexpr Real kMostPoints = 10'000;
 // From this rate on nearly everything is sampled, and sampling everything costs no less.
 constexpr double kAllButSampled = 1 - 1e-9;
+// More than all rounding above.
+constexpr Real kRounding = 1 + 1e-13L;
+
+Real RdpOf(double q, double z, double order) {
+  const Real a = order;
+  if (order > kLongestSeries) return LongOrderRdp(q, z, std::ceil(a));
+  if (order == std::floor(order)) return LogMomentWhole(q, z, a) / (a - 1);
+  const Trapezoid points(z, a);
+  const bool many = !(points.count <= kMostPoints);
+  return (many ? LogMomentByChord(q, z, a) : LogMomentReal(q, z, a, points)) / (a - 1);
+}
 
 }  // namespace
 
@@ -234,13 +167,11 @@ double SubsampledGaussianRdp(double q, double z, double order) {
   constexpr double kUnbounded = std::numeric_limits<double>::infinity();
   if (!(q >= 0 && q <= 1) || !(z > 0) || !(order > 1) || std::isinf(order)) return kUnbounded;
   if (q == 0 || std::isinf(z)) return 0;
-  if (q >= kAllButSampled) return order / (2 * z * z);
-  if (order > kMostFractional) order = std::ceil(order);
-  if (order > kLongestSeries) return LongOrderRdp(q, z, order);
-  const bool whole = order == std::floor(order);
-  const Real log_moment = whole ? LogMomentWhole(q, z, order) : LogMomentReal(q, z, order);
-  const auto rdp = static_cast<double>(log_moment / (static_cast<Real>(order) - 1));
-  return std::isfinite(rdp) && rdp >= 0 ? rdp : kUnbounded;
+  const Real unsampled = order / (2 * static_cast<Real>(z) * z);
+  if (q >= kAllButSampled) return std::nextafter(static_cast<double>(unsampled), kUnbounded);
+  const Real rdp = RdpOf(q, z, order) * kRounding;
+  if (!(rdp >= 0)) return kUnbounded;
+  return std::nextafter(static_cast<double>(std::min(rdp, unsampled)), kUnbounded);
 }
 
 }  // namespace retort::privacy

@@ -143,7 +143,6 @@ std::string NotCovered(const TrialSpec& spec, const std::vector<Claim>& claims) 
       return std::find(claim.assumptions.begin(), claim.assumptions.end(), name) != claim.assumptions.end();
     });
   };
-  if (rests_on(kAssumeFloatNoise)) text += "; the last digits of floating-point noise";
   if (rests_on(kSelectedOnTest)) text += "; the test examples, on which the step to stop at was chosen";
   const auto added = [](const Claim& claim) { return Proven(claim) && claim.neighbour == Neighbour::add_remove; };
   if (std::any_of(claims.begin(), claims.end(), added)) text += "; the number of private examples";

@@ -180,7 +180,7 @@ int MethodRevision(const TrialSpec& spec) {
     case TrialKind::merf_student:
       return 1;
     case TrialKind::label_student:
-      return 1;
+      return spec.method == "alibi" ? 2 : 1;
     case TrialKind::federated_student:
       return 1;
     case TrialKind::spectral_student:

@@ -136,7 +136,7 @@ constexpr SectionKey kSections[] = {
      false,
      {},
      "no cap",
-     "hard cap over all trials of every sweep in the results root"},
+     "hard cap over all trials of every sweep in the results root that draw on one of its examples, in whatever files"},
     {"data.*.split", "shuffle", count, false, kPositions, "0, file order",
      "number of the permutation that ranges are positions in"},
     {"data.*.split", "train", share, true, kPositions, "", "the private examples"},
@@ -151,7 +151,7 @@ constexpr SectionKey kSections[] = {
      "summed over the trials, adjacency example"},
     {"data.*.budget", "delta", number, true, {0, 0x1.fffffffffffffp-1, true}, "", "delta of the cap"},
 
-    {"teacher.*.private", "norm_bound", number, false, {0, 1e9, true}, "0.1; 0.15 with batch = \"full\"", "per-example clip C"},
+    {"teacher.*.private", "norm_bound", number, false, {1e-9, 1e9, false}, "0.1; 0.15 with batch = \"full\"", "per-example clip C"},
     {"teacher.*.private",
      "epsilon",
      number,

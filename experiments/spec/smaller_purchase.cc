@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "experiments/spec/spec_keys.h"
 
@@ -18,7 +19,7 @@ std::int64_t Bought(const TrialSpec& spec) { return AsksVotes(spec) ? spec.queri
 
 }  // namespace
 
-void WarnOfSmallerPurchases(const std::vector<TrialSpec>& students, Position where, Complaints& complaints) {
+void WarnOfSmallerPurchases(std::span<const TrialSpec> students, Position where, Complaints& complaints) {
   std::map<Alike, std::vector<const TrialSpec*>> alike;
   for (const TrialSpec& spec : students) {
     if (spec.calibrate != Calibrate::steps) continue;

@@ -141,14 +141,16 @@ constexpr SpecKey kKeys[] = {
     Procedural(kDrawing, Choice<&S::pictures>("pictures", kPictures, 0,
                                               "that the procedure draws: writing (strokes and blobs; it knows what "
                                               "digits look like) or natural (dead leaves and 1/f noise)")),
-    Row<&S::sigma>("sigma", Above(0, 1e9), kGradient | kQuery, "noise over norm bound, as the papers print it"),
-    Only(kInTrial, Row<&S::norm_bound>("norm_bound", Above(0, 1e9), kGradient | kQuery | kDpsgd,
+    Row<&S::sigma>("sigma", From(1e-6, 1e6), kGradient | kQuery,
+                   "noise over norm bound, as the papers print it; what can be drawn exactly"),
+    Only(kInTrial, Row<&S::norm_bound>("norm_bound", From(1e-9, 1e9), kGradient | kQuery | kDpsgd,
                                        "C, the bound on the norm of a gradient; per example for dpsgd; rona: on a loss, "
                                        "where adaptive_bound = false")),
     Choice<&S::normalization>(
         "normalization", kNormalizations, kGradient,
         "how the bound is kept: each row to norm C, the batch to Frobenius norm C, or clip"),
-    Row<&S::normalization_floor>("normalization_floor", Above(0, 1), kGradient, "e in g / (|g| + e)"),
+    Row<&S::normalization_floor>("normalization_floor", From(1e-12, 1), kGradient,
+                                 "e in g / (|g| + e); below its least value a gradient of rounding errors would be taken for one"),
     Only(kInTrial,
          Row<&S::noise_multiplier>("noise_multiplier", From(0, 1e6), kDpsgd | kMerf | kSpectral,
                                    "noise over norm bound of a DP-SGD step, or of the one embedding that dp-merf and "
@@ -206,8 +208,8 @@ constexpr SpecKey kKeys[] = {
     Choice<&S::loss>("loss", kLosses, kGradient, "distillation loss"),
     Row<&S::dkd_alpha>("dkd_alpha", kWeight, kGradient, "weight of the target class in dkd"),
     Row<&S::dkd_beta>("dkd_beta", kWeight, kGradient, "weight of the other classes in dkd"),
-    Row<&S::temperature>("temperature", Above(0, 1e3), kGradient | kDistilled | kLabelled | kQuery | kRaw,
-                         "softmax temperature of the distillation loss"),
+    Row<&S::temperature>("temperature", From(1e-2, 1e3), kGradient | kDistilled | kLabelled | kQuery | kRaw,
+                         "softmax temperature of the distillation loss; at its least value it is all but the first class"),
     Row<&S::kappa>("kappa", kWeight, kGradient,
                    "size of the step injected at the logits (gamma times C), at the start"),
     Row<&S::kappa_end>("kappa_end", kWeight, kGradient, "the same at the end, reached linearly"),

@@ -5,13 +5,15 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <span>
 #include <sstream>
 #include <tuple>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "experiments/spec/data_extents.h"
 #include "experiments/spec/environment.h"
+#include "experiments/spec/reorder.h"
 #include "experiments/spec/side_information.h"
 #include "experiments/spec/smaller_purchase.h"
 #include "experiments/spec/spec_codec.h"
@@ -59,7 +61,7 @@ class Planner {
   [[nodiscard]] std::size_t MostTeachers() const {
     return document_.teachers.size() * document_.data.size() * document_.seeds.size();
   }
-  void PutTeachersFirst();
+  std::size_t PutTeachersFirst();  // how many they are
 
   SweepDocument& document_;
   const PlanHooks& hooks_;
@@ -67,10 +69,10 @@ class Planner {
   TrialResolver resolver_;
   std::vector<const SpecKey*> axis_keys_;
   bool tells_side_information_ = false;
-  std::vector<TrialSpec> students_;
-  std::unordered_map<TrialId, std::size_t> student_of_;
+  std::vector<TrialSpec> trials_;  // as they are met, teachers among them until PutTeachersFirst
+  std::unordered_set<TrialId> students_;
   using TeacherSlot = std::tuple<const TeacherDefinition*, const DataTable*, std::uint64_t>;
-  std::map<TeacherSlot, TrialSpec> teachers_;  // in the order of file and seed
+  std::map<TeacherSlot, std::size_t> teachers_;  // index in trials_, in the order of file and seed
   std::map<std::string, std::string> weighed_;  // digest by path
   std::size_t excluded_ = 0;
 };
@@ -229,7 +231,7 @@ std::optional<TrialId> Planner::TeacherFor(const Composition& student) {
   const bool loaded = student.teacher->kind == TrialKind::loaded_teacher;
   const std::uint64_t seed = TeacherSeed(student);
   const TeacherSlot slot{student.teacher, student.data, seed};
-  if (const auto found = teachers_.find(slot); found != teachers_.end()) return found->second.id;
+  if (const auto found = teachers_.find(slot); found != teachers_.end()) return trials_[found->second].id;
   Composition teacher = resolver_.ResolveTeacher(*student.teacher, *student.data, seed);
   const Assignment* epsilon = nullptr;
   for (const Assignment& assignment : student.teacher->assignments)
@@ -241,13 +243,14 @@ std::optional<TrialId> Planner::TeacherFor(const Composition& student) {
     WarnOfLargeDelta(teacher, delta != nullptr ? delta->where : student.teacher->where, complaints_);
   }
   static_cast<void>(Finish(teacher.spec, judged, epsilon, student.teacher->where));
-  return teachers_.emplace(slot, std::move(teacher.spec)).first->second.id;
+  teachers_.emplace(slot, trials_.size());
+  return trials_.emplace_back(std::move(teacher.spec)).id;
 }
 
 // Null where there is none.
 const TrialSpec* Planner::TeacherOf(const Composition& student) const {
   if (student.teacher == nullptr) return nullptr;
-  return &teachers_.at({student.teacher, student.data, TeacherSeed(student)});
+  return &trials_[teachers_.at({student.teacher, student.data, TeacherSeed(student)})];
 }
 
 // Whose epsilon a row is about: a student that only asks a privately trained teacher spends what that was given.
@@ -272,9 +275,8 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
   }
   if (tells_side_information_)
     spec.axes.emplace_back(std::string(kSideInformationKey), SideInformation(spec, TeacherOf(student)));
-  const auto [entry, added] = student_of_.emplace(spec.id, students_.size());
-  if (added) {
-    students_.push_back(std::move(spec));
+  if (students_.insert(spec.id).second) {
+    trials_.push_back(std::move(spec));
     return;
   }
   complaints_.Warning(
@@ -285,7 +287,7 @@ void Planner::AddStudent(Layers layers, std::uint64_t seed) {
 void Planner::WarnOfUnusedTeachers() const {
   for (const TeacherDefinition& teacher : document_.teachers) {
     bool used = false;
-    for (const auto& [slot, spec] : teachers_) used = used || std::get<0>(slot) == &teacher;
+    for (const auto& [slot, index] : teachers_) used = used || std::get<0>(slot) == &teacher;
     if (!used) {
       complaints_.Warning(teacher.where, "teacher." + teacher.name,
                           "the teacher \"" + teacher.name + "\" is named by no trial, and is not trained");
@@ -293,22 +295,21 @@ void Planner::WarnOfUnusedTeachers() const {
   }
 }
 
-// Moves every distinct teacher before the students, in place: a second copy of a large plan costs more
-// memory than the plan.
-void Planner::PutTeachersFirst() {
-  std::vector<TrialSpec*> teachers;
+// Every distinct teacher before the students, in place: a second copy of a large plan is more than may be had.
+std::size_t Planner::PutTeachersFirst() {
+  std::vector<std::size_t> order, twins;  // indices in trials_
+  order.reserve(trials_.size());
   std::set<TrialId> known;
-  for (auto& [slot, spec] : teachers_) {
-    if (known.insert(spec.id).second) teachers.push_back(&spec);
-  }
-  if (teachers.empty()) return;
-  const std::size_t students = students_.size();
-  students_.resize(students + teachers.size());
-  std::move_backward(students_.begin(), students_.begin() + static_cast<std::ptrdiff_t>(students),
-                     students_.end());
-  for (std::size_t i = 0; i < teachers.size(); ++i) students_[i] = std::move(*teachers[i]);
+  for (const auto& [slot, index] : teachers_) (known.insert(trials_[index].id).second ? order : twins).push_back(index);
+  const std::size_t teachers = order.size();
+  for (std::size_t i = 0; i < trials_.size(); ++i)
+    if (trials_[i].role == Role::student) order.push_back(i);
+  order.insert(order.end(), twins.begin(), twins.end());
   teachers_.clear();
-  student_of_.clear();
+  students_.clear();
+  Reorder(trials_, order);
+  trials_.resize(trials_.size() - twins.size());
+  return teachers;
 }
 
 void Planner::Run(SweepPlan& plan, bool part) {
@@ -324,7 +325,7 @@ void Planner::Run(SweepPlan& plan, bool part) {
   }
   CollectAxisKeys();
   tells_side_information_ = TellsSideInformation(document_.tables);
-  students_.reserve(total + std::min(total, MostTeachers()));
+  trials_.reserve(total + std::min(total, MostTeachers()));
   std::vector<std::size_t> at(document_.axes.size(), 0);
   const std::size_t rows = document_.seeds.empty() ? 0 : total / document_.seeds.size();
   for (std::size_t row = 0; row < rows; ++row) {
@@ -343,9 +344,9 @@ void Planner::Run(SweepPlan& plan, bool part) {
   if (read_well) resolver_.ReportUnused();
   if (!complaints_.clean()) return;
   if (!part) WarnOfUnusedTeachers();
-  WarnOfSmallerPurchases(students_, document_.sweep_where, complaints_);
-  PutTeachersFirst();
-  plan.trials = std::move(students_);
+  const std::size_t teachers = PutTeachersFirst();
+  plan.trials = std::move(trials_);
+  WarnOfSmallerPurchases(std::span(plan.trials).subspan(teachers), document_.sweep_where, complaints_);
   NameTrials(plan.trials);
 }
 

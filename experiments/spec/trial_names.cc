@@ -85,23 +85,33 @@ std::string FolderName(std::string name) {
   return name;
 }
 
+// Trials of equal names get the beginnings of their ids, too.
+void AppendIds(std::span<TrialSpec> trials) {
+  std::vector<TrialSpec*> by_name;
+  by_name.reserve(trials.size());
+  for (TrialSpec& trial : trials) by_name.push_back(&trial);
+  const auto less = [](const TrialSpec* a, const TrialSpec* b) { return a->name < b->name; };
+  std::sort(by_name.begin(), by_name.end(), less);
+  for (auto first = by_name.begin(); first != by_name.end();) {
+    const auto last = std::upper_bound(first, by_name.end(), *first, less);
+    if (last - first > 1)
+      std::for_each(first, last, [](TrialSpec* trial) { trial->name += "-" + trial->id.Hex().substr(0, 8); });
+    first = last;
+  }
+}
+
 }  // namespace
 
 void NameTrials(std::span<TrialSpec> trials) {
   std::unordered_map<std::string, std::vector<TrialSpec*>> groups;
   for (TrialSpec& trial : trials) groups[Stem(trial) + Tail(trial)].push_back(&trial);
-  std::unordered_map<std::string, std::size_t> taken;
   for (auto& [name, group] : groups) {
     std::vector<std::string> labels(group.size());
     if (group.size() > 1) TellApart(group, labels);
-    for (std::size_t i = 0; i < group.size(); ++i) {
+    for (std::size_t i = 0; i < group.size(); ++i)
       group[i]->name = FolderName(Stem(*group[i]) + labels[i] + Tail(*group[i]));
-      ++taken[group[i]->name];
-    }
   }
-  for (TrialSpec& trial : trials) {
-    if (taken[trial.name] > 1) trial.name += "-" + trial.id.Hex().substr(0, 8);
-  }
+  AppendIds(trials);
 }
 
 }  // namespace retort

@@ -23,10 +23,12 @@
 #include "orchestrator/cli/open_results.h"
 #include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/results_location.h"
+#include "orchestrator/cli/shared_modes.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/environment.h"
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/publication.h"
+#include "storage/file_modes.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -208,6 +210,7 @@ bool WasRefuted(const Invocation& call, const ResultsView& view, const TrialView
 int AuditCommand(const Invocation& call) {
   Audited audited;
   if (const std::optional<int> code = FindAudited(call, audited)) return *code;
+  const storage::UmaskScope modes(ModesOf(call, audited.view.directory));
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document["results"] = audited.view.directory;

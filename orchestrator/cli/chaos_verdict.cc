@@ -4,6 +4,7 @@
 
 #include "orchestrator/charge_book.h"
 #include "orchestrator/cli/trial_names.h"
+#include "storage/attempt_account.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -38,6 +39,7 @@ void CheckWitnesses(const ResultsView& view, const TrialView& trial,
   for (const storage::LedgerEntry& entry : view.ledger)
     if (entry.attempt.trial == trial.spec.id) granted[entry.attempt.number].push_back(&entry);
   for (const storage::LedgerEntry& entry : witnessed) {
+    if (entry.id == storage::kUncountedId) continue;  // the ledger's own word
     const std::vector<const storage::LedgerEntry*>& list = granted[entry.attempt.number];
     const bool known = entry.id >= 1 && entry.id <= list.size();
     const std::int64_t reserved = known ? list[entry.id - 1]->event.count : 0;

@@ -25,6 +25,7 @@ constexpr std::array kRows = {
     Row{"run", "retort run experiments/configs/quickstart.toml --slots 2", "two workers at once"},
     Row{"run", "retort run experiments/configs/quickstart.toml --time-limit 90m",
         "save and stop after that time (75); the same line continues"},
+    Row{"run", "retort run experiments/configs/quickstart.toml --share", "others may read the results as your umask says"},
     Row{"run", "retort run experiments/configs/quickstart.toml 'sweep.seeds=[0, 1, 2]' --results results/three",
         "more seeds, in a folder of their own"},
     Row{"table", "retort table experiments/configs/quickstart.toml --format markdown --statements",

@@ -53,6 +53,8 @@ void AddRunOptions(CLI::App& command, CommandLine& line, Positionals& positional
   command.add_option("--metrics-tls", line.metrics_tls,
                      "PEM file with certificate chain and private key: the metrics endpoint speaks HTTPS")
       ->type_name("FILE");
+  command.add_flag("--share", line.share,
+                   "Let others read the results folder as your umask says (default: files 600, folders 700)");
   command.add_option("--time-limit", positionals.time_limit,
                      "Save and stop after this time, e.g. 90m; exit code 75, run again to go on")
       ->type_name("DURATION");

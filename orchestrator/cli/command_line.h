@@ -39,6 +39,7 @@ struct CommandLine {
   std::string metrics_listen;          // ADDR:PORT; empty = 127.0.0.1 and the next free port from 9477
   std::string metrics_auth;            // file with user:password; empty = everyone may read
   std::string metrics_tls;             // PEM file; empty = plain HTTP
+  bool share = false;                  // run: others may read the results as the umask says
   double grace_seconds = 0;            // run: from the first signal until workers are killed; 0 = the default
   double time_limit_seconds = 0;       // run: then it saves and stops; 0 = none
   int kills = 0;                       // chaos

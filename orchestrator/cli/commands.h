@@ -1,6 +1,8 @@
 // The commands. Each prints its result and returns the process exit code.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@ struct Invocation {
   const std::vector<std::string>& environment;  // every NAME=value
   const Console& console;
   storage::Env& env;
+  mode_t umask = 077;  // that the user has set; what this process creates need not follow it (file_modes.h)
 };
 
 [[nodiscard]] int PlanCommand(const Invocation& call);

@@ -12,6 +12,7 @@
 #include "orchestrator/cli/named_data.h"
 #include "storage/data/clients.h"
 #include "storage/data/example_store.h"
+#include "storage/file_modes.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -88,6 +89,7 @@ Status ClearLists(storage::Env& env, const std::string& folder, bool force) {
 
 Status WriteLists(const Invocation& call, const std::vector<ClientList>& lists) {
   const CommandLine& line = call.line;
+  const storage::UmaskScope users(call.umask);
   RETORT_RETURN_IF_ERROR(call.env.CreateDirectories(line.out));
   RETORT_RETURN_IF_ERROR(ClearLists(call.env, line.out, line.force));
   const std::string how =

@@ -9,6 +9,7 @@
 #include "orchestrator/cli/completion.h"
 #include "orchestrator/cli/man_text.h"
 #include "orchestrator/cli/version.h"
+#include "storage/file_modes.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -29,6 +30,7 @@ void Print(const Invocation& call, const std::string& key, const std::string& te
 
 int WritePages(const Invocation& call, const CommandNode& root) {
   const std::string& folder = call.line.pages;
+  const storage::UmaskScope users(call.umask);
   if (const Status made = call.env.CreateDirectories(folder); !made.ok()) return call.console.Fail(made);
   const std::vector<ManPage> pages = ManPages(root, VersionText());
   for (const ManPage& page : pages) {

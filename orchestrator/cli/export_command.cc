@@ -15,7 +15,9 @@
 #include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/trial_json.h"
 #include "orchestrator/cli/trial_names.h"
+#include "orchestrator/cli/verify_attempt.h"
 #include "storage/attempt_file.h"
+#include "storage/file_modes.h"
 #include "storage/npy_file.h"
 #include "storage/png_grid.h"
 #include "storage/weights/write_weights.h"
@@ -25,12 +27,22 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What is exported: the trial, and where its finished attempt lies.
+// What is exported: the trial, and what its finished attempt left (nothing for the ledger).
 struct Exported {
   const ResultsView& view;
   const TrialView& trial;
-  std::string attempt_file;
+  storage::AttemptFile file;
 };
+
+// Nothing of a file leaves the folder that the trial's row was not written for.
+Result<storage::AttemptFile> ReadFileOfRow(const ResultsView& view, const TrialView& trial) {
+  RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file,
+                          storage::ReadAttemptFile(view.directory + "/" + trial.row->attempt_file));
+  const Status same = CheckAgainstRow(file, *trial.row);
+  if (same.ok()) return file;
+  return DamageError(same.message() + " Nothing was exported; `" +
+                     AtResults("retort verify", view.directory) + "` says what else is damaged.");
+}
 
 std::string CsvField(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
@@ -53,10 +65,13 @@ Result<std::vector<storage::TensorBlob>> NetworkOf(const Exported& what) {
         ShownName(spec) +
         " is an ensemble, whose members are no one network and are never released; export a student of it.");
   const std::string prefix = spec.role == Role::teacher ? "teacher/" : "student/";
-  RETORT_ASSIGN_OR_RETURN(std::vector<storage::TensorBlob> state,
-                          storage::ReadParameters(what.attempt_file, prefix));
+  std::vector<storage::TensorBlob> state;
+  for (const storage::TensorBlob& blob : what.file.parameters) {
+    if (!blob.name.starts_with(prefix)) continue;
+    state.push_back(blob);
+    state.back().name = blob.name.substr(prefix.size());
+  }
   if (state.empty()) return UsageError(ShownName(spec) + " trains no network.");
-  for (storage::TensorBlob& blob : state) blob.name = blob.name.substr(prefix.size());
   return state;
 }
 
@@ -67,7 +82,7 @@ Result<std::string> Student(const Exported& what, const std::string& format) {
 }
 
 Result<std::string> Samples(const Exported& what, const std::string& format) {
-  RETORT_ASSIGN_OR_RETURN(const storage::AttemptFile file, storage::ReadAttemptFile(what.attempt_file));
+  const storage::AttemptFile& file = what.file;
   if (!file.samples)
     return UsageError(ShownName(what.trial.spec) + " kept no samples: only methods with a generator do.");
   if (format == "png") return storage::EncodePngGrid(file.samples->images);
@@ -82,7 +97,7 @@ Result<std::string> Samples(const Exported& what, const std::string& format) {
 }
 
 Result<std::string> Curves(const Exported& what, const std::string&) {
-  RETORT_ASSIGN_OR_RETURN(const storage::AttemptFile file, storage::ReadAttemptFile(what.attempt_file));
+  const storage::AttemptFile& file = what.file;
   std::map<std::int64_t, std::map<std::string, double>> rows;
   std::vector<std::string> head = {"step"};
   for (const auto& [name, points] : file.curves) {
@@ -170,13 +185,14 @@ const Part* FindPart(const CommandLine& line, std::vector<Diagnostic>& errors) {
 
 Result<std::string> EncodePart(const Part& part, const ResultsView& view, const TrialView& trial,
                                const std::string& format) {
-  if (part.encode == Ledger) return Ledger({view, trial, ""}, format);
+  if (part.encode == Ledger) return Ledger({view, trial, {}}, format);
   if (!trial.row || trial.row->attempt_file.empty())
     return UsageError(
         fmt::format("{} is {}: only a trial that has ended leaves {} (`{}` says more).",
                     ShownName(trial.spec), StateName(trial.state), part.name,
                     AtResults(TrialCommand("explain", trial.spec), view.directory)));
-  return part.encode({view, trial, view.directory + "/" + trial.row->attempt_file}, format);
+  RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, ReadFileOfRow(view, trial));
+  return part.encode({view, trial, std::move(file)}, format);
 }
 
 }  // namespace
@@ -208,6 +224,7 @@ int ExportCommand(const Invocation& call) {
   if (!trial.ok()) return call.console.Fail(trial.status());
   const Result<std::string> bytes = EncodePart(*part, *view, **trial, line.export_format);
   if (!bytes.ok()) return call.console.Fail(bytes.status());
+  const storage::UmaskScope users(call.umask);
   if (const Status written = call.env.WriteFileAtomically(line.out, *bytes); !written.ok())
     return call.console.Fail(written);
   const std::string name = ShownName((*trial)->spec);

@@ -4,31 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 #include <utility>
 
-#include "experiments/privacy/accountant.h"
 #include "experiments/privacy/calibration.h"
 #include "experiments/spec/environment.h"
 #include "orchestrator/cli/absent_data.h"
+#include "orchestrator/cli/planned_claims.h"
 #include "orchestrator/cli/published.h"
 #include "orchestrator/neighbours.h"
+#include "orchestrator/root_examples.h"
 #include "storage/data/example_store.h"
 #include "storage/weights/known_weights.h"
 #include "storage/weights/state_dict.h"
 
 namespace retort::orchestrator::cli {
 namespace {
-
-std::vector<privacy::Claim> ClaimsIfNothingFails(privacy::Accountant& accountant, const TrialSpec& spec,
-                                                 std::vector<privacy::Claim> teacher_claims) {
-  const Result<std::vector<privacy::PrivacyEvent>> events = privacy::PlannedEvents(spec);
-  if (events.ok()) return accountant.ClaimsFor({&spec, std::move(teacher_claims)}, *events);
-  privacy::Claim unknown;
-  unknown.delta = spec.delta;
-  unknown.reason = events.status().message();
-  return {unknown};
-}
 
 // Tables that name a published table which there is not.
 std::vector<Diagnostic> UnknownPublished(const SweepPlan& plan) {
@@ -60,10 +50,12 @@ bool HasFiniteExampleClaim(const std::vector<privacy::Claim>& claims) {
 std::vector<Diagnostic> UncoverableUnderBudget(const SweepPlan& plan) {
   const auto capped = [](const TrialSpec& spec) { return spec.data && spec.data->budget; };
   if (std::none_of(plan.trials.begin(), plan.trials.end(), capped)) return {};
-  const auto claims = PlannedClaims(plan.trials, plan.trials.size());
+  const TeacherSpecs teachers(plan.trials);
+  PlannedClaims claims;
   std::vector<Diagnostic> errors;
   for (const TrialSpec& spec : plan.trials) {
-    if (spec.role == Role::teacher || !capped(spec) || HasFiniteExampleClaim(claims.at(spec.id))) continue;
+    if (spec.role == Role::teacher || !capped(spec)) continue;
+    if (HasFiniteExampleClaim(claims.Of(spec, teachers.Of(spec)))) continue;
     Diagnostic error;
     error.file = plan.file;
     error.key = "data." + spec.data->name + ".budget";
@@ -178,11 +170,60 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   return loaded;
 }
 
+namespace {
+
+// Of a data set whose digest this is: its name here, else what it is.
+std::string NameIn(const SweepPlan& plan, const std::string& digest) {
+  for (const auto& data : plan.data)
+    if (UnpackedOf(plan.unpacked, data->digest) == digest) return "data." + data->name;
+  return "a data set of another sweep in the same results root (" + digest.substr(0, 8) + ")";
+}
+
+// What the private examples of `key` have to do with `whose`; empty where it is nothing.
+std::string SharedText(const SharedExamples& shared, const std::string& own, const std::string& other,
+                       const std::string& key, const std::string& whose) {
+  const std::int64_t shown = shared.Exposed(own, other);
+  if (own == other)
+    return shown == 0 ? ""
+                      : fmt::format("{} of the private examples of {} are public or test examples of it, too: no claim about "
+                                    "an example will have a bound. Take them out of one of the splits, by lists",
+                                    shown, key);
+  std::string text;
+  if (const std::int64_t both = shared.Shared(own, other); both > 0)
+    text = fmt::format("{} of the private examples of {} are private ones of {}, too: what is spent on either counts for both",
+                       both, key, whose);
+  if (shown > 0)
+    text += fmt::format("{}{} of the private examples of {} are public or test examples of {}: what is shown of them there, "
+                        "no claim here covers. Split both alike",
+                        text.empty() ? "" : "; ", shown, key, whose);
+  return text;
+}
+
+void WarnOfSharedExamples(const SharedExamples& shared, SweepPlan& plan) {
+  for (const auto& data : plan.data) {
+    const std::string& own = UnpackedOf(plan.unpacked, data->digest);
+    const std::string key = "data." + data->name;
+    for (const std::string& other : shared.Digests()) {
+      const std::string text = SharedText(shared, own, other, key, NameIn(plan, other));
+      if (!text.empty()) plan.warnings.push_back(Warning(plan.file, key, text));
+    }
+  }
+}
+
+}  // namespace
+
 void WarnOfOtherBudgets(storage::Env& env, const std::string& results, SweepPlan& plan) {
   const auto warn = [&plan](const std::string& key, const std::string& message) {
     plan.warnings.push_back(Warning(plan.file, key, message));
   };
-  const Result<BudgetsByData> budgets = BudgetsElsewhere(env, results, plan);
+  for (const std::string& copy : CopiesBeside(env, results)) warn("sweep.name", copy);
+  storage::DigestOptions reading;
+  reading.cache = storage::ProcessDigestCache();
+  reading.may_decode = false;
+  Result<SharedExamples> shared = RootExamples(env, ResultsRoot(results), reading).Look(plan);
+  if (!shared.ok()) return warn("data", shared.status().message());
+  WarnOfSharedExamples(*shared, plan);
+  const Result<BudgetsByData> budgets = BudgetsElsewhere(env, results, plan, *shared);
   if (!budgets.ok()) return warn("data", budgets.status().message());
   for (const auto& data : plan.data) {
     const auto found = budgets->find(UnpackedOf(plan.unpacked, data->digest));
@@ -194,23 +235,6 @@ void WarnOfOtherBudgets(storage::Env& env, const std::string& results, SweepPlan
                "this sweep, too",
                other.budget.epsilon, other.budget.delta, other.directory, data->name));
   }
-}
-
-std::map<TrialId, std::vector<privacy::Claim>> PlannedClaims(const std::vector<TrialSpec>& trials,
-                                                             std::size_t count) {
-  count = std::min(count, trials.size());
-  std::unordered_set<TrialId> teachers;
-  for (std::size_t i = 0; i < count; ++i)
-    if (trials[i].parent) teachers.insert(*trials[i].parent);
-  privacy::Accountant accountant;
-  std::map<TrialId, std::vector<privacy::Claim>> claims;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const TrialSpec& spec = trials[i];
-    if (i >= count && !teachers.contains(spec.id)) continue;
-    claims[spec.id] = ClaimsIfNothingFails(
-        accountant, spec, spec.parent ? claims[*spec.parent] : std::vector<privacy::Claim>{});
-  }
-  return claims;
 }
 
 }  // namespace retort::orchestrator::cli

@@ -1,12 +1,10 @@
 // A sweep file with data sets looked at and epsilon axes calibrated.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "experiments/privacy/claim.h"
 #include "experiments/spec/sweep.h"
 #include "orchestrator/cli/console.h"
 #include "storage/env.h"
@@ -32,13 +30,8 @@ struct LoadedSweep {
 // budget.
 [[nodiscard]] LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request);
 
-// Adds a warning for each budget of another sweep that binds this one in the folder `results`, or one that
-// says why they are not known.
+// Adds a warning for each budget of another sweep that binds this one in the folder `results`, and for each data set, here
+// or there, that shares examples with one of its own; or one that says why they are not known.
 void WarnOfOtherBudgets(storage::Env& env, const std::string& results, SweepPlan& plan);
-
-// Claims of the first `count` trials and of their teachers, if nothing fails. `trials` is in plan order:
-// teachers before their students.
-[[nodiscard]] std::map<TrialId, std::vector<privacy::Claim>> PlannedClaims(
-    const std::vector<TrialSpec>& trials, std::size_t count);
 
 }  // namespace retort::orchestrator::cli

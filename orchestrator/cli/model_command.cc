@@ -17,6 +17,7 @@
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/environment.h"
 #include "orchestrator/worker_question.h"
+#include "storage/file_modes.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -159,6 +160,7 @@ int ModelCommand(const Invocation& call) {
   if (!order.ok()) return call.console.Fail(order.status());
   std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
   if (program.empty()) program = ProgramDirectory() + "/retort-worker";
+  const storage::UmaskScope users(call.umask);  // of what the worker writes
   const Result<std::string> answer =
       AskWorker({program, cluster::WorkerEnvironment(call.environment, {}), cluster::kModelArgument,
                  cluster::EncodeModelOrder(*order), "the check of the network " + line.network},

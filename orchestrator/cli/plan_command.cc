@@ -45,10 +45,9 @@ int PlanCommand(const Invocation& call) {
   }
   if (!line.global.json)
     for (const Diagnostic& warning : plan.warnings) call.console.Warn(warning);
-  const std::size_t claimed = line.global.json ? plan.trials.size() : line.diff ? 0 : kListedTrials;
   const ResultsView* stored = view ? &*view : nullptr;
   const PlanReport report =
-      ReportPlan(plan, results, stored, claimed, KnownCosts(OpenCosts(call), stored), SlotsFor(call, stored));
+      ReportPlan(plan, results, stored, KnownCosts(OpenCosts(call), stored), SlotsFor(call, stored));
   if (line.global.json)
     WritePlanAsJson(report, [&call](std::string_view text) { call.console.Data(text); });
   else if (line.diff)

@@ -3,6 +3,7 @@
 #include "experiments/spec/spec_codec.h"
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/plan_report.h"
+#include "orchestrator/cli/planned_claims.h"
 #include "orchestrator/cli/trial_json.h"
 #include "orchestrator/cli/trial_names.h"
 
@@ -56,14 +57,13 @@ ordered_json DataJson(const SweepPlan& plan) {
   return data;
 }
 
-std::string TrialEntry(const PlanReport& report, const PlannedTrial& trial) {
-  const auto claims = report.claims.find(trial.spec->id);
+std::string TrialEntry(const PlanReport& report, const PlannedTrial& trial, PlannedClaims& claims) {
   return TrialText(trial.stored != nullptr ? *trial.stored : UnknownTrial(*trial.spec),
                    {{"new", trial.stored == nullptr ? "true" : "false"},
                     {"runs", trial.runs ? "true" : "false"},
                     {"reason", ordered_json(ReasonOf(trial)).dump()},
                     {"estimate", EstimateJson(EstimateOf(report, trial)).dump()},
-                    {"claims", claims == report.claims.end() ? "null" : ClaimsText(claims->second)}});
+                    {"claims", ClaimsText(claims.Of(*trial.spec, trial.teacher))}});
 }
 
 }  // namespace
@@ -82,8 +82,9 @@ void WritePlanAsJson(const PlanReport& report, const std::function<void(std::str
     document["dropped"].push_back({{"trial", trial->spec.id.Hex()}, {"name", ShownName(trial->spec)}});
   document["warnings"] = ordered_json::array();
   for (const Diagnostic& warning : report.plan->warnings) document["warnings"].push_back(warning.message);
+  PlannedClaims claims;
   WriteWithArray(out, document, "trials", report.trials.size(),
-                 [&](std::size_t i) { return TrialEntry(report, report.trials[i]); });
+                 [&](std::size_t i) { return TrialEntry(report, report.trials[i], claims); });
 }
 
 }  // namespace retort::orchestrator::cli

@@ -1,10 +1,9 @@
 #include "orchestrator/cli/plan_report.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
-#include "orchestrator/cli/load_sweep.h"
+#include "orchestrator/cli/planned_claims.h"
 #include "orchestrator/time_fit.h"
 
 namespace retort::orchestrator::cli {
@@ -45,8 +44,8 @@ std::optional<CostEstimate> EstimateOf(const PlanReport& report, const PlannedTr
   return report.costs.For(*trial.spec, trial.teacher);
 }
 
-PlanReport ReportPlan(const SweepPlan& plan, const std::string& results, const ResultsView* view,
-                      std::size_t claimed, CostModel costs, int slots) {
+PlanReport ReportPlan(const SweepPlan& plan, const std::string& results, const ResultsView* view, CostModel costs,
+                      int slots) {
   PlanReport report;
   report.plan = &plan;
   report.results = results;
@@ -56,16 +55,14 @@ PlanReport ReportPlan(const SweepPlan& plan, const std::string& results, const R
     for (const TrialView& trial : view->trials) stored.emplace(trial.spec.id, &trial);
   report.costs = std::move(costs);
   report.slots = slots;
-  std::unordered_map<TrialId, const TrialSpec*> specs;  // met in the plan
+  const TeacherSpecs teachers(plan.trials);
   std::vector<PendingTrial> to_run;
+  to_run.reserve(plan.trials.size());
   report.trials.reserve(plan.trials.size());
   for (const TrialSpec& spec : plan.trials) {
     const auto found = stored.find(spec.id);
     const TrialView* known = found == stored.end() ? nullptr : found->second;
-    const auto teacher = spec.parent ? specs.find(*spec.parent) : specs.end();
-    specs.emplace(spec.id, &spec);
-    PlannedTrial trial{&spec, known, known == nullptr || !IsFinal(known->state),
-                       teacher == specs.end() ? nullptr : teacher->second};
+    PlannedTrial trial{&spec, known, known == nullptr || !IsFinal(known->state), teachers.Of(spec)};
     if (trial.runs) to_run.push_back({&spec, trial.teacher, DoneOf(known), false});
     report.trials.push_back(trial);
     if (known != nullptr) stored.erase(found);
@@ -76,8 +73,6 @@ PlanReport ReportPlan(const SweepPlan& plan, const std::string& results, const R
   }
   report.total = EstimateSweep(report.costs, to_run, slots, static_cast<int>(plan.quota.concurrency));
   if (!report.total) report.unknown = CountUnknown(report.costs, to_run);
-  report.claimed = std::min(claimed, plan.trials.size());
-  report.claims = PlannedClaims(plan.trials, report.claimed);
   return report;
 }
 

@@ -3,13 +3,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "experiments/privacy/claim.h"
 #include "experiments/spec/sweep.h"
 #include "orchestrator/cost_model.h"
 #include "orchestrator/results_view.h"
@@ -36,8 +34,6 @@ struct PlanReport {
   std::optional<SweepEstimate> total;     // of the trials that run; nothing when one's cost is unknown
   std::size_t unknown = 0;                // trials that run and whose cost is unknown
   int slots = 1;                          // that `total` is for
-  std::map<TrialId, std::vector<privacy::Claim>> claims;  // of the first `claimed` trials and their teachers
-  std::size_t claimed = 0;
 };
 
 // Terminals list this many trials; JSON lists all.
@@ -45,11 +41,9 @@ inline constexpr std::size_t kListedTrials = 60;
 
 [[nodiscard]] std::optional<CostEstimate> EstimateOf(const PlanReport& report, const PlannedTrial& trial);
 
-// `view` may be null: nothing is stored. Claims are worked out for the first `claimed` trials. `slots`:
-// trials of one device that run at once.
+// `view` may be null: nothing is stored. `slots`: trials of one device that run at once.
 [[nodiscard]] PlanReport ReportPlan(const SweepPlan& plan, const std::string& results,
-                                    const ResultsView* view, std::size_t claimed = kListedTrials,
-                                    CostModel costs = {}, int slots = 1);
+                                    const ResultsView* view, CostModel costs = {}, int slots = 1);
 
 [[nodiscard]] std::string PlanAsText(const PlanReport& report, std::size_t width);
 // Trials that are new, done and dropped, without what is the same in both.

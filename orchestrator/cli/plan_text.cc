@@ -8,6 +8,7 @@
 #include "orchestrator/cli/estimate_text.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/plan_report.h"
+#include "orchestrator/cli/planned_claims.h"
 #include "orchestrator/cli/text_table.h"
 #include "orchestrator/cli/trial_names.h"
 #include "storage/weights/known_weights.h"
@@ -108,14 +109,16 @@ std::vector<std::string> GroupNames(const std::vector<const TrialSpec*>& specs) 
 
 // Trials with equal claims share one entry: their names stand above each other.
 std::string PrivacyText(const PlanReport& report, std::size_t width) {
-  std::vector<std::pair<const std::vector<privacy::Claim>*, std::vector<const TrialSpec*>>> groups;
-  for (std::size_t i = 0; i < report.claimed; ++i) {
+  std::vector<std::pair<std::vector<privacy::Claim>, std::vector<const TrialSpec*>>> groups;
+  const std::size_t claimed = std::min(report.trials.size(), kListedTrials);
+  PlannedClaims planned;
+  for (std::size_t i = 0; i < claimed; ++i) {
     const TrialSpec& spec = *report.trials[i].spec;
-    const auto& claims = report.claims.at(spec.id);
+    const std::vector<privacy::Claim>& claims = planned.Of(spec, report.trials[i].teacher);
     const auto same =
-        std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return *group.first == claims; });
+        std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == claims; });
     if (same == groups.end())
-      groups.push_back({&claims, {&spec}});
+      groups.push_back({claims, {&spec}});
     else
       same->second.push_back(&spec);
   }
@@ -127,17 +130,17 @@ std::string PrivacyText(const PlanReport& report, std::size_t width) {
     const auto& [claims, specs] = groups[g];
     const std::vector<std::string> names = GroupNames(specs);
     for (std::size_t i = 0; i + 1 < names.size(); ++i) table.Add({names[i]});
-    for (std::size_t i = 0; i < std::max<std::size_t>(claims->size(), 1); ++i) {
+    for (std::size_t i = 0; i < std::max<std::size_t>(claims.size(), 1); ++i) {
       std::vector<std::string> line = {i == 0 ? names.back() : ""};
-      if (i < claims->size()) {
-        const ClaimCells cells = CellsOf((*claims)[i], notes, true);
+      if (i < claims.size()) {
+        const ClaimCells cells = CellsOf(claims[i], notes, true);
         line.insert(line.end(), {cells.protects, cells.neighbours, cells.delta, cells.epsilon, cells.basis});
       }
       table.Add(line);
     }
   }
   std::string out = "Privacy, if nothing fails (†: the paper's formula, not a guarantee)";
-  if (report.claimed < report.trials.size()) out += fmt::format(", of the first {} trials", report.claimed);
+  if (claimed < report.trials.size()) out += fmt::format(", of the first {} trials", claimed);
   out += "\n" + table.Render(2);
   for (std::size_t i = 0; i < notes.texts().size(); ++i)
     out += "  " + Wrap(fmt::format("[{}] {}", i + 1, notes.texts()[i]), width - 2, 6) + "\n";

@@ -11,8 +11,10 @@
 #include "orchestrator/cli/load_sweep.h"
 #include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/results_location.h"
+#include "orchestrator/cli/shared_modes.h"
 #include "orchestrator/cli/shown_results.h"
 #include "orchestrator/plot/render.h"
+#include "storage/file_modes.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -93,6 +95,7 @@ class FigureWriter {
   }
 
   Status Draw(const FigureData& data, std::vector<std::string>& files) {
+    const storage::UmaskScope modes(call_.line.out.empty() ? ModesOf(call_, view_.directory) : call_.umask);
     RETORT_RETURN_IF_ERROR(call_.env.CreateDirectories(folder_));
     const plot::Picture picture = PictureOf(data);
     for (const auto& [format, name] : {std::pair{plot::Format::svg, "svg"}, std::pair{plot::Format::png, "png"}}) {

@@ -9,9 +9,11 @@
 #include "orchestrator/cli/report_sources.h"
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/shell_text.h"
+#include "orchestrator/cli/shared_modes.h"
 #include "orchestrator/cli/shown_results.h"
 #include "orchestrator/cli/stored_plan.h"
 #include "orchestrator/cli/table_format.h"
+#include "storage/file_modes.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -99,6 +101,7 @@ int ReportCommand(const Invocation& call) {
   Result<ResultsView> view = ReadShownResults(call.env, found->directory, Plans::newest);
   if (!view.ok()) return call.console.Fail(view.status());
   const ReportPage page = PageOf(call, *view, out);
+  const storage::UmaskScope modes(call.line.out.empty() ? ModesOf(call, found->directory) : call.umask);
   if (to_stdout) {
     call.console.Data(page.html);
   } else if (const Status written = call.env.WriteFileAtomically(out, page.html); !written.ok()) {

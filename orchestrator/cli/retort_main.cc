@@ -13,6 +13,7 @@
 #include "orchestrator/cli/console.h"
 #include "orchestrator/environment.h"
 #include "storage/env.h"
+#include "storage/file_modes.h"
 
 namespace {
 
@@ -62,5 +63,6 @@ int main(int argc, char** argv) {
     console.Text(parsed.text);
     return Ended(0);
   }
-  return Ended(cli::Dispatch({*parsed.command, environment, console, retort::storage::PosixEnv()}));
+  const mode_t umask = retort::storage::ChooseFileModes(parsed.command->share);
+  return Ended(cli::Dispatch({*parsed.command, environment, console, retort::storage::PosixEnv(), umask}));
 }

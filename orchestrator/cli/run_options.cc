@@ -21,6 +21,7 @@ RunOptions RunOptionsOf(const Invocation& call) {
   options.metrics_listen = call.line.metrics_listen;
   options.metrics_auth = call.line.metrics_auth;
   options.metrics_tls = call.line.metrics_tls;
+  if (call.line.share) options.shared_umask = call.umask;
   if (call.line.grace_seconds > 0) options.grace_seconds = call.line.grace_seconds;
   options.time_limit_seconds = call.line.time_limit_seconds;
   options.quiet = call.line.global.quiet;

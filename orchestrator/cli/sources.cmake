@@ -67,6 +67,7 @@ set(RETORT_CLI_SOURCES
     number_text.cc
     open_results.cc
     plan_command.cc
+    planned_claims.cc
     plan_json.cc
     plan_report.cc
     plan_text.cc
@@ -97,6 +98,7 @@ set(RETORT_CLI_SOURCES
     run_ending.cc
     run_options.cc
     sample_html.cc
+    shared_modes.cc
     shell_text.cc
     show_command.cc
     shown_results.cc

@@ -17,7 +17,9 @@ void Print(const Invocation& call, const SweepStatus& status, double clock) {
                                           : StatusAsText(status, clock, call.console.options().width));
 }
 
-bool IsAlone(const RootCharges& root) { return root.sweeps.empty() && root.trouble.empty(); }
+bool IsAlone(const RootCharges& root) {
+  return root.sweeps.empty() && root.trouble.empty() && root.copies.empty();
+}
 
 // Of a sweep whose summary is kept. False: its trials have to be read, or those of others, which have charged the same
 // data.
@@ -25,7 +27,8 @@ bool PrintSummarised(const Invocation& call, const std::string& results, const s
                      const CostModel& costs) {
   std::optional<SweepSummary> summary = ReadSummary(call.env, results, sources, VersionText());
   if (!summary) return false;
-  const RootCharges root = ReadRoot(call.env, results, summary->digests, summary->view.unpacked);
+  const RootCharges root =
+      ReadRoot(call.env, results, summary->digests, summary->view.unpacked, {}, summary->view.noted_root);
   if (!IsAlone(root)) return false;
   for (DataSpending& spent : summary->trials.spending) spent.root = root.directory;
   const double clock = ReadClocks().unix_seconds;

@@ -185,13 +185,14 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const TrialsStatus& tri
   return problems;
 }
 
-void AddRoot(const RootCharges& root, SpendingFacts& facts) {
+// Of data sets that are planned or were charged.
+void AddRoot(const RootCharges& root, const std::set<std::string>& digests, ChargeBook& charges, SpendingFacts& facts) {
+  ShareCharges(root.shared, {digests.begin(), digests.end()}, charges);
+  BesideSweep beside = BesideOf(root, digests);
+  facts.elsewhere = std::move(beside.charged);
+  facts.other_budgets = std::move(beside.budgets);
   facts.root = root.directory;
   facts.root_trouble = root.trouble;
-  for (const NeighbourSweep& sweep : root.sweeps) {
-    for (const auto& [digest, events] : sweep.charged) facts.elsewhere[digest].push_back(events);
-    for (const auto& [digest, budget] : sweep.budgets) facts.other_budgets[digest].push_back({sweep.directory, budget});
-  }
 }
 
 std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges* root) {
@@ -201,10 +202,11 @@ std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges*
   for (const std::vector<TrialView>* trials : {&view.trials, &view.unplanned})
     for (const TrialView& trial : *trials)
       facts.trials.push_back({&trial.spec, trial.planned, !trial.refuted.empty()});
+  facts.results = view.directory;
   facts.charges = &charges;
   facts.counts = CountsOf(view, charges);
   facts.ledger_lost = view.ledger_lost;
-  if (root != nullptr) AddRoot(*root, facts);
+  if (root != nullptr) AddRoot(*root, DataDigests(view), charges, facts);
   return ShownSpending(orchestrator::SpendingOf(facts));
 }
 
@@ -253,6 +255,8 @@ TrialsStatus TrialsStatusOf(const ResultsView& view, const CostModel& costs, dou
                                            [](const TrialView& t) { return IsFinal(t.state); });
   trials.counts = CountStates(view);
   trials.problems = TrialProblemsOf(view);
+  for (const std::string& copy : root == nullptr ? std::vector<std::string>() : root->copies)
+    trials.problems.push_back({72, copy, "keep one of them", {}});
   trials.spending = SpendingOf(view, root);
   if (planned && !trials.finished) trials.remaining = RemainingOf(view, costs, NowFor(view, now_unix_seconds));
   return trials;

@@ -16,6 +16,7 @@
 #include "orchestrator/cli/table_format.h"
 #include "orchestrator/cli/table_statements.h"
 #include "orchestrator/environment.h"
+#include "orchestrator/neighbours.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -73,9 +74,11 @@ int Print(const Invocation& call, const Loaded& loaded) {
   if (view->trials.empty())
     call.console.Message("nothing is stored in " + loaded.results + " yet; `" + SweepCommand("run", line) +
                          "` fills the table.");
+  const std::vector<std::string> copies = CopyNotes(call.env, *view);
   std::vector<ResultTable> tables;
   for (const TableSpec& spec : loaded.specs) {
     tables.push_back(BuildTable(loaded.plan, spec, *view, PublishedTable(spec.published)));
+    tables.back().warnings.insert(tables.back().warnings.end(), copies.begin(), copies.end());
     if (line.statements) tables.back().statements = StatementsOf(tables.back(), *view);
   }
   const std::string format = line.global.json ? "json" : line.format;

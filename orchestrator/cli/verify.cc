@@ -19,9 +19,11 @@
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/verify_attempt.h"
 #include "orchestrator/refuted_claims.h"
+#include "storage/attempt_account.h"
 #include "storage/checkpoint_manifest.h"
 #include "storage/record_log.h"
 #include "storage/result_file.h"
+#include "storage/transcript.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -65,21 +67,28 @@ void CheckCheckpoints(storage::Env& env, const std::string& directory, const std
   }
 }
 
-// trials/<name>-<id>/attempt-<n> for every attempt on disk, relative to `directory`.
-std::vector<std::string> AttemptFolders(const std::string& directory) {
-  namespace fs = std::filesystem;
-  std::set<std::string> folders;
+// The names in a folder; none where there is no such folder.
+std::set<std::string> NamesIn(const std::filesystem::path& folder) {
+  std::set<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator trial(fs::path(directory) / "trials", error), end; !error && trial != end;
-       trial.increment(error)) {
-    std::error_code inner;
-    for (fs::directory_iterator attempt(trial->path(), inner), last; !inner && attempt != last;
-         attempt.increment(inner))
-      if (attempt->path().filename().string().starts_with("attempt-"))
-        folders.insert("trials/" + trial->path().filename().string() + "/" +
-                       attempt->path().filename().string());
-  }
-  return {folders.begin(), folders.end()};
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    names.insert(entry->path().filename().string());
+  return names;
+}
+
+// `trial`/attempt-<n> for every attempt of the trial's folder on disk, relative to `directory` like `trial`.
+std::vector<std::string> AttemptFoldersOf(const std::string& directory, const std::string& trial) {
+  std::vector<std::string> folders;
+  for (const std::string& name : NamesIn(std::filesystem::path(directory) / trial))
+    if (name.starts_with("attempt-")) folders.push_back(trial + "/" + name);
+  return folders;
+}
+
+std::vector<std::string> AttemptFolders(const std::string& directory) {
+  std::vector<std::string> folders;
+  for (const std::string& trial : NamesIn(std::filesystem::path(directory) / "trials"))
+    for (std::string& folder : AttemptFoldersOf(directory, "trials/" + trial)) folders.push_back(std::move(folder));
+  return folders;
 }
 
 void CheckLogs(storage::Env& env, const std::string& directory, VerifyReport& report) {
@@ -88,7 +97,8 @@ void CheckLogs(storage::Env& env, const std::string& directory, VerifyReport& re
   for (const std::string& attempt : AttemptFolders(directory)) {
     CheckLog(env, directory, attempt + "/manifest.log", LogKind::manifest, report);
     CheckLog(env, directory, attempt + "/series.log", LogKind::series, report);
-    CheckLog(env, directory, attempt + "/transcript.log", LogKind::transcript, report);
+    for (const std::string& name : NamesIn(std::filesystem::path(directory) / attempt))
+      if (storage::IsTranscriptName(name)) CheckLog(env, directory, attempt + "/" + name, LogKind::transcript, report);
     CheckCheckpoints(env, directory, attempt, report);
   }
 }
@@ -121,11 +131,14 @@ class RowCheck {
     CheckIdentity(trial, name);
     CheckClaims(trial, name);
     CheckAudit(trial, name);
+    const storage::TrialAccount account{trial.spec.data == nullptr ? "" : trial.spec.data->digest,
+                                        charges_.EventsOf(trial.spec.id), row.claims};
     if (!row.attempt_file.empty()) {
       ++report_.attempts;
-      for (std::string& what : AttemptDamage(env_, view_.directory, row, charges_.EventsOf(trial.spec.id)))
+      for (std::string& what : AttemptDamage(env_, view_.directory, row, account))
         report_.damage.push_back({row.attempt_file, std::move(what)});
     }
+    CheckOtherAttempts(trial, account);
   }
 
   // What people read with other tools must be what the rows say, less what audits refute.
@@ -152,6 +165,18 @@ class RowCheck {
   }
 
  private:
+  // Finished files that the row does not name: whoever finds one believes it as well.
+  void CheckOtherAttempts(const TrialView& trial, const storage::TrialAccount& account) {
+    for (const std::string& folder : AttemptFoldersOf(view_.directory, trial.folder)) {
+      const std::string name = folder + "/attempt.h5";
+      if (name == trial.row->attempt_file || !env_.Exists(view_.directory + "/" + name)) continue;
+      const Result<storage::AttemptFile> file = storage::ReadAttemptFile(view_.directory + "/" + name);
+      if (!file.ok() || file->trial != trial.row->trial) continue;
+      for (std::string& what : storage::AccountDamage(*file, account))
+        report_.damage.push_back({name, std::move(what)});
+    }
+  }
+
   // Entries that no attempt of the trial can have caused.
   void CheckCharges(const TrialView& trial) {
     const auto found = entries_.find(trial.spec.id);

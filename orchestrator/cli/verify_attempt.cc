@@ -1,9 +1,8 @@
 #include "orchestrator/cli/verify_attempt.h"
 
-#include <algorithm>
 #include <optional>
+#include <utility>
 
-#include "experiments/privacy/relation.h"
 #include "storage/attempt_file.h"
 #include "storage/tensor_digest.h"
 
@@ -16,25 +15,10 @@ std::optional<double> MetricOf(const storage::ResultRow& row, const std::string&
   return std::nullopt;
 }
 
-// Whether the attempts drew what the ledger does not charge.
-bool MoreThanCharged(const std::vector<storage::LedgerEntry>& recorded,
-                     const std::vector<privacy::PrivacyEvent>& charged) {
-  std::vector<privacy::PrivacyEvent> drawn;
-  for (const storage::LedgerEntry& entry : recorded) drawn.push_back(entry.Charged());
-  for (const privacy::PrivacyEvent& event : privacy::Aggregate(drawn)) {
-    const auto known = std::find_if(charged.begin(), charged.end(), [&](const privacy::PrivacyEvent& other) {
-      return other.SameMechanism(event);
-    });
-    if (event.count < 0 || event.count > (known == charged.end() ? 0 : known->count)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::vector<std::string> AttemptDamage(storage::Env& env, const std::string& results,
-                                       const storage::ResultRow& row,
-                                       const std::vector<privacy::PrivacyEvent>& charged) {
+                                       const storage::ResultRow& row, const storage::TrialAccount& account) {
   const std::string path = results + "/" + row.attempt_file;
   if (!env.Exists(path)) return {"is missing"};
   const Result<storage::AttemptFile> file = storage::ReadAttemptFile(path);
@@ -46,9 +30,24 @@ std::vector<std::string> AttemptDamage(storage::Env& env, const std::string& res
     damage.emplace_back("holds another test.accuracy than its row");
   if (!file->parameters.empty() && storage::TensorDigest(file->parameters) != row.parameters_digest)
     damage.emplace_back("holds other parameters than its row was written for");
-  if (MoreThanCharged(file->ledger, charged))
-    damage.emplace_back("records more draws of noise than the ledger charges to its trial");
+  for (std::string& what : storage::AccountDamage(*file, account)) damage.push_back(std::move(what));
   return damage;
+}
+
+Status CheckAgainstRow(const storage::AttemptFile& file, const storage::ResultRow& row) {
+  const std::string where = "'" + row.attempt_file + "' ";
+  if (row.row_digest != storage::RowDigest(row))
+    return DamageError("The row of " + row.name + " in the journal is not what its digest says.");
+  if (file.trial != row.trial)
+    return DamageError(where + "belongs to trial " + file.trial + ", not to " + row.trial + ".");
+  if (storage::TensorDigest(file.parameters) != row.parameters_digest)
+    return DamageError(where + "holds other parameters than its row was written for.");
+  storage::ResultRow held;
+  held.spec_json = file.spec_json;
+  held.metrics = file.metrics;
+  held.parameters_digest = row.parameters_digest;
+  if (storage::RowDigest(held) == row.row_digest) return {};
+  return DamageError(where + "holds another specification or other metrics than its row was written for.");
 }
 
 }  // namespace retort::orchestrator::cli

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <filesystem>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "monitoring/exporter.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/environment.h"
+#include "orchestrator/open_files.h"
 
 namespace retort::orchestrator::doctor {
 namespace {
@@ -30,7 +32,8 @@ constexpr std::string_view kPrefix = "RETORT_";
 // Descriptors that the smallest run takes: of its own, and one a worker. Gangs, archives and scrapes take
 // more.
 constexpr std::uint64_t kLeastFiles = 9, kLeastFilesOfWorker = 1;
-constexpr std::uint64_t kManyFiles = 64, kManyFilesOfWorker = 4;
+constexpr std::uint64_t kManyFiles = 128, kManyFilesOfWorker = 4;
+constexpr std::uint64_t kUsualFiles = 1024;
 constexpr std::uint64_t kThreadsOfWorker = 16;
 
 // Tries it: what the permissions say does not bind root, and binds a read-only mount no more.
@@ -137,7 +140,7 @@ std::optional<Finding> JudgeTemporary(const PlaceFacts& facts) {
 LimitFacts LookAtLimits(int slots) {
   LimitFacts facts;
   facts.slots = slots;
-  facts.open_files = SoftLimit(RLIMIT_NOFILE);
+  facts.open_files = HardOpenFiles();
   facts.processes = SoftLimit(RLIMIT_NPROC);
   facts.address_space = SoftLimit(RLIMIT_AS);
   facts.file_size = SoftLimit(RLIMIT_FSIZE);
@@ -153,12 +156,12 @@ Finding JudgeLimits(const LimitFacts& facts) {
   const auto files = facts.open_files;
   if (files && *files < kManyFiles + slots * kManyFilesOfWorker) {
     const std::uint64_t least = kLeastFiles + slots * kLeastFilesOfWorker;
+    const std::uint64_t ample = std::bit_ceil(std::max(kUsualFiles, kManyFiles + slots * kManyFilesOfWorker));
+    const std::string remedy = fmt::format("ulimit -n {0} as root, or \"* hard nofile {0}\" in /etc/security/limits.conf", ample);
     if (*files < least)
       return {"limits", Level::problem,
-              fmt::format("{} open files are allowed; a run with {} needs {}", *files, for_slots, least),
-              "ulimit -n 1024"};
-    return {"limits", Level::warning, fmt::format("{} open files are allowed: few for {}", *files, for_slots),
-            "ulimit -n 1024"};
+              fmt::format("{} open files are allowed; a run with {} needs {}", *files, for_slots, least), remedy};
+    return {"limits", Level::warning, fmt::format("{} open files are allowed: few for {}", *files, for_slots), remedy};
   }
   if (facts.processes && !facts.root && *facts.processes < slots * kThreadsOfWorker)
     return {"limits", Level::warning,

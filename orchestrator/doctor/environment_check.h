@@ -31,7 +31,7 @@ struct PlaceFacts {
 [[nodiscard]] std::optional<Finding> JudgeCache(const PlaceFacts& facts);
 [[nodiscard]] std::optional<Finding> JudgeTemporary(const PlaceFacts& facts);
 
-// Soft limits; nothing = unlimited.
+// Soft limits, but for the number of open files, which a run raises to the hard one; nothing = unlimited.
 struct LimitFacts {
   int slots = 1;
   std::optional<std::uint64_t> open_files, processes, address_space, file_size, processor_seconds, core;

@@ -9,6 +9,7 @@
 #include "storage/data/picture_scan.h"
 #include "storage/data/readers.h"
 #include "storage/idx_file.h"
+#include "storage/within_memory.h"
 
 namespace retort::storage {
 namespace {
@@ -90,7 +91,9 @@ Result<ExampleSet> ReadIdxSet(Env& env, const DataSpec& data) {
   return set;
 }
 
-Result<std::unique_ptr<ExampleStore>> OpenExamples(Env& env, const DataSpec& data) {
+namespace {
+
+Result<std::unique_ptr<ExampleStore>> Open(Env& env, const DataSpec& data) {
   const auto reader = std::find_if(kReaders.begin(), kReaders.end(),
                                    [&data](const auto& known) { return known.first == data.reader; });
   if (reader == kReaders.end()) return UnknownReader(data);
@@ -103,6 +106,12 @@ Result<std::unique_ptr<ExampleStore>> OpenExamples(Env& env, const DataSpec& dat
   RETORT_RETURN_IF_ERROR(CheckClasses(data, set));
   if (!set.pictures.empty()) RETORT_RETURN_IF_ERROR(CheckPictures(data, set));
   return std::make_unique<ExampleStore>(std::move(set));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ExampleStore>> OpenExamples(Env& env, const DataSpec& data) {
+  return WithinMemory("data." + data.name + ", '" + data.path + "'", [&] { return Open(env, data); });
 }
 
 }  // namespace retort::storage

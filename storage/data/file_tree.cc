@@ -8,6 +8,7 @@
 
 #include "storage/data/tree_kinds.h"
 #include "storage/input_files.h"
+#include "storage/unpacked_size.h"
 
 namespace retort::storage {
 namespace {
@@ -27,7 +28,8 @@ std::string UnpackCommand(const std::string& path) {
 
 Result<std::shared_ptr<const FileTree>> OpenPackedTar(Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const auto packed, env.OpenInput(path));
-  RETORT_ASSIGN_OR_RETURN(std::string bytes, Gunzip(path, *packed, kMostUnpacked, UnpackCommand(path)));
+  const std::uint64_t most = std::min(kMostUnpacked, MostUnpacked(packed->size()));
+  RETORT_ASSIGN_OR_RETURN(std::string bytes, Gunzip(path, *packed, most, UnpackCommand(path)));
   RETORT_ASSIGN_OR_RETURN(const std::string stamp, StampText(env, path));
   return OpenTarTree(path, FileInMemory(path, std::move(bytes)), stamp);
 }

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "storage/unpacked_size.h"
+
 namespace retort::storage {
 namespace {
 
@@ -163,10 +165,10 @@ class Stream {
   std::size_t& items_;
 };
 
-// The one place that inflates zlib streams. Memory follows what is there, up to 200 times what is stored.
-Result<std::string> Unpack(const Stream& stream, const std::string& file, std::string_view packed) {
-  const std::uint64_t most =
-      std::min<std::uint64_t>(kMostUnpacked, packed.size() * std::uint64_t{200} + (1U << 20));
+// The one place that inflates zlib streams. `most`: bytes that the file may still be unpacked to.
+Result<std::string> Unpack(const Stream& stream, const std::string& file, const Element& element,
+                           std::uint64_t most) {
+  const std::string_view packed = element.data;
   z_stream state{};
   if (inflateInit(&state) != Z_OK) return EnvironmentError("zlib could not start");
   std::string out;
@@ -182,8 +184,9 @@ Result<std::string> Unpack(const Stream& stream, const std::string& file, std::s
   }
   inflateEnd(&state);
   if (out.size() > most)
-    return Refused(file + ": a variable unpacks to more than " + std::to_string(most >> 20) +
-                   " MiB; it is not read");
+    return Refused(
+        file + ": at byte " + std::to_string(element.begin) + ": its variables unpack to " +
+        "more than 200 times as many bytes as the file has, or to more than 2 GiB; it is not read");
   if (code == Z_BUF_ERROR) return stream.Damaged("truncated inside a compressed variable");
   if (code != Z_STREAM_END) return stream.Damaged("a compressed variable is not sound");
   return out;
@@ -246,13 +249,15 @@ double MatArray::Number(std::int64_t i) const {
 Result<std::vector<MatArray>> ParseMat(const std::string& file, std::string_view bytes) {
   RETORT_RETURN_IF_ERROR(CheckHeader(file, bytes));
   std::size_t items = 0;
+  std::uint64_t left = std::min(kMostUnpacked, MostUnpacked(bytes.size()));  // bytes to unpack to
   Stream stream(file, bytes, 128, items);
   std::vector<MatArray> arrays;
   while (!stream.done()) {
     RETORT_ASSIGN_OR_RETURN(Element element, stream.Next());
     std::string unpacked;
     if (element.type == kCompressed) {
-      RETORT_ASSIGN_OR_RETURN(unpacked, Unpack(stream, file, element.data));
+      RETORT_ASSIGN_OR_RETURN(unpacked, Unpack(stream, file, element, left));
+      left -= unpacked.size();
       Stream inside(file + ": in the variable at byte " + std::to_string(element.begin), unpacked, 0, items);
       RETORT_ASSIGN_OR_RETURN(element, inside.Next());
     }

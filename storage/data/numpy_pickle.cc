@@ -32,20 +32,53 @@ std::optional<std::vector<std::int64_t>> IntegersOf(const Array& array) {
   return out;
 }
 
-void KeepSequence(const std::string& key, const Items& items, PickledDictionary& out) {
+// A pickle may name one list or text as often as it likes; what is kept is copied.
+class Room {
+ public:
+  explicit Room(std::size_t file_bytes) : left_(16 * std::uint64_t{file_bytes} + (1U << 20)) {}
+  // False when there is no room for `count` things of `bytes` each.
+  [[nodiscard]] bool Take(std::uint64_t count, std::uint64_t bytes) {
+    if (bytes > 0 && count > left_ / bytes) return false;
+    left_ -= count * bytes;
+    return true;
+  }
+
+ private:
+  std::uint64_t left_;
+};
+
+std::uint64_t BytesOf(const Items& items) {
+  std::uint64_t bytes = 0;
+  for (const Value& item : items) bytes += sizeof(std::string) + item.text.size();
+  return bytes;
+}
+
+Status TooMuch(const std::string& file, const std::string& key) {
+  return Refused(file + ": what the pickle holds up to \"" + key +
+                 "\" would take more than 16 times the memory of the file");
+}
+
+Status KeepSequence(const std::string& file, const std::string& key, const Items& items, Room& room,
+                    PickledDictionary& out) {
   const auto all = [&items](Kind kind) {
     return std::all_of(items.begin(), items.end(), [kind](const Value& item) { return item.kind == kind; });
   };
-  if (items.empty()) return;
+  if (items.empty()) return {};
   if (all(Kind::number)) {
+    if (!room.Take(items.size(), sizeof(std::int64_t))) return TooMuch(file, key);
     for (const Value& item : items) out.numbers[key].push_back(item.number);
   } else if (all(Kind::text)) {
+    if (!room.Take(1, BytesOf(items))) return TooMuch(file, key);
     for (const Value& item : items) out.texts[key].emplace_back(item.text);
   }
+  return {};
 }
 
 Status KeepArray(const std::string& file, const std::string& key, const Array& array, std::string_view input,
-                 PickledDictionary& out) {
+                 Room& room, PickledDictionary& out) {
+  // Of integers eight bytes are kept for each, of which there is one byte at least.
+  if (!room.Take(array.bytes.size(), array.dtype == "u1" && array.shape.size() != 1 ? 1 : 8))
+    return TooMuch(file, key);
   if (auto integers = array.dtype == "u1" && array.shape.size() != 1 ? std::nullopt : IntegersOf(array)) {
     out.numbers[key] = *std::move(integers);
     return {};
@@ -78,13 +111,16 @@ Result<PickledDictionary> ParseNumpyPickle(const std::string& file, std::string_
   if (whole.kind != Kind::dictionary)
     return DamageError(file + ": the pickle is no dictionary; fetch the file again");
   PickledDictionary out;
+  Room room(bytes.size());
   const Items& items = *whole.items;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     if (items[i].kind != Kind::text) continue;
     const std::string key(items[i].text);
     const Value& value = items[i + 1];
-    if (value.kind == Kind::sequence) KeepSequence(key, *value.items, out);
-    if (value.kind == Kind::array) RETORT_RETURN_IF_ERROR(KeepArray(file, key, *value.array, bytes, out));
+    if (value.kind == Kind::sequence)
+      RETORT_RETURN_IF_ERROR(KeepSequence(file, key, *value.items, room, out));
+    if (value.kind == Kind::array)
+      RETORT_RETURN_IF_ERROR(KeepArray(file, key, *value.array, bytes, room, out));
   }
   return out;
 }

@@ -189,6 +189,11 @@ class Machine {
         return Damaged("bytes that are no Latin-1");
       }
     }
+    // Of a sound pickle each text is decoded once.
+    decoded_ += out.size();
+    if (decoded_ > bytes_.size())
+      return Damaged("its texts decode to more than the " + std::to_string(bytes_.size()) +
+                     " bytes of the file");
     arena_.texts.push_back(std::move(out));
     return Push({Kind::text, 0, arena_.texts.back(), nullptr, nullptr});
   }
@@ -305,6 +310,7 @@ class Machine {
   const std::string& file_;
   std::string_view bytes_;
   std::size_t at_ = 0, begin_ = 0, made_ = 0;
+  std::size_t decoded_ = 0;  // bytes of Latin-1
   Items stack_, memo_;
   Arena& arena_;
 };

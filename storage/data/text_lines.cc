@@ -6,10 +6,13 @@
 namespace retort::storage {
 
 constexpr std::uint64_t kMostText = std::uint64_t{512} << 20;
+constexpr std::int64_t kMostLines = 20'000'000;
 
 Result<std::vector<std::string>> ReadLines(const FileTree& tree, const TreeFile& file) {
   if (file.size > kMostText) return Refused(tree.Where(file) + " is a text of more than 512 MiB");
   RETORT_ASSIGN_OR_RETURN(const std::string text, tree.Read(file));
+  if (std::count(text.begin(), text.end(), '\n') > kMostLines)  // an empty one takes 32 times its byte
+    return Refused(tree.Where(file) + " is a text of more than 20 million lines");
   return LinesOf(text);
 }
 

@@ -199,7 +199,8 @@ Result<Shared> OpenOrBuild(Env& env, const PictureSet& set, const std::string& k
     RETORT_RETURN_IF_ERROR(WriteFile(env, set, path, key, progress));
   }
   if (std::optional<Shared> pictures = OpenWhole(env, set, path, key)) return *std::move(pictures);
-  return EnvironmentError("'" + path + "' does not hold what was written to it: the disk may be failing.");
+  return EnvironmentError("'" + path + "' is another user's, or does not hold what was written to it: set " +
+                          "RETORT_PICTURE_CACHE to a folder of your own, or look whether the disk is failing.");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "storage/weights/containers.h"
 #include "storage/weights/state_dict.h"
 #include "storage/weights/tar_members.h"
+#include "storage/within_memory.h"
 #include "storage/zip_file.h"
 
 namespace retort::storage {
@@ -51,7 +52,9 @@ Result<StateDict> Load(const std::shared_ptr<const InputFile>& file, const std::
 
 }  // namespace
 
-Result<StateDict> ReadWeights(Env& env, const std::string& path, const WeightsOptions& options) {
+namespace {
+
+Result<StateDict> Read(Env& env, const std::string& path, const WeightsOptions& options) {
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<InputFile> opened, env.OpenInput(path));
   const std::shared_ptr<const InputFile> file = std::move(opened);
   std::future<Result<std::string>> digest;
@@ -63,6 +66,12 @@ Result<StateDict> ReadWeights(Env& env, const std::string& path, const WeightsOp
   if (!hex.ok()) return hex.status();
   dict->digest = std::move(hex).value();
   return dict;
+}
+
+}  // namespace
+
+Result<StateDict> ReadWeights(Env& env, const std::string& path, const WeightsOptions& options) {
+  return WithinMemory("the weights '" + path + "'", [&] { return Read(env, path, options); });
 }
 
 Result<std::string> FileDigest(Env& env, const std::string& path) {

@@ -41,8 +41,13 @@ Work Step() {
   const at::Tensor labels = at::remainder(at::arange(8000, at::kLong), 10);
   at::Tensor weight = at::zeros({10, 201});
   std::uint64_t step = 0;
+  release::DpSgdSettings settings;
+  settings.norm_bound = 0.15;
+  settings.coordinates = 2010;
+  const auto mechanism = std::make_shared<release::DpSgdStep>(
+      release::DpSgdStep::Create(settings, noise::NoiseKey::FromOperatingSystem()).value());
   return [=]() mutable {
-    release::ClippedSum sum(2010, 0.15);
+    release::ClippedSum sum = mechanism->NewSum();
     const OuterGradients gradients = HeadGradients(weight, seen, labels);
     sum.AddOuter(gradients.left, gradients.right);
     const at::Tensor noisy = NormalRows(1, 2010, RngStream(3).Lane(step++));

@@ -68,10 +68,12 @@ class HandLoop {
     const at::Tensor own = student_->Forward(images).logits, other = teacher_->Forward(images).logits;
     const at::Tensor gradient = release::OutputGradient(release::RuleOf(spec_), own, other).contiguous();
     at::Tensor noisy = at::empty_like(gradient);
+    const release::Lattice lattice = Require(release::Lattice::For(
+        spec_.norm_bound, spec_.sigma * spec_.norm_bound / static_cast<double>(spec_.batch)));
     const Status status = kernels_.NormaliseAndNoise(
-        gradient, spec_.norm_bound, spec_.normalization_floor,
-        spec_.sigma * spec_.norm_bound / static_cast<double>(spec_.batch), key_,
-        {static_cast<std::uint64_t>(step), noise::Purpose::gradient}, noisy);
+        gradient,
+        {lattice.step, lattice.TargetOf(gradient.size(1)), lattice.longest, spec_.normalization_floor, lattice.scale},
+        key_, {static_cast<std::uint64_t>(step), noise::Purpose::gradient}, noisy);
     if (!status.ok()) std::exit(3);
     return release::SoftTarget(own, release::ZeroSum(noisy),
                                LinearBetween(step, spec_.steps, spec_.kappa, spec_.kappa_end) / spec_.norm_bound);

@@ -138,6 +138,29 @@ assert samples['images'].shape[1:] == (1, 28, 28) and len(samples['step']) > 0, 
   expect_code 0
 fi
 
+case_name="nothing is exported of a file that is not its row's"
+own="$(find results/small/trials -path "*dpdfd*" -name attempt.h5)"
+other="$(find results/small/trials -name attempt.h5 -not -path "*dpdfd*" | head -1)"
+cp "$own" kept.h5
+cp "$other" "$own"
+for part in "student safetensors" "samples npz" "curves csv"; do
+  run "$retort" export "$student" "${part% *}" --format "${part#* }" --out changed
+  expect_code 1
+  expect_err "belongs to trial"
+  expect_err "retort verify"
+  expect_no_file changed
+done
+rm "$own"
+mkfifo "$own"
+run timeout 60 "$retort" export "$student" student --format torch --out changed
+expect_code 3
+expect_err "no plain file"
+rm "$own"
+mv kept.h5 "$own"
+run "$retort" export "$student" student --format torch --out unchanged.torch
+expect_code 0
+expect_same "$(sha256sum <unchanged.torch)" "$(sha256sum <student.torch)"
+
 case_name="what is there stays, and what cannot be written is said"
 run "$retort" export "$student" student --format torch --out student.torch
 expect_code 2

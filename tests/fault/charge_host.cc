@@ -53,6 +53,10 @@ Status ChargeHost::Pass(double seconds) {
     OnMessage(recovered_->core, WorldRank{0}, {{}, {}, 0, cluster::Heartbeat{}}, now(), outbox);
     OnTick(recovered_->core, now(), outbox);
     RETORT_RETURN_IF_ERROR(Commit(outbox));
+    for (const orchestrator::Outgoing& message : outbox.messages)
+      if (const auto* lease = std::get_if<cluster::Lease>(&message.envelope.message);
+          lease != nullptr && fault_ != ChargeFault::leases_tell_nothing)
+        charged_ = lease->start.charged;
   }
   return {};
 }

@@ -35,6 +35,7 @@ enum class ChargeFault {
   settles_before_draw,    // settles what was drawn so far, nothing, and corrects it when the block is spent
   grants_before_durable,  // answers, and writes the reservation when it is settled
   retries_are_free,       // what a later attempt asks for counts as paid by the first
+  leases_tell_nothing,    // a lease does not say what the ledger has charged
 };
 
 class ChargeHost final : public worker::release::ReservationPort {
@@ -47,6 +48,8 @@ class ChargeHost final : public worker::release::ReservationPort {
   // The trial's worker is gone: waits until the trial is leased again; false when it will not be.
   [[nodiscard]] bool LeaseAgain();
   [[nodiscard]] const orchestrator::ActiveAttempt* attempt() const;
+  // What the attempt was told at its lease that the trial was charged.
+  [[nodiscard]] const std::vector<privacy::PrivacyEvent>& charged() const { return charged_; }
   [[nodiscard]] Status Succeed();
   [[nodiscard]] bool succeeded() const;
 
@@ -68,6 +71,7 @@ class ChargeHost final : public worker::release::ReservationPort {
   TrialId trial_;
   double time_ = 1000;
   std::uint64_t last_request_ = 0;
+  std::vector<privacy::PrivacyEvent> charged_;
   std::map<std::uint64_t, orchestrator::LedgerReserve> granted_;  // by the entry that the reactor was told
 };
 

@@ -22,6 +22,8 @@ std::string Alarm(ChargeWorld& world, int deaths) {
   if (truth.charged < truth.drawn) return "undercounted: " + books;
   const std::int64_t lost = truth.charged - truth.drawn;
   if (lost > (deaths + 1) * kBlockNumbers) return "overcounted beyond a block for each death: " + books;
+  if (world.fault() == ChargeFault::none && world.finished() && truth.counted != truth.charged)
+    return "the attempt counts " + std::to_string(truth.counted) + ": " + books;
   return {};
 }
 
@@ -103,6 +105,32 @@ TEST(ChargeKill, LedgerNeverCountsLessThanWasDrawn) {
   const Outcome again = DieOverAndOver(kDeaths - everywhere.deaths);
   EXPECT_EQ(again.alarm, "");
   EXPECT_EQ(everywhere.deaths + again.deaths, kDeaths);
+}
+
+// Dies at each point, the newest checkpoint is damaged as well, and it goes on from an older state: how often the finished
+// attempt counts less than the ledger charges. -1: a life that did not finish, or a ledger that counts too little.
+int CountedLess(ChargeFault fault, int& damaged) {
+  int less = 0;
+  for (int at = 0;; ++at) {
+    ChargeWorld world(fault);
+    if (!world.Live({KillPlace::point, at, at % 2 == 0, Crash::power_lost_torn})) return less;
+    damaged += world.DamageCheckpoint() ? 1 : 0;
+    if (world.Live({.at = -1}) || !world.finished()) return -1;
+    const ChargeTruth truth = world.Truth();
+    if (truth.charged < truth.drawn || truth.counted > truth.charged) return -1;
+    less += truth.counted < truth.charged ? 1 : 0;
+  }
+}
+
+TEST(ChargeKill, AttemptThatBeginsFromAnOlderStateCountsWhatTheLedgerCharges) {
+  int damaged = 0;
+  EXPECT_EQ(CountedLess(ChargeFault::none, damaged), 0);
+  EXPECT_GT(damaged, 4);
+}
+
+TEST(ChargeKill, AttemptThatKnowsItsOwnFolderAloneIsCaught) {
+  int damaged = 0;
+  EXPECT_GT(CountedLess(ChargeFault::leases_tell_nothing, damaged), 0);
 }
 
 class ChargeKillMutant : public ::testing::TestWithParam<ChargeFault> {};

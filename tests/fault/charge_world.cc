@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "storage/attempt_import.h"
 #include "storage/checkpoint_store.h"
 #include "storage/privacy_ledger.h"
 #include "tests/fault/noise_tap.h"
@@ -35,6 +36,12 @@ class ChargeWorld::Life {
     }
     return book_->SettleAll();
   }
+  [[nodiscard]] std::int64_t Counted() const {
+    std::int64_t counted = 0;
+    for (const storage::LedgerEntry& entry : ledger_->entries())
+      counted += entry.Charged().count * entry.event.noise_coordinates;
+    return counted;
+  }
 
  private:
   Status Restore() {
@@ -55,6 +62,7 @@ class ChargeWorld::Life {
       RETORT_ASSIGN_OR_RETURN(const bool grant, ledger_->Absorb(record));
       if (!grant) RETORT_RETURN_IF_ERROR(tape_->Insert(record));
     }
+    ledger_->CountCharged(host_.charged());
     book_.emplace(&*ledger_, kBlock, std::int64_t{kSteps} * kRows);
     tape_->Fund(*book_);
     return {};
@@ -108,7 +116,9 @@ Status ChargeWorld::LiveOn() {
   // Its end may have reached the journal before the last death.
   if (!host_->succeeded()) {
     if (host_->attempt() == nullptr) return EnvironmentError("the trial is not leased");
-    RETORT_RETURN_IF_ERROR(Life(worker_disk_, *host_, points_).Live());
+    Life life(worker_disk_, *host_, points_);
+    RETORT_RETURN_IF_ERROR(life.Live());
+    counted_ = life.Counted();
     RETORT_RETURN_IF_ERROR(host_->Succeed());
   }
   finished_ = true;
@@ -145,8 +155,22 @@ void ChargeWorld::Bury(const Kill& kill) {
   }
 }
 
+bool ChargeWorld::DamageCheckpoint() {
+  const Result<std::vector<std::uint32_t>> attempts = storage::EarlierAttempts(worker_disk_, "trials/t", 1000);
+  if (!attempts.ok()) return false;
+  for (const std::uint32_t attempt : *attempts) {
+    const std::string folder = storage::AttemptDirectory("trials/t", attempt);
+    for (const std::string& name : worker_disk_.List(folder).value()) {
+      if (!name.starts_with("checkpoint-") || !name.ends_with(".h5")) continue;
+      worker_disk_.Bytes(folder + "/" + name)[100] ^= 1;
+      return true;
+    }
+  }
+  return false;
+}
+
 ChargeTruth ChargeWorld::Truth() {
-  ChargeTruth truth{drawn_, 0};
+  ChargeTruth truth{drawn_, 0, counted_};
   const auto entries = storage::ReadLedger(host_disk_, orchestrator::LedgerPath(ChargeHost::kResults));
   RETORT_CHECK(entries.ok());
   for (const storage::LedgerEntry& entry : *entries)

@@ -26,6 +26,7 @@ struct Kill {
 struct ChargeTruth {
   std::int64_t drawn = 0;    // numbers that left the noise source
   std::int64_t charged = 0;  // numbers that the ledger on disk counts
+  std::int64_t counted = 0;  // numbers that the finished attempt counts
 };
 
 class ChargeWorld {
@@ -39,8 +40,11 @@ class ChargeWorld {
   // in reach the trial is finished.
   [[nodiscard]] bool Live(const Kill& kill);
   [[nodiscard]] bool finished() const { return finished_; }
+  [[nodiscard]] ChargeFault fault() const { return fault_; }
   // Why a life ended that nobody killed and that did not finish; empty otherwise.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  // Flips a byte of the newest checkpoint; false when there is none.
+  [[nodiscard]] bool DamageCheckpoint();
   // As any other process would read it from the orchestrator's disk.
   [[nodiscard]] ChargeTruth Truth();
 
@@ -53,7 +57,7 @@ class ChargeWorld {
   Points points_;
   FaultInjectionEnv worker_disk_, host_disk_;
   std::unique_ptr<ChargeHost> host_;
-  std::int64_t drawn_ = 0;
+  std::int64_t drawn_ = 0, counted_ = 0;
   bool finished_ = false;
   std::string trouble_;
 };

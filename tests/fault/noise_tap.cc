@@ -3,7 +3,7 @@
 #include <span>
 
 #include "worker/noise/chacha_stream.h"
-#include "worker/noise/keyed_normal.h"
+#include "worker/noise/lattice_normal.h"
 #include "worker/noise/lattice_gaussian.h"
 
 namespace retort::testing {
@@ -37,7 +37,7 @@ using retort::worker::noise::StreamId;
 #define RETORT_SAMPLE(prefix) \
   prefix##_ZNK6retort6worker5noise15LatticeGaussian6SampleERNS1_12ChaChaStreamESt4spanIiLm18446744073709551615EE
 #define RETORT_FILL(prefix) \
-  prefix##_ZN6retort6worker5noise10FillNormalERKNS1_8NoiseKeyENS1_8StreamIdEmdSt4spanIfLm18446744073709551615EE
+  prefix##_ZN6retort6worker5noise17FillLatticeNormalERKNS1_8NoiseKeyENS1_8StreamIdEmdSt4spanIdLm18446744073709551615EE
 
 void RETORT_SAMPLE(__real_)(const LatticeGaussian* lattice, ChaChaStream& bits, std::span<std::int32_t> out);
 void RETORT_SAMPLE(__wrap_)(const LatticeGaussian* lattice, ChaChaStream& bits, std::span<std::int32_t> out) {
@@ -45,9 +45,9 @@ void RETORT_SAMPLE(__wrap_)(const LatticeGaussian* lattice, ChaChaStream& bits, 
 }
 
 void RETORT_FILL(__real_)(const NoiseKey& key, StreamId stream, std::uint64_t first, double scale,
-                          std::span<float> out);
+                          std::span<double> out);
 void RETORT_FILL(__wrap_)(const NoiseKey& key, StreamId stream, std::uint64_t first, double scale,
-                          std::span<float> out) {
+                          std::span<double> out) {
   retort::testing::Counted(out.size(), [&] { RETORT_FILL(__real_)(key, stream, first, scale, out); });
 }
 }

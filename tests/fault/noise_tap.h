@@ -1,5 +1,5 @@
 // Counts what leaves the noise sources, apart from everything that charges for it. The program that holds
-// this is linked with --wrap for LatticeGaussian::Sample and FillNormal (tests/fault/CMakeLists.txt), so that
+// this is linked with --wrap for LatticeGaussian::Sample and FillLatticeNormal (tests/fault/CMakeLists.txt), so that
 // the real mechanisms draw through it.
 #pragma once
 

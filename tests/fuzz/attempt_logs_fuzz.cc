@@ -16,17 +16,17 @@ using storage::LogKind;
 constexpr char kTrial[] = "trial";
 constexpr char kAttempt[] = "trial/attempt-1/";
 
-// An attempt with two checkpoints, a release after the last and a curve.
+// An attempt with two checkpoints, releases after both and a curve.
 std::map<std::string, std::string> MakeAttempt() {
   FaultInjectionEnv env;
   RETORT_CHECK(env.CreateDirectories(kTrial).ok());
   auto store = CheckpointStore::Open(env, kTrial, 1);
   RETORT_CHECK(store.ok());
-  for (std::int64_t step = 0; step < 3; ++step) {
+  for (std::int64_t step = 0; step < 4; ++step) {
     (*store)->AppendSeries(step, {{"loss", 1.0 / static_cast<double>(step + 1)}});
-    if (step < 2)
+    if (step % 2 == 0)
       RETORT_CHECK((*store)->Commit({step, {FloatBlob("w", {1, 2, 3})}, {{"gang_size", "1"}}}).ok());
-    RETORT_CHECK((*store)->AppendReleased({step + 1, {FloatBlob("released", {4, 5})}}).ok());
+    RETORT_CHECK((*store)->AppendReleased({step, {FloatBlob("released", {4, 5})}}).ok());
   }
   RETORT_CHECK((*store)->FlushSeries().ok());
   std::map<std::string, std::string> files;
@@ -49,7 +49,9 @@ struct Log {
   LogKind kind;
 };
 constexpr Log kLogs[] = {{"manifest.log", LogKind::manifest},
-                         {"transcript.log", LogKind::transcript},
+                         {"transcript-0.log", LogKind::transcript},
+                         {"transcript-2.log", LogKind::transcript},
+                         {"transcript.log", LogKind::transcript},  // of an older version
                          {"series.log", LogKind::series}};
 
 void Open(FaultInjectionEnv& env, std::uint32_t attempt, bool must_open) {
@@ -74,10 +76,11 @@ void Open(FaultInjectionEnv& env, std::uint32_t attempt, bool must_open) {
 std::vector<std::string> FuzzSeeds() {
   FaultInjectionEnv env;
   WriteAttempt(env);
+  env.Put(std::string(kAttempt) + "transcript.log", env.Bytes(std::string(kAttempt) + "transcript-2.log"));
   std::vector<std::string> seeds;
   for (std::size_t i = 0; i < std::size(kLogs); ++i)
     for (const std::string& seed : LogSeeds(env, std::string(kAttempt) + kLogs[i].name, kLogs[i].kind))
-      seeds.push_back(std::string(1, static_cast<char>('0' + i)) + seed);
+      seeds.push_back(std::string(1, static_cast<char>(i)) + seed);
   return seeds;
 }
 

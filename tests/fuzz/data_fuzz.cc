@@ -12,6 +12,7 @@
 #include "storage/data/picture_scan.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/fault_injection_env.h"
+#include "tests/testing/packed_zeros.h"
 
 namespace retort::testing {
 namespace {
@@ -48,6 +49,8 @@ constexpr Format kFormats[] = {{'t', "pictures", "set.tar", "", "pictures.tar"},
                                {'u', "imagenet", "set", "imagenet", "ILSVRC2012_validation_ground_truth.txt"},
                                {'x', "idx", "set", "idx", "t10k-images-idx3-ubyte"},
                                {'y', "idx", "set", "idx", "t10k-labels-idx1-ubyte"},
+                               {'X', "idx", "set", "idx-packed", "t10k-images-idx3-ubyte.gz"},
+                               {'Y', "idx", "set", "idx-packed", "t10k-labels-idx1-ubyte.gz"},
                                {'m', "", "mat", "", "svhn/test_32x32.mat"},
                                {'s', "", "mat", "", "imagenet/meta.mat"},
                                {'p', "", "pickle", "", "cifar100-python/train"},
@@ -128,6 +131,11 @@ std::vector<std::string> FuzzSeeds() {
     RETORT_CHECK(std::string_view(format.reader).empty() || Opened(format, seed).ok());
     seeds.push_back(format.choice + seed);
   }
+  // What says more than its bytes can hold.
+  std::uint32_t checksum = 0;
+  seeds.push_back("X" + IdxOfZeros(90));
+  seeds.push_back("n" + NpzOfZeros(90));
+  seeds.push_back("g" + PackedZeros(Packing::gzip, std::string(512, 'x'), 90, checksum));
   return seeds;
 }
 

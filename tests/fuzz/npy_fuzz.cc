@@ -2,13 +2,15 @@
 #include "storage/npy_file.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/fault_injection_env.h"
+#include "tests/testing/packed_zeros.h"
 
 namespace retort::testing {
 
 std::vector<std::string> FuzzSeeds() {
   const storage::TensorBlob a{"a", storage::DType::f32, {2, 3}, std::vector<std::uint8_t>(24, 7)};
   const storage::TensorBlob b{"b", storage::DType::u8, {5}, {1, 2, 3, 4, 5}};
-  return {storage::EncodeNpy(a), storage::EncodeNpy(b), storage::EncodeNpz({a, b}).value()};
+  return {storage::EncodeNpy(a), storage::EncodeNpy(b), storage::EncodeNpz({a, b}).value(), NpzOfZeros(1),
+          NpzOfZeros(90)};
 }
 
 }  // namespace retort::testing

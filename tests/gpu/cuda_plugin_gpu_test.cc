@@ -14,7 +14,7 @@
 #include "worker/gang/gang_store.h"
 #include "worker/gang/gloo_collective.h"
 #include "worker/gang/staged_collective.h"
-#include "worker/noise/keyed_normal.h"
+#include "worker/noise/lattice_normal.h"
 #include "worker/release/gaussian_gradient.h"
 
 namespace retort::worker {
@@ -32,31 +32,36 @@ constexpr noise::StreamId kStream{5, noise::Purpose::gradient};
 noise::NoiseKey Key() { return noise::NoiseKey::FromSeed(8, TrialId(8)); }
 
 at::Tensor OnCpu(std::int64_t count, double scale) {
-  at::Tensor out = at::empty({count}, at::kFloat);
-  noise::FillNormal(Key(), kStream, 0, scale,
-                    std::span(out.data_ptr<float>(), static_cast<std::size_t>(count)));
+  at::Tensor out = at::empty({count}, at::kDouble);
+  noise::FillLatticeNormal(Key(), kStream, 0, scale,
+                           std::span(out.data_ptr<double>(), static_cast<std::size_t>(count)));
   return out;
 }
 
 TEST(CudaPlugin, NoiseHasTheSameBitsAsOnTheCpu) {
   for (const std::int64_t count : {1, 7, 8, 1023, 1 << 20}) {
-    at::Tensor out = at::zeros({count}, kOnDevice);
-    const Status status = Plugin()->FillNormal(Key(), kStream, 0.39, out);
-    ASSERT_TRUE(status.ok()) << status.message();
-    EXPECT_TRUE(at::equal(out.cpu(), OnCpu(count, 0.39))) << count;
+    for (const double scale : {0.39, 0x1p29, 0x1p40}) {  // at the last, one draw in 25 takes further bits
+      at::Tensor out = at::zeros({count}, kOnDevice.dtype(at::kDouble));
+      const Status status = Plugin()->FillLatticeNormal(Key(), kStream, scale, out);
+      ASSERT_TRUE(status.ok()) << status.message();
+      EXPECT_TRUE(at::equal(out.cpu(), OnCpu(count, scale))) << count << " " << scale;
+    }
   }
 }
 
 TEST(CudaPlugin, FusedKernelHasTheSameBitsAsOnTheCpu) {
   noise::HostNoise host;
   for (const std::int64_t classes : {2, 10, 33, 100, 1000}) {
-    const at::Tensor gradient = at::sin(at::arange(256 * classes, at::kFloat)).reshape({256, classes});
+    at::Tensor gradient = at::sin(at::arange(256 * classes, at::kFloat)).reshape({256, classes});
+    gradient[1][0] = std::nan("");
+    gradient[2][1] = std::numeric_limits<float>::infinity();
+    gradient[3].zero_();
     at::Tensor values = at::empty({256, classes}, kOnDevice),
                expected = at::empty({256, classes}, at::kFloat);
-    const Status status =
-        Plugin()->NormaliseAndNoise(gradient.to(kOnDevice), 1e-3, 1e-4, 4e-4, Key(), kStream, values);
+    const noise::LatticeRows rows{0x1p-39, 0x1p29, 0x1p29 + 100, 1e-4, 0x1p27};
+    const Status status = Plugin()->NormaliseAndNoise(gradient.to(kOnDevice), rows, Key(), kStream, values);
     ASSERT_TRUE(status.ok()) << status.message();
-    ASSERT_TRUE(host.NormaliseAndNoise(gradient, 1e-3, 1e-4, 4e-4, Key(), kStream, expected).ok());
+    ASSERT_TRUE(host.NormaliseAndNoise(gradient, rows, Key(), kStream, expected).ok());
     EXPECT_TRUE(at::equal(values.cpu(), expected)) << classes;
   }
 }

@@ -54,14 +54,13 @@ inline Drawn DrawVoteNoise(Mechanism& mechanism, std::int64_t steps, std::int64_
 }
 
 // An empty sample's gradient sum is zero.
-inline Drawn DrawDpSgdNoise(DpSgdStep& mechanism, std::int64_t steps, std::int64_t coordinates,
-                            double norm_bound) {
+inline Drawn DrawDpSgdNoise(DpSgdStep& mechanism, std::int64_t steps) {
   MemoryPort port;
   ChargeBook book(&port, 1, INT64_MAX);
   std::vector<at::Tensor> parts;
   for (std::int64_t step = 0; step < steps; ++step) {
     Charge charge = book.Take(mechanism.Describe(1), 1).value();
-    parts.push_back(mechanism.Release(ClippedSum(coordinates, norm_bound), step, std::move(charge))
+    parts.push_back(mechanism.Release(mechanism.NewSum(), step, std::move(charge))
                         .value()
                         .to(at::kDouble));
   }

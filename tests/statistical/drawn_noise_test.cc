@@ -44,7 +44,7 @@ TEST(DrawnNoise, WorkingReadingWithASecureKeyIsWhatItsEventSays) {
   const auto mechanism = Gradient(Settings(), noise::NoiseKey::FromOperatingSystem());
   const Drawn drawn = Draw(*mechanism);
   EXPECT_THAT(CheckAgainstEvent(drawn.draws, drawn.event), IsEmpty());
-  EXPECT_EQ(drawn.event.source, privacy::NoiseSource::secure_float);
+  EXPECT_EQ(drawn.event.source, privacy::NoiseSource::secure_lattice);
 }
 
 TEST(DrawnNoise, RowAveragedReadingIsWhatItsEventSays) {
@@ -84,7 +84,7 @@ TEST(DrawnNoise, DpSgdIsWhatItsEventSays) {
   DpSgdSettings settings;
   settings.coordinates = 40;
   DpSgdStep mechanism = DpSgdStep::Create(settings, Seeded()).value();
-  const Drawn drawn = DrawDpSgdNoise(mechanism, 20'000, 40, settings.norm_bound);
+  const Drawn drawn = DrawDpSgdNoise(mechanism, 20'000);
   EXPECT_THAT(CheckAgainstEvent(drawn.draws, drawn.event), IsEmpty());
 }
 
@@ -184,7 +184,7 @@ TEST_F(Mutants, SeededSourceCalledSecureIsCaught) {
   const auto alarm = SourceOf([&]() -> std::unique_ptr<Mechanism> {
     auto inner = MakeMechanism(spec, kClasses, 1, KeyFor(spec)).value();
     privacy::PrivacyEvent claimed = inner->Describe(1);
-    claimed.source = privacy::NoiseSource::secure_float;
+    claimed.source = privacy::NoiseSource::secure_lattice;
     return std::make_unique<NotPrivateMechanism>(claimed, std::move(inner));
   });
   EXPECT_THAT(alarm, HasSubstr("secure"));

@@ -187,7 +187,7 @@ Audit AuditDpSgd(bool unclipped) {
     const float put_back = unclipped && present ? 100 - bound : 0;
     std::int64_t count = 0;
     for (std::int64_t step = 0; step < kTrials; ++step) {
-      ClippedSum sum(kCoordinates, settings.norm_bound);
+      ClippedSum sum = mechanism.NewSum();
       if (present) sum.Add(example);
       Charge charge = book.Take(mechanism.Describe(1), 1).value();
       const at::Tensor released = mechanism.Release(std::move(sum), step, std::move(charge)).value();
@@ -224,7 +224,7 @@ Audit AuditEmbedding(double drawn, double claimed, bool unshortened = false) {
     const float put_back = unshortened && present ? 2 : 0;
     std::int64_t count = 0;
     for (std::int64_t step = 0; step < kTrials; ++step) {
-      EmbeddingSum sum(2, 4);
+      EmbeddingSum sum = mechanism.NewSum();
       if (present) sum.Add(features, label);
       Charge charge = book.Take(mechanism.Describe(1), 1).value();
       const at::Tensor released = mechanism.Release(std::move(sum), step, std::move(charge)).value();
@@ -272,7 +272,7 @@ Audit AuditSums(const at::Tensor& with, const at::Tensor& without) {
     DpSgdStep mechanism = DpSgdStep::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
     std::int64_t count = 0;
     for (std::int64_t step = 0; step < kTrials; ++step) {
-      ClippedSum sum(settings.coordinates, settings.norm_bound);
+      ClippedSum sum = mechanism.NewSum();
       sum.Add(gradients);
       Charge charge = book.Take(mechanism.Describe(1), 1).value();
       const at::Tensor released = mechanism.Release(std::move(sum), step, std::move(charge)).value();
@@ -367,7 +367,7 @@ Audit AuditDpGd(double drawn, double claimed, std::int64_t counted = kSteps) {
     for (std::int64_t trial = 0; trial < kTrials; ++trial) {
       double seen = 0;
       for (std::int64_t step = 0; step < kSteps; ++step) {
-        ClippedSum sum(kCoordinates, settings.norm_bound);
+        ClippedSum sum = mechanism.NewSum();
         if (present) sum.AddOuter(left, right);
         Charge charge = book.Take(mechanism.Describe(1), 1).value();
         const at::Tensor released =

@@ -11,7 +11,7 @@
 
 #include "tests/statistical/noise_checks.h"
 #include "worker/noise/chacha_stream.h"
-#include "worker/noise/keyed_normal.h"
+#include "worker/noise/lattice_normal.h"
 #include "worker/noise/lattice_gaussian.h"
 
 namespace retort::worker::noise {
@@ -78,16 +78,17 @@ TEST(LatticeGaussianFit, TailsHoldTheExactMass) {
   }
 }
 
-class KeyedNormalFit : public testing::Test {
+class LatticeNormalFit : public testing::Test {
  protected:
   static constexpr std::size_t kDraws = 4'000'000;
-  KeyedNormalFit() : draws_(kDraws) {
-    FillNormal(NoiseKey::FromSeed(31, TrialId(3)), {0, Purpose::gradient}, 0, 1.0, draws_);
+  LatticeNormalFit() : draws_(kDraws) {
+    FillLatticeNormal(NoiseKey::FromSeed(31, TrialId(3)), {0, Purpose::gradient}, 0, 0x1p30, draws_);
+    for (double& draw : draws_) draw *= 0x1p-30;
   }
-  std::vector<float> draws_;
+  std::vector<double> draws_;
 };
 
-TEST_F(KeyedNormalFit, FirstFourMomentsAreThoseOfTheNormal) {
+TEST_F(LatticeNormalFit, FirstFourMomentsAreThoseOfTheNormal) {
   double m1 = 0, m2 = 0, m3 = 0, m4 = 0;
   for (const double x : draws_) {
     m1 += x;
@@ -102,11 +103,11 @@ TEST_F(KeyedNormalFit, FirstFourMomentsAreThoseOfTheNormal) {
   EXPECT_LT(std::abs((m4 - 3 * n) / std::sqrt(96 * n)), bound);
 }
 
-TEST_F(KeyedNormalFit, KolmogorovDistanceIsThatOfTheNormal) {
+TEST_F(LatticeNormalFit, KolmogorovDistanceIsThatOfTheNormal) {
   std::sort(draws_.begin(), draws_.end());
   double distance = 0;
   for (std::size_t i = 0; i < kDraws; ++i) {
-    const double cdf = 0.5 * std::erfc(-static_cast<double>(draws_[i]) / 1.4142135623730951);
+    const double cdf = 0.5 * std::erfc(-draws_[i] / 1.4142135623730951);
     distance = std::max({distance, std::abs(cdf - static_cast<double>(i) / kDraws),
                          std::abs(cdf - static_cast<double>(i + 1) / kDraws)});
   }
@@ -114,10 +115,10 @@ TEST_F(KeyedNormalFit, KolmogorovDistanceIsThatOfTheNormal) {
   EXPECT_LT(distance * std::sqrt(static_cast<double>(kDraws)), 2.69);
 }
 
-TEST_F(KeyedNormalFit, TailsBeyondFourAndFiveHoldTheirMass) {
+TEST_F(LatticeNormalFit, TailsBeyondFourAndFiveHoldTheirMass) {
   for (const double z : {4.0, 5.0}) {
     const auto seen = static_cast<double>(std::count_if(
-        draws_.begin(), draws_.end(), [&](float x) { return std::abs(static_cast<double>(x)) > z; }));
+        draws_.begin(), draws_.end(), [&](double x) { return std::abs(x) > z; }));
     const boost::math::poisson count(std::erfc(z / 1.4142135623730951) * kDraws);
     EXPECT_GE(seen, boost::math::quantile(count, kFalseAlarm / 4)) << z;
     EXPECT_LE(seen, boost::math::quantile(boost::math::complement(count, kFalseAlarm / 4))) << z;

@@ -146,6 +146,58 @@ TEST(StepAudit, MissingNoiseRefutesEpsilonToo) {
   EXPECT_GT(*finding.alarm_lower, *finding.proven);
 }
 
+// Two teachers of which one says numbers that the temperature makes overflow, asked at a distillation loss.
+NeighbourPair OverflowingAnswers(std::int64_t rows) {
+  NeighbourPair pair = OppositeLabels(rows, kClasses, 1);
+  pair.one = at::zeros({rows, kClasses});
+  pair.one.select(1, 0).fill_(2e38f);
+  pair.other = pair.one.clone();
+  pair.other.select(1, 0).fill_(5);
+  return pair;
+}
+
+release::GradientSettings OverflowingSettings() {
+  release::GradientSettings settings;
+  settings.loss = DistillationLoss::kd;
+  settings.temperature = 0.5;
+  settings.batch = 256;
+  settings.classes = kClasses;
+  settings.sigma = 2 * 256 / 0.5;  // mu 0.5 for a row
+  return settings;
+}
+
+MechanismMaker OverflowingMaker() {
+  return [] {
+    Result<std::unique_ptr<release::GaussianGradient>> made =
+        release::GaussianGradient::Create(OverflowingSettings(), noise::NoiseKey::FromOperatingSystem());
+    return Result<std::unique_ptr<release::Mechanism>>(std::move(made).value());
+  };
+}
+
+TEST(StepAudit, AnswersThatOverflowLeaveWithinTheNoise) {
+  NeighbourPair pair = OverflowingAnswers(256);
+  for (int side = 0; side < 2; ++side, std::swap(pair.one, pair.other)) {
+    const privacy::AuditFinding finding = AuditReleaseStep(OverflowingMaker(), pair, {.samples = 20'000}).value();
+    EXPECT_EQ(privacy::ContradictionOf(finding), "");
+  }
+}
+
+// Rows that nothing measures before the noise: a NaN plus noise is a NaN, and an outcome that one teacher alone has.
+TEST(StepAudit, RowsThatAreNotMeasuredBeforeTheNoiseAreCaught) {
+  const MechanismMaker make = [] {
+    release::GradientSettings settings = OverflowingSettings();
+    settings.detach = false;  // the release that keeps its graph is not bounded on the lattice
+    auto spoiled = release::GaussianGradient::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
+    return Result<std::unique_ptr<release::Mechanism>>(std::make_unique<release::NotPrivateMechanism>(
+        OverflowingMaker()().value()->Describe(1), std::move(spoiled)));
+  };
+  NeighbourPair pair = OverflowingAnswers(256);
+  for (int side = 0; side < 2; ++side, std::swap(pair.one, pair.other)) {
+    const privacy::AuditFinding finding = AuditReleaseStep(make, pair, {.samples = 20'000}).value();
+    EXPECT_GT(*finding.alarm_lower, *finding.proven);
+  }
+}
+
 TEST(StepAudit, SeededNoiseIsNotAudited) {
   const ScaledStep step = ScaleStep(GradientSpec(Reading::working), kClasses, 2);
   const MechanismMaker make = [&step] {

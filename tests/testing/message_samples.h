@@ -35,7 +35,10 @@ inline cluster::Start SampleStart() {
           .teacher_file = "",
           .data_path = "/data/caf\xC3\xA9",
           .sweep = "quickstart",
-          .gang_host = "10.0.0.7"};
+          .gang_host = "10.0.0.7",
+          .charged = {SampleEvent()},
+          .teacher_claims = {R"({"adjacency":"example"})", "not a claim \xC3\xA9"},
+          .teacher_parameters = "feed"};
 }
 
 inline std::vector<cluster::Message> SampleMessages() {

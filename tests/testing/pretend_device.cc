@@ -349,21 +349,21 @@ struct PretendNoise final : worker::noise::NoiseKernels {
     static PretendNoise noise;
     return noise;
   }
-  Status FillNormal(const worker::noise::NoiseKey& key, worker::noise::StreamId stream, double scale,
-                    at::Tensor& out) override {
+  Status FillLatticeNormal(const worker::noise::NoiseKey& key, worker::noise::StreamId stream, double scale,
+                           at::Tensor& out) override {
     TORCH_CHECK(out.device().type() == kPretend, "noise for another device");
     ++calls;
     at::Tensor here = Opened(out);
-    return host.FillNormal(key, stream, scale, here);
+    return host.FillLatticeNormal(key, stream, scale, here);
   }
-  Status NormaliseAndNoise(const at::Tensor& gradient, double bound, double floor, double noise_std,
+  Status NormaliseAndNoise(const at::Tensor& gradient, const worker::noise::LatticeRows& rows,
                            const worker::noise::NoiseKey& key, worker::noise::StreamId stream,
                            at::Tensor& values) override {
     TORCH_CHECK(gradient.device().type() == kPretend && values.device() == gradient.device(),
                 "noise for another device");
     ++calls;
     at::Tensor here = Opened(values);
-    return host.NormaliseAndNoise(Opened(gradient), bound, floor, noise_std, key, stream, here);
+    return host.NormaliseAndNoise(Opened(gradient), rows, key, stream, here);
   }
   worker::noise::HostNoise host;
   std::atomic<std::int64_t> calls{0};

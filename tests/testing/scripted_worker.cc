@@ -28,7 +28,9 @@
 #include "cluster/parent_death.h"
 #include "cluster/socket_link.h"
 #include "experiments/privacy/audit_order.h"
+#include "experiments/privacy/claim.h"
 #include "experiments/spec/spec_codec.h"
+#include "storage/attempt_account.h"
 #include "storage/attempt_file.h"
 #include "storage/env.h"
 
@@ -120,6 +122,9 @@ class ScriptedTrial {
     do {
       Say(retort::cluster::Reserve{++requests_, event, count});
       if (!AwaitGrant()) return false;
+      event.count = count;
+      granted_.push_back({requests_, spec_.data->digest, envelope_.attempt, envelope_.generation.value,
+                          retort::storage::LedgerState::reserved, event, 0});
       if (spec_.seed != 1005) Say(retort::cluster::Settle{requests_, count});
     } while (spec_.seed == 1005);
     return true;
@@ -160,11 +165,27 @@ class ScriptedTrial {
     file.provenance_json = "{}";
     file.attempt = envelope_.attempt.number;
     file.curves["loss"] = {{1, 1.0}, {spec_.steps, 0.5}};
+    Account(file);
     if (const Status written = retort::storage::WriteAttemptFile(retort::storage::PosixEnv(), path, file);
         !written.ok())
       return Fail(FailureKind::disk, written.message());
     ended.file = path.substr(path.find("/trials/") + 1);
     return Say(ended);
+  }
+
+  // As the ledger has it.
+  void Account(retort::storage::AttemptFile& file) const {
+    file.ledger = granted_;
+    for (auto& entry : retort::storage::UncountedEntries(granted_, start_.charged, envelope_.attempt,
+                                                         envelope_.generation.value, spec_.data->digest))
+      file.ledger.push_back(std::move(entry));
+    retort::privacy::ClaimContext context;
+    context.spec = &spec_;
+    for (const std::string& claim : start_.teacher_claims)
+      context.teacher_claims.push_back(retort::privacy::DecodeClaim(claim).value());
+    std::vector<retort::privacy::PrivacyEvent> charged;
+    for (const auto& entry : file.ledger) charged.push_back(entry.Charged());
+    file.claims = retort::privacy::ClaimsFor(context, charged);
   }
 
   bool Say(retort::cluster::Message message) {
@@ -178,6 +199,7 @@ class ScriptedTrial {
   std::uint64_t sequence_ = 0, requests_ = 0;
   bool stopped_ = false;
   std::string refusal_;
+  std::vector<retort::storage::LedgerEntry> granted_;
 };
 
 retort::Result<std::string> RefuteEverything(const char* text) {

@@ -15,8 +15,8 @@
 
 namespace retort::worker::audit {
 
-// `make()` is a Result of a new mechanism with a fresh key at each call, all of the same settings. `sum_of(present)` is a
-// sum with one example in it, whose first coordinate is `length` after clipping and whose others are 0, or an empty one.
+// `make()` is a Result of a new mechanism with a fresh key at each call, all of the same settings. `sum_of(mechanism, present)` is a
+// sum of the mechanism's with one example in it, whose first coordinate is `length` after clipping and whose others are 0, or an empty one.
 // `name` is what the finding calls the release. Error: those of the mechanism; refused, when nothing is proven of
 // its event (a seeded source).
 template <typename Maker, typename SumMaker>
@@ -31,7 +31,7 @@ template <typename Maker, typename SumMaker>
     scores.reserve(static_cast<std::size_t>(settings.samples));
     for (std::int64_t i = 0; i < settings.samples; ++i) {
       RETORT_ASSIGN_OR_RETURN(release::Charge charge, book.Take(mechanism.Describe(1), 1));
-      RETORT_ASSIGN_OR_RETURN(const at::Tensor released, mechanism.Release(sum_of(present), i, std::move(charge)));
+      RETORT_ASSIGN_OR_RETURN(const at::Tensor released, mechanism.Release(sum_of(mechanism, present), i, std::move(charge)));
       scores.push_back(static_cast<double>(released.const_data_ptr<float>()[0]) - length / 2);
     }
     return scores;

@@ -15,8 +15,8 @@ Result<privacy::AuditFinding> AuditDpSgdStep(const StepMaker& make, double norm_
                                              const StepAuditSettings& settings) {
   at::Tensor example = at::zeros({1, kCoordinates});
   example[0][0] = 100 * norm_bound;  // clipped to norm_bound
-  const auto sum_of = [&](bool present) {
-    release::ClippedSum sum(kCoordinates, norm_bound);
+  const auto sum_of = [&](const release::DpSgdStep& mechanism, bool present) {
+    release::ClippedSum sum = mechanism.NewSum();
     if (present) sum.Add(example);
     return sum;
   };

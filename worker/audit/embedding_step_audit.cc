@@ -17,8 +17,8 @@ Result<privacy::AuditFinding> AuditEmbeddingStep(const EmbeddingMaker& make,
   at::Tensor features = at::zeros({1, settings.features});
   features[0][0] = 100;  // shortened to 1
   const at::Tensor label = at::zeros({1}, at::kLong);
-  const auto sum_of = [&](bool present) {
-    release::EmbeddingSum sum(settings.classes, settings.features);
+  const auto sum_of = [&](const release::ClassEmbedding& mechanism, bool present) {
+    release::EmbeddingSum sum = mechanism.NewSum();
     if (present) sum.Add(features, label);
     return sum;
   };

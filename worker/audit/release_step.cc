@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,23 @@ std::int64_t Positive(const std::vector<double>& scores) {
   return std::count_if(scores.begin(), scores.end(), [](double score) { return score > 0; });
 }
 
+// What two sets of scores tell, in either direction where a score is not a number: that is an outcome like any other.
+double EpsilonLower(const StepScores& scores, double delta, double confidence) {
+  const auto numbers = [](std::vector<double> of) {
+    for (double& score : of) score = std::isnan(score) ? 0 : score;
+    return of;
+  };
+  const auto undefined = [](std::vector<double> of) {
+    for (double& score : of) score = std::isnan(score) ? 1 : 0;
+    return of;
+  };
+  const auto test = [&](const std::vector<double>& in, const std::vector<double>& out) {
+    return privacy::ScoreEpsilonLower(in, out, delta, confidence);
+  };
+  const std::vector<double> one = undefined(scores.one), other = undefined(scores.other);
+  return std::max({test(numbers(scores.one), numbers(scores.other)), test(one, other), test(other, one)});
+}
+
 }  // namespace
 
 privacy::AuditFinding JudgeScores(const StepScores& scores, const std::string& name,
@@ -88,14 +106,14 @@ privacy::AuditFinding JudgeScores(const StepScores& scores, const std::string& n
   finding.mu_lower = privacy::AttackMuLower(counts, privacy::kAlarmConfidence);
   finding.proven = privacy::RoundEpsilonUp(privacy::GaussianEpsilon(settings.delta, mu_proven));
   finding.alarm_lower =
-      privacy::ScoreEpsilonLower(scores.one, scores.other, settings.delta, privacy::kAlarmConfidence);
+      EpsilonLower(scores, settings.delta, privacy::kAlarmConfidence);
   const std::int64_t judged = samples - samples / 2;
   finding.ceiling = privacy::AttackEpsilonLower({judged, judged, 0}, settings.delta, settings.confidence);
   privacy::Claim claim;
   claim.adjacency = relation.adjacency;
   claim.neighbour = relation.neighbour;
   claim.delta = settings.delta;
-  claim.lower = privacy::ScoreEpsilonLower(scores.one, scores.other, settings.delta, settings.confidence);
+  claim.lower = EpsilonLower(scores, settings.delta, settings.confidence);
   claim.status = privacy::ClaimStatus::audited;
   claim.units = "one sample of the release step, its noise scaled to mu " + privacy::ShortNumber(mu_proven);
   claim.accountant = "audit:release-step";

@@ -31,7 +31,7 @@ struct NeighbourPair {
   at::Tensor base;         // f64 [rows, classes], ... which is symmetric about 0; undefined = 0
   std::int64_t group = 1;  // rows whose scores are added up to one sample; divides `rows`
   std::int64_t grain = 1;  // how members vote (worker/release/vote_shares.h)
-  std::optional<release::GradientRule> gradients = {};  // or answer with gradients (Query)
+  std::optional<release::MemberRule> gradients = {};  // or answer with gradients (Query)
 };
 
 struct StepAuditSettings {

@@ -1,6 +1,6 @@
 #include "worker/audit/retraining.h"
 
-#include <unistd.h>
+#include <stdlib.h>
 
 #include <filesystem>
 #include <string>
@@ -21,19 +21,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A new folder that nobody else can enter: a name that can be guessed may be there already, as somebody else's link.
 class ScratchFolder {
  public:
   ScratchFolder() {
     std::error_code error;
-    path_ = fs::temp_directory_path(error) / ("retort-audit-" + std::to_string(::getpid()));
-    fs::remove_all(path_, error);
+    std::string name = (fs::temp_directory_path(error) / "retort-audit-XXXXXX").string();
+    if (!error && ::mkdtemp(name.data()) != nullptr) path_ = name;
   }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   ~ScratchFolder() {
     std::error_code error;
-    fs::remove_all(path_, error);
+    if (!path_.empty()) fs::remove_all(path_, error);
   }
+  // Empty where none could be made.
   [[nodiscard]] std::string path() const { return path_.string(); }
 
  private:
@@ -54,6 +56,7 @@ Result<std::unique_ptr<Network>> Retrain(const TrialSpec& trial, const Dataset& 
   TrialSpec spec = trial;
   spec.noise = NoiseMode::secure;
   const ScratchFolder scratch;
+  if (scratch.path().empty()) return EnvironmentError("No folder for the audit can be made where temporary files go (TMPDIR).");
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<storage::CheckpointStore> store,
                           storage::CheckpointStore::Open(env, scratch.path(), 1));
   const std::unique_ptr<Collective> gang = MakeSoloCollective();

@@ -54,7 +54,7 @@ NeighbourPair MovedVote(std::int64_t rows, std::int64_t classes, std::int64_t gr
           group};
 }
 
-NeighbourPair TurnedMember(std::int64_t rows, std::int64_t classes, const release::GradientRule& rule) {
+NeighbourPair TurnedMember(std::int64_t rows, std::int64_t classes, const release::MemberRule& rule) {
   const NeighbourPair opposite = OppositeLabels(rows, classes, 1);
   NeighbourPair pair = opposite;
   pair.name = "noise on an ensemble's gradients";
@@ -79,7 +79,7 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
     step.members = kVoters;
     step.spec.batch = kRows;
     step.spec.sigma = 2 / mu;
-    step.pair = TurnedMember(kRows, classes, release::RuleOf(step.spec));
+    step.pair = TurnedMember(kRows, classes, release::MemberRuleOf(step.spec));
     return step;
   }
   const bool frobenius = spec.normalization == Normalization::frobenius;

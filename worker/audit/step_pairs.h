@@ -19,7 +19,7 @@ namespace retort::worker::audit {
 
 // One of three members answers with an opposite gradient on every row; the other two are opposite to each other.
 // `rule`: how they answer.
-[[nodiscard]] NeighbourPair TurnedMember(std::int64_t rows, std::int64_t classes, const release::GradientRule& rule);
+[[nodiscard]] NeighbourPair TurnedMember(std::int64_t rows, std::int64_t classes, const release::MemberRule& rule);
 
 // What audits a trial's release step: its own mechanism and worst neighbours, the noise scaled so that one
 // sample has parameter `mu`, since at the trial's own noise no number of samples may show anything.

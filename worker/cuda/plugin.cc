@@ -11,7 +11,7 @@
 #include "worker/cuda/nccl_collective.h"
 #include "worker/cuda/plugin_abi.h"
 #include "worker/gang/c10d_store.h"
-#include "worker/kernels/keyed_normal.h"
+#include "worker/kernels/lattice_noise.h"
 
 namespace retort::worker {
 namespace {
@@ -55,12 +55,12 @@ int JoinNccl(const void* membership, int device, void** collective, RetortCudaEr
   return 0;
 }
 
-int FillNormal(const RetortNormalStream* stream, double scale, float* out, int64_t count, int device,
-               RetortCudaError* error) {
+int FillLatticeNormal(const RetortNormalStream* stream, double scale, double* out, int64_t count, int device,
+                      RetortCudaError* error) {
   const auto index = static_cast<c10::DeviceIndex>(device);
   const c10::cuda::CUDAGuard guard(index);
-  return FromCuda(kernels::LaunchKeyedNormal(Words(*stream), scale, out, count,
-                                             c10::cuda::getCurrentCUDAStream(index).stream()),
+  return FromCuda(kernels::LaunchLatticeNormal(Words(*stream), scale, out, count,
+                                               c10::cuda::getCurrentCUDAStream(index).stream()),
                   error);
 }
 
@@ -70,24 +70,24 @@ int ReleaseMemory(RetortCudaError* error) {
   return status.ok() ? 0 : Fail(error, status.message().c_str());
 }
 
-int NormaliseAndNoise(const float* gradient, int64_t rows, int64_t classes, double bound, double floor,
-                      double noise_std, const RetortNormalStream* stream, float* values, int device,
-                      RetortCudaError* error) {
+int NormaliseAndNoise(const float* gradient, int64_t rows, int64_t classes, const RetortLatticeRows* lattice,
+                      const RetortNormalStream* stream, float* values, int device, RetortCudaError* error) {
   int code = 0;
   const Status status = CatchC10d("Noise on the device", [&] {
     const auto index = static_cast<c10::DeviceIndex>(device);
     const c10::cuda::CUDAGuard guard(index);
     const at::Tensor scratch =
-        at::empty({rows}, at::TensorOptions(at::Device(at::kCUDA, index)).dtype(at::kFloat));
-    code = FromCuda(kernels::LaunchNormaliseAndNoise(gradient, rows, classes, bound, floor, noise_std,
-                                                     Words(*stream), scratch.data_ptr<float>(), values,
+        at::empty({rows}, at::TensorOptions(at::Device(at::kCUDA, index)).dtype(at::kDouble));
+    const kernels::LatticeRows rule{lattice->step, lattice->target, lattice->longest, lattice->floor, lattice->scale};
+    code = FromCuda(kernels::LaunchNormaliseAndNoise(gradient, rows, classes, rule, Words(*stream),
+                                                     scratch.data_ptr<double>(), values,
                                                      c10::cuda::getCurrentCUDAStream(index).stream()),
                     error);
   });
   return status.ok() ? code : Fail(error, status.message().c_str());
 }
 
-constexpr RetortCudaAbi kAbi = {RETORT_CUDA_ABI_VERSION, TORCH_VERSION,    DeviceCount, JoinNccl, FillNormal,
+constexpr RetortCudaAbi kAbi = {RETORT_CUDA_ABI_VERSION, TORCH_VERSION, DeviceCount, JoinNccl, FillLatticeNormal,
                                 ReleaseMemory,           NormaliseAndNoise};
 
 }  // namespace

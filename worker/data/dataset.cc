@@ -5,12 +5,15 @@
 #include <ATen/ops/tensor.h>
 
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "storage/data/example_store.h"
 #include "worker/data/augmentation.h"
+#include "worker/data/checked_dataset.h"
 #include "worker/data/pictures.h"
 #include "worker/data/pixel_levels.h"
+#include "worker/data/splits_share.h"
 
 namespace retort::worker {
 namespace {
@@ -30,16 +33,31 @@ Examples Take(const storage::ExampleStore& store, const std::vector<std::int64_t
   return {std::move(images), std::move(labels)};
 }
 
-Result<Dataset> LoadPixels(const DataSpec& spec, const storage::ExampleStore& store,
-                           const storage::SplitPlaces& places) {
+SplitRows RowsOf(const storage::SplitPlaces& places, std::uint64_t shuffle) {
+  return {storage::IndicesOf(places.train, shuffle), storage::IndicesOf(places.public_split, shuffle),
+          storage::IndicesOf(places.test, shuffle)};
+}
+
+// Of raw pixels, as the set's files hold them.
+bool PixelsShared(const storage::ExampleStore& store, const SplitRows& rows) {
+  const std::int64_t size = store.channels() * store.height() * store.width();
+  return SplitsShare(rows, [&](std::int64_t row) {
+    return std::string_view(reinterpret_cast<const char*>(store.pixels().data()) + row * size,
+                            static_cast<std::size_t>(size));
+  });
+}
+
+Result<CheckedDataset> LoadPixels(const DataSpec& spec, const storage::ExampleStore& store,
+                                  const storage::SplitPlaces& places) {
   DataSpec found = spec;
   found.channels = store.channels();
   Dataset data{{store.channels(), store.height(), store.width()}, store.classes(), {}, {}, {}, PixelScaleOf(found)};
   const PixelLevels levels(store.channels(), data.scale);
-  data.train = Take(store, storage::IndicesOf(places.train, spec.split.shuffle), levels);
-  data.public_split = Take(store, storage::IndicesOf(places.public_split, spec.split.shuffle), levels);
-  data.test = Take(store, storage::IndicesOf(places.test, spec.split.shuffle), levels);
-  return data;
+  const SplitRows rows = RowsOf(places, spec.split.shuffle);
+  data.train = Take(store, rows.train, levels);
+  data.public_split = Take(store, rows.public_split, levels);
+  data.test = Take(store, rows.test, levels);
+  return CheckedDataset{std::move(data), PixelsShared(store, rows)};
 }
 
 std::function<Status(std::int64_t, std::int64_t)> As(const std::string& doing, const LoadProgress& progress) {
@@ -48,13 +66,11 @@ std::function<Status(std::int64_t, std::int64_t)> As(const std::string& doing, c
   };
 }
 
-Result<Dataset> DecodePictures(storage::Env& env, const DataSpec& spec,
+Result<CheckedDataset> DecodePictures(storage::Env& env, const DataSpec& spec,
                                std::shared_ptr<const storage::ExampleStore> store,
                                const storage::SplitPlaces& places, int threads, const LoadProgress& progress) {
   RETORT_ASSIGN_OR_RETURN(const storage::PictureCache cache, storage::ProcessPictureCache());
-  const std::uint64_t shuffle = spec.split.shuffle;
-  const SplitRows rows{storage::IndicesOf(places.train, shuffle), storage::IndicesOf(places.public_split, shuffle),
-                       storage::IndicesOf(places.test, shuffle)};
+  const SplitRows rows = RowsOf(places, spec.split.shuffle);
   const std::int64_t classes = store->classes();
   RETORT_ASSIGN_OR_RETURN(PictureSplits loaded,
                           LoadPictures(env, spec, std::move(store), rows, cache, threads, As("decoding", progress)));
@@ -63,7 +79,7 @@ Result<Dataset> DecodePictures(storage::Env& env, const DataSpec& spec,
   Dataset data{loaded.shape,          classes, std::move(loaded.train), std::move(loaded.public_split),
                std::move(loaded.test), PixelScaleOf(shaped)};
   data.skipped = loaded.skipped_train + loaded.skipped_public + loaded.skipped_test;
-  return data;
+  return CheckedDataset{std::move(data), loaded.shared};
 }
 
 // [1, channels, 1, 1] beside images.
@@ -79,6 +95,11 @@ void MoveTo(const at::Device& device, Dataset& data) {
 }
 
 Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads, const LoadProgress& progress) {
+  RETORT_ASSIGN_OR_RETURN(CheckedDataset loaded, LoadChecked(env, spec, threads, progress));
+  return std::move(loaded.data);
+}
+
+Result<CheckedDataset> LoadChecked(storage::Env& env, const DataSpec& spec, int threads, const LoadProgress& progress) {
   RETORT_ASSIGN_OR_RETURN(std::shared_ptr<const storage::ExampleStore> store, storage::OpenExamples(env, spec));
   RETORT_RETURN_IF_ERROR(
       storage::CheckUnchanged(env, spec, *store, storage::ProcessDigestCache(), As("checking", progress)));

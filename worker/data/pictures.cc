@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "storage/pictures/prepared_picture.h"
@@ -50,6 +51,18 @@ Examples Split(const std::shared_ptr<const StoredImages>& images, const storage:
   return {images, std::move(places), at::tensor(labels, at::kLong)};
 }
 
+bool PicturesShared(const StoredImages& images, const SplitRows& rows) {
+  const std::vector<std::int64_t>& known = images.set.rows;
+  const std::vector<storage::SkippedPicture>& gone = images.pictures->skipped();
+  return SplitsShare(rows, [&](std::int64_t row) {
+    const bool broken = std::ranges::binary_search(gone, row, {}, &storage::SkippedPicture::row);
+    if (broken) return std::string_view();
+    const auto place = std::ranges::lower_bound(known, row) - known.begin();
+    return std::string_view(reinterpret_cast<const char*>(images.pictures->At(place)),
+                            static_cast<std::size_t>(images.shape.size()));
+  });
+}
+
 }  // namespace
 
 Result<PictureSplits> LoadPictures(storage::Env& env, const DataSpec& data,
@@ -71,6 +84,7 @@ Result<PictureSplits> LoadPictures(storage::Env& env, const DataSpec& data,
   out.train = Split(images, *store, rows.train, out.skipped_train);
   out.public_split = Split(images, *store, rows.public_split, out.skipped_public);
   out.test = Split(images, *store, rows.test, out.skipped_test);
+  out.shared = PicturesShared(*images, rows);
   return out;
 }
 

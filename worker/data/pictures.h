@@ -10,13 +10,9 @@
 #include "storage/env.h"
 #include "storage/pictures/decoded_pictures.h"
 #include "worker/data/examples.h"
+#include "worker/data/splits_share.h"
 
 namespace retort::worker {
-
-// Numbers of the examples of each split in its set, in the split's order; disjoint.
-struct SplitRows {
-  std::vector<std::int64_t> train, public_split, test;
-};
 
 struct PictureSplits {
   ImageShape shape;
@@ -27,6 +23,7 @@ struct PictureSplits {
   // is not hidden.
   std::vector<storage::SkippedPicture> skipped;
   std::int64_t skipped_train = 0, skipped_public = 0, skipped_test = 0;
+  bool shared = false;  // a picture of the private split, as prepared, is in another one, too
 };
 
 // The pictures of `rows` of `store`, an encoded set, prepared as `data` says, normalised by

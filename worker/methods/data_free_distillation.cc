@@ -178,7 +178,7 @@ class DataFreeDistillation final : public Method {
   Result<release::Answers> AskTeacher(const release::Query& whole, const at::Tensor& images) {
     if (teacher_->members() > 1) {
       release::Query query = whole;
-      query.gradients = release::RuleOf(spec_);
+      query.gradients = release::MemberRuleOf(spec_);
       return release::Oracle::SumGradients(release::Oracle::Ask(*teacher_, query), gang_);
     }
     const release::Query own{images, Own(whole.student_logits, ShareOf(spec_.batch, gang_)), whole.step};

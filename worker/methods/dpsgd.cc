@@ -136,7 +136,7 @@ class DpSgd final : public Method {
   Result<release::ClippedSum> SumOwnShare(std::int64_t step, const at::Tensor& sample) {
     const RowShare share = ShareOf(sample.size(0), gang_);
     const at::Tensor rows = Own(sample, share).to(data_.device);
-    release::ClippedSum sum(coordinates_, spec_.norm_bound, layers_);
+    release::ClippedSum sum = mechanism_.NewSum(layers_);
     if (front_) {
       RETORT_RETURN_IF_ERROR(LookOnce());
       AddHeadGradients(rows, sum);

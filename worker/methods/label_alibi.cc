@@ -42,7 +42,7 @@ class Alibi final : public Method {
   std::int64_t steps() const override { return spec_.epochs * batches_.per_epoch(); }
   std::string phase(std::int64_t) const override { return "train"; }
   std::vector<std::string> Facts() const override {
-    return FactsThatHold({{privacy::kFactDisjointParts, EachRowOnce(rows_)}});
+    return FactsThatHold({{privacy::kFactDisjointParts, EachRowOnce(rows_)}, {privacy::kFactEndlessNoise, true}});
   }
   void Register(TrainState& state) override {
     learner_.Register(state, "student/");

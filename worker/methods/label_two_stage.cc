@@ -63,7 +63,7 @@ class LabelStages final : public Method {
   std::int64_t steps() const override { return steps_; }
   std::string phase(std::int64_t step) const override { return "stage " + std::to_string(StageOf(step) + 1); }
   std::vector<std::string> Facts() const override {
-    return FactsThatHold({{privacy::kFactDisjointParts, EachRowOnce(order_)}});
+    return FactsThatHold({{privacy::kFactDisjointParts, EachRowOnce(order_)}, {privacy::kFactEndlessNoise, true}});
   }
   void Register(TrainState& state) override {
     learner_.Register(state, "student/");

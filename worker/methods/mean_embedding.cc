@@ -126,7 +126,7 @@ class MeanEmbedding final : public Method {
   release::EmbeddingSum SumOwnShare() const {
     const at::NoGradGuard no_grad;
     const RowShare share = ShareOf(data_.train.size(), gang_);
-    release::EmbeddingSum sum(data_.classes, spec_.random_features);
+    release::EmbeddingSum sum = mechanism_.NewSum();
     const std::int64_t chunk = std::clamp<std::int64_t>(kChunkValues / spec_.random_features, 1, kChunk);
     for (std::int64_t first = 0; first < share.count; first += chunk) {
       const std::int64_t from = share.first + first, rows = std::min(chunk, share.count - first);

@@ -94,7 +94,7 @@ class SpectralLabels final : public Method {
 
   Result<release::EmbeddingSum> SumOwnShare(const at::Tensor& open, const at::Tensor& basis) const {
     const RowShare share = ShareOf(data_.train.size(), gang_);
-    release::EmbeddingSum sum(data_.classes, spec_.eigenvectors);
+    release::EmbeddingSum sum = mechanism_.NewSum();
     if (share.count == 0) return sum;
     const bool all = share.count == data_.train.size();
     const Examples own = all ? data_.train : data_.train.Rows(at::arange(share.first, share.first + share.count));

@@ -8,28 +8,35 @@
 
 namespace retort::worker::noise {
 
+// How rows are bounded and noised on a lattice. All but `step` and `floor` are in steps.
+struct LatticeRows {
+  double step = 1;     // a power of two
+  double target = 0;   // the length that a row is shortened to; rounding leaves it within `longest`
+  double longest = 0;  // no row is longer, once rounded
+  double floor = 0;    // e in g / (|g| + e), in the gradient's unit
+  double scale = 1;    // the noise's standard deviation: within CheckLatticeScale
+};
+
 class NoiseKernels {
  public:
   virtual ~NoiseKernels() = default;
-  // As noise::FillNormal with first = 0, into the contiguous f32 tensor `out`. Error: environment.
-  [[nodiscard]] virtual Status FillNormal(const NoiseKey& key, StreamId stream, double scale,
-                                          at::Tensor& out) = 0;
-  // values[i] = g_i * (bound / (|g_i| + floor)) + noise_std * N_i for every row in one pass: norms in double,
-  // summed in 32 lanes, the factor and the rest in float; draw i * classes + c belongs to values[i, c].
+  // As noise::FillLatticeNormal with first = 0, into the contiguous f64 tensor `out`. Error: environment.
+  [[nodiscard]] virtual Status FillLatticeNormal(const NoiseKey& key, StreamId stream, double scale,
+                                                 at::Tensor& out) = 0;
+  // values[i] = step (q_i + N_i) with q_i = g_i target / (|g_i| + floor) rounded to whole numbers, for every row in one
+  // pass: norms in double, summed in 32 lanes. A row that is not finite, or longer than `longest` once it is rounded,
+  // counts as zeros. Draw i * classes + c belongs to values[i, c].
   // gradient, values: contiguous f32 [rows, classes] on the same device. Error: environment.
-  [[nodiscard]] virtual Status NormaliseAndNoise(const at::Tensor& gradient, double bound, double floor,
-                                                 double noise_std, const NoiseKey& key, StreamId stream,
-                                                 at::Tensor& values) = 0;
+  [[nodiscard]] virtual Status NormaliseAndNoise(const at::Tensor& gradient, const LatticeRows& rows,
+                                                 const NoiseKey& key, StreamId stream, at::Tensor& values) = 0;
 };
 
 // On the CPU; tensors of other devices are copied there and back.
 class HostNoise final : public NoiseKernels {
  public:
-  [[nodiscard]] Status FillNormal(const NoiseKey& key, StreamId stream, double scale,
-                                  at::Tensor& out) override;
-  [[nodiscard]] Status NormaliseAndNoise(const at::Tensor& gradient, double bound, double floor,
-                                         double noise_std, const NoiseKey& key, StreamId stream,
-                                         at::Tensor& values) override;
+  [[nodiscard]] Status FillLatticeNormal(const NoiseKey& key, StreamId stream, double scale, at::Tensor& out) override;
+  [[nodiscard]] Status NormaliseAndNoise(const at::Tensor& gradient, const LatticeRows& rows, const NoiseKey& key,
+                                         StreamId stream, at::Tensor& values) override;
 };
 
 }  // namespace retort::worker::noise

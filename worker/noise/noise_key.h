@@ -56,6 +56,12 @@ void Wipe(void* bytes, std::size_t size);
 // 256 bits of BLAKE2b, for telling byte strings apart. Not keyed.
 [[nodiscard]] std::string Digest(std::span<const std::uint8_t> bytes);
 
+// The stream from which draws of `stream` take further bits: no Purpose has its number.
+inline constexpr std::uint32_t kExtension = 0x80000000u;
+[[nodiscard]] constexpr StreamId ExtensionOf(StreamId stream) {
+  return {stream.step, static_cast<Purpose>(static_cast<std::uint32_t>(stream.purpose) | kExtension)};
+}
+
 // The 96-bit nonce of a stream: step, then purpose, little endian.
 [[nodiscard]] std::array<std::uint8_t, 12> NonceOf(StreamId stream);
 

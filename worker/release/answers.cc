@@ -29,12 +29,15 @@ at::Tensor CountVotes(const at::Tensor& sane, std::int64_t grain) {
   return VoteShares(sane, grain).sum(0).to(at::kInt);
 }
 
-// The bounded gradient of every member, summed: f32 [rows, classes]. No member's row is longer than C.
+// The bounded gradient of every member, summed exactly: f64 [rows, classes] in steps. No member's row is longer than C. A
+// mechanism exists before anybody asks for it, so that the lattice does.
 at::Tensor SumGradientsOf(const at::Tensor& sane, const Query& query) {
+  const auto& [rule, sigma] = *query.gradients;
+  const Lattice lattice = Lattice::For(rule.norm_bound, sigma * rule.norm_bound).value();
   const std::int64_t members = sane.size(0), rows = sane.size(1), classes = sane.size(2);
-  at::Tensor sum = at::zeros({rows, classes}, sane.options());
+  at::Tensor sum = at::zeros({rows, classes}, sane.options().dtype(at::kDouble));
   for (std::int64_t member = 0; member < members; ++member)
-    sum.add_(BoundedGradient(*query.gradients, query.student_logits, sane[member]));
+    sum.add_(LatticeGradient(rule, lattice, query.student_logits, sane[member]));
   return sum;
 }
 

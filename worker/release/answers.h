@@ -29,7 +29,7 @@ struct Query {
   std::int64_t step = 0;
   std::int64_t grain = 1;
   at::Tensor candidates = {};
-  std::optional<GradientRule> gradients = {};
+  std::optional<MemberRule> gradients = {};
   bool mean = false;
   at::Tensor student_hint = {};
 };
@@ -93,7 +93,7 @@ class Answers {
   Query query_;
   at::Tensor logits_;  // f32 [rows, classes]; of an ensemble only where its mean was asked for
   at::Tensor votes_;   // i32 [rows, classes], VoteShares summed over members; undefined otherwise
-  at::Tensor gradients_;  // f32 [rows, classes], BoundedGradient summed over members; undefined otherwise
+  at::Tensor gradients_;  // f64 [rows, classes], LatticeGradient summed over members; undefined otherwise
   at::Tensor choices_;  // i64 [members asked here, rows]: each member's first largest class; undefined otherwise
   at::Tensor hint_;    // f32, of student_hint's shape, when that was asked for; logits_ is undefined then
 };

@@ -11,26 +11,27 @@
 #include "worker/gang/collective.h"
 #include "worker/noise/noise_key.h"
 #include "worker/release/charge.h"
+#include "worker/release/lattice.h"
 
 namespace retort::worker::release {
 
-// Each example adds a vector of norm 1 at most to the row of its class. Sealed until it is noisy. Sums are doubles, so that
-// rounding which depends on all examples stays far below what one of them adds.
+// Each example adds a vector of norm 1 at most, rounded to the lattice of the noise, to the row of its class, so that the
+// sum is exact. Sealed until it is noisy.
 class EmbeddingSum {
  public:
-  EmbeddingSum(std::int64_t classes, std::int64_t features);
   EmbeddingSum(EmbeddingSum&&) = default;
   EmbeddingSum& operator=(EmbeddingSum&&) = default;
 
-  // features f32 [examples, features]: longer rows are shortened to norm 1, rows with a non-finite norm count as
-  // zero. labels i64 [examples], each in 0..classes-1.
+  // features f32 [examples, features]: longer rows are shortened to norm 1, rows that are not finite count as zero. labels i64 [examples], each in 0..classes-1.
   void Add(const at::Tensor& features, const at::Tensor& labels);
   // Sums over the gang: every rank holds the total.
   [[nodiscard]] Status Reduce(Collective& gang);
 
  private:
   friend class ClassEmbedding;
-  at::Tensor sum_;  // f64 [classes, features], on the CPU
+  EmbeddingSum(std::int64_t classes, std::int64_t features, const Lattice& lattice);
+  at::Tensor sum_;  // f64 [classes, features], in steps, on the CPU
+  Lattice lattice_;
 };
 
 struct EmbeddingSettings {
@@ -46,14 +47,17 @@ class ClassEmbedding {
   // Error: usage.
   [[nodiscard]] static Result<ClassEmbedding> Create(const EmbeddingSettings& settings, noise::NoiseKey key);
 
+  // An empty sum.
+  [[nodiscard]] EmbeddingSum NewSum() const;
   // The event of `draws` draws: a Gaussian without subsampling.
   [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t draws) const;
-  // sum + N(0, z^2 I): f32 [classes, features]. `step` grows.
+  // sum + N(0, z^2 I), both on the lattice: f32 [classes, features]. `step` grows.
   [[nodiscard]] Result<at::Tensor> Release(EmbeddingSum&& sum, std::int64_t step, Charge&& charge);
 
  private:
-  ClassEmbedding(const EmbeddingSettings& settings, noise::NoiseKey key);
+  ClassEmbedding(const EmbeddingSettings& settings, const Lattice& lattice, noise::NoiseKey key);
   EmbeddingSettings settings_;
+  Lattice lattice_;
   noise::NoiseKey key_;
   std::int64_t last_step_ = -1;
 };

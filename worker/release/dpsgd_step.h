@@ -12,21 +12,21 @@
 #include "worker/gang/collective.h"
 #include "worker/noise/noise_key.h"
 #include "worker/release/charge.h"
+#include "worker/release/lattice.h"
 
 namespace retort::worker::release {
 
-// A sum of per-example gradients, each clipped to norm C as it enters. Sealed until it is noisy.
+// A sum of per-example gradients, each clipped to norm C and rounded to the lattice of its noise as it enters, so that the
+// sum is exact. Sealed until it is noisy.
 class ClippedSum {
  public:
-  // `coordinates` of the flattened parameters; norm_bound C > 0. `layers`: coordinates of each of L layers, in
-  // order; every layer's part of a gradient is then clipped by itself to C / sqrt(L) (McMahan et al. 2018), so that
-  // the whole has norm C at most. Empty: the gradient is clipped as a whole.
-  ClippedSum(std::int64_t coordinates, double norm_bound, std::vector<std::int64_t> layers = {});
+  // More examples than a sum holds exactly.
+  static constexpr std::int64_t kMaxExamples = std::int64_t{1} << 22;
+
   ClippedSum(ClippedSum&&) = default;
   ClippedSum& operator=(ClippedSum&&) = default;
 
-  // gradients [examples, coordinates] f32, one row for each example; a row with a non-finite norm
-  // counts as zero. Mean squared norms are not kept: they would be a release.
+  // gradients [examples, coordinates] f32, one row for each example; a row that is not finite counts as zero. Mean squared norms are not kept: they would be a release.
   void Add(const at::Tensor& gradients);
   // The same of gradients that are outer products, row i's left_i [a] times right_i [b] flattened, without making them:
   // left f32 [examples, a], right f32 [examples, b], a * b coordinates, clipped as a whole.
@@ -36,9 +36,11 @@ class ClippedSum {
 
  private:
   friend class DpSgdStep;
-  at::Tensor sum_;  // f64 [coordinates]
-  double norm_bound_;
+  ClippedSum(std::int64_t coordinates, const Lattice& lattice, std::vector<std::int64_t> layers);
+  at::Tensor sum_;  // f64 [coordinates], in steps
+  Lattice lattice_;
   std::vector<std::int64_t> layers_;
+  std::int64_t examples_ = 0;
 };
 
 struct DpSgdSettings {
@@ -55,14 +57,19 @@ class DpSgdStep {
   // Of a trial whose method is dpsgd (teacher or student): q = batch / size of the train range.
   [[nodiscard]] static Result<DpSgdStep> FromSpec(const TrialSpec& spec, std::int64_t coordinates);
 
+  // An empty sum for a step. `layers`: coordinates of each of L layers, in order; every layer's part of a gradient is then
+  // clipped by itself to C / sqrt(L) (McMahan et al. 2018), so that the whole has norm C at most. Empty: the gradient is
+  // clipped as a whole.
+  [[nodiscard]] ClippedSum NewSum(std::vector<std::int64_t> layers = {}) const;
   // The event of `steps` steps.
   [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t steps) const;
-  // sum + N(0, (multiplier C)^2 I): f32 [coordinates]; not divided by the batch. `step` grows.
+  // sum + N(0, (multiplier C)^2 I), both on the lattice: f32 [coordinates]; not divided by the batch. `step` grows.
   [[nodiscard]] Result<at::Tensor> Release(ClippedSum&& sum, std::int64_t step, Charge&& charge);
 
  private:
-  DpSgdStep(const DpSgdSettings& settings, noise::NoiseKey key);
+  DpSgdStep(const DpSgdSettings& settings, const Lattice& lattice, noise::NoiseKey key);
   DpSgdSettings settings_;
+  Lattice lattice_;
   noise::NoiseKey key_;
   std::int64_t last_step_ = -1;
 };

@@ -8,9 +8,22 @@
 #include <utility>
 
 namespace retort::worker::release {
-GaussianGradient::GaussianGradient(const GradientSettings& settings, noise::NoiseKey key,
+namespace {
+
+// The standard deviation that the sampler is handed.
+double NoiseOf(const GradientSettings& settings) {
+  const auto batch = static_cast<double>(settings.batch);
+  double noise_std = settings.sigma * settings.norm_bound;
+  if (settings.reading == Reading::working) noise_std /= batch;
+  if (settings.reading == Reading::printed && settings.noise_by_row) noise_std *= std::sqrt(batch);
+  return noise_std;
+}
+
+}  // namespace
+
+GaussianGradient::GaussianGradient(const GradientSettings& settings, const Lattice& lattice, noise::NoiseKey key,
                                    noise::NoiseKernels* kernels)
-    : settings_(settings), key_(std::move(key)), kernels_(kernels != nullptr ? kernels : &host_) {}
+    : settings_(settings), lattice_(lattice), key_(std::move(key)), kernels_(kernels != nullptr ? kernels : &host_) {}
 
 Result<std::unique_ptr<GaussianGradient>> GaussianGradient::Create(const GradientSettings& settings,
                                                                    noise::NoiseKey key,
@@ -25,7 +38,8 @@ Result<std::unique_ptr<GaussianGradient>> GaussianGradient::Create(const Gradien
   }
   if (settings.top_k < 0 || settings.top_k > settings.classes)
     return UsageError("top_k must lie between 0 (all) and the number of classes.");
-  return std::unique_ptr<GaussianGradient>(new GaussianGradient(settings, std::move(key), kernels));
+  RETORT_ASSIGN_OR_RETURN(const Lattice lattice, Lattice::For(settings.norm_bound, NoiseOf(settings)));
+  return std::unique_ptr<GaussianGradient>(new GaussianGradient(settings, lattice, std::move(key), kernels));
 }
 
 privacy::PrivacyEvent GaussianGradient::Describe(std::int64_t rows) const {
@@ -35,17 +49,15 @@ privacy::PrivacyEvent GaussianGradient::Describe(std::int64_t rows) const {
   event.unit = shared ? privacy::EventUnit::batch : privacy::EventUnit::row;
   event.count = shared ? 1 : rows;
   event.sensitivity = 2 * settings_.norm_bound;
-  event.noise_std = settings_.sigma * settings_.norm_bound;
-  if (settings_.reading == Reading::working) event.noise_std /= static_cast<double>(settings_.batch);
-  if (shared && settings_.noise_by_row) event.noise_std *= std::sqrt(static_cast<double>(settings_.batch));
+  event.noise_std = NoiseOf(settings_);
+  event.granularity = lattice_.step;
   event.rows_per_batch = settings_.batch;
   event.noise_coordinates = settings_.classes;
   event.release_coordinates = settings_.classes;
   event.frobenius = settings_.normalization == Normalization::frobenius;
-  event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_float;
+  event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_lattice;
   if (settings_.teacher_drives_generator) event.voids.emplace_back(privacy::kVoidGeneratorTouchedTeacher);
   if (!settings_.detach) event.voids.emplace_back(privacy::kVoidTeacherJacobian);
-  event.assumptions = {std::string(privacy::kAssumeFloatNoise)};
   return event;
 }
 
@@ -75,10 +87,7 @@ Result<at::Tensor> GaussianGradient::GraphOf(const Answers& answers) const {
   return values - values.detach();
 }
 
-Result<Released> GaussianGradient::Release(const Answers& answers, Charge&& charge) {
-  const Charge spent = std::move(charge);
-  const privacy::PrivacyEvent event = Describe(answers.rows());
-  RETORT_RETURN_IF_ERROR(spent.Covers(event));
+Status GaussianGradient::Check(const Answers& answers) const {
   const Query& query = answers.query_;
   if (!answers.logits_.defined() || !query.student_logits.defined()) {
     return Refused(
@@ -90,23 +99,44 @@ Result<Released> GaussianGradient::Release(const Answers& answers, Charge&& char
   }
   if (query.step <= last_step_)
     return Refused("Step " + std::to_string(query.step) + " drew its noise before.");
+  return {};
+}
+
+// The working reading by row, in one pass over the rows.
+Result<at::Tensor> GaussianGradient::NormalisedRows(const Answers& answers, noise::StreamId stream) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor gradient =
+      OutputGradient(settings_, answers.query_.student_logits, answers.logits_).contiguous();
+  at::Tensor values = at::empty_like(gradient);
+  const double target = lattice_.TargetOf(settings_.classes);
+  RETORT_RETURN_IF_ERROR(kernels_->NormaliseAndNoise(
+      gradient, {lattice_.step, target, lattice_.longest, settings_.floor, lattice_.scale}, key_, stream, values));
+  return values;
+}
+
+Result<Released> GaussianGradient::Release(const Answers& answers, Charge&& charge) {
+  const Charge spent = std::move(charge);
+  const privacy::PrivacyEvent event = Describe(answers.rows());
+  RETORT_RETURN_IF_ERROR(spent.Covers(event));
+  RETORT_RETURN_IF_ERROR(Check(answers));
+  const Query& query = answers.query_;
   last_step_ = query.step;
 
   const noise::StreamId stream{static_cast<std::uint64_t>(query.step), noise::Purpose::gradient};
   const bool rows = settings_.reading == Reading::working && settings_.normalization == Normalization::row;
-  if (rows && settings_.detach) {  // one pass over the rows
-    const at::NoGradGuard no_grad;
-    const at::Tensor gradient = OutputGradient(settings_, query.student_logits, answers.logits_).contiguous();
-    at::Tensor values = at::empty_like(gradient);
-    RETORT_RETURN_IF_ERROR(kernels_->NormaliseAndNoise(gradient, settings_.norm_bound, settings_.floor,
-                                                       event.noise_std, key_, stream, values));
-    return Released{values};
+  if (rows && settings_.detach) {
+    RETORT_ASSIGN_OR_RETURN(at::Tensor values, NormalisedRows(answers, stream));
+    return Released{std::move(values)};
   }
-  const at::AutoGradMode graph(!settings_.detach);
-  const at::Tensor bounded = Bounded(answers);
-  at::Tensor noise = at::empty({event.count, settings_.classes}, bounded.options().requires_grad(false));
-  RETORT_RETURN_IF_ERROR(kernels_->FillNormal(key_, stream, event.noise_std, noise));
-  return Released{AsReading(bounded, noise)};
+  at::Tensor noise = at::empty({event.count, settings_.classes},
+                               answers.logits_.options().dtype(at::kDouble).requires_grad(false));
+  RETORT_RETURN_IF_ERROR(kernels_->FillLatticeNormal(key_, stream, lattice_.scale, noise));
+  if (!settings_.detach) {
+    const at::AutoGradMode graph(true);
+    return Released{AsReading(Bounded(answers), lattice_.ToFloat(noise))};
+  }
+  const at::Tensor bounded = LatticeGradient(settings_, lattice_, query.student_logits, answers.logits_);
+  return Released{lattice_.ToFloat(AsReading(bounded, noise))};
 }
 
 }  // namespace retort::worker::release

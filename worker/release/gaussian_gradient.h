@@ -2,6 +2,7 @@
 #pragma once
 
 #include "worker/noise/noise_kernels.h"
+#include "worker/release/lattice.h"
 #include "worker/release/mechanism.h"
 #include "worker/release/output_gradient.h"
 
@@ -23,7 +24,8 @@ struct GradientSettings : GradientRule {
 //   row-averaged  g~_i = (C g^_i + sigma C N_i) / B
 //   printed       g~   = (sum_i C g^_i + sigma C N) / B, the same vector for every row; with noise_by_row
 //                        (sum_i (C g^_i + sigma C N_i)) / B, drawn as one vector of deviation sqrt(B) sigma C
-// C g^ is BoundedGradient's. The noise has all classes, whichever the mask of top_k kept.
+// C g^ is LatticeGradient's, and N is rounded to the same lattice. The noise has all classes, whichever the mask of top_k
+// kept. With detach = false C g^ is BoundedGradient's, with its graph.
 class GaussianGradient final : public Mechanism {
  public:
   // `kernels`: those of the device that the answers lie on; null: the CPU's. They outlive the mechanism.
@@ -34,10 +36,14 @@ class GaussianGradient final : public Mechanism {
   [[nodiscard]] Result<at::Tensor> GraphOf(const Answers& answers) const override;
 
  private:
-  GaussianGradient(const GradientSettings& settings, noise::NoiseKey key, noise::NoiseKernels* kernels);
+  GaussianGradient(const GradientSettings& settings, const Lattice& lattice, noise::NoiseKey key,
+                   noise::NoiseKernels* kernels);
+  [[nodiscard]] Status Check(const Answers& answers) const;
   [[nodiscard]] at::Tensor Bounded(const Answers& answers) const;
+  [[nodiscard]] Result<at::Tensor> NormalisedRows(const Answers& answers, noise::StreamId stream);
   [[nodiscard]] at::Tensor AsReading(const at::Tensor& bounded, const at::Tensor& noise) const;
   GradientSettings settings_;
+  Lattice lattice_;
   noise::NoiseKey key_;
   noise::HostNoise host_;
   noise::NoiseKernels* kernels_;

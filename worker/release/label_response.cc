@@ -16,7 +16,6 @@ namespace retort::worker::release {
 namespace {
 
 constexpr double kLeastEpsilon = 1e-6, kLargestEpsilon = 700;
-constexpr int kLatticeBits = 20;  // the one of a one-hot vector is 2^20 steps of the lattice
 
 }  // namespace
 
@@ -41,9 +40,8 @@ Result<std::unique_ptr<LabelResponse>> LabelResponse::Create(const LabelSettings
     return UsageError("Releasing labels needs two classes or more, and a label or more in every part.");
   std::unique_ptr<LabelResponse> made(new LabelResponse(settings, std::move(key)));
   if (settings.noise == LabelNoise::laplace) {
-    RETORT_ASSIGN_OR_RETURN(
-        noise::LatticeLaplace laplace,
-        noise::LatticeLaplace::Create(std::ldexp(LabelLaplaceScale(settings.epsilon0), kLatticeBits)));
+    RETORT_ASSIGN_OR_RETURN(noise::LatticeLaplace laplace,
+                            noise::LatticeLaplace::Create(LabelLaplaceRate(settings.epsilon0)));
     made->laplace_.emplace(std::move(laplace));
   }
   return made;
@@ -120,12 +118,14 @@ Result<at::Tensor> LabelResponse::AddLaplace(const PrivateLabels& labels, std::s
   const auto* row = which.const_data_ptr<std::int64_t>();
   auto* value = out.mutable_data_ptr<float>();
   std::vector<std::int64_t> drawn(static_cast<std::size_t>(settings_.classes));
+  // Noise beyond its reach ends here under every label.
+  const std::int64_t most = laplace_->reach() - kLabelSteps;
   for (std::int64_t i = 0; i < which.numel(); ++i) {
     laplace_->Sample(bits, drawn);
     const auto truth = static_cast<std::size_t>(labels.labels_[static_cast<std::size_t>(row[i])]);
-    drawn[truth] += std::int64_t{1} << kLatticeBits;
+    drawn[truth] += kLabelSteps;
     for (const std::int64_t steps : drawn)
-      *value++ = static_cast<float>(std::ldexp(static_cast<double>(steps), -kLatticeBits));
+      *value++ = static_cast<float>(std::ldexp(static_cast<double>(std::clamp(steps, -most, most)), -kLabelLatticeBits));
   }
   return out;
 }

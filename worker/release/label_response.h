@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,7 +54,7 @@ struct LabelSettings {
 
 // response: randomised response over a row's candidates (randomized_response.h), chosen without its label.
 // laplace: onehot(y) plus Laplace noise of scale 2 / epsilon0 on every class, since a label's change moves the
-// one-hot vector by 2 in L1; drawn exactly on the lattice of width 2^-20.
+// one-hot vector by 2 in L1; drawn exactly on the lattice of width 2^-20, without an end to its tails.
 class LabelResponse {
  public:
   // Error: usage.
@@ -84,5 +85,9 @@ class LabelResponse {
 
 // Of the one-hot vector's noise. epsilon0 > 0.
 [[nodiscard]] inline double LabelLaplaceScale(double epsilon0) { return 2 / epsilon0; }
+inline constexpr int kLabelLatticeBits = 20;
+inline constexpr std::int64_t kLabelSteps = std::int64_t{1} << kLabelLatticeBits;  // the one of a one-hot vector
+// One over that scale in steps of the lattice, exactly.
+[[nodiscard]] inline double LabelLaplaceRate(double epsilon0) { return std::ldexp(epsilon0, -1 - kLabelLatticeBits); }
 
 }  // namespace retort::worker::release

@@ -4,23 +4,25 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "worker/noise/keyed_normal.h"
+#include "worker/noise/lattice_normal.h"
 
 namespace retort::worker::release {
 
-LossNoise::LossNoise(const LossSettings& settings, noise::NoiseKey key)
-    : settings_(settings), key_(std::move(key)) {}
+LossNoise::LossNoise(const LossSettings& settings, const Lattice& lattice, noise::NoiseKey key)
+    : settings_(settings), lattice_(lattice), key_(std::move(key)) {}
 
 Result<std::unique_ptr<LossNoise>> LossNoise::Create(const LossSettings& settings, noise::NoiseKey key) {
   if (!(settings.sigma > 0) || !(settings.norm_bound > 0) || !(settings.temperature > 0) ||
       settings.batch < 1 || settings.classes < 2) {
     return UsageError("Noise on the loss needs sigma, norm_bound, temperature and batch above 0.");
   }
-  return std::unique_ptr<LossNoise>(new LossNoise(settings, std::move(key)));
+  RETORT_ASSIGN_OR_RETURN(const Lattice lattice, Lattice::For(1, settings.sigma));
+  return std::unique_ptr<LossNoise>(new LossNoise(settings, lattice, std::move(key)));
 }
 
 void LossNoise::SetNormBound(double norm_bound) {
@@ -36,11 +38,11 @@ privacy::PrivacyEvent LossNoise::Describe(std::int64_t rows) const {
   event.count = by_row ? rows : 1;
   event.sensitivity = 1;
   event.noise_std = settings_.sigma;
+  event.granularity = lattice_.step;
   event.rows_per_batch = settings_.batch;
   event.noise_coordinates = 1;
   event.release_coordinates = settings_.classes;
-  event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_float;
-  event.assumptions = {std::string(privacy::kAssumeFloatNoise)};
+  event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_lattice;
   return event;
 }
 
@@ -59,29 +61,33 @@ Status LossNoise::Check(const Answers& answers) const {
   return {};
 }
 
+// Losses in [0, B] and their noise are rounded to the lattice of B, and added up there. What is not a number counts as 0.
 Released LossNoise::Clipped(const RowLosses& answered, std::int64_t step) const {
   const at::Tensor &losses = answered.losses, &gradients = answered.gradients;
   const double bound = settings_.norm_bound;
   const auto rows = static_cast<double>(std::max<std::int64_t>(losses.size(0), 1));
   const bool by_row = settings_.unit == LossUnit::row;
-  std::vector<float> noise(by_row ? static_cast<std::size_t>(losses.size(0)) : 1);
-  noise::FillNormal(key_, {static_cast<std::uint64_t>(step), noise::Purpose::loss}, 0, settings_.sigma * bound, noise);
+  std::vector<double> noise(by_row ? static_cast<std::size_t>(losses.size(0)) : 1);
+  noise::FillLatticeNormal(key_, {static_cast<std::uint64_t>(step), noise::Purpose::loss}, 0, lattice_.scale, noise);
+  const at::Tensor wide = losses.to(at::kDouble);
+  const auto clipped = [&](const at::Tensor& values) {  // in steps, each at most 1 / step
+    const at::Tensor steps = (values.clamp(0, bound) / (bound * lattice_.step)).round();
+    return at::where(steps <= lattice_.longest, steps, 0.0);
+  };
   Released released;
-  double loss = 0;
+  double steps = std::accumulate(noise.begin(), noise.end(), 0.0);
   if (by_row) {
     const at::Tensor kept = (losses <= bound).to(at::kFloat).div_(rows);
     std::vector<std::int64_t> shape(static_cast<std::size_t>(gradients.dim()), 1);
     shape[0] = losses.size(0);
     released.values = gradients * kept.view(shape);
-    loss = losses.clamp_max(bound).sum().item<double>();
-    for (const float draw : noise) loss += static_cast<double>(draw);
-    loss /= rows;
+    steps = (steps + clipped(wide).sum().item<double>()) / rows;
   } else {
-    const double mean = losses.sum().item<double>() / rows;
-    released.values = mean <= bound ? gradients / rows : at::zeros_like(gradients);
-    loss = std::min(mean, bound) + static_cast<double>(noise[0]);
+    const at::Tensor mean = wide.sum() / rows;
+    released.values = mean.item<double>() <= bound ? gradients / rows : at::zeros_like(gradients);
+    steps += clipped(mean).item<double>();
   }
-  released.loss = at::full({}, loss, at::kFloat);
+  released.loss = at::full({}, steps * lattice_.step * bound, at::kFloat);
   return released;
 }
 

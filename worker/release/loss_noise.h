@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "worker/release/lattice.h"
 #include "worker/release/mechanism.h"
 #include "worker/release/query_losses.h"
 
@@ -41,10 +42,11 @@ class LossNoise final : public Mechanism {
   void SetNormBound(double norm_bound);
 
  private:
-  LossNoise(const LossSettings& settings, noise::NoiseKey key);
+  LossNoise(const LossSettings& settings, const Lattice& lattice, noise::NoiseKey key);
   [[nodiscard]] Status Check(const Answers& answers) const;
   [[nodiscard]] Released Clipped(const RowLosses& answered, std::int64_t step) const;
   LossSettings settings_;
+  Lattice lattice_;  // of a loss in units of the norm bound
   noise::NoiseKey key_;
   std::int64_t last_step_ = -1;
 };

@@ -7,9 +7,9 @@
 
 namespace retort::worker::release {
 
-MemberGradient::MemberGradient(const MemberGradientSettings& settings, noise::NoiseKey key,
+MemberGradient::MemberGradient(const MemberGradientSettings& settings, const Lattice& lattice, noise::NoiseKey key,
                                noise::NoiseKernels* kernels)
-    : settings_(settings), key_(std::move(key)), kernels_(kernels != nullptr ? kernels : &host_) {}
+    : settings_(settings), lattice_(lattice), key_(std::move(key)), kernels_(kernels != nullptr ? kernels : &host_) {}
 
 Result<std::unique_ptr<MemberGradient>> MemberGradient::Create(const MemberGradientSettings& settings,
                                                                noise::NoiseKey key, noise::NoiseKernels* kernels) {
@@ -23,7 +23,8 @@ Result<std::unique_ptr<MemberGradient>> MemberGradient::Create(const MemberGradi
     return UsageError("An ensemble's gradients are bounded row by row: normalization must be \"row\" or \"clip\".");
   if (rule.top_k < 0 || rule.top_k > settings.classes)
     return UsageError("top_k must lie between 0 (all) and the number of classes.");
-  return std::unique_ptr<MemberGradient>(new MemberGradient(settings, std::move(key), kernels));
+  RETORT_ASSIGN_OR_RETURN(const Lattice lattice, Lattice::For(rule.norm_bound, settings.sigma * rule.norm_bound));
+  return std::unique_ptr<MemberGradient>(new MemberGradient(settings, lattice, std::move(key), kernels));
 }
 
 privacy::PrivacyEvent MemberGradient::Describe(std::int64_t rows) const {
@@ -33,21 +34,22 @@ privacy::PrivacyEvent MemberGradient::Describe(std::int64_t rows) const {
   event.count = rows;
   event.sensitivity = 2 * settings_.rule.norm_bound;
   event.noise_std = settings_.sigma * settings_.rule.norm_bound;
+  event.granularity = lattice_.step;
   event.rows_per_batch = settings_.batch;
   event.noise_coordinates = settings_.classes;
   event.release_coordinates = settings_.classes;
-  event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_float;
-  event.assumptions = {std::string(privacy::kAssumeDisjointShards), std::string(privacy::kAssumeFloatNoise)};
+  event.source = key_.seeded() ? privacy::NoiseSource::seeded : privacy::NoiseSource::secure_lattice;
+  event.assumptions = {std::string(privacy::kAssumeDisjointShards)};
   if (settings_.trusted_server) event.assumptions.emplace_back(privacy::kAssumeTrustedServer);
   return event;
 }
 
-// As `like`: the noise of each row's sum.
+// As `like`, in steps: the noise of each row's sum.
 Result<at::Tensor> MemberGradient::Noise(std::int64_t step, const at::Tensor& like) {
   const std::int64_t draws = settings_.each_draws ? settings_.members : 1;
   at::Tensor noise = at::empty({draws, like.size(0), like.size(1)}, like.options());
   const noise::StreamId stream{static_cast<std::uint64_t>(step), noise::Purpose::gradient};
-  RETORT_RETURN_IF_ERROR(kernels_->FillNormal(key_, stream, settings_.sigma * settings_.rule.norm_bound, noise));
+  RETORT_RETURN_IF_ERROR(kernels_->FillLatticeNormal(key_, stream, lattice_.scale, noise));
   return noise.sum(0);
 }
 
@@ -56,7 +58,7 @@ Result<Released> MemberGradient::Release(const Answers& answers, Charge&& charge
   RETORT_RETURN_IF_ERROR(spent.Covers(Describe(answers.rows())));
   const Query& query = answers.query_;
   if (!answers.gradients_.defined()) return Refused("Noise on members' gradients needs an ensemble's gradients.");
-  if (query.gradients != settings_.rule)
+  if (query.gradients != MemberRule{settings_.rule, settings_.sigma})
     return Refused("The members answered by another rule than the event rests on.");
   if (answers.rows() > settings_.batch || answers.gradients_.size(1) != settings_.classes)
     return Refused("The release has other rows or classes than its event speaks of.");
@@ -64,7 +66,7 @@ Result<Released> MemberGradient::Release(const Answers& answers, Charge&& charge
     return Refused("Step " + std::to_string(query.step) + " drew its noise before.");
   last_step_ = query.step;
   RETORT_ASSIGN_OR_RETURN(const at::Tensor noise, Noise(query.step, answers.gradients_));
-  return Released{(answers.gradients_ + noise) / static_cast<double>(settings_.members)};
+  return Released{lattice_.ToFloat((answers.gradients_ + noise) / static_cast<double>(settings_.members))};
 }
 
 }  // namespace retort::worker::release

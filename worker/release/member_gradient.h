@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "worker/noise/noise_kernels.h"
+#include "worker/release/lattice.h"
 #include "worker/release/mechanism.h"
 #include "worker/release/output_gradient.h"
 
@@ -38,9 +39,11 @@ class MemberGradient final : public Mechanism {
   [[nodiscard]] Result<Released> Release(const Answers& answers, Charge&& charge) override;
 
  private:
-  MemberGradient(const MemberGradientSettings& settings, noise::NoiseKey key, noise::NoiseKernels* kernels);
+  MemberGradient(const MemberGradientSettings& settings, const Lattice& lattice, noise::NoiseKey key,
+                 noise::NoiseKernels* kernels);
   [[nodiscard]] Result<at::Tensor> Noise(std::int64_t step, const at::Tensor& like);
   MemberGradientSettings settings_;
+  Lattice lattice_;
   noise::NoiseKey key_;
   noise::HostNoise host_;
   noise::NoiseKernels* kernels_;

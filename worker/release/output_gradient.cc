@@ -35,6 +35,8 @@ GradientRule RuleOf(const TrialSpec& spec) {
   return rule;
 }
 
+MemberRule MemberRuleOf(const TrialSpec& spec) { return {RuleOf(spec), spec.sigma}; }
+
 at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
                                 const at::Tensor& teacher_logits, double alpha, double beta,
                                 double temperature) {
@@ -87,6 +89,18 @@ at::Tensor BoundedGradient(const GradientRule& rule, const at::Tensor& student_l
                            const at::Tensor& teacher_logits) {
   return NormaliseGradient(OutputGradient(rule, student_logits, teacher_logits), rule.normalization, rule.norm_bound,
                            rule.floor);
+}
+
+at::Tensor LatticeGradient(const GradientRule& rule, const Lattice& lattice, const at::Tensor& student_logits,
+                           const at::Tensor& teacher_logits) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor gradient = OutputGradient(rule, student_logits, teacher_logits).to(at::kDouble);
+  const bool whole = rule.normalization == Normalization::frobenius;
+  const double target = lattice.TargetOf(whole ? gradient.numel() : gradient.size(-1));
+  const at::Tensor norm = whole ? gradient.norm() : gradient.norm(2, -1, true);
+  const at::Tensor factor = rule.normalization == Normalization::clip ? (target / norm).clamp_max(1 / lattice.step)
+                                                                      : target / (norm + rule.floor);
+  return RoundAndBound(gradient * factor, lattice.longest, whole);
 }
 
 }  // namespace retort::worker::release

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "experiments/spec/trial_spec.h"
+#include "worker/release/lattice.h"
 
 namespace retort::worker::release {
 
@@ -21,8 +22,16 @@ struct GradientRule {
   bool operator==(const GradientRule&) const = default;
 };
 
+// How a member of an ensemble answers: by the rule, on the lattice of a noise of sigma norm bounds.
+struct MemberRule {
+  GradientRule rule;
+  double sigma = 100;
+  bool operator==(const MemberRule&) const = default;
+};
+
 // What the trial asks for.
 [[nodiscard]] GradientRule RuleOf(const TrialSpec& spec);
+[[nodiscard]] MemberRule MemberRuleOf(const TrialSpec& spec);
 
 // d loss / d student logits for every row, in closed form: [rows, classes] f32, each row sums to zero.
 // DKD (Zhao et al. 2022, eq. 7) with target r = argmax of the teacher:
@@ -40,10 +49,14 @@ struct GradientRule {
 // k = 0: as it is. Which entries stay tells about the teacher: noise has to cover all of them.
 [[nodiscard]] at::Tensor KeepLargest(const at::Tensor& gradient, std::int64_t k);
 
-// The masked gradient, and the same bounded: all [rows, classes] f32.
+// The masked gradient, and the same bounded, with its graph: all [rows, classes] f32.
 [[nodiscard]] at::Tensor OutputGradient(const GradientRule& rule, const at::Tensor& student_logits,
                                         const at::Tensor& teacher_logits);
 [[nodiscard]] at::Tensor BoundedGradient(const GradientRule& rule, const at::Tensor& student_logits,
                                          const at::Tensor& teacher_logits);
+// The bounded gradient on the lattice: f64 [rows, classes] in steps, without a graph. A row that is not finite, whatever
+// made it so, is zeros (over the batch: all rows).
+[[nodiscard]] at::Tensor LatticeGradient(const GradientRule& rule, const Lattice& lattice,
+                                         const at::Tensor& student_logits, const at::Tensor& teacher_logits);
 
 }  // namespace retort::worker::release

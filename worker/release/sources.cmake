@@ -7,6 +7,8 @@ set(RETORT_RELEASE_SOURCES
   release/dpsgd_step.cc
   release/gaussian_gradient.cc
   release/label_response.cc
+  release/lattice.cc
+  release/lattice_rows.cc
   release/loss_noise.cc
   release/make_mechanism.cc
   release/member_gradient.cc

@@ -10,6 +10,7 @@
 #include "orchestrator/cli/chaos_process.h"
 #include "orchestrator/cli/chaos_verdict.h"
 #include "orchestrator/cli/process_tree.h"
+#include "storage/attempt_account.h"
 #include "tests/testing/temporary_directory.h"
 #include "tests/unit/cli/sample_results.h"
 
@@ -141,6 +142,13 @@ TEST_F(ChaosVerdictTest, GrantThatOnlyTheWorkerRemembersIsUndercounted) {
   EXPECT_TRUE(Verdict().ok()) << "more in the ledger is fine";
   disturbed_.ledger.back().used -= 1;
   EXPECT_FALSE(Verdict().ok()) << "less than the worker says it made";
+}
+
+TEST_F(ChaosVerdictTest, WhatTheLedgerToldAnAttemptWitnessesNothing) {
+  storage::LedgerEntry told = Entry();
+  told.id = storage::kUncountedId;
+  draws_[Student().spec.id].push_back(told);
+  EXPECT_TRUE(Verdict().ok());
 }
 
 TEST_F(ChaosVerdictTest, BlockThatTheWorkerDidNotSeeSettledIsFine) {

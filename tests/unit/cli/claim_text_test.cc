@@ -66,9 +66,9 @@ TEST(ClaimText, ArithmeticOfAProofStaysOutOfTheTableAndInTheParagraph) {
   Notes notes;
   EXPECT_EQ(CellsOf(claim, notes).basis, "exact-gdp");
   EXPECT_THAT(PrivacyParagraph(claim), HasSubstr("mu 0.7 over 300 draws"));
-  claim.assumptions = {"float-noise"};
+  claim.assumptions = {"poisson-sampling"};
   EXPECT_EQ(CellsOf(claim, notes).basis, "exact-gdp [1]");
-  EXPECT_EQ(notes.texts().at(0), "assumes float-noise");
+  EXPECT_EQ(notes.texts().at(0), "assumes poisson-sampling");
 }
 
 TEST(ClaimText, CompactCellsKeepTheAccountantInTheNote) {

@@ -250,14 +250,15 @@ TEST(DoctorLimits, FewOpenFilesAreAProblemBeforeARunFails) {
   EXPECT_EQ(JudgeLimits(facts).level, Level::ok);
   facts.open_files = 1024;
   EXPECT_EQ(JudgeLimits(facts).level, Level::ok);
-  facts.open_files = 67;
+  facts.open_files = 131;
   EXPECT_EQ(JudgeLimits(facts).level, Level::warning);
   facts.open_files = 9;
   EXPECT_EQ(JudgeLimits(facts).level, Level::problem);
-  EXPECT_EQ(JudgeLimits(facts).remedy, "ulimit -n 1024");
+  EXPECT_THAT(JudgeLimits(facts).remedy, HasSubstr("ulimit -n 1024"));
   facts.open_files = 1024;
   facts.slots = 400;
   EXPECT_EQ(JudgeLimits(facts).level, Level::warning);
+  EXPECT_THAT(JudgeLimits(facts).remedy, HasSubstr("nofile 2048"));
 }
 
 TEST(DoctorLimits, LimitsThatEndProcessesAreWarnings) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "orchestrator/cli/planned_claims.h"
 #include "tests/unit/cli/sample_results.h"
 
 namespace retort::orchestrator::cli {
@@ -21,7 +22,6 @@ TEST(PlanReport, WithoutResultsEverythingIsNewAndCostsAreUnknown) {
     EXPECT_TRUE(trial.runs);
     EXPECT_EQ(trial.stored, nullptr);
     EXPECT_FALSE(EstimateOf(report, trial));
-    EXPECT_FALSE(report.claims.at(trial.spec->id).empty());
   }
   EXPECT_FALSE(report.total);
   EXPECT_THAT(PlanAsText(report, 110), HasSubstr("unknown until the first trials of each kind have run"));
@@ -30,7 +30,7 @@ TEST(PlanReport, WithoutResultsEverythingIsNewAndCostsAreUnknown) {
 TEST(PlanReport, FinishedTrialsAreSkippedAndTheRestIsEstimatedFromThem) {
   const testing::Sample sample = testing::SampleSweep();
   const PlanReport report =
-      ReportPlan(sample.plan, "results/sample", &sample.view, 5, testing::SampleCosts(sample.view), 2);
+      ReportPlan(sample.plan, "results/sample", &sample.view, testing::SampleCosts(sample.view), 2);
   EXPECT_FALSE(report.trials[1].runs);
   EXPECT_EQ(ReasonOf(report.trials[1]), "done");
   EXPECT_TRUE(report.trials[3].runs);
@@ -47,7 +47,7 @@ TEST(PlanReport, AnotherFoldersSweepOfTheSameShapesIsEstimatedWhole) {
   const testing::Sample sample = testing::SampleSweep();
   const CostModel costs = testing::SampleCosts(sample.view);
   const auto seconds = [&](int slots) {
-    return ReportPlan(sample.plan, "results/new", nullptr, 0, costs, slots).total->seconds.mean;
+    return ReportPlan(sample.plan, "results/new", nullptr, costs, slots).total->seconds.mean;
   };
   // A teacher of 10 s, then three students of 110 s; a baseline of 30 s beside them.
   EXPECT_DOUBLE_EQ(seconds(1), 10 + 3 * 110 + 30);
@@ -58,7 +58,7 @@ TEST(PlanReport, RowsOfAnotherMachineAreNotMixedIn) {
   testing::Sample sample = testing::SampleSweep();
   sample.view.trials[1].row->provenance_json = R"({"machine":"elsewhere"})";
   const CostModel costs = CostsOf(sample.view, "here");
-  EXPECT_DOUBLE_EQ(ReportPlan(sample.plan, "r", &sample.view, 0, costs).total->seconds.mean, 120);
+  EXPECT_DOUBLE_EQ(ReportPlan(sample.plan, "r", &sample.view, costs).total->seconds.mean, 120);
 }
 
 TEST(PlanReport, CostGrowsWithTheSteps) {
@@ -78,7 +78,7 @@ TEST(PlanReport, UnmeasuredKindsAreCountedAndSoIsAGangThatNeverFits) {
   testing::Sample sample = testing::SampleSweep();
   sample.plan.trials[3].batch *= 2;
   const CostModel costs = testing::SampleCosts(sample.view);
-  EXPECT_THAT(PlanAsText(ReportPlan(sample.plan, "r", nullptr, 0, costs, 1), 110),
+  EXPECT_THAT(PlanAsText(ReportPlan(sample.plan, "r", nullptr, costs, 1), 110),
               HasSubstr("(1 of 5 to run"));
   sample = testing::SampleSweep();
   sample.plan.trials[3].devices = 2;
@@ -87,14 +87,8 @@ TEST(PlanReport, UnmeasuredKindsAreCountedAndSoIsAGangThatNeverFits) {
   gang.trial = "g";
   gang.unit_seconds = 1;
   gangs.Add(CostShapeOf(sample.plan.trials[3], &sample.plan.trials[0]), gang);
-  EXPECT_THAT(PlanAsText(ReportPlan(sample.plan, "r", nullptr, 0, gangs, 1), 110),
+  EXPECT_THAT(PlanAsText(ReportPlan(sample.plan, "r", nullptr, gangs, 1), 110),
               HasSubstr("needs more devices than 1"));
-}
-
-TEST(PlanReport, ClaimsOfStudentsAreWorkedOutWithTheirTeachers) {
-  const testing::Sample sample = testing::SampleSweep();
-  EXPECT_EQ(ReportPlan(sample.plan, "r", nullptr, 0).claims.size(), 0U);
-  EXPECT_EQ(ReportPlan(sample.plan, "r", nullptr, 2).claims.size(), 2U);
 }
 
 TEST(PlanReport, DiffNamesNewChangedAndDroppedTrials) {
@@ -129,7 +123,7 @@ TEST(PlanReport, JsonIsTheListFormWithReasonEstimateAndClaims) {
   const testing::Sample sample = testing::SampleSweep();
   std::string text;
   const CostModel costs = testing::SampleCosts(sample.view);
-  WritePlanAsJson(ReportPlan(sample.plan, "results/sample", &sample.view, 5, costs, 3),
+  WritePlanAsJson(ReportPlan(sample.plan, "results/sample", &sample.view, costs, 3),
                   [&text](std::string_view piece) { text += piece; });
   const auto document = nlohmann::json::parse(text);
   EXPECT_EQ(document.at("schema_version"), 1);
@@ -150,7 +144,8 @@ TEST(PlanReport, WorkingReadingPlansATeacherEpsilonBeyondProtection) {
   const testing::Sample sample = testing::SampleSweep();
   const PlanReport report = ReportPlan(sample.plan, "results/sample", nullptr);
   double teacher = 0;
-  for (const privacy::Claim& claim : report.claims.at(sample.plan.trials[1].id))
+  PlannedClaims claims;
+  for (const privacy::Claim& claim : claims.Of(*report.trials[1].spec, report.trials[1].teacher))
     if (claim.adjacency == privacy::Adjacency::teacher) teacher = claim.epsilon;
   EXPECT_GT(teacher, 1e5);
   EXPECT_THAT(PlanAsText(report, 110), Not(HasSubstr("nan")));

@@ -27,6 +27,7 @@
 #include "orchestrator/row.h"
 #include "orchestrator/spent_metrics.h"
 #include "orchestrator/surroundings.h"
+#include "storage/mark_store.h"
 #include "tests/testing/fault_injection_env.h"
 #include "tests/testing/trial_builder.h"
 
@@ -179,6 +180,14 @@ class Spent : public ::testing::Test {
     env_.Put(LockPath(folder), "");
   }
 
+  // The results root knows that `data` holds the private examples numbered from `first` to `last`.
+  void Mark(const DataSpec& data, std::uint8_t first, std::uint8_t last) {
+    storage::DataMarks marks{data.digest, storage::SplitName(data), {}, {}};
+    for (std::uint8_t i = first; i <= last; ++i) marks.hidden.push_back({i});
+    const storage::MarkKey key = storage::OpenMarkKey(env_, "/results").value();
+    ASSERT_TRUE(storage::StoreMarks(env_, "/results", key, marks).ok());
+  }
+
   void Refute(const TrialSpec& spec) {
     privacy::AuditFinding finding;
     finding.kind = privacy::AuditKind::canary;
@@ -186,7 +195,9 @@ class Spent : public ::testing::Test {
     finding.mu_proven = 2;
     ResultsView view = ReadResults(env_, kOwn, Plans::every).value();
     for (const TrialView& trial : view.trials)
-      if (trial.spec.id == spec.id) ASSERT_TRUE(StoreAudit(env_, kOwn, trial, {finding}).ok());
+      if (trial.spec.id == spec.id) {
+        ASSERT_TRUE(StoreAudit(env_, kOwn, trial, {finding}).ok());
+      }
   }
 
   // By place, but for what a run shows: nothing runs where the ledger is lost.
@@ -227,7 +238,9 @@ class Spent : public ::testing::Test {
     const ByData& said = places.at("status --json");
     EXPECT_FALSE(said.empty());
     for (const auto& [place, shown] : places) {
-      if (place != "metrics" && place != "explain") EXPECT_EQ(shown.size(), said.size()) << place;
+      if (place != "metrics" && place != "explain") {
+        EXPECT_EQ(shown.size(), said.size()) << place;
+      }
       for (const auto& [data, one] : said) {
         const auto found = shown.find(data);
         if (place == "explain" && found == shown.end()) continue;
@@ -236,8 +249,9 @@ class Spent : public ::testing::Test {
           continue;
         }
         EXPECT_EQ(found->second.epsilon, one.epsilon) << place << " of " << data;
-        if (std::isfinite(one.epsilon) || found->second.delta != 0)
+        if (std::isfinite(one.epsilon) || found->second.delta != 0) {
           EXPECT_DOUBLE_EQ(found->second.delta, one.delta) << place << " of " << data;
+        }
       }
     }
     return said;
@@ -503,6 +517,70 @@ TEST_F(Spent, OtherSweepsOfTheRoot) {
   EXPECT_GT(said.at("digits").epsilon, both);
   env_.Bytes(LedgerPath("/results/beside"))[40] ^= 0x55;
   EXPECT_EQ(Total(), kInfinity) << "what it charged is unknown";
+}
+
+// Of other files and another name: what is drawn on one is drawn on examples of the other.
+TEST_F(Spent, DataSetsThatShareAnExample) {
+  const auto digits = Data(), again = Data("again", 'e'), apart = Data("apart", 'f');
+  std::vector<TrialSpec> specs;
+  for (const auto& data : {digits, again, apart})
+    specs.push_back(TrialBuilder(specs.size() + 1).Votes().With(data).Build());
+  Write(specs);
+  const double one = Agreed().at("digits").epsilon;
+  Mark(*digits, 1, 9);
+  Mark(*again, 9, 20);
+  Mark(*apart, 21, 30);
+  const ByData said = Agreed();
+  EXPECT_GT(said.at("digits").epsilon, one);
+  EXPECT_EQ(said.at("again").epsilon, said.at("digits").epsilon);
+  EXPECT_EQ(said.at("apart").epsilon, one);
+  Refute(specs[1]);
+  const ByData refuted = Agreed();
+  EXPECT_EQ(refuted.at("digits").epsilon, kInfinity);
+  EXPECT_EQ(refuted.at("apart").epsilon, one);
+}
+
+TEST_F(Spent, BudgetBindsDataThatSharesAnExample) {
+  const auto capped = Data(), again = Data("again", 'e'), apart = Data("apart", 'f');
+  capped->budget = Budget{100, 1e-7};
+  Write({TrialBuilder(1).Votes().With(capped).Build(), TrialBuilder(2).Votes().With(again).Build(),
+         TrialBuilder(3).Votes().With(apart).Build()},
+        Planned, 1);
+  Mark(*capped, 1, 9);
+  Mark(*again, 9, 20);
+  Mark(*apart, 21, 30);
+  const ByData said = Agreed();
+  EXPECT_DOUBLE_EQ(said.at("again").delta, 1e-7);
+  EXPECT_EQ(said.at("again").epsilon, said.at("digits").epsilon);
+  EXPECT_FALSE(said.contains("apart")) << "nothing is spent of it, and nothing caps it";
+}
+
+TEST_F(Spent, OtherSweepsOfTheRootThatShareAnExample) {
+  const auto digits = Data(), again = Data("again", 'e'), apart = Data("apart", 'f');
+  Mark(*digits, 1, 9);
+  Mark(*again, 9, 20);
+  Mark(*apart, 21, 30);
+  Write({TrialBuilder(1).Votes().With(digits).Build(), TrialBuilder(2).Votes().With(digits).Build()}, Planned, 1);
+  const double alone = Total();
+  Write({TrialBuilder(5).Votes().With(apart).Build()}, Planned, 0, "/results/apart");
+  EXPECT_EQ(Total(), alone);
+  Write({TrialBuilder(6).Votes().With(again).Build()}, Planned, 0, "/results/beside");
+  const double both = Total();
+  EXPECT_GT(both, alone);
+  again->budget = Budget{100, 1e-7};
+  Write({TrialBuilder(7).Votes().With(again).Build()}, Planned, 1, "/results/capped");
+  const ByData said = Agreed();
+  EXPECT_DOUBLE_EQ(said.at("digits").delta, 1e-7);
+  EXPECT_GT(said.at("digits").epsilon, both);
+}
+
+// What is spent of the examples beside the place where it began is not seen here.
+TEST_F(Spent, FolderFromAnotherRoot) {
+  Write({TrialBuilder(1).Votes().With(Data()).Build()});
+  EXPECT_TRUE(std::isfinite(Total()));
+  Recovered opened = RecoverResults(env_, Settings{.results = kOwn, .provenance_json = "{}"}).value();
+  ASSERT_TRUE(opened.journal.Commit({{1.7e9, RootNoted{std::string(32, 'a')}}}).ok());
+  EXPECT_EQ(Total(), kInfinity);
 }
 
 // A refuted sweep beside it, an audit after which nobody runs anything: the metrics follow.

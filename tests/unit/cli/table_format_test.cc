@@ -87,7 +87,7 @@ TEST(TableFormat, NarrowTextKeepsTheAccountantInNotes) {
 TEST(TableFormat, EveryNoteOfATextIsMarkedInIt) {
   ResultTable table = SampleTable();
   for (TableCell& cell : table.cells)
-    for (privacy::Claim& claim : cell.claims) claim.assumptions = {"float-noise"};
+    for (privacy::Claim& claim : cell.claims) claim.assumptions = {"poisson-sampling"};
   for (const std::size_t width : {std::size_t{90}, std::size_t{200}}) {
     const std::string text = TableAsText(table, width);
     int notes = 0;

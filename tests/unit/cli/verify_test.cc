@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <optional>
 
 #include "experiments/privacy/claim.h"
 #include "orchestrator/journal.h"
+#include "orchestrator/repair.h"
 #include "orchestrator/row.h"
 #include "storage/attempt_file.h"
 #include "storage/privacy_ledger.h"
@@ -17,7 +19,9 @@
 namespace retort::orchestrator::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::EndsWith;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -56,7 +60,7 @@ class VerifyFolder : public ::testing::Test {
     storage::AttemptFile file;
     file.parameters = parameters;
     file.trial = trial;
-    file.attempt = 1;
+    file.attempt = attempt_;
     file.sweep = "tested";
     file.spec_json = EncodeTrialSpec(spec_);
     file.provenance_json = "{}";
@@ -67,7 +71,8 @@ class VerifyFolder : public ::testing::Test {
     evaluation.n = 4;
     file.evaluation = evaluation;
     file.ledger = recorded_;
-    const std::string folder = folder_ / (TrialDirectory(spec_) + "/attempt-1");
+    file.claims = claimed_ ? *claimed_ : Row().claims;
+    const std::string folder = folder_ / (TrialDirectory(spec_) + "/attempt-" + std::to_string(attempt_));
     ASSERT_TRUE(storage::PosixEnv().CreateDirectories(folder).ok());
     const Status written = storage::WriteAttemptFile(storage::PosixEnv(), folder + "/attempt.h5", file);
     ASSERT_TRUE(written.ok()) << written.message();
@@ -125,6 +130,8 @@ class VerifyFolder : public ::testing::Test {
   TrialSpec spec_;
   std::vector<privacy::PrivacyEvent> events_;   // that the row's claims follow from
   std::vector<storage::LedgerEntry> recorded_;  // in attempt.h5
+  std::optional<std::vector<privacy::Claim>> claimed_;  // in attempt.h5; nothing: the row's
+  std::uint32_t attempt_ = 1;                           // whose attempt.h5 is written
 };
 
 TEST_F(VerifyFolder, UntouchedFolderHasNoDamage) {
@@ -258,6 +265,47 @@ TEST_F(VerifyCharged, LedgerThatCountsLessThanTheRowIsFoundTwice) {
   EXPECT_THAT(damage, Contains(Field(&Damage::what, HasSubstr("not those that follow from the ledger"))));
   EXPECT_THAT(damage,
               Contains(Field(&Damage::what, HasSubstr("more draws of noise than the ledger charges"))));
+}
+
+TEST_F(VerifyCharged, AttemptThatCountsOrClaimsLessThanTheLedgerIsFoundAndRepaired) {
+  WriteJournal(Row());
+  WriteLedger(events_);
+  recorded_[0].event.count = kVotes - 7;
+  claimed_ = privacy::ClaimsFor({&spec_, {}}, {recorded_[0].event});
+  for (const std::uint32_t attempt : {1U, 2U}) {  // the one that the row names, and one that nobody does
+    attempt_ = attempt;
+    WriteAttempt(0.5, spec_.id.Hex());
+  }
+  const auto damage = Report().damage;
+  for (const char* file : {"attempt-1/attempt.h5", "attempt-2/attempt.h5"})
+    for (const char* what : {"7 draws of noise less than the ledger", "claims less than its row"})
+      EXPECT_THAT(damage, Contains(AllOf(Field(&Damage::where, EndsWith(file)), Field(&Damage::what, HasSubstr(what)))));
+
+  const Result<RepairPlan> plan = PlanRepair(storage::PosixEnv(), folder_.path());
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  ASSERT_EQ(plan->items.size(), 2U);
+  EXPECT_EQ(plan->items[0].action, RepairAction::rewrite);
+  EXPECT_THAT(plan->items[0].remedy, HasSubstr("the draws that it lacks"));
+  const std::string path = TrialDirectory(spec_) + "/attempt-1/attempt.h5";
+  const std::string before = storage::PosixEnv().ReadFile(folder_ / path).value();
+  const Result<std::string> quarantine = ApplyRepair(storage::PosixEnv(), folder_.path(), *plan);
+  ASSERT_TRUE(quarantine.ok()) << quarantine.status().message();
+  EXPECT_EQ(storage::PosixEnv().ReadFile(folder_ / (*quarantine + "/" + path)).value(), before);
+  for (const Damage& left : Report().damage) ADD_FAILURE() << left.where << ": " << left.what;
+  const storage::AttemptFile file = storage::ReadAttemptFile(folder_ / path).value();
+  EXPECT_EQ(file.claims, Row().claims);
+  EXPECT_TRUE(PlanRepair(storage::PosixEnv(), folder_.path())->items.empty());
+}
+
+TEST_F(VerifyCharged, ALostLedgerCountsNothingAnew) {
+  WriteJournal(Row());
+  WriteLedger(events_);
+  recorded_.clear();
+  WriteAttempt(0.5, spec_.id.Hex());
+  Flip("ledger.log", 40);
+  const Result<RepairPlan> plan = PlanRepair(storage::PosixEnv(), folder_.path());
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  for (const RepairItem& item : plan->items) EXPECT_EQ(item.where, "ledger.log");
 }
 
 TEST_F(VerifyCharged, EpsilonEditedInTheRowIsFound) {

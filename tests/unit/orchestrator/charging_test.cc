@@ -64,6 +64,22 @@ TEST_F(ChargingTest, NothingIsGrantedBeforeTheLedgerHoldsIt) {
   EXPECT_EQ(granted[0].second.id, 1U);
 }
 
+TEST_F(ChargingTest, NextLeaseTellsWhatTheLedgerHasCharged) {
+  Say(trial_, cluster::Reserve{1, Votes(), 8});
+  GrantAll();
+  Say(trial_, cluster::Settle{1, 3});
+  Say(trial_, cluster::Reserve{2, Votes(), 8});
+  GrantAll();  // the worker dies before it hears of it
+  TakeMessages();
+  Fail(trial_, FailureKind::worker_killed);
+  Pass(10);
+  const auto leases = Take<cluster::Lease>();
+  ASSERT_THAT(leases, SizeIs(1));
+  ASSERT_THAT(leases[0].second.start.charged, SizeIs(1));
+  EXPECT_EQ(leases[0].second.start.charged[0].count, 3 + 8);
+  EXPECT_TRUE(leases[0].second.start.charged[0].SameMechanism(Votes()));
+}
+
 TEST_F(ChargingTest, RepeatedRequestIsChargedOnce) {
   Say(trial_, cluster::Reserve{1, Votes(), 8});
   Say(trial_, cluster::Reserve{1, Votes(), 8});
@@ -252,6 +268,27 @@ TEST(ChargeBook, PackedFilesAndTheSameUnpackedAreOneDataSet) {
   EXPECT_EQ(book.Digests(), std::vector<std::string>{plain});
 }
 
+TEST(ChargeBook, DataThatSharesExamplesCountsForEachOtherAndNotForAThird) {
+  const auto draws = [](const ChargeBook& book, const std::string& digest) {
+    std::int64_t sum = 0;
+    for (const privacy::PrivacyEvent& event : book.SumOn(digest)) sum += event.count;
+    return sum;
+  };
+  ChargeBook book;
+  book.Add("a", TrialId(1), Counted(3));
+  book.Share("a", "b");
+  const std::uint64_t version = book.version();
+  book.Share("b", "c");
+  EXPECT_NE(book.version(), version) << "whoever shows totals looks again";
+  book.Add("b", TrialId(2), Counted(5));
+  book.Add("c", TrialId(3), Counted(7));
+  EXPECT_EQ(draws(book, "a"), 8);
+  EXPECT_EQ(draws(book, "b"), 15);
+  EXPECT_EQ(draws(book, "c"), 12);
+  EXPECT_THAT(book.EventsOn("a"), SizeIs(2));
+  EXPECT_EQ(book.Digests(), (std::vector<std::string>{"a", "b", "c"})) << "each under its own name";
+}
+
 TEST_F(ChargingTest, SettlingChargesWhatWasUsed) {
   Say(trial_, cluster::Reserve{1, Votes(), 8});
   GrantAll();
@@ -316,7 +353,8 @@ privacy::PrivacyEvent PrivateStep() {
   event.noise_std = 2;
   event.sampling_rate = 0.01;
   event.noise_coordinates = event.release_coordinates = 100;
-  event.source = privacy::NoiseSource::secure_float;
+  event.granularity = 0x1p-29;
+  event.source = privacy::NoiseSource::secure_lattice;
   event.facts = privacy::FactsNeeded(event.kind);
   return event;
 }

@@ -49,7 +49,8 @@ std::vector<Event> OneOfEach() {
           SlotRestored{1, 2, "node1", kAttempt.trial},
           AgentNoted{3, AgentChange::joined, "node1", {"cuda:0", "cuda:1"}},
           LedgerNoted{17},
-          DataNoted{std::string(64, 'a'), std::string(64, 'b')}};
+          DataNoted{std::string(64, 'a'), std::string(64, 'b')},
+          RootNoted{std::string(32, 'c')}};
 }
 
 TEST(Events, EachSurvivesEncodingByteForByte) {

@@ -63,13 +63,23 @@ class NeighboursTest : public ::testing::Test {
     env_.Put(LockPath(folder), "");
     return folder;
   }
+  // With no marks in the root, or with those of `shared_`.
+  Result<RootTerms> Terms(const SweepPlan& plan) { return TermsElsewhere(env_, kOwn, plan, shared_); }
   Result<ChargedByData> Elsewhere(const SweepPlan& plan) {
-    Result<RootTerms> terms = TermsElsewhere(env_, kOwn, plan);
+    Result<RootTerms> terms = Terms(plan);
     return terms.ok() ? Result<ChargedByData>(std::move(terms->charged))
                       : Result<ChargedByData>(terms.status());
   }
 
+  // Marks of the examples numbered from `first` to `last`, of data of that digest.
+  void Mark(char digest, std::uint8_t first, std::uint8_t last) {
+    storage::DataMarks marks{std::string(64, digest), storage::SplitName(*Data(false)), {}, {}};
+    for (std::uint8_t i = first; i <= last; ++i) marks.hidden.push_back({i});
+    shared_.Add(std::move(marks));
+  }
+
   FaultInjectionEnv env_;
+  SharedExamples shared_;
 };
 
 std::int64_t Draws(const ChargedByData& charged, char digest) {
@@ -88,6 +98,81 @@ TEST_F(NeighboursTest, ChargesOfAllSweepsOfTheRootCountForABudget) {
   ASSERT_TRUE(charged.ok()) << charged.status().message();
   EXPECT_EQ(Draws(*charged, 'd'), 42);
   EXPECT_EQ(Draws(*charged, 'e'), 0);
+}
+
+TEST_F(NeighboursTest, ChargesToSomeOfTheSameExamplesCount) {
+  Mark('d', 1, 9);
+  Mark('e', 9, 20);
+  Mark('f', 10, 20);
+  Sweep("one-in-common", Data(false, 'e'), 30);
+  Sweep("none-in-common", Data(false, 'f'), 500);
+  EXPECT_EQ(Draws(*Elsewhere(Plan(Data(true))), 'd'), 30);
+  EXPECT_EQ(shared_.Shared(std::string(64, 'd'), std::string(64, 'e')), 1);
+  Sweep("capped", Data(true, 'e'), 0);
+  EXPECT_EQ(Terms(Plan(Data(false)))->budgets.at(std::string(64, 'd')).size(), 1U);
+}
+
+TEST_F(NeighboursTest, RunningNeighbourOfTheSameExamplesStopsABudgetedRun) {
+  Mark('d', 1, 9);
+  Mark('e', 9, 20);
+  const std::string folder = Sweep("busy", Data(false, 'e'), 0);
+  const auto lock = env_.Lock(LockPath(folder)).value();
+  EXPECT_THAT(Elsewhere(Plan(Data(true))).status().message(), HasSubstr("results/busy is running"));
+}
+
+TEST_F(NeighboursTest, ExamplesThatNobodyKnowsCountForEverybodyWhoseAreKnown) {
+  Sweep("before-marks", Data(false, 'e'), 30);
+  EXPECT_EQ(Draws(*Elsewhere(Plan(Data(true))), 'd'), 0) << "a root of a time before marks goes by files";
+  Mark('d', 1, 9);
+  EXPECT_EQ(Draws(*Elsewhere(Plan(Data(true))), 'd'), 30);
+  Mark('e', 10, 20);
+  EXPECT_EQ(Draws(*Elsewhere(Plan(Data(true))), 'd'), 30) << "once unknown, unknown until all is read again";
+  SharedExamples fresh;
+  std::swap(shared_, fresh);
+  Mark('d', 1, 9);
+  Mark('e', 10, 20);
+  EXPECT_EQ(Draws(*Elsewhere(Plan(Data(true))), 'd'), 0);
+}
+
+TEST_F(NeighboursTest, AnotherSplitOfTheSameFilesIsNotKnownByThisOne) {
+  Mark('d', 1, 9);
+  Mark('e', 10, 20);
+  auto other = Data(false, 'e');
+  other->split.train = {100, 900};
+  Sweep("other-split", other, 30);
+  EXPECT_EQ(Draws(*Elsewhere(Plan(Data(true))), 'd'), 30);
+}
+
+TEST_F(NeighboursTest, ABudgetBindsTheOtherDataOfItsSweep) {
+  Mark('d', 1, 9);
+  Mark('e', 9, 20);
+  Mark('f', 10, 20);
+  SweepPlan plan = Plan(Data(true));
+  plan.data.push_back(Data(false, 'e'));
+  plan.data.push_back(Data(false, 'f'));
+  const auto budgets = Terms(plan)->budgets;
+  EXPECT_TRUE(budgets.contains(std::string(64, 'e')));
+  EXPECT_FALSE(budgets.contains(std::string(64, 'f')));
+  EXPECT_FALSE(budgets.contains(std::string(64, 'd'))) << "that is its own";
+}
+
+TEST_F(NeighboursTest, CopyOfAFolderIsSaid) {
+  const std::string folder = Sweep("first", Data(false), 30);
+  Sweep("other", Data(false), 30);
+  EXPECT_TRUE(CopiesBeside(env_, folder).empty());
+  ASSERT_TRUE(env_.CreateDirectories("results/copy").ok());
+  env_.Put(JournalPath("results/copy"), env_.Bytes(JournalPath(folder)));
+  EXPECT_THAT(CopiesBeside(env_, folder),
+              ::testing::ElementsAre(HasSubstr("one of results/first and results/copy is a copy of the other")));
+}
+
+TEST_F(NeighboursTest, TotalOfAFolderFromAnotherRootIsUnknown) {
+  const std::string folder = Sweep("own", Data(false), 5);
+  Core core(Settings{.results = folder, .provenance_json = "{}"});
+  ASSERT_TRUE(Journal::Open(env_, folder, core)->Commit({{2.0, RootNoted{std::string(32, 'a')}}}).ok());
+  const ResultsView view = ReadResults(env_, folder).value();
+  EXPECT_EQ(view.noted_root, std::string(32, 'a'));
+  EXPECT_THAT(ReadRoot(env_, view).trouble, HasSubstr("was first run in another results root than results"));
 }
 
 TEST_F(NeighboursTest, WithoutABudgetNothingIsRead) {
@@ -168,7 +253,7 @@ TEST_F(NeighboursTest, RunningNeighbourWithABudgetStopsARunWithoutOne) {
 TEST_F(NeighboursTest, BudgetOfAFinishedNeighbourBindsASweepWithoutOne) {
   Sweep("capped", Data(true), 30);
   Sweep("other", Data(false), 12);
-  const Result<RootTerms> terms = TermsElsewhere(env_, kOwn, Plan(Data(false)));
+  const Result<RootTerms> terms = Terms(Plan(Data(false)));
   ASSERT_TRUE(terms.ok()) << terms.status().message();
   ASSERT_EQ(terms->budgets.size(), 1U);
   const std::vector<OtherBudget>& budgets = terms->budgets.at(std::string(64, 'd'));
@@ -176,16 +261,16 @@ TEST_F(NeighboursTest, BudgetOfAFinishedNeighbourBindsASweepWithoutOne) {
   EXPECT_EQ(budgets[0].directory, "results/capped");
   EXPECT_EQ(budgets[0].budget.epsilon, 1);
   EXPECT_EQ(Draws(terms->charged, 'd'), 42) << "counted, since a budget covers them now";
-  EXPECT_TRUE(TermsElsewhere(env_, kOwn, Plan(Data(false, 'e')))->budgets.empty());
+  EXPECT_TRUE(Terms(Plan(Data(false, 'e')))->budgets.empty());
 }
 
 TEST_F(NeighboursTest, NeighbourOfTheSameExamplesInPackedFilesCounts) {
   const std::string folder = Sweep("packed", Data(true, 'p'), 30);
-  EXPECT_TRUE(TermsElsewhere(env_, kOwn, Plan(Data(false)))->budgets.empty());
+  EXPECT_TRUE(Terms(Plan(Data(false)))->budgets.empty());
   Core core(Settings{.results = folder, .provenance_json = "{}"});
   const DataNoted noted{std::string(64, 'p'), std::string(64, 'd')};
   ASSERT_TRUE(Journal::Open(env_, folder, core)->Commit({{2.0, noted}}).ok());
-  Result<RootTerms> terms = TermsElsewhere(env_, kOwn, Plan(Data(false)));
+  Result<RootTerms> terms = Terms(Plan(Data(false)));
   ASSERT_TRUE(terms.ok()) << terms.status().message();
   EXPECT_TRUE(terms->budgets.contains(std::string(64, 'd')));
   EXPECT_EQ(Draws(terms->charged, 'd'), 30);
@@ -193,7 +278,7 @@ TEST_F(NeighboursTest, NeighbourOfTheSameExamplesInPackedFilesCounts) {
   Sweep("plain", Data(false), 12);
   SweepPlan plan = Plan(Data(true, 'q'));
   plan.unpacked[std::string(64, 'q')] = std::string(64, 'd');
-  terms = TermsElsewhere(env_, kOwn, plan);
+  terms = Terms(plan);
   ASSERT_TRUE(terms.ok()) << terms.status().message();
   EXPECT_EQ(Draws(terms->charged, 'd'), 42);
 }

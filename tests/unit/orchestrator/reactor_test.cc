@@ -220,8 +220,13 @@ TEST_F(ReactorTest, StudentsWaitForTheirTeacherAndGetItsFile) {
   Tick();
   const auto leases = Take<cluster::Lease>();
   ASSERT_THAT(leases, SizeIs(2));
-  EXPECT_EQ(leases[0].second.start.teacher_file,
-            "/results/trials/" + plan.trials[0].id.Hex() + "/attempt.h5");
+  const cluster::Start& start = leases[0].second.start;
+  EXPECT_EQ(start.teacher_file, "/results/trials/" + plan.trials[0].id.Hex() + "/attempt.h5");
+  const storage::ResultRow& teacher = *core_.Get(plan.trials[0].id).row;
+  EXPECT_EQ(start.teacher_parameters, teacher.parameters_digest);
+  ASSERT_FALSE(teacher.claims.empty());
+  ASSERT_THAT(start.teacher_claims, SizeIs(teacher.claims.size()));
+  EXPECT_EQ(start.teacher_claims[0], privacy::EncodeClaim(teacher.claims[0]));
 }
 
 TEST_F(ReactorTest, StudentsOfAFailedTeacherEndParentFailedWithARow) {

@@ -216,10 +216,10 @@ TEST_F(RepairTest, AnAttemptWithADamagedManifestGoesAsideAsAWhole) {
 }
 
 TEST_F(RepairTest, ADamagedTranscriptIsSaidToCostItsReleasesAgain) {
-  Flip(Checkpoint("transcript.log"), 4);
+  Flip(Checkpoint("transcript-0.log"), 4);
   const RepairPlan plan = Plan();
-  ASSERT_NE(Find(plan, "transcript.log"), nullptr);
-  EXPECT_THAT(Find(plan, "transcript.log")->remedy, HasSubstr("charged again"));
+  ASSERT_NE(Find(plan, "transcript-0.log"), nullptr);
+  EXPECT_THAT(Find(plan, "transcript-0.log")->remedy, HasSubstr("charged again"));
 }
 
 TEST_F(RepairTest, ARowsFileIsBeyondRepairWhenDamagedOrMissing) {

@@ -33,7 +33,7 @@ TEST(Claims, WorkingReadingShowsItsHonestTeacherEpsilon) {
   EXPECT_DOUBLE_EQ(EpsilonOf(claims, Adj::teacher, Nb::replace), 541289.259);
   EXPECT_DOUBLE_EQ(EpsilonOf(claims, Adj::example, Nb::replace), 541289.259);
   EXPECT_EQ(Find(claims, Adj::teacher, Nb::replace)->status, ClaimStatus::proven);
-  EXPECT_EQ(Find(claims, Adj::teacher, Nb::replace)->assumptions, std::vector<std::string>{"float-noise"});
+  EXPECT_EQ(Find(claims, Adj::teacher, Nb::replace)->assumptions, std::vector<std::string>());
   EXPECT_EQ(Find(claims, Adj::member, Nb::replace), nullptr);
 }
 
@@ -145,7 +145,7 @@ TEST(Claims, DpSgdIsClaimedForAddedAndForReplacedExamples) {
     ASSERT_NE(replaced, nullptr);
     EXPECT_EQ(added->accountant, "pld");
     EXPECT_LT(added->epsilon, 3);
-    EXPECT_THAT(added->assumptions, ::testing::ElementsAre("float-noise", "poisson-sampling"));
+    EXPECT_THAT(added->assumptions, ::testing::ElementsAre("poisson-sampling"));
     EXPECT_EQ(replaced->accountant, "pld");
     EXPECT_EQ(replaced->reason, "opposite gradients bind");
     EXPECT_GT(replaced->epsilon, 1.5 * added->epsilon);
@@ -166,7 +166,7 @@ TEST(Claims, DpGdIsClaimedExactlyForAddedAndForReplacedExamples) {
       EXPECT_EQ(claim->accountant, "exact-gdp");
       EXPECT_GE(claim->epsilon, GaussianEpsilon(spec.delta, of));
       EXPECT_LE(claim->epsilon, GaussianEpsilon(spec.delta, of) + 0.0011);
-      EXPECT_THAT(claim->assumptions, ::testing::ElementsAre("float-noise"));
+      EXPECT_THAT(claim->assumptions, ::testing::IsEmpty());
     }
   }
 }

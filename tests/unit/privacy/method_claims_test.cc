@@ -198,6 +198,24 @@ TEST(MethodClaims, LabelsAreProtectedAndImagesAreNot) {
   }
 }
 
+// Ledgers of before do not say that the noise on labels had no end.
+TEST(MethodClaims, LabelsWhoseNoiseMayHaveEndedHaveNoClaimAtALargeEpsilon) {
+  for (const double epsilon0 : {2.0, 40.0, 41.0, 96.0}) {
+    TrialSpec spec = Student("alibi");
+    spec.source = QuerySource::private_split;
+    spec.epsilon0 = epsilon0;
+    EXPECT_EQ(Get(PlannedClaims(spec), Adjacency::label).status, ClaimStatus::proven) << epsilon0;
+    std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+    for (PrivacyEvent& event : events) std::erase(event.facts, kFactEndlessNoise);
+    const Claim label = Get(ClaimsFor({&spec, {}}, events), Adjacency::label);
+    EXPECT_EQ(label.status == ClaimStatus::proven, epsilon0 <= 40) << epsilon0;
+    if (epsilon0 > 40) {
+      EXPECT_EQ(label.reason, reason::kUnrecordedEndless);
+      EXPECT_NE(ReasonText(label.reason), label.reason);
+    }
+  }
+}
+
 TEST(MethodClaims, APartOfTheLabelsThatIsDrawnAgainCountsAgain) {
   TrialSpec spec = Student("lp-2st");
   spec.source = QuerySource::private_split;

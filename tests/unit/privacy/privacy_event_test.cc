@@ -23,9 +23,10 @@ PrivacyEvent Event() {
   event.rows_per_batch = 256;
   event.noise_coordinates = event.release_coordinates = 10;
   event.frobenius = true;
-  event.source = NoiseSource::secure_float;
+  event.granularity = 0x1p-40;
+  event.source = NoiseSource::secure_lattice;
   event.voids = {"a", "b"};
-  event.assumptions = {std::string(kAssumeFloatNoise)};
+  event.assumptions = {std::string(kAssumePoissonSampling)};
   return event;
 }
 
@@ -50,6 +51,7 @@ TEST(PrivacyEvent, EveryFieldIsInTheEncoding) {
   EXPECT_TRUE(changed([](PrivacyEvent& e) { e.count = 1; }));
   EXPECT_TRUE(changed([](PrivacyEvent& e) { e.sensitivity = std::nextafter(e.sensitivity, 1.0); }));
   EXPECT_TRUE(changed([](PrivacyEvent& e) { e.noise_std = std::nextafter(e.noise_std, 1.0); }));
+  EXPECT_TRUE(changed([](PrivacyEvent& e) { e.granularity = 0; }));
   EXPECT_TRUE(changed([](PrivacyEvent& e) { e.epsilon0 = 0; }));
   EXPECT_TRUE(changed([](PrivacyEvent& e) { e.choices = 2; }));
   EXPECT_TRUE(changed([](PrivacyEvent& e) { e.sampling_rate = 1; }));
@@ -116,13 +118,26 @@ TEST(ClaimCodec, RoundTripsBoundedAndUnbounded) {
   claim.status = ClaimStatus::proven;
   claim.units = "one teacher of the ensemble";
   claim.accountant = "exact-gdp";
-  claim.assumptions = {"float-noise"};
+  claim.assumptions = {"poisson-sampling"};
   claim.reason = "mu 0.7";
   EXPECT_EQ(DecodeClaim(EncodeClaim(claim)).value(), claim);
   const Claim unbounded;
   EXPECT_NE(EncodeClaim(unbounded).find("\"epsilon\":\"inf\""), std::string::npos);
   EXPECT_NE(EncodeClaim(unbounded).find("\"lower\":null"), std::string::npos);
   EXPECT_EQ(DecodeClaim(EncodeClaim(unbounded)).value(), unbounded);
+}
+
+// Results folders of earlier versions hold such claims: a bound on noise whose last digits it left out.
+TEST(ClaimCodec, ProvenClaimThatAssumedFloatNoiseComesBackUnbounded) {
+  Claim claim;
+  claim.epsilon = 2.997;
+  claim.status = ClaimStatus::proven;
+  claim.accountant = "pld";
+  claim.assumptions = {"float-noise", "poisson-sampling"};
+  const Claim back = DecodeClaim(EncodeClaim(claim)).value();
+  EXPECT_EQ(back.status, ClaimStatus::unbounded);
+  EXPECT_EQ(back.epsilon, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(back.reason, "float-noise");
 }
 
 TEST(ClaimCodec, UsesTheNamesOfTheContract) {

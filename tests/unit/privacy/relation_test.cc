@@ -32,7 +32,8 @@ PrivacyEvent Gradients(EventUnit unit, bool frobenius = false) {
   event.rows_per_batch = 256;
   event.noise_coordinates = event.release_coordinates = 10;
   event.frobenius = frobenius;
-  event.source = NoiseSource::secure_float;
+  event.granularity = 0x1p-29;
+  event.source = NoiseSource::secure_lattice;
   return event;
 }
 
@@ -58,7 +59,8 @@ PrivacyEvent Steps() {
   event.sampling_rate = 0.128;
   event.rows_per_batch = 1024;
   event.noise_coordinates = event.release_coordinates = 26010;
-  event.source = NoiseSource::secure_float;
+  event.granularity = 0x1p-29;
+  event.source = NoiseSource::secure_lattice;
   return event;
 }
 
@@ -77,6 +79,18 @@ TEST(Relation, NoisePerRowAtThePublishedSettings) {
   EXPECT_DOUBLE_EQ(Epsilon(kExample, event), 28.839);
   EXPECT_DOUBLE_EQ(Epsilon(kAnswer, event), 0.059);
   EXPECT_DOUBLE_EQ(Epsilon(kSlot, event), 1.061);
+}
+
+TEST(Relation, SumsWhoseNoiseLiesOnNoLatticeAreUnbounded) {
+  for (PrivacyEvent event : {Gradients(EventUnit::row), Steps()}) {
+    event.source = NoiseSource::secure_float;
+    EXPECT_EQ(Reason(kExample, event), "float-noise");
+    event.source = NoiseSource::secure_lattice;
+    for (const double granularity : {0.0, -0x1p-29, 1e-9, kInfinity, std::nan("")}) {
+      event.granularity = granularity;
+      EXPECT_EQ(Reason(kExample, event), "bad-event") << granularity;
+    }
+  }
 }
 
 TEST(Relation, OneNoiseVectorForTheBatchAtThePublishedSettings) {
@@ -122,7 +136,7 @@ TEST(Relation, StepsOfDpSgdBoundOnlyExamplesAndSayHow) {
   const Bound added = BoundFor(kAdded, {Steps()}, kDelta, &assumptions);
   EXPECT_EQ(added.accountant, "pld");
   EXPECT_EQ(added.reason, "removal binds");
-  EXPECT_EQ(assumptions, (std::vector<std::string>{"float-noise", "poisson-sampling"}));
+  EXPECT_EQ(assumptions, std::vector<std::string>{"poisson-sampling"});
   const Bound replaced = BoundFor(kExample, {Steps()}, kDelta, nullptr);
   EXPECT_EQ(replaced.accountant, "pld");
   EXPECT_EQ(replaced.reason, "opposite gradients bind");
@@ -140,7 +154,7 @@ TEST(Relation, StepsOverAllExamplesAreExactAndRestOnNoSampling) {
   EXPECT_EQ(added.accountant, "exact-gdp");
   EXPECT_EQ(added.epsilon, RoundEpsilonUp(GaussianEpsilon(kDelta, ComposedMu({{80, 0.1, 0.2, 1}}))));
   EXPECT_NEAR(added.epsilon, GaussianEpsilon(kDelta, std::sqrt(80.0) / 2), 1e-3);
-  EXPECT_EQ(assumptions, std::vector<std::string>{"float-noise"});
+  EXPECT_EQ(assumptions, std::vector<std::string>());
   const Bound replaced = BoundFor(kExample, {steps}, kDelta, nullptr);
   EXPECT_EQ(replaced.accountant, "exact-gdp");
   EXPECT_NEAR(replaced.epsilon, GaussianEpsilon(kDelta, std::sqrt(80.0)), 1e-3);

@@ -24,7 +24,7 @@ TEST(TrialStatement, DpSgdNamesSamplingNoiseNeighboursAndAccountant) {
   EXPECT_THAT(text, HasSubstr("each example with probability 0.128"));
   EXPECT_THAT(text, HasSubstr("Proven when one training example is added or removed: epsilon at most "));
   EXPECT_THAT(text, HasSubstr(" at delta 1e-05, by pld"));
-  EXPECT_THAT(text, HasSubstr("float-noise, poisson-sampling"));
+  EXPECT_THAT(text, HasSubstr("poisson-sampling"));
   EXPECT_THAT(text, HasSubstr("the number of private examples"));
   EXPECT_THAT(text, Not(HasSubstr("No finite epsilon")));
 }

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "tests/unit/release/lattice_noise.h"
 #include "tests/unit/release/release_fixture.h"
-#include "worker/noise/keyed_normal.h"
 
 namespace retort::worker::release {
 namespace {
@@ -21,11 +21,10 @@ class ClassEmbeddingTest : public testing::Test {
   // What is released, less the noise that the seeded key gives.
   at::Tensor SumOf(const at::Tensor& features, const at::Tensor& labels) {
     ClassEmbedding mechanism = Make();
-    EmbeddingSum sum(kClasses, kFeatures);
+    EmbeddingSum sum = mechanism.NewSum();
     sum.Add(features, labels);
-    at::Tensor noise = at::empty({kClasses, kFeatures}, at::kFloat);
-    noise::FillNormal(noise::NoiseKey::FromSeed(1, TrialId(1)), {0, noise::Purpose::embedding}, 0, 2.0,
-                      std::span(noise.data_ptr<float>(), 6));
+    const at::Tensor noise = LatticeNoise(noise::NoiseKey::FromSeed(1, TrialId(1)), {0, noise::Purpose::embedding}, 1, 2,
+                                          {kClasses, kFeatures});
     return mechanism.Release(std::move(sum), 0, book_.Take(mechanism.Describe(1), 1).value()).value() - noise;
   }
   MemoryPort port_;
@@ -74,17 +73,17 @@ TEST_F(ClassEmbeddingTest, EventIsAGaussianWithoutSubsampling) {
 
 TEST_F(ClassEmbeddingTest, SumOfAnotherShapeAndASecondDrawOfAStepAreRefused) {
   ClassEmbedding mechanism = Make();
-  EXPECT_EQ(mechanism.Release(EmbeddingSum(kClasses, 3), 0, book_.Take(mechanism.Describe(1), 1).value()).status().code(),
+  EXPECT_EQ(mechanism.Release(ClassEmbedding::Create({2, kClasses, 3}, noise::NoiseKey::FromSeed(1, TrialId(1))).value().NewSum(), 0, book_.Take(mechanism.Describe(1), 1).value()).status().code(),
             StatusCode::refused);
-  ASSERT_TRUE(mechanism.Release(EmbeddingSum(kClasses, kFeatures), 1, book_.Take(mechanism.Describe(1), 1).value()).ok());
-  EXPECT_EQ(mechanism.Release(EmbeddingSum(kClasses, kFeatures), 1, book_.Take(mechanism.Describe(1), 1).value())
+  ASSERT_TRUE(mechanism.Release(mechanism.NewSum(), 1, book_.Take(mechanism.Describe(1), 1).value()).ok());
+  EXPECT_EQ(mechanism.Release(mechanism.NewSum(), 1, book_.Take(mechanism.Describe(1), 1).value())
                 .status().code(),
             StatusCode::refused);
 }
 
 TEST_F(ClassEmbeddingTest, ChargeForLessNoiseIsRefused) {
   ClassEmbedding mechanism = Make();
-  EXPECT_EQ(mechanism.Release(EmbeddingSum(kClasses, kFeatures), 0, book_.Take(Make(3).Describe(1), 1).value())
+  EXPECT_EQ(mechanism.Release(mechanism.NewSum(), 0, book_.Take(Make(3).Describe(1), 1).value())
                 .status().code(),
             StatusCode::refused);
 }

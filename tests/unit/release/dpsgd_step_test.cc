@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "tests/unit/release/lattice_noise.h"
 #include "tests/unit/release/release_fixture.h"
-#include "worker/noise/keyed_normal.h"
 
 namespace retort::worker::release {
 namespace {
@@ -22,14 +22,12 @@ class DpSgdStepTest : public testing::Test {
     return DpSgdStep::Create(settings, noise::NoiseKey::FromSeed(1, TrialId(1))).value();
   }
   // The released vector less the noise that the seeded key gives: the clipped sum itself.
-  at::Tensor SumOf(const at::Tensor& gradients, double norm_bound = 0.5, std::vector<std::int64_t> layers = {}) {
+  at::Tensor SumOf(const at::Tensor& gradients, std::vector<std::int64_t> layers = {}) {
     DpSgdStep mechanism = Make();
-    ClippedSum sum(4, norm_bound, std::move(layers));
+    ClippedSum sum = mechanism.NewSum(std::move(layers));
     sum.Add(gradients);
     auto charge = book_.Take(mechanism.Describe(1), 1);
-    at::Tensor noise = at::empty({4}, at::kFloat);
-    noise::FillNormal(noise::NoiseKey::FromSeed(1, TrialId(1)), {3, noise::Purpose::dpsgd}, 0, 1.0,
-                      std::span(noise.data_ptr<float>(), 4));
+    const at::Tensor noise = LatticeNoise(noise::NoiseKey::FromSeed(1, TrialId(1)), {3, noise::Purpose::dpsgd}, 0.5, 1.0, {4});
     return mechanism.Release(std::move(sum), 3, std::move(charge).value()).value() - noise;
   }
   MemoryPort port_;
@@ -46,12 +44,12 @@ TEST_F(DpSgdStepTest, EachLayerIsClippedByItself) {
   const at::Tensor gradients = at::tensor({3.0f, 0.0f, 0.3f, 0.0f, 0.1f, 0.0f, 6.0f, 8.0f}).reshape({2, 4});
   const double c = 0.5 / std::sqrt(2.0);
   const at::Tensor expected = at::tensor({c + 0.1, 0.0, 0.3 + 0.6 * c, 0.8 * c}, at::kFloat);
-  EXPECT_TRUE(at::allclose(SumOf(gradients, 0.5, {1, 3}), expected, 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(SumOf(gradients, {1, 3}), expected, 1e-5, 1e-6));
 }
 
 TEST_F(DpSgdStepTest, LayersClippedByThemselvesStayWithinTheBoundOfTheWhole) {
   for (const std::vector<std::int64_t>& layers : {std::vector<std::int64_t>{1, 3}, {2, 2}, {1, 1, 1, 1}, {4}}) {
-    const at::Tensor whole = SumOf(at::full({1, 4}, 100.0f), 0.5, layers);
+    const at::Tensor whole = SumOf(at::full({1, 4}, 100.0f), layers);
     EXPECT_NEAR(whole.norm().item<double>(), 0.5, 1e-5) << layers.size();
   }
 }
@@ -59,7 +57,7 @@ TEST_F(DpSgdStepTest, LayersClippedByThemselvesStayWithinTheBoundOfTheWhole) {
 TEST_F(DpSgdStepTest, OneBadLayerSilencesTheWholeExample) {
   at::Tensor gradients = at::full({2, 4}, 0.1f);
   gradients[1][3] = std::nan("");
-  EXPECT_TRUE(at::allclose(SumOf(gradients, 0.5, {1, 3}), at::full({4}, 0.1f), 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(SumOf(gradients, {1, 3}), at::full({4}, 0.1f), 1e-5, 1e-6));
 }
 
 TEST_F(DpSgdStepTest, ExampleWithNonFiniteGradientCountsAsZero) {
@@ -75,23 +73,24 @@ TEST_F(DpSgdStepTest, OuterProductsAreClippedAsTheGradientsThatTheyStandFor) {
   left[11][1] = std::nan("");
   right[12][0] = std::numeric_limits<float>::infinity();
   left[13].zero_();
-  ClippedSum outer(4, 0.5), whole(4, 0.5);
+  ClippedSum outer = Make().NewSum(), whole = Make().NewSum();
   outer.AddOuter(left, right);
   whole.Add((left.unsqueeze(2) * right.unsqueeze(1)).reshape({40, 4}));
   const auto released = [this](ClippedSum sum) {
     DpSgdStep mechanism = Make();
     return mechanism.Release(std::move(sum), 3, book_.Take(mechanism.Describe(1), 1).value()).value();
   };
-  EXPECT_TRUE(at::allclose(released(std::move(outer)), released(std::move(whole)), 1e-5, 1e-5));
+  // 40 examples, rounded to a part in 2^15 of each factor.
+  EXPECT_TRUE(at::allclose(released(std::move(outer)), released(std::move(whole)), 0, 40 * 0.5 * 0x1p-14));
 }
 
 TEST_F(DpSgdStepTest, OuterProductOfAnyLengthMovesTheSumByTheBoundAtMost) {
   for (const float scale : {1e-6f, 1.0f, 1e6f, 1e18f, 1e30f}) {
-    ClippedSum sum(4, 0.5);
+    ClippedSum sum = Make().NewSum();
     sum.AddOuter(at::tensor({3.0f, 4.0f}).view({1, 2}) * scale, at::tensor({1.0f, 1.0f}).view({1, 2}) * scale);
     DpSgdStep mechanism = Make();
     const at::Tensor noise =
-        mechanism.Release(ClippedSum(4, 0.5), 3, book_.Take(mechanism.Describe(1), 1).value()).value();
+        mechanism.Release(mechanism.NewSum(), 3, book_.Take(mechanism.Describe(1), 1).value()).value();
     DpSgdStep again = Make();
     const at::Tensor released = again.Release(std::move(sum), 3, book_.Take(again.Describe(1), 1).value()).value();
     EXPECT_LE((released - noise).norm().item<double>(), 0.5 * (1 + 1e-5)) << scale;
@@ -103,9 +102,9 @@ TEST_F(DpSgdStepTest, EventOfAStepOverAllExamplesAssumesNoSampling) {
   settings.coordinates = 4;
   settings.sampling_rate = 1;
   const auto make = [&] { return DpSgdStep::Create(settings, noise::NoiseKey::FromSeed(1, TrialId(1))).value(); };
-  EXPECT_EQ(make().Describe(1).assumptions, std::vector<std::string>{"float-noise"});
+  EXPECT_EQ(make().Describe(1).assumptions, std::vector<std::string>());
   settings.sampling_rate = 0.5;
-  EXPECT_EQ(make().Describe(1).assumptions, (std::vector<std::string>{"float-noise", "poisson-sampling"}));
+  EXPECT_EQ(make().Describe(1).assumptions, std::vector<std::string>{"poisson-sampling"});
 }
 
 TEST_F(DpSgdStepTest, EmptyPoissonSampleReleasesNoiseAlone) {
@@ -115,14 +114,18 @@ TEST_F(DpSgdStepTest, EmptyPoissonSampleReleasesNoiseAlone) {
 TEST_F(DpSgdStepTest, SumClippedForALargerBoundIsRefused) {
   DpSgdStep mechanism = Make();
   auto charge = book_.Take(mechanism.Describe(1), 1);
-  EXPECT_EQ(mechanism.Release(ClippedSum(4, 0.6), 1, std::move(charge).value()).status().code(),
-            StatusCode::refused);
+  DpSgdSettings larger;
+  larger.norm_bound = 0.6;
+  larger.noise_multiplier = 2;
+  larger.coordinates = 4;
+  ClippedSum sum = DpSgdStep::Create(larger, noise::NoiseKey::FromSeed(1, TrialId(1))).value().NewSum();
+  EXPECT_EQ(mechanism.Release(std::move(sum), 1, std::move(charge).value()).status().code(), StatusCode::refused);
 }
 
 TEST_F(DpSgdStepTest, StepThatDoesNotGrowIsRefused) {
   DpSgdStep mechanism = Make();
-  ASSERT_TRUE(mechanism.Release(ClippedSum(4, 0.5), 7, book_.Take(mechanism.Describe(1), 1).value()).ok());
-  EXPECT_FALSE(mechanism.Release(ClippedSum(4, 0.5), 7, book_.Take(mechanism.Describe(1), 1).value()).ok());
+  ASSERT_TRUE(mechanism.Release(mechanism.NewSum(), 7, book_.Take(mechanism.Describe(1), 1).value()).ok());
+  EXPECT_FALSE(mechanism.Release(mechanism.NewSum(), 7, book_.Take(mechanism.Describe(1), 1).value()).ok());
 }
 
 TEST_F(DpSgdStepTest, EventSaysSensitivityNoiseAndSamplingRate) {

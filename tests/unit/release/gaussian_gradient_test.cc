@@ -5,8 +5,8 @@
 
 #include <cmath>
 
+#include "tests/unit/release/lattice_noise.h"
 #include "tests/unit/release/release_fixture.h"
-#include "worker/noise/keyed_normal.h"
 #include "worker/release/post_processing.h"
 
 namespace retort::worker::release {
@@ -160,11 +160,9 @@ class GaussianGradientTest : public testing::Test {
     return Oracle::Ask(teacher, {DistinctInputs(kRows, step), Logits(2, 1).to(at::kFloat), step});
   }
   at::Tensor Noise(std::int64_t step, std::int64_t rows, double std) {
-    at::Tensor noise = at::empty({rows, kClasses}, at::kFloat);
-    noise::FillNormal(noise::NoiseKey::FromSeed(1, TrialId(1)),
-                      {static_cast<std::uint64_t>(step), noise::Purpose::gradient}, 0, std,
-                      std::span(noise.data_ptr<float>(), static_cast<std::size_t>(noise.numel())));
-    return noise;
+    return LatticeNoise(noise::NoiseKey::FromSeed(1, TrialId(1)),
+                        {static_cast<std::uint64_t>(step), noise::Purpose::gradient}, settings_.norm_bound, std,
+                        {rows, kClasses});
   }
   at::Tensor Bounded() {
     return NormaliseGradient(DistillationGradient(DistillationLoss::dkd, Logits(2, 1).to(at::kFloat),

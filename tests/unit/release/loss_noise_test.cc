@@ -8,8 +8,8 @@
 
 #include "experiments/privacy/reasons.h"
 #include "experiments/privacy/relation.h"
+#include "tests/unit/release/lattice_noise.h"
 #include "tests/unit/release/release_fixture.h"
-#include "worker/noise/keyed_normal.h"
 
 namespace retort::worker::release {
 namespace {
@@ -94,10 +94,8 @@ TEST(LossNoise, ByRowEachLossHasItsOwnNoise) {
   const auto key = [] { return noise::NoiseKey::FromSeed(3, TrialId(3)); };
   const double mean = LossOfRows(Wave(2)).mean().item<double>();
   const double noise = Release(*MakeByRow(100, key())).loss.item<double>() - mean;
-  std::vector<float> draws(kRows);
-  noise::FillNormal(key(), {0, noise::Purpose::loss}, 0, 1000, draws);
-  double sum = 0;
-  for (const float draw : draws) sum += static_cast<double>(draw);
+  const double sum =
+      LatticeNoise(key(), {0, noise::Purpose::loss}, 1, 10, {kRows}).sum().item<double>() * 100;
   EXPECT_NEAR(noise, sum / kRows, 1e-2);
   EXPECT_NE(sum, 0);
 }

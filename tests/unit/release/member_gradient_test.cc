@@ -60,7 +60,7 @@ class MemberGradientTest : public testing::Test {
     return MemberGradient::Create(settings_, noise::NoiseKey::FromSeed(1, TrialId(1))).value();
   }
   Query Asked(std::int64_t step, std::int64_t rows = kRows) {
-    return {DistinctInputs(rows, step), Student(), step, 1, {}, settings_.rule};
+    return {DistinctInputs(rows, step), Student(), step, 1, {}, MemberRule{settings_.rule, settings_.sigma}};
   }
   Answers Ask(std::int64_t step, const at::Tensor& said = Said()) {
     FixedTeacher teacher(said);
@@ -128,7 +128,7 @@ TEST_F(MemberGradientTest, EventSaysWhatWasDrawn) {
 TEST_F(MemberGradientTest, AnswersOfAnotherRuleOrKindAreRefused) {
   FixedTeacher ensemble(Said());
   Query louder = Asked(1);
-  louder.gradients->norm_bound = 50;
+  louder.gradients->rule.norm_bound = 50;
   EXPECT_EQ(ChargeAndRelease(*Make(), Oracle::Ask(ensemble, louder), book_).status().code(), StatusCode::refused);
   Query votes = Asked(1);
   votes.gradients.reset();

@@ -8,10 +8,8 @@
 #include <cstring>
 #include <vector>
 
-#include "worker/noise/box_muller.h"
 #include "worker/noise/chacha_block.h"
 #include "worker/noise/chacha_stream.h"
-#include "worker/noise/keyed_normal.h"
 #include "worker/noise/lattice_gaussian.h"
 
 namespace retort::worker::noise {
@@ -71,49 +69,6 @@ TEST(NoiseKey, OperatingSystemNeverGivesTheSameKeyTwiceAndMovedFromKeysAreZero) 
   EXPECT_THAT(first.bytes(), testing::Each(0));  // NOLINT(bugprone-use-after-move): the point of the test
   EXPECT_FALSE(moved.seeded());
   EXPECT_TRUE(NoiseKey::FromSeed(1, TrialId(1)).seeded());
-}
-
-TEST(BoxMuller, LogarithmAgreesWithLongDouble) {
-  ChaChaStream bits(NoiseKey::FromSeed(11, TrialId(1)), {});
-  double worst = 0;
-  for (int i = 0; i < 200'000; ++i) {
-    const double u = std::ldexp(static_cast<double>(bits.NextU64()) + 1.0, -64) * std::ldexp(1.0, -(i % 63));
-    const double u_kept = std::max(u, 0x1p-64);
-    const auto exact = static_cast<double>(std::log(static_cast<long double>(u_kept)));
-    if (exact != 0) worst = std::max(worst, std::abs(NaturalLog(u_kept) / exact - 1));
-  }
-  EXPECT_LT(worst, 0x1p-50);
-  EXPECT_EQ(NaturalLog(1.0), 0.0);
-}
-
-TEST(BoxMuller, SineAndCosineAgreeWithLongDouble) {
-  ChaChaStream bits(NoiseKey::FromSeed(12, TrialId(1)), {});
-  double worst = 0;
-  for (int i = 0; i < 200'000; ++i) {
-    const std::uint64_t turn = bits.NextU64();
-    double sine, cosine;
-    SineCosine(turn, sine, cosine);
-    const long double angle =
-        std::ldexp(static_cast<long double>(turn), -64) * 6.283185307179586476925286766559L;
-    worst = std::max(worst, std::abs(sine - static_cast<double>(std::sin(angle))));
-    worst = std::max(worst, std::abs(cosine - static_cast<double>(std::cos(angle))));
-  }
-  EXPECT_LT(worst, 0x1p-50);
-}
-
-TEST(KeyedNormal, DrawDependsOnItsIndexAndNotOnTheCall) {
-  const NoiseKey key = NoiseKey::FromSeed(5, TrialId(5));
-  std::vector<float> whole(5000), part(2001);
-  FillNormal(key, {3, Purpose::gradient}, 0, 2.5, whole);
-  FillNormal(key, {3, Purpose::gradient}, 1024, 2.5, part);
-  for (std::size_t i = 0; i < part.size(); ++i) ASSERT_EQ(part[i], whole[1024 + i]) << i;
-}
-
-// Computed apart from this code: BLAKE2b of Python's hashlib, ChaCha20 and Box-Muller in Python.
-TEST(KeyedNormal, KnownDrawsStayTheSame) {
-  std::vector<float> draws(4);
-  FillNormal(NoiseKey::FromSeed(0, TrialId(0)), {0, Purpose::gradient}, 0, 1.0, draws);
-  EXPECT_THAT(draws, testing::ElementsAre(-0x1.50d72ep+0f, 0x1.a4b30ep-7f, -0x1.6fc5f2p+0f, 0x1.bbd076p+0f));
 }
 
 Real Threshold(double scale, std::int64_t k) {

@@ -55,6 +55,18 @@ TEST(SweepPlan, TeachersStandFirstOncePerDefinitionDataAndSeed) {
   }
 }
 
+TEST(SweepPlan, TeachersThatDifferInTheirNamesAloneAreOne) {
+  const SweepPlan plan = GoodPlan(kHead +
+                                  "[teacher]\na = { network = \"logistic\" }\nb = { network = \"logistic\" }\n"
+                                  "c = { network = \"datalens\" }\n[trial]\n[sweep]\nseeds = [0, 1]\n"
+                                  "zip.t = [{ teacher = \"c\" }, { teacher = \"b\" }, { teacher = \"a\", steps = 3 }]\n");
+  EXPECT_THAT(Names(plan), ElementsAre("teacher-a-digits-s0", "teacher-a-digits-s1", "teacher-c-digits-s0",
+                                       "teacher-c-digits-s1", "dpdfd-working-c-digits-s0", "dpdfd-working-c-digits-s1",
+                                       "dpdfd-working-b-digits-s0", "dpdfd-working-b-digits-s1",
+                                       "dpdfd-working-a-digits-s0", "dpdfd-working-a-digits-s1"));
+  for (std::size_t i = 4; i < 10; ++i) EXPECT_EQ(*plan.trials[i].parent, plan.trials[(i < 6 ? 2 : 0) + i % 2].id);
+}
+
 TEST(SweepPlan, TeacherKindFollowsFromItsDefinition) {
   const SweepPlan plan = GoodPlan(kHead + kTeachers +
                                   "[trial]\nreading = \"sound\"\n[sweep]\nzip.a = [{ teacher = \"dp\" }, "

@@ -94,7 +94,7 @@ TEST_F(CheckpointStoreTest, TheLastTwoCheckpointsAreKept) {
   auto store = Open(1);
   for (const std::int64_t step : {1, 2, 3, 4}) Commit(*store, step);
   EXPECT_EQ(Files(1), (std::vector<std::string>{"checkpoint-3.h5", "checkpoint-4.h5", "manifest.log",
-                                                "series.log", "transcript.log"}));
+                                                "series.log", "transcript-0.log"}));
 }
 
 TEST_F(CheckpointStoreTest, AsManyCheckpointsStayAsAreAskedFor) {
@@ -128,14 +128,26 @@ TEST_F(CheckpointStoreTest, ACommitThatDoesNotFitIsRefusedBeforeAByteIsWritten) 
   EXPECT_EQ(LatestStep(*store), 2);
 }
 
-TEST_F(CheckpointStoreTest, ACommitEmptiesTheTranscript) {
+TEST_F(CheckpointStoreTest, ACommitBeginsAnotherTranscriptAndRemovesWhatNoCheckpointNeeds) {
   auto store = Open(1);
-  Release(*store, 0);
-  Release(*store, 1);
-  EXPECT_EQ(Steps(*store->Transcript()), (std::vector<std::int64_t>{0, 1}));
-  Commit(*store, 2);
-  EXPECT_TRUE(store->Transcript()->empty());
-  EXPECT_EQ(env_.Bytes("trials/t/attempt-1/transcript.log").size(), 16U);
+  for (std::int64_t step = 0; step < 8; ++step) {
+    if (step % 2 == 0 && step > 0) Commit(*store, step);
+    Release(*store, step);
+  }
+  EXPECT_EQ(Steps(*store->Transcript()), (std::vector<std::int64_t>{6, 7}));
+  EXPECT_EQ(Files(1), (std::vector<std::string>{"checkpoint-4.h5", "checkpoint-6.h5", "manifest.log", "series.log",
+                                                "transcript-4.log", "transcript-6.log"}));
+  ASSERT_TRUE(store->RemoveCheckpoints().ok());
+  EXPECT_EQ(Files(1), (std::vector<std::string>{"manifest.log", "series.log", "transcript-6.log"}));
+}
+
+TEST_F(CheckpointStoreTest, OfOneCheckpointAloneOneTranscriptIsKept) {
+  auto store = CheckpointStore::Open(env_, kTrial, 1, 1).value();
+  for (std::int64_t step = 0; step < 6; ++step) {
+    if (step % 2 == 0) Commit(*store, step);
+    Release(*store, step);
+  }
+  EXPECT_EQ(Files(1), (std::vector<std::string>{"checkpoint-4.h5", "manifest.log", "series.log", "transcript-4.log"}));
 }
 
 TEST_F(CheckpointStoreTest, ACommitKeepsReleasesOfWorkItDoesNotCover) {
@@ -203,12 +215,146 @@ TEST_F(CheckpointStoreTest, ADamagedNewestCheckpointGivesWayToTheOneBefore) {
     Damage("attempt-1/checkpoint-4.h5");
     auto store = Open(reopened);
     EXPECT_EQ(LatestStep(*store), 2);
-    EXPECT_TRUE(store->Transcript()->empty()) << "its releases continue a checkpoint that is gone";
     EXPECT_TRUE(store->Series()->empty());
     Release(*store, 2);
     Commit(*store, 4);
     EXPECT_EQ(LatestStep(*store), 4);
     EXPECT_EQ(LatestStep(*Open(3)), 4);
+  }
+}
+
+// Eight steps with a release in each, and a checkpoint before every other one: 4 and 6 are kept.
+class FallBack : public CheckpointStoreTest, public ::testing::WithParamInterface<std::uint32_t> {
+ protected:
+  void SetUp() override {
+    auto store = Open(1);
+    for (std::int64_t step = 0; step < 8; ++step) {
+      if (step % 2 == 0) Commit(*store, step);
+      Release(*store, step);
+    }
+  }
+  static std::string At(const std::string& name) { return std::string(kTrial) + "/attempt-1/" + name; }
+  std::vector<std::int64_t> Continued() { return Steps(*Open(GetParam())->Transcript()); }
+};
+
+TEST_P(FallBack, WhatWasReleasedSinceTheOlderCheckpointIsReplayed) {
+  Damage("attempt-1/checkpoint-6.h5");
+  auto store = Open(GetParam());
+  EXPECT_EQ(LatestStep(*store), 4);
+  const auto records = store->Transcript().value();
+  EXPECT_EQ(Steps(records), (std::vector<std::int64_t>{4, 5, 6, 7}));
+  EXPECT_EQ(records[3].released, Released(7).released);
+  Commit(*store, 6);
+  EXPECT_EQ(Steps(*store->Transcript()), (std::vector<std::int64_t>{6, 7})) << "while it is replayed";
+  Release(*store, 8);
+  EXPECT_EQ(Steps(*Open(9)->Transcript()), (std::vector<std::int64_t>{6, 7, 8}));
+}
+
+TEST_P(FallBack, SoItIsWhenTheCheckpointIsGone) {
+  ASSERT_TRUE(env_.Remove(At("checkpoint-6.h5")).ok());
+  EXPECT_EQ(Continued(), (std::vector<std::int64_t>{4, 5, 6, 7}));
+}
+
+TEST_P(FallBack, AGapIsNotLeaptOver) {
+  Damage("attempt-1/checkpoint-6.h5");
+  ASSERT_TRUE(env_.Remove(At("transcript-4.log")).ok());
+  EXPECT_EQ(Continued(), std::vector<std::int64_t>()) << "releases of 6 and 7 go on from other parameters";
+}
+
+TEST_P(FallBack, ALogThatWasCutEndsTheReplay) {
+  Damage("attempt-1/checkpoint-6.h5");
+  std::string& bytes = env_.Bytes(At("transcript-4.log"));
+  bytes.resize(bytes.size() - 18);  // the record that closes it
+  EXPECT_EQ(Continued(), (std::vector<std::int64_t>{4, 5}));
+}
+
+TEST_P(FallBack, ReleasesAfterAGapNeverComeBack) {
+  Damage("attempt-1/checkpoint-6.h5");
+  ASSERT_TRUE(env_.Remove(At("transcript-4.log")).ok());
+  {
+    auto store = Open(GetParam());
+    Release(*store, 4);
+    Release(*store, 5);
+    Commit(*store, 6);
+  }
+  EXPECT_EQ(Steps(*Open(9)->Transcript()), std::vector<std::int64_t>());
+}
+
+INSTANTIATE_TEST_SUITE_P(ReopenedOrNext, FallBack, ::testing::Values(1U, 2U));
+
+TEST_F(CheckpointStoreTest, ADamagedTranscriptCostsItsReleasesAndNotTheCheckpoint) {
+  {
+    auto store = Open(1);
+    Commit(*store, 2);
+    for (const std::int64_t step : {2, 3, 4}) Release(*store, step);
+  }
+  env_.Bytes("trials/t/attempt-1/transcript-0.log")[40] ^= 1;
+  EXPECT_EQ(CheckpointStore::Open(env_, kTrial, 1).status().code(), StatusCode::damage);
+  auto store = Open(2);
+  EXPECT_EQ(LatestStep(*store), 2);
+  EXPECT_TRUE(store->Transcript()->empty());
+}
+
+TEST_F(CheckpointStoreTest, WhatAnAttemptReleasedAfterACopyThatItLostIsReplayed) {
+  {
+    auto store = Open(1);
+    Commit(*store, 2);
+    Release(*store, 2);
+  }
+  Release(*Open(2), 3);
+  Damage("attempt-2/checkpoint-2.h5");
+  auto store = Open(3);
+  EXPECT_EQ(LatestStep(*store), 2);
+  EXPECT_EQ(Steps(*store->Transcript()), (std::vector<std::int64_t>{2, 3}));
+}
+
+TEST_F(CheckpointStoreTest, WithEveryCheckpointDamagedTheBeginningIsReplayed) {
+  {
+    auto store = Open(1);
+    Commit(*store, 0);
+    Release(*store, 0);
+    Commit(*store, 1);
+    Release(*store, 1);
+  }
+  Damage("attempt-1/checkpoint-0.h5");
+  Damage("attempt-1/checkpoint-1.h5");
+  for (const std::uint32_t attempt : {2U, 1U}) {
+    auto store = Open(attempt);
+    EXPECT_EQ(LatestStep(*store), -1);
+    EXPECT_EQ(Steps(*store->Transcript()), (std::vector<std::int64_t>{0, 1}));
+  }
+}
+
+TEST_F(CheckpointStoreTest, WhatAFinishedAttemptReleasedIsNotReplayed) {
+  {
+    auto store = Open(1);
+    Release(*store, 0);
+    Commit(*store, 0);
+    ASSERT_TRUE(store->RemoveCheckpoints().ok());
+  }
+  for (const std::uint32_t attempt : {2U, 1U}) EXPECT_TRUE(Open(attempt)->Transcript()->empty());
+}
+
+// One log for all, emptied at each commit.
+TEST_F(CheckpointStoreTest, ATranscriptOfAnOlderVersionGoesOnFromTheNewestCheckpointAlone) {
+  for (const std::uint32_t next : {1U, 2U}) {
+    for (const bool damaged : {false, true}) {
+      env_ = {};
+      {
+        auto store = Open(1);
+        for (const std::int64_t step : {2, 4}) Commit(*store, step);
+        for (const std::int64_t step : {4, 5}) Release(*store, step);
+      }
+      env_.Put("trials/t/attempt-1/transcript.log", env_.Bytes("trials/t/attempt-1/transcript-0.log"));
+      ASSERT_TRUE(env_.Remove("trials/t/attempt-1/transcript-0.log").ok());
+      if (damaged) Damage("attempt-1/checkpoint-4.h5");
+      auto store = Open(next);
+      EXPECT_EQ(LatestStep(*store), damaged ? 2 : 4);
+      EXPECT_EQ(Steps(*store->Transcript()), damaged ? std::vector<std::int64_t>() : (std::vector<std::int64_t>{4, 5}));
+      if (next == 1) {
+        EXPECT_FALSE(env_.Exists("trials/t/attempt-1/transcript.log"));
+      }
+    }
   }
 }
 

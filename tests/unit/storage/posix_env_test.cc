@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,17 @@ TEST(PosixEnv, AFolderWhereAFileLiesIsRefused) {
   EXPECT_THAT(PosixEnv().CreateDirectories(folder / "file/below").message(),
               HasSubstr("is a file and not a folder"));
   EXPECT_THAT(PosixEnv().CreateDirectories(folder / "file").message(), HasSubstr("Not a directory"));
+}
+
+TEST(PosixEnv, OnlyPlainFilesAreReadAndAPipeIsNotWaitedFor) {
+  const retort::testing::TemporaryDirectory folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  for (const std::string& path : {folder / "pipe", std::string("/dev/zero")}) {
+    const auto bytes = PosixEnv().ReadFile(path);
+    EXPECT_EQ(bytes.status().code(), StatusCode::environment);
+    EXPECT_THAT(bytes.status().message(), HasSubstr("'" + path + "' is no plain file"));
+  }
+  EXPECT_THAT(PosixEnv().ReadFile(folder.path()).status().message(), HasSubstr("Is a directory"));
 }
 
 TEST(PosixEnv, ASecondProcessIsToldWhoHoldsTheLock) {

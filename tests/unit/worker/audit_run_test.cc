@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
 
 #include "experiments/spec/spec_codec.h"
+#include "tests/testing/temporary_directory.h"
 #include "tests/unit/worker/tiny_trials.h"
 #include "worker/audit/canaries.h"
 #include "worker/audit/inception_score.h"
@@ -20,6 +23,19 @@ namespace {
 
 using privacy::AuditFinding;
 using privacy::AuditKind;
+
+// A folder of a test's own where temporary files go.
+class TemporaryFiles {
+ public:
+  TemporaryFiles() { ::setenv("TMPDIR", folder_.path().c_str(), 1); }
+  TemporaryFiles(const TemporaryFiles&) = delete;
+  TemporaryFiles& operator=(const TemporaryFiles&) = delete;
+  ~TemporaryFiles() { ::unsetenv("TMPDIR"); }
+  [[nodiscard]] std::filesystem::path folder() const { return folder_.path(); }
+
+ private:
+  retort::testing::TemporaryDirectory folder_;
+};
 
 class AuditRun : public ::testing::Test {
  protected:
@@ -159,13 +175,27 @@ TEST_F(AuditRun, CanariesAreFoundWhereNoNoiseHidesThem) {
 TEST_F(AuditRun, ShadowNetworksOfADirectTrialAreTrainedAndCounted) {
   privacy::AuditOrder order = OrderFor(trials_.Teacher("plain"), "plain", {AuditKind::membership});
   order.shadows = 4;
+  const TemporaryFiles files;
   const auto findings = Run(order);
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_NE(findings[1].subject.find("LiRA with 4 shadow networks"), std::string::npos);
-  EXPECT_FALSE(std::filesystem::exists("/tmp/retort-audit-" + std::to_string(::getpid())));
+  EXPECT_TRUE(std::filesystem::is_empty(files.folder()));
 }
 
 // The class of a tiny picture is the quarter that is bright: a network that has learnt that gives it away.
+// What has a name that can be guessed may be anybody's.
+TEST_F(AuditRun, NothingThatLiesInTheTemporaryFolderIsUsedOrTakenAway) {
+  const TemporaryFiles files;
+  const std::filesystem::path lies = files.folder() / ("retort-audit-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(lies);
+  std::ofstream(lies / "manifest.log") << "somebody's";
+  privacy::AuditOrder order = OrderFor(trials_.DpSgdStudent(), "dpsgd", {AuditKind::canary});
+  order.canaries = 40;
+  EXPECT_EQ(Run(order).size(), 1U);
+  EXPECT_TRUE(std::filesystem::exists(lies / "manifest.log"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(lies), {}), 1);
+}
+
 TEST_F(AuditRun, InversionDrawsWhatTheClassesLookLike) {
   TrialSpec spec = trials_.Teacher("plain");
   spec.network = "logistic";

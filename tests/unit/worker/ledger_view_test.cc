@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/attempt_account.h"
 #include "tests/testing/fault_injection_env.h"
 
 namespace retort::worker {
@@ -97,6 +98,51 @@ TEST_F(LedgerViewTest, SettlementIsTakenBackWithItsGrant) {
   ASSERT_TRUE(checkpointed.Load(saved).ok());
   AbsorbTranscript(checkpointed);
   EXPECT_EQ(Draws(checkpointed), 10) << "settled after the checkpoint";
+}
+
+TEST_F(LedgerViewTest, WhatOnlyTheLedgerKnowsOfCounts) {
+  LedgerView lost = View(1, 1);
+  ASSERT_TRUE(lost.Reserve(Votes(), 5).ok());
+  std::map<std::string, std::string> saved;
+  lost.Save(saved);
+
+  LedgerView view = View(9, 2);  // of a folder that knows of nothing but the checkpoint
+  ASSERT_TRUE(view.Load(saved).ok());
+  privacy::PrivacyEvent charged = Votes(), other = Votes();
+  charged.count = 12;
+  other.noise_std = 41;
+  other.count = 3;
+  view.CountCharged({charged, other});
+  EXPECT_EQ(Draws(view), 12 + 3);
+  ASSERT_EQ(view.entries().size(), 3U);
+  EXPECT_EQ(view.entries()[2].id, storage::kUncountedId);
+  EXPECT_EQ(view.entries()[2].data_digest, "digest");
+  const std::uint64_t id = view.Reserve(Votes(), 4).value();
+  ASSERT_TRUE(view.Settle(id, 1).ok());
+  EXPECT_EQ(Draws(view), 12 + 3 + 1) << "fresh draws count besides";
+}
+
+TEST_F(LedgerViewTest, ALedgerThatSaysLessTakesNothingAway) {
+  LedgerView view = View(1, 1);
+  ASSERT_TRUE(view.Reserve(Votes(), 5).ok());
+  privacy::PrivacyEvent charged = Votes();
+  charged.count = 2;
+  view.CountCharged({charged});
+  EXPECT_EQ(Draws(view), 5);
+}
+
+// Each attempt is told anew; a checkpoint that held it as well would count it twice.
+TEST_F(LedgerViewTest, WhatOnlyTheLedgerKnowsOfIsNotSaved) {
+  LedgerView view = View(1, 1);
+  privacy::PrivacyEvent charged = Votes();
+  charged.count = 7;
+  view.CountCharged({charged});
+  std::map<std::string, std::string> saved;
+  view.Save(saved);
+  LedgerView next = View(2, 2);
+  ASSERT_TRUE(next.Load(saved).ok());
+  next.CountCharged({charged});
+  EXPECT_EQ(Draws(next), 7);
 }
 
 // What the ledger may never have heard is not given back by the view either way: the ledger counts more.

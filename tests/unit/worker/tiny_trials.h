@@ -12,6 +12,7 @@
 #include "storage/attempt_file.h"
 #include "storage/env.h"
 #include "storage/idx_file.h"
+#include "storage/tensor_digest.h"
 #include "tests/testing/temporary_directory.h"
 #include "tests/unit/worker/twin_host.h"
 #include "worker/rng_streams.h"
@@ -243,6 +244,7 @@ class TinyTrials {
     order.start.trial_directory = folder_ / "trials/" + name;
     order.start.attempt_directory = order.start.trial_directory + "/attempt-" + std::to_string(number);
     order.start.teacher_file = teacher_file;
+    if (!teacher_file.empty()) TellOfTeacher(teacher_file, order.start);
     order.start.data_path = data_->path;
     order.start.sweep = "tiny";
     order.build = "test";
@@ -265,6 +267,13 @@ class TinyTrials {
   [[nodiscard]] std::string operator/(const std::string& name) const { return folder_ / name; }
 
  private:
+  // As the orchestrator would that has the teacher's row.
+  static void TellOfTeacher(const std::string& file, cluster::Start& start) {
+    const Result<storage::AttemptFile> teacher = storage::ReadAttemptFile(file);
+    if (!teacher.ok()) return;
+    start.teacher_parameters = storage::TensorDigest(teacher->parameters);
+    for (const privacy::Claim& claim : teacher->claims) start.teacher_claims.push_back(privacy::EncodeClaim(claim));
+  }
   [[nodiscard]] TrialSpec Common() const {
     TrialSpec spec;
     spec.data = data_;

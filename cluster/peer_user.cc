@@ -1,0 +1,102 @@
+#include "cluster/peer_user.h"
+
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace retort::cluster {
+namespace {
+
+struct Question {
+  nlmsghdr header;
+  inet_diag_req_v2 about;
+};
+
+// What the kernel says about the socket that `question` names, if there is one. It answers within the call that asks.
+std::optional<inet_diag_msg> Ask(const Question& question) {
+  const int kernel = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  if (kernel < 0) return std::nullopt;
+  char reply[1024];
+  ssize_t got = ::send(kernel, &question, sizeof(question), 0);
+  if (got > 0) got = ::recv(kernel, reply, sizeof(reply), MSG_DONTWAIT);
+  ::close(kernel);
+  nlmsghdr header{};
+  inet_diag_msg socket{};
+  if (got < static_cast<ssize_t>(NLMSG_HDRLEN + sizeof(socket))) return std::nullopt;
+  std::memcpy(&header, reply, sizeof(header));
+  std::memcpy(&socket, reply + NLMSG_HDRLEN, sizeof(socket));
+  return header.nlmsg_type == SOCK_DIAG_BY_FAMILY ? std::optional(socket) : std::nullopt;
+}
+
+struct End {
+  sa_family_t family = AF_UNSPEC;
+  __be16 port = 0;
+  __be32 address[4] = {};
+};
+
+using NameOfSocket = int(int, sockaddr*, socklen_t*);
+
+std::optional<End> EndOf(int socket, NameOfSocket* name) {
+  sockaddr_storage stored{};
+  socklen_t size = sizeof(stored);
+  if (name(socket, reinterpret_cast<sockaddr*>(&stored), &size) != 0) return std::nullopt;
+  End end;
+  end.family = stored.ss_family;
+  if (stored.ss_family == AF_INET) {
+    const auto& in = reinterpret_cast<const sockaddr_in&>(stored);
+    end.port = in.sin_port;
+    std::memcpy(end.address, &in.sin_addr, sizeof(in.sin_addr));
+  } else if (stored.ss_family == AF_INET6) {
+    const auto& in = reinterpret_cast<const sockaddr_in6&>(stored);
+    end.port = in.sin6_port;
+    std::memcpy(end.address, &in.sin6_addr, sizeof(in.sin6_addr));
+  } else {
+    return std::nullopt;
+  }
+  return end;
+}
+
+bool IsEstablished(int socket) {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  return ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_state == TCP_ESTABLISHED;
+}
+
+}  // namespace
+
+// A socket that its process has closed is nobody's any more, and the kernel calls it root's.
+std::optional<uid_t> PeerUser(int socket) {
+  const std::optional<End> far = EndOf(socket, ::getpeername), near = EndOf(socket, ::getsockname);
+  if (!far || !near) return std::nullopt;
+  Question question{};
+  question.header.nlmsg_len = sizeof(question);
+  question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  question.header.nlmsg_flags = NLM_F_REQUEST;
+  question.about.sdiag_family = static_cast<__u8>(far->family);
+  question.about.sdiag_protocol = IPPROTO_TCP;
+  question.about.idiag_states = ~0U;
+  inet_diag_sockid& id = question.about.id;
+  id.idiag_sport = far->port;
+  id.idiag_dport = near->port;
+  std::memcpy(id.idiag_src, far->address, sizeof(far->address));
+  std::memcpy(id.idiag_dst, near->address, sizeof(near->address));
+  id.idiag_cookie[0] = id.idiag_cookie[1] = static_cast<__u32>(INET_DIAG_NOCOOKIE);
+  const std::optional<inet_diag_msg> found = Ask(question);
+  if (!found || found->idiag_state != TCP_ESTABLISHED) return std::nullopt;
+  return found->idiag_uid;
+}
+
+// In this order: an end that is closed between the two looks is seen by the second.
+bool IsOwnPeer(int socket) {
+  if (!EndOf(socket, ::getsockname)) return true;
+  const std::optional<uid_t> user = PeerUser(socket);
+  return (!user || *user == ::geteuid()) && IsEstablished(socket);
+}
+
+}  // namespace retort::cluster

@@ -1,0 +1,20 @@
+// Whose process is at the other end of a TCP connection. All users of a host share its addresses, 127.0.0.1 among them: an
+// address tells hosts apart, and this the users of one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+
+namespace retort::cluster {
+
+// The user whose process holds the other end of `socket` (IPv4 or IPv6) on this host. Nothing where the other end is on
+// another host, is closed already, or the kernel does not tell.
+[[nodiscard]] std::optional<uid_t> PeerUser(int socket);
+
+// Whether a connection that was just accepted may go on: not when its other end belongs to another user of this host, and not
+// when it is closed already, since then nobody can tell whose it was. Other hosts' connections may,
+// and sockets of another kind.
+[[nodiscard]] bool IsOwnPeer(int socket);
+
+}  // namespace retort::cluster

@@ -1,0 +1,61 @@
+#include "monitoring/connection_guard.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+namespace retort::monitoring {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void BreakOff(const std::vector<int>& sockets) {
+  for (const int socket : sockets) ::shutdown(socket, SHUT_RDWR);
+}
+
+// In network order; 0 for anything but IPv4.
+std::uint32_t AddressOf(int socket) {
+  sockaddr_in far{};
+  socklen_t size = sizeof(far);
+  const bool known = ::getpeername(socket, reinterpret_cast<sockaddr*>(&far), &size) == 0 && far.sin_family == AF_INET;
+  return known ? far.sin_addr.s_addr : 0;
+}
+
+}  // namespace
+
+ConnectionGuard::ConnectionGuard(const ConnectionLimits& limits)
+    : user_of_(limits.user_of), open_(limits), thread_([this] { Watch(); }) {}
+
+ConnectionGuard::~ConnectionGuard() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void ConnectionGuard::Began(int socket) {
+  const Peer peer{AddressOf(socket), user_of_ ? user_of_(socket) : std::nullopt};
+  const std::lock_guard lock(mutex_);
+  const bool first = !open_.NextDue();
+  BreakOff(open_.Began(socket, peer, Clock::now()));
+  if (first) changed_.notify_one();
+}
+
+void ConnectionGuard::Ended(int socket) {
+  const std::lock_guard lock(mutex_);
+  open_.Ended(socket);
+}
+
+void ConnectionGuard::Watch() {
+  std::unique_lock lock(mutex_);
+  while (!over_) {
+    BreakOff(open_.Overdue(Clock::now()));
+    if (const auto due = open_.NextDue())
+      changed_.wait_until(lock, *due);
+    else
+      changed_.wait(lock);
+  }
+}
+
+}  // namespace retort::monitoring

@@ -1,0 +1,74 @@
+#include "orchestrator/root_examples.h"
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+namespace retort::orchestrator {
+
+std::string ResultsRoot(const std::string& results) {
+  const std::filesystem::path folder = std::filesystem::path(results).lexically_normal();
+  const std::filesystem::path whole = folder.has_filename() ? folder : folder.parent_path();
+  return whole.has_parent_path() ? whole.parent_path().string() : std::string(".");
+}
+
+Result<storage::DataMarks> RootExamples::Marks(const storage::MarkKey& key, const std::string& unpacked,
+                                               const DataSpec& data) {
+  const std::string name = data.digest + "-" + storage::SplitName(data);
+  auto found = read_.find(name);
+  if (found == read_.end()) {
+    RETORT_ASSIGN_OR_RETURN(storage::SplitDigests digests, storage::DigestsOfSplits(env_, data, options_));
+    found = read_.emplace(name, std::move(digests)).first;
+  }
+  return storage::MarksOf(key, unpacked, data, found->second);
+}
+
+Result<SharedExamples> RootExamples::Look(const SweepPlan& plan) {
+  RETORT_ASSIGN_OR_RETURN(const std::optional<storage::MarkKey> known, storage::FindMarkKey(env_, root_));
+  const storage::MarkKey key = known ? *known : storage::MarkKey::Draw();
+  RETORT_ASSIGN_OR_RETURN(storage::RootMarks marks, storage::ReadMarks(env_, root_));
+  SharedExamples shared(std::move(marks));
+  for (const auto& data : plan.data) {
+    const std::string& unpacked = UnpackedOf(plan.unpacked, data->digest);
+    if (data->digest.empty() || shared.HasMarks(unpacked, storage::SplitName(*data))) continue;
+    Result<storage::DataMarks> made = Marks(key, unpacked, *data);
+    if (made.ok()) shared.Add(*std::move(made));
+  }
+  return shared;
+}
+
+Result<SharedExamples> RootExamples::Keep(const SweepPlan& plan) {
+  if (plan.data.empty()) return Look(plan);
+  RETORT_ASSIGN_OR_RETURN(const storage::MarkKey key, storage::OpenMarkKey(env_, root_));
+  RETORT_ASSIGN_OR_RETURN(storage::RootMarks marks, storage::ReadMarks(env_, root_));
+  marks.root = key.Name();
+  SharedExamples shared(std::move(marks));
+  for (const auto& data : plan.data) {
+    const std::string& unpacked = UnpackedOf(plan.unpacked, data->digest);
+    if (shared.HasMarks(unpacked, storage::SplitName(*data))) continue;
+    RETORT_ASSIGN_OR_RETURN(storage::DataMarks made, Marks(key, unpacked, *data));
+    RETORT_RETURN_IF_ERROR(storage::StoreMarks(env_, root_, key, made));
+    shared.Add(std::move(made));
+  }
+  return shared;
+}
+
+Status RootExamples::Complete(const UnpackedDigests& unpacked, const DataSets& data, SharedExamples& shared) {
+  std::optional<storage::MarkKey> key;
+  for (const auto& set : data) {
+    const std::string& digest = UnpackedOf(unpacked, set->digest);
+    if (shared.HasMarks(digest, storage::SplitName(*set))) continue;
+    if (!key) {
+      RETORT_ASSIGN_OR_RETURN(key, storage::FindMarkKey(env_, root_));
+      if (!key) return {};
+    }
+    options_.may_decode = false;
+    Result<storage::DataMarks> made = Marks(*key, digest, *set);
+    if (!made.ok()) continue;
+    RETORT_RETURN_IF_ERROR(storage::StoreMarks(env_, root_, *key, *made));
+    shared.Add(*std::move(made));
+  }
+  return {};
+}
+
+}  // namespace retort::orchestrator

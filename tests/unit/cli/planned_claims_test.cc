@@ -1,0 +1,58 @@
+#include "orchestrator/cli/planned_claims.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/sample_results.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+// Without anything remembered, and with a teacher's own claims where there is one.
+std::vector<privacy::Claim> WorkedOut(const TrialSpec& spec, const TrialSpec* teacher) {
+  std::vector<privacy::Claim> of_teacher;
+  if (teacher != nullptr) of_teacher = WorkedOut(*teacher, nullptr);
+  return privacy::ClaimsFor({&spec, of_teacher}, privacy::PlannedEvents(spec).value());
+}
+
+TEST(PlannedClaims, AStudentsRestOnThoseOfItsTeacher) {
+  const auto data = testing::SampleData();
+  TrialSpec teacher = testing::SampleTeacher(data), student = testing::SampleStudent(data, 0);
+  student.reading = Reading::sound;
+  PlannedClaims claims;
+  const std::vector<privacy::Claim> of_plain = claims.Of(student, &teacher);
+  EXPECT_EQ(of_plain, WorkedOut(student, &teacher));
+  teacher.method = "dpsgd";
+  teacher.noise_multiplier = 4;
+  EXPECT_EQ(claims.Of(student, &teacher), WorkedOut(student, &teacher));
+  EXPECT_NE(claims.Of(student, &teacher), of_plain);
+  EXPECT_EQ(claims.Of(student, nullptr), WorkedOut(student, nullptr));
+}
+
+TEST(PlannedClaims, NoMoreAreHeldThanTheLimitHoweverManyDiffer) {
+  const auto data = testing::SampleData();
+  TrialSpec student = testing::SampleStudent(data, 0);
+  const TrialSpec teacher = testing::SampleTeacher(data);
+  PlannedClaims claims;
+  for (std::size_t i = 0; i < 2 * PlannedClaims::kMostRemembered; ++i) {
+    student.sigma = 1 + static_cast<double>(i);
+    const std::vector<privacy::Claim>& found = claims.Of(student, &teacher);
+    ASSERT_LE(claims.remembered(), PlannedClaims::kMostRemembered + 1);
+    if (i % 1000 == 0) {
+      EXPECT_EQ(found, WorkedOut(student, &teacher)) << student.sigma;
+    }
+  }
+}
+
+TEST(TeacherSpecs, AStudentFindsItsTeacherAndAnotherTrialFindsNone) {
+  const testing::Sample sample = testing::SampleSweep();
+  const TeacherSpecs teachers(sample.plan.trials);
+  EXPECT_EQ(teachers.Of(sample.plan.trials[1]), &sample.plan.trials[0]);
+  EXPECT_EQ(teachers.Of(sample.plan.trials[0]), nullptr);
+  TrialSpec orphan = sample.plan.trials[1];
+  orphan.parent = TrialId(7);
+  EXPECT_EQ(teachers.Of(orphan), nullptr);
+}
+
+}  // namespace
+}  // namespace retort::orchestrator::cli
