@@ -96,7 +96,7 @@ const BadSweep kBadSweeps[] = {
      "takes an integer, not the string \"10\"", ""},
     {"RealForInteger", kTrial + "steps = 1e3\n", 12, 9, "trial.steps", "write 1000", ""},
     {"IntegerForFlag", kTrial + "detach = 0\n", 12, 10, "trial.detach", "true or false", ""},
-    {"NegativeSigma", kTrial + "sigma = -1\n", 12, 9, "trial.sigma", "must lie in (0, 1e9]", ""},
+    {"NegativeSigma", kTrial + "sigma = -1\n", 12, 9, "trial.sigma", "must lie in [1e-6, 1e6]", ""},
     {"DeadlineThatNoWorkerMeets", kTrial + "deadline = \"400ms\"\n", 12, 12, "trial.deadline",
      "a deadline below 1 s ends trials that are well", ""},
     {"ZeroLearningRate", kTrial + "lr = 0\n", 12, 6, "trial.lr", "must lie in (0, 1e6]", ""},
