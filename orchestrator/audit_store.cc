@@ -26,6 +26,10 @@ bool HasAudit(storage::Env& env, const std::string& results, const std::string& 
 
 bool HasAuditMark(storage::Env& env, const std::string& results) { return env.Exists(MarkOf(results)); }
 
+Result<storage::FileStamp> StampOfAudits(storage::Env& env, const std::string& results) {
+  return env.Stamp(MarkOf(results));
+}
+
 Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env, const std::string& results,
                                                       const TrialView& trial) {
   if (!trial.row) return std::optional<privacy::AuditReport>();
@@ -61,6 +65,7 @@ Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& re
   if (!HasAuditMark(env, results)) RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(MarkOf(results), ""));
   RETORT_RETURN_IF_ERROR(
       env.WriteFileAtomically(PathOf(results, trial.folder), privacy::EncodeAuditReport(report) + "\n"));
+  RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(MarkOf(results), ""));
   return report;
 }
 

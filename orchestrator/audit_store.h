@@ -1,5 +1,6 @@
 // Reports of audits, beside the trials that they are of: TRIAL/audit.json. Before the first one the results folder gets
-// a mark, so that who keeps what it once knew of the folder sees that there may be more to know.
+// a mark, which is written again after each, so that who keeps what it once knew of the folder sees that there may be more
+// to know.
 #pragma once
 
 #include <optional>
@@ -16,6 +17,8 @@ namespace retort::orchestrator {
 // Whether anything was ever stored for the trial in `folder`, relative to `results`; empty: it left no folder.
 [[nodiscard]] bool HasAudit(storage::Env& env, const std::string& results, const std::string& folder);
 [[nodiscard]] bool HasAuditMark(storage::Env& env, const std::string& results);
+// Of the mark: another one after every audit that was stored. Error: environment, as when there is none.
+[[nodiscard]] Result<storage::FileStamp> StampOfAudits(storage::Env& env, const std::string& results);
 // The report on the trial's present row; nothing when there is none, or when it is of an earlier result.
 // Error: damage, naming the file.
 [[nodiscard]] Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env,

@@ -18,8 +18,8 @@ struct OtherBudget {
 };
 
 // Why `event` may not be drawn, or nothing when the total with it stays within
-// data.budget and all of `others` (always so without any). Everything charged to the data set's digest
-// counts, trials that are out of the plan included, that `counts` says true of (empty: of all), and what
+// data.budget and all of `others` (always so without any). What `counts` leaves of all that was charged to
+// the data set's digest (empty: everything), trials that are out of the plan included, counts, and what
 // other sweeps of the results root charged to it. An unbounded event crosses every cap.
 [[nodiscard]] std::optional<std::string> RefuseOverBudget(
     const ChargeBook& charges, const DataSpec& data, const privacy::PrivacyEvent& event,

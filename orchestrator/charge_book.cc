@@ -1,6 +1,7 @@
 #include "orchestrator/charge_book.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "experiments/spec/status.h"
 
@@ -70,10 +71,20 @@ std::vector<privacy::PrivacyEvent> ChargeBook::EventsOf(TrialId trial) const {
   return events;
 }
 
+std::vector<privacy::PrivacyEvent> ChargeBook::CountedOf(TrialId trial, const Counts& counts) const {
+  Events events = EventsOf(trial);
+  return counts ? counts(trial, std::move(events)) : events;
+}
+
 void ChargeBook::Share(const std::string& a, const std::string& b) {
   if (a == b || !shares_[a].insert(b).second) return;
   shares_[b].insert(a);
   ++version_;
+}
+
+std::set<std::string> ChargeBook::SharedWith(const std::string& digest) const {
+  const auto others = shares_.find(digest);
+  return others == shares_.end() ? std::set<std::string>() : others->second;
 }
 
 std::vector<TrialId> ChargeBook::TrialsOn(const std::string& data_digest) const {
@@ -84,27 +95,22 @@ std::vector<TrialId> ChargeBook::TrialsOn(const std::string& data_digest) const 
       trials.insert(trials.end(), found->second.begin(), found->second.end());
   };
   add(digest);
-  if (const auto others = shares_.find(digest); others != shares_.end())
-    for (const std::string& other : others->second) add(other);
+  for (const std::string& other : SharedWith(digest)) add(other);
   return trials;
 }
 
 std::vector<privacy::PrivacyEvent> ChargeBook::SumOn(const std::string& data_digest,
                                                      const Counts& counts) const {
   Sums all;
-  for (const TrialId trial : TrialsOn(data_digest)) {
-    if (counts && !counts(trial)) continue;
-    for (const privacy::PrivacyEvent& event : by_trial_.at(trial))
-      if (event.count > 0) AddTo(all, event);
-  }
+  for (const TrialId trial : TrialsOn(data_digest))
+    for (const privacy::PrivacyEvent& event : CountedOf(trial, counts)) AddTo(all, event);
   return all;
 }
 
 std::vector<std::vector<privacy::PrivacyEvent>> ChargeBook::EventsOn(const std::string& data_digest,
                                                                      const Counts& counts) const {
   std::vector<std::vector<privacy::PrivacyEvent>> events;
-  for (const TrialId trial : TrialsOn(data_digest))
-    if (!counts || counts(trial)) events.push_back(EventsOf(trial));
+  for (const TrialId trial : TrialsOn(data_digest)) events.push_back(CountedOf(trial, counts));
   return events;
 }
 

@@ -20,7 +20,9 @@ namespace retort::orchestrator {
 class ChargeBook {
  public:
   using Handle = std::size_t;
-  using Counts = std::function<bool(TrialId)>;
+  using Events = std::vector<privacy::PrivacyEvent>;
+  // What counts of all that a trial was charged: see CountedCharges (claim_context.h).
+  using Counts = std::function<Events(TrialId, Events)>;
 
   // What is and will be charged to `digest` counts for `unpacked`, too, and the other way round: they hold
   // the same examples.
@@ -28,6 +30,8 @@ class ChargeBook {
   [[nodiscard]] const UnpackedDigests& unpacked() const { return unpacked_; }
   // What is charged to one of these unpacked digests counts for the other, too: they share examples.
   void Share(const std::string& a, const std::string& b);
+  // Those that count for `digest` (unpacked), without itself.
+  [[nodiscard]] std::set<std::string> SharedWith(const std::string& digest) const;
   void Load(const std::vector<storage::LedgerEntry>& entries);
   // Charged in full until settled.
   Handle Add(const std::string& data_digest, TrialId trial, const privacy::PrivacyEvent& event);
@@ -36,11 +40,12 @@ class ChargeBook {
 
   // Charged events of the trial in the order of their first reservation, equal ones aggregated.
   [[nodiscard]] std::vector<privacy::PrivacyEvent> EventsOf(TrialId trial) const;
-  // The same for every trial that touched the data set's examples, or some of them (Share), and that `counts` says true of (empty: of
-  // all).
+  // Whether the trial was ever charged, be it for nothing that is left.
+  [[nodiscard]] bool Knows(TrialId trial) const { return by_trial_.contains(trial); }
+  // What counts (empty: everything) of every trial that touched the data set's examples, or some of them (Share).
   [[nodiscard]] std::vector<std::vector<privacy::PrivacyEvent>> EventsOn(const std::string& data_digest,
                                                                          const Counts& counts = {}) const;
-  // The charged events of those trials together, equal ones aggregated.
+  // The same of all together, equal ones aggregated.
   [[nodiscard]] std::vector<privacy::PrivacyEvent> SumOn(const std::string& data_digest,
                                                          const Counts& counts = {}) const;
   // Of every data set with a charge, unpacked.
@@ -56,6 +61,7 @@ class ChargeBook {
   };
   // Equal events of one trial, together; in the order of their first charge.
   using Sums = std::vector<privacy::PrivacyEvent>;
+  [[nodiscard]] Events CountedOf(TrialId trial, const Counts& counts) const;
   // Trials that charged the data set or one that shares examples with it: by data set, in the order of their first charge.
   [[nodiscard]] std::vector<TrialId> TrialsOn(const std::string& data_digest) const;
   std::vector<Charge> charges_;

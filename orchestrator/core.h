@@ -146,6 +146,14 @@ class Core {
   std::map<std::string, std::vector<privacy::PrivacyEvent>> charged_elsewhere;
   // By unpacked data digest: the budgets that other sweeps of the root set.
   std::map<std::string, std::vector<OtherBudget>> other_budgets;
+  std::string ledger_lost;  // why `charges` is too little; empty when it is whole, as that of every run is
+  // Trials of which an audit refutes a claim, as far as is known: what they charged has no bound.
+  std::set<TrialId> refuted;
+  // Of the results root, for who watches: what each of its other sweeps charged, by unpacked data digest, when this run
+  // began (where a budget counts it, nobody draws beside this run); the folder, empty where nobody looked; and why what it
+  // holds is unknown.
+  std::map<std::string, std::vector<std::vector<privacy::PrivacyEvent>>> charged_beside;
+  std::string root, root_trouble;
   Counters counters;
   Quota quota;  // of the plan
   CostModel costs;                  // of what has run on machines like these

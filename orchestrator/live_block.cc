@@ -64,10 +64,10 @@ void AddDisk(const LiveFacts& facts, std::vector<NamedText>& problems) {
 }
 
 void AddBudgets(const LiveFacts& facts, std::vector<NamedText>& problems) {
-  for (const DataCost& cost : facts.spent)
-    if (cost.budget && cost.epsilon > kMuchOfBudget * *cost.budget) {
-      NamedText problem = CostText(cost);
-      problem.before = cost.epsilon < *cost.budget ? "budget nearly spent: " : "budget spent: ";
+  for (const DataSpending& spent : facts.spent)
+    if (spent.budget && spent.root_epsilon > kMuchOfBudget * spent.budget->epsilon) {
+      NamedText problem = CostText(spent);
+      problem.before = spent.root_epsilon < spent.budget->epsilon ? "budget nearly spent: " : "budget spent: ";
       problems.push_back(std::move(problem));
     }
 }

@@ -64,9 +64,7 @@ const LiveFacts& LiveWatch::Look(const Core& core, Now now) {
   rates_.Look(core, now.monotonic);
   facts_.steps_per_second = rates_.PerSecond(now.monotonic);
   facts_.left = estimate_.Of(core, now);
-  facts_.spent.clear();
-  for (const DataCost& cost : spending_.Of(core, now))
-    if (cost.epsilon > 0 || cost.budget) facts_.spent.push_back(cost);
+  facts_.spent = ShownSpending(spending_.Of(core, now));
   return facts_;
 }
 

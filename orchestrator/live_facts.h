@@ -21,7 +21,7 @@ namespace retort::orchestrator {
 
 struct LiveFacts {
   std::optional<SweepEstimate> left;
-  std::vector<DataCost> spent;
+  std::vector<DataSpending> spent;  // ShownSpending
   std::map<TrialId, double> steps_per_second;  // of running trials that have made two steps
   double trials_per_hour = 0;                  // ended for good in this run, in the last hour; 0 = none yet
   std::optional<std::uint64_t> free_bytes;     // of the results folder's file system

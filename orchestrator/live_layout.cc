@@ -128,7 +128,7 @@ std::vector<Section> SectionsOf(const BlockContent& content, std::size_t width) 
   sections[2].lines.push_back({CutEnd(CountsText(content.tally, width), width)});
   if (const std::string pace = PaceText(content); !pace.empty())
     sections[3].lines.push_back({CutEnd(pace, width)});
-  for (const DataCost& cost : content.spent) sections[4].lines.push_back({Shortened(CostText(cost), width)});
+  for (const DataSpending& spent : content.spent) sections[4].lines.push_back({Shortened(CostText(spent), width)});
   sections[4].what = "more data sets";
   if (content.next) sections[5].lines.push_back({Shortened(*content.next, width)});
   return sections;
@@ -182,14 +182,15 @@ std::string RoughText(double seconds) {
   return fmt::format("{:.1f} d", whole / 86400);
 }
 
-NamedText CostText(const DataCost& cost) {
-  if (!std::isfinite(cost.epsilon)) return {"", cost.data, ": example ε unbounded"};
-  std::string delta = fmt::format("{:g}", cost.delta);
+NamedText CostText(const DataSpending& spent) {
+  if (!std::isfinite(spent.root_epsilon))
+    return {"", spent.data, fmt::format(": example ε unbounded ({})", spent.root_reason)};
+  std::string delta = fmt::format("{:g}", spent.delta);
   if (const std::size_t padded = delta.find("e-0"); padded != std::string::npos) delta.erase(padded + 2, 1);
-  const std::string cap = cost.budget ? fmt::format(" of {:g}", *cost.budget) : "";
-  return {"", cost.data,
-          fmt::format(": example ε ≤ {:.3f}{}, δ {}{}", std::ceil(1000 * cost.epsilon) / 1000, cap, delta,
-                      cost.budget ? "" : ", no budget")};
+  const std::string cap = spent.budget ? fmt::format(" of {:g}", spent.budget->epsilon) : "";
+  return {"", spent.data,
+          fmt::format(": example ε ≤ {:.3f}{}, δ {}{}", spent.root_epsilon, cap, delta,
+                      spent.budget ? "" : ", no budget")};
 }
 
 NamedText NextText(double seconds, std::string name, const std::string& what) {

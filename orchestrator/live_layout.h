@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "orchestrator/screen_block.h"
+#include "orchestrator/spending.h"
 #include "orchestrator/sweep_estimate.h"
 #include "orchestrator/terminal.h"
 
@@ -35,15 +36,6 @@ struct Tally {
   std::size_t running = 0, queued = 0, waiting = 0;
 };
 
-// What the whole sweep has cost one private data set, under the adjacency `example`.
-struct DataCost {
-  std::string data;
-  double epsilon = 0;  // at `delta`, an upper bound; infinity = unbounded
-  double delta = 0;
-  std::optional<double> budget;
-  std::vector<std::string> names = {};  // of those in `data`, where they are known apart
-};
-
 struct BlockContent {
   std::vector<NamedText> problems;  // worst first
   std::vector<RunningTrial> running;
@@ -51,7 +43,7 @@ struct BlockContent {
   bool stopping = false;               // no time is told then
   std::optional<Interval> left;        // seconds
   double trials_per_hour = 0;          // 0 = not known yet
-  std::vector<DataCost> spent;
+  std::vector<DataSpending> spent;  // of those of which there is anything to say
   std::optional<NamedText> next;
 };
 
@@ -61,8 +53,8 @@ struct BlockContent {
 
 // "95 s", "12 min", "3.4 h", "2.1 d": for durations that nobody knows to the second.
 [[nodiscard]] std::string RoughText(double seconds);
-// "digits: example ε ≤ 2.311 of 3, δ 1e-5". Rounded up.
-[[nodiscard]] NamedText CostText(const DataCost& cost);
+// "digits: example ε ≤ 2.311 of 3, δ 1e-5", with what other sweeps of the results root spent. Rounded up.
+[[nodiscard]] NamedText CostText(const DataSpending& spent);
 // "next, in ~37 s: dpdfd-working-digits-s1 ends".
 [[nodiscard]] NamedText NextText(double seconds, std::string name, const std::string& what);
 

@@ -3,28 +3,29 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "orchestrator/core.h"
-#include "orchestrator/live_layout.h"
+#include "orchestrator/spending.h"
 
 namespace retort::orchestrator {
 
-// Of the plan's data sets, each once under all of its names. What other sweeps of the root charged counts where a budget
-// counts it, and the tightest budget is shown.
-[[nodiscard]] std::vector<DataCost> SpendingOf(const Core& core);
+// What SpendingOf (spending.h) is told by a run. Borrows `core`.
+[[nodiscard]] SpendingFacts SpendingFactsOf(const Core& core);
 
-// Makes it anew when a charge has changed, so rarely that it takes hardly any of the orchestrator's time.
+// Makes it anew when a charge or an audit has changed, so rarely that it takes hardly any of the orchestrator's time.
 class LiveSpending {
  public:
   static constexpr double kPauseSeconds = 5;
   static constexpr double kPauseFactor = 200;  // times what the last one took
 
-  [[nodiscard]] const std::vector<DataCost>& Of(const Core& core, Now now);
+  [[nodiscard]] const std::vector<DataSpending>& Of(const Core& core, Now now);
 
  private:
-  std::vector<DataCost> newest_;
+  std::vector<DataSpending> newest_;
   std::optional<std::uint64_t> version_;  // of the charges that it belongs to
+  std::set<TrialId> refuted_;             // likewise
   double next_ = 0;                       // monotonic
 };
 

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "experiments/privacy/relation.h"
-#include "orchestrator/costing_entries.h"
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/journal.h"
 #include "orchestrator/refuted_claims.h"
 #include "orchestrator/root_examples.h"
+#include "orchestrator/view_charges.h"
 #include "storage/byte_codec.h"
 
 namespace retort::orchestrator {
@@ -53,13 +53,13 @@ NeighbourSweep SweepOf(const ResultsView& view, const UnpackedDigests& known) {
   sweep.directory = view.directory;
   sweep.running = view.running;
   sweep.noted_root = view.noted_root;
-  std::set<TrialId> refuted;
-  for (const TrialView& trial : view.trials)
-    if (!trial.refuted.empty()) refuted.insert(trial.spec.id);
-  for (const storage::LedgerEntry& entry : CostingEntries(view)) {
-    privacy::PrivacyEvent& event =
-        sweep.charged[ExamplesOf(view, known, entry.data_digest)].emplace_back(entry.Charged());
-    if (refuted.contains(entry.attempt.trial)) event.voids.emplace_back(privacy::kVoidRefuted);
+  const ChargeBook charges = ChargesIn(view);
+  const ChargeBook::Counts counts = CountsOf(view, charges);
+  for (const std::string& digest : charges.Digests()) {
+    const std::vector<privacy::PrivacyEvent> sum = charges.SumOn(digest, counts);
+    if (sum.empty()) continue;
+    std::vector<privacy::PrivacyEvent>& events = sweep.charged[ExamplesOf(view, known, digest)];
+    events.insert(events.end(), sum.begin(), sum.end());
   }
   for (auto& [digest, events] : sweep.charged) events = privacy::Aggregate(events);
   for (const TrialView& trial : view.trials) {
@@ -110,13 +110,15 @@ Result<std::optional<NeighbourSweep>> ReadNeighbour(storage::Env& env, const std
   }
   if (!view->ledger_lost.empty()) return DamageError(view->ledger_lost);
   shared.NoteUnmarked(view->unpacked, view->data);
-  std::set<std::string> touched;
+  std::set<std::string> touched, capped;
   for (const storage::LedgerEntry& entry : view->ledger) touched.insert(ExamplesOf(*view, known, entry.data_digest));
-  const bool charged = AnyTogether(shared, touched, digests);
-  if (!charged && !FolderIsLocked(env, folder)) return std::optional<NeighbourSweep>();
+  for (const TrialView& trial : view->trials)
+    if (trial.spec.data && trial.spec.data->budget) capped.insert(ExamplesOf(*view, known, trial.spec.data->digest));
+  const bool counts = AnyTogether(shared, touched, digests) || AnyTogether(shared, capped, digests);
+  if (!counts && !FolderIsLocked(env, folder)) return std::optional<NeighbourSweep>();
   WithdrawRefuted(env, *view);
   NeighbourSweep sweep = SweepOf(*view, known);
-  if (!charged && !(sweep.running && AnyTogether(shared, sweep.planned, digests)))
+  if (!counts && !(sweep.running && AnyTogether(shared, sweep.planned, digests)))
     return std::optional<NeighbourSweep>();
   return std::optional<NeighbourSweep>(std::move(sweep));
 }
@@ -280,15 +282,17 @@ Result<RootTerms> TermsElsewhere(storage::Env& env, const std::string& results, 
   return terms;
 }
 
-std::set<std::string> ChargedDigests(const ResultsView& view) {
+std::set<std::string> DataDigests(const ResultsView& view) {
   std::set<std::string> digests;
+  for (const TrialView& trial : view.trials)
+    if (trial.spec.data) digests.insert(UnpackedOf(view.unpacked, trial.spec.data->digest));
   for (const storage::LedgerEntry& entry : view.ledger)
     digests.insert(UnpackedOf(view.unpacked, entry.data_digest));
   return digests;
 }
 
 RootCharges ReadRoot(storage::Env& env, const ResultsView& view) {
-  return ReadRoot(env, view.directory, ChargedDigests(view), view.unpacked, view.data, view.noted_root);
+  return ReadRoot(env, view.directory, DataDigests(view), view.unpacked, view.data, view.noted_root);
 }
 
 RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::set<std::string>& digests,
@@ -314,6 +318,21 @@ RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::s
   for (const NeighbourSweep& sweep : root.sweeps)
     if (IsStrange(sweep.noted_root, root.shared)) root.copies.push_back(StrangeRootText(sweep.directory));
   return root;
+}
+
+BesideSweep BesideOf(const RootCharges& root, const std::set<std::string>& digests) {
+  BesideSweep beside;
+  for (const NeighbourSweep& sweep : root.sweeps) {
+    for (const std::string& digest : digests) {
+      std::vector<privacy::PrivacyEvent> events;
+      for (const auto& [theirs, charged] : sweep.charged)
+        if (root.shared.Together(digest, theirs)) events.insert(events.end(), charged.begin(), charged.end());
+      if (!events.empty()) beside.charged[digest].push_back(privacy::Aggregate(events));
+      for (const auto& [theirs, budget] : sweep.budgets)
+        if (root.shared.Together(digest, theirs)) beside.budgets[digest].push_back({sweep.directory, budget});
+    }
+  }
+  return beside;
 }
 
 }  // namespace retort::orchestrator

@@ -26,7 +26,7 @@ struct NeighbourSweep {
   std::string directory;
   bool running = false;
   std::string noted_root;  // ResultsView::noted_root
-  // What costs its data set something, by unpacked digest; without a bound where an audit refutes it.
+  // What costs its data set something, by unpacked digest; void where its trial's claims have no bound.
   ChargedByData charged;
   std::set<std::string> planned;          // unpacked digests of its trials' data sets
   std::map<std::string, Budget> budgets;  // of its own, by unpacked digest
@@ -46,8 +46,8 @@ struct NeighbourSweep {
 // Why nobody can say what is spent where a folder stands in another root than the one in which it was first run.
 [[nodiscard]] std::string StrangeRootText(const std::string& results);
 
-// Those that have charged what counts for one of `digests` (unpacked), and those that are running with such data in
-// their plan. Error: environment or damage, naming the folder that cannot be read; what it charged is then unknown.
+// Those that have charged what counts for one of `digests` (unpacked), those that set a budget for such data, and those
+// that are running with such data in their plan. Error: environment or damage, naming the folder that cannot be read; what it charged is then unknown.
 // `known`: beside what each of them knows. `shared` is told of what they have no marks of.
 [[nodiscard]] Result<std::vector<NeighbourSweep>> ReadNeighbours(storage::Env& env,
                                                                  const std::string& results,
@@ -82,11 +82,19 @@ struct RootCharges {
   SharedExamples shared;
 };
 [[nodiscard]] RootCharges ReadRoot(storage::Env& env, const ResultsView& view);
-// The same of the sweep in `results`, whose ledger charges `digests` (unpacked, by `known`) of its `data`;
-// `noted_root` as of ResultsView.
+// The same of the sweep in `results`, which has to do with `digests` (unpacked, by `known`) of its `data`; `noted_root` as
+// of ResultsView.
 [[nodiscard]] RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::set<std::string>& digests,
                                    const UnpackedDigests& known, const DataSets& data, const std::string& noted_root);
-// Unpacked digests of what the ledger of `view` charges.
-[[nodiscard]] std::set<std::string> ChargedDigests(const ResultsView& view);
+// Unpacked digests of what the ledger of `view` charges, and of what its trials use.
+[[nodiscard]] std::set<std::string> DataDigests(const ResultsView& view);
+
+// What the other sweeps of a root mean for data sets of one sweep, by its unpacked digests.
+struct BesideSweep {
+  std::map<std::string, std::vector<std::vector<privacy::PrivacyEvent>>> charged;  // by each of them
+  BudgetsByData budgets;
+};
+// What is charged to, or caps, data that shares examples with one of `digests` counts for it.
+[[nodiscard]] BesideSweep BesideOf(const RootCharges& root, const std::set<std::string>& digests);
 
 }  // namespace retort::orchestrator

@@ -40,7 +40,8 @@ Status Interrupted(const Status& cause) {
 
 OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel,
                                    Publication& publication, ProgressView& view, std::unique_ptr<Agent> agent,
-                                   RunFacts facts, LoopLimits limits, CostRecorder& costs, RequestInbox requests)
+                                   RunFacts facts, LoopLimits limits, CostRecorder& costs, RequestInbox requests,
+                                   AuditWatch audits)
     : recovered_(recovered),
       core_(recovered.core),
       signals_(signals),
@@ -52,6 +53,7 @@ OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, c
       limits_(limits),
       costs_(costs),
       requests_(std::move(requests)),
+      audits_(audits),
       idle_(WaitFor(channel)) {}
 
 Result<bool> OrchestratorLoop::Run(Outbox outbox) {
@@ -78,6 +80,7 @@ Result<bool> OrchestratorLoop::Turn() {
   agent_->Poll(now.monotonic);
   FromLocalAgent(now);
   RETORT_RETURN_IF_ERROR(CheckDevices(now));
+  LookAtAudits(now);
   TakeRequests(now);
   const bool stopping = core_.stop.has_value();
   OnTick(core_, now, outbox_);
@@ -165,6 +168,13 @@ Status OrchestratorLoop::Commit(Now now) {
   GiveAnswers(now);
   outbox_ = {};
   return {};
+}
+
+void OrchestratorLoop::LookAtAudits(Now now) {
+  if (!audits_.Look(core_, now.monotonic)) return;
+  view_.Say(fmt::format("audits refute claims of {} {}: what they spent has no bound", core_.refuted.size(),
+                        core_.refuted.size() == 1 ? "trial" : "trials"),
+            now, true);
 }
 
 // After the end they are left to the next run.

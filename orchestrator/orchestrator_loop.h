@@ -16,6 +16,7 @@
 #include "orchestrator/recovery.h"
 #include "orchestrator/request_inbox.h"
 #include "orchestrator/stop_signals.h"
+#include "orchestrator/surroundings.h"
 #include "orchestrator/system_clock.h"
 #include "storage/env.h"
 
@@ -31,7 +32,7 @@ class OrchestratorLoop {
   // `channel` reaches the other ranks; null when there are none. Everything but `agent` is borrowed.
   OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel,
                    Publication& publication, ProgressView& view, std::unique_ptr<Agent> agent, RunFacts facts,
-                   LoopLimits limits, CostRecorder& costs, RequestInbox requests);
+                   LoopLimits limits, CostRecorder& costs, RequestInbox requests, AuditWatch audits);
 
   // Starts with what OpenSweep put into `outbox`; returns when the sweep is over or interrupted. Value:
   // whether a second signal ended it at once (workers are gone, nothing more was saved). Error:
@@ -48,6 +49,8 @@ class OrchestratorLoop {
   // Nothing is leased before all ranks are there, or had kRegistrationSeconds to come: only then it is known
   // whether every trial can ever be placed.
   [[nodiscard]] Status CheckDevices(Now now);
+  // What audits show meanwhile counts from now on.
+  void LookAtAudits(Now now);
   // What users ask for.
   void TakeRequests(Now now);
   void GiveAnswers(Now now);
@@ -68,6 +71,7 @@ class OrchestratorLoop {
   LoopLimits limits_;
   CostRecorder& costs_;
   RequestInbox requests_;
+  AuditWatch audits_;
   Outbox outbox_;
   std::vector<cluster::Envelope> for_agent_;
   cluster::IdleWait idle_;

@@ -4,6 +4,8 @@
 
 #include "orchestrator/recovery.h"
 #include "orchestrator/refuted_claims.h"
+#include "orchestrator/spent_metrics.h"
+#include "orchestrator/surroundings.h"
 #include "orchestrator/system_clock.h"
 #include "storage/result_file.h"
 
@@ -39,8 +41,10 @@ Status PublishResults(storage::Env& env, const Core& core, const std::vector<sto
 }
 
 Status RepublishResults(storage::Env& env, const std::string& results) {
-  RETORT_ASSIGN_OR_RETURN(const Recovered recovered,
+  RETORT_ASSIGN_OR_RETURN(Recovered recovered,
                           RecoverResults(env, Settings{.results = results, .provenance_json = {}}));
+  LearnSurroundings(env, recovered.core);
+  RETORT_RETURN_IF_ERROR(RepublishSpending(env, recovered.core));
   return PublishResults(env, recovered.core, recovered.ledger->entries());
 }
 

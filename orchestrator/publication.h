@@ -26,7 +26,8 @@ namespace retort::orchestrator {
 // results.h5. Shows no claim that an audit refutes (refuted_claims.h).
 [[nodiscard]] Status PublishResults(storage::Env& env, const Core& core,
                                     const std::vector<storage::LedgerEntry>& ledger);
-// The same from what is on disk, where nothing runs. The caller holds the folder's lock.
+// The same from what is on disk, where nothing runs, and what is spent in metrics.prom (spent_metrics.h). The caller holds
+// the folder's lock.
 [[nodiscard]] Status RepublishResults(storage::Env& env, const std::string& results);
 
 // targets.json: what Exporter::Targets says, or empty where nobody serves metrics.

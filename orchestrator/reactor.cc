@@ -92,6 +92,18 @@ std::vector<T> Known(const std::map<std::string, std::vector<T>>& by_digest, con
   return found == by_digest.end() ? std::vector<T>() : found->second;
 }
 
+// Why the data set's budgets do not let the trial draw `event`, seen with all that it drew before.
+std::optional<std::string> RefusalOf(const Core& core, TrialId trial, const DataSpec& data,
+                                     const privacy::PrivacyEvent& event) {
+  ChargeBook::Events events = core.charges.EventsOf(trial);
+  events.push_back(event);
+  const ChargeBook::Events counted = ChargesOf(core, trial, std::move(events));
+  if (counted.empty()) return std::nullopt;  // it costs the data nothing
+  const std::string& examples = UnpackedOf(core.charges.unpacked(), data.digest);
+  return RefuseOverBudget(core.charges, data, counted.back(), CountsOf(core), Known(core.charged_elsewhere, examples),
+                          Known(core.other_budgets, examples));
+}
+
 void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& message, Now now, Outbox& outbox) {
   attempt.watch.Advanced(now.monotonic);
   const WorldRank rank = attempt.leader();
@@ -116,11 +128,8 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
     refusal = std::move(malformed);
   else if (attempt.unwritten_grants >= kMostReservesAtOnce)
     refusal = fmt::format("more than {} reservations at once", kMostReservesAtOnce);
-  else if ((data.budget || core.other_budgets.contains(examples)) &&
-           CostsItsData(core, attempt.id.trial, &event))
-    refusal = RefuseOverBudget(
-        core.charges, data, event, [&core](TrialId id) { return CostsItsData(core, id); },
-        Known(core.charged_elsewhere, examples), Known(core.other_budgets, examples));
+  else if (data.budget || core.other_budgets.contains(examples))
+    refusal = RefusalOf(core, attempt.id.trial, data, event);
   if (refusal) {
     Send(outbox, rank, cluster::Reserved{message.id, false, *refusal}, attempt.id, attempt.generation);
     return;

@@ -1,11 +1,13 @@
-// What is left of proven claims once an audit has shown more than they allow. Rows stay as they were written; whoever
-// shows them shows this.
+// What is left of proven claims once an audit has shown more than they allow, and of claims that an older program wrote
+// and that the ledger does not support by today's rules. Rows stay as they were written; whoever shows them shows this.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "experiments/spec/trial_spec.h"
+#include "orchestrator/core.h"
 #include "orchestrator/results_view.h"
 #include "storage/env.h"
 #include "storage/privacy_ledger.h"
@@ -22,14 +24,18 @@ struct ShownRow {
   bool refuted_teacher = false;       // set
 };
 
-// Every proven claim of a trial that an audit contradicts becomes unbounded, with the reason refuted-by-audit; what
-// students claim is computed again from what is left of their teacher's claims. `ledger`: of the folder. A report that
-// cannot be read refutes nothing here: `retort verify` names it.
+// Every proven claim of a trial that an audit contradicts becomes unbounded, with the reason refuted-by-audit; so does,
+// with its own reason, each that cannot hold by what the ledger recorded (WithdrawUnsupported, claim.h). What students claim
+// is computed again from what is left of their teacher's claims. `ledger`: of the folder. A report that cannot be read
+// refutes nothing here: `retort verify` names it.
 void WithdrawRefuted(storage::Env& env, const std::string& results,
                      const std::vector<storage::LedgerEntry>& ledger, std::vector<ShownRow>& rows);
-// The same for a view read from its folder.
+// The same for a view read from its folder, trials that the plan has no longer among them. Rows that are packed are opened
+// where a trial was audited, and else left as they are: whoever opens one later sees it as it was written.
 void WithdrawRefuted(storage::Env& env, ResultsView& view);
 // Whether any trial with a row has ever been audited.
 [[nodiscard]] bool AnyAudit(storage::Env& env, const ResultsView& view);
+// Those of a core's trials, planned or not, of which an audit refutes a claim.
+[[nodiscard]] std::set<TrialId> RefutedTrials(storage::Env& env, const Core& core);
 
 }  // namespace retort::orchestrator

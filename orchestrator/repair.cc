@@ -12,6 +12,8 @@
 #include "orchestrator/publication.h"
 #include "orchestrator/recovery.h"
 #include "orchestrator/repair_attempt.h"
+#include "orchestrator/spent_metrics.h"
+#include "orchestrator/surroundings.h"
 #include "storage/privacy_ledger.h"
 #include "storage/record_log.h"
 
@@ -176,8 +178,10 @@ Status Mend(storage::Env& env, const std::string& path, const RepairItem& item) 
 
 // results.h5, and no exit code of a sweep that is not complete any more.
 Status Republish(storage::Env& env, const std::string& directory) {
-  RETORT_ASSIGN_OR_RETURN(const Recovered recovered,
+  RETORT_ASSIGN_OR_RETURN(Recovered recovered,
                           RecoverResults(env, Settings{.results = directory, .provenance_json = {}}));
+  LearnSurroundings(env, recovered.core);
+  RETORT_RETURN_IF_ERROR(RepublishSpending(env, recovered.core));
   if (!recovered.core.AllFinal()) RETORT_RETURN_IF_ERROR(env.Remove(ExitCodePath(directory)));
   return PublishResults(env, recovered.core, recovered.ledger->entries());
 }
@@ -222,7 +226,7 @@ Result<std::string> ApplyRepair(storage::Env& env, const std::string& directory,
     RETORT_RETURN_IF_ERROR(KeepAside(env, directory, quarantine, item.where));
     RETORT_RETURN_IF_ERROR(Mend(env, directory + "/" + item.where, item));
   }
-  if (!ledger_lost) RETORT_RETURN_IF_ERROR(Republish(env, directory));
+  RETORT_RETURN_IF_ERROR(ledger_lost ? RepublishLostSpending(env, directory) : Republish(env, directory));
   return used ? quarantine : std::string();
 }
 

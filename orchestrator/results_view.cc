@@ -19,6 +19,7 @@ enum class Rows : unsigned char { opened, packed };
 Result<TrialView> ViewOf(const Trial& trial, bool running, Rows rows) {
   TrialView view;
   view.spec = trial.spec;
+  view.planned = trial.planned;
   view.state = trial.state;
   // Nobody works on a folder that nobody owns: the next run takes such a trial up again.
   const bool abandoned = trial.state == TrialState::leased || trial.state == TrialState::running;
@@ -40,9 +41,9 @@ Result<TrialView> ViewOf(const Trial& trial, bool running, Rows rows) {
   return view;
 }
 
-std::vector<std::size_t> IndicesOf(const Core& core, Plans plans) {
+// Planned trials, in the order of the plan; then the others.
+std::vector<std::size_t> IndicesOf(const Core& core) {
   std::vector<std::size_t> indices = core.plan();
-  if (plans == Plans::newest) return indices;
   for (std::size_t index = 0; index < core.known(); ++index)
     if (!core.At(index).planned) indices.push_back(index);
   return indices;
@@ -72,11 +73,11 @@ Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, 
   view.terms = ReadRunTerms(core.run_provenance());
   for (const SlotDrained& drained : core.drained()) view.drained.push_back(DrainedText(core, drained));
   for (const PackingMeasured& measured : core.packed()) view.packed.push_back(PackedText(measured));
-  const std::vector<std::size_t> indices = IndicesOf(core, plans);
-  view.trials.reserve(indices.size());
-  for (const std::size_t index : indices) {
-    RETORT_ASSIGN_OR_RETURN(TrialView trial, ViewOf(core.At(index), view.running, rows));
-    view.trials.push_back(std::move(trial));
+  view.trials.reserve(core.plan().size());
+  for (const std::size_t index : IndicesOf(core)) {
+    const bool shown = core.At(index).planned || plans == Plans::every;
+    RETORT_ASSIGN_OR_RETURN(TrialView trial, ViewOf(core.At(index), view.running, shown ? rows : Rows::packed));
+    (shown ? view.trials : view.unplanned).push_back(std::move(trial));
   }
   return {};
 }

@@ -31,6 +31,7 @@ class Core;
 
 struct TrialView {
   TrialSpec spec;
+  bool planned = true;  // false of one that the newest plan has not
   TrialState state = TrialState::queued;
   std::uint32_t attempts = 0;               // begun so far
   std::string folder;                       // below `directory`; empty before the first attempt
@@ -52,6 +53,8 @@ struct ResultsView {
   std::string directory;
   std::string sweep;              // name
   std::vector<TrialView> trials;  // in plan order; then, of Plans::every, those that the newest plan has not
+  // Of Plans::newest: those that the newest plan has not, with rows left packed. What they charged counts.
+  std::vector<TrialView> unplanned;
   UnpackedDigests unpacked;       // of data sets that are stored packed
   std::vector<std::shared_ptr<const DataSpec>> data;  // of every trial that the journal knows, planned or not; each once
   std::string noted_root;         // of the results root in which it was first run; empty: nobody noted it

@@ -1,7 +1,10 @@
 #include "orchestrator/row.h"
 
+#include <utility>
+
 #include "experiments/privacy/claim.h"
 #include "experiments/spec/spec_codec.h"
+#include "orchestrator/claim_context.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -22,18 +25,19 @@ std::string ReadingName(const TrialSpec& spec) {
   return "";
 }
 
-privacy::ClaimContext ContextOf(const Core& core, const Trial& trial) {
-  privacy::ClaimContext context;
-  context.spec = &trial.spec;
-  if (trial.spec.parent) {
-    const Trial& teacher = core.Get(*trial.spec.parent);
-    if (teacher.row) context.teacher_claims = teacher.row->claims;
-  }
-  return context;
+JudgedTrial JudgedIn(const Core& core, const Trial& trial) {
+  JudgedTrial judged;
+  judged.spec = &trial.spec;
+  judged.refuted = core.refuted.contains(trial.spec.id);
+  if (!trial.spec.parent) return judged;
+  const Trial& teacher = core.Get(*trial.spec.parent);
+  judged.teacher = &teacher.spec;
+  if (teacher.row) judged.teacher_claims = &teacher.row->claims;
+  return judged;
 }
 
 std::vector<privacy::Claim> ClaimsOf(const Core& core, const Trial& trial) {
-  return privacy::ClaimsFor(ContextOf(core, trial), core.charges.EventsOf(trial.spec.id));
+  return privacy::ClaimsFor(ContextOf(JudgedIn(core, trial), core.charges), core.charges.EventsOf(trial.spec.id));
 }
 
 void FillFromAttempt(const Trial& trial, storage::ResultRow& row) {
@@ -53,12 +57,13 @@ void FillFromAttempt(const Trial& trial, storage::ResultRow& row) {
 
 }  // namespace
 
-bool CostsItsData(const Core& core, TrialId trial, const privacy::PrivacyEvent* event) {
+ChargeBook::Events ChargesOf(const Core& core, TrialId trial, ChargeBook::Events events) {
   const Trial* known = core.Find(trial);
-  if (known == nullptr) return true;
-  std::vector<privacy::PrivacyEvent> events = core.charges.EventsOf(trial);
-  if (event != nullptr) events.push_back(*event);
-  return events.empty() || !privacy::ChargedEvents(ContextOf(core, *known), events).empty();
+  return CountedCharges(known == nullptr ? JudgedTrial() : JudgedIn(core, *known), core.charges, std::move(events));
+}
+
+ChargeBook::Counts CountsOf(const Core& core) {
+  return [&core](TrialId trial, ChargeBook::Events events) { return ChargesOf(core, trial, std::move(events)); };
 }
 
 storage::ResultRow ComposeRow(const Core& core, const Trial& trial) {

@@ -6,11 +6,11 @@
 
 namespace retort::orchestrator {
 
-// False for a trial that only asks a teacher whose own private training is charged by itself: what it makes
-// of the answers is post-processing and costs the data set nothing. True where in doubt. `event`, when not
-// null, counts among the trial's releases.
-[[nodiscard]] bool CostsItsData(const Core& core, TrialId trial,
-                                const privacy::PrivacyEvent* event = nullptr);
+// CountedCharges (claim_context.h) of `events` of a trial of `core`, as every total and budget counts them: none where the
+// trial only asks a teacher whose own private training is charged by itself.
+[[nodiscard]] ChargeBook::Events ChargesOf(const Core& core, TrialId trial, ChargeBook::Events events);
+// The same for a charge book. Borrows `core`.
+[[nodiscard]] ChargeBook::Counts CountsOf(const Core& core);
 
 // Claims come from what the ledger charged and from the teacher's row, which must exist. The trial's
 // state must be final.

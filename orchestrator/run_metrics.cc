@@ -105,22 +105,27 @@ void CollectWorkers(const Core& core, MetricValues& values) {
   values.Set(Metric::agents_expected, core.settings().world_size);
 }
 
-// A data set's releases from the first page on, so that their rate is known from the first grant on. Names of one set of
-// examples show the same totals.
-void CollectPrivacy(const Core& core, const std::vector<DataCost>& spending, MetricValues& values) {
-  for (const DataCost& cost : spending) {
-    for (const std::string& name : cost.names) {
-      values.Set(Metric::releases_total, {name}, 0);
-      values.Set(Metric::epsilon_spent, {name, kClaim}, cost.epsilon);
-      values.Set(Metric::epsilon_delta, {name}, cost.delta);
-      if (cost.budget) values.Set(Metric::epsilon_budget, {name, kClaim}, *cost.budget);
-    }
-  }
+// A data set's releases from the first page on, so that their rate is known from the first grant on.
+void CollectPrivacy(const Core& core, const std::vector<DataSpending>& spending, MetricValues& values) {
+  for (const DataSpending& spent : spending)
+    for (const std::string& name : spent.names) values.Set(Metric::releases_total, {name}, 0);
+  CollectSpending(spending, values);
   for (const auto& [data, count] : core.counters.releases)
     values.Set(Metric::releases_total, {data}, static_cast<double>(count));
 }
 
 }  // namespace
+
+// Names of one set of examples show the same totals.
+void CollectSpending(const std::vector<DataSpending>& spending, MetricValues& values) {
+  for (const DataSpending& spent : spending) {
+    for (const std::string& name : spent.names) {
+      values.Set(Metric::epsilon_spent, {name, kClaim}, spent.root_epsilon);
+      values.Set(Metric::epsilon_delta, {name}, spent.delta);
+      if (spent.budget) values.Set(Metric::epsilon_budget, {name, kClaim}, spent.budget->epsilon);
+    }
+  }
+}
 
 MetricValues RunMetrics::Collect(const Core& core, const RunFacts& facts, Now now, bool fresh) {
   MetricValues values;
@@ -136,7 +141,7 @@ MetricValues RunMetrics::Collect(const Core& core, const RunFacts& facts, Now no
   if (const auto& left = estimate_.Of(core, now))
     values.Set(Metric::expected_end_timestamp_seconds, now.unix_seconds + left->seconds.mean);
   values.Set(Metric::samples_total, static_cast<double>(core.counters.samples));
-  CollectPrivacy(core, fresh ? SpendingOf(core) : spending_.Of(core, now), values);
+  CollectPrivacy(core, fresh ? SpendingOf(SpendingFactsOf(core)) : spending_.Of(core, now), values);
   return values;
 }
 

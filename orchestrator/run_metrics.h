@@ -21,6 +21,9 @@ struct RunFacts {
   std::optional<std::uint64_t> free_bytes = {};  // of the results folder's file system; absent where unknown
 };
 
+// The epsilon of each data set, its delta and its budget, beside what is in `values`.
+void CollectSpending(const std::vector<DataSpending>& spending, monitoring::MetricValues& values);
+
 class RunMetrics {
  public:
   // `fresh`: epsilon totals as of now, whatever they cost.

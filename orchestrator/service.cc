@@ -32,6 +32,8 @@
 #include "orchestrator/reactor.h"
 #include "orchestrator/root_examples.h"
 #include "orchestrator/scheduler.h"
+#include "orchestrator/spent_metrics.h"
+#include "orchestrator/surroundings.h"
 #include "orchestrator/system_clock.h"
 #include "orchestrator/terminal.h"
 #include "storage/file_modes.h"
@@ -127,20 +129,29 @@ class SweepRun {
     const double limit = options_.time_limit_seconds;
     settings.provenance_json =
         ProvenanceJson(options_, settings.world_size, limit > 0 ? started_.unix_seconds + limit : 0);
-    RETORT_ASSIGN_OR_RETURN(Recovered recovered, RecoverResults(env_, settings));
+    Result<Recovered> opened = RecoverResults(env_, settings);
+    if (!opened.ok()) {
+      (void)RepublishLostSpending(env_, results);  // what is wrong is told by the error
+      return opened.status();
+    }
+    Recovered recovered = *std::move(opened);
     RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> left,
                             ApplyLeftRequests(env_, recovered, started_));
     for (const std::string& sentence : left) view_.Say(sentence, started_);
     Outbox outbox;
     RETORT_RETURN_IF_ERROR(OpenSweep(recovered.core, plan_, started_, outbox));
     RETORT_RETURN_IF_ERROR(TryFullDiskAgain(recovered.core, outbox));
-    if (outbox.empty() && recovered.core.AllFinal()) return AlreadyDone(recovered);
+    if (outbox.empty() && recovered.core.AllFinal()) {
+      LearnSurroundings(env_, recovered.core);
+      return AlreadyDone(recovered);
+    }
     // Of earlier plans here; what stays without marks counts for everybody.
     (void)examples_.Complete(recovered.core.charges.unpacked(), DataOf(recovered.core), shared).ok();
     shared.NoteUnmarked(recovered.core.charges.unpacked(), DataOf(recovered.core));
     RETORT_ASSIGN_OR_RETURN(RootTerms terms, TermsElsewhere(env_, results, plan_, shared));
     RETORT_RETURN_IF_ERROR(CheckHome(recovered.core, shared, terms));
     TellShared(shared, recovered.core);
+    LearnSurroundings(env_, recovered.core);
     recovered.core.charged_elsewhere = std::move(terms.charged);
     recovered.core.other_budgets = std::move(terms.budgets);
     return Work(recovered, std::move(outbox));
@@ -276,7 +287,7 @@ class SweepRun {
     Publication publication(env_, exporter_.get());
     OrchestratorLoop loop(recovered, signals_, channel_, publication, view_, std::move(agent_),
                           FactsOf(options_, started_), {options_.grace_seconds, options_.time_limit_seconds},
-                          costs, RequestInbox(env_, results));
+                          costs, RequestInbox(env_, results), AuditWatch(env_));
     const Result<bool> ended = loop.Run(std::move(outbox));
     // Whoever scrapes shall not take an end for a death.
     const Status silent = PublishTargets(env_, results, "");
@@ -299,7 +310,8 @@ class SweepRun {
     core.work_ends = started_.monotonic + options_.time_limit_seconds;
   }
 
-  Result<int> Close(const Recovered& recovered, Publication& publication, const RunFacts& facts) {
+  Result<int> Close(Recovered& recovered, Publication& publication, const RunFacts& facts) {
+    LearnSurroundings(env_, recovered.core);  // others may have spent since
     const Now now = ReadClocks();
     const int code = SweepExitCode(recovered.core);
     publication.RowsChanged();

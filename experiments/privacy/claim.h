@@ -67,15 +67,26 @@ struct ClaimContext {
 // trials. Error: usage, naming the key and why the combination cannot be met.
 [[nodiscard]] Status CalibrateTrial(TrialSpec& spec);
 
-// Those of the trial's events that cost the private data set something: none where the trial only asks a
-// teacher whose own training carries a proven `example` claim, since that training is charged by itself.
+// The trial's events as every total of its private data set takes them, by the rules that its claims follow: none where
+// it only asks a teacher whose own training carries a proven `example` claim, since that training is charged by itself;
+// each void, with the reason, where releases of such a trial have no finite `example` claim. Those of a trial that nobody
+// knows are void, too.
 [[nodiscard]] std::vector<PrivacyEvent> ChargedEvents(const ClaimContext& context,
                                                       const std::vector<PrivacyEvent>& events);
+
+// The events with `reason` (of reasons.h, or a void) as the first of their voids: no total with one of them is finite.
+[[nodiscard]] std::vector<PrivacyEvent> Voided(std::vector<PrivacyEvent> events, std::string_view reason);
+
+// Takes from `claims`, which the trial was given before, those proven ones that cannot hold by its events and today's
+// rules (of a row that an older program wrote, whose ledger lacks a fact). Whether there was one. No events: nothing is
+// looked at.
+bool WithdrawUnsupported(const ClaimContext& context, const std::vector<PrivacyEvent>& events,
+                         std::vector<Claim>& claims);
 
 // Total over all charged events of one private data set, for the adjacency `example`, where an example's place
 // is filled or stays empty (a bound on a replaced member holds there, though not where later examples move up): the bound
 // of their composition (composition.h), so that one trial costs what it claims. 0 for no events. Infinity when any event
-// is unbounded. Pass each trial's ChargedEvents.
+// is unbounded. Pass each trial's ChargedEvents. See TotalBound (total_bound.h) for what goes with it.
 [[nodiscard]] double TotalEpsilon(const std::vector<std::vector<PrivacyEvent>>& trials, double delta);
 
 // TotalEpsilon at budget.delta where it is above budget.epsilon, nothing where it is not; the sooner known

@@ -7,9 +7,9 @@
 #include "experiments/privacy/claim.h"
 #include "experiments/privacy/number_text.h"
 #include "experiments/privacy/paper_value.h"
-#include "experiments/privacy/rdp_accountant.h"
 #include "experiments/privacy/reasons.h"
 #include "experiments/privacy/relation.h"
+#include "experiments/privacy/withdrawn_claim.h"
 #include "experiments/spec/trial_kind.h"
 
 namespace retort::privacy {
@@ -70,14 +70,24 @@ class ClaimWriter {
   }
 
   [[nodiscard]] std::vector<Claim> Write();
+  // Why no claim of the trial can hold under the relation, an inherited one included, whatever its parameters are; empty
+  // when nothing stands against it. Quick: nothing is accounted.
+  [[nodiscard]] std::string WhyNot(const Relation& relation) const;
+  // The teacher's claim, where the trial does nothing but ask it.
+  [[nodiscard]] std::optional<Claim> Inherited(const Relation& relation) const;
 
  private:
   [[nodiscard]] Claim Blank(const Relation& relation) const;
   [[nodiscard]] Claim Unbounded(const Relation& relation, std::string_view why) const;
   [[nodiscard]] Claim Proven(const Relation& relation) const;
+  // WhyNot of what the trial's own releases say under the relation itself.
+  [[nodiscard]] std::string ProblemOf(const Relation& relation) const;
+  // The same for one example, which may rest on another relation.
+  [[nodiscard]] std::string ExampleProblem() const;
+  // Each event as the relation sees it.
+  [[nodiscard]] std::vector<PrivacyEvent> Seen(const Relation& relation) const;
   [[nodiscard]] std::string MissingOf(const PrivacyEvent& event, const Relation& relation) const;
   [[nodiscard]] Claim PaperClaim() const;
-  [[nodiscard]] std::optional<Claim> Inherited(const Relation& relation) const;
   // The better of what the trial's own releases allow and what its teacher's training does.
   [[nodiscard]] Claim BetterOf(Claim own, const Relation& relation) const;
   [[nodiscard]] bool EnsembleParent() const;
@@ -85,8 +95,11 @@ class ClaimWriter {
   [[nodiscard]] std::string_view ParentReason() const;
   // By its own claims, or by what the ledger says of its answers.
   [[nodiscard]] bool LoadedParent() const;
+  // Of a trial that releases nothing of its own.
+  [[nodiscard]] std::string_view WithoutRelease() const;
   // An example of an ensemble: what it changes is one member where shards are fixed by index.
   [[nodiscard]] Claim ExampleOfMember() const;
+  [[nodiscard]] std::string MemberExampleProblem() const;
   void WriteDistillation(std::vector<Claim>& claims) const;
   void WriteVotes(std::vector<Claim>& claims) const;
   void WriteMembers(std::vector<Claim>& claims) const;
@@ -112,34 +125,48 @@ Claim ClaimWriter::Unbounded(const Relation& relation, std::string_view why) con
   return claim;
 }
 
-Claim ClaimWriter::Proven(const Relation& relation) const {
-  if (seeded_) return Unbounded(relation, reason::kSeededNoise);
-  if (AsksNobody(spec_) && events_.empty()) {
-    Claim nothing = Blank(relation);
-    nothing.epsilon = 0;
-    nothing.status = ClaimStatus::proven;
-    nothing.accountant = "no-release";
-    nothing.reason = "trained on public examples alone; no teacher is asked";
-    return nothing;
-  }
+std::vector<PrivacyEvent> ClaimWriter::Seen(const Relation& relation) const {
+  std::vector<PrivacyEvent> seen = events_;
+  if (relation.adjacency == Adjacency::slot)
+    for (PrivacyEvent& event : seen) event = OfASlot(std::move(event), spec_.steps);
+  return seen;
+}
+
+std::string ClaimWriter::ProblemOf(const Relation& relation) const {
+  if (seeded_) return std::string(reason::kSeededNoise);
+  if (AsksNobody(spec_) && events_.empty()) return "";
   // Asked about the teacher's answers on private images, the trial also releases the images' own traces.
   constexpr KindMask kTrainedOnPrivate = MaskOf(TrialKind::dpsgd_student) | MaskOf(TrialKind::dpsgd_teacher) |
                                          MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::label_student);
   const bool private_queries = (MaskOf(KindOf(spec_)) & kTrainedOnPrivate) == 0 &&
                                spec_.source == QuerySource::private_split;
-  if (private_queries) return Unbounded(relation, reason::kPrivateSource);
-  if (!spec_.detach && KindOf(spec_) == TrialKind::gradient_student)
-    return Unbounded(relation, kVoidTeacherJacobian);
+  if (private_queries) return std::string(reason::kPrivateSource);
+  if (!spec_.detach && KindOf(spec_) == TrialKind::gradient_student) return std::string(kVoidTeacherJacobian);
   for (const PrivacyEvent& event : events_) {
     const std::string missing = event.count == 0 ? "" : MissingOf(event, relation);
     const bool worse = !EventProblem(event).empty() || !VoidOf(event, relation).empty();
-    if (!missing.empty() && !worse) return Unbounded(relation, missing);
+    if (!missing.empty() && !worse) return missing;
   }
+  if (relation.adjacency != Adjacency::answer || events_.size() <= 1)
+    return ComposeFor(relation, Seen(relation)).unbounded;
+  for (const PrivacyEvent& event : events_) {
+    if (event.count == 0) continue;
+    if (std::string problem = ComposeFor(relation, {event}).unbounded; !problem.empty()) return problem;
+  }
+  return "";
+}
+
+Claim ClaimWriter::Proven(const Relation& relation) const {
+  if (const std::string problem = ProblemOf(relation); !problem.empty()) return Unbounded(relation, problem);
   Claim claim = Blank(relation);
-  std::vector<PrivacyEvent> seen = events_;
-  if (relation.adjacency == Adjacency::slot)
-    for (PrivacyEvent& event : seen) event = OfASlot(std::move(event), spec_.steps);
-  Bound bound = BoundFor(relation, seen, spec_.delta, &claim.assumptions);
+  if (AsksNobody(spec_) && events_.empty()) {
+    claim.epsilon = 0;
+    claim.status = ClaimStatus::proven;
+    claim.accountant = "no-release";
+    claim.reason = "trained on public examples alone; no teacher is asked";
+    return claim;
+  }
+  Bound bound = BoundFor(relation, Seen(relation), spec_.delta, &claim.assumptions);
   claim.epsilon = bound.epsilon;
   claim.accountant = std::move(bound.accountant);
   claim.reason = std::move(bound.reason);
@@ -220,7 +247,7 @@ void ClaimWriter::WriteDistillation(std::vector<Claim>& claims) const {
   claims.push_back(PaperClaim());
   for (const Relation& relation : {kAnswer, kSlot, kTeacher}) claims.push_back(Proven(relation));
   if (LoadedParent()) {
-    // Which examples a file holds is not known, nor where else they are: nothing is said of one of them.
+    // Which examples a file holds is not known, nor where else they are: nothing is said of one of them (ExampleProblem).
     claims.push_back(Unbounded(kExample, reason::kLoadedWeights));
     return;
   }
@@ -241,8 +268,59 @@ void ClaimWriter::WriteDistillation(std::vector<Claim>& claims) const {
 }
 
 Claim ClaimWriter::ExampleOfMember() const {
-  if (ParentReason() == reason::kShardsFollowExamples) return Unbounded(kExample, reason::kShardsFollowExamples);
+  if (const std::string problem = MemberExampleProblem(); !problem.empty()) return Unbounded(kExample, problem);
   return Proven(kExample);
+}
+
+std::string ClaimWriter::MemberExampleProblem() const {
+  if (ParentReason() == reason::kShardsFollowExamples) return std::string(reason::kShardsFollowExamples);
+  return ProblemOf(kExample);
+}
+
+std::string_view ClaimWriter::WithoutRelease() const {
+  switch (KindOf(spec_)) {
+    case TrialKind::plain_teacher:
+    case TrialKind::federated_student:
+      return reason::kNotPrivatelyTrained;
+    case TrialKind::ensemble_teacher:
+      return ShardsFollowExamples(spec_) ? reason::kShardsFollowExamples : reason::kNotPrivatelyTrained;
+    case TrialKind::loaded_teacher:
+      return reason::kLoadedWeights;
+    case TrialKind::raw_student:
+      return reason::kRawAnswers;
+    default:
+      return reason::kUnexpectedMechanism;
+  }
+}
+
+std::string ClaimWriter::ExampleProblem() const {
+  switch (KindOf(spec_)) {
+    case TrialKind::dpsgd_teacher:
+    case TrialKind::dpsgd_student:
+    case TrialKind::merf_student:
+    case TrialKind::spectral_student:
+      return ProblemOf(kExample);
+    case TrialKind::label_student:
+      return std::string(reason::kLabelsOnly);
+    case TrialKind::gradient_student:
+    case TrialKind::response_student:
+    case TrialKind::distilled_student:
+    case TrialKind::labelled_student:
+    case TrialKind::query_student:
+    case TrialKind::vote_student:
+      break;
+    default:
+      return std::string(WithoutRelease());
+  }
+  const bool of_members = KindOf(spec_) == TrialKind::vote_student || AsksVotes(spec_) ||
+                          (KindOf(spec_) != TrialKind::query_student && EnsembleParent());
+  if (of_members) return MemberExampleProblem();
+  return LoadedParent() ? std::string(reason::kLoadedWeights) : ProblemOf(kTeacher);
+}
+
+std::string ClaimWriter::WhyNot(const Relation& relation) const {
+  if (Inherited(relation)) return "";
+  return relation.adjacency == Adjacency::example ? ExampleProblem() : ProblemOf(relation);
 }
 
 void ClaimWriter::WriteVotes(std::vector<Claim>& claims) const {
@@ -262,28 +340,22 @@ std::vector<Claim> ClaimWriter::Write() {
   std::vector<Claim> claims;
   switch (KindOf(spec_)) {
     case TrialKind::plain_teacher:
-      claims.push_back(Unbounded(kExample, reason::kNotPrivatelyTrained));
-      break;
     case TrialKind::loaded_teacher:
-      claims.push_back(Unbounded(kExample, reason::kLoadedWeights));
+      claims.push_back(Unbounded(kExample, ExampleProblem()));
       break;
     case TrialKind::ensemble_teacher:
-      claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));
-      claims.push_back(Unbounded(
-          kExample, ShardsFollowExamples(spec_) ? reason::kShardsFollowExamples : reason::kNotPrivatelyTrained));
-      break;
     case TrialKind::federated_student:
       claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));
-      claims.push_back(Unbounded(kExample, reason::kNotPrivatelyTrained));
+      claims.push_back(Unbounded(kExample, ExampleProblem()));
       break;
     case TrialKind::raw_student:
       claims.push_back(Unbounded(kAnswer, reason::kRawAnswers));
       if (EnsembleParent()) claims.push_back(Unbounded(kMember, reason::kRawAnswers));
-      claims.push_back(Unbounded(kExample, reason::kRawAnswers));
+      claims.push_back(Unbounded(kExample, ExampleProblem()));
       break;
     case TrialKind::label_student:
       claims.push_back(Proven(kLabel));
-      claims.push_back(Unbounded(kExample, reason::kLabelsOnly));
+      claims.push_back(Unbounded(kExample, ExampleProblem()));
       break;
     case TrialKind::dpsgd_teacher:
     case TrialKind::dpsgd_student:
@@ -325,62 +397,37 @@ std::vector<Claim> ClaimsFor(const ClaimContext& context, const std::vector<Priv
 
 std::vector<PrivacyEvent> ChargedEvents(const ClaimContext& context,
                                         const std::vector<PrivacyEvent>& events) {
-  if (context.spec == nullptr || !OnlyAsksTheTeacher(*context.spec, events)) return events;
-  const bool private_teacher = std::any_of(
-      context.teacher_claims.begin(), context.teacher_claims.end(),
-      [](const Claim& claim) { return claim.adjacency == Adjacency::example && IsProven(claim); });
-  return private_teacher ? std::vector<PrivacyEvent>() : events;
+  if (events.empty()) return {};
+  if (context.spec == nullptr) return Voided(events, reason::kNoSpec);
+  const ClaimWriter writer(context, Aggregate(events));
+  if (writer.Inherited(kExample) || writer.Inherited(kExampleAdded)) return {};
+  std::vector<PrivacyEvent> charged = events;
+  if (const std::string problem = writer.WhyNot(kExample); !problem.empty()) charged = Voided(events, problem);
+  if (!SelectedOnTest(*context.spec, context.teacher_claims)) return charged;
+  for (PrivacyEvent& event : charged) event.assumptions.emplace_back(kSelectedOnTest);
+  return charged;
 }
 
-namespace {
-
-// What all trials compose to for an added example; nothing when they charge nothing, unbounded when a fact
-// that the bound rests on was not recorded.
-std::optional<Composition> TotalOf(const std::vector<std::vector<PrivacyEvent>>& trials) {
-  std::vector<PrivacyEvent> all;
-  for (const std::vector<PrivacyEvent>& events : trials) all.insert(all.end(), events.begin(), events.end());
-  all = Aggregate(all);
-  std::erase_if(all, [](const PrivacyEvent& event) {
-    return event.count == 0 && EventProblem(event).empty() && VoidOf(event, kExampleAdded).empty();
-  });
-  if (all.empty()) return std::nullopt;
-  for (const PrivacyEvent& event : all)
-    if (std::string missing = MissingFact(event, kExampleAdded); !missing.empty()) {
-      Composition unrecorded;
-      unrecorded.unbounded = std::move(missing);
-      return unrecorded;
-    }
-  return ComposeFor(kExampleAdded, all);
+std::vector<PrivacyEvent> Voided(std::vector<PrivacyEvent> events, std::string_view reason) {
+  for (PrivacyEvent& event : events)
+    if (std::find(event.voids.begin(), event.voids.end(), reason) == event.voids.end())
+      event.voids.emplace(event.voids.begin(), reason);
+  return events;
 }
 
-// The bound that a trial would claim which released all of it.
-double EpsilonOf(const Composition& sum, double delta) {
-  if (sum.unbounded.empty() && sum.empty() && delta > 0 && delta < 1) return 0;
-  return BoundOf(sum, delta).epsilon;
-}
-
-}  // namespace
-
-double TotalEpsilon(const std::vector<std::vector<PrivacyEvent>>& trials, double delta) {
-  const std::optional<Composition> sum = TotalOf(trials);
-  return sum ? EpsilonOf(*sum, delta) : 0;
-}
-
-std::optional<double> TotalEpsilonOver(const std::vector<std::vector<PrivacyEvent>>& trials,
-                                       const Budget& budget) {
-  const std::optional<Composition> sum = TotalOf(trials);
-  if (!sum) return std::nullopt;
-  // Any one order bounds the total; whole ones are quick, and far from the cap one of them is enough.
-  if (sum->unbounded.empty() && budget.delta > 0 && budget.delta < 1) {
-    const auto curve = RdpCurveOf(*sum);
-    for (const double order : {5.0, 9.0, 17.0, 3.0, 33.0, 2.0}) {
-      const double epsilon =
-          ConvertRdp(curve(order), order, budget.delta, RdpConversion::canonne_kamath_steinke);
-      if (RoundEpsilonUp(std::max(epsilon, 0.0)) <= budget.epsilon) return std::nullopt;
-    }
+bool WithdrawUnsupported(const ClaimContext& context, const std::vector<PrivacyEvent>& events,
+                         std::vector<Claim>& claims) {
+  if (context.spec == nullptr || events.empty()) return false;
+  const ClaimWriter writer(context, Aggregate(events));
+  bool withdrawn = false;
+  for (Claim& claim : claims) {
+    if (!IsProven(claim)) continue;
+    std::string problem = writer.WhyNot({claim.adjacency, claim.neighbour});
+    if (problem.empty()) continue;
+    claim = Withdrawn(std::move(claim), std::move(problem));
+    withdrawn = true;
   }
-  const double total = EpsilonOf(*sum, budget.delta);
-  return total <= budget.epsilon ? std::nullopt : std::optional(total);
+  return withdrawn;
 }
 
 }  // namespace retort::privacy

@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 41> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kFloatNoise,
      "The noise was drawn and added in floating point: the last digits of what left tell what it was added to."},
@@ -52,6 +52,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 41> kTexts =
      "example can change several."},
     {reason::kUnknownTeacherAccount, "What its teacher was charged for is not known."},
     {reason::kNoSpec, "Nothing is known about the trial."},
+    {reason::kLedgerLost, "The ledger is not whole: what is lost of it charged an unknown amount."},
+    {reason::kRootUnknown, "What another sweep of the results root charged cannot be read."},
     {kVoidTeacherJacobian,
      "The annotation was not detached: un-noised teacher gradients reach the generator."},
     {kVoidGeneratorTouchedTeacher, "The generator was trained against the raw teacher."},

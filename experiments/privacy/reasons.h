@@ -41,6 +41,9 @@ inline constexpr std::string_view kAllMembers = "members-answer-together";
 inline constexpr std::string_view kShardsFollowExamples = "shards-depend-on-examples";
 inline constexpr std::string_view kUnknownTeacherAccount = "unknown-teacher-account";
 inline constexpr std::string_view kNoSpec = "no-trial-description";
+// Of totals alone.
+inline constexpr std::string_view kLedgerLost = "ledger-lost";
+inline constexpr std::string_view kRootUnknown = "other-sweeps-unknown";
 
 }  // namespace retort::privacy::reason
 

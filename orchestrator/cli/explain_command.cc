@@ -20,7 +20,8 @@ int ExplainCommand(const Invocation& call) {
   if (!trial.ok()) return call.console.Fail(trial.status());
   const double now =
       NowFor(*view, std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
-  const Explanation explanation = Explain(*view, **trial, now, KnownCosts(OpenCosts(call), &*view));
+  const RootCharges root = ReadRoot(call.env, *view);
+  const Explanation explanation = Explain(*view, **trial, now, KnownCosts(OpenCosts(call), &*view), &root);
   if (call.line.global.json) {
     nlohmann::ordered_json document;
     document["schema_version"] = kSchemaVersion;

@@ -101,17 +101,22 @@ bool ExplainQuota(const ResultsView& view, const TrialView& trial, double now, E
   return true;
 }
 
-void ExplainBudget(const ResultsView& view, const TrialView& trial, Explanation& out) {
-  if (!trial.spec.data || !trial.spec.data->budget) return;
-  double spent = 0;
-  for (const DataSpending& spending : StatusOf(view).spending)
-    if (spending.digest == UnpackedOf(view.unpacked, trial.spec.data->digest)) spent = spending.epsilon;
-  out.sentences.push_back(
-      fmt::format("The budget of data set {} is ε ≤ {} at δ = {} over all trials, of which {} is spent; a "
-                  "release that would cross it is refused and ends the trial.",
-                  trial.spec.data->name, EpsilonText(trial.spec.data->budget->epsilon),
-                  ShortNumber(trial.spec.data->budget->delta), EpsilonText(spent)));
+void ExplainBudget(const ResultsView& view, const TrialView& trial, const RootCharges* root, Explanation& out) {
+  if (!trial.spec.data) return;
+  for (const DataSpending& spent : StatusOf(view, {}, 0, root).spending) {
+    if (!spent.budget || spent.digest != UnpackedOf(view.unpacked, trial.spec.data->digest)) continue;
+    out.sentences.push_back(
+        fmt::format("The budget of data set {}{} is ε ≤ {} at δ = {} over all trials, of which {} is spent{}; a "
+                    "release that would cross it is refused and ends the trial.",
+                    trial.spec.data->name, spent.budget_of.empty() ? "" : ", set by " + spent.budget_of + ",",
+                    EpsilonText(spent.budget->epsilon), ShortNumber(spent.budget->delta),
+                    EpsilonText(spent.root_epsilon),
+                    spent.root_reason.empty() ? "" : " (" + spent.root_reason + ")"));
+  }
 }
+
+Explanation ExplainState(const ResultsView& view, const TrialView& trial, double now_unix_seconds,
+                         const CostModel& costs);
 
 // A run that has to stop soon starts only what gets to a checkpoint before.
 bool ExplainTime(const ResultsView& view, const TrialView& trial, double now, const CostModel& costs,
@@ -141,11 +146,10 @@ void ExplainWaiting(const ResultsView& view, const TrialView& trial, double now,
     if (const std::string progress = ProgressText(*teacher, nullptr, now, costs); !progress.empty())
       out.sentences.push_back("The teacher: " + progress + ".");
   if (teacher->state == TrialState::queued) {
-    Explanation cause = Explain(view, *teacher, now, costs);
+    Explanation cause = ExplainState(view, *teacher, now, costs);
     for (const std::string& sentence : cause.sentences) out.sentences.push_back("Teacher: " + sentence);
     out.next = cause.next;
   }
-  ExplainBudget(view, trial, out);
   if (!view.running) out.next = "Nobody is running the sweep: " + GoOn(view);
 }
 
@@ -166,7 +170,6 @@ void ExplainQueued(const ResultsView& view, const TrialView& trial, double now, 
   } else if (!kept_back) {
     ExplainDevices(view, trial, now, costs, out);
   }
-  ExplainBudget(view, trial, out);
 }
 
 // Queues the trial again.
@@ -218,10 +221,8 @@ void ExplainSucceeded(const TrialView& trial, Explanation& out) {
     if (name != "seconds") out.sentences.push_back(fmt::format("{}: {:.4g}", name, value));
 }
 
-}  // namespace
-
-Explanation Explain(const ResultsView& view, const TrialView& trial, double now_unix_seconds,
-                    const CostModel& costs) {
+Explanation ExplainState(const ResultsView& view, const TrialView& trial, double now_unix_seconds,
+                         const CostModel& costs) {
   Explanation out;
   switch (trial.state) {
     case TrialState::waiting:
@@ -251,7 +252,7 @@ Explanation Explain(const ResultsView& view, const TrialView& trial, double now_
       const TrialView* teacher = TeacherOf(view, trial);
       out.sentences.emplace_back("It never ran, because its teacher did not succeed.");
       if (teacher == nullptr) break;
-      Explanation cause = Explain(view, *teacher, now_unix_seconds, costs);
+      Explanation cause = ExplainState(view, *teacher, now_unix_seconds, costs);
       out.sentences.push_back("Teacher " + ShownName(teacher->spec) + ": " + cause.sentences.front());
       out.next = cause.next;
       break;
@@ -261,6 +262,15 @@ Explanation Explain(const ResultsView& view, const TrialView& trial, double now_
       out.next = RetryOf(view, trial) + " queues it again.";
       break;
   }
+  return out;
+}
+
+}  // namespace
+
+Explanation Explain(const ResultsView& view, const TrialView& trial, double now_unix_seconds, const CostModel& costs,
+                    const RootCharges* root) {
+  Explanation out = ExplainState(view, trial, now_unix_seconds, costs);
+  if (trial.state == TrialState::waiting || trial.state == TrialState::queued) ExplainBudget(view, trial, root, out);
   return out;
 }
 

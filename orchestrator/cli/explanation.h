@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "orchestrator/cost_model.h"
+#include "orchestrator/neighbours.h"
 #include "orchestrator/results_view.h"
 
 namespace retort::orchestrator::cli {
@@ -15,8 +16,8 @@ struct Explanation {
 };
 
 // Follows teachers: a trial that waits for a failed teacher is explained by the teacher's failure. `costs`:
-// for what a running sweep that has to stop soon leaves out.
+// for what a running sweep that has to stop soon leaves out. `root`: as in StatusOf.
 [[nodiscard]] Explanation Explain(const ResultsView& view, const TrialView& trial, double now_unix_seconds,
-                                  const CostModel& costs = {});
+                                  const CostModel& costs = {}, const RootCharges* root = nullptr);
 
 }  // namespace retort::orchestrator::cli

@@ -81,11 +81,7 @@ BlockContent BlockOf(const SweepStatus& status, double clock) {
     if (Runs(trial)) content.running.push_back(RunningOf(trial));
   }
   if (status.remaining) content.left = status.remaining->seconds;
-  for (const DataSpending& spent : status.spending) {
-    DataCost cost{spent.data, spent.root_epsilon, spent.delta, {}};
-    if (spent.budget) cost.budget = spent.budget->epsilon;
-    content.spent.push_back(std::move(cost));
-  }
+  content.spent = status.spending;
   content.next = NextOf(status, now);
   return content;
 }

@@ -28,7 +28,7 @@ bool PrintSummarised(const Invocation& call, const std::string& results, const s
   std::optional<SweepSummary> summary = ReadSummary(call.env, results, sources, VersionText());
   if (!summary) return false;
   const RootCharges root =
-      ReadRoot(call.env, results, summary->charged, summary->view.unpacked, {}, summary->view.noted_root);
+      ReadRoot(call.env, results, summary->digests, summary->view.unpacked, {}, summary->view.noted_root);
   if (!IsAlone(root)) return false;
   for (DataSpending& spent : summary->trials.spending) spent.root = root.directory;
   const double clock = ReadClocks().unix_seconds;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "experiments/privacy/reasons.h"
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/device_json.h"
 #include "orchestrator/cli/estimate_text.h"
@@ -88,6 +90,13 @@ std::string BoundText(double epsilon) {
   return std::string(std::isfinite(epsilon) ? "≤ " : "= ") + EpsilonText(epsilon);
 }
 
+// Why a total has no bound, as the end of a sentence.
+std::string UnboundedText(const std::string& reason) {
+  std::string text(privacy::ReasonText(reason));
+  while (text.ends_with('.')) text.pop_back();
+  return fmt::format("; no bound holds ({}): {}", reason, text);
+}
+
 std::string ProblemsText(const SweepStatus& status, std::size_t width) {
   std::string out;
   for (std::size_t i = 0; i < std::min(status.problems.size(), kShownProblems); ++i) {
@@ -147,15 +156,18 @@ std::string SpendingLine(const DataSpending& spent) {
   std::string line = fmt::format("{}: ε {} (example, its place filled or empty, δ = {}) over {} {}, composed together",
                                  spent.data, BoundText(spent.epsilon), ShortNumber(spent.delta), spent.trials,
                                  spent.trials == 1 ? "trial" : "trials");
+  if (!spent.reason.empty()) line += UnboundedText(spent.reason);
   if (!spent.root_trouble.empty())
     line += fmt::format("; over all sweeps in {}: unknown, {}", spent.root, spent.root_trouble);
   else if (spent.neighbours > 0)
     line +=
         fmt::format("; with {} other {} in {}: ε {}", spent.neighbours,
                     spent.neighbours == 1 ? "sweep" : "sweeps", spent.root, BoundText(spent.root_epsilon));
+  if (spent.neighbours > 0 && spent.root_trouble.empty() && !spent.root_reason.empty() && spent.reason.empty())
+    line += UnboundedText(spent.root_reason);
   if (spent.budget) line += fmt::format("; budget {}", EpsilonText(spent.budget->epsilon));
   if (!spent.budget_of.empty()) line += fmt::format(" (of {})", spent.budget_of);
-  if (!std::isfinite(spent.epsilon)) line += "; at least one trial has no finite bound: the tables of the sweep say which";
+  if (!spent.assumptions.empty()) line += fmt::format("; assumes {}", fmt::join(spent.assumptions, ", "));
   return line;
 }
 
@@ -168,6 +180,8 @@ ordered_json SpendingJson(const DataSpending& spent) {
   entry["adjacency"] = "example";
   entry["delta"] = spent.delta;
   entry["epsilon"] = number(spent.epsilon);
+  entry["reason"] = spent.reason.empty() ? ordered_json() : ordered_json(spent.reason);
+  entry["assumptions"] = spent.assumptions;
   entry["accountant"] = "composed";
   entry["trials"] = spent.trials;
   entry["budget"] = spent.budget
@@ -176,6 +190,8 @@ ordered_json SpendingJson(const DataSpending& spent) {
   entry["root"] = spent.root.empty() ? ordered_json()
                                      : ordered_json{{"directory", spent.root},
                                                     {"epsilon", number(spent.root_epsilon)},
+                                                    {"reason", spent.root_reason.empty() ? ordered_json()
+                                                                                         : ordered_json(spent.root_reason)},
                                                     {"other_sweeps", spent.neighbours},
                                                     {"trouble", spent.root_trouble}};
   return entry;

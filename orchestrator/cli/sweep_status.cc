@@ -11,21 +11,17 @@
 #include <unordered_map>
 #include <utility>
 
-#include "experiments/privacy/claim.h"
-#include "orchestrator/charge_book.h"
 #include "orchestrator/cli/failure_groups.h"
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/trial_names.h"
-#include "orchestrator/costing_entries.h"
 #include "orchestrator/screen_text.h"
 #include "orchestrator/time_fit.h"
+#include "orchestrator/view_charges.h"
 
 namespace retort::orchestrator::cli {
 namespace {
 
-// For a data set of which no charged trial is in the plan any more.
-constexpr double kUsualDelta = 1e-5;
 // By so much the clocks of machines may differ before anybody is told.
 constexpr double kClockToleranceSeconds = 10;
 constexpr std::size_t kFewCauses = 3;  // that are told at length
@@ -189,102 +185,29 @@ std::vector<Problem> ProblemsOf(const ResultsView& view, const TrialsStatus& tri
   return problems;
 }
 
-// Charged to `digest`, or to data that shares examples with it, by other sweeps of the root; and by how many of them.
-std::vector<std::vector<privacy::PrivacyEvent>> ChargedBeside(const RootCharges& root,
-                                                              const std::string& digest, int& sweeps) {
-  std::vector<std::vector<privacy::PrivacyEvent>> events;
-  for (const NeighbourSweep& sweep : root.sweeps) {
-    bool counts = false;
-    for (const auto& [theirs, charged] : sweep.charged) {
-      if (!root.shared.Together(digest, theirs)) continue;
-      counts = true;
-      events.push_back(charged);
-    }
-    if (counts) ++sweeps;
-  }
-  return events;
-}
-
-void AddRoot(const RootCharges* root, std::vector<std::vector<privacy::PrivacyEvent>> own,
-             DataSpending& spent) {
-  if (root == nullptr) return;
-  spent.root = root->directory;
-  spent.root_trouble = root->trouble;
-  for (std::vector<privacy::PrivacyEvent>& events : ChargedBeside(*root, spent.digest, spent.neighbours))
-    own.push_back(std::move(events));
-  spent.root_epsilon = root->trouble.empty() ? privacy::TotalEpsilon(own, spent.delta)
-                                             : std::numeric_limits<double>::infinity();
-}
-
-// Of a data set in the sweep, whatever its names.
-struct DataNames {
-  std::string names;
-  std::optional<Budget> budget;
-};
-
-std::map<std::string, DataNames> NamesOf(const ResultsView& view) {
-  std::map<std::string, std::set<std::string>> names;  // by digest
-  std::map<std::string, DataNames> data;
-  for (const TrialView& trial : view.trials) {
-    if (!trial.spec.data) continue;
-    const DataSpec& spec = *trial.spec.data;
-    const std::string& digest = UnpackedOf(view.unpacked, spec.digest);
-    names[digest].insert(spec.name);
-    std::optional<Budget>& budget = data[digest].budget;
-    if (spec.budget && (!budget || spec.budget->epsilon < budget->epsilon)) budget = spec.budget;
-  }
-  for (auto& [digest, known] : data) known.names = fmt::format("{}", fmt::join(names[digest], ", "));
-  return data;
-}
-
-// The tightest of the budgets that other sweeps set, where it is tighter than the sweep's own.
-void TakeOtherBudget(const RootCharges& root, DataSpending& spent) {
-  for (const NeighbourSweep& sweep : root.sweeps)
-    for (const auto& [theirs, budget] : sweep.budgets) {
-      if (!root.shared.Together(spent.digest, theirs) || (spent.budget && spent.budget->epsilon <= budget.epsilon)) continue;
-      spent.budget = budget;
-      spent.budget_of = sweep.directory;
-    }
+// Of data sets that are planned or were charged.
+void AddRoot(const RootCharges& root, const std::set<std::string>& digests, ChargeBook& charges, SpendingFacts& facts) {
+  ShareCharges(root.shared, {digests.begin(), digests.end()}, charges);
+  BesideSweep beside = BesideOf(root, digests);
+  facts.elsewhere = std::move(beside.charged);
+  facts.other_budgets = std::move(beside.budgets);
+  facts.root = root.directory;
+  facts.root_trouble = root.trouble;
 }
 
 std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges* root) {
-  ChargeBook charges;
+  ChargeBook charges = ChargesIn(view);
   for (const auto& [digest, unpacked] : view.unpacked) charges.Unpack(digest, unpacked);
-  charges.Load(CostingEntries(view));
-  if (root != nullptr) ShareCharges(root->shared, charges.Digests(), charges);
-  const std::map<std::string, DataNames> data = NamesOf(view);
-  std::map<std::string, double> delta;  // the smallest among the trials that charged
-  std::set<std::string> refuted;        // charged by a trial whose claims an audit refutes
-  for (const TrialView& trial : view.trials) {
-    if (!trial.spec.data) continue;
-    const std::string& digest = UnpackedOf(view.unpacked, trial.spec.data->digest);
-    if (!trial.refuted.empty()) refuted.insert(digest);
-    if (charges.EventsOf(trial.spec.id).empty()) continue;
-    const auto [known, fresh] = delta.try_emplace(digest, trial.spec.delta);
-    if (!fresh) known->second = std::min(known->second, trial.spec.delta);
-  }
-  std::vector<DataSpending> all;
-  std::vector<std::string> digests = charges.Digests();
-  for (const auto& [digest, spec] : data)  // what a lost ledger charged may have been any of them
-    if (!view.ledger_lost.empty() && std::find(digests.begin(), digests.end(), digest) == digests.end())
-      digests.push_back(digest);
-  for (const std::string& digest : digests) {
-    DataSpending spent;
-    spent.digest = digest;
-    const auto known = data.find(digest);
-    spent.data = known == data.end() ? "(no longer in the sweep)" : known->second.names;
-    if (known != data.end()) spent.budget = known->second.budget;
-    if (root != nullptr) TakeOtherBudget(*root, spent);
-    spent.delta = spent.budget ? spent.budget->delta : delta.contains(digest) ? delta[digest] : kUsualDelta;
-    const auto events = charges.EventsOn(digest);
-    spent.trials = static_cast<int>(events.size());
-    spent.epsilon = spent.root_epsilon = privacy::TotalEpsilon(events, spent.delta);
-    AddRoot(root, events, spent);
-    if (refuted.contains(digest) || !view.ledger_lost.empty())
-      spent.epsilon = spent.root_epsilon = std::numeric_limits<double>::infinity();
-    all.push_back(std::move(spent));
-  }
-  return all;
+  SpendingFacts facts;
+  for (const std::vector<TrialView>* trials : {&view.trials, &view.unplanned})
+    for (const TrialView& trial : *trials)
+      facts.trials.push_back({&trial.spec, trial.planned, !trial.refuted.empty()});
+  facts.results = view.directory;
+  facts.charges = &charges;
+  facts.counts = CountsOf(view, charges);
+  facts.ledger_lost = view.ledger_lost;
+  if (root != nullptr) AddRoot(*root, DataDigests(view), charges, facts);
+  return ShownSpending(orchestrator::SpendingOf(facts));
 }
 
 std::optional<SweepEstimate> RemainingOf(const ResultsView& view, const CostModel& costs, double now) {

@@ -12,6 +12,7 @@
 #include "orchestrator/cost_model.h"
 #include "orchestrator/neighbours.h"
 #include "orchestrator/results_view.h"
+#include "orchestrator/spending.h"
 #include "orchestrator/sweep_estimate.h"
 
 namespace retort::orchestrator::cli {
@@ -23,28 +24,13 @@ struct Problem {
   std::vector<TrialId> trials;
 };
 
-// What the whole sweep has cost one private data set.
-struct DataSpending {
-  std::string data, digest;  // all of its names in the sweep; that of its files, unpacked
-  double epsilon = 0;  // example, over all trials, at `delta`; infinity = unbounded
-  double delta = 0;    // of the budget, else the smallest of the trials that charged
-  std::optional<Budget> budget;  // the tightest that covers it
-  std::string budget_of;         // the folder of the other sweep that sets it; empty for one of its own
-  int trials = 0;  // with a charge
-  // With every other sweep of the results root; `epsilon` where nobody looked. Infinity where one cannot be read.
-  double root_epsilon = 0;
-  int neighbours = 0;        // other sweeps of the root with a charge
-  std::string root;          // the folder that holds the results folder; empty where nobody looked
-  std::string root_trouble;  // why a neighbour cannot be read; empty when all can
-};
-
 // What trials, ledger and known costs say, and the folder around them does not.
 struct TrialsStatus {
   int trials = 0;
   bool finished = false;  // every trial is final
   std::vector<std::pair<std::string, int>> counts;  // states that occur, in the order of TrialState
   std::vector<Problem> problems;  // refuted claims, failures that are alike as one, the rest; commands without the folder
-  std::vector<DataSpending> spending;
+  std::vector<DataSpending> spending;  // ShownSpending
   std::optional<SweepEstimate> remaining;  // nothing when a trial's cost is unknown, or all are final
 };
 

@@ -14,14 +14,16 @@
 #include "orchestrator/journal.h"
 #include "orchestrator/refuted_claims.h"
 #include "orchestrator/request_inbox.h"
+#include "orchestrator/root_examples.h"
 #include "storage/crc32.h"
+#include "storage/mark_store.h"
 
 namespace retort::orchestrator::cli {
 namespace {
 
 using nlohmann::json;
 
-constexpr int kFormatVersion = 2;
+constexpr int kFormatVersion = 3;
 constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
 constexpr std::size_t kMostProblems = 1000;  // whoever has more of them reads the journal
 
@@ -31,6 +33,32 @@ std::optional<json> StampOf(storage::Env& env, const std::string& path) {
   const Result<storage::FileStamp> stamp = env.Stamp(path);
   if (!stamp.ok() || !stamp->telling) return std::nullopt;
   return json{stamp->size, stamp->modified, stamp->inode};
+}
+
+// Of all marks of the results root, which say what data sets share examples.
+std::optional<json> MarksStamp(storage::Env& env, const std::string& results) {
+  const std::string folder = storage::MarksFolder(ResultsRoot(results));
+  json all = json::object();
+  if (!env.Exists(folder)) return all;
+  const Result<std::vector<std::string>> names = env.List(folder);
+  if (!names.ok()) return std::nullopt;
+  for (const std::string& name : *names) {
+    const std::optional<json> stamp = StampOf(env, folder + "/" + name);
+    if (!stamp) return std::nullopt;
+    all[name] = *stamp;
+  }
+  return all;
+}
+
+// Whether some of its data sets have no marks where others of the root have: whom they count for depends on who asks.
+bool HasUnmarkedData(storage::Env& env, const ResultsView& view) {
+  Result<storage::RootMarks> marks = storage::ReadMarks(env, ResultsRoot(view.directory));
+  if (!marks.ok()) return true;
+  if (marks->sets.empty()) return false;
+  const SharedExamples shared(*std::move(marks));
+  return std::ranges::any_of(view.data, [&](const auto& data) {
+    return !shared.HasMarks(UnpackedOf(view.unpacked, data->digest), storage::SplitName(*data));
+  });
 }
 
 json NumberJson(double value) { return value == std::numeric_limits<double>::infinity() ? json("inf") : json(value); }
@@ -55,14 +83,18 @@ Problem ProblemIn(const json& value) {
 json SpentJson(const DataSpending& spent) {
   json budget;
   if (spent.budget) budget = {spent.budget->epsilon, spent.budget->delta};
-  return {{"data", spent.data},   {"digest", spent.digest}, {"epsilon", NumberJson(spent.epsilon)},
-          {"delta", spent.delta}, {"budget", budget},       {"trials", spent.trials}};
+  return {{"data", spent.data},     {"names", spent.names},   {"digest", spent.digest},
+          {"reason", spent.reason}, {"delta", spent.delta},   {"epsilon", NumberJson(spent.epsilon)},
+          {"budget", budget},       {"trials", spent.trials}, {"assumptions", spent.assumptions}};
 }
 
 DataSpending SpentIn(const json& value) {
   DataSpending spent;
   spent.data = value.at("data");
+  spent.names = value.at("names").get<std::vector<std::string>>();
   spent.digest = value.at("digest");
+  spent.reason = spent.root_reason = value.at("reason");
+  spent.assumptions = value.at("assumptions").get<std::vector<std::string>>();
   spent.epsilon = spent.root_epsilon = NumberIn(value.at("epsilon"));
   spent.delta = value.at("delta");
   spent.trials = value.at("trials");
@@ -105,7 +137,7 @@ json BodyOf(const ResultsView& view, const TrialsStatus& trials) {
   for (const DataSpending& spent : trials.spending) spending.push_back(SpentJson(spent));
   return {{"sweep", view.sweep},         {"newest_event", view.newest_event}, {"drained", view.drained},
           {"packed", view.packed},       {"unpacked", view.unpacked},         {"noted_root", view.noted_root},
-          {"charged", ChargedDigests(view)},
+          {"digests", DataDigests(view)},
           {"trials", trials.trials},     {"counts", trials.counts},           {"problems", problems},
           {"spending", spending},        {"finished", trials.finished},       {"remaining", RemainingJson(trials.remaining)}};
 }
@@ -118,7 +150,7 @@ SweepSummary SummaryIn(const json& body) {
   summary.view.packed = body.at("packed").get<std::vector<std::string>>();
   summary.view.unpacked = body.at("unpacked").get<UnpackedDigests>();
   summary.view.noted_root = body.at("noted_root");
-  summary.charged = body.at("charged").get<std::set<std::string>>();
+  summary.digests = body.at("digests").get<std::set<std::string>>();
   summary.trials.trials = body.at("trials");
   summary.trials.finished = body.at("finished");
   summary.trials.remaining = RemainingIn(body.at("remaining"));
@@ -155,15 +187,18 @@ std::optional<std::string> SummarySources(storage::Env& env, const std::string& 
   if (HasAuditMark(env, results) || FolderIsLocked(env, results)) return std::nullopt;
   const std::optional<json> journal = StampOf(env, JournalPath(results)), ledger = StampOf(env, LedgerPath(results));
   const std::optional<json> measured = costs.path.empty() ? json("absent") : StampOf(env, costs.path);
-  if (!journal || !ledger || !measured) return std::nullopt;
-  return json{{"journal", *journal}, {"ledger", *ledger}, {"costs", *measured}, {"machine", costs.machine}}.dump();
+  const std::optional<json> marks = MarksStamp(env, results);
+  if (!journal || !ledger || !measured || !marks) return std::nullopt;
+  return json{{"journal", *journal}, {"ledger", *ledger}, {"marks", *marks}, {"costs", *measured},
+              {"machine", costs.machine}}
+      .dump();
 }
 
 Status KeepSummary(storage::Env& env, const std::string& sources, const ResultsView& view, const TrialsStatus& trials,
                    const std::string& program, std::uint64_t least_bytes) {
   const json of = json::parse(sources);
   if (!IsLarge(of, least_bytes)) return {};
-  if (view.running || !view.ledger_lost.empty() || AnyAudit(env, view)) return {};
+  if (view.running || !view.ledger_lost.empty() || AnyAudit(env, view) || HasUnmarkedData(env, view)) return {};
   if (trials.problems.size() > kMostProblems || std::ranges::any_of(view.trials, WaitsForRetry)) return {};
   const json document = {
       {"format_version", kFormatVersion}, {"program", program}, {"of", of}, {"body", BodyOf(view, trials)}};
@@ -177,8 +212,9 @@ Status KeepSummary(storage::Env& env, const std::string& results, const CostCach
   const std::optional<std::string> sources = SummarySources(env, results, costs);
   if (!sources || !IsLarge(json::parse(*sources), least_bytes) || ReadSummary(env, results, *sources, program)) return {};
   RETORT_ASSIGN_OR_RETURN(const ResultsView view, ReadPacked(env, results));
-  const RootCharges root = ReadRoot(env, view);
-  return KeepSummary(env, *sources, view, TrialsStatusOf(view, KnownCosts(costs, &view), 0, &root), program, least_bytes);
+  RootCharges alone;  // of the root, what counts for the sweep's own charges
+  alone.shared = ReadRoot(env, view).shared;
+  return KeepSummary(env, *sources, view, TrialsStatusOf(view, KnownCosts(costs, &view), 0, &alone), program, least_bytes);
 }
 
 std::optional<SweepSummary> ReadSummary(storage::Env& env, const std::string& results, const std::string& sources,

@@ -1,6 +1,6 @@
 // How a sweep that nobody runs stands, kept beside its journal (RESULTS/summary.json), so that nobody has to read the
-// trials of a very large one to be told so. It counts only for the very journal, ledger and known costs that it was made
-// of.
+// trials of a very large one to be told so. It counts only for the very journal, ledger, marks of examples
+// and known costs that it was made of.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ inline constexpr std::uint64_t kSummarisedBytes = std::uint64_t{6} << 20;
 struct SweepSummary {
   ResultsView view;              // without trials, ledger, usage and inventory
   TrialsStatus trials;           // as nobody's budgets and charges but the sweep's own make them
-  std::set<std::string> charged; // ChargedDigests
+  std::set<std::string> digests; // DataDigests
 };
 
 [[nodiscard]] std::string SummaryPath(const std::string& results);
 
-// What tells this state of journal, ledger and known costs from every other. Nothing where the file system does not,
+// What tells this state of journal, ledger, marks and known costs from every other. Nothing where the file system does not,
 // where somebody runs the sweep, and where a trial was audited.
 [[nodiscard]] std::optional<std::string> SummarySources(storage::Env& env, const std::string& results,
                                                         const CostCache& costs);
 
 // Keeps `trials` of `view`, which were read after `sources` was. Does nothing for a journal of fewer than `least_bytes`,
-// and where what `status` says depends on the time, since a trial waits to be tried again. `program`: VersionText. Error:
+// where what `status` says depends on the time, since a trial waits to be tried again, and where data of it has no marks. `program`: VersionText. Error:
 // environment when it cannot be written.
 [[nodiscard]] Status KeepSummary(storage::Env& env, const std::string& sources, const ResultsView& view,
                                  const TrialsStatus& trials, const std::string& program,

@@ -14,6 +14,7 @@
 #include "experiments/spec/spec_codec.h"
 #include "orchestrator/audit_store.h"
 #include "orchestrator/charge_book.h"
+#include "orchestrator/claim_context.h"
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/verify_attempt.h"
@@ -210,14 +211,15 @@ class RowCheck {
 
   // What the ledger charged must give the claims that the row prints.
   void CheckClaims(const TrialView& trial, const std::string& name) {
-    privacy::ClaimContext context;
-    context.spec = &trial.spec;
-    if (trial.spec.parent) {
-      const auto teacher = by_id_.find(*trial.spec.parent);
-      if (teacher != by_id_.end() && teacher->second->row)
-        context.teacher_claims = teacher->second->row->claims;
+    JudgedTrial judged;
+    judged.spec = &trial.spec;
+    const auto teacher = trial.spec.parent ? by_id_.find(*trial.spec.parent) : by_id_.end();
+    if (teacher != by_id_.end() && teacher->second->row) {
+      judged.teacher = &teacher->second->spec;
+      judged.teacher_claims = &teacher->second->row->claims;
     }
-    const std::vector<privacy::Claim> claims = privacy::ClaimsFor(context, charges_.EventsOf(trial.spec.id));
+    const std::vector<privacy::Claim> claims =
+        privacy::ClaimsFor(ContextOf(judged, charges_), charges_.EventsOf(trial.spec.id));
     if (!SameClaims(claims, trial.row->claims))
       report_.damage.push_back({name, "the row's claims are not those that follow from the ledger"});
   }

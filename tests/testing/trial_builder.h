@@ -51,6 +51,41 @@ class TrialBuilder {
     spec_.data = std::move(data);
     return *this;
   }
+  // A student by noisy votes, which has a finite claim for an example.
+  TrialBuilder& Votes() {
+    spec_.reading = Reading::sound;
+    spec_.source = QuerySource::public_split;
+    spec_.queries = 80;
+    spec_.vote_noise = 40;
+    return Secure();
+  }
+  TrialBuilder& Secure() {
+    spec_.noise = NoiseMode::secure;
+    return *this;
+  }
+  // One with noise on its training steps.
+  TrialBuilder& Method(const std::string& method, QuerySource source) {
+    spec_.method = method;
+    spec_.source = source;
+    spec_.name = method + "-s" + std::to_string(spec_.seed);
+    spec_.network = "tanh-cnn";
+    spec_.batch = 64;
+    spec_.norm_bound = 0.1;
+    spec_.noise_multiplier = 2.1;
+    return *this;
+  }
+  TrialBuilder& Reads(Reading reading) {
+    spec_.reading = reading;
+    return *this;
+  }
+  TrialBuilder& Augmented() {
+    spec_.augment = Augment::affine;
+    return *this;
+  }
+  TrialBuilder& Delta(double delta) {
+    spec_.delta = delta;
+    return *this;
+  }
   TrialBuilder& Steps(std::int64_t steps) {
     spec_.steps = steps;
     return *this;

@@ -16,7 +16,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-storage::LedgerEntry VoteEntry(const ResultsView& view) {
+// Of the sample's students, which become such as are taught by votes.
+storage::LedgerEntry VoteEntry(ResultsView& view) {
+  for (const std::size_t index : {1U, 2U}) {
+    view.trials[index].spec.reading = Reading::sound;
+    view.trials[index].spec.source = QuerySource::public_split;
+    view.trials[index].spec.queries = 300;
+  }
   storage::LedgerEntry entry;
   entry.id = 1;
   entry.data_digest = view.trials[0].spec.data->digest;
@@ -252,8 +258,11 @@ TEST(SweepStatus, StudentsOfAPrivateTeacherCostNothingMore) {
   asked.event.source = privacy::NoiseSource::none;
   asked.event.noise_std = 0;
   sample.view.ledger = {trained, asked};
-  EXPECT_EQ(StatusOf(sample.view).spending.at(0).epsilon, std::numeric_limits<double>::infinity());
-  sample.view.trials[1].spec.reading = Reading::sound;
+  sample.view.trials[1].spec.queries = 0;
+  EXPECT_EQ(StatusOf(sample.view).spending.at(0).epsilon, std::numeric_limits<double>::infinity())
+      << "a teacher whose row proves nothing";
+  sample.view.trials[0].row->claims = {
+      testing::ProvenClaim(privacy::Adjacency::example, privacy::Neighbour::add_remove, 3)};
   EXPECT_LT(StatusOf(sample.view).spending.at(0).epsilon, 10);
   EXPECT_EQ(StatusOf(sample.view).spending.at(0).trials, 1);
 }

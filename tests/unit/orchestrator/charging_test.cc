@@ -35,7 +35,7 @@ class ChargingTest : public OrchestratorTest {
   void SetUp() override {
     auto data = testing::SmallData();
     data->budget = Budget{0.5, 1e-5};
-    const TrialSpec spec = TrialBuilder(1).With(data).Build();
+    const TrialSpec spec = TrialBuilder(1).Votes().With(data).Build();
     trial_ = spec.id;
     Open(PlanOf({spec}));
     Register(0, 1);

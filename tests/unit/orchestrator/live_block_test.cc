@@ -31,6 +31,15 @@ std::vector<std::string> Texts(const std::vector<BlockLine>& lines) {
   return texts;
 }
 
+DataSpending SpentOf(double epsilon, double delta, std::optional<double> budget) {
+  DataSpending spent;
+  spent.data = "digits";
+  spent.epsilon = spent.root_epsilon = epsilon;
+  spent.delta = delta;
+  if (budget) spent.budget = Budget{*budget, delta};
+  return spent;
+}
+
 BlockContent Sample() {
   BlockContent content;
   content.problems = {{"failed: ", "dpdfd-working-digits-s0", ": worker_crash: killed by SIGSEGV"}};
@@ -38,7 +47,7 @@ BlockContent Sample() {
   content.tally = {.trials = 8, .done = 3, .failed = 1, .running = 2, .queued = 3};
   content.left = Interval{250, 190, 370};
   content.trials_per_hour = 12.4;
-  content.spent = {{"digits", 2.3104, 1e-5, 3.0}};
+  content.spent = {SpentOf(2.311, 1e-5, 3.0)};
   content.next = NextText(37, "dpdfd-working-digits-s1", "ends");
   return content;
 }
@@ -108,11 +117,14 @@ TEST(LiveLayout, ControlCharactersOfADetailDoNotReachTheScreen) {
   EXPECT_THAT(LayOut(content, {.width = 100, .height = 30})[0].text, HasSubstr(": wrote  and ?"));
 }
 
-TEST(LiveLayout, CostIsRoundedUpAndUnboundedIsSaid) {
-  EXPECT_EQ(CostText({"digits", 2.0001, 1e-5, 3.0}), (NamedText{"", "digits", ": example ε ≤ 2.001 of 3, δ 1e-5"}));
-  EXPECT_EQ(CostText({"digits", 2, 0.001, {}}), (NamedText{"", "digits", ": example ε ≤ 2.000, δ 0.001, no budget"}));
-  EXPECT_EQ(CostText({"digits", std::numeric_limits<double>::infinity(), 1e-5, {}}),
-            (NamedText{"", "digits", ": example ε unbounded"}));
+// The thousandths to which totals are rounded up: 1000 times 2.311 is a little more than 2311.
+TEST(LiveLayout, CostIsToldAsItWasRoundedAndUnboundedWithItsReason) {
+  EXPECT_EQ(CostText(SpentOf(2.311, 1e-5, 3.0)), (NamedText{"", "digits", ": example ε ≤ 2.311 of 3, δ 1e-5"}));
+  for (const std::string text : {"0.001", "1.001", "2.003", "4.035", "8.199", "16.393", "1073.741"})
+    EXPECT_EQ(CostText(SpentOf(std::stod(text), 0.001, {})).after, ": example ε ≤ " + text + ", δ 0.001, no budget");
+  DataSpending unbounded = SpentOf(std::numeric_limits<double>::infinity(), 1e-5, {});
+  unbounded.root_reason = "seeded-noise";
+  EXPECT_EQ(CostText(unbounded), (NamedText{"", "digits", ": example ε unbounded (seeded-noise)"}));
 }
 
 TEST(LiveLayout, DurationsAreAsRoughAsTheyAreKnownAndNeverNegative) {
@@ -196,11 +208,11 @@ TEST_F(LiveBlockTest, LostAgentDrainedSlotLowDiskAndBudgetAreProblems) {
   time_ += 20;
   LiveFacts facts;
   facts.free_bytes = 200'000'000;
-  facts.spent = {{"digits", 2.9, 1e-5, 3.0}};
+  facts.spent = {SpentOf(2.9, 1e-5, 3.0)};
   EXPECT_THAT(Texts(LiveBlock(core_, facts, now(), {.width = 100, .height = 30})),
               ::testing::IsSupersetOf({"lost: rank 1 on node1, not heard for 20 s", "disk low: 0.2 GB free",
                                        "budget nearly spent: digits: example ε ≤ 2.900 of 3, δ 1e-5"}));
-  facts.spent = {{"digits", 3.0, 1e-5, 3.0}};
+  facts.spent = {SpentOf(3.0, 1e-5, 3.0)};
   EXPECT_THAT(Texts(LiveBlock(core_, facts, now(), {.width = 100, .height = 30})),
               ::testing::Contains("budget spent: digits: example ε ≤ 3.000 of 3, δ 1e-5"));
 }

@@ -1,0 +1,28 @@
+// What claims and totals are told of a trial, wherever it is kept: one rule for the core of a run and for whoever reads a
+// folder.
+#pragma once
+
+#include <vector>
+
+#include "experiments/privacy/claim.h"
+#include "experiments/spec/trial_spec.h"
+#include "orchestrator/charge_book.h"
+
+namespace retort::orchestrator {
+
+// Borrows what it points to.
+struct JudgedTrial {
+  const TrialSpec* spec = nullptr;     // null: nobody knows the trial
+  const TrialSpec* teacher = nullptr;  // null: it has none, or nobody knows it
+  const std::vector<privacy::Claim>* teacher_claims = nullptr;  // of its row; null: it has none
+  bool refuted = false;                                         // an audit refutes a claim of the trial
+};
+
+// With those of the teacher's claims that `charges` and today's rules support.
+[[nodiscard]] privacy::ClaimContext ContextOf(const JudgedTrial& trial, const ChargeBook& charges);
+
+// What totals count of the trial's charged `events`: ChargedEvents (claim.h), void where an audit refutes the trial.
+[[nodiscard]] ChargeBook::Events CountedCharges(const JudgedTrial& trial, const ChargeBook& charges,
+                                                ChargeBook::Events events);
+
+}  // namespace retort::orchestrator

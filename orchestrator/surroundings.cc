@@ -1,0 +1,56 @@
+#include "orchestrator/surroundings.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "orchestrator/audit_store.h"
+#include "orchestrator/neighbours.h"
+#include "orchestrator/refuted_claims.h"
+#include "orchestrator/system_clock.h"
+
+namespace retort::orchestrator {
+namespace {
+
+bool Same(const storage::FileStamp& a, const storage::FileStamp& b) {
+  return a.telling && b.telling && a.inode == b.inode && a.modified == b.modified && a.size == b.size;
+}
+
+}  // namespace
+
+void LearnSurroundings(storage::Env& env, Core& core) {
+  core.refuted = RefutedTrials(env, core);
+  const UnpackedDigests& unpacked = core.charges.unpacked();
+  const std::vector<std::string> charged = core.charges.Digests();
+  std::set<std::string> digests(charged.begin(), charged.end());
+  for (const std::size_t index : core.plan())
+    if (const DataSpec* data = core.At(index).spec.data.get()) digests.insert(UnpackedOf(unpacked, data->digest));
+  const RootCharges root =
+      ReadRoot(env, core.settings().results, digests, unpacked, DataOf(core), core.noted_root());
+  ShareCharges(root.shared, {digests.begin(), digests.end()}, core.charges);
+  core.root = root.directory;
+  core.root_trouble = root.trouble;
+  BesideSweep beside = BesideOf(root, digests);
+  core.charged_beside = std::move(beside.charged);
+  // Where another sweep cannot be read, what budgets are known stay.
+  if (root.trouble.empty() || !root.sweeps.empty()) core.other_budgets = std::move(beside.budgets);
+}
+
+bool AuditWatch::Look(Core& core, double monotonic) {
+  if (monotonic < next_) return false;
+  next_ = monotonic + kPauseSeconds;
+  const std::string& results = core.settings().results;
+  if (!HasAuditMark(env_, results)) return false;
+  const Result<storage::FileStamp> stamp = StampOfAudits(env_, results);
+  if (stamp.ok() && seen_ && Same(*stamp, *seen_)) return false;
+  seen_ = stamp.ok() ? std::optional(*stamp) : std::nullopt;
+  const double began = ReadClocks().monotonic;
+  std::set<TrialId> refuted = RefutedTrials(env_, core);
+  next_ = monotonic + std::max(kPauseSeconds, kPauseFactor * (ReadClocks().monotonic - began));
+  if (refuted == core.refuted) return false;
+  core.refuted = std::move(refuted);
+  return true;
+}
+
+}  // namespace retort::orchestrator

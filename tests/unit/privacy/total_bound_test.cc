@@ -1,0 +1,236 @@
+// A total asks for everything that the claims of its trials ask for: where a trial has no finite `example` claim, no total
+// with it is finite, for the same reason.
+#include "experiments/privacy/total_bound.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "experiments/privacy/reasons.h"
+#include "experiments/spec/trial_kind.h"
+#include "tests/unit/privacy/trials.h"
+
+namespace retort::privacy {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Case {
+  TrialSpec spec;
+  std::vector<Claim> teacher;
+  std::vector<PrivacyEvent> events;
+};
+
+Bound TotalOf(const Case& one) {
+  return TotalBound({ChargedEvents({&one.spec, one.teacher}, one.events)}, one.spec.delta);
+}
+
+// The least proven `example` claim; null: there is none.
+const Claim* BestExample(const std::vector<Claim>& claims) {
+  const Claim* best = nullptr;
+  for (const Claim& claim : claims)
+    if (claim.adjacency == Adjacency::example && claim.status == ClaimStatus::proven &&
+        (best == nullptr || claim.epsilon < best->epsilon))
+      best = &claim;
+  return best;
+}
+
+void ExpectSameAnswer(const Case& one, const std::string& what) {
+  const std::vector<Claim> claims = ClaimsFor({&one.spec, one.teacher}, one.events);
+  const Claim* best = BestExample(claims);
+  const Bound total = TotalOf(one);
+  EXPECT_EQ(best != nullptr, std::isfinite(total.epsilon)) << what << ": " << total.epsilon << " " << total.reason;
+  if (best == nullptr) {
+    EXPECT_FALSE(total.reason.empty()) << what;
+    EXPECT_NE(ReasonText(total.reason), total.reason) << what << " has no sentence";
+  } else if (!ChargedEvents({&one.spec, one.teacher}, one.events).empty()) {
+    // Of sampled steps one example that is added or removed costs less than one that is replaced.
+    const bool sampled = one.events.front().kind == MechanismKind::subsampled_gaussian;
+    if (sampled && best->neighbour == Neighbour::replace)
+      EXPECT_LE(total.epsilon, best->epsilon) << what;
+    else
+      EXPECT_EQ(total.epsilon, best->epsilon) << what;
+  }
+}
+
+std::vector<TrialSpec> Trials() {
+  std::vector<TrialSpec> trials = {GradientStudent(Reading::working), GradientStudent(Reading::printed),
+                                   GradientStudent(Reading::row_averaged), GradientStudent(Reading::sound), VoteStudent(),
+                                   DpSgd(Role::student), DpSgd(Role::teacher), DpGd(Role::student), Teacher("plain"),
+                                   Teacher("ensemble")};
+  for (const Role role : {Role::student, Role::teacher}) {
+    trials.push_back(DpSgd(role));
+    trials.back().augment = Augment::affine;
+  }
+  trials.push_back(GradientStudent(Reading::working));
+  trials.back().noise = NoiseMode::seeded;
+  trials.push_back(GradientStudent(Reading::working));
+  trials.back().source = QuerySource::private_split;
+  trials.push_back(GradientStudent(Reading::working));
+  trials.back().detach = false;
+  trials.push_back(GradientStudent(Reading::sound));
+  trials.back().noise = NoiseMode::seeded;
+  return trials;
+}
+
+std::vector<std::vector<Claim>> Teachers() {
+  Case by_index{Teacher("ensemble"), {}, {}}, following = by_index;
+  following.spec.partition = Partition::dirichlet;
+  TrialSpec unproven = DpSgd(Role::teacher);
+  std::vector<PrivacyEvent> events = PlannedEvents(unproven).value();
+  for (PrivacyEvent& event : events) event.facts.clear();
+  return {{},
+          PlannedClaims(Teacher("plain")),
+          PlannedClaims(by_index.spec),
+          PlannedClaims(following.spec),
+          PlannedClaims(DpSgd(Role::teacher)),
+          ClaimsFor({&unproven, {}}, events),
+          PlannedClaims(Teacher("loaded"))};
+}
+
+// Every event that any trial is planned to cause, each once.
+std::vector<PrivacyEvent> AllEvents() {
+  std::vector<PrivacyEvent> all;
+  for (const TrialSpec& spec : Trials()) {
+    const std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+    for (const PrivacyEvent& event : events)
+      if (std::none_of(all.begin(), all.end(), [&](const PrivacyEvent& known) { return known.SameMechanism(event); }))
+        all.push_back(event);
+  }
+  return all;
+}
+
+// Those that the trial may have.
+std::vector<std::vector<Claim>> TeachersOf(const TrialSpec& spec) {
+  if (KindOf(spec) == TrialKind::dpsgd_student || spec.role == Role::teacher) return {{}};
+  return Teachers();
+}
+
+TEST(Totals, AskForWhatClaimsAskFor) {
+  int cases = 0;
+  for (const TrialSpec& spec : Trials())
+    for (const std::vector<Claim>& teacher : TeachersOf(spec))
+      for (const PrivacyEvent& event : AllEvents()) {
+        const std::string what = spec.method + ", reading " + std::to_string(static_cast<int>(spec.reading)) + ", kind " +
+                                 std::to_string(static_cast<int>(event.kind)) + ", teacher " +
+                                 (teacher.empty() ? "none" : teacher.back().reason);
+        ExpectSameAnswer({spec, teacher, {event}}, what);
+        ++cases;
+        for (const std::string& fact : event.facts) {
+          Case without{spec, teacher, {event}};
+          std::erase(without.events[0].facts, fact);
+          ExpectSameAnswer(without, what + ", without " + fact);
+          without.events.push_back(event);  // one of two that has it does not make up for the other
+          ExpectSameAnswer(without, what + ", one without " + fact);
+        }
+        for (const std::string_view name : {kVoidGeneratorTouchedTeacher, kVoidLoadedWeights, kVoidRefuted}) {
+          Case voided{spec, teacher, {event}};
+          voided.events[0].voids = {std::string(name)};
+          ExpectSameAnswer(voided, what + ", void " + std::string(name));
+        }
+        Case seeded{spec, teacher, {event}};
+        seeded.events[0].source = NoiseSource::seeded;
+        ExpectSameAnswer(seeded, what + ", seeded");
+      }
+  EXPECT_GT(cases, 500);
+}
+
+// The shape of the fault that was: the fact is the trial's, and its event does not know that it is needed.
+TEST(Totals, AugmentedDpSgdIsUnboundedWithoutItsFact) {
+  for (const Role role : {Role::student, Role::teacher}) {
+    Case one{DpSgd(role), {}, {}};
+    one.spec.augment = Augment::affine;
+    one.events = PlannedEvents(one.spec).value();
+    EXPECT_TRUE(std::isfinite(TotalOf(one).epsilon));
+    for (PrivacyEvent& event : one.events) std::erase(event.facts, kFactAugmentedAlone);
+    EXPECT_EQ(TotalOf(one).epsilon, kInfinity);
+    EXPECT_EQ(TotalOf(one).reason, reason::kUnrecordedAugmentation);
+    EXPECT_TRUE(TotalEpsilonOver({ChargedEvents({&one.spec, {}}, one.events)}, Budget{1e300, 0.5}).has_value());
+  }
+}
+
+TEST(Totals, VotesOfAnEnsembleWhoseShardsFollowExamplesAreUnbounded) {
+  TrialSpec ensemble = Teacher("ensemble");
+  ensemble.partition = Partition::dirichlet;
+  Case one{VoteStudent(), PlannedClaims(ensemble), PlannedEvents(VoteStudent()).value()};
+  EXPECT_EQ(TotalOf(one).reason, reason::kShardsFollowExamples);
+  one.teacher = PlannedClaims(Teacher("ensemble"));
+  EXPECT_TRUE(std::isfinite(TotalOf(one).epsilon));
+}
+
+TEST(Totals, ReleasesOfATrialThatNobodyKnowsAreUnbounded) {
+  const std::vector<PrivacyEvent> events = PlannedEvents(VoteStudent()).value();
+  const Bound total = TotalBound({ChargedEvents({}, events)}, 1e-5);
+  EXPECT_EQ(total.epsilon, kInfinity);
+  EXPECT_EQ(total.reason, reason::kNoSpec);
+}
+
+// Before facts were recorded a reservation had none.
+TEST(Totals, LedgerOfAnOlderProgramIsUnboundedWithAReason) {
+  for (const TrialSpec& spec : {GradientStudent(Reading::working), VoteStudent(), DpSgd(Role::student)}) {
+    std::vector<PrivacyEvent> old = PlannedEvents(spec).value();
+    for (PrivacyEvent& event : old) {
+      event.facts.clear();
+      const std::string json = EncodeEvent(event);
+      ASSERT_EQ(json.find("facts"), std::string::npos);
+      event = DecodeEvent(json).value();
+    }
+    const Bound total = TotalOf({spec, {}, old});
+    EXPECT_EQ(total.epsilon, kInfinity);
+    EXPECT_TRUE(total.reason.starts_with("unrecorded-")) << total.reason;
+    EXPECT_NE(ReasonText(total.reason), total.reason);
+  }
+}
+
+TEST(Totals, NameWhatTheyRestOn) {
+  TrialSpec spec = DpSgd(Role::student);
+  spec.stop_metric = StopMetric::accuracy;
+  std::vector<std::string> assumptions;
+  const Bound total =
+      TotalBound({ChargedEvents({&spec, {}}, PlannedEvents(spec).value())}, 1e-5, &assumptions);
+  EXPECT_TRUE(std::isfinite(total.epsilon));
+  const Claim claim = *BestExample(PlannedClaims(spec));
+  EXPECT_EQ(assumptions, claim.assumptions);
+  EXPECT_TRUE(std::count(assumptions.begin(), assumptions.end(), kSelectedOnTest));
+}
+
+// A row that an older program wrote says more than today's rules allow.
+TEST(WithdrawUnsupported, TakesWhatTheLedgerDoesNotSupportAndLeavesTheRest) {
+  TrialSpec spec = DpSgd(Role::teacher);
+  std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+  const std::vector<Claim> stored = ClaimsFor({&spec, {}}, events);
+  std::vector<Claim> claims = stored;
+  EXPECT_FALSE(WithdrawUnsupported({&spec, {}}, events, claims));
+  EXPECT_EQ(claims, stored);
+  EXPECT_FALSE(WithdrawUnsupported({&spec, {}}, {}, claims)) << "an empty ledger says nothing of a row";
+  spec.augment = Augment::affine;  // which needs a fact that was not recorded then
+  EXPECT_TRUE(WithdrawUnsupported({&spec, {}}, events, claims));
+  ASSERT_NE(BestExample(stored), nullptr);
+  EXPECT_EQ(BestExample(claims), nullptr);
+  for (const Claim& claim : claims) EXPECT_EQ(claim.reason, reason::kUnrecordedAugmentation);
+  // Its students inherited it.
+  const TrialSpec student = GradientStudent(Reading::sound);
+  const std::vector<PrivacyEvent> asked = PlannedEvents(student).value();
+  std::vector<Claim> inherited = ClaimsFor({&student, stored}, asked);
+  ASSERT_NE(BestExample(inherited), nullptr);
+  EXPECT_FALSE(WithdrawUnsupported({&student, stored}, asked, inherited));
+  EXPECT_TRUE(WithdrawUnsupported({&student, claims}, asked, inherited));
+  EXPECT_EQ(BestExample(inherited), nullptr);
+}
+
+// Claims that were made by today's rules stand, whatever the trial is.
+TEST(WithdrawUnsupported, LeavesWhatClaimsForSays) {
+  for (const TrialSpec& spec : Trials())
+    for (const std::vector<Claim>& teacher : TeachersOf(spec)) {
+      const std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+      const std::vector<Claim> made = ClaimsFor({&spec, teacher}, events);
+      std::vector<Claim> claims = made;
+      EXPECT_FALSE(WithdrawUnsupported({&spec, teacher}, events, claims)) << spec.method;
+      EXPECT_EQ(claims, made);
+    }
+}
+
+}  // namespace
+}  // namespace retort::privacy
