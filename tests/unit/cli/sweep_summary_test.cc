@@ -93,7 +93,8 @@ class Summary : public ::testing::Test {
     std::optional<SweepSummary> summary = Read();
     if (!summary) return "";
     EXPECT_THAT(summary->view.trials, ::testing::IsEmpty());
-    const RootCharges root = ReadRoot(env_, results_, summary->charged, summary->view.unpacked);
+    const RootCharges root =
+        ReadRoot(env_, results_, summary->charged, summary->view.unpacked, {}, summary->view.noted_root);
     EXPECT_TRUE(root.sweeps.empty() && root.trouble.empty());
     for (DataSpending& spent : summary->trials.spending) spent.root = root.directory;
     return Shown(StatusFrom(summary->view, std::move(summary->trials), {}, kNow));
