@@ -35,8 +35,13 @@ Digests OfPixels(const ExampleStore& store, const Indices& indices) {
 ExampleDigest OfPicture(const Picture& picture) {
   const auto plane = static_cast<std::size_t>(picture.region.height * picture.region.width);
   std::vector<std::uint8_t> planes(3 * plane);
-  for (std::size_t i = 0; i < plane; ++i)
-    for (std::size_t c = 0; c < 3; ++c) planes[c * plane + i] = picture.rgb[3 * i + c];
+  const std::uint8_t* pixel = picture.rgb.data();
+  std::uint8_t *red = planes.data(), *green = red + plane, *blue = green + plane;
+  for (std::size_t i = 0; i < plane; ++i, pixel += 3) {
+    red[i] = pixel[0];
+    green[i] = pixel[1];
+    blue[i] = pixel[2];
+  }
   return DigestOfPicture(3, picture.region.height, picture.region.width, planes.data());
 }
 

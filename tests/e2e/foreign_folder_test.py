@@ -302,7 +302,7 @@ class OtherVersions(Folders):
                       ["run", "short.toml"], ["plan", "short.toml"], ["retry", "--failed"]):
             done = retort(*words, results=results)
             self.assertEqual((done.returncode, done.stdout), (2, ""), (words, done.stderr))
-            self.assertRegex(done.stderr, "^error: [^\n]*" + message)
+            self.assertRegex(done.stderr, "(?m)^error: [^\n]*" + message)
         done = retort("verify", "--json", results=results)
         self.assertRegex(json.loads(done.stdout)["errors"][0]["message"], message)
 
