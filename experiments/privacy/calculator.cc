@@ -149,8 +149,9 @@ std::vector<Answer> Votes(const Parameters& given) {
                         ? "a vote taken away changes one count by one"
                         : "a vote moved changes two counts by one";
     answer.claim.reason = "mu " + ShortNumber(mu);
-    answers.push_back(
-        Bounded(std::move(answer), GaussianEpsilon(given["delta"], mu), "exact-gdp", reason::kTooLarge));
+    const double delta = DeltaLeft(sum, given["delta"]);
+    answers.push_back(Bounded(std::move(answer), GaussianEpsilon(delta, mu), "exact-gdp",
+                              delta > 0 ? reason::kTooLarge : reason::kNoiseEnds));
   }
   return answers;
 }
@@ -285,12 +286,6 @@ void AddComposed(const LossBracket& bracket, double delta, std::string inputs, s
   answers.push_back(Bounded(std::move(answer), bracket.upper, "pld"));
 }
 
-// Where delta is 1 - e^((epsilon - ratio)/2). 0 only where no rounding hides a difference.
-double OneLaplaceEpsilon(double ratio, double delta) {
-  constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
-  return std::max(0.0, ratio * (1 + kRounding) + 2 * std::log1p(-delta) * (1 - kRounding));
-}
-
 std::vector<Answer> Laplace(const Parameters& given, bool quick) {
   const double delta = given["delta"];
   const double ratio =
@@ -301,7 +296,7 @@ std::vector<Answer> Laplace(const Parameters& given, bool quick) {
   if (given.Whole("count") == 1) {
     pure.theorem = "exact curve of one release: δ = 1 - e^((ε - sensitivity/scale)/2)";
     pure.claim.assumptions.emplace_back(kOneCoordinate);
-    answers.push_back(Bounded(std::move(pure), OneLaplaceEpsilon(ratio, delta), "exact-laplace"));
+    answers.push_back(Bounded(std::move(pure), LaplaceEpsilon(ratio, delta), "exact-laplace"));
   } else {
     pure.theorem = "the ε of all releases added up";
     pure.detail = "holds at δ = 0 too";

@@ -254,6 +254,18 @@ Status Solve(TrialSpec& spec) {
   return {};
 }
 
+// Votes' noise in parts of a vote is what can be drawn.
+Status CheckVoteNoise(const TrialSpec& spec) {
+  if (!AsksVotes(spec)) return {};
+  const double drawn = spec.vote_noise * static_cast<double>(spec.grain);
+  if (drawn > kMostVoteNoise)
+    return Cannot(spec, "vote_noise times grain would be above 1048576, the most that can be drawn: lower grain.");
+  if (drawn < kLeastVoteNoise)
+    return Cannot(
+        spec, "vote_noise times grain would be below 0.015625, the least that can be drawn: lower epsilon.");
+  return {};
+}
+
 // Numbers so far apart that the arithmetic fails end here, and what was solved for can be run.
 Status CheckSolution(const TrialSpec& spec) {
   TrialSpec secure = spec;
@@ -264,18 +276,15 @@ Status CheckSolution(const TrialSpec& spec) {
     if (const std::string problem = EventProblem(event); !problem.empty())
       return Cannot(spec, std::string(ReasonText(problem)));
   }
+  RETORT_RETURN_IF_ERROR(CheckVoteNoise(spec));
+  const std::optional<Relation> relation = RelationOf(spec);
+  if (!relation) return {};
   const bool added = IsDpSgd(spec) || ReleasesEmbedding(KindOf(spec));  // solved under add-remove
-  if (const std::optional<Relation> relation = RelationOf(spec);
-      relation && !Meets(spec, added ? kExampleAdded : *relation))
-    return Cannot(spec, "no noise that can be drawn reaches it.");
-  if (!AsksVotes(spec)) return {};
-  const double drawn = spec.vote_noise * static_cast<double>(spec.grain);
-  if (drawn > kMostVoteNoise)
-    return Cannot(spec, "vote_noise times grain would be above 1048576, the most that can be drawn: lower grain.");
-  if (drawn < kLeastVoteNoise)
-    return Cannot(
-        spec, "vote_noise times grain would be below 0.015625, the least that can be drawn: lower epsilon.");
-  return {};
+  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> charged, EventsWithRetries(secure));
+  const Bound bound = BoundFor(added ? kExampleAdded : *relation, charged, spec.delta, nullptr);
+  if (bound.epsilon <= spec.epsilon) return {};
+  const bool bounded = std::isfinite(bound.epsilon);
+  return Cannot(spec, bounded ? "no noise that can be drawn reaches it." : std::string(ReasonText(bound.reason)));
 }
 
 std::string KeyOf(const TrialSpec& spec) {

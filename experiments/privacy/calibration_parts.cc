@@ -104,11 +104,6 @@ double PlannedEpsilon(const TrialSpec& spec, const Relation& relation) {
   return BoundFor(relation, *events, spec.delta, nullptr).epsilon;
 }
 
-bool Meets(const TrialSpec& spec, const Relation& relation) {
-  const Result<double> mu = PlannedMu(spec, relation);
-  if (!mu.ok()) return false;
-  if (*mu > 0) return RoundEpsilonUp(GaussianEpsilon(spec.delta, *mu)) <= spec.epsilon;
-  return PlannedEpsilon(spec, relation) <= spec.epsilon;
-}
+bool Meets(const TrialSpec& spec, const Relation& relation) { return PlannedEpsilon(spec, relation) <= spec.epsilon; }
 
 }  // namespace retort::privacy

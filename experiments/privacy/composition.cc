@@ -101,10 +101,19 @@ std::function<double(double)> RdpCurveOf(const Composition& composition) {
   };
 }
 
-Bound BoundOf(const Composition& composition, double delta) {
+double DeltaLeft(const Composition& composition, double delta) {
+  if (composition.missing == 0) return delta;
+  const double left = delta - composition.missing;
+  if (!(left >= delta / 2)) return 0;
+  return left < delta ? std::nextafter(left, 0.0) : left;
+}
+
+Bound BoundOf(const Composition& composition, double whole_delta) {
   if (!composition.unbounded.empty()) return Unbounded(composition.unbounded);
-  if (!(delta > 0 && delta < 1)) return Unbounded(reason::kBadDelta);
+  if (!(whole_delta > 0 && whole_delta < 1)) return Unbounded(reason::kBadDelta);
   if (composition.empty()) return Unbounded(reason::kNoRelease);
+  const double delta = DeltaLeft(composition, whole_delta);
+  if (delta == 0) return Unbounded(reason::kNoiseEnds);
   if (composition.subsampled.empty() && composition.responses.empty())
     return GaussianBound(composition.gaussian, delta);
   if (OneLattice(composition)) {

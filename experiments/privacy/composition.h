@@ -29,6 +29,7 @@ struct Composition {
   // Of subsampled terms: false, an example is added or removed; true, it is replaced, which RDP takes for one
   // removal and one addition.
   bool replace_one = false;
+  double missing = 0;                    // of delta: what noise that ends gives away (noise_reach.h)
   std::string unbounded;                 // a reason; empty = every term above is valid
   std::vector<std::string> assumptions;  // sorted, each once
 
@@ -48,7 +49,10 @@ inline constexpr std::int64_t kMostPldSteps = 1'000'000;  // beyond, searches am
 // response terms alone an exact lattice. Of everything else the least of: summed RDP, converted once; the composed loss
 // distribution, of one subsampled term alone that has kMostPldSteps at most; steps counted as if they sampled everything,
 // where no response is among them.
-[[nodiscard]] Bound BoundOf(const Composition& composition, double delta);
+[[nodiscard]] Bound BoundOf(const Composition& composition, double whole_delta);
+
+// What of delta is left for the losses of ideal noise, rounded down; 0 where that is less than half of it.
+[[nodiscard]] double DeltaLeft(const Composition& composition, double delta);
 
 // Summed RDP of all terms at an order > 1.
 [[nodiscard]] std::function<double(double)> RdpCurveOf(const Composition& composition);

@@ -9,6 +9,8 @@ namespace {
 
 using Real = long double;
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 // e^x - 1 - x >= 0.
 Real ExpBeyondLine(Real x) {
   if (std::abs(x) > 0.5L) return std::expm1(x) - x;
@@ -27,8 +29,13 @@ double LaplaceDelta(double ratio, double epsilon) {
   return epsilon >= ratio ? 0 : -std::expm1((epsilon - ratio) / 2);
 }
 
+double LaplaceEpsilon(double ratio, double delta) {
+  constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+  if (!(ratio > 0) || !(delta > 0 && delta < 1)) return kInfinity;
+  return std::max(0.0, ratio * (1 + kRounding) + 2 * std::log1p(-delta) * (1 - kRounding));
+}
+
 double LaplaceRdp(double ratio, double order) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (!(ratio > 0) || !std::isfinite(ratio) || !(order > 1) || std::isinf(order)) return kInfinity;
   const Real a = order, r = ratio;
   const Real up = (a - 1) * r;

@@ -7,6 +7,9 @@ namespace retort::privacy {
 // of range (ratio <= 0, NaN).
 [[nodiscard]] double LaplaceDelta(double ratio, double epsilon);
 
+// The least epsilon at delta in (0, 1) of one release, never below it. Infinity out of range.
+[[nodiscard]] double LaplaceEpsilon(double ratio, double delta);
+
 // RDP of one release at an order > 1 [Mironov 2017, proposition 6]. Infinity out of range.
 [[nodiscard]] double LaplaceRdp(double ratio, double order);
 

@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 44> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kFloatNoise,
      "The noise was drawn and added in floating point: the last digits of what left tell what it was added to."},
@@ -31,6 +31,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kTexts =
     {reason::kNoFiniteOrder,
      "Renyi differential privacy is infinite, or too large to compute, at every order."},
     {reason::kWrongRdp, "The Renyi divergence came out negative or undefined, so it is not believed."},
+    {reason::kNoiseEnds,
+     "So little noise was drawn that what leaves can lie where its noise, which ends some 13 deviations out, cannot put a "
+     "neighbour's."},
     {reason::kTooLarge, "The privacy loss is larger than any number that can be computed with."},
     {reason::kUndefinedFormula, "The paper's formula is undefined at these parameters."},
     {reason::kUnrecordedDetachment,

@@ -26,6 +26,7 @@ inline constexpr std::string_view kLossNoise = "noise-does-not-reach-the-update"
 inline constexpr std::string_view kNoBound = "accountant-found-no-bound";
 inline constexpr std::string_view kNoFiniteOrder = "no-finite-order";
 inline constexpr std::string_view kWrongRdp = "negative-or-undefined-rdp";
+inline constexpr std::string_view kNoiseEnds = "noise-ends-within-reach";
 inline constexpr std::string_view kTooLarge = "loss-too-large-to-compute";
 inline constexpr std::string_view kUndefinedFormula = "formula-undefined-here";
 inline constexpr std::string_view kUnrecordedDetachment = "unrecorded-detached-target";

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "experiments/privacy/noise_reach.h"
 #include "experiments/privacy/reasons.h"
 
 namespace retort::privacy {
@@ -173,6 +174,32 @@ void AddTerm(const PrivacyEvent& event, const Relation& relation, Composition& s
   sum.unbounded = reason::kUnexpectedMechanism;
 }
 
+// The part of delta that goes to the ends of the event's noise. A lattice's rounding moves a draw by a step at most.
+double MissingOf(const PrivacyEvent& event, const Relation& relation) {
+  const double coordinates =
+      static_cast<double>(event.release_coordinates) * static_cast<double>(event.rows_per_batch);
+  const auto of = [&](const GaussianTerm& term) {
+    const double moved = term.sensitivity * std::sqrt(static_cast<double>(term.factor)) + event.granularity;
+    return MissingMass(static_cast<double>(term.count), coordinates, moved / term.noise_std, kGaussianReach);
+  };
+  switch (event.kind) {
+    case MechanismKind::gaussian_gradient:
+      return of(GradientTerm(event, relation.adjacency));
+    case MechanismKind::member_gradient:
+      return of(MemberTerm(event, relation));
+    case MechanismKind::subsampled_gaussian:
+      return of({event.count, event.sensitivity, event.noise_std, relation.neighbour == Neighbour::replace ? 4 : 1});
+    case MechanismKind::noisy_votes: {
+      const GaussianTerm term = VoteTerm(event, relation);  // one count or two, by G each
+      const double shift = (term.sensitivity + 1) / event.noise_std;
+      const double counts = static_cast<double>(term.factor) * static_cast<double>(term.count);
+      return MissingMass(counts, coordinates, shift, kVoteReach);
+    }
+    default:
+      return 0;
+  }
+}
+
 bool UnitFits(const PrivacyEvent& event) {
   switch (event.kind) {
     case MechanismKind::gaussian_gradient:
@@ -312,6 +339,7 @@ Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>
     }
     if (event.count == 0) continue;
     AddTerm(event, relation, sum);
+    sum.missing += MissingOf(event, relation);
     assumptions.insert(event.assumptions.begin(), event.assumptions.end());
     if (event.kind == MechanismKind::subsampled_gaussian && !TakesAll(event))
       assumptions.emplace(kAssumePoissonSampling);

@@ -27,6 +27,7 @@ set(RETORT_PRIVACY_SOURCES
     privacy/loss_composition.cc
     privacy/loss_grid.cc
     privacy/noise_composition.cc
+    privacy/noise_reach.cc
     privacy/number_text.cc
     privacy/paper_events.cc
     privacy/paper_formulas.cc

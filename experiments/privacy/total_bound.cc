@@ -60,11 +60,12 @@ std::optional<double> TotalEpsilonOver(const std::vector<std::vector<PrivacyEven
   const std::optional<Composition> sum = TotalOf(trials);
   if (!sum) return std::nullopt;
   // Any one order bounds the total; whole ones are quick, and far from the cap one of them is enough.
-  if (sum->unbounded.empty() && budget.delta > 0 && budget.delta < 1) {
+  const double delta = DeltaLeft(*sum, budget.delta);
+  if (sum->unbounded.empty() && delta > 0 && delta < 1) {
     const auto curve = RdpCurveOf(*sum);
     for (const double order : {5.0, 9.0, 17.0, 3.0, 33.0, 2.0}) {
       const double epsilon =
-          ConvertRdp(curve(order), order, budget.delta, RdpConversion::canonne_kamath_steinke);
+          ConvertRdp(curve(order), order, delta, RdpConversion::canonne_kamath_steinke);
       if (RoundEpsilonUp(std::max(epsilon, 0.0)) <= budget.epsilon) return std::nullopt;
     }
   }

@@ -14,6 +14,7 @@
 #include "experiments/privacy/discrete_gaussian.h"
 #include "experiments/privacy/exact_gdp.h"
 #include "experiments/privacy/laplace.h"
+#include "experiments/privacy/lattice_step.h"
 #include "experiments/privacy/paper_formulas.h"
 #include "experiments/privacy/pld_accountant.h"
 #include "experiments/privacy/randomized_response.h"
@@ -196,6 +197,7 @@ void CheckEnsemble(const GoldenRow& row) {
   event.sensitivity = row.Number("sens");
   event.noise_std = row.Number("sigma");
   event.noise_coordinates = event.release_coordinates = 10;
+  if (!votes) event.granularity = LatticeStep(event.sensitivity, event.noise_std);
   event.source = NoiseSource::secure_lattice;
   const Composition sum = ComposeFor({Adjacency::member, Neighbour::replace}, {event});
   ASSERT_EQ(sum.unbounded, "");
