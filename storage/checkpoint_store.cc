@@ -210,17 +210,22 @@ Status CheckpointStore::RemoveCheckpoints() {
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts,
                           EarlierAttempts(env_, trial_directory_, attempt_));
   for (const std::uint32_t number : attempts) {
-    const std::string directory = AttemptDirectory(trial_directory_, number);
-    const std::string path = directory + "/manifest.log";
-    if (!env_.Exists(path)) continue;
-    LogContents contents;
-    RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<RecordLog> manifest,
-                            RecordLog::Open(env_, path, LogKind::manifest, &contents));
-    RETORT_ASSIGN_OR_RETURN(const ManifestState state, ReplayManifest(contents, path));
-    RETORT_RETURN_IF_ERROR(RemoveLive(*manifest, directory, state.live));
-    RETORT_RETURN_IF_ERROR(TrimTranscript(env_, directory));
+    const Status removed = RemoveCheckpointsOf(AttemptDirectory(trial_directory_, number));
+    // One whose manifest is damaged was passed over all along, and is for `retort repair`.
+    if (!removed.ok() && removed.code() != StatusCode::damage) return removed;
   }
   return {};
+}
+
+Status CheckpointStore::RemoveCheckpointsOf(const std::string& directory) {
+  const std::string path = directory + "/manifest.log";
+  if (!env_.Exists(path)) return {};
+  LogContents contents;
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<RecordLog> manifest,
+                          RecordLog::Open(env_, path, LogKind::manifest, &contents));
+  RETORT_ASSIGN_OR_RETURN(const ManifestState state, ReplayManifest(contents, path));
+  RETORT_RETURN_IF_ERROR(RemoveLive(*manifest, directory, state.live));
+  return TrimTranscript(env_, directory);
 }
 
 Status CheckpointStore::RemoveLive(RecordLog& manifest, const std::string& directory,

@@ -79,6 +79,7 @@ class CheckpointStore {
   [[nodiscard]] Status Begin();
   [[nodiscard]] Status Recover(bool finished);
   [[nodiscard]] Status RemoveOrphans();
+  [[nodiscard]] Status RemoveCheckpointsOf(const std::string& directory);  // an earlier attempt's
   [[nodiscard]] Status RemoveLive(RecordLog& manifest, const std::string& directory,
                                   const std::vector<CommittedCheckpoint>& live);
   [[nodiscard]] std::int64_t CompletedSteps() const;

@@ -271,7 +271,7 @@ Status PosixEnvironment::PublishFile(const std::string& path,
     RETORT_RETURN_IF_ERROR(write(temporary));
     const Descriptor file = OpenFile(temporary, O_RDONLY);
     if (!file.valid()) return FileError(errno, "open", temporary);
-    TakeModeOf(path, file.get());
+    SetModeFor(path, file.get());
     RETORT_RETURN_IF_ERROR(SyncDescriptor(file.get(), false, temporary));
     if (::rename(temporary.c_str(), path.c_str()) != 0)
       return FileError(errno, "rename a finished file to", path);

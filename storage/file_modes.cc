@@ -15,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
+constexpr mode_t kPlain = S_IRWXU | kOthers;
+constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 constexpr mode_t kSharedFile = S_IRGRP | S_IROTH;
 constexpr mode_t kSharedFolder = kSharedFile | S_IXGRP | S_IXOTH;
 
@@ -58,14 +60,17 @@ bool OthersMayRead(const std::string& path) {
   return ::stat(path.c_str(), &facts) == 0 && (facts.st_mode & kSharedFile) != 0;
 }
 
-void TakeModeOf(const std::string& path, int fd) {
+void SetModeFor(const std::string& path, int fd) {
   struct stat old {}, now {};
-  if (::lstat(path.c_str(), &old) != 0 || !S_ISREG(old.st_mode) || old.st_uid != ::geteuid()) return;
   if (::fstat(fd, &now) != 0) return;
-  mode_t mode = old.st_mode & (S_IRWXU | kOthers);
-  // What its group was allowed is not for another one.
-  if (old.st_gid != now.st_gid && ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) mode &= ~static_cast<mode_t>(S_IRWXG);
-  if (mode != (now.st_mode & (S_IRWXU | kOthers))) (void)::fchmod(fd, mode);
+  mode_t mode = now.st_mode & kPlain & ~kOthersWrite;
+  if (::lstat(path.c_str(), &old) == 0 && S_ISREG(old.st_mode) && old.st_uid == ::geteuid()) {
+    mode = old.st_mode & kPlain;
+    // What its group was allowed is not for another one.
+    if (old.st_gid != now.st_gid && ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0)
+      mode &= ~static_cast<mode_t>(S_IRWXG);
+  }
+  if (mode != (now.st_mode & kPlain)) (void)::fchmod(fd, mode);
 }
 
 void KeepLockPrivate(int fd) {

@@ -36,9 +36,9 @@ class UmaskScope {
 // Whether the file's mode lets anybody but its owner read it. False for what is not there.
 [[nodiscard]] bool OthersMayRead(const std::string& path);
 
-// Gives the open file `fd`, which will replace `path`, the mode and group that `path` has: whoever was let in stays so.
-// Nothing happens where there is no such file of this user's own.
-void TakeModeOf(const std::string& path, int fd);
+// For the open file `fd` that is about to become `path`: the mode and group of the file of this user's own that it replaces,
+// so that whoever was let in stays so; else nobody but its owner writes, whatever made it.
+void SetModeFor(const std::string& path, int fd);
 
 // Takes from an open lock file of this user's own what others may do with it.
 void KeepLockPrivate(int fd);

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "storage/unpacked_size.h"
-
 namespace retort::storage {
 namespace {
 
@@ -184,9 +182,9 @@ Result<std::string> Unpack(const Stream& stream, const std::string& file, const 
   }
   inflateEnd(&state);
   if (out.size() > most)
-    return Refused(
-        file + ": at byte " + std::to_string(element.begin) + ": its variables unpack to " +
-        "more than 200 times as many bytes as the file has, or to more than 2 GiB; it is not read");
+    return Refused(file + ": at byte " + std::to_string(element.begin) + ": a variable unpacks to more than " +
+                   std::to_string(most) + " bytes; all of them may unpack to 200 times the file's size, and to "
+                   "2 GiB; it is not read");
   if (code == Z_BUF_ERROR) return stream.Damaged("truncated inside a compressed variable");
   if (code != Z_STREAM_END) return stream.Damaged("a compressed variable is not sound");
   return out;
@@ -249,7 +247,7 @@ double MatArray::Number(std::int64_t i) const {
 Result<std::vector<MatArray>> ParseMat(const std::string& file, std::string_view bytes) {
   RETORT_RETURN_IF_ERROR(CheckHeader(file, bytes));
   std::size_t items = 0;
-  std::uint64_t left = std::min(kMostUnpacked, MostUnpacked(bytes.size()));  // bytes to unpack to
+  std::uint64_t left = std::min(kMostUnpacked, bytes.size() * std::uint64_t{200} + (1U << 20));
   Stream stream(file, bytes, 128, items);
   std::vector<MatArray> arrays;
   while (!stream.done()) {

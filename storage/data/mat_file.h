@@ -27,9 +27,9 @@ struct MatArray {
   [[nodiscard]] double Number(std::int64_t i) const;
 };
 
-// Every variable of the file. `file` is for messages. Variables that together unpack to more than 2 GiB, or
-// to more than storage/unpacked_size.h allows for the file, are refused; so are more than 8 levels of
-// nesting. Errors: damage, naming file and offset; refused.
+// Every variable of the file. `file` is for messages. Variables that together unpack to more than 2 GiB, or to
+// more than 200 times the file's size and 1 MiB, are refused; so are more than 8 levels of nesting. Errors:
+// damage, naming file and offset; refused.
 [[nodiscard]] Result<std::vector<MatArray>> ParseMat(const std::string& file, std::string_view bytes);
 
 }  // namespace retort::storage

@@ -177,8 +177,11 @@ class SameExamples(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("40 of the private examples of data.a are private ones of data.b", done.stderr)
         self.assertEqual(self.listed("root/both").count('budget_refused"'), 1)
-        spent = self.status("root/both")["epsilon"]
-        self.assertEqual(spent["a"]["trials"], spent["b"]["trials"])
+        self.assertEqual(self.run_sweep("free", [idx(PEOPLE), idx(PEOPLE[::-1])], root="free").returncode, 0)
+        spent = self.status("free/free")["epsilon"]
+        self.assertEqual((spent["a"]["trials"], spent["b"]["trials"]), (2, 2))
+        self.assertEqual(spent["a"]["epsilon"], spent["b"]["epsilon"])
+        self.assertGreater(spent["a"]["epsilon"], budget)
 
     def test_plan_says_which_examples_are_shared(self):
         self.first()
@@ -264,19 +267,19 @@ class SameExamples(unittest.TestCase):
             with self.subTest(place):
                 kept, OPEN[place] = OPEN[place], PEOPLE[3]
                 try:
-                    name = f"shared-{place}"
-                    done = self.run_sweep(name, idx(PEOPLE))
+                    name, root = "shared", f"root-{place}"
+                    done = self.run_sweep(name, idx(PEOPLE), root=root)
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertIn("1 of the private examples of data.a are public or test examples of it", done.stderr)
-                    trial = json.loads(self.listed(f"root/{name}"))["trials"][0]["trial"]
-                    claims = json.loads(self.retort("show", trial, "--json", "--results", f"root/{name}").stdout)["claims"]
+                    trial = json.loads(self.listed(f"{root}/{name}"))["trials"][0]["trial"]
+                    claims = json.loads(self.retort("show", trial, "--json", "--results", f"{root}/{name}").stdout)["claims"]
                     examples = [c for c in claims if c["adjacency"] == "example" and c["status"] != "paper-formula"]
                     self.assertTrue(examples)
                     for claim in examples:
                         self.assertEqual((claim["epsilon"], claim["reason"]), ("inf", "private-example-in-another-split"))
-                    done = self.run_sweep(name + "-capped", idx(PEOPLE), 1000, seed=1)
+                    done = self.run_sweep("capped", idx(PEOPLE), 1000, seed=1, root=root)
                     self.assertEqual(done.returncode, 1, done.stderr)
-                    self.assertIn("take it out of one of them", self.listed(f"root/{name}-capped"))
+                    self.assertIn("take it out of one of them", self.listed(f"{root}/capped"))
                 finally:
                     OPEN[place] = kept
 

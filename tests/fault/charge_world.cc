@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "storage/attempt_import.h"
 #include "storage/checkpoint_store.h"
@@ -160,7 +161,8 @@ bool ChargeWorld::DamageCheckpoint() {
   if (!attempts.ok()) return false;
   for (const std::uint32_t attempt : *attempts) {
     const std::string folder = storage::AttemptDirectory("trials/t", attempt);
-    for (const std::string& name : worker_disk_.List(folder).value()) {
+    const std::vector<std::string> names = worker_disk_.List(folder).value();
+    for (const std::string& name : names) {
       if (!name.starts_with("checkpoint-") || !name.ends_with(".h5")) continue;
       worker_disk_.Bytes(folder + "/" + name)[100] ^= 1;
       return true;

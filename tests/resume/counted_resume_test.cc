@@ -85,6 +85,7 @@ class CountedResume : public ::testing::Test {
   }
   TrialOrder Order(std::uint32_t attempt) const {
     TrialOrder order = tiny_.Order(spec_, "trial", attempt);
+    order.generation = ++generation_;
     order.start.charged = ledger_.Charged();
     return order;
   }
@@ -126,6 +127,7 @@ class CountedResume : public ::testing::Test {
   const TinyTrials tiny_;
   TrialSpec spec_;
   Ledger ledger_;
+  mutable std::uint64_t generation_ = 0;
 };
 
 struct FallingBack {

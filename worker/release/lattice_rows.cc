@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <vector>
+#include <mutex>
 
 #include "worker/noise/lattice_pair.h"
 
@@ -26,6 +25,7 @@ using noise::LongestSquare;
 using noise::NearestWhole;
 
 constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kChunk = 65536;    // numbers of the rows that are multiplied at once
 constexpr std::int64_t kColumns = 512;  // that are added up at once: their sums stay in the nearest cache
 
 double Total(const std::array<double, kLanes>& lanes) {
@@ -72,8 +72,15 @@ RETORT_VECTOR_LOOP void RoundRow(const float* row, double factor, double* rounde
   for (std::int64_t i = 0; i < count; ++i) rounded[i] = NearestWhole(row[i] * factor);
 }
 
-RETORT_VECTOR_LOOP void AddScaled(const double* row, double scale, double* sum, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) sum[i] += row[i] * scale;
+RETORT_VECTOR_LOOP double SquaredNormOf(const double* row, std::int64_t count) {
+  std::array<double, kLanes> lanes{};
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (std::int64_t lane = 0; lane < kLanes; ++lane)
+      lanes[static_cast<std::size_t>(lane)] += row[i + lane] * row[i + lane];
+  }
+  for (; i < count; ++i) lanes[0] += row[i] * row[i];
+  return Total(lanes);
 }
 
 // Rows whose numbers lie side by side.
@@ -87,29 +94,23 @@ double ClipFactor(const float* row, std::int64_t count, double target, const Lat
 
 std::int64_t GrainOf(std::int64_t count) { return std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(count, 1)); }
 
-// How an outer product is cut: right is taken to the length `right` in steps of its own, left to what remains.
-struct OuterFactors {
-  at::Tensor left, right;  // f64 [examples, a] whole numbers, f64 [examples] factors
-};
-
 // The steps of |right_i|: half of the lattice's bits.
 double RightLength(const Lattice& lattice) { return std::ldexp(1.0, std::ilogb(lattice.longest) / 2); }
 
-// left_i rounded, [a] whole numbers; all 0 where the product is not finite or too long. `factor` receives right's.
+// Rounds left_i and right_i so that their product is no longer than the bound: a and b whole numbers. All are 0 where the
+// product is not finite or too long.
 void CutOuter(const float* left, std::int64_t a, const float* right, std::int64_t b, const Lattice& lattice,
-              double* cut, double* factor) {
+              double* cut_left, double* cut_right) {
   const double length = std::sqrt(SquaredNorm(right, b)), across = std::sqrt(SquaredNorm(left, a));
   const double by_right = RightLength(lattice) / length;
-  const double rounded = RoundedSquaredNorm(right, by_right, b);
+  RoundRow(right, by_right, cut_right, b);
+  const double rounded = SquaredNormOf(cut_right, b);
   const double target = lattice.longest / std::sqrt(rounded) - std::sqrt(static_cast<double>(a)) / 2 - 1;
   const double plain = length / (RightLength(lattice) * lattice.step);
-  const double by_left = across * plain <= target ? plain : target / across;
-  RoundRow(left, by_left, cut, a);
-  double squares = 0;
-  for (std::int64_t c = 0; c < a; ++c) squares += cut[c] * cut[c];
-  const bool kept = squares * rounded <= LongestSquare(lattice.longest);
-  *factor = kept ? by_right : 0.0;
-  if (!kept) std::fill(cut, cut + a, 0.0);
+  RoundRow(left, across * plain <= target ? plain : target / across, cut_left, a);
+  if (SquaredNormOf(cut_left, a) * rounded <= LongestSquare(lattice.longest)) return;
+  std::fill(cut_left, cut_left + a, 0.0);
+  std::fill(cut_right, cut_right + b, 0.0);
 }
 
 at::Tensor FactorsElsewhere(const at::Tensor& rows, const Lattice& lattice) {
@@ -138,17 +139,17 @@ at::Tensor OuterElsewhere(const at::Tensor& left, const at::Tensor& right, const
   return at::matmul(at::where(kept, cut_left, 0.0).t(), at::where(kept, cut_right, 0.0));
 }
 
-OuterFactors CutAll(const at::Tensor& left, const at::Tensor& right, const Lattice& lattice) {
-  const std::int64_t examples = left.size(0), a = left.size(1), b = right.size(1);
-  OuterFactors cut{at::empty({examples, a}, at::kDouble), at::empty({examples}, at::kDouble)};
+// Rows [first, last) of both, cut, and their outer products added up: f64 [a, b].
+at::Tensor SumOfOuter(const at::Tensor& left, const at::Tensor& right, const Lattice& lattice, std::int64_t first,
+                      std::int64_t last) {
+  const std::int64_t a = left.size(1), b = right.size(1);
+  const at::Tensor cut_left = at::empty({last - first, a}, at::kDouble), cut_right = at::empty({last - first, b}, at::kDouble);
   const auto *l = left.const_data_ptr<float>(), *r = right.const_data_ptr<float>();
-  const std::int64_t l_stride = left.stride(0), r_stride = right.stride(0);
-  auto *rounded = cut.left.data_ptr<double>(), *factors = cut.right.data_ptr<double>();
-  at::parallel_for(0, examples, GrainOf(b), [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i)
-      CutOuter(l + i * l_stride, a, r + i * r_stride, b, lattice, rounded + i * a, factors + i);
-  });
-  return cut;
+  for (std::int64_t i = first; i < last; ++i) {
+    CutOuter(l + i * left.stride(0), a, r + i * right.stride(0), b, lattice,
+             cut_left.data_ptr<double>() + (i - first) * a, cut_right.data_ptr<double>() + (i - first) * b);
+  }
+  return at::mm(cut_left.t(), cut_right);
 }
 
 }  // namespace
@@ -196,21 +197,16 @@ void AddRoundedOuter(const at::Tensor& left, const at::Tensor& right, const Latt
     return;
   }
   const at::Tensor l = Packed(left), r = Packed(right);
-  const OuterFactors cut = CutAll(l, r, lattice);
-  const std::int64_t examples = l.size(0), a = l.size(1), b = r.size(1), stride = r.stride(0);
-  const auto* row = r.const_data_ptr<float>();
-  const auto *whole = cut.left.const_data_ptr<double>(), *factor = cut.right.const_data_ptr<double>();
-  auto* total = sum.data_ptr<double>();
-  at::parallel_for(0, (b + kColumns - 1) / kColumns, 1, [&](std::int64_t first, std::int64_t last) {
-    std::array<double, kColumns> rounded;
-    for (std::int64_t at = first * kColumns; at < std::min(last * kColumns, b); at += kColumns) {
-      const std::int64_t count = std::min(kColumns, b - at);
-      for (std::int64_t i = 0; i < examples; ++i) {
-        if (factor[i] == 0) continue;
-        RoundRow(row + i * stride + at, factor[i], rounded.data(), count);
-        for (std::int64_t c = 0; c < a; ++c) AddScaled(rounded.data(), whole[i * a + c], total + c * b + at, count);
-      }
-    }
+  const std::int64_t rows = std::max<std::int64_t>(1, kChunk / r.size(1)), chunks = (l.size(0) + rows - 1) / rows;
+  at::Tensor total = sum.view({l.size(1), r.size(1)});
+  std::mutex adding;
+  at::parallel_for(0, chunks, 1, [&](std::int64_t first, std::int64_t last) {
+    const at::NoGradGuard here;  // of this thread
+    at::Tensor own = at::zeros_like(total);
+    for (std::int64_t chunk = first; chunk < last; ++chunk)
+      own += SumOfOuter(l, r, lattice, chunk * rows, std::min((chunk + 1) * rows, l.size(0)));
+    const std::lock_guard lock(adding);
+    total += own;
   });
 }
 

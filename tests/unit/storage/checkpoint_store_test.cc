@@ -434,6 +434,16 @@ TEST_F(CheckpointStoreTest, RemovingCheckpointsLeavesNoneInAnyAttempt) {
   EXPECT_EQ(LatestStep(*Open(3)), -1);
 }
 
+TEST_F(CheckpointStoreTest, ADamagedManifestOfAnEarlierAttemptKeepsNobodyFromFinishing) {
+  Commit(*Open(1), 1);
+  Commit(*Open(2), 2);
+  auto store = Open(3);
+  env_.Bytes("trials/t/attempt-2/manifest.log")[40] ^= 1;
+  ASSERT_TRUE(store->RemoveCheckpoints().ok());
+  EXPECT_THAT(Files(1), ::testing::Not(::testing::Contains(HasSubstr("checkpoint-"))));
+  EXPECT_THAT(Files(3), ::testing::Not(::testing::Contains(HasSubstr("checkpoint-"))));
+}
+
 TEST_F(CheckpointStoreTest, TensorsKeepTheirOrderTypesAndShapes) {
   using retort::testing::Blob;
   Checkpoint checkpoint;

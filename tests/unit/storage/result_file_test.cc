@@ -197,10 +197,10 @@ TEST_F(ResultFileTest, AttemptsAreReachedThroughRelativeLinks) {
 
 TEST_F(ResultFileTest, ALostAttemptIsNamedAndDoesNotStopThePublication) {
   ResultRow row = SampleRow();
-  row.attempt_file = "trials/lost/attempt.h5";
+  row.attempt_file = "trials/lost/attempt-1/attempt.h5";
   Write({row});
   EXPECT_THAT(Open().TextAttribute("/curves/dpdfd-sound-digits-s0-1f3a9c2e00000001", "missing").value(),
-              HasSubstr("trials/lost/attempt.h5"));
+              HasSubstr("trials/lost/attempt-1/attempt.h5"));
 }
 
 TEST_F(ResultFileTest, EqualRowsGiveEqualBytes) {
