@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "experiments/privacy/paper_value.h"
 #include "experiments/privacy/reasons.h"
 #include "experiments/privacy/relation.h"
+#include "experiments/privacy/trial_rules.h"
 #include "experiments/privacy/withdrawn_claim.h"
 #include "experiments/spec/trial_kind.h"
 
@@ -17,42 +17,6 @@ namespace {
 
 bool IsProven(const Claim& claim) {
   return claim.status == ClaimStatus::proven && std::isfinite(claim.epsilon) && claim.epsilon >= 0;
-}
-
-// What is done to a teacher's answers is post-processing of the teacher; an unknown void may be a second way
-// to the private examples.
-bool OnlyAsksTheTeacher(const TrialSpec& spec, const std::vector<PrivacyEvent>& events) {
-  constexpr std::array kOfTheTeacher = {kVoidTeacherJacobian, kVoidGeneratorTouchedTeacher, kVoidSoftOutput,
-                                        kVoidSupportLeak, kVoidNoiseReused};
-  constexpr KindMask kAsking = MaskOf(TrialKind::gradient_student) | MaskOf(TrialKind::distilled_student) |
-                               MaskOf(TrialKind::response_student) | MaskOf(TrialKind::query_student) |
-                               MaskOf(TrialKind::labelled_student);
-  if ((MaskOf(KindOf(spec)) & kAsking) == 0) return false;
-  if (spec.source == QuerySource::private_split) return false;
-  constexpr std::array kAnswers = {MechanismKind::none, MechanismKind::gaussian_gradient,
-                                   MechanismKind::randomized_response, MechanismKind::loss_noise};
-  return std::all_of(events.begin(), events.end(), [&](const PrivacyEvent& event) {
-    const bool answers = std::find(kAnswers.begin(), kAnswers.end(), event.kind) != kAnswers.end();
-    return answers && std::all_of(event.voids.begin(), event.voids.end(), [&](const std::string& name) {
-             return std::find(kOfTheTeacher.begin(), kOfTheTeacher.end(), name) != kOfTheTeacher.end();
-           });
-  });
-}
-
-// What the test split chose in a teacher, its students carry on.
-bool SelectedOnTest(const TrialSpec& spec, const std::vector<Claim>& teacher) {
-  return spec.stop_metric == StopMetric::accuracy ||
-         std::any_of(teacher.begin(), teacher.end(), [](const Claim& claim) {
-           return std::binary_search(claim.assumptions.begin(), claim.assumptions.end(), kSelectedOnTest);
-         });
-}
-
-void LabelSelection(std::vector<Claim>& claims) {
-  for (Claim& claim : claims) {
-    std::vector<std::string>& names = claim.assumptions;
-    const auto place = std::lower_bound(names.begin(), names.end(), kSelectedOnTest);
-    if (place == names.end() || *place != kSelectedOnTest) names.insert(place, std::string(kSelectedOnTest));
-  }
 }
 
 // One trial's claims in the making.
@@ -95,8 +59,6 @@ class ClaimWriter {
   [[nodiscard]] std::string_view ParentReason() const;
   // By its own claims, or by what the ledger says of its answers.
   [[nodiscard]] bool LoadedParent() const;
-  // Of a trial that releases nothing of its own.
-  [[nodiscard]] std::string_view WithoutRelease() const;
   // An example of an ensemble: what it changes is one member where shards are fixed by index.
   [[nodiscard]] Claim ExampleOfMember() const;
   [[nodiscard]] std::string MemberExampleProblem() const;
@@ -277,22 +239,6 @@ std::string ClaimWriter::MemberExampleProblem() const {
   return ProblemOf(kExample);
 }
 
-std::string_view ClaimWriter::WithoutRelease() const {
-  switch (KindOf(spec_)) {
-    case TrialKind::plain_teacher:
-    case TrialKind::federated_student:
-      return reason::kNotPrivatelyTrained;
-    case TrialKind::ensemble_teacher:
-      return ShardsFollowExamples(spec_) ? reason::kShardsFollowExamples : reason::kNotPrivatelyTrained;
-    case TrialKind::loaded_teacher:
-      return reason::kLoadedWeights;
-    case TrialKind::raw_student:
-      return reason::kRawAnswers;
-    default:
-      return reason::kUnexpectedMechanism;
-  }
-}
-
 std::string ClaimWriter::ExampleProblem() const {
   switch (KindOf(spec_)) {
     case TrialKind::dpsgd_teacher:
@@ -310,7 +256,7 @@ std::string ClaimWriter::ExampleProblem() const {
     case TrialKind::vote_student:
       break;
     default:
-      return std::string(WithoutRelease());
+      return std::string(WithoutRelease(spec_));
   }
   const bool of_members = KindOf(spec_) == TrialKind::vote_student || AsksVotes(spec_) ||
                           (KindOf(spec_) != TrialKind::query_student && EnsembleParent());

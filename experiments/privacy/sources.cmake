@@ -47,5 +47,6 @@ set(RETORT_PRIVACY_SOURCES
     privacy/subsampled_delta.cc
     privacy/subsampled_rdp.cc
     privacy/total_bound.cc
+    privacy/trial_rules.cc
     privacy/trial_statement.cc
     privacy/withdrawn_claim.cc)
