@@ -94,12 +94,12 @@ Exact SubsampledLogMoment(double q, double z, double order) {
     return log1p(excess);
   }
   // E [(1+y)^a - 1 - a y], whose digits above some 1e-30 of y^2 are enough.
-  const double step = z * std::min(0.4, z / 5);
-  for (double x = -13 * z; x <= std::max(order, 2.0) + 13 * z; x += step) {
-    const Exact y = rate * expm1((2 * Exact(x) - 1) * precision / 2);
+  const double step = z * std::min(0.4, z / 5), most = std::max(order, 2.0) + 13 * z;
+  for (int i = 0; i * step <= most + 13 * z; ++i) {
+    const Exact x = Exact(step) * i - 13 * Exact(z), y = rate * expm1((2 * x - 1) * precision / 2);
     const Exact beyond =
         abs(y) < 1e-12 ? a * (a - 1) / 2 * y * y * (1 + (a - 2) / 3 * y) : pow(1 + y, a) - 1 - a * y;
-    excess += beyond * Density(Exact(x) / z) / z * step;
+    excess += beyond * Density(x / z) / z * step;
   }
   return log1p(excess);
 }
