@@ -1,6 +1,6 @@
-// What privacy costs: lattice noise, the mechanism of a dpdfd step against a loop over its rows, and the
-// whole step against the same step without noise.
-//   usage: release_bench lattice | mechanism | step [STEPS]
+// What privacy costs: lattice noise, the mechanism of a dpdfd step against a loop over its rows, the whole step against
+// the same step without noise, and the noise of a DP-SGD step against the step.
+//   usage: release_bench lattice | mechanism | step [STEPS] | dpsgd
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -22,6 +22,7 @@
 #include "worker/methods/method.h"
 #include "worker/models/model_registry.h"
 #include "worker/noise/lattice_gaussian.h"
+#include "worker/noise/lattice_normal.h"
 #include "worker/release/gaussian_gradient.h"
 
 namespace retort::worker {
@@ -118,18 +119,17 @@ void Mechanism() {
 // One trial between its steps.
 class Trial {
  public:
-  Trial(Reading reading, const Dataset& data, const TeacherArtifact& teacher, std::int64_t steps)
-      : folder_(std::filesystem::temp_directory_path() /
-                ("retort-release-bench-" + std::to_string(static_cast<int>(reading)))),
+  Trial(TrialSpec spec, const Dataset& data, const TeacherArtifact* teacher)
+      : spec_(std::move(spec)),
+        folder_(std::filesystem::temp_directory_path() /
+                ("retort-release-bench-" + spec_.method + std::to_string(static_cast<int>(spec_.reading)))),
         book_(&port_, 64, INT64_MAX),
         gang_(MakeSoloCollective()) {
-    spec_.reading = reading;
-    spec_.steps = steps;
     std::filesystem::remove_all(folder_);
     store_ = Require(storage::CheckpointStore::Open(storage::PosixEnv(), folder_, 1));
     tape_ = std::make_unique<ReleaseTape>(store_.get(), *gang_);
     tape_->Fund(book_);
-    method_ = Require(MakeMethod({spec_, data, &teacher, *tape_, *gang_}));
+    method_ = Require(MakeMethod({spec_, data, teacher, *tape_, *gang_}));
     method_->Register(state_);
   }
   ~Trial() { std::filesystem::remove_all(folder_); }
@@ -155,25 +155,33 @@ class Trial {
   TrainState state_;
 };
 
+std::shared_ptr<DataSpec> Digits() {
+  auto digits = std::make_shared<DataSpec>();
+  digits->reader = "idx";
+  digits->path = RETORT_SOURCE_DIR "/experiments/data/mnist10k";
+  digits->examples = 10000;
+  digits->split = {1, {0, 8000}, {8000, 8000}, {9000, 10000}, {}, {}, {}};
+  return digits;
+}
+
 // Steps in turn; both trials write their releases to a transcript. The one without noise releases raw
 // answers.
 void Step(std::int64_t steps) {
   constexpr std::int64_t kWarmup = 4;
-  auto data_spec = std::make_shared<DataSpec>();
-  data_spec->reader = "idx";
-  data_spec->path = RETORT_SOURCE_DIR "/experiments/data/mnist10k";
-  data_spec->examples = 10000;
-  data_spec->split = {1, {0, 8000}, {8000, 8000}, {9000, 10000}, {}, {}, {}};
   at::set_num_threads(2);
-  const Dataset data = Require(LoadDataset(storage::PosixEnv(), *data_spec));
+  const Dataset data = Require(LoadDataset(storage::PosixEnv(), *Digits()));
   TeacherArtifact teacher;
   teacher.spec.role = Role::teacher;
   teacher.spec.method = "plain";
   teacher.parameters =
       Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))
           ->StateBlobs("teacher/");
-  Trial with(Reading::working, data, teacher, steps + kWarmup);
-  Trial without(Reading::sound, data, teacher, steps + kWarmup);
+  TrialSpec spec;
+  spec.steps = steps + kWarmup;
+  spec.reading = Reading::working;
+  Trial with(spec, data, &teacher);
+  spec.reading = Reading::sound;
+  Trial without(spec, data, &teacher);
   std::vector<double> noisy, plain, ratios;
   for (std::int64_t step = 0; step < steps + kWarmup; ++step) {
     const double a = with.Step(step), b = without.Step(step);
@@ -187,18 +195,46 @@ void Step(std::int64_t steps) {
       1e3 * Median(noisy), 1e3 * Median(plain), Median(ratios), ratios.size());
 }
 
+// The draws of one step, in turn with the whole step that takes them, on one core. Exit status 3: more than the aim.
+int DpSgd() {
+  constexpr std::int64_t kSteps = 12, kCoordinates = 26010;
+  constexpr double kMost = 0.05;
+  TrialSpec spec;
+  spec.method = "dpsgd";
+  spec.network = "tanh-cnn";
+  spec.data = Digits();
+  spec.batch = 1024;
+  spec.steps = kSteps;
+  spec.norm_bound = 0.1;
+  spec.noise_multiplier = 1;
+  const Dataset data = Require(LoadDataset(storage::PosixEnv(), *spec.data));
+  Trial trial(spec, data, nullptr);
+  const noise::NoiseKey key = noise::NoiseKey::FromOperatingSystem();
+  std::vector<double> draws(kCoordinates), noise, steps, shares;
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    const noise::StreamId stream{static_cast<std::uint64_t>(step), noise::Purpose::dpsgd};
+    noise.push_back(SecondsOf([&] { noise::FillLatticeNormal(key, stream, 0, 0x1p30, draws); }));
+    steps.push_back(trial.Step(step));
+    shares.push_back(noise.back() / steps.back());
+  }
+  std::printf("DP-SGD step of tanh-cnn, batch 1024: %.1f ms, its %lld draws %.2f ms (%.1f M/s): %.2f %%, aim %.0f %%\n",
+              1e3 * Median(steps), static_cast<long long>(kCoordinates), 1e3 * Median(noise),
+              kCoordinates / Median(noise) / 1e6, 100 * Median(shares), 100 * kMost);
+  return Median(shares) <= kMost ? 0 : 3;
+}
+
 }  // namespace
 }  // namespace retort::worker
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
-  if (what != "lattice" && what != "mechanism" && what != "step") {
-    std::fprintf(stderr, "usage: release_bench lattice | mechanism | step [STEPS]\n");
+  if (what != "lattice" && what != "mechanism" && what != "step" && what != "dpsgd") {
+    std::fprintf(stderr, "usage: release_bench lattice | mechanism | step [STEPS] | dpsgd\n");
     return 2;
   }
   if (what != "step") at::set_num_threads(1);
   if (what == "lattice") retort::worker::Lattice();
   if (what == "mechanism") retort::worker::Mechanism();
   if (what == "step") retort::worker::Step(argc > 2 ? std::stoll(argv[2]) : 40);
-  return 0;
+  return what == "dpsgd" ? retort::worker::DpSgd() : 0;
 }
