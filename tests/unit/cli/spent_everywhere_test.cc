@@ -72,7 +72,7 @@ ByData InLines(const std::vector<BlockLine>& lines) {
 
 // Lines of SpendingLine; with other sweeps where it tells of them.
 ByData InText(const std::string& text) {
-  static const std::regex kOwnTotal("(?:^|>|\\s\\s)([^:<>;]+): ε (?:≤ |= )([0-9.,]+|∞) \\(example, its place filled or empty, δ = ([0-9.e-]+)\\)");
+  static const std::regex kOwnTotal("(?:^\\s*|>\\s*|\\s\\s)([^\\s:<>;][^:<>;]*): ε (?:≤ |= )([0-9.,]+|∞) \\(example, its place filled or empty, δ = ([0-9.e-]+)\\)");
   static const std::regex kRootTotal("other sweeps? in [^:]+: ε (?:≤ |= )([0-9.,]+|∞)");
   ByData shown;
   std::istringstream lines(text);

@@ -252,6 +252,12 @@ TEST(SweepStatus, StudentsOfAPrivateTeacherCostNothingMore) {
   teacher.method = "dpsgd";
   storage::LedgerEntry trained = VoteEntry(sample.view);
   trained.attempt.trial = teacher.id;
+  trained.event.kind = privacy::MechanismKind::subsampled_gaussian;
+  trained.event.unit = privacy::EventUnit::step;
+  trained.event.sensitivity = 1;
+  trained.event.noise_std = 100;
+  trained.event.granularity = 0x1p-29;
+  trained.event.facts = privacy::FactsNeeded(trained.event.kind);
   storage::LedgerEntry asked = VoteEntry(sample.view);
   asked.id = 2;
   asked.event.kind = privacy::MechanismKind::none;
@@ -308,8 +314,9 @@ TEST(SweepStatus, WhereMoreTrialsRunThanAreShownTheCommandShowsAll) {
 
 TEST(SweepStatus, TextAndJsonSayTheSame) {
   testing::Sample sample = testing::SampleSweep();
+  const auto costs = testing::SampleCosts(sample.view);
   sample.view.ledger = {VoteEntry(sample.view)};
-  const SweepStatus status = StatusOf(sample.view, testing::SampleCosts(sample.view));
+  const SweepStatus status = StatusOf(sample.view, costs);
   EXPECT_THAT(StatusAsText(status, 0, 110), HasSubstr("Time left: about 1 min 50 s on 1 slot ("));
   EXPECT_THAT(StatusAsText(status, 0, 110), HasSubstr("Trials: 5, 1 queued, 4 succeeded"));
   const auto document = nlohmann::json::parse(StatusAsJson(status));

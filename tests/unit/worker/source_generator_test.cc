@@ -181,6 +181,7 @@ TEST(TeacherAsDiscriminator, LeavesTheAnswerAloneItsBound) {
   spec.method = "dpsd-t";
   spec.discriminator = Discriminator::teacher;
   spec.noise = NoiseMode::secure;
+  spec.sigma = static_cast<double>(spec.batch);
   const TrialOrder order = tiny.Order(spec, "discriminator", 1, tiny.TeacherFile("plain"));
   TwinHost host;
   const cluster::Ended ended = RunTrial(order, host, storage::PosixEnv());
