@@ -257,7 +257,7 @@ TEST(SweepStatus, StudentsOfAPrivateTeacherCostNothingMore) {
   trained.event.sensitivity = 1;
   trained.event.noise_std = 100;
   trained.event.granularity = 0x1p-29;
-  trained.event.facts = privacy::FactsNeeded(trained.event.kind);
+  trained.event.facts = {std::string(privacy::kFactAugmentedAlone), std::string(privacy::kFactNoBatchNorm)};
   storage::LedgerEntry asked = VoteEntry(sample.view);
   asked.id = 2;
   asked.event.kind = privacy::MechanismKind::none;
