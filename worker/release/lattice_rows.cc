@@ -68,18 +68,21 @@ RETORT_VECTOR_LOOP void AddRow(const float* row, double factor, double* sum, std
   for (std::int64_t i = 0; i < count; ++i) sum[i] += NearestWhole(row[i] * factor);
 }
 
-RETORT_VECTOR_LOOP void RoundRow(const float* row, double factor, double* rounded, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) rounded[i] = NearestWhole(row[i] * factor);
-}
-
-RETORT_VECTOR_LOOP double SquaredNormOf(const double* row, std::int64_t count) {
+// The row times `factor`, rounded. Returns the sum of its squares.
+RETORT_VECTOR_LOOP double RoundRow(const float* row, double factor, double* rounded, std::int64_t count) {
   std::array<double, kLanes> lanes{};
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane)
-      lanes[static_cast<std::size_t>(lane)] += row[i + lane] * row[i + lane];
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+      const double value = NearestWhole(row[i + lane] * factor);
+      rounded[i + lane] = value;
+      lanes[static_cast<std::size_t>(lane)] += value * value;
+    }
   }
-  for (; i < count; ++i) lanes[0] += row[i] * row[i];
+  for (; i < count; ++i) {
+    rounded[i] = NearestWhole(row[i] * factor);
+    lanes[0] += rounded[i] * rounded[i];
+  }
   return Total(lanes);
 }
 
@@ -103,12 +106,11 @@ void CutOuter(const float* left, std::int64_t a, const float* right, std::int64_
               double* cut_left, double* cut_right) {
   const double length = std::sqrt(SquaredNorm(right, b)), across = std::sqrt(SquaredNorm(left, a));
   const double by_right = RightLength(lattice) / length;
-  RoundRow(right, by_right, cut_right, b);
-  const double rounded = SquaredNormOf(cut_right, b);
+  const double rounded = RoundRow(right, by_right, cut_right, b);
   const double target = lattice.longest / std::sqrt(rounded) - std::sqrt(static_cast<double>(a)) / 2 - 1;
   const double plain = length / (RightLength(lattice) * lattice.step);
-  RoundRow(left, across * plain <= target ? plain : target / across, cut_left, a);
-  if (SquaredNormOf(cut_left, a) * rounded <= LongestSquare(lattice.longest)) return;
+  const double kept = RoundRow(left, across * plain <= target ? plain : target / across, cut_left, a);
+  if (kept * rounded <= LongestSquare(lattice.longest)) return;
   std::fill(cut_left, cut_left + a, 0.0);
   std::fill(cut_right, cut_right + b, 0.0);
 }
