@@ -173,10 +173,10 @@ class ScriptedTrial {
     return Say(ended);
   }
 
-  // As the ledger has it.
+  // As the ledger has it: what earlier attempts were charged, of which this worker keeps nothing, and its own grants.
   void Account(retort::storage::AttemptFile& file) const {
     file.ledger = granted_;
-    for (auto& entry : retort::storage::UncountedEntries(granted_, start_.charged, envelope_.attempt,
+    for (auto& entry : retort::storage::UncountedEntries({}, start_.charged, envelope_.attempt,
                                                          envelope_.generation.value, spec_.data->digest))
       file.ledger.push_back(std::move(entry));
     retort::privacy::ClaimContext context;
