@@ -86,6 +86,10 @@ double EpsilonLower(const StepScores& scores, double delta, double confidence) {
   const auto test = [&](const std::vector<double>& in, const std::vector<double>& out) {
     return privacy::ScoreEpsilonLower(in, out, delta, confidence);
   };
+  const auto defined = [](double score) { return !std::isnan(score); };
+  if (std::all_of(scores.one.begin(), scores.one.end(), defined) &&
+      std::all_of(scores.other.begin(), scores.other.end(), defined))
+    return test(scores.one, scores.other);
   const std::vector<double> one = undefined(scores.one), other = undefined(scores.other);
   return std::max({test(numbers(scores.one), numbers(scores.other)), test(one, other), test(other, one)});
 }

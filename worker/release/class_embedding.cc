@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "worker/noise/lattice_normal.h"
+#include "worker/release/lattice_rows.h"
 
 namespace retort::worker::release {
 
@@ -19,9 +20,7 @@ EmbeddingSum::EmbeddingSum(std::int64_t classes, std::int64_t features, const La
 void EmbeddingSum::Add(const at::Tensor& features, const at::Tensor& labels) {
   RETORT_CHECK(features.dim() == 2 && features.size(1) == sum_.size(1) && labels.size(0) == features.size(0));
   const at::NoGradGuard no_grad;
-  const at::Tensor wide = features.to(at::kDouble);
-  const at::Tensor factors = (lattice_.TargetOf(features.size(1)) / wide.norm(2, 1, true)).clamp_max(1 / lattice_.step);
-  const at::Tensor rows = RoundAndBound(wide * factors, lattice_.longest);
+  const at::Tensor rows = RoundedRows(features, ClipFactors(features, lattice_));
   sum_ += at::mm(at::one_hot(labels, sum_.size(0)).to(at::kDouble).t(), rows).cpu();
 }
 

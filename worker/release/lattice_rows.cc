@@ -122,12 +122,6 @@ at::Tensor FactorsElsewhere(const at::Tensor& rows, const Lattice& lattice) {
   return at::where(squares <= LongestSquare(lattice.longest), factors, 0.0);
 }
 
-// Zeros where the factor is 0, whatever the row holds.
-at::Tensor RoundedRows(const at::Tensor& rows, const at::Tensor& factors) {
-  const at::Tensor by = factors.unsqueeze(1);
-  return at::where(by != 0, (rows.to(at::kDouble) * by).round(), 0.0);
-}
-
 at::Tensor OuterElsewhere(const at::Tensor& left, const at::Tensor& right, const Lattice& lattice) {
   const at::Tensor length = right.to(at::kDouble).norm(2, 1), across = left.to(at::kDouble).norm(2, 1);
   const at::Tensor cut_right = (right.to(at::kDouble) * (RightLength(lattice) / length).unsqueeze(1)).round();
@@ -169,6 +163,12 @@ at::Tensor ClipFactors(const at::Tensor& rows, const Lattice& lattice) {
     for (std::int64_t i = first; i < last; ++i) factor[i] = ClipFactor(row + i * stride, count, target, lattice);
   });
   return factors;
+}
+
+at::Tensor RoundedRows(const at::Tensor& rows, const at::Tensor& factors) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor by = factors.unsqueeze(1);
+  return at::where(by != 0, (rows.to(at::kDouble) * by).round(), 0.0);
 }
 
 void AddRounded(const at::Tensor& rows, const at::Tensor& factors, at::Tensor& sum) {

@@ -12,6 +12,10 @@ namespace retort::worker::release {
 // it is cut to the norm `lattice.longest` steps. 0 where the row is not finite, or longer than that once rounded.
 [[nodiscard]] at::Tensor ClipFactors(const at::Tensor& rows, const Lattice& lattice);
 
+// f64 [examples, d] on the same device: every row times its factor, rounded; zeros where the factor is 0, whatever the row
+// holds.
+[[nodiscard]] at::Tensor RoundedRows(const at::Tensor& rows, const at::Tensor& factors);
+
 // sum f64 [d] on the CPU, in steps: adds every row times its factor, rounded. A factor of 0 leaves the row out.
 void AddRounded(const at::Tensor& rows, const at::Tensor& factors, at::Tensor& sum);
 
