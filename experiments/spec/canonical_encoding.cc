@@ -156,15 +156,15 @@ int MethodRevision(const TrialSpec& spec) {
     case TrialKind::ensemble_teacher:
       return 1;
     case TrialKind::dpsgd_teacher:
-      return 1;
-    case TrialKind::gradient_student:
       return 2;
+    case TrialKind::gradient_student:
+      return 3;
     case TrialKind::distilled_student:
       return 1;
     case TrialKind::vote_student:
       return 1;
     case TrialKind::dpsgd_student:
-      return 1;
+      return 2;
     case TrialKind::sleeper:
       return 1;
     case TrialKind::loaded_teacher:
@@ -172,19 +172,19 @@ int MethodRevision(const TrialSpec& spec) {
     case TrialKind::response_student:
       return 1;
     case TrialKind::query_student:
-      return 1;
+      return 2;
     case TrialKind::labelled_student:
       return 1;
     case TrialKind::raw_student:
       return 1;
     case TrialKind::merf_student:
-      return 1;
+      return 2;
     case TrialKind::label_student:
       return spec.method == "alibi" ? 2 : 1;
     case TrialKind::federated_student:
       return 1;
     case TrialKind::spectral_student:
-      return 1;
+      return 2;
   }
   return 0;
 }
