@@ -23,7 +23,7 @@ Status Core::Apply(const JournalEvent& event) {
   const std::size_t finals = CountIn(TrialState::succeeded) + CountIn(TrialState::failed);
   newest_event_ = event.at;
   RETORT_RETURN_IF_ERROR(
-      std::visit([this](const auto& alternative) { return On(alternative); }, event.event));
+      std::visit([this](const auto& alternative) { return this->On(alternative); }, event.event));
   usage_.On(event);
   inventory_.On(event);
   if (CountIn(TrialState::succeeded) + CountIn(TrialState::failed) > finals &&

@@ -237,8 +237,7 @@ Result<const MechanismRule*> CheckedRule(const Question& question, std::string_v
   RETORT_ASSIGN_OR_RETURN(const MechanismRule* rule, RuleOf(question));
   const std::string who = rule->method.empty() ? question.mechanism : std::string(rule->method);
   for (const auto& [name, value] : question.values) {
-    const auto known = std::find_if(rule->parameters.begin(), rule->parameters.end(),
-                                    [&](const ParameterRule& one) { return one.name == name; });
+    const auto known = std::ranges::find(rule->parameters, name, &ParameterRule::name);
     if (known == rule->parameters.end()) return UsageError(Flag(name) + " is no parameter of " + who + ".");
     if (!Inside(known->range, value))
       return UsageError(Flag(name) + " must " + RangeText(known->range) + ", not " + ShortNumber(value) +

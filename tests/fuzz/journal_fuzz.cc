@@ -73,12 +73,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     testing::CheckRefusal(recovered.status());
     return 0;
   }
+  // Rows are left packed: a bad one is told by whoever reads it.
   const Status legal = recovered->core.CheckInvariants();
-  if (view.ok() &&
-      !legal.ok())  // rows are left packed: a bad one is told by whoever reads it CheckFailed("recovered to a
-                    // legal state", __FILE__, __LINE__, legal.message());
-    // Nothing but a torn tail is gone.
-    RETORT_CHECK(bytes.empty() || bytes.compare(0, env.Bytes(path).size(), env.Bytes(path)) == 0 ||
-                 recovered->journal.bytes() == 16);
+  if (view.ok() && !legal.ok())
+    CheckFailed("recovered to a legal state", __FILE__, __LINE__, legal.message());
+  // Nothing but a torn tail is gone.
+  RETORT_CHECK(bytes.empty() || bytes.compare(0, env.Bytes(path).size(), env.Bytes(path)) == 0 ||
+               recovered->journal.bytes() == 16);
   return 0;
 }

@@ -12,13 +12,22 @@ std::vector<std::string> FuzzSeeds() {
   return seeds;
 }
 
+// A reader takes of the spec before what the next one repeats.
+const TrialSpecReader& ReaderAfterOne() {
+  static const TrialSpecReader reader = [] {
+    TrialSpecReader made;
+    RETORT_CHECK(made.Read(EncodeTrialSpec(SweptTrial(0, SmallData()))).ok());
+    return made;
+  }();
+  return reader;
+}
+
 }  // namespace retort::testing
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace retort;
   const std::string json(testing::Bytes(data, size));
-  TrialSpecReader reader;
-  RETORT_CHECK(reader.Read(EncodeTrialSpec(testing::SweptTrial(0, testing::SmallData()))).ok());
+  TrialSpecReader reader = testing::ReaderAfterOne();
   const auto thorough = DecodeTrialSpec(json);
   for (int again = 0; again < 2; ++again) {
     const auto quick = reader.Read(json);
