@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "experiments/spec/json_writer.h"
 #include "experiments/spec/spec_codec.h"
@@ -216,6 +219,18 @@ TrialSpec DecodeObject(const Json& json) {
   return spec;
 }
 
+// Two readers could take different ones of two values.
+Json ParseWithoutRepeatedKeys(const std::string& text) {
+  std::vector<std::set<std::string>> seen;  // of the objects that are open
+  return Json::parse(text, [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) seen.emplace_back();
+    if (event == Json::parse_event_t::object_end) seen.pop_back();
+    if (event == Json::parse_event_t::key && !seen.back().insert(parsed.get<std::string>()).second)
+      throw std::invalid_argument("the key " + parsed.dump() + " stands there twice");
+    return true;
+  });
+}
+
 }  // namespace
 
 std::string EncodeTrialSpec(const TrialSpec& spec) {
@@ -239,7 +254,7 @@ std::string EncodeTrialSpec(const TrialSpec& spec) {
 // The one place where nlohmann_json may throw.
 Result<TrialSpec> DecodeTrialSpec(const std::string& json) {
   try {
-    const Json document = Json::parse(json);
+    const Json document = ParseWithoutRepeatedKeys(json);
     if (!document.is_object()) return DamageError("the trial's spec is not a JSON object");
     return DecodeObject(document);
   } catch (const std::exception& failure) {

@@ -1,5 +1,8 @@
 #include "experiments/spec/spec_scan.h"
 
+#include <algorithm>
+#include <array>
+#include <bitset>
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -81,29 +84,38 @@ class Scan {
     const std::span<const SpecKey> keys = SpecKeys();
     // They come in the order of the table.
     for (; next_ < keys.size() && keys[next_].set == nullptr;) ++next_;
-    if (next_ < keys.size() && keys[next_].name == key) return Value(keys[next_++]);
+    if (next_ < keys.size() && keys[next_].name == key) return Value(next_);
     if (const std::optional<bool> done = Special(key)) return *done;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (keys[i].name != key || keys[i].set == nullptr) continue;
-      next_ = i + 1;
-      return Value(keys[i]);
-    }
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (keys[i].name == key && keys[i].set != nullptr) return Value(i);
     return false;
+  }
+
+  bool FirstOf(std::size_t place) {
+    if (place >= seen_.size() || seen_[place]) return false;
+    seen_.set(place);
+    return true;
   }
 
   // What is no row of the table; nothing if it is none of these.
   std::optional<bool> Special(std::string_view key) {
+    constexpr std::array<std::string_view, 7> kNames = {"role", "teacher", "data", "parent", "id", "name", "axes"};
+    const auto found = std::find(kNames.begin(), kNames.end(), key);
+    if (found == kNames.end()) return std::nullopt;
+    if (!FirstOf(SpecKeys().size() + static_cast<std::size_t>(found - kNames.begin()))) return false;
     if (key == "role") return Role();
     if (key == "teacher") return Into(spec_.teacher);
     if (key == "data") return Data();
     if (key == "parent") return Id([this](TrialId id) { spec_.parent = id; });
     if (key == "id") return Id([this](TrialId id) { spec_.id = id; });
     if (key == "name") return Into(spec_.name);
-    if (key == "axes") return Axes();
-    return std::nullopt;
+    return Axes();
   }
 
-  bool Value(const SpecKey& key) {
+  bool Value(std::size_t place) {
+    if (!FirstOf(place)) return false;
+    next_ = place + 1;
+    const SpecKey& key = SpecKeys()[place];
     switch (key.type) {
       case KeyType::flag: {
         const bool yes = Skip("true");
@@ -186,6 +198,7 @@ class Scan {
   const std::shared_ptr<const DataSpec>& data_;
   TrialSpec spec_;
   std::size_t next_ = 0;  // in the table: the key expected now
+  std::bitset<256> seen_;  // keys of the table, then those that are none of its rows
 };
 
 }  // namespace
@@ -199,6 +212,7 @@ std::string_view ScanDataText(std::string_view json) {
   const std::size_t key = json.find(kDataKey);
   if (key == std::string_view::npos) return {};
   const std::size_t begin = key + kDataKey.size();
+  if (json.substr(begin, 1) != "{") return {};
   int depth = 0;
   bool quoted = false;
   for (std::size_t i = begin; i < json.size(); ++i) {

@@ -10,7 +10,7 @@
 namespace retort {
 
 // Reads what EncodeTrialSpec writes, in any order of keys. Nothing for whatever is unusual: blanks, escaped
-// characters, an unknown key, a wrong type, or a data set whose text is not `data_text`, which stands for
+// characters, an unknown or repeated key, a wrong type, or a data set whose text is not `data_text`, which stands for
 // `data`. The caller then decodes thoroughly and finds what is wrong, if anything is.
 [[nodiscard]] std::optional<TrialSpec> ScanTrialSpec(std::string_view json, std::string_view data_text,
                                                      const std::shared_ptr<const DataSpec>& data);

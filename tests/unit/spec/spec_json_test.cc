@@ -106,6 +106,23 @@ TEST(SpecJson, ReaderIsNoLessStrictThanTheDecoder) {
   }
 }
 
+// Readers that take the first and the last of two values would run another trial than was planned.
+TEST(SpecJson, RepeatedKeysAreRefused) {
+  const std::string whole = EncodeTrialSpec(Unusual());
+  const std::string inside = whole.substr(1, whole.size() - 2);
+  TrialSpecReader reader;
+  for (const std::string& twice :
+       {"{\"data\":\"student\"," + inside + "}", "{" + inside + ",\"data\":{}}", "{" + inside + "," + inside + "}",
+        "{\"seed\":1," + inside + "}", "{" + inside + ",\"axes\":[]}", "{\"role\":\"teacher\"," + inside + "}"}) {
+    for (int again = 0; again < 3; ++again) EXPECT_FALSE(reader.Read(twice).ok()) << twice;
+    EXPECT_NE(DecodeTrialSpec(twice).status().message().find("stands there twice"), std::string::npos);
+    const auto right = reader.Read(whole);
+    ASSERT_TRUE(right.ok());
+    EXPECT_EQ(EncodeTrialSpec(*right), whole);
+  }
+  EXPECT_FALSE(DecodeTrialSpec("{\"data\":{\"name\":\"a\",\"name\":\"b\"}}").ok());
+}
+
 TEST(SpecJson, DataSetComesBackExactly) {
   const TrialSpec spec = Unusual();
   const auto decoded = DecodeTrialSpec(EncodeTrialSpec(spec));
