@@ -7,7 +7,7 @@ namespace retort::privacy {
 namespace {
 
 void AddEvent(ParameterKey& key, const PrivacyEvent& event) {
-  key.Add(event.kind).Add(event.unit).Add(event.count).Add(event.sensitivity).Add(event.noise_std);
+  key.Add(event.kind).Add(event.unit).Add(event.count).Add(event.sensitivity).Add(event.noise_std).Add(event.granularity);
   key.Add(event.epsilon0).Add(event.choices).Add(event.sampling_rate).Add(event.rows_per_batch);
   key.Add(event.noise_coordinates).Add(event.release_coordinates).Add(event.frobenius).Add(event.source);
   key.Add(event.voids.size());
@@ -34,6 +34,7 @@ void AddSpec(ParameterKey& key, const TrialSpec& spec) {
   key.Add(spec.branch).Add(spec.partition).Add(spec.epsilon0).Add(spec.query_fraction).Add(spec.rounds);
   key.Add(spec.hint_epochs).Add(spec.distill_epochs).Add(ShardsFollowExamples(spec)).Add(AugmentsPrivately(spec));
   key.Add(spec.data ? spec.data->classes : std::int64_t{0});
+  key.Add(spec.data != nullptr && spec.data->sensitive_classes.empty());
   key.Add(spec.data ? spec.data->PublicExamples() : std::int64_t{0});
 }
 

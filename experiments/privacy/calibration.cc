@@ -230,6 +230,7 @@ Status Solve(TrialSpec& spec) {
     case TrialKind::label_student:
       if (spec.claim != ClaimTarget::label)
         return Cannot(spec, "only labels are protected here: the claim is \"label\".");
+      if (!spec.data->sensitive_classes.empty()) return Cannot(spec, std::string(ReasonText(reason::kSplitByLabels)));
       if (spec.calibrate == Calibrate::steps)
         return Cannot(spec, "every label is released once, whatever the steps; use calibrate = \"noise\".");
       return SolveResponse(spec, kLabel);
@@ -299,7 +300,8 @@ std::string KeyOf(const TrialSpec& spec) {
       .Add(spec.detach);
   key.Add(spec.branch).Add(spec.trust).Add(spec.epsilon0).Add(spec.discriminator).Add(spec.label_stages);
   key.Add(spec.hint_epochs).Add(spec.distill_epochs).Add(spec.rounds).Add(spec.query_fraction);
-  key.Add(spec.random_features).Add(spec.noise);
+  key.Add(spec.random_features).Add(spec.eigenvectors).Add(spec.top_k).Add(spec.noise);
+  key.Add(spec.data != nullptr && spec.data->sensitive_classes.empty());
   key.Add(spec.data ? spec.data->PublicExamples() : std::int64_t{0});
   key.Add(spec.retries).Add(spec.reserve_block);
   key.Add(spec.data ? spec.data->classes : std::int64_t{0});

@@ -48,6 +48,8 @@ class ClaimWriter {
   [[nodiscard]] std::string ProblemOf(const Relation& relation) const;
   // The same for one example, which may rest on another relation.
   [[nodiscard]] std::string ExampleProblem() const;
+  // Why what holds for the teacher does not hold for one of its examples.
+  [[nodiscard]] std::string ExampleOfTeacherProblem() const;
   // Each event as the relation sees it.
   [[nodiscard]] std::vector<PrivacyEvent> Seen(const Relation& relation) const;
   [[nodiscard]] std::string MissingOf(const PrivacyEvent& event, const Relation& relation) const;
@@ -103,6 +105,8 @@ std::string ClaimWriter::ProblemOf(const Relation& relation) const {
   const bool private_queries = (MaskOf(KindOf(spec_)) & kTrainedOnPrivate) == 0 &&
                                spec_.source == QuerySource::private_split;
   if (private_queries) return std::string(reason::kPrivateSource);
+  const bool by_label = spec_.data != nullptr && !spec_.data->sensitive_classes.empty();
+  if (relation.adjacency == Adjacency::label && by_label) return std::string(reason::kSplitByLabels);
   if (!spec_.detach && KindOf(spec_) == TrialKind::gradient_student) return std::string(kVoidTeacherJacobian);
   for (const PrivacyEvent& event : events_) {
     const std::string missing = event.count == 0 ? "" : MissingOf(event, relation);
@@ -209,12 +213,13 @@ void ClaimWriter::WriteDistillation(std::vector<Claim>& claims) const {
   claims.push_back(PaperClaim());
   for (const Relation& relation : {kAnswer, kSlot, kTeacher}) claims.push_back(Proven(relation));
   if (LoadedParent()) {
-    // Which examples a file holds is not known, nor where else they are: nothing is said of one of them (ExampleProblem).
+    // Which examples a file holds is not known, nor where else they are: nothing is said of one of them.
     claims.push_back(Unbounded(kExample, reason::kLoadedWeights));
     return;
   }
   // Whatever one example or one member changes, it changes no more than the whole teacher.
-  Claim example = claims.back();
+  const std::string problem = ExampleOfTeacherProblem();
+  Claim example = problem.empty() ? claims.back() : Unbounded(kTeacher, problem);
   example.adjacency = Adjacency::example;
   example.units = UnitsOf(Adjacency::example);
   if (example.status == ClaimStatus::proven)
@@ -261,7 +266,16 @@ std::string ClaimWriter::ExampleProblem() const {
   const bool of_members = KindOf(spec_) == TrialKind::vote_student || AsksVotes(spec_) ||
                           (KindOf(spec_) != TrialKind::query_student && EnsembleParent());
   if (of_members) return MemberExampleProblem();
-  return LoadedParent() ? std::string(reason::kLoadedWeights) : ProblemOf(kTeacher);
+  return ExampleOfTeacherProblem();
+}
+
+std::string ClaimWriter::ExampleOfTeacherProblem() const {
+  if (LoadedParent()) return std::string(reason::kLoadedWeights);
+  std::string problem = ProblemOf(kTeacher);
+  // An example may stand where the teacher is not asked.
+  for (const PrivacyEvent& event : events_)
+    if (problem.empty()) problem = VoidOf(event, kExample);
+  return problem;
 }
 
 std::string ClaimWriter::WhyNot(const Relation& relation) const {

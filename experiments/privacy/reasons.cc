@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 44> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 46> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kFloatNoise,
      "The noise was drawn and added in floating point: the last digits of what left tell what it was added to."},
@@ -50,9 +50,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 44> kTexts =
     {reason::kUnrecordedEndless, "Nothing records that the noise on labels had no end, which so large an epsilon0 needs."},
     {reason::kLabelsOnly, "Only the labels are protected: the private images were trained on as they are."},
     {reason::kAllMembers, "What one member of the ensemble may change is bounded, what all change together is not."},
+    {reason::kMissingAnswer, "A member that says nothing leaves one answer fewer, and how many there are is released."},
     {reason::kShardsFollowExamples,
      "Which member an example went to depends on the labels of the others, or on whether they could be read, so that one "
      "example can change several."},
+    {reason::kSplitByLabels,
+     "Which examples are private depends on their labels (sensitive_classes), so that another label moves its example."},
     {reason::kUnknownTeacherAccount, "What its teacher was charged for is not known."},
     {reason::kNoSpec, "Nothing is known about the trial."},
     {reason::kLedgerLost, "The ledger is not whole: what is lost of it charged an unknown amount."},

@@ -39,7 +39,9 @@ inline constexpr std::string_view kUnrecordedParts = "unrecorded-labels-released
 inline constexpr std::string_view kUnrecordedEndless = "unrecorded-noise-without-end";
 inline constexpr std::string_view kLabelsOnly = "only-labels-are-protected";
 inline constexpr std::string_view kAllMembers = "members-answer-together";
+inline constexpr std::string_view kMissingAnswer = "missing-answer-shows";
 inline constexpr std::string_view kShardsFollowExamples = "shards-depend-on-examples";
+inline constexpr std::string_view kSplitByLabels = "split-depends-on-labels";
 inline constexpr std::string_view kUnknownTeacherAccount = "unknown-teacher-account";
 inline constexpr std::string_view kNoSpec = "no-trial-description";
 // Of totals alone.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "experiments/privacy/noise_reach.h"
@@ -88,12 +89,13 @@ void AddResponse(const PrivacyEvent& event, Adjacency adjacency, Composition& su
 }
 
 // A label is in one part; what is released of the others is not about it. Over the parts, the largest epsilon0 and
-// the most releases of any.
-void AddLabels(const PrivacyEvent& event, Composition& sum) {
-  const ResponseTerm term{event.epsilon0, BatchesOf(event)};
-  if (sum.responses.empty()) sum.responses.push_back(term);
-  sum.responses[0].epsilon0 = std::max(sum.responses[0].epsilon0, term.epsilon0);
-  sum.responses[0].count = std::max(sum.responses[0].count, term.count);
+// the most releases of any, however they are recorded.
+void AddLabels(const PrivacyEvent& event, std::map<std::int64_t, std::int64_t>& releases, Composition& sum) {
+  std::int64_t& of_part = releases[event.noise_coordinates];
+  of_part += std::min(BatchesOf(event), std::numeric_limits<std::int64_t>::max() - of_part);
+  if (sum.responses.empty()) sum.responses.push_back({event.epsilon0, of_part});
+  sum.responses[0].epsilon0 = std::max(sum.responses[0].epsilon0, event.epsilon0);
+  sum.responses[0].count = std::max(sum.responses[0].count, of_part);
 }
 
 // An ensemble's events bound what one member changes, and by disjoint shards one example.
@@ -102,14 +104,16 @@ bool OfMembers(MechanismKind kind) {
          kind == MechanismKind::member_response;
 }
 
-bool Applies(const PrivacyEvent& event, Adjacency adjacency) {
+bool Applies(const PrivacyEvent& event, const Relation& relation) {
+  const Adjacency adjacency = relation.adjacency;
   if (adjacency == Adjacency::label) return event.kind == MechanismKind::label_response;
   switch (event.kind) {
     case MechanismKind::label_response:
       return false;
     case MechanismKind::member_gradient:
-    case MechanismKind::member_response:
       return adjacency != Adjacency::teacher;
+    case MechanismKind::member_response:
+      return adjacency != Adjacency::teacher && relation.neighbour != Neighbour::zero_out;
     case MechanismKind::noisy_votes:
       return adjacency == Adjacency::answer || adjacency == Adjacency::member ||
              adjacency == Adjacency::example;
@@ -164,9 +168,7 @@ void AddTerm(const PrivacyEvent& event, const Relation& relation, Composition& s
     case MechanismKind::member_gradient:
       sum.gaussian.push_back(MemberTerm(event, relation));
       return;
-    case MechanismKind::label_response:
-      AddLabels(event, sum);
-      return;
+    case MechanismKind::label_response:  // AddLabels
     case MechanismKind::none:
     case MechanismKind::loss_noise:
       break;  // EventProblem has refused them
@@ -317,8 +319,10 @@ std::string MissingFact(const PrivacyEvent& event, const Relation& relation) {
 
 namespace {
 
-std::string_view OutOfReach(const PrivacyEvent& event) {
+std::string_view OutOfReach(const PrivacyEvent& event, const Relation& relation) {
   if (event.kind == MechanismKind::label_response) return reason::kLabelsOnly;
+  if (event.kind == MechanismKind::member_response && relation.neighbour == Neighbour::zero_out)
+    return reason::kMissingAnswer;
   const bool members =
       event.kind == MechanismKind::member_gradient || event.kind == MechanismKind::member_response;
   return members ? reason::kAllMembers : reason::kUnexpectedMechanism;
@@ -329,16 +333,20 @@ std::string_view OutOfReach(const PrivacyEvent& event) {
 Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>& events) {
   Composition sum;
   std::set<std::string> assumptions;
+  std::map<std::int64_t, std::int64_t> releases;  // of labels, by their part
   for (const PrivacyEvent& event : events) {
     std::string problem = EventProblem(event);
     if (problem.empty()) problem = VoidOf(event, relation);
-    if (problem.empty() && !Applies(event, relation.adjacency)) problem = OutOfReach(event);
+    if (problem.empty() && !Applies(event, relation)) problem = OutOfReach(event, relation);
     if (!problem.empty()) {
       sum.unbounded = problem;
       return sum;
     }
     if (event.count == 0) continue;
-    AddTerm(event, relation, sum);
+    if (event.kind == MechanismKind::label_response)
+      AddLabels(event, releases, sum);
+    else
+      AddTerm(event, relation, sum);
     sum.missing += MissingOf(event, relation);
     assumptions.insert(event.assumptions.begin(), event.assumptions.end());
     if (event.kind == MechanismKind::subsampled_gaussian && !TakesAll(event))

@@ -395,6 +395,29 @@ TEST(Accountant, TellsAugmentedDpSgdApart) {
     EXPECT_EQ(accountant.ClaimsFor({teacher, {}}, events), ClaimsFor({teacher, {}}, events));
 }
 
+TEST(Accountant, TellsEventsApartByEveryField) {
+  Accountant accountant;
+  const TrialSpec spec = DpSgd(Role::student);
+  std::vector<PrivacyEvent> lattice = PlannedEvents(spec).value(), none = lattice;
+  for (PrivacyEvent& event : none) event.granularity = 0;
+  ASSERT_NE(ClaimsFor({&spec, {}}, lattice), ClaimsFor({&spec, {}}, none));
+  EXPECT_EQ(accountant.ClaimsFor({&spec, {}}, lattice), ClaimsFor({&spec, {}}, lattice));
+  EXPECT_EQ(accountant.ClaimsFor({&spec, {}}, none), ClaimsFor({&spec, {}}, none));
+}
+
+TEST(Accountant, TellsSplitsApartThatFollowLabels) {
+  Accountant accountant;
+  TrialSpec fixed = DpSgd(Role::student);
+  fixed.method = "alibi";
+  fixed.epsilon0 = 1;
+  TrialSpec moved = fixed;
+  auto data = std::make_shared<DataSpec>(*fixed.data);
+  data->sensitive_classes = {6};
+  moved.data = data;
+  for (const TrialSpec* spec : std::initializer_list<const TrialSpec*>{&fixed, &moved})
+    EXPECT_EQ(accountant.ClaimsFor({spec, {}}, PlannedEvents(*spec).value()), PlannedClaims(*spec));
+}
+
 TEST(Accountant, RemembersEqualTrialsAndTellsOthersApart) {
   Accountant accountant;
   for (int seed = 0; seed < 100; ++seed) {

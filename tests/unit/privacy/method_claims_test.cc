@@ -65,6 +65,40 @@ TEST(MethodClaims, ATrustedServerIsNamed) {
   EXPECT_EQ(std::count(claim.assumptions.begin(), claim.assumptions.end(), kAssumeTrustedServer), 1);
 }
 
+// n - 1 responses in place of n: their number alone tells.
+TEST(MethodClaims, ASilencedMembersResponseIsMissed) {
+  TrialSpec spec = Student("feddpsd");
+  spec.branch = Branch::label;
+  ApplyPreset(spec, KindOf(spec));
+  spec.epsilon0 = 0.01;
+  const std::vector<Claim> claims = PlannedClaims(spec, EnsembleClaims(Partition::shards));
+  EXPECT_EQ(Get(claims, Adjacency::member).status, ClaimStatus::proven) << "another member answers in its place";
+  const Claim& silenced = Get(claims, Adjacency::member, Neighbour::zero_out);
+  EXPECT_EQ(silenced.status, ClaimStatus::unbounded);
+  EXPECT_EQ(silenced.reason, reason::kMissingAnswer);
+  EXPECT_NE(ReasonText(silenced.reason), silenced.reason);
+}
+
+// What is measured on the public or the test split tells of the example, whatever the teacher's answers do.
+TEST(MethodClaims, AnExampleInAnotherSplitIsNotCoveredByItsTeachersClaim) {
+  for (const char* method : {"dpdfd", "dpsd-label"}) {
+    TrialSpec spec = Student(method);
+    spec.discriminator = Discriminator::student;
+    spec.pretrain_steps = 0;
+    spec.epsilon0 = 0.001;
+    std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+    EXPECT_EQ(Get(ClaimsFor({&spec, {}}, events), Adjacency::example).status, ClaimStatus::proven) << method;
+    for (PrivacyEvent& event : events) event.voids.emplace_back(reason::kSharedExample);
+    std::vector<Claim> claims = ClaimsFor({&spec, {}}, events);
+    EXPECT_EQ(Get(claims, Adjacency::teacher).status, ClaimStatus::proven) << method;
+    EXPECT_EQ(Get(claims, Adjacency::example).status, ClaimStatus::unbounded) << method;
+    EXPECT_EQ(Get(claims, Adjacency::example).reason, reason::kSharedExample) << method;
+    claims = PlannedClaims(spec);
+    EXPECT_TRUE(WithdrawUnsupported({&spec, {}}, events, claims)) << "a row that was written before";
+    EXPECT_EQ(Get(claims, Adjacency::example).reason, reason::kSharedExample) << method;
+  }
+}
+
 TEST(MethodClaims, EveryClientsResponsesCountForThatClient) {
   TrialSpec spec = Student("feddpsd");
   spec.branch = Branch::label;
@@ -226,6 +260,37 @@ TEST(MethodClaims, APartOfTheLabelsThatIsDrawnAgainCountsAgain) {
   const std::vector<Claim> twice = ClaimsFor({&spec, {}}, events);
   EXPECT_GT(Get(twice, Adjacency::label).epsilon, 1.9);
   EXPECT_LE(Get(twice, Adjacency::label).epsilon, 2);
+}
+
+// A label that becomes a sensitive one makes its example private, and their number is on record.
+TEST(MethodClaims, LabelsThatDecideWhichExamplesArePrivateHaveNoClaim) {
+  for (const char* method : {"lp-2st", "alibi"}) {
+    TrialSpec spec = Student(method);
+    spec.source = QuerySource::private_split;
+    spec.epsilon0 = 2;
+    auto data = std::make_shared<DataSpec>(*spec.data);
+    data->sensitive_classes = {6};
+    spec.data = data;
+    const Claim label = Get(PlannedClaims(spec), Adjacency::label);
+    EXPECT_EQ(label.status, ClaimStatus::unbounded) << method;
+    EXPECT_EQ(label.reason, reason::kSplitByLabels) << method;
+    TrialSpec asked = Calibrated(spec, ClaimTarget::label, 1);
+    EXPECT_FALSE(CalibrateTrial(asked).ok()) << method;
+  }
+}
+
+// An attempt of another program records other facts with its charge.
+TEST(MethodClaims, APartOfTheLabelsThatIsDrawnAgainCountsAgainHoweverItIsRecorded) {
+  TrialSpec spec = Student("lp-2st");
+  spec.source = QuerySource::private_split;
+  spec.epsilon0 = 1;
+  std::vector<PrivacyEvent> events = PlannedEvents(spec).value();
+  ASSERT_EQ(events.size(), 2U);
+  PrivacyEvent again = events[0];
+  std::erase(again.facts, kFactEndlessNoise);
+  events.push_back(again);
+  EXPECT_GT(Get(ClaimsFor({&spec, {}}, events), Adjacency::label).epsilon, 1.9);
+  EXPECT_LE(Get(ClaimsFor({&spec, {}}, events), Adjacency::label).epsilon, 2);
 }
 
 TEST(MethodClaims, ReplacingAnExampleMovesTheEmbeddingTwiceAsFarAsAddingOne) {
