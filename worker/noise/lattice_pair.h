@@ -98,7 +98,8 @@ RETORT_HOST_DEVICE inline void SineCosine(std::uint64_t turn, double& sine, doub
 }
 
 // A radius of the pair in double, within a part in 2^48. Near 0 and 1 the first word is too coarse for that, and the
-// second is asked for: `more()` fills PairBits. NaN where both are all zeros or all ones (probability 2^-127).
+// second is asked for: `more()` fills PairBits; a third tells what is left of them where the second begins with zeros, too.
+// NaN where the first two are all zeros or all ones (probability 2^-127).
 template <typename More>
 RETORT_HOST_DEVICE double Radius(PairBits& bits, const More& more) {
   constexpr std::uint64_t kCoarse = 1ull << 48;
@@ -108,8 +109,10 @@ RETORT_HOST_DEVICE double Radius(PairBits& bits, const More& more) {
     more();
     u += static_cast<double>(bits.more_radius[0]) * kWord;
     rest += static_cast<double>(~bits.more_radius[0]) * kWord;
+    if (u == 0 || rest == 0) return std::sqrt(-1.0);
+    u += static_cast<double>(bits.more_radius[1]) * (kWord * kWord);
+    rest += static_cast<double>(~bits.more_radius[1]) * (kWord * kWord);
   }
-  if (u == 0 || rest == 0) return std::sqrt(-1.0);
   return std::sqrt(2.0 * MinusLog(u * kWord, rest * kWord));
 }
 

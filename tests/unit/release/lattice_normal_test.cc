@@ -73,6 +73,20 @@ TEST(LatticePair, TailsNearZeroAndOneAndQuarterTurnsAreExact) {
   }
 }
 
+// Two words of which little is left.
+TEST(LatticePair, TheFarthestTailsAreExact) {
+  ChaChaStream stream(NoiseKey::FromSeed(24, TrialId(1)), {});
+  for (int zeros = 0; zeros < 64; ++zeros) {
+    for (const bool near_one : {false, true}) {
+      PairBits bits = Random(stream);
+      const std::uint64_t second = (bits.more_radius[0] | (std::uint64_t{1} << 63)) >> zeros;
+      bits.radius = near_one ? ~std::uint64_t{0} : 0;
+      bits.more_radius[0] = near_one ? ~second : second;
+      for (const double scale : {1.0, 0x1p30, 0x1p41}) ExpectExact(bits, scale);
+    }
+  }
+}
+
 // The radius that puts the first draw on an edge between two whole numbers, cut to a few words: the double cannot tell.
 TEST(LatticePair, ValuesOnTheVeryEdgeAreDecidedByFurtherBits) {
   ChaChaStream stream(NoiseKey::FromSeed(23, TrialId(1)), {});
