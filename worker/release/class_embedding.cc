@@ -22,10 +22,14 @@ void EmbeddingSum::Add(const at::Tensor& features, const at::Tensor& labels) {
   const at::NoGradGuard no_grad;
   const at::Tensor rows = RoundedRows(features, ClipFactors(features, lattice_));
   sum_ += at::mm(at::one_hot(labels, sum_.size(0)).to(at::kDouble).t(), rows).cpu();
+  examples_ += features.size(0);
 }
 
 Status EmbeddingSum::Reduce(Collective& gang) {
   if (gang.size() == 1) return {};
+  at::Tensor examples = at::full({1}, static_cast<double>(examples_), at::kDouble);
+  RETORT_RETURN_IF_ERROR(gang.AllReduceSum(examples));
+  examples_ = examples.item<std::int64_t>();
   return gang.AllReduceSum(sum_);
 }
 
@@ -63,6 +67,10 @@ Result<at::Tensor> ClassEmbedding::Release(EmbeddingSum&& sum, std::int64_t step
   if (embedding.sum_.size(0) != settings_.classes || embedding.sum_.size(1) != settings_.features)
     return Refused("The embedding has another shape than its event says.");
   if (embedding.lattice_.step != lattice_.step) return Refused("The embedding was made for another noise than its event says.");
+  if (embedding.examples_ > EmbeddingSum::kMaxExamples) {
+    return Refused("The embedding is of more than " + std::to_string(EmbeddingSum::kMaxExamples) +
+                   " private examples: its sum is no longer exact.");
+  }
   if (step <= last_step_) return Refused("Step " + std::to_string(step) + " drew its noise before.");
   last_step_ = step;
   at::Tensor noise = at::empty({settings_.classes, settings_.features}, at::kDouble);

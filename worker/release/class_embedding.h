@@ -19,6 +19,9 @@ namespace retort::worker::release {
 // sum is exact. Sealed until it is noisy.
 class EmbeddingSum {
  public:
+  // More examples than a sum holds exactly.
+  static constexpr std::int64_t kMaxExamples = std::int64_t{1} << 23;
+
   EmbeddingSum(EmbeddingSum&&) = default;
   EmbeddingSum& operator=(EmbeddingSum&&) = default;
 
@@ -32,6 +35,7 @@ class EmbeddingSum {
   EmbeddingSum(std::int64_t classes, std::int64_t features, const Lattice& lattice);
   at::Tensor sum_;  // f64 [classes, features], in steps, on the CPU
   Lattice lattice_;
+  std::int64_t examples_ = 0;
 };
 
 struct EmbeddingSettings {

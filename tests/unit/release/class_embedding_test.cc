@@ -50,6 +50,18 @@ TEST_F(ClassEmbeddingTest, ExampleWithNonFiniteFeaturesCountsAsZero) {
   EXPECT_TRUE(at::allclose(sum[1], at::zeros({2}), 0, 1e-6));
 }
 
+TEST_F(ClassEmbeddingTest, MoreExamplesThanASumHoldsExactlyAreRefused) {
+  const at::Tensor features = at::ones({EmbeddingSum::kMaxExamples / 8, kFeatures}), labels = at::zeros({features.size(0)}, at::kLong);
+  for (const std::int64_t more : {0, 1}) {
+    ClassEmbedding mechanism = Make();
+    EmbeddingSum sum = mechanism.NewSum();
+    for (int part = 0; part < 8; ++part) sum.Add(features, labels);
+    sum.Add(features.narrow(0, 0, more), labels.narrow(0, 0, more));
+    const auto released = mechanism.Release(std::move(sum), 0, book_.Take(mechanism.Describe(1), 1).value());
+    EXPECT_EQ(released.ok(), more == 0);
+  }
+}
+
 // What many examples add and take off again leaves what one more adds.
 TEST_F(ClassEmbeddingTest, RoundingOfManyExamplesStaysBelowWhatOneAdds) {
   constexpr std::int64_t kMany = 30000;
