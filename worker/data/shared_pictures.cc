@@ -33,6 +33,20 @@ bool IsMissing(std::string_view picture) {
   return value != value;
 }
 
+std::string FileIn(const Examples& examples, std::int64_t row) {
+  const std::string where = examples.FileOf(row);
+  return where.empty() ? where : " ('" + where + "')";
+}
+
+// `why` a picture of `open`, the split of that name, must not be private.
+Status RequireNoneOf(const Examples& hidden, const Examples& open, const std::string& name, const std::string& why) {
+  const std::optional<SharedPicture> shared = FirstShared(hidden, open);
+  if (!shared) return {};
+  return EnvironmentError("Picture " + std::to_string(shared->b) + " of the " + name + " split" + FileIn(open, shared->b) +
+                          " is picture " + std::to_string(shared->a) + " of the private one" + FileIn(hidden, shared->a) +
+                          ": " + why + " Take it out of one of them, by a list of the pictures of each split.");
+}
+
 }  // namespace
 
 std::optional<SharedPicture> FirstShared(const Examples& a, const Examples& b) {
@@ -56,17 +70,11 @@ std::optional<SharedPicture> FirstShared(const Examples& a, const Examples& b) {
 }
 
 Status RequireApart(const Dataset& data) {
-  const std::optional<SharedPicture> shared = FirstShared(data.train, data.public_split);
-  if (!shared) return {};
-  const auto file = [](const Examples& examples, std::int64_t row) {
-    const std::string where = examples.FileOf(row);
-    return where.empty() ? where : " ('" + where + "')";
-  };
-  return EnvironmentError("Picture " + std::to_string(shared->b) + " of the public split" +
-                          file(data.public_split, shared->b) + " is picture " + std::to_string(shared->a) +
-                          " of the private one" + file(data.train, shared->a) +
-                          ": a public picture must be nobody's. Take it out of one of them, by a list of the pictures of "
-                          "each split.");
+  return RequireNoneOf(data.train, data.public_split, "public", "a public picture must be nobody's.");
+}
+
+Status RequireTestApart(const Dataset& data) {
+  return RequireNoneOf(data.train, data.test, "test", "what is measured on it would be of a private example, without a charge.");
 }
 
 }  // namespace retort::worker

@@ -21,5 +21,7 @@ struct SharedPicture {
 // Error: environment, naming a picture that the private and the public split both hold: what is claimed of a private
 // example takes public ones to be somebody else's.
 [[nodiscard]] Status RequireApart(const Dataset& data);
+// The same of the private and the test split: what is measured on a private example is of that person.
+[[nodiscard]] Status RequireTestApart(const Dataset& data);
 
 }  // namespace retort::worker

@@ -297,6 +297,8 @@ Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs) {
   RETORT_RETURN_IF_ERROR(CheckVolume(volume, inputs.data));
   // Self learning takes the labels of public pictures as they are.
   RETORT_RETURN_IF_ERROR(RequireApart(inputs.data));
+  // Who asks nobody has no charge on record that could say so.
+  if (AsksNobody(spec)) RETORT_RETURN_IF_ERROR(RequireTestApart(inputs.data));
   Parts parts;
   RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
                                                      RngStream(spec.seed, Purpose::parameters), inputs.data.device));

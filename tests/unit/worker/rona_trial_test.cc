@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 
 #include "experiments/privacy/claim.h"
@@ -102,6 +103,25 @@ TEST_F(RonaTrial, BaseAsksNothingAndIsChargedNothing) {
     EXPECT_TRUE(privacy::PlannedEvents(spec).value().empty());
     EXPECT_TRUE(File().ledger.empty());
   }
+}
+
+// Nothing is charged that could say so.
+TEST_F(RonaTrial, BaseIsNotMeasuredOnAPrivatePicture) {
+  TrialSpec spec = tiny_.RonaStudent(Reading::working);
+  spec.hint_epochs = spec.distill_epochs = 0;
+  const std::string teacher = tiny_.TeacherFile("plain");
+  constexpr std::int64_t kHeader = 16, kPicture = 16 * 16, kPrivate = 3, kTest = 170;
+  std::fstream images(tiny_ / "data/t10k-images-idx3-ubyte", std::ios::binary | std::ios::in | std::ios::out);
+  std::string picture(kPicture, '\0');
+  images.seekg(kHeader + kPrivate * kPicture).read(picture.data(), kPicture);
+  images.seekp(kHeader + kTest * kPicture).write(picture.data(), kPicture);
+  images.close();
+  auto data = std::make_shared<DataSpec>(*tiny_.data());
+  ASSERT_TRUE(storage::InspectIdx(storage::PosixEnv(), *data).ok());
+  spec.data = data;
+  const cluster::Ended ended = Run(spec, "base-measured", teacher);
+  EXPECT_FALSE(ended.succeeded);
+  EXPECT_NE(ended.detail.find("of the test split is picture"), std::string::npos) << ended.detail;
 }
 
 TEST_F(RonaTrial, EveryVoteIsOnAnotherImage) {

@@ -47,5 +47,16 @@ TEST(SharedPictures, APublicPictureThatIsPrivateTooIsNamed) {
   EXPECT_THAT(refused.message(), ::testing::HasSubstr("Picture 0 of the public split is picture 0 of the private"));
 }
 
+TEST(SharedPictures, ATestPictureThatIsPrivateTooIsNamed) {
+  Dataset data;
+  data.train = Drawn(9, 1);
+  data.test = Drawn(5, 2);
+  EXPECT_TRUE(RequireTestApart(data).ok());
+  data.test = data.train.First(4);
+  const Status refused = RequireTestApart(data);
+  EXPECT_EQ(refused.code(), StatusCode::environment);
+  EXPECT_THAT(refused.message(), ::testing::HasSubstr("Picture 0 of the test split is picture 0 of the private"));
+}
+
 }  // namespace
 }  // namespace retort::worker
