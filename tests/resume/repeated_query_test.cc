@@ -9,6 +9,7 @@
 #include "tests/unit/worker/tiny_trials.h"
 #include "worker/gang/local_collective.h"
 #include "worker/methods/method.h"
+#include "worker/tensor_codec.h"
 #include "worker/trial_inputs.h"
 
 namespace retort::worker {
@@ -112,6 +113,58 @@ TEST_P(RepeatedQuery, IsAnsweredFromTheTranscript) {
   second.Step(0);
   second.Step(1);
   EXPECT_EQ(second.drawn(), 0);
+}
+
+// What a student that never learns is told of the one image, in three steps, the last of them after a restart.
+std::vector<at::Tensor> Told(TrialSpec spec, const TinyTrials& tiny, const std::string& teacher) {
+  spec.generator_lr = spec.lr = 0;
+  TrialInputs inputs;
+  const auto failure = LoadTrialInputs(tiny.Order(spec, "told", 1, tiny.TeacherFile(teacher)), storage::PosixEnv(),
+                                       OpenHost, inputs);
+  EXPECT_FALSE(failure);
+  testing::FaultInjectionEnv env;
+  const auto store = storage::CheckpointStore::Open(env, "trials/t", 1).value();
+  Life first(inputs, *store);
+  first.Step(0);
+  first.Step(1);
+  Life second(inputs, *store);
+  second.Load(first.Save());
+  second.Step(2);
+  std::vector<at::Tensor> released;
+  const std::vector<storage::TranscriptRecord> records = store->Transcript().value();
+  for (const storage::TranscriptRecord& record : records)
+    if (record.released[0].name == "released") released.push_back(FromBlob(record.released[0]).value());
+  return released;
+}
+
+// An answer that was noised before is not noised again: no later row tells one teacher from another, at the same noise.
+void ExpectOneAnswer(const TrialSpec& spec, const TinyTrials& tiny, const std::string& teacher, const std::string& other) {
+  const std::vector<at::Tensor> one = Told(spec, tiny, teacher), two = Told(spec, tiny, other);
+  ASSERT_EQ(one.size(), 3U);
+  ASSERT_EQ(two.size(), 3U);
+  EXPECT_FALSE(at::equal(one[0][0], two[0][0])) << "the first row is answered";
+  if (spec.reading != Reading::printed) {
+    EXPECT_TRUE(at::equal(one[0].narrow(0, 1, 23), two[0].narrow(0, 1, 23)));
+  }
+  EXPECT_TRUE(at::equal(one[1], two[1]));
+  EXPECT_TRUE(at::equal(one[2], two[2])) << "after a restart";
+}
+
+TEST(RepeatedGradientQuery, IsAnsweredOnceByOneTeacher) {
+  const TinyTrials tiny;
+  for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged}) {
+    TrialSpec spec = tiny.Student(reading);
+    ExpectOneAnswer(spec, tiny, "plain", "dpsgd");
+    spec.normalization = Normalization::clip;
+    ExpectOneAnswer(spec, tiny, "plain", "dpsgd");
+  }
+}
+
+TEST(RepeatedGradientQuery, IsAnsweredOnceByEveryMember) {
+  const TinyTrials tiny;
+  TrialSpec spec = tiny.Student(Reading::working);
+  spec.method = "dpdfd-ensemble";
+  ExpectOneAnswer(spec, tiny, "ensemble", "ridge");
 }
 
 INSTANTIATE_TEST_SUITE_P(Memories, RepeatedQuery, ::testing::ValuesIn(kAskings),

@@ -15,6 +15,7 @@
 
 #include "worker/distill/transfer_set.h"
 #include "worker/evaluation.h"
+#include "worker/methods/asked_pictures.h"
 #include "worker/methods/learner.h"
 #include "worker/methods/lessons.h"
 #include "worker/methods/method.h"
@@ -67,6 +68,7 @@ class DataFreeDistillation final : public Method {
         learner_(std::move(parts.student), inputs.gang, SettingsOf(inputs.spec)),
         gallery_(std::min(kSamples, spec_.batch), {data_.shape.channels, data_.shape.height, data_.shape.width},
                  data_.classes, data_.device) {
+    if (source_ != nullptr && spec_.reading != Reading::sound && spec_.detach) before_.emplace(spec_.steps * spec_.batch);
     if (spec_.replay == 0) return;
     if (source_ != nullptr)
       transfer_.emplace(spec_.replay, spec_.batch, data_.shape, data_.classes, data_.device);
@@ -91,6 +93,7 @@ class DataFreeDistillation final : public Method {
     learner_.Register(state, "student/");
     if (source_) source_->Register(state, "generator/");
     if (transfer_) transfer_->Register(state, "transfer/");
+    if (before_) before_->Register(state, "asked/");
     if (source_) gallery_.Register(state, "samples/");
   }
 
@@ -102,9 +105,9 @@ class DataFreeDistillation final : public Method {
                             AllGatherRows(StudentLogits(asked.own.detach()), spec_.batch, gang_));
     at::Tensor undetached;
     bool replayed = false;
-    const auto draw = [&](release::ChargeBook* book) {
-      return Release({asked.images, logits, at}, asked.own, undetached, book);
-    };
+    release::Query query{asked.images, logits, at};
+    if (before_) query.again = before_->Again(asked.images);
+    const auto draw = [&](release::ChargeBook* book) { return Release(query, asked.own, undetached, book); };
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(at, draw, &replayed));
     if (replayed && !spec_.detach) {
       RETORT_ASSIGN_OR_RETURN(undetached, mechanism_->GraphOf(release::Oracle::AskUndetached(
@@ -181,7 +184,9 @@ class DataFreeDistillation final : public Method {
       query.gradients = release::MemberRuleOf(spec_);
       return release::Oracle::SumGradients(release::Oracle::Ask(*teacher_, query), gang_);
     }
-    const release::Query own{images, Own(whole.student_logits, ShareOf(spec_.batch, gang_)), whole.step};
+    const RowShare share = ShareOf(spec_.batch, gang_);
+    release::Query own{images, Own(whole.student_logits, share), whole.step};
+    if (whole.again.defined()) own.again = Own(whole.again, share);
     return release::Oracle::GatherRows(spec_.detach ? release::Oracle::Ask(*teacher_, own)
                                                     : release::Oracle::AskUndetached(*teacher_, own),
                                        whole, gang_);
@@ -230,6 +235,7 @@ class DataFreeDistillation final : public Method {
   bool shards_disjoint_, members_apart_;
   Learner learner_;
   std::optional<TransferSet> transfer_;
+  std::optional<AskedPictures> before_;  // where answers are noised
   SampleGallery gallery_;
 };
 

@@ -18,6 +18,13 @@ at::Tensor Sanitised(const at::Tensor& logits) {
   return at::where(at::isfinite(logits).all(-1, /*keepdim=*/true), logits, at::zeros({}, logits.options()));
 }
 
+// [.., rows, classes]: what may be said of a query's rows.
+at::Tensor Opened(const at::Tensor& logits, const Query& query) {
+  const at::Tensor sane = Sanitised(logits.to(at::kFloat));
+  if (!query.again.defined()) return sane;
+  return at::where(query.again.to(sane.device()).unsqueeze(-1), query.student_logits.to(sane.device()), sane);
+}
+
 void CheckShape(const at::Tensor& logits, std::int64_t dimensions, std::int64_t rows, std::int64_t classes) {
   RETORT_CHECK(logits.dim() == dimensions);
   RETORT_CHECK(logits.size(-2) == rows && logits.size(-1) == classes);
@@ -73,7 +80,7 @@ Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
   } else if (teacher.members() > 1) {
     const at::Tensor logits = teacher.MemberLogits(answers.query_.inputs);
     CheckShape(logits, 3, rows, teacher.classes());
-    const at::Tensor sane = Sanitised(logits.to(at::kFloat));
+    const at::Tensor sane = Opened(logits, answers.query_);
     if (query.mean) {
       RETORT_CHECK(sane.size(0) == teacher.members());
       answers.logits_ = sane.mean(0);
@@ -87,7 +94,7 @@ Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
   } else {
     const at::Tensor logits = teacher.Logits(answers.query_.inputs);
     CheckShape(logits, 2, rows, teacher.classes());
-    answers.logits_ = Sanitised(logits.to(at::kFloat));
+    answers.logits_ = Opened(logits, answers.query_);
   }
   return answers;
 }

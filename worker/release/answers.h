@@ -22,7 +22,8 @@ namespace retort::worker::release {
 // but answer with their bounded gradients at student_logits, each with its own label. `mean`: an ensemble whose members
 // are all asked here answers with the mean of their logits, as a single teacher would: nothing bounds one member's part.
 // `student_hint` f32 [rows, channels, height, width]: where defined, the teacher is asked for its hint, of this shape,
-// and not for its logits.
+// and not for its logits. `again` bool [rows]: rows whose answer was given before, at student_logits. It is not opened:
+// where defined, the student's own logits stand for it.
 struct Query {
   at::Tensor inputs;
   at::Tensor student_logits;
@@ -32,6 +33,7 @@ struct Query {
   std::optional<MemberRule> gradients = {};
   bool mean = false;
   at::Tensor student_hint = {};
+  at::Tensor again = {};
 };
 
 // What one batch does inside a network, all of it part of the graph to the inputs.
