@@ -42,7 +42,7 @@ Real LogOnePlusExp(Real x) { return x > 60 ? x + std::exp(-x) : std::log1p(std::
 Real LogMomentWholeByFactors(Real q, Real z, Real order) {
   const Real odds = q / (1 - q);
   const Real start = std::exp(order * std::log1p(-q));
-  if (!(start > 0)) return kInfinity;
+  if (!std::isnormal(start)) return kInfinity;
   const Real rate = std::expm1(1 / (z * z));
   Real weight = start * order * odds;  // C(a,k) (1-q)^(a-k) q^k at k = 1
   Real growth = 0;                     // e^{(k^2-k)/(2z^2)} - 1

@@ -221,5 +221,18 @@ TEST(ReplaceOne, EqualsTheFormulaOfARemovalAndAnAddition) {
   EXPECT_GT(pair.epsilon, 2 * EpsilonFromRdp(curve, 1e-5).epsilon);
 }
 
+// Orders whose series begins below the least number that keeps its digits: the sums of 60 digits.
+TEST(SubsampledRdp, IsNeverBelowWhereNearlyEverythingIsSampled) {
+  struct Point {
+    double q, z, order, rdp;
+  };
+  for (const Point& p : {Point{0x1.ffffffec3e3f2p-1, 3000, 573, 0.000031833333186904655},
+                         Point{0x1.fffffff4d5451p-1, 3000, 557, 0.000030944444363991374},
+                         Point{0x1.fffffff68d131p-1, 30, 552, 0.3066666661621118669}}) {
+    EXPECT_GE(SubsampledGaussianRdp(p.q, p.z, p.order), p.rdp) << p.order;
+    EXPECT_LE(SubsampledGaussianRdp(p.q, p.z, p.order), p.rdp * (1 + 1e-10)) << p.order;
+  }
+}
+
 }  // namespace
 }  // namespace retort::privacy
