@@ -56,6 +56,32 @@ std::int64_t SharedExamples::Exposed(const std::string& hidden, const std::strin
   return most;
 }
 
+template <typename Count>
+std::int64_t SharedExamples::MostBeside(const std::string& digest, const std::string& split, const std::string& other,
+                                        const Count& count) const {
+  const auto own = sets_.find(digest), others = sets_.find(other);
+  if (own == sets_.end() || others == sets_.end()) return 0;
+  std::int64_t most = 0;
+  for (const storage::DataMarks& one : own->second)
+    for (const storage::DataMarks& beside : others->second)
+      if (one.split == split && &one != &beside) most = std::max(most, count(one, beside));
+  return most;
+}
+
+std::int64_t SharedExamples::ExposedBy(const std::string& digest, const std::string& split,
+                                       const std::string& shown) const {
+  return MostBeside(digest, split, shown, [](const storage::DataMarks& own, const storage::DataMarks& other) {
+    return storage::CountShared(own.hidden, other.shown);
+  });
+}
+
+std::int64_t SharedExamples::ShownOf(const std::string& digest, const std::string& split,
+                                     const std::string& hidden) const {
+  return MostBeside(digest, split, hidden, [](const storage::DataMarks& own, const storage::DataMarks& other) {
+    return storage::CountShared(other.hidden, own.shown);
+  });
+}
+
 std::vector<std::string> SharedExamples::Digests() const {
   std::vector<std::string> digests;
   for (const auto& [digest, sets] : sets_) digests.push_back(digest);

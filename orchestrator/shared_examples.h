@@ -35,11 +35,19 @@ class SharedExamples {
   [[nodiscard]] std::int64_t Shared(const std::string& a, const std::string& b) const;
   // Private examples of `hidden` that public or test splits of `shown` hold; of one set, of the same way to split it.
   [[nodiscard]] std::int64_t Exposed(const std::string& hidden, const std::string& shown) const;
+  // Private examples of the set in this split that public or test splits of `shown` hold, and the other way round; of one
+  // set, those of its other splits.
+  [[nodiscard]] std::int64_t ExposedBy(const std::string& digest, const std::string& split, const std::string& shown) const;
+  [[nodiscard]] std::int64_t ShownOf(const std::string& digest, const std::string& split, const std::string& hidden) const;
   // The sets with marks.
   [[nodiscard]] std::vector<std::string> Digests() const;
 
  private:
   [[nodiscard]] bool Known(const std::string& digest) const;
+  // Between the set in this split and each split of `other` but itself.
+  template <typename Count>
+  [[nodiscard]] std::int64_t MostBeside(const std::string& digest, const std::string& split, const std::string& other,
+                                        const Count& count) const;
 
   std::string root_;
   std::map<std::string, std::vector<storage::DataMarks>> sets_;

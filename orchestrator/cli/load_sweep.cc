@@ -14,6 +14,7 @@
 #include "orchestrator/neighbours.h"
 #include "orchestrator/root_examples.h"
 #include "storage/data/example_store.h"
+#include "storage/mark_store.h"
 #include "storage/weights/known_weights.h"
 #include "storage/weights/state_dict.h"
 
@@ -179,33 +180,38 @@ std::string NameIn(const SweepPlan& plan, const std::string& digest) {
   return "a data set of another sweep in the same results root (" + digest.substr(0, 8) + ")";
 }
 
-// What the private examples of `key` have to do with `whose`; empty where it is nothing.
-std::string SharedText(const SharedExamples& shared, const std::string& own, const std::string& other,
-                       const std::string& key, const std::string& whose) {
-  const std::int64_t shown = shared.Exposed(own, other);
-  if (own == other)
-    return shown == 0 ? ""
-                      : fmt::format("{} of the private examples of {} are public or test examples of it, too: no claim about "
-                                    "an example will have a bound. Take them out of one of the splits, by lists",
-                                    shown, key);
+void AddText(std::string& text, const std::string& more) { text += (text.empty() ? "" : "; ") + more; }
+
+// What the examples of `data` have to do with those of the set `other`; empty where it is nothing.
+std::string SharedText(const SharedExamples& shared, const SweepPlan& plan, const DataSpec& data, const std::string& other) {
+  const std::string& own = UnpackedOf(plan.unpacked, data.digest);
+  const std::string key = "data." + data.name, split = storage::SplitName(data);
+  const std::string whose = own == other ? "the same files, split otherwise" : NameIn(plan, other);
   std::string text;
-  if (const std::int64_t both = shared.Shared(own, other); both > 0)
-    text = fmt::format("{} of the private examples of {} are private ones of {}, too: what is spent on either counts for both",
-                       both, key, whose);
-  if (shown > 0)
-    text += fmt::format("{}{} of the private examples of {} are public or test examples of {}: what is shown of them there, "
-                        "no claim here covers. Split both alike",
-                        text.empty() ? "" : "; ", shown, key, whose);
+  if (const std::int64_t shown = own == other ? shared.Exposed(own, own) : 0; shown > 0)
+    AddText(text, fmt::format("{} of the private examples of {} are public or test examples of it, too: no claim about an "
+                              "example will have a bound. Take them out of one of the splits, by lists",
+                              shown, key));
+  if (const std::int64_t both = own == other ? 0 : shared.Shared(own, other); both > 0)
+    AddText(text, fmt::format("{} of the private examples of {} are private ones of {}, too: what is spent on either counts "
+                              "for both",
+                              both, key, whose));
+  if (const std::int64_t shown = shared.ExposedBy(own, split, other); shown > 0)
+    AddText(text, fmt::format("{} of the private examples of {} are public or test examples of {}: what is shown of them "
+                              "there, no claim here covers. Split both alike",
+                              shown, key, whose));
+  if (const std::int64_t shown = shared.ShownOf(own, split, other); shown > 0)
+    AddText(text, fmt::format("{} of the public or test examples of {} are private ones of {}: what is shown of them here, no "
+                              "claim there covers. Split both alike",
+                              shown, key, whose));
   return text;
 }
 
 void WarnOfSharedExamples(const SharedExamples& shared, SweepPlan& plan) {
   for (const auto& data : plan.data) {
-    const std::string& own = UnpackedOf(plan.unpacked, data->digest);
-    const std::string key = "data." + data->name;
     for (const std::string& other : shared.Digests()) {
-      const std::string text = SharedText(shared, own, other, key, NameIn(plan, other));
-      if (!text.empty()) plan.warnings.push_back(Warning(plan.file, key, text));
+      const std::string text = SharedText(shared, plan, *data, other);
+      if (!text.empty()) plan.warnings.push_back(Warning(plan.file, "data." + data->name, text));
     }
   }
 }
