@@ -37,8 +37,17 @@ void ChargeBook::Unpack(const std::string& digest, const std::string& unpacked) 
 }
 
 void ChargeBook::Load(const std::vector<storage::LedgerEntry>& entries) {
-  for (const storage::LedgerEntry& entry : entries)
+  for (const storage::LedgerEntry& entry : entries) {
     Add(entry.data_digest, entry.attempt.trial, entry.Charged());
+    std::uint32_t& last = last_attempts_[entry.attempt.trial];
+    last = std::max(last, entry.attempt.number);
+    last_generation_ = std::max(last_generation_, entry.generation);
+  }
+}
+
+std::uint32_t ChargeBook::LastAttemptOf(TrialId trial) const {
+  const auto found = last_attempts_.find(trial);
+  return found == last_attempts_.end() ? 0 : found->second;
 }
 
 ChargeBook::Handle ChargeBook::Add(const std::string& data_digest, TrialId trial,

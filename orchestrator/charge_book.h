@@ -48,6 +48,10 @@ class ChargeBook {
   // The same of all together, equal ones aggregated.
   [[nodiscard]] std::vector<privacy::PrivacyEvent> SumOn(const std::string& data_digest,
                                                          const Counts& counts = {}) const;
+  // The newest attempt of the trial and the newest generation of all in what was loaded; 0 where there is none. A journal
+  // that was mended may have forgotten them, and their numbers are not given twice.
+  [[nodiscard]] std::uint32_t LastAttemptOf(TrialId trial) const;
+  [[nodiscard]] std::uint64_t last_generation() const { return last_generation_; }
   // Of every data set with a charge, unpacked.
   [[nodiscard]] std::vector<std::string> Digests() const;
   // Changes whenever a charge does.
@@ -70,6 +74,8 @@ class ChargeBook {
   std::map<std::string, std::vector<TrialId>> by_data_;
   UnpackedDigests unpacked_;
   std::map<std::string, std::set<std::string>> shares_;  // both ways, without itself
+  std::unordered_map<TrialId, std::uint32_t> last_attempts_;
+  std::uint64_t last_generation_ = 0;
   std::uint64_t version_ = 0;
 };
 

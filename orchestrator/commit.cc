@@ -17,6 +17,13 @@ Status NoteLedger(Recovered& recovered, Outbox& outbox) {
 
 }  // namespace
 
+Status CommitJournal(Recovered& recovered, Outbox& outbox) {
+  const auto first = outbox.journal.begin() + static_cast<std::ptrdiff_t>(outbox.journaled);
+  RETORT_RETURN_IF_ERROR(recovered.journal.Commit({first, outbox.journal.end()}));
+  outbox.journaled = outbox.journal.size();
+  return {};
+}
+
 Status CommitOutbox(Recovered& recovered, Outbox& outbox) {
   for (const auto& request : outbox.ledger) {
     if (const auto* settle = std::get_if<LedgerSettle>(&request)) {
@@ -30,7 +37,7 @@ Status CommitOutbox(Recovered& recovered, Outbox& outbox) {
     OnLedgerReserved(recovered.core, reserve, entry, outbox);
   }
   RETORT_RETURN_IF_ERROR(NoteLedger(recovered, outbox));
-  return recovered.journal.Commit(outbox.journal);
+  return CommitJournal(recovered, outbox);
 }
 
 }  // namespace retort::orchestrator

@@ -11,5 +11,7 @@ namespace retort::orchestrator {
 // `outbox.messages` may be sent, and not before; reservations have added theirs. Error: nothing of the outbox
 // may be sent, and neither log can be written any more.
 [[nodiscard]] Status CommitOutbox(Recovered& recovered, Outbox& outbox);
+// Its journal events alone; a CommitOutbox of the same outbox leaves them out.
+[[nodiscard]] Status CommitJournal(Recovered& recovered, Outbox& outbox);
 
 }  // namespace retort::orchestrator

@@ -2,6 +2,7 @@
 // decides what is journaled.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -117,8 +118,11 @@ class Core {
   [[nodiscard]] const std::set<std::pair<std::size_t, std::size_t>>& owed_rows() const { return owed_; }
   // EncodeTrialSpec of the trial, kept until its row is written.
   [[nodiscard]] const std::string& SpecText(TrialId id);
-  // Larger than any before it.
-  [[nodiscard]] Generation NextGeneration() const { return {generation_ + 1}; }
+  // Larger than any before it, of which the ledger may know more than a journal that was mended.
+  [[nodiscard]] Generation NextGeneration() const { return {std::max(generation_, charges.last_generation()) + 1}; }
+  [[nodiscard]] AttemptId NextAttempt(const Trial& trial) const {
+    return {trial.spec.id, std::max(trial.attempts, charges.LastAttemptOf(trial.spec.id)) + 1};
+  }
   // What the runs of this folder have used of the quota.
   [[nodiscard]] const Usage& usage() const { return usage_; }
   // Devices of the newest run, as the journal tells.
@@ -146,7 +150,7 @@ class Core {
   std::map<std::string, std::vector<privacy::PrivacyEvent>> charged_elsewhere;
   // By unpacked data digest: the budgets that other sweeps of the root set.
   std::map<std::string, std::vector<OtherBudget>> other_budgets;
-  std::string ledger_lost;  // why `charges` is too little; empty when it is whole, as that of every run is
+  std::string ledger_lost;  // why `charges` is too little; empty when it is whole
   // Trials of which an audit refutes a claim, as far as is known: what they charged has no bound.
   std::set<TrialId> refuted;
   // Of the results root, for who watches: what each of its other sweeps charged, by unpacked data digest, when this run

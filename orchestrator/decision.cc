@@ -59,7 +59,7 @@ std::string GangHostOf(const Core& core, const std::vector<Seat>& seats, WorldRa
 
 void LeaseOne(Core& core, const Placement& placement, Now now, Outbox& outbox) {
   const Trial& trial = core.Get(placement.trial);
-  const AttemptId attempt{placement.trial, trial.attempts + 1};
+  const AttemptId attempt = core.NextAttempt(trial);
   const Generation generation = core.NextGeneration();
   ++core.counters.leases;
   std::vector<std::pair<int, int>> members, slots;

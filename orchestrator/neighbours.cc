@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 #include "experiments/privacy/relation.h"
@@ -24,8 +22,6 @@ bool Same(const std::string& a, const std::string& b) {
          (std::filesystem::path(b).lexically_normal() / "").lexically_normal();
 }
 
-constexpr int kTriesOfFirst = 20;
-constexpr auto kPause = std::chrono::milliseconds(50);
 constexpr std::size_t kLogHeader = 16, kRecordHeader = 10;
 constexpr std::uint32_t kMostOfFirst = 64U << 20;
 
@@ -84,25 +80,12 @@ bool MayTouch(storage::Env& env, const std::string& folder, const std::set<std::
   return AnyTogether(shared, charged, digests);
 }
 
-// A sweep that holds its folder and has not written yet what it draws on: it does so in a moment, or gives up. Of two that
-// wait for each other, the one whose folder's name comes first gives up first.
-Result<ResultsView> ReadBegun(storage::Env& env, const std::string& folder, const std::string& results) {
-  const int tries = results < folder ? kTriesOfFirst : 2 * kTriesOfFirst;
-  for (int tried = 1;; ++tried) {
-    Result<ResultsView> view = ReadResults(env, folder);
-    if (!view.ok() || !view->running || !view->sweep.empty()) return view;
-    if (tried == tries)
-      return EnvironmentError("it is just beginning, and has not said yet what it draws on: run again in a moment");
-    std::this_thread::sleep_for(kPause);
-  }
-}
-
 // The sweep in `folder`, unless its ledger and lock show that it has nothing to do with `digests`; a ledger
-// that has lost something shows nothing.
+// that has lost something shows nothing. One that has not written yet what it draws on does so before it looks for others.
 Result<std::optional<NeighbourSweep>> ReadNeighbour(storage::Env& env, const std::string& folder,
-                                                    const std::string& results, const std::set<std::string>& digests,
+                                                    const std::set<std::string>& digests,
                                                     const UnpackedDigests& known, SharedExamples& shared) {
-  Result<ResultsView> view = ReadBegun(env, folder, results);
+  Result<ResultsView> view = ReadResults(env, folder);
   if (!view.ok()) {
     if (!FolderIsLocked(env, folder) && !MayTouch(env, folder, digests, known, shared))
       return std::optional<NeighbourSweep>();
@@ -219,7 +202,7 @@ Result<std::vector<NeighbourSweep>> ReadNeighbours(storage::Env& env, const std:
   std::vector<NeighbourSweep> sweeps;
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> siblings, SweepsBeside(env, results));
   for (const std::string& folder : siblings) {
-    Result<std::optional<NeighbourSweep>> sweep = ReadNeighbour(env, folder, results, digests, known, shared);
+    Result<std::optional<NeighbourSweep>> sweep = ReadNeighbour(env, folder, digests, known, shared);
     if (!sweep.ok())
       return Status(sweep.status().code(),
                     fmt::format("what {} charged cannot be read: {}", folder, sweep.status().message()));
@@ -236,7 +219,7 @@ Result<BudgetsByData> BudgetsElsewhere(storage::Env& env, const std::string& res
   if (names.empty() || !siblings.ok()) return budgets;
   for (const std::string& folder : *siblings) {
     const Result<ResultsView> view = ReadJournaled(env, folder);
-    // One that is just beginning looks for this sweep's lock before it draws.
+    // One that is just beginning finds in this sweep's journal what it draws on, before it draws.
     const bool absent = !view.ok() && view.status().code() == StatusCode::environment;
     if (absent || (!view.ok() && !MayTouch(env, folder, DigestsOf(names), plan.unpacked, shared))) continue;
     if (!view.ok())

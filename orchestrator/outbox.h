@@ -43,6 +43,7 @@ struct AddressedAnswer {
 struct Outbox {
   std::vector<std::variant<LedgerReserve, LedgerSettle>> ledger;
   std::vector<JournalEvent> journal;  // already applied to the core
+  std::size_t journaled = 0;          // how many of them are durable already
   std::vector<Outgoing> messages;
   std::vector<AddressedAnswer> answers;
   [[nodiscard]] bool empty() const {

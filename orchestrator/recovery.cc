@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace retort::orchestrator {
 namespace {
@@ -15,7 +18,54 @@ Status CheckLedger(storage::Env& env, const Core& core) {
   return lost.empty() ? Status() : EnvironmentError(lost);
 }
 
+// Of the folder of a trial, whose name ends in it.
+std::optional<TrialId> IdIn(const std::string& folder) {
+  constexpr std::size_t kDigits = 16;
+  if (folder.size() < kDigits) return std::nullopt;
+  return TrialId::FromHex(folder.substr(folder.size() - kDigits));
+}
+
+Result<bool> HasAttempts(storage::Env& env, const std::string& folder) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(folder));
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const std::string attempt = folder + "/" + name;
+    return name.starts_with("attempt-") &&
+           (env.Exists(attempt + "/manifest.log") || env.Exists(attempt + "/attempt.h5"));
+  });
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> TrialFolders(storage::Env& env, const std::string& results) {
+  return env.Exists(results + "/trials") ? env.List(results + "/trials") : std::vector<std::string>();
+}
+
+Result<std::string> LostTrialsText(storage::Env& env, const Core& core, const std::vector<std::string>& folders,
+                                   const std::function<bool(TrialId)>& charged) {
+  const std::string trials = core.settings().results + "/trials";
+  std::size_t lost = 0;
+  std::string first;
+  for (const std::string& name : folders) {
+    const std::optional<TrialId> id = IdIn(name);
+    if (!id || core.Find(*id) != nullptr || charged(*id)) continue;
+    RETORT_ASSIGN_OR_RETURN(const bool attempts, HasAttempts(env, trials + "/" + name));
+    if (attempts && ++lost == 1) first = trials + "/" + name;
+  }
+  if (lost == 0) return std::string();
+  return fmt::format(
+      "{}{} neither journal.log nor ledger.log knows: they were removed, or older copies put back, and what was drawn "
+      "there is charged nowhere. Restore both from newer copies, or plan what they lost again; without, this sweep's data "
+      "cost an unknown amount, and what else is drawn under a budget needs another folder (--results). A folder that is not "
+      "of this sweep can be moved out of trials",
+      first, lost == 1 ? " is of a trial that" : fmt::format(" and {} more are of trials that", lost - 1));
+}
+
+Status NoteLostTrials(storage::Env& env, Core& core) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> folders, TrialFolders(env, core.settings().results));
+  RETORT_ASSIGN_OR_RETURN(core.ledger_lost, LostTrialsText(env, core, folders,
+                                                           [&core](TrialId id) { return core.charges.Knows(id); }));
+  return {};
+}
 
 std::string LostLedgerText(const Core& core, std::uint64_t reservations) {
   if (reservations >= core.ledger_noted()) return "";
@@ -35,6 +85,7 @@ Result<Recovered> RecoverResults(storage::Env& env, const Settings& settings) {
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<storage::PrivacyLedger> ledger,
                           storage::PrivacyLedger::Open(env, LedgerPath(settings.results)));
   core.charges.Load(ledger->entries());
+  RETORT_RETURN_IF_ERROR(NoteLostTrials(env, core));
   return Recovered{std::move(core), std::move(journal), std::move(ledger)};
 }
 

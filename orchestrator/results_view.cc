@@ -1,5 +1,6 @@
 #include "orchestrator/results_view.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -87,9 +88,16 @@ Core EmptyCore(const std::string& directory) { return Core({.results = directory
 Result<ResultsView> ReadWith(storage::Env& env, const std::string& directory, Rows rows, Plans plans) {
   Core core = EmptyCore(directory);
   ResultsView view;
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> folders, TrialFolders(env, directory));
   RETORT_RETURN_IF_ERROR(ReadJournal(env, directory, core, rows, plans, view));
   RETORT_ASSIGN_OR_RETURN(view.ledger, storage::ReadLedger(env, LedgerPath(directory)));
   view.ledger_lost = LostLedgerText(core, view.ledger.size());
+  if (!view.ledger_lost.empty()) return view;
+  const auto charged = [&view](TrialId id) {
+    return std::any_of(view.ledger.begin(), view.ledger.end(),
+                       [id](const storage::LedgerEntry& entry) { return entry.attempt.trial == id; });
+  };
+  RETORT_ASSIGN_OR_RETURN(view.ledger_lost, LostTrialsText(env, core, folders, charged));
   return view;
 }
 

@@ -16,6 +16,7 @@
 #include "cluster/peer_user.h"
 #include "orchestrator/amend_results.h"
 #include "orchestrator/amendment.h"
+#include "orchestrator/commit.h"
 #include "orchestrator/cost_history.h"
 #include "orchestrator/cost_recorder.h"
 #include "orchestrator/environment.h"
@@ -37,6 +38,7 @@
 #include "orchestrator/system_clock.h"
 #include "orchestrator/terminal.h"
 #include "storage/file_modes.h"
+#include "storage/mark_store.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -140,6 +142,7 @@ class SweepRun {
     for (const std::string& sentence : left) view_.Say(sentence, started_);
     Outbox outbox;
     RETORT_RETURN_IF_ERROR(OpenSweep(recovered.core, plan_, started_, outbox));
+    RETORT_RETURN_IF_ERROR(NoteLostTrials(env_, recovered.core));
     RETORT_RETURN_IF_ERROR(TryFullDiskAgain(recovered.core, outbox));
     if (outbox.empty() && recovered.core.AllFinal()) {
       LearnSurroundings(env_, recovered.core);
@@ -148,12 +151,7 @@ class SweepRun {
     // Of earlier plans here; what stays without marks counts for everybody.
     (void)examples_.Complete(recovered.core.charges.unpacked(), DataOf(recovered.core), shared).ok();
     shared.NoteUnmarked(recovered.core.charges.unpacked(), DataOf(recovered.core));
-    RETORT_ASSIGN_OR_RETURN(RootTerms terms, TermsElsewhere(env_, results, plan_, shared));
-    RETORT_RETURN_IF_ERROR(CheckHome(recovered.core, shared, terms));
-    TellShared(shared, recovered.core);
-    LearnSurroundings(env_, recovered.core);
-    recovered.core.charged_elsewhere = std::move(terms.charged);
-    recovered.core.other_budgets = std::move(terms.budgets);
+    RETORT_RETURN_IF_ERROR(LookBeside(results, recovered, shared, outbox));
     return Work(recovered, std::move(outbox));
   }
 
@@ -180,6 +178,27 @@ class SweepRun {
     return {};
   }
 
+  // Of sweeps that begin at the same time, each says what it draws on before it looks at the others, so that no two draw
+  // which may not; one after the other where marks are kept, so that the first may.
+  Status LookBeside(const std::string& results, Recovered& recovered, SharedExamples& shared, Outbox& outbox) {
+    std::unique_ptr<storage::FileLock> opening;
+    if (examples_kept_) {
+      RETORT_ASSIGN_OR_RETURN(opening, storage::LockOpening(env_, ResultsRoot(results)));
+    }
+    RETORT_RETURN_IF_ERROR(CommitJournal(recovered, outbox));
+    RETORT_ASSIGN_OR_RETURN(RootTerms terms, TermsElsewhere(env_, results, plan_, shared));
+    RETORT_RETURN_IF_ERROR(CheckHome(recovered.core, shared, terms));
+    if (const std::string& lost = recovered.core.ledger_lost; !lost.empty()) {
+      if (HasBudget() || !terms.budgets.empty()) return EnvironmentError(lost);
+      view_.Say(lost, started_, true);
+    }
+    TellShared(shared, recovered.core);
+    LearnSurroundings(env_, recovered.core);
+    recovered.core.charged_elsewhere = std::move(terms.charged);
+    recovered.core.other_budgets = std::move(terms.budgets);
+    return {};
+  }
+
   [[nodiscard]] bool HasBudget() const {
     return std::any_of(plan_.data.begin(), plan_.data.end(), [](const auto& data) { return data->budget.has_value(); });
   }
@@ -187,6 +206,7 @@ class SweepRun {
   // Under the folder's lock.
   Result<SharedExamples> KeepExamples(const std::string& results) {
     Result<SharedExamples> kept = examples_.Keep(plan_);
+    examples_kept_ = kept.ok() && !plan_.data.empty();
     if (kept.ok()) return CompleteRoot(results, *std::move(kept));
     RETORT_ASSIGN_OR_RETURN(SharedExamples known, WithoutMarks(kept.status(), results));
     view_.Say("budgets will count this sweep for every data set, since its examples cannot be made known: " +
@@ -335,6 +355,7 @@ class SweepRun {
   std::unique_ptr<monitoring::Exporter> exporter_;
   std::string host_ = "127.0.0.1";  // by which others reach an exporter that listens on every address
   bool prepared_ = false;
+  bool examples_kept_ = false;
 };
 
 }  // namespace

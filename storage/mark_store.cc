@@ -26,7 +26,7 @@ constexpr std::uint32_t kVersion = 1;
 constexpr std::string_view kEnding = ".marks";
 constexpr std::uint64_t kMostBytes = std::uint64_t{2} << 30;
 constexpr std::uint64_t kMostKeyBytes = 4096;
-constexpr int kTries = 100;
+constexpr int kTries = 100, kTriesOfOpening = 1200;
 constexpr auto kPause = std::chrono::milliseconds(50);
 
 std::string KeyPath(const std::string& root) { return MarksFolder(root) + "/key"; }
@@ -57,12 +57,16 @@ std::vector<ExampleMark> Marked(const MarkKey& key, const std::vector<ExampleDig
 }
 
 // Another sweep of the root may be making its key just now.
-Result<std::unique_ptr<FileLock>> LockMarks(Env& env, const std::string& root) {
+Result<std::unique_ptr<FileLock>> LockIn(Env& env, const std::string& root, const char* name, int tries) {
   for (int tried = 1;; ++tried) {
-    Result<std::unique_ptr<FileLock>> lock = env.Lock(MarksFolder(root) + "/lock");
-    if (lock.ok() || tried == kTries) return lock;
+    Result<std::unique_ptr<FileLock>> lock = env.Lock(MarksFolder(root) + "/" + name);
+    if (lock.ok() || tried == tries) return lock;
     std::this_thread::sleep_for(kPause);
   }
+}
+
+Result<std::unique_ptr<FileLock>> LockMarks(Env& env, const std::string& root) {
+  return LockIn(env, root, "lock", kTries);
 }
 
 // 0600 from the first byte on.
@@ -195,6 +199,10 @@ Result<MarkKey> OpenMarkKey(Env& env, const std::string& root) {
   const MarkKey drawn = MarkKey::Draw();
   RETORT_RETURN_IF_ERROR(WriteSecret(env, KeyPath(root), drawn.Bytes()));
   return drawn;
+}
+
+Result<std::unique_ptr<FileLock>> LockOpening(Env& env, const std::string& root) {
+  return LockIn(env, root, "opening", kTriesOfOpening);
 }
 
 Status StoreMarks(Env& env, const std::string& root, const MarkKey& key, const DataMarks& marks) {

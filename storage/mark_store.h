@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,9 @@ struct RootMarks {
 [[nodiscard]] Result<std::optional<MarkKey>> FindMarkKey(Env& env, const std::string& root);
 // The same, made where there is none.
 [[nodiscard]] Result<MarkKey> OpenMarkKey(Env& env, const std::string& root);
+// Held by the one sweep of the root that says what it draws on, and looks at the others, just now. Waits a minute for
+// another. Error: environment.
+[[nodiscard]] Result<std::unique_ptr<FileLock>> LockOpening(Env& env, const std::string& root);
 // Durable on return; the same set again is replaced by equal bytes.
 [[nodiscard]] Status StoreMarks(Env& env, const std::string& root, const MarkKey& key, const DataMarks& marks);
 

@@ -118,6 +118,39 @@ TEST_F(RecoveryTest, AttemptsOfADeadOrchestratorAreQueuedAndNumbersGrow) {
   EXPECT_EQ(core().fleet.Find(plan.trials[0].id)->generation.value, 2U);
 }
 
+// Grants of the old numbers are still in the ledger and in the attempt's folder.
+TEST_F(RecoveryTest, NumbersThatAMendedJournalForgotAreNotGivenAgain) {
+  const SweepPlan plan = FamilyPlan(1, 0);
+  Start(plan);
+  Start(plan);
+  Grant(plan.trials[0].id, 1);
+  owner_.reset();
+  ASSERT_TRUE(env_.Remove(JournalPath("results")).ok());
+  Start(plan);
+  EXPECT_EQ(core().fleet.Find(plan.trials[0].id)->id.number, 3U);
+  EXPECT_EQ(core().fleet.Find(plan.trials[0].id)->generation.value, 3U);
+}
+
+// Both logs were removed, and another plan has begun: what the trial of before drew is charged nowhere.
+TEST_F(RecoveryTest, TrialThatNeitherLogKnowsLeavesTheTotalUnknown) {
+  const SweepPlan plan = FamilyPlan(1, 0);
+  Start(plan);
+  const std::string attempt = "results/" + core().Get(plan.trials[0].id).folder + "/attempt-1";
+  ASSERT_TRUE(env_.CreateDirectories(attempt).ok());
+  ASSERT_TRUE(env_.CreateDirectories("results/trials/somebody-elses/attempt-1").ok());
+  env_.Put(attempt + "/manifest.log", "");
+  env_.Put("results/trials/somebody-elses/attempt-1/manifest.log", "");
+  EXPECT_EQ(ReadResults(env_, "results")->ledger_lost, "");
+  owner_.reset();
+  for (const std::string& log : {JournalPath("results"), LedgerPath("results")}) ASSERT_TRUE(env_.Remove(log).ok());
+  Own();
+  EXPECT_THAT(core().ledger_lost, HasSubstr(plan.trials[0].id.Hex() + " is of a trial that neither journal.log nor"));
+  EXPECT_EQ(ReadResults(env_, "results")->ledger_lost, core().ledger_lost);
+  ASSERT_TRUE(Open(plan).ok());
+  ASSERT_TRUE(NoteLostTrials(env_, core()).ok());
+  EXPECT_EQ(core().ledger_lost, "") << "planned again, it is looked at again";
+}
+
 TEST_F(RecoveryTest, DyingOftenIsNotATrialsFailure) {
   const SweepPlan plan = FamilyPlan(1, 0);
   for (int i = 0; i < 50; ++i) Start(plan);
