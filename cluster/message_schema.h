@@ -42,7 +42,7 @@ struct Schema;
 
 RETORT_MESSAGE(Hello, hello, RETORT_FIELD(build), RETORT_FIELD(device), RETORT_FIELD(capabilities));
 RETORT_MESSAGE(GangAddress, gang_address, RETORT_FIELD(blob));
-RETORT_MESSAGE(Reserve, reserve, RETORT_FIELD(id), RETORT_FIELD(event), RETORT_FIELD(count));
+RETORT_MESSAGE(Reserve, reserve, RETORT_FIELD(id), RETORT_FIELD(event), RETORT_FIELD(count), RETORT_FIELD(drawn));
 RETORT_MESSAGE(Settle, settle, RETORT_FIELD(id), RETORT_FIELD(used));
 RETORT_MESSAGE(Progress, progress, RETORT_FIELD(step), RETORT_FIELD(total_steps),
                RETORT_TEXT(phase, kMostPhaseBytes), RETORT_FIELD(series));

@@ -29,7 +29,12 @@ enum class MessageType : std::uint16_t {
 // worker -> agent (-> orchestrator)
 struct Hello { std::string build; std::string device; std::vector<std::string> capabilities; };
 struct GangAddress { std::string blob; };
-struct Reserve { std::uint64_t id = 0; privacy::PrivacyEvent event; std::int64_t count = 0; };
+struct Reserve {
+  std::uint64_t id = 0;
+  privacy::PrivacyEvent event;
+  std::int64_t count = 0;
+  bool drawn = false;  // before, and the ledger has lost it: charged whatever budgets say
+};
 struct Settle { std::uint64_t id = 0; std::int64_t used = 0; };
 // The phase of a worker that builds what it trains, before its first step, and says nothing more until that is done.
 inline constexpr std::string_view kPreparingPhase = "preparing";

@@ -128,7 +128,7 @@ void OnReserve(Core& core, ActiveAttempt& attempt, const cluster::Reserve& messa
     refusal = std::move(malformed);
   else if (attempt.unwritten_grants >= kMostReservesAtOnce)
     refusal = fmt::format("more than {} reservations at once", kMostReservesAtOnce);
-  else if (data.budget || core.other_budgets.contains(examples))
+  else if (!message.drawn && (data.budget || core.other_budgets.contains(examples)))
     refusal = RefusalOf(core, attempt.id.trial, data, event);
   if (refusal) {
     Send(outbox, rank, cluster::Reserved{message.id, false, *refusal}, attempt.id, attempt.generation);

@@ -77,6 +77,10 @@ class AttemptRepair {
     if (account_ == nullptr) return;
     const Result<storage::AttemptFile> file = storage::ReadAttemptFile(Path("attempt.h5"));
     if (!file.ok() || attempt_.find("-" + file->trial + "/") == std::string::npos) return;
+    if (!storage::Forgotten(file->ledger, account_->charged).empty())
+      plan_.items.push_back({attempt_ + "/attempt.h5", "records more draws of noise than the ledger charges to its trial",
+                             "what the ledger lost cannot be told from it: restore ledger.log and journal.log from a newer copy",
+                             RepairAction::none, {}, {}});
     if (!storage::NeedsRecount(*file, *account_)) return;
     plan_.items.push_back({attempt_ + "/attempt.h5", "counts or claims other than the ledger and its trial's row",
                            "it gets the draws that it lacks and the row's claims; students that inherited its own get "

@@ -69,6 +69,11 @@ const Claim* FirstBeyond(const std::vector<Claim>& others, const std::vector<Cla
   return nullptr;
 }
 
+// Claims that follow from a ledger that has lost draws promise too much.
+bool MayTakeClaims(const AttemptFile& file, const TrialAccount& account) {
+  return Beyond(ChargedOf(file.ledger), account.charged).empty();
+}
+
 std::string NameOf(const Claim& claim) {
   return std::string(privacy::AdjacencyName(claim.adjacency)) + " (" +
          std::string(privacy::NeighbourName(claim.neighbour)) + ")";
@@ -79,6 +84,11 @@ std::string NameOf(const Claim& claim) {
 std::vector<PrivacyEvent> Uncounted(const std::vector<LedgerEntry>& recorded,
                                     const std::vector<PrivacyEvent>& charged) {
   return Beyond(charged, ChargedOf(recorded));
+}
+
+std::vector<PrivacyEvent> Forgotten(const std::vector<LedgerEntry>& recorded,
+                                    const std::vector<PrivacyEvent>& charged) {
+  return Beyond(ChargedOf(recorded), charged);
 }
 
 std::vector<LedgerEntry> UncountedEntries(const std::vector<LedgerEntry>& recorded,
@@ -97,8 +107,11 @@ std::vector<std::string> AccountDamage(const AttemptFile& file, const TrialAccou
   if (const std::vector<PrivacyEvent> lacking = Beyond(account.charged, recorded); !lacking.empty())
     damage.push_back("counts " + std::to_string(DrawsOf(lacking)) +
                      " draws of noise less than the ledger charges to its trial; retort repair --apply adds them");
-  if (!Beyond(recorded, account.charged).empty())
-    damage.emplace_back("records more draws of noise than the ledger charges to its trial");
+  if (!MayTakeClaims(file, account)) {
+    damage.emplace_back("records more draws of noise than the ledger charges to its trial: the ledger has lost some, and what "
+                        "its row claims is too little; restore ledger.log and journal.log from a newer copy");
+    return damage;
+  }
   if (SameClaims(file.claims, account.claims)) return damage;
   if (const Claim* less = FirstBeyond(file.claims, account.claims); less != nullptr)
     damage.push_back("claims less than its row: " + NameOf(*less) +
@@ -109,7 +122,8 @@ std::vector<std::string> AccountDamage(const AttemptFile& file, const TrialAccou
 }
 
 bool NeedsRecount(const AttemptFile& file, const TrialAccount& account) {
-  return !Uncounted(file.ledger, account.charged).empty() || !SameClaims(file.claims, account.claims);
+  const bool claims = MayTakeClaims(file, account) && !SameClaims(file.claims, account.claims);
+  return claims || !Uncounted(file.ledger, account.charged).empty();
 }
 
 Status RecountAttemptFile(Env& env, const std::string& path, const TrialAccount& account) {
@@ -119,7 +133,7 @@ Status RecountAttemptFile(Env& env, const std::string& path, const TrialAccount&
   for (LedgerEntry& entry :
        UncountedEntries(file.ledger, account.charged, {*trial, file.attempt}, 0, account.data_digest))
     file.ledger.push_back(std::move(entry));
-  file.claims = account.claims;
+  if (MayTakeClaims(file, account)) file.claims = account.claims;
   return WriteAttemptFile(env, path, file);
 }
 

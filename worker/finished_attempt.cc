@@ -59,11 +59,13 @@ Result<std::optional<cluster::Ended>> FindFinishedAttempt(storage::Env& env, con
 }
 
 Status CountFinishedAttempt(storage::Env& env, const TrialOrder& order, const TrialSpec& spec,
-                            const std::vector<privacy::Claim>& teacher_claims, const cluster::Ended& ended) {
+                            const std::vector<privacy::Claim>& teacher_claims, TrialHost& host,
+                            const cluster::Ended& ended) {
   const std::filesystem::path results =
       std::filesystem::path(order.start.trial_directory).parent_path().parent_path();
   const std::string path = (results / ended.file).string();
   RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, storage::ReadAttemptFile(path));
+  RETORT_RETURN_IF_ERROR(ChargeAgain(storage::Forgotten(file.ledger, order.start.charged), host));
   std::vector<privacy::PrivacyEvent> counted = storage::Uncounted(file.ledger, order.start.charged);
   for (const storage::LedgerEntry& entry : file.ledger) counted.push_back(entry.Charged());
   const storage::TrialAccount account{spec.data->digest, privacy::Aggregate(counted),

@@ -10,6 +10,7 @@
 #include "experiments/privacy/claim.h"
 #include "experiments/spec/trial_spec.h"
 #include "storage/env.h"
+#include "worker/trial_host.h"
 #include "worker/trial_runner.h"
 
 namespace retort::worker {
@@ -25,9 +26,10 @@ namespace retort::worker {
 
 // Makes the file that `ended` names count and claim no less than the ledger, which may have charged more than its
 // attempt heard of, or lived to say: what `order` says was charged, with the claims that follow. Nothing is written
-// where it does. Error: damage or environment.
+// where it does. What the file says was drawn and `order` does not, since the ledger was lost or an older copy of it took
+// its place, is charged once more. Error: damage, environment, or as TrialHost::ChargeDrawn.
 [[nodiscard]] Status CountFinishedAttempt(storage::Env& env, const TrialOrder& order, const TrialSpec& spec,
-                                          const std::vector<privacy::Claim>& teacher_claims,
+                                          const std::vector<privacy::Claim>& teacher_claims, TrialHost& host,
                                           const cluster::Ended& ended);
 
 // The attempt.h5 of an attempt's folder, by its path from the results folder: trials/<trial>/<attempt>/attempt.h5.

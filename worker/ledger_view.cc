@@ -8,6 +8,7 @@
 
 #include "experiments/privacy/claim.h"
 #include "storage/attempt_account.h"
+#include "worker/trial_host.h"
 
 namespace retort::worker {
 namespace {
@@ -151,7 +152,13 @@ Result<bool> LedgerView::Absorb(const storage::TranscriptRecord& record) {
 }
 
 void LedgerView::CountCharged(const std::vector<privacy::PrivacyEvent>& charged) {
+  for (const LedgerEntry& entry : entries_)
+    if (entry.attempt == attempt_) generation_ = std::max(generation_, entry.generation + 1);
   uncounted_ = storage::UncountedEntries(entries_, charged, attempt_, generation_, data_digest_);
+}
+
+Status LedgerView::ChargeForgotten(const std::vector<privacy::PrivacyEvent>& charged, TrialHost& host) const {
+  return ChargeAgain(storage::Forgotten(entries_, charged), host);
 }
 
 std::vector<LedgerEntry> LedgerView::entries() const {

@@ -19,6 +19,8 @@
 
 namespace retort::worker {
 
+class TrialHost;
+
 // Stands between the mechanisms and the host. A grant is written to the transcript before it is handed on,
 // and what was used of it before the host is told, so that a crash cannot lose either: the view never counts
 // more than the ledger.
@@ -50,8 +52,13 @@ class LedgerView final : public release::ReservationPort {
   [[nodiscard]] Result<bool> Absorb(const storage::TranscriptRecord& record);
   // What the orchestrator's ledger charged to the trial's earlier attempts, equal events aggregated. What of it neither
   // the checkpoint nor the transcript knows of, because this attempt began from an older state or a grant never
-  // arrived, counts in this view from now on. After the last Absorb and before the first Reserve.
+  // arrived, counts in this view from now on. After the last Absorb and before the first Reserve: grants that come after
+  // it are told from those before it, also where a journal that was lost numbers attempts and generations once more.
   void CountCharged(const std::vector<privacy::PrivacyEvent>& charged);
+
+  // The other way round: what was drawn, as this view knows after CountCharged, and is not in `charged` is charged once
+  // more. Error: as TrialHost::ChargeDrawn.
+  [[nodiscard]] Status ChargeForgotten(const std::vector<privacy::PrivacyEvent>& charged, TrialHost& host) const;
 
   // Of all attempts of the trial, what CountCharged added last.
   [[nodiscard]] std::vector<storage::LedgerEntry> entries() const;

@@ -33,8 +33,16 @@ std::optional<cluster::Reserved> SocketHost::Note(const cluster::Envelope& envel
 }
 
 Result<std::uint64_t> SocketHost::Reserve(const privacy::PrivacyEvent& event, std::int64_t count) {
-  const std::uint64_t id = ++last_id_;
-  RETORT_RETURN_IF_ERROR(Send(cluster::Reserve{id, event, count}));
+  return Ask({++last_id_, event, count, false});
+}
+
+Status SocketHost::ChargeDrawn(const privacy::PrivacyEvent& event, std::int64_t count) {
+  return Ask({++last_id_, event, count, true}).status();
+}
+
+Result<std::uint64_t> SocketHost::Ask(cluster::Reserve reserve) {
+  const std::uint64_t id = reserve.id;
+  RETORT_RETURN_IF_ERROR(Send(std::move(reserve)));
   for (milliseconds waited{0}; waited < kGrantDeadline; waited += kSlice) {
     if (stop_) return Cancelled("A stop came before the reservation was answered.");
     RETORT_ASSIGN_OR_RETURN(const std::optional<cluster::Envelope> envelope, link_.Receive(kSlice));

@@ -15,6 +15,7 @@ class SocketHost final : public TrialHost {
   SocketHost(cluster::SocketLink& link, AttemptId attempt, Generation generation);
 
   [[nodiscard]] Result<std::uint64_t> Reserve(const privacy::PrivacyEvent& event, std::int64_t count) override;
+  [[nodiscard]] Status ChargeDrawn(const privacy::PrivacyEvent& event, std::int64_t count) override;
   [[nodiscard]] Status Settle(std::uint64_t id, std::int64_t used) override;
   [[nodiscard]] Status Report(const cluster::Progress& progress) override;
   [[nodiscard]] Status Report(const cluster::CheckpointCommitted& committed) override;
@@ -25,6 +26,8 @@ class SocketHost final : public TrialHost {
   [[nodiscard]] Status Send(cluster::Message message);
 
  private:
+  // Sends it and waits for the answer.
+  [[nodiscard]] Result<std::uint64_t> Ask(cluster::Reserve reserve);
   // Notes a stop or the gang's address; hands back an answer to reservation `id`, if that is what came.
   [[nodiscard]] std::optional<cluster::Reserved> Note(const cluster::Envelope& envelope, std::uint64_t id);
 

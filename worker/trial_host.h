@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cluster/messages.h"
 #include "experiments/spec/status.h"
@@ -15,6 +16,11 @@ namespace retort::worker {
 // cancelled when a stop came first. Not thread-safe.
 class TrialHost : public release::ReservationPort {
  public:
+  // `count` draws of `event` that were made before and that the ledger does not know any more. No budget refuses them.
+  // Errors: as Reserve.
+  [[nodiscard]] virtual Status ChargeDrawn(const privacy::PrivacyEvent& event, std::int64_t count) {
+    return Reserve(event, count).status();
+  }
   // Errors of both: the agent is gone.
   [[nodiscard]] virtual Status Report(const cluster::Progress& progress) = 0;
   [[nodiscard]] virtual Status Report(const cluster::CheckpointCommitted& committed) = 0;
@@ -25,5 +31,11 @@ class TrialHost : public release::ReservationPort {
   // Asked between steps; never blocks. Once a stop was seen it stays.
   [[nodiscard]] virtual std::optional<cluster::Stop> StopRequested() = 0;
 };
+
+// ChargeDrawn of each event.
+[[nodiscard]] inline Status ChargeAgain(const std::vector<privacy::PrivacyEvent>& events, TrialHost& host) {
+  for (const privacy::PrivacyEvent& event : events) RETORT_RETURN_IF_ERROR(host.ChargeDrawn(event, event.count));
+  return {};
+}
 
 }  // namespace retort::worker

@@ -127,7 +127,7 @@ class TrialRun {
     finished_ = std::move(finished).value();
     if (!finished_ || !Leads()) return std::nullopt;
     if (MaybeFailure failure = OpenStore()) return failure;
-    const Status counted = CountFinishedAttempt(env_, order_, spec_, inputs_.teacher_claims, *finished_);
+    const Status counted = CountFinishedAttempt(env_, order_, spec_, inputs_.teacher_claims, host_, *finished_);
     return Check(counted.ok() ? store_->RemoveCheckpoints() : counted, FailureKind::disk);
   }
 
@@ -198,6 +198,7 @@ class TrialRun {
     const std::int64_t block = KindOf(spec_) == TrialKind::label_student ? 1 : spec_.reserve_block;
     book_ = std::make_unique<release::ChargeBook>(ledger_.get(), block, ledger_->DrawsLeft(spec_));
     tape_->Fund(*book_);
+    if (const Status charged = ledger_->ChargeForgotten(order_.start.charged, host_); !charged.ok()) return StepFailed(charged);
     return latest->has_value() ? std::nullopt : Commit();
   }
 
@@ -318,8 +319,7 @@ class TrialRun {
 
   MaybeFailure AddMetrics() {
     if (spec_.stop_metric != StopMetric::none) {
-      const std::int64_t steps = stopped_at_ > 0 ? stopped_at_ : method_->steps();
-      outcome_.metrics.emplace_back("stop.step", static_cast<double>(steps));
+      outcome_.metrics.emplace_back("stop.step", static_cast<double>(stopped_at_ > 0 ? stopped_at_ : method_->steps()));
     }
     const Result<Series> own = TrialMetrics(spec_, inputs_.data, outcome_);
     if (!own.ok()) return FailureOf(own.status(), FailureKind::internal);

@@ -12,11 +12,12 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
-from sweep_run import all_tests_pass, parse_options
+from sweep_run import all_tests_pass, parse_options, wait_for
 
 SIDE, PRIVATE, TEST = 12, 40, 12
 GENERATOR = random.Random(11)
@@ -93,6 +94,20 @@ def pngs(private, colour=False):
         lists = ", ".join(f'{split} = "{folder}-{split}.txt"' for split in ("train", "public", "test"))
         return f'reader = "pictures"\npath = "{folder}"\nsplit = {{ {lists} }}'
     return make
+
+
+def is_opening_a_pipe(pid):
+    """Whether it waits for a reader; where the kernel does not say so, whether it has waited for anything for two seconds."""
+    def read(name):
+        with open(f"/proc/{pid}/{name}", encoding="utf-8") as file:
+            return file.read()
+    where = read("wchan")
+    if where not in ("", "0"):
+        return "partner" in where
+    before = read("stat").rsplit(")", 1)[1].split()
+    time.sleep(2)
+    after = read("stat").rsplit(")", 1)[1].split()
+    return before[0] == after[0] == "S" and before[11:13] == after[11:13]
 
 
 class SameExamples(unittest.TestCase):
@@ -189,6 +204,72 @@ class SameExamples(unittest.TestCase):
         self.assertEqual(planned.returncode, 0, planned.stderr)
         self.assertIn("20 of the private examples of data.a are private ones of a data set of another sweep", planned.stderr)
         self.assertEqual(os.listdir(os.path.join(self.folder, "root")).count("half"), 0)
+
+    def test_private_examples_that_another_split_shows_are_said(self):
+        def half(make):
+            """The other half of its private examples, whose first half is public."""
+            return lambda folder: make(folder).replace(SPLIT, SPLIT.replace(f"[{PRIVATE}:{PRIVATE + TEST}]", "[0:20]").replace(
+                f"[0:{PRIVATE}]", f"[20:{PRIVATE}]"))
+        same = os.path.join(self.folder, "data", "same")
+        makers = [lambda _: idx(PEOPLE)(same), lambda _: half(idx(PEOPLE))(same)]
+        planned = self.retort("plan", self.sweep("folds", makers), "--results", "root/folds")
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        said = " ".join(planned.stderr.split())
+        self.assertIn("20 of the private examples of data.a are public or test examples of the same files, split otherwise", said)
+        self.assertIn("20 of the public or test examples of data.b are private ones of the same files, split otherwise", said)
+        # Of another sweep, in other files.
+        self.first()
+        planned = self.retort("plan", self.sweep("shows", half(idx(PEOPLE[::-1]))), "--results", "root/shows")
+        self.assertIn("20 of the public or test examples of data.a are private ones of a data set of another sweep",
+                      " ".join(planned.stderr.split()))
+
+    def remove_logs(self, results):
+        for name in ("journal.log", "ledger.log"):
+            os.remove(os.path.join(self.folder, results, name))
+
+    def test_what_was_drawn_before_the_logs_were_removed_is_charged_again(self):
+        self.first()
+        before = self.status("root/first")["epsilon"]["a"]
+        self.remove_logs("root/first")
+        # Whatever budgets say: it was drawn.
+        self.assertEqual(self.run_sweep("first", idx(PEOPLE), before["epsilon"] / 2).returncode, 0)
+        after = self.status("root/first")["epsilon"]["a"]
+        self.assertEqual((after["epsilon"], after["trials"]), (before["epsilon"], 1))
+        verified = self.retort("verify", "--results", "root/first")
+        self.assertEqual(verified.returncode, 0, verified.stdout)
+
+    def test_trials_of_removed_logs_leave_the_total_unknown(self):
+        budget = self.first()
+        self.remove_logs("root/first")
+        done = self.run_sweep("first", idx(PEOPLE), budget, seed=7)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("neither journal.log nor ledger.log knows", done.stderr)
+        self.assertEqual(self.status("root/first")["epsilon"]["a"]["reason"], "ledger-lost")
+        self.assertEqual(self.run_sweep("beside", idx(PEOPLE), budget, seed=8).returncode, 3)
+        self.assertEqual(self.retort("verify", "--results", "root/first").returncode, 1)
+        # Without a budget it runs, and says so.
+        done = self.run_sweep("first", idx(PEOPLE), seed=7)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("neither journal.log nor ledger.log knows", done.stderr)
+        self.assertEqual(self.status("root/first")["epsilon"]["a"]["epsilon"], "inf")
+        with open(os.path.join(self.folder, "root", "first", "metrics.prom"), encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"retort_epsilon_spent{[^}]*} \+Inf")
+
+    def test_two_sweeps_that_begin_at_once_do_not_both_draw(self):
+        # The capped one has looked at the others, and waits for somebody to read what it writes next.
+        capped = os.path.join(self.folder, "root", "capped")
+        os.makedirs(capped)
+        os.mkfifo(os.path.join(capped, "sweep.toml.tmp"), 0o600)
+        beginning = subprocess.Popen([OPTIONS.retort, "run", self.sweep("capped", idx(PEOPLE), 100), "--results", "root/capped",
+                                      "--slots", "1", "--metrics-listen", "none", "--quiet"], cwd=self.folder, env=self.environment)
+        try:
+            wait_for(lambda: is_opening_a_pipe(beginning.pid), "the capped sweep has looked")
+            done = self.run_sweep("free", idx(PEOPLE), seed=1)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("root/capped is running and draws on data set", done.stderr)
+        finally:
+            beginning.kill()
+            beginning.wait()
 
     def test_marks_tell_nothing_without_the_key(self):
         self.first()

@@ -265,6 +265,61 @@ TEST_F(CountedResume, AFinishedAttemptThatAgreesIsLeftAsItIs) {
   EXPECT_EQ(fs::last_write_time(tiny_ / first.file), written);
 }
 
+// The ledger was removed, or an older copy of it put back: what the folder knows to have been drawn is charged once more.
+TEST_F(CountedResume, WhatALedgerThatWasLostChargedIsChargedAgain) {
+  Crash(1);
+  ledger_ = {};
+  ExpectCounted(2);
+  EXPECT_GE(ledger_.Draws(), spec_.steps);
+}
+
+TEST_F(CountedResume, WhatAnOlderCopyOfTheLedgerDoesNotKnowIsChargedAgain) {
+  LedgerHost first(ledger_);
+  first.die_at = 3;
+  ASSERT_FALSE(Run(1, first).succeeded);
+  const Ledger copy = ledger_;
+  LedgerHost second(ledger_);
+  second.die_at = 4;
+  ASSERT_FALSE(Run(2, second).succeeded);
+  ASSERT_GT(ledger_.Draws(), copy.Draws());
+  ledger_ = copy;
+  ExpectCounted(3);
+  EXPECT_GE(ledger_.Draws(), spec_.steps);
+}
+
+TEST_F(CountedResume, WhatAFinishedAttemptDrewIsChargedAgainByALedgerThatWasLost) {
+  LedgerHost author(ledger_);
+  ASSERT_TRUE(Run(1, author).succeeded);
+  ledger_ = {};
+  ExpectCounted(2);
+  EXPECT_EQ(ledger_.Draws(), spec_.steps);
+}
+
+// With the journal the numbers of attempts and generations are forgotten: they name other grants then.
+TEST_F(CountedResume, NumbersThatAreGivenAgainNameOtherGrants) {
+  Crash(1);
+  generation_ = 0;
+  ExpectCounted(1);
+}
+
+TEST_F(CountedResume, NumbersThatAreGivenAgainByALostJournalAndLedgerNameOtherGrants) {
+  Crash(1);
+  generation_ = 0;
+  ledger_ = {};
+  ExpectCounted(1);
+  EXPECT_GE(ledger_.Draws(), spec_.steps);
+}
+
+TEST_F(CountedResume, AStateThatDoesNotKnowWhatWasGivenBackCountsAsTheLedgerDoes) {
+  LedgerHost host(ledger_);
+  host.stop_at = 4;
+  ASSERT_FALSE(Run(1, host).succeeded);
+  ASSERT_EQ(ledger_.Draws(), 3);
+  Flip("attempt-1/checkpoint-3.h5");
+  Remove("attempt-1/transcript-2.log");
+  ExpectCounted(2);
+}
+
 // What the plan leaves is charged as if it had been drawn, and what was drawn twice besides.
 TEST_F(CountedResume, ATrialThatStopsItselfIsChargedForAllStepsBesidesWhatItDrewTwice) {
   spec_.reserve_block = 1;

@@ -297,6 +297,27 @@ TEST_F(VerifyCharged, AttemptThatCountsOrClaimsLessThanTheLedgerIsFoundAndRepair
   EXPECT_TRUE(PlanRepair(storage::PosixEnv(), folder_.path())->items.empty());
 }
 
+// As where older copies of journal and ledger were put back: the row's claims are too small, and the file keeps its own.
+TEST_F(VerifyCharged, ALedgerThatLostDrawsTakesNoClaimFromAFileThatRecordsThem) {
+  privacy::PrivacyEvent fewer = events_[0];
+  fewer.count = kVotes / 2;
+  storage::ResultRow row = Row();
+  const std::vector<privacy::Claim> whole = row.claims;
+  row.claims = privacy::ClaimsFor({&spec_, {}}, {fewer});
+  row.row_digest = storage::RowDigest(row);
+  WriteJournal(row);
+  WriteLedger({fewer});
+  claimed_ = whole;
+  WriteAttempt(0.5, spec_.id.Hex());
+  EXPECT_THAT(Report().damage, Contains(Field(&Damage::what, HasSubstr("what its row claims is too little"))));
+  const Result<RepairPlan> plan = PlanRepair(storage::PosixEnv(), folder_.path());
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->BeyondRepair(), 1U);
+  EXPECT_THAT(plan->items, Contains(Field(&RepairItem::remedy, HasSubstr("restore ledger.log and journal.log"))));
+  ASSERT_TRUE(ApplyRepair(storage::PosixEnv(), folder_.path(), *plan).ok());
+  EXPECT_EQ(storage::ReadAttemptFile(folder_ / (TrialDirectory(spec_) + "/attempt-1/attempt.h5"))->claims, whole);
+}
+
 TEST_F(VerifyCharged, ALostLedgerCountsNothingAnew) {
   WriteJournal(Row());
   WriteLedger(events_);

@@ -195,6 +195,17 @@ TEST_F(ChargingTest, RefusedRequestIsNotCharged) {
   ASSERT_THAT(Take<cluster::Reserved>(), SizeIs(1));
 }
 
+// What was drawn is spent, whatever budgets say; what is drawn from then on they refuse.
+TEST_F(ChargingTest, DrawsThatTheLedgerLostAreChargedBeyondABudget) {
+  Say(trial_, cluster::Reserve{1, Votes(), 1'000'000, true});
+  ASSERT_THAT(outbox_.ledger, SizeIs(1));
+  EXPECT_EQ(Charged(), 1'000'000);
+  GrantAll();
+  ASSERT_TRUE(Take<cluster::Reserved>().at(0).second.granted);
+  Say(trial_, cluster::Reserve{2, Votes(), 1});
+  EXPECT_FALSE(Take<cluster::Reserved>().at(0).second.granted);
+}
+
 TEST_F(ChargingTest, ReservationOfNothingIsRefused) {
   for (const std::int64_t count : {0, -1}) {
     Say(trial_, cluster::Reserve{static_cast<std::uint64_t>(10 + count), Votes(), count});

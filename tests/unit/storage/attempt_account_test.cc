@@ -60,6 +60,31 @@ TEST_F(AttemptAccount, MoreThanTheLedgerChargesIsFoundAndNotTakenAway) {
   EXPECT_FALSE(NeedsRecount(file_, account_));
 }
 
+// As after an older copy of ledger and journal was put back: what follows from it promises too much.
+TEST_F(AttemptAccount, ClaimsOfALedgerThatLostDrawsAreNotTaken) {
+  account_.charged = {VoteEvent(39)};
+  account_.claims[0].epsilon /= 2;
+  EXPECT_THAT(AccountDamage(file_, account_), ElementsAre(HasSubstr("the ledger has lost some")));
+  EXPECT_FALSE(NeedsRecount(file_, account_));
+  account_.charged = {VoteEvent(39), Louder(5)};
+  EXPECT_TRUE(NeedsRecount(file_, account_));
+  const retort::testing::TemporaryDirectory folder;
+  const std::string path = folder / "attempt.h5";
+  ASSERT_TRUE(WriteAttemptFile(PosixEnv(), path, file_).ok());
+  ASSERT_TRUE(RecountAttemptFile(PosixEnv(), path, account_).ok());
+  const AttemptFile read = ReadAttemptFile(path).value();
+  EXPECT_THAT(read.ledger, SizeIs(2));
+  EXPECT_EQ(read.claims, file_.claims);
+}
+
+TEST_F(AttemptAccount, WhatTheLedgerForgotIsTheRestOfWhatIsRecorded) {
+  EXPECT_THAT(Forgotten(file_.ledger, account_.charged), IsEmpty());
+  EXPECT_THAT(Forgotten(file_.ledger, {VoteEvent(90), Louder(1)}), IsEmpty());
+  const auto lost = Forgotten(file_.ledger, {VoteEvent(33)});
+  ASSERT_THAT(lost, SizeIs(1));
+  EXPECT_EQ(lost[0].count, 7);
+}
+
 TEST_F(AttemptAccount, ASmallerMissingOrIncomparableClaimIsLess) {
   const std::vector<privacy::Claim> whole = account_.claims;
   file_.claims[0].epsilon -= 0.001;

@@ -25,6 +25,7 @@ class TwinHost final : public TrialHost {
   bool before_steps = false;  // vanishes at the n-th report, be it of a step or not
 
   std::map<std::uint64_t, Grant> grants;
+  std::vector<privacy::PrivacyEvent> charged_again;  // since the order knew nothing of them
   std::vector<cluster::Progress> progress;
   std::vector<cluster::CheckpointCommitted> checkpoints;
 
@@ -32,6 +33,11 @@ class TwinHost final : public TrialHost {
     if (++reservations_ == refuse_at) return Refused("The budget of data set 'tiny' is spent.");
     grants[++last_id_] = {event, count, -1};
     return last_id_;
+  }
+  Status ChargeDrawn(const privacy::PrivacyEvent& event, std::int64_t count) override {
+    charged_again.push_back(event);
+    charged_again.back().count = count;
+    return {};
   }
   Status Settle(std::uint64_t id, std::int64_t used) override {
     grants.at(id).used = used;
