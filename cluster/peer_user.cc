@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace retort::cluster {
@@ -19,8 +20,10 @@ struct Question {
 };
 
 // What the kernel says about the socket that `question` names, if there is one. It answers within the call that asks.
-std::optional<inet_diag_msg> Ask(const Question& question) {
+// Sets `full` where it could not be asked for want of a descriptor or of memory.
+std::optional<inet_diag_msg> Ask(const Question& question, bool& full) {
   const int kernel = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  full = kernel < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
   if (kernel < 0) return std::nullopt;
   char reply[1024];
   ssize_t got = ::send(kernel, &question, sizeof(question), 0);
@@ -68,10 +71,9 @@ bool IsEstablished(int socket) {
   return ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_state == TCP_ESTABLISHED;
 }
 
-}  // namespace
-
-// A socket that its process has closed is nobody's any more, and the kernel calls it root's.
-std::optional<uid_t> PeerUser(int socket) {
+// The other end of `socket`, if it is on this host.
+std::optional<inet_diag_msg> FarEnd(int socket, bool& full) {
+  full = false;
   const std::optional<End> far = EndOf(socket, ::getpeername), near = EndOf(socket, ::getsockname);
   if (!far || !near) return std::nullopt;
   Question question{};
@@ -87,16 +89,28 @@ std::optional<uid_t> PeerUser(int socket) {
   std::memcpy(id.idiag_src, far->address, sizeof(far->address));
   std::memcpy(id.idiag_dst, near->address, sizeof(near->address));
   id.idiag_cookie[0] = id.idiag_cookie[1] = static_cast<__u32>(INET_DIAG_NOCOOKIE);
-  const std::optional<inet_diag_msg> found = Ask(question);
+  return Ask(question, full);
+}
+
+}  // namespace
+
+// A socket that its process has closed is nobody's any more, and the kernel calls it root's.
+std::optional<uid_t> PeerUser(int socket) {
+  bool full = false;
+  const std::optional<inet_diag_msg> found = FarEnd(socket, full);
   if (!found || found->idiag_state != TCP_ESTABLISHED) return std::nullopt;
   return found->idiag_uid;
 }
 
-// In this order: an end that is closed between the two looks is seen by the second.
+// In this order: an end that is closed between the two looks is seen by the second. What this end holds established
+// may be half closed at the other, where bytes still wait to be sent.
 bool IsOwnPeer(int socket) {
   if (!EndOf(socket, ::getsockname)) return true;
-  const std::optional<uid_t> user = PeerUser(socket);
-  return (!user || *user == ::geteuid()) && IsEstablished(socket);
+  bool full = false;
+  const std::optional<inet_diag_msg> found = FarEnd(socket, full);
+  if (full) return false;
+  if (found && (found->idiag_state != TCP_ESTABLISHED || found->idiag_uid != ::geteuid())) return false;
+  return IsEstablished(socket);
 }
 
 }  // namespace retort::cluster

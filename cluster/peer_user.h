@@ -13,8 +13,9 @@ namespace retort::cluster {
 [[nodiscard]] std::optional<uid_t> PeerUser(int socket);
 
 // Whether a connection that was just accepted may go on: not when its other end belongs to another user of this host, and not
-// when it is closed already, since then nobody can tell whose it was. Other hosts' connections may,
-// and sockets of another kind.
+// when it is closed already, or half of it (shutdown(2), also with bytes that this end has not taken yet), since then nobody
+// can tell whose it was; nor where no descriptor is left to ask with. Other hosts' connections may, and sockets of another
+// kind.
 [[nodiscard]] bool IsOwnPeer(int socket);
 
 }  // namespace retort::cluster

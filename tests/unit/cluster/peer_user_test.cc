@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <functional>
+#include <string>
 #include <utility>
 
 namespace retort::cluster {
@@ -86,6 +89,46 @@ TEST(PeerUser, ConnectionOfAnotherUserIsNot) {
   ASSERT_EQ(::waitpid(child, &state, 0), child);
   EXPECT_EQ(state, 0);
   EXPECT_FALSE(IsOwnPeer(accepted));
+  ::close(accepted);
+}
+
+// Sends more than the other end has room for, and ends its own half: the end of it waits behind the bytes.
+bool FillAndHalfClose(int client) {
+  const int room = 4 << 20;
+  ::setsockopt(client, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+  const std::string bytes(1 << 16, '\0');
+  while (::send(client, bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
+  }
+  return errno == EAGAIN && ::shutdown(client, SHUT_WR) == 0;
+}
+
+// The end at which it was accepted is established all the while.
+TEST(PeerUser, ConnectionThatIsHalfClosedBehindItsBytesMayNotGoOn) {
+  for (const int family : {AF_INET, AF_INET6}) {
+    Listener listener(family);
+    if (!listener.usable() && family == AF_INET6) continue;
+    const int client = listener.Connect();
+    ASSERT_TRUE(FillAndHalfClose(client));
+    const int accepted = listener.Accept();
+    EXPECT_EQ(PeerUser(accepted), std::nullopt);
+    EXPECT_FALSE(IsOwnPeer(accepted)) << "it may be anybody's";
+    ::close(client);
+    ::close(accepted);
+  }
+}
+
+TEST(PeerUser, ConnectionMayNotGoOnWhereNoDescriptorIsLeftToAskWith) {
+  Listener listener(AF_INET);
+  const int client = listener.Connect(), accepted = listener.Accept();
+  ASSERT_TRUE(IsOwnPeer(accepted));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool own = IsOwnPeer(accepted);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(own);
+  ::close(client);
   ::close(accepted);
 }
 
