@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,8 +38,26 @@ struct SpawnSetup {
   posix_spawnattr_t attributes{};
 };
 
+// Owns the descriptor of a worker's log.
+struct LogFile {
+  LogFile() = default;
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+  ~LogFile() {
+    if (fd >= 0) ::close(fd);
+  }
+  // 0 or an errno value. Here and not by the child: who waits for it could not be stopped while that waits for a pipe.
+  int Open(const std::string& path) {
+    fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+    struct stat status {};
+    if (fd < 0 || ::fstat(fd, &status) != 0) return errno;
+    return S_ISFIFO(status.st_mode) ? ENXIO : 0;
+  }
+  int fd = -1;
+};
+
 // 0 or an errno value.
-int Prepare(SpawnSetup& setup, int socket, const std::string& log_path) {
+int Prepare(SpawnSetup& setup, int socket, int log) {
   sigset_t all;
   sigset_t none;
   ::sigfillset(&all);
@@ -51,12 +70,9 @@ int Prepare(SpawnSetup& setup, int socket, const std::string& log_path) {
   if (error == 0) error = ::posix_spawnattr_setpgroup(&setup.attributes, 0);
   if (error == 0) error = ::posix_spawnattr_setsigdefault(&setup.attributes, &all);
   if (error == 0) error = ::posix_spawnattr_setsigmask(&setup.attributes, &none);
+  if (error == 0 && log >= 0) error = ::posix_spawn_file_actions_adddup2(files, log, 2);  // its number may be the next
   if (error == 0) error = ::posix_spawn_file_actions_adddup2(files, socket, kWorkerSocket);
   if (error == 0) error = ::posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
-  if (error == 0 && !log_path.empty()) {
-    error =
-        ::posix_spawn_file_actions_addopen(files, 2, log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-  }
   if (error == 0) error = ::posix_spawn_file_actions_adddup2(files, 2, 1);
   if (error == 0) error = ::posix_spawn_file_actions_addclosefrom_np(files, kWorkerSocket + 1);
   return error;
@@ -129,14 +145,16 @@ Result<WorkerProcess> WorkerProcess::Spawn(const WorkerCommand& command) {
   std::vector<std::string> environment = command.environment;
   SpawnSetup setup;
   pid_t pid = -1;
-  int error = Prepare(setup, theirs.fd(), command.log_path);
+  LogFile log;
+  int error = command.log_path.empty() ? 0 : log.Open(command.log_path);
+  if (error == 0) error = Prepare(setup, theirs.fd(), log.fd);
   if (error == 0) {
     error = ::posix_spawn(&pid, command.program.c_str(), &setup.files, &setup.attributes,
                           Pointers(arguments).data(), Pointers(environment).data());
   }
   if (error != 0) {
-    const std::string log = command.log_path.empty() ? "" : " (its log is " + command.log_path + ")";
-    return EnvironmentError("The worker program " + command.program + log +
+    const std::string where = command.log_path.empty() ? "" : " (its log is " + command.log_path + ")";
+    return EnvironmentError("The worker program " + command.program + where +
                             " could not be started: " + ErrnoText(error) + ".");
   }
   return WorkerProcess(pid, std::move(ours));

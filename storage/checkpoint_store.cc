@@ -1,7 +1,9 @@
 #include "storage/checkpoint_store.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "storage/attempt_import.h"
@@ -35,6 +37,14 @@ std::uint64_t SizeOf(const Checkpoint& checkpoint) {
   return bytes;
 }
 
+// Files of an attempt are removed and written anew: never where a link leads.
+Status CheckNoLink(const std::string& directory) {
+  std::error_code ignored;
+  if (!std::filesystem::is_symlink(directory, ignored)) return {};
+  return EnvironmentError("'" + directory + "' is a link, and an attempt's files are not removed or written through one: " +
+                          "put the folder itself there, or remove the link.");
+}
+
 }  // namespace
 
 CheckpointStore::CheckpointStore(Env& env, std::string directory, std::size_t kept)
@@ -48,6 +58,7 @@ Result<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(Env& env, const s
                                                                std::uint32_t attempt, std::size_t kept) {
   std::unique_ptr<CheckpointStore> store(
       new CheckpointStore(env, AttemptDirectory(trial_directory, attempt), kept));
+  RETORT_RETURN_IF_ERROR(CheckNoLink(store->directory_));
   RETORT_RETURN_IF_ERROR(env.CreateDirectories(store->directory_));
   const std::string path = store->Path("manifest.log");
   LogContents contents;

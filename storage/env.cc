@@ -49,6 +49,18 @@ Descriptor OpenFile(const std::string& path, int flags, mode_t mode = 0644) {
   return Descriptor(fd);
 }
 
+// A file to write. What somebody else put at its name is not written to: no link is followed, and no pipe waited for.
+Result<Descriptor> OpenToWrite(const std::string& path, int flags, const char* doing, mode_t mode = 0644) {
+  Descriptor file = OpenFile(path, flags | O_NOFOLLOW | O_NONBLOCK, mode);
+  if (!file.valid() && errno == ELOOP)
+    return EnvironmentError("'" + path + "' is a link, and no link is followed here: see who made it, and remove it.");
+  if (!file.valid() && errno != ENXIO) return FileError(errno, doing, path);
+  struct stat status {};
+  if (file.valid() && ::fstat(file.get(), &status) != 0) return FileError(errno, doing, path);
+  if (!file.valid() || S_ISFIFO(status.st_mode)) return EnvironmentError("'" + path + "' is no plain file");
+  return file;
+}
+
 std::string ParentOf(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
@@ -186,8 +198,7 @@ Result<std::unique_ptr<AppendFile>> PosixEnvironment::OpenAppend(const std::stri
     return std::unique_ptr<AppendFile>(std::make_unique<PosixAppendFile>(std::move(file), path));
   }
   if (errno != EEXIST) return FileError(errno, "create", path);
-  Descriptor existing = OpenFile(path, O_WRONLY | O_APPEND);
-  if (!existing.valid()) return FileError(errno, "open for appending", path);
+  RETORT_ASSIGN_OR_RETURN(Descriptor existing, OpenToWrite(path, O_WRONLY | O_APPEND, "open for appending"));
   return std::unique_ptr<AppendFile>(std::make_unique<PosixAppendFile>(std::move(existing), path));
 }
 
@@ -254,22 +265,22 @@ Result<std::unique_ptr<InputFile>> PosixEnvironment::OpenInput(const std::string
 
 Status PosixEnvironment::WriteFileAtomically(const std::string& path, std::string_view bytes) {
   return PublishFile(path, [&](const std::string& temporary) -> Status {
-    Descriptor file = OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC);
-    if (!file.valid()) return FileError(errno, "create", temporary);
+    RETORT_ASSIGN_OR_RETURN(Descriptor file, OpenToWrite(temporary, O_WRONLY | O_CREAT | O_EXCL, "create"));
     RETORT_RETURN_IF_ERROR(WriteAll(file.get(), bytes, temporary));
     if (const int error = file.Close(); error != 0) return FileError(error, "close", temporary);
     return {};
   });
 }
 
-// What a killed process left at the temporary name has the mode that it had then: it does not stay.
+// What a killed process left at the temporary name has the mode that it had then, and what somebody else put there may lead
+// elsewhere: neither stays.
 Status PosixEnvironment::PublishFile(const std::string& path,
                                      const std::function<Status(const std::string&)>& write) {
   const std::string temporary = path + std::string(kTemporarySuffix);
   const auto publish = [&]() -> Status {
-    if (OthersMayRead(temporary)) ::unlink(temporary.c_str());
+    ::unlink(temporary.c_str());
     RETORT_RETURN_IF_ERROR(write(temporary));
-    const Descriptor file = OpenFile(temporary, O_RDONLY);
+    const Descriptor file = OpenFile(temporary, O_RDONLY | O_NOFOLLOW);
     if (!file.valid()) return FileError(errno, "open", temporary);
     SetModeFor(path, file.get());
     RETORT_RETURN_IF_ERROR(SyncDescriptor(file.get(), false, temporary));
@@ -345,8 +356,7 @@ Result<std::uint64_t> PosixEnvironment::FreeBytes(const std::string& directory) 
 bool PosixEnvironment::Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 Result<std::unique_ptr<FileLock>> PosixEnvironment::Lock(const std::string& path) {
-  Descriptor file = OpenFile(path, O_RDWR | O_CREAT, 0600);
-  if (!file.valid()) return FileError(errno, "create lock file", path);
+  RETORT_ASSIGN_OR_RETURN(Descriptor file, OpenToWrite(path, O_RDWR | O_CREAT, "create lock file", 0600));
   KeepLockPrivate(file.get());  // to hold a lock takes no more than to open it for reading
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;

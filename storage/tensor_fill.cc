@@ -17,7 +17,7 @@ namespace {
 // Closes its descriptor quietly; a failed write is seen by the fsync that follows.
 class OpenedFile {
  public:
-  explicit OpenedFile(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {}
+  explicit OpenedFile(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC)) {}
   OpenedFile(const OpenedFile&) = delete;
   OpenedFile& operator=(const OpenedFile&) = delete;
   ~OpenedFile() {

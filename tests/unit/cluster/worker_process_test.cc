@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -239,6 +240,30 @@ TEST(WorkerProcessTest, ALogThatCannotBeOpenedIsNamed) {
   const auto spawned = WorkerProcess::Spawn(command);
   ASSERT_FALSE(spawned.ok());
   EXPECT_THAT(spawned.status().message(), HasSubstr("/nonexistent/folder/worker.log"));
+}
+
+// A pipe that nobody reads would hold the agent where not even SIGKILL reaches it.
+TEST(WorkerProcessTest, ALogThatIsALinkOrAPipeIsRefusedAtOnce) {
+  const auto folder = std::filesystem::temp_directory_path() / ("retort-log-folder-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  WorkerCommand command = Fake("exit-0");
+  std::ofstream(folder / "mine") << "precious";
+  std::filesystem::create_symlink(folder / "mine", folder / "link.log");
+  ASSERT_EQ(::mkfifo((folder / "pipe.log").c_str(), 0600), 0);
+  for (const char* name : {"link.log", "pipe.log"}) {
+    command.log_path = folder / name;
+    const pid_t child = ::fork();    // so that a test of what hangs ends
+    if (child == 0) {
+      ::alarm(20);
+      const auto spawned = WorkerProcess::Spawn(command);
+      ::_exit(!spawned.ok() && spawned.status().message().find(name) != std::string::npos ? 0 : 1);
+    }
+    int state = 0;
+    for (int i = 0; i < 200 && ::waitpid(child, &state, WNOHANG) == 0; ++i) ::usleep(50'000);
+    EXPECT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) == 0) << name;
+  }
+  EXPECT_EQ(std::filesystem::file_size(folder / "mine"), 8U);
+  std::filesystem::remove_all(folder);
 }
 
 // The agent is a child of the test here, and is killed with a worker that hangs.

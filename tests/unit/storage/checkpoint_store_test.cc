@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "experiments/spec/spec_codec.h"
 #include "tests/testing/fault_injection_env.h"
 #include "tests/testing/storage_samples.h"
@@ -63,6 +65,19 @@ TEST_F(CheckpointStoreTest, AFirstAttemptHasNothing) {
   EXPECT_TRUE(store->Transcript()->empty());
   EXPECT_TRUE(store->Series()->empty());
   EXPECT_EQ(store->directory(), "trials/t/attempt-1");
+}
+
+TEST(CheckpointStore, AFolderThatIsALinkLosesNothing) {
+  const retort::testing::TemporaryDirectory folder;
+  const std::string mine = folder / "mine", trial = folder / "t";
+  ASSERT_TRUE(PosixEnv().CreateDirectories(mine).ok() && PosixEnv().CreateDirectories(trial).ok());
+  for (const char* name : {"/checkpoint-1.h5", "/notes.tmp"})
+    ASSERT_TRUE(PosixEnv().WriteFileAtomically(mine + name, "precious").ok());
+  std::filesystem::create_directory_symlink(mine, trial + "/attempt-1");
+  const auto store = CheckpointStore::Open(PosixEnv(), trial, 1);
+  ASSERT_FALSE(store.ok());
+  EXPECT_THAT(store.status().message(), HasSubstr("attempt-1' is a link"));
+  EXPECT_EQ(PosixEnv().List(mine).value(), (std::vector<std::string>{"checkpoint-1.h5", "notes.tmp"}));
 }
 
 TEST_F(CheckpointStoreTest, ACommittedCheckpointComesBackExactly) {

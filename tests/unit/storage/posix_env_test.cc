@@ -93,6 +93,32 @@ TEST(PosixEnv, TheNameOfARemovedLargeFileIsFreeAtOnceAndItsBlocksSoon) {
   EXPECT_EQ(opened(), 0U) << "the blocks are held";
 }
 
+// Another user of a shared folder can put links and pipes at the names that are written next.
+TEST(PosixEnv, NothingIsWrittenThroughALink) {
+  const retort::testing::TemporaryDirectory folder;
+  const std::string mine = folder / "mine";
+  for (const std::string name : {"view.tmp", "lock", "log"}) {
+    ASSERT_TRUE(PosixEnv().WriteFileAtomically(mine, "precious").ok());
+    ASSERT_EQ(::chmod(mine.c_str(), 0600), 0);
+    std::filesystem::create_symlink(mine, folder / name);
+  }
+  EXPECT_TRUE(PosixEnv().WriteFileAtomically(folder / "view", "new").ok());
+  EXPECT_EQ(PosixEnv().ReadFile(folder / "view").value(), "new");
+  EXPECT_THAT(PosixEnv().Lock(folder / "lock").status().message(), HasSubstr("is a link"));
+  EXPECT_THAT(PosixEnv().OpenAppend(folder / "log").status().message(), HasSubstr("is a link"));
+  EXPECT_EQ(PosixEnv().ReadFile(mine).value(), "precious");
+}
+
+TEST(PosixEnv, PipesAreNeitherWrittenToNorWaitedFor) {
+  const retort::testing::TemporaryDirectory folder;
+  for (const std::string name : {"view.tmp", "lock", "log"})
+    ASSERT_EQ(::mkfifo((folder / name).c_str(), 0600), 0);
+  EXPECT_TRUE(PosixEnv().WriteFileAtomically(folder / "view", "new").ok());
+  EXPECT_EQ(PosixEnv().ReadFile(folder / "view").value(), "new");
+  EXPECT_THAT(PosixEnv().Lock(folder / "lock").status().message(), HasSubstr("is no plain file"));
+  EXPECT_THAT(PosixEnv().OpenAppend(folder / "log").status().message(), HasSubstr("is no plain file"));
+}
+
 TEST(FileError, EveryCauseThatUsersMeetHasItsOwnRemedy) {
   std::set<std::string> messages;
   for (const int error : {ENOSPC, EDQUOT, EROFS, EACCES, ENOENT, ENOTDIR, EMFILE, EIO, ENOLCK}) {
