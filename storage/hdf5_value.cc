@@ -142,7 +142,8 @@ std::optional<std::vector<std::int64_t>> ParseHdf5Extents(std::string_view messa
   if (!known || rank > kMostRank) return std::nullopt;
   std::vector<std::int64_t> extents;
   for (unsigned i = 0; i < rank; ++i) extents.push_back(reader.I64());
-  if (!reader.ok() || !TensorBytes(DType::u8, extents)) return std::nullopt;
+  // Of the largest elements: those of any type have a size then, also where an extent is 0.
+  if (!reader.ok() || !TensorBytes(DType::u64, extents)) return std::nullopt;
   return extents;
 }
 

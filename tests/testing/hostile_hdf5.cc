@@ -77,6 +77,12 @@ void AddUnwritten(hid_t file, hsize_t extent, hsize_t chunk) {
   Create(file, H5T_NATIVE_FLOAT, Space(extent), properties);
 }
 
+// No element, and no number of bytes that a row would have.
+void AddNoneOfMany(hid_t file) {
+  const std::array<hsize_t, 2> extents = {hsize_t{1} << 61, 0};
+  Create(file, H5T_NATIVE_FLOAT, H5Screate_simple(2, extents.data(), nullptr), DatasetProperties());
+}
+
 void AddCompact(hid_t file) {
   const hid_t properties = DatasetProperties();
   H5Pset_layout(properties, H5D_COMPACT);
@@ -154,6 +160,7 @@ std::vector<Trick> Tricks(const std::string& secret, const std::string& other, s
        [](hid_t file) { AddUnwritten(file, hsize_t{1} << 40, 0); }},
       {"2^40 in chunks that are not there", "index",
        [](hid_t file) { AddUnwritten(file, hsize_t{1} << 40, 1 << 20); }},
+      {"an extent of 0 beside one of 2^61", "extents", AddNoneOfMany},
       {"a compact dataset", "layout", AddCompact},
       {"text of any length", "type", [](hid_t file) { AddOfType(file, TextOfAnyLength()); }},
       {"references", "type", [](hid_t file) { AddOfType(file, H5T_STD_REF_OBJ); }},
