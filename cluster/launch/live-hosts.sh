@@ -10,9 +10,12 @@ if [ "${agent[0]}" = ssh ]; then agent+=(-o BatchMode=yes -o ConnectTimeout=5); 
 
 declare -A slots=()
 order=()
+# A host's name becomes a word of the launch agent and a file here, and its slots are reckoned with: no more than that.
 add() {    # host, slots
+  case $1 in -* | *[!A-Za-z0-9._:%@-]* | . | .. | '') echo "$0: '$1' is no host" >&2; exit 2 ;; esac
+  case $2 in *[!0-9]* | '' | ??????*) echo "$0: host $1: '$2' is no number of slots" >&2; exit 2 ;; esac
   if [ -z "${slots[$1]:-}" ]; then order+=("$1"); fi
-  slots[$1]=$((${slots[$1]:-0} + $2))
+  slots[$1]=$((${slots[$1]:-0} + 10#$2))
 }
 
 case ${1:-} in
