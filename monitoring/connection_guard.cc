@@ -34,9 +34,18 @@ ConnectionGuard::~ConnectionGuard() {
   thread_.join();
 }
 
+bool ConnectionGuard::MayBegin() {
+  const std::lock_guard lock(mutex_);
+  if (!none_more_) ++coming_;
+  return !none_more_;
+}
+
 void ConnectionGuard::Began(int socket) {
   const Peer peer{AddressOf(socket), user_of_ ? user_of_(socket) : std::nullopt};
   const std::lock_guard lock(mutex_);
+  --coming_;
+  held_.insert(socket);
+  if (none_more_) BreakOff({socket});
   const bool first = !open_.NextDue();
   BreakOff(open_.Began(socket, peer, Clock::now()));
   if (first) changed_.notify_one();
@@ -45,6 +54,15 @@ void ConnectionGuard::Began(int socket) {
 void ConnectionGuard::Ended(int socket) {
   const std::lock_guard lock(mutex_);
   open_.Ended(socket);
+  held_.erase(socket);
+  closed_.notify_all();
+}
+
+void ConnectionGuard::EndAll(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  none_more_ = true;
+  BreakOff({held_.begin(), held_.end()});
+  closed_.wait_for(lock, patience, [this] { return held_.empty() && coming_ == 0; });
 }
 
 void ConnectionGuard::Watch() {

@@ -4,6 +4,7 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 
+#include <chrono>
 #include <mutex>
 #include <utility>
 
@@ -13,6 +14,7 @@
 namespace retort::monitoring {
 namespace {
 
+constexpr std::chrono::seconds kClosing{2};
 constexpr const char* kTls = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 using Text = std::shared_ptr<const std::string>;
@@ -89,6 +91,10 @@ struct Exporter::Server {
       guard.Ended(info->connect_fd);
   }
 
+  static MHD_Result Accepts(void* self, const sockaddr*, socklen_t) {
+    return static_cast<Server*>(self)->guard.MayBegin() ? MHD_YES : MHD_NO;
+  }
+
   // One for every request: what is not /metrics is not there.
   static MHD_Result Answer(void* self, MHD_Connection* connection, const char* url, const char* method, const char*,
                            const char*, std::size_t* upload, void** seen) {
@@ -126,7 +132,7 @@ struct Exporter::Server {
                                    {MHD_OPTION_HTTPS_MEM_CERT, 0, certificate.data()},
                                    {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kTls)},
                                    {MHD_OPTION_END, 0, nullptr}};
-    daemon = MHD_start_daemon(flags, 0, nullptr, nullptr, &Answer, this, MHD_OPTION_SOCK_ADDR, &where,
+    daemon = MHD_start_daemon(flags, 0, &Accepts, this, &Answer, this, MHD_OPTION_SOCK_ADDR, &where,
                               MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(limits.idle.count()),
                               MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(limits.connections),
                               MHD_OPTION_NOTIFY_CONNECTION, &Watch, this, MHD_OPTION_ARRAY,
@@ -156,7 +162,12 @@ Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen, c
 
 Exporter::Exporter(std::unique_ptr<Server> server) : server_(std::move(server)) {}
 
-Exporter::~Exporter() { MHD_stop_daemon(server_->daemon); }
+// libmicrohttpd 0.9.75 crashes when it is stopped while it refuses a request (its answer is dropped then, and used): it is
+// stopped when it has no connection left.
+Exporter::~Exporter() {
+  server_->guard.EndAll(kClosing);
+  MHD_stop_daemon(server_->daemon);
+}
 
 void Exporter::Publish(MetricValues values) { server_->snapshot.Publish(std::move(values)); }
 

@@ -15,7 +15,7 @@ import unittest
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
-from stranger import Stranger, connect, hold, is_another_user, listeners, pose_as_members  # noqa: E402
+from stranger import Stranger, connect, hold, is_another_user, listeners, pose_as_members, say_too_much  # noqa: E402
 from sweep_run import SMALL_DIGITS, SweepRun, parse_options, processes, run_tests, wait_for  # noqa: E402
 
 OPTIONS = None
@@ -132,10 +132,19 @@ class Strangers(unittest.TestCase):
         run.process.terminate()
         self.assertEqual(run.end(), 75, run.text())
 
+    def test_requests_that_are_refused_while_a_run_ends_do_not_crash_it(self):
+        for i in range(4):
+            run = Run(f"refused{i}", NAPS.format(seeds=", ".join(map(str, range(6))), seconds=0.2), "--slots", "2")
+            address = run.address()
+            strangers = [self.stranger(say_too_much(address)) for _ in range(3)]
+            self.assertEqual(run.end(), 0, run.text())
+            for stranger in strangers:
+                stranger.end()
+
     def test_a_gang_lets_no_stranger_in(self):
         if not is_another_user():
             self.skipTest("only root can be somebody else")
-        for rubbish in (b"", b"\xff" * 4096):
+        for rubbish in (b"", b"\xff" * 4096, None):
             self.stranger(pose_as_members(listeners(), rubbish))
         run = Run("gangs", GANGS.format(source=OPTIONS.source), "--slots", "2")
         self.assertEqual(run.end(120), 0, run.text())

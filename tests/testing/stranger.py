@@ -30,8 +30,11 @@ class Stranger:
             os._exit(0)
 
     def end(self):
+        if self.pid is None:
+            return
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
+        self.pid = None
 
 
 def is_another_user():
@@ -71,6 +74,22 @@ def hold(address, count):
     return act
 
 
+def say_too_much(address):
+    """An act: connections that say more than a request may hold, one after the other."""
+    def act(until):
+        while time.monotonic() < until:
+            if (made := connect(address)) is None:
+                continue
+            try:
+                made.sendall(b"GET /")
+                for _ in range(2000):
+                    made.sendall(b"a" * 10_000)
+            except OSError:
+                pass
+            made.close()
+    return act
+
+
 def listeners():
     """The addresses at which somebody listens on loopback."""
     found = set()
@@ -91,9 +110,20 @@ def listeners():
     return found
 
 
+def fill_and_end(made):
+    """Ends this half of a connection behind more bytes than the other end has room for."""
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)
+    made.setblocking(False)
+    try:
+        while True:
+            made.send(b"\0" * 65536)
+    except BlockingIOError:
+        made.shutdown(socket.SHUT_WR)
+
+
 def pose_as_members(known, rubbish):
     """An act: at every listening port that is not `known` yet, comes before the members of a gang do, with each of the first
-    numbers by which Gloo tells them apart, and goes on with `rubbish`."""
+    numbers by which Gloo tells them apart, and goes on with `rubbish`; None: with all that fits, and its end behind that."""
     def act(until):
         seen, held = set(known), []
         while time.monotonic() < until:
@@ -103,7 +133,9 @@ def pose_as_members(known, rubbish):
                     if made := connect(address):
                         held.append(made)
                         try:
-                            made.send(struct.pack("<q", number) + rubbish)
+                            made.send(struct.pack("<q", number) + (rubbish or b""))
+                            if rubbish is None:
+                                fill_and_end(made)
                         except OSError:
                             pass
             for made in held[:-200]:
