@@ -26,6 +26,9 @@
 namespace retort {
 namespace {
 
+constexpr std::size_t kMostSweepBytes = std::size_t{16} << 20, kPiece = std::size_t{64} << 10;
+
+
 constexpr std::size_t kMostTrials = 1'000'000;
 
 // A file holds the same whatever the seed.
@@ -382,19 +385,22 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
 }
 
 PlanOutcome LoadSweep(const std::string& path, const PlanOptions& options, const PlanHooks& hooks) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
   std::error_code ignored;
-  if (!file || std::filesystem::is_directory(path, ignored)) {
-    PlanOutcome outcome;
-    Diagnostic missing;
-    missing.file = path;
-    missing.message = "cannot read this sweep file; give the path of a TOML file";
-    outcome.errors.push_back(std::move(missing));
-    return outcome;
+  std::ifstream file(path, std::ios::binary);
+  const bool readable = file && !std::filesystem::is_directory(path, ignored);
+  std::string text;
+  for (std::string piece(kPiece, '\0'); readable && file && text.size() <= kMostSweepBytes;) {
+    file.read(piece.data(), kPiece);
+    text.append(piece, 0, static_cast<std::size_t>(file.gcount()));
   }
-  return ParseSweep(text.str(), path, options, hooks);
+  if (readable && !file.bad() && text.size() <= kMostSweepBytes) return ParseSweep(text, path, options, hooks);
+  PlanOutcome outcome;
+  Diagnostic unread;
+  unread.file = path;
+  unread.message = text.size() > kMostSweepBytes ? "larger than 16 MiB, which no sweep file is; give the path of a TOML file"
+                                                 : "cannot read this sweep file; give the path of a TOML file";
+  outcome.errors.push_back(std::move(unread));
+  return outcome;
 }
 
 }  // namespace retort

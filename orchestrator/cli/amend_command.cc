@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "experiments/spec/printable.h"
 #include "orchestrator/amend_results.h"
 #include "orchestrator/ask_runner.h"
 #include "orchestrator/cli/claim_json.h"
@@ -122,7 +123,7 @@ int PrintOutcome(const Invocation& call, const std::string& directory, const Ame
   }
   for (const TrialView& trial : view->trials)
     if (Holds(changed, trial.spec.id))
-      call.console.Data(fmt::format("{}: {}\n", ShownName(trial.spec), StateName(trial.state)));
+      call.console.Data(Printable(fmt::format("{}: {}\n", ShownName(trial.spec), StateName(trial.state))));
   SayOutcome(call, report);
   if (!changed.empty() && call.line.command == "retry" && !view->running)
     call.console.Message("next: " + RunAgain(directory));

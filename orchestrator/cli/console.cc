@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kTextWidth = 110;
 constexpr std::size_t kLeastWidth = 30;
+constexpr std::string_view kPlain = "\x1b[0m";
 
 std::string_view Escape(Tint tint) {
   switch (tint) {
@@ -34,9 +35,26 @@ std::string_view Escape(Tint tint) {
   return "";
 }
 
+// What may stand on a terminal, in the tints that commands paint with: names and texts of files that others made are in it.
+std::string Shown(bool color, std::string_view text) {
+  if (!color) return Printable(text);
+  std::string shown;
+  std::size_t done = 0;
+  for (std::size_t at = text.find('\x1b'); at != std::string_view::npos; at = text.find('\x1b', at + 1)) {
+    for (const std::string_view tint : {Escape(Tint::bold), Escape(Tint::dim), Escape(Tint::red), Escape(Tint::green),
+                                        Escape(Tint::yellow), kPlain}) {
+      if (!text.substr(at).starts_with(tint)) continue;
+      shown += Printable(text.substr(done, at - done));
+      shown += tint;
+      done = at + tint.size();
+    }
+  }
+  return shown + Printable(text.substr(done));
+}
+
 std::string Painted(bool color, Tint tint, std::string_view text) {
   if (!color || tint == Tint::none) return std::string(text);
-  return std::string(Escape(tint)) + std::string(text) + "\x1b[0m";
+  return std::string(Escape(tint)) + std::string(text) + std::string(kPlain);
 }
 
 void Write(std::FILE* file, std::string_view text) {
@@ -59,7 +77,9 @@ Console::Console(Sink out, Sink err, ConsoleOptions options)
 
 void Console::Data(std::string_view text) const { out_(text); }
 
-void Console::Text(std::string_view text) const { out_(Fitted(text)); }
+void Console::Text(std::string_view text) const {
+  out_(options_.json ? std::string(text) : Fitted(Shown(options_.color_out, text)));
+}
 
 std::string Console::Fitted(std::string_view text) const {
   return options_.live && !options_.json ? FittedText(text, options_.width) : std::string(text);

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/spec/printable.h"
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/number_text.h"
@@ -58,7 +59,7 @@ int ListCommand(const Invocation& call) {
   if (call.line.global.json)
     PrintJson(call.console, kept);
   else
-    call.console.Data(call.line.names ? NamesText(kept) : ListText(kept));
+    call.console.Data(Printable(call.line.names ? NamesText(kept) : ListText(kept)));
   return 0;
 }
 

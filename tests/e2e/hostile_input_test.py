@@ -4,11 +4,14 @@ moves a cursor nor turns text."""
 import json
 import os
 import random
+import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 import unicodedata
 import unittest
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
 from sweep_run import all_tests_pass, parse_options
@@ -24,6 +27,14 @@ PLACES = ['[data."a{}b"]\n', '[teacher."a{}b"]\n', '[table."a{}b"]\nrows = ["met
 READING = [["plan", "FILE"], ["table", "FILE"], ["table", "FILE", "--format", "markdown"], ["table", "FILE", "--format", "latex"],
            ["table", "FILE", "--format", "csv"], ["plot", "FILE"], ["audit", "FILE"], ["run", "FILE"]]
 TURNS = {0x061C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+
+
+def chunk(kind, content):
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+PICTURE = (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 0, 0, 0, 0)) +
+           chunk(b"IDAT", zlib.compress(bytes(72))) + chunk(b"IEND", b""))
 
 
 def moves(character):
@@ -92,6 +103,26 @@ class HostileInput(unittest.TestCase):
                       ["report", "--out", "page.html"], ["export", "x", "curves", "--format", "csv", "--out", "c.csv"]):
             for more in ([], ["--json"]):
                 self.refuses([*words, "--results", "r", *more], codes=(1, 2, 3))
+
+    def test_names_of_folders_and_files_are_shown_without_controls(self):
+        for name in (b"c\x1b[2Jat", "\u202ecat".encode(), b"\xffcat", "\u009b2Jcat".encode()):
+            for part in (b"train", b"test"):
+                for group in (name, b"dog"):
+                    folder = os.path.join(os.fsencode(self.place), b"set", part, group)
+                    os.makedirs(folder)
+                    for file in (b"0.png", name + b"1.png"):
+                        with open(os.path.join(folder, file), "wb") as picture:
+                            picture.write(PICTURE if file == b"0.png" else b"none")
+            done = subprocess.run([OPTIONS.retort, "data", "check", "pictures", "set"], cwd=self.place, capture_output=True, timeout=60,
+                                  env={**os.environ, "XDG_CACHE_HOME": os.path.join(self.place, "cache")})
+            said = (done.stdout + done.stderr).decode()     # valid UTF-8
+            self.assertIn("dog", said)
+            self.assertEqual([c for c in said if moves(c)], [], said)
+            shutil.rmtree(os.path.join(self.place, "set"))
+
+    def test_what_never_ends_is_no_sweep(self):
+        for path in ("/dev/zero", "/dev/full"):
+            self.assertIn("larger than 16 MiB", self.refuses(["plan", path]))
 
     def test_words_of_the_command_line_are_quoted_without_controls(self):
         self.write("s.toml", HEAD.encode())

@@ -31,6 +31,22 @@ TEST_F(ConsoleTest, WhatMessagesQuoteReachesNoTerminalAsControls) {
   EXPECT_EQ(out_, "");
 }
 
+// Class folders, tensors of weights and the like have names that others gave them.
+TEST_F(ConsoleTest, WhatTextsQuoteReachesNoTerminalAsControls) {
+  Make().Text("class a\x1b[2J\xff\u202Eb\x9b\n  next\n");
+  EXPECT_EQ(out_, "class a? b?\n  next\n");
+  out_.clear();
+  ConsoleOptions options;
+  options.color_out = true;
+  const auto write = [this](std::string_view text) { out_ += text; };
+  const Console console(write, write, options);
+  console.Text(console.Paint(Tint::red, "worst") + " \x1b[2J\x1b]0;title\x07of \x1b[31;5mall\n");
+  EXPECT_EQ(out_, "\x1b[31mworst\x1b[0m of all\n");
+  out_.clear();
+  Make(true).Text("{\"\xC3\xBC\": 1}\n");
+  EXPECT_EQ(out_, "{\"\xC3\xBC\": 1}\n");
+}
+
 TEST_F(ConsoleTest, TextIsFittedToATerminalAndNowhereElse) {
   ConsoleOptions options;
   options.width = 30;
