@@ -118,7 +118,7 @@ std::string MarkdownText(const std::string& text) {
       out += ' ';
       continue;
     }
-    if (std::string_view("\\|*_<`").find(c) != std::string_view::npos) out += '\\';
+    if (std::string_view("\\|*_<`[]").find(c) != std::string_view::npos) out += '\\';
     out += c;
   }
   return out;

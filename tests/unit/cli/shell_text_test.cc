@@ -15,5 +15,14 @@ TEST(ShellText, AllElseIsQuoted) {
   EXPECT_EQ(ShellText(""), "''");
 }
 
+// A word of two lines would be two commands; a terminal would not show what is pasted.
+TEST(ShellText, WhatATerminalDoesNotShowIsNamedByItsBytes) {
+  EXPECT_EQ(ShellText("a\nb"), "$'a\\x0ab'");
+  EXPECT_EQ(ShellText("it's \x1b[2J\\"), "$'it\\'s \\x1b[2J\\\\'");
+  EXPECT_EQ(ShellText("\xff"), "$'\\xff'");
+  EXPECT_EQ(ShellText("\u202e"), "$'\\xe2\\x80\\xae'");
+  EXPECT_EQ(ShellText("ü"), "'ü'");
+}
+
 }  // namespace
 }  // namespace retort::orchestrator::cli
