@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "experiments/spec/json_integer.h"
 #include "experiments/spec/spec_codec.h"
 
 namespace retort::orchestrator {
@@ -55,7 +56,7 @@ TrialId TrialFromJson(const Json& json) {
 }
 
 AttemptId AttemptFromJson(const Json& json) {
-  return {TrialFromJson(json.at("trial")), json.at("attempt").get<std::uint32_t>()};
+  return {TrialFromJson(json.at("trial")), IntegerOf<std::uint32_t>(json.at("attempt"))};
 }
 
 // Put and Take mirror each other, one pair for each event.
@@ -66,7 +67,7 @@ void Put(Json& json, const SweepOpened& event) {
   json["provenance"] = event.provenance_json;
 }
 void Take(const Json& json, SweepOpened& event) {
-  event.format_version = json.at("format_version").get<int>();
+  event.format_version = IntegerOf<int>(json.at("format_version"));
   event.name = json.at("name").get<std::string>();
   event.resolved_toml = json.at("resolved_toml").get<std::string>();
   event.provenance_json = json.at("provenance").get<std::string>();
@@ -101,8 +102,9 @@ void Put(Json& json, const AttemptLeased& event) {
 }
 void Take(const Json& json, AttemptLeased& event) {
   event.attempt = AttemptFromJson(json);
-  event.generation.value = json.at("generation").get<std::uint64_t>();
-  event.members = json.at("members").get<std::vector<std::pair<int, int>>>();
+  event.generation.value = IntegerOf<std::uint64_t>(json.at("generation"));
+  for (const Json& member : json.at("members"))
+    event.members.emplace_back(IntegerOf<int>(member.at(0)), IntegerOf<int>(member.at(1)));
 }
 
 void Put(Json& json, const AttemptStarted& event) { PutAttempt(json, event.attempt); }
@@ -115,7 +117,7 @@ void Put(Json& json, const CheckpointNoted& event) {
 }
 void Take(const Json& json, CheckpointNoted& event) {
   event.attempt = AttemptFromJson(json);
-  event.step = json.at("step").get<std::int64_t>();
+  event.step = IntegerOf<std::int64_t>(json.at("step"));
   event.digest = json.at("digest").get<std::string>();
 }
 
@@ -127,8 +129,8 @@ void Put(Json& json, const ProgressNoted& event) {
 }
 void Take(const Json& json, ProgressNoted& event) {
   event.attempt = AttemptFromJson(json);
-  event.step = json.at("step").get<std::int64_t>();
-  event.total_steps = json.at("total_steps").get<std::int64_t>();
+  event.step = IntegerOf<std::int64_t>(json.at("step"));
+  event.total_steps = IntegerOf<std::int64_t>(json.at("total_steps"));
   event.phase = json.at("phase").get<std::string>();
 }
 
@@ -183,8 +185,8 @@ void Put(Json& json, const SlotDrained& event) {
   for (const TrialId trial : event.trials) json["trials"].push_back(trial.Hex());
 }
 void Take(const Json& json, SlotDrained& event) {
-  event.rank = json.at("rank").get<int>();
-  event.slot = json.at("slot").get<int>();
+  event.rank = IntegerOf<int>(json.at("rank"));
+  event.slot = IntegerOf<int>(json.at("slot"));
   event.host = json.at("host").get<std::string>();
   for (const Json& trial : json.at("trials")) event.trials.push_back(TrialFromJson(trial));
 }
@@ -204,9 +206,9 @@ void Take(const Json& json, PackingMeasured& event) {
   event.host = json.at("host").get<std::string>();
   event.device = json.at("device").get<std::string>();
   event.shape = json.at("shape").get<std::string>();
-  event.width = json.at("width").get<int>();
+  event.width = IntegerOf<int>(json.at("width"));
   event.rate = NumberFromJson(json.at("rate"));
-  event.than_width = json.at("than_width").get<int>();
+  event.than_width = IntegerOf<int>(json.at("than_width"));
   event.than_rate = NumberFromJson(json.at("than_rate"));
   event.kept = json.at("kept").get<bool>();
   event.cause = json.at("cause").get<std::string>();
@@ -219,8 +221,8 @@ void Put(Json& json, const SlotRestored& event) {
   json["trial"] = event.trial.Hex();
 }
 void Take(const Json& json, SlotRestored& event) {
-  event.rank = json.at("rank").get<int>();
-  event.slot = json.at("slot").get<int>();
+  event.rank = IntegerOf<int>(json.at("rank"));
+  event.slot = IntegerOf<int>(json.at("slot"));
   event.host = json.at("host").get<std::string>();
   event.trial = TrialFromJson(json.at("trial"));
 }
@@ -236,7 +238,7 @@ void Put(Json& json, const AgentNoted& event) {
   json["devices"] = event.devices;
 }
 void Take(const Json& json, AgentNoted& event) {
-  event.rank = json.at("rank").get<int>();
+  event.rank = IntegerOf<int>(json.at("rank"));
   const auto name = json.at("change").get<std::string>();
   const auto known = std::find_if(kChanges.begin(), kChanges.end(), [&](const auto& c) { return name == c.second; });
   if (known == kChanges.end()) throw nlohmann::json::other_error::create(605, "unknown change " + name, &json);
@@ -247,7 +249,7 @@ void Take(const Json& json, AgentNoted& event) {
 
 void Put(Json& json, const LedgerNoted& event) { json["reservations"] = event.reservations; }
 void Take(const Json& json, LedgerNoted& event) {
-  event.reservations = json.at("reservations").get<std::uint64_t>();
+  event.reservations = IntegerOf<std::uint64_t>(json.at("reservations"));
 }
 
 void Put(Json& json, const DataNoted& event) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "experiments/spec/json_integer.h"
 #include "experiments/spec/spec_codec.h"
 #include "storage/json_text.h"
 
@@ -19,8 +20,8 @@ Result<bool> Replay(const Record& record, const nlohmann::json& json, ManifestSt
   switch (static_cast<ManifestRecord>(record.type)) {
     case ManifestRecord::committed:
       state.ever_committed = true;
-      state.live.push_back({json.at("step").get<std::int64_t>(), json.at("file").get<std::string>(),
-                            json.at("sha256").get<std::string>(), json.at("from").get<std::uint32_t>()});
+      state.live.push_back({IntegerOf<std::int64_t>(json.at("step")), json.at("file").get<std::string>(),
+                            json.at("sha256").get<std::string>(), IntegerOf<std::uint32_t>(json.at("from"))});
       if (state.live.back().from != 0) state.imported = state.live.back();
       return true;
     case ManifestRecord::removed: {

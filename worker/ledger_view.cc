@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/privacy/claim.h"
+#include "experiments/spec/json_integer.h"
 #include "storage/attempt_account.h"
 #include "worker/trial_host.h"
 
@@ -33,16 +34,16 @@ nlohmann::json ToJson(const LedgerEntry& entry) {
 
 LedgerEntry EntryOf(const nlohmann::json& json) {
   LedgerEntry entry;
-  entry.id = json.at("id").get<std::uint64_t>();
+  entry.id = IntegerOf<std::uint64_t>(json.at("id"));
   entry.data_digest = json.at("data").get<std::string>();
   entry.attempt.trial = TrialId::FromHex(json.at("trial").get<std::string>()).value();
-  entry.attempt.number = json.at("attempt").get<std::uint32_t>();
-  entry.generation = json.at("generation").get<std::uint64_t>();
+  entry.attempt.number = IntegerOf<std::uint32_t>(json.at("attempt"));
+  entry.generation = IntegerOf<std::uint64_t>(json.at("generation"));
   entry.state = json.at("settled").get<bool>() ? LedgerState::settled : LedgerState::reserved;
   Result<privacy::PrivacyEvent> event = privacy::DecodeEvent(json.at("event").dump());
   if (!event.ok()) throw std::invalid_argument(event.status().message());
   entry.event = std::move(*event);
-  entry.used = json.at("used").get<std::int64_t>();
+  entry.used = IntegerOf<std::int64_t>(json.at("used"));
   return entry;
 }
 

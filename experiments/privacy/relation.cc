@@ -323,8 +323,7 @@ std::string_view OutOfReach(const PrivacyEvent& event, const Relation& relation)
   if (event.kind == MechanismKind::label_response) return reason::kLabelsOnly;
   if (event.kind == MechanismKind::member_response && relation.neighbour == Neighbour::zero_out)
     return reason::kMissingAnswer;
-  const bool members =
-      event.kind == MechanismKind::member_gradient || event.kind == MechanismKind::member_response;
+  const bool members = event.kind == MechanismKind::member_gradient || event.kind == MechanismKind::member_response;
   return members ? reason::kAllMembers : reason::kUnexpectedMechanism;
 }
 

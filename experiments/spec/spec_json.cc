@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/spec/json_integer.h"
 #include "experiments/spec/json_writer.h"
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/spec_keys.h"
@@ -55,10 +56,10 @@ Preprocessing DecodePreprocessing(const Json& data) {
   if (!data.contains("preprocessing")) return p;
   const Json& json = data.at("preprocessing");
   json.at("crop_top").get_to(p.crop_top);
-  json.at("resize").get_to(p.resize);
-  json.at("height").get_to(p.height);
-  json.at("width").get_to(p.width);
-  json.at("crop").get_to(p.crop);
+  p.resize = IntegerOf<decltype(p.resize)>(json.at("resize"));
+  p.height = IntegerOf<decltype(p.height)>(json.at("height"));
+  p.width = IntegerOf<decltype(p.width)>(json.at("width"));
+  p.crop = IntegerOf<decltype(p.crop)>(json.at("crop"));
   json.at("exif_orientation").get_to(p.exif_orientation);
   if (json.at("skip_broken").get<bool>()) p.on_error = OnError::skip_and_count;
   return p;
@@ -129,12 +130,18 @@ KeyValue DecodeValue(const SpecKey& key, const Json& json) {
   if (std::holds_alternative<bool>(shape)) return json.get<bool>();
   if (std::holds_alternative<std::string>(shape)) return json.get<std::string>();
   if (std::holds_alternative<double>(shape)) return json.get<double>();
-  if (!json.is_number_integer()) Reject(std::string(key.name) + " is not an integer");
-  return json.get<std::int64_t>();
+  return IntegerOf<std::int64_t>(json);
 }
 
 IndexRange DecodeRange(const Json& json) {
-  return {json.at(0).get<std::int64_t>(), json.at(1).get<std::int64_t>()};
+  return {IntegerOf<std::int64_t>(json.at(0)), IntegerOf<std::int64_t>(json.at(1))};
+}
+
+std::vector<std::int64_t> DecodeIntegers(const Json& json, const char* name) {
+  std::vector<std::int64_t> values;
+  if (!json.contains(name)) return values;
+  for (const Json& value : json.at(name)) values.push_back(IntegerOf<std::int64_t>(value));
+  return values;
 }
 
 SplitSource DecodeSource(const Json& split, const char* name) {
@@ -157,7 +164,7 @@ std::shared_ptr<const DataSpec> DecodeData(const Json& json) {
   json.at("digest").get_to(data->digest);
   if (json.contains("published_as")) data->published_as = json.at("published_as").get<std::string>();
   const Json& split = json.at("split");
-  split.at("shuffle").get_to(data->split.shuffle);
+  data->split.shuffle = IntegerOf<decltype(data->split.shuffle)>(split.at("shuffle"));
   data->split.train = DecodeRange(split.at("train"));
   data->split.public_range = DecodeRange(split.at("public"));
   data->split.test = DecodeRange(split.at("test"));
@@ -169,17 +176,17 @@ std::shared_ptr<const DataSpec> DecodeData(const Json& json) {
   data->mean = json.value("mean", std::vector<double>());
   data->std = json.value("std", std::vector<double>());
   data->preprocessing = DecodePreprocessing(json);
-  data->sensitive_classes = json.value("sensitive_classes", std::vector<std::int64_t>());
-  data->moved = json.value("moved", std::int64_t{0});
+  data->sensitive_classes = DecodeIntegers(json, "sensitive_classes");
+  if (json.contains("moved")) data->moved = IntegerOf<std::int64_t>(json.at("moved"));
   if (json.contains("budget")) {
     data->budget =
         Budget{json.at("budget").at("epsilon").get<double>(), json.at("budget").at("delta").get<double>()};
   }
-  json.at("examples").get_to(data->examples);
-  json.at("channels").get_to(data->channels);
-  json.at("height").get_to(data->height);
-  json.at("width").get_to(data->width);
-  json.at("classes").get_to(data->classes);
+  data->examples = IntegerOf<std::int64_t>(json.at("examples"));
+  data->channels = IntegerOf<std::int64_t>(json.at("channels"));
+  data->height = IntegerOf<std::int64_t>(json.at("height"));
+  data->width = IntegerOf<std::int64_t>(json.at("width"));
+  data->classes = IntegerOf<std::int64_t>(json.at("classes"));
   return data;
 }
 

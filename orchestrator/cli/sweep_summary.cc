@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/spec/json_integer.h"
 #include "orchestrator/audit_store.h"
 #include "orchestrator/cli/known_costs.h"
 #include "orchestrator/folder_lock.h"
@@ -97,7 +98,7 @@ DataSpending SpentIn(const json& value) {
   spent.assumptions = value.at("assumptions").get<std::vector<std::string>>();
   spent.epsilon = spent.root_epsilon = NumberIn(value.at("epsilon"));
   spent.delta = value.at("delta");
-  spent.trials = value.at("trials");
+  spent.trials = IntegerOf<decltype(spent.trials)>(value.at("trials"));
   if (const json& budget = value.at("budget"); !budget.is_null())
     spent.budget = Budget{budget.at(0).get<double>(), budget.at(1).get<double>()};
   return spent;
@@ -124,8 +125,8 @@ std::optional<SweepEstimate> RemainingIn(const json& value) {
   SweepEstimate left;
   left.seconds = IntervalIn(value.at("seconds"));
   left.device_hours = IntervalIn(value.at("device_hours"));
-  if (const json& bytes = value.at("disk_bytes"); !bytes.is_null()) left.disk_bytes = bytes.get<std::uint64_t>();
-  left.slots = value.at("slots");
+  if (const json& bytes = value.at("disk_bytes"); !bytes.is_null()) left.disk_bytes = IntegerOf<std::uint64_t>(bytes);
+  left.slots = IntegerOf<decltype(left.slots)>(value.at("slots"));
   left.measured = value.at("measured");
   left.as_if_alone = value.at("as_if_alone");
   return left;

@@ -123,6 +123,17 @@ TEST(SpecJson, RepeatedKeysAreRefused) {
   EXPECT_FALSE(DecodeTrialSpec("{\"data\":{\"name\":\"a\",\"name\":\"b\"}}").ok());
 }
 
+TEST(SpecJson, NumbersThatNoIntegerHoldsAreRefused) {
+  const std::string whole = EncodeTrialSpec(Unusual());
+  for (const std::string key : {"\"seed\":", "\"steps\":", "\"shuffle\":", "\"examples\":", "\"classes\":", "\"train\":["})
+    for (const std::string number : {"1e95", "-1e95", "2.5", "99999999999999999999", "true", "null"}) {
+      const std::size_t begin = whole.find(key) + key.size();
+      const std::size_t end = whole.find_first_of(",]}", begin);
+      const std::string json = whole.substr(0, begin) + number + whole.substr(end);
+      EXPECT_FALSE(DecodeTrialSpec(json).ok()) << json;
+    }
+}
+
 TEST(SpecJson, DataSetComesBackExactly) {
   const TrialSpec spec = Unusual();
   const auto decoded = DecodeTrialSpec(EncodeTrialSpec(spec));

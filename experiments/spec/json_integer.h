@@ -1,0 +1,24 @@
+// Whole numbers in JSON of files that others may have written.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+namespace retort {
+
+// Of any of nlohmann's JSON types. Throws std::invalid_argument for what is no whole number, or none that T holds: the
+// library converts a number of any size, and what comes out of 1e95 is undefined.
+template <typename T, typename Json>
+T IntegerOf(const Json& json) {
+  if (json.is_number_unsigned()) {
+    const auto value = json.template get<std::uint64_t>();
+    if (std::in_range<T>(value)) return static_cast<T>(value);
+  } else if (json.is_number_integer()) {
+    const auto value = json.template get<std::int64_t>();
+    if (std::in_range<T>(value)) return static_cast<T>(value);
+  }
+  throw std::invalid_argument(json.dump() + " is not a whole number that can stand there");
+}
+
+}  // namespace retort
