@@ -242,7 +242,7 @@ def check_environment(root):
 
 
 MUTANT_LIST = "tests/MUTANTS.md"
-MUTANTS = 32
+MUTANTS = 41
 MUTANT_ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| [^|]+ \| `(\w+)\.(\w+)` \| `([^`]+)` \|$")
 
 
