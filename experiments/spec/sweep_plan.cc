@@ -1,12 +1,9 @@
 // Sweep file to trials.
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <span>
-#include <sstream>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
@@ -19,15 +16,13 @@
 #include "experiments/spec/spec_codec.h"
 #include "experiments/spec/sweep.h"
 #include "experiments/spec/sweep_document.h"
+#include "experiments/spec/sweep_file.h"
 #include "experiments/spec/trial_names.h"
 #include "experiments/spec/trial_resolver.h"
 #include "experiments/spec/trial_rules.h"
 
 namespace retort {
 namespace {
-
-constexpr std::size_t kMostSweepBytes = std::size_t{16} << 20, kPiece = std::size_t{64} << 10;
-
 
 constexpr std::size_t kMostTrials = 1'000'000;
 
@@ -385,20 +380,12 @@ PlanOutcome ParseSweep(const std::string& text, const std::string& path, const P
 }
 
 PlanOutcome LoadSweep(const std::string& path, const PlanOptions& options, const PlanHooks& hooks) {
-  std::error_code ignored;
-  std::ifstream file(path, std::ios::binary);
-  const bool readable = file && !std::filesystem::is_directory(path, ignored);
-  std::string text;
-  for (std::string piece(kPiece, '\0'); readable && file && text.size() <= kMostSweepBytes;) {
-    file.read(piece.data(), kPiece);
-    text.append(piece, 0, static_cast<std::size_t>(file.gcount()));
-  }
-  if (readable && !file.bad() && text.size() <= kMostSweepBytes) return ParseSweep(text, path, options, hooks);
+  const Result<std::string> text = ReadSweepFile(path);
+  if (text.ok()) return ParseSweep(*text, path, options, hooks);
   PlanOutcome outcome;
   Diagnostic unread;
   unread.file = path;
-  unread.message = text.size() > kMostSweepBytes ? "larger than 16 MiB, which no sweep file is; give the path of a TOML file"
-                                                 : "cannot read this sweep file; give the path of a TOML file";
+  unread.message = text.status().message();
   outcome.errors.push_back(std::move(unread));
   return outcome;
 }

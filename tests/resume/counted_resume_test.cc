@@ -300,6 +300,7 @@ TEST_F(CountedResume, NumbersThatAreGivenAgainNameOtherGrants) {
   Crash(1);
   generation_ = 0;
   ExpectCounted(1);
+  EXPECT_GE(ledger_.Draws(), spec_.steps);
 }
 
 TEST_F(CountedResume, NumbersThatAreGivenAgainByALostJournalAndLedgerNameOtherGrants) {

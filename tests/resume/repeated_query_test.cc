@@ -154,9 +154,9 @@ TEST(RepeatedGradientQuery, IsAnsweredOnceByOneTeacher) {
   const TinyTrials tiny;
   for (const Reading reading : {Reading::working, Reading::printed, Reading::row_averaged}) {
     TrialSpec spec = tiny.Student(reading);
-    ExpectOneAnswer(spec, tiny, "plain", "dpsgd");
+    EXPECT_NO_FATAL_FAILURE(ExpectOneAnswer(spec, tiny, "plain", "dpsgd"));
     spec.normalization = Normalization::clip;
-    ExpectOneAnswer(spec, tiny, "plain", "dpsgd");
+    EXPECT_NO_FATAL_FAILURE(ExpectOneAnswer(spec, tiny, "plain", "dpsgd"));
   }
 }
 
