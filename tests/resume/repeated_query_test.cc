@@ -18,9 +18,10 @@ namespace {
 // One process's part in a trial whose generator makes the same image again and again.
 class Life {
  public:
-  Life(const TrialInputs& inputs, storage::CheckpointStore& store)
+  Life(const TrialInputs& inputs, storage::CheckpointStore& store, std::int64_t budget = INT64_MAX)
       : gang_(MakeSoloCollective()),
         tape_(&store, *gang_),
+        port_(budget),
         book_(&port_, 64, 1000),
         method_(MakeMethod({inputs.spec, inputs.data, &*inputs.teacher, tape_, *gang_}).value()) {
     tape_.Fund(book_);
@@ -38,9 +39,12 @@ class Life {
     for (const storage::TranscriptRecord& record : records) ASSERT_TRUE(tape_.Insert(record).ok());
     ASSERT_TRUE(tape_.ShareReplays().ok());
   }
-  void Step(std::int64_t step) {
+  [[nodiscard]] Status TryStep(std::int64_t step) {
     Series series;
-    const Status done = method_->Step(step, series);
+    return method_->Step(step, series);
+  }
+  void Step(std::int64_t step) {
+    const Status done = TryStep(step);
     ASSERT_TRUE(done.ok()) << done.message();
   }
   [[nodiscard]] std::int64_t drawn() const { return book_.drawn(); }
@@ -158,6 +162,23 @@ TEST(RepeatedGradientQuery, IsAnsweredOnceByOneTeacher) {
     spec.normalization = Normalization::clip;
     EXPECT_NO_FATAL_FAILURE(ExpectOneAnswer(spec, tiny, "plain", "dpsgd"));
   }
+}
+
+// It is saved as it was, and the step is begun anew: nothing of it was answered.
+TEST(RepeatedGradientQuery, IsNotRememberedWhereTheStepEndsBeforeItsAnswer) {
+  const TinyTrials tiny;
+  TrialInputs inputs;
+  const TrialOrder order = tiny.Order(tiny.Student(Reading::working), "told", 1, tiny.TeacherFile("plain"));
+  ASSERT_FALSE(LoadTrialInputs(order, storage::PosixEnv(), OpenHost, inputs));
+  testing::FaultInjectionEnv env;
+  const auto store = storage::CheckpointStore::Open(env, "trials/t", 1).value();
+  Life life(inputs, *store, 0);
+  const auto asked = [&] {
+    const std::vector<storage::TensorBlob> state = life.Save();
+    return std::find_if(state.begin(), state.end(), [](const auto& blob) { return blob.name == "asked/digests"; })->shape[0];
+  };
+  EXPECT_FALSE(life.TryStep(0).ok());
+  EXPECT_EQ(asked(), 0);
 }
 
 TEST(RepeatedGradientQuery, IsAnsweredOnceByEveryMember) {

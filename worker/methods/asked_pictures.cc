@@ -13,17 +13,24 @@ AskedPictures::AskedPictures(std::int64_t capacity) : digests_(at::empty({capaci
 at::Tensor AskedPictures::Again(const at::Tensor& pictures) {
   const at::NoGradGuard no_grad;
   const std::int64_t rows = pictures.size(0);
-  RETORT_CHECK(rows_ + rows <= digests_.size(0));
-  auto* digests = digests_.mutable_data_ptr<std::int64_t>();
+  const auto* digests = digests_.const_data_ptr<std::int64_t>();
   for (; known_ < rows_; ++known_) asked_.insert(digests[known_]);
   const at::Tensor found = release::QueryDigests(pictures).view(at::kLong).contiguous();
-  at::Tensor again = at::empty({rows}, at::kBool);
-  for (std::int64_t i = 0; i < rows; ++i, ++known_) {
-    digests[known_] = found.const_data_ptr<std::int64_t>()[i * found.size(1)];
-    again.mutable_data_ptr<bool>()[i] = !asked_.insert(digests[known_]).second;
+  const at::Tensor again = at::empty({rows}, at::kBool);
+  std::unordered_set<std::int64_t> among;
+  newest_.clear();
+  for (std::int64_t i = 0; i < rows; ++i) {
+    newest_.push_back(found.const_data_ptr<std::int64_t>()[i * found.size(1)]);
+    again.mutable_data_ptr<bool>()[i] = asked_.count(newest_.back()) > 0 || !among.insert(newest_.back()).second;
   }
-  rows_ = known_;
   return again;
+}
+
+void AskedPictures::Remember() {
+  RETORT_CHECK(rows_ + static_cast<std::int64_t>(newest_.size()) <= digests_.size(0));
+  auto* digests = digests_.mutable_data_ptr<std::int64_t>();
+  for (const std::int64_t digest : newest_) digests[rows_++] = digest;
+  newest_.clear();
 }
 
 void AskedPictures::Register(TrainState& state, const std::string& prefix) {

@@ -109,6 +109,7 @@ class DataFreeDistillation final : public Method {
     if (before_) query.again = before_->Again(asked.images);
     const auto draw = [&](release::ChargeBook* book) { return Release(query, asked.own, undetached, book); };
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(at, draw, &replayed));
+    if (before_) before_->Remember();
     if (replayed && !spec_.detach) {
       RETORT_ASSIGN_OR_RETURN(undetached, mechanism_->GraphOf(release::Oracle::AskUndetached(
                                               *teacher_, {asked.own, logits, at})));
