@@ -14,6 +14,7 @@
 
 #include "experiments/privacy/privacy_event.h"
 #include "experiments/spec/failure_kind.h"
+#include "experiments/spec/json_integer.h"
 #include "experiments/spec/json_writer.h"
 
 namespace retort::cluster {
@@ -56,17 +57,9 @@ void Write(JsonWriter& json, const std::vector<T>& values) {
 [[nodiscard]] bool FromJson(const Json& json, privacy::PrivacyEvent& out);
 template <std::integral T>
 [[nodiscard]] bool FromJson(const Json& json, T& out) {
-  if (json.is_number_unsigned()) {
-    const auto value = json.get<std::uint64_t>();
-    if (!std::in_range<T>(value)) return false;
-    out = static_cast<T>(value);
-    return true;
-  }
-  if (!json.is_number_integer()) return false;
-  const auto value = json.get<std::int64_t>();
-  if (!std::in_range<T>(value)) return false;
-  out = static_cast<T>(value);
-  return true;
+  const std::optional<T> value = FindInteger<T>(json);
+  if (value) out = *value;
+  return value.has_value();
 }
 template <typename A, typename B>
 [[nodiscard]] bool FromJson(const Json& json, std::pair<A, B>& out) {

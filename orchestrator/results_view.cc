@@ -1,6 +1,5 @@
 #include "orchestrator/results_view.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -93,11 +92,10 @@ Result<ResultsView> ReadWith(storage::Env& env, const std::string& directory, Ro
   RETORT_ASSIGN_OR_RETURN(view.ledger, storage::ReadLedger(env, LedgerPath(directory)));
   view.ledger_lost = LostLedgerText(core, view.ledger.size());
   if (!view.ledger_lost.empty()) return view;
-  const auto charged = [&view](TrialId id) {
-    return std::any_of(view.ledger.begin(), view.ledger.end(),
-                       [id](const storage::LedgerEntry& entry) { return entry.attempt.trial == id; });
-  };
-  RETORT_ASSIGN_OR_RETURN(view.ledger_lost, LostTrialsText(env, core, folders, charged));
+  std::set<TrialId> charged;
+  for (const storage::LedgerEntry& entry : view.ledger) charged.insert(entry.attempt.trial);
+  RETORT_ASSIGN_OR_RETURN(view.ledger_lost,
+                          LostTrialsText(env, core, folders, [&charged](TrialId id) { return charged.contains(id); }));
   return view;
 }
 
