@@ -1,6 +1,7 @@
 #include "worker/failure.h"
 
 #include <c10/util/Exception.h>
+#include <dnnl.hpp>
 
 #include <algorithm>
 #include <initializer_list>
@@ -49,6 +50,10 @@ std::optional<Failure> CatchTorch(const std::function<std::optional<Failure>()>&
     return Failure{FailureKind::out_of_memory, error.what_without_backtrace()};
   } catch (const c10::Error& error) {
     return Failure{KindOf(error.what_without_backtrace()), error.what_without_backtrace()};
+  } catch (const dnnl::error& error) {
+    // oneDNN's text names the call; only its status tells that memory lacked, for data or for the code it generates.
+    const bool memory = error.status == dnnl_out_of_memory;
+    return Failure{memory ? FailureKind::out_of_memory : FailureKind::internal, error.what()};
   } catch (const std::exception& error) {
     return Failure{FailureKind::internal, error.what()};
   }

@@ -1,4 +1,5 @@
 #include <ATen/ATen.h>
+#include <dnnl.hpp>
 #include <gtest/gtest.h>
 
 #include "worker/failure.h"
@@ -86,6 +87,12 @@ TEST(CatchTorch, TellsMemoryFromTheRest) {
     return std::nullopt;
   });
   EXPECT_EQ(huge->kind, FailureKind::out_of_memory) << huge->detail;
+  const auto kernel = CatchTorch(
+      []() -> std::optional<Failure> { throw dnnl::error(dnnl_out_of_memory, "could not create a primitive"); });
+  EXPECT_EQ(kernel->kind, FailureKind::out_of_memory);
+  const auto no_kernel = CatchTorch(
+      []() -> std::optional<Failure> { throw dnnl::error(dnnl_unimplemented, "could not create a primitive"); });
+  EXPECT_EQ(no_kernel->kind, FailureKind::internal);
   const auto shape = CatchTorch([]() -> std::optional<Failure> {
     static_cast<void>(at::zeros({2}).view({3}));
     return std::nullopt;
