@@ -1,9 +1,10 @@
 #include "cluster/mpi_world.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "cluster/mpi_library.h"
@@ -21,7 +22,9 @@ std::string LoaderError() {
 // Tells the wrapper script that every rank has its signal handlers. A script on another host cannot
 // see the file, and waits a fixed time instead: failing to write it is no error.
 void MarkReady(const LaunchEnvironment& launch) {
-  if (!launch.exit_code_file.empty()) std::ofstream(launch.exit_code_file + ".ready") << "ready\n";
+  if (launch.exit_code_file.empty()) return;
+  const int file = ::open((launch.exit_code_file + ".ready").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file >= 0) ::close(file);
 }
 
 }  // namespace

@@ -7,15 +7,29 @@
 #include "orchestrator/spent_metrics.h"
 #include "orchestrator/surroundings.h"
 #include "orchestrator/system_clock.h"
+#include "storage/output_place.h"
 #include "storage/result_file.h"
 
 namespace retort::orchestrator {
+namespace {
+
+// What runs that were killed left of files that they were writing.
+Status RemoveLeftovers(storage::Env& env, const std::string& results) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(results));
+  for (const std::string& name : names)
+    if (storage::IsTemporaryName(name)) RETORT_RETURN_IF_ERROR(env.Remove(results + "/" + name));
+  return {};
+}
+
+}  // namespace
 
 std::string ExitCodePath(const std::string& results) { return results + "/exit-code"; }
 
 Status PublishOpening(storage::Env& env, const Core& core) {
   const std::string& results = core.settings().results;
+  RETORT_RETURN_IF_ERROR(storage::CheckReplaceable(ExitCodePath(results)));
   RETORT_RETURN_IF_ERROR(env.Remove(ExitCodePath(results)));
+  RETORT_RETURN_IF_ERROR(RemoveLeftovers(env, results));
   return env.WriteFileAtomically(results + "/sweep.toml", core.resolved_toml());
 }
 

@@ -17,6 +17,7 @@
 #include "storage/file_error.h"
 #include "storage/file_modes.h"
 #include "storage/input_files.h"
+#include "storage/output_place.h"
 #include "storage/within_memory.h"
 
 namespace retort::storage {
@@ -49,54 +50,15 @@ Descriptor OpenFile(const std::string& path, int flags, mode_t mode = 0644) {
   return Descriptor(fd);
 }
 
-// A file to write. What somebody else put at its name is not written to: no link is followed, and no pipe waited for.
+// A file to write in place. What else is at its name is not written to: no link is followed, and no pipe waited for.
 Result<Descriptor> OpenToWrite(const std::string& path, int flags, const char* doing, mode_t mode = 0644) {
   Descriptor file = OpenFile(path, flags | O_NOFOLLOW | O_NONBLOCK, mode);
-  if (!file.valid() && errno == ELOOP)
-    return EnvironmentError("'" + path + "' is a link, and no link is followed here: see who made it, and remove it.");
-  if (!file.valid() && errno != ENXIO) return FileError(errno, doing, path);
+  const int error = file.valid() ? 0 : errno;
   struct stat status {};
   if (file.valid() && ::fstat(file.get(), &status) != 0) return FileError(errno, doing, path);
-  if (!file.valid() || S_ISFIFO(status.st_mode)) return EnvironmentError("'" + path + "' is no plain file");
-  return file;
-}
-
-std::string ParentOf(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-Status WriteAll(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return FileError(errno, "write", path);
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
-Status SyncDescriptor(int fd, bool data_only, const std::string& path) {
-  while ((data_only ? ::fdatasync(fd) : ::fsync(fd)) != 0) {
-    if (errno == EINTR) continue;
-    return FileError(errno, "sync", path);
-  }
-  return {};
-}
-
-// Some file systems cannot sync folders and say EINVAL; they order renames themselves.
-Status SyncFolder(const std::string& path) {
-  const Descriptor folder = OpenFile(path, O_RDONLY | O_DIRECTORY);
-  if (!folder.valid()) return FileError(errno, "open folder", path);
-  while (::fsync(folder.get()) != 0) {
-    if (errno == EINTR) continue;
-    if (errno == EINVAL) return {};
-    return FileError(errno, "sync folder", path);
-  }
-  return {};
+  if (file.valid() && S_ISREG(status.st_mode)) return file;
+  RETORT_RETURN_IF_ERROR(CheckReplaceable(path));
+  return file.valid() ? EnvironmentError("'" + path + "' is no plain file") : FileError(error, doing, path);
 }
 
 // By a thread of its own; here where none can be had.
@@ -264,35 +226,18 @@ Result<std::unique_ptr<InputFile>> PosixEnvironment::OpenInput(const std::string
 }
 
 Status PosixEnvironment::WriteFileAtomically(const std::string& path, std::string_view bytes) {
-  return PublishFile(path, [&](const std::string& temporary) -> Status {
-    RETORT_ASSIGN_OR_RETURN(Descriptor file, OpenToWrite(temporary, O_WRONLY | O_CREAT | O_EXCL, "create"));
-    RETORT_RETURN_IF_ERROR(WriteAll(file.get(), bytes, temporary));
-    if (const int error = file.Close(); error != 0) return FileError(error, "close", temporary);
-    return {};
-  });
+  RETORT_RETURN_IF_ERROR(CheckReplaceable(path));
+  RETORT_ASSIGN_OR_RETURN(TemporaryFile file, TemporaryFile::For(path));
+  RETORT_RETURN_IF_ERROR(WriteAll(file.descriptor(), bytes, path));
+  return file.Publish(TemporaryFile::Over::plain_file);
 }
 
-// What a killed process left at the temporary name has the mode that it had then, and what somebody else put there may lead
-// elsewhere: neither stays.
 Status PosixEnvironment::PublishFile(const std::string& path,
                                      const std::function<Status(const std::string&)>& write) {
-  const std::string temporary = path + std::string(kTemporarySuffix);
-  const auto publish = [&]() -> Status {
-    ::unlink(temporary.c_str());
-    RETORT_RETURN_IF_ERROR(write(temporary));
-    const Descriptor file = OpenFile(temporary, O_RDONLY | O_NOFOLLOW);
-    if (!file.valid()) return FileError(errno, "open", temporary);
-    SetModeFor(path, file.get());
-    RETORT_RETURN_IF_ERROR(SyncDescriptor(file.get(), false, temporary));
-    if (::rename(temporary.c_str(), path.c_str()) != 0)
-      return FileError(errno, "rename a finished file to", path);
-    return {};
-  };
-  if (Status status = publish(); !status.ok()) {
-    ::unlink(temporary.c_str());
-    return status;
-  }
-  return SyncFolder(ParentOf(path));
+  RETORT_RETURN_IF_ERROR(CheckReplaceable(path));
+  RETORT_ASSIGN_OR_RETURN(TemporaryFile file, TemporaryFile::For(path));
+  RETORT_RETURN_IF_ERROR(write(file.path()));
+  return file.Publish(TemporaryFile::Over::plain_file);
 }
 
 // The name goes at once. Giving the blocks of a large file back takes the kernel milliseconds that nobody has

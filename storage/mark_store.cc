@@ -17,6 +17,7 @@
 #include "experiments/spec/spec_codec.h"
 #include "storage/byte_codec.h"
 #include "storage/file_error.h"
+#include "storage/output_place.h"
 
 namespace retort::storage {
 namespace {
@@ -72,14 +73,11 @@ Result<std::unique_ptr<FileLock>> LockMarks(Env& env, const std::string& root) {
 // 0600 from the first byte on.
 Status WriteSecret(Env& env, const std::string& path, const std::string& bytes) {
   return env.PublishFile(path, [&](const std::string& temporary) -> Status {
-    ::unlink(temporary.c_str());  // a leftover would keep its mode
-    const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0) return FileError(errno, "create", temporary);
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    const int error = written == static_cast<ssize_t>(bytes.size()) ? 0 : written < 0 ? errno : ENOSPC;
-    const bool closed = ::close(file) == 0;
-    if (error != 0 || !closed) return FileError(error != 0 ? error : errno, "write", temporary);
-    return {};
+    const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0) return FileError(errno, "create", path);
+    Status status = ::fchmod(file, 0600) == 0 ? WriteAll(file, bytes, path) : FileError(errno, "keep others from", path);
+    if (::close(file) != 0 && status.ok()) status = FileError(errno, "write", path);
+    return status;
   });
 }
 

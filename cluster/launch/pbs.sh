@@ -103,7 +103,7 @@ add_option() {    # option, its attribute of the job, what stands before the val
 }
 
 submit_again() {
-  if [ -z "$handed_over" ]; then handed_over=.retort-pbs-$PBS_JOBID.env; fi
+  if [ -z "$handed_over" ]; then handed_over=$(mktemp ".retort-pbs-$PBS_JOBID.XXXXXX") || return; fi
   write_variables >"$handed_over" || return
   add_option -q queue
   add_option -A Account_Name

@@ -39,9 +39,11 @@ Status ClearDirectory(storage::Env& env, const std::string& directory) {
     RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(directory));
     if (!names.empty() && !env.Exists(directory + "/" + kReportName))
       return UsageError(directory + " holds something else: name another folder with --results");
-    std::error_code error;
-    std::filesystem::remove_all(directory, error);
-    if (error) return EnvironmentError(directory + " cannot be emptied: " + error.message());
+    for (const std::string& name : names) {
+      std::error_code error;
+      std::filesystem::remove_all(directory + "/" + name, error);
+      if (error) return EnvironmentError(directory + "/" + name + " cannot be removed: " + error.message());
+    }
   }
   RETORT_RETURN_IF_ERROR(env.CreateDirectories(directory));
   return env.WriteFileAtomically(directory + "/" + kReportName, "{}\n");

@@ -92,6 +92,7 @@ void AddPlot(CLI::App& app, CommandLine& line, Positionals& positionals) {
   AddSweep(*plot, positionals, "FIGURE", "Name of one figure, and KEY=VALUE overrides as given to `run`");
   plot->add_option("--format", line.plot_format, "svg, png or both (default)")->check(CLI::IsMember({"svg", "png", "both"}));
   plot->add_option("--out", line.out, "Folder for the files (default figures/ in the results folder)")->type_name("DIR");
+  plot->add_flag("--force", line.force, "Also over files that are no figures of retort's");
 }
 
 void AddChaos(CLI::App& app, CommandLine& line, Positionals& positionals) {
@@ -182,6 +183,7 @@ void AddModel(CLI::App& app, CommandLine& line) {
   check->add_option("--input", line.input, "Images: a .npy of float32 [rows, channels, height, width]")->type_name("FILE.npy");
   check->add_option("--logits-out", line.logits_out, "What the network says of them: a .npy of float32 [rows, classes]")
       ->type_name("FILE.npy");
+  check->add_flag("--force", line.force, "Also over a file that is there");
   check->add_option("--classes", line.classes, "Classes (default as the weights have it)")->check(CLI::Range(1, 1 << 20));
   check->add_option("--image", line.image, "CxHxW, or a size for 3 channels (default as the input has it)");
   check->add_flag("--torchscript", line.torchscript,

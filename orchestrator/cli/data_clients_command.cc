@@ -10,6 +10,7 @@
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/named_data.h"
+#include "orchestrator/cli/output_file.h"
 #include "storage/data/clients.h"
 #include "storage/data/example_store.h"
 #include "storage/file_modes.h"
@@ -74,16 +75,26 @@ Result<std::vector<ClientList>> SharedOut(const CommandLine& line, const storage
   return lists;
 }
 
-// Lists of two divisions side by side would share examples.
+bool IsListName(std::string_view name) {
+  constexpr std::string_view kBegin = "client-", kEnd = ".txt";
+  if (name == "held-out.txt") return true;
+  if (name.size() <= kBegin.size() + kEnd.size() || !name.starts_with(kBegin) || !name.ends_with(kEnd)) return false;
+  const std::string_view number = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+  return std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Lists of two divisions side by side would share examples. Nothing is removed where one of them may not be.
 Status ClearLists(storage::Env& env, const std::string& folder, bool force) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(folder));
+  std::vector<std::string> lists;
   for (const std::string& name : names) {
-    if (name != "held-out.txt" && !(name.starts_with("client-") && name.ends_with(".txt"))) continue;
+    if (!IsListName(name)) continue;
+    lists.push_back(folder + "/" + name);
+    RETORT_RETURN_IF_ERROR(CheckOutput(env, lists.back(), {.force = true}));
     if (!force)
-      return UsageError(folder + "/" + name +
-                        " is a list of another division; choose another --out, or --force to replace them all");
-    RETORT_RETURN_IF_ERROR(env.Remove(folder + "/" + name));
+      return UsageError(lists.back() + " is a list of another division; choose another --out, or --force to replace them all");
   }
+  for (const std::string& list : lists) RETORT_RETURN_IF_ERROR(env.Remove(list));
   return {};
 }
 
@@ -99,7 +110,7 @@ Status WriteLists(const Invocation& call, const std::vector<ClientList>& lists) 
                                    line.part.empty() ? "the whole set" : line.part, list.examples.size(),
                                    line.clients, how, line.seed);
     for (const std::int64_t example : list.examples) text += std::to_string(example) + "\n";
-    RETORT_RETURN_IF_ERROR(call.env.WriteFileAtomically(list.path, text));
+    RETORT_RETURN_IF_ERROR(WriteOutput(call.env, list.path, text, {}));
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/completion.h"
 #include "orchestrator/cli/man_text.h"
+#include "orchestrator/cli/output_file.h"
 #include "orchestrator/cli/version.h"
 #include "storage/file_modes.h"
 
@@ -33,8 +34,9 @@ int WritePages(const Invocation& call, const CommandNode& root) {
   const storage::UmaskScope users(call.umask);
   if (const Status made = call.env.CreateDirectories(folder); !made.ok()) return call.console.Fail(made);
   const std::vector<ManPage> pages = ManPages(root, VersionText());
+  const OutputRule rule{.force = call.line.force, .mark = kManMark, .kind = "page"};
   for (const ManPage& page : pages) {
-    const Status written = call.env.WriteFileAtomically(folder + "/" + page.name + ".1", page.text);
+    const Status written = WriteOutput(call.env, folder + "/" + page.name + ".1", page.text, rule);
     if (!written.ok()) return call.console.Fail(written);
   }
   call.console.Message(fmt::format("{} pages in {}", pages.size(), folder));

@@ -17,6 +17,7 @@ void AddDocuments(CLI::App& app, CommandLine& line) {
   man->fallthrough();
   CLI::Option* page = man->add_option("COMMAND", line.page, "A command, as run (default: the program)");
   man->add_option("--all", line.pages, "Write every page into this folder instead")->type_name("DIR")->excludes(page);
+  man->add_flag("--force", line.force, "With --all: also over files that are no pages of retort's");
 }
 
 }  // namespace retort::orchestrator::cli

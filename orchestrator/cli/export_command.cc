@@ -12,6 +12,7 @@
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/known_values.h"
 #include "orchestrator/cli/open_results.h"
+#include "orchestrator/cli/output_file.h"
 #include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/trial_json.h"
 #include "orchestrator/cli/trial_names.h"
@@ -216,8 +217,8 @@ int ExportCommand(const Invocation& call) {
   std::vector<Diagnostic> errors;
   const Part* part = FindPart(line, errors);
   if (part == nullptr) return call.console.Fail(errors);
-  if (call.env.Exists(line.out) && !line.force)
-    return call.console.Fail(UsageError(line.out + " is there already; --force writes over it."));
+  const OutputRule rule{.force = line.force};
+  if (const Status may = CheckOutput(call.env, line.out, rule); !may.ok()) return call.console.Fail(may);
   const Result<ResultsView> view = OpenShownResults(call);
   if (!view.ok()) return call.console.Fail(view.status());
   const Result<const TrialView*> trial = FindTrial(*view, line.trial);
@@ -225,7 +226,7 @@ int ExportCommand(const Invocation& call) {
   const Result<std::string> bytes = EncodePart(*part, *view, **trial, line.export_format);
   if (!bytes.ok()) return call.console.Fail(bytes.status());
   const storage::UmaskScope users(call.umask);
-  if (const Status written = call.env.WriteFileAtomically(line.out, *bytes); !written.ok())
+  if (const Status written = WriteOutput(call.env, line.out, *bytes, rule); !written.ok())
     return call.console.Fail(written);
   const std::string name = ShownName((*trial)->spec);
   if ((*trial)->spec.role == Role::teacher && part->encode == Student)

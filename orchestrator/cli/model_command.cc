@@ -15,6 +15,7 @@
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
 #include "orchestrator/cli/number_text.h"
+#include "orchestrator/cli/output_file.h"
 #include "orchestrator/environment.h"
 #include "orchestrator/worker_question.h"
 #include "storage/file_modes.h"
@@ -158,6 +159,8 @@ int ModelCommand(const Invocation& call) {
   if (const auto unknown = UnknownNetwork(line)) return call.console.Fail({*unknown});
   const Result<cluster::ModelOrder> order = OrderOf(line);
   if (!order.ok()) return call.console.Fail(order.status());
+  if (!line.logits_out.empty())
+    if (const Status may = CheckOutput(call.env, line.logits_out, {.force = line.force}); !may.ok()) return call.console.Fail(may);
   std::string program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
   if (program.empty()) program = ProgramDirectory() + "/retort-worker";
   const storage::UmaskScope users(call.umask);  // of what the worker writes

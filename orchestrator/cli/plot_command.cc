@@ -9,11 +9,13 @@
 #include "orchestrator/cli/figure_json.h"
 #include "orchestrator/cli/figure_picture.h"
 #include "orchestrator/cli/load_sweep.h"
+#include "orchestrator/cli/output_file.h"
 #include "orchestrator/cli/printed_command.h"
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/shared_modes.h"
 #include "orchestrator/cli/shown_results.h"
 #include "orchestrator/plot/render.h"
+#include "storage/crc32.h"
 #include "storage/file_modes.h"
 
 namespace retort::orchestrator::cli {
@@ -43,6 +45,19 @@ Result<std::vector<PublishedValue>> PublishedFor(const FigureSpec& figure) {
   for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 3); ++i)
     message += (i == 0 ? "; nearest: " : ", ") + names[i];
   return UsageError(message + ".", names);
+}
+
+// After the head of `png`: the program that wrote it, by which a later one knows that it may replace it.
+std::string Signed(std::string png) {
+  constexpr std::size_t kHead = 33;  // signature and IHDR
+  std::string chunk = "tEXt" + std::string(kPngMark);
+  const auto number = [](std::uint32_t value) {
+    std::string bytes;
+    for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(value >> shift & 0xFFU);
+    return bytes;
+  };
+  chunk = number(static_cast<std::uint32_t>(kPngMark.size())) + chunk + number(storage::ExtendCrc32(0, chunk));
+  return png.insert(std::min(kHead, png.size()), chunk);
 }
 
 // The files of one figure, and what --json says of it.
@@ -102,7 +117,10 @@ class FigureWriter {
       if (call_.line.plot_format != "both" && call_.line.plot_format != name) continue;
       RETORT_ASSIGN_OR_RETURN(const std::string bytes, plot::Render(picture, format));
       const std::string path = folder_ + "/" + data.spec.name + "." + name;
-      RETORT_RETURN_IF_ERROR(call_.env.WriteFileAtomically(path, bytes));
+      const bool png = format == plot::Format::png;
+      // What is in the results folder is retort's own.
+      const OutputRule rule{.force = call_.line.force || call_.line.out.empty(), .mark = png ? kPngMark : kSvgMark, .kind = "figure"};
+      RETORT_RETURN_IF_ERROR(WriteOutput(call_.env, path, png ? Signed(bytes) : bytes, rule));
       files.push_back(path);
       if (!call_.line.global.json) call_.console.Data(path + "\n");
     }

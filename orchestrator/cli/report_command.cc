@@ -6,6 +6,7 @@
 #include "orchestrator/audit_store.h"
 #include "orchestrator/cli/claim_json.h"
 #include "orchestrator/cli/commands.h"
+#include "orchestrator/cli/output_file.h"
 #include "orchestrator/cli/report_sources.h"
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/shell_text.h"
@@ -19,19 +20,7 @@ namespace retort::orchestrator::cli {
 namespace {
 
 constexpr std::uint64_t kMostReadBytes = std::uint64_t{1} << 30;  // of attempts' files; some seconds at most
-constexpr std::string_view kPageBegins = "<!doctype html>";
-
-// Only a page may be written over: a slip of the keyboard must not replace a journal.
-Status MayReplace(storage::Env& env, const std::string& path) {
-  if (!env.Exists(path)) return {};
-  RETORT_ASSIGN_OR_RETURN(const auto file, env.OpenInput(path));
-  std::string begins(kPageBegins.size(), '\0');
-  if (file->size() == 0) return {};
-  const bool page = file->size() >= begins.size() && file->ReadAt(0, begins.size(), begins.data()).ok() &&
-                    begins == kPageBegins;
-  if (page) return {};
-  return UsageError(path + " is there already and is no page of retort's; give another name with --out.");
-}
+constexpr OutputRule kReplaced{.mark = kPageMark, .kind = "page", .can_force = false};
 
 std::vector<ResultTable> TablesOf(const SweepPlan& plan, const ResultsView& view) {
   std::vector<TableSpec> specs = plan.tables;
@@ -97,14 +86,14 @@ int ReportCommand(const Invocation& call) {
   const bool to_stdout = out == "-" || out == "/dev/stdout";
   if (to_stdout && call.line.global.json)
     return call.console.Fail(UsageError("--json and the page would both go to stdout; name a file with --out."));
-  if (const Status may = to_stdout ? Status() : MayReplace(call.env, out); !may.ok()) return call.console.Fail(may);
+  if (const Status may = to_stdout ? Status() : CheckOutput(call.env, out, kReplaced); !may.ok()) return call.console.Fail(may);
   Result<ResultsView> view = ReadShownResults(call.env, found->directory, Plans::newest);
   if (!view.ok()) return call.console.Fail(view.status());
   const ReportPage page = PageOf(call, *view, out);
   const storage::UmaskScope modes(call.line.out.empty() ? ModesOf(call, found->directory) : call.umask);
   if (to_stdout) {
     call.console.Data(page.html);
-  } else if (const Status written = call.env.WriteFileAtomically(out, page.html); !written.ok()) {
+  } else if (const Status written = WriteOutput(call.env, out, page.html, kReplaced); !written.ok()) {
     return call.console.Fail(written);
   }
   for (const std::string& trouble : page.troubles) call.console.Message("warning: " + trouble);

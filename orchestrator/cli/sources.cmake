@@ -64,6 +64,7 @@ set(RETORT_CLI_SOURCES
     metrics_command.cc
     model_command.cc
     named_data.cc
+    output_file.cc
     number_text.cc
     open_results.cc
     plan_command.cc

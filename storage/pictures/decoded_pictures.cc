@@ -9,6 +9,7 @@
 #include "experiments/spec/crc32c.h"
 #include "experiments/spec/sha256.h"
 #include "storage/byte_codec.h"
+#include "storage/output_place.h"
 #include "storage/pictures/picture_file.h"
 
 namespace retort::storage {
@@ -157,10 +158,18 @@ Status MakeRoom(Env& env, std::uint64_t bytes, const PictureCache& cache) {
                           " left: make room, or set RETORT_PICTURE_CACHE to another folder.");
 }
 
+// Of processes that were killed; the lock is held.
+Status RemoveLeftovers(Env& env, const std::string& folder, const std::string& key) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(folder));
+  for (const std::string& name : names)
+    if (name.starts_with(key + std::string(kEnding) + ".") && IsTemporaryName(name))
+      RETORT_RETURN_IF_ERROR(env.Remove(folder + "/" + name));
+  return {};
+}
+
 Status WriteFile(Env& env, const PictureSet& set, const std::string& path, const std::string& key,
                  const PictureProgress& progress) {
   return env.PublishFile(path, [&](const std::string& temporary) -> Status {
-    RETORT_RETURN_IF_ERROR(env.Remove(temporary));  // of a process that was killed
     RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<AppendFile> file, env.OpenAppend(temporary));
     Writer writer(set, progress, [&file](std::string_view part) { return file->Append(part); });
     return writer.Write(key);
@@ -194,6 +203,7 @@ Result<Shared> OpenOrBuild(Env& env, const PictureSet& set, const std::string& k
     if (std::optional<Shared> pictures = OpenWhole(env, set, path, key)) return *std::move(pictures);
     RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<FileLock> lock, Await(env, path, set, cache, progress));
     if (lock == nullptr || env.Exists(path)) continue;
+    RETORT_RETURN_IF_ERROR(RemoveLeftovers(env, cache.folder, key));
     RETORT_RETURN_IF_ERROR(
         MakeRoom(env, ShapeOf(set).stride() * set.rows.size() + 2 * kPictureFileHead, cache));
     RETORT_RETURN_IF_ERROR(WriteFile(env, set, path, key, progress));

@@ -24,7 +24,7 @@ def check_svg(path):
 def check_png(path):
     data = open(path, "rb").read()
     assert data[:8] == b"\x89PNG\r\n\x1a\n", f"{path}: no PNG"
-    at, pixels, kinds = 8, b"", []
+    at, pixels, kinds, texts = 8, b"", [], []
     while at < len(data):
         length, kind = struct.unpack(">I4s", data[at:at + 8])
         body = data[at + 8:at + 8 + length]
@@ -32,10 +32,12 @@ def check_png(path):
         kinds.append(kind)
         if kind == b"IHDR":
             width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+        if kind == b"tEXt":
+            texts.append(body)
         if kind == b"IDAT":
             pixels += body
         at += 12 + length
-    assert kinds[-1] == b"IEND" and b"tIME" not in kinds and b"tEXt" not in kinds, f"{path}: {kinds}"
+    assert kinds[-1] == b"IEND" and b"tIME" not in kinds and texts == [b"Software\0retort"], f"{path}: {kinds} {texts}"
     channels = {0: 1, 2: 3, 6: 4}[colour]
     rows = zlib.decompress(pixels)
     assert depth == 8 and len(rows) == height * (1 + width * channels), f"{path}: {len(rows)} bytes"

@@ -257,8 +257,8 @@ class PbsScriptTest(Scratch):
         self.assertEqual(rest, expected)
         asked = self.read("asked").splitlines()
         self.assertEqual(asked[:-1], ["-q", "gpu", "-N", "mine", "-l", "walltime=01:02:03", "-l",
-                                      "select=2:ncpus=2:mpiprocs=1", "-W", "depend=afterany:9.host", "-v",
-                                      "RETORT_PBS_VARIABLES=.retort-pbs-9.host.env"], output)
+                                      "select=2:ncpus=2:mpiprocs=1", "-W", "depend=afterany:9.host", "-v", asked[-2]], output)
+        self.assertRegex(asked[-2], r"^RETORT_PBS_VARIABLES=\.retort-pbs-9\.host\.[A-Za-z0-9]{6}$", "nobody can guess it")
         # The next job knows nothing else than that: it does the same, and hands over the same.
         os.remove(self.path("seen"))
         name, value = asked[-2].split("=")

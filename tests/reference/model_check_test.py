@@ -84,7 +84,7 @@ def check(retort, name, folder, save_tar):
     with torch.inference_mode():
         expected = network(torch.from_numpy(images)).numpy()
     for container, path in containers(network.state_dict(), folder, save_tar):
-        report = ask(retort, name, "--weights", path, "--input", f"{folder}/images.npy", "--logits-out", f"{folder}/logits.npy")
+        report = ask(retort, name, "--weights", path, "--input", f"{folder}/images.npy", "--logits-out", f"{folder}/logits.npy", "--force")
         assert report["weights"]["container"] == container, report["weights"]
         assert report["parameters"] == count, (name, report["parameters"], count)
         logits = numpy.load(f"{folder}/logits.npy")

@@ -1,15 +1,21 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <set>
+#include <vector>
 
 #include "storage/env.h"
 #include "storage/file_error.h"
+#include "storage/output_place.h"
 #include "tests/testing/temporary_directory.h"
 
 namespace retort::storage {
@@ -18,12 +24,127 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(PosixEnv, AFullDiskIsNamedWithItsRemedy) {
-  auto file = PosixEnv().OpenAppend("/dev/full");
-  ASSERT_TRUE(file.ok()) << file.status().message();
-  const Status status = (*file)->Append("x");
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  const Status status = WriteAll(full, "x", "r/journal.log");
+  ::close(full);
   EXPECT_EQ(status.code(), StatusCode::environment);
-  EXPECT_THAT(status.message(), HasSubstr("'/dev/full': No space left on device"));
+  EXPECT_THAT(status.message(), HasSubstr("'r/journal.log': No space left on device"));
   EXPECT_THAT(status.message(), HasSubstr("free some space"));
+}
+
+// Names of what is there and is no plain file; each must be as it was after `use`.
+class NoPlainFile : public ::testing::Test {
+ protected:
+  NoPlainFile() {
+    EXPECT_TRUE(PosixEnv().WriteFileAtomically(folder_ / "target", "kept").ok());
+    std::filesystem::create_symlink("target", folder_ / "link");
+    std::filesystem::create_symlink("nowhere", folder_ / "dangling");
+    EXPECT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+    std::filesystem::create_directory(folder_ / "folder");
+    names_ = {"link", "dangling", "pipe", "folder"};
+    if (::mknod((folder_ / "device").c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0) names_.emplace_back("device");  // as root
+  }
+  void Refused(const std::function<Status(const std::string&)>& use) {
+    const auto all = PosixEnv().List(folder_.path()).value();
+    for (const std::string& name : names_) {
+      struct stat before {}, after {};
+      ASSERT_EQ(::lstat((folder_ / name).c_str(), &before), 0);
+      const Status status = use(folder_ / name);
+      EXPECT_EQ(status.code(), StatusCode::environment) << name;
+      EXPECT_THAT(status.message(), ::testing::ContainsRegex("/" + name + "' is a (link|pipe|folder|device)")) << name;
+      ASSERT_EQ(::lstat((folder_ / name).c_str(), &after), 0) << name;
+      EXPECT_EQ(before.st_ino, after.st_ino) << name;
+    }
+    EXPECT_EQ(PosixEnv().ReadFile(folder_ / "target").value(), "kept");
+    EXPECT_EQ(PosixEnv().List(folder_.path()).value(), all);
+  }
+
+  retort::testing::TemporaryDirectory folder_;
+  std::vector<std::string> names_;
+};
+
+TEST_F(NoPlainFile, IsNotReplaced) {
+  Refused([](const std::string& path) { return PosixEnv().WriteFileAtomically(path, "x"); });
+  Refused([](const std::string& path) {
+    return PosixEnv().PublishFile(path, [](const std::string&) { return Status(); });
+  });
+}
+
+TEST_F(NoPlainFile, IsNotAppendedTo) {
+  Refused([](const std::string& path) { return PosixEnv().OpenAppend(path).status(); });
+}
+
+TEST_F(NoPlainFile, IsNoLock) {
+  Refused([](const std::string& path) { return PosixEnv().Lock(path).status(); });
+}
+
+TEST_F(NoPlainFile, NorAnythingElseIsReplacedByANewFile) {
+  names_.emplace_back("target");
+  for (const std::string& name : names_) {
+    const Status status = WriteNewFile(folder_ / name, "x");
+    EXPECT_EQ(status.code(), StatusCode::usage) << name;
+    EXPECT_THAT(status.message(), HasSubstr("is there already")) << name;
+  }
+  EXPECT_EQ(PosixEnv().ReadFile(folder_ / "target").value(), "kept");
+  ASSERT_TRUE(WriteNewFile(folder_ / "new", "x").ok());
+  EXPECT_EQ(PosixEnv().ReadFile(folder_ / "new").value(), "x");
+  EXPECT_THAT(PosixEnv().List(folder_.path()).value(), ::testing::Each(::testing::Not(HasSubstr(".tmp"))));
+}
+
+TEST(PosixEnv, AFileOfSomebodyElseBesideItIsNeverTheTemporaryOne) {
+  const retort::testing::TemporaryDirectory folder;
+  for (const bool publish : {false, true}) {
+    ASSERT_TRUE(PosixEnv().WriteFileAtomically(folder / "y.npz.tmp", "notes").ok());
+    ASSERT_TRUE(PosixEnv().WriteFileAtomically(folder / "imp", "important").ok());
+    (void)PosixEnv().Remove(folder / "z.npz.tmp").ok();
+    std::filesystem::create_symlink("imp", folder / "z.npz.tmp");
+    for (const char* const name : {"y.npz", "z.npz"}) {
+      const Status status =
+          publish ? PosixEnv().PublishFile(folder / name,
+                                           [](const std::string& temporary) {
+                                             std::ofstream(temporary) << "new";
+                                             return Status();
+                                           })
+                  : PosixEnv().WriteFileAtomically(folder / name, "new");
+      ASSERT_TRUE(status.ok()) << status.message();
+      EXPECT_EQ(PosixEnv().ReadFile(folder / name).value(), "new");
+    }
+    EXPECT_EQ(PosixEnv().ReadFile(folder / "y.npz.tmp").value(), "notes");
+    EXPECT_EQ(PosixEnv().ReadFile(folder / "imp").value(), "important");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "z.npz.tmp"));
+  }
+}
+
+TEST(PosixEnv, TemporaryNamesDifferAndAreKnown) {
+  const retort::testing::TemporaryDirectory folder;
+  std::set<std::string> names;
+  for (const std::string& name : {std::string("a"), std::string(255, 'n')}) {
+    for (int i = 0; i < 8; ++i) {
+      const Status status = PosixEnv().PublishFile(folder / name, [&](const std::string& temporary) {
+        names.insert(std::filesystem::path(temporary).filename());
+        return Status();
+      });
+      ASSERT_TRUE(status.ok()) << status.message();
+    }
+  }
+  EXPECT_EQ(names.size(), 16U);
+  for (const std::string& name : names) EXPECT_TRUE(IsTemporaryName(name)) << name;
+  for (const char* const name : {"y.npz.tmp", ".0123456789abcdef.tmp", "y.0123456789ABCDEF.tmp", "y.0123456789abcdef", "tmp", ""})
+    EXPECT_FALSE(IsTemporaryName(name)) << name;
+}
+
+TEST(PosixEnv, WhatWasExchangedWhileItWasWrittenIsNotPublished) {
+  const retort::testing::TemporaryDirectory folder;
+  ASSERT_TRUE(PosixEnv().WriteFileAtomically(folder / "view", "old").ok());
+  ASSERT_TRUE(PosixEnv().WriteFileAtomically(folder / "target", "kept").ok());
+  const Status status = PosixEnv().PublishFile(folder / "view", [&](const std::string& temporary) {
+    std::filesystem::remove(temporary);
+    std::filesystem::create_symlink("target", temporary);
+    return Status();
+  });
+  EXPECT_THAT(status.message(), HasSubstr("was exchanged"));
+  EXPECT_EQ(PosixEnv().ReadFile(folder / "view").value(), "old");
+  EXPECT_EQ(PosixEnv().ReadFile(folder / "target").value(), "kept");
 }
 
 TEST(PosixEnv, AFolderWhereAFileLiesIsRefused) {
@@ -115,8 +236,8 @@ TEST(PosixEnv, PipesAreNeitherWrittenToNorWaitedFor) {
     ASSERT_EQ(::mkfifo((folder / name).c_str(), 0600), 0);
   EXPECT_TRUE(PosixEnv().WriteFileAtomically(folder / "view", "new").ok());
   EXPECT_EQ(PosixEnv().ReadFile(folder / "view").value(), "new");
-  EXPECT_THAT(PosixEnv().Lock(folder / "lock").status().message(), HasSubstr("is no plain file"));
-  EXPECT_THAT(PosixEnv().OpenAppend(folder / "log").status().message(), HasSubstr("is no plain file"));
+  EXPECT_THAT(PosixEnv().Lock(folder / "lock").status().message(), HasSubstr("is a pipe"));
+  EXPECT_THAT(PosixEnv().OpenAppend(folder / "log").status().message(), HasSubstr("is a pipe"));
 }
 
 TEST(FileError, EveryCauseThatUsersMeetHasItsOwnRemedy) {
