@@ -15,6 +15,8 @@ quoted() { printf "'%s'" "${1//\'/\'\'}"; }  # for YAML
 
 results="" port="" interval=5 auth="" ca=""
 while [[ $# -gt 0 ]]; do
+  [[ $1 =~ [^[:space:]] ]] || fail "an argument is empty"
+  [[ $# -lt 2 || $2 =~ [^[:space:]] ]] || fail "what follows $1 is empty"
   case $1 in
     -h|--help) sed -n '2,6p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'; exit 0 ;;
     --port|--interval) [[ $# -ge 2 ]] || fail "$1 needs a number"

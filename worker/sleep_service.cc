@@ -17,7 +17,6 @@ namespace retort::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kIdleSlice{60'000};
-constexpr const char* kTakenOverFlag = "--taken-over";
 constexpr int kTakenOverFrame = 4;
 
 Status System(const std::string& what) {

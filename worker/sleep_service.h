@@ -12,6 +12,9 @@
 
 namespace retort::worker {
 
+// The argument with which a process finds what TakeOver left for it.
+inline constexpr const char* kTakenOverFlag = "--taken-over";
+
 // Returns nothing when the agent closed the link, and the Start that is not for a sleeping trial when one
 // came. Error: the agent cannot be spoken to.
 [[nodiscard]] Result<std::optional<cluster::Envelope>> ServeSleep(cluster::SocketLink& link,

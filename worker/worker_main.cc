@@ -31,9 +31,23 @@ int ProbeCuda(retort::worker::Devices& devices) {
   return retort::ExitCode(link.Send({{}, {}, 0, answer}).code());
 }
 
+// The words that retort starts it with; an order that is empty is none.
+bool Understood(int argc, char** argv) {
+  if (argc < 2) return true;
+  for (const char* const alone : {"--version", retort::cluster::kProbeCuda, retort::worker::kTakenOverFlag})
+    if (std::strcmp(argv[1], alone) == 0) return true;
+  for (const char* const with_order : {retort::privacy::kAuditArgument, retort::cluster::kModelArgument, retort::cluster::kReportArgument})
+    if (std::strcmp(argv[1], with_order) == 0) return argc > 2 && argv[2][std::strspn(argv[2], " \t\r\n")] != '\0';
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (!Understood(argc, argv)) {
+    std::fprintf(stderr, "retort-worker: '%s' is no word that it knows, or has no value. It is started by retort, never by hand.\n", argv[1]);
+    return retort::ExitCode(retort::StatusCode::usage);
+  }
   if (argc > 1 && std::strcmp(argv[1], "--version") == 0) {
     std::puts("retort-worker " RETORT_VERSION);
     return 0;

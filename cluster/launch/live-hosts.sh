@@ -18,6 +18,7 @@ add() {    # host, slots
   slots[$1]=$((${slots[$1]:-0} + 10#$2))
 }
 
+case ${2:-} in *[![:space:]]*) ;; *) set -- ;; esac    # an empty value is none
 case ${1:-} in
   --hostfile)
     [ -r "${2:-}" ] || { echo "$0: there is no readable hostfile '${2:-}'" >&2; exit 2; }

@@ -52,6 +52,10 @@ arguments=("$@")
 for ((i = 1; i < $#; i++)); do
   value=${arguments[i]}
   case ${arguments[i - 1]} in
+    --hostfile | -hostfile | --machinefile | -machinefile | --host | -host | -H | -np | --np | -n | --n | -c | --results)
+      case $value in *[![:space:]]*) ;; *) echo "$0: ${arguments[i - 1]} has an empty value" >&2 && exit 2 ;; esac ;;
+  esac
+  case ${arguments[i - 1]} in
     --hostfile | -hostfile | --machinefile | -machinefile) hosts=--hostfile host_at=$i ;;
     --host | -host | -H) hosts=--host host_at=$i ;;
     -np | --np | -n | --n | -c) if [ "$count_at" -eq 0 ]; then count_at=$i; fi ;;

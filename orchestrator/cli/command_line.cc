@@ -356,6 +356,10 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words, std::s
   CLI::App app{"", "retort"};
   AddCommands(app, line, positionals, help_columns);
   const CommandNode root = TreeOf(app);
+  if (std::optional<Diagnostic> empty = EmptyValue(root, arguments)) {
+    parsed.errors.push_back(*std::move(empty));
+    return parsed;
+  }
   if (std::optional<Diagnostic> unknown = UnknownCommand(root, arguments)) {
     parsed.errors.push_back(*std::move(unknown));
     return parsed;

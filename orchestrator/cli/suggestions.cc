@@ -86,6 +86,60 @@ Diagnostic MissingCommandError(const CommandNode& command) {
   return error;
 }
 
+bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
+
+Diagnostic EmptyValueError(const std::string& option, bool takes_one) {
+  Diagnostic error;
+  error.key = option;
+  error.message = option + (takes_one ? " has an empty value: give it one, or leave the option out."
+                                      : " takes no value: leave out what follows it.");
+  return error;
+}
+
+Diagnostic EmptyArgumentError() {
+  Diagnostic error;
+  error.message = "an argument is empty: leave it out, or look whether a variable of your script is not set.";
+  return error;
+}
+
+// The words one after the other: each option with its value, where it takes one.
+class EmptyWords {
+ public:
+  EmptyWords(const CommandNode& root, const std::vector<std::string>& arguments) : arguments_(arguments), chain_{&root} {}
+
+  std::optional<Diagnostic> First() {
+    for (bool options = true; at_ < arguments_.size(); ++at_) {
+      const std::string& word = arguments_[at_];
+      if (options && word == "--") {
+        options = false;
+      } else if (options && IsOption(word)) {
+        if (std::optional<Diagnostic> empty = Option(word)) return empty;
+      } else if (IsBlank(word)) {
+        return EmptyArgumentError();
+      } else if (const CommandNode* below = FindCommand(*chain_.back(), word)) {
+        chain_.push_back(below);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Diagnostic> Option(const std::string& word) {
+    const std::size_t equals = word.find('=');
+    const bool joined = equals != std::string::npos;
+    const std::string name = word.substr(0, equals);
+    const Parameter* option = FindOption(chain_, name);
+    const bool takes_one = option == nullptr || !option->value.empty();
+    if (joined) return IsBlank(word.substr(equals + 1)) ? std::optional(EmptyValueError(name, takes_one)) : std::nullopt;
+    if (option == nullptr || !takes_one || at_ + 1 == arguments_.size()) return std::nullopt;
+    return IsBlank(arguments_[++at_]) ? std::optional(EmptyValueError(name, true)) : std::nullopt;
+  }
+
+  const std::vector<std::string>& arguments_;
+  Chain chain_;
+  std::size_t at_ = 0;
+};
+
 bool Among(const std::vector<std::string>& choices, const std::string& value) {
   return choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end();
 }
@@ -141,6 +195,10 @@ class Walk {
 
 std::optional<Diagnostic> UnknownCommand(const CommandNode& root, const std::vector<std::string>& arguments) {
   return Walk(root, arguments).First(false);
+}
+
+std::optional<Diagnostic> EmptyValue(const CommandNode& root, const std::vector<std::string>& arguments) {
+  return EmptyWords(root, arguments).First();
 }
 
 std::optional<Diagnostic> Misuse(const CommandNode& root, const std::vector<std::string>& arguments) {

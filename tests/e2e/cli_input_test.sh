@@ -64,6 +64,46 @@ sweep 's/^retort = 1/retort = 99/';             mistake "version" "1:" "99"
 sweep 's/test = \[9000, 10000\]/test = [9000, 10001]/'; mistake "range beyond the data" "6:" "10000"
 sweep 's/^delta = 1e-5/delta = 2/';             mistake "delta" "15:" "delta"
 
+case_name="an empty value is a mistake"
+sweep
+for option in --metrics-auth --metrics-tls --metrics-listen --time-limit --grace --profile --results --slots; do
+  for words in "$option=" "$option"; do
+    if [ "$words" = "$option" ]; then run "$retort" run s.toml "$option" ""; else run "$retort" run s.toml "$words"; fi
+    expect_code 2
+    expect_silent_out
+    expect_err "$option has an empty value"
+    expect_no_file results
+  done
+done
+run "$retort" table s.toml ""
+expect_code 2
+expect_err "an argument is empty"
+launch="$source_dir/cluster/launch"
+for option in -np --host --hostfile --results; do
+  RETORT_MPIRUN=true run "$launch/mpirun.sh" -np 2 "$option" "" retort
+  expect_code 2
+  expect_err "$option has an empty value"
+done
+run "$launch/live-hosts.sh" --host ""
+expect_code 2
+run "$launch/live-hosts.sh" --hostfile " "
+expect_code 2
+for option in "" --port --auth --ca; do
+  run bash "$source_dir/monitoring/watch.sh" . ${option:+"$option"} ""
+  expect_code 2
+done
+run bash "$source_dir/cluster/setup.sh" ""
+expect_code 2
+SWEEP="" run bash "$launch/slurm.sbatch"
+[ "$code" -ne 0 ] || complain "a batch script without a sweep"
+worker="$(dirname "$retort")/retort-worker"
+if [ -x "$worker" ]; then
+  for option in --audit --model-check --report ""; do
+    run "$worker" ${option:+"$option"} ""
+    expect_code 2
+  done
+fi
+
 case_name="two mistakes are two messages"
 sweep 's/^steps/stepz/' 's/"dpdfd"/"dpdfg"/'
 run "$retort" run s.toml

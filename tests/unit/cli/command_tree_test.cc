@@ -53,6 +53,60 @@ TEST(CommandTree, KnowsChoicesRangesAndWhatRepeats) {
   EXPECT_TRUE(FindParameter(*FindCommand(root, "plan"), "--diff")->value.empty());
 }
 
+std::vector<std::string> WordsTo(const CommandNode& command) { return ShellWords(command.path); }
+
+void ExpectEmpty(std::vector<std::string> words, const std::vector<std::string>& more, const std::string& key,
+                 const std::string& what) {
+  words.insert(words.end(), more.begin(), more.end());
+  const ParsedCommandLine parsed = ParseCommandLine(words);
+  const std::string line = ::testing::PrintToString(words);
+  EXPECT_FALSE(parsed.command) << line;
+  ASSERT_EQ(parsed.errors.size(), 1U) << line;
+  EXPECT_EQ(parsed.errors.front().key, key) << line;
+  EXPECT_THAT(parsed.errors.front().message, HasSubstr(what)) << line;
+}
+
+TEST(CommandTree, NoOptionOfAnyCommandTakesAnEmptyValue) {
+  const CommandNode root = CommandTree();
+  int options = 0;
+  for (const CommandNode* command : AllCommands(root)) {
+    for (const CommandNode* owner : {command, &root}) {
+      for (const Parameter& parameter : owner->parameters) {
+        if (parameter.positional) continue;
+        for (const std::string& name : parameter.names) {
+          const bool takes_one = !parameter.value.empty();
+          ExpectEmpty(WordsTo(*command), {name + "="}, name, takes_one ? "empty value" : "takes no value");
+          ExpectEmpty(WordsTo(*command), {name + "= \t"}, name, takes_one ? "empty value" : "takes no value");
+          if (!takes_one) continue;
+          ExpectEmpty(WordsTo(*command), {name, ""}, name, "empty value");
+          ExpectEmpty(WordsTo(*command), {name, " "}, name, "empty value");
+          ExpectEmpty(WordsTo(*command), {"word", name, "", "--json"}, name, "empty value");
+          ++options;
+        }
+      }
+    }
+  }
+  EXPECT_GT(options, 100) << "of every command its own and those of the program";
+}
+
+TEST(CommandTree, NoCommandTakesAnEmptyArgument) {
+  const CommandNode root = CommandTree();
+  for (const CommandNode* command : AllCommands(root)) {
+    ExpectEmpty(WordsTo(*command), {""}, "", "an argument is empty");
+    std::vector<std::string> before;
+    for (const Parameter* argument : ArgumentsOf(*command)) {
+      before.push_back(argument->choices.empty() ? "a=b" : argument->choices.front());
+      for (const char* const blank : {"", "  "}) {
+        std::vector<std::string> more = before;
+        more.emplace_back(blank);
+        ExpectEmpty(WordsTo(*command), more, "", "an argument is empty");
+        more.insert(more.end() - 1, "--");
+        ExpectEmpty(WordsTo(*command), more, "", "an argument is empty");
+      }
+    }
+  }
+}
+
 TEST(CommandTree, EveryCommandHasExamplesThatTheParserTakes) {
   const CommandNode root = CommandTree();
   for (const CommandNode* command : AllCommands(root)) {
