@@ -54,9 +54,8 @@ LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environm
   LaunchEnvironment launch;
   launch.exit_code_file = FindVariable(environment, "RETORT_EXIT_CODE_FILE").value_or("");
   const auto declare = [&](const char* size, const char* local_rank, const char* local_size) {
-    const auto ranks = FindNumber(environment, size);
-    if (!ranks || *ranks < 1) return false;
-    launch.declared_ranks = *ranks;
+    if (FindVariable(environment, size).value_or("").empty()) return false;
+    launch.declared_ranks = FindNumber(environment, size).value_or(0);
     launch.declared_by = size;
     launch.local_rank = FindNumber(environment, local_rank).value_or(0);
     launch.local_size = FindNumber(environment, local_size).value_or(1);
@@ -77,7 +76,8 @@ LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environm
     launch.own_devices =
         FindVariable(environment, "SLURM_GPUS_PER_TASK").has_value() ||
         FindVariable(environment, "SLURM_TRES_PER_TASK").value_or("").find("gpu") != std::string::npos;
-  } else if (declare("PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")) {
+  } else if (declare("PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS") ||
+             declare("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE")) {
     launch.under_mpi = false;  // another MPI's launcher, or a PMI that Open MPI 4 does not speak
   }
   return launch;
@@ -85,6 +85,10 @@ LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environm
 
 Status CheckWorldSize(const LaunchEnvironment& launch, int world_size) {
   if (launch.declared_by.empty() || launch.declared_ranks == world_size) return {};
+  if (launch.declared_ranks < 1)
+    return EnvironmentError("A launcher has set " + launch.declared_by +
+                            " to something that is no number of processes, so that nobody knows how many there are: unset it, or "
+                            "start them with cluster/launch/mpirun.sh -np N retort run ...");
   const std::string ranks = std::to_string(launch.declared_ranks);
   return EnvironmentError(
       "The launcher started " + ranks + " processes (" + launch.declared_by + "=" + ranks +

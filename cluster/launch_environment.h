@@ -12,7 +12,7 @@ namespace retort::cluster {
 
 struct LaunchEnvironment {
   bool under_mpi = false;   // an MPI launcher started this process: open an MpiWorld
-  int declared_ranks = 1;   // how many processes the launcher says it started
+  int declared_ranks = 1;   // how many processes the launcher says it started; 0: no number
   std::string declared_by;  // the variable that says so; empty when none does
   int local_rank = 0;       // among the ranks on this host
   int local_size = 1;

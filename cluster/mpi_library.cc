@@ -48,10 +48,14 @@ class OpenMpi final : public MpiWorld {
   MpiChannel channel_;
 };
 
+// MPI begins once in the life of a process: whoever asks again hears of a world that was too small once more.
 Result<std::unique_ptr<MpiWorld>> Open(const LaunchEnvironment& launch) {
+  static Status too_small;
+  if (!too_small.ok()) return too_small;
   RETORT_ASSIGN_OR_RETURN(auto session, MpiSession::Init());
   if (const Status size = CheckWorldSize(launch, session->size()); !size.ok()) {
     static_cast<void>(session->Finalize().ok());
+    too_small = size;
     return size;
   }
   return std::unique_ptr<MpiWorld>(std::make_unique<OpenMpi>(std::move(session)));

@@ -17,7 +17,7 @@ Status MpiStatus(int code, const char* doing) {
 Result<std::unique_ptr<MpiSession>> MpiSession::Init() {
   int initialised = 0;
   MPI_Initialized(&initialised);
-  if (initialised != 0) return EnvironmentError("MPI was already initialised in this process.");
+  if (initialised != 0) return Refused("MPI was already initialised in this process.");
   int provided = MPI_THREAD_SINGLE;
   RETORT_RETURN_IF_ERROR(
       MpiStatus(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init"));

@@ -31,7 +31,8 @@ class MpiWorld {
 
 // Loads the library and calls MPI_Init; install signal handlers before. Creates
 // "<launch.exit_code_file>.ready" on world rank 0. Error: environment when the library or Open MPI is
-// missing or of another build, when MPI fails, or when the world is not the one the launcher declared.
+// missing or of another build, when MPI fails, or when the world is not the one the launcher declared;
+// refused when this process has been in such a world before.
 [[nodiscard]] Result<std::unique_ptr<MpiWorld>> OpenMpiWorld(
     const LaunchEnvironment& launch, const std::string& library = DefaultMpiLibrary());
 

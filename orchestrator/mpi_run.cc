@@ -50,10 +50,14 @@ int EndRun(const RunOptions& options, int exit_code) {
   const cluster::LaunchEnvironment launch = cluster::ReadLaunchEnvironment(options.environment);
   if (!launch.under_mpi) return exit_code;
   WriteLauncherExitCode(launch, exit_code);
-  // Refused when RunSweep has opened and closed the world already: then nobody waits any more.
   Result<MpiRun> world = MpiRun::Open(options);
   if (world.ok()) world->Close(exit_code);
-  return 0;
+  // RunSweep has opened and closed the world already: nobody waits any more.
+  if (world.ok() || world.status().code() == StatusCode::refused) return 0;
+  if (exit_code != 0) return exit_code;
+  std::fprintf(stderr, "%s\n", world.status().message().c_str());
+  WriteLauncherExitCode(launch, ExitCode(world.status().code()));
+  return ExitCode(world.status().code());
 }
 
 }  // namespace retort::orchestrator

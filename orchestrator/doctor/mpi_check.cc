@@ -160,6 +160,8 @@ Finding JudgeMpirun(const MpiFacts& facts) {
 
 std::optional<Finding> JudgeRanks(const MpiFacts& facts) {
   const cluster::LaunchEnvironment& launch = facts.launch;
+  if (launch.declared_ranks < 1)
+    return Finding{"ranks", Level::problem, launch.declared_by + " is no number of processes", "unset " + launch.declared_by};
   if (!launch.under_mpi && launch.declared_ranks > 1)
     return Finding{
         "ranks", Level::problem,

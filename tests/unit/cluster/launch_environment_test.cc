@@ -30,7 +30,8 @@ TEST(LaunchEnvironmentTest, MpirunIsRecognisedWithItsLocalRanks) {
 }
 
 TEST(LaunchEnvironmentTest, SingletonsOfALauncherAreRefusedWithTheCommandToUse) {
-  for (const char* const variable : {"OMPI_COMM_WORLD_SIZE=4", "SLURM_STEP_NUM_TASKS=4", "PMI_SIZE=4"}) {
+  for (const char* const variable : {"OMPI_COMM_WORLD_SIZE=4", "SLURM_STEP_NUM_TASKS=4", "PMI_SIZE=4",
+                                     "MV2_COMM_WORLD_SIZE=4"}) {
     const Status status = CheckWorldSize(ReadLaunchEnvironment({variable}), 1);
     EXPECT_EQ(status.code(), StatusCode::environment);
     EXPECT_THAT(status.message(), HasSubstr(variable));
@@ -66,10 +67,16 @@ TEST(LaunchEnvironmentTest, SrunMayGiveEachTaskDevicesOfItsOwn) {
   EXPECT_FALSE(ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=4", "SLURM_GPUS_PER_TASK=1"}).own_devices);
 }
 
-TEST(LaunchEnvironmentTest, NumbersThatAreNoneAreIgnored) {
-  for (const char* const value : {"", "x", "3x", "-1", "0"}) {
-    EXPECT_FALSE(StartedUnderMpi(ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=" + std::string(value)})))
-        << value;
+TEST(LaunchEnvironmentTest, ASizeThatIsNoNumberIsRefusedAndAnEmptyOneIsNone) {
+  for (const std::string name : {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"}) {
+    for (const char* const value : {"x", "3x", "-1", "0", " "}) {
+      const Status status = CheckWorldSize(ReadLaunchEnvironment({name + "=" + value}), 1);
+      EXPECT_EQ(status.code(), StatusCode::environment) << name << value;
+      EXPECT_THAT(status.message(), HasSubstr(name + " to something that is no number"));
+    }
+    const LaunchEnvironment launch = ReadLaunchEnvironment({name + "="});
+    EXPECT_FALSE(StartedUnderMpi(launch));
+    EXPECT_TRUE(CheckWorldSize(launch, 1).ok());
   }
 }
 
