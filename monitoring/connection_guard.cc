@@ -3,6 +3,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cstring>
+
 namespace retort::monitoring {
 namespace {
 
@@ -12,12 +14,20 @@ void BreakOff(const std::vector<int>& sockets) {
   for (const int socket : sockets) ::shutdown(socket, SHUT_RDWR);
 }
 
-// In network order; 0 for anything but IPv4.
+// Of IPv6 the network, a host of which has as many addresses as it likes.
+std::uint32_t NetworkOf(const in6_addr& address) {
+  std::uint32_t words[4] = {};
+  std::memcpy(words, &address, sizeof(words));
+  return IN6_IS_ADDR_V4MAPPED(&address) ? words[3] : (words[0] * 0x9E3779B1U) ^ words[1];
+}
+
+// In network order; 0 where it is not known.
 std::uint32_t AddressOf(int socket) {
-  sockaddr_in far{};
+  sockaddr_storage far{};
   socklen_t size = sizeof(far);
-  const bool known = ::getpeername(socket, reinterpret_cast<sockaddr*>(&far), &size) == 0 && far.sin_family == AF_INET;
-  return known ? far.sin_addr.s_addr : 0;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&far), &size) != 0) return 0;
+  if (far.ss_family == AF_INET) return reinterpret_cast<const sockaddr_in&>(far).sin_addr.s_addr;
+  return far.ss_family == AF_INET6 ? NetworkOf(reinterpret_cast<const sockaddr_in6&>(far).sin6_addr) : 0;
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace retort::monitoring {
 
 // Who is at the other end. All users of a host share its addresses, so there the user counts as well.
 struct Peer {
-  std::uint32_t address = 0;  // IPv4, in network order
+  std::uint32_t address = 0;  // IPv4 in network order, or what stands for a network of IPv6
   std::optional<uid_t> user;  // nothing where it is not known
   auto operator<=>(const Peer&) const = default;
 };

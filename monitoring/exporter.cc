@@ -3,9 +3,12 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "monitoring/connection_guard.h"
@@ -69,6 +72,40 @@ MHD_Result Reply(MHD_Connection* connection, unsigned status, Header header, con
 
 std::string_view Told(const char* text) { return text == nullptr ? std::string_view() : text; }
 
+std::optional<sockaddr_storage> SocketAddress(const std::string& host, int port) {
+  sockaddr_storage where{};
+  auto& v4 = reinterpret_cast<sockaddr_in&>(where);
+  auto& v6 = reinterpret_cast<sockaddr_in6&>(where);
+  if (::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(static_cast<std::uint16_t>(port));
+    return where;
+  }
+  where = {};
+  if (::inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) != 1) return std::nullopt;
+  v6.sin6_family = AF_INET6;
+  v6.sin6_port = htons(static_cast<std::uint16_t>(port));
+  return where;
+}
+
+bool IsOfThisHost(const std::string& host) {
+  const std::optional<sockaddr_storage> where = SocketAddress(host, 0);
+  if (!where) return false;
+  const int probe = ::socket(where->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (probe < 0) return false;
+  const socklen_t size = where->ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  const bool bound = ::bind(probe, reinterpret_cast<const sockaddr*>(&*where), size) == 0;
+  ::close(probe);
+  return bound;
+}
+
+// A host may have IPv6 alone; the loopback of one kind is as good as that of the other.
+std::string HostToListenOn(const std::string& asked) {
+  return asked == "127.0.0.1" && !IsOfThisHost(asked) && IsOfThisHost("::1") ? "::1" : asked;
+}
+
+std::string InBrackets(const std::string& host) { return host.find(':') == std::string::npos ? host : "[" + host + "]"; }
+
 }  // namespace
 
 struct Exporter::Server {
@@ -123,16 +160,16 @@ struct Exporter::Server {
 
   // `daemon` stays null when it cannot listen there.
   void Listen(int port) {
-    sockaddr_in where{};
-    where.sin_family = AF_INET;
-    where.sin_port = htons(static_cast<std::uint16_t>(port));
-    if (::inet_pton(AF_INET, host.c_str(), &where.sin_addr) != 1) return;
-    const unsigned flags = MHD_USE_AUTO_INTERNAL_THREAD | (certificate.empty() ? 0U : static_cast<unsigned>(MHD_USE_TLS));
+    const std::optional<sockaddr_storage> where = SocketAddress(host, port);
+    if (!where) return;
+    unsigned flags = MHD_USE_AUTO_INTERNAL_THREAD | (certificate.empty() ? 0U : static_cast<unsigned>(MHD_USE_TLS));
+    // "::" is every address of both kinds.
+    if (where->ss_family == AF_INET6) flags |= host == "::" ? MHD_USE_DUAL_STACK : MHD_USE_IPv6;
     MHD_OptionItem encryption[] = {{MHD_OPTION_HTTPS_MEM_KEY, 0, certificate.data()},
                                    {MHD_OPTION_HTTPS_MEM_CERT, 0, certificate.data()},
                                    {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kTls)},
                                    {MHD_OPTION_END, 0, nullptr}};
-    daemon = MHD_start_daemon(flags, 0, &Accepts, this, &Answer, this, MHD_OPTION_SOCK_ADDR, &where,
+    daemon = MHD_start_daemon(flags, 0, &Accepts, this, &Answer, this, MHD_OPTION_SOCK_ADDR, &*where,
                               MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(limits.idle.count()),
                               MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(limits.connections),
                               MHD_OPTION_NOTIFY_CONNECTION, &Watch, this, MHD_OPTION_ARRAY,
@@ -143,7 +180,7 @@ struct Exporter::Server {
 Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen, const Protection& protection,
                                                   const std::string& run, const ConnectionLimits& limits) {
   auto server = std::make_unique<Server>(limits);
-  server->host = listen.address;
+  server->host = HostToListenOn(listen.address);
   server->credentials = protection.credentials;
   server->certificate = protection.certificate;
   server->run = run;
@@ -152,7 +189,7 @@ Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen, c
   for (int port = first; port < first + tries && server->daemon == nullptr; ++port) server->Listen(port);
   if (server->daemon == nullptr && !listen.port) server->Listen(0);
   if (server->daemon != nullptr) return std::unique_ptr<Exporter>(new Exporter(std::move(server)));
-  return EnvironmentError("Metrics cannot be served on " + listen.address +
+  return EnvironmentError("Metrics cannot be served on " + InBrackets(listen.address) +
                           (listen.port ? ":" + std::to_string(*listen.port) + ": the port is busy, or" : ":") +
                           " the address is not one of this host" +
                           (protection.certificate.empty() ? "" : ", or the certificate cannot be used") +
@@ -176,10 +213,10 @@ std::uint16_t Exporter::port() const {
   return info == nullptr ? std::uint16_t{0} : info->port;
 }
 
-bool Exporter::anywhere() const { return server_->host == "0.0.0.0"; }
+bool Exporter::anywhere() const { return server_->host == "0.0.0.0" || server_->host == "::"; }
 
 std::string Exporter::address(std::string_view host) const {
-  return (anywhere() ? std::string(host) : server_->host) + ":" + std::to_string(port());
+  return InBrackets(anywhere() ? std::string(host) : server_->host) + ":" + std::to_string(port());
 }
 
 std::string Exporter::url(std::string_view host) const {

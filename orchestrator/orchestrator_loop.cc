@@ -41,7 +41,7 @@ Status Interrupted(const Status& cause) {
 OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel,
                                    Publication& publication, ProgressView& view, std::unique_ptr<Agent> agent,
                                    RunFacts facts, LoopLimits limits, CostRecorder& costs, RequestInbox requests,
-                                   AuditWatch audits)
+                                   AuditWatch audits, FolderWatch folder)
     : recovered_(recovered),
       core_(recovered.core),
       signals_(signals),
@@ -54,6 +54,7 @@ OrchestratorLoop::OrchestratorLoop(Recovered& recovered, StopSignals& signals, c
       costs_(costs),
       requests_(std::move(requests)),
       audits_(audits),
+      folder_(std::move(folder)),
       idle_(WaitFor(channel)) {}
 
 Result<bool> OrchestratorLoop::Run(Outbox outbox) {
@@ -76,6 +77,7 @@ Result<bool> OrchestratorLoop::Turn() {
   const Now now = clock_.Read();
   OnWake(core_, now);
   TakeSignals(now);
+  RETORT_RETURN_IF_ERROR(folder_.Look(now.monotonic));
   RETORT_RETURN_IF_ERROR(Receive(now));
   agent_->Poll(now.monotonic);
   FromLocalAgent(now);

@@ -32,11 +32,11 @@ class OrchestratorLoop {
   // `channel` reaches the other ranks; null when there are none. Everything but `agent` is borrowed.
   OrchestratorLoop(Recovered& recovered, StopSignals& signals, cluster::Channel* channel,
                    Publication& publication, ProgressView& view, std::unique_ptr<Agent> agent, RunFacts facts,
-                   LoopLimits limits, CostRecorder& costs, RequestInbox requests, AuditWatch audits);
+                   LoopLimits limits, CostRecorder& costs, RequestInbox requests, AuditWatch audits, FolderWatch folder);
 
   // Starts with what OpenSweep put into `outbox`; returns when the sweep is over or interrupted. Value:
   // whether a second signal ended it at once (workers are gone, nothing more was saved). Error:
-  // environment, when journal or ledger cannot be written; workers are gone, what was durable stays.
+  // environment, when journal or ledger cannot be written or the folder was moved; workers are gone, what was durable stays.
   [[nodiscard]] Result<bool> Run(Outbox outbox);
   [[nodiscard]] RunFacts facts() const;
 
@@ -72,6 +72,7 @@ class OrchestratorLoop {
   CostRecorder& costs_;
   RequestInbox requests_;
   AuditWatch audits_;
+  FolderWatch folder_;
   Outbox outbox_;
   std::vector<cluster::Envelope> for_agent_;
   cluster::IdleWait idle_;

@@ -307,7 +307,7 @@ class SweepRun {
     Publication publication(env_, exporter_.get());
     OrchestratorLoop loop(recovered, signals_, channel_, publication, view_, std::move(agent_),
                           FactsOf(options_, started_), {options_.grace_seconds, options_.time_limit_seconds},
-                          costs, RequestInbox(env_, results), AuditWatch(env_));
+                          costs, RequestInbox(env_, results), AuditWatch(env_), FolderWatch(env_, results));
     const Result<bool> ended = loop.Run(std::move(outbox));
     // Whoever scrapes shall not take an end for a death.
     const Status silent = PublishTargets(env_, results, "");

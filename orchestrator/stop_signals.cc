@@ -15,13 +15,19 @@ std::string NameOf(std::uint32_t signal) {
   return abbreviation == nullptr ? std::to_string(signal) : std::string("SIG") + abbreviation;
 }
 
+bool Ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 Result<StopSignals> StopSignals::Open() {
   sigset_t wanted;
   sigset_t previous;
   sigemptyset(&wanted);
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&wanted, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU}) sigaddset(&wanted, signal);
+  if (!Ignored(SIGHUP)) sigaddset(&wanted, SIGHUP);  // by nohup
   if (const int error = pthread_sigmask(SIG_BLOCK, &wanted, &previous); error != 0)
     return EnvironmentError(std::string("cannot block signals: ") + std::strerror(error));
   const int fd = signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -61,7 +67,7 @@ void StopSignals::Read(double now) {
     if (first_ == 0) {
       first_ = now;
       name_ = NameOf(signal.ssi_signo);
-    } else if (now - first_ >= kSameSignalSeconds) {
+    } else if (signal.ssi_signo != SIGXCPU && now - first_ >= kSameSignalSeconds) {  // that one comes once a second
       at_once_ = true;
     }
   }

@@ -1,4 +1,5 @@
-// SIGINT, SIGTERM and SIGUSR1 as something to poll.
+// The signals by which people and batch systems ask for an end, as something to poll: SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU,
+// and SIGHUP unless it was ignored when the program began.
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@
 
 namespace retort::orchestrator {
 
-// While it lives, the three signals are blocked in the thread that made it and in every thread started
+// While it lives, they are blocked in the thread that made it and in every thread started
 // after it, and can be read here; SIGPIPE and SIGXFSZ are ignored: a reader of stderr who leaves ends
 // nothing, and a write past the limit of file sizes fails, as on a full disk. Restores all at its end.
 class StopSignals {

@@ -53,4 +53,20 @@ bool AuditWatch::Look(Core& core, double monotonic) {
   return true;
 }
 
+FolderWatch::FolderWatch(storage::Env& env, std::string results) : env_(env), results_(std::move(results)) {
+  const Result<storage::FileStamp> stamp = env_.Stamp(results_);
+  telling_ = stamp.ok() && stamp->telling;
+  if (telling_) inode_ = stamp->inode;
+}
+
+Status FolderWatch::Look(double monotonic) {
+  if (!telling_ || monotonic < next_) return {};
+  next_ = monotonic + kLookSeconds;
+  const Result<storage::FileStamp> stamp = env_.Stamp(results_);
+  if (stamp.ok() && stamp->inode == inode_) return {};
+  return EnvironmentError("The results folder '" + results_ + "' was moved or removed while it was in use" +
+                          (stamp.ok() ? ", and another one is there now" : "") +
+                          ": bring it back, or name where it is now with --results, and run the same command again.");
+}
+
 }  // namespace retort::orchestrator

@@ -1,8 +1,10 @@
 // What a core cannot know by itself of the folder that it works in: what audits refute, and what the other sweeps of the
-// results root have spent.
+// results root have spent; and whether it is still there.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include "orchestrator/core.h"
 #include "storage/env.h"
@@ -26,6 +28,25 @@ class AuditWatch {
   storage::Env& env_;
   std::optional<storage::FileStamp> seen_;  // of the mark that every audit leaves
   double next_ = 0;                         // monotonic
+};
+
+// Whether a results folder is still where its run began: the logs follow one that is moved, since they are open, but all that is
+// written by its name would go elsewhere.
+class FolderWatch {
+ public:
+  static constexpr double kLookSeconds = 1;
+
+  // What is at `results` now is the right one.
+  FolderWatch(storage::Env& env, std::string results);
+  // Does something when it is due. Error: environment, when another folder is there, or none.
+  [[nodiscard]] Status Look(double monotonic);
+
+ private:
+  storage::Env& env_;
+  std::string results_;
+  bool telling_ = false;  // the file system tells folders apart
+  std::uint64_t inode_ = 0;
+  double next_ = 0;  // monotonic
 };
 
 }  // namespace retort::orchestrator

@@ -28,6 +28,8 @@ const char* RemedyFor(int error) {
              "--results DIR.";
     case ENOENT:
       return "A part of the path does not exist: check the spelling.";
+    case ENAMETOOLONG:
+      return "A file name has 255 bytes at most, and a path 4095: choose a shorter one.";
     case ENOTDIR:
       return "A part of the path is a file and not a folder: check the spelling.";
     case EISDIR:

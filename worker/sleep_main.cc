@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
       !status.ok())
     return Fail(status);
   // As in retort-worker: what a terminal or a batch system means is the agent's business.
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
   const auto start = retort::worker::ServeSleep(link, retort::storage::PosixEnv(), RETORT_VERSION);
   if (!start.ok()) return Fail(start.status());

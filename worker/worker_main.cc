@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   retort::worker::LimitSpinning(argv);
   // Terminals and batch systems signal every process they see. What it means is the agent's business: it sends
   // a Stop, or SIGKILL. A write past the limit of file sizes fails, as on a full disk.
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   retort::worker::PrepareTorch();
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
   if (argc > 2 && std::strcmp(argv[1], retort::privacy::kAuditArgument) == 0) {

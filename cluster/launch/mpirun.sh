@@ -5,7 +5,7 @@
 # for an end that does not come through this script (a killed rank, a signal to mpirun itself): mpirun waits
 # that long before it tells the ranks with TERM, and as long again before it kills them.
 #
-# - The first TERM, INT or USR1 becomes a USR1 to every rank, once all ranks can take it: they save their
+# - The first TERM, INT, HUP, USR1, USR2 or XCPU becomes a USR1 to every rank, once all ranks can take it: they save their
 #   state and leave. mpirun itself would give them a moment, and kill them on a second signal.
 # - A second one is passed on the same way: the ranks leave at once. A third kills the job.
 # - The exit code is the one that world rank 0 wrote; every rank ends with 0, since mpirun ends the whole
@@ -96,7 +96,8 @@ setsid setpriv --pdeathsig KILL -- "$mpirun" "${options[@]}" "${arguments[@]}" <
 job=$!
 
 received=0
-trap 'received=$((received + 1))' TERM INT USR1
+trap 'received=$((received + 1))' TERM INT USR1 USR2 HUP
+trap 'if [ "$received" -eq 0 ]; then received=1; fi' XCPU    # the kernel repeats it once a second
 
 sent=0
 waited=0    # tenths of a second, for the ranks to get ready

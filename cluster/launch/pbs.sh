@@ -68,7 +68,8 @@ pass_on() {    # signals, also those that came before there was anybody to tell
     kill -USR1 "$child" 2>/dev/null
   done
 }
-trap 'received=$((received + 1)); pass_on' USR1
+trap 'received=$((received + 1)); pass_on' USR1 USR2 HUP
+trap 'if [ "$received" -eq 0 ]; then received=1; pass_on; fi' XCPU    # the kernel repeats it once a second
 trap 'received=$((received + 1)); cancelled=1; pass_on' TERM INT
 
 worked=$(mktemp "${TMPDIR:-/tmp}/retort-worked.XXXXXX") || exit 3

@@ -6,7 +6,7 @@
 # The command is started again after 75 (stopped, state saved) and after an end above 128 (mpirun or a rank
 # was killed, a host was lost). Any other code is the sweep's own, 130 is a person's second Ctrl-C: both
 # end this script with the same code. It ends with 75, and the same command goes on later, when
-#   - TERM, INT or USR1 came: passed on to the command as USR1, a second one as well;
+#   - TERM, INT, HUP, USR1, USR2 or XCPU came: passed on to the command as USR1, a second one as well;
 #   - the allocation ends within a minute (RETORT_END_TIME or SLURM_JOB_END_TIME, Unix seconds).
 # RETORT_QUICK_TRIES (5): so many tries in a row that came to nothing end it with their code. A try came to nothing when
 # it was killed within a minute, or stopped by itself (75) within RETORT_LEAST_SECONDS (20): a time limit that leaves
@@ -33,7 +33,8 @@ pass_on() {    # signals, also those that came before there was anybody to tell
     kill -USR1 "$child" 2>/dev/null
   done
 }
-trap 'received=$((received + 1)); pass_on' TERM INT USR1
+trap 'received=$((received + 1)); pass_on' TERM INT USR1 USR2 HUP
+trap 'if [ "$received" -eq 0 ]; then received=1; pass_on; fi' XCPU    # the kernel repeats it once a second
 
 # No command substitution from here on: bash 5.2 loses a signal, or ends the script, when a trap runs while it parses one.
 allocation_is_over() {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "experiments/spec/file_names.h"
+#include "experiments/spec/metric_names.h"
 #include "experiments/spec/sweep_document.h"
 #include "experiments/spec/value_reader.h"
 
@@ -104,12 +106,24 @@ class FigureReader {
                                 name + " says nothing about a figure of kind \"" + FigureKindName(spec.kind) +
                                     "\": remove it, or choose another kind");
     }
+    if (spec.kind == FigureKind::line || spec.kind == FigureKind::bar) CheckMetric();
+    if (spec.name.size() > kMostFileNameBytes)
+      context_.complaints.Error(figure_.where, path_, TooLongForAFile("the name of a figure", spec.name));
     if (spec.kind == FigureKind::curve && node_.Find("y") == nullptr)
       context_.complaints.Error(figure_.where, path_ + ".y",
                                 "missing " + path_ + ".y: the curve to draw, as \"train.student_loss\"");
     if (!spec.x.empty() && spec.x == spec.panels)
       context_.complaints.Error(Where("panels"), path_ + ".panels",
                                 "panels and x are both \"" + spec.x + "\"; each key has one place");
+  }
+
+  void CheckMetric() {
+    const TomlEntry* y = node_.Find("y");
+    if (y == nullptr || y->value.text.starts_with(kAuditPrefix)) return;
+    std::vector<std::string> names(kMetricNames.begin(), kMetricNames.end());
+    names.insert(names.end(), kTimingNames.begin(), kTimingNames.end());
+    if (std::find(names.begin(), names.end(), y->value.text) != names.end()) return;
+    context_.complaints.Unknown(y->value.where, path_ + ".y", "metric", y->value.text, names, true);
   }
 
   const TomlNode& node_;

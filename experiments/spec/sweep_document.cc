@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "experiments/spec/file_names.h"
 #include "experiments/spec/printable.h"
 #include "experiments/spec/value_reader.h"
 
@@ -203,6 +204,11 @@ SweepDocument ReadSweepDocument(const std::string& text, const std::string& path
     complaints.Error(document.sweep_where, "sweep.name",
                      "the name of this file, which names the sweep, holds the control character " +
                          FirstControl(document.name) + ": set name in [sweep], or call the file otherwise");
+  if (const TomlEntry* sweep = root.Find("sweep"); sweep == nullptr || sweep->value.Find("name") == nullptr)
+    if (document.name.size() > kMostFileNameBytes)
+      complaints.Error(document.sweep_where, "sweep.name",
+                       TooLongForAFile("the name of this file, which names the sweep,", document.name) +
+                           ": set name in [sweep], or call the file otherwise");
   if (root.Find("data") == nullptr && !document.NamesSleep() && !document.NamesUnknownMethod())
     complaints.Error(root.where, "data", "missing data: the data sets, one table each");
   // The copy in the results folder stands elsewhere, so paths become absolute.

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "experiments/spec/metric_names.h"
 #include "experiments/spec/side_information.h"
 #include "experiments/spec/sweep_document.h"
 #include "experiments/spec/value_reader.h"
@@ -134,6 +135,12 @@ Interval ReadInterval(const TomlEntry& entry, const std::string& path, ReadConte
   return Interval::student_t;
 }
 
+void CheckMetric(const TomlEntry& entry, const std::string& path, ReadContext& context) {
+  const std::vector<std::string> names(kMetricNames.begin(), kMetricNames.end());
+  if (std::find(names.begin(), names.end(), entry.value.text) != names.end()) return;
+  context.complaints.Unknown(entry.value.where, path, "metric", entry.value.text, names, true);
+}
+
 }  // namespace
 
 void ReadTableSpecs(const TomlNode& tables, ReadContext& context) {
@@ -149,7 +156,10 @@ void ReadTableSpecs(const TomlNode& tables, ReadContext& context) {
     if (const TomlEntry* rows = entry.value.Find("rows")) ReadKeys(*rows, path + ".rows", table.rows, context);
     if (const TomlEntry* columns = entry.value.Find("columns"))
       ReadKeys(*columns, path + ".columns", table.columns, context);
-    if (const TomlEntry* metric = entry.value.Find("metric")) table.metric = metric->value.text;
+    if (const TomlEntry* metric = entry.value.Find("metric")) {
+      CheckMetric(*metric, path + ".metric", context);
+      table.metric = metric->value.text;
+    }
     if (const TomlEntry* published = entry.value.Find("published")) table.published = published->value.text;
     if (const TomlEntry* interval = entry.value.Find("interval"))
       table.interval = ReadInterval(*interval, path + ".interval", context);

@@ -74,6 +74,9 @@ void TellApart(const std::vector<TrialSpec*>& group, std::vector<std::string>& l
   }
 }
 
+// Of a name, so that a folder that adds an id to it has one that every file system takes.
+constexpr std::size_t kMostNameBytes = 200;
+
 std::string FolderName(std::string name) {
   std::replace_if(
       name.begin(), name.end(),
@@ -82,6 +85,7 @@ std::string FolderName(std::string name) {
                  std::string_view("._-+").find(c) != std::string_view::npos);
       },
       '_');
+  if (name.size() > kMostNameBytes) name.resize(kMostNameBytes);
   return name;
 }
 

@@ -46,7 +46,7 @@ void AddRunOptions(CLI::App& command, CommandLine& line, Positionals& positional
   command.add_option("--slots", line.slots, "Workers at once on this rank's CPUs (default 1)")
       ->check(CLI::Range(1, 4096));
   command.add_option("--metrics-listen", line.metrics_listen,
-                     "ADDR:PORT of the metrics endpoint, or none (default 127.0.0.1 and the next free port from 9477)");
+                     "ADDR:PORT of the metrics endpoint ([ADDR]:PORT of IPv6), or none (default 127.0.0.1 and the next free port from 9477)");
   command.add_option("--metrics-auth", line.metrics_auth,
                      "File whose first line is user:password, asked for by the metrics endpoint (HTTP basic)")
       ->type_name("FILE");

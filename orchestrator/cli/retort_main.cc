@@ -4,7 +4,10 @@
 
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "cluster/launch_environment.h"
@@ -28,6 +31,20 @@ void FillStandardDescriptors() {
   int fd = ::open("/dev/null", O_RDWR);
   while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
   if (fd > STDERR_FILENO) ::close(fd);
+}
+
+// Those of the others that name no file work without.
+bool NeedsFolder(const std::string& command) {
+  for (const std::string_view without : {"version", "schema", "completion", "man", "metrics", "epsilon", "calibrate"})
+    if (command == without || command.starts_with(std::string(without) + " ")) return false;
+  return true;
+}
+
+// A folder that was removed while somebody was in it has no path, and nothing can be created in it.
+bool FolderIsGone() {
+  std::error_code error;
+  (void)std::filesystem::current_path(error);
+  return static_cast<bool>(error);
 }
 
 // `code`, unless stdout lacks a part of what was written.
@@ -63,6 +80,8 @@ int main(int argc, char** argv) {
     console.Text(parsed.text);
     return Ended(0);
   }
+  if (NeedsFolder(parsed.command->command) && FolderIsGone())
+    return console.Fail(retort::EnvironmentError("the working folder was removed or cannot be reached: change to another one (cd), and run the same command again."));
   const mode_t umask = retort::storage::ChooseFileModes(parsed.command->share);
   return Ended(cli::Dispatch({*parsed.command, environment, console, retort::storage::PosixEnv(), umask}));
 }

@@ -111,6 +111,7 @@ MarkupTable MatrixLines(const ResultTable& table, Notes& notes) {
   return markup;
 }
 
+// Shown as it is, whatever it holds: no markup, link, entity or formula comes of it.
 std::string MarkdownText(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -118,10 +119,20 @@ std::string MarkdownText(const std::string& text) {
       out += ' ';
       continue;
     }
-    if (std::string_view("\\|*_<`[]").find(c) != std::string_view::npos) out += '\\';
+    if (std::string_view("\\|*_<`[]~&$").find(c) != std::string_view::npos) out += '\\';
     out += c;
   }
   return out;
+}
+
+// As an item of a list: nor does its beginning make a heading, a quotation or another list of it.
+std::string MarkdownItem(const std::string& text) {
+  std::string out = MarkdownText(text);
+  const std::size_t digits = std::min(out.find_first_not_of("0123456789"), out.size());
+  const bool numbers = digits > 0 && digits < out.size() && (out[digits] == '.' || out[digits] == ')');
+  if (numbers) out.insert(digits, "\\");
+  if (!out.empty() && std::string_view("#>+-=").find(out.front()) != std::string_view::npos) out.insert(0, "\\");
+  return "- " + out + "\n";
 }
 
 // The blank before a text in brackets stays outside of its face, which must not begin with one.
@@ -183,8 +194,8 @@ std::string TableAsMarkdown(const ResultTable& table) {
   if (ColumnsOf(table).size() > 1) out += MarkdownTable(MatrixLines(table, notes));
   out += MarkdownTable(LinesOf(table, notes));
   for (std::size_t i = 0; i < notes.texts().size(); ++i)
-    out += fmt::format("- \\[{}\\] {}\n", i + 1, notes.texts()[i]);
-  for (const std::string& line : LegendOf(table)) out += "- " + line + "\n";
+    out += fmt::format("- \\[{}\\] {}\n", i + 1, MarkdownText(notes.texts()[i]));
+  for (const std::string& line : LegendOf(table)) out += MarkdownItem(line);
   return out + fmt::format("\nSpecs {}, retort {}\n", table.spec_hash, VersionText());
 }
 

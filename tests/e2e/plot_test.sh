@@ -176,9 +176,14 @@ expect_code 2
 expect_err 'did you mean "train.student_loss"?'
 
 case_name="a metric that no row has is said"
-run "$retort" plot sweep.toml noise figure.noise.y=test.accuarcy
+run "$retort" plot sweep.toml noise figure.noise.y=test.sensitive_accuracy
 expect_code 1
-expect_err "no row has the metric test.accuarcy"
+expect_err "no row has the metric test.sensitive_accuracy"
+
+case_name="a metric that does not exist names the nearest"
+run "$retort" plot sweep.toml noise figure.noise.y=test.accuarcy
+expect_code 2
+expect_err 'did you mean "test.accuracy"?'
 
 case_name="published values alone are drawn, and an unknown table names the nearest"
 run "$retort" plot sweep.toml noise figure.noise.published=dpdfd-ijcai23/tabel1

@@ -111,7 +111,7 @@ class WorkerFaultTest(unittest.TestCase):
     def test_signals_that_are_meant_for_the_whole_job_do_not_end_a_worker(self):
         run = Run()
         worker = run.worker_in_training()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP, signal.SIGUSR2, signal.SIGXCPU):
             os.kill(worker, number)
         self.assertEqual(run.end(), 0)
         self.assertEqual(run.trials()[0]["attempts"], 1, run.text())

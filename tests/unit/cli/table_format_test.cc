@@ -226,6 +226,20 @@ TEST(TableFormat, MarkdownAndLatexCarryEveryClaim) {
     EXPECT_THAT(latex, Not(HasSubstr(symbol))) << symbol;
 }
 
+TEST(TableFormat, MarkdownShowsEveryNameAsItIs) {
+  ResultTable table = SampleTable();
+  table.spec.name = "# <b>t</b>";
+  table.sweep = "<i>[s](javascript:x)";
+  table.warnings.push_back("<script>alert(1)</script> | `x` *y* &lt; $z$");
+  table.statements = {"# <b>row</b>: [a](b) of <img src=x>", "12. a", "+ a", "-1 %"};
+  table.teachers.front().name = "<script>t</script>";
+  const std::string markdown = TableAsMarkdown(table);
+  EXPECT_THAT(markdown, Not(::testing::ContainsRegex("(^|[^\\])[<[`$&]")));
+  for (const char* const item : {"- 12\\. a\n", "- \\+ a\n", "- \\-1 %\n"}) EXPECT_THAT(markdown, HasSubstr(item));
+  EXPECT_THAT(markdown, HasSubstr("- \\# \\<b>row\\</b>: \\[a\\](b) of \\<img src=x>"));
+  EXPECT_THAT(markdown, HasSubstr("\\<script>alert(1)\\</script> \\| \\`x\\` \\*y\\* \\&lt; \\$z\\$"));
+}
+
 TEST(TableFormat, LatexIsATableOfBooktabs) {
   const std::string latex = TableAsLatex(SampleTable());
   const std::string expected =

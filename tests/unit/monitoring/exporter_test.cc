@@ -347,13 +347,46 @@ TEST(ExporterTest, WhereEveryAddressIsListenedOnOthersAreToldTheHosts) {
   EXPECT_THAT(Get((*exporter)->port(), "/metrics"), StartsWith("HTTP/1.1 200"));
 }
 
+TEST(ExporterTest, ListensOnIpv6AndSaysSoInBrackets) {
+  const auto exporter = Exporter::Start({.address = "::1", .port = std::uint16_t{0}});
+  if (!exporter.ok()) GTEST_SKIP() << "this host has no IPv6: " << exporter.status().message();
+  const std::string port = std::to_string((*exporter)->port());
+  EXPECT_EQ((*exporter)->url("192.0.2.7"), "http://[::1]:" + port + "/metrics");
+  EXPECT_THAT((*exporter)->Targets("quick", "192.0.2.7"), HasSubstr("\"[::1]:" + port + "\""));
+  const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in6 where{};
+  where.sin6_family = AF_INET6;
+  where.sin6_addr = in6addr_loopback;
+  where.sin6_port = htons((*exporter)->port());
+  ASSERT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&where), sizeof(where)), 0);
+  const std::string request = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+  ASSERT_EQ(::write(socket, request.data(), request.size()), static_cast<ssize_t>(request.size()));
+  std::string head(12, '\0');
+  ASSERT_EQ(::recv(socket, head.data(), head.size(), MSG_WAITALL), static_cast<ssize_t>(head.size()));
+  ::close(socket);
+  EXPECT_EQ(head, "HTTP/1.1 200");
+}
+
+TEST(ExporterTest, EveryAddressOfIpv6IsEveryOneOfIpv4Too) {
+  const auto exporter = Exporter::Start({.address = "::", .port = std::uint16_t{0}});
+  if (!exporter.ok()) GTEST_SKIP() << "this host has no IPv6: " << exporter.status().message();
+  EXPECT_TRUE((*exporter)->anywhere());
+  EXPECT_THAT((*exporter)->url("2001:db8::7"), StartsWith("http://[2001:db8::7]:"));
+  EXPECT_THAT(Get((*exporter)->port(), "/metrics"), StartsWith("HTTP/1.1 200"));
+}
+
 TEST(ListenAddressTest, EveryFormIsUnderstood) {
   const std::tuple<const char*, const char*, std::optional<std::uint16_t>> cases[] = {
       {"127.0.0.1:9000", "127.0.0.1", 9000},
       {"0.0.0.0", "0.0.0.0", std::nullopt},
       {":9001", "127.0.0.1", 9001},
       {"9002", "127.0.0.1", 9002},
-      {"localhost:0", "127.0.0.1", 0}};
+      {"localhost:0", "127.0.0.1", 0},
+      {"[::1]:9003", "::1", 9003},
+      {"[::]", "::", std::nullopt},
+      {"::1", "::1", std::nullopt},
+      {"2001:db8::7", "2001:db8::7", std::nullopt},
+      {"[2001:db8::7]:0", "2001:db8::7", 0}};
   for (const auto& [text, address, port] : cases) {
     const auto listen = ParseListenAddress(text);
     ASSERT_TRUE(listen.ok()) << text;
@@ -364,7 +397,8 @@ TEST(ListenAddressTest, EveryFormIsUnderstood) {
 
 TEST(ListenAddressTest, AnythingElseIsAUsageErrorThatShowsTheForm) {
   for (const char* const text :
-       {"", "node7:80", "1.2.3:80", "127.0.0.1:", "127.0.0.1:65536", "99999", "127.0.0.1:9x", "::1"}) {
+       {"", "node7:80", "1.2.3:80", "127.0.0.1:", "127.0.0.1:65536", "99999", "127.0.0.1:9x", "[::1", "[::1]9", "[::1]:", "[::1]:65536",
+        "[1.2.3]:80", "[]:80x", "::1:x", "[::1]]:80"}) {
     const auto listen = ParseListenAddress(text);
     ASSERT_FALSE(listen.ok()) << text;
     EXPECT_EQ(listen.status().code(), StatusCode::usage);

@@ -288,6 +288,40 @@ TEST(StopSignals, SecondSignalMeansAtOnceUnlessItIsTheSameOne) {
   EXPECT_TRUE(signals->at_once());
 }
 
+TEST(StopSignals, WhatBatchSystemsAndTerminalsWarnWithIsAStop) {
+  for (const int signal : {SIGUSR2, SIGXCPU, SIGHUP}) {
+    Result<StopSignals> signals = StopSignals::Open();
+    ASSERT_TRUE(signals.ok());
+    raise(signal);
+    signals->Read(10);
+    EXPECT_TRUE(signals->stop()) << signal;
+  }
+}
+
+TEST(StopSignals, TheWarningThatTheKernelRepeatsEndsNothingAtOnce) {
+  Result<StopSignals> signals = StopSignals::Open();
+  ASSERT_TRUE(signals.ok());
+  for (int second = 10; second < 14; ++second) {
+    raise(SIGXCPU);
+    signals->Read(second);
+    EXPECT_TRUE(signals->stop());
+    EXPECT_FALSE(signals->at_once());
+  }
+  raise(SIGINT);
+  signals->Read(15);
+  EXPECT_TRUE(signals->at_once());
+}
+
+TEST(StopSignals, AHangUpThatWasIgnoredStaysSo) {
+  const auto before = std::signal(SIGHUP, SIG_IGN);  // as nohup does
+  Result<StopSignals> signals = StopSignals::Open();
+  ASSERT_TRUE(signals.ok());
+  raise(SIGHUP);
+  signals->Read(10);
+  EXPECT_FALSE(signals->stop());
+  std::signal(SIGHUP, before);
+}
+
 TEST(StopSignals, GivesTheSignalsBack) {
   sigset_t before, after;
   pthread_sigmask(SIG_BLOCK, nullptr, &before);

@@ -29,7 +29,7 @@ SweepPlan Planned(const std::string& figures, const PlanOptions& options = {}) {
 
 TEST(FigureTable, EveryKeyReachesThePlan) {
   const SweepPlan plan = Planned(
-      "[figure.noise]\nkind = \"line\"\nx = \"sigma\"\ny = \"public.accuracy\"\nseries = [\"reading\"]\npanels = \"data\"\n"
+      "[figure.noise]\nkind = \"line\"\nx = \"sigma\"\ny = \"test.member_accuracy\"\nseries = [\"reading\"]\npanels = \"data\"\n"
       "log_x = true\nlog_y = true\ntitle = \"T\"\nx_label = \"X\"\ny_label = \"Y\"\npublished = \"dpsd/table1\"\n"
       "teachers = true\n"
       "[figure.seen]\nkind = \"samples\"\ncount = 16\n"
@@ -39,7 +39,7 @@ TEST(FigureTable, EveryKeyReachesThePlan) {
   EXPECT_EQ(noise.name, "noise");
   EXPECT_EQ(noise.kind, FigureKind::line);
   EXPECT_EQ(noise.x, "sigma");
-  EXPECT_EQ(noise.y, "public.accuracy");
+  EXPECT_EQ(noise.y, "test.member_accuracy");
   EXPECT_THAT(noise.series, ElementsAre("reading"));
   EXPECT_EQ(noise.panels, "data");
   EXPECT_TRUE(noise.log_x && noise.log_y && noise.teachers);

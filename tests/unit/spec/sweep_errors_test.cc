@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -254,6 +255,10 @@ const BadSweep kBadSweeps[] = {
      "names a folder", ""},
     {"TableWithoutRows", kTrial + "[table.t]\ncolumns = [\"data\"]\n", 12, 1, "table.t.rows",
      "missing table.t.rows", ""},
+    {"TableOfUnknownMetric", kTrial + "[table.t]\nrows = [\"data\"]\nmetric = \"test.acuracy\"\n", 14, 10, "table.t.metric",
+     "unknown metric", "test.accuracy"},
+    {"FigureOfUnknownMetric", kTrial + "[sweep]\ngrid.batch = [16, 32]\n[figure.f]\nx = \"batch\"\ny = \"step_secconds\"\n", 16, 5, "figure.f.y", "unknown metric",
+     "step_seconds"},
     {"TableOfUnknownKey", kTrial + "[table.t]\nrows = [\"raeding\"]\n", 13, 9, "table.t.rows", "unknown key",
      "reading"},
     {"TooManyTrials",
@@ -518,6 +523,32 @@ TEST(SweepErrors, ControlCharactersAreRefusedInEveryNameAndText) {
     EXPECT_THAT(error.message, HasSubstr(hostile.control));
     EXPECT_THAT(error.choices, ::testing::ElementsAre(hostile.right));
   }
+}
+
+TEST(SweepErrors, AFileWhoseNameIsTooLongForAFolderNeedsANameOfItsOwn) {
+  const std::string text = kHead + kTeachers + "[trial]\nteacher = \"single\"\n";
+  const std::string longest(200, 'n');
+  EXPECT_TRUE(ParseSweep(text, "sweeps/" + longest + ".toml", {}, FakeHooks()).plan.has_value());
+  const PlanOutcome unnamed = ParseSweep(text, "sweeps/" + longest + "n.toml", {}, FakeHooks());
+  ASSERT_EQ(unnamed.errors.size(), 1U);
+  EXPECT_EQ(unnamed.errors[0].key, "sweep.name");
+  EXPECT_THAT(unnamed.errors[0].message, HasSubstr("has 201 bytes, and files are called by it: 200 at most"));
+  EXPECT_TRUE(ParseSweep(text + "[sweep]\nname = \"a\"\n", "sweeps/" + longest + "n.toml", {}, FakeHooks()).plan.has_value());
+}
+
+// The folder of a trial adds an id to its name.
+TEST(SweepErrors, LongNamesOfDataGiveTrialsNamesThatAreCutAndStillDiffer) {
+  std::string head = kHead;
+  head.replace(head.find("digits"), 6, std::string(230, 'd'));
+  const SweepPlan plan =
+      GoodPlan(head + kTeachers + "[trial]\nteacher = \"single\"\ndata = \"" + std::string(230, 'd') + "\"\n[sweep]\nseeds = [0, 1]\n");
+  ASSERT_EQ(plan.trials.size(), 4U);
+  std::set<std::string> names;
+  for (const TrialSpec& trial : plan.trials) {
+    EXPECT_LE(trial.name.size() + 1 + trial.id.Hex().size(), 255U);
+    names.insert(trial.name);
+  }
+  EXPECT_EQ(names.size(), 4U);
 }
 
 TEST(SweepErrors, AFileWhoseNameHoldsAControlNeedsANameOfItsOwn) {
