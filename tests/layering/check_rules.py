@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the rules that keep the structure: who may include whom, headers that stand alone, sizes, names, README, the list
-of environment variables, who may see a teacher's answer, and the table of mutants.
+of environment variables, who may see a teacher's answer, who may write files, and the table of mutants.
 
 usage: check_rules.py CHECK --root DIR [options]
-CHECK: includes | headers | sizes | names | readme | environment | answers | mutants
+CHECK: includes | headers | sizes | names | readme | environment | answers | writers | mutants
 Prints one line for each violation (file:line: what, and the rule) and exits 1 when there is any.
 """
 import argparse
@@ -69,6 +69,14 @@ TEACHER_PARAMETERS = re.compile(r"(?:teacher_?|artifact)(?:->|\.)parameters\b")
 LABEL_PRIVATE = re.compile(r"^worker/methods/label_")
 PRIVATE_EXAMPLES = re.compile(r"\bdata\.train\b(?!\.size\(\))")
 FORCED_OPEN = re.compile(r"#\s*define\s+(?:private|protected|class)\b")
+
+# Files are made by storage, which replaces nothing but plain files; here besides it, what a process writes before or beside
+# the program: the log of a worker and of a process under test, and the mark for a script.
+CREATES_A_FILE = re.compile(r"\bO_CREAT\b|\bofstream\b|\bfopen\s*\(|\bmkstemp\s*\(|\bcreat\s*\(")
+FILE_MAKERS = ("cluster/worker_process.cc", "cluster/mpi_world.cc", "orchestrator/cli/chaos_process.cc")
+# A command writes where the user said through WriteOutput; these write into folders of the program's own.
+WRITES_A_FILE = re.compile(r"\b(?:WriteFileAtomically|WriteNewFile|PublishFile|WriteNpy)\s*\(")
+OUTPUT_WRITERS = ("orchestrator/cli/output_file.cc", "orchestrator/cli/chaos_command.cc", "orchestrator/cli/sweep_summary.cc")
 
 BANNED_SUFFIX = re.compile(r"\b(?:class|struct)\s+\w*(Manager|Helper|Utils?|Handler|Info|Processor)\b")
 MAX_FILE_LINES = 400
@@ -171,6 +179,15 @@ def check_answers(root):
                 yield f"{path}:{number}: label-private training takes the private examples from SealLabels alone"
             if TEACHER_PARAMETERS.search(line) and path not in PARAMETER_READERS:
                 yield f"{path}:{number}: a teacher's parameters are for {TEACHER_MAKER} alone"
+
+
+def check_writers(root):
+    for path in sources(root):
+        for number, line in enumerate(lines_of(root, path), 1):
+            if not path.startswith("storage/") and path not in FILE_MAKERS and CREATES_A_FILE.search(line):
+                yield f"{path}:{number}: files are made by storage alone"
+            if path.startswith("orchestrator/cli/") and path not in OUTPUT_WRITERS and WRITES_A_FILE.search(line):
+                yield f"{path}:{number}: commands write through WriteOutput of {OUTPUT_WRITERS[0]}"
 
 
 def check_sizes(root):
@@ -375,7 +392,7 @@ def check_readme(root, program):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("check", choices=["includes", "headers", "sizes", "names", "readme", "environment", "answers",
-                                          "mutants"])
+                                          "writers", "mutants"])
     parser.add_argument("--root", required=True)
     parser.add_argument("--compiler", default="g++", help="may carry a launcher, e.g. 'ccache g++'")
     parser.add_argument("--flag", action="append", default=[], help="compiler flag, repeatable")
@@ -391,6 +408,7 @@ def main():
         "headers": lambda: check_headers(root, shlex.split(options.compiler), options.flag, options.scratch, options.skip),
         "environment": lambda: check_environment(root),
         "answers": lambda: check_answers(root),
+        "writers": lambda: check_writers(root),
         "mutants": lambda: check_mutants(root),
         "readme": lambda: check_readme(root, options.retort),
     }[options.check]()

@@ -92,6 +92,9 @@ BROKEN = [
     ("includes", "storage/bad.h", '#include "tests/testing/fake.h"\n', "may not include tests"),
     ("headers", "storage/bad.h", "#pragma once\nId Second();\n", "does not compile alone"),
     ("headers", "storage/behind.h", "#pragma once\nstd::vector<int> Made();\n", "does not compile alone"),
+    ("writers", "worker/bad.cc", 'std::ofstream out("costs.json");\n', "made by storage alone"),
+    ("writers", "orchestrator/bad.cc", "const int fd = ::open(path, O_WRONLY | O_CREAT, 0644);\n", "made by storage alone"),
+    ("writers", "orchestrator/cli/bad.cc", "return call.env.WriteFileAtomically(line.out, bytes);\n", "through WriteOutput"),
     ("sizes", "storage/bad.cc", "// line\n" * 401, "401 lines"),
     ("names", "storage/bad.h", "class LogManager {};\n", "Manager"),
     ("names", "storage/bad.cc", 'auto* p = std::getenv("HOME");\n', "getenv"),
@@ -128,7 +131,7 @@ def run(check, files):
 
 class RulesFailWhenBroken(unittest.TestCase):
     def test_an_unbroken_tree_passes_every_check(self):
-        for check in ("includes", "headers", "sizes", "names", "readme", "environment", "answers", "mutants"):
+        for check in ("includes", "headers", "sizes", "names", "readme", "environment", "answers", "writers", "mutants"):
             with self.subTest(check):
                 outcome = run(check, {})
                 self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)
