@@ -17,7 +17,7 @@ torch_cuda_wheels=(cuda-toolkit==13.0.2 nvidia-nccl-cu13==2.28.9 nvidia-cudnn-cu
   nvidia-nvshmem-cu13==3.4.5 nvidia-cusparselt-cu13==0.8.0)
 cuda_toolkit_parts=cublas,cudart,cufft,cufile,cupti,curand,cusolver,cusparse,nvjitlink,nvrtc,nvtx
 packages=(g++ cmake ninja-build ccache mold pkg-config python3 python3-venv
-  libtomlplusplus-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libhdf5-dev libmicrohttpd-dev
+  libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev libhdf5-dev libmicrohttpd-dev
   libsodium-dev zlib1g-dev libssl-dev libboost-math-dev libgtest-dev libgmock-dev libbenchmark-dev
   libopenmpi-dev openmpi-bin libgloo-dev libjpeg62-turbo-dev libpng-dev
   libcairo2-dev fonts-dejavu-core)

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "experiments/spec/json_integer.h"
+
 namespace retort::privacy {
 namespace {
 
@@ -58,13 +60,9 @@ std::optional<double> JsonFields::NumberOrNull(const char* key) {
 
 std::int64_t JsonFields::Integer(const char* key) {
   const nlohmann::json* value = Find(key);
-  if (value == nullptr || !value->is_number_integer() ||
-      (value->is_number_unsigned() &&
-       value->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))) {
-    Fail(key, "a whole number");
-    return 0;
-  }
-  return value->get<std::int64_t>();
+  const std::optional<std::int64_t> integer = value != nullptr ? FindInteger<std::int64_t>(*value) : std::nullopt;
+  if (!integer) Fail(key, "a whole number");
+  return integer.value_or(0);
 }
 
 std::uint8_t JsonFields::Enumerator(const char* key, std::uint8_t last) {
