@@ -25,6 +25,7 @@ struct Answer {
 struct Solution {
   std::string parameter;        // what was solved for
   double value = 0;             // noise up to nine digits, counts down
+  bool more = false;            // of counts: the value is the largest that is tried, and more would do
   std::vector<Answer> answers;  // claims there; the first meets epsilon
 };
 

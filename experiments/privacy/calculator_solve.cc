@@ -76,6 +76,12 @@ std::optional<double> Searched(const ParameterRule& unknown, const std::function
   return good;
 }
 
+// What RDP finds: where rounding ends the search of the other accountant, or its steps do, its bounds are RDP's.
+std::optional<double> SolvedByRdp(Question question, const ParameterRule& unknown, double epsilon) {
+  question.accountant = "rdp";
+  return Searched(unknown, [&](double value) { return FirstEpsilon(question, unknown, value) <= epsilon; });
+}
+
 // By its own accountant where one solves faster than a search: then a search would repeat a slow bound.
 std::optional<double> SolvedByPld(const Question& question, const MechanismRule& rule,
                                   const ParameterRule& unknown, double epsilon) {
@@ -114,6 +120,7 @@ Result<Solution> SolveFor(const Question& question, double epsilon) {
   const bool pld = probe.accountant == "pld";
   std::optional<double> value =
       pld ? SolvedByPld(probe, *rule, *unknown, epsilon) : Searched(*unknown, meets);
+  if (pld && !value) value = SolvedByRdp(probe, *unknown, epsilon);
   const Status none = UsageError("No --" + std::string(unknown->name) + " brings epsilon to " + ShortNumber(epsilon) +
                                  " here; raise epsilon, or change the other parameters.");
   if (!value) return none;
@@ -126,6 +133,7 @@ Result<Solution> SolveFor(const Question& question, double epsilon) {
   Solution solution;
   solution.parameter = unknown->name;
   solution.value = *value;
+  solution.more = IsWhole(*unknown) && *value >= kMostWhole;
   Question solved = question;
   solved.values[solution.parameter] = solution.value;
   RETORT_ASSIGN_OR_RETURN(solution.answers, EpsilonOf(solved));

@@ -75,11 +75,14 @@ int CalibrateCommand(const Invocation& call) {
     document["schema_version"] = kSchemaVersion;
     document["parameter"] = solution->parameter;
     document["value"] = solution->value;
+    document["more"] = solution->more;
     AddAnswers(solution->answers, document);
     call.console.Data(DocumentText(document));
     return 0;
   }
-  call.console.Text(fmt::format("{} = {}\n\n", solution->parameter, privacy::ExactNumber(solution->value)));
+  call.console.Text(fmt::format("{} {} {}{}\n\n", solution->parameter, solution->more ? "more than" : "=",
+                                privacy::ExactNumber(solution->value),
+                                solution->more ? "; the claims are those of so many" : ""));
   call.console.Text(AnswersText(solution->answers, call.line.explain, call.console.options().width));
   return 0;
 }

@@ -38,6 +38,21 @@ case_name="calibration"
 run "$retort" calibrate gaussian --epsilon 1 --sensitivity 1 --count 1 --delta 1e-5
 expect_code 0; expect_out "noise = 3.73063164"; expect_out "≤ 1.000"
 
+case_name="steps beyond any count"
+many="subsampled-gaussian --sampling-rate 1e-4 --delta 1e-5 --epsilon 8"
+for accountant in "" "--accountant rdp" "--accountant pld"; do
+  run "$retort" calibrate $many --noise-multiplier 1000 $accountant
+  expect_code 0; expect_out "steps = "; expect_out "≤ "
+  run "$retort" calibrate $many --noise-multiplier 1e6 $accountant
+  expect_code 0; expect_out "steps more than 1e+15; the claims are those of so many"
+done
+run "$retort" calibrate gaussian --noise 1e12 --sensitivity 1 --delta 1e-5 --epsilon 8
+expect_code 0; expect_out "count more than 1e+15"
+run "$retort" calibrate gaussian --noise 1e12 --sensitivity 1 --delta 1e-5 --epsilon 8 --json
+expect_out '"more": true'
+run "$retort" calibrate $many --noise-multiplier 1e-3
+expect_code 2; expect_err "No --steps brings epsilon to 8"
+
 case_name="delta above 1/N"
 run "$retort" epsilon votes --noise 100 --queries 5000 --delta 1e-3 --examples 8000
 expect_code 0; expect_err "warning: δ=0.001 is larger than 1/N for the 8000 private examples"

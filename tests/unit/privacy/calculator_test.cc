@@ -322,6 +322,23 @@ TEST(CalculatorSolve, WhatCannotBeMetIsAnError) {
     EXPECT_THAT(SolveFor(votes, epsilon).status().message(), HasSubstr("--epsilon must be"));
 }
 
+TEST(CalculatorSolve, FindsStepsHoweverManyThereAre) {
+  const auto steps = [](double noise, const std::string& accountant) {
+    return SolveFor({"subsampled-gaussian", "", accountant,
+                     {{"sampling-rate", 1e-4}, {"noise-multiplier", noise}, {"delta", 1e-5}}}, 8);
+  };
+  for (const char* accountant : {"", "rdp", "pld"}) {
+    const Result<Solution> many = steps(1000, accountant);
+    ASSERT_TRUE(many.ok()) << accountant << ": " << many.status().message();
+    EXPECT_GT(many->value, 1e12) << "beyond what loss distributions are composed for";
+    EXPECT_FALSE(many->more);
+    const Result<Solution> most = steps(1e6, accountant);
+    ASSERT_TRUE(most.ok()) << accountant << ": " << most.status().message();
+    EXPECT_TRUE(most->more);
+    EXPECT_EQ(most->value, 1e15);
+  }
+}
+
 TEST(CalculatorPapers, PrintedMechanismsWithoutABoundSaySo) {
   Question label = {
       "paper", "dpsd-label", "", {{"epsilon0", 1}, {"choices", 3}, {"classes", 10}, {"delta", 1e-5}}};
