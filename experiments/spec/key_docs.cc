@@ -171,7 +171,12 @@ std::string ReaderTable() {
   }
   return text +
          "\nThe constants of `idx` are those of MNIST; for Fashion-MNIST write `mean = [0.2860]`, `std = [0.3530]`. A "
-         "set of one\nchannel takes their average.\n";
+         "set of one\nchannel takes their average.\n\n"
+         "Readers of class folders number all folders in the order of their names, as torchvision does: one without a "
+         "picture\nthat is read counts, and `plan`, `run` and `data check` warn of it. A file `class-index.csv` beside them "
+         "(`INDEX,NAME`\na line) numbers them otherwise. Where the weights of a teacher name their classes (`classes`, "
+         "`class_names`,\n`class_to_idx`, `idx_to_class`, `id2label` beside the state dict, or in a safetensors file's metadata), "
+         "a class that\nstands at another number than in the data is an error.\n";
 }
 
 }  // namespace

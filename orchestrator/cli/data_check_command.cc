@@ -48,6 +48,7 @@ ordered_json ReportJson(const DataSpec& data, const storage::DataReport& report)
         file.as_published.empty() ? ordered_json() : ordered_json(file.as_published);
   }
   document["findings"] = report.findings;
+  document["warnings"] = report.warnings;
   document["damaged"] = report.damaged;
   document["sound"] = report.damaged_in_all == 0;
   return document;
@@ -80,6 +81,7 @@ std::string ReportText(const DataSpec& data, const storage::DataReport& report) 
     text += fmt::format("{}: {} bytes, MD5 {}: {}\n", file.path, file.size, file.md5,
                         file.as_published.empty() ? "differs from what is published under this name"
                                                   : "as published (" + file.as_published + ")");
+  for (const std::string& warning : report.warnings) text += "warning: " + warning + "\n";
   for (const std::string& finding : report.findings) text += "note: " + finding + "\n";
   for (const std::string& damage : report.damaged) text += "damaged: " + damage + "\n";
   if (report.damaged_in_all > report.damaged.size())

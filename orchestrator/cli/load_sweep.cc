@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "experiments/privacy/calibration.h"
@@ -15,6 +16,7 @@
 #include "orchestrator/root_examples.h"
 #include "storage/data/example_store.h"
 #include "storage/mark_store.h"
+#include "storage/weights/class_names.h"
 #include "storage/weights/known_weights.h"
 #include "storage/weights/state_dict.h"
 
@@ -115,15 +117,49 @@ void WarnOfOtherNetworks(SweepPlan& plan) {
   }
 }
 
+using NotesByData = std::map<std::string, storage::DataNotes>;
+
+// Teachers whose file numbers the classes otherwise than the data: every answer would be taken for another class. What
+// cannot be read is told when the trial starts.
+std::vector<Diagnostic> ContradictedClasses(storage::Env& env, const SweepPlan& plan, const NotesByData& notes) {
+  std::vector<Diagnostic> errors;
+  for (const TrialSpec& spec : plan.trials) {
+    if (spec.role != Role::teacher || spec.weights_digest.empty() || spec.weights.empty() || !spec.data) continue;
+    const auto found = notes.find(spec.data->name);
+    if (found == notes.end()) continue;
+    const Result<std::vector<std::string>> names = storage::ReadClassNames(env, spec.weights);
+    if (!names.ok()) continue;
+    const std::string what = storage::ClassContradiction(*names, found->second.class_names);
+    if (what.empty()) continue;
+    const std::string key = "teacher." + spec.teacher + ".weights";
+    errors.push_back(Warning(plan.file, key,
+                             key + ": " + spec.weights + ": " + what + " (data." + spec.data->name + ", " +
+                                 spec.data->path + "); number the classes in class-index.csv as the weights do"));
+  }
+  return errors;
+}
+
+// What inspection noticed in the files of a data set.
+void WarnOfData(SweepPlan& plan, const NotesByData& notes) {
+  for (const auto& data : plan.data) {
+    const std::string key = "data." + data->name;
+    const auto found = notes.find(data->name);
+    if (found == notes.end()) continue;
+    for (const std::string& text : found->second.warnings)
+      plan.warnings.push_back(Warning(plan.file, key, key + ": " + data->path + ": " + text));
+  }
+}
+
 }  // namespace
 
 LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   std::size_t data_errors = 0;
   const storage::DigestCache cache = storage::ProcessDigestCache();
   LoadedSweep loaded;
+  NotesByData notes;
   PlanHooks hooks;
   hooks.inspect = [&](DataSpec& data) {
-    Status status = storage::InspectData(env, data, cache);
+    Status status = storage::InspectData(env, data, cache, &notes[data.name]);
     if (status.code() == StatusCode::environment && request.data_may_be_absent) {
       loaded.absent.push_back(AbsentData(request.path, data, status));
       AssumeAsPublished(data);
@@ -158,8 +194,10 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   if (loaded.plan) {
     loaded.errors = UnknownPublished(*loaded.plan);
     for (Diagnostic& error : UncoverableUnderBudget(*loaded.plan)) loaded.errors.push_back(std::move(error));
+    for (Diagnostic& error : ContradictedClasses(env, *loaded.plan, notes)) loaded.errors.push_back(std::move(error));
     if (!loaded.errors.empty()) loaded.plan.reset();
     if (loaded.plan) {
+      WarnOfData(*loaded.plan, notes);
       WarnOfOtherNetworks(*loaded.plan);
       if (request.data_may_be_absent) {
         const std::vector<Diagnostic> weights = AbsentWeights(*loaded.plan);

@@ -75,10 +75,42 @@ std::vector<std::string> ClassFolders(const FileTree& tree, const std::string& p
   return names;
 }
 
+std::vector<std::string> FoldersBelow(const FileTree& tree, const std::string& prefix) {
+  std::set<std::string> names;
+  const auto take = [&](std::string_view name, bool folder) {
+    const std::size_t slash = name.find('/', prefix.size());
+    if (slash == std::string_view::npos && !folder) return;
+    names.emplace(name.substr(prefix.size(), slash - prefix.size()));
+  };
+  for (const TreeFile* file : tree.Below(prefix)) take(file->name, false);
+  auto at = std::lower_bound(tree.folders().begin(), tree.folders().end(), prefix);
+  for (; at != tree.folders().end() && at->starts_with(prefix); ++at) take(*at, true);
+  names.erase("");
+  return {names.begin(), names.end()};
+}
+
+namespace {
+
+std::vector<std::string> NamesBelow(const FileTree& tree, const std::vector<std::string>& prefixes,
+                                    IsClassName empty_counts) {
+  std::set<std::string> names;
+  for (const std::string& prefix : prefixes) {
+    for (std::string& name : ClassFolders(tree, prefix)) names.insert(std::move(name));
+    for (std::string& name : FoldersBelow(tree, prefix))
+      if (empty_counts == nullptr || empty_counts(name)) names.insert(std::move(name));
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
 Result<Classes> NumberClasses(const FileTree& tree, const std::string& folder,
-                              const std::vector<std::string>& names, ExampleSet& set) {
+                              const std::vector<std::string>& prefixes, ExampleSet& set,
+                              IsClassName empty_counts) {
   Classes classes;
   const TreeFile* index = tree.Find(folder + "class-index.csv");
+  const IsClassName none = [](std::string_view) { return false; };
+  const std::vector<std::string> names = NamesBelow(tree, prefixes, index == nullptr ? empty_counts : none);
   if (index == nullptr) {
     for (const std::string& name : names)
       classes.emplace_back(name, static_cast<std::int64_t>(classes.size()));
@@ -99,6 +131,22 @@ Result<Classes> NumberClasses(const FileTree& tree, const std::string& folder,
   }
   set.classes = static_cast<std::int64_t>(set.class_names.size());
   return classes;
+}
+
+void WarnOfEmptyClasses(const Classes& classes, ExampleSet& set) {
+  constexpr std::size_t kMostNamed = 10;
+  const std::set<std::int64_t> held(set.labels.begin(), set.labels.end());
+  std::string names;
+  std::size_t empty = 0;
+  for (const auto& [name, number] : classes) {
+    if (held.contains(number) || ++empty > kMostNamed) continue;
+    names += (names.empty() ? "" : ", ") + name + " (number " + std::to_string(number) + ")";
+  }
+  if (empty == 0) return;
+  set.warnings.push_back(std::to_string(empty) + " of " + std::to_string(classes.size()) +
+                         " classes hold no picture that is read: " + names + (empty > kMostNamed ? ", ..." : "") +
+                         ". Their folders are numbered as those of the others; take out what is no class, or number "
+                         "the classes in class-index.csv.");
 }
 
 Status AddClassFolders(const FileTree& tree, const std::string& prefix, const Classes& classes,

@@ -40,6 +40,7 @@ Result<DataReport> CheckData(Env& env, const DataSpec& data, const DigestCache& 
   report.parts = store->parts();
   report.sources = store->set().sources;
   report.findings = store->set().findings;
+  report.warnings = store->set().warnings;
   CountClasses(*store, report);
   if (store->encoded()) CheckPictures(*store, report);
   RETORT_ASSIGN_OR_RETURN(report.digests, DigestsOf(env, data, *store, cache));

@@ -17,7 +17,7 @@ struct DataReport {
   std::vector<std::int64_t> class_counts;  // one a class
   std::vector<DataPart> parts;
   DataDigests digests;
-  std::vector<std::string> sources, findings;
+  std::vector<std::string> sources, findings, warnings;
   std::vector<FoundFile> known;
   std::vector<std::string> damaged;  // pictures whose files are not whole: where, and at which byte
   std::size_t damaged_in_all = 0;    // `damaged` names the first 1000

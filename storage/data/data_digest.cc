@@ -119,8 +119,11 @@ std::string CachePath(const DataSpec& data, const ExampleStore& store, const Dig
   Sha256 digest;
   for (const std::string& text : {data.path, data.reader, data.target, data.version, stamp})
     Text(digest, text);
-  digest.UpdateLength(static_cast<std::uint64_t>(store.size()));
-  digest.UpdateLength(static_cast<std::uint64_t>(store.classes()));
+  for (const auto* list : {&store.set().pictures, &store.set().left_out}) {
+    digest.UpdateLength(list->size());
+    for (const TreeFile& picture : *list) Text(digest, picture.name);
+  }
+  Text(digest, ContentDigest("", store.set()));  // how this program numbers and parts them
   return cache.folder + "/" + digest.FinishHex();
 }
 

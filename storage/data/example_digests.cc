@@ -92,7 +92,10 @@ std::string CachePath(const DataSpec& data, const ExampleStore& store, const Ind
   if (stamp.empty()) return "";
   ByteWriter key;
   for (const std::string& text : {data.path, data.reader, data.target, data.version, stamp}) key.Text(text);
-  for (const std::int64_t index : indices) key.I64(index);
+  for (const std::int64_t index : indices) {
+    key.I64(index);
+    key.Text(store.Name(index));
+  }
   return options.cache.folder + "/" + Sha256Hex(key.bytes()) + ".examples";
 }
 

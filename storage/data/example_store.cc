@@ -36,6 +36,20 @@ Status UnknownReader(const DataSpec& data) {
   return UsageError("There is no reader \"" + data.reader + "\"; nearest first, there are " + known + ".");
 }
 
+// More classes are declared than the set names: where a folder is absent, those behind it have other numbers than a
+// teacher may take them to have.
+void WarnOfNamelessClasses(const DataSpec& data, ExampleSet& set) {
+  constexpr std::size_t kMostNamed = 10;
+  const auto named = static_cast<std::int64_t>(set.class_names.size());
+  if (named == 0 || named >= data.classes) return;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(set.class_names.size(), kMostNamed); ++i)
+    names += (i > 0 ? ", " : "") + set.class_names[i];
+  set.warnings.push_back("classes = " + std::to_string(data.classes) + ", and the set has " + std::to_string(named) + " (" +
+                         names + (set.class_names.size() > kMostNamed ? ", ..." : "") +
+                         "), numbered from 0 on; if others lie between them, number the classes in class-index.csv.");
+}
+
 Status CheckClasses(const DataSpec& data, ExampleSet& set) {
   if (data.classes > 0) {
     for (std::size_t i = 0; i < set.labels.size(); ++i) {
@@ -46,6 +60,7 @@ Status CheckClasses(const DataSpec& data, ExampleSet& set) {
                         std::to_string(std::max(set.classes, set.labels[i] + 1)) + ", or leave it out");
     }
     set.classes = data.classes;
+    WarnOfNamelessClasses(data, set);
   }
   for (const std::int64_t label : set.labels)
     if (label >= set.classes)

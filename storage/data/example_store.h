@@ -34,6 +34,7 @@ struct ExampleSet {
   std::shared_ptr<const FileTree> files;             // encoded: they lie in it
   std::vector<std::string> sources;                  // paths that were read, for messages
   std::vector<std::string> findings;  // whole sentences: what was left out, what is fewer than published
+  std::vector<std::string> warnings;  // whole sentences: what may be meant otherwise than it was read
 };
 
 // Immutable; every function may be called from many threads.
@@ -95,11 +96,16 @@ using DigestProgress = std::function<Status(std::int64_t done, std::int64_t of)>
 [[nodiscard]] Result<DataDigests> DigestsOf(Env& env, const DataSpec& data, const ExampleStore& store,
                                             const DigestCache& cache, const DigestProgress& progress = {});
 
+// What was noticed beside what a trial needs; as of ExampleSet.
+struct DataNotes {
+  std::vector<std::string> class_names, warnings;
+};
+
 // Fills digest, examples, channels, height, width, classes (where 0) and what the split leaves open:
 // fractions, open ends, the digests of lists, and how many examples the sensitive classes move. Height and width of encoded sets, of the first picture's
 // file, are filled only where they are 0. Errors: of OpenExamples; usage where split or classes do not fit
 // what is there.
-[[nodiscard]] Status InspectData(Env& env, DataSpec& data, const DigestCache& cache);
+[[nodiscard]] Status InspectData(Env& env, DataSpec& data, const DigestCache& cache, DataNotes* notes = nullptr);
 
 // What names the examples of a set that was inspected (DataDigests::examples). Errors: of OpenExamples.
 [[nodiscard]] Result<std::string> UnpackedDigest(Env& env, const DataSpec& data, const DigestCache& cache);

@@ -47,11 +47,14 @@ bool IsHidden(std::string_view name) {
 
 }  // namespace
 
-FileTree::FileTree(std::string path, std::vector<TreeFile> files)
-    : path_(std::move(path)), files_(std::move(files)) {
+FileTree::FileTree(std::string path, TreeIndex index)
+    : path_(std::move(path)), files_(std::move(index.files)), folders_(std::move(index.folders)) {
   std::erase_if(files_, [](const TreeFile& file) { return IsHidden(file.name); });
   std::sort(files_.begin(), files_.end(),
             [](const TreeFile& a, const TreeFile& b) { return a.name < b.name; });
+  std::erase_if(folders_, [](const std::string& folder) { return IsHidden(folder); });
+  std::sort(folders_.begin(), folders_.end());
+  folders_.erase(std::unique(folders_.begin(), folders_.end()), folders_.end());
 }
 
 const TreeFile* FileTree::Find(std::string_view name) const {
@@ -96,8 +99,9 @@ std::string CleanName(std::string_view name) {
   return clean;
 }
 
-Status CheckNames(const std::string& path, std::vector<TreeFile>& files) {
-  if (files.size() > kMostFiles) return Refused(path + " holds more than 20 million files");
+Status CheckNames(const std::string& path, TreeIndex& index) {
+  std::vector<TreeFile>& files = index.files;
+  if (files.size() + index.folders.size() > kMostFiles) return Refused(path + " holds more than 20 million files");
   std::sort(files.begin(), files.end(), [](const TreeFile& a, const TreeFile& b) { return a.name < b.name; });
   const auto twice = std::adjacent_find(
       files.begin(), files.end(), [](const TreeFile& a, const TreeFile& b) { return a.name == b.name; });

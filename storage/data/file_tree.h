@@ -20,6 +20,12 @@ struct TreeFile {
   std::uint32_t tree = 0;    // of trees that were joined: which one
 };
 
+// What an archive or a folder lists, in any order.
+struct TreeIndex {
+  std::vector<TreeFile> files;
+  std::vector<std::string> folders;  // named as files are
+};
+
 // Most bytes of one file that Read gives.
 inline constexpr std::uint64_t kMostFileBytes = std::uint64_t{4} << 30;
 
@@ -28,6 +34,8 @@ class FileTree {
   virtual ~FileTree() = default;
   // Sorted by name; no name twice. Hidden files, and macOS's __MACOSX, are left out.
   [[nodiscard]] const std::vector<TreeFile>& files() const { return files_; }
+  // Sorted, without the hidden ones: every folder of a folder; of an archive those with an entry of their own.
+  [[nodiscard]] const std::vector<std::string>& folders() const { return folders_; }
   // The folder or archive, for messages.
   [[nodiscard]] const std::string& path() const { return path_; }
   // Where a file lies: its path, or "ARCHIVE: NAME at offset N".
@@ -46,11 +54,12 @@ class FileTree {
   [[nodiscard]] std::vector<const TreeFile*> Below(std::string_view prefix) const;
 
  protected:
-  FileTree(std::string path, std::vector<TreeFile> files);
+  FileTree(std::string path, TreeIndex index);
 
  private:
   std::string path_;
   std::vector<TreeFile> files_;
+  std::vector<std::string> folders_;
 };
 
 // `path` is a folder, a tar archive (also .tar.gz or .tgz of at most 2 GiB unpacked, which is unpacked in
@@ -65,11 +74,10 @@ class FileTree {
 [[nodiscard]] Result<std::shared_ptr<const FileTree>> JoinTrees(
     const std::string& path, std::vector<std::pair<std::string, std::shared_ptr<const FileTree>>> trees);
 
-// The files in a tar archive that takes `size` bytes from `base` on in `file`; the names begin with `prefix`.
+// The files and folders in a tar archive that takes `size` bytes from `base` on in `file`; the names begin with `prefix`.
 // `path` is for messages. ustar, GNU long names and pax. Errors as above.
-[[nodiscard]] Result<std::vector<TreeFile>> IndexTar(const std::string& path, const InputFile& file,
-                                                     std::uint64_t base, std::uint64_t size,
-                                                     const std::string& prefix);
+[[nodiscard]] Result<TreeIndex> IndexTar(const std::string& path, const InputFile& file, std::uint64_t base,
+                                         std::uint64_t size, const std::string& prefix);
 
 // Why this name may not be unpacked or listed: it is absolute, holds "..", a NUL or control characters, is
 // too long; empty = it may.

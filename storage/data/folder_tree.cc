@@ -13,7 +13,7 @@ constexpr int kDeepest = 16;
 struct Walk {
   Env& env;
   const std::string& path;
-  std::vector<TreeFile> files;
+  TreeIndex index;
   std::vector<std::string> stamps;  // "NAME\nSIZE TIME INODE", in the order of the walk
   bool telling = true;
 
@@ -30,10 +30,14 @@ struct Walk {
 
   Status Entry(const std::string& name, int depth) {
     RETORT_ASSIGN_OR_RETURN(const FileStamp stamp, env.Stamp(path + "/" + name));
-    if (stamp.folder) return Folder(name, depth + 1);
-    if (files.size() >= kMostFiles) return Refused(path + " holds more than 20 million files");
+    if (index.files.size() + index.folders.size() >= kMostFiles)
+      return Refused(path + " holds more than 20 million files");
+    if (stamp.folder) {
+      index.folders.push_back(name);
+      return Folder(name, depth + 1);
+    }
     telling = telling && stamp.telling;
-    files.push_back({name, stamp.size, 0, 0});
+    index.files.push_back({name, stamp.size, 0, 0});
     stamps.push_back(name + "\n" + std::to_string(stamp.size) + " " + std::to_string(stamp.modified) + " " +
                      std::to_string(stamp.inode));
     return {};
@@ -42,8 +46,8 @@ struct Walk {
 
 class FolderTree final : public FileTree {
  public:
-  FolderTree(Env& env, const std::string& path, std::vector<TreeFile> files, std::string stamp)
-      : FileTree(path, std::move(files)), env_(env), stamp_(std::move(stamp)) {}
+  FolderTree(Env& env, const std::string& path, TreeIndex index, std::string stamp)
+      : FileTree(path, std::move(index)), env_(env), stamp_(std::move(stamp)) {}
 
   std::string Where(const TreeFile& file) const override { return path() + "/" + file.name; }
   Result<std::string> Read(const TreeFile& file) const override {
@@ -74,7 +78,7 @@ Result<std::shared_ptr<const FileTree>> OpenFolderTree(Env& env, const std::stri
   }
   const std::string stamp = walk.telling ? digest.FinishHex() : "";
   return std::shared_ptr<const FileTree>(
-      std::make_shared<FolderTree>(env, path, std::move(walk.files), stamp));
+      std::make_shared<FolderTree>(env, path, std::move(walk.index), stamp));
 }
 
 }  // namespace retort::storage

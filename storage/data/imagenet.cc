@@ -14,11 +14,6 @@ namespace {
 constexpr std::int64_t kValidation = 50000, kTraining = 1281167;
 constexpr const char* kTruth = "ILSVRC2012_validation_ground_truth.txt";
 
-bool IsWnid(std::string_view name) {
-  return name.size() == 9 && name[0] == 'n' &&
-         name.find_first_not_of("0123456789", 1) == std::string_view::npos;
-}
-
 // "ILSVRC2012_val_00000123.JPEG" of 123.
 std::string ValidationName(std::size_t number) {
   std::string digits = std::to_string(number);
@@ -179,22 +174,27 @@ std::string RootOf(const FileTree& tree) {
 
 }  // namespace
 
+bool IsWnid(std::string_view name) {
+  return name.size() == 9 && name[0] == 'n' &&
+         name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
 Result<ExampleSet> ReadImageNet(Env& env, const DataSpec& data) {
   ExampleSet set;
   RETORT_ASSIGN_OR_RETURN(set.files, OpenTree(env, data.path));
   const FileTree& tree = *set.files;
   const std::string root = RootOf(tree);
   set.sources.push_back(data.path);
-  const std::vector<std::string> names = ClassFolders(tree, root + "train/");
-  if (!names.empty()) {
-    RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(tree, root, names, set));
+  if (!ClassFolders(tree, root + "train/").empty()) {
+    RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(tree, root, {root + "train/"}, set, &IsWnid));
     RETORT_RETURN_IF_ERROR(AddClassFolders(tree, root + "train/", classes, set));
     EndPart(set, "train");
     if (set.parts.back().size() != kTraining)
       set.findings.push_back("Training has " + std::to_string(set.parts.back().size()) + " pictures of " +
-                             std::to_string(names.size()) +
+                             std::to_string(classes.size()) +
                              " classes; the published set has 1281167 of 1000.");
     RETORT_RETURN_IF_ERROR(AddValidation(data, root, classes, set));
+    WarnOfEmptyClasses(classes, set);
     return set;
   }
   std::vector<std::string> folders = ClassFolders(tree, "");
@@ -203,8 +203,9 @@ Result<ExampleSet> ReadImageNet(Env& env, const DataSpec& data) {
     return MissingFile(data, data.path + "/train/n01440764",
                        "expected train and val, ILSVRC2012_img_train.tar and "
                        "ILSVRC2012_img_val.tar, or folders named by WNIDs");
-  RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(tree, "", folders, set));
+  RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(tree, "", {""}, set, &IsWnid));
   RETORT_RETURN_IF_ERROR(AddClassFolders(tree, "", classes, set));
+  WarnOfEmptyClasses(classes, set);
   set.findings.push_back("There are no folders train and val: " + std::to_string(set.labels.size()) +
                          " pictures of " + std::to_string(folders.size()) + " classes, as they lie.");
   return set;

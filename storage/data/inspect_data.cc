@@ -67,7 +67,7 @@ bool IsPlain(const SplitSpec& split) {
 
 }  // namespace
 
-Status InspectData(Env& env, DataSpec& data, const DigestCache& cache) {
+Status InspectData(Env& env, DataSpec& data, const DigestCache& cache, DataNotes* notes) {
   const bool plain = IsPlain(data.split) && data.sensitive_classes.empty();
   if (data.reader == "idx" && plain) return InspectIdx(env, data);
   RETORT_ASSIGN_OR_RETURN(const auto store, OpenExamples(env, data));
@@ -76,6 +76,7 @@ Status InspectData(Env& env, DataSpec& data, const DigestCache& cache) {
   data.examples = store->size();
   data.channels = store->channels();
   data.classes = store->classes();
+  if (notes != nullptr) *notes = {store->class_names(), store->set().warnings};
   if (!store->encoded() || data.height == 0) {
     data.height = store->height();
     data.width = store->width();

@@ -9,8 +9,8 @@ using Trees = std::vector<std::pair<std::string, std::shared_ptr<const FileTree>
 
 class JoinedTree final : public FileTree {
  public:
-  JoinedTree(const std::string& path, std::vector<TreeFile> files, Trees trees)
-      : FileTree(path, std::move(files)), trees_(std::move(trees)) {}
+  JoinedTree(const std::string& path, TreeIndex index, Trees trees)
+      : FileTree(path, std::move(index)), trees_(std::move(trees)) {}
 
   std::string Where(const TreeFile& file) const override { return TreeOf(file).Where(Own(file)); }
   Result<std::string> Read(const TreeFile& file) const override { return TreeOf(file).Read(Own(file)); }
@@ -38,13 +38,17 @@ class JoinedTree final : public FileTree {
 }  // namespace
 
 Result<std::shared_ptr<const FileTree>> JoinTrees(const std::string& path, Trees trees) {
-  std::vector<TreeFile> files;
-  for (std::size_t i = 0; i < trees.size(); ++i)
+  TreeIndex index;
+  for (std::size_t i = 0; i < trees.size(); ++i) {
     for (const TreeFile& file : trees[i].second->files())
-      files.push_back({trees[i].first + file.name, file.size, file.offset, static_cast<std::uint32_t>(i)});
-  RETORT_RETURN_IF_ERROR(CheckNames(path, files));
+      index.files.push_back(
+          {trees[i].first + file.name, file.size, file.offset, static_cast<std::uint32_t>(i)});
+    for (const std::string& folder : trees[i].second->folders())
+      index.folders.push_back(trees[i].first + folder);
+  }
+  RETORT_RETURN_IF_ERROR(CheckNames(path, index));
   return std::shared_ptr<const FileTree>(
-      std::make_shared<JoinedTree>(path, std::move(files), std::move(trees)));
+      std::make_shared<JoinedTree>(path, std::move(index), std::move(trees)));
 }
 
 }  // namespace retort::storage

@@ -41,32 +41,28 @@ Result<ExampleSet> ReadPictures(Env& env, const DataSpec& data) {
   ExampleSet set;
   RETORT_ASSIGN_OR_RETURN(set.files, OpenFileTree(env, data.path));
   const std::string root = Root(*set.files);
-  std::vector<std::string> names = ClassFolders(*set.files, root);
+  const std::vector<std::string> names = ClassFolders(*set.files, root);
   std::vector<PartFolder> parts;
   for (const auto& [part, folder] : kPartNames)
     if (std::find(names.begin(), names.end(), folder) != names.end())
       parts.push_back({std::string(part), root + std::string(folder) + "/"});
-  if (parts.size() == names.size() && !parts.empty()) {
-    names.clear();
-    for (const PartFolder& part : parts)
-      for (const std::string& name : ClassFolders(*set.files, part.prefix)) names.push_back(name);
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-  } else {
-    parts = {{"", root}};
-  }
-  if (names.empty())
-    return MissingFile(data, data.path + "/CLASS/NAME.jpg",
-                       "expected JPEG or PNG pictures in a folder for each class");
-  RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(*set.files, root, names, set));
+  if (parts.size() != names.size() || parts.empty()) parts = {{"", root}};
+  std::vector<std::string> prefixes;
+  for (const PartFolder& part : parts) prefixes.push_back(part.prefix);
+  RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(*set.files, root, prefixes, set));
   for (const PartFolder& part : parts) {
     RETORT_RETURN_IF_ERROR(AddClassFolders(*set.files, part.prefix, classes, set));
-    if (!part.part.empty()) EndPart(set, part.part);
+    if (part.part.empty()) break;
+    EndPart(set, part.part);
     const std::size_t here = ClassFolders(*set.files, part.prefix).size();
-    if (here != names.size())
+    if (here != classes.size())
       set.findings.push_back("Part \"" + part.part + "\" has pictures of " + std::to_string(here) + " of " +
-                             std::to_string(names.size()) + " classes.");
+                             std::to_string(classes.size()) + " classes.");
   }
+  if (set.labels.empty())
+    return MissingFile(data, data.path + "/CLASS/NAME.jpg",
+                       "expected JPEG or PNG pictures in a folder for each class");
+  WarnOfEmptyClasses(classes, set);
   set.sources.push_back(data.path);
   return set;
 }

@@ -45,9 +45,19 @@ void EndPart(ExampleSet& set, const std::string& name);
                                      ExampleSet& set);
 // Names of the folders directly below `prefix` that hold pictures, sorted.
 [[nodiscard]] std::vector<std::string> ClassFolders(const FileTree& tree, const std::string& prefix);
-// Class numbers in the order of the names, or by class-index.csv ("INDEX,NAME" a line) in `folder` where
-// there is one; fills class_names and classes.
+// Names of all folders directly below `prefix`, whatever they hold, sorted.
+[[nodiscard]] std::vector<std::string> FoldersBelow(const FileTree& tree, const std::string& prefix);
+// Which folders without pictures are classes, by name.
+using IsClassName = bool (*)(std::string_view name);
+// Numbers the folders directly below the prefixes in the order of their names, as torchvision does, those without
+// pictures among them (`empty_counts`; null: all); or by class-index.csv ("INDEX,NAME" a line) in `folder` where there
+// is one. Fills class_names and classes.
 [[nodiscard]] Result<std::vector<std::pair<std::string, std::int64_t>>> NumberClasses(
-    const FileTree& tree, const std::string& folder, const std::vector<std::string>& names, ExampleSet& set);
+    const FileTree& tree, const std::string& folder, const std::vector<std::string>& prefixes, ExampleSet& set,
+    IsClassName empty_counts = nullptr);
+// A warning that names those of `classes` without an example.
+void WarnOfEmptyClasses(const std::vector<std::pair<std::string, std::int64_t>>& classes, ExampleSet& set);
+// "n01440764"
+[[nodiscard]] bool IsWnid(std::string_view name);
 
 }  // namespace retort::storage

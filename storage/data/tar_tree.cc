@@ -21,7 +21,7 @@ class TarScan {
           const std::string& prefix)
       : path_(path), file_(file), begin_(base), at_(base), end_(base + size), prefix_(prefix) {}
 
-  Result<std::vector<TreeFile>> Run() {
+  Result<TreeIndex> Run() {
     if (end_ - begin_ < kBlock) return Damaged("is no tar archive: shorter than a header of 512 bytes");
     while (end_ - at_ >= kBlock) {
       RETORT_ASSIGN_OR_RETURN(const std::string header, ReadBytes(file_, at_, kBlock));
@@ -42,9 +42,9 @@ class TarScan {
                    "; an archive like this is not read");
   }
 
-  Result<std::vector<TreeFile>> Finish() {
-    RETORT_RETURN_IF_ERROR(CheckNames(path_, files_));
-    return std::move(files_);
+  Result<TreeIndex> Finish() {
+    RETORT_RETURN_IF_ERROR(CheckNames(path_, index_));
+    return std::move(index_);
   }
 
   // Octal digits, or a big-endian number where the first bit is set.
@@ -112,11 +112,16 @@ class TarScan {
     if (type == '1' || type == '2') return NotWanted(name, "is a link");
     if (type == '3' || type == '4' || type == '6') return NotWanted(name, "is a device or a pipe");
     if (type == 'S') return NotWanted(name, "is a sparse file");
-    if (type != '0' && type != '\0' && type != '7') return {};  // folders, and what describes the archive
-    if (name.back() == '/') return {};
-    if (files_.size() >= kMostFiles) return Refused(path_ + " holds more than 20 million files");
+    const bool folder = type == '5' || name.back() == '/';
+    if (!folder && type != '0' && type != '\0' && type != '7') return {};  // what describes the archive
+    if (index_.files.size() + index_.folders.size() >= kMostFiles)
+      return Refused(path_ + " holds more than 20 million files");
     std::string clean = CleanName(name);
-    if (!clean.empty()) files_.push_back({prefix_ + clean, size, data, 0});
+    if (clean.empty()) return {};
+    if (folder)
+      index_.folders.push_back(prefix_ + clean);
+    else
+      index_.files.push_back({prefix_ + clean, size, data, 0});
     return {};
   }
 
@@ -157,7 +162,7 @@ class TarScan {
   const std::string& prefix_;
   std::string long_name_;       // of the next member
   std::uint64_t pax_size_ = 0;  // of the next member; 0 = its header says it
-  std::vector<TreeFile> files_;
+  TreeIndex index_;
 };
 
 // A stretch of another file, which it keeps open.
@@ -181,9 +186,8 @@ class Stretch final : public InputFile {
 
 class TarTree final : public FileTree {
  public:
-  TarTree(const std::string& path, std::vector<TreeFile> files, std::shared_ptr<const InputFile> file,
-          std::string stamp)
-      : FileTree(path, std::move(files)), file_(std::move(file)), stamp_(std::move(stamp)) {}
+  TarTree(const std::string& path, TreeIndex index, std::shared_ptr<const InputFile> file, std::string stamp)
+      : FileTree(path, std::move(index)), file_(std::move(file)), stamp_(std::move(stamp)) {}
 
   std::string Where(const TreeFile& file) const override {
     return path() + ": " + file.name + " at byte " + std::to_string(file.offset);
@@ -204,8 +208,8 @@ class TarTree final : public FileTree {
 
 }  // namespace
 
-Result<std::vector<TreeFile>> IndexTar(const std::string& path, const InputFile& file, std::uint64_t base,
-                                       std::uint64_t size, const std::string& prefix) {
+Result<TreeIndex> IndexTar(const std::string& path, const InputFile& file, std::uint64_t base, std::uint64_t size,
+                           const std::string& prefix) {
   RETORT_CHECK(base <= file.size() && size <= file.size() - base);
   return TarScan(path, file, base, size, prefix).Run();
 }
@@ -213,22 +217,27 @@ Result<std::vector<TreeFile>> IndexTar(const std::string& path, const InputFile&
 // Archives in the archive, one level deep, are opened too: their files appear as NAME/FILE for NAME.tar.
 Result<std::shared_ptr<const FileTree>> OpenTarTree(const std::string& path, std::unique_ptr<InputFile> file,
                                                     const std::string& stamp) {
-  RETORT_ASSIGN_OR_RETURN(const std::vector<TreeFile> outer, IndexTar(path, *file, 0, file->size(), ""));
-  std::vector<TreeFile> files;
-  for (const TreeFile& member : outer) {
+  RETORT_ASSIGN_OR_RETURN(TreeIndex outer, IndexTar(path, *file, 0, file->size(), ""));
+  TreeIndex index{{}, std::move(outer.folders)};
+  for (const TreeFile& member : outer.files) {
     if (!member.name.ends_with(".tar")) {
-      files.push_back(member);
+      index.files.push_back(member);
       continue;
     }
-    const std::string folder = member.name.substr(0, member.name.size() - 4) + "/";
-    RETORT_ASSIGN_OR_RETURN(std::vector<TreeFile> inner,
-                            IndexTar(path + ": " + member.name, *file, member.offset, member.size, folder));
-    files.insert(files.end(), std::make_move_iterator(inner.begin()), std::make_move_iterator(inner.end()));
-    if (files.size() > kMostFiles) return Refused(path + " holds more than 20 million files");
+    const std::string folder = member.name.substr(0, member.name.size() - 4);
+    RETORT_ASSIGN_OR_RETURN(TreeIndex inner, IndexTar(path + ": " + member.name, *file, member.offset,
+                                                      member.size, folder + "/"));
+    index.files.insert(index.files.end(), std::make_move_iterator(inner.files.begin()),
+                       std::make_move_iterator(inner.files.end()));
+    index.folders.insert(index.folders.end(), std::make_move_iterator(inner.folders.begin()),
+                         std::make_move_iterator(inner.folders.end()));
+    index.folders.push_back(folder);
+    if (index.files.size() + index.folders.size() > kMostFiles)
+      return Refused(path + " holds more than 20 million files");
   }
-  RETORT_RETURN_IF_ERROR(CheckNames(path, files));
+  RETORT_RETURN_IF_ERROR(CheckNames(path, index));
   return std::shared_ptr<const FileTree>(
-      std::make_shared<TarTree>(path, std::move(files), std::move(file), stamp));
+      std::make_shared<TarTree>(path, std::move(index), std::move(file), stamp));
 }
 
 }  // namespace retort::storage

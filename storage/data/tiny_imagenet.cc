@@ -47,15 +47,15 @@ Result<ExampleSet> ReadTinyImageNet(Env& env, const DataSpec& data) {
   if (!root)
     return MissingFile(data, data.path + "/wnids.txt",
                        "expected tiny-imagenet-200, as a folder or as its .zip");
-  const std::vector<std::string> names = ClassFolders(tree, *root + "train/");
-  if (names.empty())
+  if (ClassFolders(tree, *root + "train/").empty())
     return MissingFile(data, data.path + "/" + *root + "train/WNID/images/*.JPEG",
                        "expected a folder for each class");
-  RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(tree, *root, names, set));
+  RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(tree, *root, {*root + "train/"}, set, &IsWnid));
   RETORT_RETURN_IF_ERROR(AddClassFolders(tree, *root + "train/", classes, set));
   EndPart(set, "train");
   RETORT_RETURN_IF_ERROR(AddValidation(data, *root, classes, set));
   EndPart(set, "validation");
+  WarnOfEmptyClasses(classes, set);
   for (const DataPart& part : set.parts) {
     const std::int64_t published = part.name == "train" ? 100000 : 10000;
     if (part.size() != published)

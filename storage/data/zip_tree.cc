@@ -7,23 +7,26 @@
 namespace retort::storage {
 namespace {
 
-Result<std::vector<TreeFile>> IndexZip(const std::string& path, const ZipFile& zip) {
-  std::vector<TreeFile> files;
+Result<TreeIndex> IndexZip(const std::string& path, const ZipFile& zip) {
+  TreeIndex index;
   for (std::size_t i = 0; i < zip.entries().size(); ++i) {
     const ZipEntry& entry = zip.entries()[i];
     if (const std::string trouble = NameTrouble(entry.name); !trouble.empty())
       return Refused(path + ": the name \"" + entry.name + "\" " + trouble +
                      "; an archive like this is not read");
-    if (!entry.name.ends_with('/')) files.push_back({CleanName(entry.name), entry.bytes, i, 0});
+    if (entry.name.ends_with('/'))
+      index.folders.push_back(CleanName(entry.name));
+    else
+      index.files.push_back({CleanName(entry.name), entry.bytes, i, 0});
   }
-  RETORT_RETURN_IF_ERROR(CheckNames(path, files));
-  return files;
+  RETORT_RETURN_IF_ERROR(CheckNames(path, index));
+  return index;
 }
 
 class ZipTree final : public FileTree {
  public:
-  ZipTree(const std::string& path, std::vector<TreeFile> files, ZipFile zip, std::string stamp)
-      : FileTree(path, std::move(files)), zip_(std::move(zip)), stamp_(std::move(stamp)) {}
+  ZipTree(const std::string& path, TreeIndex index, ZipFile zip, std::string stamp)
+      : FileTree(path, std::move(index)), zip_(std::move(zip)), stamp_(std::move(stamp)) {}
 
   std::string Where(const TreeFile& file) const override {
     return path() + ": " + file.name + " at byte " + std::to_string(Entry(file).data);
@@ -50,10 +53,10 @@ class ZipTree final : public FileTree {
 Result<std::shared_ptr<const FileTree>> OpenZipTree(Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(auto file, env.OpenInput(path));
   RETORT_ASSIGN_OR_RETURN(ZipFile zip, ZipFile::Open(std::move(file), path));
-  RETORT_ASSIGN_OR_RETURN(std::vector<TreeFile> files, IndexZip(path, zip));
+  RETORT_ASSIGN_OR_RETURN(TreeIndex index, IndexZip(path, zip));
   RETORT_ASSIGN_OR_RETURN(const std::string stamp, StampText(env, path));
   return std::shared_ptr<const FileTree>(
-      std::make_shared<ZipTree>(path, std::move(files), std::move(zip), stamp));
+      std::make_shared<ZipTree>(path, std::move(index), std::move(zip), stamp));
 }
 
 }  // namespace retort::storage

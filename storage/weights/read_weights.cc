@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "experiments/spec/sha256.h"
+#include "storage/weights/class_names.h"
 #include "storage/weights/containers.h"
 #include "storage/weights/state_dict.h"
 #include "storage/weights/tar_members.h"
@@ -72,6 +73,14 @@ Result<StateDict> Read(Env& env, const std::string& path, const WeightsOptions& 
 
 Result<StateDict> ReadWeights(Env& env, const std::string& path, const WeightsOptions& options) {
   return WithinMemory("the weights '" + path + "'", [&] { return Read(env, path, options); });
+}
+
+Result<std::vector<std::string>> ReadClassNames(Env& env, const std::string& path) {
+  return WithinMemory("the weights '" + path + "'", [&]() -> Result<std::vector<std::string>> {
+    RETORT_ASSIGN_OR_RETURN(std::unique_ptr<InputFile> opened, env.OpenInput(path));
+    RETORT_ASSIGN_OR_RETURN(StoredState state, Locate(std::shared_ptr<const InputFile>(std::move(opened)), path));
+    return std::move(state.class_names);
+  });
 }
 
 Result<std::string> FileDigest(Env& env, const std::string& path) {

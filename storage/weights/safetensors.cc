@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "storage/byte_codec.h"
+#include "storage/weights/class_names.h"
 #include "storage/weights/containers.h"
 
 namespace retort::storage {
@@ -22,6 +23,7 @@ struct Described {
 class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   std::vector<Described> tensors;
+  std::vector<std::string> class_names;
   std::string problem;
 
   bool null() override { return Refuse("null where it has no meaning"); }
@@ -38,15 +40,18 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool string(string_t& text) override {
-    if (depth_ == 2 && metadata_) return true;
+    if (depth_ == 2 && metadata_) {
+      if (IsClassNamesKey(field_)) class_names = ClassNamesOf(text);
+      return true;
+    }
     if (depth_ != 2 || list_ != nullptr || field_ != "dtype") return Refuse("a text where it has no meaning");
     tensors.back().dtype = text;
     return text.size() <= 16 || Refuse("an unknown dtype");
   }
   bool key(string_t& text) override {
     if (depth_ == 1) return Tensor(text);
-    if (metadata_) return true;
     field_ = text;
+    if (metadata_) return true;
     const unsigned bit = text == "dtype" ? 1U : text == "shape" ? 2U : text == "data_offsets" ? 4U : 0U;
     if (bit == 0) return Refuse("an unknown field '" + text.substr(0, 80) + "'");
     if ((seen_ & bit) != 0) return Refuse("the field '" + text + "' twice");
@@ -170,6 +175,7 @@ Result<StoredState> ReadSafetensors(const InputFile& file, const std::string& na
   const std::uint64_t begin = 8 + size;
   StoredState state;
   state.container = "safetensors";
+  state.class_names = std::move(header.class_names);
   for (const Described& tensor : header.tensors)
     RETORT_RETURN_IF_ERROR(AddTensor(tensor, begin, name, state));
   RETORT_RETURN_IF_ERROR(CheckCover(header.tensors, begin, file.size() - begin, name));

@@ -35,6 +35,7 @@ struct StoredState {
   std::vector<StoredStorage> storages;
   std::vector<StoredTensor> tensors;
   std::vector<std::string> path, left_out;  // as of StateDict
+  std::vector<std::string> class_names;     // in the order of the outputs; empty where the file names none
 };
 
 // The tensors in order, row-major, converted. Nothing is read before every view has been seen to lie inside

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "storage/weights/class_names.h"
+
 namespace retort::storage {
 namespace {
 
@@ -55,12 +57,22 @@ bool HoldsState(const Pickle& pickle, const PickleValue& dict, std::size_t depth
   });
 }
 
+// Beside the tensors, or beside a dict that leads to them.
+void TakeClassNames(const Pickle& pickle, const PickleValue& dict, std::vector<std::string>& names) {
+  for (std::size_t i = 0; i + 1 < dict.items.size() && names.empty(); i += 2) {
+    const PickleValue& key = pickle.at(dict.items[i]);
+    if (key.kind == PickleKind::text && IsClassNamesKey(key.text))
+      names = ClassNamesOf(pickle, pickle.at(dict.items[i + 1]));
+  }
+}
+
 // The innermost first: beside a state dict a script may keep tensors of its own, as its best accuracy.
 Result<const PickleValue*> FindState(const Pickle& pickle, const std::string& file,
-                                     std::vector<std::string>& path) {
+                                     std::vector<std::string>& path, std::vector<std::string>& class_names) {
   const PickleValue* at = &pickle.at(pickle.root);
   for (std::size_t depth = 0; at->kind == PickleKind::dict; ++depth) {
     const PickleValue* inner = nullptr;
+    TakeClassNames(pickle, *at, class_names);
     for (const std::string_view key : kNested) {
       const PickleValue* dict = depth < kMostDepth ? DictAt(pickle, *at, key) : nullptr;
       if (dict == nullptr || !HoldsState(pickle, *dict, depth + 1)) continue;
@@ -125,7 +137,7 @@ Result<StoredState> StateOfPickle(const Pickle& pickle, const StorageByKey& stor
                                   const std::string& container, const std::string& file) {
   StateBuilder builder(pickle, storages, file);
   builder.state.container = container;
-  RETORT_ASSIGN_OR_RETURN(const PickleValue* dict, FindState(pickle, file, builder.state.path));
+  RETORT_ASSIGN_OR_RETURN(const PickleValue* dict, FindState(pickle, file, builder.state.path, builder.state.class_names));
   for (std::size_t i = 0; i + 1 < dict->items.size(); i += 2) {
     const PickleValue &key = pickle.at(dict->items[i]), &value = pickle.at(dict->items[i + 1]);
     if (key.kind != PickleKind::text || key.text.empty() || key.text.size() > kMostName)

@@ -21,6 +21,11 @@ inline std::string Bytes(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+// A sound JPEG.
+inline std::string Jpeg() {
+  return Bytes(std::string(RETORT_SOURCE_DIR) + "/tests/fixtures/folders/living/n01820546/n01820546_lorikeet.jpg");
+}
+
 inline void Write(const std::string& path, const std::string& bytes) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   std::ofstream(path, std::ios::binary) << bytes;

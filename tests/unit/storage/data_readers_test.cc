@@ -92,6 +92,94 @@ DataDigests Digests(const std::string& reader, const std::string& path, const st
   return store.ok() ? DigestsOf(PosixEnv(), data, **store, {}).value() : DataDigests();
 }
 
+// The same JPEG in every file.
+void WritePicture(const std::string& path) { Write(path, Jpeg()); }
+
+std::vector<std::int64_t> LabelsIn(const std::string& path, const std::string& reader = "pictures") {
+  const auto store = OpenExamples(PosixEnv(), SpecFor(reader, path));
+  EXPECT_TRUE(store.ok()) << store.status().message();
+  return store.ok() ? (*store)->labels() : std::vector<std::int64_t>();
+}
+
+TEST(ClassFolders, OneWithoutPicturesKeepsItsNumberAndIsToldOf) {
+  const TemporaryDirectory folder;
+  WritePicture(folder.path() + "/ant/0.jpg");
+  WritePicture(folder.path() + "/dog/0.jpg");
+  Write(folder.path() + "/cat/0.webp", "RIFF");
+  std::filesystem::create_directories(folder.path() + "/bee");
+  EXPECT_EQ(LabelsIn(folder.path()), (std::vector<std::int64_t>{0, 3}));
+  DataSpec data = SpecFor("pictures", folder.path());
+  DataNotes notes;
+  ASSERT_TRUE(InspectData(PosixEnv(), data, {}, &notes).ok());
+  EXPECT_EQ(data.classes, 4);
+  EXPECT_EQ(notes.class_names, (std::vector<std::string>{"ant", "bee", "cat", "dog"}));
+  EXPECT_THAT(notes.warnings.back(), HasSubstr("2 of 4 classes hold no picture that is read: bee (number 1), cat (number 2)"));
+}
+
+TEST(ClassFolders, OnesOfAnIndexFileAreThoseThatItNumbers) {
+  const TemporaryDirectory folder;
+  WritePicture(folder.path() + "/ant/0.jpg");
+  WritePicture(folder.path() + "/dog/0.jpg");
+  std::filesystem::create_directories(folder.path() + "/bee");
+  Write(folder.path() + "/class-index.csv", "0,ant\n1,dog\n");
+  EXPECT_EQ(LabelsIn(folder.path()), (std::vector<std::int64_t>{0, 1}));
+}
+
+TEST(ClassFolders, EmptyOnesOfArchivesCountWhereTheyHaveAnEntry) {
+  const TemporaryDirectory folder;
+  WritePicture(folder.path() + "/set/ant/0.jpg");
+  WritePicture(folder.path() + "/set/dog/0.jpg");
+  std::filesystem::create_directories(folder.path() + "/set/cat");
+  ASSERT_EQ(std::system(("cd " + folder.path() + " && tar -cf set.tar set && python3 -m zipfile -c set.zip set").c_str()), 0);
+  EXPECT_EQ(LabelsIn(folder.path() + "/set.tar"), (std::vector<std::int64_t>{0, 2}));
+  EXPECT_EQ(LabelsIn(folder.path() + "/set.zip"), (std::vector<std::int64_t>{0, 2}));
+}
+
+TEST(ClassFolders, EmptyWnidsOfImageNetKeepTheirNumbers) {
+  const TemporaryDirectory folder;
+  WritePicture(folder.path() + "/train/n01440764/0.JPEG");
+  WritePicture(folder.path() + "/train/n01484850/0.JPEG");
+  std::filesystem::create_directories(folder.path() + "/train/n01443537");
+  std::filesystem::create_directories(folder.path() + "/train/notes");
+  EXPECT_EQ(LabelsIn(folder.path(), "imagenet"), (std::vector<std::int64_t>{0, 2}));
+}
+
+// The digests of releases before folders without pictures were counted.
+TEST(DataDigest, OfSetsWithoutEmptyFoldersStays) {
+  EXPECT_EQ(Digests("pictures", Fixture("pictures.tar")).content, "275326d22b1b28de3f00826ab79916064f79b5a65f4df4a5fb06c1fd43bc149c");
+  EXPECT_EQ(Digests("imagenet", Fixture("imagenet")).content, "c1dded4885e9666e3cbd5e0247128de74b9e4b481900458c32be29d30bae7997");
+  EXPECT_EQ(Digests("tiny-imagenet", Fixture("tiny-imagenet-200.zip")).content, "3a56ef95a746bc4377c6e134966ba492cb84c88ce6c40e6b4b43a5a8a3675f93");
+}
+
+// Beyond a tick of the file system's clock, within which a change may leave no trace.
+void Settle() { std::this_thread::sleep_for(std::chrono::milliseconds(25)); }
+
+// Writes as much into the same file as it held, and puts its time back.
+void Exchange(const std::string& path, const std::string& bytes) {
+  const auto time = std::filesystem::last_write_time(path);
+  ASSERT_EQ(std::filesystem::file_size(path), bytes.size());
+  Write(path, bytes);
+  std::filesystem::last_write_time(path, time);
+}
+
+TEST(DataDigest, CountedBeforeForOtherLabelsIsNotTakenFromTheCache) {
+  const TemporaryDirectory folder, cache;
+  WritePicture(folder.path() + "/ant/0.jpg");
+  WritePicture(folder.path() + "/dog/0.jpg");
+  Write(folder.path() + "/class-index.csv", "0,ant\n1,dog\n");
+  Settle();
+  DataSpec data = SpecFor("pictures", folder.path());
+  data.classes = 2;
+  const auto digest = [&] {
+    const auto store = OpenExamples(PosixEnv(), data);
+    return DigestsOf(PosixEnv(), data, **store, {cache.path()}).value().content;
+  };
+  const std::string first = digest();
+  EXPECT_EQ(digest(), first);
+  Exchange(folder.path() + "/class-index.csv", "1,ant\n0,dog\n");
+  EXPECT_NE(digest(), first);
+}
+
 TEST(DataDigest, IsThatOfTheExamplesHoweverPacked) {
   const DataDigests binary = Digests("cifar10", Fixture("cifar10-binary"));
   EXPECT_EQ(binary.content, Digests("cifar10", Fixture("cifar10-packed")).content);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "storage/byte_codec.h"
+#include "storage/weights/class_names.h"
 #include "storage/weights/element_type.h"
 #include "storage/weights/state_dict.h"
 #include "storage/weights/write_weights.h"
@@ -188,6 +189,40 @@ TEST(HostileWeights, TheFixtureOfTheseTestsIsSound) {
   const Result<StateDict> dict = Read(ZipOf(TensorPickle("K\x04", std::string("K\0", 2) + "(K\x04t(K\x01t")));
   ASSERT_TRUE(dict.ok()) << dict.status().message();
   EXPECT_EQ(dict->tensors[0].shape, std::vector<std::int64_t>{4});
+}
+
+std::vector<std::string> NamesIn(const std::string& bytes) {
+  retort::testing::FaultInjectionEnv env;
+  env.Put("file", bytes);
+  return ReadClassNames(env, "file").value();
+}
+
+TEST(ClassNames, AreFoundBesideTheTensorsHoweverTheyAreKept) {
+  const std::vector<std::string> expected = {"ant", "dog"};
+  const std::string list = "](" + Text("ant") + Text("dog") + "e";
+  const std::string by_name = "}(" + Text("dog") + "K\x01" + Text("ant") + std::string("K\0", 2) + "u";
+  const std::string by_number = "}(K\x01" + Text("dog") + std::string("K\0", 2) + Text("ant") + "u";
+  const std::string state = TensorPickle("K\x04", std::string("K\0", 2) + "(K\x04t(K\x01t");
+  const std::pair<std::string, std::string> kept[] = {
+      {"classes", list}, {"class_to_idx", by_name}, {"idx_to_class", by_number}};
+  for (const auto& [key, names] : kept)
+    EXPECT_EQ(NamesIn(ZipOf("\x80\x02}" + Text(key) + names + "s" + state.substr(3))), expected) << key;
+  EXPECT_TRUE(NamesIn(ZipOf(state)).empty());
+  for (const char* names : {R"([\"ant\",\"dog\"])", R"({\"dog\":1,\"ant\":0})", R"({\"0\":\"ant\",\"1\":\"dog\"})"}) {
+    const std::string header = R"({"__metadata__":{"classes":")" + std::string(names) +
+                               R"("},"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+    ByteWriter size;
+    size.U64(header.size());
+    EXPECT_EQ(NamesIn(size.bytes() + header + std::string(4, '\0')), expected) << names;
+  }
+}
+
+TEST(ClassNames, ContradictWhereAClassStandsAtAnotherNumber) {
+  EXPECT_EQ(ClassContradiction({"Ant", "dog"}, {"ant", "cat", "dog"}),
+            "class \"dog\" is number 2 in the data and number 1 in the weights");
+  EXPECT_EQ(ClassContradiction({"sports car", "dog"}, {"Sports_Car", "DOG"}), "");
+  EXPECT_EQ(ClassContradiction({}, {"ant"}), "");
+  EXPECT_EQ(ClassContradiction({"0", "1"}, {"ant", "dog"}), "");
 }
 
 TEST(HostileWeights, AnyOtherGlobalIsRefusedByNameWithItsOffset) {

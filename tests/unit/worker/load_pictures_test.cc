@@ -29,7 +29,7 @@ std::vector<storage::TreeFile> Numbered(std::int64_t count) {
 class FixtureTree final : public storage::FileTree {
  public:
   FixtureTree(std::int64_t count, std::vector<std::int64_t> broken)
-      : FileTree("shelf", Numbered(count)), broken_(std::move(broken)) {}
+      : FileTree("shelf", {Numbered(count), {}}), broken_(std::move(broken)) {}
   std::string Where(const storage::TreeFile& file) const override { return "shelf/" + file.name; }
   Result<std::string> Read(const storage::TreeFile& file) const override {
     static const char* const kNames[] = {"yuv420.jpg", "yuv444.jpg", "progressive.jpg", "grey.jpg"};

@@ -1,0 +1,119 @@
+#include "storage/weights/class_names.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+namespace retort::storage {
+namespace {
+
+constexpr std::size_t kMostClasses = 65536, kMostJson = std::size_t{4} << 20;
+
+using Numbered = std::vector<std::pair<std::int64_t, std::string>>;
+
+// In the order of the numbers, which have to be 0, 1, ...
+std::vector<std::string> InOrder(Numbered numbered) {
+  std::sort(numbered.begin(), numbered.end());
+  std::vector<std::string> names;
+  for (auto& [number, name] : numbered) {
+    if (number != static_cast<std::int64_t>(names.size()) || names.size() == kMostClasses) return {};
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::optional<std::int64_t> NumberOf(std::string_view text) {
+  if (text.empty() || text.size() > 5 || text.find_first_not_of("0123456789") != std::string_view::npos)
+    return std::nullopt;
+  return std::stoll(std::string(text));
+}
+
+// A number and a name, in either order.
+std::optional<std::pair<std::int64_t, std::string>> PairOf(const PickleValue& key, const PickleValue& value) {
+  if (key.kind == PickleKind::integer && value.kind == PickleKind::text)
+    return std::pair(key.integer, std::string(value.text));
+  if (key.kind == PickleKind::text && value.kind == PickleKind::integer)
+    return std::pair(value.integer, std::string(key.text));
+  return std::nullopt;
+}
+
+std::optional<std::pair<std::int64_t, std::string>> PairOf(const std::string& key, const nlohmann::json& value) {
+  if (value.is_number_integer()) return std::pair(value.get<std::int64_t>(), key);
+  const std::optional<std::int64_t> number = NumberOf(key);
+  if (!number || !value.is_string()) return std::nullopt;
+  return std::pair(*number, value.get<std::string>());
+}
+
+// Lower-case letters and digits, and what is not ASCII.
+std::string Plain(const std::string& name) {
+  std::string plain;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80 || std::isalnum(byte) != 0) plain += byte >= 0x80 ? c : static_cast<char>(std::tolower(byte));
+  }
+  return plain.empty() ? name : plain;
+}
+
+}  // namespace
+
+bool IsClassNamesKey(std::string_view key) {
+  constexpr std::array<std::string_view, 8> kKeys = {"classes",      "class_names",  "class_to_idx", "idx_to_class",
+                                                     "label_names", "label_to_idx", "id2label",     "label2id"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+std::vector<std::string> ClassNamesOf(const Pickle& pickle, const PickleValue& value) {
+  Numbered numbered;
+  const bool dict = value.kind == PickleKind::dict;
+  if (!dict && value.kind != PickleKind::list && value.kind != PickleKind::tuple) return {};
+  for (std::size_t i = 0; i < value.items.size(); i += dict ? 2 : 1) {
+    const PickleValue& item = pickle.at(value.items[i]);
+    if (dict) {
+      auto pair = PairOf(item, pickle.at(value.items[i + 1]));
+      if (!pair) return {};
+      numbered.push_back(*std::move(pair));
+    } else {
+      if (item.kind != PickleKind::text) return {};
+      numbered.emplace_back(static_cast<std::int64_t>(i), item.text);
+    }
+  }
+  return InOrder(std::move(numbered));
+}
+
+std::vector<std::string> ClassNamesOf(const std::string& json) {
+  if (json.size() > kMostJson) return {};
+  const nlohmann::json value = nlohmann::json::parse(json, nullptr, false);
+  Numbered numbered;
+  if (value.is_array()) {
+    for (const auto& item : value) {
+      if (!item.is_string()) return {};
+      numbered.emplace_back(static_cast<std::int64_t>(numbered.size()), item.get<std::string>());
+    }
+  } else if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) {
+      auto pair = PairOf(key, item);
+      if (!pair) return {};
+      numbered.push_back(*std::move(pair));
+    }
+  }
+  return InOrder(std::move(numbered));
+}
+
+std::string ClassContradiction(const std::vector<std::string>& weights, const std::vector<std::string>& data) {
+  std::map<std::string, std::size_t> numbers;
+  for (std::size_t i = 0; i < weights.size(); ++i) numbers.emplace(Plain(weights[i]), i);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const auto found = numbers.find(Plain(data[i]));
+    if (found == numbers.end() || found->second == i || (i < weights.size() && Plain(weights[i]) == Plain(data[i])))
+      continue;
+    return "class \"" + data[i] + "\" is number " + std::to_string(i) + " in the data and number " +
+           std::to_string(found->second) + " in the weights";
+  }
+  return "";
+}
+
+}  // namespace retort::storage

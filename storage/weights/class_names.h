@@ -1,0 +1,29 @@
+// The names of the classes that a file of weights says its outputs have.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/spec/status.h"
+#include "storage/env.h"
+#include "storage/weights/pickle.h"
+
+namespace retort::storage {
+
+// Keys under which training scripts keep the names: a list in the order of the outputs, or names by number, or numbers
+// by name.
+[[nodiscard]] bool IsClassNamesKey(std::string_view key);
+// Of a value under such a key; empty for anything else than one name for each number from 0 on.
+[[nodiscard]] std::vector<std::string> ClassNamesOf(const Pickle& pickle, const PickleValue& value);
+// Of the text under such a key in a safetensors file's metadata: JSON of the same shapes.
+[[nodiscard]] std::vector<std::string> ClassNamesOf(const std::string& json);
+
+// Of a file that ReadWeights reads; empty where it names none. No tensor is read. Errors: of ReadWeights.
+[[nodiscard]] Result<std::vector<std::string>> ReadClassNames(Env& env, const std::string& path);
+
+// How the names in the weights contradict those of a data set, as a clause: a class stands at different numbers. Case
+// and what is neither letter nor digit do not count. Empty where they agree, and where either has no names.
+[[nodiscard]] std::string ClassContradiction(const std::vector<std::string>& weights,
+                                             const std::vector<std::string>& data);
+
+}  // namespace retort::storage
