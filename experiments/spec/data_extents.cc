@@ -28,4 +28,13 @@ void CheckExtents(DataTable& table, Complaints& complaints) {
   }
 }
 
+void ComplainOfFiles(const DataTable& table, const std::string& message, Complaints& complaints) {
+  const std::string key = "data." + table.data->name;
+  const std::pair<const char*, Position> parts[] = {
+      {".split.train", table.train}, {".split.public", table.public_range}, {".split.test", table.test}};
+  for (const auto& [part, where] : parts)
+    if (message.starts_with(key + part)) return complaints.Error(where, key + part, message);
+  complaints.Error(table.path, key + ".path", message);
+}
+
 }  // namespace retort

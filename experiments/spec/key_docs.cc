@@ -176,7 +176,8 @@ std::string ReaderTable() {
          "picture\nthat is read counts, and `plan`, `run` and `data check` warn of it. A file `class-index.csv` beside them "
          "(`INDEX,NAME`\na line) numbers them otherwise. Where the weights of a teacher name their classes (`classes`, "
          "`class_names`,\n`class_to_idx`, `idx_to_class`, `id2label` beside the state dict, or in a safetensors file's metadata), "
-         "a class that\nstands at another number than in the data is an error.\n";
+         "a class that\nstands at another number than in the data is an error.\n\n"
+         "Lists and tables of classes are UTF-8, with or without a byte order mark, with line ends of any system.\n";
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ void Planner::InspectData(SweepPlan& plan) {
     if (!hooks_.inspect || !table.readable) continue;
     const Status found = hooks_.inspect(data);
     if (!found.ok()) {
-      complaints_.Error(table.path, "data." + data.name + ".path", found.message());
+      ComplainOfFiles(table, found.message(), complaints_);
       table.readable = false;
       continue;
     }

@@ -52,9 +52,11 @@ Status ResolveSplit(Env& env, DataSpec& data, const ExampleStore& store) {
     } else if (!share.source.part.empty()) {
       RETORT_RETURN_IF_ERROR(ResolvePart(data, store, share));
     } else if (!share.source.list.empty()) {
-      RETORT_ASSIGN_OR_RETURN(const auto indices, ReadSplitList(env, share.source.list, store));
-      share.source.digest = DigestOfIndices(indices);
-      share.range = {0, static_cast<std::int64_t>(indices.size())};
+      const auto indices = ReadSplitList(env, share.source.list, store);
+      if (!indices.ok())
+        return Status(indices.status().code(), KeyOf(data, share) + ": " + indices.status().message());
+      share.source.digest = DigestOfIndices(*indices);
+      share.range = {0, static_cast<std::int64_t>(indices->size())};
     }
   }
   return {};

@@ -122,7 +122,7 @@ Result<std::vector<std::int64_t>> ReadSplitList(Env& env, const std::string& pat
   RETORT_ASSIGN_OR_RETURN(const auto file, env.OpenInput(path));
   if (file->size() > kMostList) return UsageError(path + " is a list of more than 1 GiB");
   RETORT_ASSIGN_OR_RETURN(const std::string text, ReadBytes(*file, 0, file->size()));
-  const std::vector<std::string> lines = LinesOf(text);
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> lines, LinesOf(path, text));
   const Names names(store);
   std::vector<std::int64_t> indices;
   for (std::size_t i = 0; i < lines.size(); ++i) {

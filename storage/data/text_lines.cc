@@ -13,13 +13,17 @@ Result<std::vector<std::string>> ReadLines(const FileTree& tree, const TreeFile&
   RETORT_ASSIGN_OR_RETURN(const std::string text, tree.Read(file));
   if (std::count(text.begin(), text.end(), '\n') > kMostLines)  // an empty one takes 32 times its byte
     return Refused(tree.Where(file) + " is a text of more than 20 million lines");
-  return LinesOf(text);
+  return LinesOf(tree.Where(file), text);
 }
 
-std::vector<std::string> LinesOf(std::string_view text) {
+Result<std::vector<std::string>> LinesOf(const std::string& where, std::string_view text) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    return Refused(where + " is a text in UTF-16; save it as UTF-8");
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  const char line_end = text.find('\n') == std::string_view::npos ? '\r' : '\n';
   std::vector<std::string> lines;
   for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::size_t end = std::min(text.find(line_end, begin), text.size());
     std::string_view line = text.substr(begin, end - begin);
     if (line.ends_with('\r')) line.remove_suffix(1);
     lines.emplace_back(line);

@@ -11,9 +11,11 @@
 
 namespace retort::storage {
 
-// Without line ends ("\n" or "\r\n"). Errors: refused for more than 512 MiB; those of FileTree::Read.
+// By LinesOf. Errors: its own; refused for more than 512 MiB; those of FileTree::Read.
 [[nodiscard]] Result<std::vector<std::string>> ReadLines(const FileTree& tree, const TreeFile& file);
-[[nodiscard]] std::vector<std::string> LinesOf(std::string_view text);
+// Every list that anybody may have written is split here: without line ends ("\n", "\r\n", or "\r" alone) and without
+// the mark that some editors put before UTF-8. Error: refused for UTF-16, naming `where`.
+[[nodiscard]] Result<std::vector<std::string>> LinesOf(const std::string& where, std::string_view text);
 // Parts between blanks and tabs.
 [[nodiscard]] std::vector<std::string_view> Words(std::string_view line);
 // damage: "WHERE: line N: what".

@@ -144,6 +144,50 @@ TEST(ClassFolders, EmptyWnidsOfImageNetKeepTheirNumbers) {
   EXPECT_EQ(LabelsIn(folder.path(), "imagenet"), (std::vector<std::int64_t>{0, 2}));
 }
 
+// As editors on Windows save it.
+void SaveWithMark(const std::string& path) {
+  std::string text = "\xEF\xBB\xBF";
+  for (const char c : Bytes(path)) text += c == '\n' ? "\r\n" : std::string(1, c);
+  Write(path, text);
+}
+
+TEST(Lists, WithAByteOrderMarkAndCarriageReturnsSayTheSame) {
+  const struct {
+    const char *reader, *fixture;
+    std::vector<std::string> lists;
+  } cases[] = {{"celeba", "celeba", {"list_attr_celeba.txt", "list_eval_partition.txt"}},
+               {"covidx", "covidx", {"train_COVIDx9B.txt", "test_COVIDx9B.txt"}},
+               {"imagenet", "imagenet", {"LOC_val_solution.csv", "imagenet_2012_validation_synset_labels.txt", "val_map.txt",
+                                         "ILSVRC2012_validation_ground_truth.txt", "class-index.csv"}},
+               {"tiny-imagenet", "tiny-imagenet-200.zip", {"val_annotations.txt", "wnids.txt"}}};
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.fixture);
+    const TemporaryDirectory folder;
+    const auto tree = OpenFileTree(PosixEnv(), Fixture(one.fixture)).value();
+    std::size_t saved = 0;
+    for (const TreeFile& file : tree->files()) {
+      const std::string path = folder.path() + "/" + file.name;
+      Write(path, tree->Read(file).value());
+      const std::string name = path.substr(path.rfind('/') + 1);
+      if (std::find(one.lists.begin(), one.lists.end(), name) == one.lists.end()) continue;
+      SaveWithMark(path);
+      ++saved;
+    }
+    EXPECT_GT(saved, 0U);
+    EXPECT_EQ(LabelsIn(folder.path(), one.reader), LabelsIn(Fixture(one.fixture), one.reader));
+  }
+}
+
+TEST(Lists, OfClassesAreNotPassedOverForTheirMark) {
+  const TemporaryDirectory folder;
+  WritePicture(folder.path() + "/ant/0.jpg");
+  WritePicture(folder.path() + "/dog/0.jpg");
+  Write(folder.path() + "/class-index.csv", "\xEF\xBB\xBF" "1,ant\r\n0,dog\r\n");
+  EXPECT_EQ(LabelsIn(folder.path()), (std::vector<std::int64_t>{1, 0}));
+  Write(folder.path() + "/class-index.csv", std::string("\xFF\xFE" "1\0,\0", 6));
+  EXPECT_THAT(Problem("pictures", folder.path()), HasSubstr("UTF-16"));
+}
+
 // The digests of releases before folders without pictures were counted.
 TEST(DataDigest, OfSetsWithoutEmptyFoldersStays) {
   EXPECT_EQ(Digests("pictures", Fixture("pictures.tar")).content, "275326d22b1b28de3f00826ab79916064f79b5a65f4df4a5fb06c1fd43bc149c");

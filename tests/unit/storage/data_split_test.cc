@@ -56,6 +56,19 @@ TEST(Split, FractionsFollowOneAnother) {
   EXPECT_EQ(data.split.test, (IndexRange{9, 12}));
 }
 
+TEST(Split, ListsMayHaveAMarkAndLineEndsOfAnySystem) {
+  const TemporaryDirectory folder;
+  DataSpec data = Cifar();
+  data.split.train_source.list = folder.path() + "/train.txt";
+  data.split.test_source.list = folder.path() + "/test.txt";
+  Write(data.split.test_source.list, "3\r5\r");
+  Write(data.split.train_source.list, "\xEF\xBB\xBF" "7\r\n1 # mine\r\n");
+  ASSERT_TRUE(InspectData(PosixEnv(), data, {}).ok()) << InspectData(PosixEnv(), data, {}).message();
+  const auto places = PlacesOf(PosixEnv(), data, *OpenExamples(PosixEnv(), data).value()).value();
+  EXPECT_THAT(places.train.listed, ElementsAre(7, 1));
+  EXPECT_THAT(places.test.listed, ElementsAre(3, 5));
+}
+
 TEST(Split, PartsAreThoseOfTheFormat) {
   DataSpec data = Cifar();
   data.split.train_source = {"train", "", "", 0, true};
