@@ -50,13 +50,20 @@ Result<std::string> ReadPlainFile(Env& env, const std::string& path) {
                       [&] { return ReadBytes(*file, 0, file->size()); });
 }
 
+namespace {
+
+std::int64_t Nanoseconds(const struct timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+
+}  // namespace
+
+// The inode's own time changes with every other, and nobody can set it back.
 Result<FileStamp> PosixStamp(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return FileError(errno, "look at", path);
   FileStamp stamp;
   stamp.folder = S_ISDIR(status.st_mode);
   stamp.size = static_cast<std::uint64_t>(status.st_size);
-  stamp.modified = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+  stamp.modified = std::max(Nanoseconds(status.st_mtim), Nanoseconds(status.st_ctim));
   stamp.inode = status.st_ino;
   stamp.telling = true;
   return stamp;

@@ -43,7 +43,7 @@ Result<DataReport> CheckData(Env& env, const DataSpec& data, const DigestCache& 
   report.warnings = store->set().warnings;
   CountClasses(*store, report);
   if (store->encoded()) CheckPictures(*store, report);
-  RETORT_ASSIGN_OR_RETURN(report.digests, DigestsOf(env, data, *store, cache));
+  RETORT_ASSIGN_OR_RETURN(report.digests, DigestsOf(env, data, *store, {cache.folder, false}));
   report.known = CompareKnownFiles(env, data.reader, data.path);
   return report;
 }

@@ -23,7 +23,8 @@ struct DataReport {
   std::size_t damaged_in_all = 0;    // `damaged` names the first 1000
 };
 
-// Reads every byte. A damaged picture is part of the report; anything else that is wrong is the error.
+// Reads every byte, whatever the cache says, which learns of it. A damaged picture is part of the report; anything
+// else that is wrong is the error.
 // Errors: of OpenExamples.
 [[nodiscard]] Result<DataReport> CheckData(Env& env, const DataSpec& data, const DigestCache& cache);
 

@@ -159,7 +159,8 @@ Result<DataDigests> DigestsOf(Env& env, const DataSpec& data, const ExampleStore
     return DataDigests{inspected.digest, std::move(unpacked)};
   }
   const std::string path = CachePath(data, store, cache);
-  if (auto known = ReadEntry(env, path)) return *std::move(known);
+  if (cache.read)
+    if (auto known = ReadEntry(env, path)) return *std::move(known);
   DataDigests digests;
   if (store.encoded()) {
     RETORT_ASSIGN_OR_RETURN(digests.examples, PictureDigest(store.set(), progress));

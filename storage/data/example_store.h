@@ -77,6 +77,7 @@ class ExampleStore {
 // Where digests of files that have not changed are kept; empty = they are not.
 struct DigestCache {
   std::string folder;
+  bool read = true;  // false: what is there is counted anew, and replaced
 };
 // Of this process: $XDG_CACHE_HOME/retort/data, else $HOME/.cache/retort/data.
 [[nodiscard]] DigestCache ProcessDigestCache();
@@ -91,7 +92,7 @@ struct DataDigests {
 };
 // Told on the calling thread that file number `done` of `of` was read. What it says that is not ok ends the work.
 using DigestProgress = std::function<Status(std::int64_t done, std::int64_t of)>;
-// Reads every byte, unless the cache knows files of the same path, size, time and inode; tells of the files of
+// Reads every byte, unless the cache knows files of the same path, size, times and inode; tells of the files of
 // encoded sets.
 [[nodiscard]] Result<DataDigests> DigestsOf(Env& env, const DataSpec& data, const ExampleStore& store,
                                             const DigestCache& cache, const DigestProgress& progress = {});

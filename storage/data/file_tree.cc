@@ -109,11 +109,13 @@ Status CheckNames(const std::string& path, TreeIndex& index) {
   return Refused(path + " holds the name \"" + twice->name + "\" twice; which one counts cannot be told");
 }
 
+std::string StampText(const FileStamp& stamp) {
+  return std::to_string(stamp.size) + " " + std::to_string(stamp.modified) + " " + std::to_string(stamp.inode);
+}
+
 Result<std::string> StampText(Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const FileStamp stamp, env.Stamp(path));
-  if (!stamp.telling) return std::string();
-  return std::to_string(stamp.size) + " " + std::to_string(stamp.modified) + " " +
-         std::to_string(stamp.inode);
+  return stamp.telling ? StampText(stamp) : std::string();
 }
 
 // The one place that inflates gzip for trees. Several members one after the other are one stream.

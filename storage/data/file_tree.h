@@ -44,7 +44,7 @@ class FileTree {
   [[nodiscard]] virtual Result<std::string> Read(const TreeFile& file) const = 0;
   // A file in it as one that can be read anywhere.
   [[nodiscard]] virtual Result<std::unique_ptr<InputFile>> Open(const TreeFile& file) const = 0;
-  // Changes when any file changes its name, size, modification time or inode; empty when the file system
+  // Changes when any file changes its name, size, times or inode; empty when the file system
   // keeps no such times. Of an archive: its own.
   [[nodiscard]] virtual std::string Stamp() const = 0;
 

@@ -14,7 +14,7 @@ struct Walk {
   Env& env;
   const std::string& path;
   TreeIndex index;
-  std::vector<std::string> stamps;  // "NAME\nSIZE TIME INODE", in the order of the walk
+  std::vector<std::string> stamps;  // "NAME\nSIZE TIMES INODE", in the order of the walk
   bool telling = true;
 
   Status Folder(const std::string& prefix, int depth) {
@@ -38,8 +38,7 @@ struct Walk {
     }
     telling = telling && stamp.telling;
     index.files.push_back({name, stamp.size, 0, 0});
-    stamps.push_back(name + "\n" + std::to_string(stamp.size) + " " + std::to_string(stamp.modified) + " " +
-                     std::to_string(stamp.inode));
+    stamps.push_back(name + "\n" + StampText(stamp));
     return {};
   }
 };

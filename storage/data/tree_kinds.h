@@ -26,7 +26,9 @@ inline constexpr std::size_t kMostFiles = 20'000'000;
 [[nodiscard]] std::string CleanName(std::string_view name);
 // Sorts the files by name. Error: refused when one stands twice or there are too many, folders counted.
 [[nodiscard]] Status CheckNames(const std::string& path, TreeIndex& index);
-// Size, time and inode; empty where the file system keeps no such times.
+// Size, last change and inode.
+[[nodiscard]] std::string StampText(const FileStamp& stamp);
+// Of a file; empty where the file system keeps no such times.
 [[nodiscard]] Result<std::string> StampText(Env& env, const std::string& path);
 // All of a gzip file, at most `most` bytes. Errors: damage, naming `path` and the byte; refused when there is
 // more, with `otherwise`, which says what to do.

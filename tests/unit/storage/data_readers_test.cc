@@ -224,6 +224,39 @@ TEST(DataDigest, CountedBeforeForOtherLabelsIsNotTakenFromTheCache) {
   EXPECT_NE(digest(), first);
 }
 
+TEST(DataDigest, SeesFilesThatWereExchangedInPlaceWithTheirTimesKept) {
+  const TemporaryDirectory folder, cache;
+  WritePicture(folder.path() + "/ant/0.jpg");
+  const std::string one = Bytes(folder.path() + "/ant/0.jpg");
+  std::string other = one;
+  other[other.size() - 3] = static_cast<char>(other[other.size() - 3] ^ 1);
+  Write(folder.path() + "/dog/0.jpg", other);
+  Settle();
+  const DataSpec data = SpecFor("pictures", folder.path());
+  const auto digest = [&] {
+    const auto store = OpenExamples(PosixEnv(), data);
+    return DigestsOf(PosixEnv(), data, **store, {cache.path()}).value().content;
+  };
+  const std::string first = digest();
+  Exchange(folder.path() + "/ant/0.jpg", other);
+  Exchange(folder.path() + "/dog/0.jpg", one);
+  EXPECT_NE(digest(), first);
+}
+
+TEST(DataDigest, IsCountedAnewByACheck) {
+  const TemporaryDirectory folder, cache;
+  WritePicture(folder.path() + "/ant/0.jpg");
+  Settle();
+  const DataSpec data = SpecFor("pictures", folder.path());
+  const std::string right = CheckData(PosixEnv(), data, {cache.path()})->digests.content;
+  const auto entry = std::filesystem::directory_iterator(cache.path())->path().string();
+  const std::string digits(64, 'a'), text = "retort-digests-1 " + digits + " " + digits + " ";
+  Write(entry, text + Sha256Hex(text) + "\n");
+  EXPECT_EQ(CheckData(PosixEnv(), data, {cache.path()})->digests.content, right);
+  EXPECT_EQ(DigestsOf(PosixEnv(), data, **OpenExamples(PosixEnv(), data), {cache.path()})->content, right)
+      << "and what the cache said is replaced";
+}
+
 TEST(DataDigest, IsThatOfTheExamplesHoweverPacked) {
   const DataDigests binary = Digests("cifar10", Fixture("cifar10-binary"));
   EXPECT_EQ(binary.content, Digests("cifar10", Fixture("cifar10-packed")).content);
