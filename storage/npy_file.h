@@ -45,6 +45,7 @@ class NpzFile {
  public:
   // Reads the directory alone. Error: damage, naming the file; environment when it cannot be read.
   [[nodiscard]] static Result<NpzFile> Open(Env& env, const std::string& path);
+  explicit NpzFile(ZipFile zip);
 
   // Array names, sorted; without ".npy". An entry of another name is no array and is left out.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
@@ -61,7 +62,6 @@ class NpzFile {
   [[nodiscard]] Status Stream(const std::string& array, const TakeBytes& take) const;
 
  private:
-  explicit NpzFile(ZipFile zip);
   [[nodiscard]] Result<const ZipEntry*> EntryOf(const std::string& array) const;
   [[nodiscard]] Result<TensorBlob> Fill(const std::string& array, const NpyHeader& header,
                                         TensorBlob blob) const;

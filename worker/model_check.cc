@@ -169,9 +169,11 @@ Result<std::string> CheckModel(const cluster::ModelOrder& order, storage::Env& e
     RETORT_ASSIGN_OR_RETURN(saved, storage::ReadWeights(env, order.weights, {true, order.non_finite}));
   }
   RETORT_ASSIGN_OR_RETURN(const auto input, ReadInput(order, env));
-  RETORT_ASSIGN_OR_RETURN(const ImageShape image, ImageOf(order, input));
-  std::int64_t classes = order.classes > 0 ? order.classes : saved ? ClassesOf(saved->tensors) : 0;
+  RETORT_ASSIGN_OR_RETURN(ImageShape image, ImageOf(order, input));
+  std::int64_t classes = order.classes > 0 ? order.classes : saved ? ClassesOf(order.network, image, saved->tensors) : 0;
   if (classes == 0) classes = UsualOf(order.network).classes;
+  const bool assumed = saved && !input && order.channels == 0;
+  if (assumed) image = ImagesOf(order.network, image, classes, saved->tensors);
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network,
                           MakeNetwork(order.network, image, classes, RngStream(0, Purpose::parameters)));
   ordered_json report;
@@ -187,6 +189,8 @@ Result<std::string> CheckModel(const cluster::ModelOrder& order, storage::Env& e
     report["ok"] = keys.complete();
     const Status complete = storage::RequireComplete(keys, order.weights, order.network);
     report["refusal"] = complete.message();
+    if (assumed && !keys.misshaped.empty())
+      report["refusal"] = complete.message() + " Shapes may depend on the images: name theirs with --image.";
     if (!keys.complete()) return Text(report);
   }
   const auto forward = [&](const at::Tensor& images) -> Result<at::Tensor> {

@@ -11,8 +11,8 @@
 namespace retort::storage {
 
 // Each: `name` stands in messages; errors as of ReadWeights (state_dict.h).
-// torch.save since 1.6: a zip archive of stored entries PREFIX/data.pkl, PREFIX/data/KEY, PREFIX/byteorder,
-// ...
+// torch.save since 1.6: a zip archive of entries PREFIX/data.pkl, PREFIX/data/KEY, PREFIX/byteorder, ..., stored, or
+// deflated by whoever packed it anew: as torch.load takes it.
 [[nodiscard]] Result<StoredState> ReadTorchZip(std::shared_ptr<const InputFile> file,
                                                const std::string& name);
 // torch.save before 1.6: a pickle each of magic number, protocol, system, object and storage keys, then of
@@ -20,6 +20,8 @@ namespace retort::storage {
 [[nodiscard]] Result<StoredState> ReadTorchLegacy(const InputFile& file, const std::string& name);
 // torch.save of 0.1: a tar archive of sys_info, pickle, tensors and storages.
 [[nodiscard]] Result<StoredState> ReadTorchTar(const InputFile& file, const std::string& name);
+// numpy.savez and savez_compressed: an array for each tensor.
+[[nodiscard]] Result<StoredState> ReadNpzState(std::shared_ptr<const InputFile> file, const std::string& name);
 // Header length (u64 little endian), JSON header of at most 100 MB, row-major elements without holes or
 // overlaps.
 [[nodiscard]] Result<StoredState> ReadSafetensors(const InputFile& file, const std::string& name);

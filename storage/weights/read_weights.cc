@@ -27,16 +27,26 @@ Result<std::string> DigestOf(const InputFile& file) {
   return hash.FinishHex();
 }
 
+// torch.save's archive has a pickle, numpy's has arrays alone.
+Result<StoredState> ReadZip(const std::shared_ptr<const InputFile>& file, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const ZipFile zip, ZipFile::Open(file, path));
+  const auto& entries = zip.entries();
+  const bool arrays = !entries.empty() && std::all_of(entries.begin(), entries.end(), [](const ZipEntry& entry) {
+    return entry.name.ends_with(".npy");
+  });
+  return arrays ? ReadNpzState(file, path) : ReadTorchZip(file, path);
+}
+
 Result<StoredState> Locate(const std::shared_ptr<const InputFile>& file, const std::string& path) {
   std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(kHead, file->size())), '\0');
   RETORT_RETURN_IF_ERROR(file->ReadAt(0, head.size(), head.data()));
-  if (LooksLikeZip(head)) return ReadTorchZip(file, path);
+  if (LooksLikeZip(head)) return ReadZip(file, path);
   if (LooksLikeTar(head)) return ReadTorchTar(*file, path);
   // Behind the length of a safetensors header stands its brace; there a legacy file has a byte of its magic
   // number.
   if (head.size() > 8 && head[8] == '{') return ReadSafetensors(*file, path);
   if (head.size() > 1 && head[0] == '\x80') return ReadTorchLegacy(*file, path);
-  return Refused(path + ": offset 0: neither .pth (zip, legacy or tar) nor safetensors begins like this" +
+  return Refused(path + ": offset 0: neither .pth (zip, legacy or tar) nor safetensors nor .npz begins like this" +
                  (head.empty() ? ": the file is empty" : ""));
 }
 
@@ -44,7 +54,7 @@ Result<StateDict> Load(const std::shared_ptr<const InputFile>& file, const std::
                        bool non_finite) {
   RETORT_ASSIGN_OR_RETURN(StoredState state, Locate(file, path));
   StateDict dict;
-  RETORT_ASSIGN_OR_RETURN(dict.tensors, LoadTensors(*file, path, state, non_finite));
+  RETORT_ASSIGN_OR_RETURN(dict.tensors, LoadTensors(state.unpacked ? *state.unpacked : *file, path, state, non_finite));
   dict.container = std::move(state.container);
   dict.path = std::move(state.path);
   dict.left_out = std::move(state.left_out);

@@ -1,4 +1,4 @@
-// Weights that somebody saved: PyTorch's .pth in its three containers, and safetensors. No Python, no
+// Weights that somebody saved: PyTorch's .pth in its three containers, safetensors and .npz. No Python, no
 // LibTorch, and nothing in a file is ever executed.
 #pragma once
 
@@ -15,7 +15,7 @@ struct StateDict {
   // In the order of the file, under the names of the file, row-major: f32 for every floating type, i64 for
   // integers and bool.
   std::vector<TensorBlob> tensors;
-  std::string container;              // "torch-zip", "torch-legacy", "torch-tar" or "safetensors"
+  std::string container;              // "torch-zip", "torch-legacy", "torch-tar", "safetensors" or "npz"
   std::string digest;                 // SHA-256 of the whole file, 64 hex; empty when not asked for
   std::vector<std::string> path;      // keys that led to the state dict in the file, e.g. {"state_dict"}
   std::vector<std::string> left_out;  // entries beside the tensors that are none, e.g. "epoch"
@@ -27,7 +27,8 @@ struct WeightsOptions {
 };
 
 // The format is told by content, not by name. Time and memory are bounded by the file's size: tensors take at
-// most 16 times as many bytes as the file. Errors, each naming the file, and the offset where one is meant:
+// most 16 times as many bytes as the file, or as what it is unpacked to
+// (storage/unpacked_size.h). Errors, each naming the file, and the offset where one is meant:
 //   environment  the file cannot be read
 //   damage       it is cut short, or contradicts itself (zip checksums are compared)
 //   refused      it is sound, but would run code (a global that no state dict needs, named), is a TorchScript

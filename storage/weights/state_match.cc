@@ -4,7 +4,10 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
+
+#include "storage/weights/saved_names.h"
 
 namespace retort::storage {
 namespace {
@@ -50,23 +53,6 @@ std::vector<std::string> OtherNames(const std::string& name) {
   return names;
 }
 
-std::string CommonPrefix(const std::vector<TensorBlob>& saved) {
-  std::string prefix;
-  for (bool found = !saved.empty(); found;) {
-    found = false;
-    for (const std::string_view word : {"module.", "_orig_mod."}) {
-      const std::string longer = prefix + std::string(word);
-      if (!std::all_of(saved.begin(), saved.end(), [&](const TensorBlob& blob) {
-            return blob.name.starts_with(longer) && blob.name.size() > longer.size();
-          }))
-        continue;
-      prefix = longer;
-      found = true;
-    }
-  }
-  return prefix;
-}
-
 class Matching {
  public:
   explicit Matching(const std::vector<WantedTensor>& wanted) : wanted_(wanted), found_(wanted.size()) {
@@ -75,19 +61,29 @@ class Matching {
 
   StateMatch Match(std::vector<TensorBlob> saved) {
     KeyReport& report = match_.report;
+    std::erase_if(saved, [&](const TensorBlob& blob) {
+      if (by_name_.contains(blob.name) || !IsBookkeeping(blob)) return false;
+      report.dropped.push_back(blob.name);
+      return true;
+    });
+    std::vector<std::string> names;
+    for (const TensorBlob& blob : saved) names.push_back(blob.name);
+    const auto missing = [this](const std::vector<std::string>& tried) { return Missing(tried); };
     // A network whose own names begin so keeps them.
-    report.prefix = CommonPrefix(saved);
-    if (!saved.empty() && by_name_.contains(saved.front().name)) report.prefix.clear();
+    naming_ = FindNaming(names, !names.empty() && by_name_.contains(names.front()), missing);
+    report.prefix = naming_.prefix + naming_.path;
     for (TensorBlob& blob : saved) Place(std::move(blob));
     for (std::size_t i = 0; i < wanted_.size(); ++i) Take(i);
+    if (!report.missing.empty()) report.hint = Hint(names, missing);
     return std::move(match_);
   }
 
  private:
   void Place(TensorBlob blob) {
     KeyReport& report = match_.report;
-    const std::string name = blob.name.substr(report.prefix.size());
+    const std::string name = naming_.Of(blob.name);
     std::optional<std::size_t> place = Free(name);
+    if (place && !blob.name.ends_with(name)) report.renamed.emplace_back(blob.name, name);
     if (!place) {
       for (const std::string& other : OtherNames(name)) {
         place = Free(other);
@@ -102,6 +98,33 @@ class Matching {
     } else {
       report.unexpected.push_back(std::move(blob.name));
     }
+  }
+  // Required tensors that none of the names gives; batch counters may always be absent.
+  std::size_t Missing(const std::vector<std::string>& names) const {
+    std::set<std::string> given(names.begin(), names.end());
+    for (const std::string& name : names)
+      for (std::string& other : OtherNames(name)) given.insert(std::move(other));
+    return static_cast<std::size_t>(std::count_if(wanted_.begin(), wanted_.end(), [&given](const WantedTensor& one) {
+      return one.required && !one.name.ends_with(kCount) && !given.contains(one.name);
+    }));
+  }
+
+  // What to do about a file that holds the network otherwise.
+  std::string Hint(const std::vector<std::string>& saved, const CountMissing& missing) const {
+    const std::vector<std::string> parts = WholeParts(saved, missing);
+    if (!parts.empty()) {
+      std::string listed;
+      for (const std::string& part : parts) listed += (listed.empty() ? "'" : ", '") + part + "'";
+      return " The names below " + listed + " fit: save those that are meant alone, as torch.save({k.removeprefix('" +
+             parts.front() + "'): v for k, v in state.items() if k.startswith('" + parts.front() + "')}, path).";
+    }
+    const auto& names = match_.report.missing;
+    const bool statistics = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+      return name.ends_with("running_mean") || name.ends_with("running_var");
+    });
+    return statistics ? " It holds parameters without the running statistics of batch norms, as an average of parameters "
+                        "alone does: copy it into the network and save model.state_dict()."
+                      : "";
   }
   std::optional<std::size_t> Free(const std::string& name) const {
     const auto at = by_name_.find(name);
@@ -151,6 +174,7 @@ class Matching {
   const std::vector<WantedTensor>& wanted_;
   std::map<std::string, std::size_t> by_name_;
   std::vector<std::optional<TensorBlob>> found_;  // per wanted tensor
+  Naming naming_;
   StateMatch match_;
 };
 
@@ -171,7 +195,7 @@ Status RequireComplete(const KeyReport& report, const std::string& file, const s
   if (report.complete()) return {};
   return Refused(file + ": these are not the weights of the network '" + network + "'." +
                  Names("missing", report.missing) + Names("unexpected", report.unexpected) +
-                 Names("of another shape", report.misshaped));
+                 Names("of another shape", report.misshaped) + report.hint);
 }
 
 std::string Summary(const KeyReport& report) {

@@ -24,7 +24,8 @@ struct KeyReport {
   std::vector<std::string> unexpected;                       // names of the file
   std::vector<std::string> misshaped;                        // "fc.weight is [10, 512], not [1000, 512]"
   std::vector<std::pair<std::string, std::string>> renamed;  // file, network: beyond the prefix
-  std::string prefix;                                        // that every name of the file had: "module."
+  std::string prefix;                                        // that every name of the file had: "module.", "model."
+  std::string hint;                                          // what to save instead: a sentence, with a blank before it
   std::vector<std::string> dropped;  // names of the file that are known to be of no use
   std::vector<std::string> absent;   // of the network, not required and not there
   std::vector<std::string> zeroed;   // num_batches_tracked that old files lack: 0
@@ -38,9 +39,10 @@ struct StateMatch {
   std::vector<TensorBlob> tensors;  // under the network's names, in its order; whole when report.complete()
 };
 
-// Known by other names: a prefix "module." or "_orig_mod." of every name; DenseNet's "norm.1" for "norm1"
+// Known by other names: a prefix "module." or "_orig_mod." of every name, in any order and as often as it stands there,
+// also within the names; a path as "model." that all have, where the network then is whole; DenseNet's "norm.1" for "norm1"
 // (files of before torch 0.4); ViT's "mlp.linear_1" and "mlp.linear_2" for "mlp.0" and "mlp.3". Dropped:
-// auxiliary heads that the network lacks. `saved` is used up.
+// auxiliary heads that the network lacks, and counters of averages ("n_averaged"). `saved` is used up.
 [[nodiscard]] StateMatch MatchState(const std::vector<WantedTensor>& wanted, std::vector<TensorBlob> saved);
 
 // Ok for a complete report. Error: refused, naming `file` and `network`, with the first ten names of each

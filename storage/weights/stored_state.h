@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct StoredState {
   std::vector<StoredTensor> tensors;
   std::vector<std::string> path, left_out;  // as of StateDict
   std::vector<std::string> class_names;     // in the order of the outputs; empty where the file names none
+  std::shared_ptr<const InputFile> unpacked;  // in which the storages lie; null: in the file
 };
 
 // The tensors in order, row-major, converted. Nothing is read before every view has been seen to lie inside

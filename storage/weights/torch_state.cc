@@ -11,6 +11,10 @@ namespace retort::storage {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNested = {"state_dict", "model_state_dict", "model", "net"};
+// Where averages and wrappers keep one; looked at where none of those is there.
+constexpr std::array<std::string_view, 16> kElsewhere = {
+    "ema_state_dict", "state_dict_ema", "model_ema", "ema_model", "ema",      "shadow",      "ema_shadow", "params_ema",
+    "params",         "weights",        "module",    "network",   "model_state", "net_state_dict", "student",  "generator"};
 constexpr std::size_t kMostDepth = 4, kMostName = 1024, kMostLeftOut = 100;
 
 std::string Where(const std::string& file, const PickleValue& value) {
@@ -34,14 +38,28 @@ const PickleValue* DictAt(const Pickle& pickle, const PickleValue& dict, std::st
   return found;
 }
 
+// The key of a list of tensors, as torch_ema keeps them; or empty.
+std::string_view NamelessTensors(const Pickle& pickle, const PickleValue& dict) {
+  for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+    const PickleValue& list = pickle.at(dict.items[i + 1]);
+    const bool row = list.kind == PickleKind::list || list.kind == PickleKind::tuple;
+    if (row && !list.items.empty() && pickle.at(list.items.front()).kind == PickleKind::tensor)
+      return pickle.at(dict.items[i]).text;
+  }
+  return "";
+}
+
 Status NoState(const Pickle& pickle, const PickleValue& value, const std::string& file) {
   if (value.kind == PickleKind::dict && !value.items.empty()) {
+    if (const std::string_view key = NamelessTensors(pickle, value); !key.empty())
+      return Refused(Where(file, value) + "there is no state dict: '" + std::string(key.substr(0, 80)) +
+                     "' lists tensors without names; copy them into the network and save model.state_dict()");
     std::string keys;
     for (std::size_t i = 0; i < value.items.size() && i < 20; i += 2)
       if (const PickleValue& key = pickle.at(value.items[i]); key.kind == PickleKind::text)
         keys += (keys.empty() ? "" : ", ") + std::string(key.text.substr(0, 80));
     return Refused(Where(file, value) + "there is no state dict: of the entries (" + keys +
-                   ") none is a tensor");
+                   ") none is a tensor; save the state dict: torch.save(model.state_dict(), path)");
   }
   return Refused(Where(file, value) +
                  "there is no state dict; save one: torch.save(model.state_dict(), path)");
@@ -66,6 +84,34 @@ void TakeClassNames(const Pickle& pickle, const PickleValue& dict, std::vector<s
   }
 }
 
+bool IsSingle(const Pickle& pickle, const PickleValue& tensor) {
+  const std::vector<std::int64_t>& shape = pickle.tensors[static_cast<std::size_t>(tensor.integer)].shape;
+  return std::all_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent == 1; });
+}
+
+// A state dict under one of the other keys, or under the only key that has one; none where the dict itself has tensors
+// of several elements. Error: refused, where several have one.
+Result<const PickleValue*> FindElsewhere(const Pickle& pickle, const PickleValue& dict, const std::string& file,
+                                         std::string_view& under) {
+  std::vector<std::string_view> known, others;
+  for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+    const PickleValue &key = pickle.at(dict.items[i]), &value = pickle.at(dict.items[i + 1]);
+    if (key.kind != PickleKind::text) continue;
+    if (value.kind == PickleKind::tensor && !IsSingle(pickle, value)) return nullptr;
+    if (value.kind != PickleKind::dict || !HoldsState(pickle, value, 1)) continue;
+    const bool is_known = std::find(kElsewhere.begin(), kElsewhere.end(), key.text) != kElsewhere.end();
+    (is_known ? known : others).push_back(key.text);
+  }
+  const std::vector<std::string_view>& found = known.empty() ? others : known;
+  if (found.empty()) return nullptr;
+  if (found.size() > 1)
+    return Refused(Where(file, dict) + "both '" + std::string(found[0].substr(0, 80)) + "' and '" +
+                   std::string(found[1].substr(0, 80)) + "' hold a dict of tensors; save the one that is meant alone: "
+                   "torch.save(checkpoint['" + std::string(found[0].substr(0, 80)) + "'], path)");
+  under = found.front();
+  return DictAt(pickle, dict, under);
+}
+
 // The innermost first: beside a state dict a script may keep tensors of its own, as its best accuracy.
 Result<const PickleValue*> FindState(const Pickle& pickle, const std::string& file,
                                      std::vector<std::string>& path, std::vector<std::string>& class_names) {
@@ -81,6 +127,11 @@ Result<const PickleValue*> FindState(const Pickle& pickle, const std::string& fi
                        "' hold a dict; save only the state dict that is meant");
       inner = dict;
       path.emplace_back(key);
+    }
+    if (inner == nullptr && depth < kMostDepth) {
+      std::string_view under;
+      RETORT_ASSIGN_OR_RETURN(inner, FindElsewhere(pickle, *at, file, under));
+      if (inner != nullptr) path.emplace_back(under);
     }
     if (inner == nullptr && HasTensors(pickle, *at)) return at;
     if (inner == nullptr) break;

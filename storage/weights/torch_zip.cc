@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <utility>
 
+#include "storage/input_files.h"
+#include "storage/unpacked_size.h"
 #include "storage/weights/containers.h"
 #include "storage/weights/pickle.h"
 #include "storage/weights/torch_state.h"
@@ -50,20 +53,47 @@ Status CheckByteOrder(const ZipFile& zip, const std::string& prefix) {
               "its byte order is '" + order.substr(0, 16) + "'; save it on a little-endian machine");
 }
 
+// The contents of the entries one after the other, where some are packed.
+class UnpackedEntries {
+ public:
+  explicit UnpackedEntries(const ZipFile& zip) : zip_(zip), most_(MostUnpacked(zip.file().size())) {}
+
+  // The offset of the contents among them.
+  Result<std::uint64_t> Add(const ZipEntry& entry) {
+    const std::uint64_t at = bytes_.size();
+    if (entry.bytes > most_ - at)
+      return Said(zip_, entry, "its entries unpack to more than " + std::to_string(most_ >> 20U) + " MiB");
+    RETORT_ASSIGN_OR_RETURN(const std::string contents, zip_.Read(entry, most_));
+    bytes_ += contents;
+    return at;
+  }
+  [[nodiscard]] std::shared_ptr<const InputFile> Finish() && {
+    return FileInMemory(zip_.name() + ", unpacked", std::move(bytes_));
+  }
+
+ private:
+  const ZipFile& zip_;
+  const std::uint64_t most_;
+  std::string bytes_;
+};
+
 Status AddStorage(const ZipFile& zip, const PickleStorage& wanted, const std::string& prefix,
-                  StorageByKey& storages) {
+                  UnpackedEntries* unpacked, StorageByKey& storages) {
   if (storages.contains(wanted.key)) return {};
   const ZipEntry* entry = zip.Find(prefix + "/data/" + wanted.key);
   const std::string where =
       zip.name() + ": offset " + std::to_string(wanted.at) + ": the storage '" + wanted.key + "' ";
   if (entry == nullptr) return DamageError(where + "has no entry " + prefix + "/data/" + wanted.key);
-  if (entry->deflated)
-    return Said(zip, *entry, "the storage '" + wanted.key + "' is packed; torch.save stores it as it is");
   const std::uint64_t size = ByteSize(wanted.type);
   if (entry->bytes % size != 0 || entry->bytes / size != static_cast<std::uint64_t>(wanted.count))
     return DamageError(where + "has " + std::to_string(entry->bytes) + " bytes for " +
                        std::to_string(wanted.count) + " elements of " + std::to_string(size));
-  storages[wanted.key] = {wanted.type, entry->data, entry->bytes / size, entry->crc};
+  if (unpacked == nullptr) {
+    storages[wanted.key] = {wanted.type, entry->data, entry->bytes / size, entry->crc};
+  } else {
+    RETORT_ASSIGN_OR_RETURN(const std::uint64_t at, unpacked->Add(*entry));
+    storages[wanted.key] = {wanted.type, at, entry->bytes / size, std::nullopt};
+  }
   return {};
 }
 
@@ -75,16 +105,20 @@ Result<StoredState> ReadTorchZip(std::shared_ptr<const InputFile> file, const st
   const std::string prefix = entry->name.substr(0, entry->name.size() - kPickle.size());
   RETORT_RETURN_IF_ERROR(RefuseScript(zip, prefix));
   RETORT_RETURN_IF_ERROR(CheckByteOrder(zip, prefix));
-  if (entry->deflated) return Said(zip, *entry, "data.pkl is packed; torch.save stores it as it is");
   RETORT_ASSIGN_OR_RETURN(const std::string bytes, zip.Read(*entry, kMostPickleBytes));
   const PersistentId persistent = [&name](Pickle& pickle, std::uint32_t id) {
     return StorageOfId(pickle, id, name);
   };
   RETORT_ASSIGN_OR_RETURN(const Pickle pickle, ReadPickle(bytes, name, entry->data, persistent));
+  const bool packed = std::any_of(zip.entries().begin(), zip.entries().end(),
+                                  [](const ZipEntry& one) { return one.deflated; });
+  UnpackedEntries unpacked(zip);
   StorageByKey storages;
   for (const PickleStorage& storage : pickle.storages)
-    RETORT_RETURN_IF_ERROR(AddStorage(zip, storage, prefix, storages));
-  return StateOfPickle(pickle, storages, "torch-zip", name);
+    RETORT_RETURN_IF_ERROR(AddStorage(zip, storage, prefix, packed ? &unpacked : nullptr, storages));
+  RETORT_ASSIGN_OR_RETURN(StoredState state, StateOfPickle(pickle, storages, "torch-zip", name));
+  if (packed) state.unpacked = std::move(unpacked).Finish();
+  return state;
 }
 
 }  // namespace retort::storage

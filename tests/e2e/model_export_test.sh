@@ -103,11 +103,54 @@ for format in safetensors torch npz; do
 done
 begins_with student.torch PK
 begins_with student.npz PK
-for format in safetensors torch; do
+for format in safetensors torch npz; do
   run "$retort" model check logistic --weights "student.$format" --json
   expect_code 0
   expect_out '"ok": true'
 done
+
+# Tensors under other names, as wrappers of PyTorch save them: renamed.safetensors of student.safetensors.
+rename() {
+  python3 - "$1" <<'PY'
+import json
+import struct
+import sys
+
+data = open("student.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header, body = json.loads(data[8:8 + size]), data[8 + size:]
+metadata = header.pop("__metadata__", None)
+renamed = {eval(sys.argv[1], {"name": name}): tensor for name, tensor in header.items()}
+if "averaged" in sys.argv[1]:
+    renamed["module._orig_mod.n_averaged" if "within" in sys.argv[1] else "n_averaged"] = {"dtype": "I64", "shape": [], "data_offsets": [len(body), len(body) + 8]}
+    body += bytes(8)
+text = json.dumps(renamed).encode()
+open("renamed.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + body)
+PY
+}
+case_name="names that wrappers left"
+for names in "'module.' + name" "'_orig_mod.' + name" "'module._orig_mod.' + name" "'_orig_mod.module.' + name" \
+  "'module.module.' + name" "'module._orig_mod.' + name  # averaged" "'model.' + name" "'net._orig_mod.' + name" \
+  "name.replace('.', '._orig_mod.')" "'student.' + name  # averaged" "'module._orig_mod.module.' + name  # averaged within"; do
+  rename "$names"
+  run "$retort" model check logistic --weights renamed.safetensors
+  expect_code 0
+  expect_out "all 2 match"
+done
+rename "'model.' + name if name == 'fc.bias' else 'model.other.' + name"
+run "$retort" model check logistic --weights renamed.safetensors
+expect_code 1
+expect_out "missing: fc."
+
+case_name="an archive that was packed anew"
+python3 -c "
+import zipfile
+with zipfile.ZipFile('student.torch') as stored, zipfile.ZipFile('packed.pth', 'w', zipfile.ZIP_DEFLATED) as packed:
+    for entry in stored.infolist():
+        packed.writestr(entry.filename, stored.read(entry))"
+run "$retort" model check logistic --weights packed.pth
+expect_code 0
+expect_out "all 2 match"
 
 case_name="the samples"
 run "$retort" export "$student" samples --format png --out samples.png
@@ -176,4 +219,38 @@ expect_err "samples"
 run "$retort" export nobody student --format torch --out x
 [ "$code" -ne 0 ] || complain "exit code 0"
 expect_no_file x
+cat >linear.toml <<TOML
+retort = 1
+[data.things]
+reader = "pictures"
+path = "$source_dir/tests/fixtures/folders/things"
+size = [28, 28]
+split = { train = [0, 2], test = [2, 3] }
+[trial]
+data = "things"
+method = "dpsgd"
+threads = 1
+delta = 1e-2
+noise_multiplier = 1
+steps = 1
+batch = 1
+[sweep]
+name = "linear"
+grid.student = ["logistic", "hog-linear"]
+TOML
+case_name="own exports of linear networks, of three classes and 28 pixels"
+run "$retort" run linear.toml --results linear --quiet
+expect_code 0
+for network in logistic hog-linear; do
+  trial="$("$retort" list --json --results linear | python3 -c "
+import json, sys
+print(next(one['trial'] for one in json.load(sys.stdin)['trials'] if one['spec']['network'] == '$network'))")"
+  for format in safetensors torch npz; do
+    run "$retort" export "$trial" student --format "$format" --out "$network.$format" --results linear
+    expect_code 0
+    run "$retort" model check "$network" --weights "$network.$format"
+    expect_code 0
+    expect_out "3 classes, images 3x28x28"
+  done
+done
 finish

@@ -19,7 +19,12 @@ namespace retort::worker {
 [[nodiscard]] Result<storage::KeyReport> LoadWeights(Network& network,
                                                      std::vector<storage::TensorBlob> saved);
 
-// Classes of the classifier in a torchvision-style state dict, by its last bias; 0 when that cannot be told.
-[[nodiscard]] std::int64_t ClassesOf(const std::vector<storage::TensorBlob>& saved);
+// Classes of a file of that network's weights, by the tensors whose shape depends on them; 0 when that cannot be told.
+[[nodiscard]] std::int64_t ClassesOf(const std::string& network, ImageShape image,
+                                     const std::vector<storage::TensorBlob>& saved);
+// The images for which the network's tensors have the shapes of the file's: `usual` where these fit or nothing else does,
+// else the first that does of square ones, grey or of three channels, of 28 to 224 pixels a side.
+[[nodiscard]] ImageShape ImagesOf(const std::string& network, ImageShape usual, std::int64_t classes,
+                                  const std::vector<storage::TensorBlob>& saved);
 
 }  // namespace retort::worker

@@ -204,6 +204,14 @@ Result<std::unique_ptr<Network>> MakeNetwork(const TrialSpec& spec, ImageShape i
   return network;
 }
 
+Result<std::vector<StateEntry>> StateOf(const std::string& name, ImageShape input, std::int64_t classes) {
+  TrialSpec as_defined;
+  as_defined.network = name;
+  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, FittedLayers(as_defined, input, classes));
+  RETORT_ASSIGN_OR_RETURN(LayerPlan plan, PlanLayers(layers, input));
+  return std::move(plan.state);
+}
+
 Result<std::int64_t> ParameterCount(const TrialSpec& spec, ImageShape input, std::int64_t classes) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, FittedLayers(spec, input, classes));
   RETORT_ASSIGN_OR_RETURN(const LayerPlan plan, PlanLayers(layers, input));

@@ -26,6 +26,8 @@ namespace retort::worker {
                                                            std::int64_t classes,
                                                            const std::optional<RngStream>& stream,
                                                            at::Device device = at::kCPU);
+// The tensors of a network's state, none of which is made. Errors: as above.
+[[nodiscard]] Result<std::vector<StateEntry>> StateOf(const std::string& name, ImageShape input, std::int64_t classes);
 // Trainable values of that network, those of layers that never run included. Errors: as above.
 [[nodiscard]] Result<std::int64_t> ParameterCount(const TrialSpec& spec, ImageShape input, std::int64_t classes);
 

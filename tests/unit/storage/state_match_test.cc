@@ -50,6 +50,50 @@ TEST(StateMatch, APrefixOfEveryNameIsTakenOffAndOfSomeIsNot) {
   EXPECT_THAT(mixed.report.unexpected, ElementsAre("module.a"));
 }
 
+TensorBlob Counter(const std::string& name) { return {name, DType::i64, {}, std::vector<std::uint8_t>(8)}; }
+
+TEST(StateMatch, WrappersAreTakenOffWhereverTheyStand) {
+  const std::vector<WantedTensor> wanted = {{"body.conv.weight", {2}}, {"fc.weight", {2}}};
+  const struct {
+    const char *first, *second, *prefix;
+  } cases[] = {{"_orig_mod.body.conv.weight", "_orig_mod.fc.weight", "_orig_mod."},
+               {"module._orig_mod.body.conv.weight", "module._orig_mod.fc.weight", "module._orig_mod."},
+               {"_orig_mod.module.body.conv.weight", "_orig_mod.module.fc.weight", "_orig_mod.module."},
+               {"module.module.body.conv.weight", "module.module.fc.weight", "module.module."},
+               {"body._orig_mod.conv.weight", "fc.weight", ""},
+               {"module.body.module.conv._orig_mod.weight", "module.fc.weight", "module."},
+               {"model.body.conv.weight", "model.fc.weight", "model."},
+               {"model._orig_mod.net.body.conv.weight", "model._orig_mod.net.fc.weight", "model.net."}};
+  for (const auto& one : cases) {
+    const StateMatch match = MatchState(wanted, {Saved(one.first), Saved(one.second)});
+    EXPECT_TRUE(match.report.complete()) << one.first;
+    EXPECT_EQ(match.report.prefix, one.prefix);
+    ASSERT_EQ(match.tensors.size(), 2U);
+    EXPECT_EQ(match.tensors[0].name, "body.conv.weight");
+  }
+}
+
+TEST(StateMatch, CountersOfAveragesAreDropped) {
+  const StateMatch match = MatchState({{"a", {2}}, {"b", {2}}}, {Counter("n_averaged"), Saved("module.a"), Saved("module.b")});
+  EXPECT_TRUE(match.report.complete()) << Summary(match.report);
+  EXPECT_THAT(match.report.dropped, ElementsAre("n_averaged"));
+  EXPECT_TRUE(MatchState({{"a", {2}}}, {Counter("module._orig_mod.n_averaged"), Saved("module._orig_mod.module.a")})
+                  .report.complete());
+  EXPECT_TRUE(MatchState({{"step", {}, DType::i64}}, {Counter("step")}).report.complete()) << "a network's own";
+}
+
+TEST(StateMatch, AFileThatHoldsTheNetworkAmongOthersIsToldHow) {
+  const std::vector<WantedTensor> wanted = {{"a.weight", {2}}, {"b.weight", {2}}};
+  const StateMatch match =
+      MatchState(wanted, {Saved("ema_model.a.weight"), Saved("ema_model.b.weight"), Saved("online_model.a.weight"),
+                          Saved("online_model.b.weight"), Counter("initted")});
+  EXPECT_FALSE(match.report.complete());
+  EXPECT_THAT(RequireComplete(match.report, "w.pth", "n").message(),
+              HasSubstr("The names below 'ema_model.', 'online_model.' fit: save those that are meant alone"));
+  const StateMatch bare = MatchState({{"bn.weight", {2}}, {"bn.running_mean", {2}}}, {Saved("bn.weight")});
+  EXPECT_THAT(RequireComplete(bare.report, "w.pth", "n").message(), HasSubstr("without the running statistics"));
+}
+
 TEST(StateMatch, AMissingBatchCounterIsZeroAndNothingElseIs) {
   const StateMatch match =
       MatchState({{"bn.weight", {2}}, {"bn.num_batches_tracked", {}, DType::i64}, {"fc.bias", {2}}},

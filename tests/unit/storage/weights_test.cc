@@ -8,6 +8,7 @@
 #include <string>
 
 #include "storage/byte_codec.h"
+#include "storage/npy_file.h"
 #include "storage/weights/class_names.h"
 #include "storage/weights/element_type.h"
 #include "storage/weights/state_dict.h"
@@ -135,6 +136,32 @@ TEST(Weights, AStateDictInsideATrainingCheckpointIsFound) {
   }
 }
 
+// As some tools pack archives anew; torch.load takes them.
+TEST(Weights, DeflatedArchivesHoldWhatStoredOnesDo) {
+  const Result<StateDict> stored = Read(Fixture("weights.zip.pth")), packed = Read(Fixture("weights.deflated.pth"));
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  EXPECT_EQ(packed->tensors, stored->tensors);
+  EXPECT_EQ(packed->container, "torch-zip");
+  for (std::size_t size = 0; size < 3900; size += 97)
+    EXPECT_THAT(Refusal(Fixture("weights.deflated.pth").substr(0, size)), HasSubstr("file"));
+}
+
+TEST(Weights, NumpysArchivesAreStateDicts) {
+  const auto expected = ByName(*Read(Fixture("weights.zip.pth")));
+  for (const char* name : {"weights.npz", "weights.packed.npz"}) {
+    SCOPED_TRACE(name);
+    const Result<StateDict> dict = Read(Fixture(name));
+    ASSERT_TRUE(dict.ok()) << dict.status().message();
+    EXPECT_EQ(dict->container, "npz");
+    EXPECT_EQ(dict->tensors.size(), 9U);
+    for (const TensorBlob& blob : dict->tensors) EXPECT_EQ(blob, expected.at(blob.name)) << blob.name;
+  }
+  const std::vector<TensorBlob> tensors = {{"fc.weight", DType::f32, {1, 2}, std::vector<std::uint8_t>(8)}};
+  const Result<StateDict> own = Read(EncodeNpz(tensors).value());
+  ASSERT_TRUE(own.ok()) << own.status().message();
+  EXPECT_EQ(own->tensors, tensors) << "the product's own export";
+}
+
 TEST(Weights, NotANumberIsRefusedByTensorUnlessAskedFor) {
   EXPECT_THAT(Refusal(Fixture("nan.pth")), HasSubstr("the tensor 'w' holds NaN"));
   EXPECT_TRUE(Read(Fixture("nan.pth"), {true, true}).ok());
@@ -223,6 +250,28 @@ TEST(ClassNames, ContradictWhereAClassStandsAtAnotherNumber) {
   EXPECT_EQ(ClassContradiction({"sports car", "dog"}, {"Sports_Car", "DOG"}), "");
   EXPECT_EQ(ClassContradiction({}, {"ant"}), "");
   EXPECT_EQ(ClassContradiction({"0", "1"}, {"ant", "dog"}), "");
+}
+
+// {KEY: {"a.w": tensor}, ...}, and what stands in `rest`.
+std::string Checkpoint(const std::vector<std::string>& keys, const std::string& rest = "") {
+  const std::string tensor = "ctorch._utils\n_rebuild_tensor_v2\n((" + Text("storage") + "ctorch\nFloatStorage\n" + Text("0") +
+                             Text("cpu") + "K\x04tQ" + std::string("K\0", 2) + "(K\x04t(K\x01t\x89}tR";
+  std::string pickle = "\x80\x02}";
+  for (const std::string& key : keys) pickle += Text(key) + "}" + Text("a.w") + tensor + "ss";
+  if (!rest.empty()) pickle += Text(rest) + "](" + tensor + "es";
+  return ZipOf(pickle + ".");
+}
+
+TEST(Weights, AveragesAreFoundUnderTheKeysThatKeepThem) {
+  for (const char* key : {"ema", "ema_state_dict", "shadow", "anything"}) {
+    const Result<StateDict> dict = Read(Checkpoint({key}));
+    ASSERT_TRUE(dict.ok()) << key << ": " << dict.status().message();
+    EXPECT_EQ(dict->path, std::vector<std::string>{key});
+  }
+  EXPECT_EQ(Read(Checkpoint({"ema", "state_dict"}))->path, std::vector<std::string>{"state_dict"});
+  EXPECT_EQ(Read(Checkpoint({"anything", "ema"}))->path, std::vector<std::string>{"ema"});
+  EXPECT_THAT(Refusal(Checkpoint({"ema", "shadow"})), HasSubstr("save the one that is meant alone: torch.save(checkpoint['ema']"));
+  EXPECT_THAT(Refusal(Checkpoint({}, "shadow_params")), HasSubstr("'shadow_params' lists tensors without names"));
 }
 
 TEST(HostileWeights, AnyOtherGlobalIsRefusedByNameWithItsOffset) {

@@ -1,8 +1,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "experiments/spec/networks.h"
 #include "worker/models/ensemble.h"
 #include "worker/models/generator.h"
+#include "worker/models/loaded_weights.h"
 #include "worker/models/model_registry.h"
 
 namespace retort::worker {
@@ -115,6 +117,30 @@ TEST(DisjointShards, HoldEveryIndexAtMostOnce) {
   const at::Tensor sorted = std::get<0>(shards.flatten().sort());
   EXPECT_TRUE((sorted.slice(0, 1) > sorted.slice(0, 0, -1)).all().item<bool>());
   EXPECT_LT(sorted[-1].item<std::int64_t>(), 1003);
+}
+
+TEST(LoadedWeights, ClassesAreThoseOfTheFileWhateverTheLastLayerIsCalled) {
+  for (const std::string& name : NetworkNames()) {
+    const NamedNetwork& network = *FindNetwork(name);
+    const std::int64_t side = network.least_extent > 32 ? 224 : 32;
+    const ImageShape image{network.channels == 0 ? 3 : network.channels, side, side};
+    const Result<std::vector<StateEntry>> state = StateOf(name, image, 7);
+    ASSERT_TRUE(state.ok()) << name << ": " << state.status().message();
+    std::vector<storage::TensorBlob> saved;
+    for (const StateEntry& entry : *state) saved.push_back({"module." + entry.name, entry.dtype, entry.shape, {}});
+    EXPECT_EQ(ClassesOf(name, image, saved), 7) << name;
+  }
+}
+
+TEST(LoadedWeights, ImagesAreThoseOfTheFile) {
+  std::vector<storage::TensorBlob> saved;
+  const std::vector<StateEntry> state = StateOf("hog-linear", {3, 64, 64}, 3).value();
+  for (const StateEntry& entry : state)
+    saved.push_back({entry.name, entry.dtype, entry.shape, {}});
+  EXPECT_EQ(ClassesOf("hog-linear", {1, 28, 28}, saved), 3);
+  const ImageShape image = ImagesOf("hog-linear", {1, 28, 28}, 3, saved);
+  EXPECT_EQ(image.height, 64);
+  EXPECT_EQ(ImagesOf("resnet18", {3, 224, 224}, 3, saved), (ImageShape{3, 224, 224})) << "nothing fits";
 }
 
 }  // namespace
