@@ -177,7 +177,12 @@ std::string ReaderTable() {
          "(`INDEX,NAME`\na line) numbers them otherwise. Where the weights of a teacher name their classes (`classes`, "
          "`class_names`,\n`class_to_idx`, `idx_to_class`, `id2label` beside the state dict, or in a safetensors file's metadata), "
          "a class that\nstands at another number than in the data is an error.\n\n"
-         "Lists and tables of classes are UTF-8, with or without a byte order mark, with line ends of any system.\n";
+         "Lists and tables of classes are UTF-8, with or without a byte order mark, with line ends of any system.\n\n"
+         "The parts of `pictures` are folders named train, val or test (also Training, valid, test_set and the like) that hold\n"
+         "class folders, where there is a train and one of the others, or a train beside nothing else with class folders. "
+         "What\nlies beside them is left out and told of; where the rule does not hold, the folders are classes, and names that "
+         "look\nlike none are told of. Hidden files and what storage keeps beside the user's (`@eaDir`, `Thumbs.db`, "
+         "`lost+found`)\nare not seen.\n";
 }
 
 }  // namespace

@@ -20,6 +20,12 @@ bool EndsWith(const std::string& path, std::initializer_list<std::string_view> e
                      [&](std::string_view end) { return path.ends_with(end); });
 }
 
+// Kept by file systems, file managers and network storage beside the user's files.
+constexpr std::array<std::string_view, 14> kKept = {"__MACOSX",  "@eaDir",       "Thumbs.db", "thumbs.db",
+                                                    "ehthumbs.db", "desktop.ini", "$RECYCLE.BIN",
+                                                    "System Volume Information", "lost+found", "#recycle",
+                                                    "#snapshot", "@Recycle", "@Recently-Snapshot", "Network Trash Folder"};
+
 // How this shell would unpack it beside itself.
 std::string UnpackCommand(const std::string& path) {
   return "unpack it with `mkdir -p '" + path + ".unpacked' && tar -xf '" + path + "' -C '" + path +
@@ -34,18 +40,22 @@ Result<std::shared_ptr<const FileTree>> OpenPackedTar(Env& env, const std::strin
   return OpenTarTree(path, FileInMemory(path, std::move(bytes)), stamp);
 }
 
-// Some part of it begins with a dot, or is what macOS lays beside the files in an archive.
+// Some part of it is hidden.
 bool IsHidden(std::string_view name) {
   for (std::size_t begin = 0; begin < name.size();) {
     const std::size_t end = std::min(name.find('/', begin), name.size());
     const std::string_view part = name.substr(begin, end - begin);
-    if (part.starts_with('.') || part == "__MACOSX") return true;
+    if (IsHiddenPart(part)) return true;
     begin = end + 1;
   }
   return false;
 }
 
 }  // namespace
+
+bool IsHiddenPart(std::string_view part) {
+  return part.starts_with('.') || std::find(kKept.begin(), kKept.end(), part) != kKept.end();
+}
 
 FileTree::FileTree(std::string path, TreeIndex index)
     : path_(std::move(path)), files_(std::move(index.files)), folders_(std::move(index.folders)) {

@@ -32,7 +32,7 @@ inline constexpr std::uint64_t kMostFileBytes = std::uint64_t{4} << 30;
 class FileTree {
  public:
   virtual ~FileTree() = default;
-  // Sorted by name; no name twice. Hidden files, and macOS's __MACOSX, are left out.
+  // Sorted by name; no name twice. Hidden ones are left out (IsHiddenPart in tree_kinds.h).
   [[nodiscard]] const std::vector<TreeFile>& files() const { return files_; }
   // Sorted, without the hidden ones: every folder of a folder; of an archive those with an entry of their own.
   [[nodiscard]] const std::vector<std::string>& folders() const { return folders_; }

@@ -22,7 +22,7 @@ struct Walk {
       return Refused(path + "/" + prefix + " lies more than 16 folders deep; a link may lead in a circle");
     RETORT_ASSIGN_OR_RETURN(const auto names, env.List(prefix.empty() ? path : path + "/" + prefix));
     for (const std::string& name : names) {
-      if (name.empty() || name.front() == '.') continue;
+      if (name.empty() || IsHiddenPart(name)) continue;
       RETORT_RETURN_IF_ERROR(Entry(prefix.empty() ? name : prefix + "/" + name, depth));
     }
     return {};

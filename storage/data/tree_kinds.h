@@ -14,7 +14,7 @@ namespace retort::storage {
 inline constexpr std::size_t kMostFiles = 20'000'000;
 
 // Errors of the three: as OpenFileTree. Links to files and folders are followed in a folder, which is the
-// user's own; its hidden files and folders (a dot in front) are left out.
+// user's own; its hidden files and folders are left out.
 [[nodiscard]] Result<std::shared_ptr<const FileTree>> OpenFolderTree(Env& env, const std::string& path);
 [[nodiscard]] Result<std::shared_ptr<const FileTree>> OpenZipTree(Env& env, const std::string& path);
 // `stamp` as StampText gave it for the archive.
@@ -22,6 +22,9 @@ inline constexpr std::size_t kMostFiles = 20'000'000;
                                                                   std::unique_ptr<InputFile> file,
                                                                   const std::string& stamp);
 
+// Of a file's or a folder's own name: a dot in front, or what file systems, file managers and network storage keep
+// beside the files: "__MACOSX", "@eaDir", "Thumbs.db", "lost+found".
+[[nodiscard]] bool IsHiddenPart(std::string_view part);
 // "a/b" of "./a//b/".
 [[nodiscard]] std::string CleanName(std::string_view name);
 // Sorts the files by name. Error: refused when one stands twice or there are too many, folders counted.

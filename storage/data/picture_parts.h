@@ -1,0 +1,29 @@
+// Which folders of a set of pictures are parts, and which are classes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/data/example_store.h"
+#include "storage/data/file_tree.h"
+
+namespace retort::storage {
+
+struct PartFolder {
+  std::string part;    // "train", "validation", "test"; empty: the set has no parts
+  std::string prefix;  // of the classes' folders: ends in '/', or is empty
+};
+
+// "train", "validation" or "test" for the names that people give to these: "Training", "valid", "test_set"; else empty.
+[[nodiscard]] std::string_view PartNamed(std::string_view folder);
+// The folder in which classes or parts lie: the only folder with pictures at the top is passed over when folders with
+// pictures lie in it.
+[[nodiscard]] std::string RootOfPictures(const FileTree& tree);
+// In the order train, validation, test. Parts are told by name where there is a train with class folders, and either a
+// validation or test with some, or nothing else with class folders in folders; or where nothing but parts holds
+// pictures. Else one without name, and the folders below `root` are classes. Warns of pictures that lie beside the parts, of
+// two folders of one part, and of classes that look like none.
+[[nodiscard]] std::vector<PartFolder> FindParts(const FileTree& tree, const std::string& root, ExampleSet& set);
+
+}  // namespace retort::storage

@@ -1,0 +1,103 @@
+// Which folders of a set of pictures are classes and parts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "storage/data/picture_parts.h"
+#include "tests/unit/storage/data_fixtures.h"
+
+namespace retort::storage {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class PictureFolders : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string Path(const std::string& name = "") const { return folder_.path() + "/set" + name; }
+  void Add(std::initializer_list<const char*> names) {
+    for (const char* name : names) Write(Path("/") + name, Jpeg());
+  }
+  static ExampleSet Open(const std::string& path) {
+    const auto store = OpenExamples(PosixEnv(), SpecFor("pictures", path));
+    EXPECT_TRUE(store.ok()) << store.status().message();
+    return store.ok() ? (*store)->set() : ExampleSet();
+  }
+  [[nodiscard]] ExampleSet Open() const { return Open(Path()); }
+  static std::vector<std::string> Parts(const ExampleSet& set) {
+    std::vector<std::string> parts;
+    for (const DataPart& part : set.parts) parts.push_back(part.name + " " + std::to_string(part.size()));
+    return parts;
+  }
+  testing::TemporaryDirectory folder_;
+};
+
+TEST_F(PictureFolders, ExtraOnesBesidePartsAreNoClassesAndAreToldOf) {
+  Add({"train/cat/0.jpg", "train/dog/0.jpg", "test/cat/0.jpg", "test/dog/0.jpg", "pred/a.jpg", "docs/b.png"});
+  std::filesystem::create_directories(Path("/empty"));
+  const auto expect = [](const ExampleSet& set) {
+    EXPECT_THAT(set.class_names, ElementsAre("cat", "dog"));
+    EXPECT_THAT(Parts(set), ElementsAre("train 2", "test 2"));
+    ASSERT_EQ(set.warnings.size(), 1U);
+    EXPECT_THAT(set.warnings[0], HasSubstr("Beside the parts train, test lie docs (1 pictures), pred (1 pictures)"));
+  };
+  expect(Open());
+  ASSERT_EQ(std::system(("cd " + folder_.path() + " && tar -cf s.tar set && python3 -m zipfile -c s.zip set").c_str()), 0);
+  expect(Open(folder_.path() + "/s.tar"));
+  expect(Open(folder_.path() + "/s.zip"));
+}
+
+TEST_F(PictureFolders, ALoneTrainIsAPartBesideFoldersWithoutClasses) {
+  Add({"train/cat/0.jpg", "train/dog/0.jpg", "unlabeled/a.jpg"});
+  EXPECT_THAT(Parts(Open()), ElementsAre("train 2"));
+}
+
+TEST_F(PictureFolders, PartsHaveTheNamesThatPeopleGiveThem) {
+  Add({"Training/cat/0.jpg", "Training/dog/0.jpg", "Testing/dog/0.jpg", "Testing/cat/0.jpg", "valid/cat/0.jpg"});
+  const ExampleSet set = Open();
+  EXPECT_THAT(set.class_names, ElementsAre("cat", "dog"));
+  EXPECT_THAT(Parts(set), ElementsAre("train 2", "validation 1", "test 2"));
+  for (const char* name : {"train", "Train", "TRAINING", "training_set", "train-images", "train set"})
+    EXPECT_EQ(PartNamed(name), "train") << name;
+  for (const char* name : {"trains", "untrained", "cat", "test tube", "validity", ""}) EXPECT_EQ(PartNamed(name), "") << name;
+}
+
+TEST_F(PictureFolders, APartPackedInAFolderOfItsNameIsOnePart) {
+  Add({"training_set/training_set/cat/0.jpg", "training_set/training_set/dog/0.jpg", "test_set/test_set/cat/0.jpg",
+       "test_set/test_set/dog/0.jpg"});
+  EXPECT_THAT(Open().class_names, ElementsAre("cat", "dog"));
+}
+
+// As before: what a release read right keeps its digest.
+TEST_F(PictureFolders, AClassCalledTrainIsAClass) {
+  Add({"bus/0.jpg", "car/0.jpg", "train/0.jpg"});
+  const ExampleSet set = Open();
+  EXPECT_THAT(set.class_names, ElementsAre("bus", "car", "train"));
+  ASSERT_EQ(set.warnings.size(), 1U);
+  EXPECT_THAT(set.warnings[0], HasSubstr("Taken for classes: train, of 3 (bus, car, train)."));
+}
+
+TEST_F(PictureFolders, ClassesThatLookLikePartsAreToldOf) {
+  Add({"seg_train/cat/0.jpg", "seg_train/dog/0.jpg", "seg_test/cat/0.jpg", "seg_test/dog/0.jpg"});
+  const ExampleSet set = Open();
+  EXPECT_THAT(set.class_names, ElementsAre("seg_test", "seg_train"));
+  ASSERT_EQ(set.warnings.size(), 1U);
+  EXPECT_THAT(set.warnings[0], HasSubstr("Taken for classes: seg_test, seg_train, of 2"));
+}
+
+TEST_F(PictureFolders, WhatStorageKeepsBesideFilesIsNotSeen) {
+  Add({"cat/0.jpg", "dog/0.jpg", "cat/@eaDir/0.jpg/SYNOPHOTO_THUMB_M.jpg", "cat/.thumbnails/0.png", "@eaDir/x.jpg"});
+  Write(Path("/cat/Thumbs.db"), "x");
+  std::filesystem::create_directories(Path("/lost+found"));
+  const ExampleSet set = Open();
+  EXPECT_THAT(set.labels, ElementsAre(0, 1));
+  EXPECT_THAT(set.class_names, ElementsAre("cat", "dog"));
+  EXPECT_THAT(set.warnings, IsEmpty());
+  EXPECT_THAT(set.findings, IsEmpty());
+}
+
+}  // namespace
+}  // namespace retort::storage
