@@ -182,7 +182,9 @@ std::string ReaderTable() {
          "class folders, where there is a train and one of the others, or a train beside nothing else with class folders. "
          "What\nlies beside them is left out and told of; where the rule does not hold, the folders are classes, and names that "
          "look\nlike none are told of. Hidden files and what storage keeps beside the user's (`@eaDir`, `Thumbs.db`, "
-         "`lost+found`)\nare not seen.\n";
+         "`lost+found`)\nare not seen. JPEG (.jpg, .jpeg, .jpe, .jfif) and PNG are read; files of other kinds are counted and "
+         "told of. PNG of\n16-bit grey is clipped at 255, as Pillow does, and told of where that meets more than 1 % of a picture's "
+         "pixels.\n";
 }
 
 }  // namespace

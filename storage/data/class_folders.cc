@@ -40,7 +40,7 @@ bool IsPictureName(std::string_view name) {
   std::string ending(name.substr(dot + 1));
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return ending == "jpg" || ending == "jpeg" || ending == "png";
+  return ending == "jpg" || ending == "jpeg" || ending == "jfif" || ending == "jpe" || ending == "png";
 }
 
 std::optional<std::string> FolderOf(const FileTree& tree, std::string_view tail) {

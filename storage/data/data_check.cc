@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "storage/data/picture_scan.h"
+#include "storage/data/unread_files.h"
 
 namespace retort::storage {
 namespace {
@@ -18,12 +19,18 @@ void CountClasses(const ExampleStore& store, DataReport& report) {
 }
 
 void CheckPictures(const ExampleStore& store, DataReport& report) {
+  std::int64_t clipped = 0;
   for (std::int64_t i = 0; i < store.size(); ++i) {
     const Result<std::string> bytes = store.Read(i);
+    if (bytes.ok() && IsWideGrey(*bytes) && ClippedShare(store.Where(i), *bytes) > kMuchClipped) ++clipped;
     const Status whole = bytes.ok() ? CheckPicture(store.Where(i), *bytes) : bytes.status();
     if (whole.ok()) continue;
     if (report.damaged_in_all++ < kMostNamed) report.damaged.push_back(whole.message());
   }
+  if (clipped > 0)
+    report.warnings.push_back(std::to_string(clipped) +
+                              " pictures of 16-bit grey have more than 1 % of their pixels above 255, where they are "
+                              "clipped, as Pillow does; scale them to 8 bits.");
 }
 
 }  // namespace

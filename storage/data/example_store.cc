@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "experiments/spec/data_readers.h"
 #include "experiments/spec/diagnostic.h"
 #include "storage/data/picture_scan.h"
 #include "storage/data/readers.h"
+#include "storage/data/unread_files.h"
 #include "storage/idx_file.h"
 #include "storage/within_memory.h"
 
@@ -69,6 +71,22 @@ Status CheckClasses(const DataSpec& data, ExampleSet& set) {
   return {};
 }
 
+// Of a few, from the first to the last: to look at all takes as long as to decode them (CheckData does).
+void WarnOfClipping(ExampleSet& set) {
+  constexpr std::size_t kLookedAt = 8;
+  const std::size_t count = std::min(kLookedAt, set.pictures.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const TreeFile& picture = set.pictures[count == 1 ? 0 : i * (set.pictures.size() - 1) / (count - 1)];
+    const Result<std::string> bytes = set.files->Read(picture);
+    const double share = bytes.ok() && IsWideGrey(*bytes) ? ClippedShare(picture.name, *bytes) : 0;
+    if (!(share > kMuchClipped)) continue;
+    set.warnings.push_back(picture.name + " is of 16-bit grey, and " + std::to_string(std::lround(100 * share)) +
+                           " % of its pixels lie above 255, where they are clipped, as Pillow does; scale such pictures to "
+                           "8 bits.");
+    return;
+  }
+}
+
 // Where broken pictures are skipped, crop or size say how large all are, whatever the first one is.
 Status CheckPictures(const DataSpec& data, ExampleSet& set) {
   for (const TreeFile& picture : set.pictures)
@@ -80,6 +98,7 @@ Status CheckPictures(const DataSpec& data, ExampleSet& set) {
   const Result<PictureSize> size = SizeOfPicture(set.files->Where(first), bytes);
   const bool skipped = data.preprocessing.on_error == OnError::skip_and_count && data.height > 0;
   if (!size.ok() && !skipped) return size.status();
+  WarnOfClipping(set);
   set.channels = 3;
   set.height = size.ok() ? size->height : data.height;
   set.width = size.ok() ? size->width : data.width;

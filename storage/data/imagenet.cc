@@ -7,6 +7,7 @@
 #include "storage/data/mat_file.h"
 #include "storage/data/readers.h"
 #include "storage/data/text_lines.h"
+#include "storage/data/unread_files.h"
 
 namespace retort::storage {
 namespace {
@@ -194,6 +195,7 @@ Result<ExampleSet> ReadImageNet(Env& env, const DataSpec& data) {
                              std::to_string(classes.size()) +
                              " classes; the published set has 1281167 of 1000.");
     RETORT_RETURN_IF_ERROR(AddValidation(data, root, classes, set));
+    WarnOfUnreadPictures(tree, set);
     WarnOfEmptyClasses(classes, set);
     return set;
   }
@@ -205,6 +207,7 @@ Result<ExampleSet> ReadImageNet(Env& env, const DataSpec& data) {
                        "ILSVRC2012_img_val.tar, or folders named by WNIDs");
   RETORT_ASSIGN_OR_RETURN(const auto classes, NumberClasses(tree, "", {""}, set, &IsWnid));
   RETORT_RETURN_IF_ERROR(AddClassFolders(tree, "", classes, set));
+  WarnOfUnreadPictures(tree, set);
   WarnOfEmptyClasses(classes, set);
   set.findings.push_back("There are no folders train and val: " + std::to_string(set.labels.size()) +
                          " pictures of " + std::to_string(folders.size()) + " classes, as they lie.");

@@ -4,6 +4,7 @@
 
 #include "storage/data/picture_parts.h"
 #include "storage/data/readers.h"
+#include "storage/data/unread_files.h"
 
 namespace retort::storage {
 
@@ -24,9 +25,13 @@ Result<ExampleSet> ReadPictures(Env& env, const DataSpec& data) {
       set.findings.push_back("Part \"" + part.part + "\" has pictures of " + std::to_string(here) + " of " +
                              std::to_string(classes.size()) + " classes.");
   }
-  if (set.labels.empty())
+  if (set.labels.empty()) {
+    const std::string others = UnreadPictures(*set.files);
     return MissingFile(data, data.path + "/CLASS/NAME.jpg",
-                       "expected JPEG or PNG pictures in a folder for each class");
+                       "expected JPEG or PNG pictures in a folder for each class" + (others.empty() ? "" : "; " + others));
+  }
+  WarnOfUnreadPictures(*set.files, set);
+  TellOfOtherFiles(*set.files, set);
   WarnOfEmptyClasses(classes, set);
   set.sources.push_back(data.path);
   return set;

@@ -28,7 +28,7 @@ namespace retort::storage {
 [[nodiscard]] Result<ExampleSet> ReadTinyImageNet(Env& env, const DataSpec& data);
 [[nodiscard]] Result<ExampleSet> ReadPictures(Env& env, const DataSpec& data);
 
-// Ends in .jpg, .jpeg or .png, of any case.
+// Ends in .jpg, .jpeg, .jfif, .jpe (all JPEG) or .png, of any case.
 [[nodiscard]] bool IsPictureName(std::string_view name);
 // The folder of the one file or folder in the tree whose name ends in `tail` ("" or ending in '/'); nothing
 // when there is none.

@@ -5,6 +5,7 @@
 
 #include "storage/data/readers.h"
 #include "storage/data/text_lines.h"
+#include "storage/data/unread_files.h"
 
 namespace retort::storage {
 namespace {
@@ -55,6 +56,7 @@ Result<ExampleSet> ReadTinyImageNet(Env& env, const DataSpec& data) {
   EndPart(set, "train");
   RETORT_RETURN_IF_ERROR(AddValidation(data, *root, classes, set));
   EndPart(set, "validation");
+  WarnOfUnreadPictures(tree, set);
   WarnOfEmptyClasses(classes, set);
   for (const DataPart& part : set.parts) {
     const std::int64_t published = part.name == "train" ? 100000 : 10000;

@@ -26,6 +26,7 @@ struct Picture {
   PictureSize whole;              // what the file declares
   Region region;                  // what of it is held
   std::vector<std::uint8_t> rgb;  // [region.height, region.width, 3], then kPicturePadding bytes
+  std::int64_t clipped = 0;       // pixels of 16-bit grey above 255
   [[nodiscard]] const std::uint8_t* Row(std::int64_t y) const { return rgb.data() + y * region.width * 3; }
 };
 

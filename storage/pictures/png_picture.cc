@@ -124,6 +124,7 @@ void PngReader::ReadPixels() {
 void PngReader::StoreGrey16() {
   std::uint8_t* to = picture_.rgb.data();
   for (std::size_t i = 0; i < wide_.size(); i += 2, to += 3) {
+    picture_.clipped += wide_[i] == 0 ? 0 : 1;
     const std::uint8_t level = wide_[i] == 0 ? wide_[i + 1] : std::uint8_t{255};
     to[0] = to[1] = to[2] = level;
   }

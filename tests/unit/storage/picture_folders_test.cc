@@ -1,10 +1,12 @@
-// Which folders of a set of pictures are classes and parts.
+// Which folders of a set of pictures are classes and parts, and which files are told of.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <png.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "storage/data/data_check.h"
 #include "storage/data/picture_parts.h"
 #include "tests/unit/storage/data_fixtures.h"
 
@@ -97,6 +99,59 @@ TEST_F(PictureFolders, WhatStorageKeepsBesideFilesIsNotSeen) {
   EXPECT_THAT(set.class_names, ElementsAre("cat", "dog"));
   EXPECT_THAT(set.warnings, IsEmpty());
   EXPECT_THAT(set.findings, IsEmpty());
+}
+
+TEST_F(PictureFolders, FilesThatAreNotReadAreCountedByKind) {
+  Add({"cat/0.jpg", "dog/0.jpg", "dog/1.JFIF"});
+  for (const char* name : {"cat/1.webp", "cat/2.WEBP", "dog/3.bmp", "dog/4.tiff", "dog/5.gif"}) Write(Path("/") + name, "x");
+  Write(Path("/labels.txt"), "x");
+  const ExampleSet set = Open();
+  EXPECT_THAT(set.labels, ElementsAre(0, 1, 1)) << "JFIF is JPEG";
+  ASSERT_EQ(set.warnings.size(), 1U);
+  EXPECT_THAT(set.warnings[0], HasSubstr("5 pictures are of kinds that are not read (2 .webp, 1 .bmp, 1 .gif, 1 .tiff)"));
+  ASSERT_EQ(set.findings.size(), 1U);
+  EXPECT_THAT(set.findings[0], HasSubstr("1 .txt"));
+}
+
+TEST_F(PictureFolders, ASetOfOtherKindsAloneSaysSo) {
+  Write(Path("/cat/1.webp"), "x");
+  EXPECT_THAT(Problem("pictures", Path()), HasSubstr("1 picture is of kinds that are not read (1 .webp)"));
+}
+
+// 16-bit grey of 10 x 10 pixels, `bright` of them above 255.
+std::string WideGrey(int bright) {
+  std::string bytes;
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  png_set_write_fn(
+      png, &bytes,
+      [](png_structp to, png_bytep data, png_size_t size) {
+        static_cast<std::string*>(png_get_io_ptr(to))->append(reinterpret_cast<char*>(data), size);
+      },
+      nullptr);
+  png_set_IHDR(png, info, 10, 10, 16, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+               PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(png, info);
+  for (int y = 0; y < 10; ++y) {
+    std::string row(20, '\0');
+    for (int x = 0; x < 10; ++x) row[static_cast<std::size_t>(2 * x)] = 10 * y + x < bright ? '\1' : '\0';
+    png_write_row(png, reinterpret_cast<png_const_bytep>(row.data()));
+  }
+  png_write_end(png, nullptr);
+  png_destroy_write_struct(&png, &info);
+  return bytes;
+}
+
+TEST_F(PictureFolders, GreyOfSixteenBitsThatIsClippedIsToldOf) {
+  Add({"ant/0.jpg"});
+  Write(Path("/cat/0.png"), WideGrey(1));
+  Write(Path("/cat/1.png"), WideGrey(30));
+  Write(Path("/dog/0.png"), WideGrey(2));
+  ASSERT_EQ(Open().warnings.size(), 1U);
+  EXPECT_THAT(Open().warnings[0], HasSubstr("30 % of its pixels lie above 255"));
+  const auto report = CheckData(PosixEnv(), SpecFor("pictures", Path()), {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_THAT(report->warnings.back(), HasSubstr("2 pictures of 16-bit grey have more than 1 %"));
 }
 
 }  // namespace
