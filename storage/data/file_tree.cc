@@ -40,16 +40,17 @@ Result<std::shared_ptr<const FileTree>> OpenPackedTar(Env& env, const std::strin
   return OpenTarTree(path, FileInMemory(path, std::move(bytes)), stamp);
 }
 
-// Some part of it is hidden.
-bool IsHidden(std::string_view name) {
+// Where the first hidden part of it begins; its size where none is.
+std::size_t HiddenFrom(std::string_view name) {
   for (std::size_t begin = 0; begin < name.size();) {
     const std::size_t end = std::min(name.find('/', begin), name.size());
-    const std::string_view part = name.substr(begin, end - begin);
-    if (IsHiddenPart(part)) return true;
+    if (IsHiddenPart(name.substr(begin, end - begin))) return begin;
     begin = end + 1;
   }
-  return false;
+  return name.size();
 }
+
+bool IsHidden(std::string_view name) { return HiddenFrom(name) < name.size(); }
 
 }  // namespace
 
@@ -59,6 +60,13 @@ bool IsHiddenPart(std::string_view part) {
 
 FileTree::FileTree(std::string path, TreeIndex index)
     : path_(std::move(path)), files_(std::move(index.files)), folders_(std::move(index.folders)) {
+  // "cat" of "cat/.gitkeep", the only sign of an empty folder in many archives.
+  for (const TreeFile& file : files_) {
+    const std::size_t at = HiddenFrom(file.name);
+    if (at == 0 || at == file.name.size()) continue;
+    const std::string_view folder = std::string_view(file.name).substr(0, at - 1);
+    if (folders_.empty() || folders_.back() != folder) folders_.emplace_back(folder);
+  }
   std::erase_if(files_, [](const TreeFile& file) { return IsHidden(file.name); });
   std::sort(files_.begin(), files_.end(),
             [](const TreeFile& a, const TreeFile& b) { return a.name < b.name; });

@@ -1,4 +1,5 @@
 // Pictures in a folder a class, below train/ and test/ or val/ where these are there.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,25 @@
 #include "storage/data/unread_files.h"
 
 namespace retort::storage {
+namespace {
+
+// Where a network was trained on that part alone, torchvision numbered its folders alone.
+void WarnOfClassesBeyondTraining(const FileTree& tree, const PartFolder& train, ExampleSet& set) {
+  const std::vector<std::string> folders = FoldersBelow(tree, train.prefix);
+  std::string beyond;
+  std::size_t count = 0;
+  for (const std::string& name : set.class_names) {
+    if (std::find(folders.begin(), folders.end(), name) != folders.end()) continue;
+    if (++count <= 10) beyond += (beyond.empty() ? "" : ", ") + name;
+  }
+  if (count == 0 || folders.empty()) return;
+  set.warnings.push_back("Part \"train\" has no folder of " + std::to_string(count) + " of " +
+                         std::to_string(set.class_names.size()) + " classes (" + beyond + (count > 10 ? ", ..." : "") +
+                         "). Classes are numbered over all parts; a network that was trained on that part alone may "
+                         "number them otherwise: class-index.csv says how.");
+}
+
+}  // namespace
 
 Result<ExampleSet> ReadPictures(Env& env, const DataSpec& data) {
   ExampleSet set;
@@ -30,6 +50,8 @@ Result<ExampleSet> ReadPictures(Env& env, const DataSpec& data) {
     return MissingFile(data, data.path + "/CLASS/NAME.jpg",
                        "expected JPEG or PNG pictures in a folder for each class" + (others.empty() ? "" : "; " + others));
   }
+  if (parts.front().part == "train" && set.files->Find(root + "class-index.csv") == nullptr)
+    WarnOfClassesBeyondTraining(*set.files, parts.front(), set);
   WarnOfUnreadPictures(*set.files, set);
   TellOfOtherFiles(*set.files, set);
   WarnOfEmptyClasses(classes, set);

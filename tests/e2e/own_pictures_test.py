@@ -122,6 +122,26 @@ class OwnPictures(unittest.TestCase):
                 self.assertEqual([(one["name"], one["count"]) for one in report["classes"]], [("ant", 1), ("cat", 0), ("dog", 2)])
                 self.assertIn("1 of 3 classes hold no picture that is read: cat (number 1)", " ".join(report["warnings"]))
 
+    def test_an_archive_without_folders_keeps_what_holds_a_hidden_file(self):
+        self.add("set/ant/0.jpg", "set/dog/0.jpg")
+        with zipfile.ZipFile(self.path("set.zip"), "w") as archive:
+            archive.write(self.path("set/ant/0.jpg"), "set/ant/0.jpg")
+            archive.writestr("set/cat/.gitkeep", "")
+            archive.writestr("set/eel/@eaDir/0.jpg/x.jpg", "")
+            archive.write(self.path("set/dog/0.jpg"), "set/dog/0.jpg")
+        self.assertEqual([one["name"] for one in self.check("set.zip")["classes"]], ["ant", "cat", "dog", "eel"])
+
+    def test_classes_that_training_lacks_are_told_of(self):
+        self.add("set/train/ant/0.jpg", "set/train/dog/0.jpg", "set/test/ant/1.jpg", "set/test/cat/1.jpg", "set/test/dog/1.jpg")
+        report = self.check("set")
+        self.assertEqual([one["name"] for one in report["classes"]], ["ant", "cat", "dog"])
+        self.assertIn('Part "train" has no folder of 1 of 3 classes (cat)', " ".join(report["warnings"]))
+        self.add("set/class-index.csv", holding=b"0,ant\n1,dog\n2,cat\n")
+        self.assertEqual(self.check("set")["warnings"], [])
+        os.remove(self.path("set/class-index.csv"))
+        os.mkdir(self.path("set/train/cat"))
+        self.assertEqual(self.check("set")["warnings"], [])
+
     def test_a_teacher_is_measured_by_the_numbers_of_all_folders(self):
         self.add("set/train/ant/0.jpg", "set/train/dog/0.jpg", "set/test/dog/1.jpg", "set/test/dog/2.jpg")
         self.add("set/train/cat/0.webp", holding=b"RIFF")
