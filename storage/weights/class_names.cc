@@ -61,9 +61,13 @@ std::string Plain(const std::string& name) {
 }  // namespace
 
 bool IsClassNamesKey(std::string_view key) {
-  constexpr std::array<std::string_view, 8> kKeys = {"classes",      "class_names",  "class_to_idx", "idx_to_class",
+  constexpr std::array<std::string_view, 8> kKeys = {"classes",     "class_names",  "class_to_idx", "idx_to_class",
                                                      "label_names", "label_to_idx", "id2label",     "label2id"};
-  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+  return std::any_of(kKeys.begin(), kKeys.end(), [key](std::string_view one) {
+    return std::equal(one.begin(), one.end(), key.begin(), key.end(), [](char a, char b) {
+      return a == static_cast<char>(std::tolower(static_cast<unsigned char>(b)));
+    });
+  });
 }
 
 std::vector<std::string> ClassNamesOf(const Pickle& pickle, const PickleValue& value) {

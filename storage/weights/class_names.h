@@ -11,7 +11,7 @@
 namespace retort::storage {
 
 // Keys under which training scripts keep the names: a list in the order of the outputs, or names by number, or numbers
-// by name.
+// by name. In any case: "CLASSES".
 [[nodiscard]] bool IsClassNamesKey(std::string_view key);
 // Of a value under such a key; empty for anything else than one name for each number from 0 on.
 [[nodiscard]] std::vector<std::string> ClassNamesOf(const Pickle& pickle, const PickleValue& value);

@@ -234,6 +234,7 @@ TEST(ClassNames, AreFoundBesideTheTensorsHoweverTheyAreKept) {
       {"classes", list}, {"class_to_idx", by_name}, {"idx_to_class", by_number}};
   for (const auto& [key, names] : kept)
     EXPECT_EQ(NamesIn(ZipOf("\x80\x02}" + Text(key) + names + "s" + state.substr(3))), expected) << key;
+  EXPECT_EQ(NamesIn(ZipOf("\x80\x02}" + Text("meta") + "}" + Text("CLASSES") + list + "ss" + state.substr(3))), expected);
   EXPECT_TRUE(NamesIn(ZipOf(state)).empty());
   for (const char* names : {R"([\"ant\",\"dog\"])", R"({\"dog\":1,\"ant\":0})", R"({\"0\":\"ant\",\"1\":\"dog\"})"}) {
     const std::string header = R"({"__metadata__":{"classes":")" + std::string(names) +
