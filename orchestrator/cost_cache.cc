@@ -5,13 +5,15 @@
 
 #include "orchestrator/cost_codec.h"
 #include "orchestrator/environment.h"
+#include "storage/presence.h"
 
 namespace retort::orchestrator {
 namespace {
 
 // Nothing known when the file is not there.
 Result<MachineCosts> ReadCosts(storage::Env& env, const std::string& path) {
-  if (!env.Exists(path)) return MachineCosts();
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, path));
+  if (!there) return MachineCosts();
   RETORT_ASSIGN_OR_RETURN(const std::string text, env.ReadFile(path));
   return DecodeCosts(text);
 }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "storage/presence.h"
+
 namespace retort::orchestrator {
 namespace {
 
@@ -30,14 +32,15 @@ Result<bool> HasAttempts(storage::Env& env, const std::string& folder) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     const std::string attempt = folder + "/" + name;
     return name.starts_with("attempt-") &&
-           (env.Exists(attempt + "/manifest.log") || env.Exists(attempt + "/attempt.h5"));
+           (storage::MayBeThere(env, attempt + "/manifest.log") || storage::MayBeThere(env, attempt + "/attempt.h5"));
   });
 }
 
 }  // namespace
 
 Result<std::vector<std::string>> TrialFolders(storage::Env& env, const std::string& results) {
-  return env.Exists(results + "/trials") ? env.List(results + "/trials") : std::vector<std::string>();
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, results + "/trials"));
+  return there ? env.List(results + "/trials") : std::vector<std::string>();
 }
 
 Result<std::string> LostTrialsText(storage::Env& env, const Core& core, const std::vector<std::string>& folders,

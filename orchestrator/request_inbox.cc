@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/spec/spec_codec.h"
+#include "storage/presence.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -29,7 +30,7 @@ std::string PathOf(const std::string& folder, const std::string& name, std::stri
 }
 
 std::vector<std::string> FilesIn(storage::Env& env, const std::string& folder) {
-  if (!env.Exists(folder)) return {};
+  if (!storage::MayBeThere(env, folder)) return {};
   Result<std::vector<std::string>> files = env.List(folder);
   return files.ok() ? *std::move(files) : std::vector<std::string>();
 }
@@ -93,7 +94,7 @@ std::string RequestName(double unix_seconds, const std::string& host, int proces
 }
 
 bool RequestIsWaiting(storage::Env& env, const std::string& results, const std::string& name) {
-  return env.Exists(PathOf(RequestsPath(results), name, kRequestSuffix));
+  return storage::MayBeThere(env, PathOf(RequestsPath(results), name, kRequestSuffix));
 }
 
 Status WithdrawRequest(storage::Env& env, const std::string& results, const std::string& name) {
@@ -103,7 +104,7 @@ Status WithdrawRequest(storage::Env& env, const std::string& results, const std:
 std::optional<AmendAnswer> FetchAnswer(storage::Env& env, const std::string& results,
                                        const std::string& name) {
   const std::string path = PathOf(RequestsPath(results), name, kAnswerSuffix);
-  if (!env.Exists(path)) return std::nullopt;
+  if (!storage::MayBeThere(env, path)) return std::nullopt;
   const Result<std::string> bytes = env.ReadSmallFile(path, kMaxRequestBytes);
   if (!bytes.ok()) return std::nullopt;
   const Result<AmendAnswer> answer = DecodeAnswer(*bytes);

@@ -9,6 +9,7 @@
 #include "orchestrator/recovery.h"
 #include "orchestrator/run_metrics.h"
 #include "orchestrator/surroundings.h"
+#include "storage/presence.h"
 #include "storage/privacy_ledger.h"
 
 namespace retort::orchestrator {
@@ -42,7 +43,8 @@ std::string LinesOf(std::string_view page, bool spending) {
 
 Status RepublishSpending(storage::Env& env, const Core& core) {
   const std::string path = core.settings().results + "/metrics.prom";
-  if (!env.Exists(path)) return {};
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, path));
+  if (!there) return {};
   RETORT_ASSIGN_OR_RETURN(const std::string page, env.ReadFile(path));
   monitoring::MetricValues values;
   CollectSpending(SpendingOf(SpendingFactsOf(core)), values);
@@ -51,7 +53,8 @@ Status RepublishSpending(storage::Env& env, const Core& core) {
 }
 
 Status RepublishLostSpending(storage::Env& env, const std::string& results) {
-  if (!env.Exists(JournalPath(results))) return {};
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, JournalPath(results)));
+  if (!there) return {};
   Core core(Settings{.results = results, .provenance_json = {}});
   RETORT_ASSIGN_OR_RETURN(const storage::LogContents contents,
                           storage::ReadRecordLog(env, JournalPath(results), storage::LogKind::journal));

@@ -6,6 +6,7 @@
 #include "experiments/spec/json_integer.h"
 #include "experiments/spec/spec_codec.h"
 #include "storage/json_text.h"
+#include "storage/presence.h"
 
 namespace retort::storage {
 namespace {
@@ -73,7 +74,8 @@ Result<ManifestState> ReplayManifest(const LogContents& contents, const std::str
 Result<std::optional<std::string>> ReadIntact(Env& env, const std::string& directory,
                                               const CommittedCheckpoint& checkpoint) {
   const std::string path = directory + "/" + checkpoint.file;
-  if (!env.Exists(path)) return std::optional<std::string>();
+  RETORT_ASSIGN_OR_RETURN(const bool there, IsThere(env, path));
+  if (!there) return std::optional<std::string>();
   RETORT_ASSIGN_OR_RETURN(std::string bytes, env.ReadFile(path));
   if (Sha256Hex(bytes) != checkpoint.sha256) return std::optional<std::string>();
   return std::optional<std::string>(std::move(bytes));

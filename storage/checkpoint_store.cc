@@ -10,6 +10,7 @@
 #include "storage/attempt_logs.h"
 #include "storage/checkpoint_file.h"
 #include "storage/free_space.h"
+#include "storage/presence.h"
 #include "storage/transcript.h"
 
 namespace retort::storage {
@@ -230,7 +231,8 @@ Status CheckpointStore::RemoveCheckpoints() {
 
 Status CheckpointStore::RemoveCheckpointsOf(const std::string& directory) {
   const std::string path = directory + "/manifest.log";
-  if (!env_.Exists(path)) return {};
+  RETORT_ASSIGN_OR_RETURN(const bool there, IsThere(env_, path));
+  if (!there) return {};
   LogContents contents;
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<RecordLog> manifest,
                           RecordLog::Open(env_, path, LogKind::manifest, &contents));

@@ -298,7 +298,10 @@ Result<std::uint64_t> PosixEnvironment::FreeBytes(const std::string& directory) 
   return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
-bool PosixEnvironment::Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+bool PosixEnvironment::Exists(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0;
+}
 
 Result<std::unique_ptr<FileLock>> PosixEnvironment::Lock(const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(Descriptor file, OpenToWrite(path, O_RDWR | O_CREAT, "create lock file", 0600));

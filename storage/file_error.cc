@@ -1,8 +1,13 @@
 #include "storage/file_error.h"
 
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
@@ -24,8 +29,7 @@ const char* RemedyFor(int error) {
              "it.";
     case EACCES:
     case EPERM:
-      return "This user may not do that there: change the owner or the mode, or choose another folder with "
-             "--results DIR.";
+      return "Change the owner or the mode, or choose another place.";
     case ENOENT:
       return "A part of the path does not exist: check the spelling.";
     case ENAMETOOLONG:
@@ -47,6 +51,33 @@ const char* RemedyFor(int error) {
   }
 }
 
+std::string UserText(uid_t user) {
+  passwd entry {}, *found = nullptr;
+  char names[4096];
+  if (::getpwuid_r(user, &entry, names, sizeof(names), &found) == 0 && found != nullptr) return entry.pw_name;
+  return "user " + std::to_string(user);
+}
+
+// Of what keeps this user out: the first folder on the way that may not be entered, else the thing itself, or the folder
+// that it would be made in.
+std::string WhoseText(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::path part, seen;
+  struct stat status {}, newest {};
+  for (const std::filesystem::path& name : std::filesystem::absolute(path, ignored)) {
+    part /= name;
+    if (::stat(part.c_str(), &newest) != 0) break;
+    seen = part;
+    status = newest;
+    if (S_ISDIR(status.st_mode) && ::faccessat(AT_FDCWD, part.c_str(), X_OK, AT_EACCESS) != 0) break;
+  }
+  if (seen.empty()) return "";
+  char mode[8];
+  std::snprintf(mode, sizeof(mode), "%o", static_cast<unsigned>(status.st_mode & 07777));
+  return "'" + seen.string() + "' belongs to " + UserText(status.st_uid) + " and has mode " + mode + ", and this is " +
+         UserText(::geteuid()) + ".";
+}
+
 // What is free where `path` lies or would lie, as a sentence; empty where that cannot be told.
 std::string FreeText(const std::string& path) {
   std::error_code ignored;
@@ -64,6 +95,8 @@ std::string FreeText(const std::string& path) {
 Status FileError(int error, const std::string& doing, const std::string& path) {
   std::string message = "Cannot " + doing + " '" + path +
                         "': " + std::error_code(error, std::generic_category()).message() + ".";
+  if (error == EACCES || error == EPERM)
+    if (const std::string whose = WhoseText(path); !whose.empty()) message += " " + whose;
   if (const std::string remedy = RemedyFor(error); !remedy.empty()) message += " " + remedy;
   if (error == ENOSPC)
     if (const std::string free = FreeText(path); !free.empty()) message += " " + free;

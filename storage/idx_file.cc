@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "experiments/spec/sha256.h"
+#include "storage/presence.h"
 #include "storage/unpacked_size.h"
 #include "storage/within_memory.h"
 
@@ -175,23 +176,25 @@ struct StoredPair {
 };
 
 // Empty when neither the plain nor the gzipped file exists.
-std::string FindFile(Env& env, const std::string& folder, const std::string& name) {
+Result<std::string> FindFile(Env& env, const std::string& folder, const std::string& name) {
   for (const char* suffix : {"", ".gz"}) {
     std::string path = folder + "/" + name + suffix;
-    if (env.Exists(path)) return path;
+    RETORT_ASSIGN_OR_RETURN(const bool there, IsThere(env, path));
+    if (there) return path;
   }
-  return "";
+  return std::string();
 }
 
 Result<std::vector<StoredPair>> ReadPairs(Env& env, const DataSpec& data) {
-  if (!env.Exists(data.path)) {
+  RETORT_ASSIGN_OR_RETURN(const bool there, IsThere(env, data.path));
+  if (!there) {
     return EnvironmentError("data." + data.name + ": the folder " + data.path +
                             " does not exist; put the IDX files there, or set the path to where they are");
   }
   std::vector<StoredPair> pairs;
   for (const std::string part : {"train", "t10k"}) {
-    std::string images = FindFile(env, data.path, part + "-images-idx3-ubyte");
-    std::string labels = FindFile(env, data.path, part + "-labels-idx1-ubyte");
+    RETORT_ASSIGN_OR_RETURN(std::string images, FindFile(env, data.path, part + "-images-idx3-ubyte"));
+    RETORT_ASSIGN_OR_RETURN(std::string labels, FindFile(env, data.path, part + "-labels-idx1-ubyte"));
     if (images.empty() && labels.empty()) continue;
     if (images.empty() || labels.empty()) {
       const std::string missing = part + (images.empty() ? "-images-idx3-ubyte" : "-labels-idx1-ubyte");

@@ -18,6 +18,7 @@
 #include "storage/byte_codec.h"
 #include "storage/file_error.h"
 #include "storage/output_place.h"
+#include "storage/presence.h"
 
 namespace retort::storage {
 namespace {
@@ -157,7 +158,8 @@ Result<DataMarks> DecodeMarks(std::string_view bytes, const std::string& path, s
 
 Result<RootMarks> ReadMarks(Env& env, const std::string& root) {
   RootMarks marks;
-  if (!env.Exists(MarksFolder(root))) return marks;
+  RETORT_ASSIGN_OR_RETURN(const bool there, IsThere(env, MarksFolder(root)));
+  if (!there) return marks;
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(MarksFolder(root)));
   for (const std::string& name : names) {
     if (!name.ends_with(kEnding)) continue;
@@ -177,8 +179,9 @@ Result<RootMarks> ReadMarks(Env& env, const std::string& root) {
 Result<std::optional<MarkKey>> FindMarkKey(Env& env, const std::string& root) {
   RETORT_ASSIGN_OR_RETURN(const RootMarks marks, ReadMarks(env, root));
   const std::string path = KeyPath(root);
-  if (!env.Exists(path) && marks.root.empty()) return std::optional<MarkKey>();
-  if (!env.Exists(path))
+  RETORT_ASSIGN_OR_RETURN(const bool there, IsThere(env, path));
+  if (!there && marks.root.empty()) return std::optional<MarkKey>();
+  if (!there)
     return EnvironmentError("the key " + path + ", which tells private examples apart, is gone, so nobody can say which of "
                             "them the sweeps beside it have spent: bring it back from a copy, or give this sweep a folder "
                             "in another results root with --results");

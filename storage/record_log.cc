@@ -6,6 +6,7 @@
 
 #include "experiments/spec/crc32c.h"
 #include "storage/byte_codec.h"
+#include "storage/presence.h"
 
 namespace retort::storage {
 namespace {
@@ -165,7 +166,8 @@ Result<LogContents> ParseLog(std::shared_ptr<const std::string> file, const std:
 }  // namespace
 
 Result<LogContents> ReadRecordLog(Env& env, const std::string& path, LogKind kind) {
-  if (!env.Exists(path)) return LogContents();
+  RETORT_ASSIGN_OR_RETURN(const bool there, IsThere(env, path));
+  if (!there) return LogContents();
   RETORT_ASSIGN_OR_RETURN(std::string bytes, env.ReadFile(path));
   return ParseLog(std::make_shared<const std::string>(std::move(bytes)), path, kind);
 }
@@ -173,7 +175,8 @@ Result<LogContents> ReadRecordLog(Env& env, const std::string& path, LogKind kin
 Result<SalvagedLog> SalvageRecordLog(Env& env, const std::string& path, LogKind kind) {
   SalvagedLog salvaged;
   salvaged.whole = EncodeHeader(kind);
-  if (!env.Exists(path)) return salvaged;
+  RETORT_ASSIGN_OR_RETURN(const bool there, IsThere(env, path));
+  if (!there) return salvaged;
   RETORT_ASSIGN_OR_RETURN(std::string read, env.ReadFile(path));
   const auto file = std::make_shared<const std::string>(std::move(read));
   const Result<LogContents> parsed = ParseLog(file, path, kind);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "storage/attempt_logs.h"
+#include "storage/presence.h"
 
 namespace retort::storage {
 namespace {
@@ -77,7 +78,8 @@ Result<Chain> FollowFrom(Env& env, const std::string& directory, std::int64_t st
 Result<std::vector<TranscriptRecord>> ReadUnnumbered(Env& env, const std::string& directory, std::int64_t step,
                                                      bool newest) {
   const std::string path = directory + "/" + std::string(kUnnumbered);
-  if (!newest || !env.Exists(path)) return std::vector<TranscriptRecord>();
+  RETORT_ASSIGN_OR_RETURN(const bool there, IsThere(env, path));
+  if (!newest || !there) return std::vector<TranscriptRecord>();
   RETORT_ASSIGN_OR_RETURN(TranscriptPiece piece, ReadPiece(env, path, 0));
   return Effective(std::move(piece.records), step);
 }
@@ -88,7 +90,8 @@ bool IsTranscriptName(const std::string& name) { return name == kUnnumbered || B
 
 Result<std::vector<std::string>> TranscriptNames(Env& env, const std::string& directory) {
   std::vector<std::string> names;
-  if (env.Exists(directory + "/" + std::string(kUnnumbered))) names.emplace_back(kUnnumbered);
+  RETORT_ASSIGN_OR_RETURN(const bool unnumbered, IsThere(env, directory + "/" + std::string(kUnnumbered)));
+  if (unnumbered) names.emplace_back(kUnnumbered);
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::int64_t> bases, BasesIn(env, directory));
   for (const std::int64_t base : bases) names.push_back(NameOf(base));
   return names;
@@ -96,7 +99,8 @@ Result<std::vector<std::string>> TranscriptNames(Env& env, const std::string& di
 
 Result<std::vector<TranscriptRecord>> ReadTranscript(Env& env, const std::string& directory, std::int64_t step,
                                                      bool newest) {
-  if (env.Exists(directory + "/" + std::string(kUnnumbered))) {
+  RETORT_ASSIGN_OR_RETURN(const bool unnumbered, IsThere(env, directory + "/" + std::string(kUnnumbered)));
+  if (unnumbered) {
     Result<std::vector<TranscriptRecord>> records = ReadUnnumbered(env, directory, step, newest);
     if (!records.ok() && records.status().code() == StatusCode::damage) return std::vector<TranscriptRecord>();
     return records;
@@ -130,7 +134,8 @@ Result<std::unique_ptr<TranscriptLog>> TranscriptLog::Begin(Env& env, const std:
 
 Result<std::unique_ptr<TranscriptLog>> TranscriptLog::Resume(Env& env, const std::string& directory,
                                                              std::int64_t step, bool newest) {
-  if (env.Exists(directory + "/" + std::string(kUnnumbered))) {
+  RETORT_ASSIGN_OR_RETURN(const bool unnumbered, IsThere(env, directory + "/" + std::string(kUnnumbered)));
+  if (unnumbered) {
     RETORT_ASSIGN_OR_RETURN(const std::vector<TranscriptRecord> records,
                             ReadUnnumbered(env, directory, step, newest));
     return Begin(env, directory, step, records);

@@ -11,6 +11,7 @@
 #include "storage/attempt_account.h"
 #include "storage/attempt_file.h"
 #include "storage/attempt_import.h"
+#include "storage/presence.h"
 #include "storage/tensor_digest.h"
 
 namespace retort::worker {
@@ -42,7 +43,8 @@ cluster::Ended EndOf(const storage::AttemptFile& file, const std::string& path) 
 Result<std::optional<cluster::Ended>> FindFinishedAttempt(storage::Env& env, const TrialOrder& order,
                                                           const TrialSpec& spec,
                                                           const std::string& teacher_digest) {
-  if (!env.Exists(order.start.trial_directory)) return std::optional<cluster::Ended>();
+  RETORT_ASSIGN_OR_RETURN(const bool begun, storage::IsThere(env, order.start.trial_directory));
+  if (!begun) return std::optional<cluster::Ended>();
   // A repaired journal may have forgotten attempts, so a number says nothing about what came first.
   RETORT_ASSIGN_OR_RETURN(
       const std::vector<std::uint32_t> attempts,
@@ -50,7 +52,8 @@ Result<std::optional<cluster::Ended>> FindFinishedAttempt(storage::Env& env, con
   for (const std::uint32_t attempt : attempts) {
     const std::string folder = storage::AttemptDirectory(order.start.trial_directory, attempt);
     const std::string path = folder + "/attempt.h5";
-    if (!env.Exists(path)) continue;
+    RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, path));
+    if (!there) continue;
     const Result<storage::AttemptFile> file = storage::ReadAttemptFile(path);
     if (!file.ok() || !IsOf(*file, order, attempt, spec, teacher_digest)) continue;
     return std::optional(EndOf(*file, FileInResults(folder)));

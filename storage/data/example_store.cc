@@ -11,6 +11,7 @@
 #include "storage/data/readers.h"
 #include "storage/data/unread_files.h"
 #include "storage/idx_file.h"
+#include "storage/presence.h"
 #include "storage/within_memory.h"
 
 namespace retort::storage {
@@ -131,7 +132,8 @@ Result<std::unique_ptr<ExampleStore>> Open(Env& env, const DataSpec& data) {
   const auto reader = std::find_if(kReaders.begin(), kReaders.end(),
                                    [&data](const auto& known) { return known.first == data.reader; });
   if (reader == kReaders.end()) return UnknownReader(data);
-  if (!env.Exists(data.path))
+  RETORT_ASSIGN_OR_RETURN(const bool there, IsThere(env, data.path));
+  if (!there)
     return EnvironmentError("data." + data.name + ": " + data.path +
                             " does not exist; put the files there, or set the path to where they are");
   RETORT_ASSIGN_OR_RETURN(ExampleSet set, reader->second(env, data));

@@ -5,6 +5,7 @@
 #include "storage/data/mat_file.h"
 #include "storage/data/readers.h"
 #include "storage/input_files.h"
+#include "storage/presence.h"
 
 namespace retort::storage {
 namespace {
@@ -80,8 +81,9 @@ Result<ExampleSet> ReadSvhn(Env& env, const DataSpec& data) {
   for (char digit = '0'; digit <= '9'; ++digit) set.class_names.emplace_back(1, digit);
   for (const std::string part : {"train", "test", "extra"}) {
     const std::string path = data.path + "/" + part + "_32x32.mat";
-    if (part == "extra" && !env.Exists(path)) continue;
-    if (!env.Exists(path)) return MissingFile(data, path, "it is at http://ufldl.stanford.edu/housenumbers");
+    RETORT_ASSIGN_OR_RETURN(const bool there, IsThere(env, path));
+    if (!there && part == "extra") continue;
+    if (!there) return MissingFile(data, path, "it is at http://ufldl.stanford.edu/housenumbers");
     RETORT_RETURN_IF_ERROR(AddFile(env, path, set));
     EndPart(set, part);
     const std::int64_t published = part == "train" ? 73257 : part == "test" ? 26032 : 531131;

@@ -3,13 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "orchestrator/amendment.h"
 #include "orchestrator/commit.h"
 #include "orchestrator/reactor.h"
 #include "orchestrator/results_view.h"
 #include "storage/record_log.h"
+#include "tests/testing/failing_reads_env.h"
 #include "tests/testing/fault_injection_env.h"
 #include "tests/testing/storage_samples.h"
+#include "tests/testing/temporary_directory.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {
@@ -413,6 +417,16 @@ TEST_F(RecoveryTest, ReaderOfAnEmptyFolderSaysWhatToDo) {
   const Result<ResultsView> view = ReadResults(env_, "results");
   EXPECT_EQ(view.status().code(), StatusCode::environment);
   EXPECT_THAT(view.status().message(), HasSubstr("--results"));
+}
+
+TEST(TrialFoldersTest, ThoseThatFailToBeListedAreNotNone) {
+  const testing::TemporaryDirectory results;
+  EXPECT_TRUE(TrialFolders(storage::PosixEnv(), results.path())->empty());
+  ASSERT_TRUE(storage::PosixEnv().CreateDirectories(results / "trials").ok());
+  for (const int error : {EIO, ELOOP, ENOTDIR, EACCES}) {
+    testing::FailingReadsEnv env("/trials", error);
+    EXPECT_EQ(TrialFolders(env, results.path()).status().code(), StatusCode::environment) << error;
+  }
 }
 
 }  // namespace
