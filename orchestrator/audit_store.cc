@@ -4,6 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "orchestrator/root_examples.h"
+#include "storage/presence.h"
+
 namespace retort::orchestrator {
 namespace {
 
@@ -18,13 +21,55 @@ bool Replaced(const privacy::AuditFinding& old, const std::vector<privacy::Audit
                      [&old](const privacy::AuditFinding& finding) { return finding.kind == old.kind; });
 }
 
-}  // namespace
-
-bool HasAudit(storage::Env& env, const std::string& results, const std::string& folder) {
-  return !folder.empty() && env.Exists(PathOf(results, folder));
+// Findings of `noted` that refute something and that `report` has not.
+void AddRefuting(const privacy::AuditReport& noted, privacy::AuditReport& report) {
+  for (const privacy::AuditFinding& finding : noted.findings) {
+    const std::string what = privacy::ContradictionOf(finding);
+    const bool known = std::any_of(report.findings.begin(), report.findings.end(),
+                                   [&](const auto& other) { return privacy::ContradictionOf(other) == what; });
+    if (!what.empty() && !known) report.findings.push_back(finding);
+  }
 }
 
-bool HasAuditMark(storage::Env& env, const std::string& results) { return env.Exists(MarkOf(results)); }
+}  // namespace
+
+StoredAudits::StoredAudits(storage::Env& env, std::string results)
+    : env_(env), results_(std::move(results)), notes_(env, ResultsRoot(results_)) {}
+
+bool StoredAudits::MayKnow(const std::string& trial, const std::string& folder) const {
+  if (!notes_.trouble().empty() || notes_.Names(trial)) return true;
+  return !folder.empty() && storage::MayBeThere(env_, PathOf(results_, folder));
+}
+
+Result<std::optional<privacy::AuditReport>> StoredAudits::Beside(const std::string& folder,
+                                                                 const storage::ResultRow& row) const {
+  const std::string path = PathOf(results_, folder);
+  RETORT_ASSIGN_OR_RETURN(const bool there, folder.empty() ? Result(false) : storage::IsThere(env_, path));
+  if (!there) return std::optional<privacy::AuditReport>();
+  RETORT_ASSIGN_OR_RETURN(const std::string text, env_.ReadFile(path));
+  Result<privacy::AuditReport> report = privacy::DecodeAuditReport(text);
+  if (!report.ok()) return DamageError(path + ": " + report.status().message());
+  if (report->trial != row.trial) return DamageError(path + " is the report on another trial");
+  if (report->row_digest != row.row_digest) return std::optional<privacy::AuditReport>();
+  return std::optional(std::move(report).value());
+}
+
+Result<std::optional<privacy::AuditReport>> StoredAudits::Of(const std::string& folder,
+                                                             const storage::ResultRow& row) const {
+  RETORT_ASSIGN_OR_RETURN(std::optional<privacy::AuditReport> noted, notes_.Of(row.trial, row.row_digest));
+  Result<std::optional<privacy::AuditReport>> beside = Beside(folder, row);
+  if (!noted) return beside;
+  if (!beside.ok() || !beside->has_value()) return noted;
+  AddRefuting(*noted, **beside);
+  return beside;
+}
+
+std::string WithoutStop(std::string text) {
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+bool MayBeAudited(storage::Env& env, const std::string& results) { return storage::MayBeThere(env, MarkOf(results)); }
 
 Result<storage::FileStamp> StampOfAudits(storage::Env& env, const std::string& results) {
   return env.Stamp(MarkOf(results));
@@ -33,39 +78,43 @@ Result<storage::FileStamp> StampOfAudits(storage::Env& env, const std::string& r
 Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env, const std::string& results,
                                                       const TrialView& trial) {
   if (!trial.row) return std::optional<privacy::AuditReport>();
-  return ReadAudit(env, results, trial.folder, *trial.row);
+  return StoredAudits(env, results).Of(trial.folder, *trial.row);
 }
 
-Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env, const std::string& results,
-                                                      const std::string& folder,
-                                                      const storage::ResultRow& row) {
-  if (!HasAudit(env, results, folder)) return std::optional<privacy::AuditReport>();
-  const std::string path = PathOf(results, folder);
-  RETORT_ASSIGN_OR_RETURN(const std::string text, env.ReadFile(path));
-  Result<privacy::AuditReport> report = privacy::DecodeAuditReport(text);
-  if (!report.ok()) return DamageError(path + ": " + report.status().message());
-  if (report->row_digest != row.row_digest || report->trial != row.trial)
-    return std::optional<privacy::AuditReport>();
-  return std::optional(std::move(report).value());
+Status MayStoreAudit(storage::Env& env, const std::string& results, const TrialView& trial) {
+  const StoredAudits audits(env, results);
+  Status read = audits.Beside(trial.folder, *trial.row).status();
+  if (read.ok()) read = audits.Of(trial.folder, *trial.row).status();
+  if (read.ok()) return read;
+  return Status(read.code(), WithoutStop(read.message()) +
+                                 ". What it says is not known, and a new audit would take its place: let this user read "
+                                 "it, bring it back from a copy, or move it away");
 }
 
 Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& results, const TrialView& trial,
                                         std::vector<privacy::AuditFinding> findings) {
   RETORT_CHECK(trial.row.has_value());
+  RETORT_RETURN_IF_ERROR(MayStoreAudit(env, results, trial));
   privacy::AuditReport report{trial.row->trial, trial.row->row_digest, std::move(findings)};
-  const Result<std::optional<privacy::AuditReport>> stored = ReadAudit(env, results, trial);
-  // A damaged report gives way to the new one.
-  if (stored.ok() && stored->has_value())
-    for (const privacy::AuditFinding& old : (*stored)->findings)
+  RETORT_ASSIGN_OR_RETURN(const std::optional<privacy::AuditReport> stored, ReadAudit(env, results, trial));
+  if (stored)
+    for (const privacy::AuditFinding& old : stored->findings)
       if (!Replaced(old, report.findings)) report.findings.push_back(old);
   std::stable_sort(
       report.findings.begin(), report.findings.end(),
       [](const privacy::AuditFinding& a, const privacy::AuditFinding& b) { return a.kind < b.kind; });
+  const bool refutes = !Contradictions(report).empty();
+  const std::string root = ResultsRoot(results);
+  // Beside the trial it is kept in any case.
+  const Status noted = refutes ? NoteRefutation(env, root, report) : Status();
   RETORT_RETURN_IF_ERROR(env.CreateDirectories(results + "/" + trial.folder));
-  if (!HasAuditMark(env, results)) RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(MarkOf(results), ""));
+  RETORT_ASSIGN_OR_RETURN(const bool marked, storage::IsThere(env, MarkOf(results)));
+  if (!marked) RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(MarkOf(results), ""));
   RETORT_RETURN_IF_ERROR(
       env.WriteFileAtomically(PathOf(results, trial.folder), privacy::EncodeAuditReport(report) + "\n"));
   RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(MarkOf(results), ""));
+  RETORT_RETURN_IF_ERROR(noted);
+  if (!refutes) RETORT_RETURN_IF_ERROR(ForgetRefutation(env, root, report));
   return report;
 }
 

@@ -1,6 +1,6 @@
-// Reports of audits, beside the trials that they are of: TRIAL/audit.json. Before the first one the results folder gets
-// a mark, which is written again after each, so that who keeps what it once knew of the folder sees that there may be more
-// to know.
+// Reports of audits, beside the trials that they are of: TRIAL/audit.json; those that refute something are noted in the
+// results root, too (refutation_notes.h). Before the first one the results folder gets a mark, which is written again after
+// each, so that who keeps what it once knew of the folder sees that there may be more to know.
 #pragma once
 
 #include <optional>
@@ -9,29 +9,51 @@
 
 #include "experiments/privacy/audit_report.h"
 #include "experiments/spec/status.h"
+#include "orchestrator/refutation_notes.h"
 #include "orchestrator/results_view.h"
 #include "storage/env.h"
 
 namespace retort::orchestrator {
 
-// Whether anything was ever stored for the trial in `folder`, relative to `results`; empty: it left no folder.
-[[nodiscard]] bool HasAudit(storage::Env& env, const std::string& results, const std::string& folder);
-[[nodiscard]] bool HasAuditMark(storage::Env& env, const std::string& results);
+// What audits found of the trials of one results folder. The root's notes are listed once, when it is made.
+class StoredAudits {
+ public:
+  StoredAudits(storage::Env& env, std::string results);
+
+  // Whether anything may ever have been found of the trial (16 hex digits) in `folder`, relative to the results; empty: it
+  // left no folder. True where nobody can say.
+  [[nodiscard]] bool MayKnow(const std::string& trial, const std::string& folder) const;
+  // The report on the trial's present row, with what the root notes of it; nothing when there is none, or when it is of an
+  // earlier result. Error: where nobody can say what audits found, naming the file; never where the root's note tells.
+  [[nodiscard]] Result<std::optional<privacy::AuditReport>> Of(const std::string& folder,
+                                                               const storage::ResultRow& row) const;
+  // The report beside the trial alone.
+  [[nodiscard]] Result<std::optional<privacy::AuditReport>> Beside(const std::string& folder,
+                                                                   const storage::ResultRow& row) const;
+
+ private:
+  storage::Env& env_;
+  std::string results_;
+  RefutationNotes notes_;
+};
+
+// Of an error of these, what a sentence goes on after.
+[[nodiscard]] std::string WithoutStop(std::string text);
+
+// True where nobody can say.
+[[nodiscard]] bool MayBeAudited(storage::Env& env, const std::string& results);
 // Of the mark: another one after every audit that was stored. Error: environment, as when there is none.
 [[nodiscard]] Result<storage::FileStamp> StampOfAudits(storage::Env& env, const std::string& results);
-// The report on the trial's present row; nothing when there is none, or when it is of an earlier result.
-// Error: damage, naming the file.
+// StoredAudits::Of one trial; nothing before it has a row.
 [[nodiscard]] Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env,
                                                                     const std::string& results,
                                                                     const TrialView& trial);
-// The same for the trial in `folder`, relative to `results`.
-[[nodiscard]] Result<std::optional<privacy::AuditReport>> ReadAudit(storage::Env& env,
-                                                                    const std::string& results,
-                                                                    const std::string& folder,
-                                                                    const storage::ResultRow& row);
 
-// By rename. New findings take the place of earlier ones of the same kinds; the rest stays. The trial has a
-// row. Returns what is stored now.
+// Whether StoreAudit would take the trial's findings: not beside a report that cannot be read, whose findings would be lost.
+// Error: as StoredAudits::Beside, with the remedy.
+[[nodiscard]] Status MayStoreAudit(storage::Env& env, const std::string& results, const TrialView& trial);
+// By rename. New findings take the place of earlier ones of the same kinds; the rest stays. What refutes is noted in the
+// results root before. The trial has a row. Returns what is stored now. Error: as MayStoreAudit; environment.
 [[nodiscard]] Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& results,
                                                       const TrialView& trial,
                                                       std::vector<privacy::AuditFinding> findings);

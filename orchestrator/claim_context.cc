@@ -14,7 +14,7 @@ privacy::ClaimContext ContextOf(const JudgedTrial& trial, const ChargeBook& char
 }
 
 ChargeBook::Events CountedCharges(const JudgedTrial& trial, const ChargeBook& charges, ChargeBook::Events events) {
-  if (trial.refuted) return privacy::Voided(std::move(events), privacy::kVoidRefuted);
+  if (!trial.audit_void.empty()) return privacy::Voided(std::move(events), trial.audit_void);
   return privacy::ChargedEvents(ContextOf(trial, charges), events);
 }
 

@@ -151,8 +151,14 @@ class Core {
   // By unpacked data digest: the budgets that other sweeps of the root set.
   std::map<std::string, std::vector<OtherBudget>> other_budgets;
   std::string ledger_lost;  // why `charges` is too little; empty when it is whole
-  // Trials of which an audit refutes a claim, as far as is known: what they charged has no bound.
-  std::set<TrialId> refuted;
+  // Trials of which an audit refutes a claim, or of which nobody can say what audits found: what they charged has no bound,
+  // for this reason.
+  std::map<TrialId, std::string> audit_voids;
+  // That of one trial; empty where audits leave its charges a bound.
+  [[nodiscard]] std::string AuditVoidOf(TrialId trial) const {
+    const auto found = audit_voids.find(trial);
+    return found == audit_voids.end() ? "" : found->second;
+  }
   // Of the results root, for who watches: what each of its other sweeps charged, by unpacked data digest, when this run
   // began (where a budget counts it, nobody draws beside this run); the folder, empty where nobody looked; and why what it
   // holds is unknown.

@@ -11,7 +11,7 @@ SpendingFacts SpendingFactsOf(const Core& core) {
   SpendingFacts facts;
   for (std::size_t index = 0; index < core.known(); ++index) {
     const Trial& trial = core.At(index);
-    facts.trials.push_back({&trial.spec, trial.planned, core.refuted.contains(trial.spec.id)});
+    facts.trials.push_back({&trial.spec, trial.planned, core.AuditVoidOf(trial.spec.id)});
   }
   facts.results = core.settings().results;
   facts.charges = &core.charges;
@@ -26,11 +26,11 @@ SpendingFacts SpendingFactsOf(const Core& core) {
 }
 
 const std::vector<DataSpending>& LiveSpending::Of(const Core& core, Now now) {
-  const bool same = version_ == core.charges.version() && refuted_ == core.refuted;
+  const bool same = version_ == core.charges.version() && audit_voids_ == core.audit_voids;
   if (same || now.monotonic < next_) return newest_;
   const double began = ReadClocks().monotonic;
   version_ = core.charges.version();
-  refuted_ = core.refuted;
+  audit_voids_ = core.audit_voids;
   newest_ = SpendingOf(SpendingFactsOf(core));
   next_ = now.monotonic + std::max(kPauseSeconds, kPauseFactor * (ReadClocks().monotonic - began));
   return newest_;

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
+#include <string>
 #include <vector>
 
 #include "orchestrator/core.h"
@@ -25,7 +26,7 @@ class LiveSpending {
  private:
   std::vector<DataSpending> newest_;
   std::optional<std::uint64_t> version_;  // of the charges that it belongs to
-  std::set<TrialId> refuted_;             // likewise
+  std::map<TrialId, std::string> audit_voids_;  // likewise
   double next_ = 0;                       // monotonic
 };
 

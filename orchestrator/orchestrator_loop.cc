@@ -174,8 +174,9 @@ Status OrchestratorLoop::Commit(Now now) {
 
 void OrchestratorLoop::LookAtAudits(Now now) {
   if (!audits_.Look(core_, now.monotonic)) return;
-  view_.Say(fmt::format("audits refute claims of {} {}: what they spent has no bound", core_.refuted.size(),
-                        core_.refuted.size() == 1 ? "trial" : "trials"),
+  const std::size_t count = core_.audit_voids.size();
+  view_.Say(fmt::format("audits refute claims of {} {}, or cannot be read: what they spent has no bound", count,
+                        count == 1 ? "trial" : "trials"),
             now, true);
 }
 

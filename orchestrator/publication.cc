@@ -49,7 +49,7 @@ Status PublishResults(storage::Env& env, const Core& core, const std::vector<sto
   }
   std::vector<ShownRow> shown;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    shown.push_back({&trials[i]->spec, trials[i]->folder, &rows[i], {}, false});
+    shown.push_back({&trials[i]->spec, trials[i]->folder, &rows[i]});
   WithdrawRefuted(env, core.settings().results, ledger, shown);
   return storage::WriteResultFile(env, core.settings().results, core.sweep(), rows, ledger);
 }

@@ -1,9 +1,12 @@
 #include "orchestrator/refuted_claims.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "experiments/privacy/reasons.h"
 #include "experiments/privacy/withdrawn_claim.h"
 #include "orchestrator/audit_store.h"
 #include "orchestrator/charge_book.h"
@@ -11,16 +14,24 @@
 namespace retort::orchestrator {
 namespace {
 
-std::vector<std::string> RefutedIn(storage::Env& env, const std::string& results, const ShownRow& shown) {
-  const Result<std::optional<privacy::AuditReport>> audit = ReadAudit(env, results, shown.folder, *shown.row);
-  if (!audit.ok() || !audit->has_value()) return {};
-  return Contradictions(**audit);
+// Fills what audits say of one row.
+void Judge(const StoredAudits& audits, ShownRow& shown) {
+  const Result<std::optional<privacy::AuditReport>> audit = audits.Of(shown.folder, *shown.row);
+  if (!audit.ok())
+    shown.audit_unknown = WithoutStop(audit.status().message());
+  else if (audit->has_value())
+    shown.refuted = Contradictions(**audit);
 }
 
-void Withdraw(std::vector<privacy::Claim>& claims) {
+// Of a row that was judged; empty where audits leave it its claims.
+std::string_view VoidOf(const ShownRow& shown) {
+  if (!shown.refuted.empty()) return privacy::kVoidRefuted;
+  return shown.audit_unknown.empty() ? std::string_view() : privacy::reason::kAuditUnknown;
+}
+
+void Withdraw(std::string_view reason, std::vector<privacy::Claim>& claims) {
   for (privacy::Claim& claim : claims) {
-    if (claim.status == privacy::ClaimStatus::proven)
-      claim = privacy::Withdrawn(std::move(claim), std::string(privacy::kVoidRefuted));
+    if (claim.status == privacy::ClaimStatus::proven) claim = privacy::Withdrawn(std::move(claim), std::string(reason));
   }
 }
 
@@ -32,9 +43,9 @@ void OpenRows(std::vector<TrialView>& trials) {
   }
 }
 
-bool AnyAuditOf(storage::Env& env, const std::string& results, const std::vector<TrialView>& trials) {
+bool AnyAuditOf(const StoredAudits& audits, const std::vector<TrialView>& trials) {
   return std::any_of(trials.begin(), trials.end(), [&](const TrialView& trial) {
-    return HasRow(trial) && HasAudit(env, results, trial.folder);
+    return HasRow(trial) && audits.MayKnow(trial.spec.id.Hex(), trial.folder);
   });
 }
 
@@ -57,48 +68,76 @@ void WithdrawUnsupported(const ChargeBook& charges, const RowsById& by_id, std::
         privacy::WithdrawUnsupported(ContextOf(shown, by_id), charges.EventsOf(shown.spec->id), shown.row->claims);
 }
 
-// What is left to claim for a student of a refuted teacher.
-void ClaimAgain(const ChargeBook& charges, const RowsById& by_id, ShownRow& shown) {
+// What is left to claim for a student of a teacher whose claims were withdrawn.
+void ClaimAgain(const ChargeBook& charges, const RowsById& by_id, bool teacher_refuted, ShownRow& shown) {
   std::vector<privacy::Claim> left =
       privacy::ClaimsFor(ContextOf(shown, by_id), charges.EventsOf(shown.spec->id));
-  if (!shown.refuted.empty()) Withdraw(left);
-  shown.refuted_teacher = left != shown.row->claims;
+  if (const std::string_view own = VoidOf(shown); !own.empty()) Withdraw(own, left);
+  (teacher_refuted ? shown.refuted_teacher : shown.unknown_teacher_audit) = left != shown.row->claims;
   shown.row->claims = std::move(left);
 }
 
 }  // namespace
 
-bool AnyAudit(storage::Env& env, const ResultsView& view) {
-  return AnyAuditOf(env, view.directory, view.trials) || AnyAuditOf(env, view.directory, view.unplanned);
+void JudgeAudits(storage::Env& env, ResultsView& view) {
+  const StoredAudits audits(env, view.directory);
+  for (TrialView& trial : view.trials) {
+    if (!trial.row || !audits.MayKnow(trial.spec.id.Hex(), trial.folder)) continue;
+    ShownRow shown{&trial.spec, trial.folder, &*trial.row};
+    Judge(audits, shown);
+    trial.refuted = std::move(shown.refuted);
+    trial.audit_unknown = std::move(shown.audit_unknown);
+  }
 }
 
-std::set<TrialId> RefutedTrials(storage::Env& env, const Core& core) {
-  std::set<TrialId> refuted;
+std::vector<std::string> AuditWarnings(const TrialView& trial, const std::string& name) {
+  const std::string nothing = ". Nothing is claimed of it here, nor of what rests on it.";
+  std::vector<std::string> warnings;
+  for (const std::string& what : trial.refuted)
+    warnings.push_back("a proven claim of " + name + " is refuted by " + what + nothing);
+  if (!trial.audit_unknown.empty())
+    warnings.push_back("nobody can say what audits found of " + name + ": " + trial.audit_unknown + nothing);
+  return warnings;
+}
+
+bool AnyAudit(storage::Env& env, const ResultsView& view) {
+  const StoredAudits audits(env, view.directory);
+  return AnyAuditOf(audits, view.trials) || AnyAuditOf(audits, view.unplanned);
+}
+
+std::map<TrialId, std::string> AuditVoids(storage::Env& env, const Core& core) {
+  std::map<TrialId, std::string> voids;
+  const StoredAudits audits(env, core.settings().results);
   for (std::size_t index = 0; index < core.known(); ++index) {
     const Trial& trial = core.At(index);
-    if (!trial.row || !HasAudit(env, core.settings().results, trial.folder)) continue;
+    if (!trial.row || !audits.MayKnow(trial.spec.id.Hex(), trial.folder)) continue;
     storage::ResultRow row = *trial.row;
-    const ShownRow shown{&trial.spec, trial.folder, &row, {}, false};
-    if (!RefutedIn(env, core.settings().results, shown).empty()) refuted.insert(trial.spec.id);
+    ShownRow shown{&trial.spec, trial.folder, &row};
+    Judge(audits, shown);
+    if (const std::string_view reason = VoidOf(shown); !reason.empty()) voids[trial.spec.id] = reason;
   }
-  return refuted;
+  return voids;
 }
 
 void WithdrawRefuted(storage::Env& env, const std::string& results,
                      const std::vector<storage::LedgerEntry>& ledger, std::vector<ShownRow>& rows) {
   RowsById by_id;
-  std::set<TrialId> refuted;
+  std::map<TrialId, bool> withdrawn;  // and whether something is refuted
+  const StoredAudits audits(env, results);
   for (ShownRow& shown : rows) {
     by_id.emplace(shown.spec->id, &shown);
-    shown.refuted = RefutedIn(env, results, shown);
-    if (shown.refuted.empty()) continue;
-    Withdraw(shown.row->claims);
-    refuted.insert(shown.spec->id);
+    Judge(audits, shown);
+    const std::string_view reason = VoidOf(shown);
+    if (reason.empty()) continue;
+    Withdraw(reason, shown.row->claims);
+    withdrawn[shown.spec->id] = !shown.refuted.empty();
   }
   ChargeBook charges;
   charges.Load(ledger);
-  for (ShownRow& shown : rows)
-    if (shown.spec->parent && refuted.contains(*shown.spec->parent)) ClaimAgain(charges, by_id, shown);
+  for (ShownRow& shown : rows) {
+    const auto teacher = shown.spec->parent ? withdrawn.find(*shown.spec->parent) : withdrawn.end();
+    if (teacher != withdrawn.end()) ClaimAgain(charges, by_id, teacher->second, shown);
+  }
   WithdrawUnsupported(charges, by_id, rows);
 }
 
@@ -110,7 +149,7 @@ void WithdrawRefuted(storage::Env& env, ResultsView& view) {
     if (audited) OpenRows(*some);
     for (TrialView& trial : *some) {
       if (!trial.row) continue;
-      rows.push_back({&trial.spec, trial.folder, &*trial.row, {}, false});
+      rows.push_back({&trial.spec, trial.folder, &*trial.row});
       trials.push_back(&trial);
     }
   }
@@ -119,6 +158,8 @@ void WithdrawRefuted(storage::Env& env, ResultsView& view) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     trials[i]->refuted = std::move(rows[i].refuted);
     trials[i]->refuted_teacher = rows[i].refuted_teacher;
+    trials[i]->audit_unknown = std::move(rows[i].audit_unknown);
+    trials[i]->unknown_teacher_audit = rows[i].unknown_teacher_audit;
   }
 }
 

@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "experiments/privacy/privacy_event.h"
+#include "experiments/privacy/reasons.h"
 #include "orchestrator/core.h"
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/journal.h"
@@ -10,6 +12,7 @@
 #include "orchestrator/recovery.h"
 #include "orchestrator/request_inbox.h"
 #include "storage/mark_store.h"
+#include "storage/presence.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -51,7 +54,8 @@ std::vector<std::size_t> IndicesOf(const Core& core) {
 
 Status ReadJournal(storage::Env& env, const std::string& directory, Core& core, Rows rows, Plans plans,
                    ResultsView& view) {
-  if (!env.Exists(JournalPath(directory)))
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, JournalPath(directory)));
+  if (!there)
     return EnvironmentError("there are no results in " + directory +
                             ": run the sweep first, or name its folder with "
                             "--results");
@@ -100,6 +104,11 @@ Result<ResultsView> ReadWith(storage::Env& env, const std::string& directory, Ro
 }
 
 }  // namespace
+
+std::string AuditVoidOf(const TrialView& trial) {
+  if (!trial.refuted.empty()) return std::string(privacy::kVoidRefuted);
+  return trial.audit_unknown.empty() ? "" : std::string(privacy::reason::kAuditUnknown);
+}
 
 std::vector<std::shared_ptr<const DataSpec>> DataOf(const Core& core) {
   std::vector<std::shared_ptr<const DataSpec>> all;

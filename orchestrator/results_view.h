@@ -47,7 +47,14 @@ struct TrialView {
   // claims of it rested on a teacher of which they do.
   std::vector<std::string> refuted;
   bool refuted_teacher = false;
+  // Likewise: why nobody can say what audits found of the trial, so that nothing is claimed of it; and whether claims of it
+  // rested on such a teacher.
+  std::string audit_unknown;
+  bool unknown_teacher_audit = false;
 };
+
+// Why what the trial charged has no bound by audits of it: a reason of reasons.h or a void; empty where they leave it one.
+[[nodiscard]] std::string AuditVoidOf(const TrialView& trial);
 
 struct ResultsView {
   std::string directory;

@@ -28,7 +28,7 @@ std::string ReadingName(const TrialSpec& spec) {
 JudgedTrial JudgedIn(const Core& core, const Trial& trial) {
   JudgedTrial judged;
   judged.spec = &trial.spec;
-  judged.refuted = core.refuted.contains(trial.spec.id);
+  judged.audit_void = core.AuditVoidOf(trial.spec.id);
   if (!trial.spec.parent) return judged;
   const Trial& teacher = core.Get(*trial.spec.parent);
   judged.teacher = &teacher.spec;

@@ -31,6 +31,7 @@
 #include "orchestrator/progress_text.h"
 #include "orchestrator/provenance.h"
 #include "orchestrator/reactor.h"
+#include "orchestrator/refutation_notes.h"
 #include "orchestrator/root_examples.h"
 #include "orchestrator/scheduler.h"
 #include "orchestrator/spent_metrics.h"
@@ -39,6 +40,8 @@
 #include "orchestrator/terminal.h"
 #include "storage/file_modes.h"
 #include "storage/mark_store.h"
+#include "storage/presence.h"
+#include "storage/result_file.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -170,7 +173,13 @@ class SweepRun {
 
   // What an earlier run left keeps its modes unless it is to be shared.
   Status ShareOrSay(const std::string& results) {
-    if (options_.shared_umask) return storage::ShareFolder(results, *options_.shared_umask);
+    if (options_.shared_umask) {
+      // Whoever may read the results may know what audits refuted.
+      const std::string refuted = RefutationsFolder(ResultsRoot(results));
+      if (storage::MayBeThere(env_, refuted))
+        RETORT_RETURN_IF_ERROR(storage::ShareFolder(refuted, *options_.shared_umask));
+      return storage::ShareFolder(results, *options_.shared_umask);
+    }
     if (storage::OthersMayRead(JournalPath(results)))
       view_.Say("others can read what is in " + results +
                     " already, and not what is written from now on: chmod -R go= closes it, --share opens all",

@@ -25,7 +25,7 @@ struct DataFacts {
   std::set<std::string> names, old_names;  // of planned trials, and of others
   double delta = kInfinity;                // the smallest of them
   std::vector<OtherBudget> budgets;        // own ones with an empty directory, first
-  bool refuted = false;
+  std::string audit_void;  // of one of them that has one
 };
 
 bool Same(const Budget& a, const Budget& b) { return a.epsilon == b.epsilon && a.delta == b.delta; }
@@ -46,7 +46,7 @@ void AddShared(const SpendingFacts& facts, std::map<std::string, DataFacts>& all
       const auto found = alone.find(other);
       if (found == alone.end()) continue;
       data.delta = std::min(data.delta, found->second.delta);
-      data.refuted = data.refuted || found->second.refuted;
+      if (data.audit_void.empty()) data.audit_void = found->second.audit_void;
       for (const OtherBudget& budget : found->second.budgets) Add(facts, {facts.results, budget.budget}, data);
     }
   }
@@ -58,12 +58,13 @@ std::map<std::string, DataFacts> DataOf(const SpendingFacts& facts) {
   for (const SpendingFacts::KnownTrial& trial : facts.trials) {
     const DataSpec* spec = trial.spec->data.get();
     // What a lost ledger charged may have been any of them.
-    const bool counts = trial.planned || trial.refuted || facts.charges->Knows(trial.spec->id) || !facts.ledger_lost.empty();
+    const bool counts = trial.planned || !trial.audit_void.empty() || facts.charges->Knows(trial.spec->id) ||
+                        !facts.ledger_lost.empty();
     if (spec == nullptr || !counts) continue;
     DataFacts& data = all[UnpackedOf(unpacked, spec->digest)];
     (trial.planned ? data.names : data.old_names).insert(spec->name);
     data.delta = std::min(data.delta, trial.spec->delta);
-    data.refuted = data.refuted || trial.refuted;
+    if (data.audit_void.empty()) data.audit_void = trial.audit_void;
     if (trial.planned && spec->budget) Add(facts, {"", *spec->budget}, data);
   }
   for (const std::string& digest : facts.charges->Digests()) all.try_emplace(digest);
@@ -117,7 +118,7 @@ class Totals {
   privacy::Bound Bounded(const Charges& charges, double delta, std::string_view unknown,
                          std::vector<std::string>* assumptions) const {
     if (!facts_.ledger_lost.empty()) unknown = privacy::reason::kLedgerLost;
-    else if (data_.refuted) unknown = privacy::kVoidRefuted;
+    else if (!data_.audit_void.empty()) unknown = data_.audit_void;
     if (!unknown.empty()) return {kInfinity, "", std::string(unknown)};
     return privacy::TotalBound(charges, delta, assumptions);
   }

@@ -38,7 +38,7 @@ struct SpendingFacts {
   struct KnownTrial {
     const TrialSpec* spec = nullptr;
     bool planned = false;
-    bool refuted = false;  // an audit refutes a claim of it
+    std::string audit_void;  // why audits of it leave its charges without a bound; else empty
   };
   std::string results;  // the folder
   std::vector<KnownTrial> trials;

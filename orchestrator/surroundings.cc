@@ -20,7 +20,7 @@ bool Same(const storage::FileStamp& a, const storage::FileStamp& b) {
 }  // namespace
 
 void LearnSurroundings(storage::Env& env, Core& core) {
-  core.refuted = RefutedTrials(env, core);
+  core.audit_voids = AuditVoids(env, core);
   const UnpackedDigests& unpacked = core.charges.unpacked();
   const std::vector<std::string> charged = core.charges.Digests();
   std::set<std::string> digests(charged.begin(), charged.end());
@@ -41,15 +41,15 @@ bool AuditWatch::Look(Core& core, double monotonic) {
   if (monotonic < next_) return false;
   next_ = monotonic + kPauseSeconds;
   const std::string& results = core.settings().results;
-  if (!HasAuditMark(env_, results)) return false;
+  if (!MayBeAudited(env_, results)) return false;
   const Result<storage::FileStamp> stamp = StampOfAudits(env_, results);
   if (stamp.ok() && seen_ && Same(*stamp, *seen_)) return false;
   seen_ = stamp.ok() ? std::optional(*stamp) : std::nullopt;
   const double began = ReadClocks().monotonic;
-  std::set<TrialId> refuted = RefutedTrials(env_, core);
+  std::map<TrialId, std::string> voids = AuditVoids(env_, core);
   next_ = monotonic + std::max(kPauseSeconds, kPauseFactor * (ReadClocks().monotonic - began));
-  if (refuted == core.refuted) return false;
-  core.refuted = std::move(refuted);
+  if (voids == core.audit_voids) return false;
+  core.audit_voids = std::move(voids);
   return true;
 }
 

@@ -11,7 +11,7 @@
 
 namespace retort::orchestrator {
 
-// Fills refuted, charged_beside, other_budgets, root and root_trouble. Reads the other sweeps' folders: once a run.
+// Fills audit_voids, charged_beside, other_budgets, root and root_trouble. Reads the other sweeps' folders: once a run.
 void LearnSurroundings(storage::Env& env, Core& core);
 
 // Sees audits that are stored while a run goes on.
@@ -21,7 +21,7 @@ class AuditWatch {
   static constexpr double kPauseFactor = 200;  // times what reading them took
 
   explicit AuditWatch(storage::Env& env) : env_(env) {}
-  // Does something when it is due. Whether `core.refuted` has changed.
+  // Does something when it is due. Whether `core.audit_voids` has changed.
   [[nodiscard]] bool Look(Core& core, double monotonic);
 
  private:

@@ -43,7 +43,7 @@ ChargeBook::Counts CountsOf(const ResultsView& view, const ChargeBook& charges) 
     const TrialView* trial = Find(*trials, id);
     const TrialView* teacher = trial != nullptr && trial->spec.parent ? Find(*trials, *trial->spec.parent) : nullptr;
     if (trial != nullptr) judged.spec = &trial->spec;
-    judged.refuted = trial != nullptr && !trial->refuted.empty();
+    if (trial != nullptr) judged.audit_void = AuditVoidOf(*trial);
     if (teacher != nullptr) {
       const auto [known, fresh] = claims->try_emplace(teacher->spec.id);
       if (fresh) known->second = ClaimsIn(*teacher);

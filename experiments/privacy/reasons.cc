@@ -8,7 +8,7 @@
 namespace retort::privacy {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 46> kTexts = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 47> kTexts = {{
     {reason::kSeededNoise, "The noise came from a seed, so whoever knows the seed can subtract it."},
     {reason::kFloatNoise,
      "The noise was drawn and added in floating point: the last digits of what left tell what it was added to."},
@@ -69,6 +69,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 46> kTexts =
     {reason::kSharedExample,
      "A picture of the private split is in the public or the test split, too: take it out of one of them."},
     {kVoidRefuted, "An audit shows more than was proven, so the proof or the mechanism is wrong."},
+    {reason::kAuditUnknown, "What an audit found of it cannot be read, and may be that nothing holds."},
     {kVoidTooManyDraws, "More draws were charged than can be counted."},
 }};
 

@@ -44,6 +44,8 @@ inline constexpr std::string_view kShardsFollowExamples = "shards-depend-on-exam
 inline constexpr std::string_view kSplitByLabels = "split-depends-on-labels";
 inline constexpr std::string_view kUnknownTeacherAccount = "unknown-teacher-account";
 inline constexpr std::string_view kNoSpec = "no-trial-description";
+// Also a name for PrivacyEvent::voids, of views alone: what audits found of the trial cannot be read.
+inline constexpr std::string_view kAuditUnknown = "audit-unreadable";
 // Of totals alone.
 inline constexpr std::string_view kLedgerLost = "ledger-lost";
 inline constexpr std::string_view kRootUnknown = "other-sweeps-unknown";

@@ -29,6 +29,7 @@
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/publication.h"
 #include "storage/file_modes.h"
+#include "storage/presence.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -55,7 +56,7 @@ std::vector<AuditKind> KindsOf(const CommandLine& line) {
 
 bool NamesSweep(const Invocation& call) {
   const std::string& word = call.line.audited;
-  return word.ends_with(".toml") || (word.find('/') != std::string::npos && call.env.Exists(word));
+  return word.ends_with(".toml") || (word.find('/') != std::string::npos && storage::MayBeThere(call.env, word));
 }
 
 // The trials meant, and the folder that they are in.
@@ -215,6 +216,9 @@ int AuditCommand(const Invocation& call) {
   document["schema_version"] = kSchemaVersion;
   document["results"] = audited.view.directory;
   document["audits"] = ordered_json::array();
+  for (const TrialView* trial : audited.trials)  // before hours of work
+    if (const Status may = MayStoreAudit(call.env, audited.view.directory, *trial); !may.ok())
+      return call.console.Fail(may);
   bool refuted = false;
   bool was_refuted = false;
   for (const TrialView* trial : audited.trials) {

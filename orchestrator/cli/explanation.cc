@@ -208,6 +208,10 @@ std::string RunningText(const ResultsView& view, const TrialView& trial, double 
 void ExplainSucceeded(const TrialView& trial, Explanation& out) {
   for (const std::string& what : trial.refuted)
     out.sentences.push_back("A proven claim of it is refuted by " + what + ".");
+  if (!trial.audit_unknown.empty())
+    out.sentences.push_back("Nothing is claimed of it, since nobody can say what audits found: " + trial.audit_unknown + ".");
+  if (trial.unknown_teacher_audit)
+    out.sentences.emplace_back("Its claims rested on its teacher's, of which nobody can say what audits found.");
   if (trial.refuted_teacher)
     out.sentences.emplace_back("Its claims rested on its teacher's, which an audit refutes.");
   std::string cost =

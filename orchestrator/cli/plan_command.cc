@@ -9,9 +9,12 @@
 #include "orchestrator/cli/plan_report.h"
 #include "orchestrator/cli/results_location.h"
 #include "orchestrator/cli/sweep_status.h"
+#include "orchestrator/cli/trial_names.h"
 #include "orchestrator/environment.h"
+#include "orchestrator/refuted_claims.h"
 #include "orchestrator/results_view.h"
 #include "orchestrator/usable_devices.h"
+#include "storage/presence.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -23,6 +26,19 @@ int SlotsFor(const Invocation& call, const ResultsView* view) {
       FindUsableDevices(call.environment, ProgramDirectory() + "/retort-worker", DeviceProbe::look);
   const cluster::HostTopology host = cluster::DiscoverHost(usable.environment);
   return static_cast<int>(cluster::DevicesOf(host, 0, 1, std::max(call.line.slots, 1)).size());
+}
+
+// The claims of a plan are those of its trials if nothing fails; an audit of one that has run may have shown otherwise.
+void WarnOfAudits(storage::Env& env, ResultsView& view, SweepPlan& plan) {
+  JudgeAudits(env, view);
+  for (const TrialView& trial : view.trials)
+    for (const std::string& text : AuditWarnings(trial, ShownName(trial.spec))) {
+      Diagnostic warning;
+      warning.file = plan.file;
+      warning.key = "trial";
+      warning.message = text;
+      plan.warnings.push_back(std::move(warning));
+    }
 }
 
 }  // namespace
@@ -38,10 +54,13 @@ int PlanCommand(const Invocation& call) {
   const std::string results = ResultsFor(line.global.results, plan.name);
   WarnOfOtherBudgets(call.env, results, *loaded.plan);
   std::optional<ResultsView> view;
-  if (call.env.Exists(results + "/journal.log")) {
+  const Result<bool> stored_before = storage::IsThere(call.env, results + "/journal.log");
+  if (!stored_before.ok()) return call.console.Fail(stored_before.status());
+  if (*stored_before) {
     Result<ResultsView> read = ReadResults(call.env, results);
     if (!read.ok()) return call.console.Fail(read.status());
     view = *std::move(read);
+    WarnOfAudits(call.env, *view, *loaded.plan);
   }
   if (!line.global.json)
     for (const Diagnostic& warning : plan.warnings) call.console.Warn(warning);

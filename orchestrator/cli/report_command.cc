@@ -14,7 +14,9 @@
 #include "orchestrator/cli/shown_results.h"
 #include "orchestrator/cli/stored_plan.h"
 #include "orchestrator/cli/table_format.h"
+#include "orchestrator/cli/trial_names.h"
 #include "storage/file_modes.h"
+#include "storage/presence.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -29,6 +31,11 @@ std::vector<ResultTable> TablesOf(const SweepPlan& plan, const ResultsView& view
   for (const TableSpec& spec : specs)
     tables.push_back(BuildTable(plan, spec, view, PublishedTable(spec.published)));
   return tables;
+}
+
+Result<std::optional<privacy::AuditReport>> AuditOf(const StoredAudits& audits, const TrialView& trial) {
+  if (!trial.row || !trial.audit_unknown.empty()) return std::optional<privacy::AuditReport>();  // said once
+  return audits.Of(trial.folder, *trial.row);
 }
 
 // Reads what the page is made of; the page says what could not be read of it.
@@ -46,6 +53,10 @@ ReportPage PageOf(const Invocation& call, ResultsView& view, const std::string& 
   const SweepStatus status = StatusOf(view, {}, 0, &root);
   const std::vector<ResultTable> tables = TablesOf(stored.plan, view);
   AttemptReader attempts(env, view, kMostReadBytes);
+  const StoredAudits audits(env, view.directory);
+  for (const TrialView& trial : view.trials)
+    if (!trial.audit_unknown.empty())
+      troubles.push_back(ShownName(trial.spec) + " is shown without claims: " + trial.audit_unknown);
   const std::string command =
       "retort report --results " + ShellText(view.directory) + " --out " + ShellText(out);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -54,7 +65,7 @@ ReportPage PageOf(const Invocation& call, ResultsView& view, const std::string& 
                      .status = status,
                      .tables = tables,
                      .attempts = attempts,
-                     .audit = [&](const TrialView& trial) { return ReadAudit(env, view.directory, trial); },
+                     .audit = [&](const TrialView& trial) { return AuditOf(audits, trial); },
                      .pictures = [&](const DataSpec& data,
                                      std::int64_t most) { return ReadSplitPictures(env, data, most); },
                      .sweep_toml = toml.ok() ? *toml : "",

@@ -16,6 +16,7 @@
 #include "orchestrator/cli/table_trials.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/worst_claims.h"
+#include "orchestrator/refuted_claims.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -192,15 +193,13 @@ std::vector<std::string> WarningsOf(const TrialPointers& trials) {
   return warnings;
 }
 
-// What audits refute of the table's trials.
+// What audits refute of the table's trials, and may have refuted.
 std::vector<std::string> RefutedIn(const TrialPointers& trials, const ViewIndex& views) {
   std::vector<std::string> warnings;
   for (const TrialSpec* spec : trials) {
     const auto found = views.find(spec->id);
     if (found == views.end()) continue;
-    for (const std::string& what : found->second->refuted)
-      warnings.push_back("a proven claim of " + ShownName(*spec) + " is refuted by " + what +
-                         ". Nothing is claimed of it here, nor of what rests on it.");
+    for (std::string& warning : AuditWarnings(*found->second, ShownName(*spec))) warnings.push_back(std::move(warning));
   }
   return warnings;
 }

@@ -6,6 +6,7 @@
 
 #include "orchestrator/audit_store.h"
 #include "orchestrator/refuted_claims.h"
+#include "storage/presence.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -18,10 +19,10 @@ std::optional<double> Find(const Values& values, std::string_view name) {
   return std::nullopt;
 }
 
-// A damaged report is left to `retort show` and `verify`.
-std::optional<privacy::AuditReport> AuditOf(storage::Env& env, const ResultsView& view, const TrialView& trial) {
+// What cannot be read is TrialView::audit_unknown.
+std::optional<privacy::AuditReport> AuditOf(const StoredAudits& audits, const TrialView& trial) {
   if (!trial.row) return std::nullopt;
-  const Result<std::optional<privacy::AuditReport>> audit = ReadAudit(env, view.directory, trial);
+  const Result<std::optional<privacy::AuditReport>> audit = audits.Of(trial.folder, *trial.row);
   return audit.ok() ? *audit : std::nullopt;
 }
 
@@ -38,7 +39,8 @@ std::optional<double> AuditFigure(const privacy::AuditReport& report, std::strin
 }  // namespace
 
 Result<ResultsView> ReadStoredResults(storage::Env& env, const std::string& results, Plans plans) {
-  if (env.Exists(results + "/journal.log")) return ReadResults(env, results, plans);
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, results + "/journal.log"));
+  if (there) return ReadResults(env, results, plans);
   ResultsView empty;
   empty.directory = results;
   return empty;
@@ -47,8 +49,9 @@ Result<ResultsView> ReadStoredResults(storage::Env& env, const std::string& resu
 Result<ResultsView> ReadShownResults(storage::Env& env, const std::string& results, Plans plans) {
   RETORT_ASSIGN_OR_RETURN(ResultsView view, ReadStoredResults(env, results, plans));
   WithdrawRefuted(env, view);
+  const StoredAudits audits(env, view.directory);
   for (TrialView& trial : view.trials) {
-    const std::optional<privacy::AuditReport> audit = AuditOf(env, view, trial);
+    const std::optional<privacy::AuditReport> audit = AuditOf(audits, trial);
     if (!audit) continue;
     const std::vector<privacy::Claim> claims = AuditedClaims(*audit);
     trial.row->claims.insert(trial.row->claims.end(), claims.begin(), claims.end());
@@ -58,11 +61,12 @@ Result<ResultsView> ReadShownResults(storage::Env& env, const std::string& resul
 
 void AddMetric(storage::Env& env, const std::string& name, ResultsView& view) {
   constexpr std::string_view kAudit = "audit.";
+  const StoredAudits audits(env, view.directory);
   for (TrialView& trial : view.trials) {
     if (!trial.row || Find(trial.row->metrics, name)) continue;
     std::optional<double> value = Find(trial.row->timings, name);
     if (!value && name.starts_with(kAudit))
-      if (const auto audit = AuditOf(env, view, trial)) value = AuditFigure(*audit, name.substr(kAudit.size()));
+      if (const auto audit = AuditOf(audits, trial)) value = AuditFigure(*audit, name.substr(kAudit.size()));
     if (value) trial.row->metrics.emplace_back(name, *value);
   }
 }

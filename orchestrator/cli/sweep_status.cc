@@ -79,6 +79,15 @@ Problem RefutedOf(const ResultsView& view, const TrialView& trial) {
   return problem;
 }
 
+// As bad as that, as far as anybody knows.
+Problem UnknownAuditOf(const TrialView& trial) {
+  return {100,
+          fmt::format("nothing is claimed of {}, since nobody can say what audits found of it: {}", ShownName(trial.spec),
+                      trial.audit_unknown),
+          TrialCommand("show", trial.spec),
+          {trial.spec.id}};
+}
+
 void AddTogether(const ResultsView& view, TrialState state, int severity, const std::string& what,
                  const std::string& remedy, std::vector<Problem>& problems) {
   Problem problem{severity, "", remedy, {}};
@@ -135,6 +144,7 @@ std::vector<Problem> TrialProblemsOf(const ResultsView& view) {
   TrialGroup failed, retried;
   for (const TrialView& trial : view.trials) {
     if (!trial.refuted.empty()) problems.push_back(RefutedOf(view, trial));
+    if (!trial.audit_unknown.empty()) problems.push_back(UnknownAuditOf(trial));
     if (trial.state == TrialState::failed)
       failed.push_back(&trial);
     else if (!IsFinal(trial.state) && trial.failure != FailureKind::none &&
@@ -201,7 +211,7 @@ std::vector<DataSpending> SpendingOf(const ResultsView& view, const RootCharges*
   SpendingFacts facts;
   for (const std::vector<TrialView>* trials : {&view.trials, &view.unplanned})
     for (const TrialView& trial : *trials)
-      facts.trials.push_back({&trial.spec, trial.planned, !trial.refuted.empty()});
+      facts.trials.push_back({&trial.spec, trial.planned, AuditVoidOf(trial)});
   facts.results = view.directory;
   facts.charges = &charges;
   facts.counts = CountsOf(view, charges);

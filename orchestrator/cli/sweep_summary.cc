@@ -18,6 +18,7 @@
 #include "orchestrator/root_examples.h"
 #include "storage/crc32.h"
 #include "storage/mark_store.h"
+#include "storage/presence.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -30,17 +31,20 @@ constexpr std::size_t kMostProblems = 1000;  // whoever has more of them reads t
 
 // What tells this state of a file from every other; nothing where the file system does not.
 std::optional<json> StampOf(storage::Env& env, const std::string& path) {
-  if (!env.Exists(path)) return json("absent");
+  const Result<bool> there = storage::IsThere(env, path);
+  if (!there.ok()) return std::nullopt;
+  if (!*there) return json("absent");
   const Result<storage::FileStamp> stamp = env.Stamp(path);
   if (!stamp.ok() || !stamp->telling) return std::nullopt;
   return json{stamp->size, stamp->modified, stamp->inode};
 }
 
-// Of all marks of the results root, which say what data sets share examples.
-std::optional<json> MarksStamp(storage::Env& env, const std::string& results) {
-  const std::string folder = storage::MarksFolder(ResultsRoot(results));
+// Of every file in a folder of the results root; nothing where that cannot be told.
+std::optional<json> FolderStamp(storage::Env& env, const std::string& folder) {
   json all = json::object();
-  if (!env.Exists(folder)) return all;
+  const Result<bool> there = storage::IsThere(env, folder);
+  if (!there.ok()) return std::nullopt;
+  if (!*there) return all;
   const Result<std::vector<std::string>> names = env.List(folder);
   if (!names.ok()) return std::nullopt;
   for (const std::string& name : *names) {
@@ -185,12 +189,16 @@ bool WaitsForRetry(const TrialView& trial) { return !IsFinal(trial.state) && tri
 std::string SummaryPath(const std::string& results) { return results + "/summary.json"; }
 
 std::optional<std::string> SummarySources(storage::Env& env, const std::string& results, const CostCache& costs) {
-  if (HasAuditMark(env, results) || FolderIsLocked(env, results)) return std::nullopt;
+  if (MayBeAudited(env, results) || FolderIsLocked(env, results)) return std::nullopt;
   const std::optional<json> journal = StampOf(env, JournalPath(results)), ledger = StampOf(env, LedgerPath(results));
   const std::optional<json> measured = costs.path.empty() ? json("absent") : StampOf(env, costs.path);
-  const std::optional<json> marks = MarksStamp(env, results);
-  if (!journal || !ledger || !measured || !marks) return std::nullopt;
-  return json{{"journal", *journal}, {"ledger", *ledger}, {"marks", *marks}, {"costs", *measured},
+  const std::string root = ResultsRoot(results);
+  // What data sets share examples, and what audits have refuted.
+  const std::optional<json> marks = FolderStamp(env, storage::MarksFolder(root)),
+                            refuted = FolderStamp(env, RefutationsFolder(root));
+  if (!journal || !ledger || !measured || !marks || !refuted) return std::nullopt;
+  return json{{"journal", *journal}, {"ledger", *ledger}, {"marks", *marks}, {"refuted", *refuted},
+              {"costs", *measured},
               {"machine", costs.machine}}
       .dump();
 }

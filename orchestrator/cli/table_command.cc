@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -67,6 +69,15 @@ std::variant<Loaded, int> Load(const Invocation& call, bool runs) {
   return Loaded{*std::move(loaded.plan), *std::move(specs), results};
 }
 
+// Whether claims are left out since nobody can say what audits found: what is printed is less than what is stored.
+bool AnyUnknown(const SweepPlan& plan, const ResultsView& view) {
+  std::set<TrialId> planned;
+  for (const TrialSpec& spec : plan.trials) planned.insert(spec.id);
+  return std::any_of(view.trials.begin(), view.trials.end(), [&](const TrialView& trial) {
+    return planned.contains(trial.spec.id) && (!trial.audit_unknown.empty() || trial.unknown_teacher_audit);
+  });
+}
+
 int Print(const Invocation& call, const Loaded& loaded) {
   const CommandLine& line = call.line;
   const Result<ResultsView> view = ReadShownResults(call.env, loaded.results, Plans::every);
@@ -84,7 +95,7 @@ int Print(const Invocation& call, const Loaded& loaded) {
   const std::string format = line.global.json ? "json" : line.format;
   const std::string text = Formatted(tables, format, call.console.options());
   format == "text" ? call.console.Text(text) : call.console.Data(text);
-  return 0;
+  return AnyUnknown(loaded.plan, *view) ? 1 : 0;
 }
 
 // Runs what the tables lack. Returns the exit code. Error: of RunSweep, or a results folder that cannot be read.

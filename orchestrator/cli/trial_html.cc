@@ -82,6 +82,9 @@ class TrialPart {
     html_.Paragraph(privacy::TrialStatement(trial_.spec, trial_.row->claims, events));
     for (const std::string& sentence : trial_.refuted)
       html_.Element("p", "A proven claim is refuted by " + sentence, {{"class", "alert"}});
+    if (!trial_.audit_unknown.empty())
+      html_.Element("p", "Nothing is claimed, since nobody can say what audits found: " + trial_.audit_unknown,
+                    {{"class", "alert"}});
     if (!trial_.row->claims.empty()) {
       Notes notes;
       WriteTable(html_, ClaimTable(trial_.row->claims, notes));

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/privacy/reasons.h"
 #include "experiments/spec/spec_codec.h"
 #include "orchestrator/cli/trial_names.h"
 
@@ -22,6 +23,7 @@ ordered_json Summary(const TrialView& trial) {
   json["failure"] = failure.empty() ? ordered_json() : ordered_json(failure);
   if (!trial.detail.empty()) json["detail"] = trial.detail;
   if (!trial.refuted.empty()) json["refuted"] = trial.refuted;
+  if (!trial.audit_unknown.empty()) json["audit_unknown"] = trial.audit_unknown;
   json["metrics"] = ordered_json::object();
   if (trial.row)
     for (const auto& [name, value] : trial.row->metrics) json["metrics"][name] = value;
@@ -32,7 +34,8 @@ ordered_json Summary(const TrialView& trial) {
 }  // namespace
 
 std::string FailureWord(const TrialView& trial) {
-  if (!trial.refuted.empty()) return std::string(privacy::kVoidRefuted);
+  if (std::string own = AuditVoidOf(trial); !own.empty()) return own;
+  if (trial.unknown_teacher_audit) return "teacher-" + std::string(privacy::reason::kAuditUnknown);
   if (trial.refuted_teacher) return "teacher-" + std::string(privacy::kVoidRefuted);
   return trial.failure == FailureKind::none ? "" : std::string(FailureName(trial.failure));
 }

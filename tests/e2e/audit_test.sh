@@ -106,15 +106,55 @@ expect_code 0
 run "$retort" list --results r
 [[ "$out" != *"refuted"* ]] || complain "what is not refuted any more is still said to be"
 
-case_name="a damaged report is said, and replaced"
-echo '{"format_version":1' >"$(cat .list)"
-run "$retort" show dpsgd-digits-s0 --results r
-expect_code 1
-expect_err "audit.json"
+case_name="a damaged report is said, takes the claims with it, and is not replaced"
+report="$(cat .list)"
+cp "$report" whole.json
+for bytes in 0 300; do
+  head -c "$bytes" whole.json >"$report"
+  run "$retort" show dpsgd-digits-s0 --results r
+  expect_code 1
+  expect_err "audit.json"
+  run "$retort" table "$sweep" trial.noise=secure "$rows" --results r
+  expect_code 1
+  expect_out "nobody can say what audits found of dpsgd-digits-s0"
+  run "$retort" table "$sweep" trial.noise=secure "$rows" --results r --json
+  expect_code 1
+  expect_out '"reason": "audit-unreadable"'
+  run "$retort" list --results r --json
+  expect_out '"failure":"audit-unreadable"'
+  run "$retort" status --results r
+  expect_out "nothing is claimed of dpsgd-digits-s0"
+  run "$retort" report --results r --out page.html
+  expect_code 1
+  grep -q "Nothing is claimed, since nobody can say what audits found" page.html || complain "the page is silent"
+  run "$retort" audit dpsgd-digits-s0 --kind inversion --results r
+  expect_code 1
+  expect_err "move it away"
+  [[ "$(wc -c <"$report")" == "$bytes" ]] || complain "the damaged report was replaced"
+done
+rm "$report"
 run "$retort" audit dpsgd-digits-s0 --kind inversion --results r
 expect_code 0
 run "$retort" show dpsgd-digits-s0 --results r
 expect_code 0
+
+case_name="the results root remembers what was refuted"
+RETORT_WORKER="$scripted" run "$retort" audit dpsgd-digits-s0 --kind canary --results r
+expect_code 1
+ls refuted/*.json >/dev/null || complain "the root has no note"
+for bytes in 0 300; do
+  head -c "$bytes" whole.json >"$report"
+  run "$retort" table "$sweep" trial.noise=secure "$rows" --results r
+  expect_code 0
+  expect_out "refuted by canary audit of a script"
+done
+rm "$report"
+run "$retort" table "$sweep" trial.noise=secure "$rows" --results r --json
+expect_out '"reason": "refuted-by-audit"'
+run "$retort" audit dpsgd-digits-s0 --kind canary --canaries 100 --results r
+expect_code 0
+run "$retort" list --results r
+[[ "$out" != *"refuted"* ]] || complain "what is not refuted any more is still said to be"
 
 case_name="a worker that dies"
 RETORT_WORKER=/bin/false run "$retort" audit dpsgd-digits-s0 --results r

@@ -22,7 +22,7 @@ using privacy::ClaimStatus;
 class RefutedClaims : public ::testing::Test {
  protected:
   RefutedClaims() {
-    view_.directory = folder_.path();
+    view_.directory = folder_ / "sweep";
     TrialSpec teacher = privacy::DpSgd(Role::teacher);
     teacher.id = TrialId(1);
     Add(teacher, {});
@@ -63,7 +63,7 @@ class RefutedClaims : public ::testing::Test {
     finding.subject = "a run";
     finding.mu_lower = refutes ? 2.5 : 1.5;
     finding.mu_proven = 2;
-    ASSERT_TRUE(StoreAudit(storage::PosixEnv(), folder_.path(), view_.trials[trial], {finding}).ok());
+    ASSERT_TRUE(StoreAudit(storage::PosixEnv(), view_.directory, view_.trials[trial], {finding}).ok());
   }
 
   void Show() {
@@ -119,6 +119,42 @@ TEST_F(RefutedClaims, ReportOfAnEarlierResultRefutesNothing) {
   stored_.trials[0].row->row_digest = "f00d";
   Show();
   EXPECT_GT(Proven(0), 0);
+}
+
+TEST_F(RefutedClaims, NothingProvenIsLeftWhereNobodyCanSayWhatAuditsFound) {
+  Audit(0, AuditKind::canary, false);
+  const std::string report = stored_.directory + "/" + stored_.trials[0].folder + "/audit.json";
+  for (const char* bytes : {"", R"({"format_version":1)"}) {
+    ASSERT_TRUE(storage::PosixEnv().WriteFileAtomically(report, bytes).ok());
+    Show();
+    EXPECT_EQ(Proven(0), 0);
+    EXPECT_EQ(Proven(1), 0);
+    EXPECT_GT(Proven(2), 0) << "another trial keeps its claims";
+    EXPECT_NE(view_.trials[0].audit_unknown.find("audit.json"), std::string::npos);
+    EXPECT_TRUE(view_.trials[0].refuted.empty());
+    EXPECT_TRUE(view_.trials[1].audit_unknown.empty());
+    EXPECT_TRUE(view_.trials[1].unknown_teacher_audit);
+    EXPECT_FALSE(view_.trials[1].refuted_teacher);
+    EXPECT_EQ(AuditVoidOf(view_.trials[0]), "audit-unreadable");
+    const Claim* claim =
+        privacy::Find(view_.trials[0].row->claims, Adjacency::example, privacy::Neighbour::replace);
+    ASSERT_NE(claim, nullptr);
+    EXPECT_FALSE(std::isfinite(claim->epsilon));
+    EXPECT_EQ(claim->reason, "audit-unreadable");
+  }
+}
+
+TEST_F(RefutedClaims, RefutedStaysRefutedWhereTheReportIsGoneOrDamaged) {
+  Audit(0, AuditKind::canary, true);
+  const std::string report = stored_.directory + "/" + stored_.trials[0].folder + "/audit.json";
+  ASSERT_TRUE(storage::PosixEnv().WriteFileAtomically(report, "").ok());
+  Show();
+  EXPECT_EQ(AuditVoidOf(view_.trials[0]), "refuted-by-audit");
+  ASSERT_TRUE(storage::PosixEnv().Remove(report).ok());
+  Show();
+  EXPECT_EQ(AuditVoidOf(view_.trials[0]), "refuted-by-audit");
+  EXPECT_EQ(Proven(0), 0);
+  EXPECT_EQ(Proven(1), 0);
 }
 
 TEST_F(RefutedClaims, FormulasAndLowerBoundsStand) {
