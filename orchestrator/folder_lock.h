@@ -14,8 +14,8 @@ namespace retort::orchestrator {
 [[nodiscard]] Result<std::unique_ptr<storage::FileLock>> LockFolder(storage::Env& env,
                                                                     const std::string& results);
 
-// Whether another process holds it. A lock that cannot even be tried (a read-only folder) is held by nobody we could
-// see.
+// Whether another process holds it. A lock that may not be opened (of another user, or in a read-only folder) is held where
+// the kernel of this host knows of a holder; of other hosts nobody could tell.
 [[nodiscard]] bool FolderIsLocked(storage::Env& env, const std::string& results);
 
 }  // namespace retort::orchestrator

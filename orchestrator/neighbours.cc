@@ -1,33 +1,31 @@
 #include "orchestrator/neighbours.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "experiments/privacy/relation.h"
+#include "orchestrator/audit_store.h"
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/journal.h"
+#include "orchestrator/refutation_notes.h"
 #include "orchestrator/refuted_claims.h"
 #include "orchestrator/root_examples.h"
 #include "orchestrator/view_charges.h"
 #include "storage/byte_codec.h"
+#include "storage/presence.h"
 
 namespace retort::orchestrator {
 namespace {
-
-bool Same(const std::string& a, const std::string& b) {
-  return (std::filesystem::path(a).lexically_normal() / "").lexically_normal() ==
-         (std::filesystem::path(b).lexically_normal() / "").lexically_normal();
-}
 
 constexpr std::size_t kLogHeader = 16, kRecordHeader = 10;
 constexpr std::uint32_t kMostOfFirst = 64U << 20;
 
 // The first record of a folder's journal, which no two runs make alike; empty where there is none.
 std::string BeginningOf(storage::Env& env, const std::string& folder) {
-  if (!env.Exists(JournalPath(folder))) return "";
   const auto file = env.OpenInput(JournalPath(folder));
   if (!file.ok()) return "";
   std::string head(kRecordHeader, '\0');
@@ -148,25 +146,49 @@ Status Running(const std::string& folder, const std::string& name, const std::st
 
 }  // namespace
 
-Result<std::vector<std::string>> SweepsBeside(storage::Env& env, const std::string& results) {
+namespace {
+
+Result<bool> HoldsSweep(storage::Env& env, const std::string& folder) {
+  RETORT_ASSIGN_OR_RETURN(const bool is_folder, storage::IsFolder(env, folder));
+  if (!is_folder) return false;
+  RETORT_ASSIGN_OR_RETURN(const bool ledger, storage::IsThere(env, LedgerPath(folder)));
+  return ledger ? Result(true) : storage::IsThere(env, JournalPath(folder));
+}
+
+// Whoever reads these says what cannot be read of them.
+bool IsOfTheRoot(const std::string& root, const std::string& folder) {
+  return folder == storage::MarksFolder(root) || folder == RefutationsFolder(root);
+}
+
+}  // namespace
+
+Result<BesideFolder> SweepsBeside(storage::Env& env, const std::string& results) {
   const std::string root = ResultsRoot(results);
-  std::vector<std::string> folders;
-  if (!env.Exists(root)) return folders;
+  BesideFolder beside;
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, root));
+  if (!there) return beside;
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env.List(root));
   for (const std::string& name : names) {
     std::string folder = (std::filesystem::path(root) / name).string();
-    const bool sweep = env.Exists(LedgerPath(folder)) || env.Exists(JournalPath(folder));
-    if (sweep && !Same(folder, results)) folders.push_back(std::move(folder));
+    const auto same = [&folder](const std::string& other) { return storage::SameFile(folder, other); };
+    if (same(results)) continue;
+    const Result<bool> sweep = HoldsSweep(env, folder);
+    if (!sweep.ok() && !IsOfTheRoot(root, folder))
+      beside.unknown.push_back(
+          fmt::format("whether {} is a sweep, and what it charged, cannot be told, so it is not counted: {}", folder,
+                      WithoutStop(sweep.status().message())));
+    if (sweep.ok() && *sweep && std::none_of(beside.sweeps.begin(), beside.sweeps.end(), same))
+      beside.sweeps.push_back(std::move(folder));
   }
-  return folders;
+  return beside;
 }
 
 std::vector<std::string> CopiesBeside(storage::Env& env, const std::string& results) {
   std::vector<std::string> copies;
   const std::string own = BeginningOf(env, results);
-  const Result<std::vector<std::string>> folders = SweepsBeside(env, results);
-  if (own.empty() || !folders.ok()) return copies;
-  for (const std::string& folder : *folders)
+  const Result<BesideFolder> beside = SweepsBeside(env, results);
+  if (own.empty() || !beside.ok()) return copies;
+  for (const std::string& folder : beside->sweeps)
     if (BeginningOf(env, folder) == own)
       copies.push_back(fmt::format("one of {} and {} is a copy of the other: what was charged before it was made counts "
                                    "twice. Move one of them out of {}",
@@ -174,8 +196,15 @@ std::vector<std::string> CopiesBeside(storage::Env& env, const std::string& resu
   return copies;
 }
 
+std::vector<std::string> UncountedBeside(storage::Env& env, const std::string& results) {
+  Result<BesideFolder> beside = SweepsBeside(env, results);
+  if (beside.ok()) return std::move(beside->unknown);
+  return {fmt::format("what lies beside {} cannot be told, so it is not counted: {}", results, beside.status().message())};
+}
+
 std::vector<std::string> CopyNotes(storage::Env& env, const ResultsView& view) {
   std::vector<std::string> notes = CopiesBeside(env, view.directory);
+  for (std::string& unknown : UncountedBeside(env, view.directory)) notes.push_back(std::move(unknown));
   if (view.noted_root.empty()) return notes;
   Result<storage::RootMarks> marks = storage::ReadMarks(env, ResultsRoot(view.directory));
   if (!marks.ok())
@@ -200,12 +229,13 @@ Result<std::vector<NeighbourSweep>> ReadNeighbours(storage::Env& env, const std:
                                                    const std::set<std::string>& digests,
                                                    const UnpackedDigests& known, SharedExamples& shared) {
   std::vector<NeighbourSweep> sweeps;
-  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> siblings, SweepsBeside(env, results));
-  for (const std::string& folder : siblings) {
+  RETORT_ASSIGN_OR_RETURN(const BesideFolder beside, SweepsBeside(env, results));
+  if (!beside.unknown.empty()) return EnvironmentError(fmt::format("{}", fmt::join(beside.unknown, "; ")));
+  for (const std::string& folder : beside.sweeps) {
     Result<std::optional<NeighbourSweep>> sweep = ReadNeighbour(env, folder, digests, known, shared);
     if (!sweep.ok())
       return Status(sweep.status().code(),
-                    fmt::format("what {} charged cannot be read: {}", folder, sweep.status().message()));
+                    fmt::format("what {} charged cannot be read: {}", folder, WithoutStop(sweep.status().message())));
     if (*sweep) sweeps.push_back(**std::move(sweep));
   }
   return sweeps;
@@ -215,12 +245,12 @@ Result<BudgetsByData> BudgetsElsewhere(storage::Env& env, const std::string& res
                                        SharedExamples& shared) {
   BudgetsByData budgets;
   const std::map<std::string, std::string> names = NamesOf(plan);
-  const Result<std::vector<std::string>> siblings = SweepsBeside(env, results);
-  if (names.empty() || !siblings.ok()) return budgets;
-  for (const std::string& folder : *siblings) {
+  const Result<BesideFolder> beside = SweepsBeside(env, results);
+  if (names.empty() || !beside.ok()) return budgets;  // UncountedBeside says it
+  for (const std::string& folder : beside->sweeps) {
     const Result<ResultsView> view = ReadJournaled(env, folder);
     // One that is just beginning finds in this sweep's journal what it draws on, before it draws.
-    const bool absent = !view.ok() && view.status().code() == StatusCode::environment;
+    const bool absent = !view.ok() && !storage::MayBeThere(env, JournalPath(folder));
     if (absent || (!view.ok() && !MayTouch(env, folder, DigestsOf(names), plan.unpacked, shared))) continue;
     if (!view.ok())
       return EnvironmentError(fmt::format("whether {} sets a budget for the same data cannot be read, so no sweep "
@@ -283,6 +313,7 @@ RootCharges ReadRoot(storage::Env& env, const std::string& results, const std::s
   RootCharges root;
   root.directory = ResultsRoot(results);
   root.copies = CopiesBeside(env, results);
+  root.uncounted = UncountedBeside(env, results);
   if (digests.empty()) return root;
   Result<storage::RootMarks> marks = storage::ReadMarks(env, root.directory);
   if (!marks.ok()) {

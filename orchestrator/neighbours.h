@@ -32,13 +32,20 @@ struct NeighbourSweep {
   std::map<std::string, Budget> budgets;  // of its own, by unpacked digest
 };
 
-// Folders beside `results` in its root that hold a journal or a ledger.
-[[nodiscard]] Result<std::vector<std::string>> SweepsBeside(storage::Env& env, const std::string& results);
+// What lies beside a results folder in its root.
+struct BesideFolder {
+  std::vector<std::string> sweeps;   // folders that hold a journal or a ledger; each once, by whatever names it has
+  std::vector<std::string> unknown;  // sentences: what may be such a folder and cannot be looked into
+};
+// Error: environment, when the root cannot be listed.
+[[nodiscard]] Result<BesideFolder> SweepsBeside(storage::Env& env, const std::string& results);
 
 // Of each folder beside `results` that began as the same journal, a sentence: one is a copy of the other.
 [[nodiscard]] std::vector<std::string> CopiesBeside(storage::Env& env, const std::string& results);
+// Of each that nobody can look into, one: what was charged there is not counted.
+[[nodiscard]] std::vector<std::string> UncountedBeside(storage::Env& env, const std::string& results);
 
-// What there is to say of the folder of `view` in that regard, of its root's copies and of its own place.
+// What there is to say of the folder of `view` in both regards, of its root's copies and of its own place.
 [[nodiscard]] std::vector<std::string> CopyNotes(storage::Env& env, const ResultsView& view);
 
 // Whether a folder with that ResultsView::noted_root stands in another root than the one in which it was first run.
@@ -47,7 +54,8 @@ struct NeighbourSweep {
 [[nodiscard]] std::string StrangeRootText(const std::string& results);
 
 // Those that have charged what counts for one of `digests` (unpacked), those that set a budget for such data, and those
-// that are running with such data in their plan. Error: environment or damage, naming the folder that cannot be read; what it charged is then unknown.
+// that are running with such data in their plan. Error: environment or damage, naming the folder that cannot be read, or not
+// even be looked into; what it charged is then unknown.
 // `known`: beside what each of them knows. `shared` is told of what they have no marks of.
 [[nodiscard]] Result<std::vector<NeighbourSweep>> ReadNeighbours(storage::Env& env,
                                                                  const std::string& results,
@@ -61,8 +69,8 @@ struct RootTerms {
   BudgetsByData budgets;
 };
 
-// The budgets that other sweeps set for data of `plan`. Error: environment, naming a folder that charged such
-// data and whose journal cannot be read.
+// The budgets that other sweeps set for data of `plan`, as far as it can be told what folders are sweeps. Error: environment,
+// naming a folder that may have charged such data and whose journal cannot be read.
 [[nodiscard]] Result<BudgetsByData> BudgetsElsewhere(storage::Env& env, const std::string& results,
                                                      const SweepPlan& plan, SharedExamples& shared);
 
@@ -79,6 +87,7 @@ struct RootCharges {
   std::vector<NeighbourSweep> sweeps;
   std::string trouble;  // why they are unknown; empty when they are not
   std::vector<std::string> copies;  // sentences: folders that are copies of others, so that something counts twice or apart
+  std::vector<std::string> uncounted;  // UncountedBeside
   SharedExamples shared;
 };
 [[nodiscard]] RootCharges ReadRoot(storage::Env& env, const ResultsView& view);

@@ -1,15 +1,41 @@
 #include "orchestrator/root_examples.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace retort::orchestrator {
 
+namespace {
+
+namespace fs = std::filesystem;
+
+// A name from which the last part may be taken off: "..", after a link, is not where the name says.
+fs::path Resolved(const fs::path& named, bool links_too) {
+  const fs::path plain = named.lexically_normal();
+  const fs::path whole = plain.has_filename() ? plain : plain.parent_path();
+  std::error_code error;
+  const bool up = std::any_of(named.begin(), named.end(), [](const fs::path& part) { return part == ".."; });
+  if (!up && whole != "." && !(links_too && fs::is_symlink(whole, error))) return whole;
+  const fs::path absolute = fs::absolute(named, error);
+  if (error) return whole;  // the folder that names begin in is gone
+  const fs::path meant = fs::weakly_canonical(absolute, error);
+  return error ? whole : meant.has_filename() ? meant : meant.parent_path();
+}
+
+}  // namespace
+
 std::string ResultsRoot(const std::string& results) {
-  const std::filesystem::path folder = std::filesystem::path(results).lexically_normal();
-  const std::filesystem::path whole = folder.has_filename() ? folder : folder.parent_path();
+  const fs::path whole = Resolved(results, true);
   return whole.has_parent_path() ? whole.parent_path().string() : std::string(".");
+}
+
+std::string AbsoluteName(const std::string& results) {
+  std::error_code error;
+  const fs::path plain = Resolved(results, false), absolute = fs::absolute(plain, error);
+  return (error ? plain : absolute).lexically_normal().string();
 }
 
 Result<storage::DataMarks> RootExamples::Marks(const storage::MarkKey& key, const std::string& unpacked,

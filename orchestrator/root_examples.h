@@ -11,8 +11,10 @@
 
 namespace retort::orchestrator {
 
-// The folder that holds a results folder.
+// The folder that holds a results folder: where that lies, whatever it is reached by.
 [[nodiscard]] std::string ResultsRoot(const std::string& results);
+// The same folder from the root of the file system on.
+[[nodiscard]] std::string AbsoluteName(const std::string& results);
 
 // Reads each data set once, however often it is asked.
 class RootExamples {

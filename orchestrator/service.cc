@@ -110,13 +110,14 @@ class SweepRun {
         env_(storage::PosixEnv()),
         started_(ReadClocks()),
         view_(MakeView(options)),
-        examples_(env_, ResultsRoot(std::filesystem::absolute(options.results).lexically_normal().string()),
+        examples_(env_, ResultsRoot(AbsoluteName(options.results)),
                   DigestOptionsOf()) {}
 
   // Returns the exit code.
   Result<int> Run() {
-    const std::string results = std::filesystem::absolute(options_.results).lexically_normal().string();
-    if (!env_.Exists(results)) {  // what fails here leaves no folder behind
+    const std::string results = AbsoluteName(options_.results);
+    RETORT_ASSIGN_OR_RETURN(const bool begun, storage::IsThere(env_, results));
+    if (!begun) {  // what fails here leaves no folder behind
       RETORT_RETURN_IF_ERROR(Prepare());
       Result<SharedExamples> shared = examples_.Look(plan_);
       if (!shared.ok()) shared = WithoutMarks(shared.status(), results);
@@ -233,8 +234,8 @@ class SweepRun {
 
   // Also of what was drawn on beside before there were marks, as far as the files are still there.
   Result<SharedExamples> CompleteRoot(const std::string& results, SharedExamples shared) {
-    RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> folders, SweepsBeside(env_, results));
-    for (const std::string& folder : folders) {
+    RETORT_ASSIGN_OR_RETURN(const BesideFolder beside, SweepsBeside(env_, results));
+    for (const std::string& folder : beside.sweeps) {
       const Result<ResultsView> view = ReadJournaled(env_, folder);
       if (view.ok()) RETORT_RETURN_IF_ERROR(examples_.Complete(view->unpacked, view->data, shared));
     }

@@ -263,6 +263,7 @@ void WarnOfOtherBudgets(storage::Env& env, const std::string& results, SweepPlan
     plan.warnings.push_back(Warning(plan.file, key, message));
   };
   for (const std::string& copy : CopiesBeside(env, results)) warn("sweep.name", copy);
+  for (const std::string& unknown : UncountedBeside(env, results)) warn("sweep.name", unknown);
   storage::DigestOptions reading;
   reading.cache = storage::ProcessDigestCache();
   reading.may_decode = false;

@@ -18,7 +18,7 @@ void Print(const Invocation& call, const SweepStatus& status, double clock) {
 }
 
 bool IsAlone(const RootCharges& root) {
-  return root.sweeps.empty() && root.trouble.empty() && root.copies.empty();
+  return root.sweeps.empty() && root.trouble.empty() && root.copies.empty() && root.uncounted.empty();
 }
 
 // Of a sweep whose summary is kept. False: its trials have to be read, or those of others, which have charged the same

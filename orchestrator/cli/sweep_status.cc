@@ -267,6 +267,8 @@ TrialsStatus TrialsStatusOf(const ResultsView& view, const CostModel& costs, dou
   trials.problems = TrialProblemsOf(view);
   for (const std::string& copy : root == nullptr ? std::vector<std::string>() : root->copies)
     trials.problems.push_back({72, copy, "keep one of them", {}});
+  for (const std::string& unknown : root == nullptr ? std::vector<std::string>() : root->uncounted)
+    trials.problems.push_back({72, unknown, "let this user read it, or move it out of the results root", {}});
   trials.spending = SpendingOf(view, root);
   if (planned && !trials.finished) trials.remaining = RemainingOf(view, costs, NowFor(view, now_unix_seconds));
   return trials;
