@@ -31,7 +31,11 @@ while [[ $# -gt 0 ]]; do
   shift
 done
 [[ -n $results ]] || fail "which results folder? monitoring/watch.sh results/quickstart"
-[[ -f $results/targets.json ]] || fail "$results has no targets.json: no sweep was ever run there"
+seen=$(LC_ALL=C ls -d -- "$results/targets.json" 2>&1) || case $seen in
+  *"No such file or directory"*) fail "$results has no targets.json: no sweep was ever run there" ;;
+  *) fail "whether a sweep was run in $results cannot be told: $seen" 3 ;;
+esac
+[[ -f $results/targets.json && -r $results/targets.json ]] || fail "$results/targets.json cannot be read" 3
 user="" password=""
 if [[ -n $auth ]]; then
   IFS= read -r line <"$auth" || [[ -n $line ]] || fail "--auth $auth: empty" 3

@@ -14,8 +14,10 @@
 #include "orchestrator/repair_attempt.h"
 #include "orchestrator/spent_metrics.h"
 #include "orchestrator/surroundings.h"
+#include "storage/presence.h"
 #include "storage/privacy_ledger.h"
 #include "storage/record_log.h"
+#include "storage/result_file.h"
 
 namespace retort::orchestrator {
 namespace {
@@ -136,11 +138,14 @@ std::set<std::string> TrialFoldersOf(const Core& core) {
 
 Status PlanTrials(storage::Env& env, const std::string& directory, const Core& core, RepairPlan& plan) {
   const std::set<std::string> files = AttemptFilesOf(core, plan), folders = TrialFoldersOf(core);
-  for (const std::string& file : files)
-    if (!env.Exists(directory + "/" + file))
+  for (const std::string& file : files) {
+    RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, directory + "/" + file));
+    if (!there)
       plan.items.push_back(
           {file, "is missing, and a row names it", "restore it from a copy", RepairAction::none, {}});
-  if (!env.Exists(directory + "/trials")) return {};
+  }
+  RETORT_ASSIGN_OR_RETURN(const bool any, storage::IsThere(env, directory + "/trials"));
+  if (!any) return {};
   const Accounts accounts = AccountsOf(env, directory, core);
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> trials, env.List(directory + "/trials"));
   for (const std::string& name : trials) {
@@ -156,9 +161,27 @@ Status PlanTrials(storage::Env& env, const std::string& directory, const Core& c
   return {};
 }
 
+// It is derived, so nothing is lost with it.
+Status PlanResultFile(storage::Env& env, const std::string& directory, const Core& core, RepairPlan& plan) {
+  bool rows = false;
+  for (std::size_t index = 0; index < core.known(); ++index) rows = rows || core.At(index).row;
+  if (!rows) return {};
+  const std::string name = "results.h5", remedy = "it is made anew from journal and ledger";
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, directory + "/" + name));
+  if (!there) {  // a run that was killed may not have made one yet
+    RETORT_ASSIGN_OR_RETURN(const bool ended, storage::IsThere(env, ExitCodePath(directory)));
+    if (ended) plan.items.push_back({name, "is missing", remedy, RepairAction::make_anew, {}});
+  } else if (const Status whole = storage::CheckResultFile(directory); !whole.ok()) {
+    if (whole.code() == StatusCode::environment)  // or it went since
+      return storage::MayBeThere(storage::PosixEnv(), directory + "/" + name) ? whole : Status();
+    plan.items.push_back({name, whole.message(), remedy, RepairAction::make_anew, {}});
+  }
+  return {};
+}
+
 std::string FreeQuarantine(storage::Env& env, const std::string& directory) {
   for (int number = 1;; ++number)
-    if (std::string name = "quarantine-" + std::to_string(number); !env.Exists(directory + "/" + name))
+    if (std::string name = "quarantine-" + std::to_string(number); !storage::MayBeThere(env, directory + "/" + name))
       return name;
 }
 
@@ -171,7 +194,7 @@ Status KeepAside(storage::Env& env, const std::string& directory, const std::str
 }
 
 Status Mend(storage::Env& env, const std::string& path, const RepairItem& item) {
-  if (item.action == RepairAction::move_aside) return env.Remove(path);
+  if (item.action == RepairAction::move_aside || item.action == RepairAction::make_anew) return env.Remove(path);
   if (item.account) return storage::RecountAttemptFile(env, path, *item.account);
   return env.WriteFileAtomically(path, item.content);
 }
@@ -194,6 +217,8 @@ std::string_view ActionName(RepairAction action) {
       return "rewrite";
     case RepairAction::move_aside:
       return "move-aside";
+    case RepairAction::make_anew:
+      return "make-anew";
     case RepairAction::none:
       break;
   }
@@ -206,13 +231,15 @@ std::size_t RepairPlan::BeyondRepair() const {
 }
 
 Result<RepairPlan> PlanRepair(storage::Env& env, const std::string& directory) {
-  if (!env.Exists(JournalPath(directory)))
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, JournalPath(directory)));
+  if (!there)
     return EnvironmentError("there is no journal in " + directory +
                             ": name the folder of a sweep that was run, with --results");
   RepairPlan plan;
   RETORT_ASSIGN_OR_RETURN(const Core core, PlanJournal(env, directory, plan));
   RETORT_RETURN_IF_ERROR(PlanLedger(env, directory, core, plan));
   RETORT_RETURN_IF_ERROR(PlanTrials(env, directory, core, plan));
+  RETORT_RETURN_IF_ERROR(PlanResultFile(env, directory, core, plan));
   return plan;
 }
 
@@ -222,6 +249,8 @@ Result<std::string> ApplyRepair(storage::Env& env, const std::string& directory,
   for (const RepairItem& item : plan.items) {
     ledger_lost = ledger_lost || (item.where == "ledger.log" && item.action == RepairAction::none);
     if (item.action == RepairAction::none) continue;
+    RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, directory + "/" + item.where));
+    if (!there && item.action == RepairAction::make_anew) continue;
     used = true;
     RETORT_RETURN_IF_ERROR(KeepAside(env, directory, quarantine, item.where));
     RETORT_RETURN_IF_ERROR(Mend(env, directory + "/" + item.where, item));

@@ -17,9 +17,10 @@ namespace retort::orchestrator {
 enum class RepairAction : std::uint8_t {
   rewrite,     // the file is replaced by `content`, or gets `account`; as it was, it is kept aside
   move_aside,  // the file is kept aside
+  make_anew,   // results.h5, from journal and ledger; as it was, it is kept aside
   none,        // beyond repair: only the user can do something
 };
-[[nodiscard]] std::string_view ActionName(RepairAction action);  // "rewrite", "move-aside", "none"
+[[nodiscard]] std::string_view ActionName(RepairAction action);  // "rewrite", "move-aside", "make-anew", "none"
 
 struct RepairItem {
   std::string where;   // below the results folder

@@ -285,12 +285,21 @@ class SweepRun {
     return {};
   }
 
+  // One that was deleted or is damaged is made anew.
+  static bool LacksResultFile(const Core& core) {
+    for (std::size_t index = 0; index < core.known(); ++index)
+      if (core.At(index).row) return !storage::CheckResultFile(core.settings().results).ok();
+    return false;
+  }
+
   Result<int> AlreadyDone(const Recovered& recovered) {
     const int code = SweepExitCode(recovered.core);
     // A run that was killed between its last row and its last word left this to do; what else it left would say that
     // it lives.
     Publication publication(env_, nullptr);
-    if (!env_.Exists(ExitCodePath(recovered.core.settings().results))) publication.RowsChanged();
+    const std::string& results = recovered.core.settings().results;
+    RETORT_ASSIGN_OR_RETURN(const bool said, storage::IsThere(env_, ExitCodePath(results)));
+    if (!said || LacksResultFile(recovered.core)) publication.RowsChanged();
     RETORT_RETURN_IF_ERROR(PublishTargets(env_, recovered.core.settings().results, ""));
     RETORT_RETURN_IF_ERROR(
         publication.Finish(recovered.core, recovered.ledger->entries(), FactsOf(options_, started_), started_));
@@ -315,6 +324,7 @@ class SweepRun {
     if (!costs.warning().empty()) view_.Say(costs.warning(), started_, true);
     LearnCosts(recovered.core, costs);
     Publication publication(env_, exporter_.get());
+    if (LacksResultFile(recovered.core)) publication.RowsChanged();
     OrchestratorLoop loop(recovered, signals_, channel_, publication, view_, std::move(agent_),
                           FactsOf(options_, started_), {options_.grace_seconds, options_.time_limit_seconds},
                           costs, RequestInbox(env_, results), AuditWatch(env_), FolderWatch(env_, results));

@@ -105,7 +105,19 @@ Result<std::map<std::string, std::vector<privacy::Claim>>> ClaimsIn(const std::s
   return shown;
 }
 
+Status TablesIn(const std::string& results_directory) {
+  RETORT_ASSIGN_OR_RETURN(const Hdf5Reader reader,
+                          Hdf5Reader::OpenResultFile(results_directory + "/results.h5"));
+  for (const char* table : {"/rows", "/claims", "/ledger"})
+    RETORT_RETURN_IF_ERROR(reader.CompoundTable(table).status());
+  return {};
+}
+
 }  // namespace
+
+Status CheckResultFile(const std::string& results_directory) {
+  return WithinMemory("'" + results_directory + "/results.h5'", [&] { return TablesIn(results_directory); });
+}
 
 Result<std::map<std::string, std::vector<privacy::Claim>>> ReadShownClaims(
     const std::string& results_directory) {

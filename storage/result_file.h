@@ -45,6 +45,9 @@ struct ResultRow {
                                      const std::vector<ResultRow>& rows,
                                      const std::vector<LedgerEntry>& ledger);
 
+// Whether results.h5 opens and its tables can be read. Error: damage, or environment, also where it is not there.
+[[nodiscard]] Status CheckResultFile(const std::string& results_directory);
+
 // The claims that results.h5 shows, by trial (16 hex). Error: environment when it is absent or may not be read; damage.
 [[nodiscard]] Result<std::map<std::string, std::vector<privacy::Claim>>> ReadShownClaims(
     const std::string& results_directory);

@@ -1,10 +1,14 @@
 #include "orchestrator/cli/load_sweep.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "experiments/privacy/calibration.h"
@@ -15,7 +19,10 @@
 #include "orchestrator/neighbours.h"
 #include "orchestrator/root_examples.h"
 #include "storage/data/example_store.h"
+#include "storage/data/split_lists.h"
+#include "storage/file_error.h"
 #include "storage/mark_store.h"
+#include "storage/presence.h"
 #include "storage/weights/class_names.h"
 #include "storage/weights/known_weights.h"
 #include "storage/weights/state_dict.h"
@@ -83,6 +90,58 @@ Diagnostic AbsentData(const std::string& file, const DataSpec& data, const Statu
   return Warning(file, key, key + ": " + status.message() + "; until then it is taken to be as published");
 }
 
+// A plan may do without files that are not there yet, and without nothing else. Error: environment, for what is there and
+// may not be read.
+Status MayBeMissing(storage::Env& env, const DataSpec& data) {
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, data.path));
+  return there ? storage::MayBeRead(env, data.path) : Status();
+}
+
+// How many examples the lists of an absent set's split name.
+Status CountLists(storage::Env& env, DataSpec& data) {
+  SplitSpec& split = data.split;
+  for (const auto& [range, source] : {std::pair{&split.train, &split.train_source},
+                                      std::pair{&split.public_range, &split.public_source},
+                                      std::pair{&split.test, &split.test_source}}) {
+    if (source->list.empty()) continue;
+    RETORT_ASSIGN_OR_RETURN(const std::int64_t count, storage::CountListed(env, source->list));
+    *range = {0, count};
+  }
+  return {};
+}
+
+Status InspectOrAssume(storage::Env& env, const LoadRequest& request, const storage::DigestCache& cache, DataSpec& data,
+                       storage::DataNotes& notes, std::vector<Diagnostic>& absent) {
+  const Status status = storage::InspectData(env, data, cache, &notes);
+  if (status.code() != StatusCode::environment || !request.data_may_be_absent) return status;
+  RETORT_RETURN_IF_ERROR(MayBeMissing(env, data));
+  RETORT_RETURN_IF_ERROR(CountLists(env, data));
+  absent.push_back(AbsentData(request.path, data, status));
+  AssumeAsPublished(data);
+  return {};
+}
+
+// What a worker could not load, said before anything runs.
+std::vector<Diagnostic> UnusableWeights(storage::Env& env, const SweepPlan& plan) {
+  std::vector<Diagnostic> errors;
+  std::set<std::string> seen;
+  for (const TrialSpec& spec : plan.trials) {
+    const bool script = spec.weights.empty();
+    const std::string& path = script ? spec.torchscript : spec.weights;
+    if (spec.role != Role::teacher || spec.weights_digest.empty() || !seen.insert(path).second) continue;
+    const Status usable = script ? storage::CheckScriptFile(env, path) : storage::CheckWeightsFile(env, path);
+    const std::string key = "teacher." + spec.teacher + (script ? ".torchscript" : ".weights");
+    if (!usable.ok()) errors.push_back(Warning(plan.file, key, key + ": " + usable.message()));
+  }
+  return errors;
+}
+
+// What is there and only forbidden is no slip in the name of a sweep file.
+Status NotForbidden(const std::string& path) {
+  const bool forbidden = ::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0 && errno == EACCES;
+  return forbidden ? storage::FileError(EACCES, "read", path) : Status();
+}
+
 // Teachers whose file was not weighed.
 std::vector<Diagnostic> AbsentWeights(const SweepPlan& plan) {
   std::vector<Diagnostic> absent;
@@ -91,7 +150,7 @@ std::vector<Diagnostic> AbsentWeights(const SweepPlan& plan) {
     if (spec.role != Role::teacher || path.empty() || !spec.weights_digest.empty()) continue;
     const std::string key = "teacher." + spec.teacher + (spec.weights.empty() ? ".torchscript" : ".weights");
     absent.push_back(
-        Warning(plan.file, key, key + ": cannot open '" + path + "'; no trial of it can run before then"));
+        Warning(plan.file, key, key + ": '" + path + "' is not there; no trial of it can run before then"));
   }
   return absent;
 }
@@ -156,17 +215,15 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   std::size_t data_errors = 0;
   const storage::DigestCache cache = storage::ProcessDigestCache();
   LoadedSweep loaded;
+  if (const Status closed = NotForbidden(request.path); !closed.ok()) {
+    loaded.errors.push_back(Warning(request.path, "", closed.message()));
+    loaded.code = closed.code();
+    return loaded;
+  }
   NotesByData notes;
   PlanHooks hooks;
   hooks.inspect = [&](DataSpec& data) {
-    Status status = storage::InspectData(env, data, cache, &notes[data.name]);
-    // How many examples an absent list takes, nobody knows.
-    const bool list = status.message().starts_with("data." + data.name + ".split.");
-    if (status.code() == StatusCode::environment && request.data_may_be_absent && !list) {
-      loaded.absent.push_back(AbsentData(request.path, data, status));
-      AssumeAsPublished(data);
-      return Status();
-    }
+    Status status = InspectOrAssume(env, request, cache, data, notes[data.name], loaded.absent);
     if (!status.ok() && status.code() != StatusCode::usage) ++data_errors;
     return status;
   };
@@ -177,7 +234,7 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   };
   hooks.weigh = [&](const std::string& path) {
     Result<std::string> digest = storage::FileDigest(env, path);
-    if (!digest.ok() && digest.status().code() == StatusCode::environment && request.data_may_be_absent)
+    if (!digest.ok() && request.data_may_be_absent && !storage::MayBeThere(env, path))
       return Result<std::string>(std::string());
     if (!digest.ok()) ++data_errors;
     return digest;
@@ -196,6 +253,7 @@ LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
   if (loaded.plan) {
     loaded.errors = UnknownPublished(*loaded.plan);
     for (Diagnostic& error : UncoverableUnderBudget(*loaded.plan)) loaded.errors.push_back(std::move(error));
+    for (Diagnostic& error : UnusableWeights(env, *loaded.plan)) loaded.errors.push_back(std::move(error));
     for (Diagnostic& error : ContradictedClasses(env, *loaded.plan, notes)) loaded.errors.push_back(std::move(error));
     if (!loaded.errors.empty()) loaded.plan.reset();
     if (loaded.plan) {

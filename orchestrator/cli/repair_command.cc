@@ -9,6 +9,7 @@
 #include "orchestrator/cli/text_table.h"
 #include "orchestrator/folder_lock.h"
 #include "orchestrator/repair.h"
+#include "storage/presence.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -63,7 +64,7 @@ int RepairCommand(const Invocation& call) {
   if (!found.ok()) return call.console.Fail(found.status());
   const std::string& directory = found->directory;
   if (found->chosen) call.console.Message("results: " + directory);
-  if (!call.env.Exists(directory)) return call.console.Fail(PlanRepair(call.env, directory).status());
+  if (!storage::MayBeThere(call.env, directory)) return call.console.Fail(PlanRepair(call.env, directory).status());
   const auto lock = LockFolder(call.env, directory);
   if (!lock.ok()) return call.console.Fail(lock.status());
   const Result<RepairPlan> plan = PlanRepair(call.env, directory);

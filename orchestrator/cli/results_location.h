@@ -17,7 +17,7 @@ struct FoundResults {
 };
 
 // `named` when not empty; else the folder below `base` whose journal changed last. Error: environment, when
-// there is none, naming the command that makes one.
+// there is none, naming the command that makes one, and where that cannot be told.
 [[nodiscard]] Result<FoundResults> FindResults(storage::Env& env, const std::string& named,
                                                const std::string& base = "results");
 

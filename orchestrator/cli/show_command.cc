@@ -20,6 +20,8 @@
 #include "orchestrator/cli/trial_json.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/row.h"
+#include "storage/file_error.h"
+#include "storage/presence.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -31,7 +33,8 @@ struct StoredFile {
   std::uintmax_t bytes = 0;
 };
 
-std::vector<StoredFile> FilesOf(const ResultsView& view, const TrialView& trial) {
+// `trouble` is set where some cannot be listed.
+std::vector<StoredFile> FilesOf(const ResultsView& view, const TrialView& trial, std::string& trouble) {
   namespace fs = std::filesystem;
   std::vector<StoredFile> files;
   std::error_code error;
@@ -44,6 +47,8 @@ std::vector<StoredFile> FilesOf(const ResultsView& view, const TrialView& trial)
     files.push_back(
         {fs::relative(entry->path(), view.directory, unreadable).string(), entry->file_size(unreadable)});
   }
+  if (error && error != std::errc::no_such_file_or_directory)
+    trouble = storage::FileError(error.value(), "list all that lies in", folder.string()).message();
   std::sort(files.begin(), files.end(),
             [](const StoredFile& a, const StoredFile& b) { return a.path < b.path; });
   return files;
@@ -137,11 +142,9 @@ std::string TotalText(const std::optional<DataSpending>& total, std::size_t widt
 }
 
 // The file that the row names, where it is not there; else empty.
-std::string LostFile(const TrialView& trial, const std::vector<StoredFile>& files) {
+std::string LostFile(storage::Env& env, const ResultsView& view, const TrialView& trial) {
   if (!trial.row || trial.row->attempt_file.empty()) return "";
-  const std::string& named = trial.row->attempt_file;
-  const bool there = std::any_of(files.begin(), files.end(), [&](const StoredFile& file) { return file.path == named; });
-  return there ? "" : named;
+  return storage::MayBeThere(env, view.directory + "/" + trial.row->attempt_file) ? "" : trial.row->attempt_file;
 }
 
 std::string FilesText(const std::vector<StoredFile>& files, const std::string& lost, const std::string& directory) {
@@ -155,7 +158,7 @@ std::string FilesText(const std::vector<StoredFile>& files, const std::string& l
 
 ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerEntry>& ledger,
                       const std::optional<DataSpending>& total, const std::vector<StoredFile>& files,
-                      const std::optional<privacy::AuditReport>& audit) {
+                      const std::string& lost, const std::optional<privacy::AuditReport>& audit) {
   ordered_json document;
   document["schema_version"] = kSchemaVersion;
   document.update(TrialJson(trial));
@@ -171,7 +174,7 @@ ordered_json ShowJson(const TrialView& trial, const std::vector<storage::LedgerE
   document["files"] = ordered_json::array();
   for (const StoredFile& file : files)
     document["files"].push_back({{"path", file.path}, {"bytes", file.bytes}});
-  document["missing_file"] = LostFile(trial, files);
+  document["missing_file"] = lost;
   return document;
 }
 
@@ -185,16 +188,19 @@ int ShowCommand(const Invocation& call) {
   const TrialView& trial = **found;
   const std::vector<storage::LedgerEntry> ledger = LedgerOf(*view, trial.spec.id);
   const std::optional<DataSpending> total = TotalOf(call.env, *view, trial);
-  const std::vector<StoredFile> files = FilesOf(*view, trial);
+  std::string trouble;
+  const std::vector<StoredFile> files = FilesOf(*view, trial, trouble);
+  const std::string lost = LostFile(call.env, *view, trial);
+  if (!trouble.empty()) call.console.Message("warning: " + trouble);
   const Result<std::optional<privacy::AuditReport>> audit = ReadAudit(call.env, view->directory, trial);
   if (!audit.ok()) return call.console.Fail(audit.status());
   if (call.line.global.json) {
-    call.console.Data(DocumentText(ShowJson(trial, ledger, total, files, *audit)));
+    call.console.Data(DocumentText(ShowJson(trial, ledger, total, files, lost, *audit)));
     return 0;
   }
   const std::size_t width = call.console.options().width;
   call.console.Text(RowText(trial) + ClaimsText(trial, ledger, width) + AuditText(*audit, width) +
-                    LedgerText(ledger) + TotalText(total, width) + FilesText(files, LostFile(trial, files), view->directory));
+                    LedgerText(ledger) + TotalText(total, width) + FilesText(files, lost, view->directory));
   return 0;
 }
 

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "experiments/privacy/claim.h"
@@ -18,9 +17,11 @@
 #include "orchestrator/cli/sweep_status.h"
 #include "orchestrator/cli/trial_names.h"
 #include "orchestrator/cli/verify_attempt.h"
+#include "orchestrator/publication.h"
 #include "orchestrator/refuted_claims.h"
 #include "storage/attempt_account.h"
 #include "storage/checkpoint_manifest.h"
+#include "storage/presence.h"
 #include "storage/record_log.h"
 #include "storage/result_file.h"
 #include "storage/transcript.h"
@@ -33,7 +34,7 @@ using storage::LogKind;
 void CheckLog(storage::Env& env, const std::string& directory, const std::string& path, LogKind kind,
               VerifyReport& report) {
   const std::string full = directory + "/" + path;
-  if (!env.Exists(full)) return;
+  if (!storage::MayBeThere(env, full)) return;
   const Result<storage::LogContents> contents = storage::ReadRecordLog(env, full, kind);
   ++report.logs;
   if (!contents.ok()) {
@@ -48,7 +49,7 @@ void CheckLog(storage::Env& env, const std::string& directory, const std::string
 void CheckCheckpoints(storage::Env& env, const std::string& directory, const std::string& attempt,
                       VerifyReport& report) {
   const std::string folder = directory + "/" + attempt, path = folder + "/manifest.log";
-  if (!env.Exists(path)) return;
+  if (!storage::MayBeThere(env, path)) return;
   const Result<storage::LogContents> contents = storage::ReadRecordLog(env, path, LogKind::manifest);
   if (!contents.ok()) return;  // reported as a log already
   const Result<storage::ManifestState> state = storage::ReplayManifest(*contents, path);
@@ -67,37 +68,45 @@ void CheckCheckpoints(storage::Env& env, const std::string& directory, const std
   }
 }
 
-// The names in a folder; none where there is no such folder.
-std::set<std::string> NamesIn(const std::filesystem::path& folder) {
-  std::set<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    names.insert(entry->path().filename().string());
-  return names;
+// The names in a folder below the results folder; none where there is no such folder, or it is a file. One that cannot be
+// listed is damage: what lies in it is not verified.
+std::vector<std::string> NamesIn(storage::Env& env, const std::string& directory, const std::string& folder,
+                                 VerifyReport& report) {
+  const std::string path = directory + "/" + folder;
+  const Result<bool> listed = storage::IsFolder(env, path);
+  if (listed.ok() && !*listed) return {};
+  Result<std::vector<std::string>> names = listed.ok() ? env.List(path) : Result<std::vector<std::string>>(listed.status());
+  if (names.ok()) return *std::move(names);
+  const bool said = std::any_of(report.damage.begin(), report.damage.end(),
+                                [&folder](const Damage& one) { return one.where == folder; });
+  if (!said) report.damage.push_back({folder, names.status().message()});
+  return {};
 }
 
 // `trial`/attempt-<n> for every attempt of the trial's folder on disk, relative to `directory` like `trial`.
-std::vector<std::string> AttemptFoldersOf(const std::string& directory, const std::string& trial) {
+std::vector<std::string> AttemptFoldersOf(storage::Env& env, const std::string& directory, const std::string& trial,
+                                          VerifyReport& report) {
   std::vector<std::string> folders;
-  for (const std::string& name : NamesIn(std::filesystem::path(directory) / trial))
+  for (const std::string& name : NamesIn(env, directory, trial, report))
     if (name.starts_with("attempt-")) folders.push_back(trial + "/" + name);
   return folders;
 }
 
-std::vector<std::string> AttemptFolders(const std::string& directory) {
+std::vector<std::string> AttemptFolders(storage::Env& env, const std::string& directory, VerifyReport& report) {
   std::vector<std::string> folders;
-  for (const std::string& trial : NamesIn(std::filesystem::path(directory) / "trials"))
-    for (std::string& folder : AttemptFoldersOf(directory, "trials/" + trial)) folders.push_back(std::move(folder));
+  for (const std::string& trial : NamesIn(env, directory, "trials", report))
+    for (std::string& folder : AttemptFoldersOf(env, directory, "trials/" + trial, report))
+      folders.push_back(std::move(folder));
   return folders;
 }
 
 void CheckLogs(storage::Env& env, const std::string& directory, VerifyReport& report) {
   CheckLog(env, directory, "journal.log", LogKind::journal, report);
   CheckLog(env, directory, "ledger.log", LogKind::ledger, report);
-  for (const std::string& attempt : AttemptFolders(directory)) {
+  for (const std::string& attempt : AttemptFolders(env, directory, report)) {
     CheckLog(env, directory, attempt + "/manifest.log", LogKind::manifest, report);
     CheckLog(env, directory, attempt + "/series.log", LogKind::series, report);
-    for (const std::string& name : NamesIn(std::filesystem::path(directory) / attempt))
+    for (const std::string& name : NamesIn(env, directory, attempt, report))
       if (storage::IsTranscriptName(name)) CheckLog(env, directory, attempt + "/" + name, LogKind::transcript, report);
     CheckCheckpoints(env, directory, attempt, report);
   }
@@ -143,10 +152,12 @@ class RowCheck {
 
   // What people read with other tools must be what the rows say, less what audits refute.
   void CheckShown(const ResultsView& withdrawn) {
-    if (!env_.Exists(view_.directory + "/results.h5")) return;
+    if (!ResultFileIsThere()) return;
+    const Status whole = storage::CheckResultFile(view_.directory);
     const auto shown = storage::ReadShownClaims(view_.directory);
-    if (!shown.ok()) {
-      report_.damage.push_back({"results.h5", shown.status().message()});
+    if (!whole.ok() || !shown.ok()) {
+      report_.damage.push_back({"results.h5", (whole.ok() ? shown.status() : whole).message() +
+                                                  "; `retort run` and `retort repair --apply` make it anew"});
       return;
     }
     int behind = 0;
@@ -165,11 +176,24 @@ class RowCheck {
   }
 
  private:
+  // Otherwise it is said, as far as there are rows to be shown; a run that was killed may not have made one yet.
+  bool ResultFileIsThere() {
+    const Result<bool> there = storage::IsThere(env_, view_.directory + "/results.h5");
+    if (!there.ok()) report_.damage.push_back({"results.h5", there.status().message()});
+    if (!there.ok() || *there || report_.rows == 0) return there.ok() && *there;
+    const std::string what = "is missing; `retort run` and `retort repair --apply` make it anew";
+    if (storage::MayBeThere(env_, ExitCodePath(view_.directory)))
+      report_.damage.push_back({"results.h5", what});
+    else
+      report_.remarks.push_back("results.h5 " + what);
+    return false;
+  }
+
   // Finished files that the row does not name: whoever finds one believes it as well.
   void CheckOtherAttempts(const TrialView& trial, const storage::TrialAccount& account) {
-    for (const std::string& folder : AttemptFoldersOf(view_.directory, trial.folder)) {
+    for (const std::string& folder : AttemptFoldersOf(env_, view_.directory, trial.folder, report_)) {
       const std::string name = folder + "/attempt.h5";
-      if (name == trial.row->attempt_file || !env_.Exists(view_.directory + "/" + name)) continue;
+      if (name == trial.row->attempt_file || !storage::MayBeThere(env_, view_.directory + "/" + name)) continue;
       const Result<storage::AttemptFile> file = storage::ReadAttemptFile(view_.directory + "/" + name);
       if (!file.ok() || file->trial != trial.row->trial) continue;
       for (std::string& what : storage::AccountDamage(*file, account))

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "storage/attempt_file.h"
+#include "storage/presence.h"
 #include "storage/tensor_digest.h"
 
 namespace retort::orchestrator::cli {
@@ -20,7 +21,9 @@ std::optional<double> MetricOf(const storage::ResultRow& row, const std::string&
 std::vector<std::string> AttemptDamage(storage::Env& env, const std::string& results,
                                        const storage::ResultRow& row, const storage::TrialAccount& account) {
   const std::string path = results + "/" + row.attempt_file;
-  if (!env.Exists(path)) return {"is missing"};
+  const Result<bool> there = storage::IsThere(env, path);
+  if (!there.ok()) return {there.status().message()};
+  if (!*there) return {"is missing"};
   const Result<storage::AttemptFile> file = storage::ReadAttemptFile(path);
   if (!file.ok()) return {file.status().message()};
   std::vector<std::string> damage;

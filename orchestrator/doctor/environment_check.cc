@@ -20,6 +20,7 @@
 #include "orchestrator/cli/number_text.h"
 #include "orchestrator/environment.h"
 #include "orchestrator/open_files.h"
+#include "storage/presence.h"
 
 namespace retort::orchestrator::doctor {
 namespace {
@@ -101,9 +102,11 @@ Findings JudgeVariables(const std::vector<std::string>& environment, const std::
 
 PlaceFacts LookAtPlaces(const std::vector<std::string>& environment) {
   PlaceFacts facts;
-  std::error_code error;
   facts.data = cluster::FindVariable(environment, kDataVariable).value_or("");
-  facts.data_there = !facts.data.empty() && fs::is_directory(facts.data, error);
+  const Result<bool> data = facts.data.empty() ? Result(false) : storage::IsFolder(storage::PosixEnv(), facts.data);
+  facts.data_there = data.ok() && *data && ::access(facts.data.c_str(), R_OK | X_OK) == 0;
+  if (!data.ok()) facts.data_trouble = data.status().message();
+  else if (*data && !facts.data_there) facts.data_trouble = "may not be entered by this user";
   facts.cache = CacheDirectory(environment);
   facts.cache_works = !facts.cache.empty() && CanBeMade(facts.cache);
   facts.temporary = cluster::FindVariable(environment, "TMPDIR").value_or("");
@@ -115,6 +118,9 @@ Finding JudgeData(const PlaceFacts& facts) {
   if (facts.data.empty())
     return {"data folder", Level::ok, "RETORT_DATA is not set; the papers' sweeps alone need it"};
   if (facts.data_there) return {"data folder", Level::ok, "RETORT_DATA=" + facts.data};
+  if (!facts.data_trouble.empty())
+    return {"data folder", Level::warning, "RETORT_DATA=" + facts.data + ": " + facts.data_trouble,
+            "let this user enter it, or name another folder"};
   return {"data folder", Level::warning, "RETORT_DATA=" + facts.data + " is no folder",
           "experiments/configs/README.md says what goes there"};
 }

@@ -21,6 +21,7 @@ namespace retort::orchestrator::doctor {
 struct PlaceFacts {
   std::string data;          // RETORT_DATA
   bool data_there = false;   // and it is a folder
+  std::string data_trouble;  // why it cannot be looked into, or be told to be there; empty otherwise
   std::string cache;         // where measured costs are kept; empty: nowhere
   bool cache_works = false;  // it can be written to, or made
   std::string temporary;     // TMPDIR

@@ -5,6 +5,7 @@
 #include "storage/data/example_store.h"
 #include "storage/data/split_lists.h"
 #include "storage/idx_file.h"
+#include "storage/presence.h"
 
 namespace retort::storage {
 namespace {
@@ -62,6 +63,23 @@ Status ResolveSplit(Env& env, DataSpec& data, const ExampleStore& store) {
   return {};
 }
 
+// A set whose lists are not there has no split that anybody could plan with.
+Status CheckLists(Env& env, DataSpec& data) {
+  SplitSpec& split = data.split;
+  const Share shares[] = {{"train", split.train, split.train_source},
+                          {"public", split.public_range, split.public_source},
+                          {"test", split.test, split.test_source}};
+  for (const Share& share : shares) {
+    if (share.source.list.empty()) continue;
+    RETORT_ASSIGN_OR_RETURN(const bool there, IsThere(env, share.source.list));
+    if (!there)
+      return UsageError(KeyOf(data, share) + ": the list '" + share.source.list +
+                        "' is not there: write it, an index or a picture's name a line, or name another");
+    RETORT_RETURN_IF_ERROR(env.OpenInput(share.source.list).status());
+  }
+  return {};
+}
+
 bool IsPlain(const SplitSpec& split) {
   return split.train_source == SplitSource() && split.public_source == SplitSource() &&
          split.test_source == SplitSource();
@@ -72,6 +90,7 @@ bool IsPlain(const SplitSpec& split) {
 Status InspectData(Env& env, DataSpec& data, const DigestCache& cache, DataNotes* notes) {
   const bool plain = IsPlain(data.split) && data.sensitive_classes.empty();
   if (data.reader == "idx" && plain) return InspectIdx(env, data);
+  RETORT_RETURN_IF_ERROR(CheckLists(env, data));
   RETORT_ASSIGN_OR_RETURN(const auto store, OpenExamples(env, data));
   RETORT_ASSIGN_OR_RETURN(DataDigests digests, DigestsOf(env, data, *store, cache));
   data.digest = std::move(digests.content);

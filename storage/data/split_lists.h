@@ -14,6 +14,8 @@ namespace retort::storage {
 // Errors: environment when the file is missing; usage, naming the list and the line.
 [[nodiscard]] Result<std::vector<std::int64_t>> ReadSplitList(Env& env, const std::string& path,
                                                               const ExampleStore& store);
+// How many examples it lists, where there is no set to look them up in. Errors: as ReadSplitList, of the file.
+[[nodiscard]] Result<std::int64_t> CountListed(Env& env, const std::string& path);
 // SHA-256 over the indices, 8 bytes each, little endian; 64 hex digits.
 [[nodiscard]] std::string DigestOfIndices(const std::vector<std::int64_t>& indices);
 

@@ -117,11 +117,28 @@ std::vector<std::int64_t> IndicesOf(const SplitPlace& place, std::uint64_t shuff
   return indices;
 }
 
-Result<std::vector<std::int64_t>> ReadSplitList(Env& env, const std::string& path,
-                                                const ExampleStore& store) {
+namespace {
+
+Result<std::string> ListText(Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const auto file, env.OpenInput(path));
   if (file->size() > kMostList) return UsageError(path + " is a list of more than 1 GiB");
-  RETORT_ASSIGN_OR_RETURN(const std::string text, ReadBytes(*file, 0, file->size()));
+  return ReadBytes(*file, 0, file->size());
+}
+
+}  // namespace
+
+Result<std::int64_t> CountListed(Env& env, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const std::string text, ListText(env, path));
+  std::int64_t count = 0;
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> lines, LinesOf(path, text));
+  for (const std::string& line : lines) count += Trimmed(line).empty() ? 0 : 1;
+  if (count == 0) return UsageError(path + " lists no example");
+  return count;
+}
+
+Result<std::vector<std::int64_t>> ReadSplitList(Env& env, const std::string& path,
+                                                const ExampleStore& store) {
+  RETORT_ASSIGN_OR_RETURN(const std::string text, ListText(env, path));
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> lines, LinesOf(path, text));
   const Names names(store);
   std::vector<std::int64_t> indices;

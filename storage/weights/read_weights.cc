@@ -37,9 +37,25 @@ Result<StoredState> ReadZip(const std::shared_ptr<const InputFile>& file, const 
   return arrays ? ReadNpzState(file, path) : ReadTorchZip(file, path);
 }
 
+// What lies where a file of weights should, and how to come by that; empty where it is none of these.
+std::string InsteadOfWeights(std::string_view head) {
+  if (head.empty()) return ": the file is empty";
+  if (head.starts_with("version https://git-lfs"))
+    return ": it is the pointer of Git LFS to the file; `git lfs pull` fetches that";
+  const std::size_t begin = head.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  if (begin != std::string_view::npos && head[begin] == '<')
+    return ": it is a web page, perhaps what a server said in place of the file; fetch that again";
+  return "";
+}
+
+Result<std::string> HeadOf(const InputFile& file) {
+  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(kHead, file.size())), '\0');
+  RETORT_RETURN_IF_ERROR(file.ReadAt(0, head.size(), head.data()));
+  return head;
+}
+
 Result<StoredState> Locate(const std::shared_ptr<const InputFile>& file, const std::string& path) {
-  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(kHead, file->size())), '\0');
-  RETORT_RETURN_IF_ERROR(file->ReadAt(0, head.size(), head.data()));
+  RETORT_ASSIGN_OR_RETURN(const std::string head, HeadOf(*file));
   if (LooksLikeZip(head)) return ReadZip(file, path);
   if (LooksLikeTar(head)) return ReadTorchTar(*file, path);
   // Behind the length of a safetensors header stands its brace; there a legacy file has a byte of its magic
@@ -47,7 +63,7 @@ Result<StoredState> Locate(const std::shared_ptr<const InputFile>& file, const s
   if (head.size() > 8 && head[8] == '{') return ReadSafetensors(*file, path);
   if (head.size() > 1 && head[0] == '\x80') return ReadTorchLegacy(*file, path);
   return Refused(path + ": offset 0: neither .pth (zip, legacy or tar) nor safetensors nor .npz begins like this" +
-                 (head.empty() ? ": the file is empty" : ""));
+                 InsteadOfWeights(head));
 }
 
 Result<StateDict> Load(const std::shared_ptr<const InputFile>& file, const std::string& path,
@@ -91,6 +107,19 @@ Result<std::vector<std::string>> ReadClassNames(Env& env, const std::string& pat
     RETORT_ASSIGN_OR_RETURN(StoredState state, Locate(std::shared_ptr<const InputFile>(std::move(opened)), path));
     return std::move(state.class_names);
   });
+}
+
+Status CheckWeightsFile(Env& env, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<InputFile> opened, env.OpenInput(path));
+  const std::shared_ptr<const InputFile> file = std::move(opened);
+  return WithinMemory("the weights '" + path + "'", [&] { return Locate(file, path); }).status();
+}
+
+Status CheckScriptFile(Env& env, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> file, env.OpenInput(path));
+  RETORT_ASSIGN_OR_RETURN(const std::string head, HeadOf(*file));
+  if (LooksLikeZip(head)) return {};
+  return Refused(path + " is no TorchScript module (torch.jit.save writes one)" + InsteadOfWeights(head));
 }
 
 Result<std::string> FileDigest(Env& env, const std::string& path) {

@@ -37,6 +37,11 @@ struct WeightsOptions {
 [[nodiscard]] Result<StateDict> ReadWeights(Env& env, const std::string& path,
                                             const WeightsOptions& options = {});
 
+// Whether it is such a file, by all but its tensors. Errors: as ReadWeights.
+[[nodiscard]] Status CheckWeightsFile(Env& env, const std::string& path);
+// Whether it may be a TorchScript module: a zip archive. Errors: as ReadWeights.
+[[nodiscard]] Status CheckScriptFile(Env& env, const std::string& path);
+
 // SHA-256 of a file, 64 hex, read in pieces. Error: environment.
 [[nodiscard]] Result<std::string> FileDigest(Env& env, const std::string& path);
 

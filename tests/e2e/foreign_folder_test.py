@@ -292,7 +292,7 @@ class OtherVersions(Folders):
             file.write(header(JOURNAL) + b"".join(json_record(kind, event) for kind, event in events))
         for words in (["status"], ["list"], ["list", "--json"], ["show", "sleep-s1"], ["table", "short.toml"]):
             self.assertEqual(self.text(*words, results=results), self.text(*words, results="now").replace("now", results))
-        self.text("verify", results=results)
+        self.assertIn("damage: results.h5: is missing", self.text("verify", results=results, codes=(1,)))
         write("more.toml", NAPS.format(seconds=0.01, seeds=[0, 1, 2]))
         self.assertEqual(start("more.toml", results).wait(60), 0)
         self.assertIn("3 rows", self.text("verify", results=results))

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "orchestrator/journal.h"
+#include "orchestrator/publication.h"
 #include "orchestrator/results_view.h"
 #include "storage/checkpoint_store.h"
 #include "storage/file_seal.h"
@@ -260,6 +261,16 @@ TEST_F(RepairTest, AStopAtAnyOperationLosesNothing) {
     EXPECT_TRUE(holds("journal.log", journal)) << stop;
     EXPECT_TRUE(holds(TrialDirectory(Spec(1)) + "/attempt-2/checkpoint-7.h5", torn)) << stop;
   }
+}
+
+TEST_F(RepairTest, ALostResultFileIsMadeAnewOnceARunHasEnded) {
+  ASSERT_TRUE(env_.Remove(std::string(kResults) + "/results.h5").ok());
+  env_.Put(ExitCodePath(kResults), "0");
+  const RepairPlan plan = Plan();
+  ASSERT_EQ(plan.items.size(), 1U);
+  EXPECT_EQ(plan.items[0].where, "results.h5");
+  EXPECT_EQ(plan.items[0].action, RepairAction::make_anew);
+  EXPECT_EQ(plan.BeyondRepair(), 0U);
 }
 
 TEST_F(RepairTest, FolderOfANewerFormatIsRefused) {
