@@ -126,10 +126,10 @@ TEST(SpecKeys, KeysMarkdownIsWhatTheTableSays) {
 }
 
 // The third column of the line that names the method.
-TEST(Methods, ReadmeSaysWhichReadingsEachHas) {
-  std::istringstream readme(ReadText(std::string(RETORT_SOURCE_DIR) + "/README.md"));
+TEST(Methods, PageSaysWhichReadingsEachHas) {
+  std::istringstream page(ReadText(std::string(RETORT_SOURCE_DIR) + "/experiments/METHODS.md"));
   std::map<std::string, std::string> lines;
-  for (std::string line; std::getline(readme, line);) {
+  for (std::string line; std::getline(page, line);) {
     if (!line.starts_with("| `")) continue;
     for (const MethodRule& method : Methods()) {
       const std::string name = "`" + std::string(method.name) + "`";
