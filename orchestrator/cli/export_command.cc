@@ -21,7 +21,6 @@
 #include "storage/file_modes.h"
 #include "storage/npy_file.h"
 #include "storage/png_grid.h"
-#include "storage/presence.h"
 #include "storage/weights/write_weights.h"
 
 namespace retort::orchestrator::cli {

@@ -16,7 +16,6 @@
 #include "orchestrator/cli/table_format.h"
 #include "orchestrator/cli/trial_names.h"
 #include "storage/file_modes.h"
-#include "storage/presence.h"
 
 namespace retort::orchestrator::cli {
 namespace {
