@@ -131,7 +131,7 @@ class ImageNetSweep(unittest.TestCase):
             file.write(LOADED.format(source=OPTIONS.source))
         planned = call("plan", sweep)
         self.assertEqual(planned.returncode, 0, planned.stderr)
-        self.assertIn("teacher.own.weights: cannot open", planned.stderr)
+        self.assertIn(f"teacher.own.weights: '{weights}' is not there", planned.stderr)
         missing = call("run", sweep, "--results", os.path.join(FOLDER, "missing-results"))
         self.assertEqual(missing.returncode, 3, missing.stderr)
         self.assertIn("loaded.toml:10:", missing.stderr)
