@@ -16,9 +16,13 @@ std::string PathOf(const std::string& results, const std::string& folder) {
 
 std::string MarkOf(const std::string& results) { return results + "/audited"; }
 
+bool Refutes(const privacy::AuditFinding& finding) { return !privacy::ContradictionOf(finding).empty(); }
+
+// By one of its kind; what refutes only by what refutes as well, since a weaker attack takes nothing back.
 bool Replaced(const privacy::AuditFinding& old, const std::vector<privacy::AuditFinding>& by) {
-  return std::any_of(by.begin(), by.end(),
-                     [&old](const privacy::AuditFinding& finding) { return finding.kind == old.kind; });
+  return std::any_of(by.begin(), by.end(), [&old](const privacy::AuditFinding& finding) {
+    return finding.kind == old.kind && (!Refutes(old) || Refutes(finding));
+  });
 }
 
 // Findings of `noted` that refute something and that `report` has not.
@@ -95,11 +99,12 @@ Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& re
                                         std::vector<privacy::AuditFinding> findings) {
   RETORT_CHECK(trial.row.has_value());
   RETORT_RETURN_IF_ERROR(MayStoreAudit(env, results, trial));
+  const std::vector<privacy::AuditFinding> anew = findings;
   privacy::AuditReport report{trial.row->trial, trial.row->row_digest, std::move(findings)};
   RETORT_ASSIGN_OR_RETURN(const std::optional<privacy::AuditReport> stored, ReadAudit(env, results, trial));
   if (stored)
     for (const privacy::AuditFinding& old : stored->findings)
-      if (!Replaced(old, report.findings)) report.findings.push_back(old);
+      if (!Replaced(old, anew)) report.findings.push_back(old);
   std::stable_sort(
       report.findings.begin(), report.findings.end(),
       [](const privacy::AuditFinding& a, const privacy::AuditFinding& b) { return a.kind < b.kind; });
@@ -114,7 +119,6 @@ Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& re
       env.WriteFileAtomically(PathOf(results, trial.folder), privacy::EncodeAuditReport(report) + "\n"));
   RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(MarkOf(results), ""));
   RETORT_RETURN_IF_ERROR(noted);
-  if (!refutes) RETORT_RETURN_IF_ERROR(ForgetRefutation(env, root, report));
   return report;
 }
 

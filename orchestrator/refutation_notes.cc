@@ -61,11 +61,4 @@ Status NoteRefutation(storage::Env& env, const std::string& root, const privacy:
                                  privacy::EncodeAuditReport(report) + "\n");
 }
 
-Status ForgetRefutation(storage::Env& env, const std::string& root, const privacy::AuditReport& report) {
-  if (!TrialId::FromHex(report.trial)) return DamageError("'" + report.trial + "' is the id of no trial");
-  const std::string path = RefutationsFolder(root) + "/" + NameOf(report.trial, report.row_digest);
-  RETORT_ASSIGN_OR_RETURN(const bool there, storage::IsThere(env, path));
-  return there ? env.Remove(path) : Status();
-}
-
 }  // namespace retort::orchestrator

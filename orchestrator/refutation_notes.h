@@ -37,7 +37,5 @@ class RefutationNotes {
 
 // Durable on return; by rename. Error: environment, or damage for a report of no trial.
 [[nodiscard]] Status NoteRefutation(storage::Env& env, const std::string& root, const privacy::AuditReport& report);
-// After an audit that refutes nothing any more. Absent is ok.
-[[nodiscard]] Status ForgetRefutation(storage::Env& env, const std::string& root, const privacy::AuditReport& report);
 
 }  // namespace retort::orchestrator

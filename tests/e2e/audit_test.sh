@@ -98,13 +98,24 @@ expect_code 0
 expect_out "1. a proven claim of dpsgd-digits-s0"
 expect_out "ε = ∞"
 
-case_name="a later audit of the kind takes its place"
+case_name="an audit that finds less takes nothing back"
+run "$retort" audit dpsgd-digits-s0 --kind canary --canaries 100 --results r
+expect_code 1
+expect_out "LEAK beyond what is proven: canary audit of a script"
+run "$retort" verify --results r
+expect_code 1
+run "$retort" list --results r
+expect_out "refuted-by-audit"
+
+case_name="an audit of a trial that nothing refutes"
+rm "$(cat .list)" refuted/*.json
 run "$retort" audit dpsgd-digits-s0 --kind canary --canaries 100 --results r
 expect_code 0
+run "$retort" repair --apply --results r    # results.h5 shows the claim again
 run "$retort" verify --results r
 expect_code 0
 run "$retort" list --results r
-[[ "$out" != *"refuted"* ]] || complain "what is not refuted any more is still said to be"
+[[ "$out" != *"refuted"* ]] || complain "what is not refuted is said to be"
 
 case_name="a damaged report is said, takes the claims with it, and is not replaced"
 report="$(cat .list)"
@@ -152,9 +163,9 @@ rm "$report"
 run "$retort" table "$sweep" trial.noise=secure "$rows" --results r --json
 expect_out '"reason": "refuted-by-audit"'
 run "$retort" audit dpsgd-digits-s0 --kind canary --canaries 100 --results r
-expect_code 0
+expect_code 1
 run "$retort" list --results r
-[[ "$out" != *"refuted"* ]] || complain "what is not refuted any more is still said to be"
+expect_out "refuted-by-audit"
 
 case_name="a worker that dies"
 RETORT_WORKER=/bin/false run "$retort" audit dpsgd-digits-s0 --results r

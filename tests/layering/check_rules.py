@@ -259,7 +259,7 @@ def check_environment(root):
 
 
 MUTANT_LIST = "tests/MUTANTS.md"
-MUTANTS = 44
+MUTANTS = 45
 MUTANT_ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| [^|]+ \| `(\w+)\.(\w+)` \| `([^`]+)` \|$")
 
 

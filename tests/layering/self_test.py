@@ -6,10 +6,12 @@ import sys
 import tempfile
 import unittest
 
+from check_rules import MUTANTS
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = sys.argv.pop() if len(sys.argv) > 1 and os.path.exists(sys.argv[-1]) else ""
 
-MUTANT_ROWS = "".join(f"| {i} | m | how | `Suite.Test` | `tests/m_test.cc` |\n" for i in range(1, 42))
+MUTANT_ROWS = "".join(f"| {i} | m | how | `Suite.Test` | `tests/m_test.cc` |\n" for i in range(1, MUTANTS + 1))
 MUTANT_TEST = "TEST(Suite, Test) {\n  EXPECT_EQ(1, 1);\n}\n"
 
 GOOD = {
@@ -105,7 +107,7 @@ BROKEN = [
     ("environment", "tests/e2e/more.py", 'os.environ.get("RETORT_MORE")\n', "RETORT_MORE is read"),
     ("environment", "cluster/end.cc", "// RETORT_END was read here\n", "nothing reads RETORT_END"),
     ("environment", "cluster/launch/loop.sh", "tries=${RETORT_QUICK:-5}\n", "nothing reads HOME"),
-    ("mutants", "tests/MUTANTS.md", MUTANT_ROWS.rsplit("| 41", 1)[0], "not numbered 1 to 41"),
+    ("mutants", "tests/MUTANTS.md", MUTANT_ROWS.rsplit(f"| {MUTANTS}", 1)[0], f"not numbered 1 to {MUTANTS}"),
     ("mutants", "tests/MUTANTS.md", MUTANT_ROWS.replace("| 7 | m | how |", "| 7 | m |"), "not a row"),
     ("mutants", "tests/m_test.cc", MUTANT_TEST.replace("Test)", "DISABLED_Test)"), "has no test Suite.Test"),
     ("mutants", "tests/m_test.cc", MUTANT_TEST.replace("EXPECT_EQ(1, 1)", "GTEST_SKIP()"), "can be skipped"),

@@ -145,13 +145,21 @@ TEST_F(AuditStore, RootRemembersWhatWasRefuted) {
   ASSERT_EQ(::chmod(noted.c_str(), 0755), 0);
 }
 
-TEST_F(AuditStore, RootForgetsWhatALaterAuditOfTheKindTakesBack) {
+TEST_F(AuditStore, NoLaterAuditTakesBackWhatOneRefuted) {
+  const std::string beside = results_ + "/trials/x/audit.json";
+  const auto contradictions = [&] { return Contradictions(**ReadAudit(storage::PosixEnv(), results_, trial_)).size(); };
   Store({Refuting("a run")});
   Store({Finding(AuditKind::membership, "of another kind")});
-  EXPECT_EQ(Contradictions(**ReadAudit(storage::PosixEnv(), results_, trial_)).size(), 1U);
-  Store({Finding(AuditKind::canary, "anew")});
-  EXPECT_TRUE(storage::PosixEnv().List(folder_.path() + "/refuted").value().empty());
-  EXPECT_TRUE(Contradictions(**ReadAudit(storage::PosixEnv(), results_, trial_)).empty());
+  EXPECT_EQ(contradictions(), 1U);
+  Store({Finding(AuditKind::canary, "a weaker one")});
+  EXPECT_EQ(contradictions(), 1U);
+  ASSERT_TRUE(storage::PosixEnv().Remove(beside).ok());
+  Store({Finding(AuditKind::canary, "where the report is lost")});
+  EXPECT_EQ(contradictions(), 1U);
+  Store({Refuting("another run")});
+  EXPECT_EQ(contradictions(), 1U);
+  trial_.row->row_digest = "of a result made anew";
+  EXPECT_FALSE(ReadAudit(storage::PosixEnv(), results_, trial_)->has_value());
 }
 
 TEST_F(AuditStore, OlderReportThatIsPutBackDoesNotHideWhatWasRefuted) {
