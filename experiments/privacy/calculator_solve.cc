@@ -76,6 +76,16 @@ std::optional<double> Searched(const ParameterRule& unknown, const std::function
   return good;
 }
 
+// From a count that meets to the last one before the next that does not.
+double UpToTheLast(double good, const std::function<bool(double)>& meets) {
+  const auto can = [&](double count) { return count <= kMostWhole && meets(count); };
+  double step = 1;
+  for (; can(good + step); step *= 2) good += step;
+  for (step /= 2; step >= 1; step /= 2)
+    if (can(good + step)) good += step;
+  return good;
+}
+
 // What RDP finds: where rounding ends the search of the other accountant, or its steps do, its bounds are RDP's.
 std::optional<double> SolvedByRdp(Question question, const ParameterRule& unknown, double epsilon) {
   question.accountant = "rdp";
@@ -120,7 +130,14 @@ Result<Solution> SolveFor(const Question& question, double epsilon) {
   const bool pld = probe.accountant == "pld";
   std::optional<double> value =
       pld ? SolvedByPld(probe, *rule, *unknown, epsilon) : Searched(*unknown, meets);
-  if (pld && !value) value = SolvedByRdp(probe, *unknown, epsilon);
+  if (pld && !value) {
+    value = SolvedByRdp(probe, *unknown, epsilon);
+  } else if (pld && IsWhole(*unknown) && meets(*value + 1)) {
+    // Of so many steps that a grid bounds them loosely, RDP finds more.
+    const std::optional<double> rdp = SolvedByRdp(probe, *unknown, epsilon);
+    if (rdp && *rdp > *value && meets(*rdp)) value = rdp;
+    value = UpToTheLast(*value, meets);
+  }
   const Status none = UsageError("No --" + std::string(unknown->name) + " brings epsilon to " + ShortNumber(epsilon) +
                                  " here; raise epsilon, or change the other parameters.");
   if (!value) return none;
