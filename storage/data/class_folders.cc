@@ -13,19 +13,39 @@ namespace {
 
 using Classes = std::vector<std::pair<std::string, std::int64_t>>;
 
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const std::size_t begin = text.find_first_not_of(kBlank);
+  return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
+}
+
+// Up to the next comma; or in double quotes, where two stand for one.
+std::string CsvField(std::string_view text) {
+  text = Trimmed(text);
+  if (!text.starts_with('"')) return std::string(Trimmed(text.substr(0, text.find(','))));
+  std::string field;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    if (text[i] == '"' && (++i == text.size() || text[i] != '"')) break;
+    field += text[i];
+  }
+  return field;
+}
+
 // "INDEX,NAME" a line; a header line without number is passed over.
 Result<std::map<std::string, std::int64_t>> ReadClassIndex(const FileTree& tree, const TreeFile& file) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> lines, ReadLines(tree, file));
   std::map<std::string, std::int64_t> numbers;
+  bool first = true;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::size_t comma = lines[i].find(',');
-    if (lines[i].empty()) continue;
-    const auto number = WholeNumber(std::string_view(lines[i]).substr(0, std::min(comma, lines[i].size())));
-    if (i == 0 && !number) continue;
+    const std::string_view line = Trimmed(lines[i]);
+    const std::size_t comma = line.find(',');
+    if (line.empty()) continue;
+    const auto number = WholeNumber(Trimmed(line.substr(0, comma)));
+    const bool head = std::exchange(first, false);
+    if (head && !number) continue;
     if (comma == std::string::npos || !number || *number > 65535)
       return LineError(tree.Where(file), i + 1, "\"" + lines[i] + "\" is not INDEX,NAME");
-    std::string name = lines[i].substr(comma + 1);
-    name = name.substr(0, name.find(','));
+    const std::string name = CsvField(line.substr(comma + 1));
     if (!numbers.emplace(name, *number).second)
       return LineError(tree.Where(file), i + 1, "the class \"" + name + "\" stands twice");
   }

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "storage/data/readers.h"
+#include "storage/data/unread_files.h"
 
 namespace retort::storage {
 namespace {
@@ -61,6 +63,55 @@ std::string InnerFolder(const FileTree& tree, const std::string& part, std::stri
   }
 }
 
+// Folders beside this one that may be classes: without files, or with pictures that are not read.
+std::vector<std::string> EmptySiblings(const FileTree& tree, const std::string& root, const std::string& name) {
+  std::vector<std::string> siblings = FoldersBelow(tree, root);
+  std::erase_if(siblings, [&](const std::string& other) {
+    const auto files = tree.Below(root + other + "/");
+    return other == name || !(files.empty() || std::any_of(files.begin(), files.end(), [](const TreeFile* file) {
+                                return IsUnreadPicture(file->name);
+                              }));
+  });
+  return siblings;
+}
+
+// A class whose own folders hold its pictures, beside classes that hold none which are read: it has one folder, or
+// they have folders of the same names.
+bool IsClassOfFolders(const FileTree& tree, const std::string& root, const std::string& name) {
+  const std::vector<std::string> siblings = EmptySiblings(tree, root, name);
+  const std::vector<std::string> inner = ClassFolders(tree, root + name + "/");
+  if (siblings.empty()) return false;
+  if (inner.size() == 1 && PartNamed(inner.front()).empty()) return true;
+  return std::any_of(siblings.begin(), siblings.end(), [&](const std::string& sibling) {
+    const std::vector<std::string> other = FoldersBelow(tree, root + sibling + "/");
+    return std::find_first_of(inner.begin(), inner.end(), other.begin(), other.end()) != inner.end();
+  });
+}
+
+// What lies beside the folders that RootOfPictures passes over.
+void WarnOfPassedOver(const FileTree& tree, const std::string& root, ExampleSet& set) {
+  for (std::size_t begin = 0, end = root.find('/'); end != std::string::npos; begin = end + 1, end = root.find('/', begin)) {
+    const std::vector<std::string> beside = EmptySiblings(tree, root.substr(0, begin), root.substr(begin, end - begin));
+    if (!beside.empty())
+      set.warnings.push_back("Classes are looked for in " + root.substr(0, end + 1) +
+                             ", which alone holds pictures that are read; beside it lie " + Listed(beside) + ".");
+  }
+}
+
+// The words of "seg_train", "train-256".
+bool HasPartWord(std::string_view name) {
+  std::string word;
+  for (const char c : std::string(name) + "_") {
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+      word += c;
+    } else {
+      if (!PartNamed(word).empty()) return true;
+      word.clear();
+    }
+  }
+  return false;
+}
+
 class PartSearch {
  public:
   PartSearch(const FileTree& tree, const std::string& root)
@@ -94,6 +145,21 @@ class PartSearch {
     std::stable_sort(parts.begin(), parts.end(),
                      [&rank](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
     return parts;
+  }
+
+  // Folders of which most, and not one alone, are called as parts are with words beside, as "seg_train"; or that
+  // hold parts.
+  [[nodiscard]] std::vector<std::string> LikeParts() const {
+    std::vector<std::string> worded, holding;
+    for (const std::string& name : names_) {
+      if (HasPartWord(name)) worded.push_back(name);
+      const std::vector<std::string> inner = ClassFolders(tree_, root_ + name + "/");
+      if (std::any_of(inner.begin(), inner.end(), [](const std::string& one) { return !PartNamed(one).empty(); }))
+        holding.push_back(name);
+    }
+    if (worded.size() < 2 || 2 * worded.size() < names_.size()) worded.clear();
+    worded.insert(worded.end(), holding.begin(), holding.end());
+    return worded;
   }
 
   // Folders of several classes that hold folders of the same names.
@@ -139,9 +205,12 @@ void WarnOfOthers(const FileTree& tree, const std::string& root, const std::vect
 
 void WarnOfClasses(const PartSearch& search, ExampleSet& set) {
   std::vector<std::string> suspicious = search.Alike();
+  const auto add = [&suspicious](const std::string& name) {
+    if (std::find(suspicious.begin(), suspicious.end(), name) == suspicious.end()) suspicious.push_back(name);
+  };
+  for (const std::string& name : search.LikeParts()) add(name);
   for (const std::string& name : search.names())
-    if (LooksLikeNoClass(name) && std::find(suspicious.begin(), suspicious.end(), name) == suspicious.end())
-      suspicious.push_back(name);
+    if (LooksLikeNoClass(name)) add(name);
   if (suspicious.empty() || search.names().size() < 2) return;
   set.warnings.push_back("Taken for classes: " + Listed(suspicious) + ", of " + std::to_string(search.names().size()) +
                          " (" + Listed(search.names()) +
@@ -149,6 +218,14 @@ void WarnOfClasses(const PartSearch& search, ExampleSet& set) {
 }
 
 }  // namespace
+
+void WarnOfClassesInParts(const std::vector<std::string>& classes, ExampleSet& set) {
+  std::vector<std::string> suspicious;
+  std::copy_if(classes.begin(), classes.end(), std::back_inserter(suspicious), LooksLikeNoClass);
+  if (suspicious.empty()) return;
+  set.warnings.push_back("Folders inside the parts are classes, these too: " + Listed(suspicious) + ", of " +
+                         std::to_string(classes.size()) + " (" + Listed(classes) + "). What is none has to lie elsewhere.");
+}
 
 std::string_view PartNamed(std::string_view folder) {
   std::string name = Plain(folder);
@@ -168,13 +245,14 @@ std::string RootOfPictures(const FileTree& tree) {
     const std::vector<std::string> names = ClassFolders(tree, root);
     if (names.size() != 1 || IsExact(names.front())) return root;
     const std::string below = root + names.front() + "/";
-    if (ClassFolders(tree, below).empty()) return root;
+    if (ClassFolders(tree, below).empty() || IsClassOfFolders(tree, root, names.front())) return root;
     root = below;
   }
 }
 
 std::vector<PartFolder> FindParts(const FileTree& tree, const std::string& root, ExampleSet& set) {
   const PartSearch search(tree, root);
+  WarnOfPassedOver(tree, root, set);
   if (!search.Hold()) {
     WarnOfClasses(search, set);
     return {{"", root}};

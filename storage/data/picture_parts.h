@@ -18,12 +18,14 @@ struct PartFolder {
 // "train", "validation" or "test" for the names that people give to these: "Training", "valid", "test_set"; else empty.
 [[nodiscard]] std::string_view PartNamed(std::string_view folder);
 // The folder in which classes or parts lie: the only folder with pictures at the top is passed over when folders with
-// pictures lie in it.
+// pictures lie in it, unless what lies beside it shows that it is a class.
 [[nodiscard]] std::string RootOfPictures(const FileTree& tree);
 // In the order train, validation, test. Parts are told by name where there is a train with class folders, and either a
 // validation or test with some, or nothing else with class folders in folders; or where nothing but parts holds
 // pictures. Else one without name, and the folders below `root` are classes. Warns of pictures that lie beside the parts, of
 // two folders of one part, and of classes that look like none.
 [[nodiscard]] std::vector<PartFolder> FindParts(const FileTree& tree, const std::string& root, ExampleSet& set);
+// Warns of classes inside parts that look like none.
+void WarnOfClassesInParts(const std::vector<std::string>& classes, ExampleSet& set);
 
 }  // namespace retort::storage

@@ -52,6 +52,7 @@ Result<ExampleSet> ReadPictures(Env& env, const DataSpec& data) {
   }
   if (parts.front().part == "train" && set.files->Find(root + "class-index.csv") == nullptr)
     WarnOfClassesBeyondTraining(*set.files, parts.front(), set);
+  if (!parts.front().part.empty()) WarnOfClassesInParts(set.class_names, set);
   WarnOfUnreadPictures(*set.files, set);
   TellOfOtherFiles(*set.files, set);
   WarnOfEmptyClasses(classes, set);

@@ -19,13 +19,15 @@ Result<std::vector<std::string>> ReadLines(const FileTree& tree, const TreeFile&
 Result<std::vector<std::string>> LinesOf(const std::string& where, std::string_view text) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
     return Refused(where + " is a text in UTF-16; save it as UTF-8");
+  if (text.find('\0') != std::string_view::npos)
+    return Refused(where + " holds zero bytes, as a text in UTF-16 does; save it as UTF-8");
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const char line_end = text.find('\n') == std::string_view::npos ? '\r' : '\n';
   std::vector<std::string> lines;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(line_end, begin), text.size());
     std::string_view line = text.substr(begin, end - begin);
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    while (line.ends_with('\r')) line.remove_suffix(1);
     lines.emplace_back(line);
     begin = end + 1;
   }

@@ -73,6 +73,8 @@ std::string PicturesText(const std::map<std::string, std::size_t>& counts) {
 
 }  // namespace
 
+bool IsUnreadPicture(std::string_view name) { return IsPictureKind(KindOf(name)); }
+
 std::string UnreadPictures(const FileTree& tree) { return PicturesText(CountUnread(tree).pictures); }
 
 void WarnOfUnreadPictures(const FileTree& tree, ExampleSet& set) {

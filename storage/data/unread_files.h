@@ -9,6 +9,8 @@
 
 namespace retort::storage {
 
+// Of a kind that no reader takes, as "a.webp".
+[[nodiscard]] bool IsUnreadPicture(std::string_view name);
 // "11 pictures are of kinds that are not read (6 .webp, 5 .bmp)"; empty where there are none.
 [[nodiscard]] std::string UnreadPictures(const FileTree& tree);
 // A warning of these; a finding of what is no picture, by kind.

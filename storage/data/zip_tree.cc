@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "storage/data/tree_kinds.h"
@@ -7,17 +8,29 @@
 namespace retort::storage {
 namespace {
 
+// Some programs of Windows part the folders of every name by back slashes.
+bool HasBackSlashes(const ZipFile& zip) {
+  const auto& entries = zip.entries();
+  const auto has = [&entries](char c) {
+    return std::any_of(entries.begin(), entries.end(),
+                       [c](const ZipEntry& entry) { return entry.name.find(c) != std::string::npos; });
+  };
+  return has('\\') && !has('/');
+}
+
 Result<TreeIndex> IndexZip(const std::string& path, const ZipFile& zip) {
   TreeIndex index;
+  const bool back = HasBackSlashes(zip);
   for (std::size_t i = 0; i < zip.entries().size(); ++i) {
     const ZipEntry& entry = zip.entries()[i];
-    if (const std::string trouble = NameTrouble(entry.name); !trouble.empty())
-      return Refused(path + ": the name \"" + entry.name + "\" " + trouble +
-                     "; an archive like this is not read");
-    if (entry.name.ends_with('/'))
-      index.folders.push_back(CleanName(entry.name));
+    std::string name = entry.name;
+    if (back) std::replace(name.begin(), name.end(), '\\', '/');
+    if (const std::string trouble = NameTrouble(name); !trouble.empty())
+      return Refused(path + ": the name \"" + name + "\" " + trouble + "; an archive like this is not read");
+    if (name.ends_with('/'))
+      index.folders.push_back(CleanName(name));
     else
-      index.files.push_back({CleanName(entry.name), entry.bytes, i, 0});
+      index.files.push_back({CleanName(name), entry.bytes, i, 0});
   }
   RETORT_RETURN_IF_ERROR(CheckNames(path, index));
   return index;

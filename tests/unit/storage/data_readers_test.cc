@@ -184,6 +184,12 @@ TEST(Lists, OfClassesAreNotPassedOverForTheirMark) {
   WritePicture(folder.path() + "/dog/0.jpg");
   Write(folder.path() + "/class-index.csv", "\xEF\xBB\xBF" "1,ant\r\n0,dog\r\n");
   EXPECT_EQ(LabelsIn(folder.path()), (std::vector<std::int64_t>{1, 0}));
+  for (const char* text : {"1,ant \n0,dog\t\n", "\n\nindex,name\n\n1, ant\n 0 ,dog\n", "1,\"ant\"\r\r\n0,\"dog\",more\r\r\n"}) {
+    Write(folder.path() + "/class-index.csv", text);
+    EXPECT_EQ(LabelsIn(folder.path()), (std::vector<std::int64_t>{1, 0})) << text;
+  }
+  Write(folder.path() + "/class-index.csv", std::string("1\0,\0a\0", 6));
+  EXPECT_THAT(Problem("pictures", folder.path()), HasSubstr("save it as UTF-8"));
   Write(folder.path() + "/class-index.csv", std::string("\xFF\xFE" "1\0,\0", 6));
   EXPECT_THAT(Problem("pictures", folder.path()), HasSubstr("UTF-16"));
 }

@@ -52,6 +52,65 @@ TEST_F(PictureFolders, ExtraOnesBesidePartsAreNoClassesAndAreToldOf) {
   expect(Open(folder_.path() + "/s.zip"));
 }
 
+TEST_F(PictureFolders, AClassWhoseFoldersHoldItsPicturesIsNoFolderOfClasses) {
+  Add({"cat/indoor/0.jpg", "cat/indoor/1.jpg", "dog/indoor/0.webp"});
+  std::filesystem::create_directories(Path("/eel"));
+  EXPECT_THAT(Open().class_names, ElementsAre("cat", "dog", "eel"));
+  Add({"cat/outdoor/0.jpg"});
+  EXPECT_THAT(Open().class_names, ElementsAre("cat", "dog", "eel")) << "dog has an indoor, too";
+}
+
+TEST_F(PictureFolders, EmptyOnesBesideTheFolderOfClassesAreToldOf) {
+  Add({"set/cat/0.jpg", "set/dog/0.jpg"});
+  EXPECT_THAT(Open().warnings, IsEmpty());
+  std::filesystem::create_directories(Path("/runs"));
+  const ExampleSet set = Open();
+  EXPECT_THAT(set.class_names, ElementsAre("cat", "dog"));
+  ASSERT_EQ(set.warnings.size(), 1U);
+  EXPECT_THAT(set.warnings[0], HasSubstr("looked for in set/, which alone holds pictures that are read; beside it lie runs"));
+}
+
+TEST_F(PictureFolders, PartsThatAreTakenForClassesAreToldOf) {
+  const auto warning = [this] {
+    const ExampleSet set = Open();
+    return set.warnings.size() == 1 ? set.warnings[0] : std::to_string(set.warnings.size()) + " warnings";
+  };
+  Add({"seg_train/seg_train/cat/0.jpg", "seg_train/seg_train/dog/0.jpg", "seg_test/seg_test/cat/0.jpg",
+       "seg_pred/seg_pred/0.jpg"});
+  EXPECT_THAT(warning(), HasSubstr("Taken for classes: seg_test, seg_train, of 3 (seg_pred, seg_test, seg_train)"));
+  std::filesystem::remove_all(Path());
+  Add({"images/train/cat/0.jpg", "images/val/cat/0.jpg", "figures/0.jpg"});
+  EXPECT_THAT(warning(), HasSubstr("Taken for classes: images, of 2 (figures, images)"));
+  std::filesystem::remove_all(Path());
+  Add({"bullet_train/0.jpg", "bus/0.jpg", "car/0.jpg"});
+  EXPECT_THAT(Open().warnings, IsEmpty()) << "one of several is a class";
+}
+
+TEST_F(PictureFolders, FoldersInsidePartsThatLookLikeNoClassAreToldOf) {
+  Add({"train/cat/0.jpg", "train/dog/0.jpg", "train/thumbs/0.jpg", "test/cat/0.jpg"});
+  const ExampleSet set = Open();
+  EXPECT_THAT(set.class_names, ElementsAre("cat", "dog", "thumbs"));
+  ASSERT_EQ(set.warnings.size(), 1U);
+  EXPECT_THAT(set.warnings[0], HasSubstr("these too: thumbs, of 3 (cat, dog, thumbs)"));
+}
+
+TEST_F(PictureFolders, BackSlashesPartTheFoldersOfAZip) {
+  Add({"train/cat/0.jpg", "train/dog/0.jpg", "test/dog/0.jpg"});
+  const std::string pack =
+      "import os, sys, zipfile\n"
+      "z = zipfile.ZipFile(sys.argv[2], 'w')\n"
+      "for d, _, names in os.walk(sys.argv[1]):\n"
+      "  for n in names:\n"
+      "    i = zipfile.ZipInfo('x')\n"
+      "    i.filename = os.path.relpath(os.path.join(d, n), sys.argv[1]).replace('/', chr(92))\n"
+      "    z.writestr(i, open(os.path.join(d, n), 'rb').read())\n";
+  Write(folder_.path() + "/pack.py", pack);
+  ASSERT_EQ(std::system(("cd " + folder_.path() + " && python3 pack.py set s.zip").c_str()), 0);
+  const ExampleSet set = Open(folder_.path() + "/s.zip");
+  EXPECT_THAT(set.class_names, ElementsAre("cat", "dog"));
+  EXPECT_THAT(Parts(set), ElementsAre("train 2", "test 1"));
+}
+
 TEST_F(PictureFolders, ALoneTrainIsAPartBesideFoldersWithoutClasses) {
   Add({"train/cat/0.jpg", "train/dog/0.jpg", "unlabeled/a.jpg"});
   EXPECT_THAT(Parts(Open()), ElementsAre("train 2"));
