@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -53,6 +55,25 @@ std::vector<std::string> OtherNames(const std::string& name) {
   return names;
 }
 
+bool IsBatchCounter(const WantedTensor& wanted) {
+  return wanted.name.ends_with(kCount) && wanted.dtype == DType::i64 && wanted.shape.empty();
+}
+
+// A count of batches that was averaged or rounded with the parameters is a float, and may have an extent of 1.
+void MakeCounter(TensorBlob& blob) {
+  const bool one = std::all_of(blob.shape.begin(), blob.shape.end(), [](std::int64_t extent) { return extent == 1; });
+  float count = 0;
+  if (!one || (blob.dtype == DType::f32 && blob.bytes.size() != sizeof count)) return;
+  if (blob.dtype == DType::f32) {
+    std::memcpy(&count, blob.bytes.data(), sizeof count);
+    const std::int64_t whole = count > 0 && count < 0x1p62F ? std::llround(count) : 0;
+    blob.bytes.resize(sizeof whole);
+    std::memcpy(blob.bytes.data(), &whole, sizeof whole);
+    blob.dtype = DType::i64;
+  }
+  blob.shape.clear();
+}
+
 class Matching {
  public:
   explicit Matching(const std::vector<WantedTensor>& wanted) : wanted_(wanted), found_(wanted.size()) {
@@ -74,7 +95,11 @@ class Matching {
     report.prefix = naming_.prefix + naming_.path;
     for (TensorBlob& blob : saved) Place(std::move(blob));
     for (std::size_t i = 0; i < wanted_.size(); ++i) Take(i);
-    if (!report.missing.empty()) report.hint = Hint(names, missing);
+    if (!report.missing.empty()) {
+      report.hint = Hint(names, missing);
+    } else if (report.misshaped.empty() && !report.unexpected.empty()) {
+      report.hint = WithoutExtra(report.unexpected);
+    }
     return std::move(match_);
   }
 
@@ -107,6 +132,15 @@ class Matching {
     return static_cast<std::size_t>(std::count_if(wanted_.begin(), wanted_.end(), [&given](const WantedTensor& one) {
       return one.required && !one.name.ends_with(kCount) && !given.contains(one.name);
     }));
+  }
+
+  // All that the network has is there, and more.
+  static std::string WithoutExtra(const std::vector<std::string>& extra) {
+    const std::string way = " All tensors of the network are there: save it without those that it has not, as torch.save(";
+    if (extra.size() > kShown) return way + "model.state_dict(), path) of the network alone.";
+    std::string listed;
+    for (const std::string& name : extra) listed += (listed.empty() ? "'" : ", '") + name + "'";
+    return way + "{k: v for k, v in state.items() if k not in [" + listed + "]}, path).";
   }
 
   // What to do about a file that holds the network otherwise.
@@ -146,6 +180,7 @@ class Matching {
     const WantedTensor& wanted = wanted_[i];
     if (!found_[i]) return Miss(wanted);
     TensorBlob& blob = *found_[i];
+    if (IsBatchCounter(wanted)) MakeCounter(blob);
     if (blob.shape != wanted.shape) {
       report.misshaped.push_back(wanted.name + " is " + ShapeText(blob.shape) + ", not " +
                                  ShapeText(wanted.shape));
@@ -160,7 +195,7 @@ class Matching {
   }
   void Miss(const WantedTensor& wanted) {
     KeyReport& report = match_.report;
-    const bool count = wanted.name.ends_with(kCount) && wanted.dtype == DType::i64 && wanted.shape.empty();
+    const bool count = IsBatchCounter(wanted);
     if (!wanted.required) {
       report.absent.push_back(wanted.name);
     } else if (count) {

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kNested = {"state_dict", "model_state_dict", "model", "net"};
 // Where averages and wrappers keep one; looked at where none of those is there.
-constexpr std::array<std::string_view, 16> kElsewhere = {
+constexpr std::array<std::string_view, 14> kElsewhere = {
     "ema_state_dict", "state_dict_ema", "model_ema", "ema_model", "ema",      "shadow",      "ema_shadow", "params_ema",
-    "params",         "weights",        "module",    "network",   "model_state", "net_state_dict", "student",  "generator"};
+    "params",         "weights",        "module",    "network",   "model_state", "net_state_dict"};
 constexpr std::size_t kMostDepth = 4, kMostName = 1024, kMostLeftOut = 100;
 
 std::string Where(const std::string& file, const PickleValue& value) {

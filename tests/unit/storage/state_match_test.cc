@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "storage/weights/known_weights.h"
 
 namespace retort::storage {
@@ -48,6 +50,33 @@ TEST(StateMatch, APrefixOfEveryNameIsTakenOffAndOfSomeIsNot) {
   const StateMatch mixed = MatchState({{"a", {2}}, {"b", {2}}}, {Saved("module.a"), Saved("b")});
   EXPECT_THAT(mixed.report.missing, ElementsAre("a"));
   EXPECT_THAT(mixed.report.unexpected, ElementsAre("module.a"));
+}
+
+TensorBlob Floats(const std::string& name, std::vector<std::int64_t> shape, float value) {
+  TensorBlob blob = Saved(name, std::move(shape));
+  std::memcpy(blob.bytes.data(), &value, sizeof value);
+  return blob;
+}
+
+TEST(StateMatch, CountsOfBatchesMayBeFloatsOrHaveAnExtent) {
+  const std::string name = "bn.num_batches_tracked";
+  const std::vector<WantedTensor> wanted = {{"a", {2}}, {name, {}, DType::i64}};
+  for (const TensorBlob& count : {Floats(name, {}, 7.2F), Floats(name, {1}, 7), TensorBlob{name, DType::i64, {1}, {7, 0, 0, 0, 0, 0, 0, 0}}}) {
+    const StateMatch match = MatchState(wanted, {Saved("a"), count});
+    EXPECT_TRUE(match.report.complete()) << Summary(match.report);
+    ASSERT_EQ(match.tensors.size(), 2U);
+    EXPECT_EQ(match.tensors[1].dtype, DType::i64);
+    EXPECT_THAT(match.tensors[1].shape, ::testing::IsEmpty());
+    EXPECT_THAT(match.tensors[1].bytes, ElementsAre(7, 0, 0, 0, 0, 0, 0, 0));
+  }
+  EXPECT_FALSE(MatchState(wanted, {Saved("a"), Saved(name, {2})}).report.complete());
+}
+
+TEST(StateMatch, ExtraTensorsAreNamedWithTheWayToLeaveThemOut) {
+  const StateMatch match = MatchState({{"a", {2}}}, {Saved("a"), Saved("mean"), Saved("std")});
+  EXPECT_THAT(match.report.unexpected, ElementsAre("mean", "std"));
+  EXPECT_THAT(match.report.hint, HasSubstr("if k not in ['mean', 'std']}"));
+  EXPECT_EQ(MatchState({{"a", {2}}}, {Saved("a", {3}), Saved("mean")}).report.hint, "");
 }
 
 TensorBlob Counter(const std::string& name) { return {name, DType::i64, {}, std::vector<std::uint8_t>(8)}; }

@@ -271,6 +271,7 @@ TEST(Weights, AveragesAreFoundUnderTheKeysThatKeepThem) {
   }
   EXPECT_EQ(Read(Checkpoint({"ema", "state_dict"}))->path, std::vector<std::string>{"state_dict"});
   EXPECT_EQ(Read(Checkpoint({"anything", "ema"}))->path, std::vector<std::string>{"ema"});
+  EXPECT_THAT(Refusal(Checkpoint({"student", "teacher"})), HasSubstr("both 'student' and 'teacher' hold a dict of tensors"));
   EXPECT_THAT(Refusal(Checkpoint({"ema", "shadow"})), HasSubstr("save the one that is meant alone: torch.save(checkpoint['ema']"));
   EXPECT_THAT(Refusal(Checkpoint({}, "shadow_params")), HasSubstr("'shadow_params' lists tensors without names"));
 }
