@@ -15,12 +15,14 @@ constexpr std::size_t kMostClasses = 65536, kMostJson = std::size_t{4} << 20;
 
 using Numbered = std::vector<std::pair<std::int64_t, std::string>>;
 
-// In the order of the numbers, which have to be 0, 1, ...
+// In the order of the numbers; an empty one for each number between that has none.
 std::vector<std::string> InOrder(Numbered numbered) {
   std::sort(numbered.begin(), numbered.end());
   std::vector<std::string> names;
   for (auto& [number, name] : numbered) {
-    if (number != static_cast<std::int64_t>(names.size()) || names.size() == kMostClasses) return {};
+    const auto at = static_cast<std::size_t>(std::max<std::int64_t>(number, -1));
+    if (number < static_cast<std::int64_t>(names.size()) || at >= kMostClasses) return {};
+    names.resize(at);
     names.push_back(std::move(name));
   }
   return names;
@@ -38,7 +40,9 @@ std::optional<std::pair<std::int64_t, std::string>> PairOf(const PickleValue& ke
     return std::pair(key.integer, std::string(value.text));
   if (key.kind == PickleKind::text && value.kind == PickleKind::integer)
     return std::pair(value.integer, std::string(key.text));
-  return std::nullopt;
+  if (key.kind != PickleKind::text || value.kind != PickleKind::text) return std::nullopt;
+  const std::optional<std::int64_t> number = NumberOf(key.text);
+  return number ? std::optional(std::pair(*number, std::string(value.text))) : std::nullopt;
 }
 
 std::optional<std::pair<std::int64_t, std::string>> PairOf(const std::string& key, const nlohmann::json& value) {
@@ -56,6 +60,47 @@ std::string Plain(const std::string& name) {
     if (byte >= 0x80 || std::isalnum(byte) != 0) plain += byte >= 0x80 ? c : static_cast<char>(std::tolower(byte));
   }
   return plain.empty() ? name : plain;
+}
+
+}  // namespace
+
+namespace {
+
+// JSON; what Python prints of a list or dict; or names between commas.
+nlohmann::json ParsedText(const std::string& text) {
+  nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
+  if (!value.is_discarded()) return value;
+  std::string other = text;
+  if (text.starts_with('{') || text.starts_with('[')) {
+    std::replace(other.begin(), other.end(), '\'', '"');
+    return nlohmann::json::parse(other, nullptr, false);
+  }
+  value = nlohmann::json::array();
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::size_t first = std::min(text.find_first_not_of(' ', begin), end);
+    value.push_back(text.substr(first, end - first));
+    begin = end + 1;
+  }
+  return value;
+}
+
+std::vector<std::string> ClassNamesOf(const nlohmann::json& value) {
+  Numbered numbered;
+  if (value.is_array()) {
+    for (const auto& item : value) {
+      if (!item.is_string() && !item.is_number_integer()) return {};
+      numbered.emplace_back(static_cast<std::int64_t>(numbered.size()),
+                            item.is_string() ? item.get<std::string>() : item.dump());
+    }
+  } else if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) {
+      auto pair = PairOf(key, item);
+      if (!pair) return {};
+      numbered.push_back(*std::move(pair));
+    }
+  }
+  return InOrder(std::move(numbered));
 }
 
 }  // namespace
@@ -81,35 +126,34 @@ std::vector<std::string> ClassNamesOf(const Pickle& pickle, const PickleValue& v
       if (!pair) return {};
       numbered.push_back(*std::move(pair));
     } else {
-      if (item.kind != PickleKind::text) return {};
-      numbered.emplace_back(static_cast<std::int64_t>(i), item.text);
+      if (item.kind != PickleKind::text && item.kind != PickleKind::integer) return {};
+      numbered.emplace_back(static_cast<std::int64_t>(i),
+                            item.kind == PickleKind::text ? std::string(item.text) : std::to_string(item.integer));
     }
   }
   return InOrder(std::move(numbered));
 }
 
-std::vector<std::string> ClassNamesOf(const std::string& json) {
-  if (json.size() > kMostJson) return {};
-  const nlohmann::json value = nlohmann::json::parse(json, nullptr, false);
-  Numbered numbered;
-  if (value.is_array()) {
-    for (const auto& item : value) {
-      if (!item.is_string()) return {};
-      numbered.emplace_back(static_cast<std::int64_t>(numbered.size()), item.get<std::string>());
-    }
-  } else if (value.is_object()) {
-    for (const auto& [key, item] : value.items()) {
-      auto pair = PairOf(key, item);
-      if (!pair) return {};
-      numbered.push_back(*std::move(pair));
-    }
+std::vector<std::string> ClassNamesOf(const std::string& text) {
+  if (text.size() > kMostJson) return {};
+  return ClassNamesOf(ParsedText(text));
+}
+
+std::vector<std::string> ClassNamesBelow(const std::string& text) {
+  if (text.size() > kMostJson) return {};
+  const nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
+  if (!value.is_object()) return {};
+  for (const auto& [key, item] : value.items()) {
+    if (!IsClassNamesKey(key)) continue;
+    if (std::vector<std::string> names = ClassNamesOf(item); !names.empty()) return names;
   }
-  return InOrder(std::move(numbered));
+  return {};
 }
 
 std::string ClassContradiction(const std::vector<std::string>& weights, const std::vector<std::string>& data) {
   std::map<std::string, std::size_t> numbers;
-  for (std::size_t i = 0; i < weights.size(); ++i) numbers.emplace(Plain(weights[i]), i);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (!weights[i].empty()) numbers.emplace(Plain(weights[i]), i);
   for (std::size_t i = 0; i < data.size(); ++i) {
     const auto found = numbers.find(Plain(data[i]));
     if (found == numbers.end() || found->second == i || (i < weights.size() && Plain(weights[i]) == Plain(data[i])))

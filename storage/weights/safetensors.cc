@@ -41,7 +41,11 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool string(string_t& text) override {
     if (depth_ == 2 && metadata_) {
-      if (IsClassNamesKey(field_)) class_names = ClassNamesOf(text);
+      if (IsClassNamesKey(field_)) {
+        class_names = ClassNamesOf(text);
+      } else if (class_names.empty() && text.starts_with('{')) {
+        class_names = ClassNamesBelow(text);
+      }
       return true;
     }
     if (depth_ != 2 || list_ != nullptr || field_ != "dtype") return Refuse("a text where it has no meaning");

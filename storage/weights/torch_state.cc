@@ -75,12 +75,14 @@ bool HoldsState(const Pickle& pickle, const PickleValue& dict, std::size_t depth
   });
 }
 
-// Beside the tensors, or beside a dict that leads to them; or in a dict there, as "hyper_parameters" or "meta".
-void TakeClassNames(const Pickle& pickle, const PickleValue& dict, std::vector<std::string>& names, bool deeper = true) {
+// Beside the tensors, or beside a dict that leads to them; or in a dict there, as "hyper_parameters", or in
+// one in that, as "meta" and its "dataset_meta".
+void TakeClassNames(const Pickle& pickle, const PickleValue& dict, std::vector<std::string>& names,
+                    int deeper = 2) {
   for (std::size_t i = 0; i + 1 < dict.items.size() && names.empty(); i += 2) {
     const PickleValue &key = pickle.at(dict.items[i]), &value = pickle.at(dict.items[i + 1]);
     if (key.kind == PickleKind::text && IsClassNamesKey(key.text)) names = ClassNamesOf(pickle, value);
-    if (deeper && value.kind == PickleKind::dict) TakeClassNames(pickle, value, names, false);
+    if (deeper > 0 && value.kind == PickleKind::dict) TakeClassNames(pickle, value, names, deeper - 1);
   }
 }
 

@@ -231,18 +231,43 @@ TEST(ClassNames, AreFoundBesideTheTensorsHoweverTheyAreKept) {
   const std::string by_number = "}(K\x01" + Text("dog") + std::string("K\0", 2) + Text("ant") + "u";
   const std::string state = TensorPickle("K\x04", std::string("K\0", 2) + "(K\x04t(K\x01t");
   const std::pair<std::string, std::string> kept[] = {
-      {"classes", list}, {"class_to_idx", by_name}, {"idx_to_class", by_number}};
+      {"classes", list},
+      {"class_to_idx", by_name},
+      {"idx_to_class", by_number},
+      {"id2label", "}(" + Text("1") + Text("dog") + Text("0") + Text("ant") + "u"}};
   for (const auto& [key, names] : kept)
     EXPECT_EQ(NamesIn(ZipOf("\x80\x02}" + Text(key) + names + "s" + state.substr(3))), expected) << key;
   EXPECT_EQ(NamesIn(ZipOf("\x80\x02}" + Text("meta") + "}" + Text("CLASSES") + list + "ss" + state.substr(3))), expected);
+  EXPECT_EQ(NamesIn(ZipOf("\x80\x02}" + Text("meta") + "}" + Text("dataset_meta") + "}" + Text("classes") + list + "sss" +
+                          state.substr(3))),
+            expected);
   EXPECT_TRUE(NamesIn(ZipOf(state)).empty());
-  for (const char* names : {R"([\"ant\",\"dog\"])", R"({\"dog\":1,\"ant\":0})", R"({\"0\":\"ant\",\"1\":\"dog\"})"}) {
+  for (const char* names : {"ant, dog", "['ant', 'dog']", "{'ant': 0, 'dog': 1}",
+                            R"([\"ant\",\"dog\"])", R"({\"dog\":1,\"ant\":0})", R"({\"0\":\"ant\",\"1\":\"dog\"})"}) {
     const std::string header = R"({"__metadata__":{"classes":")" + std::string(names) +
                                R"("},"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
     ByteWriter size;
     size.U64(header.size());
     EXPECT_EQ(NamesIn(size.bytes() + header + std::string(4, '\0')), expected) << names;
   }
+}
+
+TEST(ClassNames, MayBeNumbersAndBeginBehindZero) {
+  const std::string state = TensorPickle("K\x04", std::string("K\0", 2) + "(K\x04t(K\x01t").substr(3);
+  const auto in = [&](const std::string& value) { return NamesIn(ZipOf("\x80\x02}" + Text("classes") + value + "s" + state)); };
+  EXPECT_EQ(in("](K\x02K\x0a""e"), (std::vector<std::string>{"2", "10"}));
+  EXPECT_EQ(in("}(" + Text("dog") + "K\x02" + Text("ant") + "K\x01u"), (std::vector<std::string>{"", "ant", "dog"}));
+  EXPECT_TRUE(in("}(" + Text("dog") + "K\x01" + Text("ant") + "K\x01u").empty()) << "two of one number";
+  EXPECT_NE(ClassContradiction({"", "ant", "dog"}, {"ant", "dog"}), "");
+  EXPECT_EQ(ClassContradiction({"", "ant"}, {"", "ant"}), "");
+}
+
+TEST(ClassNames, AreFoundInAConfigOfTheMetadata) {
+  const std::string header = R"({"__metadata__":{"format":"pt","config":"{\"a\":1,\"id2label\":{\"0\":\"ant\",\"1\":\"dog\"}}"},)"
+                             R"("w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+  ByteWriter size;
+  size.U64(header.size());
+  EXPECT_EQ(NamesIn(size.bytes() + header + std::string(4, '\0')), (std::vector<std::string>{"ant", "dog"}));
 }
 
 TEST(ClassNames, ContradictWhereAClassStandsAtAnotherNumber) {
