@@ -28,6 +28,10 @@ std::string SealOf(std::string_view bytes) {
   return std::move(seal).Take();
 }
 
+bool EndsInSeal(std::string_view bytes) {
+  return bytes.size() >= kSealBytes && bytes.substr(bytes.size() - kSealBytes).starts_with(kMagic);
+}
+
 Result<std::string_view> Unseal(std::string_view bytes, const std::string& name) {
   if (bytes.size() < kSealBytes) return Unsealed(name, "is too short to have a seal");
   const std::string_view before = bytes.substr(0, bytes.size() - kSealBytes);

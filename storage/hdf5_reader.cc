@@ -7,6 +7,7 @@
 
 #include "storage/byte_codec.h"
 #include "storage/env.h"
+#include "storage/file_seal.h"
 #include "storage/input_files.h"
 
 namespace retort::storage {
@@ -102,7 +103,13 @@ Result<Hdf5Reader> Hdf5Reader::OpenBytes(std::string bytes, std::size_t size, co
 Result<Hdf5Reader> Hdf5Reader::OpenResultFile(const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(std::string bytes, ReadPlainFile(PosixEnv(), path));
   auto kept = std::make_unique<const std::string>(std::move(bytes));
-  RETORT_ASSIGN_OR_RETURN(Hdf5Tree tree, ReadHdf5Tree(*kept, path, Hdf5Outside::attempts));
+  std::string_view image = *kept;
+  if (EndsInSeal(image)) {  // what earlier versions wrote has none
+    const Result<std::string_view> sealed = Unseal(image, path);
+    if (!sealed.ok()) return DamageError("'" + path + "' is not what its seal says: it was changed after it was written");
+    image = *sealed;
+  }
+  RETORT_ASSIGN_OR_RETURN(Hdf5Tree tree, ReadHdf5Tree(image, path, Hdf5Outside::attempts));
   return Hdf5Reader(path, std::move(kept), std::move(tree));
 }
 

@@ -5,6 +5,7 @@
 
 #include "storage/account_tables.h"
 #include "storage/curves.h"
+#include "storage/file_seal.h"
 #include "storage/format_version.h"
 #include "storage/hdf5_reader.h"
 #include "storage/hdf5_writer.h"
@@ -87,7 +88,8 @@ Status WriteResultFile(Env& env, const std::string& results_directory, const std
     CopyCurves(writer, results_directory, row);
     writer.ExternalLink("/attempts/" + row.trial, row.attempt_file, "/");
   }
-  RETORT_ASSIGN_OR_RETURN(const std::string image, writer.Finish());
+  RETORT_ASSIGN_OR_RETURN(std::string image, writer.Finish());
+  image += SealOf(image);
   return env.WriteFileAtomically(path, image);
 }
 

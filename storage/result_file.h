@@ -45,7 +45,7 @@ struct ResultRow {
                                      const std::vector<ResultRow>& rows,
                                      const std::vector<LedgerEntry>& ledger);
 
-// Whether results.h5 opens and its tables can be read. Error: damage, or environment, also where it is not there.
+// Whether results.h5 is what was written, and its tables can be read. Error: damage, or environment, also where it is not there.
 [[nodiscard]] Status CheckResultFile(const std::string& results_directory);
 
 // The claims that results.h5 shows, by trial (16 hex). Error: environment when it is absent or may not be read; damage.

@@ -167,6 +167,22 @@ TEST_F(ResultFileTest, HoldsRowsClaimsAndLedger) {
             std::vector<std::int64_t>{40});
 }
 
+TEST_F(ResultFileTest, AnyByteThatIsChangedIsNoticed) {
+  Write({SampleRow(), SampleFailedRow()});
+  const std::string path = folder_ / "results.h5", whole = PosixEnv().ReadFile(path).value();
+  constexpr std::size_t kSeal = 20, kMagicOfSeal = 8;
+  ASSERT_TRUE(CheckResultFile(folder_.path()).ok());
+  for (std::size_t at = 0; at < whole.size(); at += 97) {
+    const bool magic = at + kSeal >= whole.size() && at + kSeal < whole.size() + kMagicOfSeal;
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    ASSERT_TRUE(PosixEnv().WriteFileAtomically(path, changed).ok());
+    EXPECT_TRUE(magic || CheckResultFile(folder_.path()).code() == StatusCode::damage) << "byte " << at;
+  }
+  ASSERT_TRUE(PosixEnv().WriteFileAtomically(path, whole.substr(0, whole.size() - kSeal)).ok());
+  EXPECT_TRUE(CheckResultFile(folder_.path()).ok()) << "as earlier versions wrote it";
+}
+
 TEST_F(ResultFileTest, TimingsLieUnderProvenanceAlone) {
   Write({SampleRow()});
   const Hdf5Reader file = Open();
