@@ -36,6 +36,14 @@ std::optional<int> TasksOnNode(std::string_view list, int node) {
   return std::nullopt;
 }
 
+// A number of a process above 0, where no launcher said how many there are: this is not the only one.
+std::string FindLaterRank(const std::vector<std::string>& environment) {
+  for (const char* const name :
+       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK"})
+    if (FindNumber(environment, name).value_or(0) > 0) return name;
+  return "";
+}
+
 }  // namespace
 
 std::optional<std::string> FindVariable(const std::vector<std::string>& environment, std::string_view name) {
@@ -77,14 +85,23 @@ LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environm
         FindVariable(environment, "SLURM_GPUS_PER_TASK").has_value() ||
         FindVariable(environment, "SLURM_TRES_PER_TASK").value_or("").find("gpu") != std::string::npos;
   } else if (declare("PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS") ||
-             declare("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE")) {
+             declare("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE") ||
+             declare("MPI_LOCALNRANKS", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")) {
     launch.under_mpi = false;  // another MPI's launcher, or a PMI that Open MPI 4 does not speak
+  } else if (launch.declared_by = FindLaterRank(environment); !launch.declared_by.empty()) {
+    launch.declared_ranks = 0;
+    launch.later_rank = true;
   }
   return launch;
 }
 
 Status CheckWorldSize(const LaunchEnvironment& launch, int world_size) {
   if (launch.declared_by.empty() || launch.declared_ranks == world_size) return {};
+  if (launch.later_rank)
+    return EnvironmentError(
+        "A launcher has started this process as one of several (" + launch.declared_by +
+        " is above 0), and does not say how many there are: each would take itself for the only one. "
+        "Start them with cluster/launch/mpirun.sh -np N retort run ..., or unset it");
   if (launch.declared_ranks < 1)
     return EnvironmentError("A launcher has set " + launch.declared_by +
                             " to something that is no number of processes, so that nobody knows how many there are: unset it, or "

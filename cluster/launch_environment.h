@@ -14,6 +14,7 @@ struct LaunchEnvironment {
   bool under_mpi = false;   // an MPI launcher started this process: open an MpiWorld
   int declared_ranks = 1;   // how many processes the launcher says it started; 0: no number
   std::string declared_by;  // the variable that says so; empty when none does
+  bool later_rank = false;  // it says that this is not the first process, and not how many there are
   int local_rank = 0;       // among the ranks on this host
   int local_size = 1;
   bool own_devices = false;  // each rank was given devices of its own: those that it sees are not shared

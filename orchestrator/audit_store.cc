@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "orchestrator/root_examples.h"
@@ -35,13 +36,25 @@ void AddRefuting(const privacy::AuditReport& noted, privacy::AuditReport& report
   }
 }
 
+// Links are followed.
+Result<std::string> ReadReport(storage::Env& env, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<storage::InputFile> file, env.OpenInput(path));
+  if (file->size() > kMostBytesOfReport) return DamageError(path + " is larger than any report of an audit");
+  return env.ReadFile(path);
+}
+
 }  // namespace
 
 StoredAudits::StoredAudits(storage::Env& env, std::string results)
-    : env_(env), results_(std::move(results)), notes_(env, ResultsRoot(results_)) {}
+    : env_(env),
+      results_(std::move(results)),
+      notes_{RefutationNotes(env, ResultsRoot(results_)), RefutationNotes(env, results_)} {}
 
 bool StoredAudits::MayKnow(const std::string& trial, const std::string& folder) const {
-  if (!notes_.trouble().empty() || notes_.Names(trial)) return true;
+  const auto knows = [&trial](const RefutationNotes& notes) {
+    return !notes.trouble().empty() || notes.Names(trial);
+  };
+  if (std::any_of(notes_.begin(), notes_.end(), knows)) return true;
   return !folder.empty() && storage::MayBeThere(env_, PathOf(results_, folder));
 }
 
@@ -50,7 +63,7 @@ Result<std::optional<privacy::AuditReport>> StoredAudits::Beside(const std::stri
   const std::string path = PathOf(results_, folder);
   RETORT_ASSIGN_OR_RETURN(const bool there, folder.empty() ? Result(false) : storage::IsThere(env_, path));
   if (!there) return std::optional<privacy::AuditReport>();
-  RETORT_ASSIGN_OR_RETURN(const std::string text, env_.ReadFile(path));
+  RETORT_ASSIGN_OR_RETURN(const std::string text, ReadReport(env_, path));
   Result<privacy::AuditReport> report = privacy::DecodeAuditReport(text);
   if (!report.ok()) return DamageError(path + ": " + report.status().message());
   if (report->trial != row.trial) return DamageError(path + " is the report on another trial");
@@ -58,9 +71,25 @@ Result<std::optional<privacy::AuditReport>> StoredAudits::Beside(const std::stri
   return std::optional(std::move(report).value());
 }
 
+Result<std::optional<privacy::AuditReport>> StoredAudits::Noted(const storage::ResultRow& row) const {
+  std::optional<privacy::AuditReport> found;
+  Status trouble;
+  for (const RefutationNotes& notes : notes_) {
+    Result<std::optional<privacy::AuditReport>> noted = notes.Of(row.trial, row.row_digest);
+    if (!noted.ok())
+      trouble = noted.status();
+    else if (noted->has_value() && found)
+      AddRefuting(**noted, *found);
+    else if (noted->has_value())
+      found = **std::move(noted);
+  }
+  if (!found && !trouble.ok()) return trouble;
+  return found;
+}
+
 Result<std::optional<privacy::AuditReport>> StoredAudits::Of(const std::string& folder,
                                                              const storage::ResultRow& row) const {
-  RETORT_ASSIGN_OR_RETURN(std::optional<privacy::AuditReport> noted, notes_.Of(row.trial, row.row_digest));
+  RETORT_ASSIGN_OR_RETURN(std::optional<privacy::AuditReport> noted, Noted(row));
   Result<std::optional<privacy::AuditReport>> beside = Beside(folder, row);
   if (!noted) return beside;
   if (!beside.ok() || !beside->has_value()) return noted;
@@ -73,7 +102,9 @@ std::string WithoutStop(std::string text) {
   return text;
 }
 
-bool MayBeAudited(storage::Env& env, const std::string& results) { return storage::MayBeThere(env, MarkOf(results)); }
+bool MayBeAudited(storage::Env& env, const std::string& results) {
+  return storage::MayBeThere(env, MarkOf(results)) || storage::MayBeThere(env, RefutationsFolder(results));
+}
 
 Result<storage::FileStamp> StampOfAudits(storage::Env& env, const std::string& results) {
   return env.Stamp(MarkOf(results));
@@ -115,6 +146,7 @@ Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& re
   RETORT_RETURN_IF_ERROR(env.CreateDirectories(results + "/" + trial.folder));
   RETORT_ASSIGN_OR_RETURN(const bool marked, storage::IsThere(env, MarkOf(results)));
   if (!marked) RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(MarkOf(results), ""));
+  if (refutes) RETORT_RETURN_IF_ERROR(NoteRefutation(env, results, report));
   RETORT_RETURN_IF_ERROR(
       env.WriteFileAtomically(PathOf(results, trial.folder), privacy::EncodeAuditReport(report) + "\n"));
   RETORT_RETURN_IF_ERROR(env.WriteFileAtomically(MarkOf(results), ""));

@@ -1,8 +1,10 @@
-// Reports of audits, beside the trials that they are of: TRIAL/audit.json; those that refute something are noted in the
-// results root, too (refutation_notes.h). Before the first one the results folder gets a mark, which is written again after
-// each, so that who keeps what it once knew of the folder sees that there may be more to know.
+// Reports of audits, beside the trials that they are of: TRIAL/audit.json; those that refute something are
+// noted in the results root and in the results folder, too (refutation_notes.h). Before the first one the
+// results folder gets a mark, which is written again after each, so that who keeps what it once knew of the
+// folder sees that there may be more to know.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +17,7 @@
 
 namespace retort::orchestrator {
 
-// What audits found of the trials of one results folder. The root's notes are listed once, when it is made.
+// What audits found of the trials of one results folder. Notes are listed once, when it is made.
 class StoredAudits {
  public:
   StoredAudits(storage::Env& env, std::string results);
@@ -23,8 +25,9 @@ class StoredAudits {
   // Whether anything may ever have been found of the trial (16 hex digits) in `folder`, relative to the results; empty: it
   // left no folder. True where nobody can say.
   [[nodiscard]] bool MayKnow(const std::string& trial, const std::string& folder) const;
-  // The report on the trial's present row, with what the root notes of it; nothing when there is none, or when it is of an
-  // earlier result. Error: where nobody can say what audits found, naming the file; never where the root's note tells.
+  // The report on the trial's present row, with what is noted of it; nothing when there is none, or when it
+  // is of an earlier result. Error: where nobody can say what audits found, naming the file; never where a
+  // note tells.
   [[nodiscard]] Result<std::optional<privacy::AuditReport>> Of(const std::string& folder,
                                                                const storage::ResultRow& row) const;
   // The report beside the trial alone.
@@ -32,9 +35,11 @@ class StoredAudits {
                                                                    const storage::ResultRow& row) const;
 
  private:
+  [[nodiscard]] Result<std::optional<privacy::AuditReport>> Noted(const storage::ResultRow& row) const;
+
   storage::Env& env_;
   std::string results_;
-  RefutationNotes notes_;
+  std::array<RefutationNotes, 2> notes_;  // of the root, and of the folder wherever it is moved
 };
 
 // Of an error of these, what a sentence goes on after.
@@ -53,7 +58,8 @@ class StoredAudits {
 // Error: as StoredAudits::Beside, with the remedy.
 [[nodiscard]] Status MayStoreAudit(storage::Env& env, const std::string& results, const TrialView& trial);
 // By rename. New findings take the place of earlier ones of the same kinds, but no refutation is taken back by an attack that
-// refutes nothing: the result must be made anew. What refutes is noted in the results root before. The trial has a row. Returns what is stored now. Error: as MayStoreAudit; environment.
+// refutes nothing: the result must be made anew. What refutes is noted in the results root and in the folder before. The trial
+// has a row. Returns what is stored now. Error: as MayStoreAudit; environment.
 [[nodiscard]] Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& results,
                                                       const TrialView& trial,
                                                       std::vector<privacy::AuditFinding> findings);

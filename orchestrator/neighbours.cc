@@ -272,6 +272,12 @@ Result<RootTerms> TermsElsewhere(storage::Env& env, const std::string& results, 
   const std::map<std::string, std::string> names = CappedNames(plan, terms.budgets);
   ChargedByData& charged = terms.charged;
   if (names.empty()) return terms;
+  if (IsMountedFromElsewhere(results, MountsHere()))
+    return EnvironmentError(
+        fmt::format("the budget of data set '{}' covers every sweep beside the results folder, and {} is a "
+                    "mount of a folder that lies elsewhere: what was charged beside that one cannot be "
+                    "seen from here. Name the folder where it lies, or mount the folder that holds it",
+                    names.begin()->second, results));
   const Result<std::vector<NeighbourSweep>> sweeps =
       ReadNeighbours(env, results, DigestsOf(names), plan.unpacked, shared);
   if (!sweeps.ok()) {

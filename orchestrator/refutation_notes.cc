@@ -11,7 +11,6 @@ namespace retort::orchestrator {
 namespace {
 
 constexpr std::size_t kDigestDigits = 16;
-constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
 
 std::string NameOf(const std::string& trial, const std::string& row_digest) {
   return trial + "-" + Sha256Hex(row_digest).substr(0, kDigestDigits) + ".json";
@@ -46,7 +45,7 @@ Result<std::optional<privacy::AuditReport>> RefutationNotes::Of(const std::strin
   if (!trouble_.empty()) return EnvironmentError(trouble_);
   const std::string name = NameOf(trial, row_digest), path = folder_ + "/" + name;
   if (!names_.contains(name)) return std::optional<privacy::AuditReport>();
-  RETORT_ASSIGN_OR_RETURN(const std::string text, env_.ReadSmallFile(path, kMostBytes));
+  RETORT_ASSIGN_OR_RETURN(const std::string text, env_.ReadSmallFile(path, kMostBytesOfReport));
   Result<privacy::AuditReport> report = privacy::DecodeAuditReport(text);
   if (!report.ok()) return DamageError(path + ": " + report.status().message());
   if (report->trial != trial || report->row_digest != row_digest)

@@ -1,7 +1,9 @@
-// What audits have refuted of a results root's trials, noted in the root: it stays known where the report beside a trial is
-// lost or cannot be read. ROOT/refuted/TRIAL-DIGEST.json, a report as audit.json is; the name alone says that there is one.
+// What audits have refuted of a results root's trials, noted in the root and in the results folder: it stays
+// known where the report beside a trial is lost or cannot be read. ROOT/refuted/TRIAL-DIGEST.json, a report
+// as audit.json is; the name alone says that there is one.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,7 +14,9 @@
 
 namespace retort::orchestrator {
 
-// Where they lie below `root`.
+inline constexpr std::uint64_t kMostBytesOfReport = std::uint64_t{16} << 20;
+
+// Where they lie below `root`, which may be a results folder, too.
 [[nodiscard]] std::string RefutationsFolder(const std::string& root);
 
 // What was noted when it was listed.

@@ -1,8 +1,12 @@
 #include "orchestrator/root_examples.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -25,6 +29,19 @@ fs::path Resolved(const fs::path& named, bool links_too) {
   return error ? whole : meant.has_filename() ? meant : meant.parent_path();
 }
 
+// "\040" is a blank, as mountinfo writes it.
+std::string Unescaped(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    int code = 0;
+    const bool escaped = text[i] == '\\' && i + 3 < text.size() &&
+                         std::from_chars(&text[i + 1], &text[i + 1] + 3, code, 8).ptr == &text[i + 1] + 3;
+    plain += escaped ? static_cast<char>(code) : text[i];
+    if (escaped) i += 3;
+  }
+  return plain;
+}
+
 }  // namespace
 
 std::string ResultsRoot(const std::string& results) {
@@ -36,6 +53,25 @@ std::string AbsoluteName(const std::string& results) {
   std::error_code error;
   const fs::path plain = Resolved(results, false), absolute = fs::absolute(plain, error);
   return (error ? plain : absolute).lexically_normal().string();
+}
+
+bool IsMountedFromElsewhere(const std::string& results, const std::string& mounts) {
+  std::error_code error;
+  const std::string meant = fs::weakly_canonical(AbsoluteName(results), error).string();
+  bool part = false;  // of the last mount there, which hides those before
+  std::istringstream lines(mounts);
+  for (std::string line; !error && std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string number, parent, device, root, point;
+    words >> number >> parent >> device >> root >> point;
+    if (Unescaped(point) == meant) part = root != "/";
+  }
+  return part;
+}
+
+std::string MountsHere() {
+  std::ifstream file("/proc/self/mountinfo");
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 Result<storage::DataMarks> RootExamples::Marks(const storage::MarkKey& key, const std::string& unpacked,

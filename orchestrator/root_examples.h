@@ -16,6 +16,13 @@ namespace retort::orchestrator {
 // The same folder from the root of the file system on.
 [[nodiscard]] std::string AbsoluteName(const std::string& results);
 
+// Whether `results` is where a folder that lies elsewhere was mounted (mount --bind, a container's volume),
+// by `mounts`, the text of /proc/self/mountinfo: what lies beside that folder in its own root is not seen
+// from here.
+[[nodiscard]] bool IsMountedFromElsewhere(const std::string& results, const std::string& mounts);
+// Of this process; empty where it is not told.
+[[nodiscard]] std::string MountsHere();
+
 // Reads each data set once, however often it is asked.
 class RootExamples {
  public:

@@ -82,7 +82,7 @@ void WritePlanAsJson(const PlanReport& report, const std::function<void(std::str
     document["dropped"].push_back({{"trial", trial->spec.id.Hex()}, {"name", ShownName(trial->spec)}});
   document["warnings"] = ordered_json::array();
   for (const Diagnostic& warning : report.plan->warnings) document["warnings"].push_back(warning.message);
-  PlannedClaims claims;
+  PlannedClaims claims(report.voids);
   WriteWithArray(out, document, "trials", report.trials.size(),
                  [&](std::size_t i) { return TrialEntry(report, report.trials[i], claims); });
 }

@@ -52,7 +52,11 @@ PlanReport ReportPlan(const SweepPlan& plan, const std::string& results, const R
   report.has_results = view != nullptr;
   std::unordered_map<TrialId, const TrialView*> stored;  // and not met in the plan yet
   if (view != nullptr)
-    for (const TrialView& trial : view->trials) stored.emplace(trial.spec.id, &trial);
+    for (const TrialView& trial : view->trials) {
+      stored.emplace(trial.spec.id, &trial);
+      if (std::string reason = AuditVoidOf(trial); !reason.empty())
+        report.voids.emplace(trial.spec.id, std::move(reason));
+    }
   report.costs = std::move(costs);
   report.slots = slots;
   const TeacherSpecs teachers(plan.trials);

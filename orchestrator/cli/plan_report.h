@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ struct PlanReport {
   std::string results;  // folder
   bool has_results = false;
   std::vector<PlannedTrial> trials;       // in plan order
+  std::map<TrialId, std::string> voids;  // AuditVoidOf each stored trial of which audits leave nothing proven
   CostModel costs;                        // measured on machines like this one
   std::vector<const TrialView*> dropped;  // stored, but no longer planned
   std::optional<SweepEstimate> total;     // of the trials that run; nothing when one's cost is unknown

@@ -111,7 +111,7 @@ std::vector<std::string> GroupNames(const std::vector<const TrialSpec*>& specs) 
 std::string PrivacyText(const PlanReport& report, std::size_t width) {
   std::vector<std::pair<std::vector<privacy::Claim>, std::vector<const TrialSpec*>>> groups;
   const std::size_t claimed = std::min(report.trials.size(), kListedTrials);
-  PlannedClaims planned;
+  PlannedClaims planned(report.voids);
   for (std::size_t i = 0; i < claimed; ++i) {
     const TrialSpec& spec = *report.trials[i].spec;
     const std::vector<privacy::Claim>& claims = planned.Of(spec, report.trials[i].teacher);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "experiments/privacy/withdrawn_claim.h"
+
 namespace retort::orchestrator::cli {
 
 TeacherSpecs::TeacherSpecs(std::span<const TrialSpec> trials) {
@@ -18,8 +20,19 @@ const std::vector<privacy::Claim>& PlannedClaims::Of(const TrialSpec& spec, cons
   if (remembered() >= kMostRemembered) accountant_.reset();
   if (!accountant_) accountant_.emplace();
   std::vector<privacy::Claim> of_teacher;
-  if (teacher != nullptr) of_teacher = IfNothingFails(*teacher, {});
-  return IfNothingFails(spec, std::move(of_teacher));
+  if (teacher != nullptr) of_teacher = AsAuditsLeaveThem(*teacher, IfNothingFails(*teacher, {}));
+  return AsAuditsLeaveThem(spec, IfNothingFails(spec, std::move(of_teacher)));
+}
+
+const std::vector<privacy::Claim>& PlannedClaims::AsAuditsLeaveThem(
+    const TrialSpec& spec, const std::vector<privacy::Claim>& claims) {
+  const auto found = voids_.find(spec.id);
+  if (found == voids_.end()) return claims;
+  withdrawn_ = claims;
+  for (privacy::Claim& claim : withdrawn_)
+    if (claim.status == privacy::ClaimStatus::proven)
+      claim = privacy::Withdrawn(std::move(claim), found->second);
+  return withdrawn_;
 }
 
 const std::vector<privacy::Claim>& PlannedClaims::IfNothingFails(const TrialSpec& spec,

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "experiments/privacy/accountant.h"
@@ -28,6 +31,10 @@ class TeacherSpecs {
 // Not thread-safe.
 class PlannedClaims {
  public:
+  // `voids`: why nothing that is proven of a trial holds, after audits; those who rest on it claim what is
+  // left.
+  explicit PlannedClaims(std::map<TrialId, std::string> voids = {}) : voids_(std::move(voids)) {}
+
   // `teacher`: the spec of spec.parent; null without one. The reference is good until the next call.
   [[nodiscard]] const std::vector<privacy::Claim>& Of(const TrialSpec& spec, const TrialSpec* teacher);
 
@@ -39,8 +46,12 @@ class PlannedClaims {
   [[nodiscard]] const std::vector<privacy::Claim>& IfNothingFails(const TrialSpec& spec,
                                                                   std::vector<privacy::Claim> teacher_claims);
 
+  [[nodiscard]] const std::vector<privacy::Claim>& AsAuditsLeaveThem(
+      const TrialSpec& spec, const std::vector<privacy::Claim>& claims);
+
+  std::map<TrialId, std::string> voids_;
   std::optional<privacy::Accountant> accountant_;  // begun anew where it has become large
-  std::vector<privacy::Claim> unknown_;
+  std::vector<privacy::Claim> unknown_, withdrawn_;
 };
 
 }  // namespace retort::orchestrator::cli

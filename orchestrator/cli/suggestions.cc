@@ -1,6 +1,7 @@
 #include "orchestrator/cli/suggestions.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <string_view>
 
@@ -86,7 +87,20 @@ Diagnostic MissingCommandError(const CommandNode& command) {
   return error;
 }
 
-bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
+// Of nothing but white space, as Unicode has it, and marks that nobody sees.
+bool IsBlank(std::string_view text) {
+  static constexpr std::array<std::string_view, 26> kBlanks = {
+      " ",      "\t",     "\r",     "\n",     "\v",     "\f",     "\u0085", "\u00a0", "\u1680",
+      "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008",
+      "\u2009", "\u200a", "\u200b", "\u2028", "\u2029", "\u202f", "\u3000", "\ufeff"};
+  while (!text.empty()) {
+    const auto blank = std::find_if(kBlanks.begin(), kBlanks.end(),
+                                    [text](std::string_view one) { return text.starts_with(one); });
+    if (blank == kBlanks.end()) return false;
+    text.remove_prefix(blank->size());
+  }
+  return true;
+}
 
 Diagnostic EmptyValueError(const std::string& option, bool takes_one) {
   Diagnostic error;

@@ -38,7 +38,7 @@ void CheckLog(storage::Env& env, const std::string& directory, const std::string
   const Result<storage::LogContents> contents = storage::ReadRecordLog(env, full, kind);
   ++report.logs;
   if (!contents.ok()) {
-    report.damage.push_back({path, contents.status().message()});
+    report.damage.push_back({path, contents.status().message(), contents.status().code()});
   } else if (contents->torn_bytes > 0) {
     report.remarks.push_back(
         fmt::format("{} ends in {} bytes of an unfinished record; the next writer cuts them", path,
@@ -61,7 +61,8 @@ void CheckCheckpoints(storage::Env& env, const std::string& directory, const std
     ++report.checkpoints;
     const auto bytes = storage::ReadIntact(env, folder, checkpoint);
     if (!bytes.ok())
-      report.damage.push_back({attempt + "/" + checkpoint.file, bytes.status().message()});
+      report.damage.push_back(
+          {attempt + "/" + checkpoint.file, bytes.status().message(), bytes.status().code()});
     else if (!*bytes)
       report.damage.push_back(
           {attempt + "/" + checkpoint.file, "is gone, or is not what its manifest recorded"});
@@ -79,7 +80,7 @@ std::vector<std::string> NamesIn(storage::Env& env, const std::string& directory
   if (names.ok()) return *std::move(names);
   const bool said = std::any_of(report.damage.begin(), report.damage.end(),
                                 [&folder](const Damage& one) { return one.where == folder; });
-  if (!said) report.damage.push_back({folder, names.status().message()});
+  if (!said) report.damage.push_back({folder, names.status().message(), names.status().code()});
   return {};
 }
 

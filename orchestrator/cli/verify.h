@@ -13,6 +13,8 @@ namespace retort::orchestrator::cli {
 struct Damage {
   std::string where;  // file relative to the results folder, or a trial's shown name
   std::string what;   // one sentence
+  StatusCode code =
+      StatusCode::damage;  // environment: it could not be read, and nobody can say whether it is whole
 };
 
 struct VerifyReport {

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 
 #include "orchestrator/cli/claim_json.h"
@@ -12,6 +14,8 @@ namespace retort::orchestrator::cli {
 namespace {
 
 using nlohmann::ordered_json;
+
+bool IsUnread(const Damage& damage) { return damage.code == StatusCode::environment; }
 
 std::string ReportJson(const VerifyReport& report, const std::string& directory) {
   ordered_json document;
@@ -33,13 +37,17 @@ std::string ReportJson(const VerifyReport& report, const std::string& directory)
 std::string ReportText(const VerifyReport& report, const std::string& directory, std::size_t width) {
   std::string out;
   for (const Damage& damage : report.damage)
-    out += Wrap("damage: " + damage.where + ": " + damage.what, width, 2) + "\n";
+    out +=
+        Wrap((IsUnread(damage) ? "not read: " : "damage: ") + damage.where + ": " + damage.what, width, 2) +
+        "\n";
   for (const std::string& remark : report.remarks) out += Wrap("note: " + remark, width, 2) + "\n";
   out += fmt::format(
       "{}: checked {} logs, {} rows, {} attempt files, {} checkpoints, {} ledger entries: ", directory,
       report.logs, report.rows, report.attempts, report.checkpoints, report.ledger_entries);
-  return out +
-         (report.damage.empty() ? "all as written\n" : fmt::format("{} damaged\n", report.damage.size()));
+  if (report.damage.empty()) return out + "all as written\n";
+  const auto unread = std::count_if(report.damage.begin(), report.damage.end(), IsUnread);
+  return out + fmt::format("{} damaged{}\n", static_cast<std::ptrdiff_t>(report.damage.size()) - unread,
+                           unread > 0 ? fmt::format(", {} not read", unread) : "");
 }
 
 }  // namespace
@@ -53,7 +61,9 @@ int VerifyCommand(const Invocation& call) {
   call.console.Text(call.line.global.json
                         ? ReportJson(report, found->directory)
                         : ReportText(report, found->directory, call.console.options().width));
-  return report.damage.empty() ? 0 : ExitCode(StatusCode::damage);
+  if (report.damage.empty()) return 0;
+  return ExitCode(std::all_of(report.damage.begin(), report.damage.end(), IsUnread) ? StatusCode::environment
+                                                                                    : StatusCode::damage);
 }
 
 }  // namespace retort::orchestrator::cli

@@ -93,6 +93,9 @@ expect_code 0
 expect_out "refuted-by-audit"
 run "$retort" list --results r --json
 expect_out '"failure":"refuted-by-audit"'
+run "$retort" plan "$sweep" trial.noise=secure "$rows" --results r --json
+expect_code 0
+expect_out '"reason":"refuted-by-audit"'
 run "$retort" status --results r
 expect_code 0
 expect_out "1. a proven claim of dpsgd-digits-s0"
@@ -108,7 +111,7 @@ run "$retort" list --results r
 expect_out "refuted-by-audit"
 
 case_name="an audit of a trial that nothing refutes"
-rm "$(cat .list)" refuted/*.json
+rm "$(cat .list)" refuted/*.json r/refuted/*.json
 run "$retort" audit dpsgd-digits-s0 --kind canary --canaries 100 --results r
 expect_code 0
 run "$retort" repair --apply --results r    # results.h5 shows the claim again

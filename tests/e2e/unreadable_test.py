@@ -132,7 +132,9 @@ class Unreadable(unittest.TestCase):
             page = path("theirs", "page.html") if stranger else path("page.html")
             self.expect(retort("report", "--results", results, "--out", page, stranger=stranger), 1, "audit.json")
             self.assertIn("Nothing is claimed, since nobody can say", read(page))
-            self.expect(retort("plan", toml, "--results", results, stranger=stranger), 0, "nobody can say what audits found of")
+            plan = retort("plan", toml, "--results", results, stranger=stranger)
+            self.expect(plan, 0, "nobody can say what audits found of")
+            self.assertNotIn("≤ ", plan.stdout)
             self.expect(retort("status", "--results", results, stranger=stranger), 0, "nothing is claimed of", "ε = ∞", "audit-unreadable")
             self.expect(retort("audit", "dpsgd-digits-s0", "--results", results, stranger=stranger), 3 if stranger else 1,
                         "move it away")
@@ -174,6 +176,18 @@ class Unreadable(unittest.TestCase):
         self.expect(self.run_sweep(toml, "--results", path("link"), code=1), 1, "over its budget")
         self.expect(self.run_sweep(toml, "--results", ".", cwd=os.path.join(root, "new"), code=1), 1)
 
+    @unittest.skipIf(subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True).returncode, "may not mount")
+    def test_a_budget_is_not_passed_where_the_folder_is_mounted_elsewhere(self):
+        root, toml = os.path.dirname(self.fresh("bound")), sweep("m.toml", BUDGET, "[1]")
+        new, other = os.path.join(root, "new"), path("other", "new")
+        os.mkdir(new)
+        os.makedirs(other)
+        for budget, code in ((toml, 3), (sweep("m0.toml", "", "[1]"), 0)):
+            run = f"mount --bind '{new}' '{other}' && exec '{OPTIONS.retort}' run '{budget}' --results '{other}' --metrics-listen none"
+            done = subprocess.run(["unshare", "--mount", "sh", "-c", run], capture_output=True, text=True, timeout=120, check=False,
+                                  env={**os.environ, "XDG_CACHE_HOME": path("cache")})
+            self.expect(done, code, *(["is a mount of a folder that lies elsewhere"] if code else []))
+
     def test_results_that_are_only_forbidden_are_not_missing(self):
         results, toml = self.fresh("forbidden"), sweep("f.toml")
         for closed in (results, os.path.dirname(results)):
@@ -181,6 +195,10 @@ class Unreadable(unittest.TestCase):
             for words in (["status"], ["list"], ["show", "dpsgd-digits-s0"], ["report"], ["verify"], ["repair"], ["table", toml],
                           ["plan", toml]):
                 self.expect(retort(*words, "--results", results, stranger=True), 3, "Permission denied", "belongs to")
+            os.chmod(*was)
+        for name in ("journal.log", "ledger.log", "trials"):
+            was = close(os.path.join(results, name))
+            self.expect(retort("verify", "--results", results, stranger=True), 3, "Permission denied", "belongs to", "not read")
             os.chmod(*was)
         self.expect(retort("status", "--results", path("never")), 3, "holds no sweep")
 

@@ -80,6 +80,7 @@ TEST(CommandTree, NoOptionOfAnyCommandTakesAnEmptyValue) {
           if (!takes_one) continue;
           ExpectEmpty(WordsTo(*command), {name, ""}, name, "empty value");
           ExpectEmpty(WordsTo(*command), {name, " "}, name, "empty value");
+          ExpectEmpty(WordsTo(*command), {name, "\u00a0\u2003"}, name, "empty value");
           ExpectEmpty(WordsTo(*command), {"word", name, "", "--json"}, name, "empty value");
           ++options;
         }
@@ -96,7 +97,7 @@ TEST(CommandTree, NoCommandTakesAnEmptyArgument) {
     std::vector<std::string> before;
     for (const Parameter* argument : ArgumentsOf(*command)) {
       before.push_back(argument->choices.empty() ? "a=b" : argument->choices.front());
-      for (const char* const blank : {"", "  "}) {
+      for (const char* const blank : {"", "  ", "\u00a0", "\u3000 \ufeff"}) {
         std::vector<std::string> more = before;
         more.emplace_back(blank);
         ExpectEmpty(WordsTo(*command), more, "", "an argument is empty");

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/cli/sample_results.h"
 
 namespace retort::orchestrator::cli {
@@ -27,6 +29,30 @@ TEST(PlannedClaims, AStudentsRestOnThoseOfItsTeacher) {
   EXPECT_EQ(claims.Of(student, &teacher), WorkedOut(student, &teacher));
   EXPECT_NE(claims.Of(student, &teacher), of_plain);
   EXPECT_EQ(claims.Of(student, nullptr), WorkedOut(student, nullptr));
+}
+
+bool AnyProven(const std::vector<privacy::Claim>& claims) {
+  return std::any_of(claims.begin(), claims.end(), [](const privacy::Claim& claim) {
+    return claim.status == privacy::ClaimStatus::proven;
+  });
+}
+
+TEST(PlannedClaims, NothingIsProvenOfWhatAuditsRefuteNorOfItsStudents) {
+  const auto data = testing::SampleData();
+  TrialSpec teacher = testing::SampleTeacher(data), student = testing::SampleStudent(data, 0);
+  student.reading = Reading::sound;
+  teacher.method = "dpsgd";
+  teacher.noise_multiplier = 4;
+  teacher.id = TrialId::FromHex("00000000000000aa").value();
+  PlannedClaims whole;
+  ASSERT_TRUE(AnyProven(whole.Of(teacher, nullptr)));
+  ASSERT_TRUE(AnyProven(whole.Of(student, &teacher)));
+  PlannedClaims left({{teacher.id, "refuted-by-audit"}});
+  EXPECT_FALSE(AnyProven(left.Of(teacher, nullptr)));
+  EXPECT_EQ(left.Of(teacher, nullptr).at(0).reason, "refuted-by-audit");
+  for (const privacy::Claim& claim : left.Of(student, &teacher))
+    EXPECT_FALSE(claim.status == privacy::ClaimStatus::proven &&
+                 claim.adjacency == privacy::Adjacency::example);
 }
 
 TEST(PlannedClaims, NoMoreAreHeldThanTheLimitHoweverManyDiffer) {

@@ -31,12 +31,25 @@ TEST(LaunchEnvironmentTest, MpirunIsRecognisedWithItsLocalRanks) {
 
 TEST(LaunchEnvironmentTest, SingletonsOfALauncherAreRefusedWithTheCommandToUse) {
   for (const char* const variable : {"OMPI_COMM_WORLD_SIZE=4", "SLURM_STEP_NUM_TASKS=4", "PMI_SIZE=4",
-                                     "MV2_COMM_WORLD_SIZE=4"}) {
+                                     "MV2_COMM_WORLD_SIZE=4", "MPI_LOCALNRANKS=4"}) {
     const Status status = CheckWorldSize(ReadLaunchEnvironment({variable}), 1);
     EXPECT_EQ(status.code(), StatusCode::environment);
     EXPECT_THAT(status.message(), HasSubstr(variable));
     EXPECT_THAT(status.message(), HasSubstr("cluster/launch/mpirun.sh -np 4 retort run"));
   }
+}
+
+TEST(LaunchEnvironmentTest, ALaterRankIsRefusedWhereNobodySaysHowManyThereAre) {
+  for (const std::string name :
+       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK"}) {
+    const Status status = CheckWorldSize(ReadLaunchEnvironment({name + "=1"}), 1);
+    EXPECT_EQ(status.code(), StatusCode::environment) << name;
+    EXPECT_THAT(status.message(), HasSubstr(name));
+    for (const char* const first : {"0", "", "x"})
+      EXPECT_TRUE(CheckWorldSize(ReadLaunchEnvironment({name + "=" + first}), 1).ok()) << name << first;
+  }
+  EXPECT_TRUE(
+      CheckWorldSize(ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=1"}), 2).ok());
 }
 
 TEST(LaunchEnvironmentTest, SrunWithPmixOpensMpiAndWithoutDoesNot) {

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <filesystem>
 
 #include "storage/env.h"
 #include "tests/testing/another_user.h"
@@ -134,6 +136,7 @@ TEST_F(AuditStore, RootRemembersWhatWasRefuted) {
   ASSERT_TRUE(storage::PosixEnv().Remove(beside).ok());
   EXPECT_EQ(Contradictions(**ReadAudit(storage::PosixEnv(), results_, trial_)).size(), 1U);
   EXPECT_TRUE(StoredAudits(storage::PosixEnv(), results_).MayKnow(trial_.row->trial, ""));
+  std::filesystem::remove_all(results_ + "/refuted");
   const std::string file = noted + "/" + storage::PosixEnv().List(noted).value().at(0);
   ASSERT_TRUE(storage::PosixEnv().WriteFileAtomically(file, "").ok());
   EXPECT_EQ(ReadAudit(storage::PosixEnv(), results_, trial_).status().code(), StatusCode::damage);
@@ -160,6 +163,28 @@ TEST_F(AuditStore, NoLaterAuditTakesBackWhatOneRefuted) {
   EXPECT_EQ(contradictions(), 1U);
   trial_.row->row_digest = "of a result made anew";
   EXPECT_FALSE(ReadAudit(storage::PosixEnv(), results_, trial_)->has_value());
+}
+
+TEST_F(AuditStore, FolderRemembersWhatWasRefutedInAnotherRoot) {
+  Store({Refuting("a run")});
+  ASSERT_TRUE(storage::PosixEnv().Remove(results_ + "/trials/x/audit.json").ok());
+  ASSERT_TRUE(storage::PosixEnv().Remove(results_ + "/audited").ok());
+  const std::string moved = folder_ / "elsewhere/sweep";
+  ASSERT_TRUE(storage::PosixEnv().CreateDirectories(folder_ / "elsewhere").ok());
+  ASSERT_EQ(std::rename(results_.c_str(), moved.c_str()), 0);
+  const auto read = ReadAudit(storage::PosixEnv(), moved, trial_);
+  ASSERT_TRUE(read.ok() && read->has_value());
+  EXPECT_EQ(Contradictions(**read).size(), 1U);
+  EXPECT_TRUE(StoredAudits(storage::PosixEnv(), moved).MayKnow(trial_.row->trial, ""));
+  EXPECT_TRUE(MayBeAudited(storage::PosixEnv(), moved));
+  ASSERT_TRUE(StoreAudit(storage::PosixEnv(), moved, trial_, {Finding(AuditKind::canary, "a weaker one")}).ok());
+  EXPECT_EQ(Contradictions(**ReadAudit(storage::PosixEnv(), moved, trial_)).size(), 1U);
+}
+
+TEST_F(AuditStore, ReportLargerThanAnyIsDamageAndNotRead) {
+  Store({Finding(AuditKind::membership, "old")});
+  ASSERT_EQ(::truncate((results_ + "/trials/x/audit.json").c_str(), off_t{1} << 40), 0);
+  EXPECT_EQ(ReadAudit(storage::PosixEnv(), results_, trial_).status().code(), StatusCode::damage);
 }
 
 TEST_F(AuditStore, OlderReportThatIsPutBackDoesNotHideWhatWasRefuted) {

@@ -100,6 +100,21 @@ TEST_F(BesideFolders, FolderThatMayNotBeEnteredStopsABudgetedSweepAndIsSaid) {
   EXPECT_THAT(root.uncounted, ElementsAre(HasSubstr(root_ + "/closed")));
 }
 
+TEST_F(BesideFolders, AFolderThatIsMountedFromElsewhereIsTold) {
+  const std::string here = fs::weakly_canonical(own_).string(), head = "36 35 98:0 ";
+  const std::string rest = " rw,noatime master:1 - ext3 /dev/root rw\n";
+  EXPECT_TRUE(IsMountedFromElsewhere(own_, head + "/home/r/a " + here + rest));
+  EXPECT_TRUE(IsMountedFromElsewhere(
+      own_ + "/../own/", head + "/home/r/a " + fs::weakly_canonical(own_ + "/../own").string() + rest));
+  EXPECT_TRUE(IsMountedFromElsewhere("/r/a b", head + "/x /r/a\\040b" + rest));
+  EXPECT_FALSE(IsMountedFromElsewhere(own_, head + "/ " + here + rest)) << "a disk of its own";
+  EXPECT_FALSE(
+      IsMountedFromElsewhere(own_, head + "/home/r " + fs::path(here).parent_path().string() + rest));
+  EXPECT_FALSE(IsMountedFromElsewhere(own_, head + "/home/r/a " + here + rest + head + "/ " + here + rest));
+  for (const std::string& text : {std::string(), std::string("x"), head})
+    EXPECT_FALSE(IsMountedFromElsewhere(own_, text));
+}
+
 TEST_F(BesideFolders, FilesThatMayNotBeReadStopEverySweepThatMayShareTheirData) {
   const std::string folder = Sweep("closed", 30);
   for (const std::string& file : {JournalPath(folder), LedgerPath(folder)})
