@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "orchestrator/root_examples.h"
+#include "storage/input_files.h"
 #include "storage/presence.h"
 
 namespace retort::orchestrator {
@@ -40,7 +41,7 @@ void AddRefuting(const privacy::AuditReport& noted, privacy::AuditReport& report
 Result<std::string> ReadReport(storage::Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<storage::InputFile> file, env.OpenInput(path));
   if (file->size() > kMostBytesOfReport) return DamageError(path + " is larger than any report of an audit");
-  return env.ReadFile(path);
+  return storage::ReadBytes(*file, 0, file->size());
 }
 
 }  // namespace
@@ -130,12 +131,13 @@ Result<privacy::AuditReport> StoreAudit(storage::Env& env, const std::string& re
                                         std::vector<privacy::AuditFinding> findings) {
   RETORT_CHECK(trial.row.has_value());
   RETORT_RETURN_IF_ERROR(MayStoreAudit(env, results, trial));
-  const std::vector<privacy::AuditFinding> anew = findings;
   privacy::AuditReport report{trial.row->trial, trial.row->row_digest, std::move(findings)};
   RETORT_ASSIGN_OR_RETURN(const std::optional<privacy::AuditReport> stored, ReadAudit(env, results, trial));
+  std::vector<privacy::AuditFinding> kept;
   if (stored)
     for (const privacy::AuditFinding& old : stored->findings)
-      if (!Replaced(old, anew)) report.findings.push_back(old);
+      if (!Replaced(old, report.findings)) kept.push_back(old);
+  report.findings.insert(report.findings.end(), kept.begin(), kept.end());
   std::stable_sort(
       report.findings.begin(), report.findings.end(),
       [](const privacy::AuditFinding& a, const privacy::AuditFinding& b) { return a.kind < b.kind; });

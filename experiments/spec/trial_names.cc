@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/spec/file_names.h"
 #include "experiments/spec/methods.h"
 #include "experiments/spec/spec_keys.h"
 
@@ -74,9 +75,6 @@ void TellApart(const std::vector<TrialSpec*>& group, std::vector<std::string>& l
   }
 }
 
-// Of a name, so that a folder that adds an id to it has one that every file system takes.
-constexpr std::size_t kMostNameBytes = 200;
-
 std::string FolderName(std::string name) {
   std::replace_if(
       name.begin(), name.end(),
@@ -85,7 +83,7 @@ std::string FolderName(std::string name) {
                  std::string_view("._-+").find(c) != std::string_view::npos);
       },
       '_');
-  if (name.size() > kMostNameBytes) name.resize(kMostNameBytes);
+  if (name.size() > kMostFileNameBytes) name.resize(kMostFileNameBytes);
   return name;
 }
 

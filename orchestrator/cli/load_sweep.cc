@@ -182,8 +182,10 @@ using NotesByData = std::map<std::string, storage::DataNotes>;
 // cannot be read is told when the trial starts.
 std::vector<Diagnostic> ContradictedClasses(storage::Env& env, const SweepPlan& plan, const NotesByData& notes) {
   std::vector<Diagnostic> errors;
+  std::set<std::pair<std::string, std::string>> seen;  // by teacher and data: seeds share a file
   for (const TrialSpec& spec : plan.trials) {
     if (spec.role != Role::teacher || spec.weights_digest.empty() || spec.weights.empty() || !spec.data) continue;
+    if (!seen.emplace(spec.teacher + " " + spec.weights, spec.data->name).second) continue;
     const auto found = notes.find(spec.data->name);
     if (found == notes.end()) continue;
     const Result<std::vector<std::string>> names = storage::ReadClassNames(env, spec.weights);

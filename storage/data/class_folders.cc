@@ -13,12 +13,6 @@ namespace {
 
 using Classes = std::vector<std::pair<std::string, std::int64_t>>;
 
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const std::size_t begin = text.find_first_not_of(kBlank);
-  return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
-}
-
 // Up to the next comma; or in double quotes, where two stand for one.
 std::string CsvField(std::string_view text) {
   text = Trimmed(text);

@@ -44,12 +44,7 @@ Status LineFault(const std::string& path, std::size_t line, const std::string& w
   return UsageError(path + ":" + std::to_string(line) + ": " + what);
 }
 
-std::string_view Trimmed(std::string_view line) {
-  line = line.substr(0, std::min(line.find('#'), line.size()));
-  const std::size_t begin = line.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return "";
-  return line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-}
+std::string_view BeforeComment(std::string_view line) { return Trimmed(line.substr(0, line.find('#'))); }
 
 Status Take(const std::string& what, const std::vector<std::int64_t>& indices, std::vector<char>& taken) {
   for (const std::int64_t index : indices) {
@@ -131,7 +126,7 @@ Result<std::int64_t> CountListed(Env& env, const std::string& path) {
   RETORT_ASSIGN_OR_RETURN(const std::string text, ListText(env, path));
   std::int64_t count = 0;
   RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> lines, LinesOf(path, text));
-  for (const std::string& line : lines) count += Trimmed(line).empty() ? 0 : 1;
+  for (const std::string& line : lines) count += BeforeComment(line).empty() ? 0 : 1;
   if (count == 0) return UsageError(path + " lists no example");
   return count;
 }
@@ -143,7 +138,7 @@ Result<std::vector<std::int64_t>> ReadSplitList(Env& env, const std::string& pat
   const Names names(store);
   std::vector<std::int64_t> indices;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string_view word = Trimmed(lines[i]);
+    const std::string_view word = BeforeComment(lines[i]);
     if (word.empty()) continue;
     const std::optional<std::int64_t> number = WholeNumber(word);
     const std::optional<std::int64_t> index = number ? number : names.Find(word);

@@ -45,6 +45,12 @@ std::vector<std::string_view> Words(std::string_view line) {
   return words;
 }
 
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const std::size_t begin = text.find_first_not_of(kBlank);
+  return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
+}
+
 Status LineError(const std::string& where, std::size_t line, const std::string& what) {
   return DamageError(where + ": line " + std::to_string(line) + ": " + what);
 }

@@ -18,6 +18,8 @@ namespace retort::storage {
 [[nodiscard]] Result<std::vector<std::string>> LinesOf(const std::string& where, std::string_view text);
 // Parts between blanks and tabs.
 [[nodiscard]] std::vector<std::string_view> Words(std::string_view line);
+// Without blanks, tabs and "\r" at either end.
+[[nodiscard]] std::string_view Trimmed(std::string_view text);
 // damage: "WHERE: line N: what".
 [[nodiscard]] Status LineError(const std::string& where, std::size_t line, const std::string& what);
 // 0 or above; nothing for anything else.
