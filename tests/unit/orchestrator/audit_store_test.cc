@@ -161,6 +161,9 @@ TEST_F(AuditStore, NoLaterAuditTakesBackWhatOneRefuted) {
   EXPECT_EQ(contradictions(), 1U);
   Store({Refuting("another run")});
   EXPECT_EQ(contradictions(), 1U);
+  for (const std::string& root : {folder_.path(), results_}) std::filesystem::remove_all(root + "/refuted");
+  Store({Finding(AuditKind::canary, "where the notes are lost")});
+  EXPECT_EQ(contradictions(), 1U);
   trial_.row->row_digest = "of a result made anew";
   EXPECT_FALSE(ReadAudit(storage::PosixEnv(), results_, trial_)->has_value());
 }
