@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "experiments/spec/crc32c.h"
+#include "experiments/base/digests.h"
 
 namespace retort::cluster {
 namespace {
@@ -43,7 +43,7 @@ std::string Encode(const Envelope& envelope) {
   bytes.reserve(total);
   Put(bytes, static_cast<std::uint32_t>(total));
   Put(bytes, kEnvelopeVersion);
-  Put(bytes, static_cast<std::uint16_t>(TypeOf(envelope.message)));
+  Put(bytes, static_cast<std::uint16_t>(FindMessageType(envelope.message)));
   Put(bytes, envelope.attempt.trial.bits());
   Put(bytes, envelope.attempt.number);
   Put(bytes, envelope.generation.value);
@@ -59,9 +59,8 @@ Result<std::size_t> EnvelopeLength(std::string_view first_bytes) {
   }
   const std::size_t length = Take<std::uint32_t>(first_bytes);
   if (length < kHeaderBytes + kCrcBytes || length > kMaxEnvelopeBytes) {
-    return FieldError("length", std::to_string(length) + " is outside " +
-                                    std::to_string(kHeaderBytes + kCrcBytes) + " to " +
-                                    std::to_string(kMaxEnvelopeBytes) + " bytes");
+    return FieldError("length", std::to_string(length) + " is outside " + std::to_string(kHeaderBytes + kCrcBytes) +
+                                    " to " + std::to_string(kMaxEnvelopeBytes) + " bytes");
   }
   return length;
 }
@@ -69,8 +68,8 @@ Result<std::size_t> EnvelopeLength(std::string_view first_bytes) {
 Result<Envelope> Decode(std::string_view bytes) {
   RETORT_ASSIGN_OR_RETURN(const std::size_t length, EnvelopeLength(bytes));
   if (length != bytes.size()) {
-    return FieldError("length", "it says " + std::to_string(length) + " bytes, the frame has " +
-                                    std::to_string(bytes.size()));
+    return FieldError("length",
+                      "it says " + std::to_string(length) + " bytes, the frame has " + std::to_string(bytes.size()));
   }
   std::string_view rest = bytes.substr(sizeof(std::uint32_t));
   const auto version = Take<std::uint16_t>(rest);

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "cluster/messages.h"
-#include "experiments/spec/ids.h"
-#include "experiments/spec/status.h"
+#include "experiments/base/ids.h"
+#include "experiments/base/status.h"
 
 namespace retort::cluster {
 
@@ -27,7 +27,7 @@ struct Envelope {
 [[nodiscard]] std::string Encode(const Envelope& envelope);
 // Error: refused, naming the field that is wrong (length, version, type, crc, or a payload field).
 [[nodiscard]] Result<Envelope> Decode(std::string_view bytes);
-// The length of the whole frame that begins with `first_bytes` (at least four), for a reader that gets
+// Returns the length of the whole frame that begins with `first_bytes` (at least four), for a reader that gets
 // it in pieces. Error: refused, field length, when no frame is that short or that long.
 [[nodiscard]] Result<std::size_t> EnvelopeLength(std::string_view first_bytes);
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
+#include <system_error>
 
 namespace retort::cluster {
 namespace {
@@ -44,6 +47,18 @@ std::string FindLaterRank(const std::vector<std::string>& environment) {
   return "";
 }
 
+constexpr const char* kOwn = "RETORT_END_TIME";
+constexpr const char* kSlurm = "SLURM_JOB_END_TIME";
+// Slurm's INFINITE and NO_VAL: a job without a limit.
+constexpr std::int64_t kSlurmNoTime = std::numeric_limits<std::uint32_t>::max() - 1;
+
+std::optional<std::int64_t> Seconds(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value <= 0) return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
 std::optional<std::string> FindVariable(const std::vector<std::string>& environment, std::string_view name) {
@@ -81,9 +96,8 @@ LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environm
     const int node = FindNumber(environment, "SLURM_NODEID").value_or(0);
     launch.local_size = std::max(TasksOnNode(tasks, node).value_or(1), launch.local_rank + 1);
     // srun --gpus-per-task shows each task its own devices only.
-    launch.own_devices =
-        FindVariable(environment, "SLURM_GPUS_PER_TASK").has_value() ||
-        FindVariable(environment, "SLURM_TRES_PER_TASK").value_or("").find("gpu") != std::string::npos;
+    launch.own_devices = FindVariable(environment, "SLURM_GPUS_PER_TASK").has_value() ||
+                         FindVariable(environment, "SLURM_TRES_PER_TASK").value_or("").find("gpu") != std::string::npos;
   } else if (declare("PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS") ||
              declare("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE") ||
              declare("MPI_LOCALNRANKS", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")) {
@@ -103,9 +117,10 @@ Status CheckWorldSize(const LaunchEnvironment& launch, int world_size) {
         " is above 0), and does not say how many there are: each would take itself for the only one. "
         "Start them with cluster/launch/mpirun.sh -np N retort run ..., or unset it");
   if (launch.declared_ranks < 1)
-    return EnvironmentError("A launcher has set " + launch.declared_by +
-                            " to something that is no number of processes, so that nobody knows how many there are: unset it, or "
-                            "start them with cluster/launch/mpirun.sh -np N retort run ...");
+    return EnvironmentError(
+        "A launcher has set " + launch.declared_by +
+        " to something that is no number of processes, so that nobody knows how many there are: unset it, or "
+        "start them with cluster/launch/mpirun.sh -np N retort run ...");
   const std::string ranks = std::to_string(launch.declared_ranks);
   return EnvironmentError(
       "The launcher started " + ranks + " processes (" + launch.declared_by + "=" + ranks +
@@ -113,6 +128,24 @@ Status CheckWorldSize(const LaunchEnvironment& launch, int world_size) {
       ": each would take itself for the only one. Start them with\n  cluster/launch/mpirun.sh -np " + ranks +
       " retort run ...\nalso inside a Slurm allocation (instead of srun), with the mpirun "
       "of the Open MPI that Retort was built with.");
+}
+
+Result<std::optional<AllocationEnd>> FindAllocationEnd(const std::vector<std::string>& environment) {
+  const std::optional<std::string> own = FindVariable(environment, kOwn);
+  if (own && !own->empty()) {
+    const std::optional<std::int64_t> seconds = Seconds(*own);
+    if (!seconds)
+      return UsageError(std::string(kOwn) + "=" + *own +
+                        " is no time: give Unix seconds, as `date -d '+1 hour' +%s` prints them, or unset it.");
+    return std::optional(AllocationEnd{static_cast<double>(*seconds), kOwn});
+  }
+  const std::optional<std::int64_t> slurm = Seconds(FindVariable(environment, kSlurm).value_or(""));
+  if (!slurm || *slurm >= kSlurmNoTime) return std::optional<AllocationEnd>();
+  return std::optional(AllocationEnd{static_cast<double>(*slurm), kSlurm});
+}
+
+double ComputeWorkSeconds(const AllocationEnd& end, double now, double grace_seconds) {
+  return end.unix_seconds - now - grace_seconds - kClosingSeconds;
 }
 
 }  // namespace retort::cluster

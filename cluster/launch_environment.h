@@ -1,4 +1,4 @@
-// What the launcher (mpirun, srun) says about this process through its environment.
+// What the launcher (mpirun, srun) and the batch system say about this process through its environment variables.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 
 namespace retort::cluster {
 
@@ -23,7 +23,7 @@ struct LaunchEnvironment {
   std::string exit_code_file;
 };
 
-// The value of NAME in "NAME=value" entries.
+// Returns the value of NAME in "NAME=value" entries.
 [[nodiscard]] std::optional<std::string> FindVariable(const std::vector<std::string>& environment,
                                                       std::string_view name);
 [[nodiscard]] LaunchEnvironment ReadLaunchEnvironment(const std::vector<std::string>& environment);
@@ -33,5 +33,23 @@ struct LaunchEnvironment {
 // has: each would take itself for the only one and all would write to the same folder. Call with
 // world_size 1 when no MPI world was opened.
 [[nodiscard]] Status CheckWorldSize(const LaunchEnvironment& launch, int world_size);
+
+// When the batch system takes the machine away.
+struct AllocationEnd {
+  double unix_seconds = 0;
+  std::string named_by;  // the variable that says so
+};
+
+// Kept free between the end of the grace period and that of the allocation: to write the results, to end MPI.
+inline constexpr double kClosingSeconds = 15;
+
+// Reads RETORT_END_TIME, which the scripts in cluster/launch set where the batch system itself names no time, else
+// SLURM_JOB_END_TIME: both in Unix seconds. Nothing outside an allocation and in one without a limit.
+// Error: usage, for a RETORT_END_TIME that is no time.
+[[nodiscard]] Result<std::optional<AllocationEnd>> FindAllocationEnd(const std::vector<std::string>& environment);
+
+// Computes how long work may go on from `now` (Unix seconds) so that `grace_seconds` and kClosingSeconds are left;
+// not above zero when they are not.
+[[nodiscard]] double ComputeWorkSeconds(const AllocationEnd& end, double now, double grace_seconds);
 
 }  // namespace retort::cluster

@@ -1,33 +1,311 @@
 #include "cluster/messages.h"
 
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
-#include "cluster/json_value.h"
-#include "cluster/message_schema.h"
+#include "experiments/base/failure_kind.h"
+#include "experiments/base/json_fields.h"
+#include "experiments/base/json_writer.h"
+#include "experiments/privacy/privacy_event.h"
 
 namespace retort::cluster {
+
 namespace {
+
+using Json = nlohmann::json;
+
+// C++ values as JSON and back, exactly. NaN and the infinities, which JSON lacks, are written as the texts "nan", "inf"
+// and
+// "-inf", a string that is not UTF-8 as {"bytes": "<hex>"}.
+
+// Length of the UTF-8 sequence that starts with `lead`, and the smallest code point it may hold.
+struct Sequence {
+  std::size_t length;
+  std::uint32_t smallest;
+  std::uint32_t bits;
+};
+
+Sequence ParseLeadByte(unsigned char lead) {
+  if (lead < 0x80U) return {1, 0, lead};
+  if ((lead & 0xE0U) == 0xC0U) return {2, 0x80, lead & 0x1FU};
+  if ((lead & 0xF0U) == 0xE0U) return {3, 0x800, lead & 0x0FU};
+  if ((lead & 0xF8U) == 0xF0U) return {4, 0x10000, lead & 0x07U};
+  return {0, 0, 0};
+}
+
+int HexDigit(char digit) {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+  return -1;
+}
+
+constexpr std::string_view kBytesKey = "bytes";
+
+bool IsUtf8(std::string_view bytes) {
+  unsigned char high = 0;
+  for (const char byte : bytes) high |= static_cast<unsigned char>(byte);
+  if (high < 0x80U) return true;
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    const auto [length, smallest, bits] = ParseLeadByte(static_cast<unsigned char>(bytes[at]));
+    if (length == 0 || at + length > bytes.size()) return false;
+    std::uint32_t code = bits;
+    for (std::size_t i = 1; i < length; ++i) {
+      const auto byte = static_cast<unsigned char>(bytes[at + i]);
+      if ((byte & 0xC0U) != 0x80U) return false;
+      code = (code << 6) | (byte & 0x3FU);
+    }
+    const bool surrogate = code >= 0xD800U && code <= 0xDFFFU;
+    if (code < smallest || code > 0x10FFFFU || surrogate) return false;
+    at += length;
+  }
+  return true;
+}
+
+std::string ToHex(std::string_view bytes) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string hex;
+  hex.reserve(2 * bytes.size());
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    hex.push_back(kDigits[value >> 4]);
+    hex.push_back(kDigits[value & 0x0FU]);
+  }
+  return hex;
+}
+
+std::optional<std::string> FromHex(std::string_view hex) {
+  if (hex.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  bytes.reserve(hex.size() / 2);
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    const int high = HexDigit(hex[i]);
+    const int low = HexDigit(hex[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes.push_back(static_cast<char>(high * 16 + low));
+  }
+  return bytes;
+}
+
+void Write(JsonWriter& json, bool value) { json.Flag(value); }
+
+void Write(JsonWriter& json, double value) {
+  if (std::isnan(value))
+    json.Text("nan");
+  else if (std::isinf(value))
+    json.Text(value > 0 ? "inf" : "-inf");
+  else
+    json.Number(value);
+}
+
+void Write(JsonWriter& json, std::string_view value) {
+  if (IsUtf8(value))
+    json.Text(value);
+  else
+    json.BeginObject().Key(kBytesKey).Text(ToHex(value)).EndObject();
+}
+
+void Write(JsonWriter& json, FailureKind value) { json.Text(FailureName(value)); }
+
+void Write(JsonWriter& json, const privacy::PrivacyEvent& value) { json.Text(privacy::EncodeEvent(value)); }
+
+void Write(JsonWriter& json, const std::string& value) { Write(json, std::string_view(value)); }
+
+template <std::integral T>
+void Write(JsonWriter& json, T value) {
+  json.Integer(value);
+}
+
+template <typename A, typename B>
+void Write(JsonWriter& json, const std::pair<A, B>& value) {
+  json.BeginArray();
+  Write(json, value.first);
+  Write(json, value.second);
+  json.EndArray();
+}
+
+template <typename T>
+void Write(JsonWriter& json, const std::vector<T>& values) {
+  json.BeginArray();
+  for (const T& value : values) Write(json, value);
+  json.EndArray();
+}
+
+// Each FromJson is false, with `out` unspecified, when the JSON is not such a value.
+bool FromJson(const Json& json, bool& out) {
+  if (!json.is_boolean()) return false;
+  out = json.get<bool>();
+  return true;
+}
+
+bool FromJson(const Json& json, double& out) {
+  if (json.is_number()) {
+    out = json.get<double>();
+    return true;
+  }
+  if (!json.is_string()) return false;
+  const auto& text = json.get_ref<const std::string&>();
+  if (text == "nan")
+    out = std::numeric_limits<double>::quiet_NaN();
+  else if (text == "inf")
+    out = std::numeric_limits<double>::infinity();
+  else if (text == "-inf")
+    out = -std::numeric_limits<double>::infinity();
+  else
+    return false;
+  return true;
+}
+
+bool FromJson(const Json& json, std::string& out) {
+  if (json.is_string()) {
+    out = json.get_ref<const std::string&>();
+    return true;
+  }
+  if (!json.is_object() || json.size() != 1 || !json.contains(kBytesKey)) return false;
+  const Json& hex = json[std::string(kBytesKey)];
+  if (!hex.is_string()) return false;
+  auto bytes = FromHex(hex.get_ref<const std::string&>());
+  if (!bytes) return false;
+  out = std::move(*bytes);
+  return true;
+}
+
+bool FromJson(const Json& json, FailureKind& out) {
+  if (!json.is_string()) return false;
+  const auto kind = ParseFailureName(json.get_ref<const std::string&>());
+  if (!kind) return false;
+  out = *kind;
+  return true;
+}
+
+bool FromJson(const Json& json, privacy::PrivacyEvent& out) {
+  if (!json.is_string()) return false;
+  auto event = privacy::DecodeEvent(json.get_ref<const std::string&>());
+  if (!event.ok()) return false;
+  out = std::move(*event);
+  return true;
+}
+
+template <std::integral T>
+bool FromJson(const Json& json, T& out) {
+  const std::optional<T> value = FindInteger<T>(json);
+  if (value) out = *value;
+  return value.has_value();
+}
+
+template <typename A, typename B>
+bool FromJson(const Json& json, std::pair<A, B>& out) {
+  return json.is_array() && json.size() == 2 && FromJson(json[0], out.first) && FromJson(json[1], out.second);
+}
+
+template <typename T>
+bool FromJson(const Json& json, std::vector<T>& out) {
+  if (!json.is_array()) return false;
+  out.clear();
+  out.reserve(json.size());
+  for (const Json& entry : json) {
+    if (!FromJson(entry, out.emplace_back())) return false;
+  }
+  return true;
+}
+
+// The table of all messages: number, name and fields of each.
+
+// Limits on text that ends in the journal. The sender cuts text that is longer.
+constexpr std::size_t kMaxDigestBytes = 64;  // SHA-256 in hex
+constexpr std::size_t kMaxPhaseBytes = 256;
+constexpr std::size_t kMaxDetailBytes = 4096;
+
+template <typename M, typename T>
+struct Field {
+  std::string_view name;
+  T M::*member;
+  std::size_t max_bytes = 0;  // of a text; 0 = as the envelope allows
+};
+template <typename M, typename T>
+Field(std::string_view, T M::*) -> Field<M, T>;
+template <typename M, typename T>
+Field(std::string_view, T M::*, std::size_t) -> Field<M, T>;
+
+template <typename M>
+struct Schema;
+
+#define RETORT_MESSAGE(Type, number, ...)                        \
+  template <>                                                    \
+  struct Schema<Type> {                                          \
+    using M = Type;                                              \
+    static constexpr MessageType type = MessageType::number;     \
+    static constexpr std::string_view name = #Type;              \
+    static constexpr auto fields = std::make_tuple(__VA_ARGS__); \
+  }
+#define RETORT_FIELD(member) \
+  Field { #member, &M::member }
+#define RETORT_TEXT(member, max_bytes) \
+  Field { #member, &M::member, max_bytes }
+
+RETORT_MESSAGE(Hello, hello, RETORT_FIELD(build), RETORT_FIELD(device), RETORT_FIELD(capabilities));
+RETORT_MESSAGE(GangAddress, gang_address, RETORT_FIELD(blob));
+RETORT_MESSAGE(Reserve, reserve, RETORT_FIELD(id), RETORT_FIELD(event), RETORT_FIELD(count), RETORT_FIELD(drawn));
+RETORT_MESSAGE(Settle, settle, RETORT_FIELD(id), RETORT_FIELD(used));
+RETORT_MESSAGE(Progress, progress, RETORT_FIELD(step), RETORT_FIELD(total_steps), RETORT_TEXT(phase, kMaxPhaseBytes),
+               RETORT_FIELD(series));
+RETORT_MESSAGE(CheckpointCommitted, checkpoint_committed, RETORT_FIELD(step), RETORT_TEXT(digest, kMaxDigestBytes),
+               RETORT_FIELD(seconds), RETORT_FIELD(bytes));
+RETORT_MESSAGE(Ended, ended, RETORT_FIELD(succeeded), RETORT_FIELD(failure), RETORT_TEXT(detail, kMaxDetailBytes),
+               RETORT_FIELD(metrics), RETORT_FIELD(timings), RETORT_TEXT(parameters_digest, kMaxDigestBytes),
+               RETORT_FIELD(file));
+RETORT_MESSAGE(Answer, answer, RETORT_FIELD(text));
+
+RETORT_MESSAGE(Start, start, RETORT_FIELD(spec), RETORT_FIELD(gang_rank), RETORT_FIELD(gang_size), RETORT_FIELD(device),
+               RETORT_FIELD(trial_directory), RETORT_FIELD(attempt_directory), RETORT_FIELD(teacher_file),
+               RETORT_FIELD(data_path), RETORT_FIELD(sweep), RETORT_FIELD(gang_host), RETORT_FIELD(charged),
+               RETORT_FIELD(teacher_claims), RETORT_FIELD(teacher_parameters));
+RETORT_MESSAGE(GangReady, gang_ready, RETORT_FIELD(blob));
+RETORT_MESSAGE(Reserved, reserved, RETORT_FIELD(id), RETORT_FIELD(granted), RETORT_FIELD(refusal));
+RETORT_MESSAGE(Stop, stop, RETORT_FIELD(save), RETORT_FIELD(deadline_seconds));
+
+RETORT_MESSAGE(Register, register_agent, RETORT_FIELD(host), RETORT_FIELD(slots), RETORT_FIELD(devices),
+               RETORT_FIELD(build), RETORT_FIELD(address), RETORT_FIELD(seats_per_slot), RETORT_FIELD(identity),
+               RETORT_FIELD(device_uuids));
+RETORT_MESSAGE(Lease, lease, RETORT_FIELD(members), RETORT_FIELD(slot), RETORT_FIELD(start));
+RETORT_MESSAGE(Heartbeat, heartbeat, RETORT_FIELD(uptime_seconds), RETORT_FIELD(memory_available),
+               RETORT_FIELD(worker_peak));
+RETORT_MESSAGE(Drain, drain, RETORT_FIELD(save), RETORT_FIELD(deadline_seconds));
+RETORT_MESSAGE(Shutdown, shutdown);
+RETORT_MESSAGE(WorkerLost, worker_lost, RETORT_FIELD(failure), RETORT_TEXT(detail, kMaxDetailBytes));
+
+#undef RETORT_FIELD
+#undef RETORT_TEXT
+#undef RETORT_MESSAGE
 
 template <typename M>
 void WriteObject(JsonWriter& json, const M& message);
 
-// At most `most` bytes of it; of UTF-8 whole characters.
-std::string_view Cut(std::string_view text, std::size_t most) {
+// The first `max_bytes` bytes at most; of UTF-8 whole characters.
+std::string_view Cut(std::string_view text, std::size_t max_bytes) {
   constexpr std::size_t kLongestCharacter = 4;
-  if (text.size() <= most) return text;
-  std::size_t end = most;
-  while (most - end < kLongestCharacter && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  if (text.size() <= max_bytes) return text;
+  std::size_t end = max_bytes;
+  while (max_bytes - end < kLongestCharacter && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return text.substr(0, end);
 }
 
 template <typename T>
-void WriteField(JsonWriter& json, const T& value, std::size_t most) {
+void WriteField(JsonWriter& json, const T& value, std::size_t max_bytes) {
   if constexpr (std::is_same_v<T, Start>)
     WriteObject(json, value);
   else if constexpr (std::is_same_v<T, std::string>)
-    Write(json, most > 0 ? Cut(value, most) : std::string_view(value));
+    Write(json, max_bytes > 0 ? Cut(value, max_bytes) : std::string_view(value));
   else
     Write(json, value);
 }
@@ -36,9 +314,7 @@ template <typename M>
 void WriteObject(JsonWriter& json, const M& message) {
   json.BeginObject();
   std::apply(
-      [&](const auto&... field) {
-        (WriteField(json.Key(field.name), message.*field.member, field.most), ...);
-      },
+      [&](const auto&... field) { (WriteField(json.Key(field.name), message.*field.member, field.max_bytes), ...); },
       Schema<M>::fields);
   json.EndObject();
 }
@@ -48,7 +324,7 @@ template <typename M>
 std::string Fill(const Json& object, M& message);
 
 template <typename T>
-std::string FillField(const Json& object, std::string_view name, std::size_t most, T& out) {
+std::string FillField(const Json& object, std::string_view name, std::size_t max_bytes, T& out) {
   const auto found = object.find(name);
   if (found == object.end()) return std::string(name) + " (missing)";
   if constexpr (std::is_same_v<T, Start>) {
@@ -58,8 +334,8 @@ std::string FillField(const Json& object, std::string_view name, std::size_t mos
   } else {
     if (!FromJson(*found, out)) return std::string(name);
     if constexpr (std::is_same_v<T, std::string>)
-      if (most > 0 && out.size() > most)
-        return std::string(name) + " (more than " + std::to_string(most) + " bytes)";
+      if (max_bytes > 0 && out.size() > max_bytes)
+        return std::string(name) + " (more than " + std::to_string(max_bytes) + " bytes)";
     return "";
   }
 }
@@ -69,8 +345,7 @@ std::string Fill(const Json& object, M& message) {
   std::string wrong;
   std::apply(
       [&](const auto&... field) {
-        (void)((wrong = FillField(object, field.name, field.most, message.*field.member), wrong.empty()) &&
-               ...);
+        (void)((wrong = FillField(object, field.name, field.max_bytes, message.*field.member), wrong.empty()) && ...);
       },
       Schema<M>::fields);
   return wrong;
@@ -96,15 +371,14 @@ constexpr const Message* kAlternatives = nullptr;
 
 }  // namespace
 
-MessageType TypeOf(const Message& message) {
+MessageType FindMessageType(const Message& message) {
   return std::visit([](const auto& held) { return Schema<std::decay_t<decltype(held)>>::type; }, message);
 }
 
-std::string_view NameOf(MessageType type) {
+std::string_view MessageTypeName(MessageType type) {
   std::string_view name;
   VisitType(
-      type, [&](const auto* held) { name = Schema<std::remove_cvref_t<decltype(*held)>>::name; },
-      kAlternatives);
+      type, [&](const auto* held) { name = Schema<std::remove_cvref_t<decltype(*held)>>::name; }, kAlternatives);
   return name;
 }
 
@@ -115,18 +389,15 @@ std::string EncodePayload(const Message& message) {
 }
 
 Result<Message> DecodePayload(MessageType type, std::string_view payload) {
-  const std::string_view name = NameOf(type);
+  const std::string_view name = MessageTypeName(type);
   if (name.empty()) {
-    return Refused("Message type " + std::to_string(static_cast<unsigned>(type)) +
-                   " is not known (field type).");
+    return Refused("Message type " + std::to_string(static_cast<unsigned>(type)) + " is not known (field type).");
   }
   const Json object = Json::parse(payload, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object())
-    return Refused("Message " + std::string(name) + ": the payload is not a JSON object.");
+  if (!object.is_object()) return Refused("Message " + std::string(name) + ": the payload is not a JSON object.");
   std::optional<Result<Message>> decoded;
   VisitType(
-      type, [&](const auto* held) { decoded = DecodeAs<std::remove_cvref_t<decltype(*held)>>(object); },
-      kAlternatives);
+      type, [&](const auto* held) { decoded = DecodeAs<std::remove_cvref_t<decltype(*held)>>(object); }, kAlternatives);
   return std::move(*decoded);
 }
 

@@ -7,8 +7,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cluster/mpi_library.h"
-
 namespace retort::cluster {
 namespace {
 
@@ -23,7 +21,8 @@ std::string LoaderError() {
 // see the file, and waits a fixed time instead: failing to write it is no error.
 void MarkReady(const LaunchEnvironment& launch) {
   if (launch.exit_code_file.empty()) return;
-  const int file = ::open((launch.exit_code_file + ".ready").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int file =
+      ::open((launch.exit_code_file + ".ready").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file >= 0) ::close(file);
 }
 

@@ -8,7 +8,7 @@
 
 #include "cluster/channel.h"
 #include "cluster/launch_environment.h"
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 
 namespace retort::cluster {
 
@@ -26,14 +26,29 @@ class MpiWorld {
   [[noreturn]] virtual void Abort(int exit_code) = 0;
 };
 
-// The library's file beside the running program.
+// Returns the library's file beside the running program.
 [[nodiscard]] std::string DefaultMpiLibrary();
 
 // Loads the library and calls MPI_Init; install signal handlers before. Creates
 // "<launch.exit_code_file>.ready" on world rank 0. Error: environment when the library or Open MPI is
 // missing or of another build, when MPI fails, or when the world is not the one the launcher declared;
 // refused when this process has been in such a world before.
-[[nodiscard]] Result<std::unique_ptr<MpiWorld>> OpenMpiWorld(
-    const LaunchEnvironment& launch, const std::string& library = DefaultMpiLibrary());
+[[nodiscard]] Result<std::unique_ptr<MpiWorld>> OpenMpiWorld(const LaunchEnvironment& launch,
+                                                             const std::string& library = DefaultMpiLibrary());
+
+// Raised when MpiWorld, Channel or Envelope change their layout.
+inline constexpr int kMpiLibraryRevision = 1;
+inline constexpr const char* kMpiRevisionSymbol = "retort_mpi_revision";
+inline constexpr const char* kMpiOpenSymbol = "retort_mpi_open";
+
+// What retort_mpi_open returns: the world, owned by the caller, or the reason there is none.
+struct OpenedMpiWorld {
+  MpiWorld* world = nullptr;
+  Status status;
+};
+
+using MpiRevisionFunction = int (*)();
+// `result` is filled in; nothing is thrown.
+using MpiOpenFunction = void (*)(const LaunchEnvironment* launch, OpenedMpiWorld* result);
 
 }  // namespace retort::cluster

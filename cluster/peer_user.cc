@@ -14,19 +14,19 @@
 namespace retort::cluster {
 namespace {
 
-struct Question {
+struct SocketQuery {
   nlmsghdr header;
   inet_diag_req_v2 about;
 };
 
-// What the kernel says about the socket that `question` names, if there is one. It answers within the call that asks.
-// Sets `full` where it could not be asked for want of a descriptor or of memory.
-std::optional<inet_diag_msg> Ask(const Question& question, bool& full) {
+// Asks the kernel about the socket that `query` names; nothing if there is none. The kernel answers within the call.
+// Sets `full` where no descriptor or memory was left for the query.
+std::optional<inet_diag_msg> QuerySocket(const SocketQuery& query, bool& full) {
   const int kernel = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
   full = kernel < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
   if (kernel < 0) return std::nullopt;
   char reply[1024];
-  ssize_t got = ::send(kernel, &question, sizeof(question), 0);
+  ssize_t got = ::send(kernel, &query, sizeof(query), 0);
   if (got > 0) got = ::recv(kernel, reply, sizeof(reply), MSG_DONTWAIT);
   ::close(kernel);
   nlmsghdr header{};
@@ -45,7 +45,7 @@ struct End {
 
 using NameOfSocket = int(int, sockaddr*, socklen_t*);
 
-std::optional<End> EndOf(int socket, NameOfSocket* name) {
+std::optional<End> ReadEnd(int socket, NameOfSocket* name) {
   sockaddr_storage stored{};
   socklen_t size = sizeof(stored);
   if (name(socket, reinterpret_cast<sockaddr*>(&stored), &size) != 0) return std::nullopt;
@@ -72,32 +72,32 @@ bool IsEstablished(int socket) {
 }
 
 // The other end of `socket`, if it is on this host.
-std::optional<inet_diag_msg> FarEnd(int socket, bool& full) {
+std::optional<inet_diag_msg> FindFarEnd(int socket, bool& full) {
   full = false;
-  const std::optional<End> far = EndOf(socket, ::getpeername), near = EndOf(socket, ::getsockname);
+  const std::optional<End> far = ReadEnd(socket, ::getpeername), near = ReadEnd(socket, ::getsockname);
   if (!far || !near) return std::nullopt;
-  Question question{};
-  question.header.nlmsg_len = sizeof(question);
-  question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-  question.header.nlmsg_flags = NLM_F_REQUEST;
-  question.about.sdiag_family = static_cast<__u8>(far->family);
-  question.about.sdiag_protocol = IPPROTO_TCP;
-  question.about.idiag_states = ~0U;
-  inet_diag_sockid& id = question.about.id;
+  SocketQuery query{};
+  query.header.nlmsg_len = sizeof(query);
+  query.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  query.header.nlmsg_flags = NLM_F_REQUEST;
+  query.about.sdiag_family = static_cast<__u8>(far->family);
+  query.about.sdiag_protocol = IPPROTO_TCP;
+  query.about.idiag_states = ~0U;
+  inet_diag_sockid& id = query.about.id;
   id.idiag_sport = far->port;
   id.idiag_dport = near->port;
   std::memcpy(id.idiag_src, far->address, sizeof(far->address));
   std::memcpy(id.idiag_dst, near->address, sizeof(near->address));
   id.idiag_cookie[0] = id.idiag_cookie[1] = static_cast<__u32>(INET_DIAG_NOCOOKIE);
-  return Ask(question, full);
+  return QuerySocket(query, full);
 }
 
 }  // namespace
 
-// A socket that its process has closed is nobody's any more, and the kernel calls it root's.
-std::optional<uid_t> PeerUser(int socket) {
+// A socket that its process has closed has no owner, and the kernel reports root.
+std::optional<uid_t> FindPeerUser(int socket) {
   bool full = false;
-  const std::optional<inet_diag_msg> found = FarEnd(socket, full);
+  const std::optional<inet_diag_msg> found = FindFarEnd(socket, full);
   if (!found || found->idiag_state != TCP_ESTABLISHED) return std::nullopt;
   return found->idiag_uid;
 }
@@ -105,9 +105,9 @@ std::optional<uid_t> PeerUser(int socket) {
 // In this order: an end that is closed between the two looks is seen by the second. What this end holds established
 // may be half closed at the other, where bytes still wait to be sent.
 bool IsOwnPeer(int socket) {
-  if (!EndOf(socket, ::getsockname)) return true;
+  if (!ReadEnd(socket, ::getsockname)) return true;
   bool full = false;
-  const std::optional<inet_diag_msg> found = FarEnd(socket, full);
+  const std::optional<inet_diag_msg> found = FindFarEnd(socket, full);
   if (full) return false;
   if (found && (found->idiag_state != TCP_ESTABLISHED || found->idiag_uid != ::geteuid())) return false;
   return IsEstablished(socket);

@@ -17,11 +17,11 @@ torch_cuda_wheels=(cuda-toolkit==13.0.2 nvidia-nccl-cu13==2.28.9 nvidia-cudnn-cu
   nvidia-nvshmem-cu13==3.4.5 nvidia-cusparselt-cu13==0.8.0)
 cuda_toolkit_parts=cublas,cudart,cufft,cufile,cupti,curand,cusolver,cusparse,nvjitlink,nvrtc,nvtx
 packages=(g++ cmake ninja-build ccache mold pkg-config python3 python3-venv
-  libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev libhdf5-dev libmicrohttpd-dev
-  libsodium-dev zlib1g-dev libssl-dev libboost-math-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev libhdf5-dev prometheus-cpp-dev libmicrohttpd-dev
+  libsodium-dev zlib1g-dev libdeflate-dev libssl-dev libboost-math-dev libgtest-dev libgmock-dev libbenchmark-dev
   libopenmpi-dev openmpi-bin libgloo-dev libjpeg62-turbo-dev libpng-dev
   libcairo2-dev fonts-dejavu-core)
-test_packages=(openssl prometheus procps iproute2 slurm-wlm munge hdf5-tools groff zsh fish)
+test_packages=(clang-format openssl prometheus procps iproute2 slurm-wlm munge hdf5-tools groff zsh fish)
 test_wheels=(pandas==3.1.1 tables==3.11.1 h5py==3.16.0 xarray==2026.9.0 h5netcdf==1.8.2 dp-accounting==0.6.0)
 bench_wheels=("torch==$torch_version" torchvision==0.26.0 pillow==13.0.0 numpy==2.3.5 safetensors==0.8.0
   dask==2026.8.0 distributed==2026.8.0 opacus==1.6.0 prometheus-client==0.26.0)

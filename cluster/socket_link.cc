@@ -69,11 +69,9 @@ Status SocketLink::Send(const Envelope& envelope) {
   if (fd_ < 0) return PeerGone();
   RETORT_ASSIGN_OR_RETURN(const std::string bytes, EncodeChecked(envelope));
   if (queued_bytes_ + bytes.size() > kMaxQueuedBytes) {
-    return Refused("The worker does not read its messages: " + std::to_string(queued_bytes_) +
-                   " bytes are waiting.");
+    return Refused("The worker does not read its messages: " + std::to_string(queued_bytes_) + " bytes are waiting.");
   }
-  for (std::size_t at = 0; at < bytes.size(); at += kPacketBytes)
-    queue_.push_back(bytes.substr(at, kPacketBytes));
+  for (std::size_t at = 0; at < bytes.size(); at += kPacketBytes) queue_.push_back(bytes.substr(at, kPacketBytes));
   queued_bytes_ += bytes.size();
   RETORT_RETURN_IF_ERROR(WriteQueue());
   while (mode_ == SendMode::blocking && !queue_.empty()) {
@@ -89,8 +87,7 @@ Status SocketLink::Flush(milliseconds wait) {
   RETORT_RETURN_IF_ERROR(WriteQueue());
   while (!queue_.empty()) {
     if (!WaitFor(fd_, POLLOUT, until)) {
-      return Cancelled("The worker did not read its messages within " + std::to_string(wait.count()) +
-                       " ms.");
+      return Cancelled("The worker did not read its messages within " + std::to_string(wait.count()) + " ms.");
     }
     RETORT_RETURN_IF_ERROR(WriteQueue());
   }
@@ -163,8 +160,7 @@ Result<std::optional<Envelope>> SocketLink::Assemble(std::string packet) {
   else
     partial_ += packet;
   const auto length = EnvelopeLength(partial_);
-  if (length.ok() && partial_.size() < *length && partial_.size() % kPacketBytes == 0)
-    return std::optional<Envelope>();
+  if (length.ok() && partial_.size() < *length && partial_.size() % kPacketBytes == 0) return std::optional<Envelope>();
   const std::string bytes = std::exchange(partial_, {});
   if (!length.ok()) return length.status();
   RETORT_ASSIGN_OR_RETURN(Envelope envelope, Decode(bytes));

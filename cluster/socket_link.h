@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cluster/envelope.h"
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 
 namespace retort::cluster {
 
@@ -41,7 +41,7 @@ class SocketLink {
   // Waits until everything queued has left, at most `wait`. Error: cancelled when the peer is gone or
   // `wait` has passed.
   [[nodiscard]] Status Flush(std::chrono::milliseconds wait);
-  // The next whole frame, or nothing when none came within `wait` (0: only what is there). Also flushes
+  // Returns the next whole frame, or nothing when none came within `wait` (0: only what is there). Also flushes
   // the queue. Error: cancelled when the peer closed; refused, naming the field, for a frame that does
   // not decode (the frame is dropped; what follows it can be received).
   [[nodiscard]] Result<std::optional<Envelope>> Receive(std::chrono::milliseconds wait);

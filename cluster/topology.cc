@@ -7,6 +7,9 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -62,6 +65,48 @@ std::string HostName() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
+struct Gpu {
+  std::string model, uuid;
+};
+
+std::string Trim(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t\r");
+  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+}
+
+// Lines "Model: \t NVIDIA H200".
+Gpu ReadGpu(const std::filesystem::path& path) {
+  Gpu gpu;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string name = line.substr(0, colon), value = Trim(line.substr(colon + 1));
+    if (name == "Model") gpu.model = value;
+    if (name == "GPU UUID") gpu.uuid = value;
+  }
+  return gpu;
+}
+
+// By bus address, which is the order of PCI_BUS_ID.
+std::map<std::string, Gpu> ReadGpus(const std::string& directory) {
+  std::map<std::string, Gpu> gpus;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
+    gpus.emplace(entry.path().filename().string(), ReadGpu(entry.path() / "information"));
+  return gpus;
+}
+
+// An entry of CUDA_VISIBLE_DEVICES: an ordinal, or the beginning of a UUID. Empty: it names none.
+std::string FindUuid(const std::string& entry, const std::vector<std::string>& all) {
+  std::size_t ordinal = 0;
+  const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), ordinal);
+  if (error == std::errc() && end == entry.data() + entry.size()) return ordinal < all.size() ? all[ordinal] : "";
+  for (const std::string& uuid : all)
+    if (entry.starts_with("GPU-") && uuid.starts_with(entry)) return uuid;
+  return "";
+}
+
 }  // namespace
 
 HostTopology DiscoverHost(const std::vector<std::string>& environment, const std::string& device_directory) {
@@ -75,7 +120,7 @@ HostTopology DiscoverHost(const std::vector<std::string>& environment, const std
   return host;
 }
 
-std::vector<std::string> DevicesOf(const HostTopology& host, int local_rank, int local_size, int slots) {
+std::vector<std::string> AssignDevices(const HostTopology& host, int local_rank, int local_size, int slots) {
   RETORT_CHECK(slots >= 1 && local_size >= 1 && local_rank >= 0 && local_rank < local_size);
   if (host.cuda_devices == 0) return std::vector<std::string>(static_cast<std::size_t>(slots), "cpu");
   std::vector<std::string> devices;
@@ -83,6 +128,27 @@ std::vector<std::string> DevicesOf(const HostTopology& host, int local_rank, int
   const int end = (local_rank + 1) * host.cuda_devices / local_size;
   for (int device = begin; device < end; ++device) devices.push_back("cuda:" + std::to_string(device));
   return devices;
+}
+
+std::vector<std::string> FindGpuUuids(const std::vector<std::string>& environment,
+                                      const std::string& driver_directory) {
+  const bool by_bus = FindVariable(environment, "CUDA_DEVICE_ORDER") == "PCI_BUS_ID";
+  std::vector<std::string> all;
+  std::string model;
+  for (const auto& [bus, gpu] : ReadGpus(driver_directory)) {
+    if (gpu.uuid.empty() || (!by_bus && !all.empty() && gpu.model != model)) return {};
+    model = gpu.model;
+    all.push_back(gpu.uuid);
+  }
+  const std::optional<std::string> mask = FindVariable(environment, "CUDA_VISIBLE_DEVICES");
+  if (!mask) return all;
+  std::vector<std::string> visible;
+  std::stringstream entries(*mask);
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    visible.push_back(FindUuid(Trim(entry), all));
+    if (visible.back().empty()) return {};  // CUDA ends its list there; what the entry means is not known here
+  }
+  return visible;
 }
 
 }  // namespace retort::cluster

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 
 namespace retort::cluster {
 
@@ -19,10 +19,17 @@ struct HostTopology {
 [[nodiscard]] HostTopology DiscoverHost(const std::vector<std::string>& environment,
                                         const std::string& device_directory = "/dev");
 
-// The devices of the agent `local_rank` of `local_size` on this host: a contiguous share of the CUDA
+// Returns the devices of the agent `local_rank` of `local_size` on this host: a contiguous share of the CUDA
 // devices ("cuda:0", ...; ordinals as the worker sees them), or `slots` times "cpu" when the host has
 // none. An agent beyond the number of devices has none. slots >= 1, 0 <= local_rank < local_size.
-[[nodiscard]] std::vector<std::string> DevicesOf(const HostTopology& host, int local_rank, int local_size,
-                                                 int slots);
+[[nodiscard]] std::vector<std::string> AssignDevices(const HostTopology& host, int local_rank, int local_size,
+                                                     int slots);
+
+// Returns the UUIDs of GPUs ("GPU-..."), by which other tools name them too, by CUDA ordinal: as the driver's files
+// below `driver_directory` tell (DIRECTORY/<bus>/information) and CUDA_VISIBLE_DEVICES of `environment` ("NAME=value"
+// entries) selects. Empty when they cannot be told apart: no such files, or GPUs of different models without
+// CUDA_DEVICE_ORDER=PCI_BUS_ID, which CUDA orders by speed.
+[[nodiscard]] std::vector<std::string> FindGpuUuids(const std::vector<std::string>& environment,
+                                                    const std::string& driver_directory = "/proc/driver/nvidia/gpus");
 
 }  // namespace retort::cluster

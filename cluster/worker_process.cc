@@ -2,10 +2,14 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -14,7 +18,7 @@
 #include <thread>
 #include <utility>
 
-#include "cluster/oom_kills.h"
+#include "cluster/host.h"
 
 namespace retort::cluster {
 namespace {
@@ -57,7 +61,7 @@ struct LogFile {
 };
 
 // 0 or an errno value.
-int Prepare(SpawnSetup& setup, int socket, int log) {
+int PrepareSpawn(SpawnSetup& setup, int socket, int log) {
   sigset_t all;
   sigset_t none;
   ::sigfillset(&all);
@@ -88,7 +92,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 enum class Life { running, ended, unknown };
 
 // Looks without reaping: while the child is a zombie its id and group stay its own.
-Life LifeOf(pid_t pid) {
+Life LookUpLife(pid_t pid) {
   siginfo_t state{};
   if (::waitid(P_PID, static_cast<id_t>(pid), &state, WEXITED | WNOHANG | WNOWAIT) != 0) return Life::unknown;
   return state.si_pid == pid ? Life::ended : Life::running;
@@ -99,7 +103,7 @@ bool IsFromOutside(int signal) {
   return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
 
-ExitReport ReportOf(pid_t pid, int status, bool by_agent, bool short_of_memory) {
+ExitReport MakeExitReport(pid_t pid, int status, bool by_agent, bool short_of_memory) {
   ExitReport report;
   const std::string who = "Worker process " + std::to_string(pid);
   if (WIFSIGNALED(status)) {
@@ -126,6 +130,8 @@ ExitReport ReportOf(pid_t pid, int status, bool by_agent, bool short_of_memory) 
   return report;
 }
 
+std::string_view NameIn(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+
 }  // namespace
 
 Status CheckWorkerProgram(const std::string& program) {
@@ -147,10 +153,10 @@ Result<WorkerProcess> WorkerProcess::Spawn(const WorkerCommand& command) {
   pid_t pid = -1;
   LogFile log;
   int error = command.log_path.empty() ? 0 : log.Open(command.log_path);
-  if (error == 0) error = Prepare(setup, theirs.fd(), log.fd);
+  if (error == 0) error = PrepareSpawn(setup, theirs.fd(), log.fd);
   if (error == 0) {
-    error = ::posix_spawn(&pid, command.program.c_str(), &setup.files, &setup.attributes,
-                          Pointers(arguments).data(), Pointers(environment).data());
+    error = ::posix_spawn(&pid, command.program.c_str(), &setup.files, &setup.attributes, Pointers(arguments).data(),
+                          Pointers(environment).data());
   }
   if (error != 0) {
     const std::string where = command.log_path.empty() ? "" : " (its log is " + command.log_path + ")";
@@ -164,7 +170,7 @@ WorkerProcess::WorkerProcess(pid_t pid, SocketLink link)
     : pid_(pid),
       oom_kills_before_(CountOomKills()),
       oom_kills_(oom_kills_before_),
-      looked_at_(std::chrono::steady_clock::now()),
+      checked_at_(std::chrono::steady_clock::now()),
       link_(std::move(link)) {}
 
 WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
@@ -172,7 +178,7 @@ WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
       killed_(other.killed_),
       oom_kills_before_(other.oom_kills_before_),
       oom_kills_(other.oom_kills_),
-      looked_at_(other.looked_at_),
+      checked_at_(other.checked_at_),
       link_(std::move(other.link_)) {}
 
 WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
@@ -182,7 +188,7 @@ WorkerProcess& WorkerProcess::operator=(WorkerProcess&& other) noexcept {
   killed_ = other.killed_;
   oom_kills_before_ = other.oom_kills_before_;
   oom_kills_ = other.oom_kills_;
-  looked_at_ = other.looked_at_;
+  checked_at_ = other.checked_at_;
   link_ = std::move(other.link_);
   return *this;
 }
@@ -191,9 +197,9 @@ WorkerProcess::~WorkerProcess() { End(); }
 
 std::optional<ExitReport> WorkerProcess::Reap() {
   if (pid_ <= 0) return std::nullopt;
-  const Life life = LifeOf(pid_);
+  const Life life = LookUpLife(pid_);
   if (life == Life::running) {
-    LookAtOomKills();
+    CheckOomKills();
     return std::nullopt;
   }
   if (life == Life::ended) KillGroup();
@@ -201,17 +207,16 @@ std::optional<ExitReport> WorkerProcess::Reap() {
   const pid_t pid = std::exchange(pid_, -1);
   if (life == Life::unknown || ::waitpid(pid, &status, 0) != pid) {
     ExitReport report;
-    report.text =
-        "Worker process " + std::to_string(pid) + " is gone and its exit status was taken by someone else.";
+    report.text = "Worker process " + std::to_string(pid) + " is gone and its exit status was taken by someone else.";
     return report;
   }
-  return ReportOf(pid, status, killed_, CountOomKills() > oom_kills_before_);
+  return MakeExitReport(pid, status, killed_, CountOomKills() > oom_kills_before_);
 }
 
-void WorkerProcess::LookAtOomKills() {
+void WorkerProcess::CheckOomKills() {
   const auto now = std::chrono::steady_clock::now();
-  if (now - looked_at_ < std::chrono::seconds(1)) return;
-  looked_at_ = now;
+  if (now - checked_at_ < std::chrono::seconds(1)) return;
+  checked_at_ = now;
   oom_kills_before_ = oom_kills_;
   oom_kills_ = CountOomKills();
 }
@@ -235,6 +240,46 @@ void WorkerProcess::End() noexcept {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   pid_ = -1;
+}
+
+bool IsLauncherVariable(std::string_view name) {
+  static constexpr std::array<std::string_view, 10> kPrefixes = {
+      "OMPI_", "PMIX_", "ORTE_", "OPAL_", "PRTE_", "PMI_", "PMI2_", "HYDRA_", "SLURM_STEP", "SLURM_SRUN"};
+  static constexpr std::array<std::string_view, 10> kNames = {
+      "SLURM_PROCID", "SLURM_LOCALID",  "SLURM_NODEID", "SLURM_TASK_PID",       "SLURM_NTASKS",
+      "SLURM_NPROCS", "SLURM_MPI_TYPE", "SLURM_GTIDS",  "SLURM_TASKS_PER_NODE", "RETORT_EXIT_CODE_FILE"};
+  return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
+         std::ranges::find(kNames, name) != kNames.end();
+}
+
+std::vector<std::string> MakeWorkerEnvironment(const std::vector<std::string>& inherited,
+                                               const std::vector<std::pair<std::string, std::string>>& overrides) {
+  const auto overridden = [&](std::string_view name) {
+    return std::ranges::any_of(overrides, [&](const auto& entry) { return entry.first == name; });
+  };
+  std::vector<std::string> environment;
+  for (const std::string& entry : inherited) {
+    const std::string_view name = NameIn(entry);
+    if (!IsLauncherVariable(name) && !overridden(name)) environment.push_back(entry);
+  }
+  for (const auto& [name, value] : overrides) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+Status DieWithParent(int socket_fd) {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+    return EnvironmentError(
+        "The kernel does not end this process with its agent: " + std::generic_category().message(errno) + ".");
+  }
+  // The credentials of a socketpair are those of the process that made it.
+  ucred agent{};
+  socklen_t length = sizeof(agent);
+  if (::getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &agent, &length) != 0) {
+    return EnvironmentError("Descriptor " + std::to_string(socket_fd) +
+                            " is not the socket of an agent. This program is started by retort, not by hand.");
+  }
+  if (::getppid() != agent.pid) return Cancelled("The agent that started this worker is gone.");
+  return {};
 }
 
 }  // namespace retort::cluster

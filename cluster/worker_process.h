@@ -1,4 +1,4 @@
-// A worker process as its agent sees it: start, talk, notice its end, end it.
+// A worker process as its agent sees it (start, talk, notice its end, end it), and the worker's side of its end.
 #pragma once
 
 #include <sys/types.h>
@@ -7,20 +7,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cluster/socket_link.h"
-#include "experiments/spec/failure_kind.h"
-#include "experiments/spec/status.h"
+#include "experiments/base/failure_kind.h"
+#include "experiments/base/status.h"
 
 namespace retort::cluster {
 
 struct WorkerCommand {
   std::string program;                   // path of the worker program
   std::vector<std::string> arguments;    // without argv[0]
-  std::vector<std::string> environment;  // "NAME=value", complete: see WorkerEnvironment
-  std::string log_path;  // stdout and stderr are appended here; empty: both go to the agent's stderr
+  std::vector<std::string> environment;  // "NAME=value", complete: see MakeWorkerEnvironment
+  std::string log_path;                  // stdout and stderr are appended here; empty: both go to the agent's stderr
 };
 
 struct ExitReport {
@@ -31,7 +32,7 @@ struct ExitReport {
 };
 
 // The process leads a process group of its own, has descriptors 0-2 and kWorkerSocket only, default
-// signal dispositions and an empty signal mask. It is expected to call DieWithParent (parent_death.h),
+// signal dispositions and an empty signal mask. It is expected to call DieWithParent,
 // which ends it with the *thread* that spawned it: spawn from a thread that lives as long as the agent.
 // Not thread-safe.
 class WorkerProcess {
@@ -48,7 +49,7 @@ class WorkerProcess {
   [[nodiscard]] pid_t pid() const { return pid_; }       // -1 when nothing is spawned, or reaped
   [[nodiscard]] bool alive() const { return pid_ > 0; }  // spawned and not yet reaped
 
-  // The end of the process, once; nothing while it runs and after it was told. Never blocks. Processes
+  // Returns the end of the process, once; nothing while it runs, and after it was returned. Never blocks. Processes
   // that the worker left in its group are killed. What the worker sent before its end can still be
   // received from link().
   [[nodiscard]] std::optional<ExitReport> Reap();
@@ -58,18 +59,31 @@ class WorkerProcess {
  private:
   WorkerProcess(pid_t pid, SocketLink link);
   void KillGroup() const;
-  void LookAtOomKills();
+  void CheckOomKills();
   void End() noexcept;
 
   pid_t pid_ = -1;
   bool killed_ = false;  // by Kill
-  // Processes that the kernel had killed for memory a second or two ago, and when last looked.
+  // Processes that the kernel had killed for memory a second or two ago, and the time of the last check.
   std::uint64_t oom_kills_before_ = 0, oom_kills_ = 0;
-  std::chrono::steady_clock::time_point looked_at_{};
+  std::chrono::steady_clock::time_point checked_at_{};
   SocketLink link_;
 };
 
 // Error: environment, naming the path and what to build, when no executable file is there.
 [[nodiscard]] Status CheckWorkerProgram(const std::string& program);
+
+// Whether a process with this variable would take itself for an MPI rank or a Slurm task.
+[[nodiscard]] bool IsLauncherVariable(std::string_view name);
+
+// `inherited` ("NAME=value" entries) without launcher variables, with `overrides` (name, value) put in
+// place of equal names or appended: thread counts, device masks.
+[[nodiscard]] std::vector<std::string> MakeWorkerEnvironment(
+    const std::vector<std::string>& inherited, const std::vector<std::pair<std::string, std::string>>& overrides);
+
+// Asks the kernel to SIGKILL this process when the thread that spawned it ends, and checks that the
+// agent (who made the socketpair of `socket_fd`) is still the parent. Call first thing in main.
+// Error: cancelled when the agent is already gone; environment when this is no socket of an agent.
+[[nodiscard]] Status DieWithParent(int socket_fd);
 
 }  // namespace retort::cluster

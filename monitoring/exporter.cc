@@ -7,12 +7,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <mutex>
 #include <optional>
 #include <utility>
-
-#include "monitoring/connection_guard.h"
-#include "monitoring/credentials.h"
 
 namespace retort::monitoring {
 namespace {
@@ -36,7 +34,7 @@ class Snapshot {
       const std::lock_guard lock(mutex_);
       page = page_;
     }
-    std::call_once(page->once, [&page] { page->text = ExpositionText(page->values); });
+    std::call_once(page->once, [&page] { page->text = FormatExposition(page->values); });
     return {page, &page->text};
   }
 
@@ -57,11 +55,11 @@ struct Header {
 
 // `body` is kept until it is sent.
 MHD_Result Reply(MHD_Connection* connection, unsigned status, Header header, const Text& body = nullptr) {
-  MHD_Response* response =
-      body == nullptr ? MHD_create_response_from_buffer(0, nullptr, MHD_RESPMEM_PERSISTENT)
-                      : MHD_create_response_from_buffer_with_free_callback_cls(
-                            body->size(), const_cast<char*>(body->data()),  // NOLINT: it is only read
-                            [](void* kept) { delete static_cast<Text*>(kept); }, new Text(body));
+  MHD_Response* response = body == nullptr
+                               ? MHD_create_response_from_buffer(0, nullptr, MHD_RESPMEM_PERSISTENT)
+                               : MHD_create_response_from_buffer_with_free_callback_cls(
+                                     body->size(), const_cast<char*>(body->data()),  // NOLINT: it is only read
+                                     [](void* kept) { delete static_cast<Text*>(kept); }, new Text(body));
   if (response == nullptr) return MHD_NO;
   if (header.name != nullptr) MHD_add_response_header(response, header.name, header.value);
   MHD_add_response_header(response, "Connection", "close");
@@ -70,7 +68,7 @@ MHD_Result Reply(MHD_Connection* connection, unsigned status, Header header, con
   return queued;
 }
 
-std::string_view Told(const char* text) { return text == nullptr ? std::string_view() : text; }
+std::string_view ToView(const char* text) { return text == nullptr ? std::string_view() : text; }
 
 std::optional<sockaddr_storage> SocketAddress(const std::string& host, int port) {
   sockaddr_storage where{};
@@ -104,7 +102,25 @@ std::string HostToListenOn(const std::string& asked) {
   return asked == "127.0.0.1" && !IsOfThisHost(asked) && IsOfThisHost("::1") ? "::1" : asked;
 }
 
-std::string InBrackets(const std::string& host) { return host.find(':') == std::string::npos ? host : "[" + host + "]"; }
+std::string JsonString(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (byte >= 0x20) {
+      quoted += c;
+      continue;
+    }
+    char escape[8];
+    std::snprintf(escape, sizeof(escape), "\\u%04x", static_cast<unsigned>(byte));
+    quoted += escape;
+  }
+  return quoted + "\"";
+}
+
+std::string InBrackets(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
 
 }  // namespace
 
@@ -150,10 +166,11 @@ struct Exporter::Server {
   MHD_Result AnswerAbout(MHD_Connection* connection, std::string_view url, std::string_view method) const {
     const char* given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
     const char* wanted = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "run");
-    if (!credentials.empty() && !Authorizes(Told(given), credentials))
+    if (!credentials.empty() && !IsAuthorized(ToView(given), credentials))
       return Reply(connection, MHD_HTTP_UNAUTHORIZED, {"WWW-Authenticate", "Basic realm=\"retort\""});
     if (url != "/metrics" || (wanted != nullptr && wanted != run)) return Reply(connection, MHD_HTTP_NOT_FOUND, {});
-    if (method != "GET" && method != "HEAD") return Reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, {"Allow", "GET, HEAD"});
+    if (method != "GET" && method != "HEAD")
+      return Reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, {"Allow", "GET, HEAD"});
     return Reply(connection, MHD_HTTP_OK, {"Content-Type", "text/plain; version=0.0.4; charset=utf-8"},
                  snapshot.Newest());
   }
@@ -199,8 +216,8 @@ Result<std::unique_ptr<Exporter>> Exporter::Start(const ListenAddress& listen, c
 
 Exporter::Exporter(std::unique_ptr<Server> server) : server_(std::move(server)) {}
 
-// libmicrohttpd 0.9.75 crashes when it is stopped while it refuses a request (its answer is dropped then, and used): it is
-// stopped when it has no connection left.
+// libmicrohttpd 0.9.75 crashes when it is stopped while it refuses a request (its answer is dropped then, and used): it
+// is stopped when it has no connection left.
 Exporter::~Exporter() {
   server_->guard.EndAll(kClosing);
   MHD_stop_daemon(server_->daemon);
@@ -223,8 +240,14 @@ std::string Exporter::url(std::string_view host) const {
   return (server_->certificate.empty() ? "http://" : "https://") + address(host) + "/metrics";
 }
 
+std::string FormatTargets(std::string_view address, std::string_view sweep, std::string_view run, bool encrypted) {
+  return "[{\"targets\": [" + JsonString(address) + "], \"labels\": {\"sweep\": " + JsonString(sweep) +
+         (run.empty() ? "" : ", \"__param_run\": " + JsonString(run)) +
+         (encrypted ? ", \"__scheme__\": \"https\"" : "") + "}}]\n";
+}
+
 std::string Exporter::Targets(std::string_view sweep, std::string_view host) const {
-  return TargetsJson(address(host), sweep, server_->run, !server_->certificate.empty());
+  return FormatTargets(address(host), sweep, server_->run, !server_->certificate.empty());
 }
 
 }  // namespace retort::monitoring

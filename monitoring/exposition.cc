@@ -1,117 +1,73 @@
-#include <charconv>
-#include <cmath>
-#include <cstdio>
+#include "monitoring/exposition.h"
 
-#include "monitoring/exporter.h"
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <limits>
+#include <utility>
+#include <vector>
 
 namespace retort::monitoring {
 namespace {
 
-void AppendNumber(std::string& out, double value) {
-  if (std::isnan(value)) {
-    out += "NaN";
-  } else if (std::isinf(value)) {
-    out += value > 0 ? "+Inf" : "-Inf";
-  } else {
-    char digits[32];
-    const bool whole = value == std::trunc(value) && std::abs(value) < 1e15;  // most are counts
-    const auto end = whole ? std::to_chars(digits, digits + sizeof(digits), static_cast<std::int64_t>(value))
-                           : std::to_chars(digits, digits + sizeof(digits), value);
-    out.append(digits, end.ptr);
-  }
-}
+using Sample = prometheus::ClientMetric;
 
-void AppendEscaped(std::string& out, std::string_view text) {
-  if (text.find_first_of("\\\"\n") == std::string_view::npos) {
-    out += text;
-    return;
+prometheus::MetricType ToPrometheus(MetricType type) {
+  switch (type) {
+    case MetricType::counter:
+      return prometheus::MetricType::Counter;
+    case MetricType::gauge:
+      return prometheus::MetricType::Gauge;
+    case MetricType::histogram:
+      return prometheus::MetricType::Histogram;
   }
-  for (const char c : text) {
-    if (c == '\\' || c == '"') out += '\\';
-    if (c == '\n')
-      out += "\\n";
-    else
-      out += c;
-  }
-}
-
-// `sweep`: the label of every sample, as text: sweep="NAME"; or empty.
-void AppendSample(std::string& out, const MetricFamily& family, const std::string& sweep,
-                  const MetricValues::Labels& labels, double value) {
-  out += family.name;
-  const bool labelled = !sweep.empty() || !labels.empty();
-  if (labelled) out.append("{").append(sweep);
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (i > 0 || !sweep.empty()) out += ',';
-    out += family.labels[i].name;
-    out += "=\"";
-    AppendEscaped(out, labels[i]);
-    out += '"';
-  }
-  out += labelled ? "} " : " ";
-  AppendNumber(out, value);
-  out += '\n';
+  return prometheus::MetricType::Untyped;
 }
 
 // Each bucket counts what is at most its bound.
-void AppendDistribution(std::string& out, const MetricFamily& family, const std::string& sweep,
-                        const Histogram& distribution) {
-  const std::string name(family.name), labels = sweep.empty() ? "" : "{" + sweep + "}";
-  std::uint64_t below = 0;
+Sample::Histogram ToPrometheus(const Histogram& distribution) {
+  Sample::Histogram histogram;
+  histogram.sample_sum = distribution.sum();
   for (std::size_t i = 0; i < distribution.counts().size(); ++i) {
-    out += name + "_bucket{" + sweep + (sweep.empty() ? "le=\"" : ",le=\"");
-    AppendNumber(out, i < distribution.bounds().size() ? distribution.bounds()[i] : INFINITY);
-    below += distribution.counts()[i];
-    out += "\"} " + std::to_string(below) + "\n";
+    const bool bounded = i < distribution.bounds().size();
+    histogram.sample_count += distribution.counts()[i];
+    histogram.bucket.push_back(
+        {histogram.sample_count, bounded ? distribution.bounds()[i] : std::numeric_limits<double>::infinity()});
   }
-  out += name + "_sum" + labels + " ";
-  AppendNumber(out, distribution.sum());
-  out += "\n" + name + "_count" + labels + " " + std::to_string(below) + "\n";
+  return histogram;
 }
 
-std::string JsonString(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') quoted += '\\';
-    if (byte >= 0x20) {
-      quoted += c;
-      continue;
-    }
-    char escape[8];
-    std::snprintf(escape, sizeof(escape), "\\u%04x", static_cast<unsigned>(byte));
-    quoted += escape;
+Sample MakeSample(const MetricFamily& family, std::string_view sweep, const MetricValues::Labels& labels) {
+  Sample sample;
+  if (!sweep.empty()) sample.label.push_back({"sweep", std::string(sweep)});
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    sample.label.push_back({std::string(family.labels[i].name), labels[i]});
+  return sample;
+}
+
+prometheus::MetricFamily Collect(const MetricFamily& family, const MetricValues& values, std::string_view sweep) {
+  prometheus::MetricFamily collected{std::string(family.name), std::string(family.help), ToPrometheus(family.type), {}};
+  if (family.type == MetricType::histogram) {
+    collected.metric.push_back(MakeSample(family, sweep, {}));
+    collected.metric.back().histogram = ToPrometheus(values.Distribution(family.metric));
   }
-  return quoted + "\"";
+  collected.metric.reserve(collected.metric.size() + values.Series(family.metric).size());
+  for (const auto& [labels, value] : values.Series(family.metric)) {
+    Sample& sample = collected.metric.emplace_back(MakeSample(family, sweep, labels));
+    (family.type == MetricType::counter ? sample.counter.value : sample.gauge.value) = value;
+  }
+  return collected;
 }
 
 }  // namespace
 
-std::string ExpositionText(const MetricValues& values, std::string_view sweep) {
-  std::string text, label;
-  if (!sweep.empty()) {
-    label = "sweep=\"";
-    AppendEscaped(label, sweep);
-    label += '"';
-  }
-  std::size_t samples = 0;
-  for (const MetricFamily& family : MetricCatalogue()) samples += values.Series(family.metric).size();
-  text.reserve(16'384 + 96 * samples);
+std::string FormatExposition(const MetricValues& values, std::string_view sweep) {
+  std::vector<prometheus::MetricFamily> families;
   for (const MetricFamily& family : MetricCatalogue()) {
-    const bool distributed = family.type == MetricType::histogram;
-    if (!distributed && values.Series(family.metric).empty()) continue;
-    text.append("# HELP ").append(family.name).append(" ").append(family.help);
-    text.append("\n# TYPE ").append(family.name).append(" ").append(MetricTypeName(family.type)).append("\n");
-    if (distributed) AppendDistribution(text, family, label, values.Distribution(family.metric));
-    for (const auto& [labels, value] : values.Series(family.metric)) AppendSample(text, family, label, labels, value);
+    prometheus::MetricFamily collected = Collect(family, values, sweep);
+    if (!collected.metric.empty()) families.push_back(std::move(collected));
   }
-  return text;
-}
-
-std::string TargetsJson(std::string_view address, std::string_view sweep, std::string_view run, bool encrypted) {
-  return "[{\"targets\": [" + JsonString(address) + "], \"labels\": {\"sweep\": " + JsonString(sweep) +
-         (run.empty() ? "" : ", \"__param_run\": " + JsonString(run)) +
-         (encrypted ? ", \"__scheme__\": \"https\"" : "") + "}}]\n";
+  return prometheus::TextSerializer().Serialize(families);
 }
 
 }  // namespace retort::monitoring

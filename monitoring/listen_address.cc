@@ -26,7 +26,8 @@ struct Parts {
   std::optional<std::string_view> port;
 };
 
-// "[ADDR]" and "[ADDR]:PORT" of IPv6, whose address has colons of its own; an address of those alone is one without a port.
+// "[ADDR]" and "[ADDR]:PORT" of IPv6, whose address has colons of its own; an address of those alone is one without a
+// port.
 std::optional<Parts> Split(std::string_view text) {
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
@@ -36,7 +37,8 @@ std::optional<Parts> Split(std::string_view text) {
     return rest.front() == ':' ? std::optional(Parts{text.substr(1, end - 1), rest.substr(1)}) : std::nullopt;
   }
   const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos || text.find(':', colon + 1) != std::string_view::npos) return Parts{text, std::nullopt};
+  if (colon == std::string_view::npos || text.find(':', colon + 1) != std::string_view::npos)
+    return Parts{text, std::nullopt};
   return Parts{text.substr(0, colon), text.substr(colon + 1)};
 }
 

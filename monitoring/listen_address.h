@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 
 namespace retort::monitoring {
 
@@ -15,7 +15,8 @@ struct ListenAddress {
   std::optional<std::uint16_t> port;  // absent: the next free one from kFirstMetricsPort; 0: any
 };
 
-// "ADDR:PORT", "ADDR", ":PORT" or "PORT"; of IPv6 "[ADDR]:PORT", "[ADDR]" or "ADDR". Error: usage, saying what is expected.
+// "ADDR:PORT", "ADDR", ":PORT" or "PORT"; of IPv6 "[ADDR]:PORT", "[ADDR]" or "ADDR". Error: usage, saying what is
+// expected.
 [[nodiscard]] Result<ListenAddress> ParseListenAddress(std::string_view text);
 
 }  // namespace retort::monitoring

@@ -1,6 +1,7 @@
 // The catalogue of everything Retort exports, and the values of one moment.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -9,9 +10,34 @@
 #include <string_view>
 #include <vector>
 
-#include "monitoring/histogram.h"
-
 namespace retort::monitoring {
+
+// A distribution over fixed buckets. Copyable; not thread-safe.
+class Histogram {
+ public:
+  Histogram() = default;
+  // `bounds`: inclusive upper bounds in rising order; one more bucket has none.
+  explicit Histogram(std::span<const double> bounds)
+      : bounds_(bounds.begin(), bounds.end()), counts_(bounds.size() + 1, 0) {}
+
+  // `times` observations of `value`; NaN is none.
+  void Observe(double value, std::uint64_t times = 1) {
+    if (value != value || counts_.empty()) return;
+    const auto bucket = std::ranges::lower_bound(bounds_, value) - bounds_.begin();
+    counts_[static_cast<std::size_t>(bucket)] += times;
+    sum_ += value * static_cast<double>(times);
+  }
+
+  [[nodiscard]] const std::vector<double>& bounds() const { return bounds_; }
+  [[nodiscard]] const std::vector<std::uint64_t>& counts() const { return counts_; }  // by bucket, not cumulated
+  [[nodiscard]] double sum() const { return sum_; }
+  bool operator==(const Histogram&) const = default;
+
+ private:
+  std::vector<double> bounds_;
+  std::vector<std::uint64_t> counts_;
+  double sum_ = 0;
+};
 
 enum class MetricType : std::uint8_t { counter, gauge, histogram };
 [[nodiscard]] std::string_view MetricTypeName(MetricType type);  // "counter", ...
@@ -78,10 +104,10 @@ struct MetricFamily {
 };
 
 // How many series it has at most: "1", "17", "data sets of the sweep", "ranks of the launcher x slots of a rank".
-[[nodiscard]] std::string MostSeries(const MetricFamily& family);
+[[nodiscard]] std::string DescribeMaxSeries(const MetricFamily& family);
 // Ordered as the enumerators of Metric.
 [[nodiscard]] std::span<const MetricFamily> MetricCatalogue();
-[[nodiscard]] const MetricFamily& FamilyOf(Metric metric);
+[[nodiscard]] const MetricFamily& FindFamily(Metric metric);
 
 // One value for each label combination that was set; closed label sets start at zero. A plain value:
 // copy it to hand it to another thread.

@@ -13,7 +13,7 @@ constexpr const char* kVariable = "GOMP_SPINCOUNT";
 // Some tens of microseconds: longer than the gap between two operations, shorter than a time slice.
 constexpr const char* kSpins = "1000";
 
-// By its own path, not by the link's name. Empty when the system does not tell.
+// The program's own path, not the link's name. Empty when the system does not know.
 std::string ProgramPath() {
   std::array<char, PATH_MAX> program{};
   const ssize_t length = ::readlink("/proc/self/exe", program.data(), program.size() - 1);

@@ -3,21 +3,18 @@
 #include <cstdio>
 #include <cstring>
 
-#include "cluster/cuda_probe.h"
-#include "cluster/gpu_uuids.h"
-#include "cluster/model_order.h"
-#include "cluster/parent_death.h"
 #include "cluster/socket_link.h"
-#include "cluster/worker_report.h"
-#include "experiments/privacy/audit_order.h"
-#include "storage/env.h"
-#include "worker/audit/audit_service.h"
-#include "worker/devices.h"
+#include "cluster/topology.h"
+#include "cluster/worker_process.h"
+#include "cluster/worker_questions.h"
+#include "experiments/privacy/audit_report.h"
+#include "storage/files/env.h"
+#include "worker/audit/audit_run.h"
+#include "worker/devices/devices.h"
 #include "worker/environment.h"
-#include "worker/model_check.h"
-#include "worker/self_report.h"
-#include "worker/sleep_service.h"
-#include "worker/worker_service.h"
+#include "worker/run/model_check.h"
+#include "worker/run/worker_service.h"
+#include "worker/sleep/sleep_service.h"
 
 #ifndef RETORT_VERSION
 #define RETORT_VERSION "unknown"
@@ -27,16 +24,17 @@ namespace {
 
 int ProbeCuda(retort::worker::Devices& devices) {
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
-  const auto answer = retort::cluster::CudaAnswer(RETORT_VERSION, devices.CountCuda());
+  const auto answer = retort::cluster::MakeCudaAnswer(RETORT_VERSION, devices.CountCuda());
   return retort::ExitCode(link.Send({{}, {}, 0, answer}).code());
 }
 
-// The words that retort starts it with; an order that is empty is none.
-bool Understood(int argc, char** argv) {
+// Whether retort starts the program with these arguments. An empty order counts as missing.
+bool IsKnownCommand(int argc, char** argv) {
   if (argc < 2) return true;
-  for (const char* const alone : {"--version", retort::cluster::kProbeCuda, retort::worker::kTakenOverFlag})
+  for (const char* const alone : {"--version", retort::cluster::kProbeCuda, retort::worker::kHandOverFlag})
     if (std::strcmp(argv[1], alone) == 0) return true;
-  for (const char* const with_order : {retort::privacy::kAuditArgument, retort::cluster::kModelArgument, retort::cluster::kReportArgument})
+  for (const char* const with_order :
+       {retort::privacy::kAuditArgument, retort::cluster::kModelArgument, retort::cluster::kReportArgument})
     if (std::strcmp(argv[1], with_order) == 0) return argc > 2 && argv[2][std::strspn(argv[2], " \t\r\n")] != '\0';
   return false;
 }
@@ -44,8 +42,11 @@ bool Understood(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (!Understood(argc, argv)) {
-    std::fprintf(stderr, "retort-worker: '%s' is no word that it knows, or has no value. It is started by retort, never by hand.\n", argv[1]);
+  if (!IsKnownCommand(argc, argv)) {
+    std::fprintf(
+        stderr,
+        "retort-worker: '%s' is no word that it knows, or has no value. It is started by retort, never by hand.\n",
+        argv[1]);
     return retort::ExitCode(retort::StatusCode::usage);
   }
   if (argc > 1 && std::strcmp(argv[1], "--version") == 0) {
@@ -53,7 +54,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   retort::worker::Devices devices(retort::worker::ProgramDirectory() + "/libretort_cuda.so",
-                                  retort::cluster::GpuUuids(retort::worker::CudaVariables()));
+                                  retort::cluster::FindGpuUuids(retort::worker::CudaVariables()));
   if (const retort::Status status = retort::cluster::DieWithParent(retort::cluster::kWorkerSocket); !status.ok()) {
     std::fprintf(stderr, "retort-worker: %s\n", status.message().c_str());
     return retort::ExitCode(status.code());
@@ -63,7 +64,8 @@ int main(int argc, char** argv) {
   retort::worker::LimitSpinning(argv);
   // Terminals and batch systems signal every process they see. What it means is the agent's business: it sends
   // a Stop, or SIGKILL. A write past the limit of file sizes fails, as on a full disk.
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP, SIGPIPE, SIGXFSZ})
+    std::signal(signal, SIG_IGN);
   retort::worker::PrepareTorch();
   retort::cluster::SocketLink link(retort::cluster::kWorkerSocket);
   if (argc > 2 && std::strcmp(argv[1], retort::privacy::kAuditArgument) == 0) {
@@ -74,9 +76,10 @@ int main(int argc, char** argv) {
     return retort::ExitCode(retort::worker::ServeModelCheck(link, argv[2], retort::storage::PosixEnv()).code());
   if (argc > 2 && std::strcmp(argv[1], retort::cluster::kReportArgument) == 0)
     return retort::ExitCode(retort::worker::ServeReport(link, RETORT_VERSION, argv[2]).code());
-  const auto first = retort::worker::TakenOver(argc, argv);
+  const auto first = retort::worker::ReadHandedOverStart(argc, argv);
   const retort::Status status =
-      first.ok() ? retort::worker::ServeAgent(link, retort::storage::PosixEnv(), RETORT_VERSION, devices, *first) : first.status();
+      first.ok() ? retort::worker::ServeAgent(link, retort::storage::PosixEnv(), RETORT_VERSION, devices, *first)
+                 : first.status();
   if (!status.ok()) std::fprintf(stderr, "retort-worker: %s\n", status.message().c_str());
   return retort::ExitCode(status.code());
 }

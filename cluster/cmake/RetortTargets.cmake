@@ -22,14 +22,17 @@ if(RETORT_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# Warnings are errors on our own code.
+option(RETORT_WARNINGS_ARE_ERRORS "A warning on our own code ends the build (on in the developers' presets)" OFF)
 add_library(retort_warnings INTERFACE)
 target_compile_options(retort_warnings INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wnon-virtual-dtor;-Wold-style-cast;-Werror>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wnon-virtual-dtor;-Wold-style-cast>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${RETORT_WARNINGS_ARE_ERRORS}>>:-Werror>
   # GCC 12 sees an overlap in "literal" + std::string() at -O2 and above that is not there (GCC bug 105651).
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict>)
 # Sums must not depend on what the compiler contracts or reorders.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+
+option(RETORT_UNITY "Compile the files of a target in batches: less work from nothing, more after a change" OFF)
 
 # retort_module(NAME SOURCES a.cc … PUBLIC libs … PRIVATE libs …): one static library retort::NAME.
 function(retort_module name)
@@ -38,6 +41,7 @@ function(retort_module name)
   add_library(retort::${name} ALIAS retort_${name})
   target_include_directories(retort_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
   target_link_libraries(retort_${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:retort_warnings>)
+  set_target_properties(retort_${name} PROPERTIES UNITY_BUILD ${RETORT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
 # Of what includes a precompiled header. The bug above has other warnings, which come out of headers that are no longer
@@ -77,9 +81,10 @@ function(retort_quick_to_compile name)
   target_precompile_headers(${name} REUSE_FROM ${owner})
 endfunction()
 
-# retort_add_test(NAME SOURCES … LIBS … LABELS … [TIMEOUT s]): a GoogleTest program, one ctest entry for each suite file.
+# retort_add_test(NAME SOURCES … LIBS … LABELS … [TIMEOUT s] [AT_ONCE n]): a GoogleTest program, one ctest entry. AT_ONCE: its
+# tests mostly wait, and run in n processes at the same time.
 function(retort_add_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;AT_ONCE" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -87,11 +92,17 @@ function(retort_add_test name)
     list(APPEND ARG_LIBS retort_seeded_torch)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests"
+    UNITY_BUILD ${RETORT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_compile_definitions(${name} PRIVATE RETORT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" RETORT_BINARY_DIR="${PROJECT_BINARY_DIR}")
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest GTest::gmock GTest::gtest_main retort_warnings)
   retort_quick_to_compile(${name})
-  add_test(NAME ${name} COMMAND ${name})
+  find_package(Python3 COMPONENTS Interpreter QUIET)
+  if(ARG_AT_ONCE AND Python3_FOUND)
+    add_test(NAME ${name} COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tests/testing/shards.py" ${ARG_AT_ONCE} $<TARGET_FILE:${name}>)
+  else()
+    add_test(NAME ${name} COMMAND ${name})
+  endif()
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()

@@ -15,7 +15,7 @@ if(status STREQUAL "0" AND top STREQUAL source)
   endif()
 endif()
 file(CONFIGURE OUTPUT "${OUT}" @ONLY CONTENT [[
-#include "orchestrator/cli/version.h"
+#include "orchestrator/cli/render/version.h"
 
 namespace retort::orchestrator::cli {
 

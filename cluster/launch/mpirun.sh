@@ -28,6 +28,9 @@ if ! command -v "$mpirun" >/dev/null; then
   exit 3
 fi
 
+# shellcheck source=child-process.sh
+. "$(dirname "$(readlink -f "$0")")/child-process.sh" || exit 3
+
 state=$(mktemp -d "${TMPDIR:-/tmp}/retort-mpirun.XXXXXX") || exit 3
 word_folder=$state
 trap 'rm -rf "$state" "$word_folder"' EXIT
@@ -95,7 +98,6 @@ ready="$RETORT_EXIT_CODE_FILE.ready"
 setsid setpriv --pdeathsig KILL -- "$mpirun" "${options[@]}" "${arguments[@]}" </dev/null &
 job=$!
 
-received=0
 trap 'received=$((received + 1))' TERM INT USR1 USR2 HUP
 trap 'if [ "$received" -eq 0 ]; then received=1; fi' XCPU    # the kernel repeats it once a second
 
@@ -128,9 +130,7 @@ while kill -0 "$job" 2>/dev/null; do
     waited=$((waited + 1))
     sleep 0.1
   else
-    # Not wait -n: bash 5.2 forgets how a job ended whose end and a trap meet in it. A signal ends this wait at once.
-    sleep 0.5 >/dev/null 2>&1 &    # holds no pipe of ours open
-    wait "$!"
+    interruptible_sleep 0.5
   fi
 done
 wait "$job"

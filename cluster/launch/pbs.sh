@@ -58,16 +58,9 @@ if [ -n "${PBS_NODEFILE:-}" ]; then    # one line for each rank
   ranks=$(wc -l <"$PBS_NODEFILE")
 fi
 
-child=""
+# shellcheck source=child-process.sh
+. cluster/launch/child-process.sh || exit 3
 cancelled=0
-received=0
-passed=0
-pass_on() {    # signals, also those that came before there was anybody to tell
-  while [ -n "$child" ] && [ "$passed" -lt "$received" ]; do
-    passed=$((passed + 1))
-    kill -USR1 "$child" 2>/dev/null
-  done
-}
 trap 'received=$((received + 1)); pass_on' USR1 USR2 HUP
 trap 'if [ "$received" -eq 0 ]; then received=1; pass_on; fi' XCPU    # the kernel repeats it once a second
 trap 'received=$((received + 1)); cancelled=1; pass_on' TERM INT
@@ -79,13 +72,7 @@ RETORT_WORKED_FILE=$worked cluster/launch/until-complete.sh cluster/launch/mpiru
   "$retort" run "$SWEEP" "${arguments[@]}" &
 child=$!
 pass_on
-# Not wait -n: bash 5.2 forgets how a child ended whose end and a trap meet in it. A signal ends this wait at once.
-while kill -0 "$child" 2>/dev/null; do
-  sleep 0.5 >/dev/null 2>&1 &
-  wait "$!"
-done
-wait "$child"
-code=$?
+wait_for_child
 
 # A file, since qsub -v takes a comma in a value for the end of it.
 write_variables() {

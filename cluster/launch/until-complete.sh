@@ -24,15 +24,8 @@ least=${RETORT_LEAST_SECONDS:-20}
 end=${RETORT_END_TIME:-${SLURM_JOB_END_TIME:-0}}
 case $end in *[!0-9]* | "" | 429496729[45]) end=0 ;; esac
 
-child=""
-received=0
-passed=0
-pass_on() {    # signals, also those that came before there was anybody to tell
-  while [ -n "$child" ] && [ "$passed" -lt "$received" ]; do
-    passed=$((passed + 1))
-    kill -USR1 "$child" 2>/dev/null
-  done
-}
+# shellcheck source=child-process.sh
+. "$(dirname "$(readlink -f "$0")")/child-process.sh" || exit 3
 trap 'received=$((received + 1)); pass_on' TERM INT USR1 USR2 HUP
 trap 'if [ "$received" -eq 0 ]; then received=1; pass_on; fi' XCPU    # the kernel repeats it once a second
 
@@ -62,14 +55,7 @@ while :; do
   "$@" &
   child=$!
   pass_on
-  # Not wait -n: bash 5.2 forgets how a child ended whose end and a trap meet in it. A signal ends this wait at once.
-  while kill -0 "$child" 2>/dev/null; do
-    sleep 0.5 >/dev/null 2>&1 &
-    wait "$!"
-  done
-  wait "$child"
-  code=$?
-  child=""
+  wait_for_child
   took=$((SECONDS - begun))
   hardly=0
   if [ "$code" -eq 75 ] && [ "$received" -eq 0 ] && [ "$took" -lt "$least" ]; then hardly=1; fi

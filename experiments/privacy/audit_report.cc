@@ -2,8 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/privacy/json_fields.h"
-#include "experiments/privacy/number_text.h"
+#include <optional>
+#include <utility>
+
+#include "experiments/base/json_fields.h"
+#include "experiments/base/number_text.h"
 
 namespace retort::privacy {
 namespace {
@@ -33,12 +36,12 @@ json FindingJson(const AuditFinding& finding) {
   return out;
 }
 
-std::string TextOf(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string FormatText(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 Status ReadFigures(const json& list, AuditFinding& finding) {
   if (!list.is_array()) return DamageError("The audit finding has no valid 'figures': expected a list.");
   for (const json& entry : list) {
-    JsonFields fields(TextOf(entry), "figure of an audit");
+    JsonFields fields(FormatText(entry), "figure of an audit");
     std::string name = fields.String("name");
     const double value = fields.Number("value");
     RETORT_RETURN_IF_ERROR(fields.status());
@@ -48,9 +51,9 @@ Status ReadFigures(const json& list, AuditFinding& finding) {
 }
 
 Result<AuditFinding> DecodeFinding(const json& object) {
-  JsonFields fields(TextOf(object), "audit finding");
+  JsonFields fields(FormatText(object), "audit finding");
   AuditFinding finding;
-  const std::optional<AuditKind> kind = AuditKindOf(fields.String("kind"));
+  const std::optional<AuditKind> kind = FindAuditKind(fields.String("kind"));
   if (!kind) fields.Fail("kind", "the name of an audit");
   finding.kind = kind.value_or(AuditKind::release_step);
   finding.subject = fields.String("subject");
@@ -68,7 +71,7 @@ Result<AuditFinding> DecodeFinding(const json& object) {
   RETORT_RETURN_IF_ERROR(ReadFigures(object.value("figures", json()), finding));
   const json claim = object.value("claim", json());
   if (!claim.is_null()) {
-    RETORT_ASSIGN_OR_RETURN(finding.claim, DecodeClaim(TextOf(claim)));
+    RETORT_ASSIGN_OR_RETURN(finding.claim, DecodeClaim(FormatText(claim)));
   }
   return finding;
 }
@@ -76,34 +79,33 @@ Result<AuditFinding> DecodeFinding(const json& object) {
 }  // namespace
 
 const std::vector<std::string>& AuditKindNames() {
-  static const std::vector<std::string> names = {"release-step", "transcript", "canary", "membership",
-                                                 "inversion"};
+  static const std::vector<std::string> names = {"release-step", "transcript", "canary", "membership", "inversion"};
   return names;
 }
 
 std::string_view AuditKindName(AuditKind kind) { return AuditKindNames().at(static_cast<std::size_t>(kind)); }
 
-std::optional<AuditKind> AuditKindOf(std::string_view name) {
+std::optional<AuditKind> FindAuditKind(std::string_view name) {
   for (std::size_t i = 0; i < AuditKindNames().size(); ++i)
     if (AuditKindNames()[i] == name) return static_cast<AuditKind>(i);
   return std::nullopt;
 }
 
-std::string ContradictionOf(const AuditFinding& finding) {
+std::string FindContradiction(const AuditFinding& finding) {
   const std::string what = std::string(AuditKindName(finding.kind)) + " audit of " + finding.subject + ": ";
   if (finding.mu_lower && finding.mu_proven && *finding.mu_lower > *finding.mu_proven)
-    return what + "the attack shows mu >= " + ShortNumber(*finding.mu_lower) +
-           ", the claim says mu <= " + ShortNumber(*finding.mu_proven);
+    return what + "the attack shows mu >= " + SixDigitNumber(*finding.mu_lower) +
+           ", the claim says mu <= " + SixDigitNumber(*finding.mu_proven);
   const std::optional<double> proven = finding.alarm_proven ? finding.alarm_proven : finding.proven;
   if (finding.alarm_lower && proven && *finding.alarm_lower > *proven)
-    return what + "the attack shows epsilon >= " + ShortNumber(*finding.alarm_lower) +
-           ", the claim says epsilon <= " + ShortNumber(*proven);
+    return what + "the attack shows epsilon >= " + SixDigitNumber(*finding.alarm_lower) +
+           ", the claim says epsilon <= " + SixDigitNumber(*proven);
   return "";
 }
 
-std::string VerdictOf(const AuditFinding& finding) {
+std::string FormatVerdict(const AuditFinding& finding) {
   if (!finding.ran) return "not done: " + finding.note;
-  if (const std::string contradiction = ContradictionOf(finding); !contradiction.empty())
+  if (const std::string contradiction = FindContradiction(finding); !contradiction.empty())
     return "LEAK beyond what is proven: " + contradiction;
   // What a release step or a transcript gives away is what its noise is for.
   const bool meant = finding.kind == AuditKind::release_step || finding.kind == AuditKind::transcript;
@@ -120,7 +122,7 @@ std::string EncodeAuditReport(const AuditReport& report) {
   out["row_digest"] = report.row_digest;
   out["findings"] = json::array();
   for (const AuditFinding& finding : report.findings) out["findings"].push_back(FindingJson(finding));
-  return TextOf(out);
+  return FormatText(out);
 }
 
 Result<AuditReport> DecodeAuditReport(const std::string& text) {
@@ -138,6 +140,60 @@ Result<AuditReport> DecodeAuditReport(const std::string& text) {
     report.findings.push_back(std::move(finding));
   }
   return report;
+}
+
+std::string EncodeAuditOrder(const AuditOrder& order) {
+  nlohmann::json json;
+  json["trial"] = order.trial;
+  json["spec"] = order.spec;
+  json["data_path"] = order.data_path;
+  json["attempt_file"] = order.attempt_file;
+  json["teacher_file"] = order.teacher_file;
+  json["device"] = order.device;
+  json["kinds"] = nlohmann::json::array();
+  for (const AuditKind kind : order.kinds) json["kinds"].push_back(AuditKindName(kind));
+  json["confidence"] = order.confidence;
+  json["samples"] = order.samples;
+  json["canaries"] = order.canaries;
+  json["shadows"] = order.shadows;
+  for (const auto& [key, claims] :
+       {std::pair{"claims", &order.claims}, std::pair{"alarm_claims", &order.alarm_claims}}) {
+    json[key] = nlohmann::json::array();
+    for (const Claim& claim : *claims) json[key].push_back(EncodeClaim(claim));
+  }
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<AuditOrder> DecodeAuditOrder(const std::string& json) {
+  JsonFields fields(json, "audit order");
+  AuditOrder order;
+  order.trial = fields.String("trial");
+  order.spec = fields.String("spec");
+  order.data_path = fields.String("data_path");
+  order.attempt_file = fields.String("attempt_file");
+  order.teacher_file = fields.String("teacher_file");
+  order.device = fields.String("device");
+  for (const std::string& name : fields.Strings("kinds")) {
+    const std::optional<AuditKind> kind = FindAuditKind(name);
+    if (!kind) fields.Fail("kinds", "names of audits");
+    order.kinds.push_back(kind.value_or(AuditKind::release_step));
+  }
+  order.confidence = fields.Number("confidence");
+  if (!(order.confidence > 0 && order.confidence < 1)) fields.Fail("confidence", "a number between 0 and 1");
+  for (const auto& [key, count] : {std::pair{"samples", &order.samples}, std::pair{"canaries", &order.canaries},
+                                   std::pair{"shadows", &order.shadows}}) {
+    *count = fields.Integer(key);
+    if (*count < 0) fields.Fail(key, "a count");
+  }
+  for (const auto& [key, claims] :
+       {std::pair{"claims", &order.claims}, std::pair{"alarm_claims", &order.alarm_claims}}) {
+    for (const std::string& text : fields.Strings(key)) {
+      RETORT_ASSIGN_OR_RETURN(Claim claim, DecodeClaim(text));
+      claims->push_back(std::move(claim));
+    }
+  }
+  RETORT_RETURN_IF_ERROR(fields.status());
+  return order;
 }
 
 }  // namespace retort::privacy

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/base/status.h"
 #include "experiments/privacy/claim.h"
-#include "experiments/spec/status.h"
 
 namespace retort::privacy {
 
@@ -23,7 +23,7 @@ enum class AuditKind : std::uint8_t { release_step, transcript, canary, membersh
 // "release-step", "transcript", "canary", "membership", "inversion", in this order.
 [[nodiscard]] const std::vector<std::string>& AuditKindNames();
 [[nodiscard]] std::string_view AuditKindName(AuditKind kind);
-[[nodiscard]] std::optional<AuditKind> AuditKindOf(std::string_view name);
+[[nodiscard]] std::optional<AuditKind> FindAuditKind(std::string_view name);
 
 struct AuditFinding {
   AuditKind kind = AuditKind::release_step;
@@ -45,9 +45,9 @@ struct AuditFinding {
 };
 
 // What disagrees, as a sentence, when a lower bound lies above a proven one; else empty.
-[[nodiscard]] std::string ContradictionOf(const AuditFinding& finding);
+[[nodiscard]] std::string FindContradiction(const AuditFinding& finding);
 // "no leak detected at this power", the leak in a sentence, or why it did not run.
-[[nodiscard]] std::string VerdictOf(const AuditFinding& finding);
+[[nodiscard]] std::string FormatVerdict(const AuditFinding& finding);
 
 struct AuditReport {
   std::string trial;       // 16 hex
@@ -59,5 +59,31 @@ struct AuditReport {
 [[nodiscard]] std::string EncodeAuditReport(const AuditReport& report);
 // Error: damage, naming the field.
 [[nodiscard]] Result<AuditReport> DecodeAuditReport(const std::string& json);
+
+// What a worker is asked to audit: one finished trial, by what it left.
+
+// The argument with which the worker program, in place of its work, takes the order that follows it.
+inline constexpr const char* kAuditArgument = "--audit";
+
+struct AuditOrder {
+  std::string trial;         // 16 hex
+  std::string spec;          // EncodeTrialSpec
+  std::string data_path;     // absolute
+  std::string attempt_file;  // absolute path of the trial's attempt.h5
+  std::string teacher_file;  // absolute path of its teacher's, or empty
+  std::string device = "cpu";
+  std::vector<AuditKind> kinds;     // in the order in which they are done
+  double confidence = 0.95;         // in (0, 1): of the bounds that are printed
+  std::int64_t samples = 0;         // of a release step, under each neighbour; 0 = by the mechanism
+  std::int64_t canaries = 0;        // 0 = an eighth of the private examples, at most 1000
+  std::int64_t shadows = 0;         // networks trained for LiRA; 0 = none
+  std::vector<Claim> claims;        // of the trial's row
+  std::vector<Claim> alarm_claims;  // the same at kAlarmDelta
+};
+
+// One JSON object; round-trips exactly.
+[[nodiscard]] std::string EncodeAuditOrder(const AuditOrder& order);
+// Error: damage, naming the field.
+[[nodiscard]] Result<AuditOrder> DecodeAuditOrder(const std::string& json);
 
 }  // namespace retort::privacy

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "experiments/base/status.h"
 #include "experiments/privacy/calculator_rules.h"
 #include "experiments/privacy/claim.h"
-#include "experiments/spec/status.h"
 
 namespace retort::privacy {
 
@@ -19,8 +19,8 @@ struct Answer {
   double unrounded = 0;  // the bound before it is rounded to thousandths
 };
 
-// Every claim that the parameters allow. Error: usage, as CheckedRule.
-[[nodiscard]] Result<std::vector<Answer>> EpsilonOf(const Question& question);
+// Every claim that the parameters allow. Error: usage, as FindCheckedRule.
+[[nodiscard]] Result<std::vector<Answer>> ComputeEpsilon(const Question& question);
 
 struct Solution {
   std::string parameter;        // what was solved for
@@ -30,8 +30,8 @@ struct Solution {
 };
 
 // The one parameter of the rule's `solvable` that the question leaves out, so that the first claim of
-// EpsilonOf is at most epsilon: the least noise, or the most releases. Error: usage, naming what to leave
+// ComputeEpsilon is at most epsilon: the least noise, or the most releases. Error: usage, naming what to leave
 // out, or why no value meets it.
-[[nodiscard]] Result<Solution> SolveFor(const Question& question, double epsilon);
+[[nodiscard]] Result<Solution> SolveQuestion(const Question& question, double epsilon);
 
 }  // namespace retort::privacy

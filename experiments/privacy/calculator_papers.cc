@@ -3,18 +3,17 @@
 #include <cmath>
 #include <utility>
 
-#include "experiments/privacy/exact_gdp.h"
-#include "experiments/privacy/number_text.h"
-#include "experiments/privacy/paper_events.h"
+#include "experiments/base/number_text.h"
+#include "experiments/privacy/accountants/exact_gdp.h"
+#include "experiments/privacy/accountants/randomized_response.h"
+#include "experiments/privacy/accountants/reasons.h"
 #include "experiments/privacy/paper_formulas.h"
-#include "experiments/privacy/randomized_response.h"
-#include "experiments/privacy/reasons.h"
 #include "experiments/privacy/relation.h"
 
 namespace retort::privacy {
 namespace {
 
-PaperSetting SettingOf(const Question& question) {
+PaperSetting MakeSetting(const Question& question) {
   const auto value = [&](const char* name, double otherwise) {
     const auto found = question.values.find(name);
     return found == question.values.end() ? otherwise : found->second;
@@ -36,7 +35,7 @@ Answer Blank(const Relation& relation, double delta, std::string variant) {
   answer.claim.adjacency = relation.adjacency;
   answer.claim.neighbour = relation.neighbour;
   answer.claim.delta = delta;
-  answer.claim.units = UnitsOf(relation.adjacency);
+  answer.claim.units = DescribeUnit(relation.adjacency);
   answer.variant = std::move(variant);
   return answer;
 }
@@ -45,12 +44,11 @@ Answer Unbounded(const Relation& relation, double delta, std::string variant, st
                  std::string detail = "") {
   Answer answer = Blank(relation, delta, std::move(variant));
   answer.claim.reason = why;
-  answer.detail = detail.empty() ? std::string(ReasonText(why)) : std::move(detail);
+  answer.detail = detail.empty() ? std::string(DescribeReason(why)) : std::move(detail);
   return answer;
 }
 
-Answer Printed(double epsilon, double delta, std::string accountant, std::string theorem,
-               std::string detail) {
+Answer Printed(double epsilon, double delta, std::string accountant, std::string theorem, std::string detail) {
   Answer answer = Blank({Adjacency::example, Neighbour::replace}, delta, "as the paper prints it");
   answer.claim.status = ClaimStatus::paper_formula;
   answer.claim.epsilon = RoundEpsilonUp(epsilon);
@@ -58,7 +56,7 @@ Answer Printed(double epsilon, double delta, std::string accountant, std::string
   answer.claim.reason = detail + "; not a guarantee";
   if (!std::isfinite(answer.claim.epsilon)) {
     answer.claim.reason = reason::kUndefinedFormula;
-    detail = ReasonText(reason::kUndefinedFormula);
+    detail = DescribeReason(reason::kUndefinedFormula);
   }
   answer.theorem = std::move(theorem);
   answer.detail = std::move(detail);
@@ -68,7 +66,7 @@ Answer Printed(double epsilon, double delta, std::string accountant, std::string
 
 Answer Honest(const Relation& relation, const PrivacyEvent& event, double delta, std::string variant) {
   Answer answer = Blank(relation, delta, std::move(variant));
-  Bound bound = BoundFor(relation, {event}, delta, &answer.claim.assumptions);
+  Bound bound = ComputeRelationBound(relation, {event}, delta, &answer.claim.assumptions);
   answer.claim.epsilon = answer.unrounded = bound.epsilon;
   answer.claim.accountant = bound.accountant;
   answer.claim.reason = bound.reason;
@@ -89,15 +87,15 @@ Result<Answer> GradientFormulaAnswer(const PaperSetting& setting, const char* ac
   RETORT_ASSIGN_OR_RETURN(const PaperEpsilon value, GradientFormulaEpsilon(formula));
   Answer answer = Printed(value.epsilon, setting.delta, accountant,
                           "2C²nBTλ/σ² + log((λ-1)/λ) - (log δ + log λ)/(λ-1), least over λ > 1",
-                          "lambda " + ShortNumber(value.lambda));
-  answer.inputs = "C " + ShortNumber(setting.norm_bound) + ", n " + std::to_string(setting.classes) +
-                  ", B·T " + ShortNumber(formula.rows) + ", sigma " + ShortNumber(setting.sigma);
+                          "lambda " + SixDigitNumber(value.lambda));
+  answer.inputs = "C " + SixDigitNumber(setting.norm_bound) + ", n " + std::to_string(setting.classes) + ", B·T " +
+                  SixDigitNumber(formula.rows) + ", sigma " + SixDigitNumber(setting.sigma);
   return answer;
 }
 
 Result<std::vector<Answer>> GradientAnswers(const PaperSetting& setting, const char* accountant) {
-  constexpr double kMostRows = 4e18;
-  if (static_cast<double>(setting.batch) * static_cast<double>(setting.steps) > kMostRows)
+  constexpr double kMaxRows = 4e18;
+  if (static_cast<double>(setting.batch) * static_cast<double>(setting.steps) > kMaxRows)
     return UsageError("--batch times --steps is too large to account for.");
   RETORT_ASSIGN_OR_RETURN(Answer printed, GradientFormulaAnswer(setting, accountant));
   std::vector<Answer> answers = {std::move(printed)};
@@ -106,10 +104,10 @@ Result<std::vector<Answer>> GradientAnswers(const PaperSetting& setting, const c
     PrivacyEvent event;
   };
   const Reading readings[] = {
-      {"printed: one draw for the batch", PaperGradientEvent(setting, EventUnit::batch, false)},
-      {"row-averaged: a draw for each row", PaperGradientEvent(setting, EventUnit::row, false)},
-      {"printed, Frobenius norm", PaperGradientEvent(setting, EventUnit::batch, true)},
-      {"working: noise C·sigma/B on each row", PaperWorkingEvent(setting)},
+      {"printed: one draw for the batch", MakePaperGradientEvent(setting, EventUnit::batch, false)},
+      {"row-averaged: a draw for each row", MakePaperGradientEvent(setting, EventUnit::row, false)},
+      {"printed, Frobenius norm", MakePaperGradientEvent(setting, EventUnit::batch, true)},
+      {"working: noise C·sigma/B on each row", MakePaperWorkingEvent(setting)},
   };
   for (const Reading& reading : readings) {
     for (const Relation& relation : {kTeacher, kSlot, kAnswer})
@@ -120,15 +118,14 @@ Result<std::vector<Answer>> GradientAnswers(const PaperSetting& setting, const c
 
 Result<std::vector<Answer>> LabelAnswers(const PaperSetting& setting, bool equation5) {
   RETORT_ASSIGN_OR_RETURN(const double epsilon, LabelFormulaEpsilon(setting.epsilon0));
-  std::vector<Answer> answers = {Printed(epsilon, setting.delta,
-                                         equation5 ? "paper:dpsd-thm2" : "paper:dp-dfd",
+  std::vector<Answer> answers = {Printed(epsilon, setting.delta, equation5 ? "paper:dpsd-thm2" : "paper:dp-dfd",
                                          "ε of one label, with no composition", "one label")};
   answers.front().claim.epsilon = RoundGivenEpsilonUp(epsilon);
   if (equation5 && setting.choices > setting.classes)
     return UsageError("--choices must be at most --classes: the selected set is one of classes.");
   if (equation5 && setting.choices < setting.classes) {
     const double floor = Equation5DeltaFloor(setting.classes, setting.choices, setting.epsilon0);
-    const std::string why = "no finite epsilon holds at any delta below " + ShortNumber(floor);
+    const std::string why = "no finite epsilon holds at any delta below " + SixDigitNumber(floor);
     for (const Relation& relation : {kTeacher, kAnswer})
       answers.push_back(Unbounded(relation, setting.delta, "equation 5 as printed", kVoidSupportLeak, why));
   }
@@ -136,12 +133,11 @@ Result<std::vector<Answer>> LabelAnswers(const PaperSetting& setting, bool equat
     std::string why;
     if (setting.choices >= 2)
       why = "no finite epsilon holds at any delta below " +
-            ShortNumber(SoftLabelDeltaFloor(setting.choices, setting.epsilon0));
+            SixDigitNumber(SoftLabelDeltaFloor(setting.choices, setting.epsilon0));
     for (const Relation& relation : {kTeacher, kAnswer})
-      answers.push_back(
-          Unbounded(relation, setting.delta, "as printed: the soft vector leaves", kVoidSoftOutput, why));
-    answers.push_back(Unbounded(kTeacher, setting.delta, "one-hot, generator trained on the teacher",
-                                kVoidGeneratorTouchedTeacher));
+      answers.push_back(Unbounded(relation, setting.delta, "as printed: the soft vector leaves", kVoidSoftOutput, why));
+    answers.push_back(
+        Unbounded(kTeacher, setting.delta, "one-hot, generator trained on the teacher", kVoidGeneratorTouchedTeacher));
   }
   const char* sound = "one-hot over the selected set, generator without the teacher";
   Answer one = Blank(kAnswer, setting.delta, sound);
@@ -155,30 +151,27 @@ Result<std::vector<Answer>> LabelAnswers(const PaperSetting& setting, bool equat
   answers.push_back(std::move(one));
   if (setting.steps >= 1) {
     for (const Relation& relation : {kTeacher, kSlot})
-      answers.push_back(Honest(relation, PaperResponseEvent(setting), setting.delta, sound));
+      answers.push_back(Honest(relation, MakePaperResponseEvent(setting), setting.delta, sound));
   }
   return answers;
 }
 
 Result<std::vector<Answer>> RonaAnswers(const PaperSetting& setting, double query_rate) {
-  RETORT_ASSIGN_OR_RETURN(
-      const double epsilon,
-      RonaFormulaEpsilon(query_rate, static_cast<double>(setting.steps), setting.delta, setting.sigma));
+  RETORT_ASSIGN_OR_RETURN(const double epsilon, RonaFormulaEpsilon(query_rate, static_cast<double>(setting.steps),
+                                                                   setting.delta, setting.sigma));
   std::vector<Answer> answers = {Printed(epsilon, setting.delta, "paper:rona-thm2", "q sqrt(T ln(1/δ)) / σ",
                                          "the constant is inferred from the paper's CIFAR-10 figures")};
   for (const Relation& relation : {kTeacher, kAnswer})
-    answers.push_back(
-        Unbounded(relation, setting.delta, "as printed: noise on the loss", reason::kLossNoise));
+    answers.push_back(Unbounded(relation, setting.delta, "as printed: noise on the loss", reason::kLossNoise));
   for (const Relation& relation : {kTeacher, kAnswer})
-    answers.push_back(
-        Honest(relation, PaperLossEvent(setting), setting.delta, "had only the noisy losses left"));
+    answers.push_back(Honest(relation, MakePaperLossEvent(setting), setting.delta, "had only the noisy losses left"));
   return answers;
 }
 
 }  // namespace
 
-Result<std::vector<Answer>> PaperAnswers(const Question& question) {
-  const PaperSetting setting = SettingOf(question);
+Result<std::vector<Answer>> AnswerPaperQuestion(const Question& question) {
+  const PaperSetting setting = MakeSetting(question);
   if (question.method == "dpdfd") return GradientAnswers(setting, "paper:dpdfd-thm3");
   if (question.method == "dpsd-data") return GradientAnswers(setting, "paper:dpsd-thm1");
   if (question.method == "rona") return RonaAnswers(setting, question.values.at("query-rate"));

@@ -8,7 +8,7 @@
 
 namespace retort::privacy {
 
-// The answers of mechanism "paper"; the question passed CheckedRule. Error: usage, from the formula.
-[[nodiscard]] Result<std::vector<Answer>> PaperAnswers(const Question& question);
+// The answers of mechanism "paper"; the question passed FindCheckedRule. Error: usage, from the formula.
+[[nodiscard]] Result<std::vector<Answer>> AnswerPaperQuestion(const Question& question);
 
 }  // namespace retort::privacy

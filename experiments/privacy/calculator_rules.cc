@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "experiments/privacy/number_text.h"
-#include "experiments/spec/diagnostic.h"
+#include "experiments/base/diagnostic.h"
+#include "experiments/base/number_text.h"
 
 namespace retort::privacy {
 namespace {
@@ -41,10 +41,8 @@ std::vector<MechanismRule> Rules() {
        {{"noise", positive, "standard deviation in votes"},
         {"queries", whole, "answered queries"},
         kDelta,
-        {"grain", ParameterRange::grain, "parts of a member's vote: the same ε for the same noise in votes",
-         true},
-        {"batch", whole, "queries of a release; without it a lost attempt is charged all queries again",
-         true},
+        {"grain", ParameterRange::grain, "parts of a member's vote: the same ε for the same noise in votes", true},
+        {"batch", whole, "queries of a release; without it a lost attempt is charged all queries again", true},
         kRetries,
         kBlock},
        {"noise", "queries"},
@@ -174,7 +172,7 @@ double Given(const Question& question, const char* name, double otherwise) {
 }
 
 // What one lost attempt is charged again, at most; never more than all there is.
-double BlockOf(const Question& question) {
+double MakeBlock(const Question& question) {
   const double block = Given(question, "reserve-block", kUsualBlock);
   if (question.mechanism != "votes") return block;
   return block * Given(question, "batch", std::numeric_limits<double>::infinity());
@@ -187,13 +185,12 @@ std::string Listed(const std::vector<std::string>& names) {
 }
 
 Status Unknown(const std::string& what, const std::string& word, const std::vector<std::string>& known) {
-  const std::vector<std::string> near = NearestOf(word, known);
-  return UsageError(
-      "There is no " + what + " `" + word + "`" +
-      (near.empty() ? "; known are " + Listed(known) + "." : "; did you mean " + near.front() + "?"));
+  const std::vector<std::string> near = FindNearest(word, known);
+  return UsageError("There is no " + what + " `" + word + "`" +
+                    (near.empty() ? "; known are " + Listed(known) + "." : "; did you mean " + near.front() + "?"));
 }
 
-Result<const MechanismRule*> RuleOf(const Question& question) {
+Result<const MechanismRule*> FindRule(const Question& question) {
   const MechanismRule* same = nullptr;
   for (const MechanismRule& rule : MechanismRules()) {
     if (rule.name != question.mechanism) continue;
@@ -201,10 +198,8 @@ Result<const MechanismRule*> RuleOf(const Question& question) {
     same = &rule;
   }
   if (same == nullptr) return Unknown("mechanism", question.mechanism, MechanismNames());
-  if (same->method.empty())
-    return UsageError("--method belongs to `paper`; " + question.mechanism + " has none.");
-  if (question.method.empty())
-    return UsageError("`paper` needs --method: one of " + Listed(PaperMethodNames()) + ".");
+  if (same->method.empty()) return UsageError("--method belongs to `paper`; " + question.mechanism + " has none.");
+  if (question.method.empty()) return UsageError("`paper` needs --method: one of " + Listed(PaperMethodNames()) + ".");
   return Unknown("paper method", question.method, PaperMethodNames());
 }
 
@@ -233,43 +228,40 @@ std::vector<std::string> PaperMethodNames() {
   return names;
 }
 
-Result<const MechanismRule*> CheckedRule(const Question& question, std::string_view unknown) {
-  RETORT_ASSIGN_OR_RETURN(const MechanismRule* rule, RuleOf(question));
+Result<const MechanismRule*> FindCheckedRule(const Question& question, std::string_view unknown) {
+  RETORT_ASSIGN_OR_RETURN(const MechanismRule* rule, FindRule(question));
   const std::string who = rule->method.empty() ? question.mechanism : std::string(rule->method);
   for (const auto& [name, value] : question.values) {
     const auto known = std::ranges::find(rule->parameters, name, &ParameterRule::name);
     if (known == rule->parameters.end()) return UsageError(Flag(name) + " is no parameter of " + who + ".");
     if (!Inside(known->range, value))
-      return UsageError(Flag(name) + " must " + RangeText(known->range) + ", not " + ShortNumber(value) +
-                        ".");
+      return UsageError(Flag(name) + " must " + RangeText(known->range) + ", not " + SixDigitNumber(value) + ".");
   }
   for (const ParameterRule& parameter : rule->parameters) {
-    if (parameter.optional || parameter.name == unknown ||
-        question.values.contains(std::string(parameter.name)))
+    if (parameter.optional || parameter.name == unknown || question.values.contains(std::string(parameter.name)))
       continue;
     return UsageError(who + " needs " + Flag(parameter.name) + ": " + std::string(parameter.meaning) + ".");
   }
   if (question.accountant.empty()) return rule;
   if (question.mechanism != "subsampled-gaussian")
-    return UsageError("--accountant belongs to subsampled-gaussian; " + who +
-                      " has one way to be accounted for.");
+    return UsageError("--accountant belongs to subsampled-gaussian; " + who + " has one way to be accounted for.");
   if (question.accountant != "rdp" && question.accountant != "pld")
     return Unknown("accountant", question.accountant, {"rdp", "pld"});
   return rule;
 }
 
-Question AsCharged(const Question& question, const MechanismRule& rule) {
+Question ExpandRetries(const Question& question, const MechanismRule& rule) {
   Question charged = question;
   const double retries = Given(question, "retries", 0);
   if (retries == 0) return charged;
   double& count = charged.values.at(std::string(rule.solvable.back()));
-  count += retries * std::min(BlockOf(question), count);
+  count += retries * std::min(MakeBlock(question), count);
   return charged;
 }
 
-double LessRetries(const Question& question, double charged) {
+double SubtractRetries(const Question& question, double charged) {
   const double retries = Given(question, "retries", 0);
-  const double block = BlockOf(question);
+  const double block = MakeBlock(question);
   const double within = std::floor(charged / (1 + retries));
   return std::isinf(block) ? within : std::max(std::min(within, block), charged - retries * block);
 }

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 
 namespace retort::privacy {
 
@@ -52,14 +52,13 @@ struct Question {
 
 // The rule of the question's mechanism, when every value has one, lies in its range, and none but `unknown`
 // (or an optional one) is missing. Error: usage, naming the flag, its range and the value given.
-[[nodiscard]] Result<const MechanismRule*> CheckedRule(const Question& question,
-                                                       std::string_view unknown = "");
+[[nodiscard]] Result<const MechanismRule*> FindCheckedRule(const Question& question, std::string_view unknown = "");
 
 // The question as it is charged: its count, and for each of its `retries` lost attempts a block of releases
-// again, as calibration in a sweep leaves room for. A question that CheckedRule took.
-[[nodiscard]] Question AsCharged(const Question& question, const MechanismRule& rule);
+// again, as calibration in a sweep leaves room for. A question that FindCheckedRule took.
+[[nodiscard]] Question ExpandRetries(const Question& question, const MechanismRule& rule);
 
 // The most of the count that may be asked for where `charged` of it may be charged.
-[[nodiscard]] double LessRetries(const Question& question, double charged);
+[[nodiscard]] double SubtractRetries(const Question& question, double charged);
 
 }  // namespace retort::privacy

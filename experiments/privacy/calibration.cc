@@ -2,46 +2,210 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "experiments/privacy/calibration_parts.h"
+#include "experiments/base/number_text.h"
+#include "experiments/methods/methods.h"
+#include "experiments/privacy/accountants/exact_gdp.h"
+#include "experiments/privacy/accountants/pld_accountant.h"
+#include "experiments/privacy/accountants/rdp_accountant.h"
+#include "experiments/privacy/accountants/reasons.h"
 #include "experiments/privacy/claim.h"
-#include "experiments/privacy/exact_gdp.h"
-#include "experiments/privacy/number_text.h"
 #include "experiments/privacy/paper_formulas.h"
-#include "experiments/privacy/paper_value.h"
 #include "experiments/privacy/parameter_key.h"
-#include "experiments/privacy/pld_accountant.h"
-#include "experiments/privacy/rdp_accountant.h"
-#include "experiments/privacy/reasons.h"
+#include "experiments/privacy/planned_events.h"
 #include "experiments/privacy/relation.h"
-#include "experiments/spec/trial_kind.h"
-#include "experiments/spec/trial_rules.h"
 
 namespace retort::privacy {
 namespace {
+
+constexpr std::int64_t kMaxReleases = 1'000'000'000'000;
+
+std::string_view TargetName(ClaimTarget target) {
+  switch (target) {
+    case ClaimTarget::none:
+      return "none";
+    case ClaimTarget::paper:
+      return "paper";
+    case ClaimTarget::answer:
+      return "answer";
+    case ClaimTarget::slot:
+      return "slot";
+    case ClaimTarget::teacher:
+      return "teacher";
+    case ClaimTarget::member:
+      return "member";
+    case ClaimTarget::example:
+      return "example";
+    case ClaimTarget::label:
+      return "label";
+  }
+  return "";
+}
+
+double RoundUpDigits(double value, int significant) {
+  if (!(value > 0) || !std::isfinite(value)) return value;
+  const double digits = significant - 1 - std::floor(std::log10(value));
+  if (std::abs(digits) > 300) return std::nextafter(value, std::numeric_limits<double>::infinity());
+  const double scale = std::pow(10.0, std::abs(digits));
+  return digits >= 0 ? std::ceil(value * scale) / scale : std::ceil(value / scale) * scale;
+}
+
+// Returns a usage error: epsilon cannot be met, and why.
+Status CannotMeet(const TrialSpec& spec, const std::string& why) {
+  return UsageError("epsilon = " + ExactNumber(spec.epsilon) + " cannot be met for claim \"" +
+                    std::string(TargetName(spec.claim)) + "\": " + why);
+}
+
+// Rounds up to six significant digits, where a search gives no more.
+double RoundUpToSixDigits(double value) { return RoundUpDigits(value, 6); }
+
+// Whether an ensemble is asked.
+bool AsksMembers(const TrialSpec& spec) {
+  return IsTaughtByVotes(spec) || spec.method == "dpdfd-ensemble" || spec.method == "feddpsd";
+}
+
+// Returns the relation that the claim is about, where the trial has such a claim.
+std::optional<Relation> FindRelation(const TrialSpec& spec) {
+  const bool votes = IsTaughtByVotes(spec), members = AsksMembers(spec);
+  const bool labels = FindReleaseKind(FindKind(spec)) == ReleaseKind::labels;
+  if (labels != (spec.claim == ClaimTarget::label)) return std::nullopt;
+  switch (spec.claim) {
+    case ClaimTarget::answer:
+      return kAnswer;
+    case ClaimTarget::slot:
+      return votes ? std::nullopt : std::optional(kSlot);
+    case ClaimTarget::teacher:
+      return members ? std::nullopt : std::optional(kTeacher);
+    case ClaimTarget::member:
+      return members ? std::optional(kMember) : std::nullopt;
+    case ClaimTarget::example:
+      return kExample;
+    case ClaimTarget::label:
+      return kLabel;
+    case ClaimTarget::none:
+    case ClaimTarget::paper:
+      break;
+  }
+  return std::nullopt;
+}
+
+// mu under the relation when the trial runs as it stands, and loses as many attempts as it has room for; 0 where
+// nothing Gaussian is drawn. Error: what makes the claim unbounded.
+Result<double> PlannedMu(const TrialSpec& spec, const Relation& relation) {
+  TrialSpec secure = spec;
+  secure.noise = NoiseMode::secure;
+  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlanEventsWithRetries(secure));
+  const Composition sum = ComposeEvents(relation, events);
+  if (!sum.unbounded.empty()) return CannotMeet(spec, std::string(DescribeReason(sum.unbounded)));
+  return ComposedMu(sum.gaussian);
+}
+
+// The bound under the relation, whatever it is composed of; infinity where there is none.
+double PlannedEpsilon(const TrialSpec& spec, const Relation& relation) {
+  TrialSpec secure = spec;
+  secure.noise = NoiseMode::secure;
+  const Result<std::vector<PrivacyEvent>> events = PlanEventsWithRetries(secure);
+  if (!events.ok()) return std::numeric_limits<double>::infinity();
+  return ComputeRelationBound(relation, *events, spec.delta, nullptr).epsilon;
+}
+
+bool Meets(const TrialSpec& spec, const Relation& relation) { return PlannedEpsilon(spec, relation) <= spec.epsilon; }
+
+// The largest value in (low, high] at which `meets` holds, to nine digits; 0 when it holds nowhere. `meets` holds up
+// to some value and not above.
+template <typename Meeting>
+double LargestMeeting(double high, const Meeting& meets) {
+  if (meets(high)) return high;
+  double low = 0;
+  for (int round = 0; round < 60 && high - low > 1e-10 * high; ++round) {
+    const double middle = (low + high) / 2;
+    (meets(middle) ? low : high) = middle;
+  }
+  const double digits = low > 0 ? std::pow(10.0, 8 - std::floor(std::log10(low))) : 1;
+  return std::floor(low * digits) / digits;
+}
+
+// Responses, of teachers or of labels: epsilon0 at the given releases.
+Status SolveResponse(TrialSpec& spec, const Relation& relation) {
+  TrialSpec one = spec;
+  const auto meets = [&](double epsilon0) {
+    one.epsilon0 = epsilon0;
+    return PlannedEpsilon(one, relation) <= spec.epsilon;
+  };
+  one.epsilon0 = 1;
+  RETORT_ASSIGN_OR_RETURN([[maybe_unused]] const double mu, PlannedMu(one, relation));  // why there is no bound
+  spec.epsilon0 = LargestMeeting(std::min(spec.epsilon, 1000.0) * 1.0, meets);
+  if (!(spec.epsilon0 > 0)) return CannotMeet(spec, "no epsilon0 of a response, however small, reaches it.");
+  return {};
+}
+
+// Responses: steps at the given epsilon0.
+Status SolveResponseSteps(TrialSpec& spec, const Relation& relation) {
+  if (!(spec.epsilon0 > 0)) return CannotMeet(spec, "calibrate = \"steps\" needs epsilon0 above 0.");
+  if (relation.adjacency == Adjacency::answer)
+    return CannotMeet(spec, "that claim is about one answer and does not depend on steps; use calibrate = \"noise\".");
+  TrialSpec one = spec;
+  const auto fits = [&](std::int64_t steps) {
+    one.steps = steps;
+    return PlannedEpsilon(one, relation) <= spec.epsilon;
+  };
+  one.steps = 1;
+  RETORT_ASSIGN_OR_RETURN([[maybe_unused]] const double mu, PlannedMu(one, relation));
+  if (!fits(1)) return CannotMeet(spec, "one step alone costs more at this epsilon0; lower it, or raise epsilon.");
+  std::int64_t low = 1, high = 2;
+  while (fits(high)) {
+    low = high;
+    high *= 2;
+    if (high > kMaxReleases / std::max<std::int64_t>(spec.batch, 1))
+      return CannotMeet(spec, "epsilon0 is so small that a trillion answers do not spend it.");
+  }
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  spec.steps = low;
+  return {};
+}
+
+// dp-merf and dp-spectral: the noise of their one release.
+Status SolveEmbedding(TrialSpec& spec) {
+  if (spec.claim != ClaimTarget::example) return CannotMeet(spec, spec.method + " has the claim \"example\" only.");
+  if (spec.calibrate == Calibrate::steps)
+    return CannotMeet(spec, spec.method + " releases once, whatever its steps; use calibrate = \"noise\".");
+  TrialSpec one = spec;
+  const auto meets = [&](double inverse) {
+    one.noise_multiplier = 1 / inverse;
+    return Meets(one, kExampleAdded);
+  };
+  const double inverse = LargestMeeting(1e6, meets);
+  if (!(inverse > 0)) return CannotMeet(spec, "no noise multiplier up to a million reaches it.");
+  spec.noise_multiplier = RoundUpToNineDigits(1 / inverse);
+  return {};
+}
 
 // Gradient and vote students: mu is inverse in the noise and grows with the root of the releases.
 Status SolveNoise(TrialSpec& spec, const Relation& relation, double TrialSpec::*noise) {
   TrialSpec unit = spec;
   unit.*noise = 1;
   RETORT_ASSIGN_OR_RETURN(const double mu, PlannedMu(unit, relation));
-  const double target = GaussianMu(AimOf(spec.epsilon), spec.delta);
-  if (!(target > 0)) return Cannot(spec, "no amount of noise reaches an epsilon this small.");
-  spec.*noise = NineDigitsUp(mu / target);
+  const double target = GaussianMu(ComputeTargetEpsilon(spec.epsilon), spec.delta);
+  if (!(target > 0)) return CannotMeet(spec, "no amount of noise reaches an epsilon this small.");
+  spec.*noise = RoundUpToNineDigits(mu / target);
   for (int round = 0; round < 100 && !Meets(spec, relation); ++round)
-    spec.*noise = NineDigitsUp(spec.*noise * (1 + 1e-8));
+    spec.*noise = RoundUpToNineDigits(spec.*noise * (1 + 1e-8));
   return {};
 }
 
-Status SolveReleases(TrialSpec& spec, const Relation& relation, std::int64_t TrialSpec::*count,
-                     const char* key) {
+Status SolveReleases(TrialSpec& spec, const Relation& relation, std::int64_t TrialSpec::*count, const char* key) {
   if (relation.adjacency == Adjacency::answer) {
-    return Cannot(spec, "that claim is about one answer and does not depend on " + std::string(key) +
-                            "; use calibrate = \"noise\".");
+    return CannotMeet(spec, "that claim is about one answer and does not depend on " + std::string(key) +
+                                "; use calibrate = \"noise\".");
   }
   TrialSpec one = spec;
   one.*count = 1;
@@ -49,9 +213,9 @@ Status SolveReleases(TrialSpec& spec, const Relation& relation, std::int64_t Tri
   RETORT_ASSIGN_OR_RETURN(const double mu, PlannedMu(one, relation));
   const double target = GaussianMu(spec.epsilon, spec.delta);
   const double ratio = target / mu;
-  if (!(ratio * ratio < static_cast<double>(kMostReleases))) {
-    return Cannot(spec, "the noise is so large that " + std::to_string(kMostReleases) + " " + key +
-                            " do not spend it.");
+  if (!(ratio * ratio < static_cast<double>(kMaxReleases))) {
+    return CannotMeet(spec,
+                      "the noise is so large that " + std::to_string(kMaxReleases) + " " + key + " do not spend it.");
   }
   const auto meets = [&](std::int64_t releases) {
     spec.*count = releases;
@@ -71,36 +235,37 @@ Status SolveReleases(TrialSpec& spec, const Relation& relation, std::int64_t Tri
   }
   spec.*count = low;
   if (low >= 1) return {};
-  return Cannot(spec, "one of the " + std::string(key) +
-                          " alone costs more at this noise; raise the noise or epsilon.");
+  return CannotMeet(spec,
+                    "one of the " + std::string(key) + " alone costs more at this noise; raise the noise or epsilon.");
 }
 
-// Epsilon of one label, without composition.
+// The paper's epsilon is that of one label, without composition.
 Status SolvePaperLabel(TrialSpec& spec) {
   if (spec.calibrate == Calibrate::steps)
-    return Cannot(spec, "the paper composes nothing: its epsilon does not depend on steps; use calibrate = \"noise\".");
+    return CannotMeet(spec,
+                      "the paper composes nothing: its epsilon does not depend on steps; use calibrate = \"noise\".");
   spec.epsilon0 = spec.epsilon;
   return {};
 }
 
-// Inverse in sigma.
+// The paper's epsilon is inverse in sigma.
 Status SolvePaperQueries(TrialSpec& spec) {
   if (spec.calibrate == Calibrate::steps)
-    return Cannot(spec, "rona's epochs are keys of their own; use calibrate = \"noise\".");
+    return CannotMeet(spec, "rona's epochs are keys of their own; use calibrate = \"noise\".");
   TrialSpec unit = spec;
   unit.sigma = 1;
-  const double epsilon = PaperFormulaOf(unit).epsilon;
-  if (!std::isfinite(epsilon) || !(epsilon > 0)) return Cannot(spec, "the paper's formula is undefined here.");
-  spec.sigma = NineDigitsUp(epsilon / AimOf(spec.epsilon));
+  const double epsilon = EvaluatePaperFormula(unit).epsilon;
+  if (!std::isfinite(epsilon) || !(epsilon > 0)) return CannotMeet(spec, "the paper's formula is undefined here.");
+  spec.sigma = RoundUpToNineDigits(epsilon / ComputeTargetEpsilon(spec.epsilon));
   return {};
 }
 
 Status SolvePaper(TrialSpec& spec) {
-  if (!spec.data) return Cannot(spec, "the trial has no data set.");
-  if (KindOf(spec) == TrialKind::response_student) return SolvePaperLabel(spec);
-  if (KindOf(spec) == TrialKind::query_student) return SolvePaperQueries(spec);
-  if (KindOf(spec) != TrialKind::gradient_student) {
-    return Cannot(spec, "the paper's formula is about noisy gradients, which this trial does not release.");
+  if (!spec.data) return CannotMeet(spec, "the trial has no data set.");
+  if (FindReleaseKind(FindKind(spec)) == ReleaseKind::responses) return SolvePaperLabel(spec);
+  if (FindReleaseKind(FindKind(spec)) == ReleaseKind::losses) return SolvePaperQueries(spec);
+  if (FindReleaseKind(FindKind(spec)) != ReleaseKind::gradients) {
+    return CannotMeet(spec, "the paper's formula is about noisy gradients, which this trial does not release.");
   }
   GradientFormula formula;
   formula.norm_bound = spec.norm_bound;
@@ -109,33 +274,31 @@ Status SolvePaper(TrialSpec& spec) {
   formula.rows = static_cast<double>(spec.batch) * static_cast<double>(spec.steps);
   formula.delta = spec.delta;
   if (spec.calibrate == Calibrate::noise) {
-    RETORT_ASSIGN_OR_RETURN(const double sigma, GradientFormulaSigma(formula, AimOf(spec.epsilon)));
-    spec.sigma = NineDigitsUp(sigma);
+    RETORT_ASSIGN_OR_RETURN(const double sigma, GradientFormulaSigma(formula, ComputeTargetEpsilon(spec.epsilon)));
+    spec.sigma = RoundUpToNineDigits(sigma);
     return {};
   }
-  RETORT_ASSIGN_OR_RETURN(const double rows, GradientFormulaRows(formula, AimOf(spec.epsilon)));
+  RETORT_ASSIGN_OR_RETURN(const double rows, GradientFormulaRows(formula, ComputeTargetEpsilon(spec.epsilon)));
   const double steps = std::floor(rows / static_cast<double>(spec.batch));
-  if (steps < 1) return Cannot(spec, "one step alone costs more by the formula; raise sigma or epsilon.");
-  if (steps > static_cast<double>(kMostReleases))
-    return Cannot(spec, "the formula allows more steps than can be run.");
+  if (steps < 1) return CannotMeet(spec, "one step alone costs more by the formula; raise sigma or epsilon.");
+  if (steps > static_cast<double>(kMaxReleases))
+    return CannotMeet(spec, "the formula allows more steps than can be run.");
   spec.steps = static_cast<std::int64_t>(steps);
   return {};
 }
 
-// Every step over all examples: exact, as for gradients of outputs.
+// Every step takes all examples: solved exactly, as for gradients of outputs.
 Status SolveDpGd(TrialSpec& spec) {
   if (spec.calibrate == Calibrate::noise) return SolveNoise(spec, kExampleAdded, &TrialSpec::noise_multiplier);
-  if (!(spec.noise_multiplier > 0))
-    return Cannot(spec, "calibrate = \"steps\" needs noise_multiplier above 0.");
+  if (!(spec.noise_multiplier > 0)) return CannotMeet(spec, "calibrate = \"steps\" needs noise_multiplier above 0.");
   return SolveReleases(spec, kExampleAdded, &TrialSpec::steps, "steps");
 }
 
 Status SolveDpSgd(TrialSpec& spec) {
-  if (spec.claim != ClaimTarget::example)
-    return Cannot(spec, "DP-SGD training has the claim \"example\" only.");
+  if (spec.claim != ClaimTarget::example) return CannotMeet(spec, "DP-SGD training has the claim \"example\" only.");
   TrialSpec unit = spec;
   if (spec.calibrate == Calibrate::noise) unit.noise_multiplier = 1;
-  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlannedEvents(unit));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlanEvents(unit));
   const double rate = events.front().sampling_rate;
   if (rate == 1) return SolveDpGd(spec);
   const auto charged = [&spec](std::int64_t steps) {
@@ -149,30 +312,27 @@ Status SolveDpSgd(TrialSpec& spec) {
   };
   if (spec.calibrate == Calibrate::noise) {
     const std::int64_t steps = charged(spec.steps);
-    const double aim = AimOf(spec.epsilon);
-    const double noise = steps > kMostPldSteps
+    const double aim = ComputeTargetEpsilon(spec.epsilon);
+    const double noise = steps > kMaxPldSteps
                              ? SubsampledGaussianNoise(rate, static_cast<double>(steps), spec.delta, aim)
                              : SubsampledGaussianPldNoise(rate, steps, spec.delta, aim);
-    if (!std::isfinite(noise)) return Cannot(spec, "no noise multiplier up to a million reaches it.");
+    if (!std::isfinite(noise)) return CannotMeet(spec, "no noise multiplier up to a million reaches it.");
     // Neither search is smooth to its last digits, so the rounded value is tried.
-    spec.noise_multiplier = SixDigitsUp(noise);
+    spec.noise_multiplier = RoundUpToSixDigits(noise);
     for (int round = 0; round < 100 && !meets(spec.noise_multiplier, spec.steps); ++round)
-      spec.noise_multiplier = SixDigitsUp(spec.noise_multiplier * (1 + 1e-6));
-    if (!meets(spec.noise_multiplier, spec.steps)) return Cannot(spec, "the search for its noise did not end.");
+      spec.noise_multiplier = RoundUpToSixDigits(spec.noise_multiplier * (1 + 1e-6));
+    if (!meets(spec.noise_multiplier, spec.steps)) return CannotMeet(spec, "the search for its noise did not end.");
     return {};
   }
-  if (!(spec.noise_multiplier > 0))
-    return Cannot(spec, "calibrate = \"steps\" needs noise_multiplier above 0.");
+  if (!(spec.noise_multiplier > 0)) return CannotMeet(spec, "calibrate = \"steps\" needs noise_multiplier above 0.");
   const auto fits = [&](std::int64_t steps) { return meets(spec.noise_multiplier, steps); };
-  if (!fits(1))
-    return Cannot(spec, "one step alone costs more at this noise_multiplier; raise it or epsilon.");
+  if (!fits(1)) return CannotMeet(spec, "one step alone costs more at this noise_multiplier; raise it or epsilon.");
   std::int64_t low = 1;
   std::int64_t high = 2;
   while (fits(high)) {
     low = high;
     high *= 2;
-    if (high > kMostReleases)
-      return Cannot(spec, "the noise is so large that a trillion steps do not spend it.");
+    if (high > kMaxReleases) return CannotMeet(spec, "the noise is so large that a trillion steps do not spend it.");
   }
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
@@ -183,20 +343,19 @@ Status SolveDpSgd(TrialSpec& spec) {
 }
 
 Status SolveReleasing(TrialSpec& spec) {
-  const bool votes = AsksVotes(spec);
+  const bool votes = IsTaughtByVotes(spec);
   if (spec.claim == ClaimTarget::paper) return SolvePaper(spec);
-  const std::optional<Relation> relation = RelationOf(spec);
+  const std::optional<Relation> relation = FindRelation(spec);
   if (!relation) {
-    return Cannot(
-        spec, votes
-                  ? "noisy votes have the claims \"answer\", \"member\" and \"example\"."
-                  : OfMembers(spec)
-                        ? "an ensemble's answers have the claims \"answer\", \"slot\", \"member\" and \"example\"."
-                        : "one teacher answers here; \"member\" needs votes of an ensemble (reading = \"sound\").");
+    return CannotMeet(spec,
+                      votes ? "noisy votes have the claims \"answer\", \"member\" and \"example\"."
+                      : AsksMembers(spec)
+                          ? "an ensemble's answers have the claims \"answer\", \"slot\", \"member\" and \"example\"."
+                          : "one teacher answers here; \"member\" needs votes of an ensemble (reading = \"sound\").");
   }
   if (spec.source == QuerySource::private_split)
-    return Cannot(spec, std::string(ReasonText(reason::kPrivateSource)));
-  if (KindOf(spec) == TrialKind::response_student)
+    return CannotMeet(spec, std::string(DescribeReason(reason::kPrivateSource)));
+  if (FindReleaseKind(FindKind(spec)) == ReleaseKind::responses)
     return spec.calibrate == Calibrate::noise ? SolveResponse(spec, *relation) : SolveResponseSteps(spec, *relation);
   if (spec.calibrate == Calibrate::noise)
     return SolveNoise(spec, *relation, votes ? &TrialSpec::vote_noise : &TrialSpec::sigma);
@@ -206,89 +365,77 @@ Status SolveReleasing(TrialSpec& spec) {
 
 Status Solve(TrialSpec& spec) {
   if (spec.claim == ClaimTarget::none) {
-    return UsageError("calibrate needs claim: which claim is epsilon = " + ExactNumber(spec.epsilon) +
-                      " about?");
+    return UsageError("calibrate needs claim: which claim is epsilon = " + ExactNumber(spec.epsilon) + " about?");
   }
   if (!(spec.epsilon > 0) || !std::isfinite(spec.epsilon))
     return UsageError("calibrate needs a finite epsilon above 0.");
   if (!(spec.delta > 0 && spec.delta < 1)) return UsageError("calibrate needs delta between 0 and 1.");
-  switch (KindOf(spec)) {
-    case TrialKind::plain_teacher:
-    case TrialKind::ensemble_teacher:
-      return Cannot(spec,
-                    "this teacher is trained without noise; train it with DP-SGD, or let an ensemble vote.");
-    case TrialKind::loaded_teacher:
-      return Cannot(spec, "a loaded teacher is not trained here.");
-    case TrialKind::sleeper:
-      return Cannot(spec, "a sleeping trial releases nothing.");
-    case TrialKind::federated_student:
-    case TrialKind::raw_student:
-      return Cannot(spec, "this method adds no noise: no claim of it is finite.");
-    case TrialKind::merf_student:
-    case TrialKind::spectral_student:
+  const KindTraits& traits = FindTraits(FindKind(spec));
+  if (!traits.unsolvable.empty()) return CannotMeet(spec, std::string(traits.unsolvable));
+  switch (traits.release) {
+    case ReleaseKind::embedding:
       return SolveEmbedding(spec);
-    case TrialKind::label_student:
+    case ReleaseKind::labels:
       if (spec.claim != ClaimTarget::label)
-        return Cannot(spec, "only labels are protected here: the claim is \"label\".");
-      if (!spec.data->sensitive_classes.empty()) return Cannot(spec, std::string(ReasonText(reason::kSplitByLabels)));
+        return CannotMeet(spec, "only labels are protected here: the claim is \"label\".");
+      if (!spec.data->sensitive_classes.empty())
+        return CannotMeet(spec, std::string(DescribeReason(reason::kSplitByLabels)));
       if (spec.calibrate == Calibrate::steps)
-        return Cannot(spec, "every label is released once, whatever the steps; use calibrate = \"noise\".");
+        return CannotMeet(spec, "every label is released once, whatever the steps; use calibrate = \"noise\".");
       return SolveResponse(spec, kLabel);
-    case TrialKind::query_student:
-      if (AsksVotes(spec) || spec.claim == ClaimTarget::paper) return SolveReleasing(spec);
-      return Cannot(spec, spec.reading == Reading::sound
-                              ? "this student adds no noise of its own; its claim is its teacher's."
-                              : std::string(ReasonText(reason::kLossNoise)));
-    case TrialKind::distilled_student:
-    case TrialKind::labelled_student:
-      return Cannot(spec,
-                    "this student adds no noise of its own; its claim is its teacher's, so put epsilon in "
-                    "the teacher's private = {...}, or set queries for the votes of an ensemble.");
-    case TrialKind::dpsgd_teacher:
-    case TrialKind::dpsgd_student:
+    case ReleaseKind::losses:
+      if (IsTaughtByVotes(spec) || spec.claim == ClaimTarget::paper) return SolveReleasing(spec);
+      return CannotMeet(spec, spec.reading == Reading::sound
+                                  ? "this student adds no noise of its own; its claim is its teacher's."
+                                  : std::string(DescribeReason(reason::kLossNoise)));
+    case ReleaseKind::steps:
       return SolveDpSgd(spec);
-    case TrialKind::gradient_student:
-    case TrialKind::response_student:
-    case TrialKind::vote_student:
+    case ReleaseKind::gradients:
+    case ReleaseKind::responses:
+    case ReleaseKind::votes:
       return SolveReleasing(spec);
+    case ReleaseKind::none:
+    case ReleaseKind::raw_answers:
+      break;
   }
   return {};
 }
 
-// Votes' noise in parts of a vote is what can be drawn.
+// The sampler draws noise in parts of a vote, within its range.
 Status CheckVoteNoise(const TrialSpec& spec) {
-  if (!AsksVotes(spec)) return {};
+  if (!IsTaughtByVotes(spec)) return {};
   const double drawn = spec.vote_noise * static_cast<double>(spec.grain);
-  if (drawn > kMostVoteNoise)
-    return Cannot(spec, "vote_noise times grain would be above 1048576, the most that can be drawn: lower grain.");
-  if (drawn < kLeastVoteNoise)
-    return Cannot(
-        spec, "vote_noise times grain would be below 0.015625, the least that can be drawn: lower epsilon.");
+  if (drawn > kMaxVoteNoise)
+    return CannotMeet(spec, "vote_noise times grain would be above 1048576, the most that can be drawn: lower grain.");
+  if (drawn < kMinVoteNoise)
+    return CannotMeet(spec,
+                      "vote_noise times grain would be below 0.015625, the least that can be drawn: lower epsilon.");
   return {};
 }
 
-// Numbers so far apart that the arithmetic fails end here, and what was solved for can be run.
+// Refuses numbers so far apart that the arithmetic fails, so that every solution can be run.
 Status CheckSolution(const TrialSpec& spec) {
   TrialSpec secure = spec;
   secure.noise = NoiseMode::secure;
-  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlannedEvents(secure));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> events, PlanEvents(secure));
   for (const PrivacyEvent& event : events) {
     if (spec.claim == ClaimTarget::paper) break;  // the formula does not look at what is drawn
-    if (const std::string problem = EventProblem(event); !problem.empty())
-      return Cannot(spec, std::string(ReasonText(problem)));
+    if (const std::string problem = FindEventProblem(event); !problem.empty())
+      return CannotMeet(spec, std::string(DescribeReason(problem)));
   }
   RETORT_RETURN_IF_ERROR(CheckVoteNoise(spec));
-  const std::optional<Relation> relation = RelationOf(spec);
+  const std::optional<Relation> relation = FindRelation(spec);
   if (!relation) return {};
-  const bool added = IsDpSgd(spec) || ReleasesEmbedding(KindOf(spec));  // solved under add-remove
-  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> charged, EventsWithRetries(secure));
-  const Bound bound = BoundFor(added ? kExampleAdded : *relation, charged, spec.delta, nullptr);
+  const bool added = TrainsByDpSgd(FindKind(spec)) || ReleasesEmbedding(FindKind(spec));  // solved under add-remove
+  RETORT_ASSIGN_OR_RETURN(const std::vector<PrivacyEvent> charged, PlanEventsWithRetries(secure));
+  const Bound bound = ComputeRelationBound(added ? kExampleAdded : *relation, charged, spec.delta, nullptr);
   if (bound.epsilon <= spec.epsilon) return {};
   const bool bounded = std::isfinite(bound.epsilon);
-  return Cannot(spec, bounded ? "no noise that can be drawn reaches it." : std::string(ReasonText(bound.reason)));
+  return CannotMeet(spec,
+                    bounded ? "no noise that can be drawn reaches it." : std::string(DescribeReason(bound.reason)));
 }
 
-std::string KeyOf(const TrialSpec& spec) {
+std::string MakeKey(const TrialSpec& spec) {
   ParameterKey key;
   key.Add(spec.role).Add(spec.method).Add(spec.reading).Add(spec.claim).Add(spec.calibrate).Add(spec.source);
   key.Add(spec.epsilon).Add(spec.delta).Add(spec.batch).Add(spec.steps).Add(spec.queries).Add(spec.sigma);
@@ -311,7 +458,9 @@ std::string KeyOf(const TrialSpec& spec) {
 
 }  // namespace
 
-double AimOf(double epsilon) {
+double RoundUpToNineDigits(double value) { return RoundUpDigits(value, 9); }
+
+double ComputeTargetEpsilon(double epsilon) {
   const bool whole = RoundGivenEpsilonUp(epsilon) == epsilon;
   const double thousandth = whole ? epsilon : std::floor(epsilon * 1000) / 1000;
   return thousandth - (1e-9 + 1e-9 * thousandth);
@@ -319,7 +468,7 @@ double AimOf(double epsilon) {
 
 Status Calibrator::Calibrate(TrialSpec& spec) {
   if (spec.calibrate == Calibrate::none) return {};
-  const auto [entry, fresh] = solutions_.try_emplace(KeyOf(spec));
+  const auto [entry, fresh] = solutions_.try_emplace(MakeKey(spec));
   Solution& solution = entry->second;
   if (fresh) {
     TrialSpec trial = spec;

@@ -5,16 +5,16 @@
 #include <string>
 #include <unordered_map>
 
-#include "experiments/spec/status.h"
-#include "experiments/spec/trial_spec.h"
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
 
 namespace retort::privacy {
 
-// The largest computed epsilon whose claim, rounded up to thousandths with its margin, is at most `epsilon`.
-[[nodiscard]] double AimOf(double epsilon);
+// Returns the largest computed epsilon whose claim, rounded up to thousandths with its margin, is at most `epsilon`.
+[[nodiscard]] double ComputeTargetEpsilon(double epsilon);
 
-// What CalibrateTrial does, solved once for equal parameters: a sweep over seeds and data splits asks for
-// few distinct ones. Not thread-safe.
+// Calibrates trials as CalibrateTrial does, and solves once for equal parameters: a sweep over seeds and data splits
+// asks for few distinct ones. Not thread-safe.
 class Calibrator {
  public:
   // As CalibrateTrial.
@@ -29,5 +29,14 @@ class Calibrator {
   };
   std::unordered_map<std::string, Solution> solutions_;
 };
+
+// Rounds up to nine significant digits, so that the last bits of a math library do not change a trial's identity.
+[[nodiscard]] double RoundUpToNineDigits(double value);
+
+// Fills sigma, noise_multiplier, vote_noise, epsilon0, steps or queries from (claim, epsilon, delta), as spec.calibrate
+// says; does nothing when that is none. Solved noise is rounded up to nine digits, solved counts down. noise = "seeded"
+// calibrates as secure noise does, although the run's claims stay unbounded. Error: usage, naming the key and why the
+// combination cannot be met.
+[[nodiscard]] Status CalibrateTrial(TrialSpec& spec);
 
 }  // namespace retort::privacy

@@ -1,14 +1,14 @@
 #include "experiments/privacy/claim.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
-#include "experiments/privacy/json_fields.h"
-#include "experiments/privacy/reasons.h"
-#include "experiments/privacy/withdrawn_claim.h"
+#include "experiments/base/json_fields.h"
+#include "experiments/privacy/accountants/reasons.h"
 
 namespace retort::privacy {
 namespace {
@@ -30,7 +30,7 @@ Enum FromName(JsonFields& fields, const char* key, std::span<const std::string_v
   return Enum{};
 }
 
-// Earlier versions called a bound proven that left the last digits of floating-point noise out.
+// Earlier versions called a bound proven that ignored the last digits of floating-point noise.
 bool RestsOnFloatNoise(const Claim& claim) {
   return claim.status == ClaimStatus::proven &&
          std::find(claim.assumptions.begin(), claim.assumptions.end(), reason::kFloatNoise) != claim.assumptions.end();
@@ -38,12 +38,8 @@ bool RestsOnFloatNoise(const Claim& claim) {
 
 }  // namespace
 
-std::string_view AdjacencyName(Adjacency adjacency) {
-  return kAdjacencies.at(static_cast<std::size_t>(adjacency));
-}
-std::string_view NeighbourName(Neighbour neighbour) {
-  return kNeighbours.at(static_cast<std::size_t>(neighbour));
-}
+std::string_view AdjacencyName(Adjacency adjacency) { return kAdjacencies.at(static_cast<std::size_t>(adjacency)); }
+std::string_view NeighbourName(Neighbour neighbour) { return kNeighbours.at(static_cast<std::size_t>(neighbour)); }
 std::string_view StatusName(ClaimStatus status) { return kStatuses.at(static_cast<std::size_t>(status)); }
 
 std::string EncodeClaim(const Claim& claim) {
@@ -75,7 +71,17 @@ Result<Claim> DecodeClaim(const std::string& json) {
   claim.assumptions = fields.Strings("assumptions");
   claim.reason = fields.String("reason");
   RETORT_RETURN_IF_ERROR(fields.status());
-  return RestsOnFloatNoise(claim) ? Withdrawn(std::move(claim), std::string(reason::kFloatNoise)) : claim;
+  return RestsOnFloatNoise(claim) ? WithdrawClaim(std::move(claim), std::string(reason::kFloatNoise)) : claim;
+}
+
+Claim WithdrawClaim(Claim claim, std::string reason) {
+  claim.epsilon = std::numeric_limits<double>::infinity();
+  claim.lower.reset();
+  claim.status = ClaimStatus::unbounded;
+  claim.accountant.clear();
+  claim.assumptions.clear();
+  claim.reason = std::move(reason);
+  return claim;
 }
 
 }  // namespace retort::privacy

@@ -1,42 +1,92 @@
+#include "experiments/privacy/claims.h"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "experiments/base/number_text.h"
+#include "experiments/methods/methods.h"
+#include "experiments/privacy/accountants/reasons.h"
 #include "experiments/privacy/claim.h"
-#include "experiments/privacy/number_text.h"
-#include "experiments/privacy/paper_value.h"
-#include "experiments/privacy/reasons.h"
+#include "experiments/privacy/paper_formulas.h"
+#include "experiments/privacy/parameter_key.h"
 #include "experiments/privacy/relation.h"
-#include "experiments/privacy/trial_rules.h"
-#include "experiments/privacy/withdrawn_claim.h"
-#include "experiments/spec/trial_kind.h"
 
 namespace retort::privacy {
 namespace {
+
+// Whether the trial reaches private examples through its teacher's answers alone, so that it is post-processing of the
+// teacher. An unknown void may be a second way to the private examples.
+bool IsPostProcessingOfTeacher(const TrialSpec& spec, const std::vector<PrivacyEvent>& events) {
+  constexpr std::array kOfTheTeacher = {kVoidTeacherJacobian, kVoidGeneratorTouchedTeacher, kVoidSoftOutput,
+                                        kVoidSupportLeak, kVoidNoiseReused};
+  const TrialKind kind = FindKind(spec);
+  const ReleaseKind release = FindReleaseKind(kind);
+  const bool asks = release == ReleaseKind::gradients || release == ReleaseKind::responses ||
+                    release == ReleaseKind::losses || IsPostProcessing(kind);
+  if (!asks) return false;
+  if (spec.source == QuerySource::private_split) return false;
+  constexpr std::array kAnswers = {MechanismKind::none, MechanismKind::gaussian_gradient,
+                                   MechanismKind::randomized_response, MechanismKind::loss_noise};
+  return std::all_of(events.begin(), events.end(), [&](const PrivacyEvent& event) {
+    const bool answers = std::find(kAnswers.begin(), kAnswers.end(), event.kind) != kAnswers.end();
+    return answers && std::all_of(event.voids.begin(), event.voids.end(), [&](const std::string& name) {
+             return std::find(kOfTheTeacher.begin(), kOfTheTeacher.end(), name) != kOfTheTeacher.end();
+           });
+  });
+}
+
+// Whether the test split chose when training stopped, of the trial or of its teacher.
+bool IsSelectedOnTest(const TrialSpec& spec, const std::vector<Claim>& teacher) {
+  return spec.stop_metric == StopMetric::accuracy ||
+         std::any_of(teacher.begin(), teacher.end(), [](const Claim& claim) {
+           return std::binary_search(claim.assumptions.begin(), claim.assumptions.end(), kSelectedOnTest);
+         });
+}
+
+// Adds this to what the claims assume.
+void AddSelectionAssumption(std::vector<Claim>& claims) {
+  for (Claim& claim : claims) {
+    std::vector<std::string>& names = claim.assumptions;
+    const auto place = std::lower_bound(names.begin(), names.end(), kSelectedOnTest);
+    if (place == names.end() || *place != kSelectedOnTest) names.insert(place, std::string(kSelectedOnTest));
+  }
+}
+
+// Returns why a trial that releases nothing of its own has no bound for an example: a name of reasons.h.
+std::string_view ExplainMissingRelease(const TrialSpec& spec) {
+  const TrialKind kind = FindKind(spec);
+  if (kind == TrialKind::loaded_teacher) return reason::kLoadedWeights;
+  if (kind == TrialKind::raw_student) return reason::kRawAnswers;
+  if (kind == TrialKind::sleeper || FindReleaseKind(kind) != ReleaseKind::none) return reason::kUnexpectedMechanism;
+  if (kind == TrialKind::ensemble_teacher && ShardsDependOnExamples(spec)) return reason::kShardsFollowExamples;
+  return reason::kNotPrivatelyTrained;
+}
 
 bool IsProven(const Claim& claim) {
   return claim.status == ClaimStatus::proven && std::isfinite(claim.epsilon) && claim.epsilon >= 0;
 }
 
-// One trial's claims in the making.
+// Writes the claims of one trial.
 class ClaimWriter {
  public:
   ClaimWriter(const ClaimContext& context, std::vector<PrivacyEvent> events)
       : spec_(*context.spec), parents_(context.teacher_claims), events_(std::move(events)) {
-    seeded_ = (spec_.noise == NoiseMode::seeded && KindOf(spec_) != TrialKind::loaded_teacher) ||
+    seeded_ = (spec_.noise == NoiseMode::seeded && FindKind(spec_) != TrialKind::loaded_teacher) ||
               std::any_of(events_.begin(), events_.end(),
                           [](const PrivacyEvent& event) { return event.source == NoiseSource::seeded; });
-    // A student without noise of its own rests on its teacher's.
-    const bool silent = IsPostProcessing(KindOf(spec_)) ||
-                        (KindOf(spec_) == TrialKind::query_student && spec_.reading == Reading::sound);
+    // A student without noise of its own depends on its teacher's noise.
+    const bool silent = IsPostProcessing(FindKind(spec_)) ||
+                        (FindReleaseKind(FindKind(spec_)) == ReleaseKind::losses && spec_.reading == Reading::sound);
     if (silent && ParentReason() == reason::kSeededNoise) seeded_ = true;
   }
 
   [[nodiscard]] std::vector<Claim> Write();
-  // Why no claim of the trial can hold under the relation, an inherited one included, whatever its parameters are; empty
-  // when nothing stands against it. Quick: nothing is accounted.
-  [[nodiscard]] std::string WhyNot(const Relation& relation) const;
+  // Returns why no claim of the trial can hold under the relation, an inherited one included, whatever its parameters
+  // are; empty when nothing prevents it. Quick: nothing is accounted.
+  [[nodiscard]] std::string FindObstacle(const Relation& relation) const;
   // The teacher's claim, where the trial does nothing but ask it.
   [[nodiscard]] std::optional<Claim> Inherited(const Relation& relation) const;
 
@@ -44,22 +94,22 @@ class ClaimWriter {
   [[nodiscard]] Claim Blank(const Relation& relation) const;
   [[nodiscard]] Claim Unbounded(const Relation& relation, std::string_view why) const;
   [[nodiscard]] Claim Proven(const Relation& relation) const;
-  // WhyNot of what the trial's own releases say under the relation itself.
-  [[nodiscard]] std::string ProblemOf(const Relation& relation) const;
+  // The same for the trial's own releases under the relation itself.
+  [[nodiscard]] std::string FindProblem(const Relation& relation) const;
   // The same for one example, which may rest on another relation.
   [[nodiscard]] std::string ExampleProblem() const;
   // Why what holds for the teacher does not hold for one of its examples.
   [[nodiscard]] std::string ExampleOfTeacherProblem() const;
-  // Each event as the relation sees it.
-  [[nodiscard]] std::vector<PrivacyEvent> Seen(const Relation& relation) const;
-  [[nodiscard]] std::string MissingOf(const PrivacyEvent& event, const Relation& relation) const;
+  // Returns each event with what the relation sees of it.
+  [[nodiscard]] std::vector<PrivacyEvent> RestrictEvents(const Relation& relation) const;
+  [[nodiscard]] std::string FindMissing(const PrivacyEvent& event, const Relation& relation) const;
   [[nodiscard]] Claim PaperClaim() const;
-  // The better of what the trial's own releases allow and what its teacher's training does.
-  [[nodiscard]] Claim BetterOf(Claim own, const Relation& relation) const;
+  // Returns the smaller of the claim by the trial's own releases and the claim by its teacher's training.
+  [[nodiscard]] Claim ChooseBetter(Claim own, const Relation& relation) const;
   [[nodiscard]] bool EnsembleParent() const;
   // Why the teacher's `example` claim has no bound; empty when it has one or there is no teacher.
   [[nodiscard]] std::string_view ParentReason() const;
-  // By its own claims, or by what the ledger says of its answers.
+  // Whether the teacher was loaded, by its own claims or by what the ledger says of its answers.
   [[nodiscard]] bool LoadedParent() const;
   // An example of an ensemble: what it changes is one member where shards are fixed by index.
   [[nodiscard]] Claim ExampleOfMember() const;
@@ -79,7 +129,7 @@ Claim ClaimWriter::Blank(const Relation& relation) const {
   claim.adjacency = relation.adjacency;
   claim.neighbour = relation.neighbour;
   claim.delta = spec_.delta;
-  claim.units = UnitsOf(relation.adjacency);
+  claim.units = DescribeUnit(relation.adjacency);
   return claim;
 }
 
@@ -89,50 +139,50 @@ Claim ClaimWriter::Unbounded(const Relation& relation, std::string_view why) con
   return claim;
 }
 
-std::vector<PrivacyEvent> ClaimWriter::Seen(const Relation& relation) const {
+std::vector<PrivacyEvent> ClaimWriter::RestrictEvents(const Relation& relation) const {
   std::vector<PrivacyEvent> seen = events_;
   if (relation.adjacency == Adjacency::slot)
-    for (PrivacyEvent& event : seen) event = OfASlot(std::move(event), spec_.steps);
+    for (PrivacyEvent& event : seen) event = RestrictToSlot(std::move(event), spec_.steps);
   return seen;
 }
 
-std::string ClaimWriter::ProblemOf(const Relation& relation) const {
+std::string ClaimWriter::FindProblem(const Relation& relation) const {
   if (seeded_) return std::string(reason::kSeededNoise);
-  if (AsksNobody(spec_) && events_.empty()) return "";
+  if (AsksNoTeacher(spec_) && events_.empty()) return "";
   // Asked about the teacher's answers on private images, the trial also releases the images' own traces.
-  constexpr KindMask kTrainedOnPrivate = MaskOf(TrialKind::dpsgd_student) | MaskOf(TrialKind::dpsgd_teacher) |
-                                         MaskOf(TrialKind::merf_student) | MaskOf(TrialKind::label_student);
-  const bool private_queries = (MaskOf(KindOf(spec_)) & kTrainedOnPrivate) == 0 &&
-                               spec_.source == QuerySource::private_split;
+  constexpr KindMask kTrainedOnPrivate = kinds::kDpsgd | kinds::kMerf | kinds::kLabel;
+  const bool private_queries =
+      (MakeMask(FindKind(spec_)) & kTrainedOnPrivate) == 0 && spec_.source == QuerySource::private_split;
   if (private_queries) return std::string(reason::kPrivateSource);
   const bool by_label = spec_.data != nullptr && !spec_.data->sensitive_classes.empty();
   if (relation.adjacency == Adjacency::label && by_label) return std::string(reason::kSplitByLabels);
-  if (!spec_.detach && KindOf(spec_) == TrialKind::gradient_student) return std::string(kVoidTeacherJacobian);
+  if (!spec_.detach && FindReleaseKind(FindKind(spec_)) == ReleaseKind::gradients)
+    return std::string(kVoidTeacherJacobian);
   for (const PrivacyEvent& event : events_) {
-    const std::string missing = event.count == 0 ? "" : MissingOf(event, relation);
-    const bool worse = !EventProblem(event).empty() || !VoidOf(event, relation).empty();
+    const std::string missing = event.count == 0 ? "" : FindMissing(event, relation);
+    const bool worse = !FindEventProblem(event).empty() || !FindVoid(event, relation).empty();
     if (!missing.empty() && !worse) return missing;
   }
   if (relation.adjacency != Adjacency::answer || events_.size() <= 1)
-    return ComposeFor(relation, Seen(relation)).unbounded;
+    return ComposeEvents(relation, RestrictEvents(relation)).unbounded;
   for (const PrivacyEvent& event : events_) {
     if (event.count == 0) continue;
-    if (std::string problem = ComposeFor(relation, {event}).unbounded; !problem.empty()) return problem;
+    if (std::string problem = ComposeEvents(relation, {event}).unbounded; !problem.empty()) return problem;
   }
   return "";
 }
 
 Claim ClaimWriter::Proven(const Relation& relation) const {
-  if (const std::string problem = ProblemOf(relation); !problem.empty()) return Unbounded(relation, problem);
+  if (const std::string problem = FindProblem(relation); !problem.empty()) return Unbounded(relation, problem);
   Claim claim = Blank(relation);
-  if (AsksNobody(spec_) && events_.empty()) {
+  if (AsksNoTeacher(spec_) && events_.empty()) {
     claim.epsilon = 0;
     claim.status = ClaimStatus::proven;
     claim.accountant = "no-release";
     claim.reason = "trained on public examples alone; no teacher is asked";
     return claim;
   }
-  Bound bound = BoundFor(relation, Seen(relation), spec_.delta, &claim.assumptions);
+  Bound bound = ComputeRelationBound(relation, RestrictEvents(relation), spec_.delta, &claim.assumptions);
   claim.epsilon = bound.epsilon;
   claim.accountant = std::move(bound.accountant);
   claim.reason = std::move(bound.reason);
@@ -141,18 +191,18 @@ Claim ClaimWriter::Proven(const Relation& relation) const {
   return claim;
 }
 
-std::string ClaimWriter::MissingOf(const PrivacyEvent& event, const Relation& relation) const {
-  std::string missing = MissingFact(event, relation);
+std::string ClaimWriter::FindMissing(const PrivacyEvent& event, const Relation& relation) const {
+  std::string missing = FindMissingFact(event, relation);
   if (!missing.empty() || !AugmentsPrivately(spec_)) return missing;
   const bool recorded =
-      std::find(event.facts.begin(), event.facts.end(), kFactAugmentedAlone) != event.facts.end();
+      std::find(event.facts.begin(), event.facts.end(), kFactPerExampleAugmentation) != event.facts.end();
   return recorded ? "" : std::string(reason::kUnrecordedAugmentation);
 }
 
 Claim ClaimWriter::PaperClaim() const {
   Claim claim = Blank(kExample);
   claim.status = ClaimStatus::paper_formula;
-  PaperValue value = PaperFormulaOf(spec_);
+  PaperValue value = EvaluatePaperFormula(spec_);
   claim.accountant = value.accountant;
   if (seeded_) {
     claim.reason = reason::kSeededNoise;
@@ -170,10 +220,9 @@ Claim ClaimWriter::PaperClaim() const {
 }
 
 std::optional<Claim> ClaimWriter::Inherited(const Relation& relation) const {
-  if (seeded_ || !OnlyAsksTheTeacher(spec_, events_)) return std::nullopt;
+  if (seeded_ || !IsPostProcessingOfTeacher(spec_, events_)) return std::nullopt;
   const auto usable = [&relation](const Claim& parent) {
-    return parent.adjacency == relation.adjacency && parent.neighbour == relation.neighbour &&
-           IsProven(parent);
+    return parent.adjacency == relation.adjacency && parent.neighbour == relation.neighbour && IsProven(parent);
   };
   const auto parent = std::find_if(parents_.begin(), parents_.end(), usable);
   if (parent == parents_.end()) return std::nullopt;
@@ -182,7 +231,7 @@ std::optional<Claim> ClaimWriter::Inherited(const Relation& relation) const {
   return claim;
 }
 
-Claim ClaimWriter::BetterOf(Claim own, const Relation& relation) const {
+Claim ClaimWriter::ChooseBetter(Claim own, const Relation& relation) const {
   std::optional<Claim> inherited = Inherited(relation);
   if (!inherited) return own;
   if (own.status == ClaimStatus::proven && own.delta <= inherited->delta && own.epsilon <= inherited->epsilon)
@@ -221,16 +270,16 @@ void ClaimWriter::WriteDistillation(std::vector<Claim>& claims) const {
   const std::string problem = ExampleOfTeacherProblem();
   Claim example = problem.empty() ? claims.back() : Unbounded(kTeacher, problem);
   example.adjacency = Adjacency::example;
-  example.units = UnitsOf(Adjacency::example);
+  example.units = DescribeUnit(Adjacency::example);
   if (example.status == ClaimStatus::proven)
     example.reason = "implied by teacher: " + example.reason;
   else if (example.reason == reason::kRawAnswers && !ParentReason().empty())
     example.reason = ParentReason();
-  claims.push_back(BetterOf(example, kExample));
+  claims.push_back(ChooseBetter(example, kExample));
   if (Inherited(kExampleAdded)) {
     Claim added = example;
     added.neighbour = Neighbour::add_remove;
-    claims.push_back(BetterOf(std::move(added), kExampleAdded));
+    claims.push_back(ChooseBetter(std::move(added), kExampleAdded));
   }
 }
 
@@ -241,46 +290,45 @@ Claim ClaimWriter::ExampleOfMember() const {
 
 std::string ClaimWriter::MemberExampleProblem() const {
   if (ParentReason() == reason::kShardsFollowExamples) return std::string(reason::kShardsFollowExamples);
-  return ProblemOf(kExample);
+  return FindProblem(kExample);
 }
 
 std::string ClaimWriter::ExampleProblem() const {
-  switch (KindOf(spec_)) {
-    case TrialKind::dpsgd_teacher:
-    case TrialKind::dpsgd_student:
-    case TrialKind::merf_student:
-    case TrialKind::spectral_student:
-      return ProblemOf(kExample);
-    case TrialKind::label_student:
+  const TrialKind kind = FindKind(spec_);
+  switch (FindReleaseKind(kind)) {
+    case ReleaseKind::steps:
+    case ReleaseKind::embedding:
+      return FindProblem(kExample);
+    case ReleaseKind::labels:
       return std::string(reason::kLabelsOnly);
-    case TrialKind::gradient_student:
-    case TrialKind::response_student:
-    case TrialKind::distilled_student:
-    case TrialKind::labelled_student:
-    case TrialKind::query_student:
-    case TrialKind::vote_student:
+    case ReleaseKind::none:
+      return std::string(ExplainMissingRelease(spec_));
+    case ReleaseKind::raw_answers:
+      if (!IsPostProcessing(kind)) return std::string(ExplainMissingRelease(spec_));
       break;
-    default:
-      return std::string(WithoutRelease(spec_));
+    case ReleaseKind::gradients:
+    case ReleaseKind::responses:
+    case ReleaseKind::losses:
+    case ReleaseKind::votes:
+      break;
   }
-  const bool of_members = KindOf(spec_) == TrialKind::vote_student || AsksVotes(spec_) ||
-                          (KindOf(spec_) != TrialKind::query_student && EnsembleParent());
+  const bool of_members = IsTaughtByVotes(spec_) || (FindReleaseKind(kind) != ReleaseKind::losses && EnsembleParent());
   if (of_members) return MemberExampleProblem();
   return ExampleOfTeacherProblem();
 }
 
 std::string ClaimWriter::ExampleOfTeacherProblem() const {
   if (LoadedParent()) return std::string(reason::kLoadedWeights);
-  std::string problem = ProblemOf(kTeacher);
-  // An example may stand where the teacher is not asked.
+  std::string problem = FindProblem(kTeacher);
+  // An example may be in a split that no teacher is asked about.
   for (const PrivacyEvent& event : events_)
-    if (problem.empty()) problem = VoidOf(event, kExample);
+    if (problem.empty()) problem = FindVoid(event, kExample);
   return problem;
 }
 
-std::string ClaimWriter::WhyNot(const Relation& relation) const {
+std::string ClaimWriter::FindObstacle(const Relation& relation) const {
   if (Inherited(relation)) return "";
-  return relation.adjacency == Adjacency::example ? ExampleProblem() : ProblemOf(relation);
+  return relation.adjacency == Adjacency::example ? ExampleProblem() : FindProblem(relation);
 }
 
 void ClaimWriter::WriteVotes(std::vector<Claim>& claims) const {
@@ -292,102 +340,148 @@ void ClaimWriter::WriteVotes(std::vector<Claim>& claims) const {
 // One member's part of the answers is bounded, and with disjoint shards by index one example's.
 void ClaimWriter::WriteMembers(std::vector<Claim>& claims) const {
   claims.push_back(PaperClaim());
-  for (const Relation& relation : {kAnswer, kSlot, kTeacher, kMember, kZeroedMember}) claims.push_back(Proven(relation));
+  for (const Relation& relation : {kAnswer, kSlot, kTeacher, kMember, kZeroedMember})
+    claims.push_back(Proven(relation));
   claims.push_back(ExampleOfMember());
 }
 
 std::vector<Claim> ClaimWriter::Write() {
   std::vector<Claim> claims;
-  switch (KindOf(spec_)) {
-    case TrialKind::plain_teacher:
-    case TrialKind::loaded_teacher:
+  const KindTraits& traits = FindTraits(FindKind(spec_));
+  switch (traits.release) {
+    case ReleaseKind::none:
+      if (traits.kind == TrialKind::sleeper) break;  // reads no private example, so there is nothing to claim
+      if (traits.members) claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));
       claims.push_back(Unbounded(kExample, ExampleProblem()));
       break;
-    case TrialKind::ensemble_teacher:
-    case TrialKind::federated_student:
-      claims.push_back(Unbounded(kMember, reason::kNotPrivatelyTrained));
-      claims.push_back(Unbounded(kExample, ExampleProblem()));
-      break;
-    case TrialKind::raw_student:
+    case ReleaseKind::raw_answers:
+      if (IsPostProcessing(traits.kind)) {
+        EnsembleParent() ? WriteMembers(claims) : WriteDistillation(claims);
+        break;
+      }
       claims.push_back(Unbounded(kAnswer, reason::kRawAnswers));
       if (EnsembleParent()) claims.push_back(Unbounded(kMember, reason::kRawAnswers));
       claims.push_back(Unbounded(kExample, ExampleProblem()));
       break;
-    case TrialKind::label_student:
+    case ReleaseKind::labels:
       claims.push_back(Proven(kLabel));
       claims.push_back(Unbounded(kExample, ExampleProblem()));
       break;
-    case TrialKind::dpsgd_teacher:
-    case TrialKind::dpsgd_student:
-    case TrialKind::merf_student:
-    case TrialKind::spectral_student:
+    case ReleaseKind::steps:
+    case ReleaseKind::embedding:
       claims.push_back(Proven(kExampleAdded));
       claims.push_back(Proven(kExample));
       break;
-    case TrialKind::gradient_student:
-    case TrialKind::response_student:
-    case TrialKind::distilled_student:
-    case TrialKind::labelled_student:
+    case ReleaseKind::gradients:
+    case ReleaseKind::responses:
       EnsembleParent() ? WriteMembers(claims) : WriteDistillation(claims);
       break;
-    case TrialKind::query_student:
-      AsksVotes(spec_) ? WriteVotes(claims) : WriteDistillation(claims);
+    case ReleaseKind::losses:
+      IsTaughtByVotes(spec_) ? WriteVotes(claims) : WriteDistillation(claims);
       break;
-    case TrialKind::vote_student:
+    case ReleaseKind::votes:
       WriteVotes(claims);
       break;
-    case TrialKind::sleeper:  // saw nothing, says nothing
-      break;
   }
-  if (SelectedOnTest(spec_, parents_)) LabelSelection(claims);
+  if (IsSelectedOnTest(spec_, parents_)) AddSelectionAssumption(claims);
   return claims;
+}
+
+void AddEvent(ParameterKey& key, const PrivacyEvent& event) {
+  key.Add(event.kind)
+      .Add(event.unit)
+      .Add(event.count)
+      .Add(event.sensitivity)
+      .Add(event.noise_std)
+      .Add(event.granularity);
+  key.Add(event.epsilon0).Add(event.choices).Add(event.sampling_rate).Add(event.rows_per_batch);
+  key.Add(event.noise_coordinates).Add(event.release_coordinates).Add(event.frobenius).Add(event.source);
+  key.Add(event.voids.size());
+  for (const std::string& name : event.voids) key.Add(name);
+  key.Add(event.assumptions.size());
+  for (const std::string& name : event.assumptions) key.Add(name);
+  key.Add(event.facts.size());
+  for (const std::string& name : event.facts) key.Add(name);
+}
+
+void AddClaim(ParameterKey& key, const Claim& claim) {
+  key.Add(claim.adjacency).Add(claim.neighbour).Add(claim.delta).Add(claim.epsilon);
+  key.Add(claim.lower.has_value()).Add(claim.lower.value_or(0)).Add(claim.status);
+  key.Add(claim.units).Add(claim.accountant).Add(claim.reason);
+  key.Add(claim.assumptions.size());
+  for (const std::string& name : claim.assumptions) key.Add(name);
+}
+
+// Every field of the trial that its claims depend on.
+void AddSpec(ParameterKey& key, const TrialSpec& spec) {
+  key.Add(spec.role).Add(spec.method).Add(spec.reading).Add(spec.noise).Add(spec.delta).Add(spec.source);
+  key.Add(spec.stop_metric);
+  key.Add(spec.detach).Add(spec.norm_bound).Add(spec.sigma).Add(spec.batch).Add(spec.steps).Add(spec.queries);
+  key.Add(spec.branch).Add(spec.partition).Add(spec.epsilon0).Add(spec.query_fraction).Add(spec.rounds);
+  key.Add(spec.hint_epochs).Add(spec.distill_epochs).Add(ShardsDependOnExamples(spec)).Add(AugmentsPrivately(spec));
+  key.Add(spec.data ? spec.data->classes : std::int64_t{0});
+  key.Add(spec.data != nullptr && spec.data->sensitive_classes.empty());
+  key.Add(spec.data ? spec.data->PublicExamples() : std::int64_t{0});
 }
 
 }  // namespace
 
-std::vector<Claim> ClaimsFor(const ClaimContext& context, const std::vector<PrivacyEvent>& events) {
+std::vector<Claim> ComputeClaims(const ClaimContext& context, const std::vector<PrivacyEvent>& events) {
   if (context.spec == nullptr) {
     Claim nothing;
-    nothing.units = UnitsOf(Adjacency::example);
+    nothing.units = DescribeUnit(Adjacency::example);
     nothing.reason = reason::kNoSpec;
     return {nothing};
   }
   return ClaimWriter(context, Aggregate(events)).Write();
 }
 
-std::vector<PrivacyEvent> ChargedEvents(const ClaimContext& context,
-                                        const std::vector<PrivacyEvent>& events) {
+std::vector<PrivacyEvent> ComputeChargedEvents(const ClaimContext& context, const std::vector<PrivacyEvent>& events) {
   if (events.empty()) return {};
-  if (context.spec == nullptr) return Voided(events, reason::kNoSpec);
+  if (context.spec == nullptr) return VoidEvents(events, reason::kNoSpec);
   const ClaimWriter writer(context, Aggregate(events));
   if (writer.Inherited(kExample) || writer.Inherited(kExampleAdded)) return {};
   std::vector<PrivacyEvent> charged = events;
-  if (const std::string problem = writer.WhyNot(kExample); !problem.empty()) charged = Voided(events, problem);
-  if (!SelectedOnTest(*context.spec, context.teacher_claims)) return charged;
+  if (const std::string problem = writer.FindObstacle(kExample); !problem.empty())
+    charged = VoidEvents(events, problem);
+  if (!IsSelectedOnTest(*context.spec, context.teacher_claims)) return charged;
   for (PrivacyEvent& event : charged) event.assumptions.emplace_back(kSelectedOnTest);
   return charged;
 }
 
-std::vector<PrivacyEvent> Voided(std::vector<PrivacyEvent> events, std::string_view reason) {
+std::vector<PrivacyEvent> VoidEvents(std::vector<PrivacyEvent> events, std::string_view reason) {
   for (PrivacyEvent& event : events)
     if (std::find(event.voids.begin(), event.voids.end(), reason) == event.voids.end())
       event.voids.emplace(event.voids.begin(), reason);
   return events;
 }
 
-bool WithdrawUnsupported(const ClaimContext& context, const std::vector<PrivacyEvent>& events,
-                         std::vector<Claim>& claims) {
+bool WithdrawUnsupportedClaims(const ClaimContext& context, const std::vector<PrivacyEvent>& events,
+                               std::vector<Claim>& claims) {
   if (context.spec == nullptr || events.empty()) return false;
   const ClaimWriter writer(context, Aggregate(events));
   bool withdrawn = false;
   for (Claim& claim : claims) {
     if (!IsProven(claim)) continue;
-    std::string problem = writer.WhyNot({claim.adjacency, claim.neighbour});
+    std::string problem = writer.FindObstacle({claim.adjacency, claim.neighbour});
     if (problem.empty()) continue;
-    claim = Withdrawn(std::move(claim), std::move(problem));
+    claim = WithdrawClaim(std::move(claim), std::move(problem));
     withdrawn = true;
   }
   return withdrawn;
+}
+
+const std::vector<Claim>& ClaimCache::ComputeClaims(const ClaimContext& context,
+                                                    const std::vector<PrivacyEvent>& events) {
+  ParameterKey key;
+  key.Add(context.spec != nullptr);
+  if (context.spec != nullptr) AddSpec(key, *context.spec);
+  key.Add(context.teacher_claims.size());
+  for (const Claim& claim : context.teacher_claims) AddClaim(key, claim);
+  for (const PrivacyEvent& event : events) AddEvent(key, event);
+  const auto found = known_.find(key.bytes());
+  if (found != known_.end()) return found->second;
+  return known_.emplace(key.bytes(), privacy::ComputeClaims(context, events)).first->second;
 }
 
 }  // namespace retort::privacy

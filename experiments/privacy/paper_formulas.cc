@@ -1,9 +1,14 @@
 #include "experiments/privacy/paper_formulas.h"
 
-#include <algorithm>
 #include <boost/math/tools/minima.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <string>
+
+#include "experiments/base/number_text.h"
+#include "experiments/methods/methods.h"
+#include "experiments/privacy/accountants/lattice_noise.h"
 
 namespace retort::privacy {
 namespace {
@@ -12,15 +17,12 @@ bool Positive(double value) { return value > 0 && std::isfinite(value); }
 
 Status Check(const GradientFormula& formula) {
   if (!Positive(formula.norm_bound)) return UsageError("The formula needs a norm bound above 0.");
-  if (!Positive(formula.sigma))
-    return UsageError("The formula needs sigma above 0: it divides by sigma squared.");
+  if (!Positive(formula.sigma)) return UsageError("The formula needs sigma above 0: it divides by sigma squared.");
   if (!(formula.classes >= 1) || !std::isfinite(formula.classes)) {
     return UsageError("The formula needs at least one class.");
   }
-  if (!Positive(formula.rows))
-    return UsageError("The formula needs at least one annotated row (batch times steps).");
-  if (!(formula.delta > 0 && formula.delta < 1))
-    return UsageError("The formula needs delta between 0 and 1.");
+  if (!Positive(formula.rows)) return UsageError("The formula needs at least one annotated row (batch times steps).");
+  if (!(formula.delta > 0 && formula.delta < 1)) return UsageError("The formula needs delta between 0 and 1.");
   return {};
 }
 
@@ -98,12 +100,115 @@ Result<double> LabelFormulaEpsilon(double epsilon0) {
 }
 
 Result<double> RonaFormulaEpsilon(double query_rate, double steps, double delta, double sigma) {
-  if (!(query_rate > 0 && query_rate <= 1))
-    return UsageError("The query rate must be above 0 and at most 1.");
+  if (!(query_rate > 0 && query_rate <= 1)) return UsageError("The query rate must be above 0 and at most 1.");
   if (!Positive(steps)) return UsageError("The number of steps must be above 0.");
   if (!(delta > 0 && delta < 1)) return UsageError("delta must be between 0 and 1.");
   if (!Positive(sigma)) return UsageError("sigma must be above 0.");
   return query_rate * std::sqrt(steps * -std::log(delta)) / sigma;
+}
+
+PrivacyEvent MakePaperGradientEvent(const PaperSetting& setting, EventUnit unit, bool frobenius) {
+  PrivacyEvent event;
+  event.kind = MechanismKind::gaussian_gradient;
+  event.unit = unit;
+  event.rows_per_batch = setting.batch;
+  event.count = unit == EventUnit::batch ? setting.steps : setting.steps * setting.batch;
+  event.sensitivity = 2 * setting.norm_bound;
+  event.noise_std = setting.sigma * setting.norm_bound;
+  event.noise_coordinates = event.release_coordinates = setting.classes;
+  event.frobenius = frobenius;
+  event.granularity = ComputeLatticeStep(setting.norm_bound, event.noise_std);
+  event.source = NoiseSource::secure_lattice;
+  return event;
+}
+
+PrivacyEvent MakePaperWorkingEvent(const PaperSetting& setting) {
+  PrivacyEvent event = MakePaperGradientEvent(setting, EventUnit::row, false);
+  event.noise_std /= static_cast<double>(setting.batch);
+  return event;
+}
+
+PrivacyEvent MakePaperResponseEvent(const PaperSetting& setting) {
+  PrivacyEvent event;
+  event.kind = MechanismKind::randomized_response;
+  event.rows_per_batch = setting.batch;
+  event.count = setting.batch * setting.steps;
+  event.epsilon0 = setting.epsilon0;
+  event.choices = setting.choices;
+  event.source = NoiseSource::secure_lattice;
+  return event;
+}
+
+PrivacyEvent MakePaperLossEvent(const PaperSetting& setting) {
+  PrivacyEvent event;
+  event.kind = MechanismKind::gaussian_gradient;
+  event.count = setting.steps;
+  event.sensitivity = 1;
+  event.noise_std = setting.sigma;
+  event.granularity = ComputeLatticeStep(event.sensitivity, event.noise_std);
+  event.noise_coordinates = event.release_coordinates = 1;
+  event.source = NoiseSource::secure_lattice;
+  return event;
+}
+
+namespace {
+
+PaperValue OfGradients(const TrialSpec& spec) {
+  const bool dpsd = spec.method.find("dpsd") != std::string::npos;
+  PaperValue value;
+  value.accountant = dpsd ? "paper:dpsd-thm1" : "paper:dpdfd-thm3";
+  GradientFormula formula;
+  formula.norm_bound = spec.norm_bound;
+  formula.sigma = spec.sigma;
+  formula.classes = spec.data ? static_cast<double>(spec.data->classes) : 0;
+  formula.rows = IsTaughtByVotes(spec) ? static_cast<double>(spec.queries)
+                                       : static_cast<double>(spec.batch) * static_cast<double>(spec.steps);
+  formula.delta = spec.delta;
+  const Result<PaperEpsilon> found = GradientFormulaEpsilon(formula);
+  if (!found.ok()) return value;
+  value.epsilon = found->epsilon;
+  value.terms = std::string(dpsd ? "theorem 1" : "theorem 3") + " at sigma " + SixDigitNumber(formula.sigma) + ", C " +
+                SixDigitNumber(formula.norm_bound) + ", n " + SixDigitNumber(formula.classes) + ", BT " +
+                SixDigitNumber(formula.rows) + ", lambda " + SixDigitNumber(found->lambda);
+  return value;
+}
+
+// No composition: the papers give the epsilon of one label for all of them.
+PaperValue OfResponses(const TrialSpec& spec) {
+  PaperValue value;
+  value.accountant = spec.method == "dp-dfd" ? "paper:dp-dfd" : "paper:dpsd-thm2";
+  const Result<double> epsilon = LabelFormulaEpsilon(spec.epsilon0);
+  if (!epsilon.ok() || FindReleaseKind(FindKind(spec)) != ReleaseKind::responses) return value;
+  value.epsilon = *epsilon;
+  value.given = true;
+  value.terms = "epsilon of one label, without composition";
+  return value;
+}
+
+PaperValue OfQueries(const TrialSpec& spec) {
+  PaperValue value;
+  value.accountant = "paper:rona";
+  if (!spec.data) return value;
+  const auto queries = std::floor(static_cast<double>(spec.data->PublicExamples()) * spec.query_fraction);
+  const double batches = std::ceil(queries / static_cast<double>(spec.batch));
+  const double steps = static_cast<double>(spec.hint_epochs + spec.rounds * spec.distill_epochs) * batches;
+  const Result<double> epsilon = RonaFormulaEpsilon(spec.query_fraction, steps, spec.delta, spec.sigma);
+  if (!epsilon.ok()) return value;
+  value.epsilon = *epsilon;
+  value.terms = "q sqrt(T ln(1/delta)) / sigma, inferred from the paper's figures, at q " +
+                SixDigitNumber(spec.query_fraction) + ", T " + SixDigitNumber(steps) + ", sigma " +
+                SixDigitNumber(spec.sigma);
+  return value;
+}
+
+}  // namespace
+
+PaperValue EvaluatePaperFormula(const TrialSpec& spec) {
+  const MethodTraits* method = FindMethod(spec.method);
+  if (method != nullptr && FindReleaseKind(method->kind) == ReleaseKind::losses) return OfQueries(spec);
+  const bool label = spec.method == "feddpsd" && spec.branch == Branch::label;
+  if (label || (method != nullptr && FindReleaseKind(method->kind) == ReleaseKind::responses)) return OfResponses(spec);
+  return OfGradients(spec);
 }
 
 }  // namespace retort::privacy

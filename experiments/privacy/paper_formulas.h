@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <string>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
+#include "experiments/privacy/privacy_event.h"
 
 namespace retort::privacy {
 
@@ -39,5 +43,38 @@ struct PaperEpsilon {
 // RONA: q sqrt(T ln(1/delta)) / sigma, query rate q in (0, 1]. The constant is an inference that fits the
 // paper's CIFAR-10 figures; the paper's theorem 2 leaves it open.
 [[nodiscard]] Result<double> RonaFormulaEpsilon(double query_rate, double steps, double delta, double sigma);
+
+// What the papers' mechanisms release, as events, from the parameters the papers print.
+
+struct PaperSetting {
+  double sigma = 0;       // noise over the norm bound
+  double norm_bound = 0;  // C; DPSD's beta
+  double delta = 0;
+  double epsilon0 = 0;  // of one label
+  std::int64_t classes = 0, batch = 1, steps = 0;
+  std::int64_t choices = 0;  // size of the selected set
+};
+
+// DPDFD and DPSD's data branch: one draw of N(0, (sigma C)^2 I) for a batch or for a row.
+[[nodiscard]] PrivacyEvent MakePaperGradientEvent(const PaperSetting& setting, EventUnit unit, bool frobenius);
+// The working reading: noise of sigma C / B on every row.
+[[nodiscard]] PrivacyEvent MakePaperWorkingEvent(const PaperSetting& setting);
+// DP-DFD and DPSD's label branch: one answer for every row, over the selected set.
+[[nodiscard]] PrivacyEvent MakePaperResponseEvent(const PaperSetting& setting);
+// RONA, had only its losses been released: in [0, B], noise sigma B, one a step.
+[[nodiscard]] PrivacyEvent MakePaperLossEvent(const PaperSetting& setting);
+
+// The paper's formula at the parameters of a trial.
+
+struct PaperValue {
+  std::string accountant;                                    // "paper:dpdfd-thm3", ...
+  double epsilon = std::numeric_limits<double>::infinity();  // infinity where the formula is undefined
+  bool given = false;                                        // epsilon is a parameter of the trial, not computed
+  std::string terms;                                         // what was put in, in words
+};
+
+// DPDFD theorem 3 and DPSD theorem 1 for gradients and their sound forms, epsilon of one label for responses,
+// RONA's for queries.
+[[nodiscard]] PaperValue EvaluatePaperFormula(const TrialSpec& spec);
 
 }  // namespace retort::privacy

@@ -1,10 +1,11 @@
+#include "experiments/privacy/planned_events.h"
+
 #include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "experiments/privacy/claim.h"
-#include "experiments/privacy/lattice_step.h"
-#include "experiments/spec/trial_kind.h"
+#include "experiments/methods/methods.h"
+#include "experiments/privacy/accountants/lattice_noise.h"
 
 namespace retort::privacy {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 // Whether the method's readings other than sound put their questions to several teachers.
 bool AsksEnsemble(const TrialSpec& spec) { return spec.method == "dpdfd-ensemble" || spec.method == "feddpsd"; }
 
-NoiseSource SourceOf(const TrialSpec& spec, NoiseSource secure) {
+NoiseSource FindSource(const TrialSpec& spec, NoiseSource secure) {
   return spec.noise == NoiseMode::seeded ? NoiseSource::seeded : secure;
 }
 
@@ -27,23 +28,23 @@ PrivacyEvent GradientEvent(const TrialSpec& spec) {
   if (spec.reading == Reading::working) event.noise_std /= static_cast<double>(spec.batch);
   event.noise_coordinates = event.release_coordinates = spec.data->classes;
   event.frobenius = spec.normalization == Normalization::frobenius;
-  event.source = SourceOf(spec, NoiseSource::secure_lattice);
+  event.source = FindSource(spec, NoiseSource::secure_lattice);
   // DPSD's equation 3 draws for every row inside the sum that all rows share.
   const bool inside = spec.reading == Reading::printed && spec.method.starts_with("dpsd-");
   if (inside) event.noise_std *= std::sqrt(static_cast<double>(spec.batch));
   if (!spec.detach) event.voids.emplace_back(kVoidTeacherJacobian);
-  event.granularity = LatticeStep(spec.norm_bound, event.noise_std);
+  event.granularity = ComputeLatticeStep(spec.norm_bound, event.noise_std);
   return event;
 }
 
-// Of an ensemble: every row of every step, on the sum of the members or on each member's own.
+// An ensemble adds noise to every row of every step, on the sum of the members or on each member's own gradient.
 PrivacyEvent MemberGradientEvent(const TrialSpec& spec) {
   PrivacyEvent event = GradientEvent(spec);
   event.kind = MechanismKind::member_gradient;
   event.unit = EventUnit::row;
   event.count = spec.steps * spec.batch;
   event.noise_std = spec.sigma * spec.norm_bound;
-  event.granularity = LatticeStep(spec.norm_bound, event.noise_std);
+  event.granularity = ComputeLatticeStep(spec.norm_bound, event.noise_std);
   event.frobenius = false;
   event.assumptions.emplace_back(kAssumeDisjointShards);
   if (spec.method == "feddpsd" && spec.trust == Trust::trusted) event.assumptions.emplace_back(kAssumeTrustedServer);
@@ -60,7 +61,7 @@ PrivacyEvent ResponseEvent(const TrialSpec& spec) {
   event.epsilon0 = spec.epsilon0;
   event.choices = 2;
   event.noise_coordinates = event.release_coordinates = spec.data->classes;
-  event.source = SourceOf(spec, NoiseSource::secure_lattice);
+  event.source = FindSource(spec, NoiseSource::secure_lattice);
   // The printed forms: FedDPSD's is the working one, and DPSD's equation 5 where every class is a candidate.
   const bool printed = spec.reading == Reading::printed;
   if (printed && spec.method == "dp-dfd") event.voids.emplace_back(kVoidSoftOutput);
@@ -78,7 +79,7 @@ PrivacyEvent VoteEvent(const TrialSpec& spec) {
   event.sensitivity = std::sqrt(2.0) * static_cast<double>(spec.grain);
   event.noise_std = spec.vote_noise * static_cast<double>(spec.grain);
   event.noise_coordinates = event.release_coordinates = spec.data->classes;
-  event.source = SourceOf(spec, NoiseSource::secure_lattice);
+  event.source = FindSource(spec, NoiseSource::secure_lattice);
   event.assumptions.emplace_back(kAssumeDisjointShards);
   return event;
 }
@@ -87,7 +88,7 @@ PrivacyEvent RawEvent(const TrialSpec& spec) {
   PrivacyEvent event;
   event.kind = MechanismKind::none;
   event.unit = EventUnit::row;
-  const bool open = KindOf(spec) == TrialKind::labelled_student;  // every public picture is asked about once
+  const bool open = FindKind(spec) == TrialKind::labelled_student;  // every public picture is asked about once
   event.count = open ? spec.data->PublicExamples() : spec.steps * spec.batch;
   event.rows_per_batch = spec.batch;
   event.release_coordinates = spec.data->classes;
@@ -104,8 +105,8 @@ PrivacyEvent DpSgdEvent(const TrialSpec& spec) {
   event.sampling_rate = static_cast<double>(spec.batch) / static_cast<double>(spec.data->PrivateExamples());
   event.rows_per_batch = spec.batch;
   event.noise_coordinates = event.release_coordinates = 1;  // parameters are counted when the network exists
-  event.source = SourceOf(spec, NoiseSource::secure_lattice);
-  event.granularity = LatticeStep(event.sensitivity, event.noise_std);
+  event.source = FindSource(spec, NoiseSource::secure_lattice);
+  event.granularity = ComputeLatticeStep(event.sensitivity, event.noise_std);
   if (event.sampling_rate < 1) event.assumptions.emplace_back(kAssumePoissonSampling);
   return event;
 }
@@ -119,8 +120,8 @@ PrivacyEvent EmbeddingEvent(const TrialSpec& spec, std::int64_t features) {
   event.sensitivity = 1;
   event.noise_std = spec.noise_multiplier;
   event.noise_coordinates = event.release_coordinates = features * spec.data->classes;
-  event.source = SourceOf(spec, NoiseSource::secure_lattice);
-  event.granularity = LatticeStep(event.sensitivity, event.noise_std);
+  event.source = FindSource(spec, NoiseSource::secure_lattice);
+  event.granularity = ComputeLatticeStep(event.sensitivity, event.noise_std);
   return event;
 }
 
@@ -143,17 +144,17 @@ PrivacyEvent LossEvent(const TrialSpec& spec) {
   event.rows_per_batch = spec.batch;
   event.noise_coordinates = 1;
   event.release_coordinates = spec.data->classes;
-  event.source = SourceOf(spec, NoiseSource::secure_lattice);
-  event.granularity = LatticeStep(event.sensitivity, event.noise_std);
+  event.source = FindSource(spec, NoiseSource::secure_lattice);
+  event.granularity = ComputeLatticeStep(event.sensitivity, event.noise_std);
   return event;
 }
 
 void AddQueryEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
   const std::int64_t passes = spec.rounds * spec.distill_epochs;
-  if (spec.reading == Reading::sound) {  // whose hints are public
+  if (spec.reading == Reading::sound) {  // the hints of the sound reading are public
     if (passes == 0) return;
-    PrivacyEvent event = AsksVotes(spec) ? VoteEvent(spec) : RawEvent(spec);
-    if (!AsksVotes(spec)) event.count = QueriesOfAnEpoch(spec) * passes;
+    PrivacyEvent event = IsTaughtByVotes(spec) ? VoteEvent(spec) : RawEvent(spec);
+    if (!IsTaughtByVotes(spec)) event.count = QueriesOfAnEpoch(spec) * passes;
     events.push_back(std::move(event));
   } else if (PrivacyEvent event = LossEvent(spec); event.count > 0) {
     events.push_back(std::move(event));
@@ -173,18 +174,17 @@ void AddLabelEvents(const TrialSpec& spec, std::vector<PrivacyEvent>& events) {
     event.choices = 2;
     event.noise_coordinates = part + 1;
     event.release_coordinates = spec.data->classes;
-    event.source = SourceOf(spec, NoiseSource::secure_lattice);
+    event.source = FindSource(spec, NoiseSource::secure_lattice);
     if (event.count > 0) events.push_back(std::move(event));
   }
 }
 
 Status CheckCounts(const TrialSpec& spec, bool steps) {
   if (!spec.data) return UsageError("The trial has no data set.");
-  constexpr std::int64_t kMostRows = 4'000'000'000'000'000'000;
+  constexpr std::int64_t kMaxRows = 4'000'000'000'000'000'000;
   if (spec.batch < 1) return UsageError("batch must be at least 1.");
   if (steps && spec.steps < 1) return UsageError("steps must be at least 1.");
-  if (steps && spec.steps > kMostRows / spec.batch)
-    return UsageError("steps times batch is too large to account for.");
+  if (steps && spec.steps > kMaxRows / spec.batch) return UsageError("steps times batch is too large to account for.");
   return {};
 }
 
@@ -204,65 +204,51 @@ std::int64_t DrawsOfARelease(const TrialSpec& spec, const PrivacyEvent& event) {
 
 }  // namespace
 
-Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
-  const TrialKind kind = KindOf(spec);
+Result<std::vector<PrivacyEvent>> PlanEvents(const TrialSpec& spec) {
+  const TrialKind kind = FindKind(spec);
   std::vector<PrivacyEvent> events;
-  constexpr KindMask kSilent = MaskOf(TrialKind::plain_teacher) | MaskOf(TrialKind::ensemble_teacher) |
-                               MaskOf(TrialKind::sleeper) | MaskOf(TrialKind::loaded_teacher) |
-                               MaskOf(TrialKind::federated_student);
-  if ((MaskOf(kind) & kSilent) != 0) return events;
-  RETORT_RETURN_IF_ERROR(CheckCounts(spec, kind != TrialKind::vote_student));
-  switch (kind) {
-    case TrialKind::gradient_student:
+  const ReleaseKind release = FindReleaseKind(kind);
+  if (release == ReleaseKind::none) return events;
+  RETORT_RETURN_IF_ERROR(CheckCounts(spec, release != ReleaseKind::votes));
+  switch (release) {
+    case ReleaseKind::gradients:
       events.push_back(AsksEnsemble(spec) ? MemberGradientEvent(spec) : GradientEvent(spec));
       break;
-    case TrialKind::response_student:
+    case ReleaseKind::responses:
       events.push_back(ResponseEvent(spec));
       break;
-    case TrialKind::query_student:
+    case ReleaseKind::losses:
       AddQueryEvents(spec, events);
       break;
-    case TrialKind::raw_student:
+    case ReleaseKind::raw_answers:
       events.push_back(RawEvent(spec));
       break;
-    case TrialKind::merf_student:
-      events.push_back(EmbeddingEvent(spec, spec.random_features));
+    case ReleaseKind::embedding:
+      events.push_back(
+          EmbeddingEvent(spec, kind == TrialKind::merf_student ? spec.random_features : spec.eigenvectors));
       break;
-    case TrialKind::spectral_student:
-      events.push_back(EmbeddingEvent(spec, spec.eigenvectors));
-      break;
-    case TrialKind::label_student:
+    case ReleaseKind::labels:
       AddLabelEvents(spec, events);
       break;
-    case TrialKind::vote_student:
+    case ReleaseKind::votes:
       events.push_back(VoteEvent(spec));
       break;
-    case TrialKind::distilled_student:
-    case TrialKind::labelled_student:
-      events.push_back(RawEvent(spec));
-      break;
-    case TrialKind::dpsgd_student:
-    case TrialKind::dpsgd_teacher: {
+    case ReleaseKind::steps: {
       const std::int64_t examples = spec.data->PrivateExamples();
       if (spec.batch > examples) {
-        return UsageError("batch (" + std::to_string(spec.batch) +
-                          ") is larger than the private training split (" + std::to_string(examples) +
-                          "): the sampling rate of DP-SGD is their ratio, at most 1.");
+        return UsageError("batch (" + std::to_string(spec.batch) + ") is larger than the private training split (" +
+                          std::to_string(examples) + "): the sampling rate of DP-SGD is their ratio, at most 1.");
       }
       events.push_back(DpSgdEvent(spec));
       break;
     }
-    case TrialKind::plain_teacher:
-    case TrialKind::ensemble_teacher:
-    case TrialKind::loaded_teacher:
-    case TrialKind::sleeper:
-    case TrialKind::federated_student:
+    case ReleaseKind::none:
       break;
   }
   const bool through_teacher = spec.discriminator == Discriminator::teacher;
   for (PrivacyEvent& event : events) {
-    event.facts = FactsNeeded(event.kind);
-    if (AugmentsPrivately(spec)) event.facts.insert(event.facts.begin(), std::string(kFactAugmentedAlone));
+    event.facts = ListNeededFacts(event.kind);
+    if (AugmentsPrivately(spec)) event.facts.insert(event.facts.begin(), std::string(kFactPerExampleAugmentation));
     if (!spec.detach) std::erase(event.facts, kFactDetachedTarget);
     if (!through_teacher) continue;
     std::erase(event.facts, kFactStudentDrivesGenerator);
@@ -272,8 +258,8 @@ Result<std::vector<PrivacyEvent>> PlannedEvents(const TrialSpec& spec) {
   return events;
 }
 
-Result<std::vector<PrivacyEvent>> EventsWithRetries(const TrialSpec& spec) {
-  RETORT_ASSIGN_OR_RETURN(std::vector<PrivacyEvent> events, PlannedEvents(spec));
+Result<std::vector<PrivacyEvent>> PlanEventsWithRetries(const TrialSpec& spec) {
+  RETORT_ASSIGN_OR_RETURN(std::vector<PrivacyEvent> events, PlanEvents(spec));
   for (PrivacyEvent& event : events) {
     // min(reserve_block * draws, count), without the product
     const std::int64_t draws = std::max<std::int64_t>(DrawsOfARelease(spec, event), 1);

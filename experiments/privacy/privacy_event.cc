@@ -1,12 +1,13 @@
 #include "experiments/privacy/privacy_event.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "experiments/privacy/json_fields.h"
+#include "experiments/base/json_fields.h"
 
 namespace retort::privacy {
 namespace {
@@ -17,45 +18,27 @@ constexpr std::uint8_t kLastSource = static_cast<std::uint8_t>(NoiseSource::seed
 
 }  // namespace
 
-double Dyadic::ToDouble() const { return std::ldexp(static_cast<double>(mantissa), exponent); }
-
-Result<Dyadic> Dyadic::FromDouble(double value) {
-  if (!std::isfinite(value) || value < 0)
-    return UsageError("only finite values of zero or more are dyadic scales");
-  Dyadic dyadic;
-  if (value == 0) return dyadic;
-  int exponent = 0;
-  const double fraction = std::frexp(value, &exponent);
-  dyadic.mantissa = static_cast<std::int64_t>(std::ldexp(fraction, std::numeric_limits<double>::digits));
-  dyadic.exponent = exponent - std::numeric_limits<double>::digits;
-  while (dyadic.mantissa % 2 == 0) {
-    dyadic.mantissa /= 2;
-    ++dyadic.exponent;
-  }
-  return dyadic;
-}
-
 void PrivacyEvent::Count(std::int64_t more) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  if (more <= kMost - std::max<std::int64_t>(count, 0)) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  if (more <= kMax - std::max<std::int64_t>(count, 0)) {
     count += more;
     return;
   }
-  count = kMost;
+  count = kMax;
   const bool said = std::find(voids.begin(), voids.end(), kVoidTooManyDraws) != voids.end();
   if (!said) voids.emplace_back(kVoidTooManyDraws);
 }
 
 bool PrivacyEvent::SameMechanism(const PrivacyEvent& other) const {
-  return kind == other.kind && unit == other.unit && sensitivity == other.sensitivity &&
-         noise_std == other.noise_std && granularity == other.granularity && epsilon0 == other.epsilon0 && choices == other.choices &&
+  return kind == other.kind && unit == other.unit && sensitivity == other.sensitivity && noise_std == other.noise_std &&
+         granularity == other.granularity && epsilon0 == other.epsilon0 && choices == other.choices &&
          sampling_rate == other.sampling_rate && rows_per_batch == other.rows_per_batch &&
          noise_coordinates == other.noise_coordinates && release_coordinates == other.release_coordinates &&
          frobenius == other.frobenius && source == other.source && voids == other.voids &&
          assumptions == other.assumptions && facts == other.facts;
 }
 
-std::vector<std::string> FactsNeeded(MechanismKind kind) {
+std::vector<std::string> ListNeededFacts(MechanismKind kind) {
   switch (kind) {
     case MechanismKind::gaussian_gradient:
     case MechanismKind::randomized_response:
@@ -63,12 +46,12 @@ std::vector<std::string> FactsNeeded(MechanismKind kind) {
     case MechanismKind::noisy_votes:
     case MechanismKind::member_gradient:
     case MechanismKind::member_response:
-      return {std::string(kFactDetachedTarget), std::string(kFactDisjointShards),
-              std::string(kFactMembersApart), std::string(kFactStudentDrivesGenerator)};
+      return {std::string(kFactDetachedTarget), std::string(kFactDisjointShards), std::string(kFactIndependentMembers),
+              std::string(kFactStudentDrivesGenerator)};
     case MechanismKind::subsampled_gaussian:
       return {std::string(kFactNoBatchNorm)};
     case MechanismKind::label_response:
-      return {std::string(kFactDisjointParts), std::string(kFactEndlessNoise)};
+      return {std::string(kFactDisjointParts), std::string(kFactUnboundedNoise)};
     case MechanismKind::none:
     case MechanismKind::loss_noise:
       break;  // unbounded whatever else is known

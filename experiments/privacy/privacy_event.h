@@ -39,11 +39,12 @@
 //   noise_coordinates = its number, from 1. A part that is drawn again counts again.
 // - member_gradient, member_response: what one member changes; the bound for all members together is none.
 // - loss_noise: in units of the bound on the loss, which may change from batch to batch.
-// - granularity: the step of the lattice that values and noise lie on (LatticeStep): of the norm bound for gradients and
-//   DP-SGD, of 1 for losses and embeddings; 0 for votes and responses, which are whole numbers or classes. `sensitivity`
-//   bounds the values as they are after rounding.
+// - granularity: the step of the lattice that values and noise lie on (ComputeLatticeStep): of the norm bound for
+// gradients and
+//   DP-SGD, of 1 for losses and embeddings; 0 for votes and responses, which are whole numbers or classes.
+//   `sensitivity` bounds the values as they are after rounding.
 // - source: where the draw came from: secure_lattice, seeded under noise = "seeded", none for kind none.
-// - voids: the kVoid... names below that apply. assumptions: kAssume... names below that apply.
+// - voids: the kVoid... names of reasons.h that apply. assumptions: kAssume... names below that apply.
 // - facts: none; the trial's runner adds them when the event is reserved.
 #pragma once
 
@@ -52,29 +53,11 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
+#include "experiments/privacy/accountants/exact_gdp.h"
+#include "experiments/privacy/accountants/reasons.h"
 
 namespace retort::privacy {
-
-// Names for PrivacyEvent::voids. Any name that is not one of these voids every claim of the trial,
-// inherited ones included.
-// The stored annotation was not detached, so un-noised teacher gradients reach the generator.
-inline constexpr std::string_view kVoidTeacherJacobian = "teacher-jacobian-reaches-generator";
-// The generator was trained against the raw teacher; leaves `answer` and `slot` bounded.
-inline constexpr std::string_view kVoidGeneratorTouchedTeacher = "generator-touched-teacher";
-// A response mechanism returned the soft answer instead of one class.
-inline constexpr std::string_view kVoidSoftOutput = "soft-output";
-// Which outputs are possible depends on the teacher (a top-k mask, unequal answer sets).
-inline constexpr std::string_view kVoidSupportLeak = "teacher-dependent-support";
-// One draw of noise covered two releases.
-inline constexpr std::string_view kVoidNoiseReused = "noise-reused";
-// The teacher was loaded from a file: whose examples it holds, and how often, is not known. Leaves `answer`, `slot`
-// and `teacher` bounded. The name is that of reason::kLoadedWeights.
-inline constexpr std::string_view kVoidLoadedWeights = "loaded-weights";
-// An audit of the trial shows more than its claims allow. Of views alone: no ledger holds it.
-inline constexpr std::string_view kVoidRefuted = "refuted-by-audit";
-// More draws than can be counted.
-inline constexpr std::string_view kVoidTooManyDraws = "too-many-draws";
 
 // Names for PrivacyEvent::assumptions.
 // Each example of a batch drawn independently with the sampling rate.
@@ -87,7 +70,7 @@ inline constexpr std::string_view kAssumeTrustedServer = "trusted-server";
 inline constexpr std::string_view kSelectedOnTest = "selected-on-test";
 
 // Names for PrivacyEvent::facts: what the worker knows of the structure of the trial that drew. A claim that
-// needs one and does not find it is unbounded (MissingFact in relation.h).
+// needs one and does not find it is unbounded (FindMissingFact in relation.h).
 // Nothing that reaches the generator has a graph to a teacher.
 inline constexpr std::string_view kFactDetachedTarget = "detached-target";
 // The generator is trained through the student alone, or there is none.
@@ -96,22 +79,22 @@ inline constexpr std::string_view kFactStudentDrivesGenerator = "student-drives-
 inline constexpr std::string_view kFactDisjointShards = "disjoint-shards";
 // What a member of the ensemble became depends on its own shard alone: nothing that all shards decide
 // together, such as the step that training stopped at, reached it.
-inline constexpr std::string_view kFactMembersApart = "members-trained-apart";
+inline constexpr std::string_view kFactIndependentMembers = "members-trained-apart";
 // Every private label is in one part of those that are released in turn, so that each leaves once.
 inline constexpr std::string_view kFactDisjointParts = "labels-released-once";
-// Noise on labels has no end that another label would move. Older releases' Laplace noise had one at 48 scales or beyond,
-// which an epsilon0 of kMostCutEpsilon0 cannot tell from none; claims of larger ones need this.
-inline constexpr std::string_view kFactEndlessNoise = "noise-without-end";
-inline constexpr double kMostCutEpsilon0 = 40;
+// Noise on labels has no end that another label would move. Older releases' Laplace noise had one at 48 scales or
+// beyond, which an epsilon0 of kMaxCutEpsilon0 cannot tell from none; claims of larger ones need this.
+inline constexpr std::string_view kFactUnboundedNoise = "noise-without-end";
+inline constexpr double kMaxCutEpsilon0 = 40;
 // No layer of the network that saw private examples mixes those of a batch.
 inline constexpr std::string_view kFactNoBatchNorm = "no-batch-norm";
 // How DP-SGD augments an example does not depend on which others its step drew. Of trials with `augment` alone, whose
 // claims need it.
-inline constexpr std::string_view kFactAugmentedAlone = "augmented-alone";
+inline constexpr std::string_view kFactPerExampleAugmentation = "augmented-alone";
 
-// Larger reservations are nobody's: no trial makes as many draws, and sums of a few thousand still fit.
-inline constexpr std::int64_t kMostDraws = std::int64_t{1} << 50;
-inline constexpr std::int64_t kMostRowsPerBatch = std::int64_t{1} << 40;
+// A larger reservation is damage: no trial makes as many draws, and sums of a few thousand still fit.
+inline constexpr std::int64_t kMaxDraws = std::int64_t{1} << 50;
+inline constexpr std::int64_t kMaxRowsPerBatch = std::int64_t{1} << 40;
 
 enum class MechanismKind : std::uint8_t {
   none = 0,                 // raw answers leave: every claim unbounded
@@ -132,16 +115,6 @@ enum class NoiseSource : std::uint8_t {
   secure_lattice = 1,  // ChaCha20 from the operating system, exact on whole numbers
   secure_float = 2,    // floating-point noise of earlier versions, whose last digits betray the sum: unbounded
   seeded = 3,          // reproducible; every claim unbounded
-};
-
-// value = mantissa * 2^exponent, exact.
-struct Dyadic {
-  std::int64_t mantissa = 0;
-  std::int32_t exponent = 0;
-  [[nodiscard]] double ToDouble() const;
-  // Exact: every finite double is dyadic. Error: not finite, or negative.
-  [[nodiscard]] static Result<Dyadic> FromDouble(double value);
-  bool operator==(const Dyadic&) const = default;
 };
 
 struct PrivacyEvent {
@@ -176,7 +149,7 @@ struct PrivacyEvent {
 };
 
 // The facts that claims about events of this kind need, sorted.
-[[nodiscard]] std::vector<std::string> FactsNeeded(MechanismKind kind);
+[[nodiscard]] std::vector<std::string> ListNeededFacts(MechanismKind kind);
 
 // One JSON object; round-trips exactly (doubles in shortest exact form). Facts and granularity may be absent: none, 0.
 [[nodiscard]] std::string EncodeEvent(const PrivacyEvent& event);

@@ -3,11 +3,10 @@
 #include <cmath>
 #include <utility>
 
-#include "experiments/privacy/exact_gdp.h"
-#include "experiments/privacy/number_text.h"
-#include "experiments/privacy/paper_events.h"
+#include "experiments/base/number_text.h"
+#include "experiments/privacy/accountants/exact_gdp.h"
+#include "experiments/privacy/accountants/reasons.h"
 #include "experiments/privacy/paper_formulas.h"
-#include "experiments/privacy/reasons.h"
 #include "experiments/privacy/relation.h"
 
 namespace retort::privacy {
@@ -66,8 +65,7 @@ Claim PrintedGradient(const PaperSetting& setting) {
   formula.rows = static_cast<double>(setting.batch * setting.steps);
   formula.delta = setting.delta;
   const Result<PaperEpsilon> value = GradientFormulaEpsilon(formula);
-  return Printed(value.ok() ? Result<double>(value->epsilon) : Result<double>(value.status()),
-                 "paper:dpdfd-thm3");
+  return Printed(value.ok() ? Result<double>(value->epsilon) : Result<double>(value.status()), "paper:dpdfd-thm3");
 }
 
 Claim Unbounded(Adjacency adjacency, std::string_view why) {
@@ -80,7 +78,7 @@ Claim Unbounded(Adjacency adjacency, std::string_view why) {
 // `shown` is the adjacency that the bound under `relation` implies.
 Claim Proven(const Relation& relation, const PrivacyEvent& event, Adjacency shown) {
   Claim claim = Blank(shown, relation.neighbour);
-  const Bound bound = BoundFor(relation, {event}, kDelta, &claim.assumptions);
+  const Bound bound = ComputeRelationBound(relation, {event}, kDelta, &claim.assumptions);
   claim.epsilon = bound.epsilon;
   claim.accountant = bound.accountant;
   claim.reason = bound.reason;
@@ -125,13 +123,13 @@ PublishedSetting Gradient(const char* method, const char* claimed, const Privacy
 
 void AddDpdfd(std::vector<PublishedSetting>& rows) {
   const PaperSetting set = Published();
-  const PrivacyEvent per_row = PaperGradientEvent(set, EventUnit::row, false);
-  rows.push_back(Gradient("DPDFD Alg. 1, one noise per batch", "1 / 10",
-                          PaperGradientEvent(set, EventUnit::batch, false)));
+  const PrivacyEvent per_row = MakePaperGradientEvent(set, EventUnit::row, false);
+  rows.push_back(
+      Gradient("DPDFD Alg. 1, one noise per batch", "1 / 10", MakePaperGradientEvent(set, EventUnit::batch, false)));
   rows.push_back(Gradient("DPDFD, fresh noise per row", "-", per_row));
-  rows.push_back(Gradient("DPDFD, Frobenius norm, one noise per batch", "-",
-                          PaperGradientEvent(set, EventUnit::batch, true)));
-  rows.push_back(Gradient("DPDFD working reading, noise Cσ/B per row", "-", PaperWorkingEvent(set)));
+  rows.push_back(
+      Gradient("DPDFD, Frobenius norm, one noise per batch", "-", MakePaperGradientEvent(set, EventUnit::batch, true)));
+  rows.push_back(Gradient("DPDFD working reading, noise Cσ/B per row", "-", MakePaperWorkingEvent(set)));
   // Noise sigma C, and a coordinate range in place of the norm: 2 C sqrt(n) each row.
   PrivacyEvent range = per_row;
   range.sensitivity = std::nextafter(2 * set.norm_bound * std::sqrt(static_cast<double>(set.classes)), 1);
@@ -149,9 +147,8 @@ void AddDpdfd(std::vector<PublishedSetting>& rows) {
   silenced.sensitivity /= 2;
   Claim shards = ByTeacher(per_row);
   shards.assumptions.emplace_back(kAssumeDisjointShards);
-  const std::vector<Claim> members = {
-      Proven({Adjacency::member, Neighbour::replace}, per_row, Adjacency::member),
-      Proven({Adjacency::member, Neighbour::zero_out}, silenced, Adjacency::member)};
+  const std::vector<Claim> members = {Proven({Adjacency::member, Neighbour::replace}, per_row, Adjacency::member),
+                                      Proven({Adjacency::member, Neighbour::zero_out}, silenced, Adjacency::member)};
   rows.push_back({"DPDFD multi-teacher", "not given", "-", {}, {shards}, {OneAnswer(per_row)}, members});
   rows.push_back({"DPDFD direct training on private images",
                   kGradientFormula,
@@ -172,20 +169,15 @@ void AddDpDfd(std::vector<PublishedSetting>& rows) {
                   {Unbounded(Adjacency::example, kVoidGeneratorTouchedTeacher)},
                   {Unbounded(Adjacency::answer, kVoidSoftOutput)},
                   {}});
-  PublishedSetting sound{"DP-DFD, one-hot, generator without the teacher, 50,000 labels",
-                         kLabelFormula,
-                         "1 / 10",
-                         printed,
-                         {},
-                         {},
-                         {}};
+  PublishedSetting sound{
+      "DP-DFD, one-hot, generator without the teacher, 50,000 labels", kLabelFormula, "1 / 10", printed, {}, {}, {}};
   for (const double epsilon0 : {1.0, 10.0}) {
     PaperSetting set = Published();
     set.batch = 250;
     set.epsilon0 = epsilon0;
     set.choices = 3;
-    sound.example.push_back(ByTeacher(PaperResponseEvent(set)));
-    sound.answer.push_back(OneAnswer(PaperResponseEvent(set)));
+    sound.example.push_back(ByTeacher(MakePaperResponseEvent(set)));
+    sound.answer.push_back(OneAnswer(MakePaperResponseEvent(set)));
   }
   rows.push_back(std::move(sound));
 }
@@ -207,8 +199,8 @@ void AddRona(std::vector<PublishedSetting>& rows) {
     PaperSetting set = Published();
     set.sigma = sigma;
     set.steps = steps;
-    scalars.example.push_back(ByTeacher(PaperLossEvent(set)));
-    scalars.answer.push_back(OneAnswer(PaperLossEvent(set)));
+    scalars.example.push_back(ByTeacher(MakePaperLossEvent(set)));
+    scalars.answer.push_back(OneAnswer(MakePaperLossEvent(set)));
   }
   rows.push_back(std::move(scalars));
 }
@@ -216,9 +208,9 @@ void AddRona(std::vector<PublishedSetting>& rows) {
 void AddDpsd(std::vector<PublishedSetting>& rows) {
   const PaperSetting set = Published();
   // Equation 3 adds the rows' noise up inside the batch's sum: sigma C sqrt(B) on it.
-  PrivacyEvent summed = PaperGradientEvent(set, EventUnit::batch, false);
+  PrivacyEvent summed = MakePaperGradientEvent(set, EventUnit::batch, false);
   summed.noise_std = std::nextafter(summed.noise_std * std::sqrt(static_cast<double>(set.batch)), 0);
-  const PrivacyEvent shared = PaperGradientEvent(set, EventUnit::batch, false);
+  const PrivacyEvent shared = MakePaperGradientEvent(set, EventUnit::batch, false);
   rows.push_back({"DPSD data branch, Eq. 3 (fresh; shared noise)",
                   "2β²cbTq/σ² + conv.",
                   "1 / 10",
@@ -240,7 +232,7 @@ void AddDpsd(std::vector<PublishedSetting>& rows) {
                   {Unbounded(Adjacency::example, reason::kRawAnswers)},
                   {Unbounded(Adjacency::answer, reason::kRawAnswers)},
                   {Unbounded(Adjacency::member, reason::kRawAnswers)}});
-  const PrivacyEvent per_row = PaperGradientEvent(set, EventUnit::row, false);
+  const PrivacyEvent per_row = MakePaperGradientEvent(set, EventUnit::row, false);
   PrivacyEvent silenced = per_row;
   silenced.sensitivity /= 2;
   rows.push_back({"FedDPSD s = 1, server trusted",
@@ -254,7 +246,7 @@ void AddDpsd(std::vector<PublishedSetting>& rows) {
   PaperSetting response = set;
   response.epsilon0 = 10;
   response.choices = 3;
-  const PrivacyEvent answers = PaperResponseEvent(response);
+  const PrivacyEvent answers = MakePaperResponseEvent(response);
   rows.push_back({"FedDPSD s = 0, one-hot over the selected set",
                   "ε = 10 per label",
                   "10",
@@ -266,7 +258,7 @@ void AddDpsd(std::vector<PublishedSetting>& rows) {
 
 }  // namespace
 
-std::vector<PublishedSetting> PublishedSettings() {
+std::vector<PublishedSetting> ComputePublishedSettings() {
   std::vector<PublishedSetting> rows;
   AddDpdfd(rows);
   AddDpDfd(rows);

@@ -19,6 +19,6 @@ struct PublishedSetting {
 };
 
 // Computed anew. 16 million lattice points at most; well below a second.
-[[nodiscard]] std::vector<PublishedSetting> PublishedSettings();
+[[nodiscard]] std::vector<PublishedSetting> ComputePublishedSettings();
 
 }  // namespace retort::privacy

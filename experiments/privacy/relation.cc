@@ -4,15 +4,20 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
-#include "experiments/privacy/noise_reach.h"
-#include "experiments/privacy/reasons.h"
+#include "experiments/base/number_text.h"
+#include "experiments/privacy/accountants/lattice_noise.h"
+#include "experiments/privacy/accountants/rdp_accountant.h"
+#include "experiments/privacy/accountants/reasons.h"
+#include "experiments/privacy/claim.h"
 
 namespace retort::privacy {
 namespace {
 
-std::int64_t BatchesOf(const PrivacyEvent& event) {
+std::int64_t CountBatches(const PrivacyEvent& event) {
   if (event.unit == EventUnit::batch) return event.count;
   return event.count / event.rows_per_batch + (event.count % event.rows_per_batch != 0 ? 1 : 0);
 }
@@ -27,12 +32,12 @@ GaussianTerm GradientTerm(const PrivacyEvent& event, Adjacency adjacency) {
   const bool shared = event.unit == EventUnit::batch;
   const std::int64_t rows = event.rows_per_batch;
   if (event.frobenius) {
-    term.count = adjacency == Adjacency::answer ? 1 : BatchesOf(event);
+    term.count = adjacency == Adjacency::answer ? 1 : CountBatches(event);
     term.factor = shared ? rows : 1;
   } else if (adjacency == Adjacency::answer) {
     term.count = 1;
   } else if (adjacency == Adjacency::slot) {
-    term.count = BatchesOf(event);
+    term.count = CountBatches(event);
   } else {
     term.count = event.count;
     term.factor = shared ? rows * rows : 1;
@@ -68,7 +73,7 @@ GaussianTerm MemberTerm(const PrivacyEvent& event, const Relation& relation) {
   term.noise_std = event.noise_std;
   term.count = event.count;
   if (relation.adjacency == Adjacency::answer) term.count = 1;
-  if (relation.adjacency == Adjacency::slot) term.count = BatchesOf(event);
+  if (relation.adjacency == Adjacency::slot) term.count = CountBatches(event);
   return term;
 }
 
@@ -79,7 +84,7 @@ bool TakesAll(const PrivacyEvent& event) {
 void AddResponse(const PrivacyEvent& event, Adjacency adjacency, Composition& sum) {
   std::int64_t count = event.count;
   if (adjacency == Adjacency::answer) count = 1;
-  if (adjacency == Adjacency::slot) count = BatchesOf(event);
+  if (adjacency == Adjacency::slot) count = CountBatches(event);
   for (ResponseTerm& term : sum.responses) {
     if (term.epsilon0 != event.epsilon0 || count > std::numeric_limits<std::int64_t>::max() - term.count) continue;
     term.count += count;
@@ -92,14 +97,14 @@ void AddResponse(const PrivacyEvent& event, Adjacency adjacency, Composition& su
 // the most releases of any, however they are recorded.
 void AddLabels(const PrivacyEvent& event, std::map<std::int64_t, std::int64_t>& releases, Composition& sum) {
   std::int64_t& of_part = releases[event.noise_coordinates];
-  of_part += std::min(BatchesOf(event), std::numeric_limits<std::int64_t>::max() - of_part);
+  of_part += std::min(CountBatches(event), std::numeric_limits<std::int64_t>::max() - of_part);
   if (sum.responses.empty()) sum.responses.push_back({event.epsilon0, of_part});
   sum.responses[0].epsilon0 = std::max(sum.responses[0].epsilon0, event.epsilon0);
   sum.responses[0].count = std::max(sum.responses[0].count, of_part);
 }
 
 // An ensemble's events bound what one member changes, and by disjoint shards one example.
-bool OfMembers(MechanismKind kind) {
+bool AsksMembers(MechanismKind kind) {
   return kind == MechanismKind::noisy_votes || kind == MechanismKind::member_gradient ||
          kind == MechanismKind::member_response;
 }
@@ -115,8 +120,7 @@ bool Applies(const PrivacyEvent& event, const Relation& relation) {
     case MechanismKind::member_response:
       return adjacency != Adjacency::teacher && relation.neighbour != Neighbour::zero_out;
     case MechanismKind::noisy_votes:
-      return adjacency == Adjacency::answer || adjacency == Adjacency::member ||
-             adjacency == Adjacency::example;
+      return adjacency == Adjacency::answer || adjacency == Adjacency::member || adjacency == Adjacency::example;
     case MechanismKind::subsampled_gaussian:
       return adjacency == Adjacency::example;
     default:
@@ -171,18 +175,17 @@ void AddTerm(const PrivacyEvent& event, const Relation& relation, Composition& s
     case MechanismKind::label_response:  // AddLabels
     case MechanismKind::none:
     case MechanismKind::loss_noise:
-      break;  // EventProblem has refused them
+      break;  // FindEventProblem has refused them
   }
   sum.unbounded = reason::kUnexpectedMechanism;
 }
 
 // The part of delta that goes to the ends of the event's noise. A lattice's rounding moves a draw by a step at most.
-double MissingOf(const PrivacyEvent& event, const Relation& relation) {
-  const double coordinates =
-      static_cast<double>(event.release_coordinates) * static_cast<double>(event.rows_per_batch);
+double FindMissing(const PrivacyEvent& event, const Relation& relation) {
+  const double coordinates = static_cast<double>(event.release_coordinates) * static_cast<double>(event.rows_per_batch);
   const auto of = [&](const GaussianTerm& term) {
     const double moved = term.sensitivity * std::sqrt(static_cast<double>(term.factor)) + event.granularity;
-    return MissingMass(static_cast<double>(term.count), coordinates, moved / term.noise_std, kGaussianReach);
+    return ComputeMissingMass(static_cast<double>(term.count), coordinates, moved / term.noise_std, kGaussianReach);
   };
   switch (event.kind) {
     case MechanismKind::gaussian_gradient:
@@ -195,7 +198,7 @@ double MissingOf(const PrivacyEvent& event, const Relation& relation) {
       const GaussianTerm term = VoteTerm(event, relation);  // one count or two, by G each
       const double shift = (term.sensitivity + 1) / event.noise_std;
       const double counts = static_cast<double>(term.factor) * static_cast<double>(term.count);
-      return MissingMass(counts, coordinates, shift, kVoteReach);
+      return ComputeMissingMass(counts, coordinates, shift, kVoteReach);
     }
     default:
       return 0;
@@ -220,7 +223,7 @@ bool UnitFits(const PrivacyEvent& event) {
   }
 }
 
-// Real numbers are noised on a lattice or not at all.
+// Noise on real numbers counts only on a lattice.
 bool IsPowerOfTwo(double step) {
   int exponent = 0;
   return std::isfinite(step) && std::frexp(step, &exponent) == 0.5;
@@ -232,9 +235,9 @@ std::string NoiseProblem(const PrivacyEvent& event) {
   }
   if (event.noise_std == 0) return std::string(reason::kNoNoise);
   if (event.noise_std < 0 || event.sensitivity <= 0) return std::string(reason::kBadEvent);
-  if (event.kind != MechanismKind::noisy_votes && !IsPowerOfTwo(event.granularity)) return std::string(reason::kBadEvent);
-  if (event.kind == MechanismKind::noisy_votes && VotesPerMember(event) == 0)
+  if (event.kind != MechanismKind::noisy_votes && !IsPowerOfTwo(event.granularity))
     return std::string(reason::kBadEvent);
+  if (event.kind == MechanismKind::noisy_votes && VotesPerMember(event) == 0) return std::string(reason::kBadEvent);
   if (event.release_coordinates <= 0) return std::string(reason::kBadEvent);
   if (event.noise_coordinates < event.release_coordinates) return std::string(reason::kBroadcastNoise);
   return "";
@@ -248,15 +251,14 @@ std::string ResponseProblem(const PrivacyEvent& event) {
 }  // namespace
 
 std::vector<PrivacyEvent> Aggregate(const std::vector<PrivacyEvent>& events) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   std::vector<PrivacyEvent> sums;
   for (const PrivacyEvent& event : events) {
-    const auto same = std::find_if(sums.begin(), sums.end(), [&](const PrivacyEvent& sum) {
-      return sum.SameMechanism(event) && sum.count >= 0;
-    });
+    const auto same = std::find_if(sums.begin(), sums.end(),
+                                   [&](const PrivacyEvent& sum) { return sum.SameMechanism(event) && sum.count >= 0; });
     if (same == sums.end() || event.count < 0)
       sums.push_back(event);
-    else if (event.count > kMost - same->count)
+    else if (event.count > kMax - same->count)
       same->count = -1;
     else
       same->count += event.count;
@@ -264,14 +266,14 @@ std::vector<PrivacyEvent> Aggregate(const std::vector<PrivacyEvent>& events) {
   return sums;
 }
 
-std::string EventProblem(const PrivacyEvent& event) {
+std::string FindEventProblem(const PrivacyEvent& event) {
   if (event.source == NoiseSource::seeded) return std::string(reason::kSeededNoise);
   if (event.kind == MechanismKind::none) return std::string(reason::kRawAnswers);
   if (event.kind == MechanismKind::loss_noise) return std::string(reason::kLossNoise);
   if (event.source == NoiseSource::none) return std::string(reason::kNoNoiseSource);
   if (event.source == NoiseSource::secure_float) return std::string(reason::kFloatNoise);
-  constexpr std::int64_t kMostRows = 1'000'000'000;  // so that B^2 fits
-  if (event.count < 0 || event.rows_per_batch < 1 || event.rows_per_batch > kMostRows || !UnitFits(event)) {
+  constexpr std::int64_t kMaxRows = 1'000'000'000;  // so that B^2 fits
+  if (event.count < 0 || event.rows_per_batch < 1 || event.rows_per_batch > kMaxRows || !UnitFits(event)) {
     return std::string(reason::kBadEvent);
   }
   if (std::isnan(event.sampling_rate)) return std::string(reason::kNotFinite);
@@ -281,19 +283,18 @@ std::string EventProblem(const PrivacyEvent& event) {
   return response ? ResponseProblem(event) : NoiseProblem(event);
 }
 
-PrivacyEvent OfASlot(PrivacyEvent event, std::int64_t steps) {
+PrivacyEvent RestrictToSlot(PrivacyEvent event, std::int64_t steps) {
   const bool remembers =
       event.kind == MechanismKind::randomized_response || event.kind == MechanismKind::member_response;
   if (!remembers || event.count <= 0 || event.rows_per_batch < 1) return event;
-  event.count = std::max(BatchesOf(event), std::min(event.count, steps));
+  event.count = std::max(CountBatches(event), std::min(event.count, steps));
   event.rows_per_batch = 1;
   return event;
 }
 
-std::string VoidOf(const PrivacyEvent& event, const Relation& relation) {
+std::string FindVoid(const PrivacyEvent& event, const Relation& relation) {
   const bool one_answer = relation.adjacency == Adjacency::answer || relation.adjacency == Adjacency::slot;
-  const bool rests_on_training =
-      relation.adjacency == Adjacency::member || relation.adjacency == Adjacency::example;
+  const bool rests_on_training = relation.adjacency == Adjacency::member || relation.adjacency == Adjacency::example;
   const bool about_people = rests_on_training || relation.adjacency == Adjacency::label;
   for (const std::string& name : event.voids) {
     if (one_answer && name == kVoidGeneratorTouchedTeacher) continue;
@@ -304,15 +305,14 @@ std::string VoidOf(const PrivacyEvent& event, const Relation& relation) {
   return "";
 }
 
-std::string MissingFact(const PrivacyEvent& event, const Relation& relation) {
+std::string FindMissingFact(const PrivacyEvent& event, const Relation& relation) {
   const bool one_answer = relation.adjacency == Adjacency::answer || relation.adjacency == Adjacency::slot;
-  for (const std::string& fact : FactsNeeded(event.kind)) {
-    if (fact == kFactMembersApart && one_answer) continue;
+  for (const std::string& fact : ListNeededFacts(event.kind)) {
+    if (fact == kFactIndependentMembers && one_answer) continue;
     if (fact == kFactDisjointShards && relation.adjacency != Adjacency::example) continue;
     if (fact == kFactStudentDrivesGenerator && one_answer) continue;
-    if (fact == kFactEndlessNoise && event.epsilon0 <= kMostCutEpsilon0) continue;
-    if (std::find(event.facts.begin(), event.facts.end(), fact) == event.facts.end())
-      return "unrecorded-" + fact;
+    if (fact == kFactUnboundedNoise && event.epsilon0 <= kMaxCutEpsilon0) continue;
+    if (std::find(event.facts.begin(), event.facts.end(), fact) == event.facts.end()) return "unrecorded-" + fact;
   }
   return "";
 }
@@ -329,13 +329,13 @@ std::string_view OutOfReach(const PrivacyEvent& event, const Relation& relation)
 
 }  // namespace
 
-Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>& events) {
+Composition ComposeEvents(const Relation& relation, const std::vector<PrivacyEvent>& events) {
   Composition sum;
   std::set<std::string> assumptions;
   std::map<std::int64_t, std::int64_t> releases;  // of labels, by their part
   for (const PrivacyEvent& event : events) {
-    std::string problem = EventProblem(event);
-    if (problem.empty()) problem = VoidOf(event, relation);
+    std::string problem = FindEventProblem(event);
+    if (problem.empty()) problem = FindVoid(event, relation);
     if (problem.empty() && !Applies(event, relation)) problem = OutOfReach(event, relation);
     if (!problem.empty()) {
       sum.unbounded = problem;
@@ -346,11 +346,11 @@ Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>
       AddLabels(event, releases, sum);
     else
       AddTerm(event, relation, sum);
-    sum.missing += MissingOf(event, relation);
+    sum.missing += FindMissing(event, relation);
     assumptions.insert(event.assumptions.begin(), event.assumptions.end());
     if (event.kind == MechanismKind::subsampled_gaussian && !TakesAll(event))
       assumptions.emplace(kAssumePoissonSampling);
-    if (OfMembers(event.kind) && relation.adjacency == Adjacency::example) {
+    if (AsksMembers(event.kind) && relation.adjacency == Adjacency::example) {
       assumptions.emplace(kAssumeDisjointShards);
     }
   }
@@ -359,27 +359,27 @@ Composition ComposeFor(const Relation& relation, const std::vector<PrivacyEvent>
   return sum;
 }
 
-Bound BoundFor(const Relation& relation, const std::vector<PrivacyEvent>& events, double delta,
-               std::vector<std::string>* assumptions) {
+Bound ComputeRelationBound(const Relation& relation, const std::vector<PrivacyEvent>& events, double delta,
+                           std::vector<std::string>* assumptions) {
   if (relation.adjacency != Adjacency::answer || events.size() <= 1) {
-    const Composition sum = ComposeFor(relation, events);
+    const Composition sum = ComposeEvents(relation, events);
     if (assumptions != nullptr) *assumptions = sum.assumptions;
-    return BoundOf(sum, delta);
+    return ComputeBound(sum, delta);
   }
   Bound worst{-1, "", ""};
   for (const PrivacyEvent& event : events) {
     if (event.count == 0) continue;
-    const Composition one = ComposeFor(relation, {event});
-    Bound bound = BoundOf(one, delta);
+    const Composition one = ComposeEvents(relation, {event});
+    Bound bound = ComputeBound(one, delta);
     if (!(bound.epsilon > worst.epsilon)) continue;
     worst = std::move(bound);
     if (assumptions != nullptr) *assumptions = one.assumptions;
   }
-  if (worst.epsilon < 0) return BoundOf(Composition(), delta);
+  if (worst.epsilon < 0) return ComputeBound(Composition(), delta);
   return worst;
 }
 
-std::string UnitsOf(Adjacency adjacency) {
+std::string DescribeUnit(Adjacency adjacency) {
   switch (adjacency) {
     case Adjacency::example:
       return "one training example";
@@ -395,6 +395,67 @@ std::string UnitsOf(Adjacency adjacency) {
       return "one training example's label";
   }
   return "";
+}
+
+namespace {
+
+// Why the event leaves a total without a bound, whatever it is composed with: what its trial's claims were denied for
+// (ComputeChargedEvents) goes first.
+std::string ProblemIn(const PrivacyEvent& event) {
+  std::string problem = FindVoid(event, kExampleAdded);
+  if (problem.empty()) problem = FindEventProblem(event);
+  if (problem.empty() && event.count != 0) problem = FindMissingFact(event, kExampleAdded);
+  return problem;
+}
+
+// Composes all trials for an added example; nothing when they charge nothing.
+std::optional<Composition> ComposeTotal(const std::vector<std::vector<PrivacyEvent>>& trials) {
+  std::vector<PrivacyEvent> all;
+  for (const std::vector<PrivacyEvent>& events : trials) all.insert(all.end(), events.begin(), events.end());
+  all = Aggregate(all);
+  Composition unbounded;
+  for (const PrivacyEvent& event : all)
+    if (unbounded.unbounded.empty()) unbounded.unbounded = ProblemIn(event);
+  if (!unbounded.unbounded.empty()) return unbounded;
+  std::erase_if(all, [](const PrivacyEvent& event) { return event.count == 0; });
+  if (all.empty()) return std::nullopt;
+  return ComposeEvents(kExampleAdded, all);
+}
+
+// Returns the bound that a single trial which released all of it would claim.
+Bound BoundIn(const Composition& sum, double delta) {
+  if (sum.unbounded.empty() && sum.empty() && delta > 0 && delta < 1) return {0, "", ""};
+  return ComputeBound(sum, delta);
+}
+
+}  // namespace
+
+Bound ComputeTotalBound(const std::vector<std::vector<PrivacyEvent>>& trials, double delta,
+                        std::vector<std::string>* assumptions) {
+  const std::optional<Composition> sum = ComposeTotal(trials);
+  if (!sum) return {0, "", ""};
+  if (assumptions != nullptr) *assumptions = sum->assumptions;
+  return BoundIn(*sum, delta);
+}
+
+double ComputeTotalEpsilon(const std::vector<std::vector<PrivacyEvent>>& trials, double delta) {
+  return ComputeTotalBound(trials, delta).epsilon;
+}
+
+std::optional<double> FindTotalAboveBudget(const std::vector<std::vector<PrivacyEvent>>& trials, const Budget& budget) {
+  const std::optional<Composition> sum = ComposeTotal(trials);
+  if (!sum) return std::nullopt;
+  // Any single order bounds the total. Whole orders are quick, and far below the cap one of them is enough.
+  const double delta = ComputeRemainingDelta(*sum, budget.delta);
+  if (sum->unbounded.empty() && delta > 0 && delta < 1) {
+    const auto curve = MakeRdpCurve(*sum);
+    for (const double order : {5.0, 9.0, 17.0, 3.0, 33.0, 2.0}) {
+      const double epsilon = ConvertRdp(curve(order), order, delta, RdpConversion::canonne_kamath_steinke);
+      if (RoundEpsilonUp(std::max(epsilon, 0.0)) <= budget.epsilon) return std::nullopt;
+    }
+  }
+  const double total = BoundIn(*sum, budget.delta).epsilon;
+  return total <= budget.epsilon ? std::nullopt : std::optional(total);
 }
 
 }  // namespace retort::privacy

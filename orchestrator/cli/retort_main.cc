@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "cluster/launch_environment.h"
-#include "orchestrator/cli/command_line.h"
-#include "orchestrator/cli/commands.h"
-#include "orchestrator/cli/console.h"
-#include "orchestrator/environment.h"
-#include "storage/env.h"
-#include "storage/file_modes.h"
+#include "orchestrator/cli/commands/command_line.h"
+#include "orchestrator/cli/commands/commands.h"
+#include "orchestrator/cli/commands/console.h"
+#include "orchestrator/process/environment.h"
+#include "storage/files/env.h"
+#include "storage/files/file_modes.h"
 
 namespace {
 
@@ -59,10 +59,8 @@ int Ended(int code) {
 int main(int argc, char** argv) {
   FillStandardDescriptors();
   namespace cli = retort::orchestrator::cli;
-  const std::vector<std::string> environment = retort::orchestrator::ProcessEnvironment();
-  const auto variable = [&](const char* name) {
-    return retort::cluster::FindVariable(environment, name).value_or("");
-  };
+  const std::vector<std::string> environment = retort::orchestrator::ReadProcessEnvironment();
+  const auto variable = [&](const char* name) { return retort::cluster::FindVariable(environment, name).value_or(""); };
   const int columns = Columns(variable("COLUMNS"));
   const cli::ParsedCommandLine parsed = cli::ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc),
                                                               cli::HelpColumns(cli::kHelpColumns, columns));
@@ -81,7 +79,9 @@ int main(int argc, char** argv) {
     return Ended(0);
   }
   if (NeedsFolder(parsed.command->command) && FolderIsGone())
-    return console.Fail(retort::EnvironmentError("the working folder was removed or cannot be reached: change to another one (cd), and run the same command again."));
-  const mode_t umask = retort::storage::ChooseFileModes(parsed.command->share);
+    return console.Fail(
+        retort::EnvironmentError("the working folder was removed or cannot be reached: change to another one (cd), and "
+                                 "run the same command again."));
+  const mode_t umask = retort::storage::ChooseFileModes(parsed.command->run.share);
   return Ended(cli::Dispatch({*parsed.command, environment, console, retort::storage::PosixEnv(), umask}));
 }

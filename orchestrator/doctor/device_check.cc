@@ -14,10 +14,10 @@
 #include <sstream>
 #include <system_error>
 
-#include "cluster/cuda_probe.h"
 #include "cluster/launch_environment.h"
 #include "cluster/topology.h"
-#include "cluster/worker_environment.h"
+#include "cluster/worker_process.h"
+#include "cluster/worker_questions.h"
 
 namespace retort::orchestrator::doctor {
 namespace {
@@ -51,7 +51,7 @@ std::string DriverVersion(const std::string& directory) {
   return std::regex_search(line, found, std::regex(R"(\b(\d+\.\d+(\.\d+)?)\b)")) ? found[1].str() : "unknown";
 }
 
-std::vector<std::string> EntriesOf(const std::string& mask) {
+std::vector<std::string> ListEntries(const std::string& mask) {
   std::vector<std::string> entries;
   std::istringstream words(mask);
   for (std::string entry; std::getline(words, entry, ',');) entries.push_back(entry);
@@ -72,8 +72,8 @@ std::string OddEntry(const std::string& entry, int files) {
 
 }  // namespace
 
-DeviceFacts LookAtDevices(const std::vector<std::string>& environment, const std::string& worker_program,
-                          const std::string& device_directory, const std::string& driver_directory) {
+DeviceFacts ReadDeviceFacts(const std::vector<std::string>& environment, const std::string& worker_program,
+                            const std::string& device_directory, const std::string& driver_directory) {
   DeviceFacts facts;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(device_directory, error)) {
@@ -87,8 +87,7 @@ DeviceFacts LookAtDevices(const std::vector<std::string>& environment, const std
   std::sort(facts.closed.begin(), facts.closed.end());
   facts.driver = DriverVersion(driver_directory);
   for (const auto& entry : fs::directory_iterator(driver_directory + "/capabilities", error))
-    if (const auto gpu = NumberAfter(entry.path().filename().string(), "gpu");
-        gpu && HasInstance(entry.path()))
+    if (const auto gpu = NumberAfter(entry.path().filename().string(), "gpu"); gpu && HasInstance(entry.path()))
       facts.split.push_back(*gpu);
   std::sort(facts.split.begin(), facts.split.end());
   facts.mask = cluster::FindVariable(environment, kMask);
@@ -96,7 +95,7 @@ DeviceFacts LookAtDevices(const std::vector<std::string>& environment, const std
   facts.library = fs::exists(fs::path(worker_program).parent_path() / "libretort_cuda.so", error);
   if (facts.visible == 0 || !facts.library) return facts;
   const Result<int> usable =
-      cluster::CountUsableCuda(worker_program, cluster::WorkerEnvironment(environment, {}), kProbeLimit);
+      cluster::CountUsableCuda(worker_program, cluster::MakeWorkerEnvironment(environment, {}), kProbeLimit);
   if (usable.ok())
     facts.usable = *usable;
   else
@@ -104,76 +103,68 @@ DeviceFacts LookAtDevices(const std::vector<std::string>& environment, const std
   return facts;
 }
 
-Finding JudgeDevices(const DeviceFacts& facts) {
+Finding CheckVisibleDevices(const DeviceFacts& facts) {
   if (!facts.closed.empty())
-    return {
-        "GPUs", Level::warning,
-        fmt::format("this user may not open {}: trials run on the CPU", fmt::join(facts.closed, ", ")),
-        "sudo usermod -aG video,render $USER, then log in again; in a container, start it with --gpus all"};
-  if (facts.files == 0 && !facts.driver.empty())
     return {"GPUs", Level::warning,
-            fmt::format("the NVIDIA driver {} is loaded, but no GPU is shown in /dev: trials run on the CPU",
-                        facts.driver),
-            "nvidia-smi makes the files; in a container, start it with --gpus all; in Slurm, ask for "
-            "--gres=gpu:1"};
+            fmt::format("this user may not open {}: trials run on the CPU", fmt::join(facts.closed, ", ")),
+            "sudo usermod -aG video,render $USER, then log in again; in a container, start it with --gpus all"};
+  if (facts.files == 0 && !facts.driver.empty())
+    return {
+        "GPUs", Level::warning,
+        fmt::format("the NVIDIA driver {} is loaded, but no GPU is shown in /dev: trials run on the CPU", facts.driver),
+        "nvidia-smi makes the files; in a container, start it with --gpus all; in Slurm, ask for "
+        "--gres=gpu:1"};
   if (facts.files == 0) return {"GPUs", Level::ok, "none; trials run on the CPU"};
-  if (facts.visible ==
-      0)  // the mask hides them, and has a finding of its own where that looks like a mistake
-    return {"GPUs", Level::note,
-            Count(facts.files) + " hidden by CUDA_VISIBLE_DEVICES; trials run on the CPU"};
+  if (facts.visible == 0)  // the mask hides them, and has a finding of its own where that looks like a mistake
+    return {"GPUs", Level::note, Count(facts.files) + " hidden by CUDA_VISIBLE_DEVICES; trials run on the CPU"};
   if (!facts.library)
-    return {
-        "GPUs", Level::warning,
-        Count(facts.visible) + " cannot be used, this build has no libretort_cuda.so: trials run on the CPU",
-        "install the CUDA toolkit; bash cluster/setup.sh --cuda; cmake --preset cuda && cmake --build "
-        "--preset cuda"};
+    return {"GPUs", Level::warning,
+            Count(facts.visible) + " cannot be used, this build has no libretort_cuda.so: trials run on the CPU",
+            "install the CUDA toolkit; bash cluster/setup.sh --cuda; cmake --preset cuda && cmake --build "
+            "--preset cuda"};
   if (facts.driver.empty() || !facts.control)
-    return {
-        "GPUs", Level::warning,
-        Count(facts.visible) + " shown in /dev, but the NVIDIA driver is not loaded: trials run on the CPU",
-        "sudo modprobe nvidia; in a container, start it with --gpus all"};
+    return {"GPUs", Level::warning,
+            Count(facts.visible) + " shown in /dev, but the NVIDIA driver is not loaded: trials run on the CPU",
+            "sudo modprobe nvidia; in a container, start it with --gpus all"};
   if (facts.usable == 0)
     return {"GPUs", Level::warning, Count(facts.visible) + " cannot be used: " + facts.trouble,
             "compare nvidia-smi's CUDA version with LibTorch's; bash cluster/setup.sh --cuda brings NCCL and "
             "cuBLAS"};
   if (facts.usable < facts.visible)
     return {"GPUs", Level::warning,
-            fmt::format("the host shows {}, the driver {}: the rest is left out", Count(facts.visible),
-                        facts.usable),
+            fmt::format("the host shows {}, the driver {}: the rest is left out", Count(facts.visible), facts.usable),
             "nvidia-smi says what ails the others"};
-  return {
-      "GPUs", Level::ok,
-      fmt::format("{} usable, with CUDA kernels and NCCL (driver {})", Count(facts.usable), facts.driver)};
+  return {"GPUs", Level::ok,
+          fmt::format("{} usable, with CUDA kernels and NCCL (driver {})", Count(facts.usable), facts.driver)};
 }
 
-std::optional<Finding> JudgeDeviceMask(const DeviceFacts& facts) {
+std::optional<Finding> CheckDeviceMask(const DeviceFacts& facts) {
   if (!facts.mask) return std::nullopt;
   const std::string set = fmt::format("{}={}", kMask, *facts.mask);
-  const std::string remedy =
-      facts.files == 0 ? "unset CUDA_VISIBLE_DEVICES"
-                       : fmt::format("export CUDA_VISIBLE_DEVICES={}", facts.files == 1 ? "0" : "0,1");
+  const std::string remedy = facts.files == 0
+                                 ? "unset CUDA_VISIBLE_DEVICES"
+                                 : fmt::format("export CUDA_VISIBLE_DEVICES={}", facts.files == 1 ? "0" : "0,1");
   if (facts.mask->empty() || *facts.mask == "-1" || *facts.mask == "NoDevFiles")
     return Finding{"GPU mask", Level::note, set + " hides every GPU", ""};
   std::set<std::string> seen;
-  for (const std::string& entry : EntriesOf(*facts.mask)) {
+  for (const std::string& entry : ListEntries(*facts.mask)) {
     if (const std::string odd = OddEntry(entry, facts.files); !odd.empty())
       return Finding{"GPU mask", Level::warning,
                      fmt::format("{}: {}; CUDA takes {} of it", set, odd,
                                  facts.visible == 0 ? "none" : fmt::format("the first {}", facts.visible)),
                      remedy};
     if (!seen.insert(entry).second)
-      return Finding{"GPU mask", Level::warning,
-                     fmt::format("{} names {} twice; CUDA then sees no GPU", set, entry), remedy};
+      return Finding{"GPU mask", Level::warning, fmt::format("{} names {} twice; CUDA then sees no GPU", set, entry),
+                     remedy};
   }
   return Finding{"GPU mask", Level::ok, set};
 }
 
-std::optional<Finding> JudgeMig(const DeviceFacts& facts) {
+std::optional<Finding> CheckMig(const DeviceFacts& facts) {
   if (facts.split.empty()) return std::nullopt;
   const std::string which = fmt::format("GPU {} split into MIG instances", fmt::join(facts.split, ", "));
   if (facts.mask && facts.mask->find("MIG-") != std::string::npos)
-    return Finding{"MIG", Level::note,
-                   which + "; CUDA_VISIBLE_DEVICES chooses one, and a process sees one alone", ""};
+    return Finding{"MIG", Level::note, which + "; CUDA_VISIBLE_DEVICES chooses one, and a process sees one alone", ""};
   return Finding{"MIG", Level::warning, which + ", of which a process sees the first alone, and gangs none",
                  "name one per rank: CUDA_VISIBLE_DEVICES=MIG-… (nvidia-smi -L lists them)"};
 }

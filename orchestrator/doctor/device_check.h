@@ -1,11 +1,11 @@
-// The GPUs: which there are, which this process may use, and what hides the others.
+// Checks the GPUs: which there are, which this process may use, and what hides the others.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "orchestrator/doctor/finding.h"
+#include "orchestrator/doctor/report.h"
 
 namespace retort::orchestrator::doctor {
 
@@ -23,16 +23,16 @@ struct DeviceFacts {
 };
 
 // The worker program is asked where it has a library and devices to try it on: at most 7 s.
-[[nodiscard]] DeviceFacts LookAtDevices(const std::vector<std::string>& environment,
-                                        const std::string& worker_program,
-                                        const std::string& device_directory = "/dev",
-                                        const std::string& driver_directory = "/proc/driver/nvidia");
+[[nodiscard]] DeviceFacts ReadDeviceFacts(const std::vector<std::string>& environment,
+                                          const std::string& worker_program,
+                                          const std::string& device_directory = "/dev",
+                                          const std::string& driver_directory = "/proc/driver/nvidia");
 
 // Driver, device files and the worker program agree on what can be used.
-[[nodiscard]] Finding JudgeDevices(const DeviceFacts& facts);
+[[nodiscard]] Finding CheckVisibleDevices(const DeviceFacts& facts);
 // CUDA_VISIBLE_DEVICES names what there is. Nothing where it is not set.
-[[nodiscard]] std::optional<Finding> JudgeDeviceMask(const DeviceFacts& facts);
+[[nodiscard]] std::optional<Finding> CheckDeviceMask(const DeviceFacts& facts);
 // Nothing where no GPU is split.
-[[nodiscard]] std::optional<Finding> JudgeMig(const DeviceFacts& facts);
+[[nodiscard]] std::optional<Finding> CheckMig(const DeviceFacts& facts);
 
 }  // namespace retort::orchestrator::doctor

@@ -1,4 +1,4 @@
-// Variables, limits and ports that this process was given.
+// Checks the environment variables, limits and ports that this process was given.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/doctor/finding.h"
+#include "orchestrator/doctor/report.h"
 
 namespace retort::orchestrator::doctor {
 
@@ -15,7 +15,7 @@ namespace retort::orchestrator::doctor {
 
 // A warning for every RETORT_ name in `environment` that nothing reads, with the nearest that something does.
 // One `ok` where there is none.
-[[nodiscard]] Findings JudgeVariables(const std::vector<std::string>& environment,
+[[nodiscard]] Findings CheckVariables(const std::vector<std::string>& environment,
                                       const std::vector<std::string>& known);
 
 struct PlaceFacts {
@@ -27,10 +27,10 @@ struct PlaceFacts {
   std::string temporary;     // TMPDIR
   bool temporary_works = false;
 };
-[[nodiscard]] PlaceFacts LookAtPlaces(const std::vector<std::string>& environment);
-[[nodiscard]] Finding JudgeData(const PlaceFacts& facts);
-[[nodiscard]] std::optional<Finding> JudgeCache(const PlaceFacts& facts);
-[[nodiscard]] std::optional<Finding> JudgeTemporary(const PlaceFacts& facts);
+[[nodiscard]] PlaceFacts ReadPlaceFacts(const std::vector<std::string>& environment);
+[[nodiscard]] Finding CheckDataFolder(const PlaceFacts& facts);
+[[nodiscard]] std::optional<Finding> CheckCache(const PlaceFacts& facts);
+[[nodiscard]] std::optional<Finding> CheckTemporary(const PlaceFacts& facts);
 
 // Soft limits, but for the number of open files, which a run raises to the hard one; nothing = unlimited.
 struct LimitFacts {
@@ -38,18 +38,18 @@ struct LimitFacts {
   std::optional<std::uint64_t> open_files, processes, address_space, file_size, processor_seconds, core;
   bool root = false;  // the number of processes does not bind
 };
-[[nodiscard]] LimitFacts LookAtLimits(int slots);
-[[nodiscard]] Finding JudgeLimits(const LimitFacts& facts);
+[[nodiscard]] LimitFacts ReadLimitFacts(int slots);
+[[nodiscard]] Finding CheckLimits(const LimitFacts& facts);
 
 // Whether what is printed can hold every letter: UTF-8, by LC_ALL, LC_CTYPE and LANG.
-[[nodiscard]] Finding JudgeLocale(const std::vector<std::string>& environment);
+[[nodiscard]] Finding CheckLocale(const std::vector<std::string>& environment);
 
 struct PortFacts {
   std::uint16_t first = 0;  // that a run tries
   std::uint16_t free = 0;   // the first that is free on 127.0.0.1; 0 = none
   int tried = 0;
 };
-[[nodiscard]] PortFacts LookAtPorts();
-[[nodiscard]] Finding JudgePorts(const PortFacts& facts);
+[[nodiscard]] PortFacts ReadPortFacts();
+[[nodiscard]] Finding CheckPorts(const PortFacts& facts);
 
 }  // namespace retort::orchestrator::doctor

@@ -1,4 +1,4 @@
-// Whether results can be kept where they are to go: room, syncing, locks, renaming.
+// Checks whether a folder can hold results: its file system, free space, locks and clock.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/doctor/file_system.h"
-#include "orchestrator/doctor/finding.h"
+#include "orchestrator/doctor/report.h"
 
 namespace retort::orchestrator::doctor {
+
+struct FileSystem {
+  std::string type;  // as the kernel mounts it: "ext4", "nfs4", "lustre", "overlay"; empty when not known
+  std::string mounted_at;
+  std::string options;  // of the mount and of the file system, with commas at both ends: ",rw,noatime,"
+  [[nodiscard]] bool Has(const std::string& option) const {
+    return options.find("," + option + ",") != std::string::npos;
+  }
+};
+
+// `path`: absolute, without links. `mounts`: as /proc/self/mountinfo.
+[[nodiscard]] FileSystem FindFileSystem(const std::string& path, const std::string& mounts = "/proc/self/mountinfo");
+
+// Whether results can be kept where they are to go: room, syncing, locks, renaming.
 
 struct FolderFacts {
   std::string folder;   // as the user means it
@@ -29,16 +42,15 @@ struct FolderFacts {
 };
 
 // Makes a file or two in the folder, or in what will hold it, and removes them.
-[[nodiscard]] FolderFacts LookAtFolder(const std::string& folder,
-                                       const std::vector<std::string>& environment);
+[[nodiscard]] FolderFacts ReadFolderFacts(const std::string& folder, const std::vector<std::string>& environment);
 
 // It is there or can be made, written to, synced and renamed in.
-[[nodiscard]] Finding JudgeFolder(const FolderFacts& facts);
+[[nodiscard]] Finding CheckFolder(const FolderFacts& facts);
 // Of a folder that can be written to:
-[[nodiscard]] Finding JudgeRoom(const FolderFacts& facts);
-[[nodiscard]] Finding JudgeFileSystem(const FolderFacts& facts);
-[[nodiscard]] Finding JudgeLocks(const FolderFacts& facts);
-[[nodiscard]] std::optional<Finding> JudgeHdf5Locking(const FolderFacts& facts);
-[[nodiscard]] Finding JudgeFileClock(const FolderFacts& facts);
+[[nodiscard]] Finding CheckFreeSpace(const FolderFacts& facts);
+[[nodiscard]] Finding CheckFileSystem(const FolderFacts& facts);
+[[nodiscard]] Finding CheckLocks(const FolderFacts& facts);
+[[nodiscard]] std::optional<Finding> CheckHdf5Locking(const FolderFacts& facts);
+[[nodiscard]] Finding CheckFileClock(const FolderFacts& facts);
 
 }  // namespace retort::orchestrator::doctor

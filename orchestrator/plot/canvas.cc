@@ -52,14 +52,25 @@ Canvas::Path Star(double x, double y, double radius) {
 Canvas::Path Cross(double x, double y, double r) {
   const double a = 0.36 * r;
   Canvas::Path path;
-  for (const auto& [dx, dy] : {std::pair{-a, -r}, {a, -r}, {a, -a}, {r, -a}, {r, a}, {a, a}, {a, r}, {-a, r},
-                               {-a, a}, {-r, a}, {-r, -a}, {-a, -a}, {-a, -r}})
+  for (const auto& [dx, dy] : {std::pair{-a, -r},
+                               {a, -r},
+                               {a, -a},
+                               {r, -a},
+                               {r, a},
+                               {a, a},
+                               {a, r},
+                               {-a, r},
+                               {-a, a},
+                               {-r, a},
+                               {-r, -a},
+                               {-a, -a},
+                               {-a, -r}})
     path.emplace_back(x + dx, y + dy);
   return path;
 }
 
 // Shapes of about the same area; empty for the circle.
-Canvas::Path OutlineOf(Marker marker, double x, double y, double radius) {
+Canvas::Path MakeOutline(Marker marker, double x, double y, double radius) {
   switch (marker) {
     case Marker::circle:
       return {};
@@ -172,7 +183,7 @@ void Canvas::StrokeRectangle(double x, double y, double width, double height, Co
 }
 
 void Canvas::Mark(Marker marker, double x, double y, double radius, Colour colour, bool hollow) {
-  const Path outline = OutlineOf(marker, x, y, radius);
+  const Path outline = MakeOutline(marker, x, y, radius);
   const auto trace = [&] {
     if (!outline.empty()) return surface_->Trace(outline);
     cairo_new_path(surface_->cairo);

@@ -60,14 +60,13 @@ class Arranger {
     std::size_t lines = 1;
     for (const Panel& panel : picture_.panels) lines = std::max(lines, panel.lines.size());
     const double slots = static_cast<double>(picture_.x.categories.size() * Columns());
-    const double wanted = picture_.marks == Marks::bars
-                              ? 70 + slots * (14 + 11 * static_cast<double>(lines))
-                              : 70 + slots * 30;
+    const double wanted =
+        picture_.marks == Marks::bars ? 70 + slots * (14 + 11 * static_cast<double>(lines)) : 70 + slots * 30;
     return std::clamp(wanted, Columns() == 1 ? 420.0 : 510.0, 860.0);
   }
 
   void PlaceLegend() {
-    const std::vector<LegendEntry> entries = LegendOf(picture_);
+    const std::vector<LegendEntry> entries = MakeLegend(picture_);
     if (entries.empty()) return;
     double x = kMargin;
     for (const LegendEntry& entry : entries) {
@@ -103,13 +102,13 @@ class Arranger {
     const double label = picture_.y.label.empty() ? 0 : LineHeight(kAxisLabel) + 3;
     // The labels' widths follow from the height of the frame, which follows from its width: one guess is enough.
     const double per_width = columns == 1 ? 0.58 : columns == 2 ? 0.72 : 0.85;
-    double frame_width = (Inner() - label - 26 - kPanelGap * static_cast<double>(columns - 1)) /
-                         static_cast<double>(columns);
+    double frame_width =
+        (Inner() - label - 26 - kPanelGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
     const double frame_height = std::min(260.0, per_width * frame_width);
     layout_.y = VerticalScale(picture_, frame_height, kTickFont);
     const double left = kMargin + label + WidestTick() + kTickLength + kTickGap;
-    frame_width = (layout_.width - kMargin - left - kPanelGap * static_cast<double>(columns - 1)) /
-                  static_cast<double>(columns);
+    frame_width =
+        (layout_.width - kMargin - left - kPanelGap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
     layout_.x = HorizontalScale(picture_, frame_width, kTickFont, measure_);
     const double first = top_;
     top_ = PlaceFrames(left, frame_width, frame_height) + 2;
@@ -240,10 +239,9 @@ class Arranger {
       PlacedSheet placed;
       while (placed.across * placed.across < sheet.count) ++placed.across;
       placed.down = std::max<std::int64_t>(1, (sheet.count + placed.across - 1) / placed.across);
-      const double shape = sheet.width > 0 && sheet.height > 0
-                               ? static_cast<double>(placed.down * sheet.height) /
-                                     static_cast<double>(placed.across * sheet.width)
-                               : 1;
+      const double shape = sheet.width > 0 && sheet.height > 0 ? static_cast<double>(placed.down * sheet.height) /
+                                                                     static_cast<double>(placed.across * sheet.width)
+                                                               : 1;
       placed.images = {x, images_y, side, side * shape};
       layout_.sheets.push_back(placed);
       y = placed.images.bottom() + 2;
@@ -288,9 +286,8 @@ void AddLines(const Picture& picture, std::vector<LegendEntry>& entries) {
       LegendEntry quoted = entry;
       quoted.kind = LegendEntry::Kind::quoted;
       const bool run = !line.points.empty() || !line.gaps.empty();
-      const auto earlier = std::find_if(entries.begin(), entries.end(), [&](const LegendEntry& known) {
-        return known.label == line.label;
-      });
+      const auto earlier = std::find_if(entries.begin(), entries.end(),
+                                        [&](const LegendEntry& known) { return known.label == line.label; });
       if (earlier == entries.end())
         entries.push_back(run ? entry : quoted);
       else if (run)
@@ -309,7 +306,7 @@ std::size_t RuleNumber(const Picture& picture, const std::string& label) {
   return static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
 }
 
-std::vector<LegendEntry> LegendOf(const Picture& picture) {
+std::vector<LegendEntry> MakeLegend(const Picture& picture) {
   std::vector<LegendEntry> entries;
   AddLines(picture, entries);
   if (entries.size() == 1 && entries.front().label.empty()) entries.clear();
@@ -329,8 +326,6 @@ std::vector<LegendEntry> LegendOf(const Picture& picture) {
   return entries;
 }
 
-Layout Arrange(const Picture& picture, const TextMeasure& measure) {
-  return Arranger(picture, measure).Run();
-}
+Layout Arrange(const Picture& picture, const TextMeasure& measure) { return Arranger(picture, measure).Run(); }
 
 }  // namespace retort::orchestrator::plot

@@ -1,4 +1,4 @@
-// Where everything of a picture stands. All lengths in points (1/72 inch), y downwards.
+// Places everything in a picture. All lengths are in points (1/72 inch), y downwards.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ struct Layout {
 };
 
 // The legend's entries in order: lines, rules, then what hollow markers and crosses mean.
-[[nodiscard]] std::vector<LegendEntry> LegendOf(const Picture& picture);
+[[nodiscard]] std::vector<LegendEntry> MakeLegend(const Picture& picture);
 // The number of a rule among those of the picture, by label.
 [[nodiscard]] std::size_t RuleNumber(const Picture& picture, const std::string& label);
 

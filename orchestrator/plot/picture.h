@@ -1,4 +1,4 @@
-// A figure as a value: what is drawn, before anybody knows where. Knows nothing of trials.
+// A figure as a value: what is drawn, before it is placed. Knows nothing of trials.
 #pragma once
 
 #include <cstdint>
@@ -43,16 +43,16 @@ struct Panel {
 struct Axis {
   std::string label;
   bool logarithmic = false;
-  std::vector<std::string> categories;   // not empty: an axis of these, at 0, 1, ...
-  std::optional<double> least, most;     // values beyond these cannot be, so the axis does not go there
+  std::vector<std::string> categories;  // not empty: an axis of these, at 0, 1, ...
+  std::optional<double> least, most;    // values beyond these cannot be, so the axis does not go there
 };
 
 // Small images with words above and below.
 struct Sheet {
   std::string title;
-  std::vector<std::string> notes;     // below, each wrapped
+  std::vector<std::string> notes;  // below, each wrapped
   std::int64_t count = 0, channels = 1, height = 0, width = 0;
-  std::vector<std::uint8_t> pixels;   // [count, channels, height, width], 1 channel (grey) or 3
+  std::vector<std::uint8_t> pixels;  // [count, channels, height, width], 1 channel (grey) or 3
 };
 
 enum class Marks : std::uint8_t {
@@ -67,11 +67,11 @@ struct Picture {
   Marks marks = Marks::points;
   std::string title;
   Axis x, y;
-  std::vector<Panel> panels;   // of all but sheets
-  std::vector<Sheet> sheets;   // of sheets
-  std::size_t columns = 0;     // of sheets; 0 = as fits
+  std::vector<Panel> panels;         // of all but sheets
+  std::vector<Sheet> sheets;         // of sheets
+  std::size_t columns = 0;           // of sheets; 0 = as fits
   std::vector<std::string> caption;  // paragraphs
-  std::string badge;           // faint across each panel, as "smoke"
+  std::string badge;                 // faint across each panel, as "smoke"
   std::string name, description;     // the SVG's title and alternative text
 };
 

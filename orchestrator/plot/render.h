@@ -1,9 +1,9 @@
-// A picture as the bytes of a file.
+// Renders a picture as the bytes of a file.
 #pragma once
 
 #include <string>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 #include "orchestrator/plot/canvas.h"
 #include "orchestrator/plot/picture.h"
 
@@ -15,7 +15,6 @@ namespace retort::orchestrator::plot {
 
 // The SVG with a title and a description behind its root's tag, and identifiers that do not count what the process drew
 // before.
-[[nodiscard]] std::string WithAlternativeText(std::string svg, const std::string& name,
-                                              const std::string& description);
+[[nodiscard]] std::string WithAlternativeText(std::string svg, const std::string& name, const std::string& description);
 
 }  // namespace retort::orchestrator::plot

@@ -1,13 +1,119 @@
 #include "orchestrator/plot/scales.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 namespace retort::orchestrator::plot {
 namespace {
 
-constexpr std::size_t kMostSweptTicks = 9;
+// A rounding error on either side of an end still counts as the end.
+constexpr double kSlack = 1e-9;
+
+std::string Superscript(int exponent) {
+  static const char* const kDigits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string text = exponent < 0 ? "⁻" : "";
+  for (const char digit : std::to_string(std::abs(exponent))) text += kDigits[digit - '0'];
+  return text;
+}
+
+std::string Grouped(std::string digits) {
+  std::size_t at = std::min(digits.find('.'), digits.size());
+  const std::size_t first = digits.starts_with('-') ? 1 : 0;
+  while (at > first + 3) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string Fixed(double value, int decimals) {
+  std::string text = Grouped(fmt::format("{:.{}f}", value, decimals));
+  return text == "-0" ? "0" : text;
+}
+
+// The least 1, 2, 2.5 or 5 times a power of ten that is at least `step`.
+double NiceStep(double step) {
+  const double power = std::pow(10, std::floor(std::log10(step)));
+  for (const double factor : {1.0, 2.0, 2.5, 5.0})
+    if (factor * power >= step * (1 - kSlack)) return factor * power;
+  return 10 * power;
+}
+
+int CountDecimals(double step) {
+  for (int decimals = 0; decimals < 12; ++decimals) {
+    const double scaled = step * std::pow(10, decimals);
+    if (std::abs(scaled - std::round(scaled)) < 1e-6 * scaled) return decimals;
+  }
+  return 12;
+}
+
+}  // namespace
+
+std::vector<Tick> LinearTicks(Range range, int most) {
+  if (!(range.span() > 0)) return {{range.low, AxisNumber(range.low)}};
+  double step = NiceStep(range.span() / std::max(1, most));
+  const auto count = [&range](double s) {
+    return std::floor(range.high / s + kSlack) - std::ceil(range.low / s - kSlack) + 1;
+  };
+  while (count(step) > std::max(2, most)) step = NiceStep(step * 1.01);
+  const bool plain = std::max(std::abs(range.low), std::abs(range.high)) < 1e7 && step >= 1e-5;
+  const int decimals = CountDecimals(step);
+  std::vector<Tick> ticks;
+  const auto first = static_cast<long long>(std::ceil(range.low / step - kSlack));
+  for (long long i = first; static_cast<double>(i) * step <= range.high + kSlack * step; ++i) {
+    const double at = static_cast<double>(i) * step;
+    ticks.push_back({at, plain ? Fixed(at, decimals) : AxisNumber(at)});
+  }
+  return ticks;
+}
+
+std::vector<Tick> LogTicks(Range range, int most) {
+  const int first = static_cast<int>(std::ceil(std::log10(range.low) - kSlack));
+  const int last = static_cast<int>(std::floor(std::log10(range.high) + kSlack));
+  std::vector<Tick> ticks;
+  if (last - first + 1 >= 3) {
+    const int stride = (last - first) / std::max(1, most) + 1;
+    for (int power = first; power <= last; power += stride)
+      ticks.push_back({std::pow(10, power), AxisNumber(std::pow(10, power))});
+    return ticks;
+  }
+  for (int power = first - 1; power <= last; ++power) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double at = factor * std::pow(10, power);
+      const bool inside = at >= range.low * (1 - kSlack) && at <= range.high * (1 + kSlack);
+      if (inside) ticks.push_back({at, AxisNumber(at)});
+    }
+  }
+  return ticks.size() < 2 ? LinearTicks(range, most) : ticks;
+}
+
+std::vector<double> LogMinorTicks(Range range) {
+  std::vector<double> at;
+  const int first = static_cast<int>(std::floor(std::log10(range.low)));
+  const int last = static_cast<int>(std::floor(std::log10(range.high)));
+  for (int power = first; power <= last; ++power)
+    for (int factor = 2; factor <= 9; ++factor)
+      if (range.Holds(factor * std::pow(10, power))) at.push_back(factor * std::pow(10, power));
+  return at;
+}
+
+std::string AxisNumber(double value) {
+  if (value == 0) return "0";
+  const double size = std::abs(value);
+  if (size >= 1e-3 && size < 1e6) return Grouped(fmt::format("{}", std::stod(fmt::format("{:.6g}", value))));
+  auto exponent = static_cast<int>(std::floor(std::log10(size) + kSlack));
+  const double mantissa = value / std::pow(10, exponent);
+  if (std::abs(std::abs(mantissa) - 1) < 1e-6) return (value < 0 ? "-10" : "10") + Superscript(exponent);
+  return fmt::format("{:.3g}×10{}", mantissa, Superscript(exponent));
+}
+
+namespace {
+
+constexpr std::size_t kMaxSweptTicks = 9;
 constexpr double kBetweenLabels = 6;  // points
 constexpr double kRoom = 16;          // points, beyond the first and the last value
 constexpr double kMapRoom = 1.06;     // times how far the farthest point of a map is from 0
@@ -63,8 +169,7 @@ std::set<double> SweptValues(const Picture& picture) {
 }
 
 // Whether the labels stand apart along `length` points.
-bool Apart(const Scale& scale, const std::vector<Tick>& ticks, double length, Font font,
-           const TextMeasure& measure) {
+bool Apart(const Scale& scale, const std::vector<Tick>& ticks, double length, Font font, const TextMeasure& measure) {
   double end = -HUGE_VAL;
   for (const Tick& tick : ticks) {
     const double centre = scale.At(tick.at) * length, half = measure.Width(tick.label, font) / 2;
@@ -78,10 +183,9 @@ std::vector<Tick> PlainTicks(const Scale& scale, int most) {
   return scale.logarithmic ? LogTicks(scale.range, most) : LinearTicks(scale.range, most);
 }
 
-void PutNumberTicks(const Picture& picture, double length, Font font, const TextMeasure& measure,
-                    Scale& scale) {
+void PutNumberTicks(const Picture& picture, double length, Font font, const TextMeasure& measure, Scale& scale) {
   const std::set<double> values = SweptValues(picture);
-  if (picture.marks == Marks::points && values.size() <= kMostSweptTicks) {
+  if (picture.marks == Marks::points && values.size() <= kMaxSweptTicks) {
     for (const double value : values) scale.ticks.push_back({value, AxisNumber(value)});
     if (Apart(scale, scale.ticks, length, font, measure)) return;
   }
@@ -91,7 +195,7 @@ void PutNumberTicks(const Picture& picture, double length, Font font, const Text
   }
 }
 
-Extent CentreOf(const Picture& picture) {
+Extent FindCentre(const Picture& picture) {
   Extent centre;
   centre.above_zero_only = picture.y.logarithmic;
   EachPoint(picture, [&centre](const Point& point) {
@@ -129,8 +233,7 @@ Scale HorizontalScale(const Picture& picture, double length, Font font, const Te
   const std::vector<std::string>& categories = picture.x.categories;
   if (!categories.empty()) {
     scale.range = {-0.5, static_cast<double>(categories.size()) - 0.5};
-    for (std::size_t i = 0; i < categories.size(); ++i)
-      scale.ticks.push_back({static_cast<double>(i), categories[i]});
+    for (std::size_t i = 0; i < categories.size(); ++i) scale.ticks.push_back({static_cast<double>(i), categories[i]});
     return scale;
   }
   scale.logarithmic = picture.x.logarithmic;
@@ -146,7 +249,7 @@ Scale HorizontalScale(const Picture& picture, double length, Font font, const Te
 Scale VerticalScale(const Picture& picture, double length, Font font) {
   Scale scale;
   scale.logarithmic = picture.y.logarithmic;
-  Extent extent = WithIntervals(picture, CentreOf(picture));
+  Extent extent = WithIntervals(picture, FindCentre(picture));
   const bool from_zero = picture.marks == Marks::bars && !scale.logarithmic;
   if (from_zero) extent.Add(0);
   scale.range = Padded(extent, scale.logarithmic, 0.06);
@@ -160,9 +263,7 @@ Scale VerticalScale(const Picture& picture, double length, Font font) {
 
 Scale MapScale(const Picture& picture) {
   double reach = 0;
-  EachPoint(picture, [&reach](const Point& point) {
-    reach = std::max({reach, std::abs(point.x), std::abs(point.y)});
-  });
+  EachPoint(picture, [&reach](const Point& point) { reach = std::max({reach, std::abs(point.x), std::abs(point.y)}); });
   if (!(reach > 0)) reach = 1;
   Scale scale;
   scale.range = {-kMapRoom * reach, kMapRoom * reach};

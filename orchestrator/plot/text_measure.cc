@@ -2,8 +2,7 @@
 
 namespace retort::orchestrator::plot {
 
-std::vector<std::string> Wrapped(const std::string& text, Font font, double width,
-                                 const TextMeasure& measure) {
+std::vector<std::string> Wrapped(const std::string& text, Font font, double width, const TextMeasure& measure) {
   std::vector<std::string> lines;
   std::string line;
   std::size_t at = 0;

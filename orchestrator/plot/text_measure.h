@@ -1,4 +1,4 @@
-// How wide text is, apart from who draws it.
+// Measures how wide text is, apart from who draws it.
 #pragma once
 
 #include <string>
@@ -25,7 +25,6 @@ class TextMeasure {
 [[nodiscard]] std::vector<std::string> Wrapped(const std::string& text, Font font, double width,
                                                const TextMeasure& measure);
 // Cut, with an ellipsis, to at most `width`.
-[[nodiscard]] std::string Shortened(const std::string& text, Font font, double width,
-                                    const TextMeasure& measure);
+[[nodiscard]] std::string Shortened(const std::string& text, Font font, double width, const TextMeasure& measure);
 
 }  // namespace retort::orchestrator::plot

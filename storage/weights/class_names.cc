@@ -11,7 +11,7 @@
 namespace retort::storage {
 namespace {
 
-constexpr std::size_t kMostClasses = 65536, kMostJson = std::size_t{4} << 20;
+constexpr std::size_t kMaxClasses = 65536, kMaxJson = std::size_t{4} << 20;
 
 using Numbered = std::vector<std::pair<std::int64_t, std::string>>;
 
@@ -21,33 +21,33 @@ std::vector<std::string> InOrder(Numbered numbered) {
   std::vector<std::string> names;
   for (auto& [number, name] : numbered) {
     const auto at = static_cast<std::size_t>(std::max<std::int64_t>(number, -1));
-    if (number < static_cast<std::int64_t>(names.size()) || at >= kMostClasses) return {};
+    if (number < static_cast<std::int64_t>(names.size()) || at >= kMaxClasses) return {};
     names.resize(at);
     names.push_back(std::move(name));
   }
   return names;
 }
 
-std::optional<std::int64_t> NumberOf(std::string_view text) {
+std::optional<std::int64_t> ParseClassNumber(std::string_view text) {
   if (text.empty() || text.size() > 5 || text.find_first_not_of("0123456789") != std::string_view::npos)
     return std::nullopt;
   return std::stoll(std::string(text));
 }
 
 // A number and a name, in either order.
-std::optional<std::pair<std::int64_t, std::string>> PairOf(const PickleValue& key, const PickleValue& value) {
+std::optional<std::pair<std::int64_t, std::string>> ParsePair(const PickleValue& key, const PickleValue& value) {
   if (key.kind == PickleKind::integer && value.kind == PickleKind::text)
     return std::pair(key.integer, std::string(value.text));
   if (key.kind == PickleKind::text && value.kind == PickleKind::integer)
     return std::pair(value.integer, std::string(key.text));
   if (key.kind != PickleKind::text || value.kind != PickleKind::text) return std::nullopt;
-  const std::optional<std::int64_t> number = NumberOf(key.text);
+  const std::optional<std::int64_t> number = ParseClassNumber(key.text);
   return number ? std::optional(std::pair(*number, std::string(value.text))) : std::nullopt;
 }
 
-std::optional<std::pair<std::int64_t, std::string>> PairOf(const std::string& key, const nlohmann::json& value) {
+std::optional<std::pair<std::int64_t, std::string>> ParsePair(const std::string& key, const nlohmann::json& value) {
   if (value.is_number_integer()) return std::pair(value.get<std::int64_t>(), key);
-  const std::optional<std::int64_t> number = NumberOf(key);
+  const std::optional<std::int64_t> number = ParseClassNumber(key);
   if (!number || !value.is_string()) return std::nullopt;
   return std::pair(*number, value.get<std::string>());
 }
@@ -85,7 +85,7 @@ nlohmann::json ParsedText(const std::string& text) {
   return value;
 }
 
-std::vector<std::string> ClassNamesOf(const nlohmann::json& value) {
+std::vector<std::string> ParseJsonClassNames(const nlohmann::json& value) {
   Numbered numbered;
   if (value.is_array()) {
     for (const auto& item : value) {
@@ -95,7 +95,7 @@ std::vector<std::string> ClassNamesOf(const nlohmann::json& value) {
     }
   } else if (value.is_object()) {
     for (const auto& [key, item] : value.items()) {
-      auto pair = PairOf(key, item);
+      auto pair = ParsePair(key, item);
       if (!pair) return {};
       numbered.push_back(*std::move(pair));
     }
@@ -115,14 +115,14 @@ bool IsClassNamesKey(std::string_view key) {
   });
 }
 
-std::vector<std::string> ClassNamesOf(const Pickle& pickle, const PickleValue& value) {
+std::vector<std::string> ParseClassNames(const Pickle& pickle, const PickleValue& value) {
   Numbered numbered;
   const bool dict = value.kind == PickleKind::dict;
   if (!dict && value.kind != PickleKind::list && value.kind != PickleKind::tuple) return {};
   for (std::size_t i = 0; i < value.items.size(); i += dict ? 2 : 1) {
     const PickleValue& item = pickle.at(value.items[i]);
     if (dict) {
-      auto pair = PairOf(item, pickle.at(value.items[i + 1]));
+      auto pair = ParsePair(item, pickle.at(value.items[i + 1]));
       if (!pair) return {};
       numbered.push_back(*std::move(pair));
     } else {
@@ -134,23 +134,23 @@ std::vector<std::string> ClassNamesOf(const Pickle& pickle, const PickleValue& v
   return InOrder(std::move(numbered));
 }
 
-std::vector<std::string> ClassNamesOf(const std::string& text) {
-  if (text.size() > kMostJson) return {};
-  return ClassNamesOf(ParsedText(text));
+std::vector<std::string> ParseClassNames(const std::string& text) {
+  if (text.size() > kMaxJson) return {};
+  return ParseJsonClassNames(ParsedText(text));
 }
 
-std::vector<std::string> ClassNamesBelow(const std::string& text) {
-  if (text.size() > kMostJson) return {};
+std::vector<std::string> FindClassNames(const std::string& text) {
+  if (text.size() > kMaxJson) return {};
   const nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
   if (!value.is_object()) return {};
   for (const auto& [key, item] : value.items()) {
     if (!IsClassNamesKey(key)) continue;
-    if (std::vector<std::string> names = ClassNamesOf(item); !names.empty()) return names;
+    if (std::vector<std::string> names = ParseJsonClassNames(item); !names.empty()) return names;
   }
   return {};
 }
 
-std::string ClassContradiction(const std::vector<std::string>& weights, const std::vector<std::string>& data) {
+std::string FindClassContradiction(const std::vector<std::string>& weights, const std::vector<std::string>& data) {
   std::map<std::string, std::size_t> numbers;
   for (std::size_t i = 0; i < weights.size(); ++i)
     if (!weights[i].empty()) numbers.emplace(Plain(weights[i]), i);

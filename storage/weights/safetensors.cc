@@ -1,17 +1,19 @@
+#include "storage/weights/safetensors.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
-#include "storage/byte_codec.h"
+#include "storage/formats/byte_codec.h"
 #include "storage/weights/class_names.h"
-#include "storage/weights/containers.h"
+#include "storage/weights/stored_state.h"
 
 namespace retort::storage {
 namespace {
 
-constexpr std::uint64_t kMostHeader = 100'000'000;
-constexpr std::size_t kMostTensors = 1 << 18, kMostExtents = 64, kMostName = 1024;
+constexpr std::uint64_t kMaxHeader = 100'000'000;
+constexpr std::size_t kMaxTensors = 1 << 18;
 
 struct Described {
   std::string name, dtype;
@@ -29,22 +31,20 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   bool null() override { return Refuse("null where it has no meaning"); }
   bool boolean(bool) override { return Refuse("a truth where it has no meaning"); }
   bool number_integer(number_integer_t) override { return Refuse("a negative number"); }
-  bool number_float(number_float_t, const string_t&) override {
-    return Refuse("a number that is no integer");
-  }
+  bool number_float(number_float_t, const string_t&) override { return Refuse("a number that is no integer"); }
   bool binary(binary_t&) override { return Refuse("binary data"); }
   bool number_unsigned(number_unsigned_t value) override {
     if (depth_ != 2 || metadata_ || list_ == nullptr) return Refuse("a number where it has no meaning");
-    if (list_->size() == kMostExtents) return Refuse("more than 64 extents");
+    if (list_->size() == kMaxTensorExtents) return Refuse("more than 64 extents");
     list_->push_back(value);
     return true;
   }
   bool string(string_t& text) override {
     if (depth_ == 2 && metadata_) {
       if (IsClassNamesKey(field_)) {
-        class_names = ClassNamesOf(text);
+        class_names = ParseClassNames(text);
       } else if (class_names.empty() && text.starts_with('{')) {
-        class_names = ClassNamesBelow(text);
+        class_names = FindClassNames(text);
       }
       return true;
     }
@@ -67,8 +67,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     return ++depth_ <= 2 || Refuse("objects too deep in one another");
   }
   bool end_object() override {
-    if (--depth_ == 1 && !metadata_ && seen_ != 7)
-      return Refuse("a tensor without dtype, shape or data_offsets");
+    if (--depth_ == 1 && !metadata_ && seen_ != 7) return Refuse("a tensor without dtype, shape or data_offsets");
     return true;
   }
   bool start_array(std::size_t) override {
@@ -90,14 +89,13 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   bool Tensor(const std::string& name) {
     metadata_ = name == "__metadata__";
     if (metadata_) return true;
-    if (name.empty() || name.size() > kMostName || tensors.size() == kMostTensors)
+    if (name.empty() || name.size() > kMaxTensorNameBytes || tensors.size() == kMaxTensors)
       return Refuse("too many tensors, or a name that is empty or longer than 1024 bytes");
     tensors.push_back({name, "", {}, {}});
     return true;
   }
   bool Refuse(const std::string& what) {
-    if (problem.empty())
-      problem = what + (tensors.empty() ? "" : " (at the tensor '" + tensors.back().name + "')");
+    if (problem.empty()) problem = what + (tensors.empty() ? "" : " (at the tensor '" + tensors.back().name + "')");
     return false;
   }
 
@@ -113,8 +111,7 @@ Status Damaged(const std::string& name, std::uint64_t at, const std::string& wha
 }
 
 // Row-major, from the first element of its own storage on. Nothing when the shape is impossible.
-std::optional<std::vector<std::int64_t>> RowMajor(const std::vector<std::uint64_t>& shape,
-                                                  std::uint64_t& elements) {
+std::optional<std::vector<std::int64_t>> RowMajor(const std::vector<std::uint64_t>& shape, std::uint64_t& elements) {
   std::vector<std::int64_t> strides(shape.size(), 1);
   elements = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
@@ -126,17 +123,15 @@ std::optional<std::vector<std::int64_t>> RowMajor(const std::vector<std::uint64_
 }
 
 Status AddTensor(const Described& tensor, std::uint64_t begin, const std::string& name, StoredState& state) {
-  const std::optional<ElementType> type = OfSafetensors(tensor.dtype);
+  const std::optional<ElementType> type = ParseSafetensorsType(tensor.dtype);
   if (!type)
     return Refused(name + ": offset 8: the tensor '" + tensor.name + "' has dtype " + tensor.dtype +
                    "; F64, F32, F16, BF16, I8 to I64, U8 to U64 and BOOL are read");
   std::uint64_t elements = 0;
   const auto strides = RowMajor(tensor.shape, elements);
   if (!strides || tensor.span.size() != 2 || tensor.span[1] < tensor.span[0] ||
-      elements > ~std::uint64_t{0} / ByteSize(*type) ||
-      tensor.span[1] - tensor.span[0] != elements * ByteSize(*type))
-    return Damaged(name, 8,
-                   "shape and data_offsets of the tensor '" + tensor.name + "' contradict each other");
+      elements > ~std::uint64_t{0} / ByteSize(*type) || tensor.span[1] - tensor.span[0] != elements * ByteSize(*type))
+    return Damaged(name, 8, "shape and data_offsets of the tensor '" + tensor.name + "' contradict each other");
   state.tensors.push_back({tensor.name, state.storages.size(), 0, {}, *strides, begin + tensor.span[0]});
   for (const std::uint64_t extent : tensor.shape)
     state.tensors.back().shape.push_back(static_cast<std::int64_t>(extent));
@@ -145,8 +140,7 @@ Status AddTensor(const Described& tensor, std::uint64_t begin, const std::string
 }
 
 // Every byte behind the header belongs to one tensor.
-Status CheckCover(std::vector<Described>& tensors, std::uint64_t begin, std::uint64_t bytes,
-                  const std::string& name) {
+Status CheckCover(std::vector<Described>& tensors, std::uint64_t begin, std::uint64_t bytes, const std::string& name) {
   std::stable_sort(tensors.begin(), tensors.end(),
                    [](const Described& a, const Described& b) { return a.span < b.span; });
   std::uint64_t at = 0;
@@ -156,9 +150,8 @@ Status CheckCover(std::vector<Described>& tensors, std::uint64_t begin, std::uin
     at = tensor.span[1];
   }
   if (at == bytes) return {};
-  return Damaged(
-      name, begin + std::min(at, bytes),
-      "the tensors take " + std::to_string(at) + " bytes, and " + std::to_string(bytes) + " are there");
+  return Damaged(name, begin + std::min(at, bytes),
+                 "the tensors take " + std::to_string(at) + " bytes, and " + std::to_string(bytes) + " are there");
 }
 
 }  // namespace
@@ -167,7 +160,7 @@ Result<StoredState> ReadSafetensors(const InputFile& file, const std::string& na
   std::string text(8, '\0');
   RETORT_RETURN_IF_ERROR(file.ReadAt(0, text.size(), text.data()));
   const std::uint64_t size = ByteReader(text).U64();
-  if (size > kMostHeader)
+  if (size > kMaxHeader)
     return Refused(name + ": offset 0: a safetensors header of " + std::to_string(size) +
                    " bytes; at most 100 MB are allowed");
   if (size > file.size() - 8) return Damaged(name, file.size(), "the safetensors header is cut short");
@@ -180,8 +173,7 @@ Result<StoredState> ReadSafetensors(const InputFile& file, const std::string& na
   StoredState state;
   state.container = "safetensors";
   state.class_names = std::move(header.class_names);
-  for (const Described& tensor : header.tensors)
-    RETORT_RETURN_IF_ERROR(AddTensor(tensor, begin, name, state));
+  for (const Described& tensor : header.tensors) RETORT_RETURN_IF_ERROR(AddTensor(tensor, begin, name, state));
   RETORT_RETURN_IF_ERROR(CheckCover(header.tensors, begin, file.size() - begin, name));
   return state;
 }

@@ -4,15 +4,124 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 
-#include "storage/weights/saved_names.h"
-
 namespace retort::storage {
 namespace {
+
+// ---- What the names in a file of weights owe to the wrappers that a network was trained in
+
+// How the names of a file become those of a network.
+struct Naming {
+  std::string prefix;  // taken off every name: "module._orig_mod."
+  bool inner = false;  // then "_orig_mod.", "module." and the like also from within: "backbone._orig_mod.conv1.weight"
+  std::string path;    // then this: "model."
+  [[nodiscard]] std::string Of(const std::string& saved) const;
+};
+
+// How many tensors of the network would be missing under these names.
+using CountMissing = std::function<std::size_t(const std::vector<std::string>& names)>;
+
+constexpr std::array<std::string_view, 4> kWrappers = {"module.", "_orig_mod.", "_fsdp_wrapped_module.",
+                                                       "_checkpoint_wrapped_module."};
+
+bool AllBeginWith(const std::vector<std::string>& names, const std::string& prefix) {
+  return !names.empty() && std::all_of(names.begin(), names.end(), [&prefix](const std::string& name) {
+    return name.starts_with(prefix) && name.size() > prefix.size();
+  });
+}
+
+// Without wrappers behind the first part of the name.
+std::string WithoutInner(std::string name) {
+  for (const std::string_view wrapper : kWrappers) {
+    const std::string inner = "." + std::string(wrapper);
+    for (std::size_t at = name.find(inner); at != std::string::npos; at = name.find(inner, at))
+      name.erase(at + 1, wrapper.size());
+  }
+  return name;
+}
+
+std::vector<std::string> Under(const Naming& naming, const std::vector<std::string>& saved) {
+  std::vector<std::string> names;
+  for (const std::string& name : saved) names.push_back(naming.Of(name));
+  return names;
+}
+
+bool Distinct(const std::vector<std::string>& names) {
+  return std::set<std::string_view>(names.begin(), names.end()).size() == names.size();
+}
+
+std::string Naming::Of(const std::string& saved) const {
+  std::string name = saved.starts_with(prefix) ? saved.substr(prefix.size()) : saved;
+  if (inner) name = WithoutInner(std::move(name));
+  return name.starts_with(path) ? name.substr(path.size()) : name;
+}
+
+// Counters that averages and wrappers keep beside the parameters: "n_averaged" of torch's AveragedModel, whatever that
+// is wrapped in.
+bool IsBookkeeping(const TensorBlob& blob) {
+  constexpr std::array<std::string_view, 6> kNames = {"n_averaged", "num_updates", "decay",
+                                                      "initted",    "step",        "updates"};
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : blob.shape) elements *= extent;
+  const std::string_view name = std::string_view(blob.name).substr(blob.name.rfind('.') + 1);
+  return elements == 1 && std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+// "module." and "_orig_mod.", as often as every name has them.
+std::string WrapperPrefix(const std::vector<std::string>& names) {
+  std::string prefix;
+  for (bool found = true; found;) {
+    found = false;
+    for (const std::string_view word : kWrappers) {
+      const std::string longer = prefix + std::string(word);
+      if (!AllBeginWith(names, longer)) continue;
+      prefix = longer;
+      found = true;
+    }
+  }
+  return prefix;
+}
+
+// The naming under which nothing is missing, the simplest first; else the prefix alone. `own`: the network has names
+// that begin as wrappers do, and keeps them.
+Naming FindNaming(const std::vector<std::string>& saved, bool own, const CountMissing& missing) {
+  const Naming plain{own ? "" : WrapperPrefix(saved), false, ""};
+  if (missing(Under(plain, saved)) == 0) return plain;
+  Naming naming = plain;
+  naming.inner = true;
+  std::vector<std::string> names = Under(naming, saved);
+  if (!Distinct(names)) return plain;
+  while (missing(names) != 0) {
+    const std::size_t dot = names.empty() ? std::string::npos : names.front().find('.');
+    if (dot == std::string::npos || !AllBeginWith(names, names.front().substr(0, dot + 1))) return plain;
+    naming.path += names.front().substr(0, dot + 1);
+    names = Under(naming, saved);
+  }
+  return naming;
+}
+
+// Leading paths ("ema_model.") below which each a whole network lies, beside other names.
+std::vector<std::string> FindWholeParts(const std::vector<std::string>& saved, const CountMissing& missing) {
+  std::set<std::string> paths;
+  for (const std::string& name : saved)
+    for (std::size_t dot = name.find('.'), depth = 0; dot != std::string::npos && depth < 3;
+         dot = name.find('.', dot + 1), ++depth)
+      paths.insert(name.substr(0, dot + 1));
+  std::vector<std::string> whole;
+  for (const std::string& path : paths) {
+    if (whole.size() == 4 || paths.size() > 1000) break;
+    std::vector<std::string> below;
+    for (const std::string& name : saved)
+      if (name.starts_with(path)) below.push_back(WithoutInner(name.substr(path.size())));
+    if (!below.empty() && missing(below) == 0) whole.push_back(path);
+  }
+  return whole;
+}
 
 constexpr std::string_view kCount = "num_batches_tracked";
 constexpr std::size_t kShown = 10;
@@ -44,11 +153,10 @@ std::string DenseNetName(const std::string& name) {
 
 // Other names under which the network may know a tensor of the file.
 std::vector<std::string> OtherNames(const std::string& name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kRenamed = {
-      {{".mlp.linear_1.", ".mlp.0."},
-       {".mlp.linear_2.", ".mlp.3."},
-       {".mlp.0.", ".mlp.linear_1."},
-       {".mlp.3.", ".mlp.linear_2."}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kRenamed = {{{".mlp.linear_1.", ".mlp.0."},
+                                                                                      {".mlp.linear_2.", ".mlp.3."},
+                                                                                      {".mlp.0.", ".mlp.linear_1."},
+                                                                                      {".mlp.3.", ".mlp.linear_2."}}};
   std::vector<std::string> names = {DenseNetName(name)};
   for (const auto& [from, to] : kRenamed) names.push_back(Replaced(name, from, to));
   std::erase(names, "");
@@ -136,7 +244,8 @@ class Matching {
 
   // All that the network has is there, and more.
   static std::string WithoutExtra(const std::vector<std::string>& extra) {
-    const std::string way = " All tensors of the network are there: save it without those that it has not, as torch.save(";
+    const std::string way =
+        " All tensors of the network are there: save it without those that it has not, as torch.save(";
     if (extra.size() > kShown) return way + "model.state_dict(), path) of the network alone.";
     std::string listed;
     for (const std::string& name : extra) listed += (listed.empty() ? "'" : ", '") + name + "'";
@@ -145,7 +254,7 @@ class Matching {
 
   // What to do about a file that holds the network otherwise.
   std::string Hint(const std::vector<std::string>& saved, const CountMissing& missing) const {
-    const std::vector<std::string> parts = WholeParts(saved, missing);
+    const std::vector<std::string> parts = FindWholeParts(saved, missing);
     if (!parts.empty()) {
       std::string listed;
       for (const std::string& part : parts) listed += (listed.empty() ? "'" : ", '") + part + "'";
@@ -156,9 +265,10 @@ class Matching {
     const bool statistics = std::all_of(names.begin(), names.end(), [](const std::string& name) {
       return name.ends_with("running_mean") || name.ends_with("running_var");
     });
-    return statistics ? " It holds parameters without the running statistics of batch norms, as an average of parameters "
-                        "alone does: copy it into the network and save model.state_dict()."
-                      : "";
+    return statistics
+               ? " It holds parameters without the running statistics of batch norms, as an average of parameters "
+                 "alone does: copy it into the network and save model.state_dict()."
+               : "";
   }
   std::optional<std::size_t> Free(const std::string& name) const {
     const auto at = by_name_.find(name);
@@ -178,22 +288,21 @@ class Matching {
   void Take(std::size_t i) {
     KeyReport& report = match_.report;
     const WantedTensor& wanted = wanted_[i];
-    if (!found_[i]) return Miss(wanted);
+    if (!found_[i]) return AddMissing(wanted);
     TensorBlob& blob = *found_[i];
     if (IsBatchCounter(wanted)) MakeCounter(blob);
     if (blob.shape != wanted.shape) {
-      report.misshaped.push_back(wanted.name + " is " + ShapeText(blob.shape) + ", not " +
-                                 ShapeText(wanted.shape));
+      report.misshaped.push_back(wanted.name + " is " + ShapeText(blob.shape) + ", not " + ShapeText(wanted.shape));
     } else if (blob.dtype != wanted.dtype) {
-      report.misshaped.push_back(wanted.name + (wanted.dtype == DType::f32 ? " holds integers, not floats"
-                                                                           : " holds floats, not integers"));
+      report.misshaped.push_back(
+          wanted.name + (wanted.dtype == DType::f32 ? " holds integers, not floats" : " holds floats, not integers"));
     } else {
       ++report.matched;
       blob.name = wanted.name;
       match_.tensors.push_back(std::move(blob));
     }
   }
-  void Miss(const WantedTensor& wanted) {
+  void AddMissing(const WantedTensor& wanted) {
     KeyReport& report = match_.report;
     const bool count = IsBatchCounter(wanted);
     if (!wanted.required) {

@@ -1,4 +1,4 @@
-// Saved names against a network's: what is missing, what is left over, and what is only called otherwise.
+// Matches the names of saved tensors with those of a network: which are missing, left over, or only named differently.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/spec/status.h"
-#include "storage/tensor_blob.h"
+#include "experiments/base/status.h"
+#include "storage/formats/tensor_blob.h"
 
 namespace retort::storage {
 
@@ -26,9 +26,9 @@ struct KeyReport {
   std::vector<std::pair<std::string, std::string>> renamed;  // file, network: beyond the prefix
   std::string prefix;                                        // that every name of the file had: "module.", "model."
   std::string hint;                                          // what to save instead: a sentence, with a blank before it
-  std::vector<std::string> dropped;  // names of the file that are known to be of no use
-  std::vector<std::string> absent;   // of the network, not required and not there
-  std::vector<std::string> zeroed;   // num_batches_tracked that old files lack: 0
+  std::vector<std::string> dropped;                          // names of the file that are known to be of no use
+  std::vector<std::string> absent;                           // of the network, not required and not there
+  std::vector<std::string> zeroed;                           // num_batches_tracked that old files lack: 0
   std::int64_t matched = 0;
 
   [[nodiscard]] bool complete() const { return missing.empty() && unexpected.empty() && misshaped.empty(); }
@@ -40,15 +40,14 @@ struct StateMatch {
 };
 
 // Known by other names: a prefix "module." or "_orig_mod." of every name, in any order and as often as it stands there,
-// also within the names; a path as "model." that all have, where the network then is whole; DenseNet's "norm.1" for "norm1"
-// (files of before torch 0.4); ViT's "mlp.linear_1" and "mlp.linear_2" for "mlp.0" and "mlp.3". Dropped:
-// auxiliary heads that the network lacks, and counters of averages ("n_averaged"). `saved` is used up.
+// also within the names; a path as "model." that all have, where the network then is whole; DenseNet's "norm.1" for
+// "norm1" (files of before torch 0.4); ViT's "mlp.linear_1" and "mlp.linear_2" for "mlp.0" and "mlp.3". Dropped:
+// auxiliary heads that the network lacks, and counters of averages ("n_averaged"). `saved` is consumed.
 [[nodiscard]] StateMatch MatchState(const std::vector<WantedTensor>& wanted, std::vector<TensorBlob> saved);
 
 // Ok for a complete report. Error: refused, naming `file` and `network`, with the first ten names of each
 // kind and their number.
-[[nodiscard]] Status RequireComplete(const KeyReport& report, const std::string& file,
-                                     const std::string& network);
+[[nodiscard]] Status RequireComplete(const KeyReport& report, const std::string& file, const std::string& network);
 
 // "3 missing, 1 unexpected, ..." in one line; "all 102 match" for none.
 [[nodiscard]] std::string Summary(const KeyReport& report);

@@ -1,19 +1,152 @@
 #include "storage/weights/stored_state.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
+#include <cstring>
 #include <future>
 #include <set>
 #include <utility>
 
-#include "storage/byte_codec.h"
-#include "storage/crc32.h"
+#include "storage/formats/byte_codec.h"
 
 namespace retort::storage {
 namespace {
 
-constexpr std::size_t kPiece = 256 << 10, kMostExtents = 64;
-constexpr std::uint64_t kMostGrowth = 16, kSlack = 1 << 20;
+struct TypeName {
+  ElementType type;
+  std::size_t bytes;
+  std::string_view torch, safetensors;
+};
+constexpr std::array kElementTypes = {TypeName{ElementType::f64, 8, "DoubleStorage", "F64"},
+                                      TypeName{ElementType::f32, 4, "FloatStorage", "F32"},
+                                      TypeName{ElementType::f16, 2, "HalfStorage", "F16"},
+                                      TypeName{ElementType::bf16, 2, "BFloat16Storage", "BF16"},
+                                      TypeName{ElementType::i64, 8, "LongStorage", "I64"},
+                                      TypeName{ElementType::i32, 4, "IntStorage", "I32"},
+                                      TypeName{ElementType::i16, 2, "ShortStorage", "I16"},
+                                      TypeName{ElementType::i8, 1, "CharStorage", "I8"},
+                                      TypeName{ElementType::u64, 8, "", "U64"},
+                                      TypeName{ElementType::u32, 4, "", "U32"},
+                                      TypeName{ElementType::u16, 2, "", "U16"},
+                                      TypeName{ElementType::u8, 1, "ByteStorage", "U8"},
+                                      TypeName{ElementType::boolean, 1, "BoolStorage", "BOOL"}};
+
+constexpr std::uint32_t kExponent = 0x7F800000;
+constexpr std::size_t kBlock = 4096;  // elements at a time, through a buffer that stays in the cache
+
+// IEEE half precision, by way of a product that normalises what is subnormal.
+std::uint32_t HalfToFloatBits(std::uint16_t half) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16U, rest = half & 0x7FFFU;
+  if (rest >= 0x7C00U) return sign | kExponent | ((rest & 0x3FFU) << 13U);
+  const float scaled = std::bit_cast<float>(rest << 13U) * 0x1p112F;
+  return sign | std::bit_cast<std::uint32_t>(scaled);
+}
+
+template <typename In, typename Out, typename F>
+void AppendEach(std::string_view bytes, std::vector<std::uint8_t>& out, F convert) {
+  std::array<In, kBlock> in;
+  std::array<Out, kBlock> made;
+  while (!bytes.empty()) {
+    const std::size_t count = std::min(kBlock, bytes.size() / sizeof(In));
+    std::memcpy(in.data(), bytes.data(), count * sizeof(In));
+    for (std::size_t i = 0; i < count; ++i) made[i] = convert(in[i]);
+    const auto* begin = reinterpret_cast<const std::uint8_t*>(made.data());
+    out.insert(out.end(), begin, begin + count * sizeof(Out));
+    bytes.remove_prefix(count * sizeof(In));
+  }
+}
+
+template <typename In>
+void AppendIntegers(std::string_view bytes, std::vector<std::uint8_t>& out) {
+  AppendEach<In, std::int64_t>(bytes, out, [](In value) { return static_cast<std::int64_t>(value); });
+}
+
+bool AllFinite(const std::uint8_t* floats, std::size_t bytes) {
+  std::uint32_t bad = 0;
+  for (std::size_t at = 0; at < bytes; at += 4) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, floats + at, 4);
+    bad |= static_cast<std::uint32_t>((bits & kExponent) == kExponent);
+  }
+  return bad == 0;
+}
+
+void AppendFloats(ElementType type, std::string_view bytes, std::vector<std::uint8_t>& out) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  if (type == ElementType::f32) {
+    out.insert(out.end(), begin, begin + bytes.size());
+  } else if (type == ElementType::f64) {
+    AppendEach<double, float>(bytes, out, [](double value) { return static_cast<float>(value); });
+  } else if (type == ElementType::f16) {
+    AppendEach<std::uint16_t, std::uint32_t>(bytes, out, &HalfToFloatBits);
+  } else {
+    AppendEach<std::uint16_t, std::uint32_t>(
+        bytes, out, [](std::uint16_t value) { return static_cast<std::uint32_t>(value) << 16U; });
+  }
+}
+
+void AppendWhole(ElementType type, std::string_view bytes, std::vector<std::uint8_t>& out) {
+  switch (type) {
+    case ElementType::i64:
+    case ElementType::u64:
+      return AppendIntegers<std::int64_t>(bytes, out);
+    case ElementType::i32:
+      return AppendIntegers<std::int32_t>(bytes, out);
+    case ElementType::i16:
+      return AppendIntegers<std::int16_t>(bytes, out);
+    case ElementType::i8:
+      return AppendIntegers<std::int8_t>(bytes, out);
+    case ElementType::u32:
+      return AppendIntegers<std::uint32_t>(bytes, out);
+    case ElementType::u16:
+      return AppendIntegers<std::uint16_t>(bytes, out);
+    case ElementType::u8:
+      return AppendIntegers<std::uint8_t>(bytes, out);
+    default:
+      AppendEach<std::uint8_t, std::int64_t>(bytes, out, [](std::uint8_t value) { return std::int64_t{value != 0}; });
+  }
+}
+
+}  // namespace
+
+std::size_t ByteSize(ElementType type) { return kElementTypes[static_cast<std::size_t>(type)].bytes; }
+
+bool IsFloating(ElementType type) { return type <= ElementType::bf16; }
+
+DType LoadedType(ElementType type) { return IsFloating(type) ? DType::f32 : DType::i64; }
+
+std::optional<ElementType> ParseTorchStorageType(std::string_view name) {
+  for (const TypeName& entry : kElementTypes)
+    if (!entry.torch.empty() && entry.torch == name) return entry.type;
+  return std::nullopt;
+}
+
+std::optional<ElementType> ParseSafetensorsType(std::string_view name) {
+  for (const TypeName& entry : kElementTypes)
+    if (entry.safetensors == name) return entry.type;
+  return std::nullopt;
+}
+
+Converted AppendConverted(ElementType type, std::string_view bytes, std::vector<std::uint8_t>& out) {
+  const std::size_t before = out.size();
+  Converted saw;
+  if (IsFloating(type)) {
+    AppendFloats(type, bytes, out);
+    saw.finite = AllFinite(out.data() + before, out.size() - before);
+    return saw;
+  }
+  AppendWhole(type, bytes, out);
+  if (type != ElementType::u64) return saw;
+  for (std::size_t at = before + 7; at < out.size(); at += 8) saw.in_range = saw.in_range && out[at] < 0x80;
+  return saw;
+}
+
+namespace {
+
+constexpr std::size_t kPiece = 256 << 10;
+constexpr std::uint64_t kMaxGrowth = 16, kSlack = 1 << 20;
 constexpr std::uint64_t kWorthAThread = 16 << 20;  // bytes of all storages
 
 std::string Where(const std::string& file, const StoredTensor& tensor) {
@@ -21,10 +154,9 @@ std::string Where(const std::string& file, const StoredTensor& tensor) {
 }
 
 // Number of elements; the view lies inside `count` elements of its storage.
-Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& tensor,
-                                 const StoredStorage& storage) {
+Result<std::uint64_t> CheckView(const std::string& file, const StoredTensor& tensor, const StoredStorage& storage) {
   const auto refuse = [&](const char* what) { return DamageError(Where(file, tensor) + what); };
-  if (tensor.shape.size() != tensor.strides.size() || tensor.shape.size() > kMostExtents)
+  if (tensor.shape.size() != tensor.strides.size() || tensor.shape.size() > kMaxTensorExtents)
     return refuse("has no sound shape: sizes and strides must be equally many, at most 64");
   std::uint64_t elements = 1, last = static_cast<std::uint64_t>(tensor.first);
   if (tensor.first < 0) return refuse("begins before its storage");
@@ -48,19 +180,17 @@ Result<std::uint64_t> ElementsOf(const std::string& file, const StoredTensor& te
 
 Status CheckState(const InputFile& file, const std::string& name, const StoredState& state) {
   for (const StoredStorage& storage : state.storages)
-    if (storage.offset > file.size() ||
-        storage.count > (file.size() - storage.offset) / ByteSize(storage.type))
+    if (storage.offset > file.size() || storage.count > (file.size() - storage.offset) / ByteSize(storage.type))
       return DamageError(name + ": offset " + std::to_string(storage.offset) + ": a storage of " +
                          std::to_string(storage.count) + " elements reaches beyond the file's " +
                          std::to_string(file.size()) + " bytes: it was cut short");
-  const std::uint64_t most = file.size() > (~std::uint64_t{0} - kSlack) / kMostGrowth
-                                 ? ~std::uint64_t{0}
-                                 : kMostGrowth * file.size() + kSlack;
+  const std::uint64_t most =
+      file.size() > (~std::uint64_t{0} - kSlack) / kMaxGrowth ? ~std::uint64_t{0} : kMaxGrowth * file.size() + kSlack;
   std::uint64_t total = 0;
   std::set<std::string_view> names;
   for (const StoredTensor& tensor : state.tensors) {
     const StoredStorage& storage = state.storages[tensor.storage];
-    RETORT_ASSIGN_OR_RETURN(const std::uint64_t elements, ElementsOf(name, tensor, storage));
+    RETORT_ASSIGN_OR_RETURN(const std::uint64_t elements, CheckView(name, tensor, storage));
     const std::uint64_t bytes = ByteSize(LoadedType(storage.type));
     if (elements > (most - total) / bytes)
       return Refused(Where(name, tensor) + "would bring the memory taken beyond 16 times the file's size");
@@ -98,12 +228,12 @@ class StorageReader {
     const StoredTensor& only = state_.tensors[users.front()];
     if (users.size() == 1 && IsRowMajor(only) && only.first == 0 && Elements(only) == storage.count) {
       blobs_[users.front()].bytes.reserve(storage.count * ByteSize(LoadedType(storage.type)));
-      return Pieces(
+      return ReadPieces(
           storage, [&](std::string_view piece) { return Append(users.front(), storage.type, piece); }, only);
     }
     std::string elements;
     elements.reserve(storage.count * ByteSize(storage.type));
-    RETORT_RETURN_IF_ERROR(Pieces(
+    RETORT_RETURN_IF_ERROR(ReadPieces(
         storage,
         [&](std::string_view piece) -> Status {
           elements += piece;
@@ -116,7 +246,7 @@ class StorageReader {
 
  private:
   template <typename Take>
-  Status Pieces(const StoredStorage& storage, const Take& take, const StoredTensor& tensor) {
+  Status ReadPieces(const StoredStorage& storage, const Take& take, const StoredTensor& tensor) {
     std::uint32_t crc = 0;
     const std::uint64_t bytes = storage.count * ByteSize(storage.type);
     for (std::uint64_t done = 0; done < bytes;) {
@@ -231,8 +361,8 @@ class Loading {
 
 }  // namespace
 
-Result<std::vector<TensorBlob>> LoadTensors(const InputFile& file, const std::string& name,
-                                            const StoredState& state, bool non_finite) {
+Result<std::vector<TensorBlob>> LoadTensors(const InputFile& file, const std::string& name, const StoredState& state,
+                                            bool non_finite) {
   RETORT_RETURN_IF_ERROR(CheckState(file, name, state));
   return Loading(file, name, state, non_finite).Load();
 }

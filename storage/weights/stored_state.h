@@ -1,18 +1,44 @@
-// Where in a file the tensors of a state dict lie, whatever the container; and the reading of them.
+// Where in a file the tensors of a state dict lie, whatever the container, and loading them: f32 for floating types,
+// i64 for integers and bool.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "experiments/spec/status.h"
-#include "storage/env.h"
-#include "storage/tensor_blob.h"
-#include "storage/weights/element_type.h"
+#include "experiments/base/status.h"
+#include "storage/files/env.h"
+#include "storage/formats/tensor_blob.h"
 
 namespace retort::storage {
+
+// What a file of weights may declare at most.
+inline constexpr std::size_t kMaxTensorExtents = 64;
+inline constexpr std::size_t kMaxTensorNameBytes = 1024;
+
+enum class ElementType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8, boolean };
+
+[[nodiscard]] std::size_t ByteSize(ElementType type);
+[[nodiscard]] bool IsFloating(ElementType type);
+[[nodiscard]] DType LoadedType(ElementType type);  // f32 or i64
+// "FloatStorage" of torch and torch.cuda. Nothing for a name that is none of them.
+[[nodiscard]] std::optional<ElementType> ParseTorchStorageType(std::string_view name);
+// "BF16", as in safetensors. Nothing for a type that is not read.
+[[nodiscard]] std::optional<ElementType> ParseSafetensorsType(std::string_view name);
+
+// What converting saw.
+struct Converted {
+  bool finite = true;    // false: NaN, infinity, or an f64 beyond f32
+  bool in_range = true;  // false: a u64 beyond i64
+};
+
+// Appends the elements of `bytes` (little endian, a whole number of them), converted, to `out`. Anything but
+// 0 is true.
+[[nodiscard]] Converted AppendConverted(ElementType type, std::string_view bytes, std::vector<std::uint8_t>& out);
 
 // Elements that follow one another in the file, little endian.
 struct StoredStorage {
@@ -35,8 +61,8 @@ struct StoredState {
   std::string container;
   std::vector<StoredStorage> storages;
   std::vector<StoredTensor> tensors;
-  std::vector<std::string> path, left_out;  // as of StateDict
-  std::vector<std::string> class_names;     // in the order of the outputs; empty where the file names none
+  std::vector<std::string> path, left_out;    // as of StateDict
+  std::vector<std::string> class_names;       // in the order of the outputs; empty where the file names none
   std::shared_ptr<const InputFile> unpacked;  // in which the storages lie; null: in the file
 };
 

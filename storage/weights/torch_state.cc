@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kNested = {"state_dict", "model_state_dict", "model", "net"};
 // Where averages and wrappers keep one; looked at where none of those is there.
-constexpr std::array<std::string_view, 14> kElsewhere = {
-    "ema_state_dict", "state_dict_ema", "model_ema", "ema_model", "ema",      "shadow",      "ema_shadow", "params_ema",
-    "params",         "weights",        "module",    "network",   "model_state", "net_state_dict"};
-constexpr std::size_t kMostDepth = 4, kMostName = 1024, kMostLeftOut = 100;
+constexpr std::array<std::string_view, 14> kOtherKeys = {
+    "ema_state_dict", "state_dict_ema", "model_ema", "ema_model", "ema",     "shadow",      "ema_shadow",
+    "params_ema",     "params",         "weights",   "module",    "network", "model_state", "net_state_dict"};
+constexpr std::size_t kMaxDepth = 4, kMaxLeftOut = 100;
 
 std::string Where(const std::string& file, const PickleValue& value) {
   return file + ": offset " + std::to_string(value.at) + ": ";
@@ -49,7 +49,7 @@ std::string_view NamelessTensors(const Pickle& pickle, const PickleValue& dict) 
   return "";
 }
 
-Status NoState(const Pickle& pickle, const PickleValue& value, const std::string& file) {
+Status NoStateError(const Pickle& pickle, const PickleValue& value, const std::string& file) {
   if (value.kind == PickleKind::dict && !value.items.empty()) {
     if (const std::string_view key = NamelessTensors(pickle, value); !key.empty())
       return Refused(Where(file, value) + "there is no state dict: '" + std::string(key.substr(0, 80)) +
@@ -61,14 +61,13 @@ Status NoState(const Pickle& pickle, const PickleValue& value, const std::string
     return Refused(Where(file, value) + "there is no state dict: of the entries (" + keys +
                    ") none is a tensor; save the state dict: torch.save(model.state_dict(), path)");
   }
-  return Refused(Where(file, value) +
-                 "there is no state dict; save one: torch.save(model.state_dict(), path)");
+  return Refused(Where(file, value) + "there is no state dict; save one: torch.save(model.state_dict(), path)");
 }
 
 // Has it tensors, or a dict with some under one of those keys?
 bool HoldsState(const Pickle& pickle, const PickleValue& dict, std::size_t depth) {
   if (HasTensors(pickle, dict)) return true;
-  if (depth == kMostDepth) return false;
+  if (depth == kMaxDepth) return false;
   return std::any_of(kNested.begin(), kNested.end(), [&](std::string_view key) {
     const PickleValue* inner = DictAt(pickle, dict, key);
     return inner != nullptr && HoldsState(pickle, *inner, depth + 1);
@@ -77,11 +76,10 @@ bool HoldsState(const Pickle& pickle, const PickleValue& dict, std::size_t depth
 
 // Beside the tensors, or beside a dict that leads to them; or in a dict there, as "hyper_parameters", or in
 // one in that, as "meta" and its "dataset_meta".
-void TakeClassNames(const Pickle& pickle, const PickleValue& dict, std::vector<std::string>& names,
-                    int deeper = 2) {
+void TakeClassNames(const Pickle& pickle, const PickleValue& dict, std::vector<std::string>& names, int deeper = 2) {
   for (std::size_t i = 0; i + 1 < dict.items.size() && names.empty(); i += 2) {
     const PickleValue &key = pickle.at(dict.items[i]), &value = pickle.at(dict.items[i + 1]);
-    if (key.kind == PickleKind::text && IsClassNamesKey(key.text)) names = ClassNamesOf(pickle, value);
+    if (key.kind == PickleKind::text && IsClassNamesKey(key.text)) names = ParseClassNames(pickle, value);
     if (deeper > 0 && value.kind == PickleKind::dict) TakeClassNames(pickle, value, names, deeper - 1);
   }
 }
@@ -93,36 +91,38 @@ bool IsSingle(const Pickle& pickle, const PickleValue& tensor) {
 
 // A state dict under one of the other keys, or under the only key that has one; none where the dict itself has tensors
 // of several elements. Error: refused, where several have one.
-Result<const PickleValue*> FindElsewhere(const Pickle& pickle, const PickleValue& dict, const std::string& file,
-                                         std::string_view& under) {
+Result<const PickleValue*> FindUnderOtherKey(const Pickle& pickle, const PickleValue& dict, const std::string& file,
+                                             std::string_view& under) {
   std::vector<std::string_view> known, others;
   for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
     const PickleValue &key = pickle.at(dict.items[i]), &value = pickle.at(dict.items[i + 1]);
     if (key.kind != PickleKind::text) continue;
     if (value.kind == PickleKind::tensor && !IsSingle(pickle, value)) return nullptr;
     if (value.kind != PickleKind::dict || !HoldsState(pickle, value, 1)) continue;
-    const bool is_known = std::find(kElsewhere.begin(), kElsewhere.end(), key.text) != kElsewhere.end();
+    const bool is_known = std::find(kOtherKeys.begin(), kOtherKeys.end(), key.text) != kOtherKeys.end();
     (is_known ? known : others).push_back(key.text);
   }
   const std::vector<std::string_view>& found = known.empty() ? others : known;
   if (found.empty()) return nullptr;
   if (found.size() > 1)
     return Refused(Where(file, dict) + "both '" + std::string(found[0].substr(0, 80)) + "' and '" +
-                   std::string(found[1].substr(0, 80)) + "' hold a dict of tensors; save the one that is meant alone: "
-                   "torch.save(checkpoint['" + std::string(found[0].substr(0, 80)) + "'], path)");
+                   std::string(found[1].substr(0, 80)) +
+                   "' hold a dict of tensors; save the one that is meant alone: "
+                   "torch.save(checkpoint['" +
+                   std::string(found[0].substr(0, 80)) + "'], path)");
   under = found.front();
   return DictAt(pickle, dict, under);
 }
 
 // The innermost first: beside a state dict a script may keep tensors of its own, as its best accuracy.
-Result<const PickleValue*> FindState(const Pickle& pickle, const std::string& file,
-                                     std::vector<std::string>& path, std::vector<std::string>& class_names) {
+Result<const PickleValue*> FindState(const Pickle& pickle, const std::string& file, std::vector<std::string>& path,
+                                     std::vector<std::string>& class_names) {
   const PickleValue* at = &pickle.at(pickle.root);
   for (std::size_t depth = 0; at->kind == PickleKind::dict; ++depth) {
     const PickleValue* inner = nullptr;
     TakeClassNames(pickle, *at, class_names);
     for (const std::string_view key : kNested) {
-      const PickleValue* dict = depth < kMostDepth ? DictAt(pickle, *at, key) : nullptr;
+      const PickleValue* dict = depth < kMaxDepth ? DictAt(pickle, *at, key) : nullptr;
       if (dict == nullptr || !HoldsState(pickle, *dict, depth + 1)) continue;
       if (inner != nullptr)
         return Refused(Where(file, *at) + "both '" + path.back() + "' and '" + std::string(key) +
@@ -130,16 +130,16 @@ Result<const PickleValue*> FindState(const Pickle& pickle, const std::string& fi
       inner = dict;
       path.emplace_back(key);
     }
-    if (inner == nullptr && depth < kMostDepth) {
+    if (inner == nullptr && depth < kMaxDepth) {
       std::string_view under;
-      RETORT_ASSIGN_OR_RETURN(inner, FindElsewhere(pickle, *at, file, under));
+      RETORT_ASSIGN_OR_RETURN(inner, FindUnderOtherKey(pickle, *at, file, under));
       if (inner != nullptr) path.emplace_back(under);
     }
     if (inner == nullptr && HasTensors(pickle, *at)) return at;
     if (inner == nullptr) break;
     at = inner;
   }
-  return NoState(pickle, *at, file);
+  return NoStateError(pickle, *at, file);
 }
 
 class StateBuilder {
@@ -152,8 +152,7 @@ class StateBuilder {
     RETORT_ASSIGN_OR_RETURN(const std::size_t position, Place(storage));
     StoredTensor tensor{std::move(name), position, 0, view.shape, view.strides, view.at};
     if (__builtin_add_overflow(view.first, storage.first, &tensor.first))
-      return DamageError(file_ + ": offset " + std::to_string(view.at) +
-                         ": a tensor begins beyond every storage");
+      return DamageError(file_ + ": offset " + std::to_string(view.at) + ": a tensor begins beyond every storage");
     state.tensors.push_back(std::move(tensor));
     return {};
   }
@@ -163,13 +162,11 @@ class StateBuilder {
  private:
   Result<std::size_t> Place(const PickleStorage& wanted) {
     const auto found = storages_.find(wanted.key);
-    const std::string where =
-        file_ + ": offset " + std::to_string(wanted.at) + ": the storage '" + wanted.key + "' ";
+    const std::string where = file_ + ": offset " + std::to_string(wanted.at) + ": the storage '" + wanted.key + "' ";
     if (found == storages_.end()) return DamageError(where + "is not in the file");
     const StoredStorage& stored = found->second;
     if (stored.type != wanted.type) return DamageError(where + "has another element type than its tensors");
-    const auto first = static_cast<std::uint64_t>(wanted.first),
-               count = static_cast<std::uint64_t>(wanted.count);
+    const auto first = static_cast<std::uint64_t>(wanted.first), count = static_cast<std::uint64_t>(wanted.count);
     if (first > stored.count || count > stored.count - first)
       return DamageError(where + "has " + std::to_string(stored.count) + " elements, not " +
                          std::to_string(first + count));
@@ -186,19 +183,20 @@ class StateBuilder {
 
 }  // namespace
 
-Result<StoredState> StateOfPickle(const Pickle& pickle, const StorageByKey& storages,
-                                  const std::string& container, const std::string& file) {
+Result<StoredState> BuildStoredState(const Pickle& pickle, const StorageByKey& storages, const std::string& container,
+                                     const std::string& file) {
   StateBuilder builder(pickle, storages, file);
   builder.state.container = container;
-  RETORT_ASSIGN_OR_RETURN(const PickleValue* dict, FindState(pickle, file, builder.state.path, builder.state.class_names));
+  RETORT_ASSIGN_OR_RETURN(const PickleValue* dict,
+                          FindState(pickle, file, builder.state.path, builder.state.class_names));
   for (std::size_t i = 0; i + 1 < dict->items.size(); i += 2) {
     const PickleValue &key = pickle.at(dict->items[i]), &value = pickle.at(dict->items[i + 1]);
-    if (key.kind != PickleKind::text || key.text.empty() || key.text.size() > kMostName)
+    if (key.kind != PickleKind::text || key.text.empty() || key.text.size() > kMaxTensorNameBytes)
       return Refused(Where(file, key) + "a key of the state dict is no name");
     if (value.kind == PickleKind::tensor) {
       RETORT_RETURN_IF_ERROR(
           builder.Add(std::string(key.text), pickle.tensors[static_cast<std::size_t>(value.integer)]));
-    } else if (builder.state.left_out.size() < kMostLeftOut) {
+    } else if (builder.state.left_out.size() < kMaxLeftOut) {
       builder.state.left_out.emplace_back(key.text);
     }
   }

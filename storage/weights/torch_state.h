@@ -6,20 +6,20 @@
 #include <string>
 #include <vector>
 
-#include "experiments/spec/status.h"
-#include "storage/weights/pickle.h"
+#include "experiments/base/status.h"
 #include "storage/weights/stored_state.h"
+#include "storage/weights/torch_pickle.h"
 
 namespace retort::storage {
 
-// Where the storage of a key lies. `type` and `count` as the container says.
+// Where the storage of each key lies, with the type and count that the container declares.
 using StorageByKey = std::map<std::string, StoredStorage>;
 
-// The state dict in `pickle`: what a training script nests it under ("state_dict", "model_state_dict", "model",
+// Finds the state dict in `pickle`: under what a training script nests it ("state_dict", "model_state_dict", "model",
 // "net", at most 4 deep) where a dict with tensors is there, else the root. `storages` is asked for every storage
 // that a tensor of it views. Errors, naming file and offset: refused when there is no state dict, or several of those
 // keys hold one; damage when a storage is absent or of another type or size.
-[[nodiscard]] Result<StoredState> StateOfPickle(const Pickle& pickle, const StorageByKey& storages,
-                                                const std::string& container, const std::string& file);
+[[nodiscard]] Result<StoredState> BuildStoredState(const Pickle& pickle, const StorageByKey& storages,
+                                                   const std::string& container, const std::string& file);
 
 }  // namespace retort::storage

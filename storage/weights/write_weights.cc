@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/byte_codec.h"
-#include "storage/zip_writer.h"
+#include "storage/formats/byte_codec.h"
+#include "storage/formats/zip_archive.h"
 
 namespace retort::storage {
 namespace {
@@ -18,14 +18,14 @@ struct WrittenType {
   DType dtype;
   std::string_view torch, safetensors;
 };
-constexpr WrittenType kTypes[] = {{DType::f32, "FloatStorage", "F32"},
-                                  {DType::f64, "DoubleStorage", "F64"},
-                                  {DType::i32, "IntStorage", "I32"},
-                                  {DType::i64, "LongStorage", "I64"},
-                                  {DType::u8, "ByteStorage", "U8"}};
+constexpr WrittenType kWrittenTypes[] = {{DType::f32, "FloatStorage", "F32"},
+                                         {DType::f64, "DoubleStorage", "F64"},
+                                         {DType::i32, "IntStorage", "I32"},
+                                         {DType::i64, "LongStorage", "I64"},
+                                         {DType::u8, "ByteStorage", "U8"}};
 
 const WrittenType* TypeOf(DType dtype) {
-  for (const WrittenType& type : kTypes)
+  for (const WrittenType& type : kWrittenTypes)
     if (type.dtype == dtype) return &type;
   return nullptr;
 }
@@ -42,7 +42,7 @@ Status Check(const std::vector<TensorBlob>& tensors) {
   return {};
 }
 
-std::string_view BytesOf(const TensorBlob& tensor) {
+std::string_view CountBytes(const TensorBlob& tensor) {
   return {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()};
 }
 
@@ -83,7 +83,7 @@ class PickleText {
 constexpr std::string_view kNewDict = "ccollections\nOrderedDict\n)R";
 
 // _rebuild_tensor_v2(storage, 0, shape, strides, False, OrderedDict())
-void PickleTensorOf(PickleText& pickle, const TensorBlob& tensor, std::size_t key) {
+void PutTensor(PickleText& pickle, const TensorBlob& tensor, std::size_t key) {
   std::vector<std::int64_t> strides(tensor.shape.size(), 1);
   for (std::size_t i = strides.size(); i-- > 1;)
     strides[i - 1] = strides[i] * std::max<std::int64_t>(tensor.shape[i], 1);
@@ -112,14 +112,14 @@ Result<std::string> EncodeTorch(const std::vector<TensorBlob>& tensors) {
   pickle.Op("(");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     pickle.Text(tensors[i].name);
-    PickleTensorOf(pickle, tensors[i], i);
+    PutTensor(pickle, tensors[i], i);
   }
   pickle.Op("u.");
   ZipWriter zip(kAlignment);
   RETORT_RETURN_IF_ERROR(zip.Add("archive/data.pkl", bytes));
   RETORT_RETURN_IF_ERROR(zip.Add("archive/byteorder", "little"));
   for (std::size_t i = 0; i < tensors.size(); ++i)
-    RETORT_RETURN_IF_ERROR(zip.Add("archive/data/" + std::to_string(i), BytesOf(tensors[i])));
+    RETORT_RETURN_IF_ERROR(zip.Add("archive/data/" + std::to_string(i), CountBytes(tensors[i])));
   RETORT_RETURN_IF_ERROR(zip.Add("archive/version", "3\n"));
   return std::move(zip).Finish();
 }
@@ -128,15 +128,13 @@ Result<std::string> EncodeSafetensors(const std::vector<TensorBlob>& tensors) {
   RETORT_RETURN_IF_ERROR(Check(tensors));
   std::vector<const TensorBlob*> order;
   for (const TensorBlob& tensor : tensors) order.push_back(&tensor);
-  std::stable_sort(order.begin(), order.end(), [](const TensorBlob* a, const TensorBlob* b) {
-    return ByteSize(a->dtype) > ByteSize(b->dtype);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const TensorBlob* a, const TensorBlob* b) { return ByteSize(a->dtype) > ByteSize(b->dtype); });
   nlohmann::ordered_json header;
   header["__metadata__"] = {{"format", "pt"}};
   std::uint64_t at = 0;
   for (const TensorBlob* tensor : order) {
-    if (tensor->name == "__metadata__")
-      return Refused("No tensor of a safetensors file may be named '__metadata__'.");
+    if (tensor->name == "__metadata__") return Refused("No tensor of a safetensors file may be named '__metadata__'.");
     const std::uint64_t end = at + tensor->bytes.size();
     header[tensor->name] = {
         {"dtype", TypeOf(tensor->dtype)->safetensors}, {"shape", tensor->shape}, {"data_offsets", {at, end}}};
@@ -148,7 +146,7 @@ Result<std::string> EncodeSafetensors(const std::vector<TensorBlob>& tensors) {
   size.U64(text.size());
   std::string bytes = size.bytes() + text;
   bytes.reserve(bytes.size() + at);
-  for (const TensorBlob* tensor : order) bytes += BytesOf(*tensor);
+  for (const TensorBlob* tensor : order) bytes += CountBytes(*tensor);
   return bytes;
 }
 

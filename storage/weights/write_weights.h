@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/spec/status.h"
-#include "storage/tensor_blob.h"
+#include "experiments/base/status.h"
+#include "storage/formats/tensor_blob.h"
 
 namespace retort::storage {
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
-#include "experiments/privacy/pld_accountant.h"
-#include "experiments/privacy/rdp_accountant.h"
+#include "experiments/privacy/accountants/pld_accountant.h"
+#include "experiments/privacy/accountants/rdp_accountant.h"
 
 int main(int argc, char** argv) {
   using namespace retort::privacy;  // NOLINT(google-build-using-namespace)

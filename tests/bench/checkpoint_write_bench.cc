@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/checkpoint_store.h"
+#include "storage/results/checkpoint_store.h"
 
 namespace {
 
@@ -73,8 +73,7 @@ double Commit(CheckpointStore& store, Checkpoint& checkpoint) {
 }
 
 double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
   return values[values.size() / 2];
 }
 

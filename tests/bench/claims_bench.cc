@@ -7,8 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/privacy/accountant.h"
 #include "experiments/privacy/claim.h"
+#include "experiments/privacy/claims.h"
+#include "experiments/privacy/planned_events.h"
 
 int main(int argc, char** argv) {
   using namespace retort;  // NOLINT(google-build-using-namespace)
@@ -24,14 +25,14 @@ int main(int argc, char** argv) {
   spec.steps = 2000;
   spec.batch = 256;
   spec.norm_bound = 1;
-  privacy::Accountant accountant;
+  privacy::ClaimCache accountant;
   double worst = 0;
   const auto start = std::chrono::steady_clock::now();
   for (long long i = 0; i < trials; ++i) {
     spec.noise_multiplier = 0.7 + 0.01 * static_cast<double>(i % distinct) / static_cast<double>(distinct);
-    const Result<std::vector<privacy::PrivacyEvent>> events = privacy::PlannedEvents(spec);
+    const Result<std::vector<privacy::PrivacyEvent>> events = privacy::PlanEvents(spec);
     if (!events.ok()) return 1;
-    worst = std::max(worst, accountant.ClaimsFor({&spec, {}}, *events).front().epsilon);
+    worst = std::max(worst, accountant.ComputeClaims({&spec, {}}, *events).front().epsilon);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf("%lld trials, %zu distinct: %.3f s, %.1f us a trial; largest epsilon %.3f\n", trials,

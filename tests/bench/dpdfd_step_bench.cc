@@ -9,7 +9,7 @@
 
 int main(int argc, char** argv) {
   using namespace retort::worker;
-  const Options options = OptionsOf(argc, argv);
+  const Options options = ListOptions(argc, argv);
   PresetLoop loop(options);
   std::printf("{\"seconds_per_step\": [");
   for (std::int64_t step = 0, warmup = Number(options, "warmup", 5); step < loop.spec().steps; ++step) {

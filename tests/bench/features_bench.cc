@@ -1,7 +1,7 @@
 // Seconds of one piece of work: one for each line of its input, printed as it is done.
 // usage: features_bench WORK THREADS, WORK: features (histograms of orientations of 2,000 grey pictures of 28 pixels),
-// step (one step of DP-GD on 8,000 examples of 201 values and 10 classes, as many normal numbers included), propagation (labels of 300
-// of 1,000 pictures over a graph of 10 neighbours, the graph included)
+// step (one step of DP-GD on 8,000 examples of 201 values and 10 classes, as many normal numbers included), propagation
+// (labels of 300 of 1,000 pictures over a graph of 10 neighbours, the graph included)
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
@@ -18,12 +18,12 @@
 #include <string>
 #include <utility>
 
-#include "worker/distill/neighbour_graph.h"
+#include "worker/distill/similarity_graph.h"
 #include "worker/models/features/orientations.h"
-#include "worker/private/head_gradients.h"
 #include "worker/release/dpsgd_step.h"
-#include "worker/rng_streams.h"
-#include "worker/worker_service.h"
+#include "worker/run/worker_service.h"
+#include "worker/tensors/rng_streams.h"
+#include "worker/training/per_sample_gradients.h"
 
 namespace retort::worker {
 namespace {
@@ -48,7 +48,7 @@ Work Step() {
       release::DpSgdStep::Create(settings, noise::NoiseKey::FromOperatingSystem()).value());
   return [=]() mutable {
     release::ClippedSum sum = mechanism->NewSum();
-    const OuterGradients gradients = HeadGradients(weight, seen, labels);
+    const OuterGradients gradients = ComputeHeadGradients(weight, seen, labels);
     sum.AddOuter(gradients.left, gradients.right);
     const at::Tensor noisy = NormalRows(1, 2010, RngStream(3).Lane(step++));
     weight.sub_(noisy.view({10, 201}), 1e-3);
@@ -59,7 +59,7 @@ Work Propagation() {
   const at::Tensor features = NormalRows(1000, 201, RngStream(4));
   at::Tensor labels = at::zeros({1000, 10});
   labels.narrow(0, 0, 300).copy_(NormalRows(300, 10, RngStream(5)));
-  return [=] { static_cast<void>(NeighbourGraph(features, 10).Propagated(labels, 0.99)); };
+  return [=] { static_cast<void>(SimilarityGraph(features, 10).PropagateLabels(labels, 0.99)); };
 }
 
 int Serve(const Work& work) {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "worker/models/model_registry.h"
-#include "worker/worker_service.h"
+#include "worker/run/worker_service.h"
 
 namespace retort::worker {
 namespace {

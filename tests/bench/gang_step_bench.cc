@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "worker/gang/local_collective.h"
-#include "worker/gang_formation.h"
-#include "worker/methods/learner.h"
 #include "worker/models/model_registry.h"
-#include "worker/worker_service.h"
+#include "worker/run/gang_formation.h"
+#include "worker/run/worker_service.h"
+#include "worker/training/learner.h"
 
 namespace retort::worker {
 namespace {
@@ -63,8 +63,7 @@ class PipeHost final : public TrialHost {
   Status Report(const cluster::Progress&) override { return Nothing(); }
   Status Report(const cluster::CheckpointCommitted&) override { return Nothing(); }
   Status AnnounceGang(const std::string& address) override {
-    return write(ends_[1], address.data(), address.size()) > 0 ? Status()
-                                                               : EnvironmentError("The pipe is cut.");
+    return write(ends_[1], address.data(), address.size()) > 0 ? Status() : EnvironmentError("The pipe is cut.");
   }
   Result<std::string> AwaitGang(std::chrono::milliseconds) override {
     std::array<char, 256> address{};
@@ -100,7 +99,7 @@ std::vector<std::pair<double, double>> Measure(const Options& options, int rank,
   const auto alone = MakeSoloCollective();
   const at::Tensor images = at::randn({options.batch, 1, 28, 28});
   const at::Tensor targets = OneHotTargets(at::randint(10, {options.batch}, at::kLong), 10);
-  const Minibatch own = OwnPart(images, targets, *gang);
+  const Minibatch own = OwnMinibatch(images, targets, *gang);
   Learner apart = MakeLearner(options, *alone), together = MakeLearner(options, *gang);
   std::vector<std::pair<double, double>> seconds;
   for (int round = -1; round < options.rounds; ++round) {
@@ -128,10 +127,11 @@ int Run(const Options& options) {
   for (const auto& [apart, together] : seconds) exposed.push_back(std::max(0.0, together - apart) / together);
   std::sort(exposed.begin(), exposed.end());
   const double median = exposed[exposed.size() / 2];
-  std::printf("{\"network\":\"%s\",\"batch\":%lld,\"apart_ms\":%.2f,\"together_ms\":%.2f,\"exposed\":%.3f,"
-              "\"exposed_least\":%.3f,\"exposed_most\":%.3f}\n",
-              options.network.c_str(), static_cast<long long>(options.batch), 1e3 * seconds.back().first,
-              1e3 * seconds.back().second, median, exposed.front(), exposed.back());
+  std::printf(
+      "{\"network\":\"%s\",\"batch\":%lld,\"apart_ms\":%.2f,\"together_ms\":%.2f,\"exposed\":%.3f,"
+      "\"exposed_least\":%.3f,\"exposed_most\":%.3f}\n",
+      options.network.c_str(), static_cast<long long>(options.batch), 1e3 * seconds.back().first,
+      1e3 * seconds.back().second, median, exposed.front(), exposed.back());
   return median <= kMostExposed ? 0 : 3;
 }
 

@@ -1,7 +1,7 @@
 // How long a results folder takes to recover, and how much memory, by the number of its trials:
 //   journal_recovery_bench [TRIALS [FOLDER]]
-// A journal of finished trials is written to a temporary folder and recovered by a process of its own. With FOLDER, which
-// is there already, it is written into that, for other benchmarks, and not recovered.
+// A journal of finished trials is written to a temporary folder and recovered by a process of its own. With FOLDER,
+// which is there already, it is written into that, for other benchmarks, and not recovered.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "experiments/spec/spec_codec.h"
-#include "orchestrator/journal.h"
-#include "orchestrator/recovery.h"
-#include "storage/record_log.h"
+#include "experiments/methods/spec_codec.h"
+#include "orchestrator/journal/journal.h"
+#include "orchestrator/journal/recovery.h"
+#include "storage/log/record_log.h"
 #include "tests/testing/finished_sweep.h"
 
 namespace {
@@ -61,16 +61,15 @@ int WriteJournal(const std::string& folder, std::int64_t trials) {
 int Recover(const std::string& folder, std::int64_t trials) {
   const double cpu_before = CpuSeconds(Usage());
   const auto start = std::chrono::steady_clock::now();
-  const auto recovered =
-      retort::orchestrator::RecoverResults(retort::storage::PosixEnv(), SettingsOf(folder));
+  const auto recovered = retort::orchestrator::RecoverResults(retort::storage::PosixEnv(), SettingsOf(folder));
   const double seconds = SecondsSince(start);
   if (!recovered.ok()) {
     std::fprintf(stderr, "%s\n", recovered.status().message().c_str());
     return 1;
   }
   const rusage usage = Usage();
-  const bool whole = recovered->core.plan().size() == static_cast<std::size_t>(trials) &&
-                     recovered->core.AllFinal() && recovered->core.owed_rows().empty();
+  const bool whole = recovered->core.plan().size() == static_cast<std::size_t>(trials) && recovered->core.AllFinal() &&
+                     recovered->core.missing_rows().empty();
   std::printf(
       "{\"trials\":%lld,\"journal_mib\":%.1f,\"recovery_seconds\":%.3f,\"cpu_seconds\":%.3f,\"peak_mib\":%."
       "1f}\n",

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "experiments/privacy/claim.h"
-#include "orchestrator/budget.h"
+#include "experiments/privacy/planned_events.h"
+#include "experiments/privacy/relation.h"
+#include "orchestrator/core/privacy_charges.h"
 
 namespace {
 
@@ -32,7 +34,7 @@ PrivacyEvent Event(std::uint64_t trial) {
   spec.batch = 256;
   spec.norm_bound = 1;
   spec.noise_multiplier = trial % 2 == 0 ? 1.1 : 1.5;
-  return retort::privacy::PlannedEvents(spec).value().front();
+  return retort::privacy::PlanEvents(spec).value().front();
 }
 
 }  // namespace
@@ -48,11 +50,11 @@ int main(int argc, char** argv) {
   retort::DataSpec data;
   data.name = "digits";
   data.digest = std::string(64, 'd');
-  data.budget = retort::Budget{retort::privacy::TotalEpsilon({all}, 1e-5), 1e-5};
+  data.budget = retort::Budget{retort::privacy::ComputeTotalEpsilon({all}, 1e-5), 1e-5};
   std::vector<double> seconds;
   std::int64_t most = 0;
   for (int round = 0; round < 5; ++round) {
-    retort::orchestrator::ChargeBook book;
+    retort::orchestrator::PrivacyCharges book;
     const auto start = std::chrono::steady_clock::now();
     std::int64_t admitted = 0;
     for (std::uint64_t trial = 1;; trial = trial % trials + 1, ++admitted) {

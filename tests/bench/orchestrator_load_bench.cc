@@ -18,14 +18,13 @@
 #include <vector>
 
 #include "cluster/envelope.h"
-#include "orchestrator/commit.h"
-#include "orchestrator/cost_recorder.h"
-#include "orchestrator/progress_view.h"
-#include "orchestrator/publication.h"
-#include "orchestrator/quota_gate.h"
-#include "orchestrator/reactor.h"
-#include "orchestrator/system_clock.h"
-#include "orchestrator/time_fit.h"
+#include "orchestrator/journal/recovery.h"
+#include "orchestrator/process/system_clock.h"
+#include "orchestrator/reactor/reactor.h"
+#include "orchestrator/schedule/admission.h"
+#include "orchestrator/screen/progress_view.h"
+#include "orchestrator/service/cost_recorder.h"
+#include "orchestrator/service/publication.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {
@@ -85,8 +84,7 @@ struct Said {
 class Load {
  public:
   // `quota`: of the sweep. `own_clock`: time passes only by Advance.
-  Load(const std::string& folder, std::int64_t trials, int agents, int slots, const Quota& quota,
-       bool own_clock)
+  Load(const std::string& folder, std::int64_t trials, int agents, int slots, const Quota& quota, bool own_clock)
       : own_clock_(own_clock) {
     facts_.started = now();
     Settings settings{.results = folder, .provenance_json = "{}"};
@@ -96,8 +94,7 @@ class Load {
     recovered_.emplace(std::move(*recovered));
     std::vector<TrialSpec> specs;
     for (std::int64_t i = 0; i < trials; ++i)
-      specs.push_back(
-          testing::TrialBuilder(static_cast<std::uint64_t>(i)).Teacher("t" + std::to_string(i)).Build());
+      specs.push_back(testing::TrialBuilder(static_cast<std::uint64_t>(i)).Teacher("t" + std::to_string(i)).Build());
     Outbox outbox;
     SweepPlan plan = testing::PlanOf(std::move(specs));
     plan.quota = quota;
@@ -123,7 +120,7 @@ class Load {
     sent_.clear();
     const Meter::Running running(meter);
     Outbox outbox;
-    if (!QuotaStop(core(), now()).empty() || !TimeStop(core(), now()).empty())
+    if (!FindQuotaStop(core(), now()).empty() || !FindTimeStop(core(), now()).empty())
       Fail(Refused("it wants to stop"));
     for (const Said& one : said) {
       Result<cluster::Envelope> envelope = cluster::Decode(one.bytes);
@@ -226,8 +223,7 @@ int Reports(const std::string& folder, int workers, int seconds) {
       load.Say(worker.rank, {worker.attempt, worker.generation, 0, progress});
     }
     if (turn % (5 * kTurnsASecond) == 0)
-      for (int rank = 0; rank < workers / kSlotsOfAnAgent; ++rank)
-        load.Say(rank, {{}, {}, 0, cluster::Heartbeat{1}});
+      for (int rank = 0; rank < workers / kSlotsOfAnAgent; ++rank) load.Say(rank, {{}, {}, 0, cluster::Heartbeat{1}});
     load.Turn(meter);
     load.Advance(1.0 / kTurnsASecond);
   }

@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "storage/pictures/decoded_pictures.h"
+#include "storage/images/image_cache.h"
 #include "worker/data/examples.h"
-#include "worker/rng_streams.h"
-#include "worker/worker_service.h"
+#include "worker/run/worker_service.h"
+#include "worker/tensors/rng_streams.h"
 
 namespace retort::worker {
 namespace {
@@ -54,25 +54,24 @@ Files ReadFiles(const char* list) {
   return files;
 }
 
-storage::PictureSet SetOf(const Files& files, std::int64_t resize, std::int64_t crop) {
-  storage::PictureSet set;
+storage::ImageSet SetOf(const Files& files, std::int64_t resize, std::int64_t crop) {
+  storage::ImageSet set;
   set.digest = std::string(64, 'b');
   set.source.read = [&files](std::int64_t row) -> Result<std::string> {
     return files.bytes[static_cast<std::size_t>(row)];
   };
   set.source.where = [&files](std::int64_t row) { return files.names[static_cast<std::size_t>(row)]; };
-  for (std::size_t row = 0; row < files.names.size(); ++row)
-    set.rows.push_back(static_cast<std::int64_t>(row));
+  for (std::size_t row = 0; row < files.names.size(); ++row) set.rows.push_back(static_cast<std::int64_t>(row));
   set.order.preprocessing = {.resize = resize, .crop = crop};
   set.order.size = {crop, crop};
   return set;
 }
 
-void WritePlanes(const storage::PictureSet& set, const char* path) {
+void WritePlanes(const storage::ImageSet& set, const char* path) {
   std::ofstream out(path, std::ios::binary);
   for (const std::int64_t row : set.rows) {
-    const auto picture = Require(
-        storage::PreparePicture(set.source.where(row), *set.source.read(row), set.order.preprocessing));
+    const auto picture =
+        Require(storage::PrepareImage(set.source.where(row), *set.source.read(row), set.order.preprocessing));
     out.write(reinterpret_cast<const char*>(picture.planes.data()),
               static_cast<std::streamsize>(picture.planes.size()));
   }
@@ -82,13 +81,13 @@ double MillisecondsSince(double then, std::size_t pictures) {
   return (Clock::Milliseconds() - then) / static_cast<double>(pictures);
 }
 
-double Decoding(const storage::PictureSet& set, const PixelLevels& levels) {
+double Decoding(const storage::ImageSet& set, const PixelLevels& levels) {
   const std::int64_t side = set.order.size.height, plane = side * side;
   std::vector<float> out(static_cast<std::size_t>(3 * plane));
   const double began = Clock::Milliseconds();
   for (const std::int64_t row : set.rows) {
-    const auto picture = Require(
-        storage::PreparePicture(set.source.where(row), *set.source.read(row), set.order.preprocessing));
+    const auto picture =
+        Require(storage::PrepareImage(set.source.where(row), *set.source.read(row), set.order.preprocessing));
     levels.Normalise(picture.planes.data(), plane, out.data());
   }
   return MillisecondsSince(began, set.rows.size());
@@ -108,23 +107,20 @@ double FromCache(const Examples& examples, std::uint64_t epoch) {
   return sum == 12345 ? 0 : milliseconds;
 }
 
-int Epochs(const storage::PictureSet& set, int repeats, const char* folder) {
+int Epochs(const storage::ImageSet& set, int repeats, const char* folder) {
   PrepareTorch();  // memory as a worker has it
   at::set_num_threads(1);
   const PixelScale scale{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
-  storage::PictureCache cache;
+  storage::ImageCache cache;
   cache.folder = folder;
-  auto pictures =
-      Require(storage::OpenDecoded(storage::PosixEnv(), set, cache, [](auto, auto) { return Status(); }));
+  auto pictures = Require(storage::OpenDecoded(storage::PosixEnv(), set, cache, [](auto, auto) { return Status(); }));
   const ImageShape shape{3, set.order.size.height, set.order.size.width};
   const auto images = std::make_shared<const StoredImages>(std::move(pictures), shape, scale, at::kCPU);
-  const Examples examples(images, set.rows,
-                          at::zeros({static_cast<std::int64_t>(set.rows.size())}, at::kLong));
+  const Examples examples(images, set.rows, at::zeros({static_cast<std::int64_t>(set.rows.size())}, at::kLong));
   double decoding = std::numeric_limits<double>::infinity();
   for (int i = 0; i < repeats; ++i) decoding = std::min(decoding, Decoding(set, images->levels));
   std::vector<double> cached;  // epochs after the first, which maps the file and takes the memory
-  for (int i = 0; i <= 10 * repeats; ++i)
-    cached.push_back(FromCache(examples, static_cast<std::uint64_t>(i)));
+  for (int i = 0; i <= 10 * repeats; ++i) cached.push_back(FromCache(examples, static_cast<std::uint64_t>(i)));
   const auto middle = cached.begin() + 1 + 5 * repeats;
   std::nth_element(cached.begin() + 1, middle, cached.end());
   std::printf("decode %.4f\ncached %.4f\n", decoding, *middle);
@@ -138,9 +134,7 @@ int main(int argc, char** argv) {
   using namespace retort::worker;
   const std::string mode = argc > 1 ? argv[1] : "";
   if (!((mode == "planes" && argc == 6) || (mode == "epochs" && argc == 7))) {
-    std::fprintf(
-        stderr,
-        "usage: picture_bench planes LIST RESIZE CROP OUT | epochs LIST RESIZE CROP REPEATS FOLDER\n");
+    std::fprintf(stderr, "usage: picture_bench planes LIST RESIZE CROP OUT | epochs LIST RESIZE CROP REPEATS FOLDER\n");
     return 2;
   }
   const Files files = ReadFiles(argv[2]);

@@ -15,19 +15,19 @@
 #include <utility>
 #include <vector>
 
-#include "storage/checkpoint_store.h"
-#include "storage/env.h"
+#include "storage/files/env.h"
+#include "storage/results/checkpoint_store.h"
 #include "worker/data/dataset.h"
-#include "worker/devices.h"
+#include "worker/devices/devices.h"
 #include "worker/gang/local_collective.h"
 #include "worker/methods/method.h"
 #include "worker/models/model_registry.h"
 #include "worker/release/charge.h"
-#include "worker/worker_service.h"
+#include "worker/run/worker_service.h"
 
 namespace retort::worker {
 
-class Grants final : public release::ReservationPort {
+class Grants final : public release::LedgerClient {
  public:
   Result<std::uint64_t> Reserve(const privacy::PrivacyEvent&, std::int64_t) override { return ++last_; }
   Status Settle(std::uint64_t, std::int64_t) override { return {}; }
@@ -49,7 +49,8 @@ inline TrialSpec SpecOf(const Options& options) {
   data->reader = "idx";
   data->path = RETORT_SOURCE_DIR "/experiments/data/mnist10k";
   data->examples = 10000;
-  data->split = {1, {0, 8000}, {8000, 8000}, {9000, 10000}, {}, {}, {}};   // no public split: no evaluation inside a step
+  data->split = {1,  {0, 8000}, {8000, 8000}, {9000, 10000}, {},
+                 {}, {}};  // no public split: no evaluation inside a step
   TrialSpec spec;
   spec.data = data;
   spec.noise = NoiseMode::seeded;
@@ -73,7 +74,7 @@ T Require(Result<T> result) {
 }
 
 // "key=value" arguments. Exit 2 for another.
-inline Options OptionsOf(int argc, char** argv) {
+inline Options ListOptions(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -110,7 +111,7 @@ class PresetLoop {
     store_ = Require(storage::CheckpointStore::Open(storage::PosixEnv(), folder_, 1));
     MoveTo(device_.device, data_);
     tape_.emplace(store_.get(), *gang_, device_.device);
-    tape_->Fund(book_);
+    tape_->UseChargeBook(book_);
     method_ = Require(MakeMethod({spec_, data_, &teacher_, *tape_, *gang_, device_.noise}));
     method_->Register(state_);
   }
@@ -151,7 +152,7 @@ class PresetLoop {
   std::string folder_;
   std::unique_ptr<Collective> gang_;
   std::unique_ptr<storage::CheckpointStore> store_;
-  std::optional<ReleaseTape> tape_;
+  std::optional<ReleaseReplay> tape_;
   std::unique_ptr<Method> method_;
   TrainState state_;
 };

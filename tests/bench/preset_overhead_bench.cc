@@ -18,13 +18,12 @@
 #include "tests/bench/preset_loop.h"
 #include "worker/distill/generator_loss.h"
 #include "worker/distill/transfer_set.h"
-#include "worker/gradients.h"
-#include "worker/models/generator.h"
-#include "worker/optim/adam.h"
+#include "worker/models/generators.h"
+#include "worker/optim/optimisers.h"
 #include "worker/optim/schedule.h"
 #include "worker/release/mechanism.h"
 #include "worker/release/output_gradient.h"
-#include "worker/release/post_processing.h"
+#include "worker/tensors/autograd.h"
 
 namespace retort::worker {
 namespace {
@@ -36,14 +35,14 @@ class HandLoop {
   HandLoop(const TrialSpec& spec, const Dataset& data)
       : spec_(spec),
         teacher_(Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))),
-        student_(Require(MakeNetwork(spec.network, data.shape, data.classes,
-                                     RngStream(spec.seed, Purpose::parameters)))),
+        student_(
+            Require(MakeNetwork(spec.network, data.shape, data.classes, RngStream(spec.seed, Purpose::parameters)))),
         generator_(Require(Generator::Create(data.shape, spec.latent, spec.generator_width,
                                              RngStream(spec.seed, Purpose::parameters, 0, 1)))),
         student_adam_(student_->parameters().flat().numel()),
         generator_adam_(generator_->parameters().flat().numel(), {.beta1 = 0.5}),
         transfer_(spec.replay, spec.batch, data.shape, data.classes),
-        key_(release::KeyFor(spec)) {}
+        key_(release::MakeNoiseKey(spec)) {}
 
   void Step(std::int64_t step) {
     const double decay = HoldThenLinear(step, spec_.steps, spec_.lr_hold, spec_.lr_end);
@@ -66,10 +65,10 @@ class HandLoop {
   at::Tensor Targets(std::int64_t step, const at::Tensor& images) {
     const at::NoGradGuard no_grad;
     const at::Tensor own = student_->Forward(images).logits, other = teacher_->Forward(images).logits;
-    const at::Tensor gradient = release::OutputGradient(release::RuleOf(spec_), own, other).contiguous();
+    const at::Tensor gradient = release::ComputeOutputGradient(release::RuleOf(spec_), own, other).contiguous();
     at::Tensor noisy = at::empty_like(gradient);
-    const release::Lattice lattice = Require(release::Lattice::For(
-        spec_.norm_bound, spec_.sigma * spec_.norm_bound / static_cast<double>(spec_.batch)));
+    const release::Lattice lattice = Require(
+        release::Lattice::For(spec_.norm_bound, spec_.sigma * spec_.norm_bound / static_cast<double>(spec_.batch)));
     const Status status = kernels_.NormaliseAndNoise(
         gradient,
         {lattice.step, lattice.TargetOf(gradient.size(1)), lattice.longest, spec_.normalization_floor, lattice.scale},
@@ -85,7 +84,8 @@ class HandLoop {
         dropout(spec_.seed, Purpose::dropout, at_step);
     const std::int64_t replayed =
         transfer_.stored() > 0
-            ? static_cast<std::int64_t>(static_cast<double>(spec_.student_batch) * spec_.replay_fraction) : 0;
+            ? static_cast<std::int64_t>(static_cast<double>(spec_.student_batch) * spec_.replay_fraction)
+            : 0;
     const std::int64_t fresh = spec_.student_batch - replayed;
     std::vector<std::int64_t> permutation;
     std::int64_t drawn = 0;
@@ -115,9 +115,9 @@ class HandLoop {
   void Improve(std::int64_t step, const at::Tensor& images, const at::Tensor& targets, double decay) {
     for (std::int64_t i = 0; i < spec_.generator_steps; ++i) {
       const NetworkOutput out = student_->Forward(i == 0 ? images : Images(step));
-      const GeneratorGradient gradient = Require(
-          GeneratorLoss(out, targets, {spec_.one_hot, spec_.information_entropy, spec_.activation_norm},
-                        GeneratorForm::dafl, spec_.batch, *solo_));
+      const GeneratorGradient gradient =
+          Require(GeneratorLoss(out, targets, {spec_.one_hot, spec_.information_entropy, spec_.activation_norm},
+                                GeneratorForm::dafl, spec_.batch, *solo_));
       Descend({out.logits, out.features}, {gradient.logits, gradient.features}, generator_->parameters(),
               generator_adam_, spec_.generator_lr * decay);
     }
@@ -190,4 +190,4 @@ int Compare(const Options& options) {
 }  // namespace
 }  // namespace retort::worker
 
-int main(int argc, char** argv) { return retort::worker::Compare(retort::worker::OptionsOf(argc, argv)); }
+int main(int argc, char** argv) { return retort::worker::Compare(retort::worker::ListOptions(argc, argv)); }

@@ -14,15 +14,15 @@
 #include <string>
 #include <vector>
 
-#include "storage/checkpoint_store.h"
-#include "storage/env.h"
-#include "tests/unit/release/release_fixture.h"
+#include "storage/files/env.h"
+#include "storage/results/checkpoint_store.h"
+#include "tests/unit/worker/release/release_fixture.h"
 #include "worker/data/dataset.h"
 #include "worker/gang/local_collective.h"
 #include "worker/methods/method.h"
 #include "worker/models/model_registry.h"
-#include "worker/noise/lattice_gaussian.h"
 #include "worker/noise/lattice_normal.h"
+#include "worker/noise/lattice_samplers.h"
 #include "worker/release/gaussian_gradient.h"
 #include "worker/release/noisy_votes.h"
 
@@ -38,8 +38,7 @@ double SecondsOf(const std::function<void()>& work) {
 }
 
 double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
   return values[values.size() / 2];
 }
 
@@ -83,8 +82,7 @@ void Mechanism() {
   at::manual_seed(1);
   const at::Tensor student = at::randn({kRows, kClasses}), teacher = 3 * at::randn({kRows, kClasses});
   release::GradientSettings settings;
-  const auto mechanism =
-      Require(release::GaussianGradient::Create(settings, noise::NoiseKey::FromOperatingSystem()));
+  const auto mechanism = Require(release::GaussianGradient::Create(settings, noise::NoiseKey::FromOperatingSystem()));
   release::FixedTeacher fixed(teacher);
   release::MemoryPort port;
   release::ChargeBook book(&port, 64, INT64_MAX);
@@ -112,9 +110,8 @@ void Mechanism() {
                    }) /
                    20);
   }
-  std::printf(
-      "mechanism of 256 rows, 10 classes: %.1f us, charge included; loop over the rows %.0f us: %.0f times\n",
-      1e6 * Least(fast), 1e6 * Least(slow), Least(slow) / Least(fast));
+  std::printf("mechanism of 256 rows, 10 classes: %.1f us, charge included; loop over the rows %.0f us: %.0f times\n",
+              1e6 * Least(fast), 1e6 * Least(slow), Least(slow) / Least(fast));
 }
 
 // One trial between its steps.
@@ -128,8 +125,8 @@ class Trial {
         gang_(MakeSoloCollective()) {
     std::filesystem::remove_all(folder_);
     store_ = Require(storage::CheckpointStore::Open(storage::PosixEnv(), folder_, 1));
-    tape_ = std::make_unique<ReleaseTape>(store_.get(), *gang_);
-    tape_->Fund(book_);
+    tape_ = std::make_unique<ReleaseReplay>(store_.get(), *gang_);
+    tape_->UseChargeBook(book_);
     method_ = Require(MakeMethod({spec_, data, teacher, *tape_, *gang_}));
     method_->Register(state_);
   }
@@ -151,7 +148,7 @@ class Trial {
   release::ChargeBook book_;
   std::unique_ptr<Collective> gang_;
   std::unique_ptr<storage::CheckpointStore> store_;
-  std::unique_ptr<ReleaseTape> tape_;
+  std::unique_ptr<ReleaseReplay> tape_;
   std::unique_ptr<Method> method_;
   TrainState state_;
 };
@@ -174,9 +171,8 @@ void Step(std::int64_t steps) {
   TeacherArtifact teacher;
   teacher.spec.role = Role::teacher;
   teacher.spec.method = "plain";
-  teacher.parameters =
-      Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))
-          ->StateBlobs("teacher/");
+  teacher.parameters = Require(MakeNetwork("datalens", data.shape, data.classes, RngStream(1, Purpose::parameters)))
+                           ->StateBlobs("teacher/");
   TrialSpec spec;
   spec.steps = steps + kWarmup;
   spec.reading = Reading::working;
@@ -191,9 +187,8 @@ void Step(std::int64_t steps) {
     plain.push_back(b);
     ratios.push_back(a / b);
   }
-  std::printf(
-      "dpdfd step at 10 classes: %.1f ms with noise, %.1f ms without: median ratio %.3f over %zu pairs\n",
-      1e3 * Median(noisy), 1e3 * Median(plain), Median(ratios), ratios.size());
+  std::printf("dpdfd step at 10 classes: %.1f ms with noise, %.1f ms without: median ratio %.3f over %zu pairs\n",
+              1e3 * Median(noisy), 1e3 * Median(plain), Median(ratios), ratios.size());
 }
 
 // The draws of one step, in turn with the whole step that takes them, on one core. Exit status 3: more than the aim.
@@ -248,8 +243,7 @@ void Votes() {
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
-  if (what != "lattice" && what != "mechanism" && what != "step" && what != "dpsgd" &&
-      what != "votes") {
+  if (what != "lattice" && what != "mechanism" && what != "step" && what != "dpsgd" && what != "votes") {
     std::fprintf(stderr, "usage: release_bench lattice | mechanism | step [STEPS] | dpsgd | votes\n");
     return 2;
   }

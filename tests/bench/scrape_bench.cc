@@ -1,7 +1,7 @@
 // Time of one scrape over loopback, from the connection to the last byte, values published anew before each.
-//   scrape_bench SERIES SCRAPES     prints "best_ms collect_ms first_ms again_ms bytes": the least time of a scrape that
-//   makes the text, and the mean CPU of all threads for gathering the values, for publishing them with the first scrape,
-//   and for another scrape of the same page
+//   scrape_bench SERIES SCRAPES     prints "best_ms collect_ms first_ms again_ms bytes": the least time of a scrape
+//   that makes the text, and the mean CPU of all threads for gathering the values, for publishing them with the first
+//   scrape, and for another scrape of the same page
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>

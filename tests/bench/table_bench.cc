@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "orchestrator/cli/table_format.h"
+#include "orchestrator/cli/render/table_export.h"
 
 namespace retort::orchestrator::cli {
 namespace {
@@ -90,7 +90,7 @@ int Run(int rows) {
   spec.rows = {"method", "sigma"};
   spec.columns = {"data"};
   spec.published = "dpdfd-ijcai23/table2";
-  const std::vector<PublishedValue> published = PublishedTable(spec.published);
+  const std::vector<PublishedValue> published = FindPublishedTable(spec.published);
   auto start = std::chrono::steady_clock::now();
   const ResultTable table = BuildTable(plan, spec, view, published);
   int code = Report("build", Since(start), 0);

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/weights/state_dict.h"
+#include "storage/weights/read_weights.h"
 #include "storage/weights/write_weights.h"
 
 namespace {
@@ -34,12 +34,10 @@ std::vector<TensorBlob> MakeState(std::size_t mib) {
   std::uint32_t word = 1;
   for (std::size_t i = 0; i < kTensors; ++i) {
     const std::size_t floats = (mib << 20) / kTensors / sizeof(float);
-    TensorBlob blob{
-        "layer" + std::to_string(i) + ".weight", DType::f32, {static_cast<std::int64_t>(floats)}, {}};
+    TensorBlob blob{"layer" + std::to_string(i) + ".weight", DType::f32, {static_cast<std::int64_t>(floats)}, {}};
     blob.bytes.resize(floats * sizeof(float));
     for (std::size_t at = 0; at < blob.bytes.size(); ++at)
-      blob.bytes[at] =
-          at % 4 == 3 ? 0x3F : static_cast<std::uint8_t>((word = word * 1664525 + 1013904223) >> 24U);
+      blob.bytes[at] = at % 4 == 3 ? 0x3F : static_cast<std::uint8_t>((word = word * 1664525 + 1013904223) >> 24U);
     state.push_back(std::move(blob));
   }
   return state;

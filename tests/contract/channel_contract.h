@@ -69,8 +69,7 @@ class Inbox {
       return;
     }
     for (int rank = 1; rank < channel_.size(); ++rank) From({rank});
-    for (int rank = 1; rank < channel_.size(); ++rank)
-      EXPECT_TRUE(channel_.Send({rank}, Numbered(0, 0)).ok());
+    for (int rank = 1; rank < channel_.size(); ++rank) EXPECT_TRUE(channel_.Send({rank}, Numbered(0, 0)).ok());
   }
 
  private:
@@ -98,8 +97,7 @@ TYPED_TEST_P(ChannelContract, EveryMessageTypeCrossesUnchanged) {
   this->world_.Run([](Channel& channel) {
     Inbox inbox(channel);
     if (channel.rank() == WorldRank{1}) {
-      for (const auto& message : SampleMessages())
-        EXPECT_TRUE(channel.Send({0}, SampleEnvelope(message)).ok());
+      for (const auto& message : SampleMessages()) EXPECT_TRUE(channel.Send({0}, SampleEnvelope(message)).ok());
     } else if (channel.rank() == WorldRank{0}) {
       for (const auto& message : SampleMessages()) {
         EXPECT_EQ(Encode(inbox.From({1})), Encode(SampleEnvelope(message)));
@@ -112,9 +110,7 @@ TYPED_TEST_P(ChannelContract, EveryMessageTypeCrossesUnchanged) {
 // Large messages take another road through MPI than small ones, and must not be overtaken on it.
 TYPED_TEST_P(ChannelContract, MessagesOfOneSenderKeepTheirOrderWhateverTheirSize) {
   constexpr std::uint64_t kMessages = 120;
-  const auto size_of = [](std::uint64_t sequence) {
-    return sequence % 10 == 0 ? std::size_t{300'000} : sequence;
-  };
+  const auto size_of = [](std::uint64_t sequence) { return sequence % 10 == 0 ? std::size_t{300'000} : sequence; };
   this->world_.Run([&](Channel& channel) {
     Inbox inbox(channel);
     for (std::uint64_t i = 0; channel.rank() != WorldRank{0} && i < kMessages; ++i) {

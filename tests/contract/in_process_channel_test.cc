@@ -1,4 +1,4 @@
-#include "cluster/in_process_channel.h"
+#include "cluster/channel.h"
 
 #include <gmock/gmock.h>
 

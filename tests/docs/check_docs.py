@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from pages import NEEDS, SKIPPED_FOLDERS, blocks_of, code_of, is_runnable, pages, read
+from pages import NEEDS, SKIPPED_FOLDERS, read_blocks, read_code, is_runnable, list_pages, read_page
 
 try:
     import tomllib
@@ -82,7 +82,7 @@ class Program:
         return flags
 
 
-def node_of(schema, node):
+def resolve_node(schema, node):
     while "$ref" in node:
         place = schema
         for part in node["$ref"].removeprefix("#/").split("/"):
@@ -91,9 +91,9 @@ def node_of(schema, node):
     return node
 
 
-def child_of(schema, node, name):
+def find_child(schema, node, name):
     """The schema of a member; None where there is none of that name, {} where anything may stand."""
-    node = node_of(schema, node)
+    node = resolve_node(schema, node)
     if name in node.get("properties", {}):
         return node["properties"][name]
     rest = node.get("additionalProperties", "properties" not in node)
@@ -102,7 +102,7 @@ def child_of(schema, node, name):
     return rest if isinstance(rest, dict) else {}
 
 
-def key_names(schema):
+def collect_key_names(schema):
     names, stack = set(), [schema]
     while stack:
         node = stack.pop()
@@ -114,18 +114,18 @@ def key_names(schema):
     return names
 
 
-def unknown_keys(schema, node, value, path=""):
+def find_unknown_keys(schema, node, value, path=""):
     if isinstance(value, dict):
         for name, below in value.items():
-            child = child_of(schema, node, name)
+            child = find_child(schema, node, name)
             if child is None:
                 yield f"{path}{name}"
             else:
-                yield from unknown_keys(schema, child, below, f"{path}{name}.")
+                yield from find_unknown_keys(schema, child, below, f"{path}{name}.")
     elif isinstance(value, list):
-        items = node_of(schema, node).get("items", {})
+        items = resolve_node(schema, node).get("items", {})
         for below in value:
-            yield from unknown_keys(schema, items, below, path)
+            yield from find_unknown_keys(schema, items, below, path)
 
 
 def is_placeholder(token):
@@ -156,8 +156,11 @@ def check_paths(root, page, code):
 
 
 def check_links(root, page):
-    text = re.sub(r"^```.*?^```", lambda match: "\n" * match[0].count("\n"), read(root, page), flags=re.S | re.M)
+    text = re.sub(r"^```.*?^```", lambda match: "\n" * match[0].count("\n"), read_page(root, page), flags=re.S | re.M)
     for number, line in enumerate(text.splitlines(), 1):
+        for figure in re.findall(r'<(?:img|source)\b[^>]*\bsrc(?:set)?="([^"]+)"', line):
+            if not os.path.exists(os.path.join(root, os.path.dirname(page), figure)):
+                yield number, f"figure {figure} does not exist"
         for link in re.findall(r"\]\(([^)]+)\)", re.sub(r"`[^`]*`", "", line)):
             target, _, anchor = link.partition("#")
             path = os.path.normpath(os.path.join(os.path.dirname(page), target)) if target else page
@@ -165,12 +168,12 @@ def check_links(root, page):
                 continue
             if not os.path.exists(os.path.join(root, path)):
                 yield number, f"link to {link}, which does not exist"
-            elif anchor and anchor not in anchors_of(root, path):
+            elif anchor and anchor not in collect_anchors(root, path):
                 yield number, f"link to {link}, which has no such heading"
 
 
-def anchors_of(root, page):
-    headings = re.findall(r"^#+ +(.*)$", read(root, page), re.M)
+def collect_anchors(root, page):
+    headings = re.findall(r"^#+ +(.*)$", read_page(root, page), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
@@ -201,7 +204,7 @@ def check_program(root, program, code):
     for index, word in enumerate(words):
         if not word.endswith((".sh", ".sbatch")) or not os.path.exists(os.path.join(root, word)):
             continue
-        text = read(root, word)
+        text = read_page(root, word)
         stop = next((i for i in range(index, len(words)) if os.path.basename(words[i]) == "retort"), len(words))
         for flag in (name.split("=")[0] for name in words[index + 1:stop] if name.startswith("--")):
             if flag not in text:
@@ -220,7 +223,7 @@ def check_plan(root, program, words):
 
 
 @functools.lru_cache(maxsize=None)
-def sources(root):
+def read_sources(root):
     ends = (".h", ".cc", ".cu", ".cuh", ".py", ".sh", ".sbatch", ".cmake", "CMakeLists.txt", ".yaml")
     texts = []
     for folder, folders, files in os.walk(root):
@@ -234,20 +237,20 @@ def sources(root):
 
 def check_names(root, program, code, inline):
     for name in re.findall(r"(?<![\w/.{$-])retort_[a-z0-9_]+[a-z0-9](?![\w*{(.])", code):
-        cmake = re.search(rf"(?:function|add_library|add_executable|NAME|set)\s*\(?\s*{name}\b", sources(root))
+        cmake = re.search(rf"(?:function|add_library|add_executable|NAME|set)\s*\(?\s*{name}\b", read_sources(root))
         if name not in program.metrics and not cmake:
             yield f"there is no metric {name}"
     for name in re.findall(r"\bRETORT_[A-Z0-9_]+\b", code):
-        if not re.search(rf"\b{name}\b", sources(root)):
+        if not re.search(rf"\b{name}\b", read_sources(root)):
             yield f"nothing knows {name}"
     if not inline:
         return
     if re.fullmatch(r"--[a-z][\w-]*( [A-Z.…]+)?", code):
         flag = code.split()[0]
-        if flag not in program.every_flag and not re.search(re.escape(flag) + r"(?![\w-])", sources(root)):
+        if flag not in program.every_flag and not re.search(re.escape(flag) + r"(?![\w-])", read_sources(root)):
             yield f"no program has {flag}"
     symbol = re.fullmatch(r"(?:\w+::)*(\w+)\(\)|(k[A-Z]\w+)", code)
-    if symbol and not re.search(rf"\b{symbol[1] or symbol[2]}\b", sources(root)):
+    if symbol and not re.search(rf"\b{symbol[1] or symbol[2]}\b", read_sources(root)):
         yield f"no source has {code}"
 
 
@@ -260,12 +263,12 @@ def check_key(program, code):
         if len(names) == 2 and names[0] in NAMED:
             return
         for name in names:
-            node = child_of(schema, node, name)
+            node = find_child(schema, node, name)
             if node is None:
                 yield f"there is no key {dotted[1]}"
                 return
     plain = re.match(r"([a-z][a-z0-9_]{2,})(?:\.[\w-]+)* = [\"\[{\d-]", code)
-    if plain and plain[1] not in key_names(schema) and plain[1] not in TABLES:
+    if plain and plain[1] not in collect_key_names(schema) and plain[1] not in TABLES:
         yield f"there is no key {plain[1]}"
 
 
@@ -278,10 +281,10 @@ def check_toml(program, block):
         yield f"is no TOML: {error}"
         return
     known = any(name in program.schema["properties"] for name in document)
-    places = [program.schema] if known else [child_of(program.schema, program.schema, name) for name in
+    places = [program.schema] if known else [find_child(program.schema, program.schema, name) for name in
                                              ("trial", "sweep")] + [
-        child_of(program.schema, child_of(program.schema, program.schema, name), "any") for name in NAMED]
-    per_place = [list(unknown_keys(program.schema, place, document)) for place in places]
+        find_child(program.schema, find_child(program.schema, program.schema, name), "any") for name in NAMED]
+    per_place = [list(find_unknown_keys(program.schema, place, document)) for place in places]
     for key in min(per_place, key=len):
         yield f"there is no key {key}"
 
@@ -307,20 +310,20 @@ def check_block(root, program, block, runnable):
 
 def check_needs(root):
     """Every command that blocks run which take long is run by one, of any page, that does not."""
-    blocks = [block for page in pages(root) for block in blocks_of(root, page) if block.language == "sh"]
-    quick = {name for block in blocks if "long" not in block.needs for name in commands_of(block)} | LONG_ALONE
+    blocks = [block for page in list_pages(root) for block in read_blocks(root, page) if block.language == "sh"]
+    quick = {name for block in blocks if "long" not in block.needs for name in list_commands(block)} | LONG_ALONE
     for block in blocks:
-        for name in sorted(set(commands_of(block)) - quick):
+        for name in sorted(set(list_commands(block)) - quick):
             yield f"{block.page}:{block.line}: retort {name} is run by blocks alone that take long (needs=long)"
 
 
-def commands_of(block):
+def list_commands(block):
     return re.findall(r"(?:^|[\s;|&(/])retort ([a-z]{2,})", re.sub(r"(^|\s)#.*", "", block.text), re.M)
 
 
 def check_page(root, program, page):
     runnable = is_runnable(root, page)
-    for number, code, fenced in code_of(root, page):
+    for number, code, fenced in read_code(root, page):
         found = [*check_paths(root, page, code), *check_program(root, program, code),
                  *check_names(root, program, code, not fenced)]
         if not fenced:
@@ -329,13 +332,13 @@ def check_page(root, program, page):
             yield f"{page}:{number}: {what}"
     for number, what in check_links(root, page):
         yield f"{page}:{number}: {what}"
-    for block in blocks_of(root, page):
+    for block in read_blocks(root, page):
         for what in check_block(root, program, block, runnable):
             yield f"{page}:{block.line}: {what}"
 
 
-def violations(root, program):
-    return [*check_needs(root), *(what for page in pages(root) for what in check_page(root, program, page))]
+def find_violations(root, program):
+    return [*check_needs(root), *(what for page in list_pages(root) for what in check_page(root, program, page))]
 
 
 def main():
@@ -343,7 +346,7 @@ def main():
     parser.add_argument("--root", required=True)
     parser.add_argument("--retort", required=True)
     options = parser.parse_args()
-    found = violations(os.path.abspath(options.root), Program(options.retort))
+    found = find_violations(os.path.abspath(options.root), Program(options.retort))
     print("\n".join(found) if found else "docs: no violation")
     return 1 if found else 0
 

@@ -18,7 +18,7 @@ VARIABLE = "RETORT" + "_KNOWN"  # in one piece it would be one that this test re
 GOOD = """# A page
 
 See `storage/log.h`, `storage/{log.h,log.cc}`, `storage/*.h`, [the log](storage/log.h) and [below](#a-part-of-it).
-`kMostBytes` and `Open()` are of the sources, `trial.steps`, `method = "dpdfd"` of a sweep file, `retort_trials` a metric.
+`kMaxBytes` and `Open()` are of the sources, `trial.steps`, `method = "dpdfd"` of a sweep file, `retort_trials` a metric.
 `--results DIR` is an option, `%s` a variable, `retort status --json` a command.
 
 ## A part of it
@@ -41,7 +41,7 @@ retort chaos sweep.toml
 
 TREE = {
     "README.md": GOOD,
-    "storage/log.h": "constexpr int kMostBytes = 1;\nint Open();\n",
+    "storage/log.h": "constexpr int kMaxBytes = 1;\nint Open();\n",
     "storage/log.cc": f'const char* name = "{VARIABLE}";\n',
     "cluster/more.sh": "# --tests\n",
     "digits/t10k-images-idx3-ubyte": "",
@@ -68,6 +68,8 @@ PLANTED = {
     "path of a list": ("`storage/{log.h,gone.h}`", "storage/gone.h does not exist"),
     "path of a block": ("```sh\ncat storage/absent.txt\n```", "storage/absent.txt does not exist"),
     "link": ("[x](storage/absent.h)", "link to storage/absent.h, which does not exist"),
+    "figure": ('<img src="storage/absent.svg" alt="x">', "figure storage/absent.svg does not exist"),
+    "figure in the dark": ('<source media="x" srcset="absent-dark.svg">', "figure absent-dark.svg does not exist"),
     "heading": ("[x](#no-such-part)", "which has no such heading"),
     "command": ("`retort frobnicate`", "retort has no command frobnicate"),
     "flag": ("`retort status --frobnicate`", "retort status has no --frobnicate"),
@@ -87,7 +89,7 @@ PLANTED = {
     "key of a block": ("```toml\n[data.birds]\nreaderr = 'pictures'\n```", "there is no key"),
     "TOML": ("```toml\n[data\n```", "is no TOML"),
     "function": ("`Shut()`", "no source has Shut()"),
-    "constant": ("`kLeastBytes`", "no source has kLeastBytes"),
+    "constant": ("`kMinBytes`", "no source has kMinBytes"),
     "language": ("```\nls\n```", "a block of no language"),
     "command of long blocks alone": ("```sh needs=long\nretort table sweep.toml\n```", "retort table is run by blocks alone that take"),
     "need": ("```sh needs=gold\nls\n```", "nothing is known of needs=gold"),
@@ -106,28 +108,28 @@ def scratch(files):
         yield root
 
 
-def found_in(files):
+def check_tree(files):
     with scratch(files) as root:
-        return check_docs.violations(root, PROGRAM)
+        return check_docs.find_violations(root, PROGRAM)
 
 
 class PagesThatAreUntrueAreFound(unittest.TestCase):
     def test_a_page_without_a_fault_passes(self):
-        self.assertEqual(found_in(TREE), [])
+        self.assertEqual(check_tree(TREE), [])
 
-    def test_each_planted_fault_is_reported_and_nothing_else(self):
+    def test_each_planted_fault_is_reported_alone(self):
         line = len(GOOD.splitlines()) + 1
         for kind, (text, expected) in PLANTED.items():
             with self.subTest(kind):
-                found = found_in({**TREE, "README.md": f"{GOOD}{text}\n"})
+                found = check_tree({**TREE, "README.md": f"{GOOD}{text}\n"})
                 self.assertEqual(len(found), 1, found)
                 self.assertIn(expected, found[0])
                 self.assertIn(int(found[0].split(":")[1]), range(line, line + 3))
 
-    def test_a_page_of_a_room_is_looked_into_and_the_change_log_is_not(self):
+    def test_room_pages_are_checked_the_changelog_is_not(self):
         fault = "`storage/absent.h`\n"
-        self.assertIn("storage/PAGE.md:1:", "".join(found_in({**TREE, "storage/PAGE.md": fault})))
-        self.assertEqual(found_in({**TREE, "CHANGELOG.md": fault}), [])
+        self.assertIn("storage/PAGE.md:1:", "".join(check_tree({**TREE, "storage/PAGE.md": fault})))
+        self.assertEqual(check_tree({**TREE, "CHANGELOG.md": fault}), [])
 
     def test_the_exit_code_says_whether_there_was_a_fault(self):
         for added, code in (("", 0), ("`storage/absent.h`\n", 1)):

@@ -21,7 +21,7 @@ class Block:
         self.stray = [word for word in words if not word.startswith("needs=")]
 
 
-def pages(root):
+def list_pages(root):
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         for name in sorted(files):
@@ -30,15 +30,15 @@ def pages(root):
                 yield path
 
 
-def read(root, page):
+def read_page(root, page):
     with open(os.path.join(root, page), encoding="utf-8") as file:
         return file.read()
 
 
-def blocks_of(root, page):
+def read_blocks(root, page):
     """Every block in order; one that is not closed reaches to the end of the page."""
     found, info, closing, lines, begin = [], None, "", [], 0
-    for number, line in enumerate(read(root, page).splitlines(), 1):
+    for number, line in enumerate(read_page(root, page).splitlines(), 1):
         if info is not None and line.startswith(closing):
             found.append(Block(page, begin, info, lines))
             info = None
@@ -54,15 +54,15 @@ def blocks_of(root, page):
 
 
 def is_runnable(root, page):
-    return any(block.language == "sh" for block in blocks_of(root, page))
+    return any(block.language == "sh" for block in read_blocks(root, page))
 
 
-def code_of(root, page):
+def read_code(root, page):
     """(line, code, whether it is of a block) of every command of a block, its continued lines joined, and of every
     inline code span."""
-    lines = read(root, page).splitlines()
+    lines = read_page(root, page).splitlines()
     fenced = set()
-    for block in blocks_of(root, page):
+    for block in read_blocks(root, page):
         fenced.update(range(block.line, block.end + 1))
         command, begin = "", block.line + 1
         for number, line in enumerate(block.text.splitlines(), block.line + 1):

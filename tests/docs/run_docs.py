@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from pages import NEEDS, blocks_of, is_runnable, pages
+from pages import NEEDS, read_blocks, is_runnable, list_pages
 
 LEFT_OUT = shutil.ignore_patterns(".git", "build", "results", "__pycache__")
 READERS = ("pandas", "tables", "h5py", "xarray", "h5netcdf")
@@ -31,7 +31,7 @@ def succeeds(*command):
 
 
 @functools.lru_cache(maxsize=None)
-def readers_python(root):
+def find_readers_python(root):
     """A Python that opens results; empty where there is none."""
     for python in (os.environ.get("RETORT_READERS_PYTHON", ""), sys.executable,
                    os.path.join(root, "build/deps/test-venv/bin/python")):
@@ -45,7 +45,7 @@ def is_met(need, root, programs):
     return {
         "mpi": lambda: shutil.which("mpirun") and os.path.exists(beside("libretort_mpi.so")),
         "gpu": lambda: succeeds("nvidia-smi") and os.path.exists(beside("libretort_cuda.so")),
-        "readers": lambda: readers_python(root),
+        "readers": lambda: find_readers_python(root),
         "h5dump": lambda: shutil.which("h5dump"),
         "slurm": lambda: succeeds("sinfo"),
         "pbs": lambda: succeeds("qstat"),
@@ -64,7 +64,7 @@ class Scratch:
         self.tree = os.path.join(folder, "tree")
         shutil.copytree(root, self.tree, ignore=LEFT_OUT)
 
-    def folder_of(self, page):
+    def make_folder(self, page):
         home = os.path.join(self.folder, re.sub(r"\W", "-", page))
         os.makedirs(home)
         for name in os.listdir(self.tree):
@@ -72,7 +72,7 @@ class Scratch:
         for name in ("home", "tmp", "programs", "build/release"):
             os.makedirs(os.path.join(home, name))
         os.symlink(self.programs, os.path.join(home, "build/release/bin"))
-        python = readers_python(self.root)
+        python = find_readers_python(self.root)
         if python:
             wrapper = os.path.join(home, "programs/python3")
             with open(wrapper, "w", encoding="utf-8") as file:
@@ -110,7 +110,7 @@ def run_block(block, home, environment, limit):
     return ("\n".join([trouble, *("    " + line for line in lines[-25:])]) if trouble else ""), lines
 
 
-def not_shown(block, printed):
+def find_unprinted(block, printed):
     """The lines of a ```text shown block that nobody printed."""
     known = [" ".join(line.split()) for line in printed]
     return [line for line in block.text.splitlines() if not any(" ".join(line.split()) in one for one in known)]
@@ -118,12 +118,12 @@ def not_shown(block, printed):
 
 def run_page(page, root, scratch, met, limit):
     """(trouble, blocks not run, number of blocks run); a block that fails ends its page."""
-    home = scratch.folder_of(page)
+    home = scratch.make_folder(page)
     environment = scratch.environment(home)
     left, ran, printed = [], 0, None
-    for block in blocks_of(root, page):
+    for block in read_blocks(root, page):
         if block.language == "text" and "shown" in block.stray and printed is not None:
-            for line in not_shown(block, printed):
+            for line in find_unprinted(block, printed):
                 return f"{page}:{block.line}: nothing printed: {line}", left, ran
         if block.language != "sh":
             continue
@@ -156,7 +156,7 @@ def main():
     failed, not_run, blocks = [], [], 0
     with tempfile.TemporaryDirectory(prefix="retort-docs-") as folder:
         scratch = Scratch(folder, root, program)
-        for page in options.page or [page for page in pages(root) if is_runnable(root, page)]:
+        for page in options.page or [page for page in list_pages(root) if is_runnable(root, page)]:
             begun = time.monotonic()
             trouble, left, ran = run_page(page, root, scratch, met, options.limit)
             blocks += ran

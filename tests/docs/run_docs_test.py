@@ -35,7 +35,7 @@ class CommandsOfPages(unittest.TestCase):
                              capture_output=True, text=True)
         return run.returncode, run.stdout + run.stderr
 
-    def test_blocks_of_a_page_run_in_order_in_one_folder_with_the_program_on_the_path(self):
+    def test_blocks_run_in_order_in_one_folder(self):
         code, output = self.run_pages({
             "a.md": block("retort plan >first") + "<!-- sh\ncat first >second\n-->\n" +
                     block('test "$(cat second)" = "the program plan"\ntest -x build/release/bin/retort'),
@@ -43,7 +43,7 @@ class CommandsOfPages(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertIn("4 blocks were run, 0 were not, 0 failed", output)
 
-    def test_a_command_that_fails_fails_the_page_with_its_line_and_last_words_and_the_others_still_run(self):
+    def test_a_failing_command_fails_its_page(self):
         code, output = self.run_pages({"a.md": "x\n" + block("echo gone astray\nfalse\ntrue") + block("touch on"),
                                        "b.md": block("true")})
         self.assertEqual(code, 1, output)
@@ -51,12 +51,12 @@ class CommandsOfPages(unittest.TestCase):
         self.assertIn("b.md: ok", output)
         self.assertIn("2 blocks were run, 0 were not, 1 failed", output)
 
-    def test_a_failure_inside_a_pipe_and_an_unset_variable_are_failures(self):
+    def test_pipe_failures_and_unset_variables_fail(self):
         for commands in ("false | cat", 'echo "$UNSET_HERE"'):
             with self.subTest(commands):
                 self.assertEqual(self.run_pages({"a.md": block(commands)})[0], 1)
 
-    def test_a_block_that_takes_too_long_is_killed_with_what_it_started(self):
+    def test_a_slow_block_is_killed_with_its_children(self):
         marker = os.path.join(self.root, "alive")
         begun = time.monotonic()
         code, output = self.run_pages({"a.md": block(f"(sleep 3; touch {marker}) &\nsleep 60")}, "--limit", "1")
@@ -66,7 +66,7 @@ class CommandsOfPages(unittest.TestCase):
         time.sleep(3)
         self.assertFalse(os.path.exists(marker))
 
-    def test_a_runner_that_is_told_to_end_leaves_nothing_running(self):
+    def test_a_terminated_runner_leaves_nothing_running(self):
         alive, begun = os.path.join(self.root, "alive"), os.path.join(self.root, "begun")
         with open(os.path.join(self.root, "a.md"), "w", encoding="utf-8") as file:
             file.write(block(f"touch {begun}\nsleep 3\ntouch {alive}"))
@@ -79,7 +79,7 @@ class CommandsOfPages(unittest.TestCase):
         time.sleep(3.5)
         self.assertFalse(os.path.exists(alive))
 
-    def test_a_need_that_is_not_met_is_listed_and_one_that_is_named_runs(self):
+    def test_unmet_needs_are_listed_named_ones_run(self):
         pages = {"a.md": block("true"), "b.md": block("false", "sh needs=long")}
         code, output = self.run_pages(pages)
         self.assertEqual(code, 0, output)
@@ -103,7 +103,7 @@ class CommandsOfPages(unittest.TestCase):
     def test_nothing_is_run_is_a_failure(self):
         self.assertEqual(self.run_pages({"a.md": "no commands\n"})[0], 1)
 
-    def test_the_tree_and_the_home_of_the_caller_are_left_alone(self):
+    def test_the_callers_tree_and_home_are_unchanged(self):
         code, output = self.run_pages({"a.md": block(
             "echo x >experiments/new\necho x >~/new\ncase $HOME in *home) ;; *) exit 1 ;; esac")})
         self.assertEqual(code, 0, output)

@@ -4,6 +4,7 @@
 set -u
 retort="$1"
 source_dir="$2"
+export TMPDIR="${TMPDIR:-/tmp}"  # no memory, of which it warns
 . "$(dirname "$0")/expect.sh"
 cd "$scratch" || exit 1
 unset CUDA_VISIBLE_DEVICES SLURM_NTASKS SLURM_STEP_NUM_TASKS

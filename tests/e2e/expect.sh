@@ -5,6 +5,11 @@
 #   finish               the test's exit status
 failures=0
 case_name=""
+# In memory, where there is plenty and nobody asks for another place: half of what a test takes is waiting for a disk to sync.
+free="$(stat -f -c '%a*%S' /dev/shm 2>/dev/null || echo 0)"
+if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ $((free >> 32)) -gt 0 ] && ! grep -q ' /dev/shm .*noexec' /proc/mounts; then
+  export TMPDIR=/dev/shm
+fi
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 export XDG_CACHE_HOME="$scratch/cache"

@@ -201,7 +201,7 @@ class CopiedWhileWritten(Folders):
 
     def test_copies_at_any_moment_are_read(self):
         self.assertGreater(len(self.copies), 2)
-        for results in self.copies:
+        for results in self.copies[::1 + len(self.copies) // 16]:    # a busy machine gives a hundred
             with self.subTest(results=results):
                 for words in ["status"], ["list"], ["table", "digits.toml"]:
                     self.text(*words, results=results)

@@ -1,5 +1,5 @@
 """A sweep with a gang of three real processes over Gloo, watched by Prometheus's own check while it runs, and read
-afterwards with the lines of orchestrator/cli/README.md.
+afterwards with the lines of orchestrator/cli/HOWTO.md.
 
 usage: gang_of_three_test.py --retort PROGRAM --source DIR
 RETORT_READERS_PYTHON names a Python that has pandas, h5py and xarray, where the one that runs this lacks them. What is not
@@ -111,7 +111,7 @@ class GangOfThree(unittest.TestCase):
     def test_the_lines_of_the_page_read_its_results(self):
         if missing := [module for module in READERS if importlib.util.find_spec(module) is None]:
             skip(self, f"{sys.executable} lacks {', '.join(missing)} (bash cluster/setup.sh --tests)")
-        with open(os.path.join(OPTIONS.source, "orchestrator/cli/README.md"), encoding="utf-8") as page:
+        with open(os.path.join(OPTIONS.source, "orchestrator/cli/HOWTO.md"), encoding="utf-8") as page:
             lines = [line for line in page if line.startswith("python3 -c ")]
         self.assertEqual(len(lines), 3, lines)
         for line, expected in zip(lines, ("dpsgd-devices3-digits-s0", "dpsgd-devices3-digits-s0", "noisy_gradient_norm")):

@@ -3,6 +3,7 @@
 usage: signals_test.py --retort PROGRAM --source DIR [--mpirun SCRIPT]
 """
 import glob
+import itertools
 import os
 import re
 import signal
@@ -13,12 +14,12 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
-from sweep_run import SweepRun, parse_options, processes, run_tests, wait_for  # noqa: E402
+from sweep_run import FOUR_TRIALS, SweepRun, parse_options, processes, run_tests, wait_for  # noqa: E402
 
 OPTIONS = None
 FOLDER = None
 PATIENCE = 60
-MORE = ["trial.steps=30", "trial.student_steps=10"]    # some seconds of work
+MORE = ["trial.steps=30", "trial.student_steps=10", FOUR_TRIALS]    # some seconds of work
 
 
 def process_tree(root):
@@ -54,13 +55,13 @@ LOOPBACK = re.compile(r"0100007F:|00000000000000000000000001000000:|000000000000
 
 
 class Run(SweepRun):
-    count = 0
+    numbers = itertools.count()
 
     def __init__(self, *arguments, launcher=(), results="", **variables):
-        Run.count += 1
+        number = next(self.numbers)
         self.retort = OPTIONS.retort
-        self.results = results or os.path.join(FOLDER, f"results-{Run.count}")
-        self.log = os.path.join(FOLDER, f"log-{Run.count}")
+        self.results = results or os.path.join(FOLDER, f"results-{number}")
+        self.log = os.path.join(FOLDER, f"log-{number}")
         sweep = os.path.join(OPTIONS.source, "experiments/configs/smoke.toml")
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
@@ -134,9 +135,10 @@ class SignalsTest(unittest.TestCase):
 
 class AllocationTest(unittest.TestCase):
     def test_a_run_ends_saved_before_its_allocation_does(self):
-        for variable in ("RETORT_END_TIME", "SLURM_JOB_END_TIME"):
-            run = Run("trial.steps=1000", **{variable: str(int(time.time()) + 25 + 15 + 4)})
-            begun = time.monotonic()
+        begun = time.monotonic()
+        end = str(int(time.time()) + 25 + 15 + 4)
+        runs = {variable: Run("trial.steps=10000", **{variable: end}) for variable in ("RETORT_END_TIME", "SLURM_JOB_END_TIME")}
+        for variable, run in runs.items():
             self.assertEqual(run.end(), 75, run.text())
             self.assertLess(time.monotonic() - begun, 25)
             self.assertIn(variable, run.text())
@@ -208,7 +210,7 @@ def main():
     global OPTIONS, FOLDER
     OPTIONS = parse_options("retort", "source", mpirun="")
     FOLDER = tempfile.mkdtemp(prefix="retort-signals-")
-    return run_tests(FOLDER)
+    return run_tests(FOLDER, at_once=2)
 
 
 if __name__ == "__main__":

@@ -256,4 +256,4 @@ if __name__ == "__main__":
     OPTIONS = parse_options("retort")
     OPTIONS.retort = os.path.abspath(OPTIONS.retort)
     FOLDER = tempfile.mkdtemp(prefix="retort-terminal-")
-    sys.exit(run_tests(FOLDER))
+    sys.exit(run_tests(FOLDER, at_once=6))

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "orchestrator/commit.h"
-#include "orchestrator/reactor.h"
+#include "orchestrator/journal/recovery.h"
+#include "orchestrator/reactor/reactor.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::testing {
@@ -76,16 +76,13 @@ Status ChargeHost::Succeed() {
   return Say(ended);
 }
 
-bool ChargeHost::succeeded() const {
-  return recovered_->core.Get(trial_).state == orchestrator::TrialState::succeeded;
-}
+bool ChargeHost::succeeded() const { return recovered_->core.Get(trial_).state == orchestrator::TrialState::succeeded; }
 
 Status ChargeHost::Say(cluster::Message message, std::vector<orchestrator::Outgoing>* said) {
   const orchestrator::ActiveAttempt* active = attempt();
   RETORT_CHECK(active != nullptr);
   Outbox outbox;
-  OnMessage(recovered_->core, active->leader(), {active->id, active->generation, 0, std::move(message)},
-            now(), outbox);
+  OnMessage(recovered_->core, active->leader(), {active->id, active->generation, 0, std::move(message)}, now(), outbox);
   RETORT_RETURN_IF_ERROR(Commit(outbox));
   if (said != nullptr) *said = std::move(outbox.messages);
   return {};
@@ -120,14 +117,13 @@ Status ChargeHost::Correct(std::uint64_t id, std::int64_t used) {
     event = granted_.at(*grant->second.entry).event;
   } else {
     const auto& entries = recovered_->ledger->entries();
-    const auto entry = std::find_if(entries.begin(), entries.end(),
-                                    [&](const auto& e) { return e.id == *grant->second.entry; });
+    const auto entry =
+        std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.id == *grant->second.entry; });
     event = entry->event;
   }
   event.count = std::max<std::int64_t>(used, 1);
-  RETORT_ASSIGN_OR_RETURN(
-      const std::uint64_t entry,
-      recovered_->ledger->Reserve(std::string(64, 'd'), attempt()->id, attempt()->generation.value, event));
+  RETORT_ASSIGN_OR_RETURN(const std::uint64_t entry, recovered_->ledger->Reserve(std::string(64, 'd'), attempt()->id,
+                                                                                 attempt()->generation.value, event));
   return recovered_->ledger->Settle(entry, used);
 }
 
@@ -149,8 +145,7 @@ Result<std::uint64_t> ChargeHost::Reserve(const privacy::PrivacyEvent& event, st
 
 Status ChargeHost::Settle(std::uint64_t id, std::int64_t used) {
   points_.Pass();
-  const bool corrects =
-      fault_ == ChargeFault::settles_before_draw || fault_ == ChargeFault::grants_before_durable;
+  const bool corrects = fault_ == ChargeFault::settles_before_draw || fault_ == ChargeFault::grants_before_durable;
   RETORT_RETURN_IF_ERROR(corrects ? Correct(id, used) : Say(cluster::Settle{id, used}));
   points_.Pass();
   return {};

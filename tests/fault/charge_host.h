@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "orchestrator/outbox.h"
-#include "orchestrator/recovery.h"
+#include "orchestrator/core/outbox.h"
+#include "orchestrator/journal/recovery.h"
 #include "tests/testing/fault_injection_env.h"
 #include "worker/release/charge.h"
 
@@ -38,7 +38,7 @@ enum class ChargeFault {
   leases_tell_nothing,    // a lease does not say what the ledger has charged
 };
 
-class ChargeHost final : public worker::release::ReservationPort {
+class ChargeHost final : public worker::release::LedgerClient {
  public:
   static constexpr char kResults[] = "/results";
 

@@ -11,8 +11,7 @@ namespace retort::testing {
 namespace {
 
 constexpr int kDeaths = 880;
-constexpr std::int64_t kBlockNumbers =
-    std::int64_t{ChargeWorld::kBlock} * ChargeWorld::kRows * ChargeWorld::kClasses;
+constexpr std::int64_t kBlockNumbers = std::int64_t{ChargeWorld::kBlock} * ChargeWorld::kRows * ChargeWorld::kClasses;
 
 // Why the books are wrong after `deaths`, or empty. A death may cost a block, and no more.
 std::string Alarm(ChargeWorld& world, int deaths) {
@@ -107,8 +106,9 @@ TEST(ChargeKill, LedgerNeverCountsLessThanWasDrawn) {
   EXPECT_EQ(everywhere.deaths + again.deaths, kDeaths);
 }
 
-// Dies at each point, the newest checkpoint is damaged as well, and it goes on from an older state: how often the finished
-// attempt counts less than the ledger charges. -1: a life that did not finish, or a ledger that counts too little.
+// Dies at each point, the newest checkpoint is damaged as well, and it goes on from an older state: how often the
+// finished attempt counts less than the ledger charges. -1: a life that did not finish, or a ledger that counts too
+// little.
 int CountedLess(ChargeFault fault, int& damaged) {
   int less = 0;
   for (int at = 0;; ++at) {
@@ -122,7 +122,7 @@ int CountedLess(ChargeFault fault, int& damaged) {
   }
 }
 
-TEST(ChargeKill, AttemptThatBeginsFromAnOlderStateCountsWhatTheLedgerCharges) {
+TEST(ChargeKill, AttemptFromAnOlderStateCountsAllCharges) {
   int damaged = 0;
   EXPECT_EQ(CountedLess(ChargeFault::none, damaged), 0);
   EXPECT_GT(damaged, 4);
@@ -144,8 +144,7 @@ TEST_P(ChargeKillMutant, GoesUnseenUndisturbedAndIsCaughtWhenSomebodyDies) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, ChargeKillMutant,
-                         ::testing::Values(ChargeFault::settles_before_draw,
-                                           ChargeFault::grants_before_durable,
+                         ::testing::Values(ChargeFault::settles_before_draw, ChargeFault::grants_before_durable,
                                            ChargeFault::retries_are_free));
 
 }  // namespace

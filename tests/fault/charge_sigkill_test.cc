@@ -8,7 +8,7 @@
 #include <new>
 #include <random>
 
-#include "storage/privacy_ledger.h"
+#include "storage/log/privacy_ledger.h"
 #include "tests/fault/killing_env.h"
 #include "tests/fault/noise_tap.h"
 #include "tests/unit/worker/tiny_trials.h"
@@ -29,8 +29,8 @@ enum class SigkillFault { none, keeps_reservations_in_memory };
 // A worker's host whose ledger is a file, in the worker's own process.
 class LedgerHost final : public worker::TrialHost {
  public:
-  LedgerHost(storage::Env& env, const std::string& path, const worker::TrialOrder& order,
-             std::function<void()> passed, SigkillFault fault)
+  LedgerHost(storage::Env& env, const std::string& path, const worker::TrialOrder& order, std::function<void()> passed,
+             SigkillFault fault)
       : order_(order),
         ledger_(storage::PrivacyLedger::Open(env, path).value()),
         passed_(std::move(passed)),
@@ -138,14 +138,12 @@ class ChargeSigkill : public ::testing::Test {
     const auto entries = storage::ReadLedger(storage::PosixEnv(), tiny_ / (name + kLedger));
     EXPECT_TRUE(entries.ok());
     std::int64_t numbers = 0;
-    for (const storage::LedgerEntry& entry : *entries)
-      numbers += entry.Charged().count * entry.event.noise_coordinates;
+    for (const storage::LedgerEntry& entry : *entries) numbers += entry.Charged().count * entry.event.noise_coordinates;
     return numbers;
   }
 
   // Kills attempts of one trial after another until it comes through or `kills` died; how many did.
-  int KillAndGoOn(const TrialSpec& spec, const std::string& name, int kills, SigkillFault fault,
-                  std::mt19937& random) {
+  int KillAndGoOn(const TrialSpec& spec, const std::string& name, int kills, SigkillFault fault, std::mt19937& random) {
     shared_->numbers = 0;
     for (int killed = 0;; ++killed) {
       const std::int64_t kill_at = killed < kills ? 1 + static_cast<std::int64_t>(random() % 60) : 0;
@@ -184,8 +182,8 @@ TEST_F(ChargeSigkill, LedgerNeverCountsLessThanWasDrawn) {
   int killed = 0;
   for (int trial = 0; killed < kKills; ++trial) {
     const TrialSpec spec = trial % 4 == 0 ? Gradients() : Votes();
-    killed += KillAndGoOn(spec, "trial-" + std::to_string(trial), std::min(10, kKills - killed),
-                          SigkillFault::none, random);
+    killed +=
+        KillAndGoOn(spec, "trial-" + std::to_string(trial), std::min(10, kKills - killed), SigkillFault::none, random);
     ASSERT_FALSE(undercounted_) << "trial " << trial;
     ASSERT_FALSE(HasFailure());
   }
@@ -195,8 +193,8 @@ TEST_F(ChargeSigkill, LedgerNeverCountsLessThanWasDrawn) {
 TEST_F(ChargeSigkill, ReservationThatIsKeptInMemoryIsCaught) {
   std::mt19937 random(3);
   for (int trial = 0; trial < 10 && !undercounted_; ++trial) {
-    static_cast<void>(KillAndGoOn(Votes(), "mutant-" + std::to_string(trial), 5,
-                                  SigkillFault::keeps_reservations_in_memory, random));
+    static_cast<void>(
+        KillAndGoOn(Votes(), "mutant-" + std::to_string(trial), 5, SigkillFault::keeps_reservations_in_memory, random));
   }
   EXPECT_TRUE(undercounted_);
 }

@@ -7,21 +7,21 @@
 #include <utility>
 #include <vector>
 
-#include "storage/attempt_import.h"
-#include "storage/checkpoint_store.h"
-#include "storage/privacy_ledger.h"
+#include "storage/log/privacy_ledger.h"
+#include "storage/results/attempt_import.h"
+#include "storage/results/checkpoint_store.h"
 #include "tests/fault/noise_tap.h"
-#include "tests/unit/release/release_fixture.h"
+#include "tests/unit/worker/release/release_fixture.h"
 #include "worker/gang/local_collective.h"
-#include "worker/ledger_view.h"
+#include "worker/methods/release_replay.h"
 #include "worker/release/noisy_votes.h"
-#include "worker/release_tape.h"
+#include "worker/run/ledger_view.h"
 
 namespace retort::testing {
 
 namespace release = worker::release;
 
-// What a worker does from its start to its end, in the order of worker/trial_runner.cc.
+// What a worker does from its start to its end, in the order of worker/run/trial_runner.cc.
 class ChargeWorld::Life {
  public:
   Life(FaultInjectionEnv& disk, ChargeHost& host, Points& points)
@@ -50,9 +50,8 @@ class ChargeWorld::Life {
     RETORT_ASSIGN_OR_RETURN(store_, storage::CheckpointStore::Open(disk_, "trials/t", attempt.id.number));
     ledger_.emplace(host_, *store_, attempt.id, attempt.generation.value, "digest");
     tape_.emplace(store_.get(), *gang_);
-    RETORT_ASSIGN_OR_RETURN(mechanism_,
-                            release::NoisyVotes::Create({.scale = 1.5, .classes = kClasses},
-                                                        worker::noise::NoiseKey::FromOperatingSystem()));
+    RETORT_ASSIGN_OR_RETURN(mechanism_, release::NoisyVotes::Create({.scale = 1.5, .classes = kClasses},
+                                                                    worker::noise::NoiseKey::FromOperatingSystem()));
     RETORT_ASSIGN_OR_RETURN(const std::optional<storage::Checkpoint> latest, store_->Latest());
     if (latest) {
       RETORT_RETURN_IF_ERROR(ledger_->Load(latest->attributes));
@@ -63,19 +62,17 @@ class ChargeWorld::Life {
       RETORT_ASSIGN_OR_RETURN(const bool grant, ledger_->Absorb(record));
       if (!grant) RETORT_RETURN_IF_ERROR(tape_->Insert(record));
     }
-    ledger_->CountCharged(host_.charged());
+    ledger_->CountLedgerCharges(host_.charged());
     book_.emplace(&*ledger_, kBlock, std::int64_t{kSteps} * kRows);
-    tape_->Fund(*book_);
+    tape_->UseChargeBook(*book_);
     return {};
   }
 
   Status Step() {
     release::FixedTeacher teacher(at::ones({3, kRows, kClasses}));
     const auto draw = [&](release::ChargeBook* book) -> Result<at::Tensor> {
-      const auto answers =
-          release::Oracle::Ask(teacher, {release::DistinctInputs(kRows, next_), at::Tensor(), next_});
-      RETORT_ASSIGN_OR_RETURN(const release::Released released,
-                              release::ChargeAndRelease(*mechanism_, answers, *book));
+      const auto answers = release::Oracle::Ask(teacher, {release::DistinctInputs(kRows, next_), at::Tensor(), next_});
+      RETORT_ASSIGN_OR_RETURN(const release::Released released, release::ChargeAndRelease(*mechanism_, answers, *book));
       return released.values;
     };
     return tape_->Obtain(next_, draw).status();
@@ -93,7 +90,7 @@ class ChargeWorld::Life {
   std::unique_ptr<worker::Collective> gang_;
   std::unique_ptr<storage::CheckpointStore> store_;
   std::optional<worker::LedgerView> ledger_;
-  std::optional<worker::ReleaseTape> tape_;
+  std::optional<worker::ReleaseReplay> tape_;
   std::optional<release::ChargeBook> book_;
   std::unique_ptr<release::NoisyVotes> mechanism_;
   int next_ = 0;
@@ -157,7 +154,7 @@ void ChargeWorld::Bury(const Kill& kill) {
 }
 
 bool ChargeWorld::DamageCheckpoint() {
-  const Result<std::vector<std::uint32_t>> attempts = storage::EarlierAttempts(worker_disk_, "trials/t", 1000);
+  const Result<std::vector<std::uint32_t>> attempts = storage::ListEarlierAttempts(worker_disk_, "trials/t", 1000);
   if (!attempts.ok()) return false;
   for (const std::uint32_t attempt : *attempts) {
     const std::string folder = storage::AttemptDirectory("trials/t", attempt);

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 #include "tests/fault/charge_host.h"
 #include "tests/testing/fault_injection_env.h"
 
@@ -17,9 +17,8 @@ enum class KillPlace { point, worker_disk, host_disk };
 
 struct Kill {
   KillPlace place = KillPlace::point;
-  int at = 0;  // from 0, counted anew in each life
-  bool whole =
-      false;  // the orchestrator dies with its worker; always so in the middle of its own disk's operation
+  int at = 0;          // from 0, counted anew in each life
+  bool whole = false;  // the orchestrator dies with its worker; always so in the middle of its own disk's operation
   Crash crash = Crash::process_killed;  // what it does to the disks of whoever dies
 };
 

@@ -2,7 +2,7 @@
 // and every acknowledged release that no commit covers.
 #include <gtest/gtest.h>
 
-#include "storage/checkpoint_store.h"
+#include "storage/results/checkpoint_store.h"
 #include "tests/testing/fault_injection_env.h"
 #include "tests/testing/storage_samples.h"
 
@@ -77,13 +77,13 @@ void ExpectLegal(CheckpointStore& store, const Told& told) {
   EXPECT_LE(points, static_cast<std::size_t>(step) + 1);
 }
 
-TEST(CheckpointCrash, AStopAtAnyOperationLeavesALegalStateForTheNextAttemptAndForTheSame) {
+TEST(CheckpointCrash, StopAtAnyOperationLeavesALegalState) {
   int stops = 0;
   for (const Crash crash : kCrashes) {
     for (const std::uint32_t next : {1U, 2U}) {
       for (int stop = 0;; ++stop) {
-        SCOPED_TRACE("crash " + std::to_string(static_cast<int>(crash)) + ", stop at " +
-                     std::to_string(stop) + ", reopened as attempt " + std::to_string(next));
+        SCOPED_TRACE("crash " + std::to_string(static_cast<int>(crash)) + ", stop at " + std::to_string(stop) +
+                     ", reopened as attempt " + std::to_string(next));
         FaultInjectionEnv env;
         env.StopAt(stop);
         Told told;
@@ -144,7 +144,7 @@ TEST(CheckpointCrash, AFailedOperationIsReportedAndLeavesALegalState) {
     }
     if (env.operations() <= failing) break;
     EXPECT_TRUE(reported);
-    env.CureAll();
+    env.ClearFaults();
     auto store = CheckpointStore::Open(env, kTrial, 2);
     ASSERT_TRUE(store.ok()) << store.status().message();
     ExpectLegal(**store, told);

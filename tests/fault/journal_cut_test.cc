@@ -7,9 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "orchestrator/commit.h"
-#include "orchestrator/reactor.h"
-#include "orchestrator/recovery.h"
+#include "orchestrator/journal/recovery.h"
+#include "orchestrator/reactor/reactor.h"
 #include "tests/testing/fault_injection_env.h"
 #include "tests/testing/finished_sweep.h"
 
@@ -28,9 +27,9 @@ std::string StateOf(const Core& core) {
   std::string text = core.sweep() + " " + std::to_string(core.NextGeneration().value) + "\n";
   for (const std::size_t index : core.plan()) {
     const Trial& trial = core.At(index);
-    text += trial.spec.id.Hex() + " " + std::string(StateName(trial.state)) + " " +
-            std::to_string(trial.attempts) + " " + std::to_string(trial.step) + " " + trial.phase + " " +
-            std::string(FailureName(trial.failure)) + " " + trial.detail + (trial.row ? " row" : "") + "\n";
+    text += trial.spec.id.Hex() + " " + std::string(StateName(trial.state)) + " " + std::to_string(trial.attempts) +
+            " " + std::to_string(trial.step) + " " + trial.phase + " " + std::string(FailureName(trial.failure)) + " " +
+            trial.detail + (trial.row ? " row" : "") + "\n";
   }
   return text;
 }
@@ -43,7 +42,7 @@ class ThousandEvents {
     Add(SweepOpened{kResultsFormatVersion, "tested", "retort = 1\n", "{}"});
     PlanAdopted adopted;
     for (const TrialSpec& spec : plan_.trials) {
-      Add(PlannedAs(spec));
+      Add(MakeTrialPlanned(spec));
       adopted.order.push_back(spec.id);
     }
     Add(std::move(adopted));
@@ -56,9 +55,7 @@ class ThousandEvents {
   [[nodiscard]] const SweepPlan& plan() const { return plan_; }
 
  private:
-  void Add(Event event) {
-    events_.push_back({1.7e9 + 0.25 * static_cast<double>(events_.size()), std::move(event)});
-  }
+  void Add(Event event) { events_.push_back({1.7e9 + 0.25 * static_cast<double>(events_.size()), std::move(event)}); }
 
   void AttemptUntil(const TrialSpec& spec, std::size_t size, bool to_the_end) {
     for (std::uint32_t number = 1; events_.size() + 12 < size; ++number) {
@@ -159,7 +156,7 @@ TEST_F(JournalCut, BetweenRecordsTheSweepGoesOn) {
   }
 }
 
-TEST_F(JournalCut, AFlippedByteIsRefusedWithItsOffsetAndNothingIsWritten) {
+TEST_F(JournalCut, FlippedByteIsRefusedWithItsOffset) {
   for (std::size_t position = 0; position < whole_.size(); position += kFlipStride) {
     std::string bytes = whole_;
     const unsigned flip = 1U << (position % 8);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/env.h"
+#include "storage/files/env.h"
 
 namespace retort::testing {
 
@@ -24,8 +24,7 @@ class KillingEnv final : public storage::Env {
   Status WriteFileAtomically(const std::string& path, std::string_view bytes) override {
     return Between([&] { return real_.WriteFileAtomically(path, bytes); });
   }
-  Status PublishFile(const std::string& path,
-                     const std::function<Status(const std::string&)>& write) override {
+  Status PublishFile(const std::string& path, const std::function<Status(const std::string&)>& write) override {
     return Between([&] {
       return real_.PublishFile(path, [&](const std::string& temporary) {
         const Status status = write(temporary);
@@ -38,13 +37,9 @@ class KillingEnv final : public storage::Env {
     return Between([&] { return real_.Remove(path); });
   }
   Status CreateDirectories(const std::string& path) override { return real_.CreateDirectories(path); }
-  Result<std::vector<std::string>> List(const std::string& directory) override {
-    return real_.List(directory);
-  }
+  Result<std::vector<std::string>> List(const std::string& directory) override { return real_.List(directory); }
   bool Exists(const std::string& path) override { return real_.Exists(path); }
-  Result<std::unique_ptr<storage::FileLock>> Lock(const std::string& path) override {
-    return real_.Lock(path);
-  }
+  Result<std::unique_ptr<storage::FileLock>> Lock(const std::string& path) override { return real_.Lock(path); }
 
  private:
   class Log final : public storage::AppendFile {

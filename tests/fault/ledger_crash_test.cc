@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "storage/privacy_ledger.h"
+#include "storage/log/privacy_ledger.h"
 #include "tests/testing/fault_injection_env.h"
 #include "tests/testing/storage_samples.h"
 
@@ -14,8 +14,8 @@ using retort::testing::Crash;
 using retort::testing::FaultInjectionEnv;
 using retort::testing::VoteEvent;
 
-constexpr char kPath[] = "ledger.log";
-const TrialId kTrial(7);
+constexpr char kLedgerPath[] = "ledger.log";
+const TrialId kLedgerTrial(7);
 
 struct Truth {
   std::map<std::uint64_t, std::int64_t> used;     // of every granted reservation, what was drawn
@@ -25,7 +25,7 @@ struct Truth {
 // Grants are spent in part, then settled; the last stays open.
 void Spend(PrivacyLedger& ledger, Truth& truth) {
   for (int block = 0; block < 4; ++block) {
-    const auto id = ledger.Reserve("digest", {kTrial, 1}, 1, VoteEvent(64));
+    const auto id = ledger.Reserve("digest", {kLedgerTrial, 1}, 1, VoteEvent(64));
     if (!id.ok()) return;
     const std::int64_t used = 10 * (block + 1);
     truth.used[*id] = used;
@@ -39,7 +39,7 @@ void ExpectNeverLessThanTruth(const PrivacyLedger& ledger, const Truth& truth) {
   std::map<std::uint64_t, LedgerEntry> found;
   for (const LedgerEntry& entry : ledger.entries()) found[entry.id] = entry;
   std::int64_t charged = 0;
-  for (const auto& event : ledger.EventsOf(kTrial)) charged += event.count;
+  for (const auto& event : ledger.EventsOf(kLedgerTrial)) charged += event.count;
   std::int64_t used = 0;
   for (const auto& [id, count] : truth.used) {
     ASSERT_EQ(found.count(id), 1U) << "a granted reservation is gone";
@@ -58,14 +58,14 @@ TEST(LedgerCrash, AStopAtAnyOperationNeverUndercounts) {
       FaultInjectionEnv env;
       env.StopAt(stop);
       Truth truth;
-      if (auto ledger = PrivacyLedger::Open(env, kPath); ledger.ok()) Spend(**ledger, truth);
+      if (auto ledger = PrivacyLedger::Open(env, kLedgerPath); ledger.ok()) Spend(**ledger, truth);
       const bool finished = !env.stopped();
       env.Restart(crash);
-      auto ledger = PrivacyLedger::Open(env, kPath);
+      auto ledger = PrivacyLedger::Open(env, kLedgerPath);
       ASSERT_TRUE(ledger.ok()) << ledger.status().message();
       ExpectNeverLessThanTruth(**ledger, truth);
       const std::uint64_t before = (*ledger)->entries().size();
-      const auto next = (*ledger)->Reserve("digest", {kTrial, 2}, 2, VoteEvent(1));
+      const auto next = (*ledger)->Reserve("digest", {kLedgerTrial, 2}, 2, VoteEvent(1));
       ASSERT_TRUE(next.ok());
       EXPECT_EQ(*next, before + 1);
       if (::testing::Test::HasFailure()) return;
@@ -80,13 +80,13 @@ TEST(LedgerCrash, AFailedOperationGrantsNothingAndNeverUndercounts) {
     FaultInjectionEnv env;
     env.FailAt(failing, EnvironmentError("No space left on device"));
     Truth truth;
-    if (auto ledger = PrivacyLedger::Open(env, kPath); ledger.ok()) {
+    if (auto ledger = PrivacyLedger::Open(env, kLedgerPath); ledger.ok()) {
       Spend(**ledger, truth);
       EXPECT_EQ((*ledger)->entries().size(), truth.used.size());
     }
     if (env.operations() <= failing) break;
-    env.CureAll();
-    auto ledger = PrivacyLedger::Open(env, kPath);
+    env.ClearFaults();
+    auto ledger = PrivacyLedger::Open(env, kLedgerPath);
     ASSERT_TRUE(ledger.ok()) << ledger.status().message();
     ExpectNeverLessThanTruth(**ledger, truth);
     if (::testing::Test::HasFailure()) return;

@@ -2,9 +2,9 @@
 
 #include <span>
 
-#include "worker/noise/chacha_stream.h"
 #include "worker/noise/lattice_normal.h"
-#include "worker/noise/lattice_gaussian.h"
+#include "worker/noise/lattice_samplers.h"
+#include "worker/noise/noise_key.h"
 
 namespace retort::testing {
 

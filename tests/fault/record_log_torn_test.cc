@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "storage/record_log.h"
+#include "storage/log/record_log.h"
 #include "tests/testing/fault_injection_env.h"
 
 namespace retort::storage {
 namespace {
 
-constexpr char kPath[] = "log";
+constexpr char kLogPath[] = "log";
 constexpr std::size_t kHeaderBytes = 16;
 
 class TornLog : public ::testing::Test {
@@ -17,7 +17,7 @@ class TornLog : public ::testing::Test {
   TornLog() {
     const std::string payloads[] = {"{\"a\":1}", "", std::string(300, 'x'),
                                     "{\"long\":\"" + std::string(40, 'y') + "\"}", "{}"};
-    auto log = RecordLog::Open(env_, kPath, LogKind::ledger);
+    auto log = RecordLog::Open(env_, kLogPath, LogKind::ledger);
     EXPECT_TRUE(log.ok());
     ends_.push_back(kHeaderBytes);
     for (const std::string& payload : payloads) {
@@ -25,7 +25,7 @@ class TornLog : public ::testing::Test {
       ends_.push_back(static_cast<std::size_t>((*log)->size()));
     }
     EXPECT_TRUE((*log)->Sync().ok());
-    whole_ = env_.Bytes(kPath);
+    whole_ = env_.Bytes(kLogPath);
   }
   // Records that end at or before `size`.
   std::size_t WholeRecords(std::size_t size) const {
@@ -38,16 +38,16 @@ class TornLog : public ::testing::Test {
   std::string whole_;
 };
 
-TEST_F(TornLog, CutAtEveryOffsetKeepsEveryWholeRecordAndAppendsAfterIt) {
+TEST_F(TornLog, CutAtAnyOffsetKeepsWholeRecords) {
   for (std::size_t size = 0; size <= whole_.size(); ++size) {
-    env_.Put(kPath, whole_.substr(0, size));
+    env_.Put(kLogPath, whole_.substr(0, size));
     LogContents contents;
-    auto log = RecordLog::Open(env_, kPath, LogKind::ledger, &contents);
+    auto log = RecordLog::Open(env_, kLogPath, LogKind::ledger, &contents);
     ASSERT_TRUE(log.ok()) << size << ": " << log.status().message();
     ASSERT_EQ(contents.records.size(), WholeRecords(size)) << size;
     (*log)->Append(9, "next");
     ASSERT_TRUE((*log)->Sync().ok());
-    const auto read = ReadRecordLog(env_, kPath, LogKind::ledger);
+    const auto read = ReadRecordLog(env_, kLogPath, LogKind::ledger);
     ASSERT_TRUE(read.ok()) << size << ": " << read.status().message();
     ASSERT_EQ(read->records.size(), WholeRecords(size) + 1);
     EXPECT_EQ(read->records.back().payload, "next");
@@ -55,11 +55,11 @@ TEST_F(TornLog, CutAtEveryOffsetKeepsEveryWholeRecordAndAppendsAfterIt) {
   }
 }
 
-TEST_F(TornLog, CutAtEveryOffsetAndFilledWithZerosKeepsEveryWholeRecord) {
+TEST_F(TornLog, ZerosFromAnyOffsetKeepWholeRecords) {
   for (std::size_t size = 0; size < whole_.size(); ++size) {
     const std::string filled = whole_.substr(0, size) + std::string(whole_.size() - size, '\0');
-    env_.Put(kPath, filled);
-    const auto contents = ReadRecordLog(env_, kPath, LogKind::ledger);
+    env_.Put(kLogPath, filled);
+    const auto contents = ReadRecordLog(env_, kLogPath, LogKind::ledger);
     ASSERT_TRUE(contents.ok()) << size << ": " << contents.status().message();
     const auto equal = std::mismatch(filled.begin(), filled.end(), whole_.begin()).first - filled.begin();
     EXPECT_EQ(contents->records.size(), WholeRecords(static_cast<std::size_t>(equal))) << size;
@@ -71,17 +71,16 @@ TEST_F(TornLog, EveryChangedByteIsDamageAtItsRecord) {
     for (const unsigned flip : {0x01U, 0x80U, 0xFFU}) {
       std::string bytes = whole_;
       bytes[position] = static_cast<char>(static_cast<unsigned char>(bytes[position]) ^ flip);
-      env_.Put(kPath, bytes);
-      const auto contents = ReadRecordLog(env_, kPath, LogKind::ledger);
+      env_.Put(kLogPath, bytes);
+      const auto contents = ReadRecordLog(env_, kLogPath, LogKind::ledger);
       ASSERT_FALSE(contents.ok()) << "byte " << position << " flip " << flip;
       EXPECT_EQ(contents.status().code(), StatusCode::damage) << position;
       if (position < kHeaderBytes) continue;
       const std::size_t offset = ends_[WholeRecords(position)];
-      EXPECT_NE(contents.status().message().find("at byte " + std::to_string(offset) + ":"),
-                std::string::npos)
+      EXPECT_NE(contents.status().message().find("at byte " + std::to_string(offset) + ":"), std::string::npos)
           << "byte " << position << ": " << contents.status().message();
-      EXPECT_FALSE(RecordLog::Open(env_, kPath, LogKind::ledger).ok());
-      EXPECT_EQ(env_.Bytes(kPath), bytes);
+      EXPECT_FALSE(RecordLog::Open(env_, kLogPath, LogKind::ledger).ok());
+      EXPECT_EQ(env_.Bytes(kLogPath), bytes);
     }
   }
 }
@@ -93,7 +92,7 @@ TEST_F(TornLog, AStopAtAnyOperationLeavesEveryAcknowledgedRecord) {
       retort::testing::FaultInjectionEnv env;
       env.StopAt(stop);
       std::size_t acknowledged = 0, appended = 0;
-      if (auto log = RecordLog::Open(env, kPath, LogKind::journal); log.ok()) {
+      if (auto log = RecordLog::Open(env, kLogPath, LogKind::journal); log.ok()) {
         for (int group = 0; group < 3; ++group) {
           for (int i = 0; i < 2; ++i) (*log)->Append(1, "record " + std::to_string(appended++));
           if (!(*log)->Sync().ok()) break;
@@ -103,7 +102,7 @@ TEST_F(TornLog, AStopAtAnyOperationLeavesEveryAcknowledgedRecord) {
       const bool finished = !env.stopped();
       env.Restart(crash);
       LogContents contents;
-      ASSERT_TRUE(RecordLog::Open(env, kPath, LogKind::journal, &contents).ok()) << stop;
+      ASSERT_TRUE(RecordLog::Open(env, kLogPath, LogKind::journal, &contents).ok()) << stop;
       ASSERT_GE(contents.records.size(), acknowledged) << stop;
       ASSERT_LE(contents.records.size(), appended) << stop;
       for (std::size_t i = 0; i < contents.records.size(); ++i) {

@@ -6,6 +6,7 @@ usage: worker_fault_test.py --retort PROGRAM --source DIR
 """
 import ctypes
 import glob
+import itertools
 import os
 import resource
 import signal
@@ -23,6 +24,7 @@ FOLDER = None
 PATIENCE = 60
 PIDFD_GETFD = 438    # the system call's number, on every architecture
 WORKER_SOCKET = 3
+NUMBERS = itertools.count()
 
 SWEEP = SMALL_DIGITS + """\
 steps = 120
@@ -36,7 +38,7 @@ zip.row = [{{ method = "dpsgd" }}]
 
 
 def sweep_file(deadline="0s", seeds="[0]"):
-    path = os.path.join(FOLDER, f"sweep-{deadline}-{seeds}.toml")
+    path = os.path.join(FOLDER, f"sweep-{next(NUMBERS)}.toml")
     with open(path, "w", encoding="utf-8") as file:
         file.write(SWEEP.format(source=OPTIONS.source, deadline=deadline, seeds=seeds))
     return path
@@ -45,12 +47,9 @@ def sweep_file(deadline="0s", seeds="[0]"):
 class Run(SweepRun):
     """`retort run` on a folder of its own."""
 
-    count = 0
-
     def __init__(self, *arguments, sweep=None, before=None):
-        Run.count += 1
         self.retort = OPTIONS.retort
-        self.results = os.path.join(FOLDER, f"results-{Run.count}")
+        self.results = os.path.join(FOLDER, f"results-{next(NUMBERS)}")
         self.log = self.results + ".log"
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
@@ -213,7 +212,7 @@ def main():
     global OPTIONS, FOLDER
     OPTIONS = parse_options("retort", "source")
     FOLDER = tempfile.mkdtemp(prefix="retort-fault-")
-    return run_tests(FOLDER)
+    return run_tests(FOLDER, at_once=4)
 
 
 if __name__ == "__main__":

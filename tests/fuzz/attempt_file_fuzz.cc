@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "storage/attempt_file.h"
+#include "storage/results/attempt_file.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/storage_samples.h"
 
@@ -14,8 +14,7 @@ namespace {
 
 // HDF5 reads files alone, so there is one for this process.
 std::string FileHere() {
-  return (std::filesystem::temp_directory_path() / ("retort-fuzz-" + std::to_string(getpid()) + ".h5"))
-      .string();
+  return (std::filesystem::temp_directory_path() / ("retort-fuzz-" + std::to_string(getpid()) + ".h5")).string();
 }
 
 }  // namespace
@@ -34,8 +33,7 @@ std::vector<std::string> FuzzSeeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace retort;
   const std::string path = testing::FileHere();
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   const auto file = storage::ReadAttemptFile(path);
   if (!file.ok()) testing::CheckRefusal(file.status());
   if (file.ok()) RETORT_CHECK(file->spec_json == testing::SampleAttempt().spec_json);

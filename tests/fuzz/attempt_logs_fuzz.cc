@@ -2,7 +2,7 @@
 // attempt either goes on or says what is damaged.
 #include <map>
 
-#include "storage/checkpoint_store.h"
+#include "storage/results/checkpoint_store.h"
 #include "tests/fuzz/framed_log.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/storage_samples.h"
@@ -24,16 +24,14 @@ std::map<std::string, std::string> MakeAttempt() {
   RETORT_CHECK(store.ok());
   for (std::int64_t step = 0; step < 4; ++step) {
     (*store)->AppendSeries(step, {{"loss", 1.0 / static_cast<double>(step + 1)}});
-    if (step % 2 == 0)
-      RETORT_CHECK((*store)->Commit({step, {FloatBlob("w", {1, 2, 3})}, {{"gang_size", "1"}}}).ok());
+    if (step % 2 == 0) RETORT_CHECK((*store)->Commit({step, {FloatBlob("w", {1, 2, 3})}, {{"gang_size", "1"}}}).ok());
     RETORT_CHECK((*store)->AppendReleased({step, {FloatBlob("released", {4, 5})}}).ok());
   }
   RETORT_CHECK((*store)->FlushSeries().ok());
   std::map<std::string, std::string> files;
   const auto names = env.List(std::string(kTrial) + "/attempt-1");
   RETORT_CHECK(names.ok());
-  for (const std::string& name : *names)
-    files[kAttempt + name] = env.Bytes(kAttempt + name);
+  for (const std::string& name : *names) files[kAttempt + name] = env.Bytes(kAttempt + name);
   return files;
 }
 

@@ -1,5 +1,5 @@
-// Whatever lies in a trial's audit.json is a report that is written again as it was read, or is refused: nobody takes a damaged
-// one for a report that refutes nothing.
+// Whatever lies in a trial's audit.json is a report that is written again as it was read, or is refused: nobody takes a
+// damaged one for a report that refutes nothing.
 #include "experiments/privacy/audit_report.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -48,6 +48,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   RETORT_CHECK(again.ok() && privacy::EncodeAuditReport(*again) == json);
   RETORT_CHECK(again->findings.size() == report->findings.size());
   for (std::size_t i = 0; i < report->findings.size(); ++i)
-    RETORT_CHECK(ContradictionOf(again->findings[i]) == ContradictionOf(report->findings[i]));
+    RETORT_CHECK(FindContradiction(again->findings[i]) == FindContradiction(report->findings[i]));
   return 0;
 }

@@ -2,7 +2,7 @@
 // these bytes never reach the HDF5 library.
 #include <map>
 
-#include "storage/checkpoint_store.h"
+#include "storage/results/checkpoint_store.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/fault_injection_env.h"
 #include "tests/testing/storage_samples.h"
@@ -24,8 +24,7 @@ std::map<std::string, std::string> MakeAttempt() {
   std::map<std::string, std::string> files;
   const auto names = env.List("trial/attempt-1");
   RETORT_CHECK(names.ok());
-  for (const std::string& name : *names)
-    files["trial/attempt-1/" + name] = env.Bytes("trial/attempt-1/" + name);
+  for (const std::string& name : *names) files["trial/attempt-1/" + name] = env.Bytes("trial/attempt-1/" + name);
   return files;
 }
 

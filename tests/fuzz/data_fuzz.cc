@@ -5,11 +5,11 @@
 #include <map>
 #include <memory>
 
-#include "experiments/spec/data_readers.h"
-#include "storage/data/example_store.h"
-#include "storage/data/mat_file.h"
-#include "storage/data/numpy_pickle.h"
-#include "storage/data/picture_scan.h"
+#include "experiments/methods/data_spec.h"
+#include "storage/datasets/data_inspection.h"
+#include "storage/formats/mat_file.h"
+#include "storage/formats/numpy_pickle.h"
+#include "storage/images/image_scan.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/fault_injection_env.h"
 #include "tests/testing/packed_zeros.h"
@@ -117,7 +117,7 @@ void Parse(const std::string& kind, const std::string& bytes) {
   Status status;
   if (kind == "mat") status = storage::ParseMat("f", bytes).status();
   if (kind == "pickle") status = storage::ParseNumpyPickle("f", bytes).status();
-  if (kind == "picture") status = storage::CheckPicture("f", bytes);
+  if (kind == "picture") status = storage::CheckImageFile("f", bytes);
   if (!status.ok()) CheckRefusal(status);
 }
 

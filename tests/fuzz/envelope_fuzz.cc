@@ -1,6 +1,6 @@
 // Whatever arrives on a socket is a message or is refused with the field that is wrong.
 #include "cluster/envelope.h"
-#include "experiments/spec/crc32c.h"
+#include "experiments/base/digests.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/message_samples.h"
 
@@ -27,7 +27,7 @@ void CheckPayload(std::string_view bytes) {
     CheckRefusal(message.status());
     return;
   }
-  RETORT_CHECK(cluster::TypeOf(*message) == type);
+  RETORT_CHECK(cluster::FindMessageType(*message) == type);
   RETORT_CHECK(cluster::DecodePayload(type, cluster::EncodePayload(*message)).ok());
 }
 
@@ -38,7 +38,7 @@ std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
   for (const cluster::Message& message : SampleMessages()) {
     seeds.push_back("E" + cluster::Encode({{TrialId(7), 1}, {3}, 9, message}));
-    const auto type = static_cast<std::uint16_t>(cluster::TypeOf(message));
+    const auto type = static_cast<std::uint16_t>(cluster::FindMessageType(message));
     seeds.push_back(std::string("P") + static_cast<char>(type & 255U) + static_cast<char>(type >> 8U) +
                     cluster::EncodePayload(message));
   }

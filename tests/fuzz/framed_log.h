@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "storage/byte_codec.h"
-#include "storage/record_log.h"
+#include "storage/formats/byte_codec.h"
+#include "storage/log/record_log.h"
 #include "tests/testing/fault_injection_env.h"
 
 namespace retort::testing {
@@ -43,8 +43,7 @@ inline std::string FramedInput(const storage::LogContents& contents) {
 }
 
 // Both forms of a log that lies in `env`.
-inline std::vector<std::string> LogSeeds(FaultInjectionEnv& env, const std::string& path,
-                                         storage::LogKind kind) {
+inline std::vector<std::string> LogSeeds(FaultInjectionEnv& env, const std::string& path, storage::LogKind kind) {
   const auto contents = storage::ReadRecordLog(env, path, kind);
   RETORT_CHECK(contents.ok());
   return {env.Bytes(path), FramedInput(*contents)};

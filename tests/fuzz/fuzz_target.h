@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 
 // Ends the process when the code under test breaks a promise.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -5,11 +5,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "storage/attempt_file.h"
-#include "storage/checkpoint_file.h"
-#include "storage/file_seal.h"
-#include "storage/hdf5_reader.h"
-#include "storage/hdf5_writer.h"
+#include "storage/results/attempt_file.h"
+#include "storage/results/checkpoint_file.h"
+#include "storage/results/hdf5_reader.h"
+#include "storage/results/hdf5_writer.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/hostile_hdf5.h"
 #include "tests/testing/storage_samples.h"
@@ -57,7 +56,7 @@ void ReadEverything(const Hdf5Reader& reader) {
 }
 
 void OpenImage(const std::string& bytes) {
-  const auto reader = Hdf5Reader::OpenImage(bytes, "image");
+  const auto reader = Hdf5Reader::OpenView(bytes, "image");
   if (!reader.ok()) return CheckRefusal(reader.status());
   ReadEverything(*reader);
   const auto checkpoint = storage::DecodeCheckpoint(bytes, "checkpoint");
@@ -67,9 +66,8 @@ void OpenImage(const std::string& bytes) {
 void OpenFile(const std::string& bytes, bool attempt) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("retort-fuzz-" + std::to_string(getpid()) + ".h5")).string();
-  std::ofstream(path, std::ios::binary) << bytes << (attempt ? storage::SealOf(bytes) : "");
-  const Status status =
-      attempt ? storage::ReadAttemptFile(path).status() : Hdf5Reader::OpenResultFile(path).status();
+  std::ofstream(path, std::ios::binary) << bytes << (attempt ? storage::MakeSeal(bytes) : "");
+  const Status status = attempt ? storage::ReadAttemptFile(path).status() : Hdf5Reader::OpenResultFile(path).status();
   std::filesystem::remove(path);
   if (!status.ok()) CheckRefusal(status);
 }
@@ -88,8 +86,7 @@ std::vector<std::string> FuzzSeeds() {
   const storage::Checkpoint checkpoint{3, {FloatBlob("student/w", {1, 2, 3})}, {{"revision", "1"}}};
   RETORT_CHECK(storage::WriteCheckpoint(storage::PosixEnv(), path, checkpoint).ok());
   seeds.push_back("i" + storage::PosixEnv().ReadFile(path).value());
-  for (const HostileFile& hostile : HostileFiles(folder, path, kDepth))
-    seeds.push_back("a" + Unsealed(hostile.bytes));
+  for (const HostileFile& hostile : HostileFiles(folder, path, kDepth)) seeds.push_back("a" + Unsealed(hostile.bytes));
   std::filesystem::remove_all(folder);
   return seeds;
 }

@@ -1,6 +1,6 @@
 // A journal of any bytes recovers to a legal state, or recovery says where it is damaged.
-#include "orchestrator/recovery.h"
-#include "orchestrator/results_view.h"
+#include "orchestrator/journal/recovery.h"
+#include "orchestrator/results/results_view.h"
 #include "tests/fuzz/framed_log.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/finished_sweep.h"
@@ -46,7 +46,7 @@ std::vector<std::string> FuzzSeeds() {
       const SweepPlan plan = FamilyPlan(1, 1);
       std::vector<orchestrator::JournalEvent> events = {
           {1, orchestrator::SweepOpened{orchestrator::kResultsFormatVersion, "tested", "", "{}"}}};
-      for (const TrialSpec& spec : plan.trials) events.push_back({1, orchestrator::PlannedAs(spec)});
+      for (const TrialSpec& spec : plan.trials) events.push_back({1, orchestrator::MakeTrialPlanned(spec)});
       events.push_back({1, orchestrator::PlanAdopted{{plan.trials[0].id, plan.trials[1].id}}});
       for (auto& event : Troubles(plan.trials[0])) events.push_back(std::move(event));
       RETORT_CHECK(journal->Commit(events).ok());
@@ -75,8 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   // Rows are left packed: a bad one is told by whoever reads it.
   const Status legal = recovered->core.CheckInvariants();
-  if (view.ok() && !legal.ok())
-    CheckFailed("recovered to a legal state", __FILE__, __LINE__, legal.message());
+  if (view.ok() && !legal.ok()) CheckFailed("recovered to a legal state", __FILE__, __LINE__, legal.message());
   // Nothing but a torn tail is gone.
   RETORT_CHECK(bytes.empty() || bytes.compare(0, env.Bytes(path).size(), env.Bytes(path)) == 0 ||
                recovered->journal.bytes() == 16);

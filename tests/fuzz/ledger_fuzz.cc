@@ -1,5 +1,5 @@
 // A ledger of any bytes is read whole or refused: it never counts less than what stands in it.
-#include "storage/privacy_ledger.h"
+#include "storage/log/privacy_ledger.h"
 #include "tests/fuzz/framed_log.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/storage_samples.h"
@@ -11,8 +11,7 @@ std::vector<std::string> FuzzSeeds() {
   auto ledger = storage::PrivacyLedger::Open(env, "ledger.log");
   RETORT_CHECK(ledger.ok());
   for (std::uint32_t attempt = 1; attempt <= 3; ++attempt) {
-    const auto id =
-        (*ledger)->Reserve(std::string(64, 'd'), {TrialId(attempt % 2), attempt}, attempt, VoteEvent(64));
+    const auto id = (*ledger)->Reserve(std::string(64, 'd'), {TrialId(attempt % 2), attempt}, attempt, VoteEvent(64));
     RETORT_CHECK(id.ok());
     if (attempt != 2) RETORT_CHECK((*ledger)->Settle(*id, 40).ok());
   }

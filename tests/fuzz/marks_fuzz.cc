@@ -1,8 +1,8 @@
 // Marks of private examples, and the key that makes them, as any bytes. An input whose checksum is put right is decoded
 // further than its first bytes.
-#include "experiments/spec/crc32c.h"
-#include "storage/byte_codec.h"
-#include "storage/mark_store.h"
+#include "experiments/base/digests.h"
+#include "storage/datasets/mark_store.h"
+#include "storage/formats/byte_codec.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {
@@ -37,5 +37,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 std::vector<std::string> retort::testing::FuzzSeeds() {
   storage::DataMarks marks{std::string(64, 'd'), std::string(16, '5'), {{1}, {2}, {3}}, {{4}}};
-  return {storage::EncodeMarks(std::string(32, 'a'), marks), storage::EncodeMarks("", {}), storage::MarkKey::Draw().Bytes()};
+  return {storage::EncodeMarks(std::string(32, 'a'), marks), storage::EncodeMarks("", {}),
+          storage::MarkKey::Draw().Bytes()};
 }

@@ -55,9 +55,8 @@ class Mutation {
     input_.replace(place, std::min(bytes.size(), input_.size() - place), bytes);
   }
   std::string Integer() {
-    constexpr std::uint64_t kValues[] = {0,          1,          2,          0x7F,   0x80,
-                                         0xFF,       0x7FFF,     0xFFFF,     0x8000, 0x7FFFFFFF,
-                                         0x80000000, 0xFFFFFFFF, 1ULL << 62, ~0ULL};
+    constexpr std::uint64_t kValues[] = {0,      1,      2,          0x7F,       0x80,       0xFF,       0x7FFF,
+                                         0xFFFF, 0x8000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1ULL << 62, ~0ULL};
     std::uint64_t value = kValues[Below(std::size(kValues))];
     if (Below(3) == 0) value = Next() >> Below(64);
     if (Below(2) == 0) return std::to_string(static_cast<std::int64_t>(value));
@@ -129,8 +128,8 @@ class Campaign {
       if (Survives(begin, end)) continue;
       for (std::uint64_t number = begin; number < end; ++number)
         if (!Survives(number, number + 1)) return Report(number);
-      std::fprintf(stderr, "inputs %llu to %llu fail together and none alone\n",
-                   static_cast<unsigned long long>(begin), static_cast<unsigned long long>(end));
+      std::fprintf(stderr, "inputs %llu to %llu fail together and none alone\n", static_cast<unsigned long long>(begin),
+                   static_cast<unsigned long long>(end));
       return 1;
     }
     std::printf("%llu inputs\n", static_cast<unsigned long long>(inputs));

@@ -1,5 +1,5 @@
 // A .npy and a .npz are any bytes.
-#include "storage/npy_file.h"
+#include "storage/formats/npy_file.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/fault_injection_env.h"
 #include "tests/testing/packed_zeros.h"

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "storage/pictures/picture_decode.h"
-#include "storage/pictures/prepared_picture.h"
+#include "storage/images/image_decoder.h"
+#include "storage/images/prepared_image.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace retort::testing {
@@ -12,8 +12,8 @@ namespace retort::testing {
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
   for (const char* name : {"yuv420.jpg", "yuv422.jpg", "progressive.jpg", "cmyk.jpg", "grey.jpg", "exif6.jpg",
-                           "one-wide.jpg", "palette.png", "palette-transparent.png", "grey-alpha.png",
-                           "grey16.png", "rgb16.png", "bits1.png", "exif6.png"}) {
+                           "one-wide.jpg", "palette.png", "palette-transparent.png", "grey-alpha.png", "grey16.png",
+                           "rgb16.png", "bits1.png", "exif6.png"}) {
     std::ifstream file(std::string(RETORT_SOURCE_DIR "/tests/fixtures/pictures/") + name, std::ios::binary);
     seeds.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
     RETORT_CHECK(!seeds.back().empty());
@@ -27,12 +27,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace retort;
   using namespace retort::storage;
   const std::string_view bytes = testing::Bytes(data, size);
-  PictureOptions options;
+  ImageOptions options;
   options.limits.pixels = 1 << 20;
   options.limits.scan_pixels = 1 << 23;
-  const Result<Picture> whole = DecodePicture("fuzz", bytes, options);
+  const Result<DecodedImage> whole = DecodeImage("fuzz", bytes, options);
   Region wanted;
-  const Result<Picture> part = DecodePicture("fuzz", bytes, options, [&](const PictureSize& s) {
+  const Result<DecodedImage> part = DecodeImage("fuzz", bytes, options, [&](const ImageSize& s) {
     return wanted = Region{s.height / 3, s.width / 3, std::max<std::int64_t>(1, s.height / 3),
                            std::max<std::int64_t>(1, s.width / 3)};
   });
@@ -45,8 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!whole.ok()) testing::CheckRefusal(whole.status());
   if (!part.ok()) testing::CheckRefusal(part.status());
   options.orientation = ExifOrientation::apply;
-  RETORT_CHECK(DecodePicture("fuzz", bytes, options).ok() == whole.ok());
-  const auto prepared = PreparePicture("fuzz", bytes, {.resize = 20, .crop = 16}, options.limits);
+  RETORT_CHECK(DecodeImage("fuzz", bytes, options).ok() == whole.ok());
+  const auto prepared = PrepareImage("fuzz", bytes, {.resize = 20, .crop = 16}, options.limits);
   if (!prepared.ok()) testing::CheckRefusal(prepared.status());
   return 0;
 }

@@ -1,10 +1,10 @@
 // Whatever lies in the folder of requests is a request or is refused with its reason; and whatever it asks
 // for, the orchestrator stays sound and answers once.
-#include "experiments/spec/crc32c.h"
-#include "orchestrator/amend_request.h"
-#include "orchestrator/live_amendment.h"
-#include "orchestrator/reactor.h"
-#include "storage/byte_codec.h"
+#include "experiments/base/digests.h"
+#include "orchestrator/core/amend_request.h"
+#include "orchestrator/reactor/amendment.h"
+#include "orchestrator/reactor/reactor.h"
+#include "storage/formats/byte_codec.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/trial_builder.h"
 
@@ -28,8 +28,7 @@ void CheckRequest(std::string_view bytes) {
   orchestrator::Core core({.results = "results", .provenance_json = "{}"});
   orchestrator::Outbox outbox;
   RETORT_CHECK(orchestrator::OpenSweep(core, FamilyPlan(2, 1), kNow, outbox).ok());
-  orchestrator::OnMessage(core, WorldRank{0}, {{}, {}, 0, cluster::Register{"node", 1, {"cpu"}, "", ""}},
-                          kNow, outbox);
+  orchestrator::OnMessage(core, WorldRank{0}, {{}, {}, 0, cluster::Register{"node", 1, {"cpu"}, "", ""}}, kNow, outbox);
   orchestrator::OnTick(core, kNow, outbox);
   orchestrator::OnAmendRequest(core, "1", *request, 5, kNow, outbox);
   RETORT_CHECK(core.CheckInvariants().ok());
@@ -68,8 +67,7 @@ std::vector<std::string> FuzzSeeds() {
     request.trials.resize(1);
     seeds.push_back("R" + orchestrator::EncodeRequest(request));
   }
-  const std::string answer =
-      orchestrator::EncodeAnswer({AnswerKind::saving, "a word", {TrialId(1), TrialId(2)}});
+  const std::string answer = orchestrator::EncodeAnswer({AnswerKind::saving, "a word", {TrialId(1), TrialId(2)}});
   seeds.push_back("A" + answer);
   seeds.push_back("a" + answer.substr(0, answer.size() - 4));
   return seeds;

@@ -1,5 +1,5 @@
 // The quick and the thorough decoder of a trial's spec agree on any bytes.
-#include "experiments/spec/spec_codec.h"
+#include "experiments/methods/spec_codec.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/finished_sweep.h"
 

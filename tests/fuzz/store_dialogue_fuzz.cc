@@ -1,7 +1,7 @@
 // Whatever a stranger sends to a gang's store gets no answer and is not kept; whatever a member sends is
 // answered or ends the connection.
 #include "tests/fuzz/fuzz_target.h"
-#include "worker/gang/store_dialogue.h"
+#include "worker/gang/store_protocol.h"
 
 namespace retort::testing {
 namespace {
@@ -17,7 +17,7 @@ const char* const kSecret = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978879
 bool Feed(StoreDialogue& dialogue, std::string_view bytes, std::string& replies) {
   for (std::size_t piece = 1; !bytes.empty(); piece = piece * 3 % 61) {
     if (!dialogue.Take(bytes.substr(0, piece), replies)) return false;
-    RETORT_CHECK(dialogue.admitted() || dialogue.buffered() <= worker::kMaxStrangerFrame + 4);
+    RETORT_CHECK(dialogue.admitted() || dialogue.buffered() <= worker::kMaxUnadmittedFrame + 4);
     RETORT_CHECK(dialogue.buffered() <= worker::kMaxStoreFrame + 4);
     bytes.remove_prefix(std::min(piece, bytes.size()));
   }

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "experiments/spec/sweep.h"
+#include "experiments/sweep/sweep_plan.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace retort::testing {

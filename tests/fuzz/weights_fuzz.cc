@@ -1,6 +1,6 @@
 // A file of saved weights is any bytes: zip, tar and legacy containers of torch.save, safetensors, and .npz.
-#include "storage/unpacked_size.h"
-#include "storage/weights/state_dict.h"
+#include "storage/files/read_limits.h"
+#include "storage/weights/read_weights.h"
 #include "storage/weights/write_weights.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/testing/fault_injection_env.h"
@@ -9,9 +9,8 @@ namespace retort::testing {
 
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
-  for (const char* name :
-       {"weights.zip.pth", "weights.legacy.pth", "weights.tar.pth", "weights.safetensors", "nested.pth",
-        "weights.deflated.pth", "weights.packed.npz"}) {
+  for (const char* name : {"weights.zip.pth", "weights.legacy.pth", "weights.tar.pth", "weights.safetensors",
+                           "nested.pth", "weights.deflated.pth", "weights.packed.npz"}) {
     const auto bytes =
         storage::PosixEnv().ReadFile(std::string(RETORT_SOURCE_DIR "/tests/unit/storage/fixtures/") + name);
     RETORT_CHECK(bytes.ok());
@@ -34,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   std::uint64_t bytes = 0;
   for (const storage::TensorBlob& tensor : dict->tensors) bytes += tensor.bytes.size();
-  RETORT_CHECK(bytes <= 16 * storage::MostUnpacked(size));
+  RETORT_CHECK(bytes <= 16 * storage::MaxUnpackedSize(size));
   // What was read can be written, and is then the same.
   const auto written = storage::EncodeTorch(dict->tensors);
   RETORT_CHECK(written.ok());

@@ -7,12 +7,12 @@
 #include <ostream>
 #include <vector>
 
-#include "experiments/spec/networks.h"
+#include "experiments/methods/networks.h"
 #include "tests/gpu/the_devices.h"
 #include "tests/gpu/without_device.h"
-#include "worker/gradients.h"
 #include "worker/models/model_registry.h"
-#include "worker/worker_service.h"
+#include "worker/run/worker_service.h"
+#include "worker/tensors/autograd.h"
 
 namespace retort {
 
@@ -26,7 +26,7 @@ const at::Device kCuda(at::kCUDA, 0);
 
 ImageShape ShapeFor(const NamedNetwork& network) {
   // Odd where the network takes it, so that no window divides it.
-  const std::int64_t least = std::max<std::int64_t>(network.least_extent, 33);
+  const std::int64_t least = std::max<std::int64_t>(network.min_extent, 33);
   const std::int64_t side = (least + network.multiple - 1) / network.multiple * network.multiple;
   return {network.channels == 0 ? 3 : network.channels, side, side};
 }
@@ -41,8 +41,8 @@ at::Tensor Images(const ImageShape& shape) {
 }
 
 std::unique_ptr<Network> Make(const NamedNetwork& network, at::Device device) {
-  auto made = MakeNetwork(std::string(network.name), ShapeFor(network), kClasses,
-                          RngStream(1, Purpose::parameters), device);
+  auto made =
+      MakeNetwork(std::string(network.name), ShapeFor(network), kClasses, RngStream(1, Purpose::parameters), device);
   EXPECT_TRUE(made.ok()) << made.status().message();
   return std::move(made).value();
 }
@@ -53,8 +53,7 @@ std::vector<at::Tensor> Differentiated(Network& network, at::Device device, bool
   for (const at::Tensor& leaf : network.parameters().leaves()) leaves.push_back(leaf);
   const at::Tensor logits =
       training ? network.Train(leaves[0], std::nullopt).logits : network.Forward(leaves[0]).logits;
-  const at::Tensor weights =
-      at::arange(logits.numel(), at::kDouble).add(2).cos().to(at::kFloat).view(logits.sizes());
+  const at::Tensor weights = at::arange(logits.numel(), at::kDouble).add(2).cos().to(at::kFloat).view(logits.sizes());
   std::vector<at::Tensor> all = {logits.detach().cpu()};
   for (const at::Tensor& gradient : VectorJacobian({logits}, {weights.to(device)}, leaves))
     all.push_back(gradient.defined() ? gradient.cpu() : at::Tensor());
@@ -104,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Every, CudaNetwork, ::testing::ValuesIn(kNamedNetworks)
 }  // namespace retort
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   retort::worker::PrepareTorch();
   const auto opened = retort::worker::TheDevices().Open("cuda:0");
   if (!opened.ok()) return retort::worker::WithoutDevice(opened.status());

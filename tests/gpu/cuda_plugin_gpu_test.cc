@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "tests/gpu/without_device.h"
-#include "tests/unit/gang/collective_contract.h"
-#include "tests/unit/release/release_fixture.h"
-#include "worker/cuda_plugin.h"
+#include "tests/unit/worker/gang/collective_contract.h"
+#include "tests/unit/worker/release/release_fixture.h"
+#include "worker/devices/cuda_plugin.h"
+#include "worker/gang/collective_decorators.h"
 #include "worker/gang/gang_store.h"
 #include "worker/gang/gloo_collective.h"
-#include "worker/gang/staged_collective.h"
 #include "worker/noise/lattice_normal.h"
 #include "worker/release/gaussian_gradient.h"
 
@@ -56,8 +56,7 @@ TEST(CudaPlugin, FusedKernelHasTheSameBitsAsOnTheCpu) {
     gradient[1][0] = std::nan("");
     gradient[2][1] = std::numeric_limits<float>::infinity();
     gradient[3].zero_();
-    at::Tensor values = at::empty({256, classes}, kOnDevice),
-               expected = at::empty({256, classes}, at::kFloat);
+    at::Tensor values = at::empty({256, classes}, kOnDevice), expected = at::empty({256, classes}, at::kFloat);
     const noise::LatticeRows rows{0x1p-39, 0x1p29, 0x1p29 + 100, 1e-4, 0x1p27};
     const Status status = Plugin()->NormaliseAndNoise(gradient.to(kOnDevice), rows, Key(), kStream, values);
     ASSERT_TRUE(status.ok()) << status.message();
@@ -79,8 +78,7 @@ TEST(CudaPlugin, ReleaseOfAnswersOnTheDeviceHasTheNoiseOfTheCpu) {
       release::FixedTeacher teacher(there);
       release::MemoryPort port;
       release::ChargeBook book(&port, 1, 1000);
-      const auto answers =
-          release::Oracle::Ask(teacher, {release::DistinctInputs(64, 0).to(where), there, 0});
+      const auto answers = release::Oracle::Ask(teacher, {release::DistinctInputs(64, 0).to(where), there, 0});
       return release::ChargeAndRelease(*mechanism, answers, book).value().values;
     };
     const at::Tensor values = release(kOnDevice, Plugin().get());
@@ -103,21 +101,20 @@ GangMaker Nccl(const char* name, at::DeviceType kind) {
             auto joined = Plugin()->JoinNcclGang(membership, 0);
             EXPECT_TRUE(joined.ok()) << joined.status().message();
             if (!joined.ok()) return nullptr;
-            return kind == at::kCPU ? StageOn(at::Device(at::kCUDA, 0), std::move(*joined))
-                                    : std::move(*joined);
+            return kind == at::kCPU ? StageOn(at::Device(at::kCUDA, 0), std::move(*joined)) : std::move(*joined);
           },
           kind};
 }
 
 INSTANTIATE_TEST_SUITE_P(Implementations, CollectiveContract,
-                         testing::Values(Nccl("Nccl1", at::kCUDA), Nccl("Nccl1FromTheCpu", at::kCPU)),
+                         ::testing::Values(Nccl("Nccl1", at::kCUDA), Nccl("Nccl1FromTheCpu", at::kCPU)),
                          [](const auto& maker) { return maker.param.name; });
 
 }  // namespace
 }  // namespace retort::worker
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   auto loaded = retort::worker::LoadCudaPlugin(RETORT_CUDA_LIBRARY);
   if (!loaded.ok()) {
     return retort::worker::WithoutDevice(loaded.status());

@@ -8,13 +8,13 @@
 #include <string>
 #include <utility>
 
-#include "storage/curves.h"
+#include "storage/results/hdf5_conventions.h"
 #include "tests/gpu/the_devices.h"
 #include "tests/gpu/without_device.h"
 #include "tests/unit/worker/trial_cases.h"
-#include "worker/devices.h"
-#include "worker/gang_formation.h"
-#include "worker/worker_service.h"
+#include "worker/devices/devices.h"
+#include "worker/run/gang_formation.h"
+#include "worker/run/worker_service.h"
 
 namespace retort::worker {
 namespace {
@@ -26,13 +26,13 @@ Result<OpenDevice> Open(const std::string& name) { return TheDevices().Open(name
 
 struct GpuRun {
   cluster::Ended ended;
-  TwinHost host;
+  FakeTrialHost host;
   storage::AttemptFile file;
 };
 
-GpuRun RunOn(const TinyTrials& tiny, const TrialSpec& spec, const std::string& device,
-             const std::string& name, const std::string& teacher = "", std::uint32_t number = 1,
-             std::int64_t stop_at = 0, std::int64_t vanish_at = 0) {
+GpuRun RunOn(const TinyTrials& tiny, const TrialSpec& spec, const std::string& device, const std::string& name,
+             const std::string& teacher = "", std::uint32_t number = 1, std::int64_t stop_at = 0,
+             std::int64_t vanish_at = 0) {
   TrialOrder order = tiny.Order(spec, name, number, teacher);
   order.start.device = device;
   GpuRun run;
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(EveryMethod, CudaTrial, ::testing::ValuesIn(kTrialCases
                          [](const auto& test) { return test.param.name; });
 
 // A batch whose images no device holds.
-TEST(CudaFault, OutOfMemoryIsSaidSoAndTheNextTrialOfTheProcessSucceeds) {
+TEST(CudaFault, OutOfMemoryIsNamedAndTheNextTrialSucceeds) {
   const TinyTrials tiny;
   const std::string teacher = tiny.TeacherFile("plain");
   TrialSpec large = tiny.Student(Reading::working);
@@ -155,7 +155,7 @@ TEST(CudaDevice, ThatTheDriverDoesNotShowIsAFailureOfTheDevice) {
 }  // namespace retort::worker
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   retort::worker::PrepareTorch();
   const auto usable = retort::worker::TheDevices().CountCuda();
   if (!usable.ok()) {

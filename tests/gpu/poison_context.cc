@@ -10,8 +10,7 @@
 
 namespace {
 
-constexpr const char* kTrap =
-    ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry poison() { trap; }\n";
+constexpr const char* kTrap = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry poison() { trap; }\n";
 
 // A function of the driver by name and type; ends the thread's work when there is none.
 template <typename Function>
@@ -25,8 +24,9 @@ void Poison() {
   auto* const use = Driver<int(void*)>("cuCtxSetCurrent");
   auto* const load = Driver<int(void**, const void*)>("cuModuleLoadData");
   auto* const find = Driver<int(void**, void*, const char*)>("cuModuleGetFunction");
-  auto* const launch = Driver<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                  void*, void**, void**)>("cuLaunchKernel");
+  auto* const launch =
+      Driver<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**)>(
+          "cuLaunchKernel");
   void *context = nullptr, *module = nullptr, *kernel = nullptr;
   if (retain == nullptr || use == nullptr || load == nullptr || find == nullptr || launch == nullptr) return;
   if (retain(&context, 0) != 0 || use(context) != 0) return;

@@ -1,7 +1,7 @@
 // The devices of a test program on a GPU.
 #pragma once
 
-#include "worker/devices.h"
+#include "worker/devices/devices.h"
 
 namespace retort::worker {
 

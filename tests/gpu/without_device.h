@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <string_view>
 
-#include "experiments/spec/status.h"
-#include "worker/cuda_plugin.h"
+#include "experiments/base/status.h"
+#include "worker/devices/cuda_plugin.h"
 
 namespace retort::worker {
 

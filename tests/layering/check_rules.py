@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the rules that keep the structure: who may include whom, headers that stand alone, sizes, names, README, the list
+"""Checks the rules that keep the structure: who may include whom, headers that stand alone, sizes, layout, names, READMEs, the list
 of environment variables, who may see a teacher's answer, who may write files, and the table of mutants.
 
 usage: check_rules.py CHECK --root DIR [options]
-CHECK: includes | headers | sizes | names | readme | environment | answers | writers | mutants
+CHECK: includes | headers | sizes | rooms | hiding | format | names | readme | environment | answers | writers | mutants
 Prints one line for each violation (file:line: what, and the rule) and exits 1 when there is any.
 """
 import argparse
@@ -11,36 +11,90 @@ import concurrent.futures
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 
 MODULES = ("experiments", "storage", "monitoring", "cluster", "orchestrator", "worker")
 
-# Room -> rooms of this project that it may include. The longest matching prefix of a file's path names its room.
+# Room -> rooms of this project that it may include, besides itself; a room stands for the rooms in its folder, too. The
+# longest matching prefix of a file's path names its room.
+EXPERIMENTS = {"experiments/base", "experiments/methods", "experiments/sweep", "experiments/privacy"}
+STORAGE_BASE = {"experiments/base", "experiments/methods", "experiments/sweep", "storage/files"}
+ORCHESTRATOR_BASE = EXPERIMENTS | {"storage", "monitoring", "cluster", "orchestrator/process"}
+DECIDING = {"orchestrator/cost", "orchestrator/core", "orchestrator/schedule", "orchestrator/reactor"}
+WORKER_BASE = EXPERIMENTS | {"storage", "cluster", "worker/tensors"}
 MAY_INCLUDE = {
-    "experiments/spec": {"experiments/spec"},
-    "experiments/privacy": {"experiments/spec", "experiments/privacy"},
-    "storage": {"experiments/spec", "experiments/privacy", "storage"},
-    "monitoring": {"experiments/spec", "monitoring"},
-    "cluster": {"experiments/spec", "experiments/privacy", "cluster"},
-    "orchestrator": {"experiments/spec", "experiments/privacy", "storage", "monitoring",
-                     "cluster", "orchestrator", "orchestrator/plot"},
-    "orchestrator/plot": {"experiments/spec", "orchestrator/plot"},
-    "worker": {"experiments/spec", "experiments/privacy", "storage", "cluster", "worker"},
+    "experiments/base": set(),
+    "experiments/methods": {"experiments/base"},
+    "experiments/sweep": {"experiments/base", "experiments/methods"},
+    "experiments/privacy/accountants": {"experiments/base"},
+    "experiments/privacy": {"experiments/base", "experiments/methods"},
+    "storage": STORAGE_BASE,
+    "storage/files": STORAGE_BASE,
+    "storage/formats": STORAGE_BASE,
+    "storage/log": STORAGE_BASE | {"experiments/privacy", "storage/formats"},
+    "storage/results": STORAGE_BASE | {"experiments/privacy", "storage/formats", "storage/log"},
+    "storage/images": STORAGE_BASE | {"storage/formats"},
+    "storage/datasets": STORAGE_BASE | {"storage/formats", "storage/images"},
+    "storage/weights": STORAGE_BASE | {"storage/formats"},
+    "monitoring": EXPERIMENTS - {"experiments/privacy"},
+    "cluster": EXPERIMENTS,
+    "orchestrator": ORCHESTRATOR_BASE,
+    "orchestrator/process": ORCHESTRATOR_BASE - {"orchestrator/process"},
+    "orchestrator/cost": ORCHESTRATOR_BASE,
+    "orchestrator/core": ORCHESTRATOR_BASE | {"orchestrator/cost"},
+    "orchestrator/schedule": ORCHESTRATOR_BASE | {"orchestrator/cost", "orchestrator/core"},
+    "orchestrator/reactor": ORCHESTRATOR_BASE | {"orchestrator/cost", "orchestrator/core", "orchestrator/schedule"},
+    "orchestrator/journal": ORCHESTRATOR_BASE | DECIDING,
+    "orchestrator/results": ORCHESTRATOR_BASE | DECIDING | {"orchestrator/journal"},
+    "orchestrator/results/tables": ORCHESTRATOR_BASE | {"orchestrator/core", "orchestrator/results"},
+    "orchestrator/agent": ORCHESTRATOR_BASE | {"orchestrator/core"},
+    "orchestrator/screen": ORCHESTRATOR_BASE | DECIDING | {"orchestrator/results", "orchestrator/agent"},
+    "orchestrator/service": ORCHESTRATOR_BASE | DECIDING | {"orchestrator/journal", "orchestrator/results", "orchestrator/agent",
+                                                             "orchestrator/screen"},
+    "orchestrator/plot": EXPERIMENTS,
+    "orchestrator/doctor": ORCHESTRATOR_BASE | {"orchestrator/agent", "orchestrator/journal"},
+    "orchestrator/cli/render": ORCHESTRATOR_BASE | DECIDING | {"orchestrator/results", "orchestrator/screen", "orchestrator/plot"},
+    "orchestrator/cli/shell": ORCHESTRATOR_BASE | {"orchestrator/results", "orchestrator/cli/render"},
+    "orchestrator/cli/chaos": ORCHESTRATOR_BASE | DECIDING | {"orchestrator/journal", "orchestrator/results", "orchestrator/agent",
+                                                               "orchestrator/screen", "orchestrator/service"},
+    "orchestrator/cli": ORCHESTRATOR_BASE | {"orchestrator"},
+    "worker": WORKER_BASE | {"worker"},
+    "worker/tensors": WORKER_BASE | {"worker/gang"},
+    "worker/gang": WORKER_BASE | {"worker/models"},
+    "worker/noise": WORKER_BASE,
+    "worker/cuda": WORKER_BASE | {"worker/gang", "worker/noise"},
+    "worker/devices": WORKER_BASE | {"worker/gang", "worker/noise", "worker/cuda"},
+    "worker/models": WORKER_BASE | {"worker/data", "worker/gang"},
+    "worker/optim": WORKER_BASE,
+    "worker/data": WORKER_BASE | {"worker/models"},
+    "worker/training": WORKER_BASE | {"worker/data", "worker/models", "worker/gang", "worker/optim", "worker/noise"},
+    "worker/distill": WORKER_BASE | {"worker/training", "worker/models", "worker/gang", "worker/optim"},
+    "worker/release": WORKER_BASE | {"worker/distill", "worker/data", "worker/models", "worker/gang", "worker/noise"},
+    "worker/sleep": WORKER_BASE | {"worker/release"},
+    "worker/methods": WORKER_BASE | {"worker/training", "worker/distill", "worker/release", "worker/data", "worker/models",
+                                     "worker/gang", "worker/optim", "worker/noise"},
+    "worker/run": WORKER_BASE | {"worker/sleep", "worker/methods", "worker/training", "worker/release", "worker/data",
+                                 "worker/models", "worker/gang", "worker/devices"},
+    "worker/audit": WORKER_BASE | {"worker/run", "worker/sleep", "worker/methods", "worker/training", "worker/release",
+                                   "worker/data", "worker/models", "worker/gang", "worker/noise", "worker/devices"},
 }
 
 # What an include line must not name, and the only files (path patterns) that may: None = nobody.
 FOREIGN = [
-    (r"^(torch|ATen|c10)/", r"^worker/"),
-    (r"^(cuda|cuda_runtime|cuda_runtime_api|nccl|cublas\w*|curand\w*)(\.h|/)", r"^worker/(cuda|kernels)/"),
+    (r"^(torch|ATen|c10)/", r"^worker/(?!sleep/)"),
+    (r"^(cuda|cuda_runtime|cuda_runtime_api|nccl|cublas\w*|curand\w*)(\.h|/)", r"^worker/cuda/"),
     (r"^mpi\.h$", r"^cluster/mpi_[a-z_]*\.(h|cc)$"),
-    (r"^(hdf5|hdf5_hl|H5\w+)\.h$", r"^storage/[a-z0-9_]+\.cc$|^storage/hdf5_[a-z_]+\.h$"),
+    (r"^(hdf5|hdf5_hl|H5\w+)\.h$", r"^storage/results/hdf5_[a-z]+\.(h|cc)$"),
     (r"^(prometheus/|microhttpd\.h)", r"^monitoring/[a-z_]+\.cc$"),
-    (r"^toml\+\+/", r"^experiments/spec/[a-z_]+\.(cc)$|^experiments/spec/toml_[a-z_]+\.h$"),
-    (r"^CLI/", r"^orchestrator/cli/"),
+    (r"^toml\+\+/", r"^experiments/sweep/[a-z_]+\.cc$"),
+    (r"^CLI/", r"^orchestrator/cli/(commands|shell|render/version\.cc)"),
+    (r"^zlib\.h$", r"^storage/formats/"),
+    (r"^(jpeglib|jerror|png)\.h$", r"^storage/images/"),
     (r"^cairo", r"^orchestrator/plot/canvas\.cc$"),
-    (r"^sodium(\.h|/)", r"^worker/noise/|^worker/environment\.cc$|^monitoring/credentials\.cc$|^storage/example_mark\.cc$"),
+    (r"^sodium(\.h|/)", r"^worker/noise/|^worker/environment\.cc$|^monitoring/credentials\.cc$|^storage/datasets/example_digests\.cc$"),
 ]
 
 # A teacher's answer is readable in this room alone, and there by the mechanisms alone: who may be a friend of what holds
@@ -59,10 +113,10 @@ SEALED = {
 # The only file outside the room that makes a teacher of its parameters, the one that loads them, and the audit that
 # swaps one member of an ensemble.
 TEACHER_MAKER = "worker/methods/network_teacher.cc"
-PARAMETER_READERS = (TEACHER_MAKER, "worker/trial_inputs.cc", "worker/audit/transcript.cc")
-ASKS_A_TEACHER = re.compile(r"(?:->|\.|::)\s*(?:(?:Member)?Logits|Hint|LookInside)\s*\(|&\s*[\w:]*TeacherModel::")
+PARAMETER_READERS = (TEACHER_MAKER, "worker/run/trial_inputs.cc", "worker/audit/transcript.cc")
+ASKS_A_TEACHER = re.compile(r"(?:->|\.|::)\s*(?:(?:Member)?Logits|Hint|ForwardWithInternals)\s*\(|&\s*[\w:]*TeacherModel::")
 ANSWERS_AS_A_TEACHER = re.compile(
-    r"^\s*(?:virtual\s+)?(?:at::Tensor\s+(?:(?:Member)?Logits|Hint)|(?:\w+::)?Insides\s+LookInside)\s*\(")
+    r"^\s*(?:virtual\s+)?(?:at::Tensor\s+(?:(?:Member)?Logits|Hint)|(?:\w+::)?TeacherInternals\s+ForwardWithInternals)\s*\(")
 TEACHER_PARAMETERS = re.compile(r"(?:teacher_?|artifact)(?:->|\.)parameters\b")
 # Training that protects labels alone sees the private examples through SealLabels, whose argument is the one place where
 # its files name them.
@@ -73,14 +127,15 @@ FORCED_OPEN = re.compile(r"#\s*define\s+(?:private|protected|class)\b")
 # Files are made by storage, which replaces nothing but plain files; here besides it, what a process writes before or beside
 # the program: the log of a worker and of a process under test, and the mark for a script.
 CREATES_A_FILE = re.compile(r"\bO_CREAT\b|\bofstream\b|\bfopen\s*\(|\bmkstemp\s*\(|\bcreat\s*\(")
-FILE_MAKERS = ("cluster/worker_process.cc", "cluster/mpi_world.cc", "orchestrator/cli/chaos_process.cc")
+FILE_MAKERS = ("cluster/worker_process.cc", "cluster/mpi_world.cc", "orchestrator/cli/chaos/chaos_process.cc")
 # A command writes where the user said through WriteOutput; these write into folders of the program's own.
 WRITES_A_FILE = re.compile(r"\b(?:WriteFileAtomically|WriteNewFile|PublishFile|WriteNpy)\s*\(")
-OUTPUT_WRITERS = ("orchestrator/cli/output_file.cc", "orchestrator/cli/chaos_command.cc", "orchestrator/cli/sweep_summary.cc")
+OUTPUT_WRITERS = ("orchestrator/cli/commands/output_file.cc", "orchestrator/cli/commands/chaos_command.cc")
 
 BANNED_SUFFIX = re.compile(r"\b(?:class|struct)\s+\w*(Manager|Helper|Utils?|Handler|Info|Processor)\b")
-MAX_FILE_LINES = 400
+MAX_FILE_LINES = 800
 SIZE_ALLOWED = {}
+MAX_ROOM_README_LINES = 15
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -112,7 +167,8 @@ def check_includes(root):
                 continue
             target = match.group(2)
             target_room = room_of(target)
-            if target_room and room and target_room not in MAY_INCLUDE[room]:
+            allowed = (MAY_INCLUDE[room] | {room}) if room else set()
+            if target_room and room and not any(target_room == r or target_room.startswith(r + "/") for r in allowed):
                 yield f"{path}:{number}: {room} may not include {target_room} ({target})"
             if target.startswith("tests/"):
                 yield f"{path}:{number}: product code may not include tests ({target})"
@@ -195,6 +251,58 @@ def check_sizes(root):
         count = len(lines_of(root, path))
         if count > SIZE_ALLOWED.get(path, MAX_FILE_LINES):
             yield f"{path}:{count}: {count} lines; the limit is {SIZE_ALLOWED.get(path, MAX_FILE_LINES)}"
+
+
+def check_rooms(root):
+    """A room with sources of its own has a README that a reader of the tree finds first."""
+    for folder in sorted({os.path.dirname(path) for path in sources(root)} & set(MAY_INCLUDE)):
+        path = os.path.join(folder, "README.md")
+        if not os.path.exists(os.path.join(root, path)):
+            yield f"{path}:1: a room says what lives in it, where to start and who may call it"
+        elif folder not in MODULES and len(lines_of(root, path)) > MAX_ROOM_README_LINES:
+            yield f"{path}:{len(lines_of(root, path))}: the README of a room has at most {MAX_ROOM_README_LINES} lines"
+
+
+FUNCTION = re.compile(r"(?:\[\[nodiscard\]\]\s*)?(?:inline |constexpr |static |template <[^>]*> )*[\w:<>,&*\s]+?[\s&*>](\w+)\(")
+NO_FUNCTION = (" ", "#", "//", "return", "using", "namespace", "TEST", "}", "class ", "struct ", "RETORT_")
+
+
+def functions_of(root, path):
+    """(line number, name, whether it is private to the file) of the functions that begin a line of `path`."""
+    private = False
+    for number, line in enumerate(lines_of(root, path), 1):
+        if line == "namespace {":
+            private = True
+        elif line == "}  // namespace":
+            private = False
+        match = FUNCTION.match(line)
+        if match and not line.startswith(NO_FUNCTION):
+            yield number, match.group(1), private
+
+
+def check_hiding(root):
+    """Files are compiled in batches, in which a function private to one file hides a header's function of the same name
+    from the others: a call may then find another overload."""
+    rooms = {}
+    for path in sources(root):
+        rooms.setdefault(os.path.dirname(path), []).append(path)
+    for paths in rooms.values():
+        declared = {name: path for path in paths if path.endswith(".h") for _, name, _ in functions_of(root, path)}
+        for path in (path for path in paths if path.endswith(".cc")):
+            for number, name, private in functions_of(root, path):
+                if private and name in declared:
+                    yield f"{path}:{number}: {name} hides that of {declared[name]} from the files of its batch"
+
+
+def check_format(root):
+    paths = [path for path in files(root, (*MODULES, "tests"), (".h", ".cc", ".cu"))]
+    for start in range(0, len(paths), 100):
+        run = subprocess.run(["clang-format", "--dry-run", "--ferror-limit=1", *paths[start:start + 100]], cwd=root,
+                             capture_output=True, text=True)
+        for line in run.stderr.splitlines():
+            match = re.match(r"(.+?:\d+):\d+: (?:warning|error): code should be clang-formatted", line)
+            if match:
+                yield f"{match.group(1)}: clang-format -i lays this out otherwise"
 
 
 def check_names(root):
@@ -392,7 +500,7 @@ def check_readme(root, program):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("check", choices=["includes", "headers", "sizes", "names", "readme", "environment", "answers",
-                                          "writers", "mutants"])
+                                          "writers", "mutants", "rooms", "hiding", "format"])
     parser.add_argument("--root", required=True)
     parser.add_argument("--compiler", default="g++", help="may carry a launcher, e.g. 'ccache g++'")
     parser.add_argument("--flag", action="append", default=[], help="compiler flag, repeatable")
@@ -401,6 +509,9 @@ def main():
     parser.add_argument("--retort", default="", help="the program whose flags README may name")
     options = parser.parse_args()
     root = os.path.abspath(options.root)
+    if options.check == "format" and not shutil.which("clang-format"):
+        print("skipped: no clang-format (bash cluster/setup.sh --tests installs it)")
+        return 77
     found = {
         "includes": lambda: check_includes(root),
         "sizes": lambda: check_sizes(root),
@@ -410,6 +521,9 @@ def main():
         "answers": lambda: check_answers(root),
         "writers": lambda: check_writers(root),
         "mutants": lambda: check_mutants(root),
+        "rooms": lambda: check_rooms(root),
+        "hiding": lambda: check_hiding(root),
+        "format": lambda: check_format(root),
         "readme": lambda: check_readme(root, options.retort),
     }[options.check]()
     violations = list(found)

@@ -17,8 +17,8 @@ MUTANT_TEST = "TEST(Suite, Test) {\n  EXPECT_EQ(1, 1);\n}\n"
 GOOD = {
     "storage/behind.h": "#pragma once\n",
     "storage/behind.cc": '#include <vector>\n#include "storage/behind.h"\n',
-    "experiments/spec/ids.h": "#pragma once\nstruct Id { int value; };\n",
-    "storage/log.h": '#pragma once\n#include "experiments/spec/ids.h"\nId First();\n',
+    "experiments/base/ids.h": "#pragma once\nstruct Id { int value; };\n",
+    "storage/log.h": '#pragma once\n#include "experiments/base/ids.h"\nId First();\n',
     "worker/release/answers.h": """#pragma once
 class Answers {
  public:
@@ -44,7 +44,9 @@ class TeacherModel {
 };
 auto status = network->FromBlobs(artifact.parameters);
 """,
-    "README.md": "See `experiments/spec/ids.h`.\n",
+    "README.md": "See `experiments/base/ids.h`.\n",
+    ".clang-format": "DisableFormat: true\n",
+    **{f"{room}/README.md": "# A room\n" for room in ("cluster", "experiments/base", "storage", "worker/methods", "worker/release")},
     "cluster/ENVIRONMENT.md": "| `RETORT_END` | it | `RETORT_TEXT` of a meaning |\n| `RETORT_QUICK`, `HOME` | a script | x |\n",
     "cluster/end.cc": 'auto end = Find("RETORT_END");\n',
     "tests/MUTANTS.md": MUTANT_ROWS,
@@ -54,11 +56,11 @@ auto status = network->FromBlobs(artifact.parameters);
 }
 
 BROKEN = [
-    ("includes", "storage/bad.h", '#include "orchestrator/core.h"\n', "storage may not include orchestrator"),
+    ("includes", "storage/bad.h", '#include "orchestrator/core/core.h"\n', "storage may not include orchestrator"),
     ("includes", "storage/bad.h", "#include <torch/torch.h>\n", "confined"),
     ("includes", "orchestrator/bad.cc", "#include <mpi.h>\n", "confined"),
     ("includes", "orchestrator/bad.cc", "#include <hdf5.h>\n", "confined"),
-    ("includes", "worker/bad.cc", '#include "orchestrator/core.h"\n', "worker may not include orchestrator"),
+    ("includes", "worker/bad.cc", '#include "orchestrator/core/core.h"\n', "worker may not include orchestrator"),
     ("includes", "worker/bad.cc", "#include <cuda_runtime.h>\n", "confined"),
     ("answers", "worker/release/answers.h", "class Answers {\n  friend class DataFreeDistillation;\n};\n",
      "DataFreeDistillation may not be a friend of Answers"),
@@ -69,12 +71,12 @@ BROKEN = [
     ("answers", "worker/release/charge.h", "class Charge {\n  friend class Mechanism;\n};\n",
      "Mechanism may not be a friend of Charge"),
     ("answers", "worker/methods/bad.cc", "auto soft = teacher_->Logits(images);\n", "only worker/release/ may ask"),
-    ("answers", "worker/evaluation.cc", "auto all = model.MemberLogits(images);\n", "only worker/release/ may ask"),
+    ("answers", "worker/training/evaluation.cc", "auto all = model.MemberLogits(images);\n", "only worker/release/ may ask"),
     ("answers", "worker/methods/bad.cc", "auto hint = teacher_->Hint(images);\n", "only worker/release/ may ask"),
     ("answers", "worker/methods/bad.cc", "auto ask = &release::TeacherModel::Logits;\n", "only worker/release/ may ask"),
-    ("answers", "worker/methods/bad.cc", "auto raw = teacher_->LookInside(images);\n", "only worker/release/ may ask"),
+    ("answers", "worker/methods/bad.cc", "auto raw = teacher_->ForwardWithInternals(images);\n", "only worker/release/ may ask"),
     ("answers", "worker/methods/network_teacher.cc",
-     "class Open : public release::TeacherModel {\n public:\n  release::Insides LookInside(const at::Tensor& x) override;\n};\n",
+     "class Open : public release::TeacherModel {\n public:\n  release::TeacherInternals ForwardWithInternals(const at::Tensor& x) override;\n};\n",
      "Open answers in public"),
     ("answers", "worker/methods/bad.cc",
      "class Open : public release::TeacherModel {\n at::Tensor Logits(const at::Tensor& x) override;\n};\n", "makes teachers"),
@@ -97,7 +99,11 @@ BROKEN = [
     ("writers", "worker/bad.cc", 'std::ofstream out("costs.json");\n', "made by storage alone"),
     ("writers", "orchestrator/bad.cc", "const int fd = ::open(path, O_WRONLY | O_CREAT, 0644);\n", "made by storage alone"),
     ("writers", "orchestrator/cli/bad.cc", "return call.env.WriteFileAtomically(line.out, bytes);\n", "through WriteOutput"),
-    ("sizes", "storage/bad.cc", "// line\n" * 401, "401 lines"),
+    ("sizes", "storage/bad.cc", "// line\n" * 801, "801 lines"),
+    ("rooms", "worker/run/loop.cc", "int Loop();\n", "a room says what lives in it"),
+    ("rooms", "worker/release/README.md", "line\n" * 16, "at most 15 lines"),
+    ("hiding", "storage/behind.cc", "namespace {\nId First() { return {}; }\n}  // namespace\n", "First hides that of storage/log.h"),
+    ("format", ".clang-format", "BasedOnStyle: Google\n", "lays this out otherwise"),
     ("names", "storage/bad.h", "class LogManager {};\n", "Manager"),
     ("names", "storage/bad.cc", 'auto* p = std::getenv("HOME");\n', "getenv"),
     ("readme", "README.md", "See `storage/absent.h`.\n", "does not exist"),
@@ -133,7 +139,7 @@ def run(check, files):
 
 class RulesFailWhenBroken(unittest.TestCase):
     def test_an_unbroken_tree_passes_every_check(self):
-        for check in ("includes", "headers", "sizes", "names", "readme", "environment", "answers", "writers", "mutants"):
+        for check in ("includes", "headers", "sizes", "rooms", "hiding", "format", "names", "readme", "environment", "answers", "writers", "mutants"):
             with self.subTest(check):
                 outcome = run(check, {})
                 self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)

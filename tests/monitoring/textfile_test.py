@@ -113,4 +113,4 @@ class Textfile(unittest.TestCase):
 if __name__ == "__main__":
     OPTIONS = parse_options("retort", "source")
     need("prometheus")
-    sys.exit(0 if all_tests_pass() else 1)
+    sys.exit(0 if all_tests_pass(at_once=2) else 1)

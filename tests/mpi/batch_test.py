@@ -14,6 +14,9 @@ import unittest
 
 from launching import PATIENCE, environment, write_program
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
+from sweep_run import all_tests_pass  # noqa: E402
+
 RANK_PROGRAM, WRAPPER = sys.argv[1:3]
 LAUNCH = os.path.dirname(os.path.abspath(WRAPPER))
 ROOT = os.path.dirname(os.path.dirname(LAUNCH))
@@ -351,4 +354,4 @@ class RecipeTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    sys.exit(0 if all_tests_pass(at_once=6) else 1)

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/idle_wait.h"
 #include "cluster/mpi_world.h"
+#include "cluster/waiting.h"
 
 namespace {
 

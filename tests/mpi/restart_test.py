@@ -48,7 +48,7 @@ class Sweep(SweepRun):
         self.results = os.path.join(FOLDER, name)
         self.log = self.results + ".log"
         launch = os.path.join(OPTIONS.source, "cluster/launch")
-        sweep = os.path.join(FOLDER, "sweep.toml")
+        sweep = self.results + ".toml"
         with open(sweep, "w", encoding="utf-8") as file:
             file.write(SWEEP.format(source=OPTIONS.source))
         with open(self.log, "wb") as log:
@@ -164,7 +164,7 @@ def main():
     global OPTIONS, FOLDER
     OPTIONS = parse_options("retort", "source", "scripted-worker")
     FOLDER = tempfile.mkdtemp(prefix="retort-restart-")
-    return run_tests(FOLDER)
+    return run_tests(FOLDER, at_once=4)
 
 
 if __name__ == "__main__":

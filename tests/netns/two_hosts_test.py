@@ -1,8 +1,10 @@
-"""A sweep over two hosts, one of which is cut off. The hosts are network namespaces (two_hosts.py).
+"""A sweep over two hosts, one of which is cut off. The hosts are network namespaces (two_hosts.py). All tests run at the same
+time, each on three hosts of its own: most of the time is waiting for clocks.
 
 usage: two_hosts_test.py --retort PROGRAM --source DIR --scripted-worker PROGRAM [--worker]
 Exit 77 where such hosts cannot be had. --worker: the real worker was built as well.
 """
+import itertools
 import json
 import os
 import signal
@@ -15,11 +17,12 @@ import unittest
 import two_hosts
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testing"))
-from sweep_run import SweepRun, parse_options, run_tests, wait_for  # noqa: E402
+from sweep_run import FOUR_TRIALS, SweepRun, parse_options, run_tests, wait_for  # noqa: E402
 
 OPTIONS = None
 HOSTS = None
 FOLDER = None
+TESTS = 5
 
 # Seven trials; the seed tells the scripted worker to take 50 ms a step.
 SWEEP = """
@@ -47,23 +50,25 @@ zip.row = [
 """
 
 
-def retort(*arguments):
-    return subprocess.run(HOSTS.command("n1", OPTIONS.retort, *arguments), capture_output=True, text=True, check=False,
+def retort(host, *arguments):
+    return subprocess.run(HOSTS.command(host, OPTIONS.retort, *arguments), capture_output=True, text=True, check=False,
                           timeout=200)
 
 
 class Sweep(SweepRun):
-    """The restart loop around ranks on the hosts, started on n1."""
+    """The restart loop around ranks on the hosts (name: number of ranks), started on the first."""
 
-    def __init__(self, name, sweep, *arguments, hosts="n1:2,n2:2", **variables):
+    def __init__(self, name, hosts, sweep, *arguments, **variables):
         self.results = os.path.join(FOLDER, name)
         self.log = self.results + ".output"
+        self.first = next(iter(hosts))
         command = [os.path.join(OPTIONS.source, "cluster/launch/until-complete.sh"),
-                   os.path.join(OPTIONS.source, "cluster/launch/mpirun.sh"), "-np", "4", "--host", hosts,
+                   os.path.join(OPTIONS.source, "cluster/launch/mpirun.sh"), "-np", "4",
+                   "--host", ",".join(f"{host}:{ranks}" for host, ranks in hosts.items()),
                    OPTIONS.retort, "run", sweep, *arguments, "--results", self.results]
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
-                HOSTS.command("n1", *command), stdout=log, stderr=log, start_new_session=True,
+                HOSTS.command(self.first, *command), stdout=log, stderr=log, start_new_session=True,
                 env={**os.environ, "HWLOC_HIDE_ERRORS": "2", "OMPI_MCA_plm_rsh_agent": HOSTS.agent, **variables})
         self.begun = time.monotonic()
 
@@ -71,7 +76,7 @@ class Sweep(SweepRun):
         return super().end(seconds)
 
     def ask(self, *command):
-        answer = retort(*command, "--json", "--results", self.results).stdout
+        answer = retort(self.first, *command, "--json", "--results", self.results).stdout
         return json.loads(answer)
 
     def trials(self):
@@ -86,8 +91,14 @@ def slow_sweep(steps):
 
 
 class TwoHostsTest(unittest.TestCase):
+    groups = itertools.count()
+
+    def setUp(self):
+        first = 3 * next(self.groups)
+        self.hosts = HOSTS.names[first:first + 3]
+
     def tearDown(self):
-        for host in HOSTS.names:
+        for host in self.hosts:
             HOSTS.mend(host)
             for pid, _ in HOSTS.processes(host):
                 try:
@@ -98,23 +109,27 @@ class TwoHostsTest(unittest.TestCase):
     def workers_on(self, host, name):
         return wait_for(lambda: HOSTS.processes(host, name), f"a worker on {host}")
 
+    def two(self):
+        return {host: 2 for host in self.hosts[:2]}
+
     def check_whole(self, sweep, trials):
         self.assertEqual([t["state"] for t in sweep.trials()], ["succeeded"] * trials, sweep.text())
-        verified = retort("verify", "--results", sweep.results)
+        verified = retort(sweep.first, "verify", "--results", sweep.results)
         self.assertEqual(verified.returncode, 0, verified.stdout)
-        wait_for(lambda: not any(HOSTS.processes(host, name) for host in HOSTS.names for name in ("retort", "orted")),
+        wait_for(lambda: not any(HOSTS.processes(host, name) for host in self.hosts for name in ("retort", "orted")),
                  "nothing is left running")
 
     def test_a_cut_host_ends_the_job_which_is_started_again_without_it_and_loses_nothing(self):
-        sweep = Sweep("cut", slow_sweep(360), RETORT_WORKER=OPTIONS.scripted_worker)
-        self.workers_on("n1", "scripted_worker")
-        self.workers_on("n2", "scripted_worker")    # it spreads over both
+        n1, n2, _ = self.hosts
+        sweep = Sweep("cut", self.two(), slow_sweep(360), RETORT_WORKER=OPTIONS.scripted_worker)
+        self.workers_on(n1, "scripted_worker")
+        self.workers_on(n2, "scripted_worker")    # it spreads over both
         time.sleep(2)
         cut = time.monotonic()
-        HOSTS.cut("n2")
-        wait_for(lambda: "host n2 does not answer" in sweep.text(), "the job is started again without n2; " + sweep.text())
+        HOSTS.cut(n2)
+        wait_for(lambda: f"host {n2} does not answer" in sweep.text(), "the job is started again without n2; " + sweep.text())
         print(f"the cut to the restarted job: {time.monotonic() - cut:.1f} s")
-        wait_for(lambda: not HOSTS.processes("n2"), "the cut host's ranks and workers have ended by themselves")
+        wait_for(lambda: not HOSTS.processes(n2), "the cut host's ranks and workers have ended by themselves")
         print(f"the cut to the end of the last process there: {time.monotonic() - cut:.1f} s")
         self.assertEqual(sweep.end(), 0, sweep.text())
         print(f"complete {time.monotonic() - sweep.begun:.0f} s after its start, {time.monotonic() - cut:.0f} s after the cut")
@@ -122,11 +137,12 @@ class TwoHostsTest(unittest.TestCase):
         self.assertGreaterEqual(sum(t["attempts"] > 1 for t in sweep.trials()), 2)    # those that ran on n2, at least
 
     def test_a_link_that_comes_back_within_seconds_costs_nothing(self):
-        sweep = Sweep("blink", slow_sweep(200), RETORT_WORKER=OPTIONS.scripted_worker)
-        self.workers_on("n2", "scripted_worker")
-        HOSTS.cut("n2")
+        n2 = self.hosts[1]
+        sweep = Sweep("blink", self.two(), slow_sweep(200), RETORT_WORKER=OPTIONS.scripted_worker)
+        self.workers_on(n2, "scripted_worker")
+        HOSTS.cut(n2)
         time.sleep(5)
-        HOSTS.mend("n2")
+        HOSTS.mend(n2)
         self.assertEqual(sweep.end(), 0, sweep.text())
         self.check_whole(sweep, 7)
         self.assertEqual([t["attempts"] for t in sweep.trials()], [1] * 7)
@@ -135,28 +151,29 @@ class TwoHostsTest(unittest.TestCase):
         if not OPTIONS.worker:
             self.skipTest("the real worker was not built")
         smoke = os.path.join(OPTIONS.source, "experiments/configs/smoke.toml")
-        more = ["trial.steps=40", "trial.student_steps=10"]
-        sweep = Sweep("real", smoke, *more)
-        self.workers_on("n2", "retort-worker")
-        HOSTS.cut("n2")
+        more = ["trial.steps=40", "trial.student_steps=10", FOUR_TRIALS]
+        sweep = Sweep("real", self.two(), smoke, *more)
+        self.workers_on(self.hosts[1], "retort-worker")
+        HOSTS.cut(self.hosts[1])
         self.assertEqual(sweep.end(), 0, sweep.text())
-        self.check_whole(sweep, 9)
+        self.check_whole(sweep, 4)
         alone = os.path.join(FOLDER, "alone")
-        done = retort("run", smoke, *more, "--results", alone, "--quiet", "--slots", "2")
+        done = retort(sweep.first, "run", smoke, *more, "--results", alone, "--quiet", "--slots", "2")
         self.assertEqual(done.returncode, 0, done.stderr)
         disturbed, sweep.results = sweep.rows(), alone
         self.assertEqual(disturbed, sweep.rows())
 
     def test_the_last_word_of_a_rank_0_on_another_host_is_the_jobs_code(self):
+        n1, n2, _ = self.hosts
         folder = os.path.join(FOLDER, "word")
         os.makedirs(folder)
         with open(os.path.join(folder, "word.toml"), "w", encoding="utf-8") as file:
             file.write('retort = 1\n[trial]\nmethod = "sleep"\nseconds = 3\nsteps = 30\n[sweep]\nname = "word"\nseeds = [0]\n')
-        command = HOSTS.command("n1", os.path.join(OPTIONS.source, "cluster/launch/mpirun.sh"), "-np", "1", "--host", "n2",
+        command = HOSTS.command(n1, os.path.join(OPTIONS.source, "cluster/launch/mpirun.sh"), "-np", "1", "--host", n2,
                                 OPTIONS.retort, "run", "word.toml")    # in the default results folder
         environment = {**os.environ, "HWLOC_HIDE_ERRORS": "2", "OMPI_MCA_plm_rsh_agent": HOSTS.agent}
         with subprocess.Popen(command, cwd=folder, env=environment, text=True, stderr=subprocess.PIPE) as job:
-            self.workers_on("n2", "retort-sleeper")
+            self.workers_on(n2, "retort-sleeper")
             job.send_signal(signal.SIGTERM)
             output = job.communicate(timeout=60)[1]
         self.assertEqual(job.returncode, 75, output)
@@ -168,12 +185,12 @@ class TwoHostsTest(unittest.TestCase):
         if not OPTIONS.worker:
             self.skipTest("the real worker was not built")
         smoke = os.path.join(OPTIONS.source, "experiments/configs/smoke.toml")
-        more = ["trial.devices=2", "trial.steps=60", "trial.student_steps=10"]
-        sweep = Sweep("gang", smoke, *more, hosts="n1:1,n2:1,n3:1")
+        more = ["trial.devices=2", "trial.steps=60", "trial.student_steps=10", FOUR_TRIALS]
+        sweep = Sweep("gang", {host: 1 for host in self.hosts}, smoke, *more)
 
         def away():
             training = any(t["name"].startswith("dpdfd") and t["state"] == "running" for t in sweep.trials())
-            return training and next((h for h in ("n2", "n3") if HOSTS.processes(h, "retort-worker")), None)
+            return training and next((h for h in self.hosts[1:] if HOSTS.processes(h, "retort-worker")), None)
         lost = wait_for(away, lambda: "a gang trains over two hosts; " + sweep.text(), 180)
         time.sleep(0.5)
         cut = time.monotonic()
@@ -181,10 +198,10 @@ class TwoHostsTest(unittest.TestCase):
         self.assertEqual(sweep.end(300), 0, sweep.text())
         print(f"a gang's host {lost} was cut; complete {time.monotonic() - cut:.0f} s later, in "
               f"{sweep.text().count('starting it again') + 1} jobs")
-        self.check_whole(sweep, 9)
+        self.check_whole(sweep, 4)
         self.assertGreaterEqual(max(t["attempts"] for t in sweep.trials()), 2)
         alone = os.path.join(FOLDER, "gang-alone")
-        done = retort("run", smoke, *more, "--results", alone, "--quiet", "--slots", "2")
+        done = retort(sweep.first, "run", smoke, *more, "--results", alone, "--quiet", "--slots", "2")
         self.assertEqual(done.returncode, 0, done.stderr)
         disturbed, sweep.results = sweep.rows(), alone
         self.assertEqual(disturbed, sweep.rows())
@@ -198,8 +215,8 @@ def main():
         return 77
     two_hosts.enter()
     FOLDER = tempfile.mkdtemp(prefix="retort-hosts-")
-    HOSTS = two_hosts.Hosts(FOLDER, ["n1", "n2", "n3"])
-    return run_tests(FOLDER)
+    HOSTS = two_hosts.Hosts(FOLDER, [f"n{i + 1}" for i in range(3 * TESTS)])
+    return run_tests(FOLDER, at_once=TESTS)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 
-#include "storage/curves.h"
+#include "storage/results/hdf5_conventions.h"
 #include "tests/unit/worker/trial_cases.h"
 
 namespace retort::worker {
@@ -24,9 +25,11 @@ class BitwiseResume : public ::testing::TestWithParam<TrialCase> {
   static void TearDownTestSuite() {
     delete tiny_;
     tiny_ = nullptr;
+    undisturbed_.clear();
+    stopped_.clear();
   }
 
-  static cluster::Ended Attempt(const std::string& name, std::uint32_t number, TwinHost& host) {
+  static cluster::Ended Attempt(const std::string& name, std::uint32_t number, FakeTrialHost& host) {
     const TrialCase& c = GetParam();
     const std::string teacher = c.teacher.empty() ? "" : tiny_->TeacherFile(c.teacher);
     return RunTrial(tiny_->Order(c.spec(*tiny_), name, number, teacher), host, storage::PosixEnv());
@@ -35,45 +38,61 @@ class BitwiseResume : public ::testing::TestWithParam<TrialCase> {
   // Interrupts attempt after attempt, each `after` steps further on, until one comes through.
   static cluster::Ended RunInterrupted(const std::string& name, Interruption how, std::int64_t after) {
     for (std::uint32_t number = 1; number < 100; ++number) {
-      TwinHost host;
+      FakeTrialHost host;
       (how == Interruption::polite_stop ? host.stop_at : host.vanish_at) = after + 1;
       const cluster::Ended ended = Attempt(name, number, host);
       if (ended.succeeded) {
         EXPECT_GT(number, 1U);
         return ended;
       }
-      EXPECT_EQ(ended.failure,
-                how == Interruption::polite_stop ? FailureKind::stopped : FailureKind::agent_lost) << ended.detail;
+      EXPECT_EQ(ended.failure, how == Interruption::polite_stop ? FailureKind::stopped : FailureKind::agent_lost)
+          << ended.detail;
       if (ended.failure != FailureKind::stopped && ended.failure != FailureKind::agent_lost) return ended;
     }
     return {};
   }
 
+  // The trial that was left alone, which lies in the folder NAME-whole: one for all tests of a case.
+  static const cluster::Ended& Undisturbed() {
+    const auto [found, is_new] = undisturbed_.try_emplace(GetParam().name);
+    if (is_new) {
+      FakeTrialHost host;
+      found->second = Attempt(GetParam().name + "-whole", 1, host);
+    }
+    return found->second;
+  }
+
+  // The same, stopped every two steps until an attempt comes through, in the folder NAME-stopped-2.
+  static const cluster::Ended& StoppedEveryTwoSteps() {
+    const auto [found, is_new] = stopped_.try_emplace(GetParam().name);
+    if (is_new) found->second = RunInterrupted(GetParam().name + "-stopped-2", Interruption::polite_stop, 2);
+    return found->second;
+  }
+
   static TinyTrials* tiny_;
+  static std::map<std::string, cluster::Ended> undisturbed_, stopped_;  // by case
 };
 TinyTrials* BitwiseResume::tiny_ = nullptr;
+std::map<std::string, cluster::Ended> BitwiseResume::undisturbed_, BitwiseResume::stopped_;
 
 TEST_P(BitwiseResume, PoliteStopsLeaveNoTrace) {
-  TwinHost host;
-  const cluster::Ended whole = Attempt(GetParam().name + "-whole", 1, host);
+  const cluster::Ended& whole = Undisturbed();
   ASSERT_TRUE(whole.succeeded) << whole.detail;
-  for (const std::int64_t after : {1, 2}) {
-    const std::string name = GetParam().name + "-stopped-" + std::to_string(after);
-    const cluster::Ended pieces = RunInterrupted(name, Interruption::polite_stop, after);
+  const cluster::Ended each_step = RunInterrupted(GetParam().name + "-stopped-1", Interruption::polite_stop, 1);
+  for (const cluster::Ended& pieces : {each_step, StoppedEveryTwoSteps()}) {
     EXPECT_EQ(pieces.parameters_digest, whole.parameters_digest);
     EXPECT_EQ(pieces.metrics, whole.metrics);
   }
 }
 
 TEST_P(BitwiseResume, CrashesReplayTheTranscript) {
-  TwinHost host;
-  const cluster::Ended whole = Attempt(GetParam().name + "-undisturbed", 1, host);
+  const cluster::Ended& whole = Undisturbed();
   ASSERT_TRUE(whole.succeeded) << whole.detail;
-  TwinHost first;
-  first.vanish_at = 1;   // after the first step; nothing but the first checkpoint is saved
+  FakeTrialHost first;
+  first.vanish_at = 1;  // after the first step; nothing but the first checkpoint is saved
   const std::string name = GetParam().name + "-crashed";
   ASSERT_EQ(Attempt(name, 1, first).failure, FailureKind::agent_lost);
-  TwinHost second;
+  FakeTrialHost second;
   const cluster::Ended again = Attempt(name, 2, second);
   ASSERT_TRUE(again.succeeded) << again.detail;
   EXPECT_EQ(again.parameters_digest, whole.parameters_digest);
@@ -81,16 +100,14 @@ TEST_P(BitwiseResume, CrashesReplayTheTranscript) {
 }
 
 TEST_P(BitwiseResume, CurvesAreThoseOfTheUndisturbedRun) {
-  TwinHost host;
-  ASSERT_TRUE(Attempt(GetParam().name + "-curves", 1, host).succeeded);
-  ASSERT_TRUE(RunInterrupted(GetParam().name + "-curves-stopped", Interruption::polite_stop, 2).succeeded);
+  ASSERT_TRUE(Undisturbed().succeeded);
+  ASSERT_TRUE(StoppedEveryTwoSteps().succeeded);
   const std::string folder = *tiny_ / "trials/";
-  const auto whole = storage::ReadAttemptFile(folder + GetParam().name + "-curves/attempt-1/attempt.h5");
+  const auto whole = storage::ReadAttemptFile(folder + GetParam().name + "-whole/attempt-1/attempt.h5");
   ASSERT_TRUE(whole.ok()) << whole.status().message();
   std::string newest;
   for (int n = 2; n < 100; ++n) {
-    const std::string file =
-        folder + GetParam().name + "-curves-stopped/attempt-" + std::to_string(n) + "/attempt.h5";
+    const std::string file = folder + GetParam().name + "-stopped-2/attempt-" + std::to_string(n) + "/attempt.h5";
     if (std::filesystem::exists(file)) newest = file;
   }
   const auto pieces = storage::ReadAttemptFile(newest);
@@ -110,12 +127,12 @@ TEST(Transcript, HoldsTheReleaseThatTheResumedAttemptUses) {
   const TinyTrials tiny;
   TrialSpec spec = tiny.DpSgdStudent();
   spec.noise = NoiseMode::secure;
-  TwinHost first;
+  FakeTrialHost first;
   first.vanish_at = 1;
   const TrialOrder order = tiny.Order(spec, "secure", 1);
   ASSERT_EQ(RunTrial(order, first, storage::PosixEnv()).failure, FailureKind::agent_lost);
-  TwinHost second, third;
-  second.stop_at = third.stop_at = 2;   // one step, replayed
+  FakeTrialHost second, third;
+  second.stop_at = third.stop_at = 2;  // one step, replayed
   for (auto* host : {&second}) {
     EXPECT_EQ(RunTrial(tiny.Order(spec, "secure", 2), *host, storage::PosixEnv()).failure, FailureKind::stopped);
   }
@@ -125,11 +142,11 @@ TEST(Transcript, HoldsTheReleaseThatTheResumedAttemptUses) {
 TEST(Ledger, KeepsWhatACrashedAttemptReservedInFull) {
   const TinyTrials tiny;
   const TrialSpec spec = tiny.DpSgdStudent();
-  TwinHost first;
+  FakeTrialHost first;
   first.vanish_at = 1;
   ASSERT_EQ(RunTrial(tiny.Order(spec, "ledger", 1), first, storage::PosixEnv()).failure, FailureKind::agent_lost);
   ASSERT_EQ(first.grants.size(), 1U);
-  TwinHost second;
+  FakeTrialHost second;
   ASSERT_TRUE(RunTrial(tiny.Order(spec, "ledger", 2), second, storage::PosixEnv()).succeeded);
   const auto file = storage::ReadAttemptFile(tiny / "trials/ledger/attempt-2/attempt.h5");
   ASSERT_TRUE(file.ok()) << file.status().message();

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "storage/checkpoint_store.h"
+#include "storage/results/checkpoint_store.h"
 #include "tests/unit/worker/tiny_trials.h"
-#include "worker/checkpoint_stamp.h"
+#include "worker/run/attempt_record.h"
 
 namespace retort::worker {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<std::int64_t> StepsOf(const TwinHost& host) {
+std::vector<std::int64_t> StepsOf(const FakeTrialHost& host) {
   std::vector<std::int64_t> steps;
   for (const cluster::CheckpointCommitted& committed : host.checkpoints) steps.push_back(committed.step);
   return steps;
@@ -26,12 +26,12 @@ std::vector<std::int64_t> StepsOf(const TwinHost& host) {
 class CheckpointRules : public ::testing::Test {
  protected:
   CheckpointRules() { spec_ = tiny_.DpSgdStudent(); }  // six steps
-  cluster::Ended Run(std::uint32_t attempt, TwinHost& host) {
+  cluster::Ended Run(std::uint32_t attempt, FakeTrialHost& host) {
     return RunTrial(tiny_.Order(spec_, "trial", attempt), host, storage::PosixEnv());
   }
   // Attempt 1, stopped before its fourth step.
   void Interrupt() {
-    TwinHost host;
+    FakeTrialHost host;
     host.stop_at = 4;
     ASSERT_EQ(Run(1, host).failure, FailureKind::stopped);
   }
@@ -53,7 +53,7 @@ class CheckpointRules : public ::testing::Test {
 
 TEST_F(CheckpointRules, ScheduleCountsSteps) {
   spec_.checkpoint_steps = 2;
-  TwinHost host;
+  FakeTrialHost host;
   ASSERT_TRUE(Run(1, host).succeeded);
   EXPECT_THAT(StepsOf(host), ElementsAre(0, 2, 4)) << "after the last step there is attempt.h5";
 }
@@ -61,7 +61,7 @@ TEST_F(CheckpointRules, ScheduleCountsSteps) {
 TEST_F(CheckpointRules, ScheduleOfStepsCountsFromTheResumedCheckpoint) {
   Interrupt();
   spec_.checkpoint_steps = 2;
-  TwinHost host;
+  FakeTrialHost host;
   ASSERT_TRUE(Run(2, host).succeeded);
   EXPECT_THAT(StepsOf(host), ElementsAre(5));
 }
@@ -69,7 +69,7 @@ TEST_F(CheckpointRules, ScheduleOfStepsCountsFromTheResumedCheckpoint) {
 TEST_F(CheckpointRules, AsManyStayAsAreKept) {
   spec_.checkpoint_steps = 1;
   spec_.checkpoint_keep = 3;
-  TwinHost host;
+  FakeTrialHost host;
   host.stop_at = 6;
   ASSERT_EQ(Run(1, host).failure, FailureKind::stopped);
   int files = 0;
@@ -81,7 +81,7 @@ TEST_F(CheckpointRules, AsManyStayAsAreKept) {
 TEST_F(CheckpointRules, OfAnotherGangIsRefusedWithTheReason) {
   Interrupt();
   Restamp("gang_size", "4");
-  TwinHost host;
+  FakeTrialHost host;
   const cluster::Ended ended = Run(2, host);
   EXPECT_EQ(ended.failure, FailureKind::configuration) << ended.detail;
   EXPECT_THAT(ended.detail, HasSubstr("the gang's size differs (the checkpoint has 4, this attempt 1)"));
@@ -91,7 +91,7 @@ TEST_F(CheckpointRules, OfAnotherGangIsRefusedWithTheReason) {
 TEST_F(CheckpointRules, OfAnotherSpecIsRefusedWithTheReason) {
   Interrupt();
   spec_.lr = 0.25;
-  TwinHost host;
+  FakeTrialHost host;
   const cluster::Ended ended = Run(2, host);
   EXPECT_EQ(ended.failure, FailureKind::configuration) << ended.detail;
   EXPECT_THAT(ended.detail, HasSubstr("the trial's spec differs"));
@@ -101,7 +101,7 @@ TEST_F(CheckpointRules, OfAnotherRevisionIsRefusedWithTheReason) {
   Interrupt();
   for (const char* revision : {"2", ""}) {
     Restamp("revision", revision);
-    TwinHost host;
+    FakeTrialHost host;
     const cluster::Ended ended = Run(2, host);
     EXPECT_EQ(ended.failure, FailureKind::configuration) << ended.detail;
     EXPECT_THAT(ended.detail, HasSubstr("revision"));

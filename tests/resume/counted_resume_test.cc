@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "experiments/privacy/claim.h"
+#include "experiments/privacy/claims.h"
 #include "experiments/privacy/relation.h"
-#include "storage/attempt_account.h"
+#include "storage/results/attempt_account.h"
 #include "tests/unit/worker/tiny_trials.h"
 
 namespace retort::worker {
@@ -45,10 +46,10 @@ class LedgerHost final : public TrialHost {
  public:
   explicit LedgerHost(Ledger& ledger) : ledger_(ledger) {}
 
-  std::int64_t die_at = 0;     // the worker dies before this step of the attempt, from 1; 0 = never
-  std::int64_t lose_at = 0;    // the answer to this reservation, from 1, is lost with the agent
-  bool deaf = false;           // settlements get lost
-  std::int64_t stop_at = 0;    // it is stopped, politely, before this step of the attempt
+  std::int64_t die_at = 0;   // the worker dies before this step of the attempt, from 1; 0 = never
+  std::int64_t lose_at = 0;  // the answer to this reservation, from 1, is lost with the agent
+  bool deaf = false;         // settlements get lost
+  std::int64_t stop_at = 0;  // it is stopped, politely, before this step of the attempt
 
   Result<std::uint64_t> Reserve(const privacy::PrivacyEvent& event, std::int64_t count) override {
     entries_[++last_] = ledger_.Charge(event, count);
@@ -107,10 +108,10 @@ class CountedResume : public ::testing::Test {
   }
   void ExpectAgrees(const Result<AttemptFile>& file) {
     ASSERT_TRUE(file.ok()) << file.status().message();
-    const std::vector<privacy::Claim> claims = privacy::ClaimsFor({&spec_, {}}, ledger_.Charged());
+    const std::vector<privacy::Claim> claims = privacy::ComputeClaims({&spec_, {}}, ledger_.Charged());
     ASSERT_EQ(claims[0].status, privacy::ClaimStatus::proven) << claims[0].reason;
     for (const std::string& what :
-         storage::AccountDamage(*file, {spec_.data->digest, ledger_.Charged(), claims}))
+         storage::DescribeAccountDamage(*file, {spec_.data->digest, ledger_.Charged(), claims}))
       ADD_FAILURE() << what;
   }
   std::string Path(const std::string& name) const { return tiny_ / ("trials/trial/" + name); }
@@ -174,7 +175,8 @@ TEST_P(CountedFallback, LeavesNoDrawUncounted) {
   const std::int64_t before = ledger_.Draws();
   Spoil();
   ExpectCounted(2);
-  EXPECT_EQ(ledger_.Draws() > before + 1, GetParam().draws_again) << before << " before, " << ledger_.Draws() << " after";
+  EXPECT_EQ(ledger_.Draws() > before + 1, GetParam().draws_again)
+      << before << " before, " << ledger_.Draws() << " after";
 }
 
 TEST_P(CountedFallback, LeavesNoDrawUncountedOverSeveralAttempts) {
@@ -195,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, CountedFallback, ::testing::ValuesIn(kWays),
 
 TEST_F(CountedResume, FallingBackReplaysWhatWasReleasedToTheSameBits) {
   spec_.noise = NoiseMode::seeded;
-  TwinHost undisturbed;
+  FakeTrialHost undisturbed;
   const cluster::Ended whole = RunTrial(tiny_.Order(spec_, "whole", 1), undisturbed, storage::PosixEnv());
   ASSERT_TRUE(whole.succeeded) << whole.detail;
   Crash(1);
@@ -221,7 +223,7 @@ TEST_F(CountedResume, AGrantThatNeverArrivedCounts) {
   ExpectCounted(2);
 }
 
-TEST_F(CountedResume, ASettlementThatTheLedgerNeverHeardOfGivesNothingBack) {
+TEST_F(CountedResume, LostSettlementGivesNothingBack) {
   LedgerHost host(ledger_);
   host.deaf = true;
   host.stop_at = 6;
@@ -265,7 +267,8 @@ TEST_F(CountedResume, AFinishedAttemptThatAgreesIsLeftAsItIs) {
   EXPECT_EQ(fs::last_write_time(tiny_ / first.file), written);
 }
 
-// The ledger was removed, or an older copy of it put back: what the folder knows to have been drawn is charged once more.
+// The ledger was removed, or an older copy of it put back: what the folder knows to have been drawn is charged once
+// more.
 TEST_F(CountedResume, WhatALedgerThatWasLostChargedIsChargedAgain) {
   Crash(1);
   ledger_ = {};
@@ -273,7 +276,7 @@ TEST_F(CountedResume, WhatALedgerThatWasLostChargedIsChargedAgain) {
   EXPECT_GE(ledger_.Draws(), spec_.steps);
 }
 
-TEST_F(CountedResume, WhatAnOlderCopyOfTheLedgerDoesNotKnowIsChargedAgain) {
+TEST_F(CountedResume, OlderLedgerChargesWhatItLacksAgain) {
   LedgerHost first(ledger_);
   first.die_at = 3;
   ASSERT_FALSE(Run(1, first).succeeded);
@@ -287,7 +290,7 @@ TEST_F(CountedResume, WhatAnOlderCopyOfTheLedgerDoesNotKnowIsChargedAgain) {
   EXPECT_GE(ledger_.Draws(), spec_.steps);
 }
 
-TEST_F(CountedResume, WhatAFinishedAttemptDrewIsChargedAgainByALedgerThatWasLost) {
+TEST_F(CountedResume, LostLedgerChargesFinishedAttemptsAgain) {
   LedgerHost author(ledger_);
   ASSERT_TRUE(Run(1, author).succeeded);
   ledger_ = {};
@@ -303,7 +306,7 @@ TEST_F(CountedResume, NumbersThatAreGivenAgainNameOtherGrants) {
   EXPECT_GE(ledger_.Draws(), spec_.steps);
 }
 
-TEST_F(CountedResume, NumbersThatAreGivenAgainByALostJournalAndLedgerNameOtherGrants) {
+TEST_F(CountedResume, ReusedGrantNumbersNameOtherGrants) {
   Crash(1);
   generation_ = 0;
   ledger_ = {};
@@ -311,7 +314,7 @@ TEST_F(CountedResume, NumbersThatAreGivenAgainByALostJournalAndLedgerNameOtherGr
   EXPECT_GE(ledger_.Draws(), spec_.steps);
 }
 
-TEST_F(CountedResume, AStateThatDoesNotKnowWhatWasGivenBackCountsAsTheLedgerDoes) {
+TEST_F(CountedResume, StateWithoutRefundsCountsAsTheLedgerDoes) {
   LedgerHost host(ledger_);
   host.stop_at = 4;
   ASSERT_FALSE(Run(1, host).succeeded);
@@ -322,7 +325,7 @@ TEST_F(CountedResume, AStateThatDoesNotKnowWhatWasGivenBackCountsAsTheLedgerDoes
 }
 
 // What the plan leaves is charged as if it had been drawn, and what was drawn twice besides.
-TEST_F(CountedResume, ATrialThatStopsItselfIsChargedForAllStepsBesidesWhatItDrewTwice) {
+TEST_F(CountedResume, EarlyStopIsChargedForAllSteps) {
   spec_.reserve_block = 1;
   spec_.stop_metric = StopMetric::accuracy;
   spec_.stop_above = false;

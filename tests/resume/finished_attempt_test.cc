@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include "storage/checkpoint_store.h"
-#include "storage/file_seal.h"
+#include "storage/results/checkpoint_store.h"
+#include "storage/results/hdf5_reader.h"
 #include "tests/unit/worker/tiny_trials.h"
 
 namespace retort::worker {
@@ -16,7 +16,7 @@ class FinishedAttempt : public ::testing::Test {
  protected:
   // Attempt 1 ran to its end; whether anybody heard of it is up to the test.
   void SetUp() override {
-    TwinHost host;
+    FakeTrialHost host;
     first_ = RunTrial(Order(spec_, 1), host, storage::PosixEnv());
     ASSERT_TRUE(first_.succeeded) << first_.detail;
     ASSERT_FALSE(host.grants.empty());
@@ -24,7 +24,7 @@ class FinishedAttempt : public ::testing::Test {
   TrialOrder Order(const TrialSpec& spec, std::uint32_t attempt) const {
     return tiny_.Order(spec, "student", attempt, tiny_.TeacherFile("plain"));
   }
-  cluster::Ended Next(const TrialSpec& spec, TwinHost& host) {
+  cluster::Ended Next(const TrialSpec& spec, FakeTrialHost& host) {
     return RunTrial(Order(spec, 2), host, storage::PosixEnv());
   }
   std::string File(std::uint32_t attempt) const {
@@ -37,7 +37,7 @@ class FinishedAttempt : public ::testing::Test {
 };
 
 TEST_F(FinishedAttempt, IsTakenOverWithoutADrawOrACharge) {
-  TwinHost host;
+  FakeTrialHost host;
   const cluster::Ended second = Next(spec_, host);
   ASSERT_TRUE(second.succeeded) << second.detail;
   EXPECT_EQ(second.file, first_.file) << "the file of attempt 1";
@@ -52,11 +52,11 @@ TEST_F(FinishedAttempt, IsTakenOverThoughItsLimitsWereEdited) {
   TrialSpec edited = spec_;
   edited.deadline_seconds = 77;
   edited.checkpoint_keep = 5;
-  TwinHost host;
+  FakeTrialHost host;
   EXPECT_EQ(Next(edited, host).file, first_.file);
 }
 
-TEST_F(FinishedAttempt, LosesTheCheckpointsThatItsWorkerCouldNoLongerRemove) {
+TEST_F(FinishedAttempt, LeftoverCheckpointsAreRemoved) {
   // As if the worker had died between publishing its file and removing them.
   const std::string directory = Order(spec_, 1).start.trial_directory;
   {
@@ -73,7 +73,7 @@ TEST_F(FinishedAttempt, LosesTheCheckpointsThatItsWorkerCouldNoLongerRemove) {
     return found;
   };
   ASSERT_EQ(checkpoints(), 1);
-  TwinHost host;
+  FakeTrialHost host;
   EXPECT_EQ(Next(spec_, host).file, first_.file);
   EXPECT_EQ(checkpoints(), 0);
 }
@@ -81,7 +81,7 @@ TEST_F(FinishedAttempt, LosesTheCheckpointsThatItsWorkerCouldNoLongerRemove) {
 TEST_F(FinishedAttempt, OfAnotherSpecIsPassedOver) {
   TrialSpec edited = spec_;
   edited.kappa = 0.125;
-  TwinHost host;
+  FakeTrialHost host;
   const cluster::Ended second = Next(edited, host);
   ASSERT_TRUE(second.succeeded) << second.detail;
   EXPECT_NE(second.file, first_.file);
@@ -94,7 +94,7 @@ TEST_F(FinishedAttempt, OfAnotherTeacherIsPassedOver) {
   ASSERT_TRUE(teacher.ok());
   teacher->parameters[0].bytes[0] ^= 1;
   ASSERT_TRUE(storage::WriteAttemptFile(storage::PosixEnv(), tiny_.TeacherFile("plain"), *teacher).ok());
-  TwinHost host;
+  FakeTrialHost host;
   const cluster::Ended second = Next(spec_, host);
   ASSERT_TRUE(second.succeeded) << second.detail;
   EXPECT_NE(second.file, first_.file);
@@ -105,7 +105,7 @@ TEST_F(FinishedAttempt, ThatIsTornIsPassedOverAndStays) {
   for (const std::size_t size : {std::size_t{0}, bytes.size() / 2, bytes.size() - 1}) {
     std::filesystem::remove_all(Order(spec_, 2).start.attempt_directory);
     ASSERT_TRUE(storage::PosixEnv().WriteFileAtomically(File(1), bytes.substr(0, size)).ok());
-    TwinHost host;
+    FakeTrialHost host;
     const cluster::Ended second = Next(spec_, host);
     ASSERT_TRUE(second.succeeded) << second.detail;
     EXPECT_NE(second.file, first_.file);

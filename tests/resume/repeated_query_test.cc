@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "tests/testing/fault_injection_env.h"
-#include "tests/unit/release/release_fixture.h"
+#include "tests/unit/worker/release/release_fixture.h"
 #include "tests/unit/worker/tiny_trials.h"
 #include "worker/gang/local_collective.h"
 #include "worker/methods/method.h"
-#include "worker/tensor_codec.h"
-#include "worker/trial_inputs.h"
+#include "worker/run/trial_inputs.h"
+#include "worker/tensors/tensor_codec.h"
 
 namespace retort::worker {
 namespace {
@@ -24,7 +24,7 @@ class Life {
         port_(budget),
         book_(&port_, 64, 1000),
         method_(MakeMethod({inputs.spec, inputs.data, &*inputs.teacher, tape_, *gang_}).value()) {
-    tape_.Fund(book_);
+    tape_.UseChargeBook(book_);
     method_->Register(state_);
     Load(state_.Save());
   }
@@ -51,7 +51,7 @@ class Life {
 
  private:
   std::unique_ptr<Collective> gang_;
-  ReleaseTape tape_;
+  ReleaseReplay tape_;
   release::MemoryPort port_;
   release::ChargeBook book_;
   std::unique_ptr<Method> method_;
@@ -123,8 +123,8 @@ TEST_P(RepeatedQuery, IsAnsweredFromTheTranscript) {
 std::vector<at::Tensor> Told(TrialSpec spec, const TinyTrials& tiny, const std::string& teacher) {
   spec.generator_lr = spec.lr = 0;
   TrialInputs inputs;
-  const auto failure = LoadTrialInputs(tiny.Order(spec, "told", 1, tiny.TeacherFile(teacher)), storage::PosixEnv(),
-                                       OpenHost, inputs);
+  const auto failure =
+      LoadTrialInputs(tiny.Order(spec, "told", 1, tiny.TeacherFile(teacher)), storage::PosixEnv(), OpenHost, inputs);
   EXPECT_FALSE(failure);
   testing::FaultInjectionEnv env;
   const auto store = storage::CheckpointStore::Open(env, "trials/t", 1).value();
@@ -142,7 +142,8 @@ std::vector<at::Tensor> Told(TrialSpec spec, const TinyTrials& tiny, const std::
 }
 
 // An answer that was noised before is not noised again: no later row tells one teacher from another, at the same noise.
-void ExpectOneAnswer(const TrialSpec& spec, const TinyTrials& tiny, const std::string& teacher, const std::string& other) {
+void ExpectOneAnswer(const TrialSpec& spec, const TinyTrials& tiny, const std::string& teacher,
+                     const std::string& other) {
   const std::vector<at::Tensor> one = Told(spec, tiny, teacher), two = Told(spec, tiny, other);
   ASSERT_EQ(one.size(), 3U);
   ASSERT_EQ(two.size(), 3U);
@@ -175,7 +176,8 @@ TEST(RepeatedGradientQuery, IsNotRememberedWhereTheStepEndsBeforeItsAnswer) {
   Life life(inputs, *store, 0);
   const auto asked = [&] {
     const std::vector<storage::TensorBlob> state = life.Save();
-    return std::find_if(state.begin(), state.end(), [](const auto& blob) { return blob.name == "asked/digests"; })->shape[0];
+    return std::find_if(state.begin(), state.end(), [](const auto& blob) { return blob.name == "asked/digests"; })
+        ->shape[0];
   };
   EXPECT_FALSE(life.TryStep(0).ok());
   EXPECT_EQ(asked(), 0);

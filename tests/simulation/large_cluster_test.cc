@@ -1,7 +1,7 @@
 // Thousands of workers, many thousands of events, every invariant after each of them.
 #include <gtest/gtest.h>
 
-#include "orchestrator/reactor.h"
+#include "orchestrator/reactor/reactor.h"
 #include "tests/simulation/simulated_cluster.h"
 #include "tests/simulation/storm_case.h"
 #include "tests/testing/trial_builder.h"
@@ -24,8 +24,8 @@ SweepPlan PlanFor(const StormCase& c) {
   return PlanOf(std::move(trials));
 }
 
-Storm HeavyStorm(bool rough) {
-  Storm storm;
+FaultRates HeavyStorm(bool rough) {
+  FaultRates storm;
   storm.freeze = 0.0005;
   if (rough) {
     storm.drop = 0.003;
@@ -65,15 +65,14 @@ Status RunCase(const StormCase& c, std::uint64_t* events = nullptr) {
   if (!core.AllFinal() || core.plan().size() != plan.trials.size()) return Refused("a trial is lost");
   if (const orchestrator::Trial* failed = FirstThatFailed(core); failed != nullptr && !c.rough)
     return Refused("a trial that can succeed failed: " + FailuresOf(*failed));
-  if (!core.owed_rows().empty()) return Refused("a row is missing");
+  if (!core.missing_rows().empty()) return Refused("a row is missing");
   return {};
 }
 
 TEST(LargeCluster, HoldsEveryInvariantThroughAHundredThousandEvents) {
   std::uint64_t events = 0;
   for (std::uint64_t seed = 1; events < kLeastEvents; ++seed) {
-    const StormCase c =
-        seed == 1 ? StormCase{seed, 250, 8, 500, 16} : StormCase{seed, 12, 8, 400, 8, seed % 2 == 0};
+    const StormCase c = seed == 1 ? StormCase{seed, 250, 8, 500, 16} : StormCase{seed, 12, 8, 400, 8, seed % 2 == 0};
     const Status status = RunCase(c, &events);
     if (status.ok()) continue;
     const StormCase least = Shrink(c, [](const StormCase& smaller) { return RunCase(smaller); });

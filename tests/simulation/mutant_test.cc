@@ -12,8 +12,8 @@ using ::testing::HasSubstr;
 
 constexpr int kPatience = 20'000;
 
-Storm SomeTrouble() {
-  Storm storm;
+FaultRates SomeTrouble() {
+  FaultRates storm;
   storm.worker_crash = 0.02;
   storm.agent_death = 0.002;
   storm.freeze = 0.005;
@@ -24,10 +24,8 @@ Storm SomeTrouble() {
 SweepPlan Plan() {
   std::vector<TrialSpec> trials;
   for (std::uint64_t seed = 0; seed < 24; ++seed)
-    trials.push_back(TrialBuilder(seed)
-                         .Teacher("t" + std::to_string(seed))
-                         .Devices(1 + static_cast<int>(seed) % 3)
-                         .Build());
+    trials.push_back(
+        TrialBuilder(seed).Teacher("t" + std::to_string(seed)).Devices(1 + static_cast<int>(seed) % 3).Build());
   return PlanOf(std::move(trials));
 }
 
@@ -45,8 +43,7 @@ std::string FirstAlarm(Mutant mutant, std::uint64_t seeds) {
 TEST(WorldChecks, ARightOrchestratorRaisesNoAlarm) { EXPECT_EQ(FirstAlarm(Mutant::none, 50), ""); }
 
 TEST(WorldChecks, GrantThatNoReservationBacksIsNoticed) {
-  EXPECT_THAT(FirstAlarm(Mutant::grants_unasked_ledger, 5),
-              HasSubstr("alarm: a grant without a reservation"));
+  EXPECT_THAT(FirstAlarm(Mutant::grants_unasked_ledger, 5), HasSubstr("alarm: a grant without a reservation"));
 }
 
 TEST(WorldChecks, DrawsBeyondWhatIsChargedAreNoticed) {
@@ -66,7 +63,7 @@ TEST(WorldChecks, SplitGangIsNoticed) {
 }
 
 TEST(WorldChecks, WordOfAnOldAttemptTakenForTheNewestOnesIsNoticed) {
-  EXPECT_THAT(FirstAlarm(Mutant::believes_the_dead, 20), HasSubstr("alarm: an end that no worker said"));
+  EXPECT_THAT(FirstAlarm(Mutant::accepts_stale_messages, 20), HasSubstr("alarm: an end that no worker said"));
 }
 
 TEST(WorldChecks, TrialThatNobodyHasAnyMoreIsNoticed) {

@@ -1,13 +1,13 @@
 // What a wrong orchestrator would do.
 #include <utility>
 
-#include "orchestrator/reactor.h"
+#include "orchestrator/reactor/reactor.h"
 #include "tests/simulation/simulated_cluster.h"
 
 namespace retort::testing {
 
 void SimulatedCluster::CorruptHeard(int& rank, cluster::Envelope& envelope) {
-  if (mutant_ != Mutant::believes_the_dead) return;
+  if (mutant_ != Mutant::accepts_stale_messages) return;
   const orchestrator::ActiveAttempt* current = core().fleet.Find(envelope.attempt.trial);
   if (current == nullptr || current->id == envelope.attempt) return;
   envelope.attempt = current->id;

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orchestrator/journal.h"
+#include "orchestrator/journal/journal.h"
 #include "tests/simulation/simulated_cluster.h"
 #include "tests/testing/trial_builder.h"
 
@@ -12,8 +12,8 @@ using orchestrator::TrialState;
 
 constexpr int kPatience = 20'000;
 
-Storm SomeTrouble() {
-  Storm storm;
+FaultRates SomeTrouble() {
+  FaultRates storm;
   storm.worker_crash = 0.02;
   storm.agent_death = 0.003;
   return storm;
@@ -35,8 +35,7 @@ int OperationsOfAWholeRun(const SweepPlan& plan) {
 }
 
 // Dies at disk operation `operation`, then comes back once and finishes.
-void DieAndGoOn(const SweepPlan& plan, int operation, Crash crash,
-                const std::map<std::string, std::string>& digests) {
+void DieAndGoOn(const SweepPlan& plan, int operation, Crash crash, const std::map<std::string, std::string>& digests) {
   SCOPED_TRACE("died at disk operation " + std::to_string(operation));
   SimulatedCluster cluster(5, 2, 1, SomeTrouble());
   cluster.disk().StopAt(operation);
@@ -75,8 +74,7 @@ TEST(OrchestratorDeath, EveryJournalPrefixReplaysToALegalCore) {
   ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
   ASSERT_TRUE(cluster.RunToEnd(kPatience).ok());
   const std::string path = orchestrator::JournalPath(SimulatedCluster::kResults);
-  const Result<storage::LogContents> log =
-      storage::ReadRecordLog(cluster.disk(), path, storage::LogKind::journal);
+  const Result<storage::LogContents> log = storage::ReadRecordLog(cluster.disk(), path, storage::LogKind::journal);
   ASSERT_TRUE(log.ok());
   ASSERT_GT(log->records.size(), 50U);
   orchestrator::Core core(orchestrator::Settings{});

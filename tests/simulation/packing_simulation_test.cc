@@ -8,9 +8,9 @@
 #include <random>
 #include <set>
 
-#include "experiments/spec/spec_codec.h"
-#include "orchestrator/progress_text.h"
-#include "orchestrator/reactor.h"
+#include "experiments/methods/spec_codec.h"
+#include "orchestrator/reactor/reactor.h"
+#include "orchestrator/screen/progress_text.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {
@@ -40,9 +40,9 @@ class Machines {
     }
     ASSERT_TRUE(core_.AllFinal());
   }
-  double crash = 0;                        // chance of each worker, each tick
-  double agent_death = 0;                  // of each agent, each tick
-  int out_of_memory_beyond = 1'000'000;    // trials at once on a host
+  double crash = 0;                      // chance of each worker, each tick
+  double agent_death = 0;                // of each agent, each tick
+  int out_of_memory_beyond = 1'000'000;  // trials at once on a host
   std::uint64_t seed = 1;
 
   [[nodiscard]] double seconds() const { return time_; }
@@ -72,8 +72,12 @@ class Machines {
   [[nodiscard]] Now now() const { return {time_, 1.7e9 + time_}; }
 
   void Register(int rank) {
-    cluster::Register message{"node" + std::to_string(rank), slots_,
-                              std::vector<std::string>(static_cast<std::size_t>(slots_), "cpu"), "", "", kMostPerSlot,
+    cluster::Register message{"node" + std::to_string(rank),
+                              slots_,
+                              std::vector<std::string>(static_cast<std::size_t>(slots_), "cpu"),
+                              "",
+                              "",
+                              kMaxTrialsPerSlot,
                               ""};
     OnMessage(core_, WorldRank{rank}, {{}, {}, 0, message}, now(), outbox_);
   }
@@ -119,8 +123,8 @@ class Machines {
       return false;
     }
     worker.done += kTick * speed_(company) / company;
-    Say(worker, cluster::Progress{static_cast<std::int64_t>(worker.done), static_cast<std::int64_t>(worker.steps),
-                                  "train", {}});
+    Say(worker, cluster::Progress{
+                    static_cast<std::int64_t>(worker.done), static_cast<std::int64_t>(worker.steps), "train", {}});
     if (worker.done < worker.steps) return true;
     cluster::Ended ended;
     ended.succeeded = true;
@@ -195,12 +199,12 @@ double Makespan(PackMode pack, int slots, const std::function<double(int)>& spee
 
 TEST(PackingSimulation, IsNeverTwoPercentSlowerThanOneAtATime) {
   const std::vector<std::function<double(int)>> devices = {
-      [](int) { return 100.0; },                                       // no gain
-      [](int n) { return n == 1 ? 100.0 : 70.0; },                     // a loss
-      [](int n) { return n == 1 ? 100.0 : 1.0; },                      // thrashing
-      [](int n) { return 100.0 * (1 + 0.01 * (n - 1)); },              // hardly any
-      [](int n) { return 100.0 * (n <= 2 ? n : 0.2); },                // two and no more
-      [](int n) { return 100.0 * std::min(n, 4); },                    // four
+      [](int) { return 100.0; },                           // no gain
+      [](int n) { return n == 1 ? 100.0 : 70.0; },         // a loss
+      [](int n) { return n == 1 ? 100.0 : 1.0; },          // thrashing
+      [](int n) { return 100.0 * (1 + 0.01 * (n - 1)); },  // hardly any
+      [](int n) { return 100.0 * (n <= 2 ? n : 0.2); },    // two and no more
+      [](int n) { return 100.0 * std::min(n, 4); },        // four
       [](int n) { return 100.0 * n; },
   };
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -225,8 +229,8 @@ TEST(PackingSimulation, TrialsThatGainShareADevice) {
   EXPECT_NEAR(packed[0].rate, 200, 10);
   EXPECT_NEAR(packed[0].than_rate, 100, 5);
   EXPECT_FALSE(packed[3].kept);
-  EXPECT_NE(PackedText(packed[0]).find(": kept"), std::string::npos);
-  EXPECT_NE(PackedText(packed[3]).find("turned down, at most 4 from now on"), std::string::npos);
+  EXPECT_NE(FormatPackingMeasured(packed[0]).find(": kept"), std::string::npos);
+  EXPECT_NE(FormatPackingMeasured(packed[3]).find("turned down, at most 4 from now on"), std::string::npos);
 }
 
 TEST(PackingSimulation, OutOfMemoryInCompanyIsNotHeldAgainstTheTrial) {
@@ -265,7 +269,7 @@ TEST(PackingSimulation, GangsAndCrashesAndSharingGoTogether) {
     machines.Run(testing::PlanOf(std::move(specs)));
     EXPECT_EQ(machines.core().CountIn(TrialState::succeeded), kTrials);
     EXPECT_EQ(machines.shared_gangs(), 0);
-    EXPECT_EQ(machines.core().fleet.LiveSeats(), 4);
+    EXPECT_EQ(machines.core().fleet.CountLiveSlots(), 4);
     shared += machines.widest() > 2 ? 1 : 0;
   }
   EXPECT_GT(shared, 10) << "of 30 storms";

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "orchestrator/journal.h"
-#include "orchestrator/reactor.h"
+#include "orchestrator/journal/journal.h"
+#include "orchestrator/reactor/reactor.h"
 #include "tests/simulation/simulated_cluster.h"
 #include "tests/testing/trial_builder.h"
 
@@ -12,8 +12,8 @@ using orchestrator::TrialState;
 
 constexpr int kPatience = 200'000;  // steps of half a simulated second on average
 
-Storm HeavyStorm() {
-  Storm storm;
+FaultRates HeavyStorm() {
+  FaultRates storm;
   storm.worker_crash = 0.02;
   storm.worker_hang = 0.004;
   storm.worker_failure = 0.004;
@@ -29,7 +29,7 @@ Storm HeavyStorm() {
 // What no run may leave behind, whatever happened.
 void ExpectEnded(SimulatedCluster& cluster, const SweepPlan& plan) {
   EXPECT_TRUE(cluster.core().AllFinal());
-  EXPECT_TRUE(cluster.core().owed_rows().empty());
+  EXPECT_TRUE(cluster.core().missing_rows().empty());
   EXPECT_TRUE(cluster.core().fleet.active().empty());
   EXPECT_EQ(cluster.core().plan().size(), plan.trials.size());
 }
@@ -67,7 +67,7 @@ TEST(SchedulerSimulation, AgentsThatFallSilentAndComeBackDisturbNothing) {
   SimulatedCluster calm(7, 2, 2, {});
   ASSERT_TRUE(calm.StartOrchestrator(plan).ok());
   ASSERT_TRUE(calm.RunToEnd(kPatience).ok());
-  Storm storm;
+  FaultRates storm;
   storm.freeze = 0.02;
   std::uint64_t frozen = 0, stale = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -89,7 +89,7 @@ TEST(SchedulerSimulation, CrashesDoNotChangeRows) {
   SimulatedCluster calm(7, 2, 2, {});
   ASSERT_TRUE(calm.StartOrchestrator(plan).ok());
   ASSERT_TRUE(calm.RunToEnd(kPatience).ok());
-  Storm storm;
+  FaultRates storm;
   storm.worker_crash = 0.05;
   storm.agent_death = 0.01;
   storm.freeze = 0.005;
@@ -108,7 +108,8 @@ TEST(SchedulerSimulation, CrashesDoNotChangeRows) {
 SweepPlan MixedPlan() {
   std::vector<TrialSpec> trials;
   for (std::uint64_t seed = 0; seed < 24; ++seed)
-    trials.push_back(TrialBuilder(seed).Teacher("t" + std::to_string(seed)).Devices(1 + static_cast<int>(seed) % 4).Build());
+    trials.push_back(
+        TrialBuilder(seed).Teacher("t" + std::to_string(seed)).Devices(1 + static_cast<int>(seed) % 4).Build());
   return PlanOf(std::move(trials));
 }
 
@@ -119,7 +120,7 @@ TEST(SchedulerSimulation, GangsStartWholeAndEndInEveryStorm) {
   ASSERT_TRUE(calm.RunToEnd(kPatience).ok());
   EXPECT_EQ(calm.broken_gangs(), 0U);
   EXPECT_EQ(calm.core().CountIn(TrialState::succeeded), plan.trials.size());
-  Storm storm;
+  FaultRates storm;
   storm.worker_crash = 0.01;
   storm.agent_death = 0.002;
   storm.stale = 0.2;
@@ -146,7 +147,7 @@ TEST(SchedulerSimulation, AgentsThatNeverComeBackCostNoTrial) {
   SimulatedCluster calm(7, 3, 2, {});
   ASSERT_TRUE(calm.StartOrchestrator(plan).ok());
   ASSERT_TRUE(calm.RunToEnd(kPatience).ok());
-  Storm storm;
+  FaultRates storm;
   storm.worker_crash = 0.005;
   storm.agent_death = 0.004;
   storm.agent_loss = 0.3;
@@ -164,7 +165,7 @@ TEST(SchedulerSimulation, AgentsThatNeverComeBackCostNoTrial) {
       EXPECT_EQ(orchestrator::SweepExitCode(cluster.core()), 75);
       ASSERT_TRUE(cluster.core().stop);
       EXPECT_NE(cluster.core().stop->cause.find("nothing could start"), std::string::npos);
-      cluster.CalmDown();
+      cluster.StopFaults();
       ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
       status = cluster.RunToEnd(kPatience);
       ASSERT_TRUE(status.ok()) << status.message();
@@ -181,7 +182,7 @@ TEST(SchedulerSimulation, EveryRequestOfAUserIsAnsweredOnceInEveryStorm) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const SweepPlan plan = seed % 2 == 0 ? MixedPlan() : FamilyPlan(3, 6);
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Storm storm = HeavyStorm();
+    FaultRates storm = HeavyStorm();
     storm.request = 0.1;
     SimulatedCluster cluster(seed, 4, 2, storm);
     ASSERT_TRUE(cluster.StartOrchestrator(plan).ok());
@@ -189,7 +190,7 @@ TEST(SchedulerSimulation, EveryRequestOfAUserIsAnsweredOnceInEveryStorm) {
       const Status status = cluster.Step();
       ASSERT_TRUE(status.ok()) << status.message();
     }
-    cluster.CalmDown();
+    cluster.StopFaults();
     const Status status = cluster.RunToEnd(kPatience);
     ASSERT_TRUE(status.ok()) << status.message();
     ExpectEnded(cluster, plan);

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "experiments/spec/spec_codec.h"
-#include "orchestrator/commit.h"
-#include "orchestrator/live_amendment.h"
-#include "orchestrator/reactor.h"
+#include "experiments/base/digests.h"
+#include "experiments/methods/spec_codec.h"
+#include "orchestrator/journal/recovery.h"
+#include "orchestrator/reactor/amendment.h"
+#include "orchestrator/reactor/reactor.h"
 
 namespace retort::testing {
 namespace {
@@ -27,12 +28,8 @@ privacy::PrivacyEvent StepEvent() {
 
 }  // namespace
 
-SimulatedCluster::SimulatedCluster(std::uint64_t seed, int agents, int slots, Storm storm, Mutant mutant)
-    : random_(seed),
-      storm_(storm),
-      slots_(slots),
-      agents_(static_cast<std::size_t>(agents)),
-      mutant_(mutant) {
+SimulatedCluster::SimulatedCluster(std::uint64_t seed, int agents, int slots, FaultRates storm, Mutant mutant)
+    : random_(seed), storm_(storm), slots_(slots), agents_(static_cast<std::size_t>(agents)), mutant_(mutant) {
   for (Agent& agent : agents_) agent.slots.resize(static_cast<std::size_t>(slots));
 }
 
@@ -82,8 +79,7 @@ void SimulatedCluster::Say(int rank, cluster::Message message, const Worker* wor
       (ended == nullptr || ended->succeeded))
     return;
   if (ended != nullptr) checks_.SaidEnd(worker->attempt, ended->failure);
-  if (const auto* lost = std::get_if<cluster::WorkerLost>(&message))
-    checks_.SaidEnd(worker->attempt, lost->failure);
+  if (const auto* lost = std::get_if<cluster::WorkerLost>(&message)) checks_.SaidEnd(worker->attempt, lost->failure);
   envelope.message = std::move(message);
   std::string bytes = cluster::Encode(envelope);
   said_.emplace_back(rank, bytes);
@@ -172,8 +168,8 @@ void SimulatedCluster::Lease(int rank, const cluster::Envelope& envelope, const 
   worker.gang_rank = lease.start.gang_rank;
   worker.waiting = lease.start.gang_size > 1;
   checks_.GotLease(static_cast<int>(lease.members.size()) == lease.start.gang_size &&
-                   (lease.start.gang_size == 1 || lease.members[static_cast<std::size_t>(worker.gang_rank)] ==
-                                                      std::pair(rank, lease.slot)));
+                   (lease.start.gang_size == 1 ||
+                    lease.members[static_cast<std::size_t>(worker.gang_rank)] == std::pair(rank, lease.slot)));
   if (worker.waiting && worker.gang_rank == 0) Say(rank, cluster::GangAddress{"here"}, &worker);
   agents_[static_cast<std::size_t>(rank)].slots[static_cast<std::size_t>(lease.slot)] = worker;
 }
@@ -309,8 +305,7 @@ Status SimulatedCluster::Commit(orchestrator::Outbox& outbox) {
   for (const orchestrator::AddressedAnswer& answer : outbox.answers)
     if (answer.answer.kind != orchestrator::AnswerKind::saving) ++final_answers_;
   for (const orchestrator::Outgoing& message : outbox.messages) {
-    if (mutant_ == Mutant::never_stops && std::holds_alternative<cluster::Stop>(message.envelope.message))
-      continue;
+    if (mutant_ == Mutant::never_stops && std::holds_alternative<cluster::Stop>(message.envelope.message)) continue;
     Obey(message.to.value, message.envelope);
   }
   checks_.Committed(outbox, *recovered_->ledger);

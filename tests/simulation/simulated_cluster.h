@@ -13,16 +13,16 @@
 #include <vector>
 
 #include "cluster/envelope.h"
-#include "experiments/spec/sweep.h"
-#include "orchestrator/outbox.h"
-#include "orchestrator/recovery.h"
+#include "experiments/sweep/sweep_plan.h"
+#include "orchestrator/core/outbox.h"
+#include "orchestrator/journal/recovery.h"
 #include "tests/simulation/world_checks.h"
 #include "tests/testing/fault_injection_env.h"
 
 namespace retort::testing {
 
 // Chances per opportunity, in [0, 1].
-struct Storm {
+struct FaultRates {
   double worker_crash = 0;  // of a busy worker, each step
   double worker_hang = 0;
   double worker_failure = 0;  // an honest Ended{failure}
@@ -30,28 +30,28 @@ struct Storm {
   double agent_loss = 0;      // of one but the first, when it dies: it never comes back
   double drop = 0;            // a message from an agent
   double duplicate = 0;
-  double stale = 0;  // an old message is said again, each step
-  double delay = 0;  // a message arrives out of turn
+  double stale = 0;    // an old message is said again, each step
+  double delay = 0;    // a message arrives out of turn
   double request = 0;  // the user cancels or retries some trial, each step
-  double freeze = 0;  // of an agent, each step: it falls silent for up to a minute while its workers work on
+  double freeze = 0;   // of an agent, each step: it falls silent for up to a minute while its workers work on
 };
 
 // Ways in which an orchestrator could be wrong, done to what the real one decided. Each must be noticed.
 enum class Mutant {
   none,
-  grants_unasked_ledger,  // answers a reservation that it never wrote down
-  settles_too_little,     // writes down fewer draws than were made
-  leases_twice,           // a trial to a second slot as well
-  never_stops,            // leaves the workers of an attempt that is over alone
-  splits_gangs,           // sends a member of a gang to another slot
-  believes_the_dead,      // takes what an old attempt says for the word of the newest
-  forgets_a_trial,        // that failed, when it is queued again
-  leaves_devices_idle,    // at some ticks
+  grants_unasked_ledger,   // answers a reservation that it never wrote down
+  settles_too_little,      // writes down fewer draws than were made
+  leases_twice,            // a trial to a second slot as well
+  never_stops,             // leaves the workers of an attempt that is over alone
+  splits_gangs,            // sends a member of a gang to another slot
+  accepts_stale_messages,  // takes what an old attempt says for the word of the newest
+  forgets_a_trial,         // that failed, when it is queued again
+  leaves_devices_idle,     // at some ticks
 };
 
 class SimulatedCluster {
  public:
-  SimulatedCluster(std::uint64_t seed, int agents, int slots, Storm storm, Mutant mutant = Mutant::none);
+  SimulatedCluster(std::uint64_t seed, int agents, int slots, FaultRates storm, Mutant mutant = Mutant::none);
 
   // Opens journal and ledger (what is in them is kept) and plans the sweep: a new orchestrator. Whatever
   // ran under its predecessor is gone. Error: of the orchestrator.
@@ -62,7 +62,7 @@ class SimulatedCluster {
   // Steps until the orchestrator has sent Shutdown. Error: as Step; refused after `most` steps.
   [[nodiscard]] Status RunToEnd(int most);
 
-  void CalmDown() { storm_ = {}; }
+  void StopFaults() { storm_ = {}; }
   [[nodiscard]] orchestrator::Core& core() { return recovered_->core; }
   [[nodiscard]] FaultInjectionEnv& disk() { return disk_; }
   [[nodiscard]] orchestrator::Now now() const { return {time_, 1.7e9 + time_}; }
@@ -125,7 +125,7 @@ class SimulatedCluster {
   [[nodiscard]] Status Commit(orchestrator::Outbox& outbox);
 
   std::mt19937_64 random_;
-  Storm storm_;
+  FaultRates storm_;
   double time_ = 1000;
   int slots_;
   std::vector<Agent> agents_;

@@ -22,17 +22,15 @@ bool HasUnkept(const Core& core, const std::vector<orchestrator::Seat>& free, in
   const auto fits = [&](const auto& agent) { return UsableOn(agent.second) >= devices; };
   const auto& agents = core.fleet.agents();
   if (std::none_of(agents.begin(), agents.end(), fits)) return false;
-  return std::any_of(free.begin(), free.end(), [&](const orchestrator::Seat& seat) {
-    return UsableOn(agents.at(seat.rank)) < devices;
-  });
+  return std::any_of(free.begin(), free.end(),
+                     [&](const orchestrator::Seat& seat) { return UsableOn(agents.at(seat.rank)) < devices; });
 }
 
 // Somebody will do something about it yet.
 bool IsInHand(const Core& core, const std::set<TrialId>& ready, const Trial& trial) {
   if (core.ended) return core.stop.has_value();
   if (trial.state == TrialState::waiting) return !IsFinal(core.Get(*trial.spec.parent).state);
-  return trial.state == TrialState::queued ? ready.contains(trial.spec.id)
-                                           : core.fleet.Find(trial.spec.id) != nullptr;
+  return trial.state == TrialState::queued ? ready.contains(trial.spec.id) : core.fleet.Find(trial.spec.id) != nullptr;
 }
 
 }  // namespace
@@ -89,22 +87,21 @@ void WorldChecks::CheckNothingIsLost(const Core& core) {
   for (const TrialId id : asked_) {
     const Trial* trial = core.Find(id);
     const bool planned = trial != nullptr && trial->planned;
-    if (!planned || (!IsFinal(trial->state) && !IsInHand(core, ready, *trial)))
-      Alarm("trial " + id.Hex() + " is lost");
+    if (!planned || (!IsFinal(trial->state) && !IsInHand(core, ready, *trial))) Alarm("trial " + id.Hex() + " is lost");
   }
 }
 
 void WorldChecks::CheckNothingIsIdle(const Core& core, orchestrator::Now now) {
   const std::vector<orchestrator::Seat> free = core.fleet.FreeSeats();
   if (free.empty()) return;
-  const int live = core.fleet.LiveSeats();
+  const int live = core.fleet.CountLiveSlots();
   int kept_for = 0;  // devices of the first gang that waits
   for (const Core::ReadyKey& key : core.ready()) {
     const Trial& trial = core.At(key.index);
     const int devices = trial.spec.devices;
     if (trial.retry_at > now.unix_seconds || devices > live) continue;
-    const bool fits = kept_for == 0 ? devices <= static_cast<int>(free.size())
-                                    : devices == 1 && HasUnkept(core, free, kept_for);
+    const bool fits =
+        kept_for == 0 ? devices <= static_cast<int>(free.size()) : devices == 1 && HasUnkept(core, free, kept_for);
     if (fits) Alarm("devices are idle while trial " + trial.spec.id.Hex() + " waits");
     if (kept_for == 0) kept_for = devices;
   }

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/spec/failure_kind.h"
-#include "experiments/spec/ids.h"
-#include "experiments/spec/status.h"
-#include "experiments/spec/sweep.h"
-#include "orchestrator/core.h"
-#include "orchestrator/outbox.h"
-#include "storage/privacy_ledger.h"
+#include "experiments/base/failure_kind.h"
+#include "experiments/base/ids.h"
+#include "experiments/base/status.h"
+#include "experiments/sweep/sweep_plan.h"
+#include "orchestrator/core/core.h"
+#include "orchestrator/core/outbox.h"
+#include "storage/log/privacy_ledger.h"
 
 namespace retort::testing {
 
@@ -25,15 +25,13 @@ class WorldChecks {
   // A new orchestrator reads the ledger anew, and is asked for `plan`.
   void Restarted(const SweepPlan& plan);
   // A worker was told that its reservation is granted.
-  void Granted(AttemptId attempt, Generation generation, std::uint64_t request,
-               const storage::PrivacyLedger& ledger);
+  void Granted(AttemptId attempt, Generation generation, std::uint64_t request, const storage::PrivacyLedger& ledger);
   void Drew(TrialId trial, std::int64_t draws);
   // A worker, or its agent, said how its attempt ended; none = success.
   void SaidEnd(AttemptId attempt, FailureKind failure) { ends_.emplace(attempt, failure); }
   void GotLease(bool at_its_place);
   // A worker is at work there, and its agent has obeyed everything it was told.
-  void Works(const orchestrator::Core& core, AttemptId attempt, Generation generation,
-             orchestrator::Seat seat);
+  void Works(const orchestrator::Core& core, AttemptId attempt, Generation generation, orchestrator::Seat seat);
   // Call after each tick: no trial that was asked for is out of everybody's hands, and no device idle that
   // one of them could have. For sweeps without quota or time limit, whose agents are each a host of their
   // own.

@@ -6,9 +6,9 @@
 #include "tests/statistical/noise_checks.h"
 #include "tests/statistical/not_private.h"
 #include "worker/release/gaussian_gradient.h"
-#include "worker/release/post_processing.h"
+#include "worker/release/output_gradient.h"
 
-namespace retort::worker::release {
+namespace retort::worker::release::detached_target_test {
 namespace {
 
 constexpr std::int64_t kRows = 8, kClasses = 4;
@@ -60,8 +60,8 @@ std::unique_ptr<Mechanism> Gradient(bool detach) {
 // An alarm when the teacher's Jacobian changed the update and the event does not say so.
 Alarm CheckDetached(const std::function<std::unique_ptr<Mechanism>()>& make, const Asking& ask) {
   const auto first = make(), second = make();
-  const bool equal = at::equal(InputGradient(Wave(5, kClasses, 3), *first, ask),
-                               InputGradient(Wave(5, kClasses, 8), *second, ask));
+  const bool equal =
+      at::equal(InputGradient(Wave(5, kClasses, 3), *first, ask), InputGradient(Wave(5, kClasses, 8), *second, ask));
   if (equal || !first->Describe(kRows).voids.empty()) return {};
   return "the teacher's Jacobian reaches the generator, and the event does not say so";
 }
@@ -93,4 +93,4 @@ TEST(DetachedTarget, MutantThatHidesTheTrapIsCaught) {
 }
 
 }  // namespace
-}  // namespace retort::worker::release
+}  // namespace retort::worker::release::detached_target_test

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "tests/unit/release/release_fixture.h"
+#include "tests/unit/worker/release/release_fixture.h"
 #include "worker/release/dpsgd_step.h"
 #include "worker/release/mechanism.h"
 
@@ -18,8 +18,8 @@ struct Drawn {
 
 // Student and teacher agree, so the gradient is zero and the release is its noise. `undo` multiplies it
 // back by what the reading divides by; `one_draw` keeps one row of each batch.
-inline Drawn DrawGradientNoise(Mechanism& mechanism, std::int64_t steps, std::int64_t rows,
-                               std::int64_t classes, double undo = 1, bool one_draw = false) {
+inline Drawn DrawGradientNoise(Mechanism& mechanism, std::int64_t steps, std::int64_t rows, std::int64_t classes,
+                               double undo = 1, bool one_draw = false) {
   MemoryPort port;
   ChargeBook book(&port, 1, INT64_MAX);
   const at::Tensor logits = at::sin(at::arange(rows * classes, at::kFloat)).reshape({rows, classes});
@@ -27,8 +27,7 @@ inline Drawn DrawGradientNoise(Mechanism& mechanism, std::int64_t steps, std::in
   std::vector<at::Tensor> parts;
   for (std::int64_t step = 0; step < steps; ++step) {
     const Answers answers = Oracle::Ask(teacher, {DistinctInputs(rows, step), logits, step});
-    const at::Tensor values =
-        ChargeAndRelease(mechanism, answers, book).value().values.detach().to(at::kDouble) * undo;
+    const at::Tensor values = ChargeAndRelease(mechanism, answers, book).value().values.detach().to(at::kDouble) * undo;
     parts.push_back(one_draw ? values.slice(0, 0, 1) : values);
   }
   return {at::cat(parts), port.entries.begin()->second.event};
@@ -40,9 +39,8 @@ inline Drawn DrawVoteNoise(Mechanism& mechanism, std::int64_t steps, std::int64_
   MemoryPort port;
   ChargeBook book(&port, 1, INT64_MAX);
   const std::int64_t members = 5;
-  FixedTeacher teacher((100 * at::one_hot(at::arange(rows) % classes, classes))
-                           .to(at::kFloat)
-                           .expand({members, rows, classes}));
+  FixedTeacher teacher(
+      (100 * at::one_hot(at::arange(rows) % classes, classes)).to(at::kFloat).expand({members, rows, classes}));
   const at::Tensor votes = members * grain * at::one_hot(at::arange(rows) % classes, classes);
   std::vector<at::Tensor> parts;
   for (std::int64_t step = 0; step < steps; ++step) {
@@ -60,9 +58,7 @@ inline Drawn DrawDpSgdNoise(DpSgdStep& mechanism, std::int64_t steps) {
   std::vector<at::Tensor> parts;
   for (std::int64_t step = 0; step < steps; ++step) {
     Charge charge = book.Take(mechanism.Describe(1), 1).value();
-    parts.push_back(mechanism.Release(mechanism.NewSum(), step, std::move(charge))
-                        .value()
-                        .to(at::kDouble));
+    parts.push_back(mechanism.Release(mechanism.NewSum(), step, std::move(charge)).value().to(at::kDouble));
   }
   return {at::stack(parts), port.entries.begin()->second.event};
 }

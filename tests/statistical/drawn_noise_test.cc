@@ -9,12 +9,12 @@
 #include "worker/release/gaussian_gradient.h"
 #include "worker/release/noisy_votes.h"
 
-namespace retort::worker::release {
+namespace retort::worker::release::drawn_noise_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr std::int64_t kRows = 256, kClasses = 10, kSteps = 80;
 
@@ -88,7 +88,7 @@ TEST(DrawnNoise, DpSgdIsWhatItsEventSays) {
   EXPECT_THAT(CheckAgainstEvent(drawn.draws, drawn.event), IsEmpty());
 }
 
-class Mutants : public testing::Test {
+class Mutants : public ::testing::Test {
  protected:
   privacy::PrivacyEvent Claimed() { return Gradient(Settings(), Seeded())->Describe(1); }
   Alarm Check(Mechanism& mutant) {
@@ -150,8 +150,7 @@ TEST_F(Mutants, OneNoiseVectorForTheBatchCountedPerRowIsCaught) {
 // Two fresh processes of one trial: each makes its mechanism from the spec alone.
 Alarm SourceOf(const std::function<std::unique_ptr<Mechanism>()>& make) {
   const auto first = make(), second = make();
-  const Drawn a = DrawGradientNoise(*first, 2, kRows, kClasses),
-              b = DrawGradientNoise(*second, 2, kRows, kClasses);
+  const Drawn a = DrawGradientNoise(*first, 2, kRows, kClasses), b = DrawGradientNoise(*second, 2, kRows, kClasses);
   return CheckSource(a.event, a.draws, b.draws);
 }
 
@@ -166,7 +165,7 @@ TrialSpec Spec(NoiseMode noise) {
 TEST(NoiseSource, SecureAndSeededTrialsAreWhatTheirEventsSay) {
   for (const NoiseMode mode : {NoiseMode::secure, NoiseMode::seeded}) {
     const TrialSpec spec = Spec(mode);
-    EXPECT_THAT(SourceOf([&] { return MakeMechanism(spec, kClasses, 1, KeyFor(spec)).value(); }), IsEmpty());
+    EXPECT_THAT(SourceOf([&] { return MakeMechanism(spec, kClasses, 1, MakeNoiseKey(spec)).value(); }), IsEmpty());
   }
 }
 
@@ -182,7 +181,7 @@ TEST_F(Mutants, KeyReusedAcrossAttemptsIsCaught) {
 TEST_F(Mutants, SeededSourceCalledSecureIsCaught) {
   const TrialSpec spec = Spec(NoiseMode::seeded);
   const auto alarm = SourceOf([&]() -> std::unique_ptr<Mechanism> {
-    auto inner = MakeMechanism(spec, kClasses, 1, KeyFor(spec)).value();
+    auto inner = MakeMechanism(spec, kClasses, 1, MakeNoiseKey(spec)).value();
     privacy::PrivacyEvent claimed = inner->Describe(1);
     claimed.source = privacy::NoiseSource::secure_lattice;
     return std::make_unique<NotPrivateMechanism>(claimed, std::move(inner));
@@ -191,4 +190,4 @@ TEST_F(Mutants, SeededSourceCalledSecureIsCaught) {
 }
 
 }  // namespace
-}  // namespace retort::worker::release
+}  // namespace retort::worker::release::drawn_noise_test

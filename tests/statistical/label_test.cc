@@ -1,5 +1,5 @@
-// Released labels as they come out of the real mechanism: the law of the answers, the law of the Laplace noise, and what
-// an attacker can tell from them at worst.
+// Released labels as they come out of the real mechanism: the law of the answers, the law of the Laplace noise, and
+// what an attacker can tell from them at worst.
 #include <gtest/gtest.h>
 
 #include <ATen/ATen.h>
@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "tests/statistical/noise_checks.h"
-#include "tests/unit/release/release_fixture.h"
-#include "worker/noise/lattice_laplace.h"
+#include "tests/unit/worker/release/release_fixture.h"
+#include "worker/noise/lattice_samplers.h"
 #include "worker/release/label_response.h"
 
-namespace retort::worker::release {
+namespace retort::worker::release::label_test {
 namespace {
 
 constexpr std::int64_t kClasses = 6, kLabels = 100'000;
@@ -31,8 +31,9 @@ std::vector<std::int64_t> Answered(std::int64_t label, unsigned candidates, doub
   for (std::int64_t c = 0; c < kClasses; ++c)
     if ((candidates >> c & 1U) != 0) sets.select(1, c).fill_(true);
   const PrivateLabels labels(at::full({kLabels}, label, at::kLong));
-  const at::Tensor answers = mechanism->Respond(labels, 0, at::arange(kLabels, at::kLong), sets, 0,
-                                                book.Take(mechanism->Describe(0), kLabels).value())
+  const at::Tensor answers = mechanism
+                                 ->Respond(labels, 0, at::arange(kLabels, at::kLong), sets, 0,
+                                           book.Take(mechanism->Describe(0), kLabels).value())
                                  .value();
   const at::Tensor counts = at::bincount(answers, {}, kClasses);
   return {counts.const_data_ptr<std::int64_t>(), counts.const_data_ptr<std::int64_t>() + kClasses};
@@ -48,8 +49,7 @@ Alarm CheckLaw(const std::vector<std::int64_t>& counts, const std::vector<double
     statistic += std::pow(seen - expected, 2) / expected;
     ++cells;
   }
-  const double bound =
-      boost::math::quantile(boost::math::complement(boost::math::chi_squared(cells - 1), kFalseAlarm));
+  const double bound = boost::math::quantile(boost::math::complement(boost::math::chi_squared(cells - 1), kFalseAlarm));
   return statistic < bound ? Alarm() : "chi-square is " + std::to_string(statistic);
 }
 
@@ -133,8 +133,8 @@ TEST(LatticeLaplaceLaw, IsLaplaceAtLargeScales) {
   }
 }
 
-// The noisy one-hot vectors of ALIBI: variance 2 b^2 in each class with b = 2 / epsilon, no correlation, mean one-hot; and
-// the best test between two labels, the difference of two likelihoods, tells epsilon at most.
+// The noisy one-hot vectors of ALIBI: variance 2 b^2 in each class with b = 2 / epsilon, no correlation, mean one-hot;
+// and the best test between two labels, the difference of two likelihoods, tells epsilon at most.
 TEST(LabelLaplace, NoiseHasTheScaleOfItsEvent) {
   constexpr std::int64_t kRows = 50'000, kLabel = 2;
   MemoryPort port;
@@ -143,10 +143,11 @@ TEST(LabelLaplace, NoiseHasTheScaleOfItsEvent) {
       LabelResponse::Create({LabelNoise::laplace, kEpsilon, kClasses, {kRows}}, noise::NoiseKey::FromOperatingSystem())
           .value();
   const PrivateLabels labels(at::full({kRows}, kLabel, at::kLong));
-  at::Tensor noisy = mechanism->AddLaplace(labels, 0, at::arange(kRows, at::kLong), 0,
-                                           book.Take(mechanism->Describe(0), kRows).value())
-                         .value()
-                         .to(at::kDouble);
+  at::Tensor noisy =
+      mechanism
+          ->AddLaplace(labels, 0, at::arange(kRows, at::kLong), 0, book.Take(mechanism->Describe(0), kRows).value())
+          .value()
+          .to(at::kDouble);
   noisy.select(1, kLabel).sub_(1);
   const double b = 2 / kEpsilon;
   // |X| is exponential of mean b and variance b^2: five standard errors.
@@ -164,13 +165,14 @@ std::vector<std::int64_t> TakenForTheFirst(double epsilon0, const std::function<
   for (const std::int64_t label : {0, 1}) {
     MemoryPort port;
     ChargeBook book(&port, 1, INT64_MAX);
-    const auto mechanism =
-        LabelResponse::Create({LabelNoise::laplace, epsilon0, kClasses, {kRows}}, noise::NoiseKey::FromOperatingSystem())
+    const auto mechanism = LabelResponse::Create({LabelNoise::laplace, epsilon0, kClasses, {kRows}},
+                                                 noise::NoiseKey::FromOperatingSystem())
+                               .value();
+    const at::Tensor noisy =
+        mechanism
+            ->AddLaplace(PrivateLabels(at::full({kRows}, label, at::kLong)), 0, at::arange(kRows, at::kLong), 0,
+                         book.Take(mechanism->Describe(0), kRows).value())
             .value();
-    const at::Tensor noisy = mechanism->AddLaplace(PrivateLabels(at::full({kRows}, label, at::kLong)), 0,
-                                                   at::arange(kRows, at::kLong), 0,
-                                                   book.Take(mechanism->Describe(0), kRows).value())
-                                 .value();
     hits.push_back(test(noisy).sum().item<std::int64_t>());
   }
   return hits;
@@ -193,4 +195,4 @@ TEST(ReleaseAudit, LaplaceNoiseOnLabelsGivesAwayItsEpsilonAndNoMore) {
 }
 
 }  // namespace
-}  // namespace retort::worker::release
+}  // namespace retort::worker::release::label_test

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "tests/unit/release/release_fixture.h"
+#include "tests/unit/worker/release/release_fixture.h"
 #include "worker/noise/lattice_normal.h"
 #include "worker/release/class_embedding.h"
 #include "worker/release/dpsgd_step.h"

@@ -36,15 +36,13 @@ Alarm CheckCovariance(const at::Tensor& draws, double variance, double error) {
   for (std::int64_t i = 0; i < c; ++i) {
     for (std::int64_t j = i; j < c; ++j) {
       const double entry = value[i * c + j];
-      if (i == j && !(entry > low && entry < high))
-        return At("variance over the event's", i, j, entry, low, high);
+      if (i == j && !(entry > low && entry < high)) return At("variance over the event's", i, j, entry, low, high);
       // A product of two unit normals has heavier tails than a normal; at n >= 1000 the factor covers them.
       if (i != j && !(std::abs(entry) < 1.15 * cross)) return At("correlation", i, j, entry, -cross, cross);
     }
   }
   const double smallest = at::linalg_eigvalsh(moments).min().item<double>();
-  if (!(smallest > 0.25))
-    return "the covariance has not full rank: smallest eigenvalue " + std::to_string(smallest);
+  if (!(smallest > 0.25)) return "the covariance has not full rank: smallest eigenvalue " + std::to_string(smallest);
   return {};
 }
 
@@ -59,15 +57,12 @@ Alarm CheckMean(const at::Tensor& draws, double variance, double error) {
 Alarm CheckIndependence(const at::Tensor& draws, double variance, double error) {
   const std::int64_t n = draws.size(0);
   const double terms = static_cast<double>((n - 1) * draws.size(1));
-  const double lag =
-      (draws.slice(0, 0, n - 1) * draws.slice(0, 1)).sum().item<double>() / variance / std::sqrt(terms);
-  if (!(std::abs(lag) < NormalBound(error)))
-    return "neighbouring draws correlate: " + std::to_string(lag) + " sigma";
+  const double lag = (draws.slice(0, 0, n - 1) * draws.slice(0, 1)).sum().item<double>() / variance / std::sqrt(terms);
+  if (!(std::abs(lag) < NormalBound(error))) return "neighbouring draws correlate: " + std::to_string(lag) + " sigma";
   const at::Tensor head = draws.slice(0, 0, std::min<std::int64_t>(n, 2000));
   const at::Tensor unit = head / head.norm(2, 1, true).clamp_min(1e-300);
   const at::Tensor cosines = at::mm(unit, unit.t()).triu(1);
-  if (cosines.max().item<double>() > 1 - 1e-9 && draws.size(1) > 2)
-    return "two draws have the same direction";
+  if (cosines.max().item<double>() > 1 - 1e-9 && draws.size(1) > 2) return "two draws have the same direction";
   return {};
 }
 
@@ -90,8 +85,7 @@ Alarm CheckAgainstEvent(const at::Tensor& draws, const privacy::PrivacyEvent& ev
   return CheckDraws(draws, event.noise_std * event.noise_std + (lattice ? 1.0 / 12 : 0.0));
 }
 
-Alarm CheckSource(const privacy::PrivacyEvent& event, const at::Tensor& first_run,
-                  const at::Tensor& second_run) {
+Alarm CheckSource(const privacy::PrivacyEvent& event, const at::Tensor& first_run, const at::Tensor& second_run) {
   const bool equal = at::equal(first_run, second_run);
   const bool says_seeded = event.source == privacy::NoiseSource::seeded;
   if (equal && !says_seeded) return "two runs drew the same noise, yet the event calls its source secure";
@@ -99,8 +93,7 @@ Alarm CheckSource(const privacy::PrivacyEvent& event, const at::Tensor& first_ru
   return {};
 }
 
-Alarm CheckPoissonSamples(const std::function<at::Tensor(std::int64_t)>& draw, std::int64_t examples,
-                          double rate) {
+Alarm CheckPoissonSamples(const std::function<at::Tensor(std::int64_t)>& draw, std::int64_t examples, double rate) {
   constexpr std::int64_t kSamples = 600;
   const double mean = static_cast<double>(examples) * rate, variance = mean * (1 - rate);
   at::Tensor taken = at::zeros({examples}, at::kDouble);
@@ -119,18 +112,16 @@ Alarm CheckPoissonSamples(const std::function<at::Tensor(std::int64_t)>& draw, s
   const double share = kFalseAlarm / 2 / static_cast<double>(examples);
   const double bound = 1.15 * NormalBound(share) * std::sqrt(kSamples * rate * (1 - rate));
   const double worst = (taken - kSamples * rate).abs().max().item<double>();
-  return worst < bound ? Alarm()
-                       : "an example is taken " + std::to_string(worst) + " times too often or too rarely";
+  return worst < bound ? Alarm() : "an example is taken " + std::to_string(worst) + " times too often or too rarely";
 }
 
 Interval ClopperPearson(std::int64_t hits, std::int64_t trials) {
   const auto h = static_cast<double>(hits), n = static_cast<double>(trials);
   Interval interval;
-  if (hits > 0)
-    interval.low = boost::math::quantile(boost::math::beta_distribution<>(h, n - h + 1), kFalseAlarm / 2);
+  if (hits > 0) interval.low = boost::math::quantile(boost::math::beta_distribution<>(h, n - h + 1), kFalseAlarm / 2);
   if (hits < trials) {
-    interval.high = boost::math::quantile(
-        boost::math::complement(boost::math::beta_distribution<>(h + 1, n - h), kFalseAlarm / 2));
+    interval.high =
+        boost::math::quantile(boost::math::complement(boost::math::beta_distribution<>(h + 1, n - h), kFalseAlarm / 2));
   }
   return interval;
 }

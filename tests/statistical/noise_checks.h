@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/base/status.h"
 #include "experiments/privacy/privacy_event.h"
-#include "experiments/spec/status.h"
 
 namespace retort::worker {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "tests/unit/release/release_fixture.h"
+#include "tests/unit/worker/release/release_fixture.h"
 #include "worker/release/gaussian_gradient.h"
 
 namespace retort::worker::release {
@@ -47,9 +47,7 @@ class NotPrivateBroadcast final : public NotPrivateMechanism {
   using NotPrivateMechanism::NotPrivateMechanism;
 
  protected:
-  at::Tensor Spoil(at::Tensor values) override {
-    return values.slice(1, 0, 1).expand_as(values).contiguous();
-  }
+  at::Tensor Spoil(at::Tensor values) override { return values.slice(1, 0, 1).expand_as(values).contiguous(); }
 };
 
 // The first row's noise on every row of a step.
@@ -58,9 +56,7 @@ class NotPrivateReuseAcrossRows final : public NotPrivateMechanism {
   using NotPrivateMechanism::NotPrivateMechanism;
 
  protected:
-  at::Tensor Spoil(at::Tensor values) override {
-    return values.slice(0, 0, 1).expand_as(values).contiguous();
-  }
+  at::Tensor Spoil(at::Tensor values) override { return values.slice(0, 0, 1).expand_as(values).contiguous(); }
 };
 
 // The first step's noise in every step.

@@ -4,25 +4,25 @@
 
 #include <cmath>
 
-#include "experiments/privacy/exact_gdp.h"
+#include "experiments/privacy/accountants/exact_gdp.h"
 #include "experiments/privacy/relation.h"
 #include "tests/statistical/noise_checks.h"
 #include "tests/statistical/not_private.h"
 #include "worker/models/model_registry.h"
-#include "worker/private/copied_gradients.h"
 #include "worker/release/class_embedding.h"
 #include "worker/release/dpsgd_step.h"
 #include "worker/release/gaussian_gradient.h"
 #include "worker/release/noisy_votes.h"
+#include "worker/training/per_sample_gradients.h"
 
-namespace retort::worker::release {
+namespace retort::worker::release::release_audit_test {
 namespace {
 
 constexpr std::int64_t kRows = 256, kClasses = 10, kTrials = 102'400;
 
 // How many of kTrials released rows lie beyond `threshold` along `direction`, under one neighbour.
-std::int64_t Hits(Mechanism& mechanism, TeacherModel& teacher, const at::Tensor& student,
-                  const at::Tensor& direction, double threshold, std::int64_t grain = 1) {
+std::int64_t Hits(Mechanism& mechanism, TeacherModel& teacher, const at::Tensor& student, const at::Tensor& direction,
+                  double threshold, std::int64_t grain = 1) {
   MemoryPort port;
   ChargeBook book(&port, 1, INT64_MAX);
   std::int64_t hits = 0;
@@ -43,7 +43,7 @@ struct Audit {
 double MuOf(const privacy::PrivacyEvent& event, std::int64_t times = 1) {
   privacy::PrivacyEvent all = event;
   all.count = times;
-  return privacy::ComposedMu(privacy::ComposeFor(privacy::kExampleAdded, {all}).gaussian);
+  return privacy::ComposedMu(privacy::ComposeEvents(privacy::kExampleAdded, {all}).gaussian);
 }
 
 Audit Compare(double mu_claimed, std::int64_t hits, std::int64_t false_hits) {
@@ -120,18 +120,15 @@ Audit AuditProbabilities(double scale, std::int64_t grain, std::int64_t claimed_
   direction[1] = -1;
   const auto hits = [&](std::int64_t changed) {
     FixedTeacher asked = teacher(changed);
-    const auto mechanism =
-        NoisyVotes::Create({scale, kClasses, grain}, noise::NoiseKey::FromOperatingSystem()).value();
+    const auto mechanism = NoisyVotes::Create({scale, kClasses, grain}, noise::NoiseKey::FromOperatingSystem()).value();
     return Hits(*mechanism, asked, {}, direction, 0, grain);
   };
   const privacy::PrivacyEvent event =
-      NoisyVotes::Create({scale, kClasses, claimed_grain}, noise::NoiseKey::FromOperatingSystem())
-          .value()
-          ->Describe(1);
+      NoisyVotes::Create({scale, kClasses, claimed_grain}, noise::NoiseKey::FromOperatingSystem()).value()->Describe(1);
   return Compare(event.sensitivity / (scale * static_cast<double>(grain)), hits(0), hits(1));
 }
 
-TEST(ReleaseAudit, ProbabilityHistogramGivesAwayWhatItsEventClaimsAndNoMore) {
+TEST(ReleaseAudit, ProbabilityHistogramLeaksNoMoreThanClaimed) {
   const Audit audit = AuditProbabilities(1, 32, 32);
   EXPECT_NEAR(audit.mu_claimed, std::sqrt(2.0), 1e-9);
   EXPECT_LE(audit.mu_lower, audit.mu_claimed);
@@ -139,7 +136,7 @@ TEST(ReleaseAudit, ProbabilityHistogramGivesAwayWhatItsEventClaimsAndNoMore) {
   EXPECT_GE(audit.mu_lower, 0.95 * audit.mu_claimed) << "the audit has lost its power";
 }
 
-TEST(ReleaseAudit, ProbabilitiesWithTheSensitivityOfHalfTheirGrainAreCaught) {
+TEST(ReleaseAudit, HalfGrainSensitivityIsCaught) {
   const Audit audit = AuditProbabilities(1, 32, 16);
   EXPECT_GT(audit.mu_lower, audit.mu_claimed);
 }
@@ -211,8 +208,8 @@ TEST(ReleaseAudit, DpSgdWithClippingOffIsCaught) {
   EXPECT_GT(audit.mu_lower, audit.mu_claimed);
 }
 
-// One example that lies far beyond norm 1, in the sums of the classes or not. `unshortened`: what was taken off its length
-// is put back. `drawn`: the noise multiplier of a release whose event claims `claimed`.
+// One example that lies far beyond norm 1, in the sums of the classes or not. `unshortened`: what was taken off its
+// length is put back. `drawn`: the noise multiplier of a release whose event claims `claimed`.
 Audit AuditEmbedding(double drawn, double claimed, bool unshortened = false) {
   const auto hits = [&](bool present) {
     MemoryPort port;
@@ -232,7 +229,8 @@ Audit AuditEmbedding(double drawn, double claimed, bool unshortened = false) {
     }
     return count;
   };
-  const auto event = ClassEmbedding::Create({claimed, 2, 4}, noise::NoiseKey::FromOperatingSystem()).value().Describe(1);
+  const auto event =
+      ClassEmbedding::Create({claimed, 2, 4}, noise::NoiseKey::FromOperatingSystem()).value().Describe(1);
   return Compare(MuOf(event), hits(true), hits(false));
 }
 
@@ -261,8 +259,7 @@ Audit AuditSums(const at::Tensor& with, const at::Tensor& without) {
   settings.sampling_rate = 1;
   settings.noise_multiplier = 0.5;  // mu = 2
   const auto clipped = [&](const at::Tensor& gradients) {
-    return (gradients * (settings.norm_bound / gradients.norm(2, 1, true).clamp_min(settings.norm_bound)))
-        .sum(0);
+    return (gradients * (settings.norm_bound / gradients.norm(2, 1, true).clamp_min(settings.norm_bound))).sum(0);
   };
   const at::Tensor apart = clipped(with) - clipped(without), direction = apart / apart.norm();
   const double threshold = (clipped(with) + clipped(without)).dot(direction).item<double>() / 2;
@@ -300,8 +297,8 @@ Audit AuditCopies(bool each_clipped) {
   const at::Tensor logits = network->Forward(images(at::zeros({1}, at::kLong), 0).value()).logits;
   const at::Tensor wrong = logits.argmin(1);  // a label that is far from what the network says
   const at::Tensor row = at::zeros({each_clipped ? kCopies : 1}, at::kLong);
-  const CopiedRows sample{row, wrong.expand({row.size(0)}), each_clipped ? 1 : kCopies};
-  const at::Tensor gradients = MeanGradients(*network, sample, 512, images).value();
+  const AugmentedRows sample{row, wrong.expand({row.size(0)}), each_clipped ? 1 : kCopies};
+  const at::Tensor gradients = ComputeMeanGradients(*network, sample, 512, images).value();
   return AuditSums(gradients, gradients.narrow(0, 0, 0));
 }
 
@@ -322,13 +319,12 @@ Audit AuditAugmentation(bool by_sample) {
   const auto network = ThreePixels();
   const auto images = [by_sample](const at::Tensor& rows, const RowPlaces& places) -> Result<at::Tensor> {
     at::Tensor signs = at::empty({rows.size(0), 1, 1, 1});
-    for (std::int64_t i = 0; i < rows.size(0); ++i)
-      signs[i] = (by_sample ? i : places.Of(i)) % 2 == 0 ? -1.0F : 1.0F;
+    for (std::int64_t i = 0; i < rows.size(0); ++i) signs[i] = (by_sample ? i : places.Of(i)) % 2 == 0 ? -1.0F : 1.0F;
     return signs * at::tensor({-1.0F, 2.0F, 3.0F}).view({1, 1, 1, 3});
   };
   const auto gradients = [&](std::vector<std::int64_t> rows) {
     const at::Tensor index = at::tensor(rows, at::kLong);
-    return MeanGradients(*network, {index, index, 1}, 512, images)
+    return ComputeMeanGradients(*network, {index, index, 1}, 512, images)
         .value();  // of labels 0 and 1: turned alike at their places
   };
   return AuditSums(gradients({0, 1}), gradients({1}));
@@ -370,8 +366,7 @@ Audit AuditDpGd(double drawn, double claimed, std::int64_t counted = kSteps) {
         ClippedSum sum = mechanism.NewSum();
         if (present) sum.AddOuter(left, right);
         Charge charge = book.Take(mechanism.Describe(1), 1).value();
-        const at::Tensor released =
-            mechanism.Release(std::move(sum), trial * kSteps + step, std::move(charge)).value();
+        const at::Tensor released = mechanism.Release(std::move(sum), trial * kSteps + step, std::move(charge)).value();
         seen += static_cast<double>(released.const_data_ptr<float>()[0]);
       }
       count += seen > threshold ? 1 : 0;
@@ -384,7 +379,7 @@ Audit AuditDpGd(double drawn, double claimed, std::int64_t counted = kSteps) {
   return Compare(MuOf(step.Describe(1), counted), hits(true), hits(false));
 }
 
-TEST(ReleaseAudit, DpGdStepsTogetherGiveAwayWhatTheirEventsClaimAndNoMore) {
+TEST(ReleaseAudit, DpGdStepsLeakNoMoreThanClaimed) {
   // Loud enough for the bounds of kTrials to lie 3 % below what is true, with a standard error of 0.4 %.
   const Audit audit = AuditDpGd(1, 1);
   EXPECT_NEAR(audit.mu_claimed, std::sqrt(2.0), 1e-9);
@@ -404,4 +399,4 @@ TEST(ReleaseAudit, DpGdStepsCountedAsOneAreCaught) {
 }
 
 }  // namespace
-}  // namespace retort::worker::release
+}  // namespace retort::worker::release::release_audit_test

@@ -1,7 +1,7 @@
 // The audit of randomised response that `retort audit` runs.
 #include <gtest/gtest.h>
 
-#include "worker/audit/response_step.h"
+#include "worker/audit/release_step.h"
 
 namespace retort::worker::audit {
 namespace {
@@ -26,8 +26,8 @@ privacy::AuditFinding Audit(const TrialSpec& spec) {
 TEST(ResponseAudit, GivesAwayWhatItsEventClaimsAndNoMore) {
   for (const char* method : {"dp-dfd", "dpsd-label", "feddpsd"}) {
     const privacy::AuditFinding finding = Audit(Spec(method, Reading::working, 1));
-    EXPECT_EQ(privacy::ContradictionOf(finding), "") << method;
-    EXPECT_EQ(privacy::VerdictOf(finding), "no leak detected at this power") << method;
+    EXPECT_EQ(privacy::FindContradiction(finding), "") << method;
+    EXPECT_EQ(privacy::FormatVerdict(finding), "no leak detected at this power") << method;
     EXPECT_NEAR(*finding.proven, 1, 1.1e-3);
     EXPECT_GE(finding.claim->lower.value_or(0), 0.95) << method << ": the audit has lost its power";
     // The response gives away exactly what it claims, so a bound at 95 % is above it once in twenty.
@@ -37,15 +37,15 @@ TEST(ResponseAudit, GivesAwayWhatItsEventClaimsAndNoMore) {
 
 TEST(ResponseAudit, LooksAtAnEpsilonThatItsSamplesCanShow) {
   const privacy::AuditFinding finding = Audit(Spec("dp-dfd", Reading::working, 10));
-  EXPECT_NEAR(*finding.proven, kSeenEpsilon, 1.1e-3);
-  EXPECT_EQ(privacy::ContradictionOf(finding), "");
+  EXPECT_NEAR(*finding.proven, kMaxAuditedEpsilon, 1.1e-3);
+  EXPECT_EQ(privacy::FindContradiction(finding), "");
 }
 
 // Twice the epsilon that is claimed.
 TEST(ResponseAudit, TooLittleNoiseIsAContradiction) {
   privacy::AuditFinding finding = Audit(Spec("dpsd-label", Reading::working, 2));
   finding.proven = 1;
-  EXPECT_NE(privacy::ContradictionOf(finding), "");
+  EXPECT_NE(privacy::FindContradiction(finding), "");
 }
 
 TEST(ResponseAudit, PrintedFormsHaveNothingToAudit) {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "tests/statistical/noise_checks.h"
-#include "tests/unit/release/release_fixture.h"
+#include "tests/unit/worker/release/release_fixture.h"
 #include "worker/release/randomized_response.h"
 
-namespace retort::worker::release {
+namespace retort::worker::release::response_test {
 namespace {
 
 constexpr std::int64_t kRows = 4096, kClasses = 6, kSteps = 25, kTrials = kRows * kSteps;
@@ -62,14 +62,12 @@ Alarm CheckLaw(const std::vector<std::int64_t>& counts, const std::vector<double
   double statistic = 0, cells = 0;
   for (std::size_t c = 0; c < law.size(); ++c) {
     const double expected = law[c] * static_cast<double>(kTrials);
-    if (expected == 0 && counts[c] > 0)
-      return "class " + std::to_string(c) + " was answered and is no candidate";
+    if (expected == 0 && counts[c] > 0) return "class " + std::to_string(c) + " was answered and is no candidate";
     if (expected == 0) continue;
     statistic += std::pow(static_cast<double>(counts[c]) - expected, 2) / expected;
     ++cells;
   }
-  const double bound =
-      boost::math::quantile(boost::math::complement(boost::math::chi_squared(cells - 1), kFalseAlarm));
+  const double bound = boost::math::quantile(boost::math::complement(boost::math::chi_squared(cells - 1), kFalseAlarm));
   return statistic < bound ? Alarm() : "chi-square is " + std::to_string(statistic);
 }
 
@@ -104,7 +102,7 @@ TEST(RandomizedResponseLaw, TellsAQuarterMoreEpsilonApart) {
   EXPECT_NE(CheckLaw(Answered([] { return Response(1.25 * kEpsilon); }, 2), LawOf(2)), "");
 }
 
-TEST(ReleaseAudit, RandomizedResponseGivesAwayWhatItsEventClaimsAndNoMore) {
+TEST(ReleaseAudit, RandomizedResponseLeaksNoMoreThanClaimed) {
   const double inside = EpsilonLowerBound([] { return Response(); }, 2, 3);
   EXPECT_LE(inside, kEpsilon);
   EXPECT_GE(inside, 0.9 * kEpsilon) << "the audit has lost its power";
@@ -113,8 +111,8 @@ TEST(ReleaseAudit, RandomizedResponseGivesAwayWhatItsEventClaimsAndNoMore) {
 
 // The printed forms, with the laws of their papers.
 std::unique_ptr<Mechanism> Printed(ResponseForm form, std::int64_t candidates) {
-  const ResponseSettings settings{.epsilon0 = kEpsilon, .classes = kClasses, .batch = kRows, .form = form,
-                                  .candidates = candidates};
+  const ResponseSettings settings{
+      .epsilon0 = kEpsilon, .classes = kClasses, .batch = kRows, .form = form, .candidates = candidates};
   return RandomizedResponse::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
 }
 
@@ -201,4 +199,4 @@ TEST(RandomizedResponseLaw, MembersAnswerApart) {
 }
 
 }  // namespace
-}  // namespace retort::worker::release
+}  // namespace retort::worker::release::response_test

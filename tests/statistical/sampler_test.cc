@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "tests/statistical/noise_checks.h"
-#include "worker/noise/chacha_stream.h"
 #include "worker/noise/lattice_normal.h"
-#include "worker/noise/lattice_gaussian.h"
+#include "worker/noise/lattice_samplers.h"
+#include "worker/noise/noise_key.h"
 
 namespace retort::worker::noise {
 namespace {
@@ -78,7 +78,7 @@ TEST(LatticeGaussianFit, TailsHoldTheExactMass) {
   }
 }
 
-class LatticeNormalFit : public testing::Test {
+class LatticeNormalFit : public ::testing::Test {
  protected:
   static constexpr std::size_t kDraws = 4'000'000;
   LatticeNormalFit() : draws_(kDraws) {
@@ -117,8 +117,8 @@ TEST_F(LatticeNormalFit, KolmogorovDistanceIsThatOfTheNormal) {
 
 TEST_F(LatticeNormalFit, TailsBeyondFourAndFiveHoldTheirMass) {
   for (const double z : {4.0, 5.0}) {
-    const auto seen = static_cast<double>(std::count_if(
-        draws_.begin(), draws_.end(), [&](double x) { return std::abs(x) > z; }));
+    const auto seen =
+        static_cast<double>(std::count_if(draws_.begin(), draws_.end(), [&](double x) { return std::abs(x) > z; }));
     const boost::math::poisson count(std::erfc(z / 1.4142135623730951) * kDraws);
     EXPECT_GE(seen, boost::math::quantile(count, kFalseAlarm / 4)) << z;
     EXPECT_LE(seen, boost::math::quantile(boost::math::complement(count, kFalseAlarm / 4))) << z;

@@ -6,11 +6,11 @@
 
 #include "experiments/privacy/audit_report.h"
 #include "tests/statistical/not_private.h"
-#include "worker/audit/dpsgd_step_audit.h"
+#include "worker/audit/release_step.h"
 #include "worker/audit/step_pairs.h"
 #include "worker/release/gaussian_gradient.h"
 
-namespace retort::worker::audit {
+namespace retort::worker::audit::step_audit_test {
 namespace {
 
 constexpr std::int64_t kClasses = 10;
@@ -27,31 +27,30 @@ TrialSpec VoteSpec() {
   return spec;
 }
 
-privacy::AuditFinding Audit(const TrialSpec& spec, double mu, std::int64_t samples,
-                            std::int64_t classes = kClasses) {
+privacy::AuditFinding Audit(const TrialSpec& spec, double mu, std::int64_t samples, std::int64_t classes = kClasses) {
   const ScaledStep step = ScaleStep(spec, classes, mu);
   Result<privacy::AuditFinding> finding =
-      AuditReleaseStep(MakerOf(step, classes), step.pair, {.samples = samples});
+      AuditReleaseStep(MakeMechanismMaker(step, classes), step.pair, {.samples = samples});
   EXPECT_TRUE(finding.ok()) << finding.status().message();
   EXPECT_NEAR(finding->mu_proven.value_or(0), mu, 1e-12 * mu);
   return std::move(finding).value();
 }
 
 void ExpectTightAndTrue(const privacy::AuditFinding& finding) {
-  EXPECT_EQ(privacy::ContradictionOf(finding), "");
-  EXPECT_EQ(privacy::VerdictOf(finding), "no leak detected at this power");
-  EXPECT_GE(PowerOf(finding), 0.95) << "the audit has lost its power";
+  EXPECT_EQ(privacy::FindContradiction(finding), "");
+  EXPECT_EQ(privacy::FormatVerdict(finding), "no leak detected at this power");
+  EXPECT_GE(ComputePower(finding), 0.95) << "the audit has lost its power";
   EXPECT_GT(finding.claim->lower.value_or(0), 0.25 * *finding.proven);
   EXPECT_LE(*finding.alarm_lower, finding.claim->lower.value_or(0));
   ::testing::Test::RecordProperty("mu_lower", std::to_string(*finding.mu_lower));
 }
 
-TEST(StepAudit, WorkingGradientGivesAwayWhatItsEventClaimsAndNoMore) {
+TEST(StepAudit, WorkingGradientLeaksNoMoreThanClaimed) {
   ExpectTightAndTrue(Audit(GradientSpec(Reading::working), 2, 100'000));
   ExpectTightAndTrue(Audit(GradientSpec(Reading::working), 4, 100'000));
 }
 
-TEST(StepAudit, RowAveragedGradientGivesAwayWhatItsEventClaimsAndNoMore) {
+TEST(StepAudit, RowAveragedGradientLeaksNoMoreThanClaimed) {
   ExpectTightAndTrue(Audit(GradientSpec(Reading::row_averaged), 2, 100'000));
 }
 
@@ -63,12 +62,12 @@ TEST(StepAudit, FrobeniusBatchGivesAwayWhatItsEventClaimsAndNoMore) {
   TrialSpec spec = GradientSpec(Reading::working);
   spec.normalization = Normalization::frobenius;
   const privacy::AuditFinding finding = Audit(spec, 3, 15'000);
-  EXPECT_EQ(privacy::ContradictionOf(finding), "");
-  EXPECT_GE(PowerOf(finding), 0.85);
+  EXPECT_EQ(privacy::FindContradiction(finding), "");
+  EXPECT_GE(ComputePower(finding), 0.85);
   ::testing::Test::RecordProperty("mu_lower", std::to_string(*finding.mu_lower));
 }
 
-TEST(StepAudit, SumOverAnEnsembleGivesAwayWhatItsEventClaimsAndNoMore) {
+TEST(StepAudit, EnsembleSumLeaksNoMoreThanClaimed) {
   TrialSpec spec = GradientSpec(Reading::working);
   spec.method = "dpdfd-ensemble";
   ExpectTightAndTrue(Audit(spec, 2, 100'000));
@@ -81,12 +80,12 @@ TEST(StepAudit, SumOfClientsThatDrawForThemselvesGivesAwayLess) {
   TrialSpec spec = GradientSpec(Reading::working);
   spec.method = "feddpsd";
   const privacy::AuditFinding finding = Audit(spec, 3, 50'000);
-  EXPECT_EQ(privacy::ContradictionOf(finding), "");
-  EXPECT_NEAR(PowerOf(finding), 1 / std::sqrt(3.0), 0.05);
+  EXPECT_EQ(privacy::FindContradiction(finding), "");
+  EXPECT_NEAR(ComputePower(finding), 1 / std::sqrt(3.0), 0.05);
   ::testing::Test::RecordProperty("mu_lower", std::to_string(*finding.mu_lower));
 }
 
-TEST(StepAudit, PrintedBatchWithADrawForEveryRowGivesAwayWhatItsEventClaimsAndNoMore) {
+TEST(StepAudit, PrintedBatchLeaksNoMoreThanClaimed) {
   TrialSpec spec = GradientSpec(Reading::printed);
   spec.method = "dpsd-data";
   ExpectTightAndTrue(Audit(spec, 3, 50'000));
@@ -115,8 +114,8 @@ TEST(StepAudit, DpSgdStepGivesAwayWhatItsEventClaimsAndNoMore) {
 privacy::AuditFinding AuditHalved(const TrialSpec& spec, double mu) {
   const ScaledStep claimed = ScaleStep(spec, kClasses, mu), drawn = ScaleStep(spec, kClasses, 2 * mu);
   const MechanismMaker make = [&]() -> Result<std::unique_ptr<release::Mechanism>> {
-    auto says = MakerOf(claimed, kClasses)();
-    auto does = MakerOf(drawn, kClasses)();
+    auto says = MakeMechanismMaker(claimed, kClasses)();
+    auto does = MakeMechanismMaker(drawn, kClasses)();
     return std::unique_ptr<release::Mechanism>(
         std::make_unique<release::NotPrivateMechanism>(says.value()->Describe(1), std::move(does).value()));
   };
@@ -127,8 +126,8 @@ TEST(StepAudit, HalvedNoiseSetsOffTheAlarm) {
   for (const Reading reading : {Reading::working, Reading::row_averaged}) {
     const privacy::AuditFinding finding = AuditHalved(GradientSpec(reading), 2);
     EXPECT_GT(*finding.mu_lower, 1.5 * *finding.mu_proven);
-    EXPECT_NE(privacy::ContradictionOf(finding).find("the claim says mu <= 2"), std::string::npos);
-    EXPECT_NE(privacy::VerdictOf(finding).find("LEAK"), std::string::npos);
+    EXPECT_NE(privacy::FindContradiction(finding).find("the claim says mu <= 2"), std::string::npos);
+    EXPECT_NE(privacy::FormatVerdict(finding).find("LEAK"), std::string::npos);
   }
 }
 
@@ -137,8 +136,8 @@ TEST(StepAudit, MissingNoiseRefutesEpsilonToo) {
   const ScaledStep claimed = ScaleStep(GradientSpec(Reading::working), kClasses, 0.5);
   const ScaledStep drawn = ScaleStep(GradientSpec(Reading::working), kClasses, 1000);
   const MechanismMaker make = [&]() -> Result<std::unique_ptr<release::Mechanism>> {
-    auto says = MakerOf(claimed, kClasses)();
-    auto does = MakerOf(drawn, kClasses)();
+    auto says = MakeMechanismMaker(claimed, kClasses)();
+    auto does = MakeMechanismMaker(drawn, kClasses)();
     return std::unique_ptr<release::Mechanism>(
         std::make_unique<release::NotPrivateMechanism>(says.value()->Describe(1), std::move(does).value()));
   };
@@ -148,7 +147,7 @@ TEST(StepAudit, MissingNoiseRefutesEpsilonToo) {
 
 // Two teachers of which one says numbers that the temperature makes overflow, asked at a distillation loss.
 NeighbourPair OverflowingAnswers(std::int64_t rows) {
-  NeighbourPair pair = OppositeLabels(rows, kClasses, 1);
+  NeighbourPair pair = MakeOppositeLabelPair(rows, kClasses, 1);
   pair.one = at::zeros({rows, kClasses});
   pair.one.select(1, 0).fill_(2e38f);
   pair.other = pair.one.clone();
@@ -178,7 +177,7 @@ TEST(StepAudit, AnswersThatOverflowLeaveWithinTheNoise) {
   NeighbourPair pair = OverflowingAnswers(256);
   for (int side = 0; side < 2; ++side, std::swap(pair.one, pair.other)) {
     const privacy::AuditFinding finding = AuditReleaseStep(OverflowingMaker(), pair, {.samples = 20'000}).value();
-    EXPECT_EQ(privacy::ContradictionOf(finding), "");
+    EXPECT_EQ(privacy::FindContradiction(finding), "");
   }
 }
 
@@ -188,8 +187,8 @@ TEST(StepAudit, RowsThatAreNotMeasuredBeforeTheNoiseAreCaught) {
     release::GradientSettings settings = OverflowingSettings();
     settings.detach = false;  // the release that keeps its graph is not bounded on the lattice
     auto spoiled = release::GaussianGradient::Create(settings, noise::NoiseKey::FromOperatingSystem()).value();
-    return Result<std::unique_ptr<release::Mechanism>>(std::make_unique<release::NotPrivateMechanism>(
-        OverflowingMaker()().value()->Describe(1), std::move(spoiled)));
+    return Result<std::unique_ptr<release::Mechanism>>(
+        std::make_unique<release::NotPrivateMechanism>(OverflowingMaker()().value()->Describe(1), std::move(spoiled)));
   };
   NeighbourPair pair = OverflowingAnswers(256);
   for (int side = 0; side < 2; ++side, std::swap(pair.one, pair.other)) {
@@ -208,4 +207,4 @@ TEST(StepAudit, SeededNoiseIsNotAudited) {
 }
 
 }  // namespace
-}  // namespace retort::worker::audit
+}  // namespace retort::worker::audit::step_audit_test

@@ -7,14 +7,14 @@
 #include <cmath>
 
 #include "tests/statistical/noise_checks.h"
-#include "tests/unit/release/release_fixture.h"
+#include "tests/unit/worker/release/release_fixture.h"
 #include "worker/models/ensemble.h"
 #include "worker/models/model_registry.h"
-#include "worker/private/examples_apart.h"
-#include "worker/private/poisson_sample.h"
 #include "worker/release/noisy_votes.h"
+#include "worker/training/per_sample_gradients.h"
+#include "worker/training/poisson_sample.h"
 
-namespace retort::worker {
+namespace retort::worker::structure_mutants_test {
 namespace {
 
 using release::Answers;
@@ -50,9 +50,8 @@ TEST(StructureMutants, FreshNoiseForRepeatedBytesIsCaught) {
   const auto real = Votes();
   EXPECT_THAT(CheckRepeatedBytes([&](std::int64_t) -> NoisyVotes& { return *real; }), IsEmpty());
   std::vector<std::unique_ptr<NoisyVotes>> forgetful;
-  EXPECT_THAT(
-      CheckRepeatedBytes([&](std::int64_t) -> NoisyVotes& { return *forgetful.emplace_back(Votes()); }),
-      HasSubstr("fresh noise"));
+  EXPECT_THAT(CheckRepeatedBytes([&](std::int64_t) -> NoisyVotes& { return *forgetful.emplace_back(Votes()); }),
+              HasSubstr("fresh noise"));
 }
 
 struct Seen {
@@ -100,23 +99,20 @@ TEST(StructureMutants, FixedBatchesUnderPoissonAccountingAreCaught) {
     return at::randperm(kExamples, at::kLong).narrow(0, 0, static_cast<std::int64_t>(kRate * kExamples));
   };
   EXPECT_THAT(CheckPoissonSamples(fixed, kExamples, kRate), HasSubstr("sizes of samples"));
-  const auto cyclic = [](std::int64_t step) {
-    return (at::arange(step * 40, step * 40 + 40, at::kLong)) % kExamples;
-  };
+  const auto cyclic = [](std::int64_t step) { return (at::arange(step * 40, step * 40 + 40, at::kLong)) % kExamples; };
   EXPECT_THAT(CheckPoissonSamples(cyclic, kExamples, kRate), HasSubstr("sizes of samples"));
 }
 
 TEST(StructureMutants, BatchNormInADpSgdNetworkIsCaught) {
   const at::Tensor images = at::sin(at::arange(3 * 28 * 28, at::kFloat)).view({3, 1, 28, 28});
   for (const std::string name : {"datalens", "datalens-x0.125", "tanh-cnn", "logistic", "wrn16-1-gn"}) {
-    const auto network =
-        std::move(MakeNetwork(name, {1, 28, 28}, 10, RngStream(1, Purpose::parameters))).value();
-    EXPECT_TRUE(ExamplesStayApart([&](const at::Tensor& x) { return network->Forward(x).logits; }, images))
+    const auto network = std::move(MakeNetwork(name, {1, 28, 28}, 10, RngStream(1, Purpose::parameters))).value();
+    EXPECT_TRUE(AreExamplesIndependent([&](const at::Tensor& x) { return network->Forward(x).logits; }, images))
         << name;
     const auto mutant = [&](const at::Tensor& x) {
       return network->Forward(at::batch_norm(x, {}, {}, {}, {}, true, 0.1, 1e-5, false)).logits;
     };
-    EXPECT_FALSE(ExamplesStayApart(mutant, images)) << name;
+    EXPECT_FALSE(AreExamplesIndependent(mutant, images)) << name;
   }
 }
 
@@ -130,4 +126,4 @@ TEST(StructureMutants, OverlappingShardsAreCaught) {
 }
 
 }  // namespace
-}  // namespace retort::worker
+}  // namespace retort::worker::structure_mutants_test

@@ -8,11 +8,11 @@
 #include "tests/statistical/not_private.h"
 #include "worker/release/gaussian_gradient.h"
 #include "worker/release/loss_noise.h"
-#include "worker/release/noiseless.h"
+#include "worker/release/mechanism.h"
 #include "worker/release/noisy_votes.h"
 #include "worker/release/randomized_response.h"
 
-namespace retort::worker::release {
+namespace retort::worker::release::structure_test {
 namespace {
 
 constexpr std::int64_t kRows = 4, kClasses = 5, kSteps = 400;
@@ -38,9 +38,7 @@ Make Gradient(Reading reading, Normalization normalization = Normalization::row)
 }
 
 Make Votes(std::int64_t grain) {
-  return [=](noise::NoiseKey key) {
-    return NoisyVotes::Create({5, kClasses, grain}, std::move(key)).value();
-  };
+  return [=](noise::NoiseKey key) { return NoisyVotes::Create({5, kClasses, grain}, std::move(key)).value(); };
 }
 
 std::unique_ptr<Mechanism> Response(noise::NoiseKey key) {
@@ -137,17 +135,16 @@ Alarm CheckStructure(const Case& tried) {
   return additive ? CheckRank(draws) : Alarm();
 }
 
-TEST(Structure, MechanismsWithABoundPassAndTheOthersAreCalledUnbounded) {
+TEST(Structure, UnboundedMechanismsAreCalledUnbounded) {
   for (const Case& tried : Cases()) {
-    const std::string problem = privacy::EventProblem(tried.make(Secure())->Describe(1));
-    EXPECT_EQ(CheckStructure(tried).empty(), problem.empty())
-        << tried.name << ": " << CheckStructure(tried) << problem;
+    const std::string problem = privacy::FindEventProblem(tried.make(Secure())->Describe(1));
+    EXPECT_EQ(CheckStructure(tried).empty(), problem.empty()) << tried.name << ": " << CheckStructure(tried) << problem;
   }
 }
 
 TEST(Structure, PrintedRonaFailsSinceItsNoiseNeverReachesTheUpdate) {
   EXPECT_EQ(CheckStructure({"Rona", PrintedRona}), "a new noise key does not change what leaves");
-  EXPECT_EQ(privacy::EventProblem(PrintedRona(Secure())->Describe(1)), "noise-does-not-reach-the-update");
+  EXPECT_EQ(privacy::FindEventProblem(PrintedRona(Secure())->Describe(1)), "noise-does-not-reach-the-update");
 }
 
 TEST(Structure, TeachersEqualAtTheQueriedPointsGiveEqualReleases) {
@@ -157,7 +154,7 @@ TEST(Structure, TeachersEqualAtTheQueriedPointsGiveEqualReleases) {
   }
 }
 
-class Mutant : public testing::Test {
+class Mutant : public ::testing::Test {
  protected:
   template <typename M>
   static Alarm Check(const Make& inner) {
@@ -169,9 +166,7 @@ class Mutant : public testing::Test {
   }
 };
 
-TEST_F(Mutant, FaithfulDoublePasses) {
-  EXPECT_EQ(Check<NotPrivateMechanism>(Gradient(Reading::working)), "");
-}
+TEST_F(Mutant, FaithfulDoublePasses) { EXPECT_EQ(Check<NotPrivateMechanism>(Gradient(Reading::working)), ""); }
 
 TEST_F(Mutant, BroadcastNoiseIsCaught) {
   EXPECT_EQ(Check<NotPrivateBroadcast>(Gradient(Reading::working)),
@@ -179,9 +174,8 @@ TEST_F(Mutant, BroadcastNoiseIsCaught) {
 }
 
 TEST_F(Mutant, KeyThatIsAlwaysTheSameIsCaught) {
-  EXPECT_EQ(Check<NotPrivateMechanism>([](noise::NoiseKey) {
-              return Gradient(Reading::working)(noise::NoiseKey::FromSeed(1, TrialId(1)));
-            }),
+  EXPECT_EQ(Check<NotPrivateMechanism>(
+                [](noise::NoiseKey) { return Gradient(Reading::working)(noise::NoiseKey::FromSeed(1, TrialId(1))); }),
             "a new noise key does not change what leaves");
 }
 
@@ -215,4 +209,4 @@ TEST_F(Mutant, MaskThatFollowsTheTeacherIsCaught) {
 }
 
 }  // namespace
-}  // namespace retort::worker::release
+}  // namespace retort::worker::release::structure_test

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 
 namespace retort::testing {
 

@@ -1,12 +1,12 @@
-// The real file system, of which some paths cannot be read or looked at: a device that fails, a circle of links, a file where
-// a folder should be.
+// The real file system, of which some paths cannot be read or looked at: a device that fails, a circle of links, a file
+// where a folder should be.
 #pragma once
 
 #include <string>
 #include <utility>
 
-#include "storage/env.h"
-#include "storage/file_error.h"
+#include "storage/files/env.h"
+#include "storage/files/file_error.h"
 
 namespace retort::testing {
 

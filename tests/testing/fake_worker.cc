@@ -13,8 +13,8 @@
 #include <string>
 #include <thread>
 
-#include "cluster/parent_death.h"
 #include "cluster/socket_link.h"
+#include "cluster/worker_process.h"
 
 namespace {
 

@@ -16,8 +16,7 @@ struct ChannelFault {
   bool drop = false;
   int delay = 0;  // calls of Receive on this end that pass before the envelope leaves
 };
-using FaultPlan =
-    std::function<ChannelFault(WorldRank to, const cluster::Envelope& envelope, std::int64_t count)>;
+using FaultPlan = std::function<ChannelFault(WorldRank to, const cluster::Envelope& envelope, std::int64_t count)>;
 
 // Wraps one end. Order from this sender to each receiver is kept: a delayed envelope holds back later ones.
 class FaultChannel final : public cluster::Channel {

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <utility>
 
-#include "storage/file_error.h"
+#include "storage/files/file_error.h"
 
 namespace retort::testing {
 namespace {
@@ -66,7 +66,7 @@ void FaultInjectionEnv::FailAt(int operation, Status error) {
   failure_ = std::move(error);
 }
 
-void FaultInjectionEnv::CureAll() {
+void FaultInjectionEnv::ClearFaults() {
   standing_ = Status();
   fail_at_ = -1;
 }
@@ -94,8 +94,8 @@ void FaultInjectionEnv::Restart(Crash crash) {
   if (crash == Crash::process_killed) return;
   live_ = durable_;
   for (auto& [path, file] : live_) {
-    const bool appended = file->live.size() > file->synced.size() &&
-                          file->live.compare(0, file->synced.size(), file->synced) == 0;
+    const bool appended =
+        file->live.size() > file->synced.size() && file->live.compare(0, file->synced.size(), file->synced) == 0;
     const std::size_t extra =
         crash == Crash::power_lost_torn && appended ? (file->live.size() - file->synced.size()) / 2 : 0;
     file->live = extra > 0 ? file->live.substr(0, file->synced.size() + extra) : file->synced;
@@ -162,8 +162,7 @@ Status FaultInjectionEnv::WriteFileAtomically(const std::string& path, std::stri
   return SyncFolderOf(path);
 }
 
-Status FaultInjectionEnv::PublishFile(const std::string& path,
-                                      const std::function<Status(const std::string&)>& write) {
+Status FaultInjectionEnv::PublishFile(const std::string& path, const std::function<Status(const std::string&)>& write) {
   if (stopped_) return Stopped();
   const std::filesystem::path real =
       std::filesystem::path(::testing::TempDir()) / ("published-" + std::to_string(::getpid()));
@@ -207,9 +206,7 @@ Result<std::vector<std::string>> FaultInjectionEnv::List(const std::string& dire
   return std::vector<std::string>(names.begin(), names.end());
 }
 
-bool FaultInjectionEnv::Exists(const std::string& path) {
-  return live_.count(path) != 0 || folders_.count(path) != 0;
-}
+bool FaultInjectionEnv::Exists(const std::string& path) { return live_.count(path) != 0 || folders_.count(path) != 0; }
 
 Result<std::unique_ptr<storage::FileLock>> FaultInjectionEnv::Lock(const std::string& path) {
   if (stopped_) return Stopped();

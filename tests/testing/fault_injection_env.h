@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/env.h"
+#include "storage/files/env.h"
 
 namespace retort::testing {
 
@@ -31,9 +31,9 @@ class FaultInjectionEnv final : public storage::Env {
   void StopAt(int operation) { stop_at_ = operation; }
   // Operation number `operation` fails with `error`, an append after half of its bytes; later ones work.
   void FailAt(int operation, Status error);
-  // Every operation from now on fails with `error` until CureAll.
+  // Every operation from now on fails with `error` until ClearFaults.
   void FailAll(Status error) { standing_ = std::move(error); }
-  void CureAll();
+  void ClearFaults();
   // What FreeBytes says from now on.
   void SetFreeBytes(std::uint64_t bytes) { free_bytes_ = bytes; }
   [[nodiscard]] int operations() const { return operations_; }
@@ -50,8 +50,7 @@ class FaultInjectionEnv final : public storage::Env {
   Result<std::string> ReadFile(const std::string& path) override;
   Status WriteFileAtomically(const std::string& path, std::string_view bytes) override;
   // `write` is given a path in the real folder for temporary files.
-  Status PublishFile(const std::string& path,
-                     const std::function<Status(const std::string&)>& write) override;
+  Status PublishFile(const std::string& path, const std::function<Status(const std::string&)>& write) override;
   Status Remove(const std::string& path) override;
   Status CreateDirectories(const std::string& path) override;
   Result<std::vector<std::string>> List(const std::string& directory) override;

@@ -6,12 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/base/digests.h"
+#include "experiments/methods/spec_codec.h"
 #include "experiments/privacy/claim.h"
-#include "experiments/spec/spec_codec.h"
-#include "orchestrator/events.h"
-#include "orchestrator/journal.h"
-#include "orchestrator/trial.h"
-#include "storage/result_file.h"
+#include "orchestrator/core/events.h"
+#include "orchestrator/core/trial.h"
+#include "orchestrator/journal/journal.h"
+#include "storage/results/result_file.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::testing {
@@ -51,8 +52,7 @@ inline std::vector<privacy::Claim> SweptClaims(std::int64_t index) {
   return {proven, unbounded};
 }
 
-inline storage::ResultRow SweptRow(const TrialSpec& spec, const orchestrator::AttemptEnded& ended,
-                                   std::int64_t index) {
+inline storage::ResultRow SweptRow(const TrialSpec& spec, const orchestrator::AttemptEnded& ended, std::int64_t index) {
   storage::ResultRow row;
   row.trial = spec.id.Hex();
   row.name = spec.name;
@@ -109,15 +109,14 @@ inline std::vector<orchestrator::JournalEvent> FinishedTrial(const TrialSpec& sp
   events.push_back({1.7e9, SweepOpened{kResultsFormatVersion, "swept", "retort = 1\n", kSampleProvenance}});
   PlanAdopted adopted;
   for (const TrialSpec& spec : specs) {
-    events.push_back({1.7e9, PlannedAs(spec)});
+    events.push_back({1.7e9, MakeTrialPlanned(spec)});
     adopted.order.push_back(spec.id);
   }
   events.push_back({1.7e9, std::move(adopted)});
   RETORT_RETURN_IF_ERROR(journal.Commit(events));
   events.clear();
   for (std::int64_t i = 0; i < trials; ++i) {
-    for (JournalEvent& event : FinishedTrial(specs[static_cast<std::size_t>(i)], i))
-      events.push_back(std::move(event));
+    for (JournalEvent& event : FinishedTrial(specs[static_cast<std::size_t>(i)], i)) events.push_back(std::move(event));
     if (i % 1000 != 999 && i + 1 != trials) continue;
     RETORT_RETURN_IF_ERROR(journal.Commit(events));
     events.clear();

@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "storage/file_seal.h"
+#include "storage/results/hdf5_reader.h"
 #include "tests/testing/storage_samples.h"
 
 namespace retort::testing {
@@ -102,8 +102,8 @@ hid_t TextOfAnyLength() {
 }
 
 void AddCommittedType(hid_t file) {
-  RETORT_CHECK(H5Tcommit2(file, kPath, H5Tcopy(H5T_NATIVE_FLOAT), H5P_DEFAULT,
-                          Properties(H5P_DATATYPE_CREATE), H5P_DEFAULT) >= 0);
+  RETORT_CHECK(H5Tcommit2(file, kPath, H5Tcopy(H5T_NATIVE_FLOAT), H5P_DEFAULT, Properties(H5P_DATATYPE_CREATE),
+                          H5P_DEFAULT) >= 0);
 }
 
 void AddSecondName(hid_t file) {
@@ -138,8 +138,7 @@ void AddDeepGroups(hid_t file, std::size_t depth) {
 void AddWideOrder(hid_t file) {
   const hid_t dataset = H5Dopen2(file, "/student/fc1.bias", H5P_DEFAULT);
   H5Adelete(dataset, "order");
-  const hid_t attribute =
-      H5Acreate2(dataset, "order", H5T_NATIVE_INT64, Space(1000), H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t attribute = H5Acreate2(dataset, "order", H5T_NATIVE_INT64, Space(1000), H5P_DEFAULT, H5P_DEFAULT);
   const std::vector<std::int64_t> values(1000, 0x4141414141414141);
   RETORT_CHECK(attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_INT64, values.data()) >= 0);
 }
@@ -156,10 +155,8 @@ std::vector<Trick> Tricks(const std::string& secret, const std::string& other, s
       {"a virtual dataset", "virtual", [=](hid_t file) { AddVirtual(file, other); }},
       {"a deflated dataset", "filters", AddDeflated},
       {"an unknown filter", "filters", AddUnknownFilter},
-      {"an extent of 2^40 without data", "bytes",
-       [](hid_t file) { AddUnwritten(file, hsize_t{1} << 40, 0); }},
-      {"2^40 in chunks that are not there", "index",
-       [](hid_t file) { AddUnwritten(file, hsize_t{1} << 40, 1 << 20); }},
+      {"an extent of 2^40 without data", "bytes", [](hid_t file) { AddUnwritten(file, hsize_t{1} << 40, 0); }},
+      {"2^40 in chunks that are not there", "index", [](hid_t file) { AddUnwritten(file, hsize_t{1} << 40, 1 << 20); }},
       {"an extent of 0 beside one of 2^61", "extents", AddNoneOfMany},
       {"a compact dataset", "layout", AddCompact},
       {"text of any length", "type", [](hid_t file) { AddOfType(file, TextOfAnyLength()); }},
@@ -190,8 +187,7 @@ hid_t StrongAccess() {
 
 }  // namespace
 
-std::vector<HostileFile> HostileFiles(const std::string& folder, const std::string& secret,
-                                      std::size_t depth) {
+std::vector<HostileFile> HostileFiles(const std::string& folder, const std::string& secret, std::size_t depth) {
   const std::string path = folder + "/built.h5", other = folder + "/other.h5";
   RETORT_CHECK(storage::WriteAttemptFile(storage::PosixEnv(), path, SampleAttempt()).ok());
   const std::string sealed = BytesOf(path);
@@ -204,7 +200,7 @@ std::vector<HostileFile> HostileFiles(const std::string& folder, const std::stri
     trick.add(file);
     RETORT_CHECK(H5Fclose(file) >= 0);
     const std::string bytes = BytesOf(path);
-    files.push_back({trick.kind, bytes + storage::SealOf(bytes), trick.reason});
+    files.push_back({trick.kind, bytes + storage::MakeSeal(bytes), trick.reason});
   }
   RETORT_CHECK(storage::PosixEnv().Remove(path).ok());
   return files;

@@ -51,8 +51,7 @@ inline std::vector<cluster::Message> SampleMessages() {
       GangAddress{not_utf8},
       Reserve{std::numeric_limits<std::uint64_t>::max(), SampleEvent(), 64},
       Settle{7, std::numeric_limits<std::int64_t>::min()},
-      Progress{
-          12, 160, "release", {{"loss", kNan}, {"accuracy", 0.1}, {"floor", -0.0}, {"bound", kInfinity}}},
+      Progress{12, 160, "release", {{"loss", kNan}, {"accuracy", 0.1}, {"floor", -0.0}, {"bound", kInfinity}}},
       CheckpointCommitted{12, "a1b2", 0.25, 1LL << 33},
       Ended{false,
             FailureKind::not_finite,
@@ -65,7 +64,8 @@ inline std::vector<cluster::Message> SampleMessages() {
       GangReady{std::string(3, '\x80')},
       Reserved{7, false, "the budget of 'digits' is spent"},
       Stop{false, 2.5},
-      Register{"node-1", 2, {"cuda:0", "cuda:1"}, "0.1.0", "10.0.0.7", 8, "node-1/5a3c/net:[4026531840]", {"GPU-1", ""}},
+      Register{
+          "node-1", 2, {"cuda:0", "cuda:1"}, "0.1.0", "10.0.0.7", 8, "node-1/5a3c/net:[4026531840]", {"GPU-1", ""}},
       Lease{{{0, 1}, {2, 0}}, 1, SampleStart()},
       Heartbeat{1e9 + 0.1, 1LL << 40, 1LL << 33},
       Drain{true, 30},

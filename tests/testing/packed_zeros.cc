@@ -2,7 +2,7 @@
 
 #include <zlib.h>
 
-#include "storage/byte_codec.h"
+#include "storage/formats/byte_codec.h"
 
 namespace retort::testing {
 namespace {
@@ -27,8 +27,7 @@ std::string Deflated(std::string_view bytes, int flush) {
 std::uint32_t ChecksumOf(Packing packing, std::string_view bytes) {
   const auto* first = reinterpret_cast<const Bytef*>(bytes.data());
   const auto size = static_cast<uInt>(bytes.size());
-  return static_cast<std::uint32_t>(packing == Packing::zlib ? adler32(1, first, size)
-                                                             : crc32(0, first, size));
+  return static_cast<std::uint32_t>(packing == Packing::zlib ? adler32(1, first, size) : crc32(0, first, size));
 }
 
 std::uint32_t Combined(Packing packing, std::uint32_t first, std::uint32_t second, std::size_t second_bytes) {
@@ -45,8 +44,7 @@ std::string BigEndian(std::uint32_t value) {
 
 }  // namespace
 
-std::string PackedZeros(Packing packing, std::string_view head, std::uint64_t mebibytes,
-                        std::uint32_t& checksum) {
+std::string PackedZeros(Packing packing, std::string_view head, std::uint64_t mebibytes, std::uint32_t& checksum) {
   const std::string zeros(kMebibyte, '\0');
   const std::string piece = Deflated(zeros, Z_FULL_FLUSH);
   const std::uint32_t of_zeros = ChecksumOf(packing, zeros);
@@ -97,9 +95,8 @@ std::string NpzOfZeros(std::uint64_t mebibytes) {
 
 std::string IdxOfZeros(std::uint32_t mebibytes) {
   std::uint32_t crc = 0;
-  return PackedZeros(Packing::gzip,
-                     BigEndian(0x803) + BigEndian(mebibytes) + BigEndian(1024) + BigEndian(1024), mebibytes,
-                     crc);
+  return PackedZeros(Packing::gzip, BigEndian(0x803) + BigEndian(mebibytes) + BigEndian(1024) + BigEndian(1024),
+                     mebibytes, crc);
 }
 
 }  // namespace retort::testing

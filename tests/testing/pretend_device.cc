@@ -129,9 +129,7 @@ struct PretendGuard final : c10::impl::DeviceGuardImplInterface {
   void uncheckedSetDevice(at::Device device) const noexcept override {
     if (device.index() >= 0) CurrentIndex() = device.index();
   }
-  c10::Stream getStream(at::Device device) const override {
-    return c10::Stream(c10::Stream::DEFAULT, device);
-  }
+  c10::Stream getStream(at::Device device) const override { return c10::Stream(c10::Stream::DEFAULT, device); }
   c10::Stream exchangeStream(c10::Stream stream) const override { return stream; }
   at::DeviceIndex deviceCount() const noexcept override { return kPretendDevices; }
   bool queryStream(const c10::Stream&) const override { return true; }
@@ -234,10 +232,9 @@ void RunOnHost(const c10::OperatorHandle& operation, torch::jit::Stack* stack) {
     c10::IValue& value = (*stack)[results + i];
     const c10::AliasInfo* alias = schema.returns()[i].alias_info();
     if (alias != nullptr) {
-      const auto written =
-          std::find_if(schema.arguments().begin(), schema.arguments().end(), [&](const auto& argument) {
-            return argument.alias_info() != nullptr && *argument.alias_info() == *alias;
-          });
+      const auto written = std::find_if(
+          schema.arguments().begin(), schema.arguments().end(),
+          [&](const auto& argument) { return argument.alias_info() != nullptr && *argument.alias_info() == *alias; });
       TORCH_CHECK(alias->isWrite() && written != schema.arguments().end(), schema.operator_name(),
                   ": the pretend device knows no such view");
       const auto at = static_cast<std::size_t>(written - schema.arguments().begin());
@@ -252,12 +249,11 @@ void RunOnHost(const c10::OperatorHandle& operation, torch::jit::Stack* stack) {
 }
 
 at::Tensor Empty(at::IntArrayRef sizes, std::optional<at::ScalarType> type, std::optional<at::Layout>,
-                 std::optional<at::Device> device, std::optional<bool>,
-                 std::optional<at::MemoryFormat> format) {
+                 std::optional<at::Device> device, std::optional<bool>, std::optional<at::MemoryFormat> format) {
   const c10::DeviceGuard guard(c10::device_or_default(device));
   return at::detail::empty_generic(sizes, c10::GetAllocator(kPretend),
-                                   c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-                                   c10::dtype_or_default(type), format);
+                                   c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::dtype_or_default(type),
+                                   format);
 }
 
 at::Tensor EmptyStrided(at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<at::ScalarType> type,
@@ -298,27 +294,27 @@ void CheckTogether(std::initializer_list<at::Tensor> tensors, const char* operat
   ++Operations();
 }
 
-at::Tensor Convolution(const at::Tensor& input, const at::Tensor& weight,
-                       const std::optional<at::Tensor>& bias, at::IntArrayRef stride, at::IntArrayRef padding,
-                       at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding,
-                       std::int64_t groups) {
+at::Tensor Convolution(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
+                       at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                       at::IntArrayRef output_padding, std::int64_t groups) {
   const at::Tensor added = bias.value_or(at::Tensor());
   CheckTogether({input, weight, added}, "convolution");
   const std::optional<at::Tensor> opened = added.defined() ? std::optional(Opened(added)) : std::nullopt;
-  return OnPretend(at::convolution(Opened(input), Opened(weight), opened, stride, padding, dilation,
-                                   transposed, output_padding, groups),
+  return OnPretend(at::convolution(Opened(input), Opened(weight), opened, stride, padding, dilation, transposed,
+                                   output_padding, groups),
                    input.device());
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> ConvolutionBackward(
-    const at::Tensor& gradient, const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef stride,
-    at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding,
-    std::int64_t groups, std::array<bool, 3> mask) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> ConvolutionBackward(const at::Tensor& gradient, const at::Tensor& input,
+                                                                   const at::Tensor& weight, at::IntArrayRef stride,
+                                                                   at::IntArrayRef padding, at::IntArrayRef dilation,
+                                                                   bool transposed, at::IntArrayRef output_padding,
+                                                                   std::int64_t groups, std::array<bool, 3> mask) {
   CheckTogether({gradient, input, weight}, "convolution_backward");
   const std::vector<std::int64_t> bias = {weight.size(transposed ? 1 : 0)};
   const auto [of_input, of_weight, of_bias] =
-      at::convolution_backward(Opened(gradient), Opened(input), Opened(weight), bias, stride, padding,
-                               dilation, transposed, output_padding, groups, mask);
+      at::convolution_backward(Opened(gradient), Opened(input), Opened(weight), bias, stride, padding, dilation,
+                               transposed, output_padding, groups, mask);
   return {OnPretend(of_input, input.device()), OnPretend(of_weight, input.device()),
           OnPretend(of_bias, input.device())};
 }

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "experiments/spec/status.h"
-#include "worker/devices.h"
+#include "experiments/base/status.h"
+#include "worker/devices/devices.h"
 
 namespace retort::testing {
 

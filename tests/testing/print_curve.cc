@@ -1,7 +1,7 @@
 // print_curve ATTEMPT_H5 CURVE: its values, one a line, in the order of the steps.
 #include <cstdio>
 
-#include "storage/attempt_file.h"
+#include "storage/results/attempt_file.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;

@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <string>
 
-#include "storage/attempt_file.h"
-#include "storage/result_file.h"
+#include "storage/results/attempt_file.h"
+#include "storage/results/result_file.h"
 #include "tests/testing/storage_samples.h"
 
 namespace {

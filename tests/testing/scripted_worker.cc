@@ -8,8 +8,8 @@
 //   1005         reserves releases until it is refused, and fails with that
 //   1006         slow: 50 ms a step
 //   1008         falls silent after the first step of every attempt, deaf to Stop as well
-// Asked for an audit, it refutes every claim. Asked for CUDA devices, it says that it can use two. It saves the step it has reached in TRIAL/resume before it
-// says so, and goes on from there.
+// Asked for an audit, it refutes every claim. Asked for CUDA devices, it says that it can use two. It saves the step it
+// has reached in TRIAL/resume before it says so, and goes on from there.
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
@@ -23,16 +23,17 @@
 #include <string>
 #include <thread>
 
-#include "cluster/answer.h"
-#include "cluster/cuda_probe.h"
-#include "cluster/parent_death.h"
 #include "cluster/socket_link.h"
-#include "experiments/privacy/audit_order.h"
+#include "cluster/worker_process.h"
+#include "cluster/worker_questions.h"
+#include "experiments/base/digests.h"
+#include "experiments/methods/spec_codec.h"
+#include "experiments/privacy/audit_report.h"
 #include "experiments/privacy/claim.h"
-#include "experiments/spec/spec_codec.h"
-#include "storage/attempt_account.h"
-#include "storage/attempt_file.h"
-#include "storage/env.h"
+#include "experiments/privacy/claims.h"
+#include "storage/files/env.h"
+#include "storage/results/attempt_account.h"
+#include "storage/results/attempt_file.h"
 
 namespace {
 
@@ -58,8 +59,7 @@ class ScriptedTrial {
     while (step < spec_.steps) {
       if (step % spec_.reserve_block == 0 && !Reserve()) return End(refusal_);
       ++step;
-      if (!Say(retort::cluster::Progress{
-              step, spec_.steps, "train", {{"loss", 1.0 / static_cast<double>(step)}}}))
+      if (!Say(retort::cluster::Progress{step, spec_.steps, "train", {{"loss", 1.0 / static_cast<double>(step)}}}))
         return false;
       Misbehave(step);
       Save(step);
@@ -103,8 +103,7 @@ class ScriptedTrial {
     const bool slow = spec_.seed == 1006;
     Result<std::optional<Envelope>> received = link_.Receive(milliseconds(slow ? 50 : 1));
     if (!received.ok()) return false;
-    const bool stop =
-        received->has_value() && std::holds_alternative<retort::cluster::Stop>((*received)->message);
+    const bool stop = received->has_value() && std::holds_alternative<retort::cluster::Stop>((*received)->message);
     if (stop) stopped_ = true;
     return true;
   }
@@ -117,7 +116,7 @@ class ScriptedTrial {
     event.noise_std = 40;
     event.noise_coordinates = event.release_coordinates = 10;
     event.source = retort::privacy::NoiseSource::secure_lattice;
-    event.facts = retort::privacy::FactsNeeded(event.kind);
+    event.facts = retort::privacy::ListNeededFacts(event.kind);
     const std::int64_t count = spec_.reserve_block;
     do {
       Say(retort::cluster::Reserve{++requests_, event, count});
@@ -176,8 +175,8 @@ class ScriptedTrial {
   // As the ledger has it: what earlier attempts were charged, of which this worker keeps nothing, and its own grants.
   void Account(retort::storage::AttemptFile& file) const {
     file.ledger = granted_;
-    for (auto& entry : retort::storage::UncountedEntries({}, start_.charged, envelope_.attempt,
-                                                         envelope_.generation.value, spec_.data->digest))
+    for (auto& entry : retort::storage::MakeUncountedEntries({}, start_.charged, envelope_.attempt,
+                                                             envelope_.generation.value, spec_.data->digest))
       file.ledger.push_back(std::move(entry));
     retort::privacy::ClaimContext context;
     context.spec = &spec_;
@@ -185,7 +184,7 @@ class ScriptedTrial {
       context.teacher_claims.push_back(retort::privacy::DecodeClaim(claim).value());
     std::vector<retort::privacy::PrivacyEvent> charged;
     for (const auto& entry : file.ledger) charged.push_back(entry.Charged());
-    file.claims = retort::privacy::ClaimsFor(context, charged);
+    file.claims = retort::privacy::ComputeClaims(context, charged);
   }
 
   bool Say(retort::cluster::Message message) {
@@ -221,11 +220,11 @@ retort::Result<std::string> RefuteEverything(const char* text) {
 
 int main(int argc, char** argv) {
   if (!retort::cluster::DieWithParent(retort::cluster::kWorkerSocket).ok()) return 3;
-  ::prctl(PR_SET_DUMPABLE, 0);  // no core files
+  ::prctl(PR_SET_DUMPABLE, 0);                                                               // no core files
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) std::signal(signal, SIG_IGN);  // as the real one
   SocketLink link(retort::cluster::kWorkerSocket);
   if (argc > 1 && std::strcmp(argv[1], retort::cluster::kProbeCuda) == 0)
-    return link.Send({{}, {}, 0, retort::cluster::CudaAnswer("scripted", 2)}).ok() ? 0 : 4;
+    return link.Send({{}, {}, 0, retort::cluster::MakeCudaAnswer("scripted", 2)}).ok() ? 0 : 4;
   if (argc > 2 && std::strcmp(argv[1], retort::privacy::kAuditArgument) == 0)
     return retort::cluster::SendAnswer(link, RefuteEverything(argv[2])).ok() ? 0 : 4;
   if (!link.Send({{}, {}, 0, retort::cluster::Hello{"scripted", "cpu", {}}}).ok()) return 4;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "storage/attempt_file.h"
-#include "storage/checkpoint_store.h"
-#include "storage/result_file.h"
+#include "storage/results/attempt_file.h"
+#include "storage/results/checkpoint_store.h"
+#include "storage/results/result_file.h"
 
 namespace retort::testing {
 
@@ -83,8 +83,7 @@ inline storage::AttemptFile SampleAttempt() {
   file.curves["test.accuracy"] = {{2, 0.875}};
   file.curves["seconds"] = {{0, 0.1}, {1, 0.2}, {2, 0.3}};
   storage::Samples samples;
-  samples.images =
-      Blob<std::uint8_t>("", DType::u8, {2, 1, 2, 3}, {0, 1, 2, 3, 4, 5, 255, 254, 253, 252, 251, 250});
+  samples.images = Blob<std::uint8_t>("", DType::u8, {2, 1, 2, 3}, {0, 1, 2, 3, 4, 5, 255, 254, 253, 252, 251, 250});
   samples.released = Blob<float>("", DType::f32, {2, 2}, {0.5F, -0.5F, 1.5F, -1.5F});
   samples.step = {4, 5};
   samples.mean = {0.1307};

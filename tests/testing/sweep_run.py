@@ -1,5 +1,7 @@
 """What the tests share that start `retort run` and watch it from outside."""
 import argparse
+import concurrent.futures
+import io
 import json
 import os
 import re
@@ -10,6 +12,21 @@ import sys
 import time
 import unittest
 
+
+def use_memory():
+    """Temporary folders lie in memory, where there is plenty and nobody asks for another place: half of what many tests take
+    is waiting for a disk to sync. Those of programs that are started, too."""
+    memory = "/dev/shm"
+    try:
+        disk = os.statvfs(memory)
+    except OSError:
+        return
+    plenty = disk.f_bavail * disk.f_frsize > 4 << 30 and not disk.f_flag & os.ST_NOEXEC and os.access(memory, os.W_OK)
+    if plenty and "TMPDIR" not in os.environ:
+        os.environ["TMPDIR"] = memory
+
+
+use_memory()
 PATIENCE = 60  # seconds; generous, since a loaded machine is slow
 
 # The head of a sweep file of small DP-SGD trials on digits; str.format fills in {source}.
@@ -31,6 +48,11 @@ norm_bound = 0.1
 lr = 1
 """
 
+# Of experiments/configs/smoke.toml a teacher and three students alone, for tests that do not need every method.
+FOUR_TRIALS = ('sweep.zip.row=[{ method = "dpdfd", reading = "working", teacher = "single" }, '
+               '{ method = "dpdfd", reading = "printed", teacher = "single" }, '
+               '{ method = "dpsgd", noise_multiplier = 1, batch = 64, norm_bound = 0.1, lr = 1 }]')
+
 
 def parse_options(*required, **optional):
     """The test program's own arguments: `required` without dashes, `optional` with their defaults (False: a flag)."""
@@ -42,13 +64,52 @@ def parse_options(*required, **optional):
     return parser.parse_args()
 
 
-def all_tests_pass():
-    return unittest.main(argv=sys.argv[:1], verbosity=2, exit=False).result.wasSuccessful()
+class TimedResult(unittest.TextTestResult):
+    """Says how long each test took."""
+
+    def startTest(self, test):
+        self.begun = time.monotonic()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        self.stream.writeln(f"    {test.id().removeprefix('__main__.')}: {time.monotonic() - self.begun:.1f} s")
+        self.stream.flush()
+        super().stopTest(test)
 
 
-def run_tests(folder):
+def run_at_once(test_class, at_once):
+    """Whether all tests of a class pass, so many of which run at the same time, each in a thread."""
+    def run(test):
+        result = TimedResult(unittest.TextTestRunner(io.StringIO()).stream, True, 2)
+        test.run(result)
+        result.printErrors()
+        print(result.stream.stream.getvalue(), end="", file=sys.stderr, flush=True)
+        return result.wasSuccessful()
+    tests = list(unittest.defaultTestLoader.loadTestsFromTestCase(test_class))
+    if not tests:
+        return True
+    test_class.setUpClass()
+    try:
+        with concurrent.futures.ThreadPoolExecutor(at_once) as threads:
+            return all(list(threads.map(run, tests)))
+    finally:
+        test_class.tearDownClass()
+
+
+def all_tests_pass(at_once=1):
+    """Runs the test cases of the program. With `at_once`, so many tests of a class at the same time: for those that mostly
+    wait, and do not touch each other."""
+    if at_once == 1:
+        runner = unittest.TextTestRunner(verbosity=2, resultclass=TimedResult)
+        return unittest.main(argv=sys.argv[:1], testRunner=runner, exit=False).result.wasSuccessful()
+    main = vars(sys.modules["__main__"]).values()
+    classes = [c for c in main if isinstance(c, type) and issubclass(c, unittest.TestCase) and c.__module__ == "__main__"]
+    return all([run_at_once(c, at_once) for c in classes])
+
+
+def run_tests(folder, at_once=1):
     """Exit status of all test cases of the program; the folder stays where one of them fails."""
-    if not all_tests_pass():
+    if not all_tests_pass(at_once):
         return 1
     shutil.rmtree(folder)
     return 0

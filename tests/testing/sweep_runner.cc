@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "cluster/launch_environment.h"
-#include "orchestrator/environment.h"
-#include "orchestrator/service.h"
+#include "orchestrator/process/environment.h"
+#include "orchestrator/service/service.h"
 #include "tests/testing/trial_builder.h"
 
 int main(int argc, char** argv) {
   if (argc < 6) return 2;
   retort::orchestrator::RunOptions options;
-  options.environment = retort::orchestrator::ProcessEnvironment();
+  options.environment = retort::orchestrator::ReadProcessEnvironment();
   options.results = argv[1];
   options.worker_program = argv[2];
   options.slots = std::stoi(argv[3]);

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/spec/spec_codec.h"
-#include "experiments/spec/sweep.h"
-#include "experiments/spec/trial_spec.h"
+#include "experiments/methods/spec_codec.h"
+#include "experiments/methods/trial_spec.h"
+#include "experiments/sweep/sweep_plan.h"
 
 namespace retort::testing {
 
@@ -128,9 +128,8 @@ inline SweepPlan FamilyPlan(int teachers, int students) {
     trials.push_back(TrialBuilder(static_cast<std::uint64_t>(t)).Teacher("t" + std::to_string(t)).Build());
   for (int t = 0; t < teachers; ++t)
     for (int s = 0; s < students; ++s)
-      trials.push_back(TrialBuilder(static_cast<std::uint64_t>(100 * t + s))
-                           .Of(trials[static_cast<std::size_t>(t)])
-                           .Build());
+      trials.push_back(
+          TrialBuilder(static_cast<std::uint64_t>(100 * t + s)).Of(trials[static_cast<std::size_t>(t)]).Build());
   return PlanOf(std::move(trials));
 }
 

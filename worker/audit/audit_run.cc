@@ -2,28 +2,31 @@
 
 #include <ATen/Parallel.h>
 
+#include <chrono>
 #include <optional>
 #include <utility>
+#include <vector>
 
-#include "experiments/spec/trial_kind.h"
+#include "cluster/messages.h"
+#include "cluster/worker_questions.h"
+#include "experiments/methods/methods.h"
+#include "experiments/privacy/audit_report.h"
 #include "worker/audit/audited_trial.h"
-#include "worker/audit/canaries.h"
-#include "worker/audit/dpsgd_step_audit.h"
-#include "worker/audit/embedding_step_audit.h"
 #include "worker/audit/inversion.h"
 #include "worker/audit/membership.h"
-#include "worker/audit/response_step.h"
+#include "worker/audit/release_step.h"
 #include "worker/audit/step_pairs.h"
 #include "worker/audit/transcript.h"
-#include "worker/failure.h"
+#include "worker/run/failure.h"
 
 namespace retort::worker::audit {
+
 namespace {
 
 using privacy::AuditFinding;
 using privacy::AuditKind;
 
-constexpr double kMu = 2, kSharedMu = 3;  // where a hundred, or fifty, thousand samples are worth 0.95 of mu
+constexpr double kMu = 2, kSharedMu = 3;  // where 100,000, or 50,000, samples find 0.95 of mu
 constexpr std::int64_t kSamples = 100'000, kSharedSamples = 50'000;
 
 Result<AuditFinding> AuditEmbedding(const StepAuditSettings& settings) {
@@ -34,13 +37,13 @@ Result<AuditFinding> AuditEmbedding(const StepAuditSettings& settings) {
   return AuditEmbeddingStep(make, scaled, settings);
 }
 
-Result<AuditFinding> AuditStepOf(const AuditedTrial& trial) {
+Result<AuditFinding> AuditOwnStep(const AuditedTrial& trial) {
   const TrialSpec& spec = trial.inputs.spec;
   const std::int64_t classes = trial.inputs.data.classes;
   StepAuditSettings settings{trial.order.samples > 0 ? trial.order.samples : kSamples, spec.delta,
                              trial.order.confidence};
   const bool shared = spec.reading == Reading::printed || spec.normalization == Normalization::frobenius;
-  switch (KindOf(spec)) {
+  switch (FindKind(spec)) {
     case TrialKind::dpsgd_teacher:
     case TrialKind::dpsgd_student:
       if (trial.order.samples == 0) settings.samples = kSharedSamples;
@@ -53,30 +56,30 @@ Result<AuditFinding> AuditStepOf(const AuditedTrial& trial) {
     case TrialKind::vote_student: {
       if (shared && trial.order.samples == 0) settings.samples = kSharedSamples;
       const ScaledStep step = ScaleStep(spec, classes, shared ? kSharedMu : kMu);
-      return AuditReleaseStep(MakerOf(step, classes), step.pair, settings);
+      return AuditReleaseStep(MakeMechanismMaker(step, classes), step.pair, settings);
     }
     case TrialKind::response_student:
       return AuditResponseStep(spec, classes, settings);
     case TrialKind::distilled_student:
     case TrialKind::labelled_student:
-      return NotDone(AuditKind::release_step, trial,
-                     "it draws no noise of its own; audit its teacher's DP-SGD steps");
+      return SkippedFinding(AuditKind::release_step, trial,
+                            "it draws no noise of its own; audit its teacher's DP-SGD steps");
     case TrialKind::loaded_teacher:
-      return NotDone(AuditKind::release_step, trial, "it is not trained here and releases nothing by itself");
+      return SkippedFinding(AuditKind::release_step, trial, "it is not trained here and releases nothing by itself");
     case TrialKind::plain_teacher:
     case TrialKind::ensemble_teacher:
-      return NotDone(AuditKind::release_step, trial,
-                     "it is trained without noise and releases nothing by itself");
+      return SkippedFinding(AuditKind::release_step, trial,
+                            "it is trained without noise and releases nothing by itself");
     default:
-      return NotDone(AuditKind::release_step, trial, "this build has no worst neighbours for its release");
+      return SkippedFinding(AuditKind::release_step, trial, "this build has no worst neighbours for its release");
   }
 }
 
 Result<AuditFinding> AuditReleases(const AuditedTrial& trial, const AuditProgress& progress) {
   progress("release-step", 0, 1);
-  Result<AuditFinding> finding = AuditStepOf(trial);
+  Result<AuditFinding> finding = AuditOwnStep(trial);
   if (!finding.ok() && finding.status().code() == StatusCode::refused)
-    return NotDone(AuditKind::release_step, trial, finding.status().message());
+    return SkippedFinding(AuditKind::release_step, trial, finding.status().message());
   if (finding.ok() && finding->ran && trial.inputs.spec.noise == NoiseMode::seeded)
     finding->note = "the trial itself drew seeded noise, and nothing is proven of it";
   return finding;
@@ -130,6 +133,32 @@ Result<std::vector<AuditFinding>> RunAudits(const privacy::AuditOrder& order, st
   if (failure) return EnvironmentError(failure->detail);
   if (!status.ok()) return status;
   return findings;
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Result<std::string> EncodeReport(const Result<std::vector<privacy::AuditFinding>>& findings, const std::string& trial) {
+  if (!findings.ok()) return findings.status();
+  return privacy::EncodeAuditReport({trial, "", *findings});
+}
+
+}  // namespace
+
+Status ServeAudit(cluster::SocketLink& link, const std::string& text, storage::Env& env, Devices& devices) {
+  const Result<privacy::AuditOrder> order = privacy::DecodeAuditOrder(text);
+  if (!order.ok()) return cluster::SendAnswer(link, order.status());
+  std::string phase;
+  Clock::time_point said = Clock::now();
+  const AuditProgress progress = [&](const std::string& now, std::int64_t step, std::int64_t steps) {
+    if (now == phase && Clock::now() - said < std::chrono::seconds(1)) return;
+    phase = now;
+    said = Clock::now();
+    static_cast<void>(link.Send({{}, {}, 0, cluster::Progress{step, steps, now, {}}}));  // a lost report does no harm
+  };
+  const auto open = [&devices](const std::string& name) { return devices.Open(name); };
+  return cluster::SendAnswer(link, EncodeReport(RunAudits(*order, env, open, progress), order->trial));
 }
 
 }  // namespace retort::worker::audit

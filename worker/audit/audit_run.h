@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "experiments/privacy/audit_order.h"
+#include "cluster/socket_link.h"
+#include "experiments/base/status.h"
 #include "experiments/privacy/audit_report.h"
-#include "experiments/spec/status.h"
-#include "storage/env.h"
-#include "worker/devices.h"
+#include "storage/files/env.h"
+#include "worker/devices/devices.h"
 
 namespace retort::worker::audit {
 
@@ -21,9 +21,15 @@ using AuditProgress = std::function<void(const std::string& phase, std::int64_t 
 // networks and its teacher's answers are read; nothing is charged, and the findings are as private as the
 // examples are. Error: the data set, the trial's file or its teacher's cannot be read; environment for
 // LibTorch's own failures.
-[[nodiscard]] Result<std::vector<privacy::AuditFinding>> RunAudits(const privacy::AuditOrder& order,
-                                                                   storage::Env& env,
+[[nodiscard]] Result<std::vector<privacy::AuditFinding>> RunAudits(const privacy::AuditOrder& order, storage::Env& env,
                                                                    const DeviceOpener& open,
                                                                    const AuditProgress& progress);
+
+// An audit as `retort` asks for it: the order on the command line, the answer over the socket.
+
+// Sends Progress while it goes on, then an answer (cluster/worker_questions.h): an AuditReport of no row
+// (audit_report.h), or why there is none. Error: that of the link.
+[[nodiscard]] Status ServeAudit(cluster::SocketLink& link, const std::string& order, storage::Env& env,
+                                Devices& devices);
 
 }  // namespace retort::worker::audit

@@ -1,18 +1,20 @@
-// What an audit works on.
+// The trial that an audit works on: its inputs, its parameters, and the network that it ended with.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "experiments/privacy/audit_order.h"
+#include "experiments/base/status.h"
+#include "experiments/privacy/audit_report.h"
 #include "experiments/privacy/relation.h"
-#include "experiments/spec/status.h"
-#include "storage/env.h"
-#include "worker/devices.h"
-#include "worker/trial_inputs.h"
+#include "storage/files/env.h"
+#include "worker/devices/devices.h"
+#include "worker/models/network.h"
+#include "worker/run/trial_inputs.h"
 
 namespace retort::worker::audit {
 
@@ -32,7 +34,18 @@ struct AuditedTrial {
                                                   const privacy::Relation& relation);
 
 // A finding of `kind` that did not run.
-[[nodiscard]] privacy::AuditFinding NotDone(privacy::AuditKind kind, const AuditedTrial& trial,
-                                            std::string why);
+[[nodiscard]] privacy::AuditFinding SkippedFinding(privacy::AuditKind kind, const AuditedTrial& trial, std::string why);
+
+// Why the trial has no final network that an attacker would see, or no private examples to attack; empty where there
+// is.
+[[nodiscard]] std::string WhyNoFinalNetwork(const AuditedTrial& trial);
+
+// The network of `spec` with the parameters that its trial ended with; `data` gives shape, classes and
+// device. Error: damage, when the parameters are not the network's.
+[[nodiscard]] Result<std::unique_ptr<Network>> NetworkWith(const TrialSpec& spec, const Dataset& data,
+                                                           const std::vector<storage::TensorBlob>& parameters);
+
+// Where WhyNoFinalNetwork is empty. Error: damage, when the file does not fit its own spec.
+[[nodiscard]] Result<std::unique_ptr<Network>> FinalNetwork(const AuditedTrial& trial);
 
 }  // namespace retort::worker::audit

@@ -1,7 +1,17 @@
 #include "worker/audit/inversion.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cdist.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/one_hot.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/xlogy.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,13 +21,52 @@
 #include <tuple>
 #include <vector>
 
-#include "worker/audit/final_network.h"
-#include "worker/audit/inception_score.h"
+#include "experiments/methods/methods.h"
+#include "experiments/methods/presets.h"
+#include "experiments/methods/spec_keys.h"
+#include "worker/audit/audited_trial.h"
+#include "worker/audit/retraining.h"
 #include "worker/data/dataset.h"
-#include "worker/gradients.h"
 #include "worker/models/model_registry.h"
+#include "worker/tensors/autograd.h"
 
 namespace retort::worker::audit {
+
+namespace {
+
+constexpr std::int64_t kMinEpochs = 5, kMinSteps = 500, kBatch = 64;
+
+TrialSpec MakeScoringSpec(const TrialSpec& trial, std::int64_t examples) {
+  TrialSpec spec;
+  spec.role = Role::teacher;
+  spec.method = "plain";
+  spec.data = trial.data;
+  spec.seed = trial.seed;
+  ApplyPreset(spec, TrialKind::plain_teacher);
+  spec.network = trial.network;
+  spec.activation = trial.activation;
+  spec.threads = trial.threads;
+  spec.batch = std::min(kBatch, examples);
+  const std::int64_t steps_an_epoch = (examples + spec.batch - 1) / spec.batch;
+  spec.epochs = std::max(kMinEpochs, (kMinSteps + steps_an_epoch - 1) / steps_an_epoch);
+  return spec;
+}
+
+}  // namespace
+
+double InceptionScore(const at::Tensor& probabilities) {
+  const at::Tensor p = probabilities.to(at::kDouble), mean = p.mean(0, true);
+  return std::exp((at::xlogy(p, p) - at::xlogy(p, mean)).sum(1).mean().item<double>());
+}
+
+Result<std::unique_ptr<Network>> TrainScoringNetwork(const AuditedTrial& trial, const AuditProgress& progress) {
+  Dataset data = trial.inputs.data;
+  if (data.test.size() == 0) return UsageError("Without test examples there is nothing that a judge could learn from.");
+  data.train = data.test;
+  const TrialSpec spec = MakeScoringSpec(trial.inputs.spec, data.test.size());
+  return Retrain(spec, data, *trial.env, [&](std::int64_t done, std::int64_t of) { progress("inversion", done, of); });
+}
+
 namespace {
 
 constexpr std::int64_t kSteps = 300;
@@ -38,8 +87,7 @@ at::Tensor ClassMeans(const Examples& examples, std::int64_t classes) {
 
 // Mean correlation of pictures with pictures of the same class.
 double Correlation(const at::Tensor& a, const at::Tensor& b) {
-  const at::Tensor x = a.flatten(1) - a.flatten(1).mean(1, true),
-                   y = b.flatten(1) - b.flatten(1).mean(1, true);
+  const at::Tensor x = a.flatten(1) - a.flatten(1).mean(1, true), y = b.flatten(1) - b.flatten(1).mean(1, true);
   const at::Tensor scale = (x.norm(2, 1) * y.norm(2, 1)).clamp_min(1e-12);
   return ((x * y).sum(1) / scale).mean().item<double>();
 }
@@ -52,10 +100,8 @@ double Nearest(const at::Tensor& pictures, const Examples& examples) {
     parts.push_back(at::cdist(pictures.flatten(1), examples.Range(first, rows).flatten(1)));
   }
   const at::Tensor distance = at::cat(parts, 1);
-  const at::Tensor same =
-      at::arange(pictures.size(0), examples.labels.options()).unsqueeze(1) == examples.labels;
-  const at::Tensor nearest =
-      std::get<0>(at::where(same, distance, at::full({}, 1e30, distance.options())).min(1));
+  const at::Tensor same = at::arange(pictures.size(0), examples.labels.options()).unsqueeze(1) == examples.labels;
+  const at::Tensor nearest = std::get<0>(at::where(same, distance, at::full({}, 1e30, distance.options())).min(1));
   const at::Tensor found = nearest.masked_select(nearest < 1e29);
   if (found.numel() == 0) return 0;
   return found.mean().item<double>() / std::sqrt(static_cast<double>(pictures[0].numel()));
@@ -69,19 +115,17 @@ at::Tensor Strip(const at::Tensor& normalised, const PixelScale& scale) {
 Status WritePictures(const AuditedTrial& trial, const at::Tensor& inverted, const at::Tensor& means) {
   const std::int64_t channels = inverted.size(1);
   if (channels != 1 && channels != 3) return {};
-  const std::filesystem::path folder =
-      std::filesystem::path(trial.order.attempt_file).parent_path().parent_path();
+  const std::filesystem::path folder = std::filesystem::path(trial.order.attempt_file).parent_path().parent_path();
   const at::Tensor pixels = at::cat({Strip(inverted, trial.inputs.data.scale), Strip(means, trial.inputs.data.scale)});
   std::string text = channels == 1 ? "P5\n" : "P6\n";
-  text += std::to_string(inverted.size(0) * inverted.size(3)) + " " + std::to_string(2 * inverted.size(2)) +
-          "\n255\n";
+  text += std::to_string(inverted.size(0) * inverted.size(3)) + " " + std::to_string(2 * inverted.size(2)) + "\n255\n";
   const auto* bytes = static_cast<const char*>(pixels.const_data_ptr());
   text.append(bytes, pixels.nbytes());
   return trial.env->WriteFileAtomically(
       (folder / (channels == 1 ? "audit-inversion.pgm" : "audit-inversion.ppm")).string(), text);
 }
 
-double ScoreOf(const Network& judge, const at::Tensor& pictures) {
+double ComputeInceptionScore(const Network& judge, const at::Tensor& pictures) {
   const at::NoGradGuard no_grad;
   return InceptionScore(judge.Forward(pictures).logits.softmax(1));
 }
@@ -93,12 +137,10 @@ double MeanConfidence(const Network& network, const at::Tensor& pictures) {
 
 }  // namespace
 
-at::Tensor InvertedClasses(const Network& network, std::int64_t classes, const PixelScale& scale) {
+at::Tensor InvertClasses(const Network& network, std::int64_t classes, const PixelScale& scale) {
   const ImageShape shape = network.input();
   const at::Tensor& parameters = network.parameters().flat();
-  const auto level = [&](double of) {
-    return NormalisedLevel(of, scale).view({1, -1, 1, 1}).to(parameters.device());
-  };
+  const auto level = [&](double of) { return NormalisedLevel(of, scale).view({1, -1, 1, 1}).to(parameters.device()); };
   const at::Tensor black = level(0), white = level(1);
   at::Tensor pictures = black.expand({classes, shape.channels, shape.height, shape.width}).clone();
   const at::Tensor label = at::arange(classes, at::device(parameters.device()).dtype(at::kLong)).unsqueeze(1);
@@ -111,8 +153,7 @@ at::Tensor InvertedClasses(const Network& network, std::int64_t classes, const P
     const at::Tensor aim = sure - kSmoothness * rough;
     const at::Tensor gradient = VectorJacobian({aim}, {at::ones_like(aim)}, {leaf}).at(0);
     const at::NoGradGuard no_grad;
-    momentum =
-        0.9 * momentum + gradient / gradient.flatten(1).norm(2, 1).clamp_min(1e-12).reshape({-1, 1, 1, 1});
+    momentum = 0.9 * momentum + gradient / gradient.flatten(1).norm(2, 1).clamp_min(1e-12).reshape({-1, 1, 1, 1});
     pictures = (pictures + kRate * momentum).clamp(black, white);
   }
   return pictures;
@@ -120,34 +161,32 @@ at::Tensor InvertedClasses(const Network& network, std::int64_t classes, const P
 
 Result<privacy::AuditFinding> AuditInversion(const AuditedTrial& trial, const AuditProgress& progress) {
   constexpr privacy::AuditKind kKind = privacy::AuditKind::inversion;
-  if (const std::string why = NoFinalNetwork(trial); !why.empty()) return NotDone(kKind, trial, why);
+  if (const std::string why = WhyNoFinalNetwork(trial); !why.empty()) return SkippedFinding(kKind, trial, why);
   progress("inversion", 0, 1);
   const Dataset& data = trial.inputs.data;
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> network, FinalNetwork(trial));
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> untrained,
                           MakeNetwork(trial.inputs.spec, data.shape, data.classes,
                                       RngStream(trial.inputs.spec.seed, Purpose::parameters), data.device));
-  const at::Tensor pictures = InvertedClasses(*network, data.classes, data.scale);
-  const at::Tensor control = InvertedClasses(*untrained, data.classes, data.scale);
+  const at::Tensor pictures = InvertClasses(*network, data.classes, data.scale);
+  const at::Tensor control = InvertClasses(*untrained, data.classes, data.scale);
   const std::int64_t examples = std::min(data.train.size(), data.test.size());
   const at::Tensor means = ClassMeans(data.train, data.classes);
   RETORT_RETURN_IF_ERROR(WritePictures(trial, pictures, means));
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> judge, TrainJudge(trial, progress));
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Network> judge, TrainScoringNetwork(trial, progress));
   privacy::AuditFinding finding;
   finding.kind = kKind;
-  finding.subject = "one picture a class by " + std::to_string(kSteps) +
-                    " steps of gradient ascent, against " + std::to_string(examples) +
-                    " private and as many test examples";
+  finding.subject = "one picture a class by " + std::to_string(kSteps) + " steps of gradient ascent, against " +
+                    std::to_string(examples) + " private and as many test examples";
   finding.confidence = trial.order.confidence;
   finding.figures = {{"confidence", MeanConfidence(*network, pictures)},
                      {"correlation_with_class_mean", Correlation(pictures, means)},
                      {"correlation_untrained", Correlation(control, means)},
-                     {"inception_score", ScoreOf(*judge, pictures)},
-                     {"inception_score_untrained", ScoreOf(*judge, control)},
+                     {"inception_score", ComputeInceptionScore(*judge, pictures)},
+                     {"inception_score_untrained", ComputeInceptionScore(*judge, control)},
                      {"nearest_private_rms", Nearest(pictures, data.train.First(examples))},
                      {"nearest_test_rms", Nearest(pictures, data.test.First(examples))}};
-  finding.note =
-      "the pictures are in audit-inversion.pgm beside the attempts, above the means of the private examples";
+  finding.note = "the pictures are in audit-inversion.pgm beside the attempts, above the means of the private examples";
   return finding;
 }
 

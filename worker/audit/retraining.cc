@@ -7,21 +7,21 @@
 #include <system_error>
 #include <utility>
 
+#include "experiments/methods/methods.h"
 #include "experiments/privacy/privacy_event.h"
-#include "experiments/spec/trial_kind.h"
-#include "storage/checkpoint_store.h"
-#include "worker/audit/final_network.h"
-#include "worker/audit/free_port.h"
+#include "storage/results/checkpoint_store.h"
+#include "worker/audit/audited_trial.h"
+#include "worker/audit/release_step.h"
 #include "worker/gang/local_collective.h"
 #include "worker/methods/method.h"
-#include "worker/release_tape.h"
+#include "worker/methods/release_replay.h"
 
 namespace retort::worker::audit {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A new folder that nobody else can enter: a name that can be guessed may be there already, as somebody else's link.
+// A new folder that no other user can enter. A guessable name might exist already, as another user's link.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -45,9 +45,8 @@ class ScratchFolder {
 }  // namespace
 
 bool CanRetrain(const TrialSpec& spec) {
-  const TrialKind kind = KindOf(spec);
-  return kind == TrialKind::plain_teacher || kind == TrialKind::dpsgd_teacher ||
-         kind == TrialKind::dpsgd_student;
+  const TrialKind kind = FindKind(spec);
+  return kind == TrialKind::plain_teacher || kind == TrialKind::dpsgd_teacher || kind == TrialKind::dpsgd_student;
 }
 
 Result<std::unique_ptr<Network>> Retrain(const TrialSpec& trial, const Dataset& data, storage::Env& env,
@@ -56,16 +55,16 @@ Result<std::unique_ptr<Network>> Retrain(const TrialSpec& trial, const Dataset& 
   TrialSpec spec = trial;
   spec.noise = NoiseMode::secure;
   const ScratchFolder scratch;
-  if (scratch.path().empty()) return EnvironmentError("No folder for the audit can be made where temporary files go (TMPDIR).");
+  if (scratch.path().empty())
+    return EnvironmentError("No folder for the audit can be made where temporary files go (TMPDIR).");
   RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<storage::CheckpointStore> store,
                           storage::CheckpointStore::Open(env, scratch.path(), 1));
   const std::unique_ptr<Collective> gang = MakeSoloCollective();
-  ReleaseTape tape(store.get(), *gang, data.device);
-  FreePort port;
-  release::ChargeBook book(&port, 1, privacy::kMostDraws);
-  tape.Fund(book);
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Method> method,
-                          MakeMethod({spec, data, nullptr, tape, *gang}));
+  ReleaseReplay tape(store.get(), *gang, data.device);
+  UnchargedPort port;
+  release::ChargeBook book(&port, 1, privacy::kMaxDraws);
+  tape.UseChargeBook(book);
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Method> method, MakeMethod({spec, data, nullptr, tape, *gang}));
   for (std::int64_t done = 0; done < method->steps(); ++done) {
     Series series;
     RETORT_RETURN_IF_ERROR(method->Step(done, series));

@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 
-#include "experiments/spec/status.h"
-#include "experiments/spec/trial_spec.h"
-#include "storage/env.h"
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
+#include "storage/files/env.h"
 #include "worker/data/dataset.h"
 #include "worker/models/network.h"
 
@@ -18,7 +18,7 @@ namespace retort::worker::audit {
 
 // From the start, by the trial's own method, on `data` in place of its own; noise from the operating system.
 // What it writes on the way lies in the system's folder for temporary files and is removed. Nothing is
-// charged: the network must go no further than the audit. `step` is told the steps done, and of how many.
+// charged: the network must not leave the audit. `step` is called with the steps done, and of how many.
 // Error: that of the method.
 [[nodiscard]] Result<std::unique_ptr<Network>> Retrain(
     const TrialSpec& spec, const Dataset& data, storage::Env& env,

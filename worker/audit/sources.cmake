@@ -1,18 +1,9 @@
 set(RETORT_AUDIT_SOURCES
   audit/audit_run.cc
-  audit/audit_service.cc
   audit/audited_trial.cc
-  audit/canaries.cc
-  audit/confidence_score.cc
-  audit/dpsgd_step_audit.cc
-  audit/embedding_step_audit.cc
-  audit/final_network.cc
-  audit/inception_score.cc
   audit/inversion.cc
   audit/membership.cc
-  audit/one_run.cc
   audit/release_step.cc
-  audit/response_step.cc
   audit/retraining.cc
   audit/step_pairs.cc
   audit/transcript.cc)

@@ -1,20 +1,22 @@
 #include "worker/audit/step_pairs.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <cmath>
 
-#include "experiments/spec/trial_kind.h"
+#include "experiments/methods/methods.h"
 
 namespace retort::worker::audit {
 namespace {
 
 constexpr std::int64_t kRows = 256;      // asked at once where each row is a sample of its own
 constexpr std::int64_t kSharedRows = 4;  // where all rows of a release make one sample
-constexpr std::int64_t kQueries =
-    8;  // votes: queries of one sample, so that rounding to the lattice costs little
+constexpr std::int64_t kQueries = 8;     // votes: queries of one sample, so that rounding to the lattice costs little
 constexpr std::int64_t kVoters = 3;
-constexpr double kCertain = 100;  // logit of a member that gives a class its whole grain
 
 at::Tensor Direction(std::int64_t rows, std::int64_t classes, double first) {
   at::Tensor direction = at::zeros({classes}, at::kDouble);
@@ -25,22 +27,21 @@ at::Tensor Direction(std::int64_t rows, std::int64_t classes, double first) {
 
 }  // namespace
 
-NeighbourPair OppositeLabels(std::int64_t rows, std::int64_t classes, std::int64_t group) {
+NeighbourPair MakeOppositeLabelPair(std::int64_t rows, std::int64_t classes, std::int64_t group) {
   const auto undecided = [&] { return at::full({rows, classes}, -30.0f); };
-  NeighbourPair pair{
-      "noise on gradients",         privacy::kTeacher, rows, undecided(), undecided(), undecided(),
-      Direction(rows, classes, -1), at::Tensor(),      group};  // the gradient pulls the label up
+  NeighbourPair pair{"noise on gradients",         privacy::kTeacher, rows, undecided(), undecided(), undecided(),
+                     Direction(rows, classes, -1), at::Tensor(),      group};  // the gradient pulls the label up
   pair.student.slice(1, 0, 2).fill_(0);
   pair.one.slice(1, 0, 2).copy_(at::tensor({15.0f, 0.0f}));
   pair.other.slice(1, 0, 2).copy_(at::tensor({0.0f, 15.0f}));
   return pair;
 }
 
-NeighbourPair MovedVote(std::int64_t rows, std::int64_t classes, std::int64_t group) {
+NeighbourPair MakeMovedVotePair(std::int64_t rows, std::int64_t classes, std::int64_t group) {
   const auto voters = [&](std::int64_t moved) {
     at::Tensor logits = at::zeros({kVoters, rows, classes});
-    logits.slice(0, 0, kVoters - 1).select(2, classes - 1).fill_(kCertain);
-    logits.select(0, kVoters - 1).select(1, moved).fill_(kCertain);
+    logits.slice(0, 0, kVoters - 1).select(2, classes - 1).fill_(kCertainLogit);
+    logits.select(0, kVoters - 1).select(1, moved).fill_(kCertainLogit);
     return logits;
   };
   return {"noisy votes",
@@ -54,8 +55,8 @@ NeighbourPair MovedVote(std::int64_t rows, std::int64_t classes, std::int64_t gr
           group};
 }
 
-NeighbourPair TurnedMember(std::int64_t rows, std::int64_t classes, const release::MemberRule& rule) {
-  const NeighbourPair opposite = OppositeLabels(rows, classes, 1);
+NeighbourPair MakeTurnedMemberPair(std::int64_t rows, std::int64_t classes, const release::MemberRule& rule) {
+  const NeighbourPair opposite = MakeOppositeLabelPair(rows, classes, 1);
   NeighbourPair pair = opposite;
   pair.name = "noise on an ensemble's gradients";
   pair.relation = privacy::kMember;
@@ -68,10 +69,10 @@ NeighbourPair TurnedMember(std::int64_t rows, std::int64_t classes, const releas
 ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
   ScaledStep step{spec, 1, {}};
   step.spec.noise = NoiseMode::secure;
-  if (KindOf(spec) == TrialKind::vote_student) {
+  if (FindKind(spec) == TrialKind::vote_student) {
     step.members = kVoters;
     step.spec.vote_noise = std::sqrt(2.0 * kQueries) / mu;
-    step.pair = MovedVote(kRows, classes, kQueries);
+    step.pair = MakeMovedVotePair(kRows, classes, kQueries);
     step.pair.grain = spec.grain;
     return step;
   }
@@ -79,14 +80,14 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
     step.members = kVoters;
     step.spec.batch = kRows;
     step.spec.sigma = 2 / mu;
-    step.pair = TurnedMember(kRows, classes, release::MemberRuleOf(step.spec));
+    step.pair = MakeTurnedMemberPair(kRows, classes, release::MemberRuleFor(step.spec));
     return step;
   }
   const bool frobenius = spec.normalization == Normalization::frobenius;
   const bool shared = spec.reading == Reading::printed;
   const std::int64_t rows = frobenius || shared ? kSharedRows : kRows;
   step.spec.batch = rows;
-  step.pair = OppositeLabels(rows, classes, frobenius || shared ? rows : 1);
+  step.pair = MakeOppositeLabelPair(rows, classes, frobenius || shared ? rows : 1);
   // mu of one sample at sigma 1; see contracts of calibration: d is sigma C, in the working reading sigma C /
   // B.
   const auto batch = static_cast<double>(rows);
@@ -97,7 +98,7 @@ ScaledStep ScaleStep(const TrialSpec& spec, std::int64_t classes, double mu) {
   return step;
 }
 
-MechanismMaker MakerOf(const ScaledStep& step, std::int64_t classes) {
+MechanismMaker MakeMechanismMaker(const ScaledStep& step, std::int64_t classes) {
   return [spec = step.spec, members = step.members, classes] {
     return release::MakeMechanism(spec, classes, members, noise::NoiseKey::FromOperatingSystem());
   };

@@ -1,59 +1,58 @@
 #include "worker/audit/transcript.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/one_hot.h>
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "experiments/spec/trial_kind.h"
+#include "experiments/methods/methods.h"
 #include "worker/audit/release_step.h"
 #include "worker/models/ensemble.h"
 #include "worker/release/answer_memory.h"
-#include "worker/release/vote_shares.h"
+#include "worker/release/answers.h"
 
 namespace retort::worker::audit {
 namespace {
 
-constexpr std::int64_t kMostDraws = 30'000'000;  // of lattice noise, in all
-constexpr double kCertain = 100;                 // logit of a member that gives a class its whole grain
-constexpr std::int64_t kFewestReplays = 500, kMostReplays = 50'000;
+constexpr std::int64_t kMaxDraws = 30'000'000;  // of lattice noise, in all
+constexpr std::int64_t kMinReplays = 500, kMaxReplays = 50'000;
 
-std::string NoTranscript(const AuditedTrial& trial) {
+std::string WhyNoTranscript(const AuditedTrial& trial) {
   const TrialSpec& spec = trial.inputs.spec;
-  if (KindOf(spec) != TrialKind::vote_student) return "a transcript audit is for students of a vote ensemble";
+  if (FindKind(spec) != TrialKind::vote_student) return "a transcript audit is for students of a vote ensemble";
   if (spec.source == QuerySource::procedural)
     return "drawn queries are not read again, and no transcript of their answers is kept after the trial";
   if (spec.source != QuerySource::public_split)
     return "queries of a generator depend on earlier answers, and no transcript of them is kept after the "
            "trial";
   if (!trial.inputs.teacher) return "the teacher's attempt.h5 is not there";
-  if (trial.inputs.data.public_split.size() < spec.queries)
-    return "the public split has fewer images than queries";
+  if (trial.inputs.data.public_split.size() < spec.queries) return "the public split has fewer images than queries";
   return "";
 }
 
-// What every member says to every query, equal ones once: f32 [members, distinct queries, classes].
+// Every member's answers to all queries, equal queries once: f32 [members, distinct queries, classes].
 Result<at::Tensor> MemberAnswers(const AuditedTrial& trial) {
   const TrialInputs& inputs = trial.inputs;
   const TrialSpec& teacher = inputs.teacher->spec;
-  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<Ensemble> ensemble,
-                          LoadEnsemble(teacher.network, teacher.members, inputs.data.shape, inputs.data.classes,
-                                       "teacher/", inputs.teacher->parameters, {0, teacher.members},
-                                       inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Ensemble> ensemble,
+      LoadEnsemble(teacher.network, teacher.members, inputs.data.shape, inputs.data.classes, "teacher/",
+                   inputs.teacher->parameters, {0, teacher.members}, inputs.data.device));
   const at::Tensor queries = inputs.data.public_split.Range(0, inputs.spec.queries);
   const at::Tensor distinct = release::DistinctRows(queries).to(queries.device());
   const at::NoGradGuard no_grad;
   return ensemble->Forward(queries.index_select(0, distinct)).cpu();
 }
 
-// Member 0 against one that gives its whole grain to the class that member 0 likes least, at every query.
+// Member 0 against a member that gives its whole grain to member 0's least likely class, at every query.
 NeighbourPair SwappedMember(const at::Tensor& answers, std::int64_t grain) {
   const std::int64_t queries = answers.size(1), classes = answers.size(2);
   const at::Tensor mine = release::VoteShares(answers[0], grain);
   at::Tensor other = answers.clone();
-  other[0].copy_(at::one_hot(mine.argmin(-1), classes) * kCertain);
+  other[0].copy_(at::one_hot(mine.argmin(-1), classes) * kCertainLogit);
   const at::Tensor votes = release::VoteShares(answers, grain).sum(0).to(at::kDouble);
   const at::Tensor change = (mine - release::VoteShares(other[0], grain)).to(at::kDouble);
   return {"the whole transcript of " + std::to_string(queries) + " noisy-vote answers, one of " +
@@ -73,7 +72,7 @@ NeighbourPair SwappedMember(const at::Tensor& answers, std::int64_t grain) {
 
 Result<privacy::AuditFinding> AuditTranscript(const AuditedTrial& trial, const AuditProgress& progress) {
   constexpr privacy::AuditKind kKind = privacy::AuditKind::transcript;
-  if (const std::string why = NoTranscript(trial); !why.empty()) return NotDone(kKind, trial, why);
+  if (const std::string why = WhyNoTranscript(trial); !why.empty()) return SkippedFinding(kKind, trial, why);
   progress("transcript", 0, 1);
   TrialSpec spec = trial.inputs.spec;
   spec.noise = NoiseMode::secure;
@@ -84,16 +83,15 @@ Result<privacy::AuditFinding> AuditTranscript(const AuditedTrial& trial, const A
   };
   StepAuditSettings settings{trial.order.samples, spec.delta, trial.order.confidence};
   if (settings.samples == 0)
-    settings.samples = std::clamp(kMostDraws / (2 * answers.size(1) * classes), kFewestReplays, kMostReplays);
+    settings.samples = std::clamp(kMaxDraws / (2 * answers.size(1) * classes), kMinReplays, kMaxReplays);
   RETORT_ASSIGN_OR_RETURN(privacy::AuditFinding finding,
                           AuditReleaseStep(make, SwappedMember(answers, spec.grain), settings));
   finding.kind = kKind;
   if (finding.claim) {
     finding.claim->accountant = "audit:transcript";
-    finding.claim->units = privacy::UnitsOf(privacy::Adjacency::member);
+    finding.claim->units = privacy::DescribeUnit(privacy::Adjacency::member);
   }
-  if (const std::optional<double> proven = ProvenEpsilon(trial.order.claims, privacy::kMember))
-    finding.proven = proven;
+  if (const std::optional<double> proven = ProvenEpsilon(trial.order.claims, privacy::kMember)) finding.proven = proven;
   return finding;
 }
 

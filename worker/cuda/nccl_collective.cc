@@ -18,8 +18,7 @@ using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
 class NcclCollective final : public Collective {
  public:
-  NcclCollective(c10::intrusive_ptr<c10d::ProcessGroupNCCL> group, int device,
-                 std::chrono::milliseconds deadline)
+  NcclCollective(c10::intrusive_ptr<c10d::ProcessGroupNCCL> group, int device, std::chrono::milliseconds deadline)
       : group_(std::move(group)), device_(device), deadline_(deadline) {}
 
   GangRank rank() const override { return {group_->getRank()}; }
@@ -96,9 +95,7 @@ class NcclCollective final : public Collective {
     ~NcclOperation() override {
       if (work_) static_cast<void>(Wait());
     }
-    Status Wait() override {
-      return owner_.Finish(owner_.Named("all-reduce"), std::exchange(work_, nullptr));
-    }
+    Status Wait() override { return owner_.Finish(owner_.Named("all-reduce"), std::exchange(work_, nullptr)); }
 
    private:
     NcclCollective& owner_;
@@ -152,8 +149,8 @@ Result<std::unique_ptr<Collective>> JoinNcclGang(const GangMembership& membershi
     auto options = c10d::ProcessGroupNCCL::Options::create();
     options->timeout = membership.deadline;
     joined = std::make_unique<NcclCollective>(
-        c10::make_intrusive<c10d::ProcessGroupNCCL>(store, membership.rank.value, membership.size, options),
-        device, membership.deadline);
+        c10::make_intrusive<c10d::ProcessGroupNCCL>(store, membership.rank.value, membership.size, options), device,
+        membership.deadline);
   }));
   return joined;
 }

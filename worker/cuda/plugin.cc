@@ -8,10 +8,10 @@
 
 #include <cstdio>
 
+#include "worker/cuda/lattice_noise.h"
 #include "worker/cuda/nccl_collective.h"
 #include "worker/cuda/plugin_abi.h"
 #include "worker/gang/c10d_store.h"
-#include "worker/kernels/lattice_noise.h"
 
 namespace retort::worker {
 namespace {
@@ -59,14 +59,13 @@ int FillLatticeNormal(const RetortNormalStream* stream, double scale, double* ou
                       RetortCudaError* error) {
   const auto index = static_cast<c10::DeviceIndex>(device);
   const c10::cuda::CUDAGuard guard(index);
-  return FromCuda(kernels::LaunchLatticeNormal(Words(*stream), scale, out, count,
-                                               c10::cuda::getCurrentCUDAStream(index).stream()),
-                  error);
+  return FromCuda(
+      kernels::LaunchLatticeNormal(Words(*stream), scale, out, count, c10::cuda::getCurrentCUDAStream(index).stream()),
+      error);
 }
 
 int ReleaseMemory(RetortCudaError* error) {
-  const Status status =
-      CatchC10d("Giving memory back", [] { c10::cuda::CUDACachingAllocator::emptyCache(); });
+  const Status status = CatchC10d("Giving memory back", [] { c10::cuda::CUDACachingAllocator::emptyCache(); });
   return status.ok() ? 0 : Fail(error, status.message().c_str());
 }
 
@@ -76,19 +75,18 @@ int NormaliseAndNoise(const float* gradient, int64_t rows, int64_t classes, cons
   const Status status = CatchC10d("Noise on the device", [&] {
     const auto index = static_cast<c10::DeviceIndex>(device);
     const c10::cuda::CUDAGuard guard(index);
-    const at::Tensor scratch =
-        at::empty({rows}, at::TensorOptions(at::Device(at::kCUDA, index)).dtype(at::kDouble));
+    const at::Tensor scratch = at::empty({rows}, at::TensorOptions(at::Device(at::kCUDA, index)).dtype(at::kDouble));
     const kernels::LatticeRows rule{lattice->step, lattice->target, lattice->longest, lattice->floor, lattice->scale};
-    code = FromCuda(kernels::LaunchNormaliseAndNoise(gradient, rows, classes, rule, Words(*stream),
-                                                     scratch.data_ptr<double>(), values,
-                                                     c10::cuda::getCurrentCUDAStream(index).stream()),
-                    error);
+    code = FromCuda(
+        kernels::LaunchNormaliseAndNoise(gradient, rows, classes, rule, Words(*stream), scratch.data_ptr<double>(),
+                                         values, c10::cuda::getCurrentCUDAStream(index).stream()),
+        error);
   });
   return status.ok() ? code : Fail(error, status.message().c_str());
 }
 
-constexpr RetortCudaAbi kAbi = {RETORT_CUDA_ABI_VERSION, TORCH_VERSION, DeviceCount, JoinNccl, FillLatticeNormal,
-                                ReleaseMemory,           NormaliseAndNoise};
+constexpr RetortCudaAbi kAbi = {RETORT_CUDA_ABI_VERSION, TORCH_VERSION, DeviceCount,      JoinNccl,
+                                FillLatticeNormal,       ReleaseMemory, NormaliseAndNoise};
 
 }  // namespace
 }  // namespace retort::worker

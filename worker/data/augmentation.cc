@@ -14,23 +14,25 @@
 #include <utility>
 #include <vector>
 
-#include "storage/pictures/prepared_picture.h"
+#include "experiments/base/status.h"
+#include "storage/images/prepared_image.h"
 #include "worker/data/pixel_levels.h"
 #include "worker/data/warping.h"
 
 namespace retort::worker {
+
 namespace {
 
 struct Move {
   std::int64_t down, right;
 };
 
-Move MoveOf(std::int64_t row, int reach, const RowStream& rows) {
+Move DrawMove(std::int64_t row, int reach, const RowStream& rows) {
   const RngStream lane = rows.Lane(row);
   return {lane.Below(0, 2 * reach + 1) - reach, lane.Below(1, 2 * reach + 1) - reach};
 }
 
-// For images whose bytes only their device can reach: each pixel is looked up in the image with a black
+// For images that only their device can read: each pixel is looked up in the image with a black
 // border.
 at::Tensor MovedOnDevice(const at::Tensor& in, int reach, const at::Tensor& black, const RowStream& rows) {
   const std::int64_t n = in.size(0), channels = in.size(1), height = in.size(2), width = in.size(3);
@@ -40,22 +42,19 @@ at::Tensor MovedOnDevice(const at::Tensor& in, int reach, const at::Tensor& blac
   bordered.narrow(2, reach, height).narrow(3, reach, width).copy_(in);
   std::vector<std::int64_t> origins;
   for (std::int64_t i = 0; i < n; ++i) {
-    const Move move = MoveOf(i, reach, rows);
+    const Move move = DrawMove(i, reach, rows);
     origins.push_back((reach - move.down) * bordered_width + reach - move.right);
   }
   const at::TensorOptions index = in.options().dtype(at::kLong);
-  const at::Tensor pixel =
-      (at::arange(height, index) * bordered_width).unsqueeze(1) + at::arange(width, index);
+  const at::Tensor pixel = (at::arange(height, index) * bordered_width).unsqueeze(1) + at::arange(width, index);
   const at::Tensor from = at::tensor(origins, index).view({n, 1, 1}) + pixel.view({1, 1, height * width});
   return bordered.view({n, channels, -1}).gather(2, from.expand({n, channels, -1})).view(in.sizes());
 }
 
 // One channel of one image.
-void MovePlane(const float* from, std::int64_t height, std::int64_t width, const Move& move, float black,
-               float* to) {
+void MovePlane(const float* from, std::int64_t height, std::int64_t width, const Move& move, float black, float* to) {
   std::fill_n(to, height * width, black);
-  const std::int64_t first = std::max<std::int64_t>(0, move.right),
-                     last = std::min(width, width + move.right);
+  const std::int64_t first = std::max<std::int64_t>(0, move.right), last = std::min(width, width + move.right);
   if (last <= first) return;
   for (std::int64_t y = 0; y < height; ++y) {
     const std::int64_t source = y - move.down;
@@ -65,23 +64,23 @@ void MovePlane(const float* from, std::int64_t height, std::int64_t width, const
   }
 }
 
-std::uint8_t LevelOf(float value, double mean, double std) {
+std::uint8_t ToLevel(float value, double mean, double std) {
   return static_cast<std::uint8_t>(std::clamp(std::lround((value * std + mean) * 255.0), 0L, 255L));
 }
 
 // Interleaved RGB of one image of planes; grey is repeated.
-storage::Picture ToPicture(const float* planes, const ImageShape& shape, const PixelScale& scale) {
-  storage::Picture picture;
+storage::DecodedImage ToPicture(const float* planes, const ImageShape& shape, const PixelScale& scale) {
+  storage::DecodedImage picture;
   picture.whole = {shape.height, shape.width};
   picture.region = {0, 0, shape.height, shape.width};
   const std::int64_t plane = shape.height * shape.width;
-  picture.rgb.resize(static_cast<std::size_t>(plane) * 3 + storage::kPicturePadding);
+  picture.rgb.resize(static_cast<std::size_t>(plane) * 3 + storage::kImagePadding);
   for (std::int64_t i = 0; i < plane; ++i) {
     for (std::int64_t c = 0; c < 3; ++c) {
       const std::int64_t from = std::min(c, shape.channels - 1);
       const auto channel = static_cast<std::size_t>(from);
       picture.rgb[static_cast<std::size_t>(i * 3 + c)] =
-          LevelOf(planes[from * plane + i], scale.mean[channel], scale.std[channel]);
+          ToLevel(planes[from * plane + i], scale.mean[channel], scale.std[channel]);
     }
   }
   return picture;
@@ -106,7 +105,7 @@ at::Tensor Moved(const at::Tensor& images, int reach, const at::Tensor& black, c
   const float* border = black.const_data_ptr<float>();
   float* target = out.mutable_data_ptr<float>();
   for (std::int64_t i = 0; i < in.size(0); ++i) {
-    const Move move = MoveOf(i, reach, rows);
+    const Move move = DrawMove(i, reach, rows);
     for (std::int64_t c = 0; c < channels; ++c) {
       const std::int64_t at = (i * channels + c) * plane;
       MovePlane(source + at, height, width, move, border[c], target + at);
@@ -122,23 +121,22 @@ at::Tensor Mirrored(const at::Tensor& images, const RowStream& rows) {
   return at::where(mirrored.to(images.device()).view({-1, 1, 1, 1}), images.flip(3), images);
 }
 
-storage::Region RandomBox(const storage::PictureSize& size, const RngStream& lane) {
-  constexpr double kLeastArea = 0.08, kLeastAspect = 3.0 / 4.0, kMostAspect = 4.0 / 3.0;
+storage::Region DrawCropBox(const storage::ImageSize& size, const RngStream& lane) {
+  constexpr double kMinArea = 0.08, kMinAspect = 3.0 / 4.0, kMaxAspect = 4.0 / 3.0;
   const auto height = static_cast<double>(size.height), width = static_cast<double>(size.width);
-  const double low = std::log(kLeastAspect), high = std::log(kMostAspect);
+  const double low = std::log(kMinAspect), high = std::log(kMaxAspect);
   for (std::uint64_t tried = 0; tried < 10; ++tried) {
-    const double area = height * width * (kLeastArea + (1 - kLeastArea) * lane.Uniform(4 * tried));
+    const double area = height * width * (kMinArea + (1 - kMinArea) * lane.Uniform(4 * tried));
     const double aspect = std::exp(low + (high - low) * lane.Uniform(4 * tried + 1));
     const auto w = static_cast<std::int64_t>(std::nearbyint(std::sqrt(area * aspect)));
     const auto h = static_cast<std::int64_t>(std::nearbyint(std::sqrt(area / aspect)));
     if (w < 1 || h < 1 || w > size.width || h > size.height) continue;
-    return {lane.Below(4 * tried + 2, size.height - h + 1), lane.Below(4 * tried + 3, size.width - w + 1), h,
-            w};
+    return {lane.Below(4 * tried + 2, size.height - h + 1), lane.Below(4 * tried + 3, size.width - w + 1), h, w};
   }
   storage::Region box{0, 0, size.height, size.width};
   const double aspect = width / height;
-  if (aspect < kLeastAspect) box.height = static_cast<std::int64_t>(std::nearbyint(width / kLeastAspect));
-  if (aspect > kMostAspect) box.width = static_cast<std::int64_t>(std::nearbyint(height * kMostAspect));
+  if (aspect < kMinAspect) box.height = static_cast<std::int64_t>(std::nearbyint(width / kMinAspect));
+  if (aspect > kMaxAspect) box.width = static_cast<std::int64_t>(std::nearbyint(height * kMaxAspect));
   box.height = std::clamp<std::int64_t>(box.height, 1, size.height);
   box.width = std::clamp<std::int64_t>(box.width, 1, size.width);
   box.top = (size.height - box.height) / 2;
@@ -146,7 +144,7 @@ storage::Region RandomBox(const storage::PictureSize& size, const RngStream& lan
   return box;
 }
 
-at::Tensor RandomlyResized(const at::Tensor& images, const PixelScale& scale, const RowStream& rows) {
+at::Tensor ResizeAtRandom(const at::Tensor& images, const PixelScale& scale, const RowStream& rows) {
   const at::Tensor in = images.cpu().contiguous();
   const ImageShape shape{in.size(1), in.size(2), in.size(3)};
   RETORT_CHECK(shape.channels == 1 || shape.channels == 3);
@@ -157,26 +155,24 @@ at::Tensor RandomlyResized(const at::Tensor& images, const PixelScale& scale, co
   const std::int64_t plane = shape.height * shape.width;
   at::parallel_for(0, in.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const storage::Picture picture = ToPicture(source + i * shape.size(), shape, scale);
-      const storage::PreparedPicture cut =
-          storage::ResizeRegion(picture, RandomBox(picture.whole, rows.Lane(i)), picture.whole, 3);
-      // Grey was repeated: its first plane is all of it.
+      const storage::DecodedImage picture = ToPicture(source + i * shape.size(), shape, scale);
+      const storage::PreparedImage cut =
+          storage::ResizeRegion(picture, DrawCropBox(picture.whole, rows.Lane(i)), picture.whole, 3);
+      // Grey was repeated in all channels: the first plane is enough.
       levels.Normalise(cut.planes.data(), plane, target + i * shape.size());
     }
   });
   return out.to(images.device());
 }
 
-Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& rows,
-                                  const Augmentation& augmentation, std::uint64_t seed, std::uint64_t step,
-                                  const RowPlaces& places) {
+Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& rows, const Augmentation& augmentation,
+                                  std::uint64_t seed, std::uint64_t step, const RowPlaces& places) {
   const auto stream = [&](Purpose purpose) { return RowStream(RngStream(seed, purpose, step), places); };
   switch (augmentation.kind) {
     case AugmentationKind::none:
       return examples.Batch(rows);
     case AugmentationKind::shift:
-      return Moved(examples.Batch(rows), augmentation.reach, Black(augmentation.scale),
-                   stream(Purpose::shifts));
+      return Moved(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::shifts));
     case AugmentationKind::crop_flip:
       return Mirrored(
           Moved(examples.Batch(rows), augmentation.reach, Black(augmentation.scale), stream(Purpose::crops)),
@@ -186,19 +182,62 @@ Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& ro
       WarpRanges ranges;
       ranges.reach = augmentation.reach;
       if (augmentation.kind == AugmentationKind::elastic) ranges.field = kElasticField;
-      return RandomlyWarped(examples.Batch(rows), ranges, Black(augmentation.scale), stream(Purpose::warps));
+      return WarpAtRandom(examples.Batch(rows), ranges, Black(augmentation.scale), stream(Purpose::warps));
     }
     case AugmentationKind::random_resized_crop:
       break;
   }
   const RowStream boxes = stream(Purpose::resized_crops);
   if (!examples.HasFiles())
-    return Mirrored(RandomlyResized(examples.Batch(rows), augmentation.scale, boxes), stream(Purpose::flips));
+    return Mirrored(ResizeAtRandom(examples.Batch(rows), augmentation.scale, boxes), stream(Purpose::flips));
   RETORT_ASSIGN_OR_RETURN(const at::Tensor cut,
-                          examples.FileBatch(rows, [&](std::int64_t row, const storage::PictureSize& size) {
-                            return RandomBox(size, boxes.Lane(row));
+                          examples.FileBatch(rows, [&](std::int64_t row, const storage::ImageSize& size) {
+                            return DrawCropBox(size, boxes.Lane(row));
                           }));
   return Mirrored(cut, stream(Purpose::flips));
+}
+
+namespace {
+
+// The pixels of one axis that a box covers: `share` of `extent`.
+struct Span {
+  std::int64_t first, count;
+};
+
+Span FindSpan(std::int64_t extent, double share, double place) {
+  const auto count = std::clamp<std::int64_t>(std::llround(static_cast<double>(extent) * share), 0, extent);
+  const auto first = static_cast<std::int64_t>(place * static_cast<double>(extent - count + 1));
+  return {std::min(first, extent - count), count};
+}
+
+void Patch(at::Tensor picture, const at::Tensor& other, const RngStream& lane) {
+  const double side = std::sqrt(lane.Uniform(1));
+  const Span rows = FindSpan(picture.size(1), side, lane.Uniform(2)),
+             columns = FindSpan(picture.size(2), side, lane.Uniform(3));
+  const auto box = [&](const at::Tensor& of) {
+    return of.narrow(1, rows.first, rows.count).narrow(2, columns.first, columns.count);
+  };
+  box(picture).copy_(box(other));
+}
+
+}  // namespace
+
+at::Tensor Mixed(const at::Tensor& a, const at::Tensor& b, const RowStream& rows) {
+  RETORT_CHECK(a.sizes() == b.sizes() && a.dim() == 4);
+  const at::Tensor mixed = a.clone();
+  for (std::int64_t i = 0; i < a.size(0); ++i) {
+    const RngStream lane = rows.Lane(i);
+    switch (lane.Below(0, 3)) {
+      case 0:
+        break;
+      case 1:
+        mixed[i].lerp_(b[i], lane.Uniform(1));
+        break;
+      default:
+        Patch(mixed[i], b[i], lane);
+    }
+  }
+  return mixed;
 }
 
 }  // namespace retort::worker

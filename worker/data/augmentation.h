@@ -1,4 +1,4 @@
-// What is done to training images at random. Each row's numbers come from its own lane of a stream keyed by
+// Random augmentation of training images. Each row's random numbers come from its own lane of a stream keyed by
 // (seed, purpose, step): independent of the rows beside it, of gang size and of threads; the same bits on
 // every device.
 #pragma once
@@ -7,10 +7,10 @@
 
 #include <cstdint>
 
-#include "experiments/spec/data_readers.h"
-#include "storage/pictures/picture.h"
+#include "experiments/methods/data_spec.h"
+#include "storage/images/image_decoder.h"
 #include "worker/data/examples.h"
-#include "worker/rng_streams.h"
+#include "worker/tensors/rng_streams.h"
 
 namespace retort::worker {
 
@@ -30,8 +30,8 @@ struct Augmentation {
 };
 
 // Rows `rows` (i64 [k], any device) of `examples`, so augmented: f32 [k, C, H, W] on the examples' device.
-// `places`: theirs in their step's whole batch, or wherever else no two images of a step share one. random_resized_crop decodes each
-// picture anew where the examples have files, and takes the whole of it; else it cuts the examples as they
+// `places`: theirs in their step's whole batch, or wherever else no two images of a step share one. random_resized_crop
+// decodes each picture anew where the examples have files, and takes the whole of it; else it cuts the examples as they
 // are. Error: that of decoding.
 [[nodiscard]] Result<at::Tensor> AugmentedBatch(const Examples& examples, const at::Tensor& rows,
                                                 const Augmentation& augmentation, std::uint64_t seed,
@@ -40,17 +40,23 @@ struct Augmentation {
 // Each image moved by its own whole number of pixels, at most `reach` along each axis; what moves in is
 // black[c] of its channel, f32 [C] on the CPU. Draws 0 and 1 of a lane: rows and columns. reach 0 returns the
 // images themselves.
-[[nodiscard]] at::Tensor Moved(const at::Tensor& images, int reach, const at::Tensor& black,
-                               const RowStream& rows);
+[[nodiscard]] at::Tensor Moved(const at::Tensor& images, int reach, const at::Tensor& black, const RowStream& rows);
 // Each image mirrored left to right with probability 1/2: draw 0 of its lane.
 [[nodiscard]] at::Tensor Mirrored(const at::Tensor& images, const RowStream& rows);
 // The box that torchvision's RandomResizedCrop takes: area uniform in [0.08, 1] of the picture's, the
 // logarithm of the aspect uniform in [log 3/4, log 4/3], ten tries, else the largest central box of a nearest
 // allowed aspect.
-[[nodiscard]] storage::Region RandomBox(const storage::PictureSize& size, const RngStream& lane);
-// Every image cut to its RandomBox and resized to the size it had: through bytes, as Pillow resizes, so it is
+[[nodiscard]] storage::Region DrawCropBox(const storage::ImageSize& size, const RngStream& lane);
+// Every image cut to its DrawCropBox and resized to the size it had: through bytes, as Pillow resizes, so it is
 // computed on the CPU and only 1 and 3 channels are taken.
-[[nodiscard]] at::Tensor RandomlyResized(const at::Tensor& images, const PixelScale& scale,
-                                         const RowStream& rows);
+[[nodiscard]] at::Tensor ResizeAtRandom(const at::Tensor& images, const PixelScale& scale, const RowStream& rows);
+
+// Pictures mixed from two: blended (mixup, Zhang et al. 2018) or one patched with a box of the other (CutMix, Yun et
+// al. 2019).
+
+// Row i of `a` and `b`, f32 [n, C, H, W] of one shape and device, by draws 0 to 3 of its lane of `rows`, each with
+// probability 1/3: a alone; w a + (1 - w) b, w uniform; a with a box of b, its area uniform and its aspect the
+// picture's. The same bits whatever rows are beside it.
+[[nodiscard]] at::Tensor Mixed(const at::Tensor& a, const at::Tensor& b, const RowStream& rows);
 
 }  // namespace retort::worker

@@ -8,12 +8,11 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/data/example_store.h"
+#include "storage/datasets/data_inspection.h"
 #include "worker/data/augmentation.h"
-#include "worker/data/checked_dataset.h"
 #include "worker/data/pictures.h"
 #include "worker/data/pixel_levels.h"
-#include "worker/data/splits_share.h"
+#include "worker/data/split_overlap.h"
 
 namespace retort::worker {
 namespace {
@@ -33,9 +32,9 @@ Examples Take(const storage::ExampleStore& store, const std::vector<std::int64_t
   return {std::move(images), std::move(labels)};
 }
 
-SplitRows RowsOf(const storage::SplitPlaces& places, std::uint64_t shuffle) {
-  return {storage::IndicesOf(places.train, shuffle), storage::IndicesOf(places.public_split, shuffle),
-          storage::IndicesOf(places.test, shuffle)};
+SplitRows MakeSplitRows(const storage::SplitLocations& places, std::uint64_t shuffle) {
+  return {storage::ListIndices(places.train, shuffle), storage::ListIndices(places.public_split, shuffle),
+          storage::ListIndices(places.test, shuffle)};
 }
 
 // Of raw pixels, as the set's files hold them.
@@ -48,12 +47,12 @@ bool PixelsShared(const storage::ExampleStore& store, const SplitRows& rows) {
 }
 
 Result<CheckedDataset> LoadPixels(const DataSpec& spec, const storage::ExampleStore& store,
-                                  const storage::SplitPlaces& places) {
+                                  const storage::SplitLocations& places) {
   DataSpec found = spec;
   found.channels = store.channels();
-  Dataset data{{store.channels(), store.height(), store.width()}, store.classes(), {}, {}, {}, PixelScaleOf(found)};
+  Dataset data{{store.channels(), store.height(), store.width()}, store.classes(), {}, {}, {}, FindPixelScale(found)};
   const PixelLevels levels(store.channels(), data.scale);
-  const SplitRows rows = RowsOf(places, spec.split.shuffle);
+  const SplitRows rows = MakeSplitRows(places, spec.split.shuffle);
   data.train = Take(store, rows.train, levels);
   data.public_split = Take(store, rows.public_split, levels);
   data.test = Take(store, rows.test, levels);
@@ -67,17 +66,19 @@ std::function<Status(std::int64_t, std::int64_t)> As(const std::string& doing, c
 }
 
 Result<CheckedDataset> DecodePictures(storage::Env& env, const DataSpec& spec,
-                               std::shared_ptr<const storage::ExampleStore> store,
-                               const storage::SplitPlaces& places, int threads, const LoadProgress& progress) {
-  RETORT_ASSIGN_OR_RETURN(const storage::PictureCache cache, storage::ProcessPictureCache());
-  const SplitRows rows = RowsOf(places, spec.split.shuffle);
+                                      std::shared_ptr<const storage::ExampleStore> store,
+                                      const storage::SplitLocations& places, int threads,
+                                      const LoadProgress& progress) {
+  RETORT_ASSIGN_OR_RETURN(const storage::ImageCache cache, storage::FindImageCache());
+  const SplitRows rows = MakeSplitRows(places, spec.split.shuffle);
   const std::int64_t classes = store->classes();
   RETORT_ASSIGN_OR_RETURN(PictureSplits loaded,
                           LoadPictures(env, spec, std::move(store), rows, cache, threads, As("decoding", progress)));
   DataSpec shaped = spec;
   shaped.channels = loaded.shape.channels;
-  Dataset data{loaded.shape,          classes, std::move(loaded.train), std::move(loaded.public_split),
-               std::move(loaded.test), PixelScaleOf(shaped)};
+  Dataset data{
+      loaded.shape,          classes, std::move(loaded.train), std::move(loaded.public_split), std::move(loaded.test),
+      FindPixelScale(shaped)};
   data.skipped = loaded.skipped_train + loaded.skipped_public + loaded.skipped_test;
   return CheckedDataset{std::move(data), loaded.shared};
 }
@@ -95,15 +96,16 @@ void MoveTo(const at::Device& device, Dataset& data) {
 }
 
 Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads, const LoadProgress& progress) {
-  RETORT_ASSIGN_OR_RETURN(CheckedDataset loaded, LoadChecked(env, spec, threads, progress));
+  RETORT_ASSIGN_OR_RETURN(CheckedDataset loaded, LoadCheckedDataset(env, spec, threads, progress));
   return std::move(loaded.data);
 }
 
-Result<CheckedDataset> LoadChecked(storage::Env& env, const DataSpec& spec, int threads, const LoadProgress& progress) {
+Result<CheckedDataset> LoadCheckedDataset(storage::Env& env, const DataSpec& spec, int threads,
+                                          const LoadProgress& progress) {
   RETORT_ASSIGN_OR_RETURN(std::shared_ptr<const storage::ExampleStore> store, storage::OpenExamples(env, spec));
   RETORT_RETURN_IF_ERROR(
-      storage::CheckUnchanged(env, spec, *store, storage::ProcessDigestCache(), As("checking", progress)));
-  RETORT_ASSIGN_OR_RETURN(const storage::SplitPlaces places, storage::PlacesOf(env, spec, *store));
+      storage::CheckUnchanged(env, spec, *store, storage::FindDigestCache(), As("checking", progress)));
+  RETORT_ASSIGN_OR_RETURN(const storage::SplitLocations places, storage::LocateSplits(env, spec, *store));
   if (!store->encoded()) return LoadPixels(spec, *store, places);
   return DecodePictures(env, spec, std::move(store), places, threads, progress);
 }

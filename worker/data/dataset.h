@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "experiments/spec/status.h"
-#include "experiments/spec/trial_spec.h"
-#include "storage/env.h"
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
+#include "storage/files/env.h"
 #include "worker/data/examples.h"
 #include "worker/models/network.h"
 
@@ -19,15 +19,15 @@ namespace retort::worker {
 struct Dataset {
   ImageShape shape;
   std::int64_t classes = 0;
-  Examples train;          // the private examples
-  Examples public_split;   // may be empty
+  Examples train;         // the private examples
+  Examples public_split;  // may be empty
   Examples test;
   PixelScale scale = {{0.1307}, {0.3081}};  // one value a channel; unless a set says otherwise, MNIST's
-  at::Device device = at::kCPU;   // where all of them lie, and with them everything that a trial computes
-  std::int64_t skipped = 0;       // broken pictures of the three splits, which none of them holds
+  at::Device device = at::kCPU;             // where all of them lie, and with them everything that a trial computes
+  std::int64_t skipped = 0;                 // broken pictures of the three splits, which none of them holds
 };
 
-// Told on the calling thread, several times a second, that pictures are read ("checking") or decoded ("decoding"):
+// Called on the calling thread, several times a second, while pictures are read ("checking") or decoded ("decoding"):
 // `done` of `of`; 0 while another process decodes them.
 using LoadProgress = std::function<Status(const std::string& doing, std::int64_t done, std::int64_t of)>;
 
@@ -35,10 +35,10 @@ using LoadProgress = std::function<Status(const std::string& doing, std::int64_t
 void MoveTo(const at::Device& device, Dataset& data);
 
 // Reads spec.path by spec.reader; files that changed since the set was inspected are refused (spec.digest). Of encoded
-// sets only their stamps are looked at where the cache of digests knows them. Errors: those of the reader and of
-// storage::PlacesOf; environment when there are fewer examples than the split names.
-// `threads` decode pictures, at least 1. `progress` is told of encoded sets alone, and ends the work with what it
-// says that is not ok.
+// sets only time and size are compared where the cache of digests has them. Errors: those of the reader and of
+// storage::LocateSplits; environment when there are fewer examples than the split names.
+// `threads` decode pictures, at least 1. `progress` is called for encoded sets alone; an error that it
+// returns ends the work.
 [[nodiscard]] Result<Dataset> LoadDataset(storage::Env& env, const DataSpec& spec, int threads = 2,
                                           const LoadProgress& progress = {});
 
@@ -50,5 +50,15 @@ void MoveTo(const at::Device& device, Dataset& data);
 // Each image moved by its own whole number of pixels, at most `reach` along each axis; what moves in is
 // black. Row i uses stream.Lane(i). The same bits on every device. reach 0 returns the images themselves.
 [[nodiscard]] at::Tensor Shifted(const at::Tensor& images, int reach, const PixelScale& scale, const RowStream& stream);
+
+// A data set in memory, with what its splits have to do with each other.
+struct CheckedDataset {
+  Dataset data;
+  bool shared = false;  // a picture of the private split is in the public or the test split, too
+};
+
+// As LoadDataset.
+[[nodiscard]] Result<CheckedDataset> LoadCheckedDataset(storage::Env& env, const DataSpec& spec, int threads = 2,
+                                                        const LoadProgress& progress = {});
 
 }  // namespace retort::worker

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "storage/pictures/prepared_picture.h"
+#include "storage/images/prepared_image.h"
 
 namespace retort::worker {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::int64_t kFloatsAtOnce = std::int64_t{64} << 20;
 
 at::Tensor OnHost(const at::Tensor& rows) { return rows.to(at::kCPU, at::kLong).contiguous(); }
 
-// f32 [count, channels, height, width] on the CPU; pictures are shared out among threads.
+// f32 [count, channels, height, width] on the CPU; threads share the pictures.
 at::Tensor GatherOnHost(const StoredImages& stored, const std::int64_t* places, std::int64_t count) {
   const ImageShape& shape = stored.shape;
   const std::int64_t plane = shape.height * shape.width;
@@ -40,23 +40,23 @@ at::Tensor GatherOnHost(const StoredImages& stored, const std::int64_t* places, 
   return out;
 }
 
-// One picture, cut anew from its file; one that is not there is NaN.
-Status FillFromFile(const StoredImages& stored, std::int64_t place, const storage::PictureSize& size,
-                    const storage::PictureOptions& options, const storage::RegionChoice& choose, float* out) {
+// One picture, cropped anew from its file; a missing one is NaN.
+Status FillFromFile(const StoredImages& stored, std::int64_t place, const storage::ImageSize& size,
+                    const storage::ImageOptions& options, const storage::RegionChoice& choose, float* out) {
   if (place < 0) {
     std::fill_n(out, stored.shape.size(), std::numeric_limits<float>::quiet_NaN());
     return {};
   }
   const std::int64_t row = stored.set.rows[static_cast<std::size_t>(place)];
   RETORT_ASSIGN_OR_RETURN(const std::string bytes, stored.set.source.read(row));
-  RETORT_ASSIGN_OR_RETURN(const storage::PreparedPicture picture,
-                          storage::PrepareRegion(stored.set.source.where(row), bytes, choose, size, options,
-                                                 stored.shape.channels));
+  RETORT_ASSIGN_OR_RETURN(
+      const storage::PreparedImage picture,
+      storage::PrepareRegion(stored.set.source.where(row), bytes, choose, size, options, stored.shape.channels));
   stored.levels.Normalise(picture.planes.data(), size.height * size.width, out);
   return {};
 }
 
-// The bytes travel, a quarter of the floats, and are looked up where they arrive: the table's own bits.
+// Bytes are copied to the device, a quarter of the floats' size, and looked up in the table there: the same bits.
 at::Tensor GatherOnDevice(const StoredImages& stored, const std::int64_t* places, std::int64_t count) {
   const ImageShape& shape = stored.shape;
   at::Tensor bytes = at::empty({count, shape.channels, shape.height * shape.width}, at::kByte);
@@ -84,13 +84,9 @@ at::Tensor GatherOnDevice(const StoredImages& stored, const std::int64_t* places
 
 }  // namespace
 
-StoredImages::StoredImages(std::shared_ptr<const storage::DecodedPictures> decoded, const ImageShape& of,
-                           const PixelScale& scale, at::Device where, storage::PictureSet files)
-    : pictures(std::move(decoded)),
-      set(std::move(files)),
-      shape(of),
-      levels(of.channels, scale),
-      device(where) {}
+StoredImages::StoredImages(std::shared_ptr<const storage::DecodedImages> decoded, const ImageShape& of,
+                           const PixelScale& scale, at::Device where, storage::ImageSet files)
+    : pictures(std::move(decoded)), set(std::move(files)), shape(of), levels(of.channels, scale), device(where) {}
 
 Examples::Examples(at::Tensor images, at::Tensor image_labels)
     : labels(std::move(image_labels)), images_(std::move(images)) {
@@ -122,18 +118,18 @@ at::Tensor Examples::Batch(const at::Tensor& rows) const {
 Result<at::Tensor> Examples::FileBatch(const at::Tensor& rows, const BoxChoice& choose) const {
   RETORT_CHECK(HasFiles());
   const at::Tensor host = OnHost(rows);
-  const storage::PreparationOrder& order = stored_->set.order;
-  const storage::PictureSize size{stored_->shape.height, stored_->shape.width};
-  const storage::PictureOptions options{order.limits, order.preprocessing.exif_orientation
-                                                          ? storage::ExifOrientation::apply
-                                                          : storage::ExifOrientation::ignore};
+  const storage::PreparationOptions& order = stored_->set.order;
+  const storage::ImageSize size{stored_->shape.height, stored_->shape.width};
+  const storage::ImageOptions options{order.limits, order.preprocessing.exif_orientation
+                                                        ? storage::ExifOrientation::apply
+                                                        : storage::ExifOrientation::ignore};
   at::Tensor out = at::empty({host.size(0), stored_->shape.channels, size.height, size.width}, at::kFloat);
   std::vector<Status> said(static_cast<std::size_t>(host.size(0)));
   at::parallel_for(0, host.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       const std::int64_t place = places_[static_cast<std::size_t>(host.const_data_ptr<std::int64_t>()[k])];
       said[static_cast<std::size_t>(k)] = FillFromFile(
-          *stored_, place, size, options, [&](const storage::PictureSize& s) { return choose(k, s); },
+          *stored_, place, size, options, [&](const storage::ImageSize& s) { return choose(k, s); },
           out.mutable_data_ptr<float>() + k * stored_->shape.size());
     }
   });
@@ -173,8 +169,7 @@ Examples Examples::Rows(const at::Tensor& rows) const {
 
 Examples Examples::First(std::int64_t n) const {
   if (images_.defined()) return {images_.narrow(0, 0, n), labels.narrow(0, 0, n)};
-  return {
-      stored_, {places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(n)}, labels.narrow(0, 0, n)};
+  return {stored_, {places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(n)}, labels.narrow(0, 0, n)};
 }
 
 Examples Examples::Joined(const Examples& a, const Examples& b) {

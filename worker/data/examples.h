@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/pictures/decoded_pictures.h"
+#include "storage/images/image_cache.h"
 #include "worker/data/pixel_levels.h"
 #include "worker/models/network.h"
 
@@ -18,10 +18,10 @@ namespace retort::worker {
 // Decoded pictures with what makes tensors of them. Immutable, any thread may read.
 struct StoredImages {
   // `set` says where the files are, so that pictures can be cut anew; rows of it empty: they are not kept.
-  StoredImages(std::shared_ptr<const storage::DecodedPictures> pictures, const ImageShape& shape,
-               const PixelScale& scale, at::Device device, storage::PictureSet set = {});
-  std::shared_ptr<const storage::DecodedPictures> pictures;
-  storage::PictureSet set;
+  StoredImages(std::shared_ptr<const storage::DecodedImages> pictures, const ImageShape& shape, const PixelScale& scale,
+               at::Device device, storage::ImageSet set = {});
+  std::shared_ptr<const storage::DecodedImages> pictures;
+  storage::ImageSet set;
   ImageShape shape;
   PixelLevels levels;
   at::Device device;  // where batches are wanted
@@ -50,7 +50,7 @@ class Examples {
   // For each k the box choose(k, size of its picture) of the picture of rows[k], decoded from its file and
   // resized to the examples' size: else as Batch. `choose` is called from several threads. Error: that of
   // reading or decoding.
-  using BoxChoice = std::function<storage::Region(std::int64_t k, const storage::PictureSize& size)>;
+  using BoxChoice = std::function<storage::Region(std::int64_t k, const storage::ImageSize& size)>;
   [[nodiscard]] Result<at::Tensor> FileBatch(const at::Tensor& rows, const BoxChoice& choose) const;
   // As many rows as fit in 256 MB of floats, at least one: for passes over everything.
   [[nodiscard]] std::int64_t RowsAtOnce() const;

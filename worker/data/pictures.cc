@@ -7,14 +7,14 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/pictures/prepared_picture.h"
+#include "storage/images/prepared_image.h"
 
 namespace retort::worker {
 namespace {
 
-storage::PictureSet SetOf(const DataSpec& data, std::shared_ptr<const storage::ExampleStore> store,
-                          const SplitRows& rows, int threads) {
-  storage::PictureSet set;
+storage::ImageSet MakePictureSet(const DataSpec& data, std::shared_ptr<const storage::ExampleStore> store,
+                                 const SplitRows& rows, int threads) {
+  storage::ImageSet set;
   set.digest = data.digest;
   for (const auto* split : {&rows.train, &rows.public_split, &rows.test})
     set.rows.insert(set.rows.end(), split->begin(), split->end());
@@ -24,23 +24,22 @@ storage::PictureSet SetOf(const DataSpec& data, std::shared_ptr<const storage::E
   set.source.where = [store](std::int64_t row) { return store->Where(row); };
   set.order.preprocessing = data.preprocessing;
   set.order.channels = data.channels;
-  const PreparedSides sides = SidesAfter(data.preprocessing);
+  const PreparedSides sides = ComputePreparedSides(data.preprocessing);
   set.order.size = {sides.height, sides.width};
   if (sides.height == 0) set.order.size = {data.height, data.width};
   set.order.threads = threads;
   return set;
 }
 
-// The split without what was skipped, whose number goes to `skipped`.
+// The split without the skipped pictures, which are counted in `skipped`.
 Examples Split(const std::shared_ptr<const StoredImages>& images, const storage::ExampleStore& store,
                const std::vector<std::int64_t>& rows, std::int64_t& skipped) {
   const std::vector<std::int64_t>& known = images->set.rows;
-  const std::vector<storage::SkippedPicture>& gone = images->pictures->skipped();
+  const std::vector<storage::SkippedImage>& gone = images->pictures->skipped();
   std::vector<std::int64_t> places, labels;
   for (const std::int64_t row : rows) {
-    const auto broken =
-        std::lower_bound(gone.begin(), gone.end(), row,
-                         [](const storage::SkippedPicture& a, std::int64_t b) { return a.row < b; });
+    const auto broken = std::lower_bound(gone.begin(), gone.end(), row,
+                                         [](const storage::SkippedImage& a, std::int64_t b) { return a.row < b; });
     if (broken != gone.end() && broken->row == row) {
       ++skipped;
       continue;
@@ -53,9 +52,9 @@ Examples Split(const std::shared_ptr<const StoredImages>& images, const storage:
 
 bool PicturesShared(const StoredImages& images, const SplitRows& rows) {
   const std::vector<std::int64_t>& known = images.set.rows;
-  const std::vector<storage::SkippedPicture>& gone = images.pictures->skipped();
+  const std::vector<storage::SkippedImage>& gone = images.pictures->skipped();
   return SplitsShare(rows, [&](std::int64_t row) {
-    const bool broken = std::ranges::binary_search(gone, row, {}, &storage::SkippedPicture::row);
+    const bool broken = std::ranges::binary_search(gone, row, {}, &storage::SkippedImage::row);
     if (broken) return std::string_view();
     const auto place = std::ranges::lower_bound(known, row) - known.begin();
     return std::string_view(reinterpret_cast<const char*>(images.pictures->At(place)),
@@ -67,19 +66,19 @@ bool PicturesShared(const StoredImages& images, const SplitRows& rows) {
 
 Result<PictureSplits> LoadPictures(storage::Env& env, const DataSpec& data,
                                    std::shared_ptr<const storage::ExampleStore> store, const SplitRows& rows,
-                                   const storage::PictureCache& cache, int threads,
-                                   const storage::PictureProgress& progress) {
+                                   const storage::ImageCache& cache, int threads,
+                                   const storage::DecodingProgress& progress) {
   if (data.channels != 1 && data.channels != 3) {
-    return UsageError("Pictures have 1 channel (grey) or 3 (red, green, blue), not " +
-                      std::to_string(data.channels) + ".");
+    return UsageError("Pictures have 1 channel (grey) or 3 (red, green, blue), not " + std::to_string(data.channels) +
+                      ".");
   }
-  storage::PictureSet set = SetOf(data, store, rows, threads);
-  RETORT_ASSIGN_OR_RETURN(std::shared_ptr<const storage::DecodedPictures> pictures,
+  storage::ImageSet set = MakePictureSet(data, store, rows, threads);
+  RETORT_ASSIGN_OR_RETURN(std::shared_ptr<const storage::DecodedImages> pictures,
                           storage::OpenDecoded(env, set, cache, progress));
   PictureSplits out;
   out.shape = {data.channels, set.order.size.height, set.order.size.width};
   out.skipped = pictures->skipped();
-  const auto images = std::make_shared<const StoredImages>(std::move(pictures), out.shape, PixelScaleOf(data),
+  const auto images = std::make_shared<const StoredImages>(std::move(pictures), out.shape, FindPixelScale(data),
                                                            at::kCPU, std::move(set));
   out.train = Split(images, *store, rows.train, out.skipped_train);
   out.public_split = Split(images, *store, rows.public_split, out.skipped_public);

@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/spec/trial_spec.h"
-#include "storage/data/example_store.h"
-#include "storage/env.h"
-#include "storage/pictures/decoded_pictures.h"
+#include "experiments/methods/trial_spec.h"
+#include "storage/datasets/data_inspection.h"
+#include "storage/files/env.h"
+#include "storage/images/image_cache.h"
 #include "worker/data/examples.h"
-#include "worker/data/splits_share.h"
+#include "worker/data/split_overlap.h"
 
 namespace retort::worker {
 
@@ -21,17 +21,17 @@ struct PictureSplits {
   // numbers of the others do not move: which place of the split an example has follows from its number in the
   // set. So the neighbours that a claim compares are sets of readable pictures, and which pictures are broken
   // is not hidden.
-  std::vector<storage::SkippedPicture> skipped;
+  std::vector<storage::SkippedImage> skipped;
   std::int64_t skipped_train = 0, skipped_public = 0, skipped_test = 0;
   bool shared = false;  // a picture of the private split, as prepared, is in another one, too
 };
 
 // The pictures of `rows` of `store`, an encoded set, prepared as `data` says, normalised by
-// PixelScaleOf(data). `threads` decode, at least 1. Errors: of storage::OpenDecoded; usage for a
+// FindPixelScale(data). `threads` decode, at least 1. Errors: of storage::OpenDecoded; usage for a
 // preprocessing that does not hold together or a number of channels other than 1 and 3.
 [[nodiscard]] Result<PictureSplits> LoadPictures(storage::Env& env, const DataSpec& data,
                                                  std::shared_ptr<const storage::ExampleStore> store,
-                                                 const SplitRows& rows, const storage::PictureCache& cache,
-                                                 int threads, const storage::PictureProgress& progress);
+                                                 const SplitRows& rows, const storage::ImageCache& cache, int threads,
+                                                 const storage::DecodingProgress& progress);
 
 }  // namespace retort::worker

@@ -6,15 +6,15 @@
 #include <cstring>
 #include <numeric>
 
-#include "experiments/spec/status.h"
-#include "worker/widest.h"
+#include "experiments/base/status.h"
+#include "worker/tensors/vector_clones.h"
 
 namespace retort::worker {
 namespace {
 
-// Where a table is a load for each pixel, this is a few operations for as many as a register holds.
-RETORT_WIDEST void FillLinear(const std::uint8_t* __restrict levels, std::int64_t count, double factor,
-                              double offset, float* __restrict out) {
+// A few operations for as many pixels as a register holds; a table would need a load for each.
+RETORT_VECTOR_CLONES void FillLinear(const std::uint8_t* __restrict levels, std::int64_t count, double factor,
+                                     double offset, float* __restrict out) {
   for (std::int64_t i = 0; i < count; ++i)
     out[i] = static_cast<float>(static_cast<double>(levels[i]) * factor + offset);
 }
@@ -22,8 +22,7 @@ RETORT_WIDEST void FillLinear(const std::uint8_t* __restrict levels, std::int64_
 }  // namespace
 
 PixelLevels::PixelLevels(std::int64_t channels, const PixelScale& scale) {
-  RETORT_CHECK(static_cast<std::int64_t>(scale.mean.size()) == channels &&
-               scale.std.size() == scale.mean.size());
+  RETORT_CHECK(static_cast<std::int64_t>(scale.mean.size()) == channels && scale.std.size() == scale.mean.size());
   std::array<std::uint8_t, 256> levels;
   std::iota(levels.begin(), levels.end(), std::uint8_t{0});
   table_ = at::empty({channels, 256}, at::kFloat);

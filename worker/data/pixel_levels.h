@@ -1,4 +1,4 @@
-// What a byte of a picture is as a number for networks.
+// Normalises bytes of pictures to the numbers that networks take.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "experiments/spec/data_readers.h"
+#include "experiments/methods/data_spec.h"
 
 namespace retort::worker {
 

@@ -14,9 +14,9 @@
 namespace retort::worker {
 namespace {
 
-constexpr double kLeast = 1e-12;   // keeps log of an unused class finite
+constexpr double kMinProbability = 1e-12;  // keeps log of an unused class finite
 
-// What the terms need of the whole batch.
+// Sums over the whole batch that the terms need.
 struct Totals {
   at::Tensor mean_prediction;  // [classes]
   double feature_norm = 0;     // L2, of all rows
@@ -62,7 +62,7 @@ class Terms {
   // v = d term / d p, pulled back through the softmax: p (v - <p, v>).
   void AddEntropy(double weight, const Totals& totals) {
     const bool dafl = form_ == GeneratorForm::dafl;
-    const at::Tensor mean = totals.mean_prediction.clamp_min(kLeast);
+    const at::Tensor mean = totals.mean_prediction.clamp_min(kMinProbability);
     const at::Tensor v = (dafl ? mean.log() : log_p_) + 1;
     out_.logits.add_(p_ * (v - (p_ * v).sum(1, true)), weight / rows_);
     out_.loss += dafl ? Once(weight * (mean * mean.log()).sum().item<double>(), gang_)

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "experiments/spec/status.h"
-#include "experiments/spec/trial_spec.h"
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
 #include "worker/gang/collective.h"
 #include "worker/models/network.h"
 
@@ -22,9 +22,9 @@ struct GeneratorWeights {
 enum class GeneratorForm : std::uint8_t { dafl, printed };
 
 struct GeneratorGradient {
-  at::Tensor logits;     // d loss / d student logits [own rows, classes]
-  at::Tensor features;   // d loss / d student features [own rows, d]
-  double loss = 0;       // this member's part; the parts sum to the loss
+  at::Tensor logits;    // d loss / d student logits [own rows, classes]
+  at::Tensor features;  // d loss / d student features [own rows, d]
+  double loss = 0;      // this member's part; the parts sum to the loss
 };
 
 // loss = L_S + L_G with

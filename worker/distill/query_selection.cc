@@ -2,19 +2,74 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/argsort.h>
+#include <ATen/ops/cdist.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
-#include "experiments/spec/status.h"
-#include "worker/distill/k_means.h"
-#include "worker/widest.h"
+#include "experiments/base/status.h"
+#include "worker/tensors/vector_clones.h"
 
 namespace retort::worker {
+
+namespace {
+
+constexpr int kSelectionRounds = 50;
+
+// f32 [n]: squared distances of all points to one.
+at::Tensor DistancesTo(const at::Tensor& points, const at::Tensor& centre) {
+  return (points - centre).square().sum(1).contiguous();
+}
+
+// The first row at which the running sum of `weights` f32 [n] passes `share` of the whole.
+std::int64_t FindShare(const at::Tensor& weights, double share) {
+  const auto* weight = weights.const_data_ptr<float>();
+  double total = 0, sum = 0;
+  for (std::int64_t i = 0; i < weights.numel(); ++i) total += static_cast<double>(weight[i]);
+  for (std::int64_t i = 0; i < weights.numel(); ++i)
+    if ((sum += static_cast<double>(weight[i])) > share * total) return i;
+  return 0;  // all points are centres
+}
+
+// f32 [k, d]: a row at random, then each with probability by its squared distance to the nearest so far.
+at::Tensor FirstCentres(const at::Tensor& points, std::int64_t k, const RngStream& stream) {
+  std::vector<at::Tensor> centres = {points[stream.Below(0, points.size(0))]};
+  at::Tensor nearest = DistancesTo(points, centres[0]);
+  while (static_cast<std::int64_t>(centres.size()) < k) {
+    const std::int64_t row = FindShare(nearest, stream.Uniform(centres.size()));
+    centres.push_back(points[row]);
+    nearest = nearest.minimum(DistancesTo(points, centres.back()));
+  }
+  return at::stack(centres);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> ComputeKMeansClusters(const at::Tensor& points, std::int64_t k, const RngStream& stream) {
+  const std::int64_t n = points.size(0);
+  if (n == 0) return {};
+  RETORT_CHECK(k >= 1 && k <= n);
+  at::Tensor centres = FirstCentres(points, k, stream), cluster;
+  for (int round = 0; round < kSelectionRounds; ++round) {
+    const at::Tensor now = at::cdist(points, centres, 2, /*compute_mode=*/2).argmin(1);
+    if (cluster.defined() && now.equal(cluster)) break;
+    cluster = now;
+    at::Tensor sums = at::zeros_like(centres), sizes = at::zeros({k, 1}, centres.options());
+    sums.index_add_(0, cluster, points);
+    sizes.index_add_(0, cluster, at::ones({n, 1}, points.options()));
+    centres = at::where(sizes > 0, sums / sizes.clamp_min(1), centres);
+  }
+  const at::Tensor flat = cluster.contiguous();
+  const auto* c = flat.const_data_ptr<std::int64_t>();
+  return {c, c + n};
+}
+
 namespace {
 
 constexpr std::int64_t kTile = 512, kLanes = 16;
@@ -22,14 +77,14 @@ constexpr float kChosen = -std::numeric_limits<float>::infinity();
 
 // A tile of rows: p and its columns one after another, `stride` apart.
 struct Tile {
-  const float* p;               // [classes][stride]
+  const float* p;  // [classes][stride]
   const float* negative_entropy;
-  float* nearest;               // least KL to a centre so far
+  float* nearest;  // least KL to a centre so far
   std::int64_t rows, stride, classes;
 };
 
 // nearest = min(nearest, KL(p_i || centre)) with the centre's logarithms; returns the largest of them afterwards.
-RETORT_WIDEST float Relax(const Tile& tile, const float* log_centre) {
+RETORT_VECTOR_CLONES float Relax(const Tile& tile, const float* log_centre) {
   std::array<float, kTile> distance;
   for (std::int64_t i = 0; i < tile.rows; ++i) distance[static_cast<std::size_t>(i)] = tile.negative_entropy[i];
   for (std::int64_t c = 0; c < tile.classes; ++c) {
@@ -71,8 +126,12 @@ class Centres {
     float most = kChosen;
     std::int64_t best_tile = -1;
     for (std::int64_t first = 0; first < n_; first += kTile) {
-      const Tile tile{columns_.const_data_ptr<float>() + first, negative_entropy_.const_data_ptr<float>() + first,
-                      nearest_.data() + first, std::min(kTile, n_ - first), n_, classes_};
+      const Tile tile{columns_.const_data_ptr<float>() + first,
+                      negative_entropy_.const_data_ptr<float>() + first,
+                      nearest_.data() + first,
+                      std::min(kTile, n_ - first),
+                      n_,
+                      classes_};
       if (const float largest = Relax(tile, log_centre); largest > most) most = largest, best_tile = first;
     }
     if (best_tile < 0) return -1;
@@ -143,7 +202,8 @@ at::Tensor DiverseQueries(const at::Tensor& probabilities, const at::Tensor& log
                           const RngStream& stream) {
   RETORT_CHECK(count >= 0 && count <= probabilities.size(0));
   const at::Tensor points = UnitVariance(log_p.detach().cpu().to(at::kFloat).exp());
-  const std::vector<std::int64_t> cluster = KMeansClusters(points, std::min(points.size(0), points.size(1)), stream);
+  const std::vector<std::int64_t> cluster =
+      ComputeKMeansClusters(points, std::min(points.size(0), points.size(1)), stream);
   return at::tensor(SpreadOverClusters(RankedByMargin(probabilities), cluster, count), at::kLong);
 }
 

@@ -1,6 +1,6 @@
-// Which public images a student asks about next (RONA, AAAI-19, Algorithm 3 and Fig. 2e): chosen by what the student
-// itself says of them. Each selection returns i64 [count], on the CPU, of distinct rows, in the order of choice; ties
-// go to the lower row. n rows, c classes; count is at most n less the rows of `asked`.
+// Which public images a student asks about next (RONA, AAAI-19, Algorithm 3 and Fig. 2e): chosen by the
+// student's own predictions. Each selection returns i64 [count], on the CPU, of distinct rows, in the order of choice;
+// ties go to the lower row. n rows, c classes; count is at most n less the rows of `asked`.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,10 +8,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "experiments/spec/rng_stream.h"
-#include "experiments/spec/trial_spec.h"
+#include "experiments/base/rng_stream.h"
+#include "experiments/methods/trial_spec.h"
 
 namespace retort::worker {
+
+// Clusters points by Lloyd's algorithm from k-means++ centres: the cluster 0..k-1 of each row of `points` f32 [n, d] on
+// the CPU, 1 <= k <= n (n = 0: none). At most 50 rounds; clusters may be empty. Depends on points, k and stream alone.
+[[nodiscard]] std::vector<std::int64_t> ComputeKMeansClusters(const at::Tensor& points, std::int64_t k,
+                                                              const RngStream& stream);
 
 [[nodiscard]] at::Tensor RandomQueries(std::int64_t n, std::int64_t count, const RngStream& stream);
 
@@ -34,8 +39,8 @@ namespace retort::worker {
                                                            const std::vector<std::int64_t>& cluster,
                                                            std::int64_t count);
 
-// By `selection`, from the student's `logits` f32 [n, c] on all n images at `temperature` (margins: at 1), of those that
-// are not in `asked`.
+// By `selection`, from the student's `logits` f32 [n, c] on all n images at `temperature` (margins: at 1), of those
+// that are not in `asked`.
 [[nodiscard]] at::Tensor SelectQueries(Selection selection, const at::Tensor& logits, double temperature,
                                        std::int64_t count, const RngStream& stream,
                                        const std::vector<std::int64_t>& asked = {});

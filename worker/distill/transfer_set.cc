@@ -20,10 +20,10 @@ TransferSet::TransferSet(std::int64_t batches, std::int64_t rows, at::Tensor ima
 
 TransferSet::TransferSet(std::int64_t batches, std::int64_t rows, ImageShape image, std::int64_t classes,
                          at::Device device)
-    : TransferSet(batches, rows,
-                  at::empty({batches * rows, image.channels, image.height, image.width},
-                            at::device(device).dtype(at::kFloat)),
-                  classes) {}
+    : TransferSet(
+          batches, rows,
+          at::empty({batches * rows, image.channels, image.height, image.width}, at::device(device).dtype(at::kFloat)),
+          classes) {}
 
 TransferSet TransferSet::OfPlaces(std::int64_t batches, std::int64_t rows, std::int64_t classes, at::Device device) {
   return {batches, rows, at::empty({batches * rows}, at::device(device).dtype(at::kLong)), classes};
@@ -63,10 +63,9 @@ std::pair<at::Tensor, at::Tensor> TransferSet::SampleEvenly(std::int64_t count, 
   auto* index = rows.mutable_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < count; ++i) {
     const auto word = static_cast<std::uint64_t>(2 * i);
-    const auto& of_class = by_class_[static_cast<std::size_t>(
-        stream.Below(word, static_cast<std::int64_t>(by_class_.size())))];
-    index[i] = of_class[static_cast<std::size_t>(
-        stream.Below(word + 1, static_cast<std::int64_t>(of_class.size())))];
+    const auto& of_class =
+        by_class_[static_cast<std::size_t>(stream.Below(word, static_cast<std::int64_t>(by_class_.size())))];
+    index[i] = of_class[static_cast<std::size_t>(stream.Below(word + 1, static_cast<std::int64_t>(of_class.size())))];
   }
   return Take(rows);
 }

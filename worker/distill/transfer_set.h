@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "worker/models/network.h"
-#include "worker/rng_streams.h"
-#include "worker/train_state.h"
+#include "worker/tensors/rng_streams.h"
+#include "worker/tensors/train_state.h"
 
 namespace retort::worker {
 
@@ -29,7 +29,7 @@ class TransferSet {
   // The same, each row from a class that is drawn first, evenly among those that are the largest of some row's targets.
   [[nodiscard]] std::pair<at::Tensor, at::Tensor> SampleEvenly(std::int64_t count, const RngStream& stream) const;
   [[nodiscard]] std::int64_t capacity() const { return capacity_; }  // rows
-  [[nodiscard]] std::int64_t stored() const { return stored_; }   // rows
+  [[nodiscard]] std::int64_t stored() const { return stored_; }      // rows
   // f32 [stored(), C, H, W] (or places), as they were pushed; in the order of the pushes until one was overwritten.
   [[nodiscard]] at::Tensor images() const { return images_.narrow(0, 0, stored_); }
   void Register(TrainState& state, const std::string& prefix);
@@ -40,7 +40,7 @@ class TransferSet {
   std::int64_t rows_, capacity_;
   std::int64_t stored_ = 0;
   at::Tensor images_, targets_;
-  at::Tensor next_;   // i64 [1], on the CPU: row where the next batch goes
+  at::Tensor next_;                                          // i64 [1], on the CPU: row where the next batch goes
   mutable std::vector<std::vector<std::int64_t>> by_class_;  // rows; empty where they are not known
 };
 

@@ -1,9 +1,11 @@
-// What noisy vote histograms say about labels. Post-processing: reads released values only.
+// Targets from noisy vote histograms. Post-processing: reads released values and public pictures only.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+
+#include "experiments/base/status.h"
 
 namespace retort::worker {
 
@@ -17,11 +19,28 @@ namespace retort::worker {
 
 // log p(label) up to a constant, uniform prior, votes v and noise N(0, s^2) in every count: H gap / s^2, with
 // H in votes of `grain` counts. f32 [rows, classes].
-[[nodiscard]] at::Tensor VoteEvidence(const at::Tensor& histograms, double gap, double noise,
-                                      std::int64_t grain = 1);
+[[nodiscard]] at::Tensor ComputeVoteEvidence(const at::Tensor& histograms, double gap, double noise,
+                                             std::int64_t grain = 1);
 
-// One-hot f32 [rows, classes] of the candidate with the most votes, of equal ones the first. candidates bool of the same
-// shape, at least one in each row; undefined = every class.
-[[nodiscard]] at::Tensor FirstVotes(const at::Tensor& histograms, const at::Tensor& candidates);
+// One-hot f32 [rows, classes] of the candidate with the most votes, of equal ones the first. candidates bool of the
+// same shape, at least one in each row; undefined = every class.
+[[nodiscard]] at::Tensor PickMostVoted(const at::Tensor& histograms, const at::Tensor& candidates);
+
+// Smooths released votes by a linear map of features, for pictures that form no clusters. Of features f32 [rows,
+// values] of all pictures and what was released about the first of them, f32 [asked, classes] whose entries carry noise
+// of standard deviation `noise` >= 0, what a ridge regression of the one on the other says about every picture: f32
+// [rows, classes], on the features' device. An entry counts by how far it lies from its row's mean. The strength is
+// that of the posterior mean where every weight has the variance that explains what the entries vary beyond the noise,
+// a little more: taking a row's mean away takes 1 / classes of the noise with it, which is not counted. A function of
+// its arguments alone. Error: usage, where something is not finite.
+[[nodiscard]] Result<at::Tensor> RegressVotes(const at::Tensor& features, const at::Tensor& released, double noise);
+
+// Classes for a set of public pictures that is known to hold about equally many of each class: the first class of each
+// row after a shift for each class, i64 [rows], on the scores' device. The shifts are those that share the rows out
+// evenly: they minimise the mean over rows of T log sum_c exp((s_rc + b_c) / T), less the mean of b_c, for T a
+// sixteenth of the scores' mean standard deviation within a row (class mass normalisation in its additive form; Zhu,
+// Ghahramani and Lafferty 2003 scale each class). scores: finite, f32 or f64 [rows >= 1, classes >= 1], of any scale.
+// Rows of equal scores all get the class that has the fewest. A function of its argument alone.
+[[nodiscard]] at::Tensor AssignBalancedClasses(const at::Tensor& scores);
 
 }  // namespace retort::worker

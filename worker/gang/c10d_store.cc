@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "worker/gang/store_wire.h"
+#include "worker/gang/store_protocol.h"
 
 namespace retort::worker {
 namespace {
@@ -27,14 +27,14 @@ class StoreClient final : public c10d::Store {
     auto connected = ConnectTo(host_, port_, Deadline(timeout));
     Require(connected.status());
     socket_ = std::move(connected).value();
-    Ask({StoreOperation::admit, {}, secret_});
+    SendRequest({StoreOperation::admit, {}, secret_});
   }
 
   // Not marked override: older torch has no clone.
   c10::intrusive_ptr<c10d::Store> clone() { return c10::make_intrusive<StoreClient>(host_, port_, secret_, timeout_); }
 
   void set(const std::string& key, const Bytes& value) override {
-    Ask({StoreOperation::set, key, std::string(value.begin(), value.end())});
+    SendRequest({StoreOperation::set, key, std::string(value.begin(), value.end())});
   }
 
   Bytes get(const std::string& key) override {
@@ -43,21 +43,19 @@ class StoreClient final : public c10d::Store {
   }
 
   std::int64_t add(const std::string& key, std::int64_t value) override {
-    return std::atoll(Ask({StoreOperation::add, key, std::to_string(value)}).second.c_str());
+    return std::atoll(SendRequest({StoreOperation::add, key, std::to_string(value)}).second.c_str());
   }
 
-  bool deleteKey(const std::string& key) override { return Ask({StoreOperation::erase, key, {}}).first; }
+  bool deleteKey(const std::string& key) override { return SendRequest({StoreOperation::erase, key, {}}).first; }
 
   bool check(const std::vector<std::string>& keys) override {
     for (const std::string& key : keys) {
-      if (!Ask({StoreOperation::get, key, {}}).first) return false;
+      if (!SendRequest({StoreOperation::get, key, {}}).first) return false;
     }
     return true;
   }
 
-  std::int64_t getNumKeys() override {
-    return std::atoll(Ask({StoreOperation::count, {}, {}}).second.c_str());
-  }
+  std::int64_t getNumKeys() override { return std::atoll(SendRequest({StoreOperation::count, {}, {}}).second.c_str()); }
 
   void wait(const std::vector<std::string>& keys) override { wait(keys, timeout_); }
 
@@ -74,7 +72,7 @@ class StoreClient final : public c10d::Store {
     if (!status.ok()) throw std::runtime_error(status.message());
   }
 
-  std::pair<bool, std::string> Ask(const StoreRequest& request) {
+  std::pair<bool, std::string> SendRequest(const StoreRequest& request) {
     const std::lock_guard lock(mutex_);
     const StoreDeadline deadline = Deadline(timeout_);
     Require(SendAll(socket_, EncodeStoreRequest(request), deadline));
@@ -95,7 +93,7 @@ class StoreClient final : public c10d::Store {
     const StoreDeadline deadline = Deadline(timeout);
     auto pause = std::chrono::milliseconds(1);
     for (;;) {
-      auto [found, value] = Ask({StoreOperation::get, key, {}});
+      auto [found, value] = SendRequest({StoreOperation::get, key, {}});
       if (found) return std::move(value);
       if (std::chrono::steady_clock::now() >= deadline) {
         throw std::runtime_error("a member did not come within " + std::to_string(timeout.count()) + " ms");
@@ -131,17 +129,15 @@ Result<c10::intrusive_ptr<c10d::Store>> ConnectGangStore(const GangMembership& m
   const std::size_t colon = address.rfind(':');
   const char* end = address.data() + address.size();
   std::uint16_t port = 0;
-  if (colon == std::string::npos || std::from_chars(address.data() + colon + 1, end, port).ptr != end ||
-      port == 0) {
+  if (colon == std::string::npos || std::from_chars(address.data() + colon + 1, end, port).ptr != end || port == 0) {
     return EnvironmentError("The gang's address \"" + address + "\" is not HOST:PORT/SECRET.");
   }
   c10::intrusive_ptr<c10d::Store> store;
   RETORT_RETURN_IF_ERROR(CatchC10d("Reaching the gang's store at " + address, [&] {
-    auto client = c10::make_intrusive<StoreClient>(address.substr(0, colon), port,
-                                                   slash < membership.address.size() ? membership.address.substr(slash + 1) : "",
-                                                   membership.meeting());
-    store =
-        c10::make_intrusive<c10d::PrefixStore>("gang/" + std::to_string(membership.generation.value), client);
+    auto client = c10::make_intrusive<StoreClient>(
+        address.substr(0, colon), port, slash < membership.address.size() ? membership.address.substr(slash + 1) : "",
+        membership.meeting());
+    store = c10::make_intrusive<c10d::PrefixStore>("gang/" + std::to_string(membership.generation.value), client);
   }));
   return store;
 }

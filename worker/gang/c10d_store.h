@@ -12,7 +12,7 @@ namespace retort::worker {
 // Runs `body`; what c10d, gloo or NCCL throw becomes "<what> failed: <first line>" (environment).
 [[nodiscard]] Status CatchC10d(const std::string& what, const std::function<void()>& body);
 
-// A client of the store at membership.address, with the generation's own keys.
+// Returns a client of the store at membership.address, with the generation's own keys.
 [[nodiscard]] Result<c10::intrusive_ptr<c10d::Store>> ConnectGangStore(const GangMembership& membership);
 
 }  // namespace retort::worker

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/spec/ids.h"
-#include "experiments/spec/status.h"
+#include "experiments/base/ids.h"
+#include "experiments/base/status.h"
 
 namespace retort::worker {
 
@@ -30,7 +30,7 @@ class Collective {
   [[nodiscard]] virtual int size() const = 0;
   // In place; every member ends with the same bits. i32 wraps, as two's complement.
   [[nodiscard]] virtual Status AllReduceSum(at::Tensor& values) = 0;
-  // The same, under way while the caller computes; `values` is nobody's until Wait. Several may be under way,
+  // The same, under way while the caller computes; `values` must not be used until Wait. Several may be under way,
   // and other operations begin behind them; every member begins all of them in the same order.
   [[nodiscard]] virtual Result<std::unique_ptr<PendingOperation>> BeginAllReduceSum(at::Tensor& values);
   // `values` will be summed by BeginAllReduceSum, before any other tensor lies where it does: what other members

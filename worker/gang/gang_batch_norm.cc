@@ -51,9 +51,9 @@ struct Normalise : torch::autograd::Function<Normalise> {
     SumInGang(sums, *gang);
     const at::Tensor means = (sums / saved[2]).to(at::kFloat);
     const std::int64_t channels = normal.size(1);
-    const at::Tensor dx = (dy - PerChannel(means.narrow(0, 0, channels)) -
-                           normal * PerChannel(means.narrow(0, channels, channels))) *
-                          PerChannel(saved[1]);
+    const at::Tensor dx =
+        (dy - PerChannel(means.narrow(0, 0, channels)) - normal * PerChannel(means.narrow(0, channels, channels))) *
+        PerChannel(saved[1]);
     return {dx, Variable(), Variable()};
   }
 };

@@ -16,13 +16,13 @@
 #include <utility>
 #include <vector>
 
-#include "worker/gang/store_dialogue.h"
+#include "worker/gang/store_protocol.h"
 
 namespace retort::worker {
 namespace {
 
 constexpr std::size_t kSecretBytes = 32;
-constexpr std::size_t kMostMembers = 1024;
+constexpr std::size_t kMaxMembers = 1024;
 constexpr std::chrono::milliseconds kSendDeadline{5000};  // for a member to take its answer
 constexpr std::chrono::milliseconds kPause{100};          // when the system has no descriptor left
 
@@ -49,8 +49,7 @@ Result<std::string> MakeSecret() {
 
 class TcpGangStore final : public GangStore {
  public:
-  TcpGangStore(StoreSocket listener, StoreSocket stop, std::string address, std::string secret,
-               StrangerLimits limits)
+  TcpGangStore(StoreSocket listener, StoreSocket stop, std::string address, std::string secret, UnadmittedLimits limits)
       : listener_(std::move(listener)),
         stop_(std::move(stop)),
         address_(std::move(address)),
@@ -73,8 +72,7 @@ class TcpGangStore final : public GangStore {
       const auto now = Clock::now();
       const bool paused = now < listens_again_;
       std::vector<pollfd> entries = {{stop_.get(), POLLIN, 0}, {paused ? -1 : listener_.get(), POLLIN, 0}};
-      for (const Connection& connection : connections_)
-        entries.push_back({connection.socket.get(), POLLIN, 0});
+      for (const Connection& connection : connections_) entries.push_back({connection.socket.get(), POLLIN, 0});
       if (poll(entries.data(), entries.size(), PatienceFrom(now)) < 0) {
         if (errno != EINTR) std::this_thread::sleep_for(kPause);
         continue;
@@ -82,8 +80,7 @@ class TcpGangStore final : public GangStore {
       if (entries[0].revents != 0) return;
       std::vector<Connection> kept;
       for (std::size_t i = 0; i < connections_.size(); ++i) {
-        if (entries[i + 2].revents == 0 || ServeOne(connections_[i]))
-          kept.push_back(std::move(connections_[i]));
+        if (entries[i + 2].revents == 0 || ServeOne(connections_[i])) kept.push_back(std::move(connections_[i]));
       }
       connections_ = std::move(kept);
       std::erase_if(connections_, [at = Clock::now()](const Connection& connection) {
@@ -93,7 +90,7 @@ class TcpGangStore final : public GangStore {
     }
   }
 
-  // Milliseconds until something is due though nobody speaks; -1 = never.
+  // Milliseconds until a deadline passes without any event on a socket; -1 = never.
   [[nodiscard]] int PatienceFrom(Clock::time_point now) const {
     std::optional<Clock::time_point> next;
     if (now < listens_again_) next = listens_again_;
@@ -123,10 +120,9 @@ class TcpGangStore final : public GangStore {
     }
     const auto members = static_cast<std::size_t>(std::count_if(
         connections_.begin(), connections_.end(), [](const Connection& c) { return c.dialogue.admitted(); }));
-    if (members >= kMostMembers) return;
+    if (members >= kMaxMembers) return;
     if (connections_.size() - members >= limits_.connections) static_cast<void>(DropOldestStranger());
-    connections_.push_back(
-        {std::move(accepted), StoreDialogue(values_, secret_), Clock::now() + limits_.deadline});
+    connections_.push_back({std::move(accepted), StoreDialogue(values_, secret_), Clock::now() + limits_.deadline});
   }
 
   // False when the connection is over.
@@ -140,7 +136,7 @@ class TcpGangStore final : public GangStore {
 
   StoreSocket listener_, stop_;
   std::string address_, secret_;
-  StrangerLimits limits_;
+  UnadmittedLimits limits_;
   StoreValues values_;
   std::vector<Connection> connections_;
   Clock::time_point listens_again_{};
@@ -149,7 +145,7 @@ class TcpGangStore final : public GangStore {
 
 }  // namespace
 
-Result<std::unique_ptr<GangStore>> OpenGangStore(const std::string& host, StrangerLimits limits) {
+Result<std::unique_ptr<GangStore>> OpenGangStore(const std::string& host, UnadmittedLimits limits) {
   std::uint16_t port = 0;
   RETORT_ASSIGN_OR_RETURN(StoreSocket listener, ListenOn(host, port));
   StoreSocket stop(eventfd(0, EFD_CLOEXEC));

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 
 namespace retort::worker {
 
@@ -21,16 +21,15 @@ class GangStore {
   [[nodiscard]] virtual std::string address() const = 0;
 };
 
-// What connections may take that have not shown the secret.
-struct StrangerLimits {
+// Limits on connections that have not shown the secret.
+struct UnadmittedLimits {
   std::chrono::milliseconds deadline{5000};  // to show it, from the connection on
   std::size_t connections = 64;              // at once; the oldest goes
 };
 
-// Opens a store on a free port, with a secret of its own: who does not know it is turned away. `host` is the
+// Opens a store on a free port, with a secret of its own. Connections that do not know it are closed. `host` is the
 // name or address by which the others reach this host; the store listens on that address alone. Error:
 // environment.
-[[nodiscard]] Result<std::unique_ptr<GangStore>> OpenGangStore(const std::string& host,
-                                                               StrangerLimits limits = {});
+[[nodiscard]] Result<std::unique_ptr<GangStore>> OpenGangStore(const std::string& host, UnadmittedLimits limits = {});
 
 }  // namespace retort::worker

@@ -1,19 +1,62 @@
 #include "worker/gang/gloo_collective.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
+#include <vector>
 
+#include "experiments/base/status.h"
 #include "worker/gang/c10d_store.h"
-#include "worker/gang/pair_sum.h"
+#include "worker/gang/collective.h"
 
 namespace retort::worker {
 namespace {
 
+// The sum of a gang of two over Gloo: both members send all that they have at once and add what they receive. A ring
+// moves as many bytes, in two rounds that wait for each other and for threads of its own.
+class PairSum {
+ public:
+  // `group` has two members.
+  PairSum(c10::intrusive_ptr<c10d::ProcessGroupGloo> group, std::chrono::milliseconds deadline);
+
+  // As Collective::Expect: the other member may send its part as soon as it has it. Nothing can be sent
+  // before its receiver is ready.
+  void Expect(const at::Tensor& values);
+  // As Collective::BeginAllReduceSum. `values` is contiguous. Each member receives from the other within the
+  // deadline, or Wait ends with an error that begins with `what`.
+  [[nodiscard]] Result<std::unique_ptr<PendingOperation>> Begin(at::Tensor& values, const std::string& what);
+
+ private:
+  // One exchange: where the other member's part goes.
+  struct Exchange {
+    const void* of = nullptr;  // the values that it will be added to
+    at::Tensor received;
+    c10::intrusive_ptr<c10d::Work> receiving;
+    int tag = 0;
+  };
+  class Pending;
+  [[nodiscard]] Exchange StartReceiving(const at::Tensor& values);
+  [[nodiscard]] Exchange TakeExpected(const at::Tensor& values);
+  [[nodiscard]] int other() const { return 1 - group_->getRank(); }
+
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+  std::chrono::milliseconds deadline_;
+  std::uint32_t exchanges_ = 0;  // exchanges so far, the same on both members: their tags
+  std::deque<Exchange> expected_;
+};
+
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+
+constexpr std::uint32_t kTags = 1U << 20U;  // more than can be under way at once
 
 class GlooOperation final : public PendingOperation {
  public:
@@ -53,8 +96,7 @@ class GlooCollective final : public Collective {
       options.timeout = deadline_;
       work = group_->allreduce(tensors, options);
     }));
-    return std::unique_ptr<PendingOperation>(
-        std::make_unique<GlooOperation>(std::move(work), Named("all-reduce")));
+    return std::unique_ptr<PendingOperation>(std::make_unique<GlooOperation>(std::move(work), Named("all-reduce")));
   }
 
   void Expect(const at::Tensor& values) override {
@@ -110,9 +152,7 @@ class GlooCollective final : public Collective {
   }
 
  private:
-  Status Operation(const char* name, const std::function<void()>& body) {
-    return CatchC10d(Named(name), body);
-  }
+  Status Operation(const char* name, const std::function<void()>& body) { return CatchC10d(Named(name), body); }
   std::string Named(const char* name) const {
     return std::string("The gang's ") + name + " on gang rank " + std::to_string(group_->getRank());
   }
@@ -123,6 +163,73 @@ class GlooCollective final : public Collective {
 };
 
 }  // namespace
+
+class PairSum::Pending final : public PendingOperation {
+ public:
+  Pending(at::Tensor values, Exchange hearing, WorkPointer sending, std::chrono::milliseconds deadline,
+          std::string what)
+      : values_(std::move(values)),
+        hearing_(std::move(hearing)),
+        sending_(std::move(sending)),
+        deadline_(deadline),
+        what_(std::move(what)) {}
+  ~Pending() override {
+    if (sending_) static_cast<void>(Wait());
+  }
+
+  Status Wait() override {
+    RETORT_RETURN_IF_ERROR(CatchC10d(what_, [&] {
+      const WorkPointer sending = std::exchange(sending_, nullptr);
+      for (const WorkPointer& work : {hearing_.receiving, sending})
+        TORCH_CHECK(work->wait(deadline_), "it was broken off");
+    }));
+    values_.add_(hearing_.received);
+    return {};
+  }
+
+ private:
+  at::Tensor values_;
+  Exchange hearing_;
+  WorkPointer sending_;
+  std::chrono::milliseconds deadline_;
+  std::string what_;
+};
+
+PairSum::PairSum(c10::intrusive_ptr<c10d::ProcessGroupGloo> group, std::chrono::milliseconds deadline)
+    : group_(std::move(group)), deadline_(deadline) {}
+
+PairSum::Exchange PairSum::StartReceiving(const at::Tensor& values) {
+  Exchange hearing{values.const_data_ptr(), at::empty_like(values), nullptr, static_cast<int>(exchanges_++ % kTags)};
+  std::vector<at::Tensor> into{hearing.received};
+  hearing.receiving = group_->recv(into, other(), hearing.tag);
+  return hearing;
+}
+
+// A failure is reported again when the sum begins.
+void PairSum::Expect(const at::Tensor& values) {
+  static_cast<void>(CatchC10d("", [&] { expected_.push_back(StartReceiving(values)); }));
+}
+
+PairSum::Exchange PairSum::TakeExpected(const at::Tensor& values) {
+  const auto found = std::find_if(expected_.begin(), expected_.end(), [&](const Exchange& hearing) {
+    return hearing.of == values.const_data_ptr() && hearing.received.sizes() == values.sizes();
+  });
+  if (found == expected_.end()) return StartReceiving(values);
+  Exchange hearing = std::move(*found);
+  expected_.erase(found);
+  return hearing;
+}
+
+Result<std::unique_ptr<PendingOperation>> PairSum::Begin(at::Tensor& values, const std::string& what) {
+  std::unique_ptr<PendingOperation> pending;
+  RETORT_RETURN_IF_ERROR(CatchC10d(what, [&] {
+    Exchange hearing = TakeExpected(values);
+    std::vector<at::Tensor> own{values};
+    WorkPointer sending = group_->send(own, other(), hearing.tag);
+    pending = std::make_unique<Pending>(values, std::move(hearing), std::move(sending), deadline_, what);
+  }));
+  return pending;
+}
 
 Result<std::unique_ptr<Collective>> JoinGlooGang(const GangMembership& membership) {
   RETORT_ASSIGN_OR_RETURN(const auto store, ConnectGangStore(membership));

@@ -13,7 +13,7 @@ namespace {
 
 using Parts = std::vector<at::Tensor>;
 
-at::Tensor CopyOf(const at::Tensor& part, at::Device device) {
+at::Tensor CopyTo(const at::Tensor& part, at::Device device) {
   return part.to(device, part.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
 }
 
@@ -21,8 +21,7 @@ at::Tensor CopyOf(const at::Tensor& part, at::Device device) {
 // tensor and takes all of them.
 class Meeting {
  public:
-  Meeting(int size, std::chrono::milliseconds deadline)
-      : deadline_(deadline), slots_(static_cast<std::size_t>(size)) {}
+  Meeting(int size, std::chrono::milliseconds deadline) : deadline_(deadline), slots_(static_cast<std::size_t>(size)) {}
 
   Result<std::shared_ptr<const Parts>> Exchange(int rank, at::Tensor part) {
     std::unique_lock lock(mutex_);
@@ -95,14 +94,14 @@ class LocalCollective final : public Collective {
     RETORT_ASSIGN_OR_RETURN(const auto parts, meeting_->Exchange(rank_, values.clone()));
     std::vector<at::Tensor> gathered;
     if (rank_ != root.value) return gathered;
-    for (const at::Tensor& part : *parts) gathered.push_back(CopyOf(part, values.device()));
+    for (const at::Tensor& part : *parts) gathered.push_back(CopyTo(part, values.device()));
     return gathered;
   }
 
   Result<std::vector<at::Tensor>> AllGather(const at::Tensor& values) override {
     RETORT_ASSIGN_OR_RETURN(const auto parts, meeting_->Exchange(rank_, values.clone()));
     std::vector<at::Tensor> gathered;
-    for (const at::Tensor& part : *parts) gathered.push_back(CopyOf(part, values.device()));
+    for (const at::Tensor& part : *parts) gathered.push_back(CopyTo(part, values.device()));
     return gathered;
   }
 
@@ -140,8 +139,7 @@ std::vector<std::unique_ptr<Collective>> MakeLocalGang(int size, std::chrono::mi
   RETORT_CHECK(size >= 1);
   auto meeting = std::make_shared<Meeting>(size, deadline);
   std::vector<std::unique_ptr<Collective>> members;
-  for (int rank = 0; rank < size; ++rank)
-    members.push_back(std::make_unique<LocalCollective>(meeting, rank, size));
+  for (int rank = 0; rank < size; ++rank) members.push_back(std::make_unique<LocalCollective>(meeting, rank, size));
   return members;
 }
 

@@ -14,7 +14,6 @@ namespace retort::worker {
 
 // `size` members sharing memory, one for each thread. Destroying a member is its loss: the others'
 // pending and later operations fail at once. Sums go in rank order.
-[[nodiscard]] std::vector<std::unique_ptr<Collective>> MakeLocalGang(int size,
-                                                                     std::chrono::milliseconds deadline);
+[[nodiscard]] std::vector<std::unique_ptr<Collective>> MakeLocalGang(int size, std::chrono::milliseconds deadline);
 
 }  // namespace retort::worker

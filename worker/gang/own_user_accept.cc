@@ -1,7 +1,7 @@
-// Gloo and NCCL listen at ports that every user of the host can see, and Gloo takes whoever comes first for the member that it
-// awaits: a stranger's eight bytes would end a gang. Neither can be told whom to let in, so the workers' programs have an
-// accept of their own, which these libraries call instead of the system's: connections of other users of this host are
-// closed before anybody reads of them.
+// Gloo and NCCL listen at ports that every user of the host can reach, and Gloo takes the first connection for the
+// member that it awaits: eight bytes of another user would end a gang. Neither library can filter connections, so the
+// workers' programs define an accept of their own, which these libraries call instead of the system's. It closes
+// connections of other users of this host before anything is read from them.
 #include <sys/socket.h>
 #include <unistd.h>
 

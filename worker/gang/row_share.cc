@@ -10,7 +10,7 @@
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kMostDimensions = 8;
+constexpr std::int64_t kMaxDimensions = 8;
 constexpr at::ScalarType kTypes[] = {at::kFloat, at::kDouble, at::kInt, at::kLong, at::kByte};
 
 std::int64_t Largest(std::int64_t rows, const Collective& gang) { return (rows + gang.size() - 1) / gang.size(); }
@@ -35,7 +35,7 @@ at::Tensor Joined(const std::vector<at::Tensor>& parts, std::int64_t rows) {
 
 }  // namespace
 
-RowShare ShareOf(std::int64_t rows, const Collective& gang) {
+RowShare ComputeRowShare(std::int64_t rows, const Collective& gang) {
   const std::int64_t size = gang.size(), rank = gang.rank().value, least = rows / size, larger = rows % size;
   return {rank * least + std::min(rank, larger), least + (rank < larger ? 1 : 0)};
 }
@@ -57,10 +57,10 @@ Result<at::Tensor> BroadcastFromRoot(const at::Tensor& value, Collective& gang) 
   if (gang.size() == 1) return value;
   const bool root = gang.rank().value == 0;
   // Type, number of dimensions, dimensions.
-  at::Tensor header = at::zeros({2 + kMostDimensions}, at::kLong);
+  at::Tensor header = at::zeros({2 + kMaxDimensions}, at::kLong);
   auto* fields = header.data_ptr<std::int64_t>();
   if (root) {
-    RETORT_CHECK(value.dim() <= kMostDimensions);
+    RETORT_CHECK(value.dim() <= kMaxDimensions);
     const auto* type = std::find(std::begin(kTypes), std::end(kTypes), value.scalar_type());
     RETORT_CHECK(type != std::end(kTypes));
     fields[0] = type - std::begin(kTypes);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 #include "worker/gang/collective.h"
 
 namespace retort::worker {
@@ -18,7 +18,7 @@ struct RowShare {
 };
 
 // Contiguous and in rank order; counts differ by at most one, the larger ones first.
-[[nodiscard]] RowShare ShareOf(std::int64_t rows, const Collective& gang);
+[[nodiscard]] RowShare ComputeRowShare(std::int64_t rows, const Collective& gang);
 [[nodiscard]] inline at::Tensor Own(const at::Tensor& batch, RowShare share) {
   return batch.narrow(0, share.first, share.count);
 }
@@ -27,7 +27,7 @@ struct RowShare {
 [[nodiscard]] Result<at::Tensor> AllGatherRows(const at::Tensor& own, std::int64_t rows, Collective& gang);
 // The same on gang rank 0; elsewhere undefined.
 [[nodiscard]] Result<at::Tensor> GatherRowsToRoot(const at::Tensor& own, std::int64_t rows, Collective& gang);
-// What gang rank 0 has, whose shape the others need not know; `value` is ignored there.
+// Returns what gang rank 0 has, whose shape the others need not know; `value` is ignored there.
 [[nodiscard]] Result<at::Tensor> BroadcastFromRoot(const at::Tensor& value, Collective& gang);
 // In f64, each element over the gang.
 [[nodiscard]] Status SumOverGang(std::vector<double>& values, Collective& gang);

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "worker/gradients.h"
+#include "worker/tensors/autograd.h"
 
 namespace retort::worker {
 namespace {

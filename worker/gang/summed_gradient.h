@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 #include "worker/gang/collective.h"
-#include "worker/models/parameter_arena.h"
+#include "worker/models/arenas.h"
 
 namespace retort::worker {
 

@@ -1,49 +1,93 @@
 // The gradient family: DPDFD (IJCAI-23, Algorithm 1), its ensemble and its direct training on private images
 // (section 4.4), DPSD's data branch and FedDPSD's. Generate, query, release, teach the student, improve the
 // generator. Readings working, printed and row-averaged release noisy gradients at the student's logits, of one
-// teacher or summed over an ensemble; sound takes the answers of a teacher that was itself trained privately (R1).
+// teacher or summed over an ensemble; sound takes the answers of a teacher that was itself trained privately.
 #include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
+#include "experiments/base/status.h"
 #include "worker/distill/transfer_set.h"
-#include "worker/evaluation.h"
-#include "worker/methods/asked_pictures.h"
-#include "worker/methods/learner.h"
-#include "worker/methods/lessons.h"
+#include "worker/methods/image_source.h"
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
-#include "worker/methods/private_queries.h"
-#include "worker/methods/sample_gallery.h"
-#include "worker/methods/image_source.h"
-#include "worker/methods/structure_facts.h"
-#include "worker/models/model_registry.h"
+#include "worker/methods/student_method.h"
 #include "worker/optim/schedule.h"
+#include "worker/release/answer_memory.h"
 #include "worker/release/gaussian_gradient.h"
 #include "worker/release/mechanism.h"
-#include "worker/release/post_processing.h"
+#include "worker/release/output_gradient.h"
 #include "worker/release/teacher_critic.h"
+#include "worker/tensors/train_state.h"
+#include "worker/training/evaluation.h"
+#include "worker/training/learner.h"
+#include "worker/training/supervised_training.h"
 
 namespace retort::worker {
+
 namespace {
 
-constexpr std::int64_t kSamples = 64;
-constexpr std::int64_t kEvaluateEvery = 20;
+// Remembers which pictures a trial has asked about: fresh noise on an answer that was given before would reveal more
+// than one answer does.
+class AskedImages {
+ public:
+  // No more rows than the capacity in all.
+  explicit AskedImages(std::int64_t capacity);
+  // bool [rows] on the CPU: the pictures [rows, ...] that were asked about before, or stand earlier among these, byte
+  // for byte. By digests of 64 bits: of two that differ a later one may be taken for the other.
+  [[nodiscard]] at::Tensor Again(const at::Tensor& pictures);
+  // Those of the newest Again were answered. A step that ends before that is begun anew, and asks about them again.
+  void Remember();
+  void Register(TrainState& state, const std::string& prefix);
 
-struct Parts {
-  std::unique_ptr<release::TeacherModel> teacher;
-  std::unique_ptr<release::Mechanism> mechanism;
-  std::unique_ptr<Network> student;
-  std::unique_ptr<ImageSource> source;            // null: private images
-  std::optional<release::TeacherCritic> critic;       // discriminator = teacher
+ private:
+  at::Tensor digests_;  // i64 [capacity], on the CPU
+  std::int64_t rows_ = 0, known_ = 0;
+  std::unordered_set<std::int64_t> asked_;  // of the first known_ rows
+  std::vector<std::int64_t> newest_;
 };
+
+AskedImages::AskedImages(std::int64_t capacity) : digests_(at::empty({capacity}, at::kLong)) {}
+
+at::Tensor AskedImages::Again(const at::Tensor& pictures) {
+  const at::NoGradGuard no_grad;
+  const std::int64_t rows = pictures.size(0);
+  const auto* digests = digests_.const_data_ptr<std::int64_t>();
+  for (; known_ < rows_; ++known_) asked_.insert(digests[known_]);
+  const at::Tensor found = release::QueryDigests(pictures).view(at::kLong).contiguous();
+  const at::Tensor again = at::empty({rows}, at::kBool);
+  std::unordered_set<std::int64_t> among;
+  newest_.clear();
+  for (std::int64_t i = 0; i < rows; ++i) {
+    newest_.push_back(found.const_data_ptr<std::int64_t>()[i * found.size(1)]);
+    again.mutable_data_ptr<bool>()[i] = asked_.count(newest_.back()) > 0 || !among.insert(newest_.back()).second;
+  }
+  return again;
+}
+
+void AskedImages::Remember() {
+  RETORT_CHECK(rows_ + static_cast<std::int64_t>(newest_.size()) <= digests_.size(0));
+  auto* digests = digests_.mutable_data_ptr<std::int64_t>();
+  for (const std::int64_t digest : newest_) digests[rows_++] = digest;
+  newest_.clear();
+}
+
+void AskedImages::Register(TrainState& state, const std::string& prefix) {
+  state.AddRows(prefix + "digests", digests_, &rows_);
+}
 
 // What one step asks about.
 struct Asked {
@@ -52,23 +96,13 @@ struct Asked {
   at::Tensor kept;    // what the transfer set holds of them: the images, or where the private ones are
 };
 
-class DataFreeDistillation final : public Method {
+class DataFreeDistillation final : public StudentMethod {
  public:
-  DataFreeDistillation(const MethodInputs& inputs, Parts parts)
-      : spec_(inputs.spec),
-        data_(inputs.data),
-        tape_(inputs.tape),
-        gang_(inputs.gang),
-        teacher_(std::move(parts.teacher)),
-        mechanism_(std::move(parts.mechanism)),
-        source_(std::move(parts.source)),
-        critic_(std::move(parts.critic)),
-        shards_disjoint_(ShardsAreDisjoint(*inputs.teacher, inputs.data)),
-        members_apart_(MembersAreApart(*inputs.teacher)),
-        learner_(std::move(parts.student), inputs.gang, SettingsOf(inputs.spec)),
-        gallery_(std::min(kSamples, spec_.batch), {data_.shape.channels, data_.shape.height, data_.shape.width},
-                 data_.classes, data_.device) {
-    if (source_ != nullptr && spec_.reading != Reading::sound && spec_.detach) before_.emplace(spec_.steps * spec_.batch);
+  DataFreeDistillation(const MethodInputs& inputs, StudentParts parts, std::unique_ptr<release::Mechanism> mechanism)
+      : StudentMethod(inputs, std::move(parts), std::min(kMaxGalleryImages, inputs.spec.batch)),
+        mechanism_(std::move(mechanism)) {
+    if (source_ != nullptr && spec_.reading != Reading::sound && spec_.detach)
+      before_.emplace(spec_.steps * spec_.batch);
     if (spec_.replay == 0) return;
     if (source_ != nullptr)
       transfer_.emplace(spec_.replay, spec_.batch, data_.shape, data_.classes, data_.device);
@@ -77,17 +111,10 @@ class DataFreeDistillation final : public Method {
   }
 
   std::int64_t steps() const override { return spec_.pretrain_steps + spec_.steps; }
-  std::string phase(std::int64_t step) const override {
-    return step < spec_.pretrain_steps ? "pretrain" : "distill";
-  }
+  std::string phase(std::int64_t step) const override { return step < spec_.pretrain_steps ? "pretrain" : "distill"; }
   // Improve takes a network and, but for a critic, no teacher, and refuses targets with a graph unless
   // detach = false.
-  std::vector<std::string> Facts() const override {
-    return FactsThatHold({{privacy::kFactDetachedTarget, spec_.detach},
-                          {privacy::kFactStudentDrivesGenerator, !critic_},
-                          {privacy::kFactDisjointShards, shards_disjoint_},
-                          {privacy::kFactMembersApart, members_apart_}});
-  }
+  std::vector<std::string> Facts() const override { return SelectStudentFacts(spec_.detach, !critic_); }
 
   void Register(TrainState& state) override {
     learner_.Register(state, "student/");
@@ -98,7 +125,7 @@ class DataFreeDistillation final : public Method {
   }
 
   Status Step(std::int64_t at, Series& series) override {
-    if (at < spec_.pretrain_steps) return Pretrain(at, series);
+    if (at < spec_.pretrain_steps) return PretrainGenerator(at, series);
     const std::int64_t step = at - spec_.pretrain_steps;
     RETORT_ASSIGN_OR_RETURN(const Asked asked, Ask(step));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor logits,
@@ -111,15 +138,15 @@ class DataFreeDistillation final : public Method {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(at, draw, &replayed));
     if (before_) before_->Remember();
     if (replayed && !spec_.detach) {
-      RETORT_ASSIGN_OR_RETURN(undetached, mechanism_->GraphOf(release::Oracle::AskUndetached(
-                                              *teacher_, {asked.own, logits, at})));
+      RETORT_ASSIGN_OR_RETURN(undetached,
+                              mechanism_->GraphOf(release::Oracle::AskUndetached(*teacher_, {asked.own, logits, at})));
     }
     const double gamma = LinearBetween(step, spec_.steps, spec_.kappa, spec_.kappa_end) / spec_.norm_bound;
-    const at::Tensor targets = TargetsOf(logits, released.detach(), gamma);
+    const at::Tensor targets = ComputeTargets(logits, released.detach(), gamma);
     std::vector<double> losses = {0, 0};
-    RETORT_ASSIGN_OR_RETURN(losses[0], TeachStudent(step, asked.images, targets));
+    RETORT_ASSIGN_OR_RETURN(losses[0], TeachBatch(step, asked.images, targets));
     if (source_) {
-      const GeneratorTarget aim{Own(targets, ShareOf(spec_.batch, gang_)), undetached, -gamma};
+      const GeneratorTarget aim{Own(targets, ComputeRowShare(spec_.batch, gang_)), undetached, -gamma};
       RETORT_ASSIGN_OR_RETURN(losses[1],
                               source_->Improve(step, asked.own, spec_.batch, learner_.network(), aim,
                                                source_->RatesAt(Decay(step)), critic_ ? &*critic_ : nullptr));
@@ -131,50 +158,30 @@ class DataFreeDistillation final : public Method {
       gallery_.Offer(step, asked.images, released);
       series.emplace_back("train.generator_loss", losses[1]);
     }
-    if (gang_.rank().value == 0 && (step + 1) % kEvaluateEvery == 0 && data_.public_split.size() > 0) {
-      series.emplace_back("public.accuracy", Evaluate(learner_.network(), data_.public_split).accuracy);
-    }
+    RecordPublicAccuracy(step, series);
     return {};
   }
 
   Result<Outcome> Finish() override {
-    Outcome out;
-    out.evaluation = Evaluate(learner_.network(), data_.test);
-    out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = learner_.network().StateBlobs("student/");
-    if (!source_) return out;  // private images are nobody's samples
-    for (auto& blob : source_->Blobs("generator/")) out.parameters.push_back(std::move(blob));
-    out.samples = gallery_.ToSamples("synthetic queries and their releases; charged as the trial's ledger says",
-                                     data_.scale);
+    Outcome out = EvaluateStudent();
+    if (!source_) return out;  // private images are not kept as samples
+    out.samples =
+        gallery_.ToSamples("synthetic queries and their releases; charged as the trial's ledger says", data_.scale);
     return out;
   }
 
  private:
   double Decay(std::int64_t step) const { return HoldThenLinear(step, spec_.steps, spec_.lr_hold, spec_.lr_end); }
 
-  // A step of the generator against the fixed teacher; nothing is asked, and nothing is learned by the student.
-  Status Pretrain(std::int64_t step, Series& series) {
-    std::vector<double> loss = {0};
-    RETORT_ASSIGN_OR_RETURN(loss[0], source_->Pretrain(step, spec_.batch, *critic_, spec_.generator_lr));
-    RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
-    series.emplace_back("train.generator_loss", loss[0]);
-    return {};
-  }
-
   Result<Asked> Ask(std::int64_t step) {
     if (!source_) {
-      const at::Tensor places = PrivatePlaces(spec_, data_.train.size(), step).to(data_.device);
+      const at::Tensor places = ChoosePrivateRows(spec_, data_.train.size(), step).to(data_.device);
       const at::Tensor images = data_.train.Batch(places);
-      return Asked{Own(images, ShareOf(spec_.batch, gang_)), images, places};
+      return Asked{Own(images, ComputeRowShare(spec_.batch, gang_)), images, places};
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor own, source_->Images(step, spec_.batch));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images, AllGatherRows(own.detach(), spec_.batch, gang_));
     return Asked{own, images, images};
-  }
-
-  at::Tensor StudentLogits(const at::Tensor& images) const {
-    const at::NoGradGuard no_grad;
-    return learner_.network().Forward(images).logits;
   }
 
   // Of a single teacher each member asks about its own rows; of an ensemble its own networks about all rows. Gang
@@ -182,67 +189,46 @@ class DataFreeDistillation final : public Method {
   Result<release::Answers> AskTeacher(const release::Query& whole, const at::Tensor& images) {
     if (teacher_->members() > 1) {
       release::Query query = whole;
-      query.gradients = release::MemberRuleOf(spec_);
+      query.gradients = release::MemberRuleFor(spec_);
       return release::Oracle::SumGradients(release::Oracle::Ask(*teacher_, query), gang_);
     }
-    const RowShare share = ShareOf(spec_.batch, gang_);
+    const RowShare share = ComputeRowShare(spec_.batch, gang_);
     release::Query own{images, Own(whole.student_logits, share), whole.step};
     if (whole.again.defined()) own.again = Own(whole.again, share);
-    return release::Oracle::GatherRows(spec_.detach ? release::Oracle::Ask(*teacher_, own)
-                                                    : release::Oracle::AskUndetached(*teacher_, own),
-                                       whole, gang_);
+    return release::Oracle::GatherRows(
+        spec_.detach ? release::Oracle::Ask(*teacher_, own) : release::Oracle::AskUndetached(*teacher_, own), whole,
+        gang_);
   }
 
-  // `undetached` keeps the release's graph to the images where the trap is asked for, in a gang of one.
+  // `undetached` keeps the release's graph to the images where detach = false, in a gang of one.
   Result<at::Tensor> Release(const release::Query& whole, const at::Tensor& images, at::Tensor& undetached,
                              release::ChargeBook* book) {
     RETORT_ASSIGN_OR_RETURN(const release::Answers answers, AskTeacher(whole, images));
-    if (book == nullptr) return at::Tensor();
-    RETORT_ASSIGN_OR_RETURN(release::Charge charge,
-                            book->Take(mechanism_->Describe(spec_.batch), mechanism_->DrawsFor(answers)));
-    RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
-    if (!spec_.detach) undetached = released.values;
-    return released.values.detach();
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor values, PayAndRelease(*mechanism_, answers, spec_.batch, book));
+    if (book == nullptr) return values;
+    if (!spec_.detach) undetached = values;
+    return values.detach();
   }
 
   // What the student is taught: y = p - gamma g~, or the private teacher's softened prediction.
-  at::Tensor TargetsOf(const at::Tensor& logits, const at::Tensor& released, double gamma) const {
+  at::Tensor ComputeTargets(const at::Tensor& logits, const at::Tensor& released, double gamma) const {
     if (spec_.reading == Reading::sound) return at::softmax(released / spec_.temperature, 1);
     return release::SoftTarget(logits, release::ZeroSum(released), gamma);
   }
 
-  // spec.student_steps steps of student_batch rows: fresh ones of this batch and replayed ones of earlier batches.
-  Result<double> TeachStudent(std::int64_t step, const at::Tensor& images, const at::Tensor& targets) {
-    const auto of_places = [this](const at::Tensor& places) { return data_.train.Batch(places); };
-    const Lessons lessons(spec_, step, {images, targets}, transfer_ && transfer_->stored() > 0 ? &*transfer_ : nullptr,
-                          source_ ? Lessons::Recall() : Lessons::Recall(of_places));
-    double loss = 0;
-    for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
-      const auto [x, y] = lessons.Rows(i);
-      RETORT_ASSIGN_OR_RETURN(loss, learner_.Teach(OwnPart(x, y, gang_), spec_.lr * Decay(step), lessons.Dropout(i),
-                                                   spec_.temperature));
-    }
-    return loss;
+  // Fresh rows of this batch and replayed ones of earlier batches.
+  Result<double> TeachBatch(std::int64_t step, const at::Tensor& images, const at::Tensor& targets) {
+    const auto find_images = [this](const at::Tensor& places) { return data_.train.Batch(places); };
+    const StudentBatches batches(spec_, step, {images, targets},
+                                 transfer_ && transfer_->stored() > 0 ? &*transfer_ : nullptr,
+                                 source_ ? StudentBatches::Recall() : StudentBatches::Recall(find_images));
+    return TeachStudent(batches, spec_.lr * Decay(step), spec_.temperature);
   }
 
-  const TrialSpec& spec_;
-  const Dataset& data_;
-  ReleaseTape& tape_;
-  Collective& gang_;
-  std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::Mechanism> mechanism_;
-  std::unique_ptr<ImageSource> source_;
-  std::optional<release::TeacherCritic> critic_;
-  bool shards_disjoint_, members_apart_;
-  Learner learner_;
   std::optional<TransferSet> transfer_;
-  std::optional<AskedPictures> before_;  // where answers are noised
-  SampleGallery gallery_;
+  std::optional<AskedImages> before_;  // where answers are noised
 };
-
-}  // namespace
-
-namespace {
 
 Status CheckSpec(const MethodInputs& inputs, std::int64_t members) {
   const TrialSpec& spec = inputs.spec;
@@ -264,15 +250,12 @@ Status CheckSpec(const MethodInputs& inputs, std::int64_t members) {
 }
 
 // The generator, and the teacher as its critic where that is asked for.
-Status AddSource(const MethodInputs& inputs, Parts& parts) {
+Status AddSource(const MethodInputs& inputs, StudentParts& parts) {
   const TrialSpec& spec = inputs.spec;
   if (spec.source == QuerySource::private_split) return {};
-  const Dataset& data = inputs.data;
-  RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, data, inputs.gang));
+  RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, inputs.data, inputs.gang));
   if (spec.discriminator != Discriminator::teacher) return {};
-  const at::Tensor blank = at::zeros({1, data.shape.channels, data.shape.height, data.shape.width},
-                                     at::device(data.device).dtype(at::kFloat));
-  RETORT_ASSIGN_OR_RETURN(parts.critic, release::TeacherCritic::FromSpec(spec, *parts.teacher, blank));
+  RETORT_ASSIGN_OR_RETURN(parts.critic, MakeCritic(inputs, *parts.teacher));
   return {};
 }
 
@@ -280,16 +263,17 @@ Status AddSource(const MethodInputs& inputs, Parts& parts) {
 
 Result<std::unique_ptr<Method>> MakeDataFreeDistillation(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
-  Parts parts;
+  StudentParts parts;
   RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   const std::int64_t members = parts.teacher->members();
   RETORT_RETURN_IF_ERROR(CheckSpec(inputs, members));
-  RETORT_ASSIGN_OR_RETURN(parts.mechanism, release::MakeMechanism(spec, inputs.data.classes, members,
-                                                                  release::KeyFor(spec), inputs.noise));
-  RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
-                                                     RngStream(spec.seed, Purpose::parameters), inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(
+      std::unique_ptr<release::Mechanism> mechanism,
+      release::MakeMechanism(spec, inputs.data.classes, members, release::MakeNoiseKey(spec), inputs.noise));
+  RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
   RETORT_RETURN_IF_ERROR(AddSource(inputs, parts));
-  return std::unique_ptr<Method>(std::make_unique<DataFreeDistillation>(inputs, std::move(parts)));
+  return std::unique_ptr<Method>(
+      std::make_unique<DataFreeDistillation>(inputs, std::move(parts), std::move(mechanism)));
 }
 
 }  // namespace retort::worker

@@ -13,57 +13,32 @@
 #include <vector>
 
 #include "worker/distill/transfer_set.h"
-#include "worker/evaluation.h"
-#include "worker/gradients.h"
-#include "worker/methods/learner.h"
-#include "worker/methods/lessons.h"
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
-#include "worker/methods/sample_gallery.h"
-#include "worker/methods/structure_facts.h"
-#include "worker/models/generator.h"
-#include "worker/models/model_registry.h"
+#include "worker/methods/student_method.h"
+#include "worker/models/generators.h"
 #include "worker/optim/schedule.h"
-#include "worker/release/noiseless.h"
+#include "worker/release/mechanism.h"
 #include "worker/release/teacher_critic.h"
+#include "worker/tensors/autograd.h"
+#include "worker/training/evaluation.h"
+#include "worker/training/learner.h"
 
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kSamples = 64;
-
-struct Parts {
-  std::unique_ptr<release::TeacherModel> teacher;
-  std::optional<release::TeacherCritic> critic;
-  std::unique_ptr<Network> student;
-  std::unique_ptr<Generator> generator;
-};
-
-class DenseDistillation final : public Method {
+class DenseDistillation final : public StudentMethod {
  public:
-  DenseDistillation(const MethodInputs& inputs, Parts parts)
-      : spec_(inputs.spec),
-        data_(inputs.data),
-        tape_(inputs.tape),
-        gang_(inputs.gang),
-        teacher_(std::move(parts.teacher)),
-        critic_(*parts.critic),
+  DenseDistillation(const MethodInputs& inputs, StudentParts parts, std::unique_ptr<Generator> generator)
+      : StudentMethod(inputs, std::move(parts), std::min(kMaxGalleryImages, inputs.spec.batch)),
         mechanism_(data_.classes, spec_.batch),
-        generator_(std::move(parts.generator)),
-        shards_disjoint_(ShardsAreDisjoint(*inputs.teacher, inputs.data)),
-        members_apart_(MembersAreApart(*inputs.teacher)),
-        learner_(std::move(parts.student), inputs.gang, SettingsOf(inputs.spec)),
-        gallery_(std::min(kSamples, spec_.batch), {data_.shape.channels, data_.shape.height, data_.shape.width},
-                 data_.classes, data_.device) {
+        generator_(std::move(generator)) {
     if (spec_.replay > 0) pool_.emplace(spec_.replay, spec_.batch, data_.shape, data_.classes, data_.device);
   }
 
   std::int64_t steps() const override { return spec_.steps; }
   std::string phase(std::int64_t) const override { return "distill"; }
-  std::vector<std::string> Facts() const override {
-    return FactsThatHold(
-        {{privacy::kFactDisjointShards, shards_disjoint_}, {privacy::kFactMembersApart, members_apart_}});
-  }
+  std::vector<std::string> Facts() const override { return SelectStudentFacts(false, false); }
   // Generators last for a round.
   void Register(TrainState& state) override {
     learner_.Register(state, "student/");
@@ -74,33 +49,24 @@ class DenseDistillation final : public Method {
   Status Step(std::int64_t step, Series& series) override {
     double synthesis = 0;
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images, Synthesise(step, synthesis));
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
-      return Release(step, images, book);
-    }));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released,
+                            tape_.Obtain(step, [&](release::ChargeBook* book) { return Release(step, images, book); }));
     const at::Tensor targets = at::softmax(released / spec_.temperature, 1);
     const bool earlier = pool_ && pool_->stored() > 0;
-    const Lessons lessons(spec_, step, {images, targets}, earlier ? &*pool_ : nullptr);
+    const StudentBatches batches(spec_, step, {images, targets}, earlier ? &*pool_ : nullptr);
     const double rate = spec_.lr * HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
-    std::vector<double> losses = {0, synthesis};
-    for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
-      const auto [x, y] = lessons.Rows(i);
-      RETORT_ASSIGN_OR_RETURN(losses[0], learner_.Teach(OwnPart(x, y, gang_), rate, lessons.Dropout(i),
-                                                        spec_.temperature));
-    }
+    RETORT_ASSIGN_OR_RETURN(const double loss, TeachStudent(batches, rate, spec_.temperature));
     if (pool_) pool_->Push(images, targets);
     gallery_.Offer(step, images, released);
-    series.emplace_back("train.student_loss", losses[0]);
-    series.emplace_back("train.generator_loss", losses[1]);
+    series.emplace_back("train.student_loss", loss);
+    series.emplace_back("train.generator_loss", synthesis);
     return {};
   }
 
   Result<Outcome> Finish() override {
-    Outcome out;
-    out.evaluation = Evaluate(learner_.network(), data_.test);
-    out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = learner_.network().StateBlobs("student/");
-    out.samples = gallery_.ToSamples("synthetic images and the clients' raw mean logits: nothing is protected",
-                                     data_.scale);
+    Outcome out = EvaluateStudent();
+    out.samples =
+        gallery_.ToSamples("synthetic images and the clients' raw mean logits: nothing is protected", data_.scale);
     return out;
   }
 
@@ -122,7 +88,7 @@ class DenseDistillation final : public Method {
       const at::Tensor leaf = latents.detach().requires_grad_(true);
       const at::Tensor images = generator_->Forward(leaf);
       RETORT_ASSIGN_OR_RETURN(const release::CriticGradient judged,
-                              critic_.Judge(images, spec_.batch, gang_, {labels, &learner_.network()}));
+                              critic_->Judge(images, spec_.batch, gang_, {labels, &learner_.network()}));
       if (!best.defined() || judged.loss < least) {
         best = images.detach().clone();
         least = judged.loss;
@@ -143,24 +109,12 @@ class DenseDistillation final : public Method {
   Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook* book) {
     const release::Answers answers =
         release::Oracle::Ask(*teacher_, {.inputs = images, .student_logits = {}, .step = step, .mean = true});
-    if (book == nullptr) return at::Tensor();
-    RETORT_ASSIGN_OR_RETURN(release::Charge charge, book->Take(mechanism_.Describe(spec_.batch), spec_.batch));
-    RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_.Release(answers, std::move(charge)));
-    return released.values;
+    return PayAndRelease(mechanism_, answers, spec_.batch, book);
   }
 
-  const TrialSpec& spec_;
-  const Dataset& data_;
-  ReleaseTape& tape_;
-  Collective& gang_;
-  std::unique_ptr<release::TeacherModel> teacher_;
-  release::TeacherCritic critic_;
   release::Noiseless mechanism_;
   std::unique_ptr<Generator> generator_;
-  bool shards_disjoint_, members_apart_;
-  Learner learner_;
   std::optional<TransferSet> pool_;
-  SampleGallery gallery_;
 };
 
 }  // namespace
@@ -169,18 +123,14 @@ Result<std::unique_ptr<Method>> MakeDenseDistillation(const MethodInputs& inputs
   const TrialSpec& spec = inputs.spec;
   const Dataset& data = inputs.data;
   if (inputs.gang.size() > 1) return UsageError("dense runs on one device: remove devices.");
-  Parts parts;
+  StudentParts parts;
   RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, data, inputs.gang));
-  const at::Tensor blank = at::zeros({1, data.shape.channels, data.shape.height, data.shape.width},
-                                     at::device(data.device).dtype(at::kFloat));
-  RETORT_ASSIGN_OR_RETURN(release::TeacherCritic critic, release::TeacherCritic::FromSpec(spec, *parts.teacher, blank));
-  parts.critic.emplace(std::move(critic));
-  RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, data.shape, data.classes,
-                                                     RngStream(spec.seed, Purpose::parameters), data.device));
-  RETORT_ASSIGN_OR_RETURN(parts.generator,
+  RETORT_ASSIGN_OR_RETURN(parts.critic, MakeCritic(inputs, *parts.teacher));
+  RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Generator> generator,
                           Generator::Create(data.shape, spec.latent, spec.generator_width,
                                             RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
-  return std::unique_ptr<Method>(std::make_unique<DenseDistillation>(inputs, std::move(parts)));
+  return std::unique_ptr<Method>(std::make_unique<DenseDistillation>(inputs, std::move(parts), std::move(generator)));
 }
 
 }  // namespace retort::worker

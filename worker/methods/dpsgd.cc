@@ -1,5 +1,5 @@
-// DP-SGD (Abadi et al. 2016) on the private examples, as a teacher (R1) or as the baseline student; and DP-GD, the same
-// where every step takes all of them. Of a network that is frozen but for its last layer, what that layer sees is
+// DP-SGD (Abadi et al. 2016) on the private examples, as a teacher or as the baseline student; and DP-GD, the same
+// where every step takes all of them. Where only the last layer of a network is trained, its inputs are
 // computed once.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -12,26 +12,22 @@
 #include <optional>
 #include <vector>
 
-#include "experiments/spec/trial_kind.h"
-#include "worker/evaluation.h"
+#include "experiments/methods/methods.h"
 #include "worker/methods/method.h"
-#include "worker/methods/structure_facts.h"
-#include "worker/methods/training_images.h"
-#include "worker/models/frozen_front.h"
 #include "worker/models/model_registry.h"
-#include "worker/optim/running_mean.h"
+#include "worker/models/network.h"
+#include "worker/optim/optimisers.h"
 #include "worker/optim/schedule.h"
-#include "worker/private/copied_gradients.h"
-#include "worker/private/examples_apart.h"
-#include "worker/private/head_gradients.h"
-#include "worker/private/per_sample_gradients.h"
-#include "worker/private/poisson_sample.h"
 #include "worker/release/dpsgd_step.h"
+#include "worker/training/evaluation.h"
+#include "worker/training/per_sample_gradients.h"
+#include "worker/training/poisson_sample.h"
+#include "worker/training/supervised_training.h"
 
 namespace retort::worker {
 namespace {
 
-// Floats of per-sample gradients held at once: 64 MB; of what a last layer sees of all examples: 1 GB.
+// Floats of per-sample gradients held at once: 64 MB; of a last layer's inputs for all examples: 1 GB.
 constexpr std::int64_t kChunkFloats = std::int64_t{16} << 20, kSeenFloats = std::int64_t{256} << 20;
 
 class DpSgd final : public Method {
@@ -48,15 +44,15 @@ class DpSgd final : public Method {
     if (spec_.clipping == Clipping::per_layer) layers_ = LayerCoordinates(*network_);
     if (spec_.averaging > 0) averaged_.emplace(network_->parameters().flat(), spec_.averaging);
     const std::int64_t values = coordinates_ / network_->classes();
-    if (!AugmentsImages(spec_) && data_.train.size() <= kSeenFloats / values) front_ = FrozenFront(*network_);
+    if (!AugmentsImages(spec_) && data_.train.size() <= kSeenFloats / values) front_ = FindFrozenFront(*network_);
   }
 
   std::int64_t steps() const override { return spec_.steps; }
   std::string phase(std::int64_t) const override { return "train"; }
   std::vector<std::string> Facts() const override {
-    // MeanGradients knows an example's place in the data alone.
-    return FactsThatHold({{privacy::kFactAugmentedAlone, AugmentsPrivately(spec_)},
-                          {privacy::kFactNoBatchNorm, !network_->MixesRows()}});
+    // ComputeMeanGradients identifies an example by its place in the data.
+    return SelectFacts({{privacy::kFactPerExampleAugmentation, AugmentsPrivately(spec_)},
+                        {privacy::kFactNoBatchNorm, !network_->MixesRows()}});
   }
   void Register(TrainState& state) override {
     state.Add("parameters", network_->parameters().flat());
@@ -67,9 +63,8 @@ class DpSgd final : public Method {
   }
 
   Status Step(std::int64_t step, Series& series) override {
-    RETORT_ASSIGN_OR_RETURN(
-        const at::Tensor noisy,
-        tape_.Obtain(step, [&](release::ChargeBook* book) { return Release(step, book); }));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor noisy,
+                            tape_.Obtain(step, [&](release::ChargeBook* book) { return Release(step, book); }));
     const at::NoGradGuard no_grad;
     ParameterArena& parameters = network_->parameters();
     SpreadGradient(noisy / static_cast<double>(spec_.batch), parameters);
@@ -78,12 +73,11 @@ class DpSgd final : public Method {
     parameters.flat().add_(velocity_, -rate);
     // Post-processing: a function of parameters that are functions of what was released.
     if (averaged_) averaged_->Add(parameters.flat(), step + 1);
-    series.emplace_back("train.noisy_gradient_norm",
-                        noisy.norm().item<double>() / static_cast<double>(spec_.batch));
+    series.emplace_back("train.noisy_gradient_norm", noisy.norm().item<double>() / static_cast<double>(spec_.batch));
     return {};
   }
 
-  // What is kept is the mean, where there is one; the next step goes on from the last parameters all the same.
+  // The result is the mean, where there is one; the next step goes on from the last parameters in any case.
   Result<Outcome> Finish() override {
     if (!averaged_) return Kept();
     const at::NoGradGuard no_grad;
@@ -134,7 +128,7 @@ class DpSgd final : public Method {
   }
 
   Result<release::ClippedSum> SumOwnShare(std::int64_t step, const at::Tensor& sample) {
-    const RowShare share = ShareOf(sample.size(0), gang_);
+    const RowShare share = ComputeRowShare(sample.size(0), gang_);
     const at::Tensor rows = Own(sample, share).to(data_.device);
     release::ClippedSum sum = mechanism_.NewSum(layers_);
     if (front_) {
@@ -150,8 +144,8 @@ class DpSgd final : public Method {
     };
     for (std::int64_t first = 0; first < rows.size(0); first += chunk) {
       const at::Tensor part = rows.narrow(0, first, std::min(chunk, rows.size(0) - first));
-      const CopiedRows copied{part, data_.train.labels.index_select(0, part), copies};
-      RETORT_ASSIGN_OR_RETURN(const at::Tensor gradients, MeanGradients(*network_, copied, most, images));
+      const AugmentedRows copied{part, data_.train.labels.index_select(0, part), copies};
+      RETORT_ASSIGN_OR_RETURN(const at::Tensor gradients, ComputeMeanGradients(*network_, copied, most, images));
       sum.Add(gradients);
     }
     return sum;
@@ -165,7 +159,7 @@ class DpSgd final : public Method {
       RETORT_ASSIGN_OR_RETURN(const at::Tensor shared, BroadcastFromRoot(constants, gang_));
       constants.copy_(shared);
     }
-    seen_ = SeenByHead(*network_, *front_, data_.train);
+    seen_ = ComputeHeadInputs(*network_, *front_, data_.train);
     return {};
   }
 
@@ -179,32 +173,33 @@ class DpSgd final : public Method {
     for (std::int64_t first = 0; first < rows.size(0); first += kRows) {
       const std::int64_t count = std::min(kRows, rows.size(0) - first);
       const OuterGradients gradients =
-          HeadGradients(weight, of(seen_, first, count), of(data_.train.labels, first, count));
+          ComputeHeadGradients(weight, of(seen_, first, count), of(data_.train.labels, first, count));
       sum.AddOuter(gradients.left, gradients.right);
     }
   }
 
   const TrialSpec& spec_;
   const Dataset& data_;
-  ReleaseTape& tape_;
+  ReleaseReplay& tape_;
   Collective& gang_;
   std::unique_ptr<Network> network_;
   release::DpSgdStep mechanism_;
   at::Tensor velocity_;
-  std::optional<RunningMean> averaged_;  // of the parameters; none: the last are kept
+  std::optional<RunningMean> averaged_;  // of the parameters; unset: the result is the last ones
   std::int64_t coordinates_;
   std::uint64_t augmentation_seed_ = 0;  // of the step at hand
-  std::vector<std::int64_t> layers_;  // clipped each by itself; empty: the whole
-  std::optional<std::size_t> front_;  // the layer before the only one that is trained
-  at::Tensor seen_;                   // what it makes of every private example: [examples, values]
+  std::vector<std::int64_t> layers_;     // clipped one by one; empty: clipped as a whole
+  std::optional<std::size_t> front_;     // the layer before the only one that is trained
+  at::Tensor seen_;                      // its output for every private example: [examples, values]
 };
 
-// In evaluation a batch norm keeps examples apart, so its presence is looked for, too.
+// In evaluation mode a batch norm treats examples independently, so its presence is checked, too.
 Status CheckExamplesApart(const Network& network, const MethodInputs& inputs) {
   const std::string& name = inputs.spec.network;
   if (network.MixesRows()) {
     const std::string apart = name + "-gn";
-    const bool known = std::find(NetworkNames().begin(), NetworkNames().end(), apart) != NetworkNames().end();
+    const bool known =
+        std::find(ListNetworkNames().begin(), ListNetworkNames().end(), apart) != ListNetworkNames().end();
     return UsageError("The network '" + name + "' mixes the examples of a batch by batch normalisation; DP-SGD needs " +
                       (known ? "one that does not: '" + apart + "' has group norms in its place."
                              : "one that does not, such as 'resnet18-cifar-gn' or 'wrn16-1-gn'."));
@@ -214,7 +209,7 @@ Status CheckExamplesApart(const Network& network, const MethodInputs& inputs) {
                                 .sin()
                                 .view({3, shape.channels, shape.height, shape.width});
   const auto forward = [&network](const at::Tensor& pair) { return network.Forward(pair).logits; };
-  if (ExamplesStayApart(forward, images)) return {};
+  if (AreExamplesIndependent(forward, images)) return {};
   return UsageError("The network '" + name + "' mixes the examples of a batch; DP-SGD needs one that does not.");
 }
 

@@ -1,5 +1,5 @@
 // FedAvg (McMahan et al. 2017) as DENSE compares it: clients train on their own private examples from the common
-// parameters, one after the other; the unweighted mean of what they end with is the next common one.
+// parameters, one after the other; the unweighted mean of their results gives the next common parameters.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
@@ -7,19 +7,18 @@
 #include <utility>
 #include <vector>
 
-#include "worker/data/client_rows.h"
-#include "worker/evaluation.h"
-#include "worker/methods/epoch_batches.h"
-#include "worker/methods/learner.h"
 #include "worker/methods/method.h"
-#include "worker/methods/supervised_step.h"
+#include "worker/methods/stop_rule.h"
 #include "worker/models/model_registry.h"
-#include "worker/stop_rule.h"
+#include "worker/training/evaluation.h"
+#include "worker/training/learner.h"
+#include "worker/training/shards.h"
+#include "worker/training/supervised_training.h"
 
 namespace retort::worker {
 namespace {
 
-// Where a step of the trial stands.
+// The place of a step of the trial.
 struct Place {
   std::int64_t round = 0;
   std::size_t client = 0;
@@ -34,7 +33,7 @@ class FederatedAveraging final : public Method {
         data_(inputs.data),
         gang_(inputs.gang),
         common_(std::move(common)),
-        learner_(std::move(network), inputs.gang, SettingsOf(inputs.spec)),
+        learner_(std::move(network), inputs.gang, MakeLearnerSettings(inputs.spec)),
         sum_(at::zeros_like(common_->parameters().flat(), at::kDouble)),
         statistics_(at::zeros_like(common_->buffers().flat(), at::kDouble)) {
     for (std::size_t k = 0; k < clients.size(); ++k) {
@@ -56,18 +55,16 @@ class FederatedAveraging final : public Method {
   }
 
   Status Step(std::int64_t step, Series& series) override {
-    const Place at = PlaceOf(step);
+    const Place at = FindPlace(step);
     if (at.within == 0) Begin();
     const std::int64_t local = LocalSteps(at.client), own = at.round * local + at.within;
-    const SupervisedStep here{batches_[at.client].Of(own), own, at.client,
-                              RateAt(spec_, own, spec_.rounds * local)};
+    const SupervisedStep here{batches_[at.client].Of(own), own, at.client, RateAt(spec_, own, spec_.rounds * local)};
     const auto targets = [&](const at::Tensor& rows) {
       return OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.smoothing);
     };
     std::vector<double> loss = {0};
-    RETORT_ASSIGN_OR_RETURN(
-        loss[0], TeachRows(spec_, data_.scale, data_.train, here, targets, learner_, gang_));
-    if (RecordsLoss(spec_, step, at.within, local)) {
+    RETORT_ASSIGN_OR_RETURN(loss[0], TeachRows(spec_, data_.scale, data_.train, here, targets, learner_, gang_));
+    if (ShouldRecordLoss(spec_, step, at.within, local)) {
       RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
       series.emplace_back("train.loss", loss[0]);
     }
@@ -88,7 +85,7 @@ class FederatedAveraging final : public Method {
  private:
   std::int64_t LocalSteps(std::size_t client) const { return spec_.epochs * batches_[client].per_epoch(); }
 
-  Place PlaceOf(std::int64_t step) const {
+  Place FindPlace(std::int64_t step) const {
     Place at{step / round_, 0, step % round_};
     for (; at.within >= LocalSteps(at.client); ++at.client) at.within -= LocalSteps(at.client);
     return at;
@@ -127,10 +124,10 @@ class FederatedAveraging final : public Method {
   const Dataset& data_;
   Collective& gang_;
   std::unique_ptr<Network> common_;
-  Learner learner_;                 // the client's
-  at::Tensor sum_, statistics_;     // f64, of the clients of this round that are done
+  Learner learner_;              // the client's
+  at::Tensor sum_, statistics_;  // f64, of the clients of this round that are done
   std::vector<EpochBatches> batches_;
-  std::int64_t round_ = 0;          // steps of a round
+  std::int64_t round_ = 0;  // steps of a round
 };
 
 }  // namespace
@@ -138,14 +135,16 @@ class FederatedAveraging final : public Method {
 Result<std::unique_ptr<Method>> MakeFederatedAveraging(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   if (spec.epochs < 1 || spec.rounds < 1) return UsageError("fedavg needs epochs >= 1 and rounds >= 1.");
-  RETORT_ASSIGN_OR_RETURN(const std::vector<at::Tensor> clients,
-                          ClientRows(inputs.data.train.labels, inputs.data.classes, spec.clients,
-                                     spec.dirichlet_alpha, spec.seed));
+  RETORT_ASSIGN_OR_RETURN(
+      const std::vector<at::Tensor> clients,
+      AssignClientRows(inputs.data.train.labels, inputs.data.classes, spec.clients, spec.dirichlet_alpha, spec.seed));
   const RngStream stream(spec.seed, Purpose::parameters);
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> common,
-                          MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes, stream, inputs.data.device));
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                          MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes, stream, inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(
+      std::unique_ptr<Network> common,
+      MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes, stream, inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(
+      std::unique_ptr<Network> network,
+      MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes, stream, inputs.data.device));
   return std::unique_ptr<Method>(
       std::make_unique<FederatedAveraging>(inputs, clients, std::move(common), std::move(network)));
 }

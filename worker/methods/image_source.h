@@ -1,4 +1,5 @@
-// Where the images come from that a student without data asks about: a generator that learns, or a procedure.
+// Sources of the images that a student without data asks about: a generator that learns, a procedure, or mixes of
+// public pictures.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,24 +9,24 @@
 #include <string>
 #include <vector>
 
-#include "experiments/spec/data_readers.h"
-#include "experiments/spec/status.h"
-#include "experiments/spec/trial_spec.h"
-#include "storage/tensor_blob.h"
+#include "experiments/base/status.h"
+#include "experiments/methods/data_spec.h"
+#include "experiments/methods/trial_spec.h"
+#include "storage/formats/tensor_blob.h"
 #include "worker/data/dataset.h"
 #include "worker/gang/row_share.h"
 #include "worker/models/network.h"
 #include "worker/release/teacher_critic.h"
-#include "worker/train_state.h"
+#include "worker/tensors/train_state.h"
 
 namespace retort::worker {
 
-// What the released annotations of one batch look like to the generator's L_S.
+// The target of the generator's L_S, from what was released for one batch.
 struct GeneratorTarget {
-  at::Tensor y;          // f32 [own rows, classes], detached; undefined: no L_S
-  // The printed trap (detach = false): the release with its graph to the images, and d y / d release.
-  at::Tensor released;   // undefined unless the trap is asked for
-  double slope = 0;      // y = constant + slope * released
+  at::Tensor y;  // f32 [own rows, classes], detached; undefined: no L_S
+  // Of detach = false, as some papers print it: the release with its graph to the images, and d y / d release.
+  at::Tensor released;  // undefined where detach = true
+  double slope = 0;     // y = constant + slope * released
 };
 
 // Of one update.
@@ -36,9 +37,9 @@ struct GeneratorRates {
 class ImageSource {
  public:
   virtual ~ImageSource() = default;
-  // This member's share of this step's `rows` images, f32 [own, C, H, W], normalised as the data set's are. Row i of the
-  // whole is a function of (seed, step, i) and of what the source has learned, but for batch normalisation. Part of the
-  // graph to what it learns. Error: that of reading a picture.
+  // This member's share of this step's `rows` images, f32 [own, C, H, W], normalised as the data set's are. Row i of
+  // the whole is a function of (seed, step, i) and of what the source has learned, but for batch normalisation. Part of
+  // the graph to what it learns. Error: that of reading a picture.
   [[nodiscard]] virtual Result<at::Tensor> Images(std::int64_t step, std::int64_t rows) = 0;
   // The rates of the trial's keys times `decay`.
   [[nodiscard]] virtual GeneratorRates RatesAt(double decay) const = 0;
@@ -49,14 +50,14 @@ class ImageSource {
                                                const GeneratorRates& rates,
                                                const release::TeacherCritic* critic = nullptr) = 0;
   // Step n of learning from the critic alone, on `rows` images that are never queried. Error: of the gang.
-  [[nodiscard]] virtual Result<double> Pretrain(std::int64_t n, std::int64_t rows,
-                                                const release::TeacherCritic& critic, double learning_rate) = 0;
+  [[nodiscard]] virtual Result<double> Pretrain(std::int64_t n, std::int64_t rows, const release::TeacherCritic& critic,
+                                                double learning_rate) = 0;
   virtual void Register(TrainState& state, const std::string& prefix) = 0;
   // What it has learned, each name after `prefix`.
   [[nodiscard]] virtual std::vector<storage::TensorBlob> Blobs(const std::string& prefix) const = 0;
 };
 
-// One that learns nothing.
+// A source that learns nothing.
 class FixedSource : public ImageSource {
  public:
   GeneratorRates RatesAt(double) const final { return {}; }
@@ -73,5 +74,48 @@ class FixedSource : public ImageSource {
 // Generator::Create; environment, as RequireApart.
 [[nodiscard]] Result<std::unique_ptr<ImageSource>> MakeImageSource(const TrialSpec& spec, const Dataset& data,
                                                                    Collective& gang);
+
+// Public pictures, augmented and mixed in pairs, as queries. No two steps show the same.
+class MixedSource final : public FixedSource {
+ public:
+  // Of data.public_split, augmented as spec.augment and spec.shift say. All three outlive it. Error: environment, where
+  // a picture is public and private at once; usage, where none is public.
+  [[nodiscard]] static Result<std::unique_ptr<MixedSource>> Create(const TrialSpec& spec, const Dataset& data,
+                                                                   const Collective& gang);
+
+  Result<at::Tensor> Images(std::int64_t step, std::int64_t rows) override;
+
+ private:
+  MixedSource(const TrialSpec& spec, const Dataset& data, const Collective& gang)
+      : spec_(spec), data_(data), gang_(gang) {}
+  // One of the two pictures of each row.
+  [[nodiscard]] Result<at::Tensor> Drawn(std::int64_t step, std::int64_t which, const RowShare& own) const;
+
+  const TrialSpec& spec_;
+  const Dataset& data_;
+  const Collective& gang_;
+};
+
+// Pictures drawn by a procedure, as queries. No two steps show the same.
+class ProceduralSource final : public FixedSource {
+ public:
+  // Square images of at least 8 pixels a side.
+  ProceduralSource(const TrialSpec& spec, const Dataset& data, const Collective& gang);
+
+  // Even rows show the first kind of spec.pictures, odd rows the second.
+  Result<at::Tensor> Images(std::int64_t step, std::int64_t rows) override;
+  // The even ones of the first 2 * rows of them, whole on every member of the gang: f32 [rows, C, H, W].
+  [[nodiscard]] at::Tensor ImagesOfFirstKind(std::int64_t step, std::int64_t rows) const;
+
+ private:
+  [[nodiscard]] RngStream StepStream(std::int64_t step) const;
+  [[nodiscard]] at::Tensor Normalised(at::Tensor pictures) const;
+
+  const TrialSpec& spec_;
+  const Collective& gang_;
+  ImageShape shape_;
+  at::Device device_;
+  at::Tensor mean_, std_;  // f32 [1, C, 1, 1]
+};
 
 }  // namespace retort::worker

@@ -1,4 +1,4 @@
-// A teacher that was trained elsewhere: its file is read, held against the plan and the network, and evaluated.
+// A teacher that was trained elsewhere: its file is read, compared with the plan and the network, and evaluated.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
@@ -7,23 +7,22 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/spec/spec_codec.h"
-#include "storage/weights/state_dict.h"
+#include "experiments/base/digests.h"
+#include "experiments/methods/spec_codec.h"
+#include "storage/weights/read_weights.h"
 #include "storage/weights/state_match.h"
-#include "worker/evaluation.h"
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
-#include "worker/models/loaded_weights.h"
 #include "worker/models/model_registry.h"
-#include "worker/models/script_module.h"
+#include "worker/models/saved_models.h"
+#include "worker/training/evaluation.h"
 
 namespace retort::worker {
 namespace {
 
 class LoadedTeacher final : public Method {
  public:
-  LoadedTeacher(const Dataset& data, std::unique_ptr<Network> network)
-      : data_(data), network_(std::move(network)) {}
+  LoadedTeacher(const Dataset& data, std::unique_ptr<Network> network) : data_(data), network_(std::move(network)) {}
   LoadedTeacher(const Dataset& data, std::unique_ptr<ScriptModule> module, std::string bytes)
       : data_(data), module_(std::move(module)), bytes_(std::move(bytes)) {}
 
@@ -52,7 +51,7 @@ class LoadedTeacher final : public Method {
  private:
   storage::Evaluation EvaluateModule() const {
     const at::NoGradGuard no_grad;
-    const std::int64_t at_once = RowsOfAPass(data_.shape);
+    const std::int64_t at_once = MaxRowsPerPass(data_.shape);
     std::vector<at::Tensor> logits = {at::empty({0, data_.classes}, at::device(data_.device).dtype(at::kFloat))};
     for (std::int64_t first = 0; first < data_.test.size(); first += at_once)
       logits.push_back(module_->Forward(data_.test.Range(first, std::min(at_once, data_.test.size() - first))));
@@ -60,9 +59,9 @@ class LoadedTeacher final : public Method {
   }
 
   const Dataset& data_;
-  std::unique_ptr<Network> network_;      // or
-  std::unique_ptr<ScriptModule> module_;  // with
-  std::string bytes_;                     // its file's
+  std::unique_ptr<Network> network_;      // null: a module
+  std::unique_ptr<ScriptModule> module_;  // null: a network
+  std::string bytes_;                     // of the module's file
   at::Tensor done_ = at::zeros({1}, at::kLong);
 };
 
@@ -80,8 +79,7 @@ Result<std::unique_ptr<Method>> FromModule(const MethodInputs& inputs, storage::
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<ScriptModule> module,
                           ScriptModule::Load(bytes, spec.torchscript, inputs.data.device));
   RETORT_RETURN_IF_ERROR(module->RequireFit(inputs.data.shape, inputs.data.classes));
-  return std::unique_ptr<Method>(
-      std::make_unique<LoadedTeacher>(inputs.data, std::move(module), std::move(bytes)));
+  return std::unique_ptr<Method>(std::make_unique<LoadedTeacher>(inputs.data, std::move(module), std::move(bytes)));
 }
 
 Result<std::unique_ptr<Method>> FromWeights(const MethodInputs& inputs, storage::Env& env) {
@@ -92,8 +90,8 @@ Result<std::unique_ptr<Method>> FromWeights(const MethodInputs& inputs, storage:
   RETORT_ASSIGN_OR_RETURN(storage::StateDict saved, storage::ReadWeights(env, spec.weights));
   RETORT_RETURN_IF_ERROR(CheckUnchanged(spec.weights, saved.digest, spec.weights_digest));
   RETORT_ASSIGN_OR_RETURN(const storage::KeyReport report, LoadWeights(*network, std::move(saved.tensors)));
-  const std::string described = spec.network + " with the " + std::to_string(inputs.data.classes) +
-                                " classes of data." + spec.data->name;
+  const std::string described =
+      spec.network + " with the " + std::to_string(inputs.data.classes) + " classes of data." + spec.data->name;
   RETORT_RETURN_IF_ERROR(storage::RequireComplete(report, spec.weights, described));
   return std::unique_ptr<Method>(std::make_unique<LoadedTeacher>(inputs.data, std::move(network)));
 }

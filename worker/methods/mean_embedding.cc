@@ -1,5 +1,5 @@
-// DP-MERF (Harder et al. 2021): one noisy embedding of the private examples by class; a generator whose images have that
-// embedding; a student trained on labelled images that it makes. All but the first step is post-processing.
+// DP-MERF (Harder et al. 2021): one noisy embedding of the private examples by class; a generator whose images have
+// that embedding; a student trained on labelled images that it makes. All but the first step is post-processing.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
@@ -13,28 +13,23 @@
 #include <utility>
 #include <vector>
 
-#include "worker/distill/embedding_match.h"
-#include "worker/evaluation.h"
+#include "worker/distill/kernel_embedding.h"
 #include "worker/gang/summed_gradient.h"
-#include "worker/methods/epoch_batches.h"
-#include "worker/methods/learner.h"
 #include "worker/methods/method.h"
-#include "worker/methods/sample_gallery.h"
-#include "worker/methods/structure_facts.h"
-#include "worker/methods/supervised_step.h"
-#include "worker/models/conditional_generator.h"
-#include "worker/models/model_registry.h"
+#include "worker/methods/stop_rule.h"
+#include "worker/methods/student_method.h"
+#include "worker/models/generators.h"
 #include "worker/optim/schedule.h"
-#include "worker/private/random_features.h"
 #include "worker/release/class_embedding.h"
 #include "worker/release/mechanism.h"
-#include "worker/stop_rule.h"
+#include "worker/training/evaluation.h"
+#include "worker/training/learner.h"
+#include "worker/training/supervised_training.h"
 
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kSamples = 64;
-constexpr std::int64_t kChunk = 500;      // rows embedded at once, fewer where that would be more than
+constexpr std::int64_t kChunk = 500;  // rows embedded at once, fewer where that would be more than
 constexpr std::int64_t kChunkValues = std::int64_t{1} << 27;
 constexpr std::int64_t kSynthesised = 1000;  // images of one batch of the student's training set
 
@@ -64,12 +59,12 @@ class MeanEmbedding final : public Method {
         mean_(PerChannel(data_.scale.mean, data_.device)),
         deviation_(PerChannel(data_.scale.std, data_.device)),
         adam_(generator_->parameters().flat().numel(), {}, data_.device),
-        learner_(std::move(parts.student), inputs.gang, SettingsOf(inputs.spec)),
+        learner_(std::move(parts.student), inputs.gang, MakeLearnerSettings(inputs.spec)),
         batches_(at::arange(spec_.synthetic, at::device(data_.device).dtype(at::kLong)), spec_.student_batch,
                  spec_.seed),
         embedding_(at::zeros({data_.classes, spec_.random_features}, at::device(data_.device).dtype(at::kFloat))),
-        gallery_(std::min(kSamples, spec_.batch), {data_.shape.channels, data_.shape.height, data_.shape.width},
-                 data_.classes, data_.device) {
+        gallery_(std::min(kMaxGalleryImages, spec_.batch),
+                 {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device) {
     as_made_.augment = Augment::none;
   }
 
@@ -79,7 +74,7 @@ class MeanEmbedding final : public Method {
     return step <= spec_.steps ? "generate" : "train";
   }
   // An example's features depend on no other example.
-  std::vector<std::string> Facts() const override { return FactsThatHold({{privacy::kFactNoBatchNorm, true}}); }
+  std::vector<std::string> Facts() const override { return SelectFacts({{privacy::kFactNoBatchNorm, true}}); }
   void Register(TrainState& state) override {
     state.Add("embedding", embedding_);
     state.Add("generator/parameters", generator_->parameters().flat());
@@ -125,7 +120,7 @@ class MeanEmbedding final : public Method {
 
   release::EmbeddingSum SumOwnShare() const {
     const at::NoGradGuard no_grad;
-    const RowShare share = ShareOf(data_.train.size(), gang_);
+    const RowShare share = ComputeRowShare(data_.train.size(), gang_);
     release::EmbeddingSum sum = mechanism_.NewSum();
     const std::int64_t chunk = std::clamp<std::int64_t>(kChunkValues / spec_.random_features, 1, kChunk);
     for (std::int64_t first = 0; first < share.count; first += chunk) {
@@ -139,10 +134,10 @@ class MeanEmbedding final : public Method {
   // One Adam step towards the embedding, on a batch of images of all classes alike.
   Status Generate(std::int64_t at, Series& series) {
     const RngStream stream(spec_.seed, Purpose::latents, static_cast<std::uint64_t>(at));
-    const RowShare own = ShareOf(spec_.batch, gang_);
-    const at::Tensor labels = LabelsOf(own.first, own.count);
-    const at::Tensor pixels =
-        generator_->Forward(NormalRows(own.count, generator_->code(), stream, own.first).to(data_.device), labels, &gang_);
+    const RowShare own = ComputeRowShare(spec_.batch, gang_);
+    const at::Tensor labels = FindLabels(own.first, own.count);
+    const at::Tensor pixels = generator_->Forward(
+        NormalRows(own.count, generator_->code(), stream, own.first).to(data_.device), labels, &gang_);
     const at::Tensor features = features_.Of(pixels);
     RETORT_ASSIGN_OR_RETURN(const EmbeddingGradient match,
                             MatchEmbedding(features, labels, embedding_, spec_.batch, gang_));
@@ -157,7 +152,7 @@ class MeanEmbedding final : public Method {
   Status Train(std::int64_t at, Series& series) {
     if (!synthetic_) synthetic_.emplace(Synthesise());
     if (at == 0) {
-      const std::int64_t shown = std::min(kSamples, synthetic_->size());
+      const std::int64_t shown = std::min(kMaxGalleryImages, synthetic_->size());
       gallery_.Offer(spec_.steps, synthetic_->Range(0, shown),
                      OneHotTargets(synthetic_->labels.narrow(0, 0, shown), data_.classes));
     }
@@ -167,16 +162,15 @@ class MeanEmbedding final : public Method {
       return OneHotTargets(synthetic_->labels.index_select(0, rows), data_.classes, spec_.smoothing);
     };
     std::vector<double> loss = {0};
-    RETORT_ASSIGN_OR_RETURN(
-        loss[0], TeachRows(as_made_, data_.scale, *synthetic_, here, targets, learner_, gang_));
-    if (RecordsLoss(spec_, 1 + spec_.steps + at, at, steps, kCurveEvery)) {
+    RETORT_ASSIGN_OR_RETURN(loss[0], TeachRows(as_made_, data_.scale, *synthetic_, here, targets, learner_, gang_));
+    if (ShouldRecordLoss(spec_, 1 + spec_.steps + at, at, steps, kCurveEvery)) {
       RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
       series.emplace_back("train.student_loss", loss[0]);
     }
     return {};
   }
 
-  // The student's training set: a function of the generator's final parameters and the seed.
+  // Makes the student's training set: a function of the generator's final parameters and the seed.
   Examples Synthesise() const {
     const at::NoGradGuard no_grad;
     const RngStream stream(spec_.seed, Purpose::generator_latents);
@@ -186,30 +180,30 @@ class MeanEmbedding final : public Method {
     for (std::int64_t first = 0; first < spec_.synthetic; first += kSynthesised) {
       const std::int64_t rows = std::min(kSynthesised, spec_.synthetic - first);
       const at::Tensor latents = NormalRows(rows, generator_->code(), stream, first).to(data_.device);
-      const at::Tensor pixels = generator_->Forward(latents, LabelsOf(first, rows));
+      const at::Tensor pixels = generator_->Forward(latents, FindLabels(first, rows));
       images.narrow(0, first, rows).copy_((pixels - mean_) / deviation_);
     }
-    return {std::move(images), LabelsOf(0, spec_.synthetic)};
+    return {std::move(images), FindLabels(0, spec_.synthetic)};
   }
 
   // Row i is of class i mod classes.
-  at::Tensor LabelsOf(std::int64_t first, std::int64_t rows) const {
+  at::Tensor FindLabels(std::int64_t first, std::int64_t rows) const {
     return at::arange(first, first + rows, at::device(data_.device).dtype(at::kLong)).remainder(data_.classes);
   }
 
   const TrialSpec& spec_;
-  TrialSpec as_made_;               // the same, but synthetic images are taken as they are
+  TrialSpec as_made_;  // the same, but synthetic images are taken as they are
   const Dataset& data_;
-  ReleaseTape& tape_;
+  ReleaseReplay& tape_;
   Collective& gang_;
   std::unique_ptr<ConditionalGenerator> generator_;
   release::ClassEmbedding mechanism_;
-  RandomFeatures features_;         // of pixels in [0, 1]
-  at::Tensor mean_, deviation_;     // of the normalised images' pixels
-  Adam adam_;                       // the generator's
+  RandomFeatures features_;      // of pixels in [0, 1]
+  at::Tensor mean_, deviation_;  // of the normalised images' pixels
+  Adam adam_;                    // the generator's
   Learner learner_;
-  EpochBatches batches_;            // of the synthetic images
-  at::Tensor embedding_;            // f32 [classes, random features]: released, divided by the examples
+  EpochBatches batches_;  // of the synthetic images
+  at::Tensor embedding_;  // f32 [classes, random features]: released, divided by the examples
   std::optional<Examples> synthetic_;
   SampleGallery gallery_;
 };
@@ -224,17 +218,16 @@ Result<std::unique_ptr<Method>> MakeMeanEmbedding(const MethodInputs& inputs) {
     return UsageError("random_features are cosines and sines in equal number: an even number, 2 at least.");
   if (spec.synthetic < 1 || spec.epochs < 1) return UsageError("dp-merf needs synthetic >= 1 and epochs >= 1.");
   Parts parts;
-  RETORT_ASSIGN_OR_RETURN(parts.generator,
-                          ConditionalGenerator::Create(data.shape, data.classes,
-                                                       {.code = spec.latent, .width = spec.generator_width},
-                                                       RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
-  RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, data.shape, data.classes,
-                                                     RngStream(spec.seed, Purpose::parameters), data.device));
-  RETORT_ASSIGN_OR_RETURN(release::ClassEmbedding mechanism,
-                          release::ClassEmbedding::Create({.noise_multiplier = spec.noise_multiplier,
-                                                           .classes = data.classes,
-                                                           .features = spec.random_features},
-                                                          release::KeyFor(spec)));
+  RETORT_ASSIGN_OR_RETURN(
+      parts.generator,
+      ConditionalGenerator::Create(data.shape, data.classes, {.code = spec.latent, .width = spec.generator_width},
+                                   RngStream(spec.seed, Purpose::parameters, 0, 1), data.device));
+  RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
+  RETORT_ASSIGN_OR_RETURN(
+      release::ClassEmbedding mechanism,
+      release::ClassEmbedding::Create(
+          {.noise_multiplier = spec.noise_multiplier, .classes = data.classes, .features = spec.random_features},
+          release::MakeNoiseKey(spec)));
   parts.mechanism.emplace(std::move(mechanism));
   return std::unique_ptr<Method>(std::make_unique<MeanEmbedding>(inputs, std::move(parts)));
 }

@@ -8,22 +8,22 @@
 #include <utility>
 #include <vector>
 
-#include "worker/evaluation.h"
 #include "worker/gang/row_share.h"
 #include "worker/models/ensemble.h"
-#include "worker/models/hint_layers.h"
+#include "worker/models/layer_plan.h"
 #include "worker/models/model_registry.h"
-#include "worker/models/script_module.h"
+#include "worker/models/saved_models.h"
+#include "worker/training/evaluation.h"
 
 namespace retort::worker {
 namespace {
 
-// Answers to each row do not depend on the rows beside it, so that large batches are asked about part by part.
-// `rows_of`: which dimension of an answer has the rows.
+// Runs `ask` on parts of a large batch: the answer to a row does not depend on the rows beside it. `rows_of`: which
+// dimension of an answer has the rows.
 template <typename Ask>
 at::Tensor InPasses(const at::Tensor& inputs, const Ask& ask, std::int64_t rows_of = 0) {
   const std::int64_t rows = inputs.size(0);
-  const std::int64_t most = RowsOfAPass({inputs.size(1), inputs.size(2), inputs.size(3)});
+  const std::int64_t most = MaxRowsPerPass({inputs.size(1), inputs.size(2), inputs.size(3)});
   if (rows <= most) return ask(inputs);
   std::vector<at::Tensor> parts;
   for (std::int64_t first = 0; first < rows; first += most)
@@ -54,8 +54,7 @@ Result<std::unique_ptr<release::TeacherModel>> LoadModule(const TeacherArtifact&
     RETORT_ASSIGN_OR_RETURN(std::unique_ptr<ScriptModule> module,
                             ScriptModule::Load(bytes, "The teacher", data.device));
     RETORT_RETURN_IF_ERROR(module->RequireFit(data.shape, data.classes));
-    return std::unique_ptr<release::TeacherModel>(
-        std::make_unique<ScriptTeacher>(std::move(module), data.classes));
+    return std::unique_ptr<release::TeacherModel>(std::make_unique<ScriptTeacher>(std::move(module), data.classes));
   }
   return DamageError(std::string("The teacher's attempt.h5 lacks ") + kModuleBlob + ".");
 }
@@ -63,7 +62,7 @@ Result<std::unique_ptr<release::TeacherModel>> LoadModule(const TeacherArtifact&
 class SingleTeacher final : public release::TeacherModel {
  public:
   explicit SingleTeacher(std::unique_ptr<Network> network)
-      : network_(std::move(network)), hint_(HintLayer(network_->layers(), network_->plan(), network_->input())) {}
+      : network_(std::move(network)), hint_(FindHintLayer(network_->layers(), network_->plan(), network_->input())) {}
   std::int64_t classes() const override { return network_->classes(); }
 
  protected:
@@ -74,10 +73,10 @@ class SingleTeacher final : public release::TeacherModel {
     RETORT_CHECK(hint_.ok());
     return InPasses(inputs, [this](const at::Tensor& rows) { return network_->ForwardTo(hint_->place, rows); });
   }
-  release::Insides LookInside(const at::Tensor& inputs) override {
+  release::TeacherInternals ForwardWithInternals(const at::Tensor& inputs) override {
     LayerTrace trace;
     const NetworkOutput out = network_->Forward(inputs, std::nullopt, &trace);
-    return {out.logits, out.features, NormsSeen(*network_, trace)};
+    return {out.logits, out.features, CollectBatchNormInputs(*network_, trace)};
   }
 
  private:
@@ -87,7 +86,7 @@ class SingleTeacher final : public release::TeacherModel {
 
 class EnsembleModel final : public release::TeacherModel {
  public:
-  // `own`: the networks that are asked here, of `members` in all.
+  // `own`: the networks that this gang member asks, of `members` in all.
   EnsembleModel(std::unique_ptr<Ensemble> own, std::int64_t members, std::int64_t classes)
       : own_(std::move(own)), members_(members), classes_(classes) {}
   std::int64_t classes() const override { return classes_; }
@@ -98,11 +97,12 @@ class EnsembleModel final : public release::TeacherModel {
     CheckFailed("members() == 1", __FILE__, __LINE__, "an ensemble answers member by member");
   }
   at::Tensor MemberLogits(const at::Tensor& inputs) override {
-    return InPasses(inputs, [this](const at::Tensor& rows) { return own_->Forward(rows); }, 1);
+    return InPasses(
+        inputs, [this](const at::Tensor& rows) { return own_->Forward(rows); }, 1);
   }
-  release::Insides LookInside(const at::Tensor& inputs) override {
-    release::Insides inside;
-    const at::Tensor logits = own_->Look(inputs, inside.norms);
+  release::TeacherInternals ForwardWithInternals(const at::Tensor& inputs) override {
+    release::TeacherInternals inside;
+    const at::Tensor logits = own_->ForwardWithNorms(inputs, inside.norms);
     RETORT_CHECK(logits.size(0) == members_);
     inside.logits = logits.mean(0);
     return inside;
@@ -121,7 +121,7 @@ Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact
     const std::int64_t members = artifact.spec.members;
     RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Ensemble> own,
                             LoadEnsemble(artifact.spec.network, members, data.shape, data.classes, "teacher/",
-                                         artifact.parameters, ShareOf(members, gang), data.device));
+                                         artifact.parameters, ComputeRowShare(members, gang), data.device));
     return std::unique_ptr<release::TeacherModel>(
         std::make_unique<EnsembleModel>(std::move(own), members, data.classes));
   }

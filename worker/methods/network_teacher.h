@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 #include "worker/methods/method.h"
 #include "worker/release/answers.h"
 
@@ -17,7 +17,6 @@ inline constexpr const char* kModuleBlob = "teacher/torchscript";
 // its share of the networks (release::Oracle::SumVotes adds up what they say). Error: damage when the artifact
 // does not fit its own spec; usage when it was trained on images of another shape.
 [[nodiscard]] Result<std::unique_ptr<release::TeacherModel>> LoadTeacher(const TeacherArtifact& artifact,
-                                                                         const Dataset& data,
-                                                                         const Collective& gang);
+                                                                         const Dataset& data, const Collective& gang);
 
 }  // namespace retort::worker

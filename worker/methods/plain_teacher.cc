@@ -3,24 +3,25 @@
 
 #include <algorithm>
 
-#include "worker/evaluation.h"
-#include "worker/methods/learner.h"
 #include "worker/methods/method.h"
-#include "worker/methods/training_images.h"
-#include "worker/models/model_registry.h"
-#include "worker/stop_rule.h"
+#include "worker/methods/stop_rule.h"
+#include "worker/training/evaluation.h"
+#include "worker/training/learner.h"
+#include "worker/training/supervised_training.h"
 
 namespace retort::worker {
 namespace {
 
-Examples ExamplesOf(const MethodInputs& inputs) {
+Examples ChooseExamples(const MethodInputs& inputs) {
   const Dataset& data = inputs.data;
   switch (inputs.spec.trained_on) {
-    case TrainedOn::public_split: return data.public_split;
+    case TrainedOn::public_split:
+      return data.public_split;
     case TrainedOn::all:
       if (data.train.size() == 0 || data.public_split.size() == 0) break;
       return Examples::Joined(data.train, data.public_split);
-    case TrainedOn::private_split: return data.train;
+    case TrainedOn::private_split:
+      return data.train;
   }
   return data.train.size() == 0 ? data.public_split : data.train;
 }
@@ -30,11 +31,11 @@ class PlainTeacher final : public Method {
   PlainTeacher(const MethodInputs& inputs, std::unique_ptr<Network> network)
       : spec_(inputs.spec),
         data_(inputs.data),
-        seen_(ExamplesOf(inputs)),
+        seen_(ChooseExamples(inputs)),
         batch_(std::min(inputs.spec.batch, seen_.size())),
         per_epoch_((seen_.size() + batch_ - 1) / batch_),
         gang_(inputs.gang),
-        learner_(std::move(network), inputs.gang, SettingsOf(inputs.spec)) {}
+        learner_(std::move(network), inputs.gang, MakeLearnerSettings(inputs.spec)) {}
 
   // Without epochs one step, which does nothing: every trial has one.
   std::int64_t steps() const override { return std::max<std::int64_t>(spec_.epochs * per_epoch_, 1); }
@@ -50,7 +51,7 @@ class PlainTeacher final : public Method {
       order_ = at::tensor(Permutation(seen_.size(), stream), at::device(data_.device).dtype(at::kLong));
     }
     const at::Tensor batch = order_.narrow(0, first, std::min(batch_, seen_.size() - first));
-    const RowShare share = ShareOf(batch.size(0), gang_);
+    const RowShare share = ComputeRowShare(batch.size(0), gang_);
     const at::Tensor rows = Own(batch, share);
     const at::Tensor targets = OneHotTargets(seen_.labels.index_select(0, rows), data_.classes, spec_.smoothing);
     const auto at_step = static_cast<std::uint64_t>(step);
@@ -59,7 +60,7 @@ class PlainTeacher final : public Method {
     RETORT_ASSIGN_OR_RETURN(const double loss,
                             learner_.Teach({images, targets, share.first, batch.size(0)}, RateAt(spec_, step, steps()),
                                            RngStream(spec_.seed, Purpose::dropout, at_step)));
-    if (RecordsLoss(spec_, step, step, steps())) {
+    if (ShouldRecordLoss(spec_, step, step, steps())) {
       std::vector<double> sums = {loss};
       RETORT_RETURN_IF_ERROR(SumOverGang(sums, gang_));
       series.emplace_back("train.loss", sums[0]);
@@ -82,18 +83,16 @@ class PlainTeacher final : public Method {
   std::int64_t batch_, per_epoch_;
   Collective& gang_;
   Learner learner_;
-  std::int64_t epoch_ = -1;   // of order_
+  std::int64_t epoch_ = -1;  // of order_
   at::Tensor order_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Method>> MakePlainTeacher(const MethodInputs& inputs) {
-  if (ExamplesOf(inputs).size() == 0)
+  if (ChooseExamples(inputs).size() == 0)
     return UsageError("A teacher needs training examples, and the splits that trained_on names are empty.");
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
-                          MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes,
-                                      RngStream(inputs.spec.seed, Purpose::parameters), inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> network, DrawNetwork(inputs));
   return std::unique_ptr<Method>(std::make_unique<PlainTeacher>(inputs, std::move(network)));
 }
 

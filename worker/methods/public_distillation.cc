@@ -1,4 +1,4 @@
-// The sound reading with a privately trained teacher (R1) and public pictures: the teacher labels all of them, which is
+// The sound reading with a privately trained teacher and public pictures: the teacher labels all of them, which is
 // post-processing of its training; the labels are spread over pictures that are alike where that is asked for; the
 // student is fitted to them.
 #include <ATen/TensorOperators.h>
@@ -9,21 +9,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/spec/trial_kind.h"
-#include "worker/data/shared_pictures.h"
-#include "worker/evaluation.h"
+#include "experiments/methods/methods.h"
+#include "worker/data/split_overlap.h"
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
-#include "worker/methods/public_lessons.h"
-#include "worker/methods/sample_gallery.h"
-#include "worker/methods/structure_facts.h"
-#include "worker/models/model_registry.h"
+#include "worker/methods/public_training.h"
+#include "worker/methods/student_method.h"
 #include "worker/release/mechanism.h"
+#include "worker/training/evaluation.h"
 
 namespace retort::worker {
 namespace {
-
-constexpr std::int64_t kSamples = 64;
 
 class PublicDistillation final : public Method {
  public:
@@ -35,22 +31,21 @@ class PublicDistillation final : public Method {
         gang_(inputs.gang),
         teacher_(std::move(teacher)),
         mechanism_(std::move(mechanism)),
-        lessons_(inputs, std::move(student)),
+        training_(inputs, std::move(student)),
         rows_(std::min(spec_.batch, data_.public_split.size())),
         releases_((data_.public_split.size() + rows_ - 1) / rows_),
-        answers_(at::zeros({data_.public_split.size(), data_.classes},
-                           at::device(data_.device).dtype(at::kFloat))),
-        gallery_(std::min(kSamples, rows_), {data_.shape.channels, data_.shape.height, data_.shape.width},
+        answers_(at::zeros({data_.public_split.size(), data_.classes}, at::device(data_.device).dtype(at::kFloat))),
+        gallery_(std::min(kMaxGalleryImages, rows_), {data_.shape.channels, data_.shape.height, data_.shape.width},
                  data_.classes, data_.device) {}
 
   std::int64_t steps() const override { return releases_ + spec_.label_steps; }
   std::string phase(std::int64_t step) const override { return step < releases_ ? "release" : "fit"; }
-  // Public images: no generator. One teacher: no members.
+  // No generator learns, and one teacher has no members.
   std::vector<std::string> Facts() const override {
-    return FactsThatHold({{privacy::kFactDetachedTarget, true}, {privacy::kFactStudentDrivesGenerator, true}});
+    return SelectFacts({{privacy::kFactDetachedTarget, true}, {privacy::kFactStudentDrivesGenerator, true}});
   }
   void Register(TrainState& state) override {
-    lessons_.Register(state);
+    training_.Register(state);
     state.Add("answers", answers_);
     gallery_.Register(state, "samples/");
   }
@@ -58,17 +53,17 @@ class PublicDistillation final : public Method {
   Status Step(std::int64_t step, Series& series) override {
     if (step < releases_) return Query(step);
     const std::int64_t within = step - releases_;
-    if (within == 0) RETORT_RETURN_IF_ERROR(AimAtAnswers());
-    return lessons_.Fit(step, within, data_.public_split.size(), series);
+    if (within == 0) RETORT_RETURN_IF_ERROR(SetTargetsFromAnswers());
+    return training_.Fit(step, within, data_.public_split.size(), series);
   }
 
   Result<Outcome> Finish() override {
     Outcome out;
-    out.evaluation = Evaluate(lessons_.learner().network(), data_.test);
+    out.evaluation = Evaluate(training_.learner().network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = lessons_.learner().network().StateBlobs("student/");
-    out.samples = gallery_.ToSamples("public pictures and a private teacher's answers; charged to the teacher",
-                                     data_.scale);
+    out.parameters = training_.learner().network().StateBlobs("student/");
+    out.samples =
+        gallery_.ToSamples("public pictures and a private teacher's answers; charged to the teacher", data_.scale);
     return out;
   }
 
@@ -76,9 +71,8 @@ class PublicDistillation final : public Method {
   Status Query(std::int64_t step) {
     const std::int64_t first = step * rows_, rows = std::min(rows_, data_.public_split.size() - first);
     const at::Tensor images = data_.public_split.Range(first, rows);
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
-      return Release(step, images, book);
-    }));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released,
+                            tape_.Obtain(step, [&](release::ChargeBook* book) { return Release(step, images, book); }));
     answers_.narrow(0, first, rows).copy_(released);
     gallery_.Offer(step, images, released);
     return {};
@@ -88,35 +82,31 @@ class PublicDistillation final : public Method {
   Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook* book) {
     const release::Query whole{.inputs = images, .student_logits = {}, .step = step};
     release::Query own = whole;
-    own.inputs = Own(images, ShareOf(images.size(0), gang_));
+    own.inputs = Own(images, ComputeRowShare(images.size(0), gang_));
     RETORT_ASSIGN_OR_RETURN(const release::Answers answers,
                             release::Oracle::GatherRows(release::Oracle::Ask(*teacher_, own), whole, gang_));
-    if (book == nullptr) return at::Tensor();
-    RETORT_ASSIGN_OR_RETURN(release::Charge charge,
-                            book->Take(mechanism_->Describe(images.size(0)), mechanism_->DrawsFor(answers)));
-    RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
-    return released.values;
+    return PayAndRelease(*mechanism_, answers, images.size(0), book);
   }
 
-  Status AimAtAnswers() {
+  Status SetTargetsFromAnswers() {
     const at::NoGradGuard no_grad;
     if (spec_.neighbours == 0) {
-      lessons_.Aim(at::softmax(answers_ / spec_.temperature, 1));
+      training_.SetTargets(at::softmax(answers_ / spec_.temperature, 1));
       return {};
     }
     RETORT_ASSIGN_OR_RETURN(const at::Tensor spread,
-                            lessons_.Propagated(at::softmax(answers_ / spec_.temperature, 1)));
-    lessons_.Aim(spread);
+                            training_.PropagateLabels(at::softmax(answers_ / spec_.temperature, 1)));
+    training_.SetTargets(spread);
     return {};
   }
 
   const TrialSpec& spec_;
   const Dataset& data_;
-  ReleaseTape& tape_;
+  ReleaseReplay& tape_;
   Collective& gang_;
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::Mechanism> mechanism_;
-  PublicLessons lessons_;
+  PublicTraining training_;
   std::int64_t rows_, releases_;
   at::Tensor answers_;  // f32 [public pictures, classes]: the teacher's logits
   SampleGallery gallery_;
@@ -140,12 +130,10 @@ Result<std::unique_ptr<Method>> MakePublicDistillation(const MethodInputs& input
                           LoadTeacher(*inputs.teacher, data, inputs.gang));
   if (teacher->members() > 1) return UsageError("An ensemble's sound answers are votes: set queries to their number.");
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::Mechanism> mechanism,
-                          release::MakeMechanism(spec, data.classes, 1, release::KeyFor(spec), inputs.noise));
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student,
-                          MakeNetwork(spec.network, data.shape, data.classes,
-                                      RngStream(spec.seed, Purpose::parameters), data.device));
-  return std::unique_ptr<Method>(std::make_unique<PublicDistillation>(inputs, std::move(teacher),
-                                                                      std::move(mechanism), std::move(student)));
+                          release::MakeMechanism(spec, data.classes, 1, release::MakeNoiseKey(spec), inputs.noise));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student, DrawNetwork(inputs));
+  return std::unique_ptr<Method>(
+      std::make_unique<PublicDistillation>(inputs, std::move(teacher), std::move(mechanism), std::move(student)));
 }
 
 }  // namespace retort::worker

@@ -1,6 +1,8 @@
-// RONA (AAAI-19, Algorithm 1): hint learning, then rounds of self learning on public labels and distillation learning on
-// public images that the student selects. Readings printed and working train on losses whose values were noised; sound
-// takes noisy votes of an ensemble, or the answers of a teacher that was itself trained privately.
+// RONA (AAAI-19, Algorithm 1): hint learning, then rounds of self learning on public labels and distillation learning
+// on public images that the student selects. Readings printed and working train on losses whose values were noised;
+// sound takes noisy votes of an ensemble, or the answers of a teacher that was itself trained privately.
+#include "worker/methods/rona.h"
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -9,25 +11,86 @@
 #include <optional>
 #include <utility>
 
-#include "experiments/spec/trial_kind.h"
-#include "worker/data/shared_pictures.h"
+#include "experiments/base/status.h"
+#include "experiments/methods/methods.h"
+#include "worker/data/split_overlap.h"
 #include "worker/distill/hint_learning.h"
-#include "worker/distill/logit_learning.h"
 #include "worker/distill/query_selection.h"
-#include "worker/evaluation.h"
-#include "worker/methods/auxiliary_teacher.h"
-#include "worker/methods/learner.h"
 #include "worker/methods/method.h"
-#include "worker/methods/rona_schedule.h"
 #include "worker/methods/rona_teacher.h"
-#include "worker/methods/structure_facts.h"
-#include "worker/methods/training_images.h"
+#include "worker/methods/stop_rule.h"
 #include "worker/models/model_registry.h"
-#include "worker/models/statistics_guard.h"
+#include "worker/models/training_scopes.h"
 #include "worker/optim/schedule.h"
-#include "worker/stop_rule.h"
+#include "worker/training/evaluation.h"
+#include "worker/training/learner.h"
+#include "worker/training/supervised_training.h"
 
 namespace retort::worker {
+
+std::string_view PhaseName(RonaPhase phase) {
+  switch (phase) {
+    case RonaPhase::auxiliary:
+      return "auxiliary";
+    case RonaPhase::hint:
+      return "hint";
+    case RonaPhase::self:
+      return "self";
+    case RonaPhase::ask:
+      return "release";
+    case RonaPhase::distill:
+      return "distill";
+  }
+  CheckFailed("a known phase", __FILE__, __LINE__, "");
+}
+
+RonaSchedule::RonaSchedule(const RonaVolume& volume) : volume_(volume) {
+  Add(RonaPhase::auxiliary, 0, volume.auxiliary_epochs, volume.examples);
+  Add(RonaPhase::hint, 0, volume.hint_epochs, volume.queries);
+  Add(RonaPhase::self, 0, volume.warm_epochs, volume.examples);
+  for (std::int64_t round = 0; round < volume.rounds; ++round) {
+    const std::int64_t fewer = volume.printed ? 0 : 2 * round;
+    const std::int64_t self = std::max(volume.self_epochs - fewer, std::min<std::int64_t>(volume.self_epochs, 1));
+    if (volume.printed) Add(RonaPhase::self, round, self, volume.examples);
+    if (volume.votes > 0) Add(RonaPhase::ask, round, 1, VotesUntil(round + 1) - VotesUntil(round));
+    Add(RonaPhase::distill, round, volume.distill_epochs, volume.votes > 0 ? VotesUntil(round + 1) : volume.queries);
+    if (!volume.printed) Add(RonaPhase::self, round, self, volume.examples);
+  }
+}
+
+std::int64_t RonaSchedule::VotesUntil(std::int64_t round) const {
+  return volume_.rounds == 0
+             ? 0
+             : volume_.votes / volume_.rounds * round + volume_.votes % volume_.rounds * round / volume_.rounds;
+}
+
+void RonaSchedule::Add(RonaPhase phase, std::int64_t round, std::int64_t epochs, std::int64_t rows) {
+  if (epochs == 0 || rows == 0) return;
+  const bool own = phase == RonaPhase::self || phase == RonaPhase::auxiliary;
+  const std::int64_t batch = std::min(own ? volume_.student_batch : volume_.batch, rows);
+  sections_.push_back({phase, round, epochs, rows, batch, steps_, epochs_});
+  steps_ += epochs * ((rows + batch - 1) / batch);
+  epochs_ += epochs;
+}
+
+RonaStep RonaSchedule::At(std::int64_t step) const {
+  RETORT_CHECK(step >= 0 && step < steps_);
+  const auto after = std::find_if(sections_.begin(), sections_.end(),
+                                  [step](const Section& section) { return section.first_step > step; });
+  const Section& section = *(after - 1);
+  const std::int64_t per_epoch = (section.rows + section.batch - 1) / section.batch, within = step - section.first_step;
+  RonaStep out{section.phase,
+               section.round,
+               section.first_epoch + within / per_epoch,
+               within % per_epoch * section.batch,
+               0,
+               section.rows,
+               1};
+  out.rows = std::min(section.batch, section.rows - out.first);
+  if (!volume_.printed && section.round > volume_.rounds * 7 / 10) out.rate = 0.1;
+  return out;
+}
+
 namespace {
 
 // Streams of Purpose::parameters.
@@ -35,9 +98,9 @@ constexpr std::uint64_t kAuxiliaryStream = 2, kAdapterStream = 3;
 
 struct Parts {
   std::unique_ptr<Network> student;
-  std::unique_ptr<AuxiliaryTeacher> auxiliary;   // null where nothing needs it
-  std::unique_ptr<RonaTeacher> teacher;          // null where nothing is asked
-  std::optional<MiddleLayer> hint, guided;       // where hints are learnt
+  std::unique_ptr<AuxiliaryTeacher> auxiliary;  // null where nothing needs it
+  std::unique_ptr<RonaTeacher> teacher;         // null where no teacher is asked
+  std::optional<MiddleLayer> hint, guided;      // where hints are learnt
 };
 
 class Rona final : public Method {
@@ -49,13 +112,13 @@ class Rona final : public Method {
         schedule_(volume),
         auxiliary_(std::move(parts.auxiliary)),
         teacher_(std::move(parts.teacher)),
-        learner_(std::move(parts.student), inputs.gang, SettingsOf(inputs.spec)),
-        distilling_(learner_.network(), inputs.gang, SettingsOf(inputs.spec).adam, spec_.precision),
+        learner_(std::move(parts.student), inputs.gang, MakeLearnerSettings(inputs.spec)),
+        distilling_(learner_.network(), inputs.gang, MakeLearnerSettings(inputs.spec).adam, spec_.precision),
         auxiliary_steps_(AuxiliarySteps()),
         selected_(at::zeros({std::max<std::int64_t>(volume.queries, volume.votes)}, at::kLong)) {
     if (parts.guided)
       hints_.emplace(learner_.network(), *parts.guided, parts.hint->channels, inputs.gang,
-                     RngStream(spec_.seed, Purpose::parameters, kAdapterStream), SettingsOf(inputs.spec).adam,
+                     RngStream(spec_.seed, Purpose::parameters, kAdapterStream), MakeLearnerSettings(inputs.spec).adam,
                      spec_.precision);
   }
 
@@ -67,7 +130,7 @@ class Rona final : public Method {
                                                             {privacy::kFactStudentDrivesGenerator, true}};
     if (teacher_ != nullptr)
       for (const auto& fact : teacher_->Facts()) facts.push_back(fact);
-    return FactsThatHold(facts);
+    return SelectFacts(facts);
   }
 
   void Register(TrainState& state) override {
@@ -99,11 +162,16 @@ class Rona final : public Method {
  private:
   Status Learn(std::int64_t step, const RonaStep& at, Series& series) {
     switch (at.phase) {
-      case RonaPhase::auxiliary: return LearnLabels(step, at, auxiliary_->learner(), AuxiliaryRate(step), series);
-      case RonaPhase::self: return LearnLabels(step, at, learner_, spec_.lr * at.rate, series);
-      case RonaPhase::hint: return LearnHints(step, at);
-      case RonaPhase::ask: return Ask(step, at);
-      case RonaPhase::distill: return Distill(step, at);
+      case RonaPhase::auxiliary:
+        return LearnLabels(step, at, auxiliary_->learner(), AuxiliaryRate(step), series);
+      case RonaPhase::self:
+        return LearnLabels(step, at, learner_, spec_.lr * at.rate, series);
+      case RonaPhase::hint:
+        return LearnHints(step, at);
+      case RonaPhase::ask:
+        return Ask(step, at);
+      case RonaPhase::distill:
+        return Distill(step, at);
     }
     CheckFailed("a known phase", __FILE__, __LINE__, "");
   }
@@ -122,15 +190,16 @@ class Rona final : public Method {
 
   // A batch of all public images with their labels.
   Status LearnLabels(std::int64_t step, const RonaStep& at, Learner& learner, double rate, Series& series) {
-    const at::Tensor batch = OrderOf(at.epoch, data_.public_split.size()).narrow(0, at.first, at.rows).to(data_.device);
-    const RowShare share = ShareOf(at.rows, gang_);
+    const at::Tensor batch =
+        FindOrder(at.epoch, data_.public_split.size()).narrow(0, at.first, at.rows).to(data_.device);
+    const RowShare share = ComputeRowShare(at.rows, gang_);
     const at::Tensor rows = Own(batch, share);
     RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
                             TrainingImages(spec_, data_.scale, data_.public_split, rows, step, share.first));
     const at::Tensor targets = OneHotTargets(data_.public_split.labels.index_select(0, rows), data_.classes);
     RETORT_ASSIGN_OR_RETURN(const double loss,
-                            learner.Teach({images, targets, share.first, at.rows}, rate, DropoutOf(step)));
-    if (at.first == 0 || RecordsLoss(spec_, step, step, steps())) {
+                            learner.Teach({images, targets, share.first, at.rows}, rate, DropoutStream(step)));
+    if (at.first == 0 || ShouldRecordLoss(spec_, step, step, steps())) {
       std::vector<double> sums = {loss};
       RETORT_RETURN_IF_ERROR(SumOverGang(sums, gang_));
       series.emplace_back(at.phase == RonaPhase::self ? "train.student_loss" : "train.auxiliary_loss", sums[0]);
@@ -140,10 +209,10 @@ class Rona final : public Method {
 
   Status LearnHints(std::int64_t step, const RonaStep& at) {
     at::Tensor chosen;
-    if (at.first == 0) chosen = RandomQueries(data_.public_split.size(), at.of, QueriesOf(at.epoch));
-    const QueryBatch batch = BatchOf(step, at, chosen);
+    if (at.first == 0) chosen = RandomQueries(data_.public_split.size(), at.of, QueryStream(at.epoch));
+    const QueryBatch batch = MakeBatch(step, at, chosen);
     StatisticsGuard guard(learner_.network());
-    const at::Tensor adapted = hints_->Adapted(batch, DropoutOf(step));
+    const at::Tensor adapted = hints_->Adapted(batch, DropoutStream(step));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor gradient, teacher_->HintGradient(batch, adapted, *hints_));
     RETORT_RETURN_IF_ERROR(hints_->Step(gradient, batch, spec_.lr * at.rate));
     guard.Keep();
@@ -156,9 +225,9 @@ class Rona final : public Method {
     if (at.first == 0) {
       RETORT_ASSIGN_OR_RETURN(chosen, DistillationQueries(at));
     }
-    const QueryBatch batch = BatchOf(step, at, chosen);
+    const QueryBatch batch = MakeBatch(step, at, chosen);
     StatisticsGuard guard(learner_.network());
-    const at::Tensor logits = distilling_.TrainingLogits(batch, DropoutOf(step));
+    const at::Tensor logits = distilling_.TrainingLogits(batch, DropoutStream(step));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor seed, teacher_->LogitGradient(batch, logits));
     RETORT_RETURN_IF_ERROR(distilling_.Step(logits, seed, batch, spec_.lr * at.rate));
     guard.Keep();
@@ -172,13 +241,13 @@ class Rona final : public Method {
     if (at.first == 0) {
       RETORT_ASSIGN_OR_RETURN(chosen, Selected(at, teacher_->Asked()));
     }
-    RETORT_RETURN_IF_ERROR(teacher_->Ask(BatchOf(step, at, chosen)));
+    RETORT_RETURN_IF_ERROR(teacher_->Ask(MakeBatch(step, at, chosen)));
     Keep(chosen);
     return {};
   }
 
-  // The rows of one epoch: answers that are there already, in any order; or what the student selects, in the order of
-  // selection, which the paper's algorithm samples batches from.
+  // The rows of one epoch: those that were answered already, in any order, or those that the student selects, in the
+  // order of selection, from which the paper's algorithm samples batches.
   Result<at::Tensor> DistillationQueries(const RonaStep& at) {
     if (schedule_.VotesUntil(1) > 0) return Shuffled(at::tensor(teacher_->Asked(), at::kLong), at.epoch);
     RETORT_ASSIGN_OR_RETURN(at::Tensor chosen, Selected(at, {}));
@@ -187,19 +256,20 @@ class Rona final : public Method {
 
   // The same on every member, whatever its last bits.
   Result<at::Tensor> Selected(const RonaStep& at, const std::vector<std::int64_t>& asked) {
-    return BroadcastFromRoot(
-        SelectQueries(spec_.selection, LogitsOfAll(learner_.network(), data_.public_split), spec_.temperature, at.of,
-                      QueriesOf(at.epoch), asked),
-        gang_);
+    return BroadcastFromRoot(SelectQueries(spec_.selection, ComputeAllLogits(learner_.network(), data_.public_split),
+                                           spec_.temperature, at.of, QueryStream(at.epoch), asked),
+                             gang_);
   }
 
-  at::Tensor Shuffled(const at::Tensor& rows, std::int64_t epoch) { return rows.index_select(0, OrderOf(epoch, rows.size(0))); }
+  at::Tensor Shuffled(const at::Tensor& rows, std::int64_t epoch) {
+    return rows.index_select(0, FindOrder(epoch, rows.size(0)));
+  }
 
   // `chosen`: the rows of the whole epoch, of its first batch; undefined: those that were kept.
-  QueryBatch BatchOf(std::int64_t step, const RonaStep& at, const at::Tensor& chosen) const {
+  QueryBatch MakeBatch(std::int64_t step, const RonaStep& at, const at::Tensor& chosen) const {
     const at::Tensor& all = chosen.defined() ? chosen : selected_;
     const at::Tensor rows = all.narrow(0, at.first, at.rows).to(data_.device, /*non_blocking=*/false, /*copy=*/true);
-    const RowShare share = ShareOf(at.rows, gang_);
+    const RowShare share = ComputeRowShare(at.rows, gang_);
     return {step, rows, share.first, data_.public_split.Batch(Own(rows, share))};
   }
   void Keep(const at::Tensor& chosen) {
@@ -207,7 +277,7 @@ class Rona final : public Method {
   }
 
   // i64 [n] on the CPU: the order of an epoch over n rows.
-  const at::Tensor& OrderOf(std::int64_t epoch, std::int64_t n) {
+  const at::Tensor& FindOrder(std::int64_t epoch, std::int64_t n) {
     if (epoch != epoch_) {
       epoch_ = epoch;
       order_ = at::tensor(Permutation(n, RngStream(spec_.seed, Purpose::batches, static_cast<std::uint64_t>(epoch))),
@@ -215,10 +285,10 @@ class Rona final : public Method {
     }
     return order_;
   }
-  RngStream QueriesOf(std::int64_t epoch) const {
+  RngStream QueryStream(std::int64_t epoch) const {
     return {spec_.seed, Purpose::queries, static_cast<std::uint64_t>(epoch)};
   }
-  RngStream DropoutOf(std::int64_t step) const {
+  RngStream DropoutStream(std::int64_t step) const {
     return {spec_.seed, Purpose::dropout, static_cast<std::uint64_t>(step)};
   }
 
@@ -228,21 +298,21 @@ class Rona final : public Method {
   RonaSchedule schedule_;
   std::unique_ptr<AuxiliaryTeacher> auxiliary_;
   std::unique_ptr<RonaTeacher> teacher_;
-  Learner learner_;                     // the student, and its optimiser of self learning
+  Learner learner_;  // the student, and its optimiser of self learning
   LogitLearning distilling_;
   std::optional<HintLearning> hints_;
   std::int64_t auxiliary_steps_;
-  at::Tensor selected_;                 // i64, on the CPU: public rows of the epoch under way, from the first on
-  std::int64_t epoch_ = -1;             // of order_
+  at::Tensor selected_;      // i64, on the CPU: public rows of the epoch under way, from the first on
+  std::int64_t epoch_ = -1;  // of order_
   at::Tensor order_;
 };
 
-// Who needs the auxiliary teacher: adaptive bounds on losses, or hints that cost nothing.
+// Whether the trial needs the auxiliary teacher: for adaptive bounds on losses, or for hints that cost no privacy.
 bool NeedsAuxiliary(const TrialSpec& spec) {
-  return spec.reading == Reading::sound ? spec.hint_epochs > 0 : spec.adaptive_bound && !AsksNobody(spec);
+  return spec.reading == Reading::sound ? spec.hint_epochs > 0 : spec.adaptive_bound && !AsksNoTeacher(spec);
 }
 
-RonaVolume VolumeOf(const MethodInputs& inputs) {
+RonaVolume MakeVolume(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   RonaVolume volume;
   volume.examples = inputs.data.public_split.size();
@@ -257,7 +327,7 @@ RonaVolume VolumeOf(const MethodInputs& inputs) {
   volume.self_epochs = spec.self_epochs;
   volume.queries = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(spec.query_fraction * static_cast<double>(volume.examples)), 1, volume.examples);
-  if (AsksVotes(spec) && spec.distill_epochs > 0) volume.votes = spec.queries;
+  if (IsTaughtByVotes(spec) && spec.distill_epochs > 0) volume.votes = spec.queries;
   return volume;
 }
 
@@ -272,17 +342,18 @@ Status CheckVolume(const RonaVolume& volume, const Dataset& data) {
   return {};
 }
 
-// Finds the layers between which hints go.
+// Finds the layers of teacher and student that hint learning connects.
 Status PlaceHints(const MethodInputs& inputs, Parts& parts) {
   const std::string& name = inputs.teacher->spec.network;
   const auto where = [](const std::string& network, const Status& status) {
-    return UsageError("hint_epochs: of '" + network + "', " + status.message() + ". Set hint_epochs = 0, or name another network.");
+    return UsageError("hint_epochs: of '" + network + "', " + status.message() +
+                      ". Set hint_epochs = 0, or name another network.");
   };
-  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, LayersOf(name, inputs.data.classes));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, MakeLayers(name, inputs.data.classes));
   RETORT_ASSIGN_OR_RETURN(const LayerPlan plan, PlanLayers(layers, inputs.data.shape));
-  const Result<MiddleLayer> hint = HintLayer(layers, plan, inputs.data.shape);
+  const Result<MiddleLayer> hint = FindHintLayer(layers, plan, inputs.data.shape);
   if (!hint.ok()) return where(name, hint.status());
-  const Result<MiddleLayer> guided = GuidedLayer(parts.student->plan(), *hint);
+  const Result<MiddleLayer> guided = FindGuidedLayer(parts.student->plan(), *hint);
   if (!guided.ok()) return where(inputs.spec.network, guided.status());
   parts.hint = *hint;
   parts.guided = *guided;
@@ -293,25 +364,24 @@ Status PlaceHints(const MethodInputs& inputs, Parts& parts) {
 
 Result<std::unique_ptr<Method>> MakeRona(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
-  const RonaVolume volume = VolumeOf(inputs);
+  const RonaVolume volume = MakeVolume(inputs);
   RETORT_RETURN_IF_ERROR(CheckVolume(volume, inputs.data));
   // Self learning takes the labels of public pictures as they are.
   RETORT_RETURN_IF_ERROR(RequireApart(inputs.data));
-  // Who asks nobody has no charge on record that could say so.
-  if (AsksNobody(spec)) RETORT_RETURN_IF_ERROR(RequireTestApart(inputs.data));
+  // A trial that asks nothing has no charge on record that facts could be added to.
+  if (AsksNoTeacher(spec)) RETORT_RETURN_IF_ERROR(RequireTestApart(inputs.data));
   Parts parts;
-  RETORT_ASSIGN_OR_RETURN(parts.student, MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
-                                                     RngStream(spec.seed, Purpose::parameters), inputs.data.device));
+  RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
   if (spec.hint_epochs > 0) RETORT_RETURN_IF_ERROR(PlaceHints(inputs, parts));
   if (NeedsAuxiliary(spec)) {
     RETORT_ASSIGN_OR_RETURN(
         std::unique_ptr<Network> network,
         MakeNetwork(inputs.teacher->spec.network, inputs.data.shape, inputs.data.classes,
                     RngStream(spec.seed, Purpose::parameters, kAuxiliaryStream), inputs.data.device));
-    parts.auxiliary = std::make_unique<AuxiliaryTeacher>(std::move(network), inputs.data.public_split, inputs.gang,
-                                                         spec.precision);
+    parts.auxiliary =
+        std::make_unique<AuxiliaryTeacher>(std::move(network), inputs.data.public_split, inputs.gang, spec.precision);
   }
-  if (!AsksNobody(spec)) {
+  if (!AsksNoTeacher(spec)) {
     RETORT_ASSIGN_OR_RETURN(parts.teacher, MakeRonaTeacher(inputs, parts.auxiliary.get()));
   }
   return std::unique_ptr<Method>(std::make_unique<Rona>(inputs, std::move(parts), volume));

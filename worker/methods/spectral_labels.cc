@@ -1,5 +1,5 @@
-// dp-spectral: every private example adds its label where it lies among the public pictures, in the leading eigenvectors of
-// the graph of those that look alike; one noisy sum a class is released (the mechanism of DP-MERF), read off at every
+// dp-spectral: every private example adds its label at its place among the public pictures, in the leading eigenvectors
+// of their similarity graph; one noisy sum for each class is released (the mechanism of DP-MERF) and evaluated at every
 // public picture, and a student is fitted to the labels. All but the first step is post-processing.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -11,23 +11,17 @@
 #include <utility>
 #include <vector>
 
-#include "worker/data/shared_pictures.h"
-#include "worker/distill/neighbour_graph.h"
-#include "worker/distill/spectral_places.h"
-#include "worker/evaluation.h"
+#include "worker/data/split_overlap.h"
+#include "worker/distill/similarity_graph.h"
 #include "worker/methods/method.h"
-#include "worker/methods/oriented_features.h"
-#include "worker/methods/public_lessons.h"
-#include "worker/methods/sample_gallery.h"
-#include "worker/methods/structure_facts.h"
-#include "worker/models/model_registry.h"
+#include "worker/methods/public_training.h"
+#include "worker/methods/student_method.h"
 #include "worker/release/class_embedding.h"
 #include "worker/release/mechanism.h"
+#include "worker/training/evaluation.h"
 
 namespace retort::worker {
 namespace {
-
-constexpr std::int64_t kSamples = 64;
 
 class SpectralLabels final : public Method {
  public:
@@ -37,29 +31,29 @@ class SpectralLabels final : public Method {
         tape_(inputs.tape),
         gang_(inputs.gang),
         mechanism_(std::move(mechanism)),
-        lessons_(inputs, std::move(student)),
-        gallery_(std::min(kSamples, data_.public_split.size()),
+        training_(inputs, std::move(student)),
+        gallery_(std::min(kMaxGalleryImages, data_.public_split.size()),
                  {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device) {}
 
   std::int64_t steps() const override { return 1 + spec_.label_steps; }
   std::string phase(std::int64_t step) const override { return step == 0 ? "release" : "fit"; }
   // An example's place depends on no other private example.
-  std::vector<std::string> Facts() const override { return FactsThatHold({{privacy::kFactNoBatchNorm, true}}); }
+  std::vector<std::string> Facts() const override { return SelectFacts({{privacy::kFactNoBatchNorm, true}}); }
   void Register(TrainState& state) override {
-    lessons_.Register(state);
+    training_.Register(state);
     gallery_.Register(state, "samples/");
   }
 
   Status Step(std::int64_t step, Series& series) override {
     if (step == 0) return LabelAll();
-    return lessons_.Fit(step, step - 1, data_.public_split.size(), series);
+    return training_.Fit(step, step - 1, data_.public_split.size(), series);
   }
 
   Result<Outcome> Finish() override {
     Outcome out;
-    out.evaluation = Evaluate(lessons_.learner().network(), data_.test);
+    out.evaluation = Evaluate(training_.learner().network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = lessons_.learner().network().StateBlobs("student/");
+    out.parameters = training_.learner().network().StateBlobs("student/");
     out.samples = gallery_.ToSamples(
         "public pictures and what the noisy sums say of them; charged as the trial's ledger says", data_.scale);
     return out;
@@ -69,20 +63,20 @@ class SpectralLabels final : public Method {
   Status LabelAll() {
     RETORT_ASSIGN_OR_RETURN(const at::Tensor scores,
                             tape_.Obtain(0, [&](release::ChargeBook* book) { return Release(book); }));
-    lessons_.Aim(lessons_.Labels(scores));
-    const std::int64_t shown = std::min(kSamples, data_.public_split.size());
+    training_.SetTargets(training_.Labels(scores));
+    const std::int64_t shown = std::min(kMaxGalleryImages, data_.public_split.size());
     gallery_.Offer(0, data_.public_split.Range(0, shown), scores.narrow(0, 0, shown));
     return {};
   }
 
-  // Each member places its share of the private examples, all in the basis of gang rank 0, which adds the noise to the sum
-  // and reads it off at the public pictures: f32 [public pictures, classes], less the mean of all classes. The scores do
-  // not depend on which of many bases of the same span it was.
+  // Each member places its share of the private examples, all in the basis of gang rank 0, which adds the noise to the
+  // sum and evaluates it at the public pictures: f32 [public pictures, classes], less the mean of all classes. The
+  // scores do not depend on which of many bases of the same span it was.
   Result<at::Tensor> Release(release::ChargeBook* book) {
     const at::NoGradGuard no_grad;
     RETORT_ASSIGN_OR_RETURN(const at::Tensor open, OrientedFeatures(data_, data_.public_split));
     at::Tensor basis;
-    if (gang_.rank().value == 0) basis = NeighbourGraph(open, spec_.neighbours).Leading(spec_.eigenvectors);
+    if (gang_.rank().value == 0) basis = SimilarityGraph(open, spec_.neighbours).Leading(spec_.eigenvectors);
     RETORT_ASSIGN_OR_RETURN(basis, BroadcastFromRoot(basis, gang_));
     RETORT_ASSIGN_OR_RETURN(release::EmbeddingSum sum, SumOwnShare(open, basis.cpu()));
     RETORT_RETURN_IF_ERROR(sum.Reduce(gang_));
@@ -93,22 +87,22 @@ class SpectralLabels final : public Method {
   }
 
   Result<release::EmbeddingSum> SumOwnShare(const at::Tensor& open, const at::Tensor& basis) const {
-    const RowShare share = ShareOf(data_.train.size(), gang_);
+    const RowShare share = ComputeRowShare(data_.train.size(), gang_);
     release::EmbeddingSum sum = mechanism_.NewSum();
     if (share.count == 0) return sum;
     const bool all = share.count == data_.train.size();
     const Examples own = all ? data_.train : data_.train.Rows(at::arange(share.first, share.first + share.count));
     RETORT_ASSIGN_OR_RETURN(const at::Tensor seen, OrientedFeatures(data_, own));
-    sum.Add(PlacesAmong(seen, open, basis, spec_.neighbours), own.labels.cpu());
+    sum.Add(ExtendSpectralEmbedding(seen, open, basis, spec_.neighbours), own.labels.cpu());
     return sum;
   }
 
   const TrialSpec& spec_;
   const Dataset& data_;
-  ReleaseTape& tape_;
+  ReleaseReplay& tape_;
   Collective& gang_;
   release::ClassEmbedding mechanism_;
-  PublicLessons lessons_;
+  PublicTraining training_;
   SampleGallery gallery_;
 };
 
@@ -132,16 +126,13 @@ Result<std::unique_ptr<Method>> MakeSpectralLabels(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
   const Dataset& data = inputs.data;
   RETORT_RETURN_IF_ERROR(CheckSpec(inputs));
-  RETORT_ASSIGN_OR_RETURN(release::ClassEmbedding mechanism,
-                          release::ClassEmbedding::Create({.noise_multiplier = spec.noise_multiplier,
-                                                           .classes = data.classes,
-                                                           .features = spec.eigenvectors},
-                                                          release::KeyFor(spec)));
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student,
-                          MakeNetwork(spec.network, data.shape, data.classes,
-                                      RngStream(spec.seed, Purpose::parameters), data.device));
-  return std::unique_ptr<Method>(
-      std::make_unique<SpectralLabels>(inputs, std::move(mechanism), std::move(student)));
+  RETORT_ASSIGN_OR_RETURN(
+      release::ClassEmbedding mechanism,
+      release::ClassEmbedding::Create(
+          {.noise_multiplier = spec.noise_multiplier, .classes = data.classes, .features = spec.eigenvectors},
+          release::MakeNoiseKey(spec)));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student, DrawNetwork(inputs));
+  return std::unique_ptr<Method>(std::make_unique<SpectralLabels>(inputs, std::move(mechanism), std::move(student)));
 }
 
 }  // namespace retort::worker

@@ -1,7 +1,5 @@
-// DPDFD, sound by an ensemble (R2), on public queries or on pictures that a procedure draws: release noisy votes, spread them over pictures that are alike
-// where that is asked for, fit a student to them, relabel every public image by student and votes together, and fit once
-// more. PATE's confident aggregator without its threshold
-// (Papernot et al. 2018, GNMax) is the same with the votes' first class for a label, and one fit.
+// DPDFD, sound by an ensemble (R2): the student learns from noisy votes, on pictures that are there before the first
+// answer or on those that a generator makes between them.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
@@ -13,26 +11,29 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/spec/trial_kind.h"
+#include "experiments/methods/methods.h"
+#include "worker/data/split_overlap.h"
+#include "worker/distill/response_targets.h"
+#include "worker/distill/transfer_set.h"
 #include "worker/distill/vote_targets.h"
-#include "worker/data/shared_pictures.h"
-#include "worker/evaluation.h"
-#include "worker/methods/learner.h"
+#include "worker/methods/image_source.h"
 #include "worker/methods/method.h"
 #include "worker/methods/network_teacher.h"
-#include "worker/methods/procedural_source.h"
-#include "worker/methods/public_lessons.h"
-#include "worker/methods/sample_gallery.h"
-#include "worker/methods/structure_facts.h"
-#include "worker/models/model_registry.h"
+#include "worker/methods/public_training.h"
+#include "worker/methods/student_method.h"
+#include "worker/optim/schedule.h"
 #include "worker/release/mechanism.h"
 #include "worker/release/noisy_votes.h"
+#include "worker/training/evaluation.h"
+#include "worker/training/learner.h"
 
 namespace retort::worker {
 namespace {
 
-constexpr std::int64_t kSamples = 64;
-
+// On public queries or on pictures that a procedure draws: releases noisy votes, spreads them over pictures that are
+// alike where that is asked for, fits a student to them, relabels every public image by student and votes together, and
+// fits once more. PATE's confident aggregator without its threshold (Papernot et al. 2018, GNMax) is the same with the
+// votes' first class for a label, and one fit.
 class VoteDistillation final : public Method {
  public:
   // `asked`: owns inputs.data, whose public split are the pictures that may be asked about.
@@ -46,15 +47,14 @@ class VoteDistillation final : public Method {
         gang_(inputs.gang),
         teacher_(std::move(teacher)),
         mechanism_(std::move(mechanism)),
-        shards_disjoint_(ShardsAreDisjoint(*inputs.teacher, inputs.data)),
-        members_apart_(MembersAreApart(*inputs.teacher)),
-        lessons_(inputs, std::move(student)),
+        shards_disjoint_(AreShardsDisjoint(*inputs.teacher, inputs.data)),
+        members_independent_(AreMembersIndependent(*inputs.teacher)),
+        training_(inputs, std::move(student)),
         rows_(std::min(spec_.batch, spec_.queries)),
         releases_((spec_.queries + rows_ - 1) / rows_),
         histograms_(at::zeros({spec_.queries, data_.classes}, at::device(data_.device).dtype(at::kInt))),
-        gallery_(std::min(kSamples, spec_.queries),
-                 {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device) {
-  }
+        gallery_(std::min(kMaxGalleryImages, spec_.queries),
+                 {data_.shape.channels, data_.shape.height, data_.shape.width}, data_.classes, data_.device) {}
 
   std::int64_t steps() const override { return releases_ + (spec_.refit ? 2 : 1) * spec_.label_steps; }
   std::string phase(std::int64_t step) const override {
@@ -63,13 +63,13 @@ class VoteDistillation final : public Method {
   }
   // No generator learns.
   std::vector<std::string> Facts() const override {
-    return FactsThatHold({{privacy::kFactDetachedTarget, true},
-                          {privacy::kFactStudentDrivesGenerator, true},
-                          {privacy::kFactDisjointShards, shards_disjoint_},
-                          {privacy::kFactMembersApart, members_apart_}});
+    return SelectFacts({{privacy::kFactDetachedTarget, true},
+                        {privacy::kFactStudentDrivesGenerator, true},
+                        {privacy::kFactDisjointShards, shards_disjoint_},
+                        {privacy::kFactIndependentMembers, members_independent_}});
   }
   void Register(TrainState& state) override {
-    lessons_.Register(state);
+    training_.Register(state);
     state.Add("votes/histograms", histograms_);
     gallery_.Register(state, "samples/");
   }
@@ -77,20 +77,21 @@ class VoteDistillation final : public Method {
   Status Step(std::int64_t step, Series& series) override {
     if (step < releases_) return Query(step);
     const std::int64_t fit = step - releases_, within = fit % spec_.label_steps;
-    if (fit == 0) RETORT_RETURN_IF_ERROR(AimAtVotes(series));
-    if (fit == spec_.label_steps) AimAtEverything();
+    if (fit == 0) RETORT_RETURN_IF_ERROR(SetTargetsFromVotes(series));
+    if (fit == spec_.label_steps) SetTargetsFromStudentAndVotes();
     const bool asked_alone = fit < spec_.label_steps && spec_.neighbours == 0 && !drawn();
-    return lessons_.Fit(step, within, asked_alone ? spec_.queries : data_.public_split.size(), series);
+    return training_.Fit(step, within, asked_alone ? spec_.queries : data_.public_split.size(), series);
   }
 
   Result<Outcome> Finish() override {
     Outcome out;
-    out.evaluation = Evaluate(lessons_.learner().network(), data_.test);
+    out.evaluation = Evaluate(training_.learner().network(), data_.test);
     out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = lessons_.learner().network().StateBlobs("student/");
-    out.samples = gallery_.ToSamples((drawn() ? "drawn" : "public") +
-                                         std::string(" queries and their noisy votes; charged as the trial's ledger says"),
-                                     data_.scale);
+    out.parameters = training_.learner().network().StateBlobs("student/");
+    out.samples =
+        gallery_.ToSamples((drawn() ? "drawn" : "public") +
+                               std::string(" queries and their noisy votes; charged as the trial's ledger says"),
+                           data_.scale);
     return out;
   }
 
@@ -98,9 +99,8 @@ class VoteDistillation final : public Method {
   Status Query(std::int64_t step) {
     const std::int64_t first = step * rows_, rows = std::min(rows_, spec_.queries - first);
     const at::Tensor images = data_.public_split.Range(first, rows);
-    RETORT_ASSIGN_OR_RETURN(const at::Tensor released, tape_.Obtain(step, [&](release::ChargeBook* book) {
-      return Release(step, images, book);
-    }));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released,
+                            tape_.Obtain(step, [&](release::ChargeBook* book) { return Release(step, images, book); }));
     histograms_.narrow(0, first, rows).copy_(released);
     gallery_.Offer(step, images, released.to(at::kFloat));
     return {};
@@ -110,14 +110,9 @@ class VoteDistillation final : public Method {
   Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook* book) {
     RETORT_ASSIGN_OR_RETURN(
         const release::Answers answers,
-        release::Oracle::SumVotes(
-            release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.grain}), gang_));
-    if (book == nullptr) return at::Tensor();
-    RememberUntil(step * rows_);
-    RETORT_ASSIGN_OR_RETURN(release::Charge charge,
-                            book->Take(mechanism_->Describe(rows_), mechanism_->DrawsFor(answers)));
-    RETORT_ASSIGN_OR_RETURN(const release::Released released, mechanism_->Release(answers, std::move(charge)));
-    return released.values;
+        release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.grain}), gang_));
+    if (book != nullptr) RememberUntil(step * rows_);
+    return PayAndRelease(*mechanism_, answers, rows_, book);
   }
 
   // What earlier attempts released answers equal images here, too.
@@ -132,37 +127,37 @@ class VoteDistillation final : public Method {
   at::Tensor Evidence(double* gap = nullptr) const {
     const double estimate = EstimateVoteGap(histograms_, spec_.vote_noise, teacher_->members(), spec_.grain);
     if (gap != nullptr) *gap = estimate;
-    return VoteEvidence(histograms_, estimate, spec_.vote_noise, spec_.grain);
+    return ComputeVoteEvidence(histograms_, estimate, spec_.vote_noise, spec_.grain);
   }
 
-  Status AimAtVotes(Series& series) {
+  Status SetTargetsFromVotes(Series& series) {
     double gap = 0;
     const at::Tensor posterior = at::softmax(Evidence(&gap), 1);
     series.emplace_back("train.vote_gap", gap);
     if (drawn()) {
-      RETORT_ASSIGN_OR_RETURN(const at::Tensor spread,
-                              lessons_.Regressed(histograms_.to(at::kFloat),
-                                                 spec_.vote_noise * static_cast<double>(spec_.grain)));
-      lessons_.Aim(spread);
+      RETORT_ASSIGN_OR_RETURN(
+          const at::Tensor spread,
+          training_.RegressLabels(histograms_.to(at::kFloat), spec_.vote_noise * static_cast<double>(spec_.grain)));
+      training_.SetTargets(spread);
     } else if (spec_.neighbours > 0) {
-      RETORT_ASSIGN_OR_RETURN(const at::Tensor spread, lessons_.Propagated(histograms_.to(at::kFloat)));
-      lessons_.Aim(spread);
+      RETORT_ASSIGN_OR_RETURN(const at::Tensor spread, training_.PropagateLabels(histograms_.to(at::kFloat)));
+      training_.SetTargets(spread);
     } else {
-      lessons_.Aim(ByClass() ? FirstClass() : posterior);
+      training_.SetTargets(ByClass() ? FirstClass() : posterior);
     }
     return {};
   }
 
   // Student and votes as independent evidence on the queried images, the student alone on the others; then the
-  // student starts afresh, free of what it memorised of single wrong labels.
-  void AimAtEverything() {
+  // student is drawn anew, without what it memorised of single wrong labels.
+  void SetTargetsFromStudentAndVotes() {
     const at::NoGradGuard no_grad;
-    at::Tensor said = lessons_.StudentSays();
+    at::Tensor said = training_.StudentLogProbabilities();
     if (!ByClass()) said.narrow(0, 0, spec_.queries).add_(Evidence());
     said = at::softmax(said, 1);
     if (ByClass()) said.narrow(0, 0, spec_.queries).copy_(FirstClass());
-    lessons_.Aim(said);
-    lessons_.StartAfresh();
+    training_.SetTargets(said);
+    training_.ResetStudent();
   }
 
   [[nodiscard]] bool drawn() const { return spec_.source == QuerySource::procedural; }
@@ -172,21 +167,21 @@ class VoteDistillation final : public Method {
   const TrialSpec& spec_;
   std::unique_ptr<const Dataset> asked_;
   const Dataset& data_;
-  ReleaseTape& tape_;
+  ReleaseReplay& tape_;
   Collective& gang_;
   std::unique_ptr<release::TeacherModel> teacher_;
   std::unique_ptr<release::NoisyVotes> mechanism_;
-  bool shards_disjoint_, members_apart_;
-  PublicLessons lessons_;
+  bool shards_disjoint_, members_independent_;
+  PublicTraining training_;
   std::int64_t rows_, releases_;
   std::int64_t remembered_ = 0;  // queries whose answers the mechanism knows
-  at::Tensor histograms_;   // i32 [queries, classes]: released
+  at::Tensor histograms_;        // i32 [queries, classes]: released
   SampleGallery gallery_;
 };
 
 Status CheckQueries(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
-  if (KindOf(spec) != TrialKind::vote_student)
+  if (FindKind(spec) != TrialKind::vote_student)
     return UsageError("Method \"" + spec.method + "\" takes noisy votes in the reading \"sound\" alone.");
   if (spec.source == QuerySource::private_split) {
     return UsageError("Votes on the private split would let its images leave: name another source.");
@@ -198,8 +193,8 @@ Status CheckQueries(const MethodInputs& inputs) {
   return {};
 }
 
-// spec.steps batches of spec.batch pictures of the first kind that the procedure has: of writing the strokes, about which
-// members agree more. Nobody has labelled them.
+// spec.steps batches of spec.batch pictures of the first kind that the procedure has: of writing the strokes, about
+// which members agree more. Nobody has labelled them.
 Examples Drawn(const MethodInputs& inputs) {
   const ProceduralSource source(inputs.spec, inputs.data, inputs.gang);
   const std::int64_t steps = inputs.spec.steps, batch = inputs.spec.batch;
@@ -207,12 +202,12 @@ Examples Drawn(const MethodInputs& inputs) {
   const at::TensorOptions options = at::device(inputs.data.device);
   at::Tensor images = at::empty({steps * batch, shape.channels, shape.height, shape.width}, options.dtype(at::kFloat));
   for (std::int64_t step = 0; step < steps; ++step)
-    images.narrow(0, step * batch, batch).copy_(source.OfFirstKind(step, batch));
+    images.narrow(0, step * batch, batch).copy_(source.ImagesOfFirstKind(step, batch));
   return {images, at::zeros({images.size(0)}, options.dtype(at::kLong))};
 }
 
 // The data set with what may be asked about for its public split. Error: there is too little of it, or it is private.
-Result<std::unique_ptr<const Dataset>> AskedOf(const MethodInputs& inputs) {
+Result<std::unique_ptr<const Dataset>> LoadAskedData(const MethodInputs& inputs) {
   auto asked = std::make_unique<Dataset>(inputs.data);
   if (inputs.spec.source == QuerySource::procedural)
     asked->public_split = Drawn(inputs);
@@ -225,25 +220,163 @@ Result<std::unique_ptr<const Dataset>> AskedOf(const MethodInputs& inputs) {
   return std::unique_ptr<const Dataset>(std::move(asked));
 }
 
+// Share of the members taken to be right, where a method must say before it has seen a histogram.
+constexpr double kMemberAccuracy = 0.6;
+
+// The sound reading of a method of randomised responses.
+bool AnswersOverCandidates(const TrialSpec& spec) {
+  const MethodTraits* method = FindMethod(spec.method);
+  return (method != nullptr && method->kind == TrialKind::response_student) || spec.branch == Branch::label;
+}
+
+// Asked in each step while queries are left; the last step may ask fewer.
+std::int64_t CountRowsPerStep(const TrialSpec& spec) {
+  return std::min(spec.batch, (spec.queries + spec.steps - 1) / spec.steps);
+}
+
+// On a generator's images: each step generates a batch, asks the ensemble about its first rows, teaches the student
+// everything asked so far, and improves the generator through the student.
+class VoteGeneration final : public StudentMethod {
+ public:
+  VoteGeneration(const MethodInputs& inputs, StudentParts parts, std::unique_ptr<release::NoisyVotes> mechanism)
+      : StudentMethod(inputs, std::move(parts), std::min(kMaxGalleryImages, CountRowsPerStep(inputs.spec))),
+        mechanism_(std::move(mechanism)),
+        rows_(CountRowsPerStep(inputs.spec)),
+        transfer_((spec_.queries + rows_ - 1) / rows_, rows_, data_.shape, data_.classes, data_.device),
+        histograms_(at::zeros({transfer_.capacity(), data_.classes}, at::device(data_.device).dtype(at::kInt))) {}
+
+  std::int64_t steps() const override { return spec_.steps; }
+  std::string phase(std::int64_t) const override { return "distill"; }
+  // Improve takes a network and no teacher, and here no targets at all.
+  std::vector<std::string> Facts() const override { return SelectStudentFacts(spec_.detach, true); }
+  void Register(TrainState& state) override {
+    learner_.Register(state, "student/");
+    source_->Register(state, "generator/");
+    transfer_.Register(state, "transfer/");
+    state.AddRows("votes/histograms", histograms_, &asked_);
+    gallery_.Register(state, "samples/");
+  }
+
+  Status Step(std::int64_t step, Series& series) override {
+    const std::int64_t batch = std::max(spec_.batch, rows_);
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor images, source_->Images(step, batch));
+    if (const std::int64_t left = spec_.queries - step * rows_; left > 0) {
+      RETORT_ASSIGN_OR_RETURN(const at::Tensor all, AllGatherRows(images.detach(), batch, gang_));
+      RETORT_RETURN_IF_ERROR(Query(step, all.narrow(0, 0, std::min(rows_, left))));
+    }
+    const double decay = HoldThenLinear(step, steps(), spec_.lr_hold, spec_.lr_end);
+    const auto at_step = static_cast<std::uint64_t>(step);
+    const RngStream replay(spec_.seed, Purpose::replay, at_step), dropout(spec_.seed, Purpose::dropout, at_step);
+    std::vector<double> losses = {0, 0};
+    for (std::int64_t i = 0; i < spec_.student_steps; ++i) {
+      const auto lane = static_cast<std::uint64_t>(i);
+      const auto [x, y] = spec_.balance ? transfer_.SampleEvenly(spec_.student_batch, replay.Lane(lane))
+                                        : transfer_.Sample(spec_.student_batch, replay.Lane(lane));
+      RETORT_ASSIGN_OR_RETURN(losses[0],
+                              learner_.Teach(OwnMinibatch(x, y, gang_), spec_.lr * decay, dropout.Lane(lane)));
+    }
+    RETORT_ASSIGN_OR_RETURN(losses[1],
+                            source_->Improve(step, images, batch, learner_.network(), {}, source_->RatesAt(decay)));
+    RETORT_RETURN_IF_ERROR(SumOverGang(losses, gang_));
+    series.emplace_back("train.student_loss", losses[0]);
+    series.emplace_back("train.generator_loss", losses[1]);
+    return {};
+  }
+
+  Result<Outcome> Finish() override {
+    Outcome out = EvaluateStudent();
+    out.samples =
+        gallery_.ToSamples("synthetic queries and their noisy votes; charged as the trial's ledger says", data_.scale);
+    return out;
+  }
+
+ private:
+  Status Query(std::int64_t step, const at::Tensor& images) {
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor released,
+                            tape_.Obtain(step, [&](release::ChargeBook* book) { return Release(step, images, book); }));
+    histograms_.narrow(0, asked_, images.size(0)).copy_(released);
+    asked_ += images.size(0);
+    transfer_.Push(images, ComputeTargets(images, released));
+    gallery_.Offer(step, images, released.to(at::kFloat));
+    return {};
+  }
+
+  // Of methods that answer over candidates, the candidate with the most votes is taken for the teacher's class.
+  at::Tensor ComputeTargets(const at::Tensor& images, const at::Tensor& released) const {
+    if (spec_.vote_label == VoteLabel::argmax) {
+      const at::NoGradGuard no_grad;
+      return PickMostVoted(released, AnswersOverCandidates(spec_)
+                                         ? ChooseCandidates(spec_, learner_.network().Forward(images).logits)
+                                         : at::Tensor());
+    }
+    const auto classes = static_cast<double>(data_.classes);
+    const double gap =
+        static_cast<double>(teacher_->members()) * (kMemberAccuracy - (1 - kMemberAccuracy) / (classes - 1));
+    return at::softmax(ComputeVoteEvidence(released, gap, spec_.vote_noise, spec_.grain), 1);
+  }
+
+  // Every member's networks vote; gang rank 0 adds the noise to the sum.
+  Result<at::Tensor> Release(std::int64_t step, const at::Tensor& images, release::ChargeBook* book) {
+    RETORT_ASSIGN_OR_RETURN(
+        const release::Answers answers,
+        release::Oracle::SumVotes(release::Oracle::Ask(*teacher_, {images, at::Tensor(), step, spec_.grain}), gang_));
+    if (book != nullptr) RecallEarlierAnswers();
+    return PayAndRelease(*mechanism_, answers, images.size(0), book);
+  }
+
+  // What earlier attempts released answers equal images here, too.
+  void RecallEarlierAnswers() {
+    mechanism_->Remember(transfer_.images().narrow(0, recalled_, asked_ - recalled_),
+                         histograms_.narrow(0, recalled_, asked_ - recalled_));
+    recalled_ = asked_;
+  }
+
+  std::unique_ptr<release::NoisyVotes> mechanism_;
+  std::int64_t rows_;                      // asked in each step while queries are left; the last may ask fewer
+  TransferSet transfer_;                   // everything asked
+  std::int64_t asked_ = 0, recalled_ = 0;  // rows of it; those that the mechanism remembers
+  at::Tensor histograms_;                  // i32 [rows of it, classes]: released
+};
+
+Result<std::unique_ptr<Method>> MakeVoteGeneration(const MethodInputs& inputs) {
+  const TrialSpec& spec = inputs.spec;
+  if (FindKind(spec) != TrialKind::vote_student)
+    return UsageError("Method \"" + spec.method + "\" takes noisy votes in the reading \"sound\" alone.");
+  if (spec.queries < 1) return UsageError("Votes need queries >= 1.");
+  if ((spec.queries + spec.steps - 1) / spec.steps > spec.batch)
+    return UsageError("Votes on generated images need batch times steps of at least queries.");
+  StudentParts parts;
+  RETORT_ASSIGN_OR_RETURN(parts.teacher, LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
+  RETORT_ASSIGN_OR_RETURN(
+      std::unique_ptr<release::NoisyVotes> mechanism,
+      release::NoisyVotes::Create(release::VoteSettingsFor(spec, inputs.data.classes), release::MakeNoiseKey(spec)));
+  RETORT_ASSIGN_OR_RETURN(parts.student, DrawNetwork(inputs));
+  RETORT_ASSIGN_OR_RETURN(parts.source, MakeImageSource(spec, inputs.data, inputs.gang));
+  return std::unique_ptr<Method>(std::make_unique<VoteGeneration>(inputs, std::move(parts), std::move(mechanism)));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Method>> MakeVoteDistillation(const MethodInputs& inputs) {
   const TrialSpec& spec = inputs.spec;
+  if (spec.source == QuerySource::generator) return MakeVoteGeneration(inputs);
   RETORT_RETURN_IF_ERROR(CheckQueries(inputs));
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<const Dataset> asked, AskedOf(inputs));
-  const MethodInputs own{.spec = spec, .data = *asked, .teacher = inputs.teacher, .tape = inputs.tape,
-                         .gang = inputs.gang, .noise = inputs.noise, .env = inputs.env};
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<const Dataset> asked, LoadAskedData(inputs));
+  const MethodInputs own{.spec = spec,
+                         .data = *asked,
+                         .teacher = inputs.teacher,
+                         .tape = inputs.tape,
+                         .gang = inputs.gang,
+                         .noise = inputs.noise,
+                         .env = inputs.env};
   RETORT_ASSIGN_OR_RETURN(std::unique_ptr<release::TeacherModel> teacher,
                           LoadTeacher(*inputs.teacher, inputs.data, inputs.gang));
   RETORT_ASSIGN_OR_RETURN(
       std::unique_ptr<release::NoisyVotes> mechanism,
-      release::NoisyVotes::Create(release::VotesOf(spec, inputs.data.classes), release::KeyFor(spec)));
-  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student,
-                          MakeNetwork(spec.network, inputs.data.shape, inputs.data.classes,
-                                      RngStream(spec.seed, Purpose::parameters), inputs.data.device));
-  return std::unique_ptr<Method>(
-      std::make_unique<VoteDistillation>(own, std::move(asked), std::move(teacher), std::move(mechanism),
-                                         std::move(student)));
+      release::NoisyVotes::Create(release::VoteSettingsFor(spec, inputs.data.classes), release::MakeNoiseKey(spec)));
+  RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> student, DrawNetwork(inputs));
+  return std::unique_ptr<Method>(std::make_unique<VoteDistillation>(own, std::move(asked), std::move(teacher),
+                                                                    std::move(mechanism), std::move(student)));
 }
 
 }  // namespace retort::worker

@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
-#include "worker/models/frozen_front.h"
 #include "worker/models/model_registry.h"
-#include "worker/tensor_codec.h"
+#include "worker/models/network.h"
+#include "worker/tensors/tensor_codec.h"
 
 namespace retort::worker {
 namespace {
@@ -26,7 +26,9 @@ class LogisticMembers final : public Ensemble {
   at::Tensor Forward(const at::Tensor& images) const override {
     return ensemble_->ForwardShared(images, share_.first, share_.count);
   }
-  at::Tensor Look(const at::Tensor& images, std::vector<NormSight>&) const override { return Forward(images); }
+  at::Tensor ForwardWithNorms(const at::Tensor& images, std::vector<BatchNormInput>&) const override {
+    return Forward(images);
+  }
 
  private:
   std::unique_ptr<LogisticEnsemble> ensemble_;
@@ -42,12 +44,12 @@ class NetworkMembers final : public Ensemble {
     for (const auto& network : networks_) logits.push_back(network->Forward(images).logits);
     return logits.empty() ? at::empty({0, images.size(0), classes_}, images.options()) : at::stack(logits);
   }
-  at::Tensor Look(const at::Tensor& images, std::vector<NormSight>& norms) const override {
+  at::Tensor ForwardWithNorms(const at::Tensor& images, std::vector<BatchNormInput>& norms) const override {
     std::vector<at::Tensor> logits;
     for (const auto& network : networks_) {
       LayerTrace trace;
       logits.push_back(network->Forward(images, std::nullopt, &trace).logits);
-      for (NormSight& seen : NormsSeen(*network, trace)) norms.push_back(std::move(seen));
+      for (BatchNormInput& seen : CollectBatchNormInputs(*network, trace)) norms.push_back(std::move(seen));
     }
     return logits.empty() ? at::empty({0, images.size(0), classes_}, images.options()) : at::stack(logits);
   }
@@ -67,7 +69,9 @@ class Heads final : public Ensemble {
     const at::Tensor all = at::matmul(seen, heads_.flatten(0, 1).t());
     return all.view({images.size(0), heads_.size(0), heads_.size(1)}).transpose(0, 1);
   }
-  at::Tensor Look(const at::Tensor& images, std::vector<NormSight>&) const override { return Forward(images); }
+  at::Tensor ForwardWithNorms(const at::Tensor& images, std::vector<BatchNormInput>&) const override {
+    return Forward(images);
+  }
 
  private:
   std::unique_ptr<Network> network_;
@@ -77,7 +81,7 @@ class Heads final : public Ensemble {
 
 Result<std::unique_ptr<Ensemble>> LoadHeads(std::unique_ptr<Network> network, std::int64_t members,
                                             const storage::TensorBlob& blob, RowShare share, at::Device device) {
-  const std::optional<std::size_t> front = FrozenFront(*network);
+  const std::optional<std::size_t> front = FindFrozenFront(*network);
   if (!front) return DamageError("The ensemble has heads, and its network no last layer that they would be.");
   RETORT_ASSIGN_OR_RETURN(const at::Tensor heads, FromBlob(blob));
   const std::vector<std::int64_t> shape = {members, network->classes(), network->plan().nodes[*front].shape.front()};
@@ -95,19 +99,17 @@ LogisticEnsemble::LogisticEnsemble(std::int64_t members, ImageShape input, std::
     : members_(members),
       classes_(classes),
       pixels_(input.size()),
-      parameters_({{"weight", {members, classes, input.size()}, FanInBound(input.size())},
-                   {"bias", {members, classes}, FanInBound(input.size())}},
+      parameters_({{"weight", {members, classes, input.size()}, ComputeFanInBound(input.size())},
+                   {"bias", {members, classes}, ComputeFanInBound(input.size())}},
                   stream, device) {}
 
 at::Tensor LogisticEnsemble::ForwardOwn(const at::Tensor& images, std::int64_t first) const {
   const std::vector<at::Tensor>& p = parameters_.leaves();
   const std::int64_t count = images.size(0);
-  return at::baddbmm(p[1].narrow(0, first, count).unsqueeze(1), images,
-                     p[0].narrow(0, first, count).transpose(1, 2));
+  return at::baddbmm(p[1].narrow(0, first, count).unsqueeze(1), images, p[0].narrow(0, first, count).transpose(1, 2));
 }
 
-at::Tensor LogisticEnsemble::ForwardShared(const at::Tensor& images, std::int64_t first,
-                                           std::int64_t count) const {
+at::Tensor LogisticEnsemble::ForwardShared(const at::Tensor& images, std::int64_t first, std::int64_t count) const {
   const std::vector<at::Tensor>& p = parameters_.leaves();
   const at::Tensor weight = p[0].narrow(0, first, count).view({count * classes_, pixels_});
   const at::Tensor all = at::matmul(images.flatten(1), weight.t());
@@ -124,14 +126,13 @@ Result<std::unique_ptr<Ensemble>> LoadEnsemble(const std::string& network, std::
                                                at::Device device) {
   const std::string together = prefix + "weight";
   if (std::any_of(blobs.begin(), blobs.end(), [&](const auto& blob) { return blob.name == together; })) {
-    auto ensemble = std::make_unique<LogisticEnsemble>(members, input, classes, RngStream(0, Purpose::parameters),
-                                                       device);
+    auto ensemble =
+        std::make_unique<LogisticEnsemble>(members, input, classes, RngStream(0, Purpose::parameters), device);
     RETORT_RETURN_IF_ERROR(ensemble->parameters().FromBlobs(prefix, blobs));
     return std::unique_ptr<Ensemble>(std::make_unique<LogisticMembers>(std::move(ensemble), share));
   }
   const std::string fitted = prefix + "heads";
-  const auto heads =
-      std::find_if(blobs.begin(), blobs.end(), [&](const auto& blob) { return blob.name == fitted; });
+  const auto heads = std::find_if(blobs.begin(), blobs.end(), [&](const auto& blob) { return blob.name == fitted; });
   if (heads != blobs.end()) {
     RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> shared,
                             MakeNetwork(network, input, classes, std::nullopt, device));
@@ -140,8 +141,7 @@ Result<std::unique_ptr<Ensemble>> LoadEnsemble(const std::string& network, std::
   }
   std::vector<std::unique_ptr<Network>> networks;
   for (std::int64_t member = share.first; member < share.first + share.count; ++member) {
-    RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> one,
-                            MakeNetwork(network, input, classes, std::nullopt, device));
+    RETORT_ASSIGN_OR_RETURN(std::unique_ptr<Network> one, MakeNetwork(network, input, classes, std::nullopt, device));
     RETORT_RETURN_IF_ERROR(one->LoadState(MemberPrefix(prefix, member), blobs));
     networks.push_back(std::move(one));
   }

@@ -1,4 +1,4 @@
-// The members of an ensemble: many softmax regressions of one shape, trained and asked together, or any networks.
+// The members of an ensemble: many softmax regressions of one shape, trained and evaluated together, or any networks.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,12 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "experiments/spec/status.h"
-#include "storage/tensor_blob.h"
+#include "experiments/base/status.h"
+#include "storage/formats/tensor_blob.h"
 #include "worker/gang/row_share.h"
+#include "worker/models/arenas.h"
 #include "worker/models/network.h"
-#include "worker/models/norm_sight.h"
-#include "worker/models/parameter_arena.h"
 
 namespace retort::worker {
 
@@ -30,9 +29,7 @@ class LogisticEnsemble {
   // Members [first, first + count) on the same rows: [rows, C, H, W] -> [count, rows, classes].
   [[nodiscard]] at::Tensor ForwardShared(const at::Tensor& images, std::int64_t first, std::int64_t count) const;
   // Every member.
-  [[nodiscard]] at::Tensor ForwardShared(const at::Tensor& images) const {
-    return ForwardShared(images, 0, members_);
-  }
+  [[nodiscard]] at::Tensor ForwardShared(const at::Tensor& images) const { return ForwardShared(images, 0, members_); }
   // "weight" [members, classes, pixels] and "bias" [members, classes].
   [[nodiscard]] ParameterArena& parameters() { return parameters_; }
 
@@ -41,23 +38,24 @@ class LogisticEnsemble {
   ParameterArena parameters_;
 };
 
-// Members as they are asked, however their parameters are stored.
+// Members that can be evaluated, however their parameters are stored.
 class Ensemble {
  public:
   virtual ~Ensemble() = default;
   // Every member that was loaded, on the same rows: [rows, C, H, W] -> [members, rows, classes] f32.
   [[nodiscard]] virtual at::Tensor Forward(const at::Tensor& images) const = 0;
-  // The same, and what the batch norms of all of them were given.
-  [[nodiscard]] virtual at::Tensor Look(const at::Tensor& images, std::vector<NormSight>& norms) const = 0;
+  // The same, and the inputs of the batch norms of all of them.
+  [[nodiscard]] virtual at::Tensor ForwardWithNorms(const at::Tensor& images,
+                                                    std::vector<BatchNormInput>& norms) const = 0;
 };
 
 // Names of member m's state: prefix + "m/" + the network's own.
 [[nodiscard]] std::string MemberPrefix(const std::string& prefix, std::int64_t member);
 
 // Those of `share` among `members` of the network that is named, from what an ensemble's trial left: tensors of
-// all members together (LogisticEnsemble), one network with prefix + "heads" f32 [members, classes, values], the weights of
-// each member's last layer, or the state of one after the other. Error: damage, naming what is
-// missing or of another shape; usage, as MakeNetwork.
+// all members together (LogisticEnsemble), one network with prefix + "heads" f32 [members, classes, values], the
+// weights of each member's last layer, or the state of one after the other. Error: damage, naming what is missing or of
+// another shape; usage, as MakeNetwork.
 [[nodiscard]] Result<std::unique_ptr<Ensemble>> LoadEnsemble(const std::string& network, std::int64_t members,
                                                              ImageShape input, std::int64_t classes,
                                                              const std::string& prefix,
@@ -69,8 +67,8 @@ class Ensemble {
 // i64 [members, shard size].
 [[nodiscard]] at::Tensor DisjointShards(std::int64_t examples, std::int64_t members);
 
-// What claims about members rest on. `shards` i64 [members, shard size]. Error: refused, naming an index outside
-// [0, examples) or one that stands in two places.
+// Checks that no example is in two shards, on which claims about members rest. `shards` i64 [members, shard size].
+// Error: refused, naming an index outside [0, examples) or one that is there twice.
 [[nodiscard]] Status CheckDisjoint(const at::Tensor& shards, std::int64_t examples);
 
 }  // namespace retort::worker

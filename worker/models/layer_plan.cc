@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "worker/models/features/scattering.h"
@@ -24,13 +25,26 @@ ParameterShape Initial(std::string name, Shape shape, Init init, double spread, 
   ParameterShape p{.name = std::move(name), .shape = std::move(shape)};
   const auto in = static_cast<double>(fan_in), out = static_cast<double>(fan_out);
   switch (init) {
-    case Init::usual: p.bound = FanInBound(fan_in); break;
-    case Init::xavier: p.bound = std::sqrt(6.0 / (in + out)); break;
-    case Init::kaiming_in: p.draw = Draw::normal, p.bound = std::sqrt(2.0 / in); break;
-    case Init::kaiming_out: p.draw = Draw::normal, p.bound = std::sqrt(2.0 / out); break;
-    case Init::normal: p.draw = Draw::normal, p.bound = spread; break;
-    case Init::truncated: p.draw = Draw::truncated, p.bound = spread; break;
-    case Init::zero: break;
+    case Init::usual:
+      p.bound = ComputeFanInBound(fan_in);
+      break;
+    case Init::xavier:
+      p.bound = std::sqrt(6.0 / (in + out));
+      break;
+    case Init::kaiming_in:
+      p.draw = Draw::normal, p.bound = std::sqrt(2.0 / in);
+      break;
+    case Init::kaiming_out:
+      p.draw = Draw::normal, p.bound = std::sqrt(2.0 / out);
+      break;
+    case Init::normal:
+      p.draw = Draw::normal, p.bound = spread;
+      break;
+    case Init::truncated:
+      p.draw = Draw::truncated, p.bound = spread;
+      break;
+    case Init::zero:
+      break;
   }
   return p;
 }
@@ -55,7 +69,7 @@ class Planner {
   }
 
  private:
-  [[nodiscard]] const Shape& ShapeOf(std::int32_t at) const {
+  [[nodiscard]] const Shape& FindShape(std::int32_t at) const {
     return at == kImages ? images_ : plan_.nodes[static_cast<std::size_t>(at)].shape;
   }
 
@@ -63,11 +77,10 @@ class Planner {
     const Layer& layer = layers_[i];
     LayerNode node;
     node.inputs = layer.inputs;
-    if (node.inputs.empty() && layer.kind != Kind::class_token)
-      node.inputs = {static_cast<std::int32_t>(i) - 1};
+    if (node.inputs.empty() && layer.kind != Kind::class_token) node.inputs = {static_cast<std::int32_t>(i) - 1};
     for (const std::int32_t at : node.inputs) RETORT_CHECK(at >= kImages && at < static_cast<std::int32_t>(i));
     if (layer.kind == Kind::dropout) node.dropout = dropouts_++;
-    const Shape in = node.inputs.empty() ? Shape{} : ShapeOf(node.inputs.front());
+    const Shape in = node.inputs.empty() ? Shape{} : FindShape(node.inputs.front());
     node.shape = in;
     Resolve(layer, in, node);
     plan_.nodes.push_back(std::move(node));
@@ -75,24 +88,44 @@ class Planner {
 
   void Resolve(const Layer& layer, const Shape& in, LayerNode& node) {
     switch (layer.kind) {
-      case Kind::conv: PlaceConv(layer, in, node); break;
-      case Kind::linear: PlaceLinear(layer, in, node); break;
+      case Kind::conv:
+        PlaceConv(layer, in, node);
+        break;
+      case Kind::linear:
+        PlaceLinear(layer, in, node);
+        break;
       case Kind::max_pool:
       case Kind::avg_pool:
         node.shape = {in.at(0), Pooled(in.at(1), layer), Pooled(in.at(2), layer)};
         break;
-      case Kind::adaptive_avg_pool: node.shape = {in.at(0), layer.out, layer.out}; break;
-      case Kind::flatten: node.shape = {Numel(in)}; break;
-      case Kind::spatial_mean: node.shape = {in.at(0)}; break;
-      case Kind::batch_norm: PlaceBatchNorm(layer, in, node); break;
+      case Kind::adaptive_avg_pool:
+        node.shape = {in.at(0), layer.out, layer.out};
+        break;
+      case Kind::flatten:
+        node.shape = {Numel(in)};
+        break;
+      case Kind::spatial_mean:
+        node.shape = {in.at(0)};
+        break;
+      case Kind::batch_norm:
+        PlaceBatchNorm(layer, in, node);
+        break;
       case Kind::group_norm:
         PlaceNorm(layer, in.at(0), node);
         plan_.channels_last = false;  // its kernels take half the time with the channels first
         break;
-      case Kind::layer_norm: PlaceNorm(layer, in.back(), node); break;
-      case Kind::class_token: PlaceClassToken(layer, node); break;
-      case Kind::tokens: PlaceTokens(layer, in, node); break;
-      case Kind::first_token: node.shape = {in.at(1)}; break;
+      case Kind::layer_norm:
+        PlaceNorm(layer, in.back(), node);
+        break;
+      case Kind::class_token:
+        PlaceClassToken(layer, node);
+        break;
+      case Kind::tokens:
+        PlaceTokens(layer, in, node);
+        break;
+      case Kind::first_token:
+        node.shape = {in.at(1)};
+        break;
       case Kind::attention:
         RETORT_CHECK(in.size() == 2 && in[1] % (3 * layer.groups) == 0);
         node.shape = {in[0], in[1] / 3};
@@ -100,23 +133,29 @@ class Planner {
       case Kind::hog:
         node.shape = {in.at(0) * layer.out * Pooled(in.at(1), layer) * Pooled(in.at(2), layer)};
         break;
-      case Kind::patches: PlacePatches(layer, in, node); break;
+      case Kind::patches:
+        PlacePatches(layer, in, node);
+        break;
       case Kind::scattering:
         node.shape = {in.at(0) * ScatteringPaths(layer.out) * ((in.at(1) + kScatteringStride - 1) / kScatteringStride) *
                       ((in.at(2) + kScatteringStride - 1) / kScatteringStride)};
         break;
-      case Kind::whiten: PlaceWhiten(layer, in.at(0), node); break;
+      case Kind::whiten:
+        PlaceWhiten(layer, in.at(0), node);
+        break;
       case Kind::concat:
-        for (std::size_t k = 1; k < node.inputs.size(); ++k) node.shape[0] += ShapeOf(node.inputs[k]).at(0);
+        for (std::size_t k = 1; k < node.inputs.size(); ++k) node.shape[0] += FindShape(node.inputs[k]).at(0);
         break;
       case Kind::channel_slice:
         RETORT_CHECK(layer.first + layer.out <= in.at(0));
         node.shape[0] = layer.out;
         break;
       case Kind::add:
-        RETORT_CHECK(node.inputs.size() == 2 && ShapeOf(node.inputs[1]) == in);
+        RETORT_CHECK(node.inputs.size() == 2 && FindShape(node.inputs[1]) == in);
         break;
-      case Kind::channel_shuffle: RETORT_CHECK(in.at(0) % layer.groups == 0); break;
+      case Kind::channel_shuffle:
+        RETORT_CHECK(in.at(0) % layer.groups == 0);
+        break;
       case Kind::affine:
         RETORT_CHECK(static_cast<std::int64_t>(layer.scale.size()) == in.at(0) &&
                      layer.shift.size() == layer.scale.size());
@@ -144,8 +183,7 @@ class Planner {
   void PlaceConv(const Layer& layer, const Shape& in, LayerNode& node) {
     RETORT_CHECK(in.size() == 3 && in[0] % layer.groups == 0 && layer.out % layer.groups == 0);
     const std::int64_t window = layer.kernel * layer.kernel, fan_in = in[0] / layer.groups * window;
-    AddWeight(layer, {layer.out, in[0] / layer.groups, layer.kernel, layer.kernel}, fan_in, layer.out * window,
-              node);
+    AddWeight(layer, {layer.out, in[0] / layer.groups, layer.kernel, layer.kernel}, fan_in, layer.out * window, node);
     if (layer.bias) AddBias(layer, layer.out, fan_in, node);
     node.shape = {layer.out, Pooled(in[1], layer), Pooled(in[2], layer)};
   }
@@ -157,14 +195,13 @@ class Planner {
   }
 
   void AddWeight(const Layer& layer, Shape shape, std::int64_t fan_in, std::int64_t fan_out, LayerNode& node) {
-    node.weight = Add(Initial(layer.name + layer.joint + "weight", std::move(shape), layer.init, layer.spread,
-                              fan_in, fan_out));
+    node.weight =
+        Add(Initial(layer.name + layer.joint + "weight", std::move(shape), layer.init, layer.spread, fan_in, fan_out));
     node.traced = static_cast<std::int32_t>(plan_.traced++);
   }
 
   void AddBias(const Layer& layer, std::int64_t out, std::int64_t fan_in, LayerNode& node) {
-    node.bias = Add(Initial(layer.name + layer.joint + "bias", {out}, layer.bias_init, layer.bias_spread, fan_in,
-                            out));
+    node.bias = Add(Initial(layer.name + layer.joint + "bias", {out}, layer.bias_init, layer.bias_spread, fan_in, out));
   }
 
   void PlaceNorm(const Layer& layer, std::int64_t channels, LayerNode& node) {
@@ -181,13 +218,13 @@ class Planner {
     plan_.norm_channels.push_back(in[0]);
     for (const char* name : {".running_mean", ".running_var"})
       AddState({.name = layer.name + name, .shape = {in[0]}, .buffer = true, .index = index});
-    AddState({.name = layer.name + ".num_batches_tracked", .buffer = true, .dtype = storage::DType::i64,
-              .index = index});
+    AddState(
+        {.name = layer.name + ".num_batches_tracked", .buffer = true, .dtype = storage::DType::i64, .index = index});
   }
 
   void PlaceWhiten(const Layer& layer, std::int64_t values, LayerNode& node) {
-    constexpr std::int64_t kMost = 3072;  // directions that the fitting pictures tell apart
-    const std::int64_t kept = layer.out == 0 ? std::min((values + 1) / 2, kMost) : std::min(layer.out, values);
+    constexpr std::int64_t kMaxDirections = 3072;  // directions that the fitting pictures tell apart
+    const std::int64_t kept = layer.out == 0 ? std::min((values + 1) / 2, kMaxDirections) : std::min(layer.out, values);
     AddConstant(layer.name + ".mean", {values}, node);
     AddConstant(layer.name + ".components", {kept, values}, node);
     node.shape = {kept + 1};
@@ -297,9 +334,29 @@ class Planner {
   const std::vector<Layer>& layers_;
   Shape images_;
   LayerPlan plan_;
-  std::vector<std::size_t> owners_;   // node of each state entry
+  std::vector<std::size_t> owners_;  // node of each state entry
   std::uint64_t dropouts_ = 0;
 };
+
+// Layers, in order, whose result is a picture and the only thing that the layers behind them read.
+std::vector<MiddleLayer> MiddleLayers(const LayerPlan& plan) {
+  std::vector<MiddleLayer> found;
+  std::int32_t earliest = static_cast<std::int32_t>(plan.nodes.size());  // input of any layer behind
+  for (std::size_t i = plan.nodes.size(); i-- > 0;) {
+    const LayerNode& node = plan.nodes[i];
+    if (!node.runs) continue;
+    const bool behind = i + 1 < plan.nodes.size();
+    if (behind && earliest >= static_cast<std::int32_t>(i) && node.shape.size() == 3)
+      found.push_back({i, node.shape[0], node.shape[1], node.shape[2]});
+    for (const std::int32_t at : node.inputs) earliest = std::min(earliest, at);
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+std::string Extent(std::int64_t height, std::int64_t width) {
+  return std::to_string(height) + " x " + std::to_string(width);
+}
 
 }  // namespace
 
@@ -308,41 +365,24 @@ Result<LayerPlan> PlanLayers(const std::vector<Layer>& layers, ImageShape input)
   return Planner(layers, input).Plan();
 }
 
-bool MixesRows(LayerKind kind) {
-  switch (kind) {
-    case Kind::conv:
-    case Kind::linear:
-    case Kind::relu:
-    case Kind::tanh:
-    case Kind::max_pool:
-    case Kind::dropout:
-    case Kind::flatten:
-    case Kind::group_norm:
-    case Kind::layer_norm:
-    case Kind::relu6:
-    case Kind::gelu:
-    case Kind::leaky:
-    case Kind::attention:
-    case Kind::class_token:
-    case Kind::tokens:
-    case Kind::first_token:
-    case Kind::avg_pool:
-    case Kind::adaptive_avg_pool:
-    case Kind::add:
-    case Kind::concat:
-    case Kind::channel_slice:
-    case Kind::channel_shuffle:
-    case Kind::affine:
-    case Kind::spatial_mean:
-    case Kind::hog:
-    case Kind::patches:
-    case Kind::scattering:
-    case Kind::whiten:
-      return false;
-    case Kind::batch_norm:
-      return true;
+Result<MiddleLayer> FindHintLayer(const std::vector<Layer>& layers, const LayerPlan& plan, ImageShape input) {
+  std::optional<MiddleLayer> smaller;
+  for (const MiddleLayer& layer : MiddleLayers(plan)) {
+    if (layers[layer.place].kind == LayerKind::max_pool) return layer;
+    if (!smaller && (layer.height < input.height || layer.width < input.width)) smaller = layer;
   }
-  return true;  // a kind that nobody has judged
+  if (smaller) return *smaller;
+  return UsageError("it has no layer to take a hint from: none is a max-pool or has fewer pixels than the images");
+}
+
+Result<MiddleLayer> FindGuidedLayer(const LayerPlan& plan, const MiddleLayer& hint) {
+  const std::vector<MiddleLayer> found = MiddleLayers(plan);
+  const auto last = std::find_if(found.rbegin(), found.rend(), [&hint](const MiddleLayer& layer) {
+    return layer.height == hint.height && layer.width == hint.width;
+  });
+  if (last != found.rend()) return *last;
+  return UsageError("it has no layer of " + Extent(hint.height, hint.width) +
+                    " pixels, as the teacher's hint has, for the hint to guide");
 }
 
 }  // namespace retort::worker

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <utility>
 
-#include "experiments/spec/networks.h"
-#include "worker/models/activation.h"
+#include "experiments/methods/networks.h"
 #include "worker/models/features/fit_features.h"
+#include "worker/models/layer.h"
 #include "worker/models/zoo/zoo.h"
 
 namespace retort::worker {
@@ -143,12 +143,12 @@ Status CheckImages(const std::string& name, ImageShape image) {
   const NamedNetwork* network = FindNetwork(name);
   RETORT_CHECK(network != nullptr);
   const std::string subject = "The network '" + name + "' needs images ";
-  const std::int64_t least = network->least_extent, multiple = network->multiple;
+  const std::int64_t least = network->min_extent, multiple = network->multiple;
   if (image.height < least || image.width < least)
-    return UsageError(subject + "of at least " + std::to_string(least) + " pixels a side; these are " +
-                      Extents(image) + ".");
-  if (network->greatest_extent > 0 && std::max(image.height, image.width) > network->greatest_extent)
-    return UsageError(subject + "of at most " + std::to_string(network->greatest_extent) + " pixels a side; these are " +
+    return UsageError(subject + "of at least " + std::to_string(least) + " pixels a side; these are " + Extents(image) +
+                      ".");
+  if (network->max_extent > 0 && std::max(image.height, image.width) > network->max_extent)
+    return UsageError(subject + "of at most " + std::to_string(network->max_extent) + " pixels a side; these are " +
                       Extents(image) + ".");
   if (image.height % multiple != 0 || image.width % multiple != 0)
     return UsageError(subject + "whose sides are multiples of " + std::to_string(multiple) + " pixels; these are " +
@@ -161,7 +161,7 @@ Status CheckImages(const std::string& name, ImageShape image) {
 
 }  // namespace
 
-const std::vector<std::string>& NetworkNames() {
+const std::vector<std::string>& ListNetworkNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
     for (const Entry& entry : Entries()) all.push_back(entry.name);
@@ -170,11 +170,11 @@ const std::vector<std::string>& NetworkNames() {
   return names;
 }
 
-Result<std::vector<Layer>> LayersOf(const std::string& name, std::int64_t classes) {
+Result<std::vector<Layer>> MakeLayers(const std::string& name, std::int64_t classes) {
   for (const Entry& entry : Entries())
     if (entry.name == name) return entry.layers(classes);
   std::string known;
-  for (const std::string& candidate : NetworkNames()) known += (known.empty() ? "" : ", ") + candidate;
+  for (const std::string& candidate : ListNetworkNames()) known += (known.empty() ? "" : ", ") + candidate;
   return UsageError("There is no network '" + name + "'. Known: " + known + ".");
 }
 
@@ -188,7 +188,7 @@ Result<std::unique_ptr<Network>> MakeNetwork(const std::string& name, ImageShape
 namespace {
 
 Result<std::vector<Layer>> FittedLayers(const TrialSpec& spec, ImageShape input, std::int64_t classes) {
-  RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, LayersOf(spec.network, classes));
+  RETORT_ASSIGN_OR_RETURN(std::vector<Layer> layers, MakeLayers(spec.network, classes));
   RETORT_RETURN_IF_ERROR(CheckImages(spec.network, input));
   if (spec.activation == Activation::as_defined) return layers;
   return WithActivation(std::move(layers), spec.activation == Activation::tanh ? LayerKind::tanh : LayerKind::relu);
@@ -204,7 +204,7 @@ Result<std::unique_ptr<Network>> MakeNetwork(const TrialSpec& spec, ImageShape i
   return network;
 }
 
-Result<std::vector<StateEntry>> StateOf(const std::string& name, ImageShape input, std::int64_t classes) {
+Result<std::vector<StateEntry>> PlanState(const std::string& name, ImageShape input, std::int64_t classes) {
   TrialSpec as_defined;
   as_defined.network = name;
   RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, FittedLayers(as_defined, input, classes));
@@ -212,7 +212,7 @@ Result<std::vector<StateEntry>> StateOf(const std::string& name, ImageShape inpu
   return std::move(plan.state);
 }
 
-Result<std::int64_t> ParameterCount(const TrialSpec& spec, ImageShape input, std::int64_t classes) {
+Result<std::int64_t> CountParameters(const TrialSpec& spec, ImageShape input, std::int64_t classes) {
   RETORT_ASSIGN_OR_RETURN(const std::vector<Layer> layers, FittedLayers(spec, input, classes));
   RETORT_ASSIGN_OR_RETURN(const LayerPlan plan, PlanLayers(layers, input));
   std::int64_t count = 0;

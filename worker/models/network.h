@@ -3,32 +3,32 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "experiments/spec/status.h"
-#include "storage/tensor_blob.h"
-#include "worker/models/buffer_arena.h"
+#include "experiments/base/status.h"
+#include "storage/formats/tensor_blob.h"
+#include "worker/models/arenas.h"
 #include "worker/models/layer.h"
 #include "worker/models/layer_plan.h"
-#include "worker/models/parameter_arena.h"
-#include "worker/rng_streams.h"
+#include "worker/tensors/rng_streams.h"
 
 namespace retort::worker {
 
 // What the layers with parameters saw, in layer order: enough for per-sample gradients, and for the
 // statistics of what reaches a batch norm. Undefined for layers that the answer does not need.
 struct LayerTrace {
-  std::vector<at::Tensor> inputs;         // [batch, in, ...]
-  std::vector<at::Tensor> outputs;        // before the activation, part of the graph
+  std::vector<at::Tensor> inputs;   // [batch, in, ...]
+  std::vector<at::Tensor> outputs;  // before the activation, part of the graph
 };
 
 struct NetworkOutput {
-  at::Tensor logits;                      // [batch, classes]
-  at::Tensor features;                    // [batch, d]: what the last linear layer saw
+  at::Tensor logits;    // [batch, classes]
+  at::Tensor features;  // [batch, d]: what the last linear layer saw
 };
 
 class Network {
@@ -41,14 +41,13 @@ class Network {
   // images: f32 [batch, channels, height, width], any dense layout. Batch norms use their running statistics.
   // `dropout`: the stream of this forward pass, and which rows of the whole batch these are; nothing =
   // evaluation. `trace`, when not null, is filled.
-  [[nodiscard]] NetworkOutput Forward(const at::Tensor& images,
-                                      const std::optional<RowStream>& dropout = std::nullopt,
+  [[nodiscard]] NetworkOutput Forward(const at::Tensor& images, const std::optional<RowStream>& dropout = std::nullopt,
                                       LayerTrace* trace = nullptr) const;
   // The same for training: batch norms use the statistics of `images`, and their running ones move towards
   // them. A batch norm that sees one value a channel has no variance to go by and uses its running ones.
   [[nodiscard]] NetworkOutput Train(const at::Tensor& images, const std::optional<RowStream>& dropout);
-  // What layer `last` (a place in layers(), which runs) makes of the images, as Forward without dropout and as Train;
-  // no layer behind it runs, or counts a batch.
+  // Returns what layer `last` (a place in layers(), which runs) makes of the images, as Forward without dropout and as
+  // Train; no layer behind it runs, or counts a batch.
   [[nodiscard]] at::Tensor ForwardTo(std::size_t last, const at::Tensor& images) const;
   [[nodiscard]] at::Tensor TrainTo(std::size_t last, const at::Tensor& images, const std::optional<RowStream>& dropout);
 
@@ -90,5 +89,18 @@ class Network {
   std::unique_ptr<ParameterArena> parameters_;
   std::unique_ptr<BufferArena> buffers_;
 };
+
+// Finds the last frozen layer of a network that trains nothing but a last linear layer without a bias: the layer whose
+// result those weights see. Nothing where a network has other parameters.
+[[nodiscard]] std::optional<std::size_t> FindFrozenFront(const Network& network);
+
+// What one batch norm of a network is given in one pass.
+struct BatchNormInput {
+  at::Tensor reaching;        // f32 [rows, channels, ...]: its input, part of the graph of the pass
+  at::Tensor mean, variance;  // f32 [channels]: its running statistics
+};
+
+// Collects the inputs of the batch norms that ran in a forward pass that filled `trace`, in layer order.
+[[nodiscard]] std::vector<BatchNormInput> CollectBatchNormInputs(Network& network, const LayerTrace& trace);
 
 }  // namespace retort::worker

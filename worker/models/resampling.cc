@@ -40,8 +40,7 @@ at::Tensor PooledAlong(const at::Tensor& planes, std::int64_t dim, std::int64_t 
   return at::cat(means, dim);
 }
 
-at::Tensor BorderedAlong(const at::Tensor& planes, std::int64_t dim, std::int64_t before,
-                         std::int64_t after) {
+at::Tensor BorderedAlong(const at::Tensor& planes, std::int64_t dim, std::int64_t before, std::int64_t after) {
   const std::int64_t size = planes.size(dim);
   const at::Tensor places = at::arange(-before, size + after, at::device(planes.device()).dtype(at::kLong));
   return planes.index_select(dim, places.clamp(0, size - 1));
@@ -49,31 +48,31 @@ at::Tensor BorderedAlong(const at::Tensor& planes, std::int64_t dim, std::int64_
 
 }  // namespace
 
-at::Tensor step_by_step::DoubledBilinear(const at::Tensor& planes) {
+at::Tensor step_by_step::DoubleBilinear(const at::Tensor& planes) {
   return DoubledAlong(DoubledAlong(planes, kAcross), kDown);
 }
 
-at::Tensor step_by_step::PooledTo(const at::Tensor& planes, std::int64_t height, std::int64_t width) {
+at::Tensor step_by_step::PoolTo(const at::Tensor& planes, std::int64_t height, std::int64_t width) {
   return PooledAlong(PooledAlong(planes, kAcross, width), kDown, height);
 }
 
-at::Tensor step_by_step::Bordered(const at::Tensor& planes, const std::array<std::int64_t, 4>& border) {
+at::Tensor step_by_step::RepeatBorder(const at::Tensor& planes, const std::array<std::int64_t, 4>& border) {
   return BorderedAlong(BorderedAlong(planes, kAcross, border[0], border[1]), kDown, border[2], border[3]);
 }
 
-at::Tensor DoubledBilinear(const at::Tensor& planes) {
-  if (planes.is_cuda()) return step_by_step::DoubledBilinear(planes);
+at::Tensor DoubleBilinear(const at::Tensor& planes) {
+  if (planes.is_cuda()) return step_by_step::DoubleBilinear(planes);
   return at::upsample_bilinear2d(planes, {2 * planes.size(kDown), 2 * planes.size(kAcross)},
                                  /*align_corners=*/true);
 }
 
-at::Tensor PooledTo(const at::Tensor& planes, std::int64_t height, std::int64_t width) {
-  if (planes.is_cuda()) return step_by_step::PooledTo(planes, height, width);
+at::Tensor PoolTo(const at::Tensor& planes, std::int64_t height, std::int64_t width) {
+  if (planes.is_cuda()) return step_by_step::PoolTo(planes, height, width);
   return at::adaptive_avg_pool2d(planes, {height, width});
 }
 
-at::Tensor Bordered(const at::Tensor& planes, const std::array<std::int64_t, 4>& border) {
-  if (planes.is_cuda()) return step_by_step::Bordered(planes, border);
+at::Tensor RepeatBorder(const at::Tensor& planes, const std::array<std::int64_t, 4>& border) {
+  if (planes.is_cuda()) return step_by_step::RepeatBorder(planes, border);
   return at::replication_pad2d(planes, border);
 }
 

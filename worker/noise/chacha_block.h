@@ -28,8 +28,8 @@ RETORT_HOST_DEVICE inline void QuarterRound(std::uint32_t* x, int a, int b, int 
 }
 
 // key: 8 words, nonce: 3 words, both little endian as loaded from bytes. out: 16 words of keystream.
-RETORT_HOST_DEVICE inline void ChaChaBlock(const std::uint32_t* key, std::uint32_t counter,
-                                           const std::uint32_t* nonce, std::uint32_t* out) {
+RETORT_HOST_DEVICE inline void ChaChaBlock(const std::uint32_t* key, std::uint32_t counter, const std::uint32_t* nonce,
+                                           std::uint32_t* out) {
   std::uint32_t start[16] = {0x61707865u, 0x3320646eu, 0x79622d32u, 0x6b206574u};
   for (int i = 0; i < 8; ++i) start[4 + i] = key[i];
   start[12] = counter;

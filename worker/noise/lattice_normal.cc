@@ -7,8 +7,8 @@
 #include <cmath>
 #include <string>
 
-#include "worker/noise/chacha_stream.h"
 #include "worker/noise/lattice_pair.h"
+#include "worker/noise/noise_key.h"
 
 namespace retort::worker::noise {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::size_t kBlock = 64;  // bytes of ChaCha20
 // Fills the further words of pair `pair`: two blocks of the stream's own extension.
 void LoadMore(const NoiseKey& key, StreamId stream, std::uint64_t pair, PairBits& bits) {
   std::array<std::uint8_t, 2 * kBlock> bytes;
-  Keystream(key, ExtensionOf(stream), static_cast<std::uint32_t>(2 * pair), bytes);
+  Keystream(key, MakeExtension(stream), static_cast<std::uint32_t>(2 * pair), bytes);
   for (std::size_t i = 0; i < PairBits::kMore; ++i) {
     bits.more_radius[i] = LoadU64(bytes.data() + 8 * i);
     bits.more_angle[i] = LoadU64(bytes.data() + 8 * (PairBits::kMore + i));
@@ -48,7 +48,8 @@ void FillLatticeNormal(const NoiseKey& key, StreamId stream, std::uint64_t first
       bits.radius = LoadU64(bytes.data() + 8 * i);
       bits.angle = LoadU64(bytes.data() + 8 * i + 8);
       double even, odd;
-      LatticePair(bits, scale, [&] { LoadMore(key, stream, (first + done + i) / 2, bits); }, even, odd);
+      LatticePair(
+          bits, scale, [&] { LoadMore(key, stream, (first + done + i) / 2, bits); }, even, odd);
       RETORT_CHECK(!std::isnan(even) && !std::isnan(odd));  // open with probability below 2^-120
       out[done + i] = even;
       if (i + 1 < draws) out[done + i + 1] = odd;

@@ -1,5 +1,6 @@
 // Two Gaussians rounded to whole numbers, exactly, for host and device code alike: Box-Muller in IEEE additions,
-// multiplications, divisions and square roots, which CPU and GPU round alike (no libm, no contraction: -ffp-contract=off,
+// multiplications, divisions and square roots, which CPU and GPU round alike (no libm, no contraction:
+// -ffp-contract=off,
 // --fmad=false), with a bound on its error; where that leaves the rounding open, whole-number arithmetic of many words
 // decides it. What comes out is the ideal N(0, s^2), rounded: a function of random bits alone, whatever computed it.
 #pragma once
@@ -12,8 +13,8 @@
 
 namespace retort::worker::noise {
 
-// The random bits of a pair: two uniform numbers, each 0.(first word)(more words). The first words are drawn at once, the
-// others where they are needed.
+// The random bits of a pair: two uniform numbers, each 0.(first word)(more words). The first words are drawn at once,
+// the others where they are needed.
 struct PairBits {
   static constexpr int kMore = 6;
   std::uint64_t radius, angle;
@@ -29,8 +30,8 @@ RETORT_HOST_DEVICE inline double NearestWhole(double value) {
   return (value + kShift) - kShift;
 }
 
-// What the sum of a row's squares must not pass so that the row has norm `longest` at most: the square, less more than sums
-// of doubles are off by.
+// What the sum of a row's squares must not pass so that the row has norm `longest` at most: the square, less more than
+// sums of doubles are off by.
 RETORT_HOST_DEVICE inline double LongestSquare(double longest) {
   return longest * longest * (1.0 - 1.0 / 1099511627776.0);  // 2^-40
 }
@@ -98,8 +99,8 @@ RETORT_HOST_DEVICE inline void SineCosine(std::uint64_t turn, double& sine, doub
 }
 
 // A radius of the pair in double, within a part in 2^48. Near 0 and 1 the first word is too coarse for that, and the
-// second is asked for: `more()` fills PairBits; a third tells what is left of them where the second begins with zeros, too.
-// NaN where the first two are all zeros or all ones (probability 2^-127).
+// second is asked for: `more()` fills PairBits; a third tells what is left of them where the second begins with zeros,
+// too. NaN where the first two are all zeros or all ones (probability 2^-127).
 template <typename More>
 RETORT_HOST_DEVICE double Radius(PairBits& bits, const More& more) {
   constexpr std::uint64_t kCoarse = 1ull << 48;
@@ -171,11 +172,12 @@ RETORT_HOST_DEVICE WideFixed<Words> MinusExponential(const WideFixed<Words>& x) 
 enum class Side { below, beyond, open };
 
 // Does the Gaussian of these bits, times `scale`, lie beyond edge = k + 1/2 in magnitude? s sqrt(-2 ln U) |cos| >= edge
-// where U <= exp(-(edge / (s |cos|))^2 / 2), of the cosine of 2 pi V or of its sine. The double value lies near the edge,
-// so that |cos| >= 2^-47 and the exponent is below 128. With `Used` further words, V is known to 2^-64(Used + 1), the
-// cosine therefore to a part in 2^(64 Used + 12), and the exponential to 2^-(64 Used + 12): well within 2^-kOpenBits.
+// where U <= exp(-(edge / (s |cos|))^2 / 2), of the cosine of 2 pi V or of its sine. The double value lies near the
+// edge, so that |cos| >= 2^-47 and the exponent is below 128. With `Used` further words, V is known to 2^-64(Used + 1),
+// the cosine therefore to a part in 2^(64 Used + 12), and the exponential to 2^-(64 Used + 12): well within
+// 2^-kOpenBits.
 template <int Words, int Used>
-RETORT_HOST_DEVICE Side SideOf(const PairBits& bits, bool sine, double scale, double edge) {
+RETORT_HOST_DEVICE Side FindSide(const PairBits& bits, bool sine, double scale, double edge) {
   constexpr int kOpenBits = 64 * Used;
   const WideFixed<Words> turn = Uniform<Words, Used>(bits.angle, bits.more_angle);
   // The quarter, and the part of it that has passed.
@@ -203,16 +205,17 @@ RETORT_HOST_DEVICE Side SideOf(const PairBits& bits, bool sine, double scale, do
 
 // The nearest whole number to the ideal value, of which `value` in double lies near an edge between two. NaN where 448
 // random bits leave it open (probability below 2^-380). The further words are there.
-RETORT_SELDOM inline double Decided(double value, const PairBits& bits, bool sine, double scale) {
+RETORT_NOINLINE inline double Decided(double value, const PairBits& bits, bool sine, double scale) {
   const double below = std::floor(std::fabs(value)), edge = below + 0.5;
-  Side side = SideOf<8, 2>(bits, sine, scale, edge);
-  if (side == Side::open) side = SideOf<16, 6>(bits, sine, scale, edge);
+  Side side = FindSide<8, 2>(bits, sine, scale, edge);
+  if (side == Side::open) side = FindSide<16, 6>(bits, sine, scale, edge);
   if (side == Side::open) return std::sqrt(-1.0);
   const double whole = side == Side::beyond ? below + 1 : below;
   return value < 0 ? -whole : whole;
 }
 
-// `value` = s times one Gaussian of the pair in double, off by `error` at most: the nearest whole number to the ideal value.
+// `value` = s times one Gaussian of the pair in double, off by `error` at most: the nearest whole number to the ideal
+// value.
 template <typename More>
 RETORT_HOST_DEVICE double RoundExactly(double value, double error, PairBits& bits, bool sine, double scale,
                                        const More& more) {
@@ -222,8 +225,9 @@ RETORT_HOST_DEVICE double RoundExactly(double value, double error, PairBits& bit
   return Decided(value, bits, sine, scale);
 }
 
-// N(0, scale^2) twice, independent, each rounded to the nearest whole number. scale in [kMinLatticeScale, kMaxLatticeScale]. `more()` fills
-// more_radius and more_angle of `bits`, the same words each time. |draw| <= 13.4 scale + 1.
+// N(0, scale^2) twice, independent, each rounded to the nearest whole number. scale in [kMinLatticeScale,
+// kMaxLatticeScale]. `more()` fills more_radius and more_angle of `bits`, the same words each time. |draw| <= 13.4
+// scale + 1.
 template <typename More>
 RETORT_HOST_DEVICE void LatticePair(PairBits& bits, double scale, const More& more, double& first, double& second) {
   constexpr double kError = 1.0 / 140737488355328.0;  // 2^-47: twice the bound on radius, sine and products together

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 #include "worker/noise/noise_key.h"
 
 namespace retort::worker::noise {

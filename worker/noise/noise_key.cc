@@ -2,15 +2,28 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 
 namespace retort::worker::noise {
 namespace {
 
 void StoreLittleEndian(std::uint64_t value, std::uint8_t* out, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<std::uint8_t>(value >> (8 * i));
+}
+
+constexpr std::size_t kBlockBytes = 64;
+
+void Generate(const std::uint8_t* key, const std::uint8_t* nonce, std::uint32_t first_block,
+              std::span<std::uint8_t> out) {
+  const std::uint64_t blocks = out.size() / kBlockBytes;
+  RETORT_CHECK(out.size() % kBlockBytes == 0);
+  RETORT_CHECK(first_block + blocks <= std::uint64_t{1} << 32);  // the counter must not wrap
+  std::fill(out.begin(), out.end(), std::uint8_t{0});
+  RETORT_CHECK(crypto_stream_chacha20_ietf_xor_ic(out.data(), out.data(), out.size(), nonce, first_block, key) == 0);
 }
 
 }  // namespace
@@ -30,8 +43,7 @@ NoiseKey NoiseKey::FromSeed(std::uint64_t seed, TrialId trial) {
   StoreLittleEndian(trial.bits(), input.data() + sizeof(kDomain) + 8, 8);
   NoiseKey key;
   key.seeded_ = true;
-  RETORT_CHECK(
-      crypto_generichash(key.bytes_.data(), key.bytes_.size(), input.data(), input.size(), nullptr, 0) == 0);
+  RETORT_CHECK(crypto_generichash(key.bytes_.data(), key.bytes_.size(), input.data(), input.size(), nullptr, 0) == 0);
   return key;
 }
 
@@ -63,11 +75,43 @@ std::string Digest(std::span<const std::uint8_t> bytes) {
   return std::string(digest.begin(), digest.end());
 }
 
-std::array<std::uint8_t, 12> NonceOf(StreamId stream) {
+std::array<std::uint8_t, 12> MakeNonce(StreamId stream) {
   std::array<std::uint8_t, 12> nonce{};
   StoreLittleEndian(stream.step, nonce.data(), 8);
   StoreLittleEndian(static_cast<std::uint32_t>(stream.purpose), nonce.data() + 8, 4);
   return nonce;
+}
+
+ChaChaStream::ChaChaStream(const NoiseKey& key, StreamId stream) : nonce_(MakeNonce(stream)) {
+  std::copy(key.bytes().begin(), key.bytes().end(), key_.begin());
+}
+
+ChaChaStream::~ChaChaStream() {
+  sodium_memzero(key_.data(), key_.size());
+  sodium_memzero(buffer_.data(), sizeof(buffer_));
+}
+
+void ChaChaStream::Refill() {
+  static_assert(sizeof(buffer_) % kBlockBytes == 0);
+  std::array<std::uint8_t, sizeof(buffer_)> bytes;
+  Generate(key_.data(), nonce_.data(), block_, bytes);
+  for (std::size_t word = 0; word < kWords; ++word) buffer_[word] = LoadU64(bytes.data() + 8 * word);
+  sodium_memzero(bytes.data(), bytes.size());
+  block_ += static_cast<std::uint32_t>(sizeof(buffer_) / kBlockBytes);
+  next_ = 0;
+}
+
+std::uint64_t ChaChaStream::Below(std::uint64_t count) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t incomplete = (kMax % count + 1) % count;
+  std::uint64_t word = NextU64();
+  while (word > kMax - incomplete) word = NextU64();
+  return word % count;
+}
+
+void Keystream(const NoiseKey& key, StreamId stream, std::uint32_t first_block, std::span<std::uint8_t> out) {
+  const auto nonce = MakeNonce(stream);
+  Generate(key.bytes().data(), nonce.data(), first_block, out);
 }
 
 }  // namespace retort::worker::noise

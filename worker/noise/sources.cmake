@@ -1,7 +1,5 @@
 set(RETORT_NOISE_SOURCES
-  noise/chacha_stream.cc
   noise/lattice_normal.cc
-  noise/lattice_gaussian.cc
-  noise/lattice_laplace.cc
+  noise/lattice_samplers.cc
   noise/noise_kernels.cc
   noise/noise_key.cc)

@@ -1,15 +1,15 @@
-// Fixed-point numbers of many 32-bit words, for host and device code alike: whole-number arithmetic alone, so that every
-// device gives the same words.
+// Fixed-point numbers of many 32-bit words, for host and device code alike: whole-number arithmetic alone, so that
+// every device gives the same words.
 #pragma once
 
 #include <cstdint>
 
 #ifdef __CUDACC__
 #define RETORT_HOST_DEVICE __host__ __device__
-#define RETORT_SELDOM __noinline__ __host__ __device__
+#define RETORT_NOINLINE __noinline__ __host__ __device__
 #else
 #define RETORT_HOST_DEVICE
-#define RETORT_SELDOM __attribute__((noinline))
+#define RETORT_NOINLINE __attribute__((noinline))
 #endif
 
 namespace retort::worker::noise {

@@ -1,11 +1,13 @@
 #include "worker/release/answer_memory.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <set>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 #include "worker/noise/noise_key.h"
 
 namespace retort::worker::release {
@@ -72,8 +74,7 @@ at::Tensor AnswerMemory::Gather(const std::vector<Entry>& entries) const {
 
 VoteMemory AnswerMemory::Save() const {
   const auto rows = static_cast<std::int64_t>(remembered_.size());
-  VoteMemory memory{at::empty({rows, kDigestBytes}, at::kByte),
-                    at::empty({rows, classes_}, at::kInt)};
+  VoteMemory memory{at::empty({rows, kDigestBytes}, at::kByte), at::empty({rows, classes_}, at::kInt)};
   auto* digest = memory.digests.data_ptr<std::uint8_t>();
   auto* value = memory.values.data_ptr<std::int32_t>();
   for (const auto& [key, released] : remembered_) {
@@ -99,8 +100,6 @@ void AnswerMemory::Add(const VoteMemory& memory) {
   }
 }
 
-void AnswerMemory::Remember(const at::Tensor& inputs, const at::Tensor& values) {
-  Add({QueryDigests(inputs), values});
-}
+void AnswerMemory::Remember(const at::Tensor& inputs, const at::Tensor& values) { Add({QueryDigests(inputs), values}); }
 
 }  // namespace retort::worker::release

@@ -1,4 +1,4 @@
-// Answers that were released, by the exact bytes of their query row: the same bytes never get fresh noise.
+// Remembers released answers by the exact bytes of their query row: the same bytes never get fresh noise.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -43,8 +43,7 @@ class AnswerMemory {
   void Add(const VoteMemory& memory);
 
  private:
-  using Entry =
-      std::pair<std::vector<std::int32_t>*, bool>;  // where a row's answer lies; has it to be drawn?
+  using Entry = std::pair<std::vector<std::int32_t>*, bool>;  // where a row's answer lies; has it to be drawn?
   [[nodiscard]] std::vector<Entry> Find(const at::Tensor& inputs);
   [[nodiscard]] at::Tensor Gather(const std::vector<Entry>& entries) const;
 

@@ -1,16 +1,21 @@
 #include "worker/release/answers.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/one_hot.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "experiments/base/status.h"
 #include "worker/gang/row_share.h"
-#include "worker/release/vote_shares.h"
 
 namespace retort::worker::release {
+
 namespace {
 
 // [.., rows, classes]: rows that are not finite become zeros.
@@ -36,19 +41,19 @@ at::Tensor CountVotes(const at::Tensor& sane, std::int64_t grain) {
   return VoteShares(sane, grain).sum(0).to(at::kInt);
 }
 
-// The bounded gradient of every member, summed exactly: f64 [rows, classes] in steps. No member's row is longer than C. A
-// mechanism exists before anybody asks for it, so that the lattice does.
-at::Tensor SumGradientsOf(const at::Tensor& sane, const Query& query) {
+// The bounded gradient of every member, summed exactly: f64 [rows, classes] in steps. No member's row is longer than C.
+// The lattice exists, since a mechanism is made before its first query.
+at::Tensor SumMemberGradients(const at::Tensor& sane, const Query& query) {
   const auto& [rule, sigma] = *query.gradients;
   const Lattice lattice = Lattice::For(rule.norm_bound, sigma * rule.norm_bound).value();
   const std::int64_t members = sane.size(0), rows = sane.size(1), classes = sane.size(2);
   at::Tensor sum = at::zeros({rows, classes}, sane.options().dtype(at::kDouble));
   for (std::int64_t member = 0; member < members; ++member)
-    sum.add_(LatticeGradient(rule, lattice, query.student_logits, sane[member]));
+    sum.add_(ComputeLatticeGradient(rule, lattice, query.student_logits, sane[member]));
   return sum;
 }
 
-// As asked, but without a graph.
+// The query without a graph.
 Query Detached(const Query& query) {
   Query detached = query;
   detached.inputs = query.inputs.detach();
@@ -66,7 +71,7 @@ at::Tensor TeacherModel::MemberLogits(const at::Tensor&) {
 at::Tensor TeacherModel::Hint(const at::Tensor&) {
   CheckFailed("a network with a hint layer", __FILE__, __LINE__, "this teacher gives no hints");
 }
-Insides TeacherModel::LookInside(const at::Tensor& inputs) { return {Logits(inputs), at::Tensor()}; }
+TeacherInternals TeacherModel::ForwardWithInternals(const at::Tensor& inputs) { return {Logits(inputs), at::Tensor()}; }
 
 Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
   const at::NoGradGuard no_grad;
@@ -87,10 +92,10 @@ Answers Oracle::Ask(TeacherModel& teacher, const Query& query) {
       return answers;
     }
     if (query.gradients)
-      answers.gradients_ = SumGradientsOf(sane, answers.query_);
+      answers.gradients_ = SumMemberGradients(sane, answers.query_);
     else
       answers.votes_ = CountVotes(sane, query.grain);
-    answers.choices_ = FirstLargest(sane);
+    answers.choices_ = FindFirstLargest(sane);
   } else {
     const at::Tensor logits = teacher.Logits(answers.query_.inputs);
     CheckShape(logits, 2, rows, teacher.classes());
@@ -141,6 +146,25 @@ Result<Answers> Oracle::SumGradients(Answers local, Collective& gang) {
   RETORT_CHECK(local.gradients_.defined());
   RETORT_RETURN_IF_ERROR(gang.AllReduceSum(local.gradients_));
   return local;
+}
+
+at::Tensor RoundDownToShares(const at::Tensor& probabilities, std::int64_t grain) {
+  RETORT_CHECK(grain >= 1);
+  const auto whole = static_cast<double>(grain);
+  const at::Tensor wanted = (probabilities * whole).floor().nan_to_num(0, whole, 0).clamp(0, whole).to(at::kLong);
+  // Integers from here on: running sums that never fall and never pass G have differences >= 0 that add up to
+  // the last of them.
+  const at::Tensor spent = wanted.cumsum(-1).clamp_max(grain);
+  at::Tensor shares = spent.clone();
+  shares.slice(-1, 1).sub_(spent.slice(-1, 0, -1));
+  return shares;
+}
+
+at::Tensor FindFirstLargest(const at::Tensor& logits) { return logits.argmax(-1); }
+
+at::Tensor VoteShares(const at::Tensor& logits, std::int64_t grain) {
+  if (grain == 1) return at::one_hot(FindFirstLargest(logits), logits.size(-1));
+  return RoundDownToShares(logits.softmax(-1), grain);
 }
 
 }  // namespace retort::worker::release

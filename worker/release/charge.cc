@@ -15,10 +15,8 @@ Status Charge::Covers(const privacy::PrivacyEvent& event) const {
   return {};
 }
 
-ChargeBook::ChargeBook(ReservationPort* port, std::int64_t releases_per_block, std::int64_t planned_draws)
-    : port_(port),
-      releases_per_block_(std::max<std::int64_t>(releases_per_block, 1)),
-      planned_(planned_draws) {
+ChargeBook::ChargeBook(LedgerClient* port, std::int64_t releases_per_block, std::int64_t planned_draws)
+    : port_(port), releases_per_block_(std::max<std::int64_t>(releases_per_block, 1)), planned_(planned_draws) {
   RETORT_CHECK(port != nullptr);
 }
 
@@ -35,8 +33,7 @@ Status ChargeBook::Open(const privacy::PrivacyEvent& event, std::int64_t count) 
 Result<Charge> ChargeBook::Take(const privacy::PrivacyEvent& event, std::int64_t count) {
   RETORT_CHECK(count >= 0);
   if (count == 0) return Charge(event, 0);
-  auto block =
-      std::find_if(open_.begin(), open_.end(), [&](const Block& b) { return b.event.SameMechanism(event); });
+  auto block = std::find_if(open_.begin(), open_.end(), [&](const Block& b) { return b.event.SameMechanism(event); });
   if (block != open_.end() && block->size - block->used < count) {
     const Block finished = *block;
     open_.erase(block);

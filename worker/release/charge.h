@@ -5,23 +5,22 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/base/status.h"
 #include "experiments/privacy/privacy_event.h"
-#include "experiments/spec/status.h"
 
 namespace retort::worker::release {
 
 // The ledger as the worker reaches it. Reserve returns after the record is durable.
-class ReservationPort {
+class LedgerClient {
  public:
-  virtual ~ReservationPort() = default;
+  virtual ~LedgerClient() = default;
   // `count` draws of `event`; the id names the reservation. Error: refused, when a budget says no.
-  [[nodiscard]] virtual Result<std::uint64_t> Reserve(const privacy::PrivacyEvent& event,
-                                                      std::int64_t count) = 0;
+  [[nodiscard]] virtual Result<std::uint64_t> Reserve(const privacy::PrivacyEvent& event, std::int64_t count) = 0;
   // What of the reservation was drawn; the rest is given back.
   [[nodiscard]] virtual Status Settle(std::uint64_t id, std::int64_t used) = 0;
 };
 
-// `count` draws of `event`, paid for. Minted by ChargeBook alone; consumed by the release it covers.
+// `count` draws of `event`, paid for. Created only by ChargeBook; consumed by the release it covers.
 class Charge {
  public:
   Charge(Charge&& other) noexcept : event_(std::move(other.event_)), count_(std::exchange(other.count_, 0)) {}
@@ -47,7 +46,7 @@ class ChargeBook {
  public:
   // `port` outlives the book. A block covers `releases_per_block` takes of the size that opened it, but no
   // more than what remains of `planned_draws` over the book's life (at least the take itself).
-  ChargeBook(ReservationPort* port, std::int64_t releases_per_block, std::int64_t planned_draws);
+  ChargeBook(LedgerClient* port, std::int64_t releases_per_block, std::int64_t planned_draws);
 
   // Pays for `count` > 0 draws of `event` (whose own count is ignored). Errors: those of Reserve and Settle.
   [[nodiscard]] Result<Charge> Take(const privacy::PrivacyEvent& event, std::int64_t count);
@@ -65,7 +64,7 @@ class ChargeBook {
   };
   [[nodiscard]] Status Open(const privacy::PrivacyEvent& event, std::int64_t count);
 
-  ReservationPort* port_;
+  LedgerClient* port_;
   std::int64_t releases_per_block_;
   std::int64_t planned_;
   std::int64_t drawn_ = 0;

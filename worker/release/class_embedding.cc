@@ -1,14 +1,19 @@
 #include "worker/release/class_embedding.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/one_hot.h>
+#include <ATen/ops/zeros.h>
 
 #include <span>
 #include <string>
 #include <utility>
 
 #include "worker/noise/lattice_normal.h"
-#include "worker/release/lattice_rows.h"
+#include "worker/release/lattice.h"
 
 namespace retort::worker::release {
 
@@ -66,7 +71,8 @@ Result<at::Tensor> ClassEmbedding::Release(EmbeddingSum&& sum, std::int64_t step
   RETORT_RETURN_IF_ERROR(spent.Covers(event));
   if (embedding.sum_.size(0) != settings_.classes || embedding.sum_.size(1) != settings_.features)
     return Refused("The embedding has another shape than its event says.");
-  if (embedding.lattice_.step != lattice_.step) return Refused("The embedding was made for another noise than its event says.");
+  if (embedding.lattice_.step != lattice_.step)
+    return Refused("The embedding was made for another noise than its event says.");
   if (embedding.examples_ > EmbeddingSum::kMaxExamples) {
     return Refused("The embedding is of more than " + std::to_string(EmbeddingSum::kMaxExamples) +
                    " private examples: its sum is no longer exact.");

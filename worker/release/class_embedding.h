@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
 #include "experiments/privacy/privacy_event.h"
-#include "experiments/spec/status.h"
-#include "experiments/spec/trial_spec.h"
 #include "worker/gang/collective.h"
 #include "worker/noise/noise_key.h"
 #include "worker/release/charge.h"
@@ -15,8 +15,8 @@
 
 namespace retort::worker::release {
 
-// Each example adds a vector of norm 1 at most, rounded to the lattice of the noise, to the row of its class, so that the
-// sum is exact. Sealed until it is noisy.
+// Each example adds a vector of norm 1 at most, rounded to the lattice of the noise, to the row of its class, so that
+// the sum is exact. Sealed until it is noisy.
 class EmbeddingSum {
  public:
   // More examples than a sum holds exactly.
@@ -25,7 +25,8 @@ class EmbeddingSum {
   EmbeddingSum(EmbeddingSum&&) = default;
   EmbeddingSum& operator=(EmbeddingSum&&) = default;
 
-  // features f32 [examples, features]: longer rows are shortened to norm 1, rows that are not finite count as zero. labels i64 [examples], each in 0..classes-1.
+  // features f32 [examples, features]: longer rows are shortened to norm 1, rows that are not finite count as zero.
+  // labels i64 [examples], each in 0..classes-1.
   void Add(const at::Tensor& features, const at::Tensor& labels);
   // Sums over the gang: every rank holds the total.
   [[nodiscard]] Status Reduce(Collective& gang);

@@ -1,7 +1,12 @@
 #include "worker/release/dpsgd_step.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <cmath>
 #include <iterator>
@@ -11,7 +16,7 @@
 #include <utility>
 
 #include "worker/noise/lattice_normal.h"
-#include "worker/release/lattice_rows.h"
+#include "worker/release/lattice.h"
 #include "worker/release/mechanism.h"
 
 namespace retort::worker::release {
@@ -38,7 +43,8 @@ void ClippedSum::Add(const at::Tensor& gradients) {
   for (std::int64_t first = 0, i = 0; i < std::ssize(layers_); ++i) {
     const std::int64_t coordinates = layers_[static_cast<std::size_t>(i)];
     at::Tensor sum = sum_.narrow(0, first, coordinates);
-    AddRounded(gradients.narrow(1, first, coordinates), at::where(kept, factors[static_cast<std::size_t>(i)], 0.0), sum);
+    AddRounded(gradients.narrow(1, first, coordinates), at::where(kept, factors[static_cast<std::size_t>(i)], 0.0),
+               sum);
     first += coordinates;
   }
   examples_ += gradients.size(0);
@@ -66,8 +72,7 @@ DpSgdStep::DpSgdStep(const DpSgdSettings& settings, const Lattice& lattice, nois
 Result<DpSgdStep> DpSgdStep::Create(const DpSgdSettings& settings, noise::NoiseKey key) {
   if (!(settings.norm_bound > 0) || !(settings.noise_multiplier > 0) || settings.coordinates < 1 ||
       !(settings.sampling_rate > 0 && settings.sampling_rate <= 1)) {
-    return UsageError(
-        "DP-SGD needs norm_bound > 0, noise_multiplier > 0 and a batch no larger than the train range.");
+    return UsageError("DP-SGD needs norm_bound > 0, noise_multiplier > 0 and a batch no larger than the train range.");
   }
   RETORT_ASSIGN_OR_RETURN(const Lattice lattice,
                           Lattice::For(settings.norm_bound, settings.noise_multiplier * settings.norm_bound));
@@ -79,11 +84,10 @@ Result<DpSgdStep> DpSgdStep::FromSpec(const TrialSpec& spec, std::int64_t coordi
   DpSgdSettings settings;
   settings.norm_bound = spec.norm_bound;
   settings.noise_multiplier = spec.noise_multiplier;
-  settings.sampling_rate =
-      static_cast<double>(spec.batch) / static_cast<double>(spec.data->PrivateExamples());
+  settings.sampling_rate = static_cast<double>(spec.batch) / static_cast<double>(spec.data->PrivateExamples());
   settings.batch = spec.batch;
   settings.coordinates = coordinates;
-  return Create(settings, KeyFor(spec));
+  return Create(settings, MakeNoiseKey(spec));
 }
 
 ClippedSum DpSgdStep::NewSum(std::vector<std::int64_t> layers) const {
@@ -114,8 +118,7 @@ Result<at::Tensor> DpSgdStep::Release(ClippedSum&& sum, std::int64_t step, Charg
   RETORT_RETURN_IF_ERROR(spent.Covers(event));
   if (clipped.sum_.size(0) != settings_.coordinates || clipped.lattice_.step != lattice_.step ||
       clipped.lattice_.longest > lattice_.longest) {
-    return Refused(
-        "The gradient sum was clipped for another norm bound, noise or network than its event says.");
+    return Refused("The gradient sum was clipped for another norm bound, noise or network than its event says.");
   }
   if (clipped.examples_ > ClippedSum::kMaxExamples) {
     return Refused("The gradient sum is of more than " + std::to_string(ClippedSum::kMaxExamples) +

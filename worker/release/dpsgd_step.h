@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
 #include "experiments/privacy/privacy_event.h"
-#include "experiments/spec/status.h"
-#include "experiments/spec/trial_spec.h"
 #include "worker/gang/collective.h"
 #include "worker/noise/noise_key.h"
 #include "worker/release/charge.h"
@@ -16,8 +16,8 @@
 
 namespace retort::worker::release {
 
-// A sum of per-example gradients, each clipped to norm C and rounded to the lattice of its noise as it enters, so that the
-// sum is exact. Sealed until it is noisy.
+// A sum of per-example gradients, each clipped to norm C and rounded to the lattice of its noise as it enters, so that
+// the sum is exact. Sealed until it is noisy.
 class ClippedSum {
  public:
   // More examples than a sum holds exactly.
@@ -26,7 +26,8 @@ class ClippedSum {
   ClippedSum(ClippedSum&&) = default;
   ClippedSum& operator=(ClippedSum&&) = default;
 
-  // gradients [examples, coordinates] f32, one row for each example; a row that is not finite counts as zero. Mean squared norms are not kept: they would be a release.
+  // gradients [examples, coordinates] f32, one row for each example; a row that is not finite counts as zero. Mean
+  // squared norms are not kept: they would be a release.
   void Add(const at::Tensor& gradients);
   // The same of gradients that are outer products, row i's left_i [a] times right_i [b] flattened, without making them:
   // left f32 [examples, a], right f32 [examples, b], a * b coordinates, clipped as a whole.
@@ -57,9 +58,9 @@ class DpSgdStep {
   // Of a trial whose method is dpsgd (teacher or student): q = batch / size of the train range.
   [[nodiscard]] static Result<DpSgdStep> FromSpec(const TrialSpec& spec, std::int64_t coordinates);
 
-  // An empty sum for a step. `layers`: coordinates of each of L layers, in order; every layer's part of a gradient is then
-  // clipped by itself to C / sqrt(L) (McMahan et al. 2018), so that the whole has norm C at most. Empty: the gradient is
-  // clipped as a whole.
+  // An empty sum for a step. `layers`: coordinates of each of L layers, in order; every layer's part of a gradient is
+  // then clipped by itself to C / sqrt(L) (McMahan et al. 2018), so that the whole has norm C at most. Empty: the
+  // gradient is clipped as a whole.
   [[nodiscard]] ClippedSum NewSum(std::vector<std::int64_t> layers = {}) const;
   // The event of `steps` steps.
   [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t steps) const;

@@ -1,7 +1,10 @@
 #include "worker/release/gaussian_gradient.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
 
 #include <cmath>
 #include <string>
@@ -10,8 +13,8 @@
 namespace retort::worker::release {
 namespace {
 
-// The standard deviation that the sampler is handed.
-double NoiseOf(const GradientSettings& settings) {
+// The standard deviation that the sampler is given.
+double ComputeNoiseStd(const GradientSettings& settings) {
   const auto batch = static_cast<double>(settings.batch);
   double noise_std = settings.sigma * settings.norm_bound;
   if (settings.reading == Reading::working) noise_std /= batch;
@@ -26,19 +29,17 @@ GaussianGradient::GaussianGradient(const GradientSettings& settings, const Latti
     : settings_(settings), lattice_(lattice), key_(std::move(key)), kernels_(kernels != nullptr ? kernels : &host_) {}
 
 Result<std::unique_ptr<GaussianGradient>> GaussianGradient::Create(const GradientSettings& settings,
-                                                                   noise::NoiseKey key,
-                                                                   noise::NoiseKernels* kernels) {
+                                                                   noise::NoiseKey key, noise::NoiseKernels* kernels) {
   if (settings.reading == Reading::sound) {
     return UsageError("Noise on gradients has no sound reading; use noisy votes or a private teacher.");
   }
-  if (!(settings.norm_bound > 0) || !(settings.sigma > 0) || !(settings.floor >= 0) ||
-      !(settings.temperature > 0) || settings.batch < 1 || settings.classes < 2) {
-    return UsageError(
-        "norm_bound, sigma, temperature and batch must be positive, normalization_floor not negative.");
+  if (!(settings.norm_bound > 0) || !(settings.sigma > 0) || !(settings.floor >= 0) || !(settings.temperature > 0) ||
+      settings.batch < 1 || settings.classes < 2) {
+    return UsageError("norm_bound, sigma, temperature and batch must be positive, normalization_floor not negative.");
   }
   if (settings.top_k < 0 || settings.top_k > settings.classes)
     return UsageError("top_k must lie between 0 (all) and the number of classes.");
-  RETORT_ASSIGN_OR_RETURN(const Lattice lattice, Lattice::For(settings.norm_bound, NoiseOf(settings)));
+  RETORT_ASSIGN_OR_RETURN(const Lattice lattice, Lattice::For(settings.norm_bound, ComputeNoiseStd(settings)));
   return std::unique_ptr<GaussianGradient>(new GaussianGradient(settings, lattice, std::move(key), kernels));
 }
 
@@ -49,7 +50,7 @@ privacy::PrivacyEvent GaussianGradient::Describe(std::int64_t rows) const {
   event.unit = shared ? privacy::EventUnit::batch : privacy::EventUnit::row;
   event.count = shared ? 1 : rows;
   event.sensitivity = 2 * settings_.norm_bound;
-  event.noise_std = NoiseOf(settings_);
+  event.noise_std = ComputeNoiseStd(settings_);
   event.granularity = lattice_.step;
   event.rows_per_batch = settings_.batch;
   event.noise_coordinates = settings_.classes;
@@ -63,7 +64,7 @@ privacy::PrivacyEvent GaussianGradient::Describe(std::int64_t rows) const {
 
 // C g^ of every row.
 at::Tensor GaussianGradient::Bounded(const Answers& answers) const {
-  return BoundedGradient(settings_, answers.query_.student_logits, answers.logits_);
+  return ComputeBoundedGradient(settings_, answers.query_.student_logits, answers.logits_);
 }
 
 // `noise`: [1, classes] for printed, else as `bounded`.
@@ -90,15 +91,13 @@ Result<at::Tensor> GaussianGradient::GraphOf(const Answers& answers) const {
 Status GaussianGradient::Check(const Answers& answers) const {
   const Query& query = answers.query_;
   if (!answers.logits_.defined() || !query.student_logits.defined()) {
-    return Refused(
-        "Noise on gradients needs a single teacher's answers and the student's logits on the same rows.");
+    return Refused("Noise on gradients needs a single teacher's answers and the student's logits on the same rows.");
   }
   if (answers.rows() > settings_.batch) {
     return Refused("The release has " + std::to_string(answers.rows()) + " rows; its event speaks of " +
                    std::to_string(settings_.batch) + ".");
   }
-  if (query.step <= last_step_)
-    return Refused("Step " + std::to_string(query.step) + " drew its noise before.");
+  if (query.step <= last_step_) return Refused("Step " + std::to_string(query.step) + " drew its noise before.");
   return {};
 }
 
@@ -106,7 +105,7 @@ Status GaussianGradient::Check(const Answers& answers) const {
 Result<at::Tensor> GaussianGradient::NormalisedRows(const Answers& answers, noise::StreamId stream) {
   const at::NoGradGuard no_grad;
   const at::Tensor gradient =
-      OutputGradient(settings_, answers.query_.student_logits, answers.logits_).contiguous();
+      ComputeOutputGradient(settings_, answers.query_.student_logits, answers.logits_).contiguous();
   at::Tensor values = at::empty_like(gradient);
   const double target = lattice_.TargetOf(settings_.classes);
   RETORT_RETURN_IF_ERROR(kernels_->NormaliseAndNoise(
@@ -128,14 +127,14 @@ Result<Released> GaussianGradient::Release(const Answers& answers, Charge&& char
     RETORT_ASSIGN_OR_RETURN(at::Tensor values, NormalisedRows(answers, stream));
     return Released{std::move(values)};
   }
-  at::Tensor noise = at::empty({event.count, settings_.classes},
-                               answers.logits_.options().dtype(at::kDouble).requires_grad(false));
+  at::Tensor noise =
+      at::empty({event.count, settings_.classes}, answers.logits_.options().dtype(at::kDouble).requires_grad(false));
   RETORT_RETURN_IF_ERROR(kernels_->FillLatticeNormal(key_, stream, lattice_.scale, noise));
   if (!settings_.detach) {
     const at::AutoGradMode graph(true);
     return Released{AsReading(Bounded(answers), lattice_.ToFloat(noise))};
   }
-  const at::Tensor bounded = LatticeGradient(settings_, lattice_, query.student_logits, answers.logits_);
+  const at::Tensor bounded = ComputeLatticeGradient(settings_, lattice_, query.student_logits, answers.logits_);
   return Released{lattice_.ToFloat(AsReading(bounded, noise))};
 }
 

@@ -13,9 +13,9 @@ struct GradientSettings : GradientRule {
   double sigma = 100;        // noise over norm bound, as printed
   std::int64_t batch = 256;  // B, the global batch
   std::int64_t classes = 10;
-  bool detach = true;  // false: the release keeps its graph to the inputs; claims unbounded
-  bool noise_by_row = false;  // printed: a draw for every row inside the sum (DPSD eq. 3)
-  bool teacher_drives_generator = false;  // the queries are made by who has touched the raw teacher
+  bool detach = true;                     // false: the release keeps its graph to the inputs; claims unbounded
+  bool noise_by_row = false;              // printed: a draw for every row inside the sum (DPSD eq. 3)
+  bool teacher_drives_generator = false;  // a generator trained with the raw teacher makes the queries
 };
 
 // With g_i the distillation gradient at row i's student logits and N a fresh standard normal vector of
@@ -24,13 +24,14 @@ struct GradientSettings : GradientRule {
 //   row-averaged  g~_i = (C g^_i + sigma C N_i) / B
 //   printed       g~   = (sum_i C g^_i + sigma C N) / B, the same vector for every row; with noise_by_row
 //                        (sum_i (C g^_i + sigma C N_i)) / B, drawn as one vector of deviation sqrt(B) sigma C
-// C g^ is LatticeGradient's, and N is rounded to the same lattice. The noise has all classes, whichever the mask of top_k
-// kept. With detach = false C g^ is BoundedGradient's, with its graph.
+// C g^ is ComputeLatticeGradient's, and N is rounded to the same lattice. The noise has all classes, whichever the mask
+// of top_k kept. With detach = false C g^ is ComputeBoundedGradient's, with its graph.
 class GaussianGradient final : public Mechanism {
  public:
   // `kernels`: those of the device that the answers lie on; null: the CPU's. They outlive the mechanism.
-  [[nodiscard]] static Result<std::unique_ptr<GaussianGradient>> Create(
-      const GradientSettings& settings, noise::NoiseKey key, noise::NoiseKernels* kernels = nullptr);
+  [[nodiscard]] static Result<std::unique_ptr<GaussianGradient>> Create(const GradientSettings& settings,
+                                                                        noise::NoiseKey key,
+                                                                        noise::NoiseKernels* kernels = nullptr);
   [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t rows) const override;
   [[nodiscard]] Result<Released> Release(const Answers& answers, Charge&& charge) override;
   [[nodiscard]] Result<at::Tensor> GraphOf(const Answers& answers) const override;

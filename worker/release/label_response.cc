@@ -1,6 +1,8 @@
 #include "worker/release/label_response.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full_like.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,13 +11,13 @@
 #include <string>
 #include <utility>
 
-#include "worker/noise/chacha_stream.h"
+#include "worker/noise/noise_key.h"
 #include "worker/release/randomized_response.h"
 
 namespace retort::worker::release {
 namespace {
 
-constexpr double kLeastEpsilon = 1e-6, kLargestEpsilon = 700;
+constexpr double kMinEpsilon = 1e-6, kLargestEpsilon = 700;
 
 }  // namespace
 
@@ -33,7 +35,7 @@ LabelResponse::LabelResponse(const LabelSettings& settings, noise::NoiseKey key)
     : settings_(settings), key_(std::move(key)) {}
 
 Result<std::unique_ptr<LabelResponse>> LabelResponse::Create(const LabelSettings& settings, noise::NoiseKey key) {
-  if (!(settings.epsilon0 >= kLeastEpsilon && settings.epsilon0 <= kLargestEpsilon))
+  if (!(settings.epsilon0 >= kMinEpsilon && settings.epsilon0 <= kLargestEpsilon))
     return UsageError("A label's release needs an epsilon0 between 1e-6 and 700.");
   const bool empty = std::any_of(settings.parts.begin(), settings.parts.end(), [](auto labels) { return labels < 1; });
   if (settings.classes < 2 || settings.parts.empty() || empty)
@@ -70,7 +72,8 @@ Status LabelResponse::Begin(LabelNoise noise, const PrivateLabels& labels, std::
   released_.resize(labels.labels_.size());
   const auto* row = rows.const_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < rows.numel(); ++i) {
-    if (row[i] < 0 || row[i] >= labels.size()) return Refused("There is no label of row " + std::to_string(row[i]) + ".");
+    if (row[i] < 0 || row[i] >= labels.size())
+      return Refused("There is no label of row " + std::to_string(row[i]) + ".");
     if (labels.labels_[static_cast<std::size_t>(row[i])] < 0 ||
         labels.labels_[static_cast<std::size_t>(row[i])] >= settings_.classes)
       return Refused("A label is none of the classes that the event says.");
@@ -118,14 +121,15 @@ Result<at::Tensor> LabelResponse::AddLaplace(const PrivateLabels& labels, std::s
   const auto* row = which.const_data_ptr<std::int64_t>();
   auto* value = out.mutable_data_ptr<float>();
   std::vector<std::int64_t> drawn(static_cast<std::size_t>(settings_.classes));
-  // Noise beyond its reach ends here under every label.
+  // Noise beyond the sampler's range is cut off here, whatever the label.
   const std::int64_t most = laplace_->reach() - kLabelSteps;
   for (std::int64_t i = 0; i < which.numel(); ++i) {
     laplace_->Sample(bits, drawn);
     const auto truth = static_cast<std::size_t>(labels.labels_[static_cast<std::size_t>(row[i])]);
     drawn[truth] += kLabelSteps;
     for (const std::int64_t steps : drawn)
-      *value++ = static_cast<float>(std::ldexp(static_cast<double>(std::clamp(steps, -most, most)), -kLabelLatticeBits));
+      *value++ =
+          static_cast<float>(std::ldexp(static_cast<double>(std::clamp(steps, -most, most)), -kLabelLatticeBits));
   }
   return out;
 }

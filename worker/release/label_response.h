@@ -1,5 +1,5 @@
-// Label differential privacy: images are public to training, labels are sealed and leave through this mechanism, each
-// once.
+// Label differential privacy: training may see images as they are; labels are sealed and released by this mechanism,
+// each once.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,10 +11,10 @@
 #include <optional>
 #include <vector>
 
+#include "experiments/base/status.h"
 #include "experiments/privacy/privacy_event.h"
-#include "experiments/spec/status.h"
 #include "worker/data/examples.h"
-#include "worker/noise/lattice_laplace.h"
+#include "worker/noise/lattice_samplers.h"
 #include "worker/noise/noise_key.h"
 #include "worker/release/charge.h"
 
@@ -40,21 +40,21 @@ struct UnlabelledExamples {
   Examples images;  // every label is -1
   PrivateLabels labels;
 };
-// What label-private training may see of `examples`, and what it may not.
+// Splits `examples` into what label-private training may see, the images, and what it may not, the labels.
 [[nodiscard]] UnlabelledExamples SealLabels(const Examples& examples);
 
 enum class LabelNoise : std::uint8_t { response, laplace };
 
 struct LabelSettings {
   LabelNoise noise = LabelNoise::response;
-  double epsilon0 = 1;            // of one label; 1e-6 to 700
+  double epsilon0 = 1;  // of one label; 1e-6 to 700
   std::int64_t classes = 10;
-  std::vector<std::int64_t> parts = {1};  // labels of each part, which leave together
+  std::vector<std::int64_t> parts = {1};  // labels of each part, which are released together
 };
 
 // response: randomised response over a row's candidates (randomized_response.h), chosen without its label.
 // laplace: onehot(y) plus Laplace noise of scale 2 / epsilon0 on every class, since a label's change moves the
-// one-hot vector by 2 in L1; drawn exactly on the lattice of width 2^-20, without an end to its tails.
+// one-hot vector by 2 in L1; drawn exactly on the lattice of width 2^-20, with unbounded tails.
 class LabelResponse {
  public:
   // Error: usage.

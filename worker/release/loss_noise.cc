@@ -1,7 +1,10 @@
 #include "worker/release/loss_noise.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <numeric>
@@ -13,12 +16,26 @@
 
 namespace retort::worker::release {
 
+RowLosses DistillationLosses(const at::Tensor& teacher, const at::Tensor& student, double temperature) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor wanted = (teacher / temperature).softmax(-1);
+  const at::Tensor log_p = (student / temperature).log_softmax(-1);
+  return {(wanted * log_p).sum(1).neg_(), (log_p.exp() - wanted).div_(temperature)};
+}
+
+RowLosses HintLosses(const at::Tensor& hint, const at::Tensor& adapted) {
+  const at::NoGradGuard no_grad;
+  at::Tensor difference = adapted - hint;
+  const at::Tensor losses = difference.flatten(1).square().sum(1).mul_(0.5);
+  return {losses, std::move(difference)};
+}
+
 LossNoise::LossNoise(const LossSettings& settings, const Lattice& lattice, noise::NoiseKey key)
     : settings_(settings), lattice_(lattice), key_(std::move(key)) {}
 
 Result<std::unique_ptr<LossNoise>> LossNoise::Create(const LossSettings& settings, noise::NoiseKey key) {
-  if (!(settings.sigma > 0) || !(settings.norm_bound > 0) || !(settings.temperature > 0) ||
-      settings.batch < 1 || settings.classes < 2) {
+  if (!(settings.sigma > 0) || !(settings.norm_bound > 0) || !(settings.temperature > 0) || settings.batch < 1 ||
+      settings.classes < 2) {
     return UsageError("Noise on the loss needs sigma, norm_bound, temperature and batch above 0.");
   }
   RETORT_ASSIGN_OR_RETURN(const Lattice lattice, Lattice::For(1, settings.sigma));
@@ -50,18 +67,17 @@ Status LossNoise::Check(const Answers& answers) const {
   const Query& query = answers.query_;
   const bool hints = answers.hint_.defined();
   if (!hints && (!answers.logits_.defined() || !query.student_logits.defined()))
-    return Refused(
-        "Noise on the loss needs a single teacher's answers and the student's logits on the same rows.");
-  const bool shape = hints ? answers.hint_.sizes() == query.student_hint.sizes()
-                           : answers.logits_.size(1) == settings_.classes &&
-                                 answers.logits_.sizes() == query.student_logits.sizes();
+    return Refused("Noise on the loss needs a single teacher's answers and the student's logits on the same rows.");
+  const bool shape =
+      hints ? answers.hint_.sizes() == query.student_hint.sizes()
+            : answers.logits_.size(1) == settings_.classes && answers.logits_.sizes() == query.student_logits.sizes();
   if (!shape || answers.rows() > settings_.batch) return Refused("The answers have another shape than the event.");
-  if (query.step <= last_step_)
-    return Refused("Step " + std::to_string(query.step) + " drew its noise before.");
+  if (query.step <= last_step_) return Refused("Step " + std::to_string(query.step) + " drew its noise before.");
   return {};
 }
 
-// Losses in [0, B] and their noise are rounded to the lattice of B, and added up there. What is not a number counts as 0.
+// Losses in [0, B] and their noise are rounded to the lattice of B, and added up there. What is not a number counts as
+// 0.
 Released LossNoise::Clipped(const RowLosses& answered, std::int64_t step) const {
   const at::Tensor &losses = answered.losses, &gradients = answered.gradients;
   const double bound = settings_.norm_bound;
@@ -98,10 +114,9 @@ Result<Released> LossNoise::Release(const Answers& answers, Charge&& charge) {
   last_step_ = answers.step();
 
   const at::NoGradGuard no_grad;
-  const RowLosses rows =
-      answers.hint_.defined()
-          ? HintLosses(answers.hint_, answers.query_.student_hint)
-          : DistillationLosses(answers.logits_, answers.query_.student_logits, settings_.temperature);
+  const RowLosses rows = answers.hint_.defined() ? HintLosses(answers.hint_, answers.query_.student_hint)
+                                                 : DistillationLosses(answers.logits_, answers.query_.student_logits,
+                                                                      settings_.temperature);
   return Clipped(rows, answers.step());
 }
 

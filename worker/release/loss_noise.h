@@ -2,15 +2,28 @@
 // gradient that trains it: no claim of it has a finite bound.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <memory>
 
 #include "worker/release/lattice.h"
 #include "worker/release/mechanism.h"
-#include "worker/release/query_losses.h"
 
 namespace retort::worker::release {
 
-// What is clipped and noised: the batch's loss (Algorithm 2), or each row's (the authors' public code).
+// The losses of RONA (AAAI-19) against a teacher's answers, a row each, and their gradients at the student's outputs.
+struct RowLosses {
+  at::Tensor losses;     // f32 [rows]
+  at::Tensor gradients;  // f32, of the student's shape: each row's of its own loss
+};
+
+// Eq. 4: CE(softmax(teacher / T), softmax(student / T)), without the factor T^2. Both logits f32 [rows, classes].
+[[nodiscard]] RowLosses DistillationLosses(const at::Tensor& teacher, const at::Tensor& student, double temperature);
+
+// Eq. 3: |adapted - hint|^2 / 2. Both f32 [rows, channels, height, width].
+[[nodiscard]] RowLosses HintLosses(const at::Tensor& hint, const at::Tensor& adapted);
+
+// The value that is clipped and noised: the batch's loss (Algorithm 2), or each row's (the authors' public code).
 enum class LossUnit : std::uint8_t { batch, row };
 
 struct LossSettings {
@@ -31,8 +44,7 @@ struct LossSettings {
 class LossNoise final : public Mechanism {
  public:
   // Error: usage.
-  [[nodiscard]] static Result<std::unique_ptr<LossNoise>> Create(const LossSettings& settings,
-                                                                 noise::NoiseKey key);
+  [[nodiscard]] static Result<std::unique_ptr<LossNoise>> Create(const LossSettings& settings, noise::NoiseKey key);
   // One draw a batch, or a row, in units of the norm bound.
   [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t rows) const override;
   // Released.values: the gradient f32, of the shape of student_logits or student_hint; Released.loss: L~ f32 [].

@@ -1,4 +1,4 @@
-// The randomised rules by which information about a teacher leaves the room.
+// Mechanisms: the randomised rules by which information about a teacher is released.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -6,16 +6,16 @@
 #include <cstdint>
 #include <memory>
 
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
 #include "experiments/privacy/privacy_event.h"
-#include "experiments/spec/status.h"
-#include "experiments/spec/trial_spec.h"
 #include "worker/noise/noise_kernels.h"
 #include "worker/release/answers.h"
 #include "worker/release/charge.h"
 
 namespace retort::worker::release {
 
-// What left the room. gaussian-gradient: g~ f32 [rows, classes], as drawn, before any projection.
+// What a mechanism released. gaussian-gradient: g~ f32 [rows, classes], as drawn, before any projection.
 // noisy-votes, noisy-probabilities: H i32 [rows, classes]. randomised response: one-hot i32 [rows, classes].
 // loss-noise: the gradient f32 [rows, classes], and the noised loss f32 []. none: the teacher's logits f32
 // [rows, classes], or votes i32.
@@ -30,9 +30,7 @@ class Mechanism {
   // Pure. The event of releasing `rows` rows at once: planning, calibration, the ledger.
   [[nodiscard]] virtual privacy::PrivacyEvent Describe(std::int64_t rows) const = 0;
   // Draws a release of these answers demands: Describe(rows).count, less what is remembered.
-  [[nodiscard]] virtual std::int64_t DrawsFor(const Answers& answers) const {
-    return Describe(answers.rows()).count;
-  }
+  [[nodiscard]] virtual std::int64_t DrawsFor(const Answers& answers) const { return Describe(answers.rows()).count; }
   // The charge must cover DrawsFor(answers) draws of Describe's event; what it covers is spent even
   // when the release fails. Error: refused, when the charge does not fit or the step does not grow
   // (a noise stream is never drawn twice).
@@ -51,6 +49,18 @@ class Mechanism {
                                                                noise::NoiseKernels* kernels = nullptr);
 
 // Key for a trial's noise as its spec asks.
-[[nodiscard]] noise::NoiseKey KeyFor(const TrialSpec& spec);
+[[nodiscard]] noise::NoiseKey MakeNoiseKey(const TrialSpec& spec);
+
+// Releases raw answers. Sound only for a teacher whose own claim covers everything done with it.
+class Noiseless final : public Mechanism {
+ public:
+  Noiseless(std::int64_t classes, std::int64_t batch) : classes_(classes), batch_(batch) {}
+  [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t rows) const override;
+  // Released.values: the teacher's logits f32 [rows, classes], or an ensemble's votes i32, detached.
+  [[nodiscard]] Result<Released> Release(const Answers& answers, Charge&& charge) override;
+
+ private:
+  std::int64_t classes_, batch_;
+};
 
 }  // namespace retort::worker::release

@@ -1,6 +1,7 @@
 #include "worker/release/member_gradient.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
 
 #include <string>
 #include <utility>
@@ -16,8 +17,7 @@ Result<std::unique_ptr<MemberGradient>> MemberGradient::Create(const MemberGradi
   const GradientRule& rule = settings.rule;
   if (!(rule.norm_bound > 0) || !(settings.sigma > 0) || !(rule.floor >= 0) || !(rule.temperature > 0) ||
       settings.batch < 1 || settings.classes < 2 || settings.members < 1) {
-    return UsageError(
-        "norm_bound, sigma, temperature and batch must be positive, normalization_floor not negative.");
+    return UsageError("norm_bound, sigma, temperature and batch must be positive, normalization_floor not negative.");
   }
   if (rule.normalization == Normalization::frobenius)
     return UsageError("An ensemble's gradients are bounded row by row: normalization must be \"row\" or \"clip\".");
@@ -62,8 +62,7 @@ Result<Released> MemberGradient::Release(const Answers& answers, Charge&& charge
     return Refused("The members answered by another rule than the event rests on.");
   if (answers.rows() > settings_.batch || answers.gradients_.size(1) != settings_.classes)
     return Refused("The release has other rows or classes than its event speaks of.");
-  if (query.step <= last_step_)
-    return Refused("Step " + std::to_string(query.step) + " drew its noise before.");
+  if (query.step <= last_step_) return Refused("Step " + std::to_string(query.step) + " drew its noise before.");
   last_step_ = query.step;
   RETORT_ASSIGN_OR_RETURN(const at::Tensor noise, Noise(query.step, answers.gradients_));
   return Released{lattice_.ToFloat((answers.gradients_ + noise) / static_cast<double>(settings_.members))};

@@ -18,8 +18,8 @@ struct MemberGradientSettings {
   std::int64_t batch = 256;  // B, the global batch
   std::int64_t classes = 10;
   std::int64_t members = 10;
-  bool each_draws = false;       // every member adds noise of its own, trusting nobody; else one draw on the sum
-  bool trusted_server = false;   // a server that sees the answers adds it: named among the assumptions
+  bool each_draws = false;      // every member adds its own noise and trusts no other; else one draw on the sum
+  bool trusted_server = false;  // a server that sees the answers adds it: named among the assumptions
 };
 
 // With g_ij the gradient of member j at row i's student logits, towards the member's own label, and N a fresh

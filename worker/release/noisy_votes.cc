@@ -1,6 +1,6 @@
 #include "worker/release/noisy_votes.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
 
 #include <cmath>
 #include <span>
@@ -18,11 +18,9 @@ NoisyVotes::NoisyVotes(const VoteSettings& settings, noise::LatticeGaussian latt
     : settings_(settings), lattice_(std::move(lattice)), key_(std::move(key)), memory_(settings.classes) {}
 
 Result<std::unique_ptr<NoisyVotes>> NoisyVotes::Create(const VoteSettings& settings, noise::NoiseKey key) {
-  if (settings.grain < 1 || settings.grain > kFinestGrain)
-    return UsageError("grain must lie between 1 and 1024.");
-  RETORT_ASSIGN_OR_RETURN(
-      noise::LatticeGaussian lattice,
-      noise::LatticeGaussian::Create(settings.scale * static_cast<double>(settings.grain)));
+  if (settings.grain < 1 || settings.grain > kFinestGrain) return UsageError("grain must lie between 1 and 1024.");
+  RETORT_ASSIGN_OR_RETURN(noise::LatticeGaussian lattice,
+                          noise::LatticeGaussian::Create(settings.scale * static_cast<double>(settings.grain)));
   return std::unique_ptr<NoisyVotes>(new NoisyVotes(settings, std::move(lattice), std::move(key)));
 }
 
@@ -31,7 +29,7 @@ privacy::PrivacyEvent NoisyVotes::Describe(std::int64_t rows) const {
   event.kind = privacy::MechanismKind::noisy_votes;
   event.unit = privacy::EventUnit::vote;
   event.count = rows;
-  // The double of the root lies above it, and accountants read the whole number G back.
+  // The square root is rounded up, and accountants recover the whole number G from it.
   event.sensitivity = std::sqrt(2.0) * static_cast<double>(settings_.grain);
   event.noise_std = settings_.scale * static_cast<double>(settings_.grain);
   event.noise_coordinates = settings_.classes;
@@ -41,9 +39,7 @@ privacy::PrivacyEvent NoisyVotes::Describe(std::int64_t rows) const {
   return event;
 }
 
-std::int64_t NoisyVotes::DrawsFor(const Answers& answers) const {
-  return memory_.Fresh(answers.query_.inputs);
-}
+std::int64_t NoisyVotes::DrawsFor(const Answers& answers) const { return memory_.Fresh(answers.query_.inputs); }
 
 Result<Released> NoisyVotes::Release(const Answers& answers, Charge&& charge) {
   const Charge spent = std::move(charge);
@@ -53,8 +49,7 @@ Result<Released> NoisyVotes::Release(const Answers& answers, Charge&& charge) {
     return Refused("The members voted at another grain than the event says.");
   const at::Tensor votes = answers.votes_.cpu().contiguous();
   const auto classes = static_cast<std::size_t>(settings_.classes);
-  if (votes.size(1) != settings_.classes)
-    return Refused("The answers have another number of classes than the event.");
+  if (votes.size(1) != settings_.classes) return Refused("The answers have another number of classes than the event.");
   if (answers.step() <= last_step_)
     return Refused("Step " + std::to_string(answers.step()) + " drew its noise before.");
   last_step_ = answers.step();

@@ -3,22 +3,22 @@
 
 #include <memory>
 
-#include "worker/noise/lattice_gaussian.h"
+#include "worker/noise/lattice_samplers.h"
 #include "worker/release/answer_memory.h"
 #include "worker/release/mechanism.h"
 
 namespace retort::worker::release {
 
 // grain G = 1: one-hot votes ("noisy votes"); more: floor(G softmax) of every member ("noisy probabilities").
-// When one member changes, the histogram moves by sqrt(2) G at most (vote_shares.h), and the noise is s G.
+// When one member changes, the histogram moves by sqrt(2) G at most (VoteShares in answers.h), and the noise is s G.
 struct VoteSettings {
   double scale = 40;  // s > 0, in votes
   std::int64_t classes = 10;
   std::int64_t grain = 1;  // 1 to 1024, so that the counts of a million members fit
 };
 
-// What the trial asks for.
-[[nodiscard]] inline VoteSettings VotesOf(const TrialSpec& spec, std::int64_t classes) {
+// The settings that the trial's keys ask for.
+[[nodiscard]] inline VoteSettings VoteSettingsFor(const TrialSpec& spec, std::int64_t classes) {
   return {.scale = spec.vote_noise, .classes = classes, .grain = spec.grain};
 }
 
@@ -26,8 +26,7 @@ struct VoteSettings {
 class NoisyVotes final : public Mechanism {
  public:
   // Error: usage, when grain or scale * grain is outside the exact sampler's range.
-  [[nodiscard]] static Result<std::unique_ptr<NoisyVotes>> Create(const VoteSettings& settings,
-                                                                  noise::NoiseKey key);
+  [[nodiscard]] static Result<std::unique_ptr<NoisyVotes>> Create(const VoteSettings& settings, noise::NoiseKey key);
   [[nodiscard]] privacy::PrivacyEvent Describe(std::int64_t rows) const override;
   // Distinct rows of the answers that are not remembered yet.
   [[nodiscard]] std::int64_t DrawsFor(const Answers& answers) const override;

@@ -1,12 +1,99 @@
 #include "worker/release/output_gradient.h"
 
-#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/one_hot.h>
+#include <ATen/ops/zeros_like.h>
 
-#include "worker/release/dkd_rows.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "experiments/base/status.h"
 
 namespace retort::worker::release {
+
+at::Tensor ZeroSum(const at::Tensor& values) { return values - values.mean(-1, true); }
+
+at::Tensor SoftTarget(const at::Tensor& student_logits, const at::Tensor& released, double gamma) {
+  return student_logits.softmax(-1) - gamma * ZeroSum(released);
+}
+
 namespace {
+
+// As DistillationGradient with DistillationLoss::dkd, without a graph. student_logits, teacher_logits:
+// [rows, classes], f32 or f64, of the same type and device, classes >= 2; the result lies where they do.
+// Tensors of another device than the CPU are copied here and back.
+[[nodiscard]] at::Tensor ComputeDkdGradient(const at::Tensor& student_logits, const at::Tensor& teacher_logits,
+                                            double alpha, double beta, double temperature);
+
+constexpr std::int64_t kGrain = 8192;  // logits of one thread at least
+
+// other[c] = softmax over the classes but `target`, 0 there. Returns 1 - softmax(logits)[target], as a sum of
+// the others and without subtraction: exact also where the label is all but certain.
+template <typename T>
+T Decouple(const T* logits, std::int64_t classes, std::int64_t target, T temperature, T* other) {
+  T highest = -std::numeric_limits<T>::infinity();
+  for (std::int64_t c = 0; c < classes; ++c) {
+    if (c != target) highest = std::max(highest, logits[c]);
+  }
+  T sum = 0;
+  for (std::int64_t c = 0; c < classes; ++c) {
+    other[c] = c == target ? T(0) : std::exp((logits[c] - highest) / temperature);
+    sum += other[c];
+  }
+  for (std::int64_t c = 0; c < classes; ++c) other[c] /= sum;
+  const T lead = (logits[target] - highest) / temperature;
+  if (lead < 0) return T(1) / (T(1) + std::exp(lead) / sum);
+  const T odds = sum * std::exp(-lead);
+  return odds / (T(1) + odds);
+}
+
+template <typename T>
+struct Weights {
+  T alpha, beta, temperature;
+};
+
+template <typename T>
+void Row(const T* student, const T* teacher, std::int64_t classes, const Weights<T>& weights, T* told, T* gradient) {
+  const std::int64_t target = std::max_element(teacher, teacher + classes) - teacher;
+  const T t = Decouple(teacher, classes, target, weights.temperature, told);
+  const T p = Decouple(student, classes, target, weights.temperature, gradient);
+  const T pull = weights.temperature * weights.alpha * (t - p);
+  const T spread = weights.temperature * weights.beta;
+  for (std::int64_t c = 0; c < classes; ++c) {
+    const T own = gradient[c];
+    gradient[c] = pull * ((c == target ? T(1) : T(0)) - own) + spread * (own - told[c]);
+  }
+}
+
+at::Tensor ComputeDkdGradient(const at::Tensor& student_logits, const at::Tensor& teacher_logits, double alpha,
+                              double beta, double temperature) {
+  RETORT_CHECK(student_logits.dim() == 2 && student_logits.sizes() == teacher_logits.sizes());
+  RETORT_CHECK(student_logits.scalar_type() == teacher_logits.scalar_type() && student_logits.size(1) >= 2);
+  const at::Tensor student = student_logits.cpu().contiguous(), teacher = teacher_logits.cpu().contiguous();
+  const at::Tensor gradient = at::empty_like(student);
+  const std::int64_t rows = student.size(0), classes = student.size(1);
+  AT_DISPATCH_FLOATING_TYPES(student.scalar_type(), "dkd_rows", [&] {
+    const Weights<scalar_t> weights{static_cast<scalar_t>(alpha), static_cast<scalar_t>(beta),
+                                    static_cast<scalar_t>(temperature)};
+    const auto* s = student.const_data_ptr<scalar_t>();
+    const auto* t = teacher.const_data_ptr<scalar_t>();
+    auto* g = gradient.data_ptr<scalar_t>();
+    at::parallel_for(0, rows, kGrain / classes + 1, [&](std::int64_t first, std::int64_t last) {
+      std::vector<scalar_t> told(static_cast<std::size_t>(classes));
+      for (std::int64_t i = first * classes; i < last * classes; i += classes)
+        Row(s + i, t + i, classes, weights, told.data(), g + i);
+    });
+  });
+  return gradient.to(student_logits.device());
+}
 
 // Log-probabilities and what DKD needs of them, for one side.
 struct Decoupled {
@@ -35,15 +122,13 @@ GradientRule RuleOf(const TrialSpec& spec) {
   return rule;
 }
 
-MemberRule MemberRuleOf(const TrialSpec& spec) { return {RuleOf(spec), spec.sigma}; }
+MemberRule MemberRuleFor(const TrialSpec& spec) { return {RuleOf(spec), spec.sigma}; }
 
 at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student_logits,
-                                const at::Tensor& teacher_logits, double alpha, double beta,
-                                double temperature) {
-  const bool graph =
-      at::GradMode::is_enabled() && (student_logits.requires_grad() || teacher_logits.requires_grad());
+                                const at::Tensor& teacher_logits, double alpha, double beta, double temperature) {
+  const bool graph = at::GradMode::is_enabled() && (student_logits.requires_grad() || teacher_logits.requires_grad());
   if (loss == DistillationLoss::dkd && !graph && !student_logits.is_cuda())
-    return DkdRows(student_logits, teacher_logits, alpha, beta, temperature);
+    return ComputeDkdGradient(student_logits, teacher_logits, alpha, beta, temperature);
   const at::Tensor label = teacher_logits.argmax(-1);
   const std::int64_t classes = teacher_logits.size(-1);
   if (loss == DistillationLoss::ce_hard) {
@@ -61,8 +146,7 @@ at::Tensor DistillationGradient(DistillationLoss loss, const at::Tensor& student
   return temperature * (alpha * target_part + beta * (p.other - t.other));
 }
 
-at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normalization, double norm_bound,
-                             double floor) {
+at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normalization, double norm_bound, double floor) {
   if (normalization == Normalization::frobenius) {
     return norm_bound * gradient / (gradient.norm() + floor);
   }
@@ -78,23 +162,23 @@ at::Tensor KeepLargest(const at::Tensor& gradient, std::int64_t k) {
   return gradient * at::zeros_like(fixed).scatter_(-1, order.narrow(-1, 0, k), 1.0);
 }
 
-at::Tensor OutputGradient(const GradientRule& rule, const at::Tensor& student_logits,
-                          const at::Tensor& teacher_logits) {
-  const at::Tensor gradient = DistillationGradient(rule.loss, student_logits, teacher_logits, rule.alpha, rule.beta,
-                                                   rule.temperature);
+at::Tensor ComputeOutputGradient(const GradientRule& rule, const at::Tensor& student_logits,
+                                 const at::Tensor& teacher_logits) {
+  const at::Tensor gradient =
+      DistillationGradient(rule.loss, student_logits, teacher_logits, rule.alpha, rule.beta, rule.temperature);
   return rule.top_k == 0 ? gradient : KeepLargest(gradient, rule.top_k);
 }
 
-at::Tensor BoundedGradient(const GradientRule& rule, const at::Tensor& student_logits,
-                           const at::Tensor& teacher_logits) {
-  return NormaliseGradient(OutputGradient(rule, student_logits, teacher_logits), rule.normalization, rule.norm_bound,
-                           rule.floor);
+at::Tensor ComputeBoundedGradient(const GradientRule& rule, const at::Tensor& student_logits,
+                                  const at::Tensor& teacher_logits) {
+  return NormaliseGradient(ComputeOutputGradient(rule, student_logits, teacher_logits), rule.normalization,
+                           rule.norm_bound, rule.floor);
 }
 
-at::Tensor LatticeGradient(const GradientRule& rule, const Lattice& lattice, const at::Tensor& student_logits,
-                           const at::Tensor& teacher_logits) {
+at::Tensor ComputeLatticeGradient(const GradientRule& rule, const Lattice& lattice, const at::Tensor& student_logits,
+                                  const at::Tensor& teacher_logits) {
   const at::NoGradGuard no_grad;
-  const at::Tensor gradient = OutputGradient(rule, student_logits, teacher_logits).to(at::kDouble);
+  const at::Tensor gradient = ComputeOutputGradient(rule, student_logits, teacher_logits).to(at::kDouble);
   const bool whole = rule.normalization == Normalization::frobenius;
   const double target = lattice.TargetOf(whole ? gradient.numel() : gradient.size(-1));
   const at::Tensor norm = whole ? gradient.norm() : gradient.norm(2, -1, true);

@@ -1,21 +1,21 @@
-// Gradients at the student's logits: what the mechanisms of this folder bound, and then noise.
+// Gradients at the student's logits, which the mechanisms of this folder bound and then noise.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 
-#include "experiments/spec/trial_spec.h"
+#include "experiments/methods/trial_spec.h"
 #include "worker/release/lattice.h"
 
 namespace retort::worker::release {
 
-// From two rows of logits to a row that is no longer than C.
+// How two rows of logits become a gradient of norm C at most.
 struct GradientRule {
   DistillationLoss loss = DistillationLoss::dkd;
   double alpha = 1, beta = 8;  // DKD: TCKD and NCKD weights
   double temperature = 1;
-  std::int64_t top_k = 0;      // entries of a row that are kept, the largest; 0: all
+  std::int64_t top_k = 0;  // entries of a row that are kept, the largest; 0: all
   Normalization normalization = Normalization::row;
   double norm_bound = 1e-3;  // C > 0
   double floor = 1e-4;       // e in C g / (|g| + e)
@@ -29,9 +29,9 @@ struct MemberRule {
   bool operator==(const MemberRule&) const = default;
 };
 
-// What the trial asks for.
+// The rules that the trial's keys ask for.
 [[nodiscard]] GradientRule RuleOf(const TrialSpec& spec);
-[[nodiscard]] MemberRule MemberRuleOf(const TrialSpec& spec);
+[[nodiscard]] MemberRule MemberRuleFor(const TrialSpec& spec);
 
 // d loss / d student logits for every row, in closed form: [rows, classes] f32, each row sums to zero.
 // DKD (Zhao et al. 2022, eq. 7) with target r = argmax of the teacher:
@@ -42,21 +42,31 @@ struct MemberRule {
                                               double temperature);
 
 // C g / (|g| + e) by row or batch, or C g / max(|g|, C) for clip. [rows, classes] -> same shape.
-[[nodiscard]] at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normalization,
-                                           double norm_bound, double floor);
+[[nodiscard]] at::Tensor NormaliseGradient(const at::Tensor& gradient, Normalization normalization, double norm_bound,
+                                           double floor);
 
 // Each row with all but its k entries of largest magnitude zeroed, equal ones from the left (DPSD, M_k in eq. 3);
-// k = 0: as it is. Which entries stay tells about the teacher: noise has to cover all of them.
+// k = 0: as it is. Which entries stay depends on the teacher, so that noise has to cover all of them.
 [[nodiscard]] at::Tensor KeepLargest(const at::Tensor& gradient, std::int64_t k);
 
 // The masked gradient, and the same bounded, with its graph: all [rows, classes] f32.
-[[nodiscard]] at::Tensor OutputGradient(const GradientRule& rule, const at::Tensor& student_logits,
-                                        const at::Tensor& teacher_logits);
-[[nodiscard]] at::Tensor BoundedGradient(const GradientRule& rule, const at::Tensor& student_logits,
-                                         const at::Tensor& teacher_logits);
-// The bounded gradient on the lattice: f64 [rows, classes] in steps, without a graph. A row that is not finite, whatever
-// made it so, is zeros (over the batch: all rows).
-[[nodiscard]] at::Tensor LatticeGradient(const GradientRule& rule, const Lattice& lattice,
-                                         const at::Tensor& student_logits, const at::Tensor& teacher_logits);
+[[nodiscard]] at::Tensor ComputeOutputGradient(const GradientRule& rule, const at::Tensor& student_logits,
+                                               const at::Tensor& teacher_logits);
+[[nodiscard]] at::Tensor ComputeBoundedGradient(const GradientRule& rule, const at::Tensor& student_logits,
+                                                const at::Tensor& teacher_logits);
+// The bounded gradient on the lattice: f64 [rows, classes] in steps, without a graph. A row that is not finite,
+// whatever made it so, is zeros (over the batch: all rows).
+[[nodiscard]] at::Tensor ComputeLatticeGradient(const GradientRule& rule, const Lattice& lattice,
+                                                const at::Tensor& student_logits, const at::Tensor& teacher_logits);
+
+// Post-processing, which costs no privacy: steps that several readings share.
+
+// Each row less its mean: the span in which softmax gradients lie. [rows, classes] f32.
+[[nodiscard]] at::Tensor ZeroSum(const at::Tensor& values);
+
+// y = p - gamma ZeroSum(g~) with p = softmax(student_logits) at release, gamma = kappa / C. The rows
+// sum to one; entries may be negative. All [rows, classes] f32. Keeps the graph of what it is given:
+// pass detached logits (released gradients are detached unless detach = false was asked for).
+[[nodiscard]] at::Tensor SoftTarget(const at::Tensor& student_logits, const at::Tensor& released, double gamma);
 
 }  // namespace retort::worker::release

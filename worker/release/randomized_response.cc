@@ -1,6 +1,8 @@
 #include "worker/release/randomized_response.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/softmax.h>
 
 #include <algorithm>
 #include <bit>
@@ -11,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "worker/release/vote_shares.h"
+#include "worker/release/answers.h"
 
 namespace retort::worker::release {
 namespace {
 
-constexpr double kLeastEpsilon = 1e-6, kLargestEpsilon = 700;
-constexpr std::int64_t kFewestCandidates = 2;
+constexpr double kMinEpsilon = 1e-6, kLargestEpsilon = 700;
+constexpr std::int64_t kMinCandidates = 2;
 
 std::vector<std::size_t> Marked(const bool* candidate, std::size_t classes) {
   std::vector<std::size_t> set;
@@ -33,7 +35,7 @@ std::vector<std::size_t> EveryClass(std::size_t classes) {
   return set;
 }
 
-// As the memory keeps them.
+// In the form that the memory stores.
 at::Tensor AsBits(const at::Tensor& values) {
   const at::Tensor rows = values.cpu().contiguous();
   return rows.scalar_type() == at::kFloat ? rows.view(at::kInt) : rows;
@@ -45,8 +47,8 @@ std::size_t AnswerAmong(std::size_t truth, const std::vector<std::size_t>& candi
                         noise::ChaChaStream& bits) {
   const std::size_t k = candidates.size();
   if (k == 1) return candidates[0];
-  const auto place = static_cast<std::size_t>(std::find(candidates.begin(), candidates.end(), truth) -
-                                              candidates.begin());
+  const auto place =
+      static_cast<std::size_t>(std::find(candidates.begin(), candidates.end(), truth) - candidates.begin());
   if (place == k) return candidates[bits.Below(k)];
   if (bits.NextU64() >= LeaveThreshold(epsilon0, static_cast<std::int64_t>(k))) return truth;
   const std::uint64_t other = bits.Below(k - 1);
@@ -60,7 +62,7 @@ std::uint64_t LeaveThreshold(double epsilon0, std::int64_t candidates) {
   return scaled < 1 ? 1 : static_cast<std::uint64_t>(scaled);
 }
 
-ResponseSettings ResponseOf(const TrialSpec& spec, std::int64_t classes, std::int64_t members) {
+ResponseSettings ResponseSettingsFor(const TrialSpec& spec, std::int64_t classes, std::int64_t members) {
   ResponseSettings settings;
   settings.epsilon0 = spec.epsilon0;
   settings.classes = classes;
@@ -80,14 +82,14 @@ RandomizedResponse::RandomizedResponse(const ResponseSettings& settings, noise::
 
 Result<std::unique_ptr<RandomizedResponse>> RandomizedResponse::Create(const ResponseSettings& settings,
                                                                        noise::NoiseKey key) {
-  if (!(settings.epsilon0 >= kLeastEpsilon && settings.epsilon0 <= kLargestEpsilon)) {
+  if (!(settings.epsilon0 >= kMinEpsilon && settings.epsilon0 <= kLargestEpsilon)) {
     return UsageError("Randomised response needs an epsilon between 1e-6 and 700 for each answer.");
   }
-  if (settings.classes < kFewestCandidates || settings.batch < 1 || settings.members < 1) {
+  if (settings.classes < kMinCandidates || settings.batch < 1 || settings.members < 1) {
     return UsageError("Randomised response needs two classes or more, and a batch of 1 or more.");
   }
   const std::int64_t candidates = settings.candidates;
-  if (candidates != 0 && (candidates < kFewestCandidates || candidates > settings.classes)) {
+  if (candidates != 0 && (candidates < kMinCandidates || candidates > settings.classes)) {
     return UsageError("Randomised response needs two candidates or more, and no more than there are classes.");
   }
   if (settings.members > 1 && settings.form != ResponseForm::one_hot) {
@@ -103,7 +105,7 @@ privacy::PrivacyEvent RandomizedResponse::Describe(std::int64_t rows) const {
   event.unit = privacy::EventUnit::row;
   event.count = rows;
   event.epsilon0 = settings_.epsilon0;
-  event.choices = kFewestCandidates;
+  event.choices = kMinCandidates;
   event.rows_per_batch = settings_.batch;
   event.noise_coordinates = settings_.classes;
   event.release_coordinates = settings_.classes;
@@ -117,9 +119,7 @@ privacy::PrivacyEvent RandomizedResponse::Describe(std::int64_t rows) const {
   return event;
 }
 
-std::int64_t RandomizedResponse::DrawsFor(const Answers& answers) const {
-  return memory_.Fresh(answers.query_.inputs);
-}
+std::int64_t RandomizedResponse::DrawsFor(const Answers& answers) const { return memory_.Fresh(answers.query_.inputs); }
 
 void RandomizedResponse::Remember(const at::Tensor& inputs, const at::Tensor& values) {
   memory_.Remember(inputs, AsBits(values));
@@ -136,7 +136,7 @@ Status RandomizedResponse::CheckCandidates(const at::Tensor& candidates, const A
     return Refused("Each row needs a set of candidates.");
   if (rows == 0) return {};
   const at::Tensor sizes = candidates.sum(1);
-  if (sizes.min().item<std::int64_t>() < kFewestCandidates)
+  if (sizes.min().item<std::int64_t>() < kMinCandidates)
     return Refused("A row has fewer than two candidates: its answer would be no secret.");
   if (settings_.candidates != 0 && sizes.ne(settings_.candidates).any().item<bool>())
     return Refused("A row has another number of candidates than the event speaks of.");
@@ -149,8 +149,7 @@ void RandomizedResponse::Respond(std::size_t truth, const std::vector<std::size_
   const bool soft = settings_.form == ResponseForm::soft;
   const bool inside = std::binary_search(candidates.begin(), candidates.end(), truth);
   const bool all = inside && settings_.form == ResponseForm::every_class;
-  const std::size_t answer =
-      AnswerAmong(truth, all ? EveryClass(out.size()) : candidates, settings_.epsilon0, bits);
+  const std::size_t answer = AnswerAmong(truth, all ? EveryClass(out.size()) : candidates, settings_.epsilon0, bits);
   if (!soft) {
     out[answer] += 1;
   } else if (!inside || answer != truth) {
@@ -165,7 +164,8 @@ Result<Released> RandomizedResponse::Release(const Answers& answers, Charge&& ch
   const Charge spent = std::move(charge);
   RETORT_RETURN_IF_ERROR(spent.Covers(Describe(DrawsFor(answers))));
   const bool one = answers.logits_.defined();
-  const at::Tensor truths = (one ? FirstLargest(answers.logits_).unsqueeze(0) : answers.choices_).cpu().contiguous();
+  const at::Tensor truths =
+      (one ? FindFirstLargest(answers.logits_).unsqueeze(0) : answers.choices_).cpu().contiguous();
   if (truths.size(0) != settings_.members)
     return Refused("The answers are those of another number of teachers than the event speaks of.");
   if ((one ? answers.logits_ : answers.votes_).size(1) != settings_.classes)
@@ -186,13 +186,12 @@ Result<Released> RandomizedResponse::Release(const Answers& answers, Charge&& ch
   const auto rows = static_cast<std::size_t>(answers.rows());
   const std::int64_t* truth = truths.const_data_ptr<std::int64_t>();
   const bool* candidate = candidates.const_data_ptr<bool>();
-  const at::Tensor values =
-      memory_.Recall(answers.query_.inputs, [&](std::size_t row, std::span<std::int32_t> out) {
-        const std::vector<std::size_t> set = Marked(candidate + row * classes, classes);
-        const float* of_row = soft ? probability + row * classes : nullptr;
-        for (std::size_t member = 0; member < static_cast<std::size_t>(settings_.members); ++member)
-          Respond(static_cast<std::size_t>(truth[member * rows + row]), set, of_row, bits, out);
-      });
+  const at::Tensor values = memory_.Recall(answers.query_.inputs, [&](std::size_t row, std::span<std::int32_t> out) {
+    const std::vector<std::size_t> set = Marked(candidate + row * classes, classes);
+    const float* of_row = soft ? probability + row * classes : nullptr;
+    for (std::size_t member = 0; member < static_cast<std::size_t>(settings_.members); ++member)
+      Respond(static_cast<std::size_t>(truth[member * rows + row]), set, of_row, bits, out);
+  });
   return Released{soft ? values.view(at::kFloat) : values};
 }
 

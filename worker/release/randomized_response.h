@@ -1,4 +1,4 @@
-// Randomised response over a set of candidates that was chosen without the teacher: one class leaves.
+// Randomised response over a set of candidates that was chosen without the teacher: one class is released.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "worker/noise/chacha_stream.h"
+#include "worker/noise/noise_key.h"
 #include "worker/release/answer_memory.h"
 #include "worker/release/mechanism.h"
 
@@ -27,20 +27,20 @@ struct ResponseSettings {
   ResponseForm form = ResponseForm::one_hot;
   std::int64_t candidates = 0;  // that every row has; 0 = they vary
   std::int64_t members = 1;     // more than one: each answers every row by itself
-  // The generator that made the queries has listened to the raw teacher: kVoidGeneratorTouchedTeacher.
+  // The generator that made the queries was trained with the raw teacher: kVoidGeneratorTouchedTeacher.
   bool generator_touched_teacher = false;
 };
 
 // What the trial asks for, of a teacher with so many members. The printed reading is the soft form in DP-DFD and every
 // class in DPSD; FedDPSD's algorithm is printed as it works.
-[[nodiscard]] ResponseSettings ResponseOf(const TrialSpec& spec, std::int64_t classes, std::int64_t members);
+[[nodiscard]] ResponseSettings ResponseSettingsFor(const TrialSpec& spec, std::int64_t classes, std::int64_t members);
 
 // With r the teacher's first largest class, I the candidates of the row and k = |I| >= 2:
 //   r in I: r with probability e^e0 / (e^e0 + k - 1), otherwise one of the others of I, all alike;
 //   r outside I: one of I, all alike.
 // The output law depends on the teacher by a factor of e^e0 at most, and its support (I) not at all. The
 // probability of leaving r is rounded up to 2^-64, never down. Sets may depend on earlier releases, so the
-// event speaks of two candidates, the worst case. An ensemble's members answer apart; its event is
+// event assumes two candidates, the worst case. An ensemble's members answer separately; its event is
 // member_response and counts the answers of one of them.
 // The printed forms void their events: soft by kVoidSoftOutput, every_class by kVoidSupportLeak unless every row's
 // candidates are all classes.

@@ -3,20 +3,14 @@ set(RETORT_RELEASE_SOURCES
   release/answers.cc
   release/charge.cc
   release/class_embedding.cc
-  release/dkd_rows.cc
   release/dpsgd_step.cc
   release/gaussian_gradient.cc
   release/label_response.cc
   release/lattice.cc
-  release/lattice_rows.cc
   release/loss_noise.cc
-  release/make_mechanism.cc
+  release/mechanism.cc
   release/member_gradient.cc
-  release/noiseless.cc
   release/noisy_votes.cc
   release/output_gradient.cc
-  release/post_processing.cc
-  release/query_losses.cc
   release/randomized_response.cc
-  release/teacher_critic.cc
-  release/vote_shares.cc)
+  release/teacher_critic.cc)

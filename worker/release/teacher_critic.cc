@@ -1,13 +1,18 @@
 #include "worker/release/teacher_critic.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/one_hot.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <utility>
 #include <vector>
 
-#include "experiments/spec/trial_kind.h"
-#include "worker/gradients.h"
+#include "experiments/methods/methods.h"
+#include "worker/tensors/autograd.h"
 
 namespace retort::worker::release {
 namespace {
@@ -30,9 +35,9 @@ at::Tensor Along(const at::Tensor& channels, const at::Tensor& reaching) {
 at::Tensor Direction(const at::Tensor& x, double norm) { return norm > 0 ? x / norm : at::zeros_like(x); }
 
 // Sums and sums of squares of every norm's channels over the whole batch: f64, one behind the other.
-Result<at::Tensor> NormSums(const std::vector<Insides::Norm>& norms, Collective& gang) {
+Result<at::Tensor> NormSums(const std::vector<TeacherInternals::Norm>& norms, Collective& gang) {
   std::vector<at::Tensor> parts;
-  for (const Insides::Norm& norm : norms) {
+  for (const TeacherInternals::Norm& norm : norms) {
     const at::Tensor x = norm.reaching.detach().to(at::kDouble);
     parts.push_back(x.sum(OverRows(x)));
     parts.push_back(x.square().sum(OverRows(x)));
@@ -43,8 +48,8 @@ Result<at::Tensor> NormSums(const std::vector<Insides::Norm>& norms, Collective&
 }
 
 // The seed at what reaches one norm, of |m - mean| + |v - variance|: d m / d x = 1 / N, d v / d x = 2 (x - m) / N.
-at::Tensor NormSeed(const Insides::Norm& norm, const at::Tensor& sum, const at::Tensor& squares, std::int64_t rows,
-                    double& loss) {
+at::Tensor NormSeed(const TeacherInternals::Norm& norm, const at::Tensor& sum, const at::Tensor& squares,
+                    std::int64_t rows, double& loss) {
   const at::Tensor x = norm.reaching.detach();
   double count = static_cast<double>(rows);
   for (std::int64_t d = 2; d < x.dim(); ++d) count *= static_cast<double>(x.size(d));
@@ -62,15 +67,15 @@ struct NormTerm {
   double loss = 0;                // of the whole batch
 };
 
-Result<NormTerm> NormStatistics(const std::vector<Insides::Norm>& norms, std::int64_t rows, Collective& gang) {
+Result<NormTerm> NormStatistics(const std::vector<TeacherInternals::Norm>& norms, std::int64_t rows, Collective& gang) {
   const at::NoGradGuard no_grad;
   RETORT_ASSIGN_OR_RETURN(const at::Tensor sums, NormSums(norms, gang));
   NormTerm term;
   std::int64_t at = 0;
-  for (const Insides::Norm& norm : norms) {
+  for (const TeacherInternals::Norm& norm : norms) {
     const std::int64_t channels = norm.reaching.size(1);
-    term.seeds.push_back(NormSeed(norm, sums.narrow(0, at, channels), sums.narrow(0, at + channels, channels), rows,
-                                  term.loss));
+    term.seeds.push_back(
+        NormSeed(norm, sums.narrow(0, at, channels), sums.narrow(0, at + channels, channels), rows, term.loss));
     at += 2 * channels;
   }
   return term;
@@ -98,7 +103,7 @@ Disagreement Disagree(const at::Tensor& teacher, const at::Tensor& student, std:
 Result<TeacherCritic> TeacherCritic::Create(TeacherModel& teacher, const at::Tensor& image,
                                             const CriticWeights& weights, GeneratorForm form) {
   const at::NoGradGuard no_grad;
-  const Insides inside = teacher.LookInside(image);
+  const TeacherInternals inside = teacher.ForwardWithInternals(image);
   if (weights.bn_statistics != 0 && inside.norms.empty()) {
     return UsageError("bn_statistics compares with a teacher's batch norms; this one shows none: set it to 0.");
   }
@@ -109,14 +114,14 @@ Result<TeacherCritic> TeacherCritic::Create(TeacherModel& teacher, const at::Ten
 }
 
 Result<TeacherCritic> TeacherCritic::FromSpec(const TrialSpec& spec, TeacherModel& teacher, const at::Tensor& image) {
-  const bool raw = KindOf(spec) == TrialKind::raw_student;
+  const bool raw = FindKind(spec) == TrialKind::raw_student;
   if (teacher.members() > 1 && !raw) {
     return UsageError("An ensemble is no discriminator: set discriminator = \"student\" and pretrain_steps = 0.");
   }
   CriticWeights weights{spec.one_hot, spec.information_entropy, spec.activation_norm, spec.bn_statistics,
                         spec.adversarial};
   const at::NoGradGuard no_grad;
-  if (raw && teacher.LookInside(image).norms.empty()) weights.bn_statistics = 0;
+  if (raw && teacher.ForwardWithInternals(image).norms.empty()) weights.bn_statistics = 0;
   return Create(teacher, image, weights,
                 spec.reading == Reading::printed ? GeneratorForm::printed : GeneratorForm::dafl);
 }
@@ -125,7 +130,7 @@ Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64
                                             const CriticTask& task) const {
   const at::AutoGradMode graph(true);
   const at::Tensor leaf = images.detach().requires_grad_(true);
-  const Insides inside = teacher_->LookInside(leaf);
+  const TeacherInternals inside = teacher_->ForwardWithInternals(leaf);
   const bool shown = inside.features.defined();
   const NetworkOutput out{inside.logits,
                           shown ? inside.features : at::zeros({inside.logits.size(0), 1}, inside.logits.options())};
@@ -136,8 +141,8 @@ Result<CriticGradient> TeacherCritic::Judge(const at::Tensor& images, std::int64
   RETORT_ASSIGN_OR_RETURN(
       const GeneratorGradient seeds,
       GeneratorLoss(out, targets,
-                    {given ? 0 : weights_.one_hot, weights_.information_entropy, weights_.activation_norm}, form_,
-                    rows, gang));
+                    {given ? 0 : weights_.one_hot, weights_.information_entropy, weights_.activation_norm}, form_, rows,
+                    gang));
   CriticGradient judged;
   judged.loss = seeds.loss;
   std::vector<at::Tensor> outputs = {inside.logits}, gradients = {seeds.logits};

@@ -1,15 +1,15 @@
-// The raw teacher as the generator's discriminator (DPSD-T; DP-DFD's pretraining). What it says of an image is
-// neither bounded nor noised: a generator that has listened to it has touched the teacher, and so has everything
-// that is trained on its images. Whoever uses it owes their events kVoidGeneratorTouchedTeacher. Of an ensemble (DENSE)
-// it is the mean of the members' logits that speaks, and the batch norms of all of them.
+// The raw teacher as the generator's discriminator (DPSD-T; DP-DFD's pretraining). Its loss is neither bounded nor
+// noised: a generator trained with it has used the raw teacher, and so has everything that is trained on its images. A
+// method that uses a critic adds kVoidGeneratorTouchedTeacher to its events. Of an ensemble (DENSE) the critic uses the
+// mean of the members' logits and the batch norms of all of them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 
-#include "experiments/spec/status.h"
-#include "experiments/spec/trial_spec.h"
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
 #include "worker/distill/generator_loss.h"
 #include "worker/gang/collective.h"
 #include "worker/release/answers.h"
@@ -22,10 +22,10 @@ struct CriticWeights {
   double adversarial = 0;
 };
 
-// What else the images are to be, where it is set.
+// What is asked of the images besides, where it is set.
 struct CriticTask {
-  at::Tensor labels = {};              // i64 [own rows]: of these classes, in place of the teacher's first ones
-  const Network* student = nullptr;    // adversarial: such that teacher and student disagree
+  at::Tensor labels = {};            // i64 [own rows]: of these classes, in place of the teacher's first ones
+  const Network* student = nullptr;  // adversarial: such that teacher and student disagree
 };
 
 struct CriticGradient {
@@ -51,7 +51,7 @@ class TeacherCritic {
   // m and v the mean and the biased variance of what reaches the layer, by channel over the whole batch (Yin et
   // al. 2020, DeepInversion)
   //   - adversarial * mean over rows, where teacher's and student's first classes differ, of KL(teacher || student).
-  // images f32 [own rows, C, H, W]: this member's of a batch of `rows`; their graph is not looked at. Error: of the
+  // images f32 [own rows, C, H, W]: this member's of a batch of `rows`; their graph is not used. Error: of the
   // gang.
   [[nodiscard]] Result<CriticGradient> Judge(const at::Tensor& images, std::int64_t rows, Collective& gang,
                                              const CriticTask& task = {}) const;

@@ -1,4 +1,4 @@
-#include "cluster/allocation_end.h"
+#include "cluster/launch_environment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,8 +50,8 @@ TEST(AllocationEndTest, ATimeThatIsNoneIsAUsageErrorWithAnExample) {
 
 TEST(AllocationEndTest, WorkEndsBeforeTheGracePeriodAndTheClosing) {
   const AllocationEnd end{1000, "X"};
-  EXPECT_EQ(WorkSeconds(end, 900, 25), 100 - 25 - kClosingSeconds);
-  EXPECT_LE(WorkSeconds(end, 960, 25), 0);
+  EXPECT_EQ(ComputeWorkSeconds(end, 900, 25), 100 - 25 - kClosingSeconds);
+  EXPECT_LE(ComputeWorkSeconds(end, 960, 25), 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "cluster/answer.h"
+#include "cluster/worker_questions.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace retort::cluster {
 namespace {
 
-constexpr std::chrono::seconds kPatience(20);
+constexpr std::chrono::seconds kAnswerPatience(20);
 
 struct Pair {
   Pair() {
@@ -20,7 +20,7 @@ struct Pair {
   }
   template <typename M>
   M Next() {
-    auto received = asker.Receive(kPatience);
+    auto received = asker.Receive(kAnswerPatience);
     RETORT_CHECK(received.ok() && received->has_value());
     return std::get<M>((*received)->message);
   }

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "experiments/spec/crc32c.h"
+#include "experiments/base/digests.h"
 #include "tests/testing/message_samples.h"
 
 namespace retort::cluster {
@@ -73,8 +73,7 @@ TEST(EnvelopeTest, EveryFlippedByteIsRefusedNamingAField) {
 }
 
 TEST(EnvelopeTest, LengthsThatNoFrameHasAreRefused) {
-  for (const std::uint32_t length :
-       {0U, 39U, static_cast<std::uint32_t>(kMaxEnvelopeBytes) + 1, 0xFFFFFFFFU}) {
+  for (const std::uint32_t length : {0U, 39U, static_cast<std::uint32_t>(kMaxEnvelopeBytes) + 1, 0xFFFFFFFFU}) {
     std::string bytes;
     for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<char>((length >> (8 * i)) & 0xFFU));
     const auto said = EnvelopeLength(bytes);

@@ -1,4 +1,4 @@
-#include "cluster/gpu_uuids.h"
+#include "cluster/topology.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,22 +20,21 @@ class GpuUuidsTest : public ::testing::Test {
     for (std::size_t i = models.size(); i-- > 0;) {
       const auto folder = path_ / ("0000:0" + std::to_string(i) + ":00.0");
       std::filesystem::create_directories(folder);
-      std::ofstream(folder / "information") << "Model: \t\t " << models[i] << "\nIRQ:   \t 5\nGPU UUID: \t GPU-"
-                                            << i << i << "aa-bb\nDevice Minor: \t " << models.size() - i << "\n";
+      std::ofstream(folder / "information") << "Model: \t\t " << models[i] << "\nIRQ:   \t 5\nGPU UUID: \t GPU-" << i
+                                            << i << "aa-bb\nDevice Minor: \t " << models.size() - i << "\n";
     }
   }
   [[nodiscard]] std::vector<std::string> Uuids(const std::vector<std::string>& environment) const {
-    return GpuUuids(environment, path_);
+    return FindGpuUuids(environment, path_);
   }
   void TearDown() override { std::filesystem::remove_all(path_); }
-  std::filesystem::path path_ =
-      std::filesystem::temp_directory_path() / ("retort-gpus-" + std::to_string(::getpid()));
+  std::filesystem::path path_ = std::filesystem::temp_directory_path() / ("retort-gpus-" + std::to_string(::getpid()));
 };
 
 TEST_F(GpuUuidsTest, EqualGpusAreInTheOrderOfTheirBuses) {
   Make({"H200", "H200", "H200"});
   EXPECT_THAT(Uuids({}), ElementsAre("GPU-00aa-bb", "GPU-11aa-bb", "GPU-22aa-bb"));
-  EXPECT_THAT(GpuUuids({}, "/nonexistent"), IsEmpty());
+  EXPECT_THAT(FindGpuUuids({}, "/nonexistent"), IsEmpty());
 }
 
 TEST_F(GpuUuidsTest, TheMaskSelectsByOrdinalAndByBeginningOfTheUuid) {

@@ -18,9 +18,9 @@ TEST(LaunchEnvironmentTest, APlainProcessIsAloneAndMayRun) {
 }
 
 TEST(LaunchEnvironmentTest, MpirunIsRecognisedWithItsLocalRanks) {
-  const auto launch = ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=3", "OMPI_COMM_WORLD_LOCAL_RANK=1",
-                                             "OMPI_COMM_WORLD_LOCAL_SIZE=2", "SLURM_STEP_NUM_TASKS=1",
-                                             "RETORT_EXIT_CODE_FILE=/tmp/x"});
+  const auto launch =
+      ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=3", "OMPI_COMM_WORLD_LOCAL_RANK=1", "OMPI_COMM_WORLD_LOCAL_SIZE=2",
+                             "SLURM_STEP_NUM_TASKS=1", "RETORT_EXIT_CODE_FILE=/tmp/x"});
   EXPECT_TRUE(StartedUnderMpi(launch));
   EXPECT_EQ(launch.declared_ranks, 3);
   EXPECT_EQ(launch.local_rank, 1);
@@ -48,8 +48,7 @@ TEST(LaunchEnvironmentTest, ALaterRankIsRefusedWhereNobodySaysHowManyThereAre) {
     for (const char* const first : {"0", "", "x"})
       EXPECT_TRUE(CheckWorldSize(ReadLaunchEnvironment({name + "=" + first}), 1).ok()) << name << first;
   }
-  EXPECT_TRUE(
-      CheckWorldSize(ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=1"}), 2).ok());
+  EXPECT_TRUE(CheckWorldSize(ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=1"}), 2).ok());
 }
 
 TEST(LaunchEnvironmentTest, SrunWithPmixOpensMpiAndWithoutDoesNot) {
@@ -59,8 +58,8 @@ TEST(LaunchEnvironmentTest, SrunWithPmixOpensMpiAndWithoutDoesNot) {
 
 TEST(LaunchEnvironmentTest, SlurmsListOfTasksIsReadForThisNode) {
   const auto local_size = [](const std::string& list, const std::string& node, const std::string& rank) {
-    return ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=7", "SLURM_STEP_TASKS_PER_NODE=" + list,
-                                  "SLURM_NODEID=" + node, "SLURM_LOCALID=" + rank})
+    return ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=7", "SLURM_STEP_TASKS_PER_NODE=" + list, "SLURM_NODEID=" + node,
+                                  "SLURM_LOCALID=" + rank})
         .local_size;
   };
   EXPECT_EQ(local_size("2(x3),1", "0", "1"), 2);
@@ -73,8 +72,7 @@ TEST(LaunchEnvironmentTest, SlurmsListOfTasksIsReadForThisNode) {
 
 TEST(LaunchEnvironmentTest, SrunMayGiveEachTaskDevicesOfItsOwn) {
   EXPECT_TRUE(ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=4", "SLURM_GPUS_PER_TASK=1"}).own_devices);
-  EXPECT_TRUE(
-      ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=4", "SLURM_TRES_PER_TASK=cpu:2,gres/gpu:1"}).own_devices);
+  EXPECT_TRUE(ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=4", "SLURM_TRES_PER_TASK=cpu:2,gres/gpu:1"}).own_devices);
   EXPECT_FALSE(ReadLaunchEnvironment({"SLURM_STEP_NUM_TASKS=4", "SLURM_TRES_PER_TASK=cpu:2"}).own_devices);
   // Under mpirun all ranks of a host see what its daemon sees, also in such an allocation.
   EXPECT_FALSE(ReadLaunchEnvironment({"OMPI_COMM_WORLD_SIZE=4", "SLURM_GPUS_PER_TASK=1"}).own_devices);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cluster/worker_questions.h"
 #include "tests/testing/message_samples.h"
 
 namespace retort::cluster {
@@ -19,8 +20,8 @@ TEST(MessagesTest, SamplesCoverEveryAlternativeAndNumbersAreDistinct) {
   std::set<MessageType> types;
   for (const Message& message : testing::SampleMessages()) {
     alternatives.insert(message.index());
-    types.insert(TypeOf(message));
-    EXPECT_FALSE(NameOf(TypeOf(message)).empty());
+    types.insert(FindMessageType(message));
+    EXPECT_FALSE(MessageTypeName(FindMessageType(message)).empty());
   }
   EXPECT_EQ(alternatives.size(), std::variant_size_v<Message>);
   EXPECT_EQ(types.size(), std::variant_size_v<Message>);
@@ -29,7 +30,7 @@ TEST(MessagesTest, SamplesCoverEveryAlternativeAndNumbersAreDistinct) {
 TEST(MessagesTest, EveryPayloadRoundTrips) {
   for (const Message& message : testing::SampleMessages()) {
     const std::string payload = EncodePayload(message);
-    const auto decoded = DecodePayload(TypeOf(message), payload);
+    const auto decoded = DecodePayload(FindMessageType(message), payload);
     ASSERT_TRUE(decoded.ok()) << decoded.status().message();
     EXPECT_EQ(decoded->index(), message.index());
     EXPECT_EQ(EncodePayload(*decoded), payload);
@@ -37,8 +38,8 @@ TEST(MessagesTest, EveryPayloadRoundTrips) {
 }
 
 TEST(MessagesTest, NonFiniteAndExtremeNumbersSurvive) {
-  const Message sent = Progress{
-      1, 2, "train", {{"nan", NAN}, {"inf", INFINITY}, {"neg", -INFINITY}, {"zero", -0.0}, {"tiny", 5e-324}}};
+  const Message sent =
+      Progress{1, 2, "train", {{"nan", NAN}, {"inf", INFINITY}, {"neg", -INFINITY}, {"zero", -0.0}, {"tiny", 5e-324}}};
   const auto decoded = DecodePayload(MessageType::progress, EncodePayload(sent));
   ASSERT_TRUE(decoded.ok());
   const auto& series = std::get<Progress>(*decoded).series;
@@ -62,8 +63,7 @@ TEST(MessagesTest, BytesThatAreNotUtf8SurviveInEveryStringField) {
 }
 
 TEST(MessagesTest, APrivacyEventArrivesUnchanged) {
-  const auto decoded =
-      DecodePayload(MessageType::reserve, EncodePayload(Reserve{1, testing::SampleEvent(), 64}));
+  const auto decoded = DecodePayload(MessageType::reserve, EncodePayload(Reserve{1, testing::SampleEvent(), 64}));
   ASSERT_TRUE(decoded.ok());
   const auto& reserve = std::get<Reserve>(*decoded);
   EXPECT_TRUE(reserve.event.SameMechanism(testing::SampleEvent()));
@@ -111,7 +111,7 @@ TEST(MessagesTest, TextThatWouldFillTheJournalIsRefusedByItsField) {
   };
   for (const auto& [type, field] : cases) {
     for (const Message& sample : testing::SampleMessages()) {
-      if (TypeOf(sample) != type) continue;
+      if (FindMessageType(sample) != type) continue;
       nlohmann::json payload = nlohmann::json::parse(EncodePayload(sample));
       payload[field.first] = std::string(field.second, 'x');
       EXPECT_TRUE(DecodePayload(type, payload.dump()).ok()) << field.first;
@@ -131,8 +131,7 @@ TEST(MessagesTest, LongDetailIsCutByItsSenderBetweenCharacters) {
   ASSERT_TRUE(decoded.ok()) << decoded.status().message();
   EXPECT_EQ(std::get<WorkerLost>(*decoded).detail, detail.substr(0, 4095));
   const std::string bytes(5000, '\xFF');
-  const auto raw =
-      DecodePayload(MessageType::worker_lost, EncodePayload(WorkerLost{FailureKind::worker_crash, bytes}));
+  const auto raw = DecodePayload(MessageType::worker_lost, EncodePayload(WorkerLost{FailureKind::worker_crash, bytes}));
   ASSERT_TRUE(raw.ok()) << raw.status().message();
 }
 
@@ -145,10 +144,30 @@ TEST(MessagesTest, TextThatIsNoObjectIsRefused) {
   EXPECT_THAT(unknown.status().message(), HasSubstr("type"));
 }
 
-TEST(MessagesTest, DeeplyNestedTextIsRefusedWithoutOverflowingTheStack) {
+TEST(MessagesTest, DeeplyNestedTextIsRefused) {
   const std::string nested = std::string(2'000'000, '[') + std::string(2'000'000, ']');
   EXPECT_FALSE(DecodePayload(MessageType::settle, nested).ok());
   EXPECT_FALSE(DecodePayload(MessageType::settle, R"({"id":)" + nested + R"(,"used":1})").ok());
+}
+
+TEST(WorkerReport, RoundTripsExactly) {
+  const WorkerReport report{"0.1.0", 1, "2.11.0", "AVX2", 2, 138.25};
+  const Result<WorkerReport> read = DecodeWorkerReport(EncodeWorkerReport(report));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->build, report.build);
+  EXPECT_EQ(read->envelope, report.envelope);
+  EXPECT_EQ(read->torch, report.torch);
+  EXPECT_EQ(read->capability, report.capability);
+  EXPECT_EQ(read->threads, report.threads);
+  EXPECT_EQ(read->gflops, report.gflops);
+}
+
+TEST(WorkerReport, MissingFieldIsNamed) {
+  const Result<WorkerReport> read = DecodeWorkerReport(R"({"build": "0.1.0", "envelope": 1})");
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.status().code(), StatusCode::damage);
+  EXPECT_THAT(read.status().message(), HasSubstr("torch"));
+  EXPECT_FALSE(DecodeWorkerReport("no JSON").ok());
 }
 
 }  // namespace

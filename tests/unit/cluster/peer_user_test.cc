@@ -52,23 +52,23 @@ class Listener {
   sockaddr_in6 in6_{};
 };
 
-TEST(PeerUser, ConnectionOfThisUserIsItsOwn) {
+TEST(FindPeerUser, ConnectionOfThisUserIsItsOwn) {
   for (const int family : {AF_INET, AF_INET6}) {
     Listener listener(family);
     if (!listener.usable() && family == AF_INET6) continue;  // a host without IPv6
     const int client = listener.Connect(), accepted = listener.Accept();
     ASSERT_GE(accepted, 0);
-    EXPECT_EQ(PeerUser(accepted), ::geteuid());
-    EXPECT_EQ(PeerUser(client), ::geteuid());
+    EXPECT_EQ(FindPeerUser(accepted), ::geteuid());
+    EXPECT_EQ(FindPeerUser(client), ::geteuid());
     EXPECT_TRUE(IsOwnPeer(accepted));
     ::close(client);
-    EXPECT_EQ(PeerUser(accepted), std::nullopt) << "nobody's, and not root's";
+    EXPECT_EQ(FindPeerUser(accepted), std::nullopt) << "nobody's, and not root's";
     EXPECT_FALSE(IsOwnPeer(accepted)) << "it may have been anybody's";
     ::close(accepted);
   }
 }
 
-TEST(PeerUser, ConnectionOfAnotherUserIsNot) {
+TEST(FindPeerUser, ConnectionOfAnotherUserIsNot) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
   Listener listener(AF_INET);
   int done[2] = {-1, -1};
@@ -81,7 +81,7 @@ TEST(PeerUser, ConnectionOfAnotherUserIsNot) {
     ::_exit(other && ::read(done[0], &end, 1) == 0 ? 0 : 1);
   }
   const int accepted = listener.Accept();
-  EXPECT_EQ(PeerUser(accepted), kSomebodyElse);
+  EXPECT_EQ(FindPeerUser(accepted), kSomebodyElse);
   EXPECT_FALSE(IsOwnPeer(accepted));
   ::close(done[0]);
   ::close(done[1]);
@@ -103,21 +103,21 @@ bool FillAndHalfClose(int client) {
 }
 
 // The end at which it was accepted is established all the while.
-TEST(PeerUser, ConnectionThatIsHalfClosedBehindItsBytesMayNotGoOn) {
+TEST(FindPeerUser, ConnectionThatIsHalfClosedBehindItsBytesMayNotGoOn) {
   for (const int family : {AF_INET, AF_INET6}) {
     Listener listener(family);
     if (!listener.usable() && family == AF_INET6) continue;
     const int client = listener.Connect();
     ASSERT_TRUE(FillAndHalfClose(client));
     const int accepted = listener.Accept();
-    EXPECT_EQ(PeerUser(accepted), std::nullopt);
+    EXPECT_EQ(FindPeerUser(accepted), std::nullopt);
     EXPECT_FALSE(IsOwnPeer(accepted)) << "it may be anybody's";
     ::close(client);
     ::close(accepted);
   }
 }
 
-TEST(PeerUser, ConnectionMayNotGoOnWhereNoDescriptorIsLeftToAskWith) {
+TEST(FindPeerUser, ConnectionEndsWhenDescriptorsRunOut) {
   Listener listener(AF_INET);
   const int client = listener.Connect(), accepted = listener.Accept();
   ASSERT_TRUE(IsOwnPeer(accepted));
@@ -132,10 +132,10 @@ TEST(PeerUser, ConnectionMayNotGoOnWhereNoDescriptorIsLeftToAskWith) {
   ::close(accepted);
 }
 
-TEST(PeerUser, SocketsOfAnotherKindHaveNoUserAndMayGoOn) {
+TEST(FindPeerUser, SocketsOfAnotherKindHaveNoUserAndMayGoOn) {
   int ends[2] = {-1, -1};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-  EXPECT_EQ(PeerUser(ends[0]), std::nullopt);
+  EXPECT_EQ(FindPeerUser(ends[0]), std::nullopt);
   EXPECT_TRUE(IsOwnPeer(ends[0]));
   ::close(ends[0]);
   ::close(ends[1]);

@@ -3,8 +3,7 @@
 
 #include <array>
 
-#include "cluster/idle_wait.h"
-#include "cluster/spawn_backoff.h"
+#include "cluster/waiting.h"
 
 namespace retort::cluster {
 namespace {
@@ -68,7 +67,7 @@ TEST(SpawnBackoffTest, AWorkerThatLivedOrProvedItselfIsRestartedAtOnce) {
     backoff.Ended(begin + milliseconds(5000));
     EXPECT_TRUE(backoff.MaySpawn(begin + milliseconds(5000)));
     backoff.Spawned(begin);
-    backoff.Proved();
+    backoff.MarkHealthy();
     backoff.Ended(begin + milliseconds(1));
     EXPECT_TRUE(backoff.MaySpawn(begin + milliseconds(1)));
   }
@@ -79,7 +78,7 @@ TEST(SpawnBackoffTest, ProofCountsForOneLifeOnly) {
   SpawnBackoff backoff;
   const SpawnBackoff::TimePoint begin{};
   backoff.Spawned(begin);
-  backoff.Proved();
+  backoff.MarkHealthy();
   backoff.Ended(begin);
   backoff.Spawned(begin);
   backoff.Ended(begin);

@@ -14,8 +14,7 @@
 #include <sstream>
 #include <thread>
 
-#include "cluster/oom_kills.h"
-#include "cluster/worker_environment.h"
+#include "cluster/host.h"
 #include "tests/testing/message_samples.h"
 #include "tests/testing/temporary_directory.h"
 
@@ -252,7 +251,7 @@ TEST(WorkerProcessTest, ALogThatIsALinkOrAPipeIsRefusedAtOnce) {
   ASSERT_EQ(::mkfifo((folder / "pipe.log").c_str(), 0600), 0);
   for (const char* name : {"link.log", "pipe.log"}) {
     command.log_path = folder / name;
-    const pid_t child = ::fork();    // so that a test of what hangs ends
+    const pid_t child = ::fork();  // so that a test of what hangs ends
     if (child == 0) {
       ::alarm(20);
       const auto spawned = WorkerProcess::Spawn(command);
@@ -294,7 +293,7 @@ TEST(WorkerEnvironmentTest, LauncherVariablesAreRemovedAndOverridesWin) {
   const std::vector<std::string> inherited = {
       "HOME=/root",     "OMPI_COMM_WORLD_SIZE=3", "PMIX_RANK=0",        "ORTE_X=1",    "SLURM_STEP_ID=0",
       "SLURM_PROCID=1", "SLURM_JOB_ID=77",        "OMP_NUM_THREADS=64", "OMPISH=kept", "EMPTY="};
-  const auto environment = WorkerEnvironment(inherited, {{"OMP_NUM_THREADS", "2"}, {"MKL_NUM_THREADS", "2"}});
+  const auto environment = MakeWorkerEnvironment(inherited, {{"OMP_NUM_THREADS", "2"}, {"MKL_NUM_THREADS", "2"}});
   EXPECT_THAT(environment, ::testing::ElementsAre("HOME=/root", "SLURM_JOB_ID=77", "OMPISH=kept",
                                                   "EMPTY=", "OMP_NUM_THREADS=2", "MKL_NUM_THREADS=2"));
 }

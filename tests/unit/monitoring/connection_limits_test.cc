@@ -1,4 +1,4 @@
-#include "monitoring/connection_limits.h"
+#include "monitoring/connections.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,8 +26,8 @@ TEST(OpenConnections, FifthOfAPeerEndsItsOldestAndNobodyElses) {
   EXPECT_THAT(open.Began(30, kFar, kStart), IsEmpty());
 }
 
-TEST(OpenConnections, UsersOfAnAddressAreSeveralPeersAndUnknownOnesAreOne) {
-  OpenConnections open({.of_one_peer = 1});
+TEST(OpenConnections, PeersAreUsersOfAnAddress) {
+  OpenConnections open({.max_per_peer = 1});
   EXPECT_THAT(open.Began(1, kOwner, kStart), IsEmpty());
   EXPECT_THAT(open.Began(2, kStranger, kStart), IsEmpty());
   EXPECT_THAT(open.Began(3, {kOwner.address, std::nullopt}, kStart), IsEmpty());

@@ -95,7 +95,7 @@ TEST(ExpositionTest, FamiliesAndTypesAreExactlyThoseOfTheCatalogue) {
   for (const MetricFamily& family : MetricCatalogue()) {
     expected[std::string(family.name)] = MetricTypeName(family.type);
   }
-  EXPECT_EQ(Types(ExpositionText(EveryFamilyFilled())), expected);
+  EXPECT_EQ(Types(FormatExposition(EveryFamilyFilled())), expected);
 }
 
 TEST(ExpositionTest, ValuesStandBehindTheirLabels) {
@@ -103,7 +103,7 @@ TEST(ExpositionTest, ValuesStandBehindTheirLabels) {
   values.Set(Metric::trials, {"parent-failed"}, 2);
   values.Set(Metric::epsilon_spent, {"digits", "example"}, std::numeric_limits<double>::infinity());
   values.Set(Metric::build_info, {"0.1.0", "abc"}, 1);
-  const std::string text = ExpositionText(values);
+  const std::string text = FormatExposition(values);
   EXPECT_THAT(text, HasSubstr("retort_trials{state=\"parent-failed\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("retort_trials{state=\"queued\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("retort_epsilon_spent{dataset=\"digits\",claim=\"example\"} +Inf\n"));
@@ -111,24 +111,24 @@ TEST(ExpositionTest, ValuesStandBehindTheirLabels) {
 }
 
 TEST(ExpositionTest, AFilesSamplesAllNameTheirSweep) {
-  const std::string text = ExpositionText(EveryFamilyFilled(), "a \"b\"");
+  const std::string text = FormatExposition(EveryFamilyFilled(), "a \"b\"");
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with('#')) continue;
     EXPECT_THAT(line, HasSubstr("{sweep=\"a \\\"b\\\"\"")) << line;
   }
   EXPECT_THAT(text, HasSubstr("retort_steps_total{sweep=\"a \\\"b\\\"\"} 1.5\n"));
-  EXPECT_EQ(Types(text), Types(ExpositionText(EveryFamilyFilled())));
+  EXPECT_EQ(Types(text), Types(FormatExposition(EveryFamilyFilled())));
 }
 
 TEST(ExpositionTest, BucketsCountEverythingUpToTheirBound) {
-  Histogram distribution(FamilyOf(Metric::checkpoint_duration_seconds).bounds);
+  Histogram distribution(FindFamily(Metric::checkpoint_duration_seconds).bounds);
   distribution.Observe(0.005);
   distribution.Observe(0.02, 3);
   distribution.Observe(1000);
   MetricValues values;
   values.Set(Metric::checkpoint_duration_seconds, distribution);
-  const std::string text = ExpositionText(values), name = "retort_checkpoint_duration_seconds";
+  const std::string text = FormatExposition(values), name = "retort_checkpoint_duration_seconds";
   EXPECT_THAT(text, HasSubstr(name + "_bucket{le=\"0.005\"} 1\n"));
   EXPECT_THAT(text, HasSubstr(name + "_bucket{le=\"0.01\"} 1\n"));
   EXPECT_THAT(text, HasSubstr(name + "_bucket{le=\"0.025\"} 4\n"));
@@ -194,12 +194,12 @@ TEST(ExporterTest, StoppingAfterAScrapeTakesNoSecond) {
 TEST(ExporterTest, AScrapeHoldsTheCatalogueAndNothingElse) {
   const auto exporter = StartAnywhere();
   exporter->Publish(EveryFamilyFilled());
-  EXPECT_EQ(Types(Get(exporter->port(), "/metrics")), Types(ExpositionText(EveryFamilyFilled())));
+  EXPECT_EQ(Types(Get(exporter->port(), "/metrics")), Types(FormatExposition(EveryFamilyFilled())));
 }
 
 TEST(ExporterTest, WithCredentialsOnlyWhoKnowsThemReads) {
-  const auto started =
-      Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}}, {.credentials = "grafana:s3:cret", .certificate = ""});
+  const auto started = Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}},
+                                       {.credentials = "grafana:s3:cret", .certificate = ""});
   ASSERT_TRUE(started.ok());
   const std::uint16_t port = (*started)->port();
   const std::string none = Get(port, "/metrics");
@@ -214,11 +214,12 @@ TEST(ExporterTest, WithCredentialsOnlyWhoKnowsThemReads) {
 
 TEST(AuthorizationTest, SchemeAndBlanksAreAsRfc7617LeavesThem) {
   const std::string_view known = "grafana:s3:cret";
-  for (const char* const header : {"Basic Z3JhZmFuYTpzMzpjcmV0", "basic Z3JhZmFuYTpzMzpjcmV0", "BASIC   Z3JhZmFuYTpzMzpjcmV0 "})
-    EXPECT_TRUE(Authorizes(header, known)) << header;
+  for (const char* const header :
+       {"Basic Z3JhZmFuYTpzMzpjcmV0", "basic Z3JhZmFuYTpzMzpjcmV0", "BASIC   Z3JhZmFuYTpzMzpjcmV0 "})
+    EXPECT_TRUE(IsAuthorized(header, known)) << header;
   for (const char* const header : {"", "Basic", "Basic ", "BasicZ3JhZmFuYTpzMzpjcmV0", "Bearer Z3JhZmFuYTpzMzpjcmV0",
                                    "Basic Z3JhZmFuYTpzMzpjcmV0x", "Basic z3JhZmFuYTpzMzpjcmV0"})
-    EXPECT_FALSE(Authorizes(header, known)) << header;
+    EXPECT_FALSE(IsAuthorized(header, known)) << header;
 }
 
 class CredentialsTest : public ::testing::Test {
@@ -232,7 +233,7 @@ class CredentialsTest : public ::testing::Test {
   std::string path_ = std::filesystem::temp_directory_path() / ("retort-secret-" + std::to_string(::getpid()));
 };
 
-TEST_F(CredentialsTest, CredentialsAreTheFirstLineOfAFileThatOthersCannotRead) {
+TEST_F(CredentialsTest, CredentialsAreTheFirstLineOfAPrivateFile) {
   Write("user:pass:word\nmore\n");
   ASSERT_TRUE(ReadCredentials(path_).ok());
   EXPECT_EQ(*ReadCredentials(path_), "user:pass:word");
@@ -261,31 +262,36 @@ class CertificateTest : public CredentialsTest {
     return out;
   }
   static std::string Made(const std::string& options = "-days 1") {
-    return Run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost "
-               "-addext subjectAltName=IP:127.0.0.1 -keyout - -out - " + options);
+    return Run(
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost "
+        "-addext subjectAltName=IP:127.0.0.1 -keyout - -out - " +
+        options);
   }
 };
 
-TEST_F(CertificateTest, AnEndpointWithACertificateSpeaksHttpsAndNothingElse) {
+TEST_F(CertificateTest, EndpointWithACertificateSpeaksHttpsOnly) {
   Write(Made());
   const auto pem = ReadCertificate(path_);
   ASSERT_TRUE(pem.ok()) << pem.status().message();
-  const auto started = Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}},
-                                       {.credentials = "", .certificate = *pem});
+  const auto started =
+      Exporter::Start({.address = "127.0.0.1", .port = std::uint16_t{0}}, {.credentials = "", .certificate = *pem});
   ASSERT_TRUE(started.ok()) << started.status().message();
   EXPECT_THAT((*started)->url(), StartsWith("https://127.0.0.1:"));
   EXPECT_THAT((*started)->Targets("quick"), HasSubstr("\"__scheme__\": \"https\""));
-  const std::string ask = "printf 'GET /metrics HTTP/1.0\\r\\n\\r\\n' | openssl s_client -quiet -verify_return_error -CAfile " +
-                          path_ + " -verify_ip 127.0.0.1 -connect " + (*started)->address();
+  const std::string ask =
+      "printf 'GET /metrics HTTP/1.0\\r\\n\\r\\n' | openssl s_client -quiet -verify_return_error -CAfile " + path_ +
+      " -verify_ip 127.0.0.1 -connect " + (*started)->address();
   EXPECT_THAT(Run(ask + " | cat"), HasSubstr("retort_steps_total 0"));
-  EXPECT_THAT(Run("printf '' | openssl s_client -tls1_1 -cipher DEFAULT@SECLEVEL=0 -connect " + (*started)->address() + " | cat"),
+  EXPECT_THAT(Run("printf '' | openssl s_client -tls1_1 -cipher DEFAULT@SECLEVEL=0 -connect " + (*started)->address() +
+                  " | cat"),
               HasSubstr("Cipher is (NONE)"));
   EXPECT_THAT(Get((*started)->port(), "/metrics"), ::testing::Not(HasSubstr("retort_")));
 }
 
 TEST_F(CertificateTest, WhatCannotServeIsRefusedWithTheReason) {
   const std::string one = Made(), other = Made();
-  const std::string certificate = one.substr(one.find("-----BEGIN CERT")), key = other.substr(0, other.find("-----BEGIN CERT"));
+  const std::string certificate = one.substr(one.find("-----BEGIN CERT")),
+                    key = other.substr(0, other.find("-----BEGIN CERT"));
   Write(certificate);
   EXPECT_THAT(ReadCertificate(path_).status().message(), HasSubstr("no PEM private key"));
   Write(key);
@@ -301,15 +307,13 @@ TEST_F(CertificateTest, WhatCannotServeIsRefusedWithTheReason) {
 }
 
 TEST(ExporterTest, PromtoolFindsNothingToComplainAbout) {
-  ASSERT_EQ(std::system("command -v promtool > /dev/null"), 0)
-      << "promtool is in the Debian package prometheus";
+  ASSERT_EQ(std::system("command -v promtool > /dev/null"), 0) << "promtool is in the Debian package prometheus";
   const auto exporter = StartAnywhere();
   exporter->Publish(EveryFamilyFilled());
   const std::string reply = Get(exporter->port(), "/metrics");
   const auto file = std::filesystem::temp_directory_path() / ("retort-scrape-" + std::to_string(::getpid()));
   std::ofstream(file) << reply.substr(reply.find("\r\n\r\n") + 4);
-  const std::string command =
-      "promtool check metrics < " + file.string() + " > " + file.string() + ".out 2>&1";
+  const std::string command = "promtool check metrics < " + file.string() + " > " + file.string() + ".out 2>&1";
   const int result = std::system(command.c_str());
   std::stringstream complaints;
   complaints << std::ifstream(file.string() + ".out").rdbuf();
@@ -397,8 +401,8 @@ TEST(ListenAddressTest, EveryFormIsUnderstood) {
 
 TEST(ListenAddressTest, AnythingElseIsAUsageErrorThatShowsTheForm) {
   for (const char* const text :
-       {"", "node7:80", "1.2.3:80", "127.0.0.1:", "127.0.0.1:65536", "99999", "127.0.0.1:9x", "[::1", "[::1]9", "[::1]:", "[::1]:65536",
-        "[1.2.3]:80", "[]:80x", "::1:x", "[::1]]:80"}) {
+       {"", "node7:80", "1.2.3:80", "127.0.0.1:", "127.0.0.1:65536", "99999", "127.0.0.1:9x", "[::1", "[::1]9",
+        "[::1]:", "[::1]:65536", "[1.2.3]:80", "[]:80x", "::1:x", "[::1]]:80"}) {
     const auto listen = ParseListenAddress(text);
     ASSERT_FALSE(listen.ok()) << text;
     EXPECT_EQ(listen.status().code(), StatusCode::usage);
@@ -407,9 +411,8 @@ TEST(ListenAddressTest, AnythingElseIsAUsageErrorThatShowsTheForm) {
 }
 
 TEST(TargetsTest, TheDocumentNamesTargetAndSweep) {
-  EXPECT_EQ(
-      TargetsJson("127.0.0.1:9477", "quick \"start\"\n"),
-      "[{\"targets\": [\"127.0.0.1:9477\"], \"labels\": {\"sweep\": \"quick \\\"start\\\"\\u000a\"}}]\n");
+  EXPECT_EQ(FormatTargets("127.0.0.1:9477", "quick \"start\"\n"),
+            "[{\"targets\": [\"127.0.0.1:9477\"], \"labels\": {\"sweep\": \"quick \\\"start\\\"\\u000a\"}}]\n");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <regex>
 #include <set>
 
-#include "experiments/spec/failure_kind.h"
+#include "experiments/base/failure_kind.h"
 
 namespace retort::monitoring {
 namespace {
@@ -20,7 +20,7 @@ TEST(MetricCatalogueTest, FamiliesStandAtTheirEnumeratorsAndNamesAreDistinct) {
   std::size_t position = 0;
   for (const MetricFamily& family : MetricCatalogue()) {
     EXPECT_EQ(static_cast<std::size_t>(family.metric), position++) << family.name;
-    EXPECT_EQ(&FamilyOf(family.metric), &family);
+    EXPECT_EQ(&FindFamily(family.metric), &family);
     EXPECT_TRUE(names.insert(family.name).second) << family.name;
   }
   EXPECT_EQ(position, static_cast<std::size_t>(Metric::last_success_timestamp_seconds) + 1);
@@ -47,23 +47,23 @@ TEST(MetricCatalogueTest, NamesFollowTheRules) {
 }
 
 TEST(MetricCatalogueTest, FailureKindsAreAllThereAndNoneIsNoFailure) {
-  const auto& kinds = FamilyOf(Metric::failures_total).labels.front().values;
+  const auto& kinds = FindFamily(Metric::failures_total).labels.front().values;
   EXPECT_THAT(kinds, Contains(FailureName(FailureKind::worker_crash)));
   EXPECT_THAT(kinds, Contains(FailureName(FailureKind::internal)));
   EXPECT_THAT(kinds, Not(Contains("none")));
 }
 
 TEST(MetricCatalogueTest, EveryFamilySaysHowManySeriesItHas) {
-  EXPECT_EQ(MostSeries(FamilyOf(Metric::uptime_seconds)), "1");
-  EXPECT_EQ(MostSeries(FamilyOf(Metric::build_info)), "1");
-  EXPECT_EQ(MostSeries(FamilyOf(Metric::trials)), "8");
-  EXPECT_EQ(MostSeries(FamilyOf(Metric::epsilon_spent)), "data sets of the sweep");
-  EXPECT_EQ(MostSeries(FamilyOf(Metric::worker_info)), "ranks of the launcher x slots of a rank");
-  const MetricFamily& times = FamilyOf(Metric::checkpoint_duration_seconds);
-  EXPECT_EQ(MostSeries(times), std::to_string(times.bounds.size() + 3));
+  EXPECT_EQ(DescribeMaxSeries(FindFamily(Metric::uptime_seconds)), "1");
+  EXPECT_EQ(DescribeMaxSeries(FindFamily(Metric::build_info)), "1");
+  EXPECT_EQ(DescribeMaxSeries(FindFamily(Metric::trials)), "8");
+  EXPECT_EQ(DescribeMaxSeries(FindFamily(Metric::epsilon_spent)), "data sets of the sweep");
+  EXPECT_EQ(DescribeMaxSeries(FindFamily(Metric::worker_info)), "ranks of the launcher x slots of a rank");
+  const MetricFamily& times = FindFamily(Metric::checkpoint_duration_seconds);
+  EXPECT_EQ(DescribeMaxSeries(times), std::to_string(times.bounds.size() + 3));
   const MetricValues values;
   for (const MetricFamily& family : MetricCatalogue()) {
-    const std::string most = MostSeries(family);
+    const std::string most = DescribeMaxSeries(family);
     const bool closed = std::ranges::all_of(most, [](char c) { return c >= '0' && c <= '9'; });
     if (family.type == MetricType::histogram || !closed) continue;
     EXPECT_LE(values.Series(family.metric).size(), std::stoul(most)) << family.name;

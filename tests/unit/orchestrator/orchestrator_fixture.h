@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "orchestrator/reactor.h"
+#include "orchestrator/reactor/reactor.h"
 #include "tests/testing/trial_builder.h"
 
 namespace retort::orchestrator {
@@ -55,8 +55,7 @@ class OrchestratorTest : public ::testing::Test {
   // Time passes while every agent is heard.
   void Pass(double seconds) {
     for (const double end = time_ + seconds; time_ < end;) {
-      for (const auto& [rank, agent] : core_.fleet.agents())
-        Hear(rank.value, {{}, {}, 0, cluster::Heartbeat{}});
+      for (const auto& [rank, agent] : core_.fleet.agents()) Hear(rank.value, {{}, {}, 0, cluster::Heartbeat{}});
       Tick(1);
     }
   }
@@ -82,8 +81,7 @@ class OrchestratorTest : public ::testing::Test {
   std::vector<std::pair<int, T>> Take() {
     std::vector<std::pair<int, T>> found;
     for (const Outgoing& message : TakeMessages())
-      if (const auto* wanted = std::get_if<T>(&message.envelope.message))
-        found.emplace_back(message.to.value, *wanted);
+      if (const auto* wanted = std::get_if<T>(&message.envelope.message)) found.emplace_back(message.to.value, *wanted);
     return found;
   }
   template <typename T>

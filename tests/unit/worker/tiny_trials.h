@@ -8,15 +8,15 @@
 #include <memory>
 #include <string>
 
-#include "experiments/spec/spec_codec.h"
-#include "storage/attempt_file.h"
-#include "storage/env.h"
-#include "storage/idx_file.h"
-#include "storage/tensor_digest.h"
+#include "experiments/methods/spec_codec.h"
+#include "storage/datasets/idx_file.h"
+#include "storage/files/env.h"
+#include "storage/formats/tensor_blob.h"
+#include "storage/results/attempt_file.h"
 #include "tests/testing/temporary_directory.h"
 #include "tests/unit/worker/twin_host.h"
-#include "worker/rng_streams.h"
-#include "worker/trial_runner.h"
+#include "worker/run/trial_runner.h"
+#include "worker/tensors/rng_streams.h"
 
 namespace retort::worker {
 
@@ -257,7 +257,7 @@ class TinyTrials {
     const TrialOrder order = Order(Teacher(method), name, 1);
     const std::string file = order.start.attempt_directory + "/attempt.h5";
     if (std::filesystem::exists(file)) return file;
-    TwinHost host;
+    FakeTrialHost host;
     const cluster::Ended ended = RunTrial(order, host, storage::PosixEnv());
     EXPECT_TRUE(ended.succeeded) << ended.detail;
     return file;
@@ -303,7 +303,7 @@ class TinyTrials {
     spec.reserve_block = 2;
   }
 
-  testing::TemporaryDirectory folder_;
+  testing::TemporaryDirectory folder_{testing::Place::memory};
   std::shared_ptr<DataSpec> data_;
 };
 

@@ -10,7 +10,7 @@ namespace retort::worker {
 struct TrialCase {
   std::string name;
   TrialSpec (*spec)(const TinyTrials&);
-  std::string teacher;   // method; empty: none
+  std::string teacher;  // method; empty: none
 };
 
 inline const TrialCase kTrialCases[] = {

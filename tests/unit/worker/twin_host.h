@@ -6,22 +6,22 @@
 #include <optional>
 #include <vector>
 
-#include "worker/trial_host.h"
+#include "worker/sleep/trial_host.h"
 
 namespace retort::worker {
 
-class TwinHost final : public TrialHost {
+class FakeTrialHost final : public TrialHost {
  public:
   struct Grant {
     privacy::PrivacyEvent event;
     std::int64_t count = 0;
-    std::int64_t used = -1;   // -1 while reserved
+    std::int64_t used = -1;  // -1 while reserved
   };
 
   // Stops politely when asked the n-th time; vanishes at the n-th report of a step; refuses the n-th reservation.
   // Counted from 1; 0 = never.
   std::int64_t stop_at = 0, vanish_at = 0, refuse_at = 0;
-  bool save = true;  // when it stops
+  bool save = true;           // when it stops
   bool before_steps = false;  // vanishes at the n-th report, be it of a step or not
 
   std::map<std::uint64_t, Grant> grants;

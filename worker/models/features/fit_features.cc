@@ -1,5 +1,7 @@
 #include "worker/models/features/fit_features.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 
@@ -8,14 +10,37 @@
 #include <optional>
 #include <vector>
 
-#include "worker/models/features/fitting_pictures.h"
+#include "worker/data/procedural_pictures.h"
 #include "worker/models/features/patches.h"
 #include "worker/models/features/whitening.h"
+#include "worker/models/layer.h"
+#include "worker/tensors/rng_streams.h"
 
 namespace retort::worker {
 namespace {
 
+constexpr std::int64_t kMinDrawnSide = 8;
+constexpr std::uint64_t kPicturesKey = 0x70696374757265;  // public: the same for everybody
+
 constexpr std::int64_t kPictures = 6144, kAtOnce = 256;
+
+// Makes public pictures: f32 [count, channels, height, width] of mean 0 and deviation 1 over all: procedural strokes
+// where there is one channel, half dead leaves and half 1/f noise where there are more. A function of the arguments
+// alone: a public constant, the same for every trial.
+at::Tensor FittingPictures(std::int64_t count, const ImageShape& shape) {
+  const std::int64_t side = std::max({shape.height, shape.width, kMinDrawnSide});
+  const RngStream stream(kPicturesKey);
+  const auto drawn = [&](ProceduralKind kind, std::int64_t of_these) {
+    return ProceduralPictures(kind, of_these, shape.channels, side, stream.Lane(static_cast<std::uint64_t>(kind)));
+  };
+  at::Tensor pictures =
+      shape.channels == 1
+          ? drawn(ProceduralKind::strokes, count)
+          : at::cat({drawn(ProceduralKind::dead_leaves, count / 2), drawn(ProceduralKind::noise, count - count / 2)});
+  pictures =
+      pictures.narrow(2, (side - shape.height) / 2, shape.height).narrow(3, (side - shape.width) / 2, shape.width);
+  return (pictures - pictures.mean()) / pictures.std();
+}
 
 // What layer `at` makes of the pictures.
 at::Tensor Seen(const Network& network, std::int32_t at, const at::Tensor& pictures) {

@@ -1,4 +1,4 @@
-// The constants of frozen layers.
+// Fits the constants of frozen layers to public pictures.
 #pragma once
 
 #include "worker/models/network.h"

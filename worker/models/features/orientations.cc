@@ -14,14 +14,13 @@
 #include <cmath>
 #include <numbers>
 
-#include "worker/models/features/in_parts.h"
 #include "worker/models/resampling.h"
 
 namespace retort::worker {
 namespace {
 
 // Below it a root is flat: what is nothing has no gradient.
-constexpr double kLeastSquare = 1e-12;
+constexpr double kMinSquare = 1e-12;
 constexpr std::int64_t kPixels = std::int64_t{1} << 14;  // worked on at a time
 
 // f32 [pixels, windows]: what a pixel counts in each window.
@@ -42,11 +41,11 @@ at::Tensor WindowWeights(std::int64_t pixels, const OrientationForm& form, at::D
 
 at::Tensor OfPlanes(const at::Tensor& planes, const OrientationForm& form) {
   const std::int64_t height = planes.size(2), width = planes.size(3);
-  const at::Tensor wide = Bordered(planes, {1, 1, 1, 1});
+  const at::Tensor wide = RepeatBorder(planes, {1, 1, 1, 1});
   const at::Tensor middle = wide.narrow(2, 1, height), column = wide.narrow(3, 1, width);
   const at::Tensor x = (middle.narrow(3, 2, width) - middle.narrow(3, 0, width)) * 0.5;
   const at::Tensor y = (column.narrow(2, 2, height) - column.narrow(2, 0, height)) * 0.5;
-  const at::Tensor size = Root((x * x + y * y).clamp_min(kLeastSquare));
+  const at::Tensor size = Root((x * x + y * y).clamp_min(kMinSquare));
   const auto bins = static_cast<double>(form.bins);
   const at::Tensor angle = at::atan2(y, x) * (bins / (2 * std::numbers::pi));  // in bins
   const at::Tensor bin = at::arange(form.bins, planes.options()).view({1, 1, form.bins, 1, 1});
@@ -55,22 +54,21 @@ at::Tensor OfPlanes(const at::Tensor& planes, const OrientationForm& form) {
   const at::Tensor shares = at::relu(1 - apart.abs()) * size.unsqueeze(2);
   const at::Tensor across = at::matmul(shares, WindowWeights(width, form, planes.device()));
   const at::Tensor down = at::matmul(WindowWeights(height, form, planes.device()).t(), across);
-  return RowsOfNorm(Root(down.flatten(1).clamp_min(kLeastSquare)), form.norm);
+  return NormaliseRows(Root(down.flatten(1).clamp_min(kMinSquare)), form.norm);
 }
 
 }  // namespace
 
 at::Tensor OpponentColours(const at::Tensor& images) {
   const at::Tensor r = images.narrow(1, 0, 1), g = images.narrow(1, 1, 1), b = images.narrow(1, 2, 1);
-  return at::cat({(r - g) * (1 / std::sqrt(2.0)), (r + g - b * 2) * (1 / std::sqrt(6.0)),
-                  (r + g + b) * (1 / std::sqrt(3.0))},
-                 1);
+  return at::cat(
+      {(r - g) * (1 / std::sqrt(2.0)), (r + g - b * 2) * (1 / std::sqrt(6.0)), (r + g + b) * (1 / std::sqrt(3.0))}, 1);
 }
 
 at::Tensor Root(const at::Tensor& values) { return at::pow(values, 0.5); }
 
-at::Tensor RowsOfNorm(const at::Tensor& rows, double norm) {
-  const at::Tensor norms = Root((rows * rows).sum(1, true).clamp_min(kLeastSquare));
+at::Tensor NormaliseRows(const at::Tensor& rows, double norm) {
+  const at::Tensor norms = Root((rows * rows).sum(1, true).clamp_min(kMinSquare));
   return rows * (norm / norms);
 }
 

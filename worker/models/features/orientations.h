@@ -1,9 +1,13 @@
-// Histograms of gradient orientations (Dalal and Triggs 2005), signed, of soft bins: nothing is fitted for them.
+// Histograms of gradient orientations (Dalal and Triggs 2005), signed, of soft bins: nothing is fitted for them. Also
+// what other features share with them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace retort::worker {
 
@@ -14,7 +18,7 @@ struct OrientationForm {
   double norm = 1;  // L2 norm of an image's features
 };
 
-// The square root of what each window holds of each orientation: f32 [rows, channels, height, width] ->
+// Returns the square root of what each window holds of each orientation: f32 [rows, channels, height, width] ->
 // [rows, channels * bins * windows down * windows across], in that order. Three channels are taken for red, green and
 // blue, and seen in opponent colours. Gradients are central differences, the border repeated; one that lies between
 // two bins is shared by them. Adding a constant to an image, or scaling it, changes nothing. Part of the graph.
@@ -27,6 +31,19 @@ struct OrientationForm {
 [[nodiscard]] at::Tensor Root(const at::Tensor& values);
 
 // rows / |row| * norm; a row of zeros stays.
-[[nodiscard]] at::Tensor RowsOfNorm(const at::Tensor& rows, double norm);
+[[nodiscard]] at::Tensor NormaliseRows(const at::Tensor& rows, double norm);
+
+// Applies `work` to the rows of `images`, about `pixels` values at a time, so that intermediate results stay in a
+// processor's cache. Rows do not see each other.
+template <typename Work>
+[[nodiscard]] at::Tensor InParts(const at::Tensor& images, std::int64_t pixels, const Work& work) {
+  const std::int64_t rows = images.size(0), values = images.size(1) * images.size(2) * images.size(3);
+  const std::int64_t at_once = images.is_cpu() ? std::max<std::int64_t>(pixels / values, 1) : rows;
+  if (rows <= at_once) return work(images);
+  std::vector<at::Tensor> parts;
+  for (std::int64_t first = 0; first < rows; first += at_once)
+    parts.push_back(work(images.narrow(0, first, std::min(at_once, rows - first))));
+  return at::cat(parts);
+}
 
 }  // namespace retort::worker

@@ -14,18 +14,17 @@
 #include <algorithm>
 #include <tuple>
 
-#include "experiments/spec/status.h"
-#include "worker/models/features/in_parts.h"
+#include "experiments/base/status.h"
 #include "worker/models/features/orientations.h"
 #include "worker/models/resampling.h"
-#include "worker/rng_streams.h"
+#include "worker/tensors/rng_streams.h"
 
 namespace retort::worker {
 namespace {
 
 constexpr double kPatchFloor = 0.01;  // added to the variance of a patch, in pixels of unit deviation
 constexpr double kZca = 0.1;          // added to the variance of every direction
-constexpr std::int64_t kPatchesEach = 16, kRounds = 10;
+constexpr std::int64_t kPatchesEach = 16, kClusterRounds = 10;
 constexpr std::uint64_t kPlacesKey = 0x7061746368, kStartKey = 0x7374617274;  // public: the same for everybody
 
 // [n * kPatchesEach, values], at places that are drawn for each picture.
@@ -50,26 +49,25 @@ at::Tensor ContrastNormalised(const at::Tensor& patches) {
 }
 
 // f32 [values, values]
-at::Tensor ZcaOf(const at::Tensor& centred) {
-  const at::Tensor covariance =
-      at::matmul(centred.t(), centred).to(at::kDouble) / static_cast<double>(centred.size(0));
+at::Tensor ComputeZca(const at::Tensor& centred) {
+  const at::Tensor covariance = at::matmul(centred.t(), centred).to(at::kDouble) / static_cast<double>(centred.size(0));
   const auto [variances, directions] = at::linalg_eigh(covariance);
   return at::matmul(directions * (variances.clamp_min(0) + kZca).rsqrt(), directions.t()).to(at::kFloat);
 }
 
 // Directions f32 [count, values]: every patch counts for the one that it lies along most, on either side.
 at::Tensor SphericalMeans(const at::Tensor& patches, std::int64_t count) {
-  at::Tensor means = RowsOfNorm(NormalRows(count, patches.size(1), RngStream(kStartKey)), 1);
-  for (std::int64_t round = 0; round < kRounds; ++round) {
-    at::Tensor sums = means.clone();  // one that nobody lies along stays
-    constexpr std::int64_t kAtOnce = 8192;
-    for (std::int64_t first = 0; first < patches.size(0); first += kAtOnce) {
-      const at::Tensor part = patches.narrow(0, first, std::min(kAtOnce, patches.size(0) - first));
+  at::Tensor means = NormaliseRows(NormalRows(count, patches.size(1), RngStream(kStartKey)), 1);
+  for (std::int64_t round = 0; round < kClusterRounds; ++round) {
+    at::Tensor sums = means.clone();  // a mean without any patch stays
+    constexpr std::int64_t kPatchesAtOnce = 8192;
+    for (std::int64_t first = 0; first < patches.size(0); first += kPatchesAtOnce) {
+      const at::Tensor part = patches.narrow(0, first, std::min(kPatchesAtOnce, patches.size(0) - first));
       const at::Tensor along = at::matmul(part, means.t());
       const at::Tensor best = std::get<1>(along.abs().max(1, true));
       sums += at::matmul(at::zeros_like(along).scatter_(1, best, along.gather(1, best)).t(), part);
     }
-    means = RowsOfNorm(sums, 1);
+    means = NormaliseRows(sums, 1);
   }
   return means;
 }
@@ -81,8 +79,8 @@ at::Tensor Quarters(const at::Tensor& images, const at::Tensor& filters, const a
   const at::Tensor variance = (square - mean * mean).clamp_min(0);
   const at::Tensor seen = at::conv2d(images, filters) * variance.add(kPatchFloor).rsqrt() - offset.view({1, -1, 1, 1});
   const at::Tensor beyond = at::softshrink(seen, threshold);
-  const at::Tensor sum = PooledTo(beyond.abs(), 2, 2);
-  const at::Tensor difference = PooledTo(beyond, 2, 2);
+  const at::Tensor sum = PoolTo(beyond.abs(), 2, 2);
+  const at::Tensor difference = PoolTo(beyond, 2, 2);
   return at::cat({sum + difference, sum - difference}, 1).flatten(1) * 0.5;
 }
 
@@ -92,7 +90,7 @@ PatchFilters FitPatchFilters(const at::Tensor& pictures, std::int64_t count, std
   const at::NoGradGuard no_grad;
   const at::Tensor patches = ContrastNormalised(DrawPatches(pictures, extent));
   const at::Tensor mean = patches.mean(0), centred = patches - mean;
-  const at::Tensor zca = ZcaOf(centred);
+  const at::Tensor zca = ComputeZca(centred);
   const at::Tensor filters = at::matmul(SphericalMeans(at::matmul(centred, zca), count), zca);
   PatchFilters fitted;
   fitted.offset = at::matmul(filters, mean);
@@ -106,7 +104,7 @@ at::Tensor PatchFeatures(const at::Tensor& images, const at::Tensor& filters, co
   const auto quarters = [&](const at::Tensor& rows) { return Quarters(rows, filters, offset, threshold); };
   at::Tensor found = InParts(images, kPixels, quarters);
   if (images.size(1) == 3) found = (found + InParts(images.flip(3), kPixels, quarters)) * 0.5;
-  return RowsOfNorm(found, 1);
+  return NormaliseRows(found, 1);
 }
 
 }  // namespace retort::worker

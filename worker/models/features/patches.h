@@ -1,5 +1,4 @@
-// What a picture is made of: small patches, compared with filters that were learnt from pictures that are nobody's
-// (Coates and Ng 2012).
+// Features of small patches, compared with filters that were learnt from public pictures (Coates and Ng 2012).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "worker/models/features/in_parts.h"
 #include "worker/models/features/orientations.h"
 #include "worker/models/resampling.h"
 
@@ -27,9 +26,9 @@ namespace retort::worker {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-constexpr std::int64_t kBorder = 4;     // pixels that are repeated around the picture
-constexpr double kWidth = 0.8;          // deviation of the finest wavelet, in pixels
-constexpr double kAverage = 1.6;        // of what averages
+constexpr std::int64_t kBorder = 4;  // pixels that are repeated around the picture
+constexpr double kWidth = 0.8;       // deviation of the finest wavelet, in pixels
+constexpr double kAverage = 1.6;     // of what averages
 
 // The transform of a Morlet wavelet of scale 2^scale, f32 [height, width]: a Gaussian around its frequency, less
 // as much of one around 0 as makes the mean vanish. Real, since the wavelet is symmetric.
@@ -92,7 +91,7 @@ at::Tensor Part(const at::Tensor& of, std::int64_t down, std::int64_t across) {
 // Transforms are held as pairs of reals, [..., height, width, 2]; so are wavelets, which are real, both alike.
 at::Tensor Modulus(const at::Tensor& transform) { return at::fft_ifft2(at::view_as_complex(transform)).abs(); }
 
-at::Tensor TransformOf(const at::Tensor& maps) { return at::view_as_real(at::fft_fft2(maps)); }
+at::Tensor Transform(const at::Tensor& maps) { return at::view_as_real(at::fft_fft2(maps)); }
 
 // The modulus of what a wavelet lets through, at every second sample down and across: those samples' transform is the
 // mean of the quarters of the whole one's.
@@ -107,13 +106,12 @@ at::Tensor Paired(const at::Tensor& wavelets) { return at::stack({wavelets, wave
 
 // Without the norm.
 at::Tensor Averaged(const at::Tensor& wide, const Places& places, const at::Tensor& fine, const at::Tensor& coarse) {
-  const at::Tensor transform = TransformOf(wide).unsqueeze(2);  // [rows, channels, 1, height, width, 2]
+  const at::Tensor transform = Transform(wide).unsqueeze(2);  // [rows, channels, 1, height, width, 2]
   const at::Tensor first = Modulus(transform * fine), second = HalvedModulus(transform, coarse);
   // [rows, channels, orientations, 1, height, width, 2]
-  const at::Tensor both = HalvedModulus(TransformOf(first).unsqueeze(3), coarse).flatten(2, 3);
-  const at::Tensor all = at::cat({places.Of(wide.unsqueeze(2), 1), places.Of(first, 1), places.Of(second, 2),
-                                  places.Of(both, 2)},
-                                 2);
+  const at::Tensor both = HalvedModulus(Transform(first).unsqueeze(3), coarse).flatten(2, 3);
+  const at::Tensor all =
+      at::cat({places.Of(wide.unsqueeze(2), 1), places.Of(first, 1), places.Of(second, 2), places.Of(both, 2)}, 2);
   return all.flatten(1);
 }
 
@@ -124,11 +122,11 @@ at::Tensor ScatteringFeatures(const at::Tensor& images, std::int64_t orientation
   const std::int64_t height = planes.size(2), width = planes.size(3);
   const Places places{(height + kScatteringStride - 1) / kScatteringStride,
                       (width + kScatteringStride - 1) / kScatteringStride};
-  const at::Tensor wide = Bordered(  // to an even number of pixels
+  const at::Tensor wide = RepeatBorder(  // to an even number of pixels
       planes, {kBorder, kBorder + width % 2, kBorder, kBorder + height % 2});
   const at::Tensor fine = Paired(Wavelets(wide, 0, orientations)), coarse = Paired(Wavelets(wide, 1, orientations));
   constexpr std::int64_t kPixels = 6 * 36 * 36;
-  return RowsOfNorm(
+  return NormaliseRows(
       InParts(wide, kPixels, [&](const at::Tensor& rows) { return Averaged(rows, places, fine, coarse); }), 1);
 }
 

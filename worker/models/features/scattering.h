@@ -14,8 +14,8 @@ inline constexpr std::int64_t kScatteringStride = 4;
   return 1 + 2 * orientations + orientations * orientations;
 }
 
-// The mean, the moduli |x * psi| of Morlet wavelets of both scales, and the moduli of the finer ones' moduli at the
-// coarser scale, each averaged by a Gaussian around every fourth pixel: f32 [rows, channels, height, width] ->
+// Returns the mean, the moduli |x * psi| of Morlet wavelets of both scales, and the moduli of the finer ones' moduli at
+// the coarser scale, each averaged by a Gaussian around every fourth pixel: f32 [rows, channels, height, width] ->
 // [rows, channels * paths * ceil(height / 4) * ceil(width / 4)] of norm 1. Three channels are seen in opponent colours.
 // Borders are repeated. Part of the graph.
 [[nodiscard]] at::Tensor ScatteringFeatures(const at::Tensor& images, std::int64_t orientations);

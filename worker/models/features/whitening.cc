@@ -13,9 +13,9 @@
 #include <tuple>
 #include <utility>
 
-#include "experiments/spec/status.h"
+#include "experiments/base/status.h"
 #include "worker/models/features/orientations.h"
-#include "worker/rng_streams.h"
+#include "worker/tensors/rng_streams.h"
 
 namespace retort::worker {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 // Up to so many values the whole matrix is taken apart; of more, a subspace.
 constexpr std::int64_t kDense = 1024;
 // Directions beyond those asked for, and rounds, of a subspace iteration.
-constexpr std::int64_t kSpare = 64, kRounds = 4;
+constexpr std::int64_t kSpare = 64, kPowerIterations = 4;
 constexpr std::uint64_t kBasisKey = 0x7768697465;  // of the numbers that it starts from: public, the same for everybody
 
 struct Directions {
@@ -56,9 +56,9 @@ Directions Subspace(const at::Tensor& rows, std::int64_t kept) {
   // the matrix itself where it is the smaller one
   const at::Tensor square = values <= rows.size(0) ? at::matmul(rows.t(), rows) : at::Tensor();
   at::Tensor basis = NormalRows(values, wanted, RngStream(kBasisKey));
-  for (std::int64_t round = 0; round < kRounds; ++round) {
-    const at::Tensor turned = square.defined() ? at::matmul(square, basis)
-                                               : at::matmul(rows.t(), at::matmul(rows, basis));
+  for (std::int64_t round = 0; round < kPowerIterations; ++round) {
+    const at::Tensor turned =
+        square.defined() ? at::matmul(square, basis) : at::matmul(rows.t(), at::matmul(rows, basis));
     basis = std::get<0>(at::linalg_qr(turned));
   }
   const auto [energies, vectors] = at::linalg_eigh(Energy(at::matmul(rows, basis)));
@@ -73,7 +73,7 @@ Whitening FitWhitening(const at::Tensor& samples, std::int64_t kept, double shri
   const at::NoGradGuard no_grad;
   Whitening fitted;
   fitted.mean = samples.mean(0);
-  const at::Tensor rows = RowsOfNorm(samples - fitted.mean, 1);
+  const at::Tensor rows = NormaliseRows(samples - fitted.mean, 1);
   const Directions found = samples.size(1) <= kDense ? Dense(rows, kept) : Subspace(rows, kept);
   const at::Tensor scale = (found.energy + found.energy.mean() * shrink).rsqrt().to(at::kFloat);
   fitted.components = (found.columns * scale).t().contiguous();
@@ -81,8 +81,8 @@ Whitening FitWhitening(const at::Tensor& samples, std::int64_t kept, double shri
 }
 
 at::Tensor Whitened(const at::Tensor& rows, const at::Tensor& mean, const at::Tensor& components, double bias) {
-  const at::Tensor centred = RowsOfNorm(rows - mean, 1);
-  const at::Tensor projected = RowsOfNorm(at::matmul(centred, components.t()), 1);
+  const at::Tensor centred = NormaliseRows(rows - mean, 1);
+  const at::Tensor projected = NormaliseRows(at::matmul(centred, components.t()), 1);
   return at::cat({projected, at::full({rows.size(0), 1}, bias, projected.options())}, 1);
 }
 

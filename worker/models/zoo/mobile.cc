@@ -14,8 +14,14 @@ struct ConvForm {
 // Convolution `first` and norm `second` of the sequence `name`.
 std::int32_t AddUnit(LayerList& list, const std::string& name, int first, const ConvForm& form,
                      std::int32_t input = LayerList::kPrevious) {
-  list.Add({.kind = Kind::conv, .name = name + "." + std::to_string(first), .out = form.out, .kernel = form.kernel,
-            .stride = form.stride, .padding = form.kernel / 2, .groups = form.groups, .bias = false,
+  list.Add({.kind = Kind::conv,
+            .name = name + "." + std::to_string(first),
+            .out = form.out,
+            .kernel = form.kernel,
+            .stride = form.stride,
+            .padding = form.kernel / 2,
+            .groups = form.groups,
+            .bias = false,
             .init = form.init},
            input);
   return list.BatchNorm(name + "." + std::to_string(first + 1));
@@ -66,8 +72,8 @@ std::vector<Layer> MobileNetV2(std::int64_t classes) {
   struct Stage {
     std::int64_t expansion, out, repeats, stride;
   };
-  constexpr std::array<Stage, 7> kStages = {{{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2},
-                                             {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}}};
+  constexpr std::array<Stage, 7> kStages = {
+      {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}}};
   LayerList list;
   AddUnit(list, "features.0", 0, {.out = 32, .kernel = 3, .stride = 2, .init = Init::kaiming_out});
   list.Add(Kind::relu6);
@@ -75,8 +81,7 @@ std::vector<Layer> MobileNetV2(std::int64_t classes) {
   int index = 1;
   for (const Stage& stage : kStages) {
     for (std::int64_t i = 0; i < stage.repeats; ++i, ++index) {
-      AddInverted(list, "features." + std::to_string(index), in, stage.out, i == 0 ? stage.stride : 1,
-                  stage.expansion);
+      AddInverted(list, "features." + std::to_string(index), in, stage.out, i == 0 ? stage.stride : 1, stage.expansion);
       in = stage.out;
     }
   }
@@ -85,8 +90,12 @@ std::vector<Layer> MobileNetV2(std::int64_t classes) {
   list.Add({.kind = Kind::adaptive_avg_pool, .out = 1});
   list.Add(Kind::flatten);
   list.Add({.kind = Kind::dropout, .rate = 0.2});
-  list.Add({.kind = Kind::linear, .name = "classifier.1", .out = classes, .init = Init::normal,
-            .bias_init = Init::zero, .spread = 0.01});
+  list.Add({.kind = Kind::linear,
+            .name = "classifier.1",
+            .out = classes,
+            .init = Init::normal,
+            .bias_init = Init::zero,
+            .spread = 0.01});
   return std::move(list).Take();
 }
 

@@ -8,8 +8,14 @@ namespace {
 using Kind = LayerKind;
 
 Layer Conv(std::string name, std::int64_t out, std::int64_t kernel, std::int64_t stride = 1) {
-  return {.kind = Kind::conv, .name = std::move(name), .out = out, .kernel = kernel, .stride = stride,
-          .padding = kernel / 2, .bias = false, .init = Init::kaiming_out};
+  return {.kind = Kind::conv,
+          .name = std::move(name),
+          .out = out,
+          .kernel = kernel,
+          .stride = stride,
+          .padding = kernel / 2,
+          .bias = false,
+          .init = Init::kaiming_out};
 }
 
 // One block on what the list ends with. `in`: its channels, updated.
@@ -53,10 +59,15 @@ void AddPreactivated(LayerList& list, Norm norm, const std::string& name, std::i
   list.Norm(name + ".bn2", norm, out);
   list.Add(Kind::relu);
   const std::int32_t end = list.Add(Conv(name + ".conv2", out, 3));
-  const std::int32_t shortcut =
-      in == out ? start : list.Add({.kind = Kind::conv, .name = name + ".convShortcut", .out = out, .kernel = 1,
-                                    .stride = stride, .bias = false, .init = Init::kaiming_out},
-                                   active);
+  const std::int32_t shortcut = in == out ? start
+                                          : list.Add({.kind = Kind::conv,
+                                                      .name = name + ".convShortcut",
+                                                      .out = out,
+                                                      .kernel = 1,
+                                                      .stride = stride,
+                                                      .bias = false,
+                                                      .init = Init::kaiming_out},
+                                                     active);
   list.Join(Kind::add, {end, shortcut});
   in = out;
 }
@@ -89,8 +100,7 @@ std::vector<Layer> WideResNet(std::int64_t depth, Norm norm, std::int64_t classe
   }
   list.Norm("bn1", norm, in);
   list.Add(Kind::relu);
-  return std::move(list).ClassifyMeans(
-      {.kind = Kind::linear, .name = "fc", .out = classes, .bias_init = Init::zero});
+  return std::move(list).ClassifyMeans({.kind = Kind::linear, .name = "fc", .out = classes, .bias_init = Init::zero});
 }
 
 }  // namespace retort::worker::zoo

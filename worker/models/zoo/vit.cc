@@ -16,16 +16,24 @@ void AddNorm(LayerList& list, std::string name) {
 }
 
 void AddMlpLinear(LayerList& list, std::string name, std::int64_t out) {
-  list.Add({.kind = Kind::linear, .name = std::move(name), .out = out, .init = Init::xavier,
-            .bias_init = Init::normal, .bias_spread = 1e-6});
+  list.Add({.kind = Kind::linear,
+            .name = std::move(name),
+            .out = out,
+            .init = Init::xavier,
+            .bias_init = Init::normal,
+            .bias_spread = 1e-6});
 }
 
 void AddBlock(LayerList& list, const std::string& name) {
   const std::int32_t start = list.last();
   AddNorm(list, name + ".ln_1");
   // "in_proj_weight", not "in_proj.weight".
-  list.Add({.kind = Kind::linear, .name = name + ".self_attention.in_proj", .out = 3 * kWidth, .init = Init::xavier,
-            .bias_init = Init::zero, .joint = '_'});
+  list.Add({.kind = Kind::linear,
+            .name = name + ".self_attention.in_proj",
+            .out = 3 * kWidth,
+            .init = Init::xavier,
+            .bias_init = Init::zero,
+            .joint = '_'});
   list.Add({.kind = Kind::attention, .groups = kHeads});
   const std::int32_t attended = list.Add(
       {.kind = Kind::linear, .name = name + ".self_attention.out_proj", .out = kWidth, .bias_init = Init::zero});
@@ -41,14 +49,22 @@ void AddBlock(LayerList& list, const std::string& name) {
 
 std::vector<Layer> VitB16(std::int64_t classes) {
   LayerList list;
-  const std::int32_t first = list.Add({.kind = Kind::class_token, .name = "class_token", .out = kWidth,
-                                       .init = Init::zero});
+  const std::int32_t first =
+      list.Add({.kind = Kind::class_token, .name = "class_token", .out = kWidth, .init = Init::zero});
   // Deviation for three channels; for one it stays. torchvision truncates at +-2, far outside.
-  const std::int32_t patches =
-      list.Add({.kind = Kind::conv, .name = "conv_proj", .out = kWidth, .kernel = kPatch, .stride = kPatch,
-                .init = Init::normal, .bias_init = Init::zero, .spread = std::sqrt(1.0 / (3 * kPatch * kPatch))},
-               kImages);
-  list.Add({.kind = Kind::tokens, .name = "encoder.pos_embedding", .inputs = {patches, first}, .init = Init::normal,
+  const std::int32_t patches = list.Add({.kind = Kind::conv,
+                                         .name = "conv_proj",
+                                         .out = kWidth,
+                                         .kernel = kPatch,
+                                         .stride = kPatch,
+                                         .init = Init::normal,
+                                         .bias_init = Init::zero,
+                                         .spread = std::sqrt(1.0 / (3 * kPatch * kPatch))},
+                                        kImages);
+  list.Add({.kind = Kind::tokens,
+            .name = "encoder.pos_embedding",
+            .inputs = {patches, first},
+            .init = Init::normal,
             .spread = 0.02});
   for (std::int64_t i = 0; i < kBlocks; ++i) AddBlock(list, "encoder.layers.encoder_layer_" + std::to_string(i));
   AddNorm(list, "encoder.ln");

@@ -67,7 +67,7 @@ class LayerList {
 struct ResNetForm {
   std::array<std::int64_t, 4> blocks;
   bool bottleneck = false;
-  std::int64_t base_width = 64;   // of the bottlenecks: 128 for wide_resnet50_2
+  std::int64_t base_width = 64;  // of the bottlenecks: 128 for wide_resnet50_2
   bool cifar = false;
   Norm norm = Norm::batch;
 };
@@ -87,16 +87,16 @@ struct ResNetForm {
 // RONA (Wang et al. 2019): three groups of three convolutions, leaky by 0.1; the last group has a 3 x 3 and two 1 x 1.
 [[nodiscard]] std::vector<Layer> Rona(std::int64_t first, std::int64_t second, std::array<std::int64_t, 3> third,
                                       std::int64_t classes);
-// A small teacher whose batch norms know its training data: conv 32, norm, ReLU, pool, conv 64, norm, ReLU, pool, FC 64,
-// ReLU, FC c. Images of 4 pixels a side or more.
+// Returns a small teacher whose batch norms know its training data: conv 32, norm, ReLU, pool, conv 64, norm, ReLU,
+// pool, FC 64, ReLU, FC c. Images of 4 pixels a side or more.
 [[nodiscard]] std::vector<Layer> BnCnn(std::int64_t classes);
-// The clients' networks of DENSE (Zhang et al. 2022) for MNIST, and for CIFAR-10 and -100.
+// Returns the clients' networks of DENSE (Zhang et al. 2022) for MNIST, and for CIFAR-10 and -100.
 [[nodiscard]] std::vector<Layer> DenseMnist(std::int64_t classes);
 [[nodiscard]] std::vector<Layer> DenseCifar(std::array<std::int64_t, 3> widths, std::int64_t classes);
 [[nodiscard]] std::vector<Layer> DenseCifarSmall(std::int64_t classes);
 
-// A student for pictures of 32 pixels a side: three times conv (32, 64, 128), norm, ReLU, pool; FC 128, ReLU, FC c. Images
-// of 8 pixels a side or more.
+// A student for pictures of 32 pixels a side: three times conv (32, 64, 128), norm, ReLU, pool; FC 128, ReLU, FC c.
+// Images of 8 pixels a side or more.
 [[nodiscard]] std::vector<Layer> Cnn128(Norm norm, std::int64_t classes);
 
 }  // namespace retort::worker::zoo

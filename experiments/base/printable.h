@@ -1,0 +1,28 @@
+// Text that may stand on a terminal or a page: valid UTF-8 in which nothing moves the cursor, ends the line or turns
+// the direction of what follows. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace retort {
+
+// Returns the length of the code point that begins at `at`, in bytes; 0 where none does. REQUIRES: at < text.size().
+[[nodiscard]] std::size_t MeasureCodePoint(std::string_view text, std::size_t at);
+// Returns the byte at which code point number `index` begins, counted from 0; a byte that belongs to none counts as
+// one. Returns the size where there are fewer.
+[[nodiscard]] std::size_t FindCodePoint(std::string_view text, std::size_t index);
+// Whether the bytes of one code point are a C0 or C1 control, delete, a separator of lines or paragraphs (U+2028,
+// U+2029), or change the direction of text (Bidi_Control: U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
+[[nodiscard]] bool IsControlCharacter(std::string_view point);
+// Returns the first control character, as "U+001B"; empty where there is none.
+[[nodiscard]] std::string FindControlCharacter(std::string_view text);
+
+// Returns one line of valid UTF-8: escape sequences are left out, a control character becomes a space, and a byte that
+// is not UTF-8 becomes '?'.
+[[nodiscard]] std::string OneLine(std::string_view text);
+// The same for every line of `text`; its line ends stay.
+[[nodiscard]] std::string Printable(std::string_view text);
+
+}  // namespace retort

@@ -1,0 +1,73 @@
+#include "experiments/methods/methods.h"
+
+namespace retort {
+namespace {
+
+TrialKind FindTeacherKind(const TrialSpec& spec) {
+  if (spec.method == "ensemble") return TrialKind::ensemble_teacher;
+  if (spec.method == "loaded") return TrialKind::loaded_teacher;
+  const bool noisy = spec.method == "dpsgd" || spec.method == "dp-gd";
+  return noisy ? TrialKind::dpsgd_teacher : TrialKind::plain_teacher;
+}
+
+}  // namespace
+
+const MethodTraits* FindMethod(std::string_view name) {
+  for (const MethodTraits& method : kMethodTraits)
+    if (method.name == name) return &method;
+  return nullptr;
+}
+
+std::vector<std::string> ListReadings(const MethodTraits& method) {
+  constexpr std::array<std::string_view, 4> kNames = {"working", "printed", "row-averaged", "sound"};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if ((method.readings >> i & 1U) != 0) names.emplace_back(kNames[i]);
+  return names;
+}
+
+TrialKind FindKind(const TrialSpec& spec) {
+  if (spec.role == Role::teacher) return FindTeacherKind(spec);
+  const MethodTraits* method = FindMethod(spec.method);
+  const TrialKind otherwise = method != nullptr ? method->kind : TrialKind::gradient_student;
+  if (FindTraits(otherwise).every_reading) return otherwise;
+  if (spec.reading == Reading::sound) {
+    if (spec.queries > 0) return TrialKind::vote_student;
+    return spec.source == QuerySource::public_split ? TrialKind::labelled_student : TrialKind::distilled_student;
+  }
+  if (spec.method == "feddpsd" && spec.branch == Branch::label) return TrialKind::response_student;
+  return otherwise;
+}
+
+int MethodRevision(const TrialSpec& spec) {
+  const TrialKind kind = FindKind(spec);
+  const MethodTraits* method = FindMethod(spec.method);
+  const bool own = method != nullptr && method->kind == kind && method->revision != 0;
+  return own ? method->revision : FindTraits(kind).revision;
+}
+
+bool IsTaughtByVotes(const TrialSpec& spec) {
+  const ReleaseKind release = FindReleaseKind(FindKind(spec));
+  if (release == ReleaseKind::losses) return spec.reading == Reading::sound && spec.queries > 0;
+  return release == ReleaseKind::votes;
+}
+
+bool AsksNoTeacher(const TrialSpec& spec) {
+  const bool asks = spec.hint_epochs > 0 || (spec.rounds > 0 && spec.distill_epochs > 0);
+  return FindReleaseKind(FindKind(spec)) == ReleaseKind::losses && !asks;
+}
+
+bool ShardsDependOnExamples(const TrialSpec& ensemble) {
+  if (ensemble.partition == Partition::dirichlet) return true;
+  const DataSpec* data = ensemble.data.get();
+  return data != nullptr &&
+         (!data->sensitive_classes.empty() || data->preprocessing.on_error == OnError::skip_and_count);
+}
+
+bool AugmentsImages(const TrialSpec& spec) {
+  return spec.augment != Augment::none && (spec.augment != Augment::shift || spec.shift > 0);
+}
+
+bool AugmentsPrivately(const TrialSpec& spec) { return AugmentsImages(spec) && TrainsByDpSgd(FindKind(spec)); }
+
+}  // namespace retort

@@ -1,0 +1,131 @@
+#include "experiments/privacy/accountants/composition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "experiments/base/infinity.h"
+#include "experiments/base/number_text.h"
+#include "experiments/privacy/accountants/pld_accountant.h"
+#include "experiments/privacy/accountants/randomized_response.h"
+#include "experiments/privacy/accountants/rdp_accountant.h"
+#include "experiments/privacy/accountants/reasons.h"
+
+namespace retort::privacy {
+namespace {
+
+constexpr std::int64_t kWorstChoices = 2;
+constexpr const char* kPair = ", one removal and one addition";
+
+Bound Unbounded(std::string_view why) { return {kInfinity, "", std::string(why)}; }
+
+Bound Finished(double epsilon, std::string accountant, std::string how) {
+  const double rounded = RoundEpsilonUp(epsilon);
+  if (!std::isfinite(rounded)) return Unbounded(reason::kNoBound);
+  return {rounded, std::move(accountant), std::move(how)};
+}
+
+Bound GaussianBound(const std::vector<GaussianTerm>& terms, double delta) {
+  const double mu = ComposedMu(terms);
+  const double epsilon = GaussianEpsilon(delta, mu);
+  if (!std::isfinite(epsilon)) return Unbounded(reason::kTooLarge);
+  std::int64_t draws = 0;
+  for (const GaussianTerm& term : terms)
+    draws += std::min(term.count, std::numeric_limits<std::int64_t>::max() - draws);
+  return Finished(epsilon, "exact-gdp",
+                  "mu " + SixDigitNumber(mu) + " over " + std::to_string(draws) + (draws == 1 ? " draw" : " draws"));
+}
+
+// As if every step took every example. Given which examples a step takes, its sum changes by the norm bound
+// where an example is added or removed and by twice that where one is replaced; not knowing which adds
+// nothing.
+Bound UnsampledBound(const Composition& composition, double delta) {
+  std::vector<GaussianTerm> terms = composition.gaussian;
+  for (const SubsampledTerm& term : composition.subsampled)
+    terms.push_back({term.steps, 1, term.multiplier, composition.replace_one ? 4 : 1});
+  Bound bound = GaussianBound(terms, delta);
+  if (std::isfinite(bound.epsilon)) bound.reason += ", sampling left out";
+  return bound;
+}
+
+bool OneLattice(const Composition& composition) {
+  if (!composition.gaussian.empty() || !composition.subsampled.empty() || composition.responses.size() != 1) {
+    return false;
+  }
+  return composition.responses.front().count <= kMaxResponseLattice;
+}
+
+Bound RdpBound(const Composition& composition, bool pair, double delta) {
+  const std::function<double(double)> curve = MakeRdpCurve(composition);
+  const RdpEpsilon best = pair ? ReplaceOneEpsilon(curve, delta) : EpsilonFromRdp(curve, delta);
+  if (!std::isfinite(best.epsilon)) return Unbounded(best.reason.empty() ? reason::kNoBound : best.reason);
+  const std::string order = "order " + SixDigitNumber(best.order);
+  if (pair) return Finished(best.epsilon, "rdp-group-of-2", order + kPair);
+  return Finished(best.epsilon, "rdp", order);
+}
+
+Bound PldBound(const SubsampledTerm& term, bool pair, double delta) {
+  if (pair) {
+    const PldBracket replaced =
+        SubsampledGaussianPldReplaced(term.sampling_rate, term.multiplier, term.steps, delta, kInfinity);
+    if (!(replaced.upper >= replaced.lower)) return Unbounded(reason::kNoBound);
+    return Finished(replaced.upper, "pld", "opposite gradients bind");
+  }
+  const PldBracket bracket = SubsampledGaussianPld(term.sampling_rate, term.multiplier, term.steps, delta, kInfinity);
+  if (bracket.rdp_order > 0 || !(bracket.upper >= bracket.lower)) return Unbounded(reason::kNoBound);
+  return Finished(bracket.upper, "pld", bracket.removal_binds ? "removal binds" : "addition binds");
+}
+
+bool OneSubsampled(const Composition& composition) {
+  return composition.gaussian.empty() && composition.responses.empty() && composition.subsampled.size() == 1 &&
+         composition.subsampled.front().steps <= kMaxPldSteps;
+}
+
+}  // namespace
+
+std::function<double(double)> MakeRdpCurve(const Composition& composition) {
+  const double mu_squared = MuSquaredUp(composition.gaussian);
+  return [mu_squared, subsampled = composition.subsampled, responses = composition.responses](double order) {
+    double rdp = order * mu_squared / 2;
+    for (const SubsampledTerm& term : subsampled) {
+      rdp += static_cast<double>(term.steps) * SubsampledGaussianRdp(term.sampling_rate, term.multiplier, order);
+    }
+    for (const ResponseTerm& term : responses) {
+      rdp += static_cast<double>(term.count) * ResponseRdp(term.epsilon0, kWorstChoices, order);
+    }
+    return rdp;
+  };
+}
+
+double ComputeRemainingDelta(const Composition& composition, double delta) {
+  if (composition.missing == 0) return delta;
+  const double left = delta - composition.missing;
+  if (!(left >= delta / 2)) return 0;
+  return left < delta ? std::nextafter(left, 0.0) : left;
+}
+
+Bound ComputeBound(const Composition& composition, double whole_delta) {
+  if (!composition.unbounded.empty()) return Unbounded(composition.unbounded);
+  if (!(whole_delta > 0 && whole_delta < 1)) return Unbounded(reason::kBadDelta);
+  if (composition.empty()) return Unbounded(reason::kNoRelease);
+  const double delta = ComputeRemainingDelta(composition, whole_delta);
+  if (delta == 0) return Unbounded(reason::kNoiseEnds);
+  if (composition.subsampled.empty() && composition.responses.empty())
+    return GaussianBound(composition.gaussian, delta);
+  if (OneLattice(composition)) {
+    const ResponseTerm& term = composition.responses.front();
+    return Finished(ComposedResponseEpsilon(term.epsilon0, kWorstChoices, term.count, delta), "exact-lattice",
+                    std::to_string(term.count) + " answers at two choices");
+  }
+  const bool pair = composition.replace_one && !composition.subsampled.empty();
+  Bound bound = RdpBound(composition, pair, delta);
+  const auto improve = [&bound](Bound other) {
+    if (other.epsilon < bound.epsilon) bound = std::move(other);
+  };
+  if (composition.responses.empty()) improve(UnsampledBound(composition, delta));
+  if (OneSubsampled(composition)) improve(PldBound(composition.subsampled.front(), pair, delta));
+  return bound;
+}
+
+}  // namespace retort::privacy

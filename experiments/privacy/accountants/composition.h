@@ -1,0 +1,60 @@
+// The releases of a trial as terms that one neighbouring relation sees, and the epsilon of their composition.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "experiments/privacy/accountants/exact_gdp.h"
+
+namespace retort::privacy {
+
+struct SubsampledTerm {
+  double sampling_rate = 1;  // Poisson q in (0, 1]
+  double multiplier = 0;     // noise standard deviation over sensitivity
+  std::int64_t steps = 0;
+};
+
+// Randomised response over an adaptively chosen set, accounted at two choices, the worst case.
+struct ResponseTerm {
+  double epsilon0 = 0;
+  std::int64_t count = 0;
+};
+
+struct Composition {
+  std::vector<GaussianTerm> gaussian;
+  std::vector<SubsampledTerm> subsampled;
+  std::vector<ResponseTerm> responses;
+  // Of subsampled terms: false, an example is added or removed; true, it is replaced, which RDP takes for one
+  // removal and one addition.
+  bool replace_one = false;
+  double missing = 0;                    // part of delta that noise with an end gives away (lattice_noise.h)
+  std::string unbounded;                 // a reason; empty = every term above is valid
+  std::vector<std::string> assumptions;  // sorted, each once
+
+  [[nodiscard]] bool empty() const { return gaussian.empty() && subsampled.empty() && responses.empty(); }
+};
+
+struct Bound {
+  double epsilon = 0;  // rounded up to 3 decimals; infinity = unbounded
+  // "exact-gdp", "exact-lattice", "pld", "rdp", "rdp-group-of-2"; empty when unbounded
+  std::string accountant;
+  std::string reason;  // where the bound comes from, or why there is none
+};
+
+inline constexpr std::int64_t kMaxPldSteps = 1'000'000;  // beyond, searches among its transforms take seconds
+
+// Fails closed: infinity with its reason for anything undefined. Gaussian terms alone are exact GDP, equal
+// response terms alone an exact lattice. Of everything else the least of: summed RDP, converted once; the composed loss
+// distribution, of one subsampled term alone that has kMaxPldSteps at most; steps counted as if they sampled
+// everything, where no response is among them.
+[[nodiscard]] Bound ComputeBound(const Composition& composition, double whole_delta);
+
+// Returns the part of delta that is left for the losses of ideal noise, rounded down; 0 where that is less than half.
+[[nodiscard]] double ComputeRemainingDelta(const Composition& composition, double delta);
+
+// Summed RDP of all terms at an order > 1.
+[[nodiscard]] std::function<double(double)> MakeRdpCurve(const Composition& composition);
+
+}  // namespace retort::privacy

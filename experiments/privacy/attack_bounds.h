@@ -1,0 +1,76 @@
+// Lower bounds on epsilon from the results of attacks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace retort::privacy {
+
+// Counts of one attack on two neighbouring inputs, `runs` runs each.
+struct AttackCounts {
+  std::int64_t runs = 0;             // > 0, per side
+  std::int64_t true_positives = 0;   // in [0, runs]
+  std::int64_t false_positives = 0;  // in [0, runs]
+};
+
+// log((TPR - delta) / FPR) with Clopper-Pearson limits of both rates, each one-sided at (1 - confidence) / 2,
+// so that both hold at `confidence` in (0, 1). 0 where it says nothing; 0 out of range.
+[[nodiscard]] double AttackEpsilonLower(const AttackCounts& counts, double delta, double confidence);
+
+// The least mu of Gaussian differential privacy under which both rates are possible, with the same limits of
+// both: Phi^-1(TPR) - Phi^-1(FPR). A mechanism that is mu-GDP gives more with probability 1 - confidence at
+// most. 0 where it says nothing, or out of range.
+[[nodiscard]] double AttackMuLower(const AttackCounts& counts, double confidence);
+
+// Two-sided Clopper-Pearson limits of a rate of `hits` in `runs` at `confidence`. [0, 1] out of range.
+struct RateLimits {
+  double low = 0, high = 1;
+};
+[[nodiscard]] RateLimits ClopperPearsonLimits(std::int64_t hits, std::int64_t runs, double confidence);
+
+// One run with `canaries` examples, each in or out by a fair coin, and `guesses` of them guessed, a number
+// fixed in advance.
+struct OneRunAudit {
+  std::int64_t canaries = 0;
+  std::int64_t guesses = 0;  // <= canaries
+  std::int64_t correct = 0;  // <= guesses
+};
+
+// The probability, at most, of this many correct guesses if the mechanism is (epsilon, delta)-DP
+// [Steinke-Nasr-Jagielski 2023, theorem 5.2]. 1 out of range.
+[[nodiscard]] double OneRunPValue(const OneRunAudit& audit, double epsilon, double delta);
+// The largest epsilon that such a run refutes at significance in (0, 1); 0 when none.
+[[nodiscard]] double OneRunEpsilonLower(const OneRunAudit& audit, double delta, double significance);
+// The least epsilon that such a run can tell from 0: that of an attack which is right as often as epsilon
+// allows, and so often that 0 is refuted. `audit.correct` does not matter. Infinity when no number of correct
+// guesses is enough.
+[[nodiscard]] double OneRunDetectableEpsilon(const OneRunAudit& audit, double delta, double significance);
+
+// The largest true positive rate at a false positive rate in (0, 1) that mu-GDP allows. NaN out of range.
+[[nodiscard]] double GdpTruePositiveRate(double mu, double false_positive_rate);
+
+// Attacks that give every input a score: larger for inputs that they take to be in the training set.
+
+// Scores of independent runs under two neighbouring inputs, as many under each. The threshold is chosen on
+// the first half of both and judged on the second, so that no search inflates it. 0 where it says nothing.
+[[nodiscard]] double ScoreEpsilonLower(std::span<const double> in, std::span<const double> out, double delta,
+                                       double confidence);
+
+// The receiver operating characteristic of scores that are all finite. Sizes at least 1.
+class ScoreCurve {
+ public:
+  ScoreCurve(std::vector<double> in, std::vector<double> out);
+  // The probability that one of `in` lies above one of `out`; ties count half.
+  [[nodiscard]] double Area() const;
+  // The largest mean of true positive and true negative rate over all thresholds, chosen on these very
+  // scores.
+  [[nodiscard]] double BestAccuracy() const;
+  // Scores of `in` above the least threshold that at most rate * out.size() scores of `out` pass.
+  [[nodiscard]] std::size_t HitsAt(double false_positive_rate) const;
+
+ private:
+  std::vector<double> in_, out_;  // ascending
+};
+
+}  // namespace retort::privacy

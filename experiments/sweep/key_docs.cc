@@ -1,0 +1,476 @@
+#include "experiments/sweep/key_docs.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <utility>
+
+#include "experiments/base/number_text.h"
+#include "experiments/base/status.h"
+#include "experiments/methods/data_spec.h"
+#include "experiments/methods/methods.h"
+#include "experiments/methods/presets.h"
+#include "experiments/methods/spec_keys.h"
+#include "experiments/sweep/figure_specs.h"
+#include "experiments/sweep/section_keys.h"
+#include "experiments/sweep/toml_tree.h"
+#include "experiments/sweep/value_reader.h"
+
+namespace retort {
+namespace {
+
+std::string TypeText(const SpecKey& key) {
+  switch (key.type) {
+    case KeyType::flag:
+      return "boolean";
+    case KeyType::count:
+      return "integer " + LimitsText(key.limits) +
+             (key.zero_word.empty() ? "" : ", or `\"" + std::string(key.zero_word) + "\"`");
+    case KeyType::number:
+      return "number " + LimitsText(key.limits);
+    case KeyType::duration:
+      return "duration, as `\"30s\"`";
+    case KeyType::name:
+      return "name";
+    case KeyType::text:
+      return "string";
+    case KeyType::path:
+      return "path of a file";
+    case KeyType::choice:
+      break;
+  }
+  std::string text;
+  for (const std::string_view choice : key.choices)
+    text += (text.empty() ? "`\"" : ", `\"") + std::string(choice) + "\"`";
+  return text;
+}
+
+// Describes the kinds that use the key, among those that a table at this place is about.
+std::string KindsText(const SpecKey& key, KeyPlace place) {
+  std::string text;
+  bool every = true, trained = true;  // all kinds; all that train something
+  for (const TrialKind kind : kTrialKinds) {
+    if (IsTeacher(kind) != (place == kInTeacher)) continue;
+    const KindMask mask = MakeMask(kind);
+    every = every && (key.kinds & mask) != 0;
+    trained = trained && (kind == TrialKind::sleeper || (key.kinds & mask) != 0);
+    if ((key.AllKinds() & mask) == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::string(KindName(kind));
+    if (const std::string sources = key.SourcesFor(kind); !sources.empty()) text += " (`" + sources + "`)";
+  }
+  return every ? "all" : trained ? "all but sleep" : text;
+}
+
+// That of most methods, and which have public or private examples; what trains on private ones without a teacher is
+// in the key's meaning.
+std::string SourceDefault() {
+  std::string open, closed;
+  const auto add = [](std::string& names, const MethodTraits& method) {
+    names += (names.empty() ? "" : ", ") + std::string(method.name);
+  };
+  for (const MethodTraits& method : Methods()) {
+    if (method.source == QuerySource::public_split) add(open, method);
+    if (method.source == QuerySource::private_split && method.teachers != 0) add(closed, method);
+  }
+  return "generator; public of " + open + "; private of " + closed;
+}
+
+std::string DefaultText(const SpecKey& key) {
+  if (key.type == KeyType::name || key.type == KeyType::path) return "";
+  if (key.name == "source") return SourceDefault();
+  std::string text = ValueText(key, key.get(TrialSpec{}));
+  for (const PresetRow& row : PresetRows()) {
+    if (row.key == key.name) return text + " *";
+  }
+  return text;
+}
+
+std::string IdentityText(const SpecKey& key) {
+  if (key.type == KeyType::path) return "its SHA-256";
+  if (!key.identity) return "no";
+  return key.quiet == 0 ? "yes" : key.quiet == key.kinds ? "if set" : "yes, or if set";
+}
+
+std::string KeyRow(const SpecKey& key, KeyPlace place) {
+  return "| `" + std::string(key.NameIn(place)) + "` | " + TypeText(key) + " | " + DefaultText(key) + " | " +
+         KindsText(key, place) + " | " + IdentityText(key) + " | " + std::string(key.doc) + " |\n";
+}
+
+std::string KeyTable(KeyPlace place) {
+  std::string text = "| key | value | default | used by | identity | meaning |\n|---|---|---|---|---|---|\n";
+  for (const SpecKey& key : SpecKeys()) {
+    if ((key.places & place) != 0) text += KeyRow(key, place);
+  }
+  return text;
+}
+
+TrialSpec ReadingOnly(Reading reading) {
+  TrialSpec spec;
+  spec.reading = reading;
+  return spec;
+}
+
+// Of a preset's row: " (method, reading)", those of the two that it names.
+std::string Restriction(const PresetRow& row) {
+  if (row.method.empty() && !row.reading) return {};
+  const std::string reading = row.reading ? KeyText(ReadingOnly(*row.reading), "reading") : "";
+  const std::string comma = row.method.empty() || reading.empty() ? "" : ", ";
+  return " (" + std::string(row.method) + comma + reading + ")";
+}
+
+std::string PresetTable() {
+  std::string text = "| kind of trial | preset |\n|---|---|\n";
+  for (const TrialKind kind : kTrialKinds) {
+    TrialSpec spec;
+    std::string values;
+    for (const PresetRow& row : PresetRows()) {
+      if ((row.kinds & MakeMask(kind)) == 0) continue;
+      for (const SpecKey& key : SpecKeys()) {
+        if (key.name != row.key) continue;
+        values += (values.empty() ? "`" : ", `") + std::string(key.name) + " = " + ValueText(key, row.value) + "`";
+        values += Restriction(row);
+      }
+    }
+    text += "| " + std::string(KindName(kind)) + " | " + values + " |\n";
+  }
+  return text;
+}
+
+std::string SectionTable(std::string_view section) {
+  std::string text = "| key | value | when absent | meaning |\n|---|---|---|---|\n";
+  for (const SectionKey& key : SectionKeys()) {
+    if (key.section != section) continue;
+    const std::string fallback = key.required ? "required" : std::string(key.fallback);
+    text += "| `" + std::string(key.name) + "` | " + std::string(SectionTypeName(key.type)) + " | " + fallback + " | " +
+            std::string(key.doc) + " |\n";
+  }
+  return text;
+}
+
+constexpr std::string_view kSplitText =
+    "\nA split is by ranges, by fractions, or by parts and lists. Ranges are positions in the permutation of all "
+    "examples that\n`shuffle` fixes. Fractions are taken from it one after the other: train, public, test. A part is "
+    "one that the format sets\napart (the readers' table names them), whole or as `\"test[0:2000]\"`, "
+    "`\"test[2000:]\"`: "
+    "positions in its own permutation.\nA list file, relative to the sweep file, has one example a line: an index from "
+    "0, or of pictures a name; `#` begins a\ncomment. Its order counts and `shuffle` does not touch it; beside a list "
+    "stand other lists or whole parts.\n`retort data clients` writes such lists: examples shared out among clients, in "
+    "equal shares or by Dirichlet draws. An ε of a\ntrial takes its list as given: what the division itself tells of "
+    "the labels is not in it.\n";
+
+std::string Joined(std::span<const std::string_view> words) {
+  std::string text;
+  for (const std::string_view word : words) text += (text.empty() ? "`\"" : ", `\"") + std::string(word) + "\"`";
+  return text;
+}
+
+std::string Joined(std::span<const double> values) {
+  std::string text;
+  for (const double value : values) text += (text.empty() ? "" : ", ") + FormatReal(value);
+  return text;
+}
+
+std::string ReaderTable() {
+  std::string text =
+      "| reader | what lies at `path` | target or version | parts | mean; std |\n|---|---|---|---|---|\n";
+  for (const DataReader& reader : DataReaders()) {
+    text += "| `" + std::string(reader.name) + "` | " + std::string(reader.doc) + " | " + Joined(reader.targets) +
+            Joined(reader.versions) + " | " + Joined(reader.parts) + " | " + Joined(reader.mean) + "; " +
+            Joined(reader.std) + " |\n";
+  }
+  return text +
+         "\nThe constants of `idx` are those of MNIST; for Fashion-MNIST write `mean = [0.2860]`, `std = [0.3530]`. A "
+         "set of one\nchannel takes their average.\n\n"
+         "Readers of class folders number all folders in the order of their names, as torchvision does: one without a "
+         "picture\nthat is read counts, and `plan`, `run` and `data check` warn of it. A file `class-index.csv` beside "
+         "them "
+         "(`INDEX,NAME`\na line) numbers them otherwise. Where the weights of a teacher name their classes (`classes`, "
+         "`class_names`,\n`class_to_idx`, `idx_to_class`, `id2label` beside the state dict or in a dict there, or in a "
+         "safetensors "
+         "file's metadata), a\nclass that stands at another number than in the data is an error.\n\n"
+         "Lists and tables of classes are UTF-8, with or without a byte order mark, with line ends of any system.\n\n"
+         "The parts of `pictures` are folders named train, val or test (also Training, valid, test_set and the like) "
+         "that hold\n"
+         "class folders, where there is a train and one of the others, or a train beside nothing else with class "
+         "folders. "
+         "What\nlies beside them is left out and told of; where the rule does not hold, the folders are classes, and "
+         "names that "
+         "look\nlike none are told of. Hidden files and what storage keeps beside the user's (`@eaDir`, `Thumbs.db`, "
+         "`lost+found`)\nare not seen. JPEG (.jpg, .jpeg, .jpe, .jfif) and PNG are read; files of other kinds are "
+         "counted and "
+         "told of. PNG of\n16-bit grey is clipped at 255, as Pillow does, and told of where that meets more than 1 % "
+         "of a picture's "
+         "pixels.\n";
+}
+
+}  // namespace
+
+std::string KeysMarkdown() {
+  std::string text =
+      "# Keys of a sweep file\n\n"
+      "Generated from the key table (`methods/spec_keys.cc`, `sweep/section_keys.cc`, `methods/presets.cc`); a test "
+      "compares.\n\n"
+      "Precedence, weakest first: default, preset, `[trial]`, profile, `KEY=VALUE` argument, axis, `when`.\n"
+      "A default marked * is replaced by the preset of some kinds of trials, below. Keys with identity "
+      "\"yes\" are part\n"
+      "of the trial's id where they apply; the data set's digest, reader, classes and split, the teacher's "
+      "id and the\n"
+      "method's revision are too. A key that reaches no trial to which it applies is an error. A source "
+      "behind a kind\n"
+      "of trial means that the key applies with that source alone.\n";
+  text += "\n## The file\n\n" + SectionTable("");
+  text += "\n## `[data.NAME]`\n\n" + SectionTable("data.*");
+  text += "\n### Readers\n\n" + ReaderTable();
+  text += "\n### `split`\n\n" + SectionTable("data.*.split") + std::string(kSplitText);
+  text += "\n### `budget`\n\n" + SectionTable("data.*.budget");
+  text +=
+      "\n## `[teacher] NAME = {...}`\n\n"
+      "With `private` a DP-SGD teacher, with `members` above 1 an ensemble, with `weights` or `torchscript` "
+      "loaded from that\nfile, otherwise plain. `noise`, "
+      "`delta`, `threads`\n"
+      "and the execution keys come from `[trial]`.\n\n" +
+      KeyTable(kInTeacher);
+  text += "\n### `private`\n\n" + SectionTable("teacher.*.private");
+  text += "\n## `[trial]`, axes and arguments\n\n" + KeyTable(kInTrial);
+  text +=
+      "\n### `stop`\n\n"
+      "Here and in `[teacher]`: the trial ends at a look that finds the metric beyond the threshold. Looks "
+      "come at "
+      "fixed\nsteps, so that the same trial always stops at the same one; the row's `stop.step` tells which. "
+      "The claims "
+      "stay those of\nall steps. Part of the id where it is set. A step that records no loss is not looked "
+      "at.\n\n" +
+      SectionTable("stop");
+  text += "\n### Presets\n\n" + PresetTable();
+  text += "\n## `[sweep]`\n\n" + SectionTable("sweep");
+  text += "\n### `quota`\n\n" + SectionTable("sweep.quota");
+  text += "\nConditions of `when` and `exclude`, and `rows` and `columns` of tables, also know `seed`.\n";
+  text += "\n## `[table.NAME]`\n\n" + SectionTable("table.*");
+  text +=
+      "\n## `[figure.NAME]`\n\n"
+      "What `retort plot` draws into NAME.svg and NAME.png. Axes that no key names tell series apart, so that a "
+      "point never\nmixes trials that differ in more than their seed. Without any `[figure]` the first axis is drawn "
+      "against the metric of the\nfirst table.\n\n" +
+      SectionTable("figure.*");
+  text += "\n## `[profile.NAME]`\n\n" + SectionTable("profile.*");
+  return text;
+}
+
+// JSON Schema of a sweep file, from the key table.
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void Bound(Json& schema, const Limits& limits) {
+  schema[limits.above_least ? "exclusiveMinimum" : "minimum"] = limits.least;
+  schema["maximum"] = limits.most;
+}
+
+void BoundCount(Json& schema, const SpecKey& key) {
+  Json count{{"type", "integer"}};
+  Bound(count, key.limits);
+  if (key.zero_word.empty())
+    schema.update(count);
+  else
+    schema["anyOf"] = Json::array({std::move(count), Json{{"const", key.zero_word}}});
+}
+
+Json ValueSchema(const SpecKey& key) {
+  Json schema{{"description", key.doc}};
+  switch (key.type) {
+    case KeyType::flag:
+      schema["type"] = "boolean";
+      break;
+    case KeyType::count:
+      BoundCount(schema, key);
+      break;
+    case KeyType::number:
+      schema["type"] = "number";
+      Bound(schema, key.limits);
+      break;
+    case KeyType::choice:
+      schema["enum"] = key.ChoiceList();
+      break;
+    case KeyType::duration:
+      schema["type"] = "string";
+      schema["pattern"] = "^[0-9]+(\\.[0-9]+)?(ms|s|m|h|d)$";
+      break;
+    case KeyType::name:
+    case KeyType::text:
+      schema["type"] = "string";
+      break;
+    case KeyType::path:
+      schema["type"] = "string";
+      schema["minLength"] = 1;
+      break;
+  }
+  if (key.type != KeyType::name && key.type != KeyType::path && key.type != KeyType::text) {
+    const KeyValue fallback = key.get(TrialSpec{});
+    if (const bool* flag = std::get_if<bool>(&fallback))
+      schema["default"] = *flag;
+    else if (key.type == KeyType::count)
+      schema["default"] = std::get<std::int64_t>(fallback);
+    else if (key.type == KeyType::number)
+      schema["default"] = std::get<double>(fallback);
+    else
+      schema["default"] = ValueText(key, fallback);
+  }
+  return schema;
+}
+
+Json Closed(Json properties, Json required = Json::array()) {
+  Json schema{{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
+  if (!required.empty()) schema["required"] = std::move(required);
+  return schema;
+}
+
+Json SectionValue(const SectionKey& key) {
+  Json schema{{"description", key.doc}};
+  const auto list = [&schema](Json item) {
+    schema["type"] = "array";
+    schema["items"] = std::move(item);
+  };
+  switch (key.type) {
+    case SectionType::text:
+      schema["type"] = "string";
+      break;
+    case SectionType::flag:
+      schema["type"] = "boolean";
+      break;
+    case SectionType::duration:
+      schema["type"] = "string";
+      schema["pattern"] = "^[0-9]+(\\.[0-9]*)?(ms|s|m|h|d)$";
+      break;
+    case SectionType::count:
+      schema["type"] = "integer";
+      Bound(schema, key.limits);
+      break;
+    case SectionType::number:
+      schema["type"] = "number";
+      Bound(schema, key.limits);
+      break;
+    case SectionType::texts:
+      list({{"type", "string"}});
+      break;
+    case SectionType::tables:
+      list({{"type", "object"}});
+      break;
+    case SectionType::table:
+      schema["type"] = "object";
+      break;
+    case SectionType::share: {
+      Json item{{"type", "integer"}};
+      Bound(item, key.limits);
+      schema["anyOf"] = Json::array({{{"type", "array"}, {"items", item}, {"minItems", 2}, {"maxItems", 2}},
+                                     {{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", 1}},
+                                     {{"type", "string"}}});
+      break;
+    }
+    case SectionType::numbers: {
+      Json item{{"type", "number"}};
+      Bound(item, key.limits);
+      list(std::move(item));
+      schema["minItems"] = 1;
+      break;
+    }
+    case SectionType::counts: {
+      Json item{{"type", "integer"}};
+      Bound(item, key.limits);
+      list(std::move(item));
+      break;
+    }
+  }
+  return schema;
+}
+
+Json SectionSchema(std::string_view section, bool partial) {
+  Json properties = Json::object(), required = Json::array();
+  for (const SectionKey& key : SectionKeys()) {
+    if (key.section != section) continue;
+    properties[std::string(key.name)] = SectionValue(key);
+    if (key.required && !partial) required.push_back(key.name);
+  }
+  return Closed(std::move(properties), std::move(required));
+}
+
+Json KeysSchema(KeyPlace place) {
+  Json properties = Json::object();
+  for (const SpecKey& key : SpecKeys()) {
+    if ((key.places & place) != 0) properties[std::string(key.NameIn(place))] = ValueSchema(key);
+  }
+  properties["stop"] = SectionSchema("stop", false);
+  return properties;
+}
+
+// Every key with one value, or an array of them.
+Json ConditionSchema() {
+  Json properties = Json::object();
+  for (const SpecKey& key : SpecKeys()) {
+    const Json value = ValueSchema(key);
+    properties[std::string(key.TrialName())] = {
+        {"anyOf", Json::array({value, {{"type", "array"}, {"items", value}, {"minItems", 1}}})}};
+  }
+  return Closed(std::move(properties));
+}
+
+Json SweepSchema(const Json& trial) {
+  Json sweep = SectionSchema("sweep", false);
+  Json grid = Json::object();
+  for (const auto& [name, value] : trial.at("properties").items()) {
+    grid[name] = {{"type", "array"}, {"items", value}, {"minItems", 1}, {"uniqueItems", true}};
+  }
+  const Json row{{"$ref", "#/$defs/trial"}}, condition{{"$ref", "#/$defs/condition"}};
+  Json& properties = sweep["properties"];
+  properties["seeds"]["minItems"] = 1;
+  properties["seeds"]["uniqueItems"] = true;
+  properties["grid"] = Closed(std::move(grid));
+  properties["zip"] = {{"type", "object"},
+                       {"additionalProperties", {{"type", "array"}, {"items", row}, {"minItems", 1}}}};
+  properties["when"]["items"] = Closed({{"if", condition}, {"set", row}}, {"if", "set"});
+  properties["exclude"]["items"] = condition;
+  properties["quota"] = SectionSchema("sweep.quota", false);
+  return sweep;
+}
+
+Json Named(Json entry) { return {{"type", "object"}, {"additionalProperties", std::move(entry)}}; }
+
+// The six tables, of the file or of a profile.
+void PutTables(Json& properties, bool partial) {
+  Json data = SectionSchema("data.*", partial);
+  data["properties"]["split"] = SectionSchema("data.*.split", partial);
+  data["properties"]["budget"] = SectionSchema("data.*.budget", partial);
+  Json teacher = KeysSchema(kInTeacher);
+  teacher["private"] = SectionSchema("teacher.*.private", partial);
+  properties["data"] = Named(std::move(data));
+  properties["teacher"] = Named(Closed(std::move(teacher)));
+  properties["trial"] = {{"$ref", "#/$defs/trial"}};
+  properties["sweep"] = {{"$ref", "#/$defs/sweep"}};
+  Json table = SectionSchema("table.*", partial);
+  table["properties"]["interval"]["enum"] = Json::array({"t", "bootstrap"});
+  const Json value{{"anyOf", Json::array({{{"type", "object"}}, {{"const", "none"}}})}};
+  table["properties"]["joins"]["items"] =
+      Closed({{"if", {{"type", "object"}}}, {"published", value}}, {"if", "published"});
+  properties["table"] = Named(std::move(table));
+  Json figure = SectionSchema("figure.*", partial);
+  figure["properties"]["kind"]["enum"] = FigureKindNames();
+  properties["figure"] = Named(std::move(figure));
+}
+
+}  // namespace
+
+std::string SweepJsonSchema() {
+  const Json trial = Closed(KeysSchema(kInTrial));
+  Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "Retort sweep file"}};
+  schema.update(SectionSchema("", false));
+  Json& properties = schema["properties"];
+  properties["retort"] = {{"const", 1}, {"description", "version of this file format"}};
+  PutTables(properties, false);
+  Json profile = SectionSchema("profile.*", true);
+  PutTables(profile["properties"], true);
+  properties["profile"] = Named(std::move(profile));
+  schema["$defs"] = {{"trial", trial}, {"condition", ConditionSchema()}, {"sweep", SweepSchema(trial)}};
+  return schema.dump(2);
+}
+
+}  // namespace retort

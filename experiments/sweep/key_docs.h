@@ -1,0 +1,12 @@
+// Documents that are made from the key table: KEYS.md and the JSON schema of a sweep file.
+#pragma once
+
+#include <string>
+
+namespace retort {
+
+[[nodiscard]] std::string KeysMarkdown();
+// JSON Schema of the sweep file, generated from the key table.
+[[nodiscard]] std::string SweepJsonSchema();
+
+}  // namespace retort

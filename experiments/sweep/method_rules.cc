@@ -1,0 +1,402 @@
+#include "experiments/sweep/method_rules.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+#include "experiments/methods/methods.h"
+#include "experiments/methods/networks.h"
+#include "experiments/methods/spec_keys.h"
+
+namespace retort {
+namespace {
+
+constexpr KindMask kSoundTeachers = kinds::kEnsemble | kinds::kDpsgdTeacher;
+
+constexpr bool Holds(KindMask kinds, TrialKind kind) { return (kinds & MakeMask(kind)) != 0; }
+
+std::vector<std::string> SourceNames(SourceMask sources) {
+  const std::span<const std::string_view> all = FindKey("source", kInTrial)->choices;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if ((sources >> i & 1U) != 0) names.emplace_back(all[i]);
+  return names;
+}
+
+// Returns the inputs that the teacher may be asked about: sound students also ask about public inputs, rona's only
+// about them. A teacher that was trained privately answers as often as it is asked, and so about mixes of them, too.
+SourceMask ListSources(const MethodTraits& method, const ResolvedTrial& trial) {
+  const bool sound = method.kind == TrialKind::vote_student || trial.spec.reading == Reading::sound;
+  if (!sound || method.kind == TrialKind::query_student) return method.sources;
+  const SourceMask all =
+      MakeMask(QuerySource::generator) | MakeMask(QuerySource::public_split) | MakeMask(QuerySource::procedural);
+  return trial.kind == TrialKind::vote_student ? all : all | MakeMask(QuerySource::public_mixes);
+}
+
+std::string Quoted(const ResolvedTrial& trial) {
+  return "\"" + trial.teacher->name + "\" is a " + std::string(KindName(trial.teacher->kind));
+}
+
+// Returns the value of a key of the teacher's definition, or null.
+const KeyValue* TeacherValue(const TeacherDefinition& teacher, std::string_view name) {
+  for (const Assignment& assignment : teacher.assignments)
+    if (assignment.valid && assignment.key->name == name) return &assignment.value;
+  return nullptr;
+}
+
+bool IsDirichlet(const TeacherDefinition* teacher) {
+  const KeyValue* partition = teacher == nullptr ? nullptr : TeacherValue(*teacher, "partition");
+  return partition != nullptr && std::get<std::int64_t>(*partition) == static_cast<std::int64_t>(Partition::dirichlet);
+}
+
+// The teacher must have the batch norms that a generator's loss compares with.
+void CheckBatchNorms(const ResolvedTrial& trial, TrialErrors& errors) {
+  if (trial.spec.bn_statistics <= 0 || trial.teacher == nullptr) return;
+  const KeyValue* named = TeacherValue(*trial.teacher, "network");
+  const std::string name = named != nullptr ? std::get<std::string>(*named) : TrialSpec().network;
+  const NamedNetwork* network = FindNetwork(name);
+  if (network == nullptr || network->mixes_rows || trial.teacher->kind == TrialKind::ensemble_teacher) return;
+  errors.Add({"bn_statistics", "teacher", "method"},
+             "bn_statistics compares with the batch norms of the teacher, and \"" + name +
+                 "\" has none: set bn_statistics = 0, or name a teacher with batch norms");
+}
+
+void CheckDiscriminator(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
+  if (spec.source != QuerySource::generator) return;
+  if (FindKind(spec) == TrialKind::raw_student) return;
+  if (spec.discriminator == Discriminator::teacher) return CheckBatchNorms(trial, errors);
+  if (spec.pretrain_steps > 0)
+    errors.Add({"pretrain_steps"},
+               "pretrain_steps train the generator against the teacher: set discriminator = "
+               "\"teacher\", or remove them",
+               {"teacher"});
+  if (spec.bn_statistics > 0)
+    errors.Add({"bn_statistics"},
+               "bn_statistics are those of the teacher: set discriminator = \"teacher\", or remove "
+               "them",
+               {"teacher"});
+}
+
+// Checks keys that work with a single teacher only.
+void CheckEnsemble(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
+  if (trial.kind != TrialKind::gradient_student || trial.teacher == nullptr) return;
+  if (trial.teacher->kind != TrialKind::ensemble_teacher) return;
+  if (spec.normalization == Normalization::frobenius)
+    errors.Add({"normalization"},
+               "the gradients of an ensemble's members are bounded row by row: normalization must be "
+               "\"row\" or \"clip\"",
+               {"row", "clip"});
+  if (spec.discriminator == Discriminator::teacher)
+    errors.Add({"discriminator"}, "an ensemble is no discriminator: remove discriminator", {"student"});
+  if (!spec.detach)
+    errors.Add({"detach"}, "detach = false follows a single teacher's graph, and \"" + trial.teacher->name +
+                               "\" is an ensemble: remove it");
+}
+
+void CheckCandidates(const TrialSpec& spec, TrialErrors& errors) {
+  const TrialKind kind = FindKind(spec);
+  const bool response = kind == TrialKind::response_student;
+  const bool generated_votes =
+      kind == TrialKind::vote_student && spec.source == QuerySource::generator && spec.vote_label == VoteLabel::argmax;
+  if (kind != TrialKind::gradient_student && !response && !generated_votes) return;
+  const std::int64_t classes = spec.data->classes;
+  if (classes > 0 && spec.top_k > classes)
+    errors.Add({"top_k", "method", "data"}, "top_k = " + std::to_string(spec.top_k) + " is more than the " +
+                                                std::to_string(classes) + " classes of data." + spec.data->name);
+  if (response && spec.response_loss == ResponseLoss::likelihood && spec.reading != Reading::working)
+    errors.Add({"response_loss", "reading"},
+               "the printed equations teach the answers as they are: set response_loss = "
+               "\"label\"",
+               {"label"});
+  if (response && spec.top_k == 1)
+    errors.Add({"top_k"}, "a response over one class tells nothing and protects nothing: top_k must be at least 2");
+  if (response && spec.threshold >= 1) errors.Add({"threshold"}, "no class has a probability above 1");
+}
+
+void CheckResponses(const TrialSpec& spec, TrialErrors& errors) {
+  const TrialKind kind = FindKind(spec);
+  if (((kinds::kResponse | kinds::kLabel) & MakeMask(kind)) == 0) return;
+  const bool follows = spec.epsilon > 0 && spec.calibrate == Calibrate::noise;
+  if (spec.epsilon0 == 0 && !follows)
+    errors.Add({"epsilon0", "method"},
+               "a randomised response needs epsilon0, or epsilon with claim and calibrate = \"noise\"",
+               {"epsilon0", "epsilon"});
+}
+
+// Calibration checks what the other kinds can claim.
+void CheckClaim(const TrialSpec& spec, TrialErrors& errors) {
+  if (spec.claim == ClaimTarget::none) return;
+  const TrialKind kind = FindKind(spec);
+  const bool labels = FindReleaseKind(kind) == ReleaseKind::labels;
+  if (FindTraits(kind).unsolvable == kAddsNoNoise)
+    errors.Add({"claim"}, "method \"" + spec.method + "\" adds no noise: it has no finite claim; remove claim",
+               {"none"});
+  else if (labels && spec.claim != ClaimTarget::label)
+    errors.Add({"claim"}, "method \"" + spec.method + "\" protects labels only: its claim is \"label\"", {"label"});
+  else if (!labels && spec.claim == ClaimTarget::label)
+    errors.Add({"claim"}, "claim \"label\" is of methods that release private labels, lp-2st and alibi", {"example"});
+}
+
+// Checks that no example decides to which members others go, where the claim protects an example.
+// ShardsDependOnExamples says the same of the teacher's trial.
+void CheckShards(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
+  if (spec.claim != ClaimTarget::example || trial.teacher == nullptr) return;
+  if (trial.teacher->kind != TrialKind::ensemble_teacher) return;
+  const auto say = [&](const std::string& why, const std::string& instead) {
+    errors.Add({"claim", "teacher"},
+               "claim \"example\" needs shards that no example decides: " + why +
+                   ", so that one example can change several members; ask for claim \"member\", or " + instead,
+               {"member"});
+  };
+  const std::string data = "data." + spec.data->name;
+  if (IsDirichlet(trial.teacher)) return say("a Dirichlet partition depends on all labels", "partition = \"shards\"");
+  if (!spec.data->sensitive_classes.empty())
+    return say(data + ".sensitive_classes move examples into the private split by their labels",
+               "remove sensitive_classes");
+  if (spec.data->preprocessing.on_error == OnError::skip_and_count)
+    say("with " + data + ".on_error = \"skip-and-count\" the examples behind an unreadable picture move up",
+        "on_error = \"fail\"");
+}
+
+void CheckFederation(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
+  if (spec.method != "feddpsd") {
+    if (spec.branch != Branch::data) errors.Add({"branch"}, "branch is of method \"feddpsd\": remove it");
+    if (spec.trust != Trust::untrusted) errors.Add({"trust"}, "trust is of method \"feddpsd\": remove it");
+  }
+  CheckShards(trial, errors);
+}
+
+// Whether a layer in the middle of the teacher's network could give a hint.
+bool GivesHints(const TeacherDefinition& teacher) {
+  if (TeacherValue(teacher, "torchscript") != nullptr) return false;
+  const KeyValue* network = TeacherValue(teacher, "network");
+  const bool logistic =
+      network != nullptr ? std::get<std::string>(*network) == "logistic" : teacher.kind == TrialKind::ensemble_teacher;
+  return !logistic;
+}
+
+void CheckRona(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
+  if (FindKind(spec) != TrialKind::query_student) return;
+  if (spec.reading == Reading::printed && errors.FindOwn("warm_epochs") != nullptr)
+    errors.Add({"warm_epochs"}, "the reading \"printed\" of rona begins with its first round: remove warm_epochs");
+  if (spec.hint_epochs > 0 && trial.teacher != nullptr && !GivesHints(*trial.teacher))
+    errors.Add({"hint_epochs", "teacher", "method"},
+               "hints are what a layer in the middle of a teacher's network says, and \"" + trial.teacher->name +
+                   "\" shows none: set hint_epochs = 0, or name another teacher");
+  const std::int64_t open = spec.data->PublicExamples();
+  if (spec.data->examples > 0 && open == 0)
+    errors.Add({"method", "data"},
+               "rona teaches on public examples, and data." + spec.data->name + ".split has no public range");
+  if (IsTaughtByVotes(spec) && spec.data->examples > 0 && spec.queries > open)
+    errors.Add({"queries"}, "queries = " + std::to_string(spec.queries) + " is more than the " + std::to_string(open) +
+                                " public examples of data." + spec.data->name + "; each is answered once");
+}
+
+// Whether a procedure can draw pictures of that shape, as far as it is known.
+bool IsDrawable(const DataSpec& data) {
+  constexpr std::int64_t kMinSide = 8;
+  return data.examples == 0 || data.height == 0 || (data.height == data.width && data.height >= kMinSide);
+}
+
+// Votes on drawn pictures fit their student to all of them at once, so that they are held together.
+void CheckDrawnSize(const TrialSpec& spec, TrialErrors& errors) {
+  constexpr double kMaxBytes = 8e9;
+  const DataSpec& data = *spec.data;
+  if (FindKind(spec) != TrialKind::vote_student || data.height == 0) return;
+  const double bytes = 4.0 * static_cast<double>(spec.steps) * static_cast<double>(spec.batch) *
+                       static_cast<double>(data.channels * data.height * data.width);
+  if (bytes <= kMaxBytes) return;
+  errors.Add({"steps", "batch", "source"},
+             "steps times batch are the pictures that are drawn and held in memory: those would be " +
+                 std::to_string(static_cast<std::int64_t>(bytes / 1e9)) +
+                 " GB, and 8 GB is the most; lower steps or batch");
+}
+
+void CheckDrawable(const TrialSpec& spec, TrialErrors& errors) {
+  const DataSpec& data = *spec.data;
+  if (IsDrawable(data)) return;
+  errors.Add({"source", "data"},
+             "a procedure draws square pictures of at least 8 pixels a side; those of data." + data.name + " are " +
+                 std::to_string(data.height) + "x" + std::to_string(data.width),
+             {"generator"});
+}
+
+void CheckPublic(const TrialSpec& spec, TrialErrors& errors) {
+  if (spec.data->PublicExamples() > 0) return;
+  errors.Add({"source", "method"}, "source = \"" + KeyText(spec, "source") + "\" needs public examples, and data." +
+                                       spec.data->name + ".split has no public range");
+}
+
+// Checks that the public pictures can give as many coordinates as are asked for.
+void CheckSpectral(const TrialSpec& spec, TrialErrors& errors) {
+  if (FindKind(spec) != TrialKind::spectral_student) return;
+  const DataSpec& data = *spec.data;
+  if (spec.neighbours < 1)
+    errors.Add({"neighbours"},
+               "a picture's place is among the public pictures that are nearest to it: neighbours must be "
+               "at least 1");
+  const std::int64_t open = data.PublicExamples();
+  if (open > 0 && spec.eigenvectors > open)
+    errors.Add({"eigenvectors", "data"}, "eigenvectors = " + std::to_string(spec.eigenvectors) + " is more than the " +
+                                             std::to_string(open) + " public pictures of data." + data.name);
+}
+
+// Oriented gradients decide which public pictures are alike, and need a least size.
+void CheckOrientations(const TrialSpec& spec, TrialErrors& errors) {
+  const TrialKind kind = FindKind(spec);
+  const bool nearest = spec.neighbours > 0 && spec.source == QuerySource::public_split &&
+                       (kind == TrialKind::vote_student || kind == TrialKind::labelled_student);
+  if (!nearest && kind != TrialKind::spectral_student) return;
+  const DataSpec& data = *spec.data;
+  const std::int64_t least = FindMinExtent("hog-linear");
+  if (data.examples == 0 || data.height == 0 || std::min(data.height, data.width) >= least) return;
+  errors.Add({"neighbours", "method", "data"}, "which pictures are near is told by oriented gradients, which need " +
+                                                   std::to_string(least) + " pixels a side; those of data." +
+                                                   data.name + " are " + std::to_string(data.height) + "x" +
+                                                   std::to_string(data.width));
+}
+
+// DP-MERF's features are pairs, and its generator doubles its image twice.
+void CheckEmbedding(const TrialSpec& spec, TrialErrors& errors) {
+  if (FindKind(spec) != TrialKind::merf_student) return;
+  constexpr std::int64_t kMultiple = 4;
+  const DataSpec& data = *spec.data;
+  if (spec.random_features % 2 != 0)
+    errors.Add({"random_features"}, "random_features are cosines and sines in equal number: it must be even");
+  if (spec.epochs < 1)
+    errors.Add({"epochs"}, "the student of dp-merf is trained on what is made: epochs must be at least 1");
+  if (data.examples > 0 && (data.height % kMultiple != 0 || data.width % kMultiple != 0))
+    errors.Add({"method", "data"},
+               "the generator of dp-merf makes images whose height and width are multiples of 4; those of "
+               "data." +
+                   data.name + " are " + std::to_string(data.height) + "x" + std::to_string(data.width));
+}
+
+// `balance` of public pictures needs labels that neighbours share.
+void CheckBalance(const TrialSpec& spec, TrialErrors& errors) {
+  if (!spec.balance || spec.source != QuerySource::public_split || spec.neighbours > 0) return;
+  errors.Add({"balance", "neighbours"},
+             "balance = true of public pictures shares out what their neighbours say, and "
+             "neighbours = 0 asks none: set neighbours, or remove balance");
+}
+
+void CheckDevices(const TrialSpec& spec, TrialErrors& errors) {
+  constexpr KindMask kAlone = kinds::kQuery | kinds::kRaw;
+  if (spec.devices > 1 && Holds(kAlone, FindKind(spec)))
+    errors.Add({"devices"}, "method \"" + spec.method + "\" runs on one device: remove devices");
+}
+
+}  // namespace
+
+std::vector<std::string> ListTeachers(const SweepDocument& document, KindMask kinds) {
+  std::vector<std::string> names;
+  for (const TeacherDefinition& teacher : document.teachers) {
+    if (Holds(kinds, teacher.kind)) names.push_back(teacher.name);
+  }
+  return names;
+}
+
+void CheckReading(const ResolvedTrial& trial, TrialErrors& errors) {
+  const MethodTraits& method = *FindMethod(trial.spec.method);
+  if (method.readings == 0) {
+    if (errors.FindOwn("reading") != nullptr)
+      errors.Add({"reading"}, "method \"" + trial.spec.method + "\" has no readings: remove reading");
+    return;
+  }
+  if ((method.readings & MakeMask(trial.spec.reading)) != 0) return;
+  const std::vector<std::string> readings = ListReadings(method);
+  std::string known;
+  for (const std::string& reading : readings) known += (known.empty() ? "\"" : ", \"") + reading + "\"";
+  errors.Add(
+      {"reading", "method"},
+      "method \"" + trial.spec.method + "\" has no reading \"" + KeyText(trial.spec, "reading") + "\"; it has " + known,
+      readings);
+}
+
+void CheckTeaching(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
+  const MethodTraits& method = *FindMethod(spec.method);
+  if (method.teachers == 0) return;
+  const bool sound = method.readings != 0 && spec.reading == Reading::sound;
+  const KindMask fitting = sound ? kSoundTeachers : method.teachers;
+  const std::vector<std::string> choices = ListTeachers(errors.document(), fitting);
+  if (trial.teacher == nullptr) {
+    errors.Add({"method"}, "method \"" + spec.method + "\" needs a teacher: name one of the [teacher] tables", choices);
+  } else if (sound && !Holds(fitting, trial.teacher->kind)) {
+    errors.Add({"reading", "teacher"},
+               "reading \"sound\" needs a teacher that gives a proven claim, one with private = {...} or with "
+               "members > 1; " +
+                   Quoted(trial),
+               choices);
+  } else if (!Holds(fitting, trial.teacher->kind)) {
+    const bool ensemble = trial.teacher->kind == TrialKind::ensemble_teacher;
+    const std::string subject = method.readings == 0
+                                    ? "method \"" + spec.method + "\""
+                                    : "the reading \"" + KeyText(spec, "reading") + "\" of " + spec.method;
+    const bool has_sound = (method.readings & MakeMask(Reading::sound)) != 0;
+    errors.Add({"reading", "teacher", "method"},
+               subject + (ensemble ? " asks a single teacher; " : " asks an ensemble, one with members > 1; ") +
+                   Quoted(trial) +
+                   (ensemble && has_sound ? ": use reading \"sound\", or another teacher" : ": name another teacher"),
+               ensemble && has_sound ? std::vector<std::string>{"sound"} : choices);
+  }
+}
+
+void CheckSource(const ResolvedTrial& trial, TrialErrors& errors) {
+  const TrialSpec& spec = trial.spec;
+  const MethodTraits& method = *FindMethod(spec.method);
+  if (method.teachers == 0) {
+    const std::string split = method.source == QuerySource::public_split ? "public" : "private";
+    const Assignment* source = errors.FindOwn("source");
+    if (source != nullptr && source->value != KeyValue(static_cast<std::int64_t>(method.source)))
+      errors.Add({"source"}, "method \"" + spec.method + "\" trains on the " + split + " split: remove source",
+                 {split});
+    if (ShowsPublicPictures(method.source)) CheckPublic(spec, errors);
+    return;
+  }
+  const SourceMask sources = ListSources(method, trial);
+  if ((sources & MakeMask(spec.source)) == 0) {
+    const std::vector<std::string> names = SourceNames(sources);
+    const bool votes = trial.kind == TrialKind::vote_student;
+    errors.Add({"source", "method"},
+               votes ? "an ensemble is asked about generated, procedural or public inputs"
+                     : "the teacher of method \"" + spec.method + "\" is asked about " +
+                           (names.front() == "generator" ? "generated" : names.front()) + " inputs here",
+               names);
+    return;
+  }
+  const std::int64_t multiple = GeneratorMultiple(spec.data->height, spec.data->width);
+  if (spec.source == QuerySource::generator &&
+      (spec.data->height % multiple != 0 || spec.data->width % multiple != 0)) {
+    errors.Add({"source", "data"}, "the generator makes images whose height and width are multiples of " +
+                                       std::to_string(multiple) + "; those of data." + spec.data->name + " are " +
+                                       std::to_string(spec.data->height) + "x" + std::to_string(spec.data->width));
+  }
+  if (spec.source == QuerySource::procedural) {
+    CheckDrawable(spec, errors);
+    CheckDrawnSize(spec, errors);
+  }
+  if (ShowsPublicPictures(spec.source) && trial.kind != TrialKind::query_student) CheckPublic(spec, errors);
+}
+
+void CheckMethodKeys(const ResolvedTrial& trial, TrialErrors& errors) {
+  CheckClaim(trial.spec, errors);
+  CheckDiscriminator(trial, errors);
+  CheckEnsemble(trial, errors);
+  CheckCandidates(trial.spec, errors);
+  CheckResponses(trial.spec, errors);
+  CheckFederation(trial, errors);
+  CheckRona(trial, errors);
+  CheckBalance(trial.spec, errors);
+  CheckSpectral(trial.spec, errors);
+  CheckOrientations(trial.spec, errors);
+  CheckEmbedding(trial.spec, errors);
+  CheckDevices(trial.spec, errors);
+}
+
+}  // namespace retort

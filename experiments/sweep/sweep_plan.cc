@@ -1,0 +1,547 @@
+#include "experiments/sweep/sweep_plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "experiments/base/environment.h"
+#include "experiments/base/reorder.h"
+#include "experiments/methods/canonical_encoding.h"
+#include "experiments/methods/methods.h"
+#include "experiments/methods/spec_keys.h"
+#include "experiments/sweep/data_tables.h"
+#include "experiments/sweep/figure_specs.h"
+#include "experiments/sweep/sweep_document.h"
+#include "experiments/sweep/table_specs.h"
+#include "experiments/sweep/trial_resolver.h"
+#include "experiments/sweep/trial_rules.h"
+
+namespace retort {
+namespace {
+
+constexpr std::size_t kMaxBytes = std::size_t{16} << 20, kPiece = std::size_t{64} << 10;
+
+// Reads a sweep file, at most 16 MiB, so that an endless device or pipe ends. Error: usage, for a folder, a file that
+// cannot be read, and a larger one.
+Result<std::string> ReadSweepFile(const std::string& path) {
+  std::error_code ignored;
+  std::ifstream file(path, std::ios::binary);
+  const bool readable = file && !std::filesystem::is_directory(path, ignored);
+  std::string text;
+  for (std::string piece(kPiece, '\0'); readable && file && text.size() <= kMaxBytes;) {
+    file.read(piece.data(), kPiece);
+    text.append(piece, 0, static_cast<std::size_t>(file.gcount()));
+  }
+  if (text.size() > kMaxBytes)
+    return UsageError("larger than 16 MiB, which no sweep file is; give the path of a TOML file");
+  if (!readable || file.bad()) return UsageError("cannot read this sweep file; give the path of a TOML file");
+  return text;
+}
+
+using Alike = std::tuple<std::string, Reading, std::string, std::string, std::uint64_t>;
+
+std::int64_t CountReleases(const TrialSpec& spec) { return IsTaughtByVotes(spec) ? spec.queries : spec.steps; }
+
+// Warns, at `where` and once a pair of epsilons, where a student that calibrate = "steps" solved gets fewer releases
+// for a larger epsilon: a rule of a paper may let the norm bound grow with epsilon faster than the budget does.
+void WarnIfLargerBudgetBuysLess(std::span<const TrialSpec> students, Position where, DiagnosticCollector& diagnostics) {
+  std::map<Alike, std::vector<const TrialSpec*>> alike;
+  for (const TrialSpec& spec : students) {
+    if (spec.calibrate != Calibrate::steps) continue;
+    alike[{spec.method, spec.reading, spec.data->name, spec.teacher, spec.seed}].push_back(&spec);
+  }
+  std::set<std::pair<double, double>> said;
+  for (auto& [key, trials] : alike) {
+    std::stable_sort(trials.begin(), trials.end(),
+                     [](const auto* a, const auto* b) { return a->epsilon < b->epsilon; });
+    for (std::size_t i = 1; i < trials.size(); ++i) {
+      const TrialSpec &less = *trials[i - 1], &more = *trials[i];
+      if (less.epsilon == more.epsilon || CountReleases(more) >= CountReleases(less)) continue;
+      if (!said.emplace(less.epsilon, more.epsilon).second) continue;
+      const std::string unit = IsTaughtByVotes(more) ? " queries" : " steps";
+      diagnostics.AddWarning(where, "sweep",
+                             "epsilon = " + KeyText(more, "epsilon") + " buys " + std::to_string(CountReleases(more)) +
+                                 unit + ", fewer than the " + std::to_string(CountReleases(less)) +
+                                 " of epsilon = " + KeyText(less, "epsilon") +
+                                 ": another key changes between them, as norm_bound does by a paper's rule");
+    }
+  }
+}
+
+std::string Stem(const TrialSpec& spec) {
+  if (spec.role == Role::teacher) return "teacher-" + spec.teacher;
+  const MethodTraits* method = FindMethod(spec.method);
+  if (method == nullptr || method->readings == 0) return spec.method;
+  return spec.method + "-" + KeyText(spec, "reading");
+}
+
+std::string Tail(const TrialSpec& spec) {
+  const std::string data = spec.method == "sleep" ? "" : "-" + (spec.data ? spec.data->name : "none");
+  return data + "-s" + std::to_string(spec.seed);
+}
+
+// "sigma" and "50" as "sigma50", a word by itself; only characters that suit a folder.
+std::string Label(const std::pair<std::string, std::string>& axis) {
+  const bool word = !axis.second.empty() && axis.second.find_first_of("0123456789.-") != 0;
+  std::string label = word ? axis.second : axis.first + axis.second;
+  if (axis.second == "true" || axis.second == "false") label = axis.first + "-" + axis.second;
+  return label;
+}
+
+const std::pair<std::string, std::string>* AxisNamed(const TrialSpec& spec, const std::string& key) {
+  for (const auto& axis : spec.axes) {
+    if (axis.first == key) return &axis;
+  }
+  return nullptr;
+}
+
+// The axes of the group in order, each once.
+std::vector<std::string> AxisKeys(const std::vector<TrialSpec*>& group) {
+  std::vector<std::string> keys;
+  for (const TrialSpec* trial : group) {
+    for (const auto& axis : trial->axes) {
+      if (std::find(keys.begin(), keys.end(), axis.first) == keys.end()) keys.push_back(axis.first);
+    }
+  }
+  return keys;
+}
+
+// Trials of one class have the same labels so far. Refines the classes by one axis; keeps its labels only
+// when that tells trials apart.
+void DistinguishTrials(const std::vector<TrialSpec*>& group, std::vector<std::string>& labels) {
+  std::vector<std::size_t> classes(group.size(), 0);
+  std::size_t count = 1;
+  for (const std::string& key : AxisKeys(group)) {
+    if (count == group.size()) return;
+    std::map<std::pair<std::size_t, std::string>, std::size_t> refined;
+    std::vector<std::size_t> next(group.size());
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const auto* axis = AxisNamed(*group[i], key);
+      next[i] = refined.try_emplace({classes[i], axis == nullptr ? "" : axis->second}, refined.size()).first->second;
+    }
+    if (refined.size() == count) continue;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (const auto* axis = AxisNamed(*group[i], key)) labels[i] += "-" + Label(*axis);
+    }
+    count = refined.size();
+    classes = std::move(next);
+  }
+}
+
+std::string FolderName(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) {
+        return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 std::string_view("._-+").find(c) != std::string_view::npos);
+      },
+      '_');
+  if (name.size() > kMaxFileNameBytes) name.resize(kMaxFileNameBytes);
+  return name;
+}
+
+// Appends the beginning of the id to names that are equal.
+void AppendIds(std::span<TrialSpec> trials) {
+  std::vector<TrialSpec*> by_name;
+  by_name.reserve(trials.size());
+  for (TrialSpec& trial : trials) by_name.push_back(&trial);
+  const auto less = [](const TrialSpec* a, const TrialSpec* b) { return a->name < b->name; };
+  std::sort(by_name.begin(), by_name.end(), less);
+  for (auto first = by_name.begin(); first != by_name.end();) {
+    const auto last = std::upper_bound(first, by_name.end(), *first, less);
+    if (last - first > 1)
+      std::for_each(first, last, [](TrialSpec* trial) { trial->name += "-" + trial->id.Hex().substr(0, 8); });
+    first = last;
+  }
+}
+
+// Names `trials` from role, method, reading, teacher, data and seed. Where that leaves names equal, the
+// values of the fewest leading axes that tell them apart are put in, and after that the id.
+// The names are unique among `trials` and fit for folders.
+void NameTrials(std::span<TrialSpec> trials) {
+  std::unordered_map<std::string, std::vector<TrialSpec*>> groups;
+  for (TrialSpec& trial : trials) groups[Stem(trial) + Tail(trial)].push_back(&trial);
+  for (auto& [name, group] : groups) {
+    std::vector<std::string> labels(group.size());
+    if (group.size() > 1) DistinguishTrials(group, labels);
+    for (std::size_t i = 0; i < group.size(); ++i)
+      group[i]->name = FolderName(Stem(*group[i]) + labels[i] + Tail(*group[i]));
+  }
+  AppendIds(trials);
+}
+
+constexpr std::size_t kMaxTrials = 1'000'000;
+
+// The seed does not change what a file holds.
+std::uint64_t TeacherSeed(const ResolvedTrial& student) {
+  return student.teacher->kind == TrialKind::loaded_teacher ? 0 : student.spec.seed;
+}
+
+// Expands one document; use once.
+class Planner {
+ public:
+  Planner(SweepDocument& document, const PlanHooks& hooks, DiagnosticCollector& diagnostics)
+      : document_(document), hooks_(hooks), diagnostics_(diagnostics), resolver_(document, diagnostics) {}
+
+  // `part`: a profile is laid over the sweep, and may leave teachers out.
+  void Run(SweepPlan& plan, bool part);
+
+ private:
+  [[nodiscard]] std::set<std::string> DataInUse() const;
+  void InspectData(SweepPlan& plan);
+  [[nodiscard]] std::vector<DataTable> UnusedWithBudget() const;
+  void ShareBudgets(UnpackedDigests& unpacked);
+  void Unpack(const DataTable& table, UnpackedDigests& unpacked);
+  [[nodiscard]] std::size_t Combinations() const;
+  void CollectAxisKeys();
+  void AddStudent(Layers layers, std::uint64_t seed);
+  [[nodiscard]] std::optional<TrialId> TeacherFor(const ResolvedTrial& student);
+  [[nodiscard]] const TrialSpec* FindTeacherSpec(const ResolvedTrial& student) const;
+  [[nodiscard]] const TrialSpec& FindSpender(const ResolvedTrial& student) const;
+  [[nodiscard]] bool Finish(TrialSpec& spec, bool checkable, const Assignment* epsilon, Position fallback);
+  // Fills the digest of the file that a teacher is loaded from; false after an error.
+  [[nodiscard]] bool DigestFile(const TeacherDefinition& teacher, TrialSpec& spec);
+  void WarnAboutUnusedTeachers() const;
+  [[nodiscard]] std::size_t MaxTeachers() const {
+    return document_.teachers.size() * document_.data.size() * document_.seeds.size();
+  }
+  std::size_t PutTeachersFirst();  // how many they are
+
+  SweepDocument& document_;
+  const PlanHooks& hooks_;
+  DiagnosticCollector& diagnostics_;
+  TrialResolver resolver_;
+  std::vector<const SpecKey*> axis_keys_;
+  bool tells_side_information_ = false;
+  std::vector<TrialSpec> trials_;  // in the order of planning, teachers among them until PutTeachersFirst
+  std::unordered_set<TrialId> students_;
+  using TeacherSlot = std::tuple<const TeacherDefinition*, const DataTable*, std::uint64_t>;
+  std::map<TeacherSlot, std::size_t> teachers_;  // index in trials_, in the order of file and seed
+  std::map<std::string, std::string> digests_;   // digest by path
+  std::size_t excluded_ = 0;
+};
+
+std::set<std::string> Planner::DataInUse() const {
+  std::set<std::string> names;
+  const auto collect = [&names](const Assignments& assignments) {
+    for (const Assignment& assignment : assignments) {
+      if (assignment.valid && assignment.key->name == "data") names.insert(std::get<std::string>(assignment.value));
+    }
+  };
+  collect(document_.trial);
+  for (const Axis& axis : document_.axes) {
+    for (const Assignments& row : axis.rows) collect(row);
+  }
+  for (const WhenRule& rule : document_.when) collect(rule.set);
+  if (document_.data.size() == 1) names.insert(document_.data.front().data->name);
+  return names;
+}
+
+void Planner::InspectData(SweepPlan& plan) {
+  const std::set<std::string> used = DataInUse();
+  for (DataTable& table : document_.data) {
+    DataSpec& data = *table.data;
+    if (!used.contains(data.name)) {
+      diagnostics_.AddWarning(table.where, "data." + data.name,
+                              "the data set \"" + data.name + "\" is used by no trial");
+      continue;
+    }
+    plan.data.push_back(table.data);
+    if (!hooks_.inspect || !table.readable) continue;
+    const Status found = hooks_.inspect(data);
+    if (!found.ok()) {
+      AddFileError(table, found.message(), diagnostics_);
+      table.readable = false;
+      continue;
+    }
+    CheckDataRanges(table, diagnostics_);
+  }
+}
+
+// Data sets that no trial uses and whose budget may still cover another's examples, as far as their files are
+// there.
+std::vector<DataTable> Planner::UnusedWithBudget() const {
+  const std::set<std::string> used = DataInUse();
+  std::vector<DataTable> unused;
+  for (const DataTable& table : document_.data) {
+    if (used.contains(table.data->name) || !table.data->budget || !table.readable || !hooks_.inspect) continue;
+    DataTable copy = table;
+    copy.data = std::make_shared<DataSpec>(*table.data);
+    if (hooks_.inspect(*copy.data).ok()) unused.push_back(std::move(copy));
+  }
+  return unused;
+}
+
+void Planner::Unpack(const DataTable& table, UnpackedDigests& unpacked) {
+  const DataSpec& data = *table.data;
+  if (!hooks_.unpacked || data.digest.empty() || unpacked.contains(data.digest)) return;
+  const Result<std::string> digest = hooks_.unpacked(data);
+  if (!digest.ok())
+    diagnostics_.AddError(table.path, "data." + data.name + ".path", digest.status().message());
+  else if (*digest != data.digest)
+    unpacked[data.digest] = *digest;
+}
+
+// A budget belongs to the examples: it holds under every name that they have in this file.
+void Planner::ShareBudgets(UnpackedDigests& unpacked) {
+  std::map<std::string, DataTable> budgeted;  // by digest
+  std::vector<DataTable> tables = UnusedWithBudget();
+  tables.insert(tables.begin(), document_.data.begin(), document_.data.end());
+  const bool budget =
+      std::any_of(tables.begin(), tables.end(), [](const DataTable& table) { return table.data->budget.has_value(); });
+  if (hooks_.unpack_all || tables.size() > 1 || budget)
+    for (const DataTable& table : tables) Unpack(table, unpacked);
+  for (const DataTable& table : tables) {
+    const DataSpec& data = *table.data;
+    if (data.digest.empty() || !data.budget) continue;
+    const auto [first, fresh] = budgeted.try_emplace(FindUnpackedDigest(unpacked, data.digest), table);
+    const DataSpec& other = *first->second.data;
+    if (fresh || (other.budget->epsilon == data.budget->epsilon && other.budget->delta == data.budget->delta)) continue;
+    diagnostics_.AddError(table.where, "data." + data.name + ".budget",
+                          "data." + data.name + " and data." + other.name +
+                              " hold the same examples, which a budget covers under every name: give both the "
+                              "same budget, or one of them none");
+  }
+  for (DataTable& table : document_.data) {
+    const auto found = budgeted.find(FindUnpackedDigest(unpacked, table.data->digest));
+    if (found == budgeted.end() || table.data->budget) continue;
+    table.data->budget = found->second.data->budget;
+    diagnostics_.AddWarning(table.where, "data." + table.data->name,
+                            "data." + table.data->name + " and data." + found->second.data->name +
+                                " hold the same examples: the budget of data." + found->second.data->name +
+                                " covers both");
+  }
+}
+
+std::size_t Planner::Combinations() const {
+  std::size_t total = document_.seeds.size();
+  for (const Axis& axis : document_.axes) {
+    if (axis.rows.empty()) return 0;
+    if (total > kMaxTrials) return total;
+    total *= axis.rows.size();
+  }
+  return total;
+}
+
+void Planner::CollectAxisKeys() {
+  for (const Axis& axis : document_.axes) {
+    for (const Assignments& row : axis.rows) {
+      for (const Assignment& assignment : row) {
+        if (std::find(axis_keys_.begin(), axis_keys_.end(), assignment.key) == axis_keys_.end()) {
+          axis_keys_.push_back(assignment.key);
+        }
+      }
+    }
+  }
+}
+
+// Calibrates the trial, then computes its id.
+bool Planner::Finish(TrialSpec& spec, bool checkable, const Assignment* epsilon, Position fallback) {
+  if (checkable && hooks_.calibrate) {
+    const Status calibrated = hooks_.calibrate(spec);
+    if (!calibrated.ok()) {
+      diagnostics_.AddError(epsilon != nullptr ? epsilon->where : fallback,
+                            epsilon != nullptr ? epsilon->path : "trial.epsilon", calibrated.message());
+      return false;
+    }
+  }
+  spec.id = ComputeTrialId(spec);
+  return true;
+}
+
+bool Planner::DigestFile(const TeacherDefinition& teacher, TrialSpec& spec) {
+  if (!hooks_.digest_file) return true;
+  const std::string& path = spec.weights.empty() ? spec.torchscript : spec.weights;
+  const auto known = digests_.find(path);
+  if (known != digests_.end()) {
+    spec.weights_digest = known->second;
+    return true;
+  }
+  const auto file = std::find_if(teacher.assignments.begin(), teacher.assignments.end(),
+                                 [](const Assignment& value) { return value.key->type == KeyType::path; });
+  const Result<std::string> digest = hooks_.digest_file(path);
+  if (!digest.ok()) {
+    diagnostics_.AddError(file->where, file->path, digest.status().message());
+    return false;
+  }
+  spec.weights_digest = digests_[path] = *digest;
+  return true;
+}
+
+std::optional<TrialId> Planner::TeacherFor(const ResolvedTrial& student) {
+  const bool loaded = student.teacher->kind == TrialKind::loaded_teacher;
+  const std::uint64_t seed = TeacherSeed(student);
+  const TeacherSlot slot{student.teacher, student.data, seed};
+  if (const auto found = teachers_.find(slot); found != teachers_.end()) return trials_[found->second].id;
+  ResolvedTrial teacher = resolver_.ResolveTeacher(*student.teacher, *student.data, seed);
+  const Assignment* epsilon = nullptr;
+  for (const Assignment& assignment : student.teacher->assignments)
+    if (assignment.key->name == "epsilon") epsilon = &assignment;
+  const bool checkable = teacher.checkable && CheckTeacher(teacher, *student.teacher, diagnostics_) &&
+                         (!loaded || DigestFile(*student.teacher, teacher.spec));
+  if (checkable && teacher.kind == TrialKind::dpsgd_teacher) {
+    const Assignment* delta = FindStrongest({&document_.trial}, "delta");
+    WarnAboutLargeDelta(teacher, delta != nullptr ? delta->where : student.teacher->where, diagnostics_);
+  }
+  static_cast<void>(Finish(teacher.spec, checkable, epsilon, student.teacher->where));
+  teachers_.emplace(slot, trials_.size());
+  return trials_.emplace_back(std::move(teacher.spec)).id;
+}
+
+// Returns null where there is none.
+const TrialSpec* Planner::FindTeacherSpec(const ResolvedTrial& student) const {
+  if (student.teacher == nullptr) return nullptr;
+  return &trials_[teachers_.at({student.teacher, student.data, TeacherSeed(student)})];
+}
+
+// Returns the trial whose epsilon a row shows: a student that only asks a privately trained teacher spends what the
+// teacher was given.
+const TrialSpec& Planner::FindSpender(const ResolvedTrial& student) const {
+  const TrialSpec* teacher = IsPostProcessing(student.kind) ? FindTeacherSpec(student) : nullptr;
+  return teacher == nullptr ? student.spec : *teacher;
+}
+
+void Planner::AddStudent(Layers layers, std::uint64_t seed) {
+  ResolvedTrial student = resolver_.ResolveStudent(layers, seed);
+  excluded_ += student.excluded ? 1 : 0;
+  if (student.excluded || !student.checkable || !CheckStudent(student, layers, document_, diagnostics_)) return;
+  TrialSpec& spec = student.spec;
+  if (student.teacher != nullptr) spec.parent = TeacherFor(student);
+  if (!Finish(spec, true, FindStrongest(layers, "epsilon"), document_.trial_where)) return;
+  if (!CheckSolved(student, layers, document_, diagnostics_)) return;
+  spec.axes.reserve(axis_keys_.size());
+  for (const SpecKey* key : axis_keys_) {
+    if (!key->AppliesTo(student.kind, spec.source)) continue;
+    const TrialSpec& spender = key->name == "epsilon" ? FindSpender(student) : spec;
+    spec.axes.emplace_back(std::string(key->TrialName()), ValueText(*key, key->get(spender)));
+  }
+  if (tells_side_information_)
+    spec.axes.emplace_back(std::string(kSideInformationKey), SideInformation(spec, FindTeacherSpec(student)));
+  if (students_.insert(spec.id).second) {
+    trials_.push_back(std::move(spec));
+    return;
+  }
+  diagnostics_.AddWarning(
+      document_.sweep_where, "sweep",
+      "some combinations of the axes differ only in keys that do not apply to them, and are one trial");
+}
+
+void Planner::WarnAboutUnusedTeachers() const {
+  for (const TeacherDefinition& teacher : document_.teachers) {
+    bool used = false;
+    for (const auto& [slot, index] : teachers_) used = used || std::get<0>(slot) == &teacher;
+    if (!used) {
+      diagnostics_.AddWarning(teacher.where, "teacher." + teacher.name,
+                              "the teacher \"" + teacher.name + "\" is named by no trial, and is not trained");
+    }
+  }
+}
+
+// Puts every distinct teacher before the students, in place: there may be no memory for a second copy of a large plan.
+std::size_t Planner::PutTeachersFirst() {
+  std::vector<std::size_t> order, twins;  // indices in trials_
+  order.reserve(trials_.size());
+  std::set<TrialId> known;
+  for (const auto& [slot, index] : teachers_) (known.insert(trials_[index].id).second ? order : twins).push_back(index);
+  const std::size_t teachers = order.size();
+  for (std::size_t i = 0; i < trials_.size(); ++i)
+    if (trials_[i].role == Role::student) order.push_back(i);
+  order.insert(order.end(), twins.begin(), twins.end());
+  teachers_.clear();
+  students_.clear();
+  Reorder(trials_, order);
+  trials_.resize(trials_.size() - twins.size());
+  return teachers;
+}
+
+void Planner::Run(SweepPlan& plan, bool part) {
+  InspectData(plan);
+  ShareBudgets(plan.unpacked);
+  const bool read_well = diagnostics_.clean();
+  const std::size_t total = Combinations();
+  if (total > kMaxTrials) {
+    diagnostics_.AddError(
+        document_.sweep_where, "sweep",
+        "the axes and seeds make more than " + std::to_string(kMaxTrials) + " trials; split the sweep");
+    return;
+  }
+  CollectAxisKeys();
+  tells_side_information_ = ShowsSideInformation(document_.tables);
+  trials_.reserve(total + std::min(total, MaxTeachers()));
+  std::vector<std::size_t> at(document_.axes.size(), 0);
+  const std::size_t rows = document_.seeds.empty() ? 0 : total / document_.seeds.size();
+  for (std::size_t row = 0; row < rows; ++row) {
+    Layers layers = {&document_.trial};
+    for (std::size_t i = 0; i < at.size(); ++i) layers.push_back(&document_.axes[i].rows[at[i]]);
+    for (const std::uint64_t seed : document_.seeds) AddStudent(layers, seed);
+    for (std::size_t i = at.size(); i-- > 0;) {
+      if (++at[i] < document_.axes[i].rows.size()) break;
+      at[i] = 0;
+    }
+  }
+  if (read_well && excluded_ == total) {
+    diagnostics_.AddError(document_.sweep_where, "sweep.exclude", "every trial is excluded: nothing is left to run");
+  }
+  if (read_well) resolver_.ReportUnused();
+  if (!diagnostics_.clean()) return;
+  if (!part) WarnAboutUnusedTeachers();
+  const std::size_t teachers = PutTeachersFirst();
+  plan.trials = std::move(trials_);
+  WarnIfLargerBudgetBuysLess(std::span(plan.trials).subspan(teachers), document_.sweep_where, diagnostics_);
+  NameTrials(plan.trials);
+}
+
+}  // namespace
+
+const std::string& FindUnpackedDigest(const UnpackedDigests& unpacked, const std::string& digest) {
+  const auto found = unpacked.find(digest);
+  return found == unpacked.end() ? digest : found->second;
+}
+
+PlanOutcome ParseSweep(const std::string& text, const std::string& path, const PlanOptions& options,
+                       const PlanHooks& hooks) {
+  SourceTexts sources;
+  DiagnosticCollector diagnostics(&sources);
+  const Lookup lookup = hooks.lookup ? hooks.lookup : Lookup(EnvironmentVariable);
+  SweepDocument document = ReadSweepDocument(text, path, options, lookup, sources, diagnostics);
+  SweepPlan plan;
+  plan.file = path;
+  plan.name = document.name;
+  plan.profile = options.profile;
+  plan.tables = document.tables;
+  for (const FigureTable& figure : document.figures) plan.figures.push_back(figure.spec);
+  plan.quota = document.quota;
+  if (!document.data.empty() || document.NamesSleep())
+    Planner(document, hooks, diagnostics).Run(plan, !options.profile.empty());
+  if (!plan.trials.empty()) CheckFigures(document, plan.trials, !options.profile.empty(), diagnostics);
+  plan.resolved_toml = std::move(document.resolved_toml);
+  PlanOutcome outcome;
+  outcome.errors = diagnostics.TakeErrors();
+  plan.warnings = diagnostics.TakeWarnings();
+  if (outcome.errors.empty()) outcome.plan = std::move(plan);
+  return outcome;
+}
+
+PlanOutcome LoadSweep(const std::string& path, const PlanOptions& options, const PlanHooks& hooks) {
+  const Result<std::string> text = ReadSweepFile(path);
+  if (text.ok()) return ParseSweep(*text, path, options, hooks);
+  PlanOutcome outcome;
+  Diagnostic unread;
+  unread.file = path;
+  unread.message = text.status().message();
+  outcome.errors.push_back(std::move(unread));
+  return outcome;
+}
+
+}  // namespace retort

@@ -1,0 +1,265 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/base/digests.h"
+#include "experiments/methods/methods.h"
+#include "orchestrator/cli/commands/commands.h"
+#include "orchestrator/cli/commands/open_results.h"
+#include "orchestrator/cli/commands/output_file.h"
+#include "orchestrator/cli/render/json_documents.h"
+#include "orchestrator/results/trial_names.h"
+#include "orchestrator/results/verify.h"
+#include "storage/files/file_modes.h"
+#include "storage/formats/npy_file.h"
+#include "storage/images/png_grid.h"
+#include "storage/results/attempt_file.h"
+#include "storage/weights/write_weights.h"
+
+namespace retort::orchestrator::cli {
+
+// retort export
+namespace {
+
+using nlohmann::ordered_json;
+
+// What is exported: the trial, and what its finished attempt left (nothing for the ledger).
+struct Exported {
+  const ResultsView& view;
+  const TrialView& trial;
+  storage::AttemptFile file;
+};
+
+// Nothing of a file leaves the folder that the trial's row was not written for.
+Result<storage::AttemptFile> ReadFileOfRow(const ResultsView& view, const TrialView& trial) {
+  RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file,
+                          storage::ReadAttemptFile(view.directory + "/" + trial.row->attempt_file));
+  const Status same = CheckAgainstRow(file, *trial.row);
+  if (same.ok()) return file;
+  return DamageError(same.message() + " Nothing was exported; `" + AddResultsOption("retort verify", view.directory) +
+                     "` says what else is damaged.");
+}
+
+std::string CsvField(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string CsvLine(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields) line += (line.empty() ? "" : ",") + CsvField(field);
+  return line + "\n";
+}
+
+// The network under the names of its own state: parameters and running statistics.
+Result<std::vector<storage::TensorBlob>> ReadNetwork(const Exported& what) {
+  const TrialSpec& spec = what.trial.spec;
+  if (FindKind(spec) == TrialKind::ensemble_teacher)
+    return UsageError(
+        FormatTrialName(spec) +
+        " is an ensemble, whose members are no one network and are never released; export a student of it.");
+  const std::string prefix = spec.role == Role::teacher ? "teacher/" : "student/";
+  std::vector<storage::TensorBlob> state;
+  for (const storage::TensorBlob& blob : what.file.parameters) {
+    if (!blob.name.starts_with(prefix)) continue;
+    state.push_back(blob);
+    state.back().name = blob.name.substr(prefix.size());
+  }
+  if (state.empty()) return UsageError(FormatTrialName(spec) + " trains no network.");
+  return state;
+}
+
+Result<std::string> Student(const Exported& what, const std::string& format) {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<storage::TensorBlob> state, ReadNetwork(what));
+  if (format == "torch") return storage::EncodeTorch(state);
+  return format == "npz" ? storage::EncodeNpz(state) : storage::EncodeSafetensors(state);
+}
+
+Result<std::string> Samples(const Exported& what, const std::string& format) {
+  const storage::AttemptFile& file = what.file;
+  if (!file.samples)
+    return UsageError(FormatTrialName(what.trial.spec) + " kept no samples: only methods with a generator do.");
+  if (format == "png") return storage::EncodePngGrid(file.samples->images);
+  storage::TensorBlob step{"step", storage::DType::u64, {static_cast<std::int64_t>(file.samples->step.size())}, {}};
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(file.samples->step.data());
+  step.bytes.assign(bytes, bytes + file.samples->step.size() * sizeof(std::uint64_t));
+  storage::TensorBlob images = file.samples->images, released = file.samples->released;
+  images.name = "images";
+  released.name = "released";
+  return storage::EncodeNpz({images, released, step});
+}
+
+Result<std::string> Curves(const Exported& what, const std::string&) {
+  const storage::AttemptFile& file = what.file;
+  std::map<std::int64_t, std::map<std::string, double>> rows;
+  std::vector<std::string> head = {"step"};
+  for (const auto& [name, points] : file.curves) {
+    head.push_back(name);
+    for (const auto& [step, value] : points) rows[step][name] = value;
+  }
+  std::string text = CsvLine(head);
+  for (const auto& [step, values] : rows) {
+    std::vector<std::string> fields = {std::to_string(step)};
+    for (std::size_t i = 1; i < head.size(); ++i) {
+      const auto value = values.find(head[i]);
+      fields.push_back(value == values.end() ? "" : fmt::format("{}", value->second));
+    }
+    text += CsvLine(fields);
+  }
+  return text;
+}
+
+// The columns are the fields of `retort show --json`; a field that an entry lacks is empty.
+Result<std::string> Ledger(const Exported& what, const std::string&) {
+  std::vector<ordered_json> entries;
+  std::vector<std::string> head;
+  for (const storage::LedgerEntry& entry : what.view.ledger) {
+    if (entry.attempt.trial != what.trial.spec.id) continue;
+    entries.push_back(LedgerEntryJson(entry));
+    for (const auto& [key, value] : entries.back().items())
+      if (std::find(head.begin(), head.end(), key) == head.end()) head.push_back(key);
+  }
+  std::string text = CsvLine(head);
+  for (const ordered_json& entry : entries) {
+    std::vector<std::string> fields;
+    for (const std::string& key : head) {
+      const auto value = entry.find(key);
+      const bool empty = value == entry.end() || value->is_null();
+      fields.push_back(empty ? "" : value->is_string() ? value->get<std::string>() : value->dump());
+    }
+    text += CsvLine(fields);
+  }
+  return text;
+}
+
+struct ExportedPart {
+  const char* name;
+  std::vector<std::string> formats;
+  Result<std::string> (*encode)(const Exported& what, const std::string& format);
+};
+
+const std::vector<ExportedPart>& Parts() {
+  static const std::vector<ExportedPart> parts = {{"student", {"safetensors", "torch", "npz"}, Student},
+                                                  {"samples", {"png", "npz"}, Samples},
+                                                  {"curves", {"csv"}, Curves},
+                                                  {"ledger", {"csv"}, Ledger}};
+  return parts;
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return text;
+}
+
+// The part that the line names, in a format that fits it; else a diagnostic.
+const ExportedPart* FindPart(const CommandLine& line, std::vector<Diagnostic>& errors) {
+  std::vector<std::string> names;
+  Diagnostic error;
+  for (const ExportedPart& part : Parts()) {
+    names.emplace_back(part.name);
+    if (part.name != line.exported.what) continue;
+    if (std::find(part.formats.begin(), part.formats.end(), line.exported.format) != part.formats.end()) return &part;
+    error.key = "--format";
+    error.choices = part.formats;
+    error.message = fmt::format("{} cannot be written as {}; valid are {}.", line.exported.what, line.exported.format,
+                                Joined(part.formats));
+    errors.push_back(error);
+    return nullptr;
+  }
+  error.key = line.exported.what;
+  error.choices = SortByNearness(line.exported.what, names);
+  error.message = fmt::format("there is no `{}` to export; valid are {}.", line.exported.what, Joined(names));
+  errors.push_back(error);
+  return nullptr;
+}
+
+Result<std::string> EncodePart(const ExportedPart& part, const ResultsView& view, const TrialView& trial,
+                               const std::string& format) {
+  if (part.encode == Ledger) return Ledger({view, trial, {}}, format);
+  if (!trial.row || trial.row->attempt_file.empty())
+    return UsageError(fmt::format("{} is {}: only a trial that has ended leaves {} (`{}` says more).",
+                                  FormatTrialName(trial.spec), StateName(trial.state), part.name,
+                                  AddResultsOption(TrialCommand("explain", trial.spec), view.directory)));
+  RETORT_ASSIGN_OR_RETURN(storage::AttemptFile file, ReadFileOfRow(view, trial));
+  return part.encode({view, trial, std::move(file)}, format);
+}
+
+}  // namespace
+
+void AddExport(CLI::App& app, CommandLine& line, RawWords& words) {
+  CLI::App* command =
+      AddCommand(app, "export", "Write a trial's network, samples, curves or ledger as a file for other tools");
+  command->add_option("TRIAL", words.trial, "Id, unique prefix of an id, or shown name")->required();
+  command
+      ->add_option(
+          "WHAT", line.exported.what,
+          "student (also a teacher's network): safetensors, torch, npz; samples: png, npz; curves, ledger: csv")
+      ->required();
+  command->add_option("--format", line.exported.format, "safetensors, torch, npz, png or csv")->required();
+  command->add_option("--out", line.out, "The file to write")->required()->type_name("PATH");
+  command->add_flag("--force", line.force, "Also over a file that is there");
+}
+
+std::vector<std::string> ExportedParts() {
+  std::vector<std::string> names;
+  for (const ExportedPart& part : Parts()) names.emplace_back(part.name);
+  return names;
+}
+
+std::vector<std::string> ExportFormats() {
+  std::vector<std::string> formats;
+  for (const ExportedPart& part : Parts())
+    for (const std::string& format : part.formats)
+      if (std::find(formats.begin(), formats.end(), format) == formats.end()) formats.push_back(format);
+  return formats;
+}
+
+int ExportCommand(const Invocation& call) {
+  const CommandLine& line = call.line;
+  std::vector<Diagnostic> errors;
+  const ExportedPart* part = FindPart(line, errors);
+  if (part == nullptr) return call.console.Fail(errors);
+  const OutputRule rule{.force = line.force};
+  if (const Status may = CheckOutput(call.env, line.out, rule); !may.ok()) return call.console.Fail(may);
+  const Result<ResultsView> view = OpenShownResults(call);
+  if (!view.ok()) return call.console.Fail(view.status());
+  const Result<const TrialView*> trial = FindTrial(*view, line.trial);
+  if (!trial.ok()) return call.console.Fail(trial.status());
+  const Result<std::string> bytes = EncodePart(*part, *view, **trial, line.exported.format);
+  if (!bytes.ok()) return call.console.Fail(bytes.status());
+  const storage::UmaskScope users(call.umask);
+  if (const Status written = WriteOutput(call.env, line.out, *bytes, rule); !written.ok())
+    return call.console.Fail(written);
+  const std::string name = FormatTrialName((*trial)->spec);
+  if ((*trial)->spec.role == Role::teacher && part->encode == Student)
+    call.console.Message("a teacher knows its private examples: `" +
+                         AddResultsOption(TrialCommand("show", (*trial)->spec), view->directory) +
+                         "` says what it may claim");
+  if (!line.global.json) {
+    call.console.Message(fmt::format("{}: {} of {}, {} bytes", line.out, part->name, name, bytes->size()));
+    return 0;
+  }
+  Sha256 hash;
+  hash.Update(*bytes);
+  ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document.update({{"trial", (*trial)->spec.id.Hex()},
+                   {"name", name},
+                   {"exported", part->name},
+                   {"format", line.exported.format},
+                   {"out", line.out},
+                   {"bytes", bytes->size()},
+                   {"sha256", hash.FinishHex()}});
+  call.console.Data(DocumentText(document));
+  return 0;
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,433 @@
+#include "orchestrator/cli/commands/load_sweep.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "experiments/base/environment.h"
+#include "experiments/methods/trial_spec.h"
+#include "experiments/privacy/calibration.h"
+#include "orchestrator/results/plan_report.h"
+#include "orchestrator/results/results_root.h"
+#include "orchestrator/results/shared_examples.h"
+#include "orchestrator/results/tables/published.h"
+#include "storage/datasets/data_inspection.h"
+#include "storage/datasets/mark_store.h"
+#include "storage/datasets/splits.h"
+#include "storage/files/file_error.h"
+#include "storage/files/path_status.h"
+#include "storage/weights/class_names.h"
+#include "storage/weights/known_weights.h"
+#include "storage/weights/read_weights.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+struct KnownPart {
+  std::string_view name;
+  std::int64_t examples = 0;
+};
+
+struct KnownSet {
+  std::string_view reader, variant;  // target or version; empty: any
+  std::int64_t classes = 0, channels = 0, height = 0, width = 0;
+  std::array<KnownPart, 3> parts;
+};
+
+constexpr std::array kSets = {
+    KnownSet{"idx", "", 10, 1, 28, 28, {{{"train", 60'000}, {"test", 10'000}, {}}}},
+    KnownSet{"cifar10", "", 10, 3, 32, 32, {{{"train", 50'000}, {"test", 10'000}, {}}}},
+    KnownSet{"cifar100", "fine", 100, 3, 32, 32, {{{"train", 50'000}, {"test", 10'000}, {}}}},
+    KnownSet{"cifar100", "coarse", 20, 3, 32, 32, {{{"train", 50'000}, {"test", 10'000}, {}}}},
+    KnownSet{"svhn", "", 10, 3, 32, 32, {{{"train", 73'257}, {"test", 26'032}, {"extra", 531'131}}}},
+    KnownSet{"medmnist", "", 9, 3, 28, 28, {{{"train", 89'996}, {"validation", 10'004}, {"test", 7'180}}}},
+    // Of the hair colours only some faces have one of the three; how many is read from the list.
+    KnownSet{"celeba", "gender", 2, 3, 218, 178, {{{"train", 162'770}, {"validation", 19'867}, {"test", 19'962}}}},
+    KnownSet{"celeba", "hair", 3, 3, 218, 178, {{{"train", 162'770}, {"validation", 19'867}, {"test", 19'962}}}},
+    KnownSet{"covidx", "9B", 2, 3, 0, 0, {{{"train", 30'482}, {"test", 400}, {}}}},
+    KnownSet{"covidx", "9A", 3, 3, 0, 0, {{{"train", 30'130}, {"test", 400}, {}}}},
+    KnownSet{"covidx", "5", 3, 3, 0, 0, {{{"train", 13'958}, {"test", 0}, {}}}},
+    KnownSet{"imagenet", "", 1000, 3, 0, 0, {{{"train", 1'281'167}, {"validation", 50'000}, {}}}},
+    KnownSet{"tiny-imagenet", "", 200, 3, 64, 64, {{{"train", 100'000}, {"validation", 10'000}, {}}}},
+};
+
+const KnownSet* Find(const DataSpec& data) {
+  for (const KnownSet& set : kSets)
+    if (set.reader == data.reader && (set.variant.empty() || set.variant == data.target || set.variant == data.version))
+      return &set;
+  return nullptr;
+}
+
+std::int64_t FindExamples(const KnownSet& set, std::string_view part) {
+  std::int64_t examples = 0;
+  for (const KnownPart& known : set.parts)
+    if (part.empty() || known.name == part) examples += known.examples;
+  return examples;
+}
+
+// As inspection would: fractions one after the other, open parts to their end.
+void ResolveSplit(const KnownSet& set, DataSpec& data) {
+  SplitSpec& split = data.split;
+  double sum = 0;
+  for (const auto& [range, source] :
+       {std::pair{&split.train, &split.train_source}, std::pair{&split.public_range, &split.public_source},
+        std::pair{&split.test, &split.test_source}}) {
+    if (source->fraction > 0) {
+      range->begin = static_cast<std::int64_t>(std::floor(sum * static_cast<double>(data.examples) + 1e-6));
+      sum += source->fraction;
+      range->end = static_cast<std::int64_t>(std::floor(sum * static_cast<double>(data.examples) + 1e-6));
+    } else if (!source->part.empty() && source->open_end) {
+      range->end = std::max(range->begin, FindExamples(set, source->part));
+    }
+  }
+}
+
+// Data sets whose files are not here, as they were published: enough for the rows and columns of a table.
+// Fills classes, shape, number of examples and the parts and fractions of the split from what is known of the set that
+// its reader is for. Its digest stays empty, so that its trials are none that were ever run. What is known of no
+// published set stays as the sweep file has it.
+void AssumeAsPublished(DataSpec& data) {
+  const SplitSpec& split = data.split;
+  data.examples = std::max({split.train.end, split.public_range.end, split.test.end});
+  const KnownSet* set = Find(data);
+  if (set == nullptr) return;
+  if (data.classes == 0) data.classes = set->classes;
+  data.channels = set->channels;
+  if (data.height == 0 && set->height > 0) {
+    data.height = set->height;
+    data.width = set->width;
+  }
+  data.examples = std::max(data.examples, FindExamples(*set, ""));
+  ResolveSplit(*set, data);
+}
+
+// Tables that name a published table which there is not.
+std::vector<Diagnostic> UnknownPublished(const SweepPlan& plan) {
+  std::vector<Diagnostic> errors;
+  for (const TableSpec& table : plan.tables) {
+    if (table.published.empty()) continue;
+    const std::vector<std::string> names = ListPublishedTables();
+    if (std::find(names.begin(), names.end(), table.published) != names.end()) continue;
+    Diagnostic error;
+    error.file = plan.file;
+    error.key = "table." + table.name + ".published";
+    error.message = error.key + ": there is no published table \"" + table.published + "\"";
+    error.choices = FindNearest(table.published, names);
+    if (error.choices.empty()) error.choices = names;
+    errors.push_back(std::move(error));
+  }
+  return errors;
+}
+
+bool HasFiniteExampleClaim(const std::vector<privacy::Claim>& claims) {
+  return std::any_of(claims.begin(), claims.end(), [](const privacy::Claim& claim) {
+    return claim.adjacency == privacy::Adjacency::example && claim.status == privacy::ClaimStatus::proven &&
+           std::isfinite(claim.epsilon);
+  });
+}
+
+// Students that no budget can cover: under a cap each needs a finite proven `example` claim. Teachers stay in the
+// results folder; what they cost is counted where their answers leave.
+std::vector<Diagnostic> UncoverableUnderBudget(const SweepPlan& plan) {
+  const auto capped = [](const TrialSpec& spec) { return spec.data && spec.data->budget; };
+  if (std::none_of(plan.trials.begin(), plan.trials.end(), capped)) return {};
+  const TeacherSpecs teachers(plan.trials);
+  PlannedClaims claims;
+  std::vector<Diagnostic> errors;
+  for (const TrialSpec& spec : plan.trials) {
+    if (spec.role == Role::teacher || !capped(spec)) continue;
+    if (HasFiniteExampleClaim(claims.Of(spec, teachers.Of(spec)))) continue;
+    Diagnostic error;
+    error.file = plan.file;
+    error.key = "data." + spec.data->name + ".budget";
+    error.message = error.key + ": the trial " + spec.name +
+                    " has no finite proven claim for `example`, so no budget can cover it; leave it out, give it a " +
+                    "private teacher or noisy votes, or remove the budget";
+    errors.push_back(std::move(error));
+  }
+  return errors;
+}
+
+Diagnostic Warning(const std::string& file, std::string key, const std::string& message) {
+  Diagnostic warning;
+  warning.file = file;
+  warning.key = std::move(key);
+  warning.message = message;
+  return warning;
+}
+
+Diagnostic AbsentData(const std::string& file, const DataSpec& data, const Status& status) {
+  const std::string key = "data." + data.name + ".path";
+  return Warning(file, key, key + ": " + status.message() + "; until then it is taken to be as published");
+}
+
+// A plan may do without files that are not there yet, and without nothing else. Error: environment, for what is there
+// and may not be read.
+Status MayBeMissing(storage::Env& env, const DataSpec& data) {
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::PathExists(env, data.path));
+  return there ? storage::CheckReadable(env, data.path) : Status();
+}
+
+// How many examples the lists of an absent set's split name.
+Status CountLists(storage::Env& env, DataSpec& data) {
+  SplitSpec& split = data.split;
+  for (const auto& [range, source] :
+       {std::pair{&split.train, &split.train_source}, std::pair{&split.public_range, &split.public_source},
+        std::pair{&split.test, &split.test_source}}) {
+    if (source->list.empty()) continue;
+    RETORT_ASSIGN_OR_RETURN(const std::int64_t count, storage::CountListed(env, source->list));
+    *range = {0, count};
+  }
+  return {};
+}
+
+Status InspectOrAssume(storage::Env& env, const LoadRequest& request, const storage::DigestCache& cache, DataSpec& data,
+                       storage::DataNotes& notes, std::vector<Diagnostic>& absent) {
+  const Status status = storage::InspectData(env, data, cache, &notes);
+  if (status.code() != StatusCode::environment || !request.data_may_be_absent) return status;
+  RETORT_RETURN_IF_ERROR(MayBeMissing(env, data));
+  RETORT_RETURN_IF_ERROR(CountLists(env, data));
+  absent.push_back(AbsentData(request.path, data, status));
+  AssumeAsPublished(data);
+  return {};
+}
+
+// What a worker could not load, said before anything runs.
+std::vector<Diagnostic> UnusableWeights(storage::Env& env, const SweepPlan& plan) {
+  std::vector<Diagnostic> errors;
+  std::set<std::string> seen;
+  for (const TrialSpec& spec : plan.trials) {
+    const bool script = spec.weights.empty();
+    const std::string& path = script ? spec.torchscript : spec.weights;
+    if (spec.role != Role::teacher || spec.weights_digest.empty() || !seen.insert(path).second) continue;
+    const Status usable = script ? storage::CheckScriptFile(env, path) : storage::CheckWeightsFile(env, path);
+    const std::string key = "teacher." + spec.teacher + (script ? ".torchscript" : ".weights");
+    if (!usable.ok()) errors.push_back(Warning(plan.file, key, key + ": " + usable.message()));
+  }
+  return errors;
+}
+
+// What is there and only forbidden is no slip in the name of a sweep file.
+Status NotForbidden(const std::string& path) {
+  const bool forbidden = ::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0 && errno == EACCES;
+  return forbidden ? storage::FileError(EACCES, "read", path) : Status();
+}
+
+// Teachers whose file was not weighed.
+std::vector<Diagnostic> AbsentWeights(const SweepPlan& plan) {
+  std::vector<Diagnostic> absent;
+  for (const TrialSpec& spec : plan.trials) {
+    const std::string& path = spec.weights.empty() ? spec.torchscript : spec.weights;
+    if (spec.role != Role::teacher || path.empty() || !spec.weights_digest.empty()) continue;
+    const std::string key = "teacher." + spec.teacher + (spec.weights.empty() ? ".torchscript" : ".weights");
+    absent.push_back(
+        Warning(plan.file, key, key + ": '" + path + "' is not there; no trial of it can run before then"));
+  }
+  return absent;
+}
+
+// The variable as the process has it, or, where data may be absent, as the file writes it: no such path exists.
+std::optional<std::string> LookUp(const std::string& name, const std::string& file, std::vector<Diagnostic>& absent) {
+  if (std::optional<std::string> value = EnvironmentVariable(name)) return value;
+  const bool told =
+      std::any_of(absent.begin(), absent.end(), [&name](const Diagnostic& one) { return one.key == name; });
+  if (!told)
+    absent.push_back(
+        Warning(file, name, "the environment variable " + name + " is not set; set it, or write the path"));
+  return "${" + name + "}";
+}
+
+// A file that torchvision publishes for another network cannot fit.
+void WarnOfOtherNetworks(SweepPlan& plan) {
+  for (const TrialSpec& spec : plan.trials) {
+    const storage::KnownWeights* known = storage::FindKnownWeights(spec.weights_digest);
+    if (known == nullptr || spec.network.starts_with(known->network)) continue;
+    plan.warnings.push_back(Warning(plan.file, "teacher." + spec.teacher + ".weights",
+                                    fmt::format("{} holds {}, which torchvision publishes for \"{}\", not for \"{}\"",
+                                                spec.weights, known->name, known->network, spec.network)));
+  }
+}
+
+using NotesByData = std::map<std::string, storage::DataNotes>;
+
+// Teachers whose file numbers the classes otherwise than the data: every answer would be taken for another class. What
+// cannot be read is told when the trial starts.
+std::vector<Diagnostic> ContradictedClasses(storage::Env& env, const SweepPlan& plan, const NotesByData& notes) {
+  std::vector<Diagnostic> errors;
+  std::set<std::pair<std::string, std::string>> seen;  // by teacher and data: seeds share a file
+  for (const TrialSpec& spec : plan.trials) {
+    if (spec.role != Role::teacher || spec.weights_digest.empty() || spec.weights.empty() || !spec.data) continue;
+    if (!seen.emplace(spec.teacher + " " + spec.weights, spec.data->name).second) continue;
+    const auto found = notes.find(spec.data->name);
+    if (found == notes.end()) continue;
+    const Result<std::vector<std::string>> names = storage::ReadClassNames(env, spec.weights);
+    if (!names.ok()) continue;
+    const std::string what = storage::FindClassContradiction(*names, found->second.class_names);
+    if (what.empty()) continue;
+    const std::string key = "teacher." + spec.teacher + ".weights";
+    errors.push_back(Warning(plan.file, key,
+                             key + ": " + spec.weights + ": " + what + " (data." + spec.data->name + ", " +
+                                 spec.data->path + "); number the classes in class-index.csv as the weights do"));
+  }
+  return errors;
+}
+
+// What inspection noticed in the files of a data set.
+void WarnOfData(SweepPlan& plan, const NotesByData& notes) {
+  for (const auto& data : plan.data) {
+    const std::string key = "data." + data->name;
+    const auto found = notes.find(data->name);
+    if (found == notes.end()) continue;
+    for (const std::string& text : found->second.warnings)
+      plan.warnings.push_back(Warning(plan.file, key, key + ": " + data->path + ": " + text));
+  }
+}
+
+}  // namespace
+
+LoadedSweep LoadWithData(storage::Env& env, const LoadRequest& request) {
+  std::size_t data_errors = 0;
+  const storage::DigestCache cache = storage::FindDigestCache();
+  LoadedSweep loaded;
+  if (const Status closed = NotForbidden(request.path); !closed.ok()) {
+    loaded.errors.push_back(Warning(request.path, "", closed.message()));
+    loaded.code = closed.code();
+    return loaded;
+  }
+  NotesByData notes;
+  PlanHooks hooks;
+  hooks.inspect = [&](DataSpec& data) {
+    Status status = InspectOrAssume(env, request, cache, data, notes[data.name], loaded.absent);
+    if (!status.ok() && status.code() != StatusCode::usage) ++data_errors;
+    return status;
+  };
+  hooks.unpacked = [&](const DataSpec& data) {
+    Result<std::string> digest = storage::UnpackedDigest(env, data, cache);
+    if (!digest.ok()) ++data_errors;
+    return digest;
+  };
+  hooks.digest_file = [&](const std::string& path) {
+    Result<std::string> digest = storage::FileDigest(env, path);
+    if (!digest.ok() && request.data_may_be_absent && !storage::MayExist(env, path))
+      return Result<std::string>(std::string());
+    if (!digest.ok()) ++data_errors;
+    return digest;
+  };
+  hooks.unpack_all = request.runs;
+  if (request.data_may_be_absent)
+    hooks.lookup = [&](const std::string& name) { return LookUp(name, request.path, loaded.absent); };
+  privacy::Calibrator calibrator;
+  hooks.calibrate = [&calibrator](TrialSpec& spec) { return calibrator.Calibrate(spec); };
+  PlanOptions options;
+  options.overrides = request.overrides;
+  options.profile = request.profile;
+  PlanOutcome outcome = LoadSweep(request.path, options, hooks);
+  loaded.plan = std::move(outcome.plan);
+  loaded.errors = std::move(outcome.errors);
+  if (loaded.plan) {
+    loaded.errors = UnknownPublished(*loaded.plan);
+    for (Diagnostic& error : UncoverableUnderBudget(*loaded.plan)) loaded.errors.push_back(std::move(error));
+    for (Diagnostic& error : UnusableWeights(env, *loaded.plan)) loaded.errors.push_back(std::move(error));
+    for (Diagnostic& error : ContradictedClasses(env, *loaded.plan, notes)) loaded.errors.push_back(std::move(error));
+    if (!loaded.errors.empty()) loaded.plan.reset();
+    if (loaded.plan) {
+      WarnOfData(*loaded.plan, notes);
+      WarnOfOtherNetworks(*loaded.plan);
+      if (request.data_may_be_absent) {
+        const std::vector<Diagnostic> weights = AbsentWeights(*loaded.plan);
+        loaded.absent.insert(loaded.absent.end(), weights.begin(), weights.end());
+      }
+    }
+  }
+  if (data_errors > 0 && data_errors == loaded.errors.size()) loaded.code = StatusCode::environment;
+  return loaded;
+}
+
+namespace {
+
+// Of a data set whose digest this is: its name here, else what it is.
+std::string NameIn(const SweepPlan& plan, const std::string& digest) {
+  for (const auto& data : plan.data)
+    if (FindUnpackedDigest(plan.unpacked, data->digest) == digest) return "data." + data->name;
+  return "a data set of another sweep in the same results root (" + digest.substr(0, 8) + ")";
+}
+
+void AddText(std::string& text, const std::string& more) { text += (text.empty() ? "" : "; ") + more; }
+
+// What the examples of `data` have to do with those of the set `other`; empty where it is nothing.
+std::string SharedText(const SharedExamples& shared, const SweepPlan& plan, const DataSpec& data,
+                       const std::string& other) {
+  const std::string& own = FindUnpackedDigest(plan.unpacked, data.digest);
+  const std::string key = "data." + data.name, split = storage::SplitName(data);
+  const std::string whose = own == other ? "the same files, split otherwise" : NameIn(plan, other);
+  std::string text;
+  if (const std::int64_t shown = own == other ? shared.Exposed(own, own) : 0; shown > 0)
+    AddText(text,
+            fmt::format("{} of the private examples of {} are public or test examples of it, too: no claim about an "
+                        "example will have a bound. Take them out of one of the splits, by lists",
+                        shown, key));
+  if (const std::int64_t both = own == other ? 0 : shared.Shared(own, other); both > 0)
+    AddText(text,
+            fmt::format("{} of the private examples of {} are private ones of {}, too: what is spent on either counts "
+                        "for both",
+                        both, key, whose));
+  if (const std::int64_t shown = shared.ExposedBy(own, split, other); shown > 0)
+    AddText(text,
+            fmt::format("{} of the private examples of {} are public or test examples of {}: what is shown of them "
+                        "there, no claim here covers. Split both alike",
+                        shown, key, whose));
+  if (const std::int64_t shown = shared.FindPublicPart(own, split, other); shown > 0)
+    AddText(text, fmt::format(
+                      "{} of the public or test examples of {} are private ones of {}: what is shown of them here, no "
+                      "claim there covers. Split both alike",
+                      shown, key, whose));
+  return text;
+}
+
+void WarnOfSharedExamples(const SharedExamples& shared, SweepPlan& plan) {
+  for (const auto& data : plan.data) {
+    for (const std::string& other : shared.Digests()) {
+      const std::string text = SharedText(shared, plan, *data, other);
+      if (!text.empty()) plan.warnings.push_back(Warning(plan.file, "data." + data->name, text));
+    }
+  }
+}
+
+}  // namespace
+
+void AddBudgetWarnings(storage::Env& env, const std::string& results, SweepPlan& plan) {
+  const auto warn = [&plan](const std::string& key, const std::string& message) {
+    plan.warnings.push_back(Warning(plan.file, key, message));
+  };
+  for (const std::string& copy : DescribeCopies(env, results)) warn("sweep.name", copy);
+  for (const std::string& unknown : DescribeUncounted(env, results)) warn("sweep.name", unknown);
+  storage::DigestOptions reading;
+  reading.cache = storage::FindDigestCache();
+  reading.may_decode = false;
+  Result<SharedExamples> shared = RootExamples(env, FindResultsRoot(results), reading).Look(plan);
+  if (!shared.ok()) return warn("data", shared.status().message());
+  WarnOfSharedExamples(*shared, plan);
+  const Result<BudgetsByData> budgets = ReadOtherBudgets(env, results, plan, *shared);
+  if (!budgets.ok()) return warn("data", budgets.status().message());
+  for (const auto& data : plan.data) {
+    const auto found = budgets->find(FindUnpackedDigest(plan.unpacked, data->digest));
+    if (found == budgets->end()) continue;
+    for (const OtherBudget& other : found->second)
+      warn("data." + data->name,
+           fmt::format("the budget of epsilon = {:g} at delta = {:g} that {} sets covers the examples of data.{} in "
+                       "this sweep, too",
+                       other.budget.epsilon, other.budget.delta, other.directory, data->name));
+  }
+}
+
+}  // namespace retort::orchestrator::cli

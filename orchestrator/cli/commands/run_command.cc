@@ -1,0 +1,180 @@
+#include "orchestrator/cli/commands/run_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "cluster/launch_environment.h"
+#include "experiments/base/number_text.h"
+#include "experiments/base/status.h"
+#include "orchestrator/cli/commands/commands.h"
+#include "orchestrator/cli/commands/load_sweep.h"
+#include "orchestrator/cli/commands/open_results.h"
+#include "orchestrator/cli/render/json_documents.h"
+#include "orchestrator/cli/render/status_text.h"
+#include "orchestrator/cli/render/version.h"
+#include "orchestrator/cost/cost_cache.h"
+#include "orchestrator/process/environment.h"
+#include "orchestrator/process/system_clock.h"
+#include "orchestrator/results/sweep_status.h"
+#include "orchestrator/results/sweep_summary.h"
+#include "orchestrator/results/trial_names.h"
+#include "orchestrator/service/service.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+constexpr int kSomeFailed = 1;
+constexpr int kEndedAtOnce = 130;
+
+}  // namespace
+
+std::string DescribeNextStep(const RunEnding& ending) {
+  const std::string again = "next: run the same command again; it goes on ";
+  if (ending.code == 0) return "next: " + ending.table;
+  if (ending.code == kSomeFailed && !ending.all_ended)
+    return fmt::format("next: raise [sweep] quota in {}, and run the same command again", ending.sweep);
+  if (ending.code == kSomeFailed)
+    return fmt::format("next: `{}` names the causes; then `{}`", AddResultsOption("retort status", ending.results),
+                       AddResultsOption("retort retry --failed", ending.results));
+  if (ending.code == ExitCode(StatusCode::environment))
+    return fmt::format(
+        "next: make room on the disk of {}, and run the same command again: it tries again what the "
+        "disk had ended",
+        ending.results);
+  return again + (ending.code == kEndedAtOnce ? "from the last checkpoints" : "where it stopped");
+}
+
+RunOptions ReadRunOptions(const Invocation& call) {
+  RunOptions options;
+  options.environment = call.environment;
+  options.version = VersionText();
+  options.build_facts = BuildFacts();
+  options.slots = std::max(call.line.slots, 1);
+  options.metrics_listen = call.line.run.metrics_listen;
+  options.metrics_auth = call.line.run.metrics_auth;
+  options.metrics_tls = call.line.run.metrics_tls;
+  if (call.line.run.share) options.shared_umask = call.umask;
+  if (call.line.run.grace_seconds > 0) options.grace_seconds = call.line.run.grace_seconds;
+  options.time_limit_seconds = call.line.run.time_limit_seconds;
+  options.quiet = call.line.global.quiet;
+  options.color = call.console.options().color_err;
+  options.worker_program = cluster::FindVariable(call.environment, "RETORT_WORKER").value_or("");
+  return options;
+}
+
+std::optional<int> LimitToAllocation(const Invocation& call, RunOptions& options) {
+  const Result<std::optional<cluster::AllocationEnd>> found = cluster::FindAllocationEnd(options.environment);
+  if (!found.ok()) return call.console.Fail(found.status());
+  if (!found->has_value()) return std::nullopt;
+  const cluster::AllocationEnd& end = **found;
+  const double now = ReadClocks().unix_seconds;
+  const double work = cluster::ComputeWorkSeconds(end, now, options.grace_seconds);
+  const std::string ends =
+      fmt::format("the allocation ends in {} ({})", DurationText(std::max(0.0, end.unix_seconds - now)), end.named_by);
+  if (work <= 0) {
+    call.console.Message(fmt::format("{}: too little to start anything; run the same command in a new one", ends));
+    return ExitCode(StatusCode::cancelled);
+  }
+  call.console.Message(fmt::format("{}; work stops, saved, in {}", ends, DurationText(work)));
+  const double limit = options.time_limit_seconds;
+  options.time_limit_seconds = limit > 0 ? std::min(limit, work) : work;
+  return std::nullopt;
+}
+
+namespace {
+
+// The document of `run --json`: how the sweep stands now.
+void PrintOutcome(const Invocation& call, const std::string& results, int code) {
+  const Result<ResultsView> view = ReadPacked(call.env, results);
+  nlohmann::ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document["results"] = results;
+  document["exit_code"] = code;
+  document["counts"] = nlohmann::ordered_json::object();
+  if (view.ok())
+    for (const auto& [state, count] : CountStates(*view)) document["counts"][state] = count;
+  call.console.Data(DocumentText(document));
+}
+
+bool AllEnded(storage::Env& env, const std::string& results) {
+  const Result<ResultsView> view = ReadJournaled(env, results);
+  return !view.ok() || std::all_of(view->trials.begin(), view->trials.end(),
+                                   [](const TrialView& trial) { return IsFinal(trial.state); });
+}
+
+void SayNext(const Invocation& call, const std::string& results, int code) {
+  const CommandLine& line = call.line;
+  RunEnding ending{code, true, line.sweep, results, SweepCommand("table", line)};
+  if (code == 1) ending.all_ended = AllEnded(call.env, results);
+  call.console.Message(DescribeNextStep(ending));
+}
+
+}  // namespace
+
+void AddRunOptions(CLI::App& command, CommandLine& line, RawWords& words) {
+  command.add_option("--slots", line.slots, "Workers at once on this rank's CPUs (default 1)")
+      ->check(CLI::Range(1, 4096));
+  command.add_option("--metrics-listen", line.run.metrics_listen,
+                     "ADDR:PORT of the metrics endpoint ([ADDR]:PORT of IPv6), or none (default 127.0.0.1 and the next "
+                     "free port from 9477)");
+  command
+      .add_option("--metrics-auth", line.run.metrics_auth,
+                  "File whose first line is user:password, asked for by the metrics endpoint (HTTP basic)")
+      ->type_name("FILE");
+  command
+      .add_option("--metrics-tls", line.run.metrics_tls,
+                  "PEM file with certificate chain and private key: the metrics endpoint speaks HTTPS")
+      ->type_name("FILE");
+  command.add_flag("--share", line.run.share,
+                   "Let others read the results folder as your umask says (default: files 600, folders 700)");
+  command
+      .add_option("--time-limit", words.time_limit,
+                  "Save and stop after this time, e.g. 90m; exit code 75, run again to go on")
+      ->type_name("DURATION");
+  command
+      .add_option("--grace", words.grace, "Time to save from the first signal until workers are killed (default 25s)")
+      ->type_name("DURATION");
+}
+
+void AddRun(CLI::App& app, CommandLine& line, RawWords& words) {
+  CLI::App* run = AddCommand(app, "run", "Run the sweep, or resume it; running a finished sweep does nothing");
+  AddSweep(*run, words, "KEY=VALUE", kOverridesHelp);
+  AddRunOptions(*run, line, words);
+}
+
+int RunCommand(const Invocation& call) {
+  // How a sweep ends does not hang on who reads of it. The document at its end is for somebody.
+  std::signal(SIGPIPE, SIG_IGN);
+  RunOptions options = ReadRunOptions(call);
+  if (!IsWorldRankZero(call.environment)) {
+    const Result<int> agent = RunAgentRank(options);
+    return agent.ok() ? *agent : call.console.Fail(agent.status());
+  }
+  if (const std::optional<int> code = LimitToAllocation(call, options)) return EndRun(options, *code);
+  const CommandLine& line = call.line;
+  LoadedSweep loaded = LoadWithData(call.env, {line.sweep, line.overrides, line.global.profile, true});
+  if (!loaded.plan) return EndRun(options, call.console.Fail(loaded.errors, loaded.code));
+  options.results = FindResultsPath(line.global.results, loaded.plan->name);
+  AddBudgetWarnings(call.env, options.results, *loaded.plan);
+  for (const Diagnostic& warning : loaded.plan->warnings) call.console.Warn(warning);
+  const Result<int> code = RunSweep(*loaded.plan, options);
+  if (!code.ok()) return EndRun(options, call.console.Fail(code.status()));
+  // Where it cannot be written, the next `status` reads the journal. Who was interrupted does not wait for it.
+  if (*code == 0 || *code == 1) {
+    const CostCache costs = OpenCostCache(call.env, call.environment);
+    (void)StoreSummary(call.env, options.results, costs, VersionText());
+  }
+  if (line.global.json) {
+    std::signal(SIGPIPE, SIG_DFL);
+    PrintOutcome(call, options.results, *code);
+  } else {
+    SayNext(call, options.results, *code);
+  }
+  return EndRun(options, *code);
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,20 @@
+// Makes a picture of a figure's points, and a JSON document.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "orchestrator/plot/picture.h"
+#include "orchestrator/results/tables/figure_data.h"
+
+namespace retort::orchestrator::cli {
+
+[[nodiscard]] plot::Picture MakePicture(const FigureData& data);
+
+// What `retort plot --json` prints of a figure.
+
+// `files`: those that were written.
+[[nodiscard]] nlohmann::ordered_json FigureJson(const FigureData& data, const std::vector<std::string>& files);
+
+}  // namespace retort::orchestrator::cli

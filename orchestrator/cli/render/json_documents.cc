@@ -1,0 +1,113 @@
+#include "orchestrator/cli/render/json_documents.h"
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/methods/spec_codec.h"
+#include "experiments/privacy/accountants/reasons.h"
+#include "orchestrator/results/sweep_status.h"
+#include "orchestrator/results/trial_names.h"
+
+namespace retort::orchestrator::cli {
+
+nlohmann::ordered_json ClaimsJson(const std::vector<privacy::Claim>& claims) {
+  auto array = nlohmann::ordered_json::array();
+  for (const privacy::Claim& claim : claims)
+    array.push_back(nlohmann::ordered_json::parse(privacy::EncodeClaim(claim), nullptr, false));
+  return array;
+}
+
+std::string DocumentText(const nlohmann::ordered_json& document) {
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string ClaimsText(const std::vector<privacy::Claim>& claims) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < claims.size(); ++i) text += (i == 0 ? "" : ",") + privacy::EncodeClaim(claims[i]);
+  return text + "]";
+}
+
+void WriteWithArray(const std::function<void(std::string_view)>& out, const nlohmann::ordered_json& document,
+                    const std::string& key, std::size_t count, const std::function<std::string(std::size_t)>& entry) {
+  std::string head = DocumentText(document);
+  head.resize(head.rfind("\n}"));
+  out(head + ",\n  \"" + key + "\": [");
+  for (std::size_t i = 0; i < count; ++i) out((i == 0 ? "\n    " : ",\n    ") + entry(i));
+  out(count == 0 ? "]\n}\n" : "\n  ]\n}\n");
+}
+
+using nlohmann::ordered_json;
+
+namespace {
+
+// All but the spec.
+ordered_json SummaryJson(const TrialView& trial) {
+  ordered_json json;
+  json["trial"] = trial.spec.id.Hex();
+  json["name"] = FormatTrialName(trial.spec);
+  json["state"] = StateName(trial.state);
+  json["attempts"] = trial.attempts;
+  const std::string failure = FindFailureWord(trial);
+  json["failure"] = failure.empty() ? ordered_json() : ordered_json(failure);
+  if (!trial.detail.empty()) json["detail"] = trial.detail;
+  if (!trial.refuted.empty()) json["refuted"] = trial.refuted;
+  if (!trial.audit_unknown.empty()) json["audit_unknown"] = trial.audit_unknown;
+  json["metrics"] = ordered_json::object();
+  if (trial.row)
+    for (const auto& [name, value] : trial.row->metrics) json["metrics"][name] = value;
+  json["row_digest"] = trial.row ? ordered_json(trial.row->row_digest) : ordered_json();
+  return json;
+}
+
+}  // namespace
+
+ordered_json KeysAndValues(const std::vector<std::string>& keys, const std::vector<std::string>& values) {
+  ordered_json object = ordered_json::object();
+  for (std::size_t i = 0; i < keys.size(); ++i) object[keys[i]] = values[i];
+  return object;
+}
+
+ordered_json TrialJson(const TrialView& trial) {
+  ordered_json json = SummaryJson(trial);
+  json["spec"] = ordered_json::parse(EncodeTrialSpec(trial.spec), nullptr, false);
+  return json;
+}
+
+// The spec and the further members are texts already: parsing them again would be most of the work.
+std::string TrialText(const TrialView& trial, const std::vector<std::pair<std::string, std::string>>& further) {
+  std::string text = SummaryJson(trial).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  text.back() = ',';
+  text += "\"spec\":" + EncodeTrialSpec(trial.spec);
+  for (const auto& [name, value] : further) text += ",\"" + name + "\":" + value;
+  return text + "}";
+}
+
+ordered_json LedgerEntryJson(const storage::LedgerEntry& entry) {
+  ordered_json json;
+  json["id"] = entry.id;
+  json["data_digest"] = entry.data_digest;
+  json["trial"] = entry.attempt.trial.Hex();
+  json["attempt"] = entry.attempt.number;
+  json["generation"] = entry.generation;
+  json["state"] = entry.state == storage::LedgerState::settled ? "settled" : "reserved";
+  json["used"] = entry.state == storage::LedgerState::settled ? ordered_json(entry.used) : ordered_json();
+  json["event"] = ordered_json::parse(privacy::EncodeEvent(entry.event), nullptr, false);
+  return json;
+}
+ordered_json DevicesJson(const std::vector<DeviceView>& devices) {
+  ordered_json all = ordered_json::array();
+  for (const DeviceView& device : devices) {
+    ordered_json trials = ordered_json::array();
+    for (const TrialView* trial : device.trials) trials.push_back(trial->spec.id.Hex());
+    ordered_json entry = {{"host", device.host},
+                          {"device", device.device},
+                          {"rank", device.rank},
+                          {"slot", device.slot},
+                          {"state", DeviceStateName(device.state)},
+                          {"trials", std::move(trials)}};
+    if (device.since > 0) entry["since"] = device.since;
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,47 @@
+// The parts of JSON documents that several commands print: claims, trials, ledger entries and devices.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "experiments/privacy/claim.h"
+#include "orchestrator/results/devices.h"
+#include "orchestrator/results/results_view.h"
+#include "storage/log/privacy_ledger.h"
+
+namespace retort::orchestrator::cli {
+
+[[nodiscard]] nlohmann::ordered_json ClaimsJson(const std::vector<privacy::Claim>& claims);
+// The same as text on one line.
+[[nodiscard]] std::string ClaimsText(const std::vector<privacy::Claim>& claims);
+
+// What every document ends as: two-space indent and a line end; bytes that are no UTF-8 are replaced.
+[[nodiscard]] std::string DocumentText(const nlohmann::ordered_json& document);
+
+// The same with one more member, `key`: an array of `count` entries, one line each, made and written one by
+// one, since there may be many.
+void WriteWithArray(const std::function<void(std::string_view)>& out, const nlohmann::ordered_json& document,
+                    const std::string& key, std::size_t count, const std::function<std::string(std::size_t)>& entry);
+
+// {"key": "value", ...}; as many values as keys.
+[[nodiscard]] nlohmann::ordered_json KeysAndValues(const std::vector<std::string>& keys,
+                                                   const std::vector<std::string>& values);
+
+inline constexpr int kSchemaVersion = 1;
+
+// {"trial","name","state","attempts","failure","metrics","row_digest","spec"}; `detail` when there is one.
+[[nodiscard]] nlohmann::ordered_json TrialJson(const TrialView& trial);
+// The same as text on one line, with further members: the names and texts of JSON values.
+[[nodiscard]] std::string TrialText(const TrialView& trial,
+                                    const std::vector<std::pair<std::string, std::string>>& further = {});
+[[nodiscard]] nlohmann::ordered_json LedgerEntryJson(const storage::LedgerEntry& entry);
+
+// [{"host","device","rank","slot","state":"free|busy|drained|lost","trials":[ID…]}…]; a lost one has "since".
+[[nodiscard]] nlohmann::ordered_json DevicesJson(const std::vector<DeviceView>& devices);
+
+}  // namespace retort::orchestrator::cli

@@ -1,0 +1,274 @@
+#include "orchestrator/cli/render/plan_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "experiments/base/number_text.h"
+#include "experiments/base/printable.h"
+#include "experiments/methods/spec_codec.h"
+#include "orchestrator/cli/render/claim_text.h"
+#include "orchestrator/cli/render/json_documents.h"
+#include "orchestrator/cli/render/status_text.h"
+#include "orchestrator/cli/render/text_table.h"
+#include "orchestrator/results/trial_names.h"
+#include "storage/weights/known_weights.h"
+
+namespace retort::orchestrator::cli {
+namespace {
+
+constexpr std::size_t kNamesOfAGroup = 4;
+
+std::string EstimateText(const std::optional<CostEstimate>& estimate) {
+  if (!estimate) return "unknown";
+  if (estimate->low == estimate->high) return "~" + DurationText(estimate->seconds);
+  return fmt::format("~{} ({} to {})", DurationText(estimate->seconds), DurationText(estimate->low),
+                     DurationText(estimate->high));
+}
+
+std::string DataText(const SweepPlan& plan) {
+  if (plan.data.empty()) return "Data: none\n";
+  std::string out = "Data\n";
+  for (const auto& data : plan.data) {
+    const SplitSpec& split = data->split;
+    const bool found = !data->digest.empty();
+    out += fmt::format("  {}  {} {}: {} examples of {}×{}×{}, {} classes\n", data->name, data->reader,
+                       found ? "found" : "MISSING, taken as published", CountText(data->examples), data->channels,
+                       data->height, data->width, data->classes);
+    out += fmt::format("    {}{}\n", OneLine(data->path), found ? ", sha256 " + data->digest.substr(0, 16) : "");
+    out += fmt::format("    private {}, public {}, test {}, shuffle {}\n", CountText(data->PrivateExamples()),
+                       CountText(data->PublicExamples()), CountText(split.test.size()), split.shuffle);
+    if (data->budget)
+      out += fmt::format("    budget over all trials: ε ≤ {} at δ = {}\n", EpsilonText(data->budget->epsilon),
+                         ShortNumber(data->budget->delta));
+  }
+  return out;
+}
+
+// The teachers that are loaded from files; empty when there are none.
+std::string LoadedText(const SweepPlan& plan) {
+  std::string out;
+  for (const TrialSpec& spec : plan.trials) {
+    if (spec.role != Role::teacher || spec.weights_digest.empty()) continue;
+    const storage::KnownWeights* known = storage::FindKnownWeights(spec.weights_digest);
+    out +=
+        fmt::format("  {}  {}, {}\n    {}, sha256 {}\n", FormatTrialName(spec), spec.network,
+                    known != nullptr ? known->name : "not among the files that torchvision publishes",
+                    OneLine(spec.weights.empty() ? spec.torchscript : spec.weights), spec.weights_digest.substr(0, 16));
+  }
+  return out.empty() ? out : "Loaded teachers\n" + out;
+}
+
+std::string TrialsText(const PlanReport& report) {
+  TextTable table({"trial", "teacher", "plan", "devices", "threads", "time"},
+                  {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
+  const std::size_t shown = std::min(report.trials.size(), kListedTrials);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const PlannedTrial& trial = report.trials[i];
+    const std::string verb = trial.runs ? (trial.stored == nullptr ? "new" : "run") : "skip";
+    table.Add({FormatTrialName(*trial.spec), trial.spec->role == Role::teacher ? "" : trial.spec->teacher,
+               trial.stored == nullptr ? verb : verb + ", " + FindReason(trial), std::to_string(trial.spec->devices),
+               std::to_string(trial.spec->threads), EstimateText(EstimateTrial(report, trial))});
+  }
+  std::string out = table.Render(2);
+  if (report.trials.size() > shown)
+    out += fmt::format("  and {} more (--json lists all)\n",
+                       CountText(static_cast<std::int64_t>(report.trials.size() - shown)));
+  return out;
+}
+
+std::string CountsText(const PlanReport& report) {
+  const auto runs =
+      std::count_if(report.trials.begin(), report.trials.end(), [](const PlannedTrial& t) { return t.runs; });
+  std::string out = fmt::format("Trials: {}, of which {} to run and {} done",
+                                CountText(static_cast<std::int64_t>(report.trials.size())), CountText(runs),
+                                CountText(static_cast<std::int64_t>(report.trials.size()) - runs));
+  if (!report.dropped.empty()) out += fmt::format("; {} stored ones are not in this plan", report.dropped.size());
+  if (runs == 0) return out + ". Nothing is left to run.\n";
+  out += ".\n";
+  if (report.total) return out + "Time: " + SweepEstimateText(*report.total) + ".\n";
+  if (report.unknown == 0)
+    return out + fmt::format("Time: unknown, since a trial needs more devices than {} (--slots).\n", report.slots);
+  return out + fmt::format(
+                   "Time and disk: unknown until the first trials of each kind have run on a machine like "
+                   "this one ({} of {} to run are of an unmeasured kind).\n",
+                   CountText(static_cast<std::int64_t>(report.unknown)), CountText(runs));
+}
+
+std::vector<std::string> GroupNames(const std::vector<const TrialSpec*>& specs) {
+  std::vector<std::string> names;
+  for (const TrialSpec* spec : specs) {
+    if (names.size() == kNamesOfAGroup && specs.size() > kNamesOfAGroup + 1) break;
+    names.push_back(FormatTrialName(*spec));
+  }
+  if (names.size() < specs.size()) names.push_back(fmt::format("and {} more", specs.size() - names.size()));
+  return names;
+}
+
+// Trials with equal claims share one entry: their names stand above each other.
+std::string PrivacyText(const PlanReport& report, std::size_t width) {
+  std::vector<std::pair<std::vector<privacy::Claim>, std::vector<const TrialSpec*>>> groups;
+  const std::size_t claimed = std::min(report.trials.size(), kListedTrials);
+  PlannedClaims planned(report.voids);
+  for (std::size_t i = 0; i < claimed; ++i) {
+    const TrialSpec& spec = *report.trials[i].spec;
+    const std::vector<privacy::Claim>& claims = planned.Of(spec, report.trials[i].teacher);
+    const auto same =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == claims; });
+    if (same == groups.end())
+      groups.push_back({claims, {&spec}});
+    else
+      same->second.push_back(&spec);
+  }
+  Notes notes;
+  TextTable table({"trial", "protects", "neighbours", "δ", "ε", "basis"},
+                  {Align::left, Align::left, Align::left, Align::left, Align::right, Align::left});
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (g > 0) table.AddRule();
+    const auto& [claims, specs] = groups[g];
+    const std::vector<std::string> names = GroupNames(specs);
+    for (std::size_t i = 0; i + 1 < names.size(); ++i) table.Add({names[i]});
+    for (std::size_t i = 0; i < std::max<std::size_t>(claims.size(), 1); ++i) {
+      std::vector<std::string> line = {i == 0 ? names.back() : ""};
+      if (i < claims.size()) {
+        const ClaimCells cells = MakeClaimCells(claims[i], notes, true);
+        line.insert(line.end(), {cells.protects, cells.neighbours, cells.delta, cells.epsilon, cells.basis});
+      }
+      table.Add(line);
+    }
+  }
+  std::string out = "Privacy, if nothing fails (†: the paper's formula, not a guarantee)";
+  if (claimed < report.trials.size()) out += fmt::format(", of the first {} trials", claimed);
+  out += "\n" + table.Render(2);
+  for (std::size_t i = 0; i < notes.texts().size(); ++i)
+    out += "  " + Wrap(fmt::format("[{}] {}", i + 1, notes.texts()[i]), width - 2, 6) + "\n";
+  return out;
+}
+
+// What calibrated trials leave for attempts that are lost; empty when none is calibrated.
+std::string RetriesText(const PlanReport& report, std::size_t width) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = -1;
+  for (const PlannedTrial& trial : report.trials) {
+    if (trial.spec->calibrate == Calibrate::none) continue;
+    least = std::min(least, trial.spec->retries);
+    most = std::max(most, trial.spec->retries);
+  }
+  if (most < 0) return "";
+  const std::string room = least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
+  const std::string text =
+      most == 0 ? "Calibrated trials leave no room for lost attempts (retries = 0): each may charge a block of "
+                  "reserve_block releases again, which shows in the ε of the row."
+                : fmt::format(
+                      "Calibrated trials leave room for {} lost {} (retries), each charged a block of at most "
+                      "reserve_block releases again; what is lost beyond that shows in the ε of the row.",
+                      room, room == "1" ? "attempt" : "attempts");
+  return "  " + Wrap(text, width - 2, 2) + "\n";
+}
+
+}  // namespace
+
+std::string PlanAsText(const PlanReport& report, std::size_t width) {
+  std::string out = fmt::format("Sweep {} ({}), results in {}{}\n\n", report.plan->name, report.plan->file,
+                                report.results, report.has_results ? "" : " (new)");
+  out += DataText(*report.plan) + LoadedText(*report.plan) + "\n" + CountsText(report) + TrialsText(report) + "\n" +
+         PrivacyText(report, width) + RetriesText(report, width);
+  return out;
+}
+
+std::string PlanDiffAsText(const PlanReport& report) {
+  std::string out;
+  std::size_t same = 0;
+  for (const PlannedTrial& trial : report.trials) {
+    if (trial.stored == nullptr)
+      out += "+ " + FormatTrialName(*trial.spec) + "  new\n";
+    else if (trial.runs)
+      out += "~ " + FormatTrialName(*trial.spec) + "  " + FindReason(trial) + "\n";
+    else
+      ++same;
+  }
+  for (const TrialView* trial : report.dropped)
+    out += "- " + FormatTrialName(trial->spec) + "  stored (" + std::string(StateName(trial->state)) +
+           "), not in this plan\n";
+  return out + fmt::format("{} of {} planned trials are already in {}\n", same, report.trials.size(), report.results);
+}
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json EstimateJson(const std::optional<CostEstimate>& estimate) {
+  if (!estimate) return {};
+  return {{"seconds", estimate->seconds},
+          {"low", estimate->low},
+          {"high", estimate->high},
+          {"measured", estimate->measured}};
+}
+
+ordered_json TotalJson(const std::optional<SweepEstimate>& total) {
+  if (!total) return {};
+  return {{"seconds", total->seconds.mean},
+          {"low", total->seconds.low},
+          {"high", total->seconds.high},
+          {"measured", total->measured},
+          {"slots", total->slots},
+          {"device_hours",
+           {{"mean", total->device_hours.mean}, {"low", total->device_hours.low}, {"high", total->device_hours.high}}}};
+}
+
+TrialView UnknownTrial(const TrialSpec& spec) {
+  TrialView view;
+  view.spec = spec;
+  view.state = spec.parent ? TrialState::waiting : TrialState::queued;
+  return view;
+}
+
+ordered_json DataJson(const SweepPlan& plan) {
+  ordered_json data = ordered_json::array();
+  for (const auto& set : plan.data)
+    data.push_back({{"name", set->name},
+                    {"reader", set->reader},
+                    {"path", set->path},
+                    {"found", !set->digest.empty()},
+                    {"digest", set->digest},
+                    {"examples", set->examples},
+                    {"shape", {set->channels, set->height, set->width}},
+                    {"classes", set->classes},
+                    {"train", set->PrivateExamples()},
+                    {"public", set->PublicExamples()},
+                    {"test", set->split.test.size()}});
+  return data;
+}
+
+std::string TrialEntry(const PlanReport& report, const PlannedTrial& trial, PlannedClaims& claims) {
+  return TrialText(trial.stored != nullptr ? *trial.stored : UnknownTrial(*trial.spec),
+                   {{"new", trial.stored == nullptr ? "true" : "false"},
+                    {"runs", trial.runs ? "true" : "false"},
+                    {"reason", ordered_json(FindReason(trial)).dump()},
+                    {"estimate", EstimateJson(EstimateTrial(report, trial)).dump()},
+                    {"claims", ClaimsText(claims.Of(*trial.spec, trial.teacher))}});
+}
+
+}  // namespace
+
+void WritePlanAsJson(const PlanReport& report, const std::function<void(std::string_view)>& out) {
+  ordered_json document;
+  document["schema_version"] = kSchemaVersion;
+  document["sweep"] = report.plan->name;
+  document["results"] = report.results;
+  document["data"] = DataJson(*report.plan);
+  document["estimate"] = TotalJson(report.total);
+  document["disk_bytes"] =
+      report.total && report.total->disk_bytes ? ordered_json(*report.total->disk_bytes) : ordered_json();
+  document["dropped"] = ordered_json::array();
+  for (const TrialView* trial : report.dropped)
+    document["dropped"].push_back({{"trial", trial->spec.id.Hex()}, {"name", FormatTrialName(trial->spec)}});
+  document["warnings"] = ordered_json::array();
+  for (const Diagnostic& warning : report.plan->warnings) document["warnings"].push_back(warning.message);
+  PlannedClaims claims(report.voids);
+  WriteWithArray(out, document, "trials", report.trials.size(),
+                 [&](std::size_t i) { return TrialEntry(report, report.trials[i], claims); });
+}
+
+}  // namespace retort::orchestrator::cli

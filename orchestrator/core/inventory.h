@@ -1,0 +1,47 @@
+// What the journal says of the newest run: its agents and devices, and the terms under which it was started. Pure.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orchestrator/core/events.h"
+
+namespace retort::orchestrator {
+
+class Inventory {
+ public:
+  struct Agent {
+    std::string host;
+    std::vector<std::string> devices;  // by slot
+    std::set<int> drained;             // slots that get no more work
+    bool lost = false;
+    double since = 0;  // unix seconds: of its last change
+  };
+
+  // Call it with every event, in order.
+  void On(const JournalEvent& event);
+  // By world rank, of the newest run.
+  [[nodiscard]] const std::map<int, Agent>& agents() const { return agents_; }
+  // Slots of agents that are not lost, without drained ones.
+  [[nodiscard]] int LiveSlots() const;
+
+ private:
+  void Note(const AgentNoted& event, double at);
+  std::map<int, Agent> agents_;
+};
+
+// The terms of a run, from its provenance in the journal.
+struct RunTerms {
+  std::string machine;   // FindMachineKind on world rank 0's host; empty = not known
+  int slots = 0;         // workers at once that were asked for; 0 = not known
+  double work_ends = 0;  // unix seconds at which it saves and stops; 0 = no limit
+};
+
+// Reads the JSON object that ProvenanceJson (service/run_options.h) writes. What is missing or of another form keeps
+// its default.
+[[nodiscard]] RunTerms ReadRunTerms(std::string_view provenance_json);
+
+}  // namespace retort::orchestrator

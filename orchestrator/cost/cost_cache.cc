@@ -1,0 +1,111 @@
+#include "orchestrator/cost/cost_cache.h"
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "orchestrator/process/environment.h"
+#include "storage/files/path_status.h"
+
+namespace retort::orchestrator {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+constexpr std::size_t kFields = 7;  // the last was not always there
+
+ordered_json SampleJson(const CostSample& sample) {
+  return {sample.trial,         sample.at,         sample.unit_seconds,
+          sample.start_seconds, sample.file_bytes, sample.checkpoint_bytes,
+          sample.share};
+}
+
+bool ReadSample(const ordered_json& json, CostSample& sample) {
+  if (!json.is_array() || json.size() > kFields || json.size() + 1 < kFields || !json[0].is_string()) return false;
+  sample.trial = json[0].get<std::string>();
+  double* const fields[] = {&sample.at,         &sample.unit_seconds,     &sample.start_seconds,
+                            &sample.file_bytes, &sample.checkpoint_bytes, &sample.share};
+  for (std::size_t i = 1; i < json.size(); ++i) {
+    if (!json[i].is_number()) return false;
+    *fields[i - 1] = json[i].get<double>();
+    if (!std::isfinite(*fields[i - 1]) || *fields[i - 1] < 0) return false;
+  }
+  return sample.unit_seconds > 0 && sample.share > 0 && sample.share <= 1;
+}
+
+}  // namespace
+
+std::string EncodeCosts(const MachineCosts& costs) {
+  ordered_json document;
+  document["retort_costs"] = kVersion;
+  document["machines"] = ordered_json::object();
+  for (const auto& [machine, model] : costs) {
+    ordered_json& shapes = document["machines"][machine] = ordered_json::object();
+    for (const auto& [shape, samples] : model.samples())
+      for (const CostSample& sample : samples) shapes[shape].push_back(SampleJson(sample));
+  }
+  return document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+Result<MachineCosts> DecodeCosts(std::string_view text) {
+  const ordered_json document = ordered_json::parse(text, nullptr, false);
+  const Status broken = DamageError("it does not hold measured costs of this version of retort");
+  if (!document.is_object() || !document.contains("retort_costs") || document["retort_costs"] != kVersion ||
+      !document.contains("machines") || !document["machines"].is_object())
+    return broken;
+  MachineCosts costs;
+  for (const auto& [machine, shapes] : document["machines"].items()) {
+    if (!shapes.is_object()) return broken;
+    for (const auto& [shape, samples] : shapes.items()) {
+      if (!samples.is_array()) return broken;
+      for (const ordered_json& entry : samples) {
+        CostSample sample;
+        if (!ReadSample(entry, sample)) return broken;
+        costs[machine].Add(shape, sample);
+      }
+    }
+  }
+  return costs;
+}
+
+namespace {
+
+// Returns no costs where there is no file.
+Result<MachineCosts> ReadCosts(storage::Env& env, const std::string& path) {
+  RETORT_ASSIGN_OR_RETURN(const bool there, storage::PathExists(env, path));
+  if (!there) return MachineCosts();
+  RETORT_ASSIGN_OR_RETURN(const std::string text, env.ReadFile(path));
+  return DecodeCosts(text);
+}
+
+}  // namespace
+
+CostCache OpenCostCache(storage::Env& env, const std::vector<std::string>& environment) {
+  CostCache cache;
+  cache.machine = FindMachineKind(environment);
+  const std::string directory = FindCacheDirectory(environment);
+  if (directory.empty()) return cache;
+  cache.path = directory + "/costs.json";
+  Result<MachineCosts> known = ReadCosts(env, cache.path);
+  if (known.ok())
+    cache.costs = std::move((*known)[cache.machine]);
+  else
+    cache.warning = cache.path + " is left out of estimates: " + known.status().message() +
+                    "; it is written anew when a trial ends, and may be deleted";
+  return cache;
+}
+
+Status SaveCosts(storage::Env& env, const CostCache& cache, const CostModel& costs) {
+  if (cache.path.empty() || costs.samples().empty()) return {};
+  RETORT_RETURN_IF_ERROR(env.CreateDirectories(std::filesystem::path(cache.path).parent_path().string()));
+  const auto lock = env.Lock(cache.path + ".lock");
+  if (!lock.ok()) return {};
+  Result<MachineCosts> known = ReadCosts(env, cache.path);
+  MachineCosts all = known.ok() ? *std::move(known) : MachineCosts();
+  all[cache.machine].Merge(costs);
+  return env.WriteFileAtomically(cache.path, EncodeCosts(all));
+}
+
+}  // namespace retort::orchestrator

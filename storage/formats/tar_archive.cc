@@ -1,0 +1,72 @@
+#include "storage/formats/tar_archive.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace retort::storage {
+namespace {
+
+constexpr std::size_t kMaxHeaders = 4096;
+
+std::string NameOf(std::string_view block) {
+  const std::string name(TarText(block.substr(0, 100)));
+  return name.starts_with("./") ? name.substr(2) : name;
+}
+
+}  // namespace
+
+std::string_view TarText(std::string_view field) { return field.substr(0, std::min(field.find('\0'), field.size())); }
+
+Result<std::uint64_t> ParseTarNumber(std::string_view field) {
+  std::uint64_t value = 0;
+  if ((static_cast<unsigned char>(field[0]) & 0x80U) != 0) {
+    for (std::size_t i = field.size() - 8; i < field.size(); ++i)
+      value = (value << 8) | static_cast<unsigned char>(field[i]);
+    for (std::size_t i = 1; i < field.size() - 8; ++i)
+      if (field[i] != '\0') return DamageError("is beyond any disk");
+    return value;
+  }
+  std::string_view digits = TarText(field);
+  while (!digits.empty() && digits.front() == ' ') digits.remove_prefix(1);
+  while (!digits.empty() && digits.back() == ' ') digits.remove_suffix(1);
+  if (digits.empty()) return value;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 8);
+  if (error != std::errc() || end != digits.data() + digits.size()) return DamageError("is no octal number");
+  return value;
+}
+
+bool TarChecksumFits(std::string_view block) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < kTarBlock; ++i) sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(block[i]);
+  const Result<std::uint64_t> stored = ParseTarNumber(block.substr(148, 8));
+  return stored.ok() && *stored == sum;
+}
+
+bool LooksLikeTar(std::string_view head) {
+  return head.size() >= kTarBlock && head[0] != '\0' && TarChecksumFits(head);
+}
+
+Result<std::map<std::string, TarMember>> ReadTarMembers(const InputFile& file, const std::string& name) {
+  const auto where = [&](std::uint64_t at) { return name + ": offset " + std::to_string(at) + ": "; };
+  std::map<std::string, TarMember> members;
+  std::string block(kTarBlock, '\0');
+  std::uint64_t at = 0;
+  for (std::size_t headers = 0; file.size() - at >= kTarBlock; ++headers) {
+    if (headers == kMaxHeaders) return Refused(where(at) + "a tar archive of more than 4096 members is no state dict");
+    RETORT_RETURN_IF_ERROR(file.ReadAt(at, block.size(), block.data()));
+    if (block[0] == '\0') return members;
+    if (!TarChecksumFits(block)) return DamageError(where(at) + "the checksum of a tar header does not fit");
+    const Result<std::uint64_t> size = ParseTarNumber(std::string_view(block).substr(124, 12));
+    const std::uint64_t data = at + kTarBlock;
+    if (!size.ok() || *size > file.size() - data) return DamageError(where(at) + "a tar member is cut short");
+    const bool regular = block[156] == '0' || block[156] == '\0';
+    if (regular && !members.emplace(NameOf(block), TarMember{data, *size}).second)
+      return Refused(where(at) + "two tar members are named '" + NameOf(block) + "'");
+    const std::uint64_t padded = (*size + kTarBlock - 1) / kTarBlock * kTarBlock;
+    if (padded > file.size() - data) return DamageError(where(at) + "a tar member is cut short");
+    at = data + padded;
+  }
+  return DamageError(where(file.size()) + "the tar archive has no end: it was cut short");
+}
+
+}  // namespace retort::storage

@@ -1,0 +1,248 @@
+#include "storage/results/checkpoint_store.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "storage/files/file_error.h"
+#include "storage/files/path_status.h"
+#include "storage/log/attempt_logs.h"
+#include "storage/results/attempt_import.h"
+#include "storage/results/checkpoint_file.h"
+
+namespace retort::storage {
+namespace {
+
+constexpr std::int64_t kBeforeAll = -1;  // a rewind to it voids every point
+
+bool IsCheckpointName(const std::string& name) { return name.rfind("checkpoint-", 0) == 0; }
+
+bool IsTemporary(const std::string& name) {
+  return name.size() > kTemporarySuffix.size() &&
+         name.compare(name.size() - kTemporarySuffix.size(), kTemporarySuffix.size(), kTemporarySuffix) == 0;
+}
+
+bool IsLive(const std::vector<CommittedCheckpoint>& live, const std::string& file) {
+  return std::any_of(live.begin(), live.end(), [&](const CommittedCheckpoint& known) { return known.file == file; });
+}
+
+// Of what is about to be written, but for a few kilobytes around the tensors.
+std::uint64_t SizeOf(const Checkpoint& checkpoint) {
+  std::uint64_t bytes = 0;
+  for (const TensorBlob& tensor : checkpoint.tensors) bytes += tensor.bytes.size();
+  for (const auto& [name, value] : checkpoint.attributes) bytes += name.size() + value.size();
+  return bytes;
+}
+
+// Files of an attempt are removed and written anew: never where a link leads.
+Status CheckNoLink(const std::string& directory) {
+  std::error_code ignored;
+  if (!std::filesystem::is_symlink(directory, ignored)) return {};
+  return EnvironmentError("'" + directory +
+                          "' is a link, and an attempt's files are not removed or written through one: " +
+                          "put the folder itself there, or remove the link.");
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(Env& env, std::string directory, std::size_t kept)
+    : env_(env), directory_(std::move(directory)), kept_(kept) {
+  RETORT_CHECK(kept_ >= 1);
+}
+
+CheckpointStore::~CheckpointStore() = default;
+
+Result<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(Env& env, const std::string& trial_directory,
+                                                               std::uint32_t attempt, std::size_t kept) {
+  std::unique_ptr<CheckpointStore> store(new CheckpointStore(env, AttemptDirectory(trial_directory, attempt), kept));
+  RETORT_RETURN_IF_ERROR(CheckNoLink(store->directory_));
+  RETORT_RETURN_IF_ERROR(env.CreateDirectories(store->directory_));
+  const std::string path = store->Path("manifest.log");
+  LogContents contents;
+  RETORT_ASSIGN_OR_RETURN(store->manifest_, RecordLog::Open(env, path, LogKind::manifest, &contents));
+  RETORT_ASSIGN_OR_RETURN(ManifestState state, ReplayManifest(contents, path));
+  store->live_ = std::move(state.live);
+  store->trial_directory_ = trial_directory;
+  store->attempt_ = attempt;
+  if (state.begun) {
+    RETORT_RETURN_IF_ERROR(store->Recover(state.ever_committed && store->live_.empty()));
+  } else {
+    RETORT_RETURN_IF_ERROR(store->Begin());
+  }
+  return store;
+}
+
+// The manifest is empty, so whatever else lies here is half an import: it is made anew.
+Status CheckpointStore::Begin() {
+  RETORT_RETURN_IF_ERROR(RemoveOrphans());
+  RETORT_RETURN_IF_ERROR(env_.Remove(Path("series.log")));
+  RETORT_ASSIGN_OR_RETURN(series_, RecordLog::Open(env_, Path("series.log"), LogKind::series));
+  RETORT_ASSIGN_OR_RETURN(const EarlierState earlier, FindEarlierState(env_, trial_directory_, attempt_));
+  const std::int64_t base = earlier.checkpoint ? earlier.checkpoint->step : 0;
+  RETORT_ASSIGN_OR_RETURN(transcript_, TranscriptLog::Begin(env_, directory_, base, earlier.transcript));
+  if (earlier.checkpoint) AppendCurves(*series_, earlier.curves, earlier.checkpoint->step);
+  RETORT_RETURN_IF_ERROR(series_->Sync());
+  if (!earlier.checkpoint) {
+    AppendBegun(*manifest_, earlier.from);
+    return manifest_->Sync();
+  }
+  CommittedCheckpoint imported = *earlier.checkpoint;
+  imported.from = earlier.from;
+  RETORT_RETURN_IF_ERROR(env_.WriteFileAtomically(Path(imported.file), earlier.bytes));
+  AppendCommitted(*manifest_, imported);
+  RETORT_RETURN_IF_ERROR(manifest_->Sync());
+  live_.push_back(std::move(imported));
+  return {};
+}
+
+// This very attempt was open before. A damaged newest checkpoint is given up; releases that do not go on from the one
+// before it are removed first; and all of them where the attempt had `finished` and removed its checkpoints.
+Status CheckpointStore::Recover(bool finished) {
+  RETORT_RETURN_IF_ERROR(RemoveOrphans());
+  RETORT_ASSIGN_OR_RETURN(series_, RecordLog::Open(env_, Path("series.log"), LogKind::series));
+  std::vector<std::string> damaged;
+  while (!live_.empty()) {
+    RETORT_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, ReadIfIntact(env_, directory_, live_.back()));
+    if (bytes) break;
+    damaged.push_back(live_.back().file);
+    live_.pop_back();
+  }
+  if (finished) {
+    RETORT_ASSIGN_OR_RETURN(transcript_, TranscriptLog::Begin(env_, directory_, 0, {}));
+  } else {
+    RETORT_ASSIGN_OR_RETURN(transcript_, TranscriptLog::Resume(env_, directory_, CompletedSteps(), damaged.empty()));
+  }
+  if (!damaged.empty()) {
+    for (const std::string& file : damaged) AppendRemoved(*manifest_, file);
+    RETORT_RETURN_IF_ERROR(manifest_->Sync());
+    for (const std::string& file : damaged) RETORT_RETURN_IF_ERROR(env_.Remove(Path(file)));
+  }
+  AppendRewind(*series_, live_.empty() ? kBeforeAll : live_.back().step);
+  return {};
+}
+
+// Checkpoints without a manifest record, and temporary files.
+Status CheckpointStore::RemoveOrphans() {
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::string> names, env_.List(directory_));
+  for (const std::string& name : names) {
+    if (IsTemporary(name) || (IsCheckpointName(name) && !IsLive(live_, name))) {
+      RETORT_RETURN_IF_ERROR(env_.Remove(Path(name)));
+    }
+  }
+  return {};
+}
+
+std::int64_t CheckpointStore::CompletedSteps() const { return live_.empty() ? 0 : live_.back().step; }
+
+Result<std::optional<Checkpoint>> CheckpointStore::Latest() {
+  if (live_.empty()) return std::optional<Checkpoint>();
+  const std::string path = Path(live_.back().file);
+  RETORT_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, ReadIfIntact(env_, directory_, live_.back()));
+  if (!bytes) return DamageError("'" + path + "' is gone or changed since it was checked: start the attempt again.");
+  RETORT_ASSIGN_OR_RETURN(Checkpoint checkpoint, DecodeCheckpoint(*bytes, path));
+  return std::optional<Checkpoint>(std::move(checkpoint));
+}
+
+Result<std::vector<TranscriptRecord>> CheckpointStore::Transcript() {
+  return ReadTranscript(env_, directory_, CompletedSteps(), true);
+}
+
+Status CheckpointStore::AppendReleased(const TranscriptRecord& record) {
+  if (record.step < CompletedSteps()) {
+    return Refused("A release of step " + std::to_string(record.step) + " cannot follow a checkpoint of " +
+                   std::to_string(CompletedSteps()) + " completed steps.");
+  }
+  return transcript_->Append(record);
+}
+
+void CheckpointStore::AppendSeries(std::int64_t step, const std::vector<std::pair<std::string, double>>& values) {
+  AppendPoints(*series_, step, values);
+}
+
+Status CheckpointStore::FlushSeries() { return series_->Sync(); }
+
+// A name that no live checkpoint has: a second commit of one step must not overwrite the first.
+std::string CheckpointStore::NewName(std::int64_t step) const {
+  const std::string stem = "checkpoint-" + std::to_string(step);
+  std::string name = stem + ".h5";
+  for (int repeat = 1; IsLive(live_, name); ++repeat) name = stem + "." + std::to_string(repeat) + ".h5";
+  return name;
+}
+
+Result<bool> CheckpointStore::IsCommitted(const Checkpoint& checkpoint) {
+  if (live_.empty() || live_.back().step != checkpoint.step) return false;
+  RETORT_ASSIGN_OR_RETURN(const std::optional<Checkpoint> latest, Latest());
+  return latest->tensors == checkpoint.tensors && latest->attributes == checkpoint.attributes;
+}
+
+Result<std::string> CheckpointStore::Commit(const Checkpoint& checkpoint) {
+  if (checkpoint.step < CompletedSteps()) {
+    return Refused("A checkpoint of " + std::to_string(checkpoint.step) + " completed steps cannot follow one of " +
+                   std::to_string(CompletedSteps()) + ".");
+  }
+  CommittedCheckpoint committed;
+  committed.step = checkpoint.step;
+  committed.file = NewName(checkpoint.step);
+  RETORT_RETURN_IF_ERROR(series_->Sync());
+  RETORT_ASSIGN_OR_RETURN(const bool committed_already, IsCommitted(checkpoint));
+  if (committed_already) return live_.back().sha256;
+  RETORT_RETURN_IF_ERROR(CheckFreeSpace(env_, directory_, SizeOf(checkpoint), "a checkpoint"));
+  RETORT_ASSIGN_OR_RETURN(committed.sha256, WriteCheckpoint(env_, Path(committed.file), checkpoint));
+  AppendCommitted(*manifest_, committed);
+  std::vector<std::string> superseded;
+  for (std::size_t i = 0; i + kept_ <= live_.size(); ++i) superseded.push_back(live_[i].file);
+  for (const std::string& file : superseded) AppendRemoved(*manifest_, file);
+  RETORT_RETURN_IF_ERROR(manifest_->Sync());
+  live_.erase(live_.begin(), live_.begin() + static_cast<std::ptrdiff_t>(superseded.size()));
+  live_.push_back(committed);
+  RETORT_RETURN_IF_ERROR(transcript_->Committed(checkpoint.step, live_.front().step));
+  for (const std::string& file : superseded) RETORT_RETURN_IF_ERROR(env_.Remove(Path(file)));
+  return committed.sha256;
+}
+
+Result<Curves> CheckpointStore::Series() {
+  RETORT_RETURN_IF_ERROR(series_->Sync());
+  const std::string path = Path("series.log");
+  RETORT_ASSIGN_OR_RETURN(const LogContents contents, ReadRecordLog(env_, path, LogKind::series));
+  return ReplaySeries(contents, path);
+}
+
+Status CheckpointStore::RemoveCheckpoints() {
+  RETORT_RETURN_IF_ERROR(RemoveLive(*manifest_, directory_, live_));
+  live_.clear();
+  RETORT_RETURN_IF_ERROR(TrimTranscript(env_, directory_));
+  RETORT_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> attempts,
+                          ListEarlierAttempts(env_, trial_directory_, attempt_));
+  for (const std::uint32_t number : attempts) {
+    const Status removed = RemoveCheckpointsIn(AttemptDirectory(trial_directory_, number));
+    // One whose manifest is damaged was passed over all along, and is for `retort repair`.
+    if (!removed.ok() && removed.code() != StatusCode::damage) return removed;
+  }
+  return {};
+}
+
+Status CheckpointStore::RemoveCheckpointsIn(const std::string& directory) {
+  const std::string path = directory + "/manifest.log";
+  RETORT_ASSIGN_OR_RETURN(const bool there, PathExists(env_, path));
+  if (!there) return {};
+  LogContents contents;
+  RETORT_ASSIGN_OR_RETURN(const std::unique_ptr<RecordLog> manifest,
+                          RecordLog::Open(env_, path, LogKind::manifest, &contents));
+  RETORT_ASSIGN_OR_RETURN(const ManifestState state, ReplayManifest(contents, path));
+  RETORT_RETURN_IF_ERROR(RemoveLive(*manifest, directory, state.live));
+  return TrimTranscript(env_, directory);
+}
+
+Status CheckpointStore::RemoveLive(RecordLog& manifest, const std::string& directory,
+                                   const std::vector<CommittedCheckpoint>& live) {
+  for (const CommittedCheckpoint& checkpoint : live) AppendRemoved(manifest, checkpoint.file);
+  RETORT_RETURN_IF_ERROR(manifest.Sync());
+  for (const CommittedCheckpoint& checkpoint : live) {
+    RETORT_RETURN_IF_ERROR(env_.Remove(directory + "/" + checkpoint.file));
+  }
+  return {};
+}
+
+}  // namespace retort::storage

@@ -1,0 +1,90 @@
+// Resumable state of one attempt. Files in ATTEMPT/: checkpoint-<step>.h5, manifest.log,
+// transcript-<step>.log, series.log. A checkpoint exists when its manifest record does. The newest are kept;
+// a damaged newest one gives way to the one before it, from which what was released since goes on. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/base/status.h"
+#include "storage/files/env.h"
+#include "storage/formats/tensor_blob.h"
+#include "storage/log/attempt_logs.h"
+#include "storage/log/checkpoint_manifest.h"
+#include "storage/log/record_log.h"
+
+namespace retort::storage {
+
+struct Checkpoint {
+  std::int64_t step = 0;            // completed steps
+  std::vector<TensorBlob> tensors;  // parameters, optimiser, RNG streams, transfer set
+  // Cursor, schedule, ledger position, gang size. No NUL bytes.
+  std::map<std::string, std::string> attributes;
+};
+
+inline constexpr std::size_t kKeptCheckpoints = 2;
+
+class CheckpointStore {
+ public:
+  ~CheckpointStore();
+  // Creates the attempt folder. If an earlier attempt-<m> (m < this one) of the trial holds a committed
+  // checkpoint, the newest such attempt's checkpoint, transcript and series are imported first, so that
+  // the new folder stands alone; its manifest record is written last. `kept` (at least 1) newest checkpoints
+  // stay; of one alone, damage means beginning anew.
+  [[nodiscard]] static Result<std::unique_ptr<CheckpointStore>> Open(Env& env, const std::string& trial_directory,
+                                                                     std::uint32_t attempt,
+                                                                     std::size_t kept = kKeptCheckpoints);
+  // Returns the newest committed checkpoint whose digest holds; nothing when there is none.
+  [[nodiscard]] Result<std::optional<Checkpoint>> Latest();
+  // Releases recorded after Latest(), in order; without a checkpoint, all since step 0 (of an earlier attempt that
+  // committed none, too). The caller replays them and does not append them again.
+  [[nodiscard]] Result<std::vector<TranscriptRecord>> Transcript();
+
+  // Appended and synced before it returns: call before a released answer is used. A step below that of the
+  // last record voids the records from that step on (the work was done afresh). Error: refused for a step
+  // that the newest checkpoint covers.
+  [[nodiscard]] Status AppendReleased(const TranscriptRecord& record);
+  // Points of the curves; buffered until the next Commit or FlushSeries.
+  void AppendSeries(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);
+  [[nodiscard]] Status FlushSeries();
+  // Temporary file, fsync, rename, fsync folder, manifest record; then the checkpoints beyond those kept are removed,
+  // and what was released before the oldest that stays. Returns the SHA-256 hex of the checkpoint file's bytes. Error:
+  // refused when the step is below the last one's; environment, with nothing written, when the disk has no
+  // room.
+  [[nodiscard]] Result<std::string> Commit(const Checkpoint& checkpoint);
+  // Curves as recorded, points past the resumed step dropped and overwritten.
+  [[nodiscard]] Result<std::map<std::string, std::vector<std::pair<std::int64_t, double>>>> Series();
+  // After attempt.h5 is published: removes the checkpoints of this and earlier attempts of the trial,
+  // their manifest records first.
+  [[nodiscard]] Status RemoveCheckpoints();
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+
+ private:
+  CheckpointStore(Env& env, std::string directory, std::size_t kept);
+  [[nodiscard]] Status Begin();
+  [[nodiscard]] Status Recover(bool finished);
+  [[nodiscard]] Status RemoveOrphans();
+  [[nodiscard]] Status RemoveCheckpointsIn(const std::string& directory);  // an earlier attempt's
+  [[nodiscard]] Status RemoveLive(RecordLog& manifest, const std::string& directory,
+                                  const std::vector<CommittedCheckpoint>& live);
+  [[nodiscard]] std::int64_t CompletedSteps() const;
+  [[nodiscard]] Result<bool> IsCommitted(const Checkpoint& checkpoint);
+  [[nodiscard]] std::string NewName(std::int64_t step) const;
+  [[nodiscard]] std::string Path(const std::string& name) const { return directory_ + "/" + name; }
+
+  Env& env_;
+  std::string directory_, trial_directory_;
+  std::uint32_t attempt_ = 0;
+  std::size_t kept_;
+  std::unique_ptr<RecordLog> manifest_, series_;
+  std::unique_ptr<TranscriptLog> transcript_;
+  std::vector<CommittedCheckpoint> live_;  // oldest first
+};
+
+}  // namespace retort::storage

@@ -1,0 +1,82 @@
+#include "experiments/privacy/statement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "experiments/privacy/accountants/reasons.h"
+#include "tests/unit/experiments/privacy/trials.h"
+
+namespace retort::privacy {
+namespace {
+
+using ::testing::HasSubstr;
+
+Claim Proven() {
+  Claim claim;
+  claim.adjacency = Adjacency::example;
+  claim.neighbour = Neighbour::add_remove;
+  claim.delta = 1e-5;
+  claim.epsilon = 2.997;
+  claim.status = ClaimStatus::proven;
+  claim.accountant = "rdp";
+  claim.units = "one training example";
+  return claim;
+}
+
+TEST(PrivacyStatement, OneLineSaysEverythingThatBelongsToAnEpsilon) {
+  EXPECT_EQ(StatementLine(Proven()), "ε ≤ 2.997 (example, add-remove, δ=1e-05, rdp)");
+}
+
+TEST(PrivacyStatement, PaperFormulasAreMarkedAndNoGuarantee) {
+  Claim claim = Proven();
+  claim.status = ClaimStatus::paper_formula;
+  claim.accountant = "paper:dpdfd-thm3";
+  EXPECT_EQ(StatementLine(claim), "ε = 2.997† (example, add-remove, δ=1e-05, paper:dpdfd-thm3, not a guarantee)");
+}
+
+TEST(PrivacyStatement, UnboundedClaimsGiveTheirReason) {
+  Claim claim;
+  claim.reason = "seeded-noise";
+  EXPECT_EQ(StatementLine(claim), "ε = ∞ (seeded-noise; example, replace)");
+  EXPECT_THAT(StatementSentence(claim), HasSubstr("whoever knows the seed"));
+}
+
+TEST(PrivacyStatement, AuditsAreLowerBoundsRoundedDown) {
+  Claim claim = Proven();
+  claim.status = ClaimStatus::audited;
+  claim.lower = 1.2999;
+  EXPECT_THAT(StatementLine(claim), HasSubstr("≥ 1.299"));
+}
+
+TEST(PrivacyStatement, HugeEpsilonIsCalledWhatItIs) {
+  const std::vector<Claim> claims = PlannedClaims(GradientStudent(Reading::working));
+  const Claim* teacher = Find(claims, Adjacency::teacher, Neighbour::replace);
+  EXPECT_THAT(StatementLine(*teacher), HasSubstr("ε ≤ 541289.259 (teacher, replace, δ=1e-05, exact-gdp)"));
+  EXPECT_THAT(StatementSentence(*teacher), HasSubstr("protects nothing in practice"));
+  EXPECT_THAT(StatementSentence(*Find(claims, Adjacency::answer, Neighbour::answer)), HasSubstr("no training example"));
+}
+
+TEST(PrivacyStatement, DeltaAboveOneOverNIsWarnedOf) {
+  EXPECT_EQ(DeltaWarning(Proven(), 8000), "");
+  EXPECT_THAT(DeltaWarning(Proven(), 162'000), HasSubstr("larger than 1/N"));
+}
+
+TEST(PrivacyStatement, EveryReasonHasASentence) {
+  for (const std::string_view name : {reason::kSeededNoise,      reason::kRawAnswers,
+                                      reason::kNoNoise,          reason::kNoNoiseSource,
+                                      reason::kBroadcastNoise,   reason::kNotFinite,
+                                      reason::kBadEvent,         reason::kBadDelta,
+                                      reason::kNoRelease,        reason::kNotPrivatelyTrained,
+                                      reason::kPrivateSource,    reason::kUnexpectedMechanism,
+                                      reason::kLossNoise,        reason::kNoBound,
+                                      reason::kUndefinedFormula, reason::kNoSpec,
+                                      kVoidTeacherJacobian,      kVoidGeneratorTouchedTeacher,
+                                      kVoidSoftOutput,           kVoidSupportLeak,
+                                      kVoidNoiseReused}) {
+    EXPECT_NE(DescribeReason(name), name) << name;
+  }
+  EXPECT_EQ(DescribeReason("unheard-of"), "unheard-of");
+}
+
+}  // namespace
+}  // namespace retort::privacy

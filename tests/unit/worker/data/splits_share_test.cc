@@ -1,0 +1,37 @@
+#include "worker/data/split_overlap.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace retort::worker {
+namespace {
+
+TEST(SplitsShare, APrivatePictureInAnotherSplitIsSeenWhicheverItIs) {
+  std::vector<std::string> pictures;
+  for (int i = 0; i < 900; ++i) pictures.push_back("picture " + std::to_string(i));
+  SplitRows rows;
+  for (int i = 0; i < 600; ++i) rows.train.push_back(899 - i);
+  for (int i = 0; i < 200; ++i) rows.public_split.push_back(i);
+  for (int i = 200; i < 300; ++i) rows.test.push_back(i);
+  const auto share = [&] {
+    return SplitsShare(rows,
+                       [&](std::int64_t row) { return std::string_view(pictures[static_cast<std::size_t>(row)]); });
+  };
+  EXPECT_FALSE(share());
+  for (const std::size_t shown : {0U, 199U, 200U, 299U})
+    for (const std::size_t hidden : {300U, 555U, 899U}) {
+      const std::string kept = std::exchange(pictures[shown], pictures[hidden]);
+      EXPECT_TRUE(share()) << shown << " is " << hidden;
+      pictures[shown] = kept;
+    }
+  pictures[0] = pictures[250];
+  pictures[300] = pictures[301];
+  EXPECT_FALSE(share()) << "pictures that stand twice in what is shown, or in what is private";
+  pictures[5] = pictures[400] = "";
+  EXPECT_FALSE(share()) << "pictures that are not there are no ones";
+}
+
+}  // namespace
+}  // namespace retort::worker

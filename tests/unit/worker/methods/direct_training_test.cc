@@ -1,0 +1,83 @@
+// Private images as queries: what is kept of them, and what may be claimed.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "storage/results/checkpoint_store.h"
+#include "tests/unit/worker/tiny_trials.h"
+#include "worker/training/supervised_training.h"
+
+namespace retort::worker {
+namespace {
+
+TEST(ChoosePrivateRows, AskAboutEveryExampleOncePerShuffledPass) {
+  TrialSpec spec;
+  spec.batch = 8;
+  spec.seed = 3;
+  std::vector<std::set<std::int64_t>> passes(2);
+  std::vector<std::vector<std::int64_t>> orders(2);
+  for (std::int64_t step = 0; step < 6; ++step) {
+    const at::Tensor places = ChoosePrivateRows(spec, 26, step);  // three batches and two examples over
+    ASSERT_EQ(places.size(0), 8);
+    for (std::int64_t i = 0; i < 8; ++i) {
+      const auto place = places[i].item<std::int64_t>();
+      EXPECT_TRUE(place >= 0 && place < 26);
+      EXPECT_TRUE(passes[static_cast<std::size_t>(step / 3)].insert(place).second) << place;
+      orders[static_cast<std::size_t>(step / 3)].push_back(place);
+    }
+  }
+  EXPECT_NE(orders[0], orders[1]);
+  EXPECT_TRUE(at::equal(ChoosePrivateRows(spec, 26, 4), ChoosePrivateRows(spec, 26, 4)));
+}
+
+TrialSpec Direct(const TinyTrials& tiny) {
+  TrialSpec spec = tiny.Student(Reading::working);
+  spec.method = "dpdfd-direct";
+  spec.source = QuerySource::private_split;
+  spec.noise = NoiseMode::secure;
+  return spec;
+}
+
+TEST(DirectTraining, LeavesNoPrivateImageBehind) {
+  const TinyTrials tiny;
+  const TrialOrder order = tiny.Order(Direct(tiny), "direct", 1, tiny.TeacherFile("plain"));
+  FakeTrialHost host;
+  host.stop_at = 4;
+  ASSERT_EQ(RunTrial(order, host, storage::PosixEnv()).failure, FailureKind::stopped);
+  auto store = storage::CheckpointStore::Open(storage::PosixEnv(), order.start.trial_directory, 2).value();
+  const auto checkpoint = store->Latest().value();
+  ASSERT_TRUE(checkpoint.has_value());
+  EXPECT_EQ(checkpoint->step, 3);
+  for (const storage::TensorBlob& blob : checkpoint->tensors) {
+    const bool images = blob.shape.size() == 4 && blob.shape[2] == 16 && blob.shape[3] == 16;
+    EXPECT_FALSE(images) << blob.name;
+  }
+  const TrialOrder again = tiny.Order(Direct(tiny), "direct", 2, tiny.TeacherFile("plain"));
+  FakeTrialHost second;
+  const cluster::Ended ended = RunTrial(again, second, storage::PosixEnv());
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  const auto file = storage::ReadAttemptFile(again.start.attempt_directory + "/attempt.h5").value();
+  EXPECT_FALSE(file.samples.has_value());
+  for (const storage::TensorBlob& blob : file.parameters) EXPECT_TRUE(blob.name.starts_with("student/")) << blob.name;
+}
+
+TEST(DirectTraining, HasNoClaimWithABound) {
+  const TinyTrials tiny;
+  const TrialOrder order = tiny.Order(Direct(tiny), "direct-claims", 1, tiny.TeacherFile("plain"));
+  FakeTrialHost host;
+  const cluster::Ended ended = RunTrial(order, host, storage::PosixEnv());
+  ASSERT_TRUE(ended.succeeded) << ended.detail;
+  const auto file = storage::ReadAttemptFile(order.start.attempt_directory + "/attempt.h5").value();
+  int unbounded = 0;
+  for (const privacy::Claim& claim : file.claims) {
+    if (claim.status == privacy::ClaimStatus::paper_formula) continue;
+    EXPECT_EQ(claim.status, privacy::ClaimStatus::unbounded);
+    EXPECT_EQ(claim.reason, "private-images-queried");
+    ++unbounded;
+  }
+  EXPECT_GE(unbounded, 2);
+}
+
+}  // namespace
+}  // namespace retort::worker

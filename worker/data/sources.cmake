@@ -1,0 +1,9 @@
+set(RETORT_DATA_SOURCES
+  data/augmentation.cc
+  data/dataset.cc
+  data/examples.cc
+  data/pictures.cc
+  data/pixel_levels.cc
+  data/procedural_pictures.cc
+  data/split_overlap.cc
+  data/warping.cc)

@@ -1,0 +1,120 @@
+#include "worker/data/split_overlap.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/full.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace retort::worker {
+
+namespace {
+
+// Calls visit(row, the bytes of its values) until it returns false.
+template <typename Visit>
+void EachPicture(const Examples& examples, const Visit& visit) {
+  for (std::int64_t first = 0; first < examples.size();) {
+    const std::int64_t rows = std::min(examples.RowsAtOnce(), examples.size() - first);
+    const at::Tensor part = examples.Range(first, rows).cpu().contiguous();
+    const auto bytes = static_cast<std::size_t>(part.numel() / rows) * sizeof(float);
+    const auto* values = static_cast<const char*>(part.const_data_ptr());
+    for (std::int64_t i = 0; i < rows; ++i)
+      if (!visit(first + i, std::string_view(values + static_cast<std::size_t>(i) * bytes, bytes))) return;
+    first += rows;
+  }
+}
+
+bool IsMissing(std::string_view picture) {
+  float value = 0;
+  std::memcpy(&value, picture.data(), sizeof(value));
+  return value != value;
+}
+
+std::string FileIn(const Examples& examples, std::int64_t row) {
+  const std::string where = examples.FileOf(row);
+  return where.empty() ? where : " ('" + where + "')";
+}
+
+// Error: environment, where a picture of `open`, the split called `name`, is also in `hidden`. `why` says why it must
+// not be.
+Status RequireNoneOf(const Examples& hidden, const Examples& open, const std::string& name, const std::string& why) {
+  const std::optional<SharedRows> shared = FindFirstShared(hidden, open);
+  if (!shared) return {};
+  return EnvironmentError("Picture " + std::to_string(shared->b) + " of the " + name + " split" +
+                          FileIn(open, shared->b) + " is picture " + std::to_string(shared->a) + " of the private one" +
+                          FileIn(hidden, shared->a) + ": " + why +
+                          " Take it out of one of them, by a list of the pictures of each split.");
+}
+
+}  // namespace
+
+std::optional<SharedRows> FindFirstShared(const Examples& a, const Examples& b) {
+  std::unordered_multimap<std::size_t, std::int64_t> rows;
+  EachPicture(a, [&rows](std::int64_t row, std::string_view picture) {
+    if (!IsMissing(picture)) rows.emplace(std::hash<std::string_view>()(picture), row);
+    return true;
+  });
+  std::optional<SharedRows> shared;
+  EachPicture(b, [&](std::int64_t row, std::string_view picture) {
+    const auto [first, last] = rows.equal_range(std::hash<std::string_view>()(picture));
+    for (auto other = first; other != last && !shared; ++other) {
+      EachPicture(a.Rows(at::full({1}, other->second, at::kLong)), [&](std::int64_t, std::string_view same) {
+        if (same == picture) shared = {other->second, row};
+        return true;
+      });
+    }
+    return !shared;
+  });
+  return shared;
+}
+
+Status RequireApart(const Dataset& data) {
+  return RequireNoneOf(data.train, data.public_split, "public", "a public picture must be nobody's.");
+}
+
+Status RequireTestApart(const Dataset& data) {
+  return RequireNoneOf(data.train, data.test, "test",
+                       "what is measured on it would be of a private example, without a charge.");
+}
+
+namespace {
+
+constexpr std::int64_t kAtOnce = 256;
+
+using Hashed = std::pair<std::size_t, std::int64_t>;  // of the picture; its number
+
+// Sorted.
+std::vector<Hashed> ComputeHashes(const std::vector<std::int64_t>& rows,
+                                  const std::function<std::string_view(std::int64_t)>& picture) {
+  std::vector<Hashed> hashes(rows.size());
+  at::parallel_for(0, static_cast<std::int64_t>(rows.size()), kAtOnce, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      hashes[i] = {std::hash<std::string_view>()(picture(rows[i])), rows[i]};
+  });
+  std::sort(hashes.begin(), hashes.end());
+  return hashes;
+}
+
+}  // namespace
+
+bool SplitsShare(const SplitRows& rows, const std::function<std::string_view(std::int64_t)>& picture) {
+  const std::vector<Hashed> hidden = ComputeHashes(rows.train, picture);
+  for (const auto* split : {&rows.public_split, &rows.test}) {
+    for (const auto& [hash, row] : ComputeHashes(*split, picture)) {
+      const std::string_view shown = picture(row);
+      auto same = std::lower_bound(hidden.begin(), hidden.end(), Hashed{hash, 0});
+      for (; !shown.empty() && same != hidden.end() && same->first == hash; ++same)
+        if (picture(same->second) == shown) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace retort::worker

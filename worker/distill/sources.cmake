@@ -1,0 +1,9 @@
+set(RETORT_DISTILL_SOURCES
+  distill/generator_loss.cc
+  distill/hint_learning.cc
+  distill/kernel_embedding.cc
+  distill/query_selection.cc
+  distill/response_targets.cc
+  distill/similarity_graph.cc
+  distill/transfer_set.cc
+  distill/vote_targets.cc)

@@ -1,0 +1,83 @@
+// The generator as a source of queries, and its training: through the student alone, unless it is given the raw teacher
+// as a critic.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
+#include "worker/distill/generator_loss.h"
+#include "worker/gang/row_share.h"
+#include "worker/methods/image_source.h"
+#include "worker/models/generators.h"
+#include "worker/models/network.h"
+#include "worker/optim/optimisers.h"
+#include "worker/release/teacher_critic.h"
+#include "worker/tensors/train_state.h"
+
+namespace retort::worker {
+
+class GeneratorSource final : public ImageSource {
+ public:
+  // Error: usage, as Generator::Create.
+  // `gang` outlives the generator.
+  [[nodiscard]] static Result<std::unique_ptr<GeneratorSource>> Create(const TrialSpec& spec, ImageShape image,
+                                                                       Collective& gang, at::Device device = at::kCPU);
+
+  // This member's share of this step's `rows` images, [own, C, H, W], part of the graph to the generator's
+  // parameters. Row i of the whole is a function of (seed, step, i) and the parameters, but for batch
+  // normalisation. With spec.latent_lr above 0 the latents are those that persist and are trained: spec.batch of
+  // them, the same slots at every step.
+  Result<at::Tensor> Images(std::int64_t step, std::int64_t rows) override { return Made(step, rows); }
+  // spec.generator_lr and spec.latent_lr times `decay`.
+  GeneratorRates RatesAt(double decay) const override { return {spec_.generator_lr * decay, spec_.latent_lr * decay}; }
+  // spec.generator_steps Adam steps on L_S + L_G of the whole batch. `images` is what Images(step, rows) gave,
+  // with its graph, and serves the first of them; later ones draw the same latents anew. With a `critic` L_G is
+  // what that says of the images, and the student decides L_S alone. Returns this member's part of the last
+  // loss. Error: of the gang.
+  Result<double> Improve(std::int64_t step, const at::Tensor& images, std::int64_t rows, const Network& student,
+                         const GeneratorTarget& target, const GeneratorRates& rates,
+                         const release::TeacherCritic* critic = nullptr) override;
+  // One Adam step on what the critic says of `rows` images that are drawn for it and never queried; step n of
+  // them draws the same ones always. Latents that persist are left alone. Returns this member's part of the loss.
+  // Error: of the gang.
+  Result<double> Pretrain(std::int64_t n, std::int64_t rows, const release::TeacherCritic& critic,
+                          double learning_rate) override;
+  // detach = true: refused, when `target` still has a graph; a teacher's Jacobian would lie behind it.
+  [[nodiscard]] static Status CheckDetached(const TrialSpec& spec, const GeneratorTarget& target);
+  void Register(TrainState& state, const std::string& prefix) override;
+  std::vector<storage::TensorBlob> Blobs(const std::string& prefix) const override;
+  [[nodiscard]] Generator& generator() { return *generator_; }
+
+ private:
+  [[nodiscard]] at::Tensor Made(std::int64_t step, std::int64_t rows);
+  GeneratorSource(const TrialSpec& spec, std::unique_ptr<Generator> generator, Collective& gang);
+  // What the generator is differentiated through in one step.
+  struct Seeds {
+    std::vector<at::Tensor> outputs, gradients;
+    double loss = 0;
+  };
+  [[nodiscard]] at::Tensor Drawn(const RngStream& stream, std::int64_t rows) const;
+  [[nodiscard]] Status AskStudent(const at::Tensor& images, std::int64_t rows, const Network& student,
+                                  const GeneratorTarget& target, const GeneratorWeights& weights, Seeds& seeds);
+  [[nodiscard]] Status AskCritic(const at::Tensor& images, std::int64_t rows, const release::TeacherCritic& critic,
+                                 Seeds& seeds);
+  // `latents`: this member's, a leaf of the graph; undefined where they are not trained.
+  [[nodiscard]] Status Apply(const Seeds& seeds, const GeneratorRates& rates, const at::Tensor& latents = {});
+  [[nodiscard]] bool TrainsLatents() const { return latents_.defined(); }
+  const TrialSpec& spec_;
+  Collective& gang_;
+  std::unique_ptr<Generator> generator_;
+  Adam adam_;
+  at::Tensor latents_;  // f32 [spec.batch, latent], of all members; undefined where drawn anew
+  std::optional<Adam> latents_adam_;
+  at::Tensor asked_;  // this member's part of them, the leaf behind the newest images
+};
+
+}  // namespace retort::worker

@@ -1,0 +1,100 @@
+#include "worker/methods/method.h"
+
+#include <algorithm>
+#include <array>
+
+#include "experiments/methods/methods.h"
+#include "worker/models/ensemble.h"
+#include "worker/models/model_registry.h"
+#include "worker/training/shards.h"
+
+namespace retort::worker {
+
+std::vector<std::string> SelectFacts(const std::vector<std::pair<std::string_view, bool>>& facts) {
+  std::vector<std::string> names;
+  for (const auto& [name, holds] : facts) {
+    if (holds) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool AreShardsDisjoint(const TeacherArtifact& teacher, const Dataset& data) {
+  const std::int64_t examples = data.train.size();
+  return teacher.spec.method == "ensemble" && !ShardsDependOnExamples(teacher.spec) &&
+         CheckDisjoint(DisjointShards(examples, teacher.spec.members), examples).ok();
+}
+
+bool AreMembersIndependent(const TeacherArtifact& teacher) {
+  return teacher.spec.method == "ensemble" && teacher.spec.stop_metric == StopMetric::none;
+}
+
+namespace {
+
+using Maker = Result<std::unique_ptr<Method>> (*)(const MethodInputs& inputs);
+
+struct TeacherMethod {
+  std::string_view method;
+  Maker make;
+};
+
+constexpr std::array<TeacherMethod, 5> kTeachers = {{{"plain", MakePlainTeacher},
+                                                     {"ensemble", MakeEnsembleTeacher},
+                                                     {"dpsgd", MakeDpSgd},
+                                                     {"dp-gd", MakeDpSgd},
+                                                     {"loaded", MakeLoadedTeacher}}};
+
+struct StudentRow {
+  TrialKind kind;
+  Maker make;
+};
+
+constexpr std::array<StudentRow, 12> kStudents = {{{TrialKind::dpsgd_student, MakeDpSgd},
+                                                   {TrialKind::gradient_student, MakeDataFreeDistillation},
+                                                   {TrialKind::distilled_student, MakeDataFreeDistillation},
+                                                   {TrialKind::query_student, MakeRona},
+                                                   {TrialKind::response_student, MakeResponseDistillation},
+                                                   {TrialKind::vote_student, MakeVoteDistillation},
+                                                   {TrialKind::labelled_student, MakePublicDistillation},
+                                                   {TrialKind::raw_student, MakeDenseDistillation},
+                                                   {TrialKind::merf_student, MakeMeanEmbedding},
+                                                   {TrialKind::spectral_student, MakeSpectralLabels},
+                                                   {TrialKind::label_student, MakeLabelTraining},
+                                                   {TrialKind::federated_student, MakeFederatedAveraging}}};
+
+Result<std::unique_ptr<Method>> MakeTeacher(const MethodInputs& inputs) {
+  for (const TeacherMethod& teacher : kTeachers)
+    if (inputs.spec.method == teacher.method) return teacher.make(inputs);
+  return UsageError("There is no teacher method '" + inputs.spec.method + "'. Known: plain, ensemble, dpsgd, loaded.");
+}
+
+// Error: usage, where the method's rule does not allow the trial's teacher.
+Status CheckTeacher(const MethodInputs& inputs) {
+  const std::string& method = inputs.spec.method;
+  const MethodTraits* rule = FindMethod(method);
+  if (rule == nullptr) return UsageError("There is no method '" + method + "'.");
+  if (rule->teachers != 0 && inputs.teacher == nullptr) return UsageError("The method " + method + " needs a teacher.");
+  const bool fits = inputs.teacher == nullptr || inputs.spec.reading == Reading::sound ||
+                    (rule->teachers & MakeMask(FindKind(inputs.teacher->spec))) != 0;
+  if (fits) return {};
+  return UsageError("The method " + method + " does not ask a " +
+                    std::string(KindName(FindKind(inputs.teacher->spec))) + ".");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Network>> DrawNetwork(const MethodInputs& inputs) {
+  return MakeNetwork(inputs.spec.network, inputs.data.shape, inputs.data.classes,
+                     RngStream(inputs.spec.seed, Purpose::parameters), inputs.data.device);
+}
+
+Result<std::unique_ptr<Method>> MakeMethod(const MethodInputs& inputs) {
+  if (inputs.spec.role == Role::teacher) return MakeTeacher(inputs);
+  RETORT_RETURN_IF_ERROR(CheckTeacher(inputs));
+  const TrialKind kind = FindKind(inputs.spec);
+  for (const StudentRow& student : kStudents)
+    if (student.kind == kind) return student.make(inputs);
+  return UsageError("The method " + inputs.spec.method + " is not built into this worker.");
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,164 @@
+#include "worker/methods/public_training.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "experiments/methods/networks.h"
+#include "worker/distill/similarity_graph.h"
+#include "worker/distill/vote_targets.h"
+#include "worker/methods/stop_rule.h"
+#include "worker/models/model_registry.h"
+#include "worker/models/network.h"
+#include "worker/models/resampling.h"
+#include "worker/optim/schedule.h"
+#include "worker/training/evaluation.h"
+#include "worker/training/per_sample_gradients.h"
+#include "worker/training/supervised_training.h"
+
+namespace retort::worker {
+
+namespace {
+
+constexpr std::int64_t kRows = 500;  // of one pass
+
+}  // namespace
+
+PublicTraining::PublicTraining(const MethodInputs& inputs, std::unique_ptr<Network> student)
+    : spec_(inputs.spec),
+      data_(inputs.data),
+      gang_(inputs.gang),
+      learner_(std::move(student), inputs.gang, MakeLearnerSettings(inputs.spec)),
+      targets_(at::zeros({data_.public_split.size(), data_.classes}, at::device(data_.device).dtype(at::kFloat))) {}
+
+void PublicTraining::Register(TrainState& state) {
+  learner_.Register(state, "student/");
+  state.Add("votes/targets", targets_);
+}
+
+void PublicTraining::SetTargets(const at::Tensor& distributions) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor said = distributions.sum(1, true) > 0;
+  targets_.narrow(0, 0, distributions.size(0))
+      .copy_((distributions * (1 - spec_.smoothing) + spec_.smoothing / static_cast<double>(data_.classes)) * said);
+  taught_rows_ = at::Tensor();
+}
+
+// Rows with a target among the first `pool`.
+Result<at::Tensor> PublicTraining::FindTaughtRows(std::int64_t pool) {
+  if (!taught_rows_.defined()) taught_rows_ = (targets_.sum(1) > 0).nonzero().view({-1}).cpu();
+  const auto* rows = taught_rows_.const_data_ptr<std::int64_t>();
+  const std::int64_t count = std::lower_bound(rows, rows + taught_rows_.numel(), pool) - rows;
+  if (count == 0) return UsageError("Nothing that was released says anything about a public picture.");
+  return taught_rows_.narrow(0, 0, count);
+}
+
+at::Tensor PublicTraining::StudentLogProbabilities() const {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> said;
+  const std::int64_t at_once = std::min(kRows, MaxRowsPerPass(data_.shape));
+  for (std::int64_t first = 0; first < data_.public_split.size(); first += at_once) {
+    const std::int64_t rows = std::min(at_once, data_.public_split.size() - first);
+    said.push_back(at::log_softmax(learner_.network().Forward(data_.public_split.Range(first, rows)).logits, 1));
+  }
+  return at::cat(said);
+}
+
+void PublicTraining::ResetStudent() {
+  learner_.network().Redraw(RngStream(spec_.seed, Purpose::parameters, 1));
+  learner_.ResetOptimiser();
+}
+
+at::Tensor PublicTraining::Labels(const at::Tensor& scores) const {
+  const at::Tensor told = (scores.amax(1) > scores.amin(1)).nonzero().view({-1});
+  const at::Tensor telling = scores.index_select(0, told);
+  at::Tensor labels = at::zeros({scores.size(0), data_.classes}, scores.options().dtype(at::kFloat));
+  if (told.numel() == 0) return labels;
+  const at::Tensor classes = spec_.balance ? AssignBalancedClasses(telling) : telling.argmax(1);
+  return labels.index_copy_(0, told, OneHotTargets(classes, data_.classes));
+}
+
+Result<at::Tensor> PublicTraining::PropagateLabels(const at::Tensor& released) {
+  const at::NoGradGuard no_grad;
+  at::Tensor all;
+  if (gang_.rank().value == 0) {
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor features, OrientedFeatures(data_, data_.public_split));
+    const SimilarityGraph graph(features, spec_.neighbours);
+    // A picture that was not asked about gets no label of its own.
+    at::Tensor labels = at::zeros_like(targets_);
+    labels.narrow(0, 0, released.size(0)).copy_(released - released.mean(1, true));
+    all = Labels(graph.PropagateLabels(labels, spec_.propagation));
+  }
+  return BroadcastFromRoot(all, gang_);
+}
+
+Result<at::Tensor> PublicTraining::RegressLabels(const at::Tensor& released, double noise) {
+  const at::NoGradGuard no_grad;
+  at::Tensor all;
+  if (gang_.rank().value == 0) {
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor features, OrientedFeatures(data_, data_.public_split));
+    RETORT_ASSIGN_OR_RETURN(const at::Tensor said, RegressVotes(features, released, noise));
+    all = OneHotTargets(said.argmax(1), data_.classes);
+  }
+  return BroadcastFromRoot(all, gang_);
+}
+
+Status PublicTraining::Fit(std::int64_t step, std::int64_t within, std::int64_t pool, Series& series) {
+  const auto at_step = static_cast<std::uint64_t>(step);
+  const RngStream pick(spec_.seed, Purpose::batches, at_step);
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor teaching, FindTaughtRows(pool));
+  const auto* taught = teaching.const_data_ptr<std::int64_t>();
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(spec_.student_batch));
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = taught[pick.Below(i, teaching.numel())];
+  const RowShare share = ComputeRowShare(spec_.student_batch, gang_);
+  const at::Tensor index = Own(at::tensor(rows, at::device(data_.device).dtype(at::kLong)), share);
+  RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
+                          TrainingImages(spec_, data_.scale, data_.public_split, index, step, share.first));
+  const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
+  std::vector<double> loss = {0};
+  RETORT_ASSIGN_OR_RETURN(
+      loss[0], learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,
+                              RngStream(spec_.seed, Purpose::dropout, at_step)));
+  if (ShouldRecordLoss(spec_, step, within, spec_.label_steps)) {
+    RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
+    series.emplace_back("train.student_loss", loss[0]);
+  }
+  return {};
+}
+
+namespace {
+
+// The same shape with its longer side at most kMaxOrientedSide, and no side shorter than the gradients need.
+ImageShape Shrunk(ImageShape shape) {
+  const std::int64_t longer = std::max(shape.height, shape.width);
+  if (longer <= kMaxOrientedSide) return shape;
+  const auto of = [longer, least = FindMinExtent("hog-linear")](std::int64_t side) {
+    return std::max(side * kMaxOrientedSide / longer, std::min(side, least));
+  };
+  return {shape.channels, of(shape.height), of(shape.width)};
+}
+
+}  // namespace
+
+Result<at::Tensor> OrientedFeatures(const Dataset& data, const Examples& examples) {
+  const ImageShape seen = Shrunk(data.shape);
+  RETORT_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Network> network,
+      MakeNetwork("hog-linear", seen, data.classes, RngStream(0, Purpose::parameters), data.device));
+  const std::optional<std::size_t> front = FindFrozenFront(*network);
+  RETORT_CHECK(front.has_value());
+  if (seen == data.shape) return ComputeHeadInputs(*network, *front, examples);
+  return ComputeHeadInputs(*network, *front, examples,
+                           [&seen](const at::Tensor& images) { return PoolTo(images, seen.height, seen.width); });
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,24 @@
+set(RETORT_METHODS_SOURCES
+  methods/data_free_distillation.cc
+  methods/dense_distillation.cc
+  methods/dpsgd.cc
+  methods/ensemble_teacher.cc
+  methods/federated_averaging.cc
+  methods/generator_source.cc
+  methods/image_source.cc
+  methods/label_training.cc
+  methods/loaded_teacher.cc
+  methods/mean_embedding.cc
+  methods/method.cc
+  methods/network_teacher.cc
+  methods/plain_teacher.cc
+  methods/public_distillation.cc
+  methods/public_training.cc
+  methods/release_replay.cc
+  methods/response_distillation.cc
+  methods/rona.cc
+  methods/rona_teacher.cc
+  methods/spectral_labels.cc
+  methods/stop_rule.cc
+  methods/student_method.cc
+  methods/vote_distillation.cc)

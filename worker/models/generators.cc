@@ -1,0 +1,162 @@
+#include "worker/models/generators.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/batch_norm.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/one_hot.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/tanh.h>
+#include <ATen/ops/upsample_nearest2d.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/methods/networks.h"
+#include "worker/gang/gang_batch_norm.h"
+#include "worker/models/resampling.h"
+
+namespace retort::worker {
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+// The constant that DAFL's code gives to its inner batch norms.
+constexpr double kInnerEpsilon = 0.8;
+constexpr double kSlope = 0.2;
+
+at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon,
+                     Collective* gang) {
+  if (gang != nullptr && gang->size() > 1) return GangBatchNorm(x, weight, bias, epsilon, *gang);
+  return at::batch_norm(x, weight, bias, {}, {}, /*training=*/true, /*momentum=*/0, epsilon,
+                        /*cudnn_enabled=*/false);
+}
+
+// Leaky rectifier that overwrites its input: batch norm's backward pass does not look at its output.
+at::Tensor Rectified(at::Tensor x) { return at::leaky_relu_(x, kSlope); }
+
+at::Tensor Doubled(const at::Tensor& x) { return at::upsample_nearest2d(x, {2 * x.size(2), 2 * x.size(3)}); }
+
+void AddNorm(std::vector<ParameterShape>& shapes, const std::string& name, std::int64_t channels) {
+  shapes.push_back({name + ".weight", {channels}, 0, 1});
+  shapes.push_back({name + ".bias", {channels}, 0, 0});
+}
+
+void AddConv(std::vector<ParameterShape>& shapes, const std::string& name, std::int64_t in, std::int64_t out) {
+  shapes.push_back({name + ".weight", {out, in, 3, 3}, ComputeFanInBound(9 * in)});
+  shapes.push_back({name + ".bias", {out}, ComputeFanInBound(9 * in)});
+}
+
+constexpr std::int64_t kShrink = 4, kKernel = 5;
+
+// Of [rows, features].
+at::Tensor BatchNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, Collective* gang) {
+  if (gang != nullptr && gang->size() > 1)
+    return GangBatchNorm(x.unsqueeze(2).unsqueeze(3), weight, bias, kEpsilon, *gang).flatten(1);
+  return at::batch_norm(x, weight, bias, {}, {}, /*training=*/true, /*momentum=*/0, kEpsilon,
+                        /*cudnn_enabled=*/false);
+}
+
+void AddLayer(std::vector<ParameterShape>& shapes, const std::string& name, std::vector<std::int64_t> weight) {
+  std::int64_t fan_in = 1;
+  for (std::size_t i = 1; i < weight.size(); ++i) fan_in *= weight[i];
+  const std::int64_t out = weight.front();
+  shapes.push_back({name + ".weight", std::move(weight), ComputeFanInBound(fan_in)});
+  shapes.push_back({name + ".bias", {out}, ComputeFanInBound(fan_in)});
+}
+
+}  // namespace
+
+Generator::Stages Generator::StagesFor(ImageShape image, std::int64_t width) {
+  if (GeneratorMultiple(image.height, image.width) == 4) return {{width, width / 2}, kInnerEpsilon};
+  return {{width, width, width / 2, width / 2, width / 2}, kEpsilon};
+}
+
+Generator::Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream,
+                     at::Device device)
+    : image_(image), width_(width), stages_(StagesFor(image, width)) {
+  const auto shrink = std::int64_t{1} << stages_.widths.size();
+  const std::int64_t cells = width * (image.height / shrink) * (image.width / shrink);
+  std::vector<ParameterShape> shapes;
+  shapes.push_back({"fc.weight", {cells, latent}, ComputeFanInBound(latent)});
+  shapes.push_back({"fc.bias", {cells}, ComputeFanInBound(latent)});
+  AddNorm(shapes, "bn0", width);
+  std::int64_t in = width;
+  int stage = 1;
+  for (const std::int64_t out : stages_.widths) {
+    const std::string number = std::to_string(stage++);
+    AddConv(shapes, "conv" + number, in, out);
+    AddNorm(shapes, "bn" + number, out);
+    in = out;
+  }
+  AddConv(shapes, "conv" + std::to_string(stage), in, image.channels);
+  parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream, device);
+}
+
+Result<std::unique_ptr<Generator>> Generator::Create(ImageShape image, std::int64_t latent, std::int64_t width,
+                                                     const RngStream& stream, at::Device device) {
+  RETORT_CHECK(latent >= 1 && width >= 2);
+  const std::size_t doublings = StagesFor(image, width).widths.size();
+  const auto shrink = std::int64_t{1} << doublings;
+  if (image.height % shrink != 0 || image.width % shrink != 0) {
+    return UsageError("The generator doubles its image " + std::string(doublings == 2 ? "twice" : "five times") +
+                      ", so height and width must be multiples of " + std::to_string(shrink) + "; these are " +
+                      std::to_string(image.height) + " x " + std::to_string(image.width) + ".");
+  }
+  return std::unique_ptr<Generator>(new Generator(image, latent, width, stream, device));
+}
+
+at::Tensor Generator::Forward(const at::Tensor& latents, Collective* gang) const {
+  const std::vector<at::Tensor>& p = parameters_->leaves();
+  const auto shrink = std::int64_t{1} << stages_.widths.size();
+  at::Tensor x = at::linear(latents, p[0], p[1]).view({-1, width_, image_.height / shrink, image_.width / shrink});
+  x = BatchNorm(x.contiguous(at::MemoryFormat::ChannelsLast), p[2], p[3], kEpsilon, gang);
+  std::size_t next = 4;
+  for (std::size_t stage = 0; stage < stages_.widths.size(); ++stage, next += 4) {
+    x = at::conv2d(Doubled(x), p[next], p[next + 1], 1, 1);
+    x = Rectified(BatchNorm(x, p[next + 2], p[next + 3], stages_.epsilon, gang));
+  }
+  x = at::conv2d(x, p[next], p[next + 1], 1, 1).tanh_();
+  return BatchNorm(x, {}, {}, kEpsilon, gang);
+}
+
+ConditionalGenerator::ConditionalGenerator(ImageShape image, std::int64_t classes,
+                                           const ConditionalGeneratorSettings& settings, const RngStream& stream,
+                                           at::Device device)
+    : image_(image), classes_(classes), settings_(settings) {
+  const std::int64_t cells = settings.width * (image.height / kShrink) * (image.width / kShrink);
+  std::vector<ParameterShape> shapes;
+  AddLayer(shapes, "fc1", {settings.hidden, settings.code + classes});
+  AddNorm(shapes, "bn1", settings.hidden);
+  AddLayer(shapes, "fc2", {cells, settings.hidden});
+  AddNorm(shapes, "bn2", cells);
+  AddLayer(shapes, "conv1", {settings.width / 2, settings.width, kKernel, kKernel});
+  AddLayer(shapes, "conv2", {image.channels, settings.width / 2, kKernel, kKernel});
+  parameters_ = std::make_unique<ParameterArena>(std::move(shapes), stream, device);
+}
+
+Result<std::unique_ptr<ConditionalGenerator>> ConditionalGenerator::Create(ImageShape image, std::int64_t classes,
+                                                                           const ConditionalGeneratorSettings& settings,
+                                                                           const RngStream& stream, at::Device device) {
+  RETORT_CHECK(settings.code >= 1 && settings.hidden >= 1 && settings.width >= 2);
+  if (image.height % kShrink != 0 || image.width % kShrink != 0) {
+    return UsageError("The generator doubles its image twice, so height and width must be multiples of 4; these are " +
+                      std::to_string(image.height) + " x " + std::to_string(image.width) + ".");
+  }
+  return std::unique_ptr<ConditionalGenerator>(new ConditionalGenerator(image, classes, settings, stream, device));
+}
+
+at::Tensor ConditionalGenerator::Forward(const at::Tensor& latents, const at::Tensor& labels, Collective* gang) const {
+  const std::vector<at::Tensor>& p = parameters_->leaves();
+  at::Tensor x = at::cat({latents, at::one_hot(labels, classes_).to(at::kFloat)}, 1);
+  x = at::relu(BatchNorm(at::linear(x, p[0], p[1]), p[2], p[3], gang));
+  x = BatchNorm(at::linear(x, p[4], p[5]), p[6], p[7], gang);
+  x = x.view({-1, settings_.width, image_.height / kShrink, image_.width / kShrink});
+  x = at::relu(at::conv2d(DoubleBilinear(x), p[8], p[9], 1, kKernel / 2));
+  return at::sigmoid(at::conv2d(DoubleBilinear(x), p[10], p[11], 1, kKernel / 2));
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,85 @@
+// The generators of data-free distillation (DAFL's and Fast-Datafree's) and of DP-MERF.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "experiments/base/status.h"
+#include "worker/gang/collective.h"
+#include "worker/models/arenas.h"
+#include "worker/models/network.h"
+
+namespace retort::worker {
+
+// The generators of data-free distillation: DAFL's for small images (Chen et al. 2019), and for large ones the deep one
+// of Fast-Datafree (Fang et al. 2022). Small, below 128 pixels a side: latents -> linear to w x (H/4) x (W/4) -> BN ->
+// x2 -> conv w, BN, leaky 0.2 -> x2 -> conv w/2, BN, leaky 0.2
+// -> conv to C -> tanh -> BN without affine.
+// Large: latents -> linear to w x (H/32) x (W/32) -> BN -> five times x2, conv, BN, leaky 0.2, of widths w, w,
+// w/2, w/2, w/2 -> conv to C -> tanh -> BN without affine.
+// BN always uses the statistics of the batch at hand, so the images are normalised like the teacher's training
+// data, and a batch is a function of its latents and the parameters alone.
+class Generator {
+ public:
+  // Error: usage, when height or width is no multiple of 4, or for large images of 32. width >= 2.
+  [[nodiscard]] static Result<std::unique_ptr<Generator>> Create(ImageShape image, std::int64_t latent,
+                                                                 std::int64_t width, const RngStream& stream,
+                                                                 at::Device device = at::kCPU);
+  // latents f32 [rows, latent] -> images f32 [rows, C, H, W], channels last. With a gang of several members,
+  // the rows are this member's and BN uses the statistics of all members' rows: see gang_batch_norm.h for
+  // what is thrown.
+  [[nodiscard]] at::Tensor Forward(const at::Tensor& latents, Collective* gang = nullptr) const;
+  [[nodiscard]] ParameterArena& parameters() { return *parameters_; }
+  [[nodiscard]] const ParameterArena& parameters() const { return *parameters_; }
+
+ private:
+  // Image sides halve once a stage to the sides that the linear layer fills.
+  struct Stages {
+    std::vector<std::int64_t> widths;  // channels behind each doubling
+    double epsilon = 0;                // of their batch norms
+  };
+  static Stages StagesFor(ImageShape image, std::int64_t width);
+  Generator(ImageShape image, std::int64_t latent, std::int64_t width, const RngStream& stream, at::Device device);
+  ImageShape image_;
+  std::int64_t width_;
+  Stages stages_;
+  std::unique_ptr<ParameterArena> parameters_;
+};
+
+// The generator of DP-MERF (Harder et al. 2021) makes images of a class that it is given.
+struct ConditionalGeneratorSettings {
+  std::int64_t code = 5;      // values of a latent
+  std::int64_t hidden = 200;  // of the first linear layer
+  std::int64_t width = 16;    // channels of the smallest images; half as many of the next
+};
+
+// [code, onehot(class)] -> linear `hidden`, BN, relu -> linear to width x (H/4) x (W/4), BN -> x2 bilinear -> conv 5x5
+// width/2, relu -> x2 bilinear -> conv 5x5 to C -> sigmoid. BN always uses the statistics of the batch at hand, so a
+// batch is a function of its latents, its classes and the parameters alone.
+class ConditionalGenerator {
+ public:
+  // Error: usage, when height or width is no multiple of 4. width >= 2.
+  [[nodiscard]] static Result<std::unique_ptr<ConditionalGenerator>> Create(
+      ImageShape image, std::int64_t classes, const ConditionalGeneratorSettings& settings, const RngStream& stream,
+      at::Device device = at::kCPU);
+  // latents f32 [rows, code], labels i64 [rows] -> pixels f32 [rows, C, H, W] in (0, 1). With a gang of several
+  // members the rows are this member's: see gang_batch_norm.h for what is thrown.
+  [[nodiscard]] at::Tensor Forward(const at::Tensor& latents, const at::Tensor& labels,
+                                   Collective* gang = nullptr) const;
+  [[nodiscard]] std::int64_t code() const { return settings_.code; }
+  [[nodiscard]] ParameterArena& parameters() { return *parameters_; }
+  [[nodiscard]] const ParameterArena& parameters() const { return *parameters_; }
+
+ private:
+  ConditionalGenerator(ImageShape image, std::int64_t classes, const ConditionalGeneratorSettings& settings,
+                       const RngStream& stream, at::Device device);
+  ImageShape image_;
+  std::int64_t classes_;
+  ConditionalGeneratorSettings settings_;
+  std::unique_ptr<ParameterArena> parameters_;
+};
+
+}  // namespace retort::worker

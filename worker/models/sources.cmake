@@ -1,0 +1,21 @@
+set(RETORT_MODELS_SOURCES
+  models/arenas.cc
+  models/ensemble.cc
+  models/features/fit_features.cc
+  models/features/orientations.cc
+  models/features/patches.cc
+  models/features/scattering.cc
+  models/features/whitening.cc
+  models/generators.cc
+  models/layer.cc
+  models/layer_plan.cc
+  models/model_registry.cc
+  models/network.cc
+  models/resampling.cc
+  models/saved_models.cc
+  models/training_scopes.cc
+  models/zoo/imagenet_convolutional.cc
+  models/zoo/mobile.cc
+  models/zoo/resnet.cc
+  models/zoo/small_networks.cc
+  models/zoo/vit.cc)

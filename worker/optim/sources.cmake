@@ -1,0 +1,3 @@
+set(RETORT_OPTIM_SOURCES
+  optim/optimisers.cc
+  optim/schedule.cc)

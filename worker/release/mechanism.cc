@@ -1,0 +1,94 @@
+#include "worker/release/mechanism.h"
+
+#include <utility>
+
+#include "experiments/methods/methods.h"
+#include "worker/release/gaussian_gradient.h"
+#include "worker/release/member_gradient.h"
+#include "worker/release/noisy_votes.h"
+#include "worker/release/randomized_response.h"
+
+namespace retort::worker::release {
+
+privacy::PrivacyEvent Noiseless::Describe(std::int64_t rows) const {
+  privacy::PrivacyEvent event;
+  event.kind = privacy::MechanismKind::none;
+  event.unit = privacy::EventUnit::row;
+  event.count = rows;
+  event.rows_per_batch = batch_;
+  event.release_coordinates = classes_;
+  return event;
+}
+
+Result<Released> Noiseless::Release(const Answers& answers, Charge&& charge) {
+  const Charge spent = std::move(charge);
+  RETORT_RETURN_IF_ERROR(spent.Covers(Describe(answers.rows())));
+  return Released{answers.logits_.defined() ? answers.logits_.detach() : answers.votes_};
+}
+
+namespace {
+
+template <typename M>
+Result<std::unique_ptr<Mechanism>> AsMechanism(Result<std::unique_ptr<M>> made) {
+  if (!made.ok()) return made.status();
+  return std::unique_ptr<Mechanism>(std::move(made).value());
+}
+
+// DPSD's equation 3 has the noise inside the sum over the rows.
+bool NoiseByRow(const TrialSpec& spec) { return spec.method.starts_with("dpsd-"); }
+
+GradientSettings MakeGradientSettings(const TrialSpec& spec, std::int64_t classes) {
+  GradientSettings settings;
+  static_cast<GradientRule&>(settings) = RuleOf(spec);
+  settings.reading = spec.reading;
+  settings.sigma = spec.sigma;
+  settings.batch = spec.batch;
+  settings.classes = classes;
+  settings.detach = spec.detach;
+  settings.noise_by_row = NoiseByRow(spec);
+  settings.teacher_drives_generator = spec.discriminator == Discriminator::teacher;
+  return settings;
+}
+
+// The clients of FedDPSD add noise themselves, or trust a server that adds it; an ensemble that one party holds draws
+// once.
+MemberGradientSettings MakeMemberSettings(const TrialSpec& spec, std::int64_t classes, std::int64_t members) {
+  MemberGradientSettings settings;
+  settings.rule = RuleOf(spec);
+  settings.sigma = spec.sigma;
+  settings.batch = spec.batch;
+  settings.classes = classes;
+  settings.members = members;
+  const bool federated = spec.method == "feddpsd";
+  settings.each_draws = federated && spec.trust == Trust::untrusted;
+  settings.trusted_server = federated && spec.trust == Trust::trusted;
+  return settings;
+}
+
+}  // namespace
+
+noise::NoiseKey MakeNoiseKey(const TrialSpec& spec) {
+  if (spec.noise == NoiseMode::seeded) return noise::NoiseKey::FromSeed(spec.seed, spec.id);
+  return noise::NoiseKey::FromOperatingSystem();
+}
+
+Result<at::Tensor> Mechanism::GraphOf(const Answers&) const {
+  return Refused("Releases of this mechanism have no graph.");
+}
+
+Result<std::unique_ptr<Mechanism>> MakeMechanism(const TrialSpec& spec, std::int64_t classes, std::int64_t members,
+                                                 noise::NoiseKey key, noise::NoiseKernels* kernels) {
+  const MethodTraits* method = FindMethod(spec.method);
+  if (method == nullptr || method->teachers == 0) return UsageError("Method \"" + spec.method + "\" asks no teacher.");
+  if (FindKind(spec) == TrialKind::response_student)
+    return AsMechanism(RandomizedResponse::Create(ResponseSettingsFor(spec, classes, members), std::move(key)));
+  if (members > 1) {
+    if (FindKind(spec) == TrialKind::gradient_student)
+      return AsMechanism(MemberGradient::Create(MakeMemberSettings(spec, classes, members), std::move(key), kernels));
+    return AsMechanism(NoisyVotes::Create(VoteSettingsFor(spec, classes), std::move(key)));
+  }
+  if (spec.reading == Reading::sound) return std::unique_ptr<Mechanism>(new Noiseless(classes, spec.batch));
+  return AsMechanism(GaussianGradient::Create(MakeGradientSettings(spec, classes), std::move(key), kernels));
+}
+
+}  // namespace retort::worker::release

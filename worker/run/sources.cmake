@@ -1,0 +1,10 @@
+set(RETORT_RUN_SOURCES
+  run/attempt_record.cc
+  run/failure.cc
+  run/finished_attempt.cc
+  run/gang_formation.cc
+  run/ledger_view.cc
+  run/model_check.cc
+  run/trial_inputs.cc
+  run/trial_runner.cc
+  run/worker_service.cc)

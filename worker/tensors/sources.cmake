@@ -1,0 +1,5 @@
+set(RETORT_TENSORS_SOURCES
+  tensors/autograd.cc
+  tensors/rng_streams.cc
+  tensors/tensor_codec.cc
+  tensors/train_state.cc)

@@ -1,0 +1,135 @@
+#include "worker/training/learner.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/one_hot.h>
+
+#include <utility>
+
+#include "worker/gang/summed_gradient.h"
+#include "worker/models/training_scopes.h"
+#include "worker/optim/schedule.h"
+#include "worker/tensors/autograd.h"
+
+namespace retort::worker {
+
+Minibatch OwnMinibatch(const at::Tensor& images, const at::Tensor& targets, const Collective& gang) {
+  const RowShare share = ComputeRowShare(images.size(0), gang);
+  return {Own(images, share), Own(targets, share), share.first, images.size(0)};
+}
+
+namespace {
+
+std::variant<Adam, Sgd> MakeOptimiser(const ParameterArena& parameters, const LearnerSettings& settings) {
+  const at::Tensor& flat = parameters.flat();
+  if (settings.optimizer == Optimizer::sgd) return Sgd(flat.numel(), settings.sgd, flat.device());
+  return Adam(flat.numel(), settings.adam, flat.device());
+}
+
+}  // namespace
+
+LearnerSettings MakeLearnerSettings(const TrialSpec& spec) {
+  LearnerSettings settings;
+  settings.optimizer = spec.optimizer;
+  settings.adam.weight_decay = spec.weight_decay;
+  settings.sgd = {spec.momentum, spec.weight_decay};
+  settings.precision = spec.precision;
+  return settings;
+}
+
+Learner::Learner(std::unique_ptr<Network> network, Collective& gang, const LearnerSettings& settings)
+    : network_(std::move(network)),
+      gang_(gang),
+      precision_(settings.precision),
+      optimiser_(MakeOptimiser(network_->parameters(), settings)) {}
+
+Learner::Pass Learner::Forward(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature,
+                               const Expectation& expect) {
+  Pass pass;
+  if (batch.images.size(0) == 0) return pass;
+  std::optional<RowStream> masks;
+  if (dropout) masks.emplace(*dropout, batch.first);
+  const at::Tensor logits = TrainingLogits(batch.images, masks);
+  const auto rows = static_cast<double>(batch.rows);
+  const at::Tensor log_p = at::log_softmax(logits.detach() / temperature, 1);
+  const at::Tensor targets = expect ? expect(log_p, batch.targets) : batch.targets;
+  pass.loss = -(targets * log_p).sum().item<double>() * temperature * temperature / rows;
+  pass.outputs.push_back(logits);
+  pass.seeds.push_back(log_p.exp().mul_(targets.sum(1, true)).sub_(targets).mul_(temperature / rows));
+  return pass;
+}
+
+void Learner::Descend(double learning_rate) {
+  ParameterArena& parameters = network_->parameters();
+  std::visit([&](auto& optimiser) { optimiser.Step(parameters.flat(), parameters.gradient(), learning_rate); },
+             optimiser_);
+}
+
+Result<double> Learner::Teach(const Minibatch& batch, double learning_rate, const std::optional<RngStream>& dropout,
+                              double temperature, const Expectation& expect) {
+  const Pass pass = Forward(batch, dropout, temperature, expect);
+  RETORT_RETURN_IF_ERROR(SumGradients(pass.outputs, pass.seeds, network_->parameters(), gang_));
+  if (batch.images.size(0) == 0) network_->CountBatch();
+  RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(batch.images.size(0), batch.rows, gang_));
+  Descend(learning_rate);
+  return pass.loss;
+}
+
+double Learner::Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature) {
+  ParameterArena& parameters = network_->parameters();
+  const Pass pass = Forward(batch, dropout, temperature, {});
+  if (pass.outputs.empty()) {
+    parameters.gradient().zero_();
+    network_->CountBatch();
+  } else {
+    parameters.Gather(VectorJacobian(pass.outputs, pass.seeds, parameters.leaves()));
+  }
+  return pass.loss;
+}
+
+Status Learner::Apply(std::int64_t own_rows, std::int64_t rows, double learning_rate) {
+  if (gang_.size() > 1) RETORT_RETURN_IF_ERROR(gang_.AllReduceSum(network_->parameters().gradient()));
+  RETORT_RETURN_IF_ERROR(network_->buffers().ShareInGang(own_rows, rows, gang_));
+  Descend(learning_rate);
+  return {};
+}
+
+double RateAt(const TrialSpec& spec, std::int64_t step, std::int64_t steps) {
+  switch (spec.schedule) {
+    case Schedule::cosine:
+      return spec.lr * HoldThenCosine(step, steps, spec.lr_hold, spec.lr_end);
+    case Schedule::step:
+      return spec.lr * StepDown(step, steps, spec.lr_drops);
+    case Schedule::linear:
+      break;
+  }
+  return spec.lr * HoldThenLinear(step, steps, spec.lr_hold, spec.lr_end);
+}
+
+at::Tensor Learner::TrainingLogits(const at::Tensor& images, const std::optional<RowStream>& masks) {
+  const AutocastScope scope(precision_, images.device());
+  return network_->Train(images, masks).logits.to(at::kFloat);
+}
+
+void Learner::Register(TrainState& state, const std::string& prefix) {
+  state.Add(prefix + "parameters", network_->parameters().flat());
+  if (BufferArena& buffers = network_->buffers(); !buffers.empty()) {
+    state.Add(prefix + "statistics", buffers.flat());
+    state.Add(prefix + "batches", buffers.counts());
+  }
+  if (at::Tensor& constants = network_->buffers().constants(); constants.numel() > 0)
+    state.Add(prefix + "constants", constants);
+  const std::string own = prefix + (std::holds_alternative<Adam>(optimiser_) ? "adam/" : "sgd/");
+  std::visit([&](auto& optimiser) { optimiser.Register(state, own); }, optimiser_);
+}
+
+void Learner::ResetOptimiser() {
+  std::visit([](auto& optimiser) { optimiser.Reset(); }, optimiser_);
+}
+
+at::Tensor OneHotTargets(const at::Tensor& labels, std::int64_t classes, double smoothing) {
+  const at::Tensor hot = at::one_hot(labels, classes).to(at::kFloat);
+  return smoothing == 0 ? hot : hot * (1 - smoothing) + smoothing / static_cast<double>(classes);
+}
+
+}  // namespace retort::worker

@@ -1,0 +1,98 @@
+// A network with its optimiser, and one training step of both.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "experiments/base/status.h"
+#include "experiments/methods/trial_spec.h"
+#include "worker/gang/row_share.h"
+#include "worker/models/network.h"
+#include "worker/optim/optimisers.h"
+#include "worker/tensors/train_state.h"
+
+namespace retort::worker {
+
+// This member's rows of a batch: those from `first` on, of `rows` in all.
+struct Minibatch {
+  at::Tensor images;   // f32 [own, C, H, W]
+  at::Tensor targets;  // f32 [own, classes]
+  std::int64_t first = 0;
+  std::int64_t rows = 0;
+};
+// This member's part of a batch that every member holds whole.
+[[nodiscard]] Minibatch OwnMinibatch(const at::Tensor& images, const at::Tensor& targets, const Collective& gang);
+
+struct LearnerSettings {
+  Optimizer optimizer = Optimizer::adam;
+  AdamSettings adam;
+  SgdSettings sgd;
+  Precision precision = Precision::float32;  // of the network's arithmetic; the optimiser's is float32
+};
+// The settings that the trial's keys ask for.
+[[nodiscard]] LearnerSettings MakeLearnerSettings(const TrialSpec& spec);
+
+// Computes from the network's log_p and a batch's annotations, both f32 [rows, classes], the targets that it is trained
+// on.
+using Expectation = std::function<at::Tensor(const at::Tensor& log_p, const at::Tensor& targets)>;
+
+// Every member of a gang holds the same parameters, moments and running statistics, bit for bit. Batch norms
+// normalise by this member's rows alone; their running statistics are the mean over the gang, by rows.
+class Learner {
+ public:
+  // `gang` outlives the learner.
+  Learner(std::unique_ptr<Network> network, Collective& gang, const LearnerSettings& settings = {});
+
+  // One step of the optimiser on T^2 mean_i CE(softmax(z_i / T), y_i) over the whole batch: injects
+  // T (p sum(y) - y) / rows at the logits z, so y need not be a distribution. y: the batch's targets, or what
+  // `expect` makes of them. Returns this member's part of the loss; the parts sum to it. Error: of the gang.
+  [[nodiscard]] Result<double> Teach(const Minibatch& batch, double learning_rate,
+                                     const std::optional<RngStream>& dropout, double temperature = 1,
+                                     const Expectation& expect = {});
+
+  // Teach in two halves, for gangs whose members teach different networks. Differentiate puts this member's part
+  // of the gradient into the arena, without communication in the gang; Apply sums gradients and running statistics over
+  // the gang and steps. `own_rows`: those of the batch of `rows` that this member differentiated.
+  [[nodiscard]] double Differentiate(const Minibatch& batch, const std::optional<RngStream>& dropout,
+                                     double temperature = 1);
+  [[nodiscard]] Status Apply(std::int64_t own_rows, std::int64_t rows, double learning_rate);
+
+  [[nodiscard]] Network& network() { return *network_; }
+  [[nodiscard]] const Network& network() const { return *network_; }
+  // State names: prefix + "parameters", prefix + "adam/..." or "sgd/..."; with batch norms prefix + "statistics"
+  // and "batches".
+  void Register(TrainState& state, const std::string& prefix);
+  void ResetOptimiser();
+
+ private:
+  // What a batch is differentiated through; empty without rows.
+  struct Pass {
+    std::vector<at::Tensor> outputs, seeds;
+    double loss = 0;
+  };
+  [[nodiscard]] Pass Forward(const Minibatch& batch, const std::optional<RngStream>& dropout, double temperature,
+                             const Expectation& expect);
+  void Descend(double learning_rate);
+  // f32, part of the graph to the parameters.
+  [[nodiscard]] at::Tensor TrainingLogits(const at::Tensor& images, const std::optional<RowStream>& masks);
+  std::unique_ptr<Network> network_;
+  Collective& gang_;
+  Precision precision_;
+  std::variant<Adam, Sgd> optimiser_;
+};
+
+// The learning rate at step `step` of `steps`, as the trial's keys schedule it.
+[[nodiscard]] double RateAt(const TrialSpec& spec, std::int64_t step, std::int64_t steps);
+
+// f32 [n, classes] from labels i64 [n]: 1 - smoothing + smoothing / classes on the label, smoothing / classes
+// elsewhere.
+[[nodiscard]] at::Tensor OneHotTargets(const at::Tensor& labels, std::int64_t classes, double smoothing = 0);
+
+}  // namespace retort::worker
