@@ -103,6 +103,8 @@ TEST_P(CudaTrial, GoesOnWithTheSameBitsAfterAnInterruption) {
 
 INSTANTIATE_TEST_SUITE_P(EveryMethod, CudaTrial, ::testing::ValuesIn(kTrialCases),
                          [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(LoneMethod, CudaTrial, ::testing::ValuesIn(kLoneTrialCases),
+                         [](const auto& test) { return test.param.name; });
 
 // A batch whose images no device holds.
 TEST(CudaFault, OutOfMemoryIsNamedAndTheNextTrialSucceeds) {

@@ -135,6 +135,8 @@ TEST_P(DeviceTrial, GoesOnWithTheSameBitsAfterAnInterruption) {
 
 INSTANTIATE_TEST_SUITE_P(EveryMethod, DeviceTrial, ::testing::ValuesIn(kTrialCases),
                          [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(LoneMethod, DeviceTrial, ::testing::ValuesIn(kLoneTrialCases),
+                         [](const auto& test) { return test.param.name; });
 
 // What the cases above leave at its default.
 TrialSpec Varied(TrialSpec spec, const std::function<void(TrialSpec&)>& change) {
