@@ -17,11 +17,11 @@ namespace retort::worker {
 
 class ReleaseReplay {
  public:
-  // `store` is null but on gang rank 0. Both outlive the tape. Answers are handed out on `device`.
+  // `store` is null but on gang rank 0. Both outlive this. Answers are handed out on `device`.
   ReleaseReplay(storage::CheckpointStore* store, Collective& gang, at::Device device = at::kCPU)
       : store_(store), gang_(gang), device_(device) {}
 
-  // Where fresh releases are paid from; on gang rank 0, before the first one. `book` outlives the tape.
+  // Where fresh releases are paid from; on gang rank 0, before the first one. `book` outlives this.
   void UseChargeBook(release::ChargeBook& book) { book_ = &book; }
   // A released answer read back from the transcript. Error: damage.
   [[nodiscard]] Status Insert(const storage::TranscriptRecord& record);
