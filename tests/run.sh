@@ -7,5 +7,5 @@ cd "$(dirname "$0")/.."
 bash cluster/setup.sh --tests
 mkdir -p build
 cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log >&2; exit 3; }
-cmake --build --preset release
+cmake --build --preset release 2>&1 | tee build/build.log
 ctest --preset release --output-on-failure "$@"
