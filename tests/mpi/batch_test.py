@@ -94,7 +94,7 @@ class UntilCompleteTest(Scratch):
 
     def test_each_signal_is_passed_on_and_ends_the_loop_with_75(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
-            loop = self.loop("trap 'exit 75' USR1; echo ready; for i in $(seq 600); do sleep 0.1; done; exit 9")
+            loop = self.loop("trap 'exit 75' USR1; echo ready; for ((i = 0; i < 600; i++)); do sleep 0.1; done; exit 9")
             self.until_it_runs(loop)
             loop.send_signal(number)
             output, _ = loop.communicate(timeout=PATIENCE)
@@ -102,7 +102,7 @@ class UntilCompleteTest(Scratch):
 
     def test_a_second_signal_is_passed_on_too(self):
         loop = self.loop("n=0; trap 'n=$((n + 1)); echo ready; [ $n -lt 2 ] || exit 130' USR1; echo ready\n"
-                         "for i in $(seq 600); do sleep 0.1; done; exit 9")
+                         "for ((i = 0; i < 600; i++)); do sleep 0.1; done; exit 9")
         for _ in range(2):
             self.until_it_runs(loop)
             loop.send_signal(signal.SIGTERM)
@@ -110,7 +110,7 @@ class UntilCompleteTest(Scratch):
         self.assertEqual(loop.returncode, 130, output)
 
     def test_a_job_that_is_killed_while_it_saves_is_not_started_again(self):
-        loop = self.loop("trap 'exit 137' USR1; echo ready; for i in $(seq 600); do sleep 0.1; done")
+        loop = self.loop("trap 'exit 137' USR1; echo ready; for ((i = 0; i < 600; i++)); do sleep 0.1; done")
         self.until_it_runs(loop)
         loop.send_signal(signal.SIGTERM)
         loop.communicate(timeout=PATIENCE)
