@@ -37,8 +37,7 @@ allocation_is_over() {
 }
 
 pause() {    # seconds; a signal ends it
-  sleep "$1" >/dev/null 2>&1 &
-  wait "$!"
+  interruptible_sleep "$1"
   kill "$!" 2>/dev/null
 }
 

@@ -6,14 +6,6 @@
 namespace retort {
 namespace {
 
-// REQUIRES: valid UTF-8.
-std::uint32_t DecodeCodePoint(std::string_view point) {
-  const auto first = static_cast<unsigned char>(point[0]);
-  std::uint32_t number = point.size() == 1 ? first : first & (0x7FU >> point.size());
-  for (const char byte : point.substr(1)) number = number << 6U | (static_cast<unsigned char>(byte) & 0x3FU);
-  return number;
-}
-
 bool IsControlNumber(std::uint32_t number) {
   if (number < 0x20 || (number >= 0x7F && number < 0xA0)) return true;
   const bool marks = number == 0x061C || number == 0x200E || number == 0x200F;
@@ -31,6 +23,13 @@ std::size_t ControlSequence(std::string_view text, std::size_t at) {
 }
 
 }  // namespace
+
+std::uint32_t DecodeCodePoint(std::string_view point) {
+  const auto first = static_cast<unsigned char>(point[0]);
+  std::uint32_t number = point.size() == 1 ? first : first & (0x7FU >> point.size());
+  for (const char byte : point.substr(1)) number = number << 6U | (static_cast<unsigned char>(byte) & 0x3FU);
+  return number;
+}
 
 std::size_t MeasureCodePoint(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };

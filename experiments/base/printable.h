@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,8 @@ namespace retort {
 // Returns the byte at which code point number `index` begins, counted from 0; a byte that belongs to none counts as
 // one. Returns the size where there are fewer.
 [[nodiscard]] std::size_t FindCodePoint(std::string_view text, std::size_t index);
+// Returns the number of one code point. REQUIRES: `point` is its bytes in valid UTF-8.
+[[nodiscard]] std::uint32_t DecodeCodePoint(std::string_view point);
 // Whether the bytes of one code point are a C0 or C1 control, delete, a separator of lines or paragraphs (U+2028,
 // U+2029), or change the direction of text (Bidi_Control: U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
 [[nodiscard]] bool IsControlCharacter(std::string_view point);

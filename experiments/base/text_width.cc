@@ -119,12 +119,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kSpellin
                                                                                        {"█", "#"},
                                                                                        {"░", "."}}};
 
-std::uint32_t DecodeMultibyte(std::string_view point) {
-  std::uint32_t number = static_cast<unsigned char>(point[0]) & (0x7FU >> point.size());
-  for (const char byte : point.substr(1)) number = number << 6U | (static_cast<unsigned char>(byte) & 0x3FU);
-  return number;
-}
-
 bool Holds(std::span<const CodePointRange> ranges, std::uint32_t number) {
   const auto after = std::ranges::upper_bound(ranges, number, {}, &CodePointRange::first);
   return after != ranges.begin() && number <= std::prev(after)->last;
@@ -177,7 +171,7 @@ std::string InAscii(std::string_view text) {
 
 std::size_t PointColumns(std::string_view point) {
   if (point.size() < 2) return point.size();
-  const std::uint32_t number = DecodeMultibyte(point);
+  const std::uint32_t number = DecodeCodePoint(point);
   if (Holds(kNoColumn, number)) return 0;
   return Holds(kTwoColumns, number) ? 2 : 1;
 }

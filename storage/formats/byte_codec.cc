@@ -1,7 +1,6 @@
 #include "storage/formats/byte_codec.h"
 
 #include <libdeflate.h>
-#include <zlib.h>
 
 #include <bit>
 #include <utility>
@@ -75,10 +74,6 @@ std::optional<std::uint64_t> TensorBytes(DType dtype, const std::vector<std::int
 
 std::uint32_t ExtendCrc32(std::uint32_t crc, std::string_view bytes) {
   return libdeflate_crc32(crc, bytes.data(), bytes.size());
-}
-
-std::uint32_t ExtendCrc32Portable(std::uint32_t crc, std::string_view bytes) {
-  return static_cast<std::uint32_t>(::crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 }  // namespace retort::storage

@@ -89,7 +89,5 @@ class ByteReader {
 // Checksum of A followed by B, where `crc` is that of A (0 = nothing) and `bytes` is B. By libdeflate, which uses what
 // the processor has: it costs less than reading the bytes.
 [[nodiscard]] std::uint32_t ExtendCrc32(std::uint32_t crc, std::string_view bytes);
-// The same by zlib, to compare with.
-[[nodiscard]] std::uint32_t ExtendCrc32Portable(std::uint32_t crc, std::string_view bytes);
 
 }  // namespace retort::storage

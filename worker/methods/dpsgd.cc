@@ -91,11 +91,7 @@ class DpSgd final : public Method {
 
  private:
   Outcome Kept() const {
-    Outcome out;
-    out.evaluation = Evaluate(*network_, data_.test);
-    out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = network_->StateBlobs(spec_.role == Role::teacher ? "teacher/" : "student/");
-    return out;
+    return EvaluateOutcome(*network_, data_.test, spec_.role == Role::teacher ? "teacher/" : "student/");
   }
 
   // The sampled rows' clipped gradients, each member's share of them by itself, then summed; gang rank 0 draws

@@ -62,25 +62,17 @@ class FederatedAveraging final : public Method {
     const auto targets = [&](const at::Tensor& rows) {
       return OneHotTargets(data_.train.labels.index_select(0, rows), data_.classes, spec_.smoothing);
     };
-    std::vector<double> loss = {0};
-    RETORT_ASSIGN_OR_RETURN(loss[0], TeachRows(spec_, data_.scale, data_.train, here, targets, learner_, gang_));
-    if (ShouldRecordLoss(spec_, step, at.within, local)) {
-      RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
-      series.emplace_back("train.loss", loss[0]);
-    }
+    RETORT_ASSIGN_OR_RETURN(const double loss,
+                            TeachRows(spec_, data_.scale, data_.train, here, targets, learner_, gang_));
+    if (ShouldRecordLoss(spec_, step, at.within, local))
+      RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.loss", gang_, series));
     if (at.within + 1 < local) return {};
     Collect();
     if (at.client + 1 == batches_.size()) Average();
     return {};
   }
 
-  Result<Outcome> Finish() override {
-    Outcome out;
-    out.evaluation = Evaluate(*common_, data_.test);
-    out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = common_->StateBlobs("student/");
-    return out;
-  }
+  Result<Outcome> Finish() override { return EvaluateOutcome(*common_, data_.test, "student/"); }
 
  private:
   std::int64_t LocalSteps(std::size_t client) const { return spec_.epochs * batches_[client].per_epoch(); }

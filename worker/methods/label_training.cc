@@ -95,22 +95,14 @@ class LabelStages final : public Method {
       return OneHotTargets(answers_.index_select(0, rows), classes_, spec_.smoothing);
     };
     const SupervisedStep here{batches_->Of(within), step, 0, RateAt(spec_, within, of)};
-    std::vector<double> loss = {0};
-    RETORT_ASSIGN_OR_RETURN(loss[0], TeachRows(spec_, scale_, examples_.images, here, targets, learner_, gang_));
-    if (ShouldRecordLoss(spec_, step, within, of)) {
-      RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
-      series.emplace_back("train.loss", loss[0]);
-    }
+    RETORT_ASSIGN_OR_RETURN(const double loss,
+                            TeachRows(spec_, scale_, examples_.images, here, targets, learner_, gang_));
+    if (ShouldRecordLoss(spec_, step, within, of))
+      RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.loss", gang_, series));
     return {};
   }
 
-  Result<Outcome> Finish() override {
-    Outcome out;
-    out.evaluation = Evaluate(learner_.network(), test_);
-    out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = learner_.network().StateBlobs("student/");
-    return out;
-  }
+  Result<Outcome> Finish() override { return EvaluateOutcome(learner_.network(), test_, "student/"); }
 
  private:
   std::size_t FindStage(std::int64_t step) const {
@@ -250,23 +242,14 @@ class Alibi final : public Method {
       return LaplacePosterior(labels, log_p, scale);
     };
     const SupervisedStep here{batches_.Of(step), step, 0, RateAt(spec_, step, steps())};
-    std::vector<double> loss = {0};
-    RETORT_ASSIGN_OR_RETURN(loss[0],
+    RETORT_ASSIGN_OR_RETURN(const double loss,
                             TeachRows(spec_, scale_, examples_.images, here, noisy, learner_, gang_, posterior));
-    if (ShouldRecordLoss(spec_, step, step, steps())) {
-      RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
-      series.emplace_back("train.loss", loss[0]);
-    }
+    if (ShouldRecordLoss(spec_, step, step, steps()))
+      RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.loss", gang_, series));
     return {};
   }
 
-  Result<Outcome> Finish() override {
-    Outcome out;
-    out.evaluation = Evaluate(learner_.network(), test_);
-    out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = learner_.network().StateBlobs("student/");
-    return out;
-  }
+  Result<Outcome> Finish() override { return EvaluateOutcome(learner_.network(), test_, "student/"); }
 
  private:
   // Gang rank 0 draws.

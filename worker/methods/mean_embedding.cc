@@ -89,10 +89,7 @@ class MeanEmbedding final : public Method {
   }
 
   Result<Outcome> Finish() override {
-    Outcome out;
-    out.evaluation = Evaluate(learner_.network(), data_.test);
-    out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = learner_.network().StateBlobs("student/");
+    Outcome out = EvaluateOutcome(learner_.network(), data_.test, "student/");
     for (auto& blob : generator_->parameters().ToBlobs("generator/")) out.parameters.push_back(std::move(blob));
     out.samples = gallery_.ToSamples("images made to have the released embedding, and the classes they were made for",
                                      data_.scale);
@@ -161,12 +158,10 @@ class MeanEmbedding final : public Method {
     const auto targets = [&](const at::Tensor& rows) {
       return OneHotTargets(synthetic_->labels.index_select(0, rows), data_.classes, spec_.smoothing);
     };
-    std::vector<double> loss = {0};
-    RETORT_ASSIGN_OR_RETURN(loss[0], TeachRows(as_made_, data_.scale, *synthetic_, here, targets, learner_, gang_));
-    if (ShouldRecordLoss(spec_, 1 + spec_.steps + at, at, steps, kCurveEvery)) {
-      RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
-      series.emplace_back("train.student_loss", loss[0]);
-    }
+    RETORT_ASSIGN_OR_RETURN(const double loss,
+                            TeachRows(as_made_, data_.scale, *synthetic_, here, targets, learner_, gang_));
+    if (ShouldRecordLoss(spec_, 1 + spec_.steps + at, at, steps, kCurveEvery))
+      RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.student_loss", gang_, series));
     return {};
   }
 

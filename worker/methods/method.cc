@@ -6,9 +6,26 @@
 #include "experiments/methods/methods.h"
 #include "worker/models/ensemble.h"
 #include "worker/models/model_registry.h"
+#include "worker/models/network.h"
+#include "worker/training/evaluation.h"
 #include "worker/training/shards.h"
 
 namespace retort::worker {
+
+Outcome EvaluateOutcome(const Network& network, const Examples& test, const std::string& prefix) {
+  Outcome out;
+  out.evaluation = Evaluate(network, test);
+  out.metrics = TestMetrics(*out.evaluation);
+  out.parameters = network.StateBlobs(prefix);
+  return out;
+}
+
+Status RecordLoss(double part, const char* name, Collective& gang, Series& series) {
+  std::vector<double> loss = {part};
+  RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang));
+  series.emplace_back(name, loss[0]);
+  return {};
+}
 
 std::vector<std::string> SelectFacts(const std::vector<std::pair<std::string_view, bool>>& facts) {
   std::vector<std::string> names;

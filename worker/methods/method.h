@@ -70,6 +70,13 @@ class Method {
   [[nodiscard]] virtual Result<Outcome> Finish() = 0;
 };
 
+// What a trial that trained `network` ends with: its evaluation on `test`, the metrics of that, and its parameters,
+// whose names begin with `prefix` ("student/", "teacher/").
+[[nodiscard]] Outcome EvaluateOutcome(const Network& network, const Examples& test, const std::string& prefix);
+
+// Adds a point to the curve `name`: the sum of what each member of the gang passes as `part`. Error: the gang's.
+[[nodiscard]] Status RecordLoss(double part, const char* name, Collective& gang, Series& series);
+
 // The network that spec.network names, for the data set's images and on its device, its parameters drawn by the trial's
 // seed. Error: usage, as MakeNetwork.
 [[nodiscard]] Result<std::unique_ptr<Network>> DrawNetwork(const MethodInputs& inputs);

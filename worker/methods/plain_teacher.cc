@@ -60,21 +60,12 @@ class PlainTeacher final : public Method {
     RETORT_ASSIGN_OR_RETURN(const double loss,
                             learner_.Teach({images, targets, share.first, batch.size(0)}, RateAt(spec_, step, steps()),
                                            RngStream(spec_.seed, Purpose::dropout, at_step)));
-    if (ShouldRecordLoss(spec_, step, step, steps())) {
-      std::vector<double> sums = {loss};
-      RETORT_RETURN_IF_ERROR(SumOverGang(sums, gang_));
-      series.emplace_back("train.loss", sums[0]);
-    }
+    if (ShouldRecordLoss(spec_, step, step, steps()))
+      RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.loss", gang_, series));
     return {};
   }
 
-  Result<Outcome> Finish() override {
-    Outcome out;
-    out.evaluation = Evaluate(learner_.network(), data_.test);
-    out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = learner_.network().StateBlobs("teacher/");
-    return out;
-  }
+  Result<Outcome> Finish() override { return EvaluateOutcome(learner_.network(), data_.test, "teacher/"); }
 
  private:
   const TrialSpec& spec_;

@@ -58,10 +58,7 @@ class PublicDistillation final : public Method {
   }
 
   Result<Outcome> Finish() override {
-    Outcome out;
-    out.evaluation = Evaluate(training_.learner().network(), data_.test);
-    out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = training_.learner().network().StateBlobs("student/");
+    Outcome out = EvaluateOutcome(training_.learner().network(), data_.test, "student/");
     out.samples =
         gallery_.ToSamples("public pictures and a private teacher's answers; charged to the teacher", data_.scale);
     return out;

@@ -124,14 +124,11 @@ Status PublicTraining::Fit(std::int64_t step, std::int64_t within, std::int64_t 
   RETORT_ASSIGN_OR_RETURN(const at::Tensor images,
                           TrainingImages(spec_, data_.scale, data_.public_split, index, step, share.first));
   const double rate = spec_.lr * HoldThenLinear(within, spec_.label_steps, spec_.lr_hold, spec_.lr_end);
-  std::vector<double> loss = {0};
-  RETORT_ASSIGN_OR_RETURN(
-      loss[0], learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch}, rate,
-                              RngStream(spec_.seed, Purpose::dropout, at_step)));
-  if (ShouldRecordLoss(spec_, step, within, spec_.label_steps)) {
-    RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
-    series.emplace_back("train.student_loss", loss[0]);
-  }
+  RETORT_ASSIGN_OR_RETURN(const double loss,
+                          learner_.Teach({images, targets_.index_select(0, index), share.first, spec_.student_batch},
+                                         rate, RngStream(spec_.seed, Purpose::dropout, at_step)));
+  if (ShouldRecordLoss(spec_, step, within, spec_.label_steps))
+    RETORT_RETURN_IF_ERROR(RecordLoss(loss, "train.student_loss", gang_, series));
   return {};
 }
 

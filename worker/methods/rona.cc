@@ -151,13 +151,7 @@ class Rona final : public Method {
     return {};
   }
 
-  Result<Outcome> Finish() override {
-    Outcome out;
-    out.evaluation = Evaluate(learner_.network(), data_.test);
-    out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = learner_.network().StateBlobs("student/");
-    return out;
-  }
+  Result<Outcome> Finish() override { return EvaluateOutcome(learner_.network(), data_.test, "student/"); }
 
  private:
   Status Learn(std::int64_t step, const RonaStep& at, Series& series) {
@@ -199,11 +193,9 @@ class Rona final : public Method {
     const at::Tensor targets = OneHotTargets(data_.public_split.labels.index_select(0, rows), data_.classes);
     RETORT_ASSIGN_OR_RETURN(const double loss,
                             learner.Teach({images, targets, share.first, at.rows}, rate, DropoutStream(step)));
-    if (at.first == 0 || ShouldRecordLoss(spec_, step, step, steps())) {
-      std::vector<double> sums = {loss};
-      RETORT_RETURN_IF_ERROR(SumOverGang(sums, gang_));
-      series.emplace_back(at.phase == RonaPhase::self ? "train.student_loss" : "train.auxiliary_loss", sums[0]);
-    }
+    if (at.first == 0 || ShouldRecordLoss(spec_, step, step, steps()))
+      RETORT_RETURN_IF_ERROR(
+          RecordLoss(loss, at.phase == RonaPhase::self ? "train.student_loss" : "train.auxiliary_loss", gang_, series));
     return {};
   }
 

@@ -50,10 +50,7 @@ class SpectralLabels final : public Method {
   }
 
   Result<Outcome> Finish() override {
-    Outcome out;
-    out.evaluation = Evaluate(training_.learner().network(), data_.test);
-    out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = training_.learner().network().StateBlobs("student/");
+    Outcome out = EvaluateOutcome(training_.learner().network(), data_.test, "student/");
     out.samples = gallery_.ToSamples(
         "public pictures and what the noisy sums say of them; charged as the trial's ledger says", data_.scale);
     return out;

@@ -127,11 +127,8 @@ std::vector<std::string> StudentMethod::SelectStudentFacts(bool detached_target,
 }
 
 Status StudentMethod::PretrainGenerator(std::int64_t step, Series& series) {
-  std::vector<double> loss = {0};
-  RETORT_ASSIGN_OR_RETURN(loss[0], source_->Pretrain(step, spec_.batch, *critic_, spec_.generator_lr));
-  RETORT_RETURN_IF_ERROR(SumOverGang(loss, gang_));
-  series.emplace_back("train.generator_loss", loss[0]);
-  return {};
+  RETORT_ASSIGN_OR_RETURN(const double loss, source_->Pretrain(step, spec_.batch, *critic_, spec_.generator_lr));
+  return RecordLoss(loss, "train.generator_loss", gang_, series);
 }
 
 at::Tensor StudentMethod::StudentLogits(const at::Tensor& images) const {
@@ -156,10 +153,7 @@ void StudentMethod::RecordPublicAccuracy(std::int64_t step, Series& series) cons
 }
 
 Outcome StudentMethod::EvaluateStudent() const {
-  Outcome out;
-  out.evaluation = Evaluate(learner_.network(), data_.test);
-  out.metrics = TestMetrics(*out.evaluation);
-  out.parameters = learner_.network().StateBlobs("student/");
+  Outcome out = EvaluateOutcome(learner_.network(), data_.test, "student/");
   if (source_ != nullptr)
     for (auto& blob : source_->Blobs("generator/")) out.parameters.push_back(std::move(blob));
   return out;

@@ -84,10 +84,7 @@ class VoteDistillation final : public Method {
   }
 
   Result<Outcome> Finish() override {
-    Outcome out;
-    out.evaluation = Evaluate(training_.learner().network(), data_.test);
-    out.metrics = TestMetrics(*out.evaluation);
-    out.parameters = training_.learner().network().StateBlobs("student/");
+    Outcome out = EvaluateOutcome(training_.learner().network(), data_.test, "student/");
     out.samples =
         gallery_.ToSamples((drawn() ? "drawn" : "public") +
                                std::string(" queries and their noisy votes; charged as the trial's ledger says"),

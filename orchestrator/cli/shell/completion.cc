@@ -50,6 +50,33 @@ std::string SourceText(const Parameter& parameter) {
   return text;
 }
 
+namespace {
+
+// One branch of a shell's `case`.
+using CaseFormat = std::string (*)(const std::string& pattern, const std::string& text);
+
+// Where the values of each option of `command` come from, by "COMMAND|OPTION"; of the program's own by "*|OPTION".
+std::string FormatOptionValues(const CommandNode& command, CaseFormat format) {
+  std::string body;
+  for (const Parameter& option : command.parameters) {
+    if (option.positional || option.value.empty()) continue;
+    for (const std::string& name : option.names)
+      body += format((command.path.empty() ? "*" : QuoteForShell(command.path)) + QuoteForShell("|" + name),
+                     SourceText(option));
+  }
+  return body;
+}
+
+// Of all commands but the program itself.
+std::string FormatCommandValues(const CommandNode& root, CaseFormat format) {
+  std::string body;
+  for (const CommandNode* command : AllCommands(root))
+    if (command != &root) body += FormatOptionValues(*command, format);
+  return body;
+}
+
+}  // namespace
+
 namespace bash {
 namespace {
 
@@ -169,23 +196,9 @@ std::string Options(const CommandNode& root) {
   return Cases("_retort_options", "$1", body);
 }
 
-std::string ListValues(const CommandNode& command) {
-  std::string body;
-  for (const Parameter& option : command.parameters) {
-    if (option.positional || option.value.empty()) continue;
-    for (const std::string& name : option.names)
-      body += Case((command.path.empty() ? "*" : QuoteForShell(command.path)) + QuoteForShell("|" + name),
-                   SourceText(option));
-  }
-  return body;
-}
-
 // Those of the program come last: a command may have one of the same name.
 std::string Values(const CommandNode& root) {
-  std::string body;
-  for (const CommandNode* command : AllCommands(root))
-    if (command != &root) body += ListValues(*command);
-  return Cases("_retort_value", "\"$1|$2\"", body + ListValues(root));
+  return Cases("_retort_value", "\"$1|$2\"", FormatCommandValues(root, Case) + FormatOptionValues(root, Case));
 }
 
 std::string Arguments(const CommandNode& root) {
@@ -314,22 +327,8 @@ std::string Case(const std::string& pattern, const std::string& text) {
   return fmt::format("    {}) print -r -- {} ;;\n", pattern, QuoteForShell(text));
 }
 
-std::string ListValues(const CommandNode& command) {
-  std::string body;
-  for (const Parameter& option : command.parameters) {
-    if (option.positional || option.value.empty()) continue;
-    for (const std::string& name : option.names)
-      body += Case((command.path.empty() ? "*" : QuoteForShell(command.path)) + QuoteForShell("|" + name),
-                   SourceText(option));
-  }
-  return body;
-}
-
 std::string Values(const CommandNode& root) {
-  std::string body;
-  for (const CommandNode* command : AllCommands(root))
-    if (command != &root) body += ListValues(*command);
-  return Cases("_retort_value", body, ListValues(root));
+  return Cases("_retort_value", FormatCommandValues(root, Case), FormatOptionValues(root, Case));
 }
 
 std::string Arguments(const CommandNode& root) {

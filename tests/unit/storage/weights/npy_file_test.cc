@@ -258,7 +258,8 @@ TEST(Crc32, TheFastWayGivesZlibsSums) {
   std::uint32_t state = 1;
   for (int i = 0; i < 700; ++i) {
     bytes += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
-    EXPECT_EQ(ExtendCrc32(state, bytes), ExtendCrc32Portable(state, bytes)) << i;
+    EXPECT_EQ(ExtendCrc32(state, bytes), ::crc32_z(state, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()))
+        << i;
   }
   EXPECT_EQ(ExtendCrc32(0, "123456789"), 0xCBF43926U);
 }
